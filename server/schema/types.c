@@ -209,16 +209,27 @@ json_t *wire_schema_vec3(const wire_field *f)
 
 const wire_type wire_type_vec3 = {decode_vec3, encode_vec3, wire_schema_vec3};
 
+/* What has been normalised before stays as it is, bit by bit: a scene that was written is the same
+ * when it is read. `square` is that of the length. */
+static bool is_unit(double square)
+{
+    return fabs(square - 1) <= 4 * DBL_EPSILON;
+}
+
 DECODE(decode_direction)
 {
     double n[3];
     if (!get_numbers(value, at, 3, true, n, error))
         return false;
+    gw_vec3 *direction = member(f, owner);
+    *direction = gw_v3(n[0], n[1], n[2]);
+    if (is_unit(gw_dot(*direction, *direction)))
+        return true;
     /* scaled first, so that neither tiny nor huge vectors lose their length to rounding */
     double most = fmax(fabs(n[0]), fmax(fabs(n[1]), fabs(n[2])));
     if (!(most > 0))
         return wire_refuse(at, error, "%s: must not be zero", f->name);
-    *(gw_vec3 *)member(f, owner) = gw_unit(gw_v3(n[0] / most, n[1] / most, n[2] / most));
+    *direction = gw_unit(gw_v3(n[0] / most, n[1] / most, n[2] / most));
     return true;
 }
 
@@ -234,7 +245,7 @@ DECODE(decode_quat)
     if (!(fabs(length - 1) <= 1e-6))
         return wire_refuse(at, error,
                            "a quaternion [w,x,y,z] of length %.9g, must be 1 within 1e-6", length);
-    *(gw_quat *)member(f, owner) = gw_quat_unit(raw);
+    *(gw_quat *)member(f, owner) = is_unit(gw_quat_dot(raw, raw)) ? raw : gw_quat_unit(raw);
     return true;
 }
 
