@@ -15,6 +15,7 @@ typedef enum gw_error_code {
     GW_UNHANDLED,    /* no answer was found, and none was proven impossible */
     GW_TOO_LARGE,    /* beyond a cap of limits.h */
     GW_NOT_YET,      /* a capability that this version does not have */
+    GW_NO_SPACE,     /* the disk is full */
     GW_FAILED        /* the system refused: memory, files, threads */
 } gw_error_code;
 

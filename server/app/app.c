@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "server/app/private.h"
+#include "server/files/history.h"
 
 #define VIEW_WAIT_MS 500 /* for the loop's next tick after an edit; a busy host may stall it */
 
@@ -135,23 +136,49 @@ static app_document *first_document(gw_scene *scene, gw_error *error)
         app_document_put(document);
         return NULL;
     }
-    document->revision = 1;
-    return document;
+    if (app_document_write(document, NULL, error))
+        return document;
+    app_document_put(document);
+    return NULL;
+}
+
+/* The document is what the history has now, or becomes that. */
+static bool keep_first(const app_def *def, app_document *document, gw_error *error)
+{
+    gw_history *history = def->history;
+    bool done = def->kept;
+    document->revision = history_revision(history);
+    if (!def->kept) {
+        gw_text *text = app_document_scene(document);
+        document->revision++;
+        done = text ? history_add(history, document->revision,
+                                  &(history_text){text->data, text->size, true}, false, error) &&
+                          database_sync(def->database, history_ticket(history), error)
+                    : gw_fail(error, GW_FAILED, "", "memory is short for this scene");
+        text_unref(text);
+    }
+    document->undo = history_undo(history);
+    document->redo = history_redo(history);
+    return done;
 }
 
 gw_app *app_create(const app_def *def, gw_error *error)
 {
-    assert(def && def->scene && error);
+    assert(def && def->scene && def->database && def->history && error);
     app_document *document = first_document(def->scene, error);
     if (!document)
         return NULL;
     gw_app *app = calloc(1, sizeof *app);
-    if (!app) {
-        app_document_put(document);
+    if (!app)
         gw_fail(error, GW_FAILED, "", "memory is short");
+    if (!app || !keep_first(def, document, error)) {
+        app_document_put(document);
+        free(app);
         return NULL;
     }
     pthread_mutex_init(&app->stepping, NULL);
+    app->database = def->database;
+    app->history = def->history;
     pthread_mutex_init(&app->edit, NULL);
     pthread_mutex_init(&app->view, NULL);
     pthread_mutex_init(&app->loop_lock, NULL);
@@ -178,8 +205,7 @@ void app_destroy(gw_app *app)
     for (int i = 0; i < app->retired_count; i++)
         gw_device_slot_close(app->retired[i].slot);
     gw_scenario_release_detector(app->detector);
-    app_history_clear(&app->undo);
-    app_history_clear(&app->redo);
+    app_document_put(app->group_base);
     app_document_put(app->document);
     for (int i = 0; i < APP_LOG_EVENTS; i++)
         text_unref(app->events[i]);

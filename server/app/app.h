@@ -48,6 +48,9 @@ void app_document_put(app_document *document); /* NULL is fine */
  */
 gw_text *app_document_text(const app_document *document);
 
+/* The scene as text, as a scene file has it: one reference. NULL when memory is short. */
+gw_text *app_document_scene(const app_document *document);
+
 /* The newest document together with a snapshot that belongs to it (its tools' objects are indices
  * of this scene). Right after an edit this waits for the loop's next tick; where the loop does not
  * come, the snapshot has no tools. */
@@ -67,11 +70,15 @@ gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot);
 /* ---- life ---------------------------------------------------------------------------------- */
 
 typedef struct app_def {
-    gw_scene *scene;  /* ownership passes, also on failure */
-    bool best_effort; /* do not ask for real-time scheduling */
+    gw_scene *scene;              /* ownership passes, also on failure */
+    bool best_effort;             /* do not ask for real-time scheduling */
+    struct gw_database *database; /* outlives the app, and so does: */
+    struct gw_history *history;   /* the document's states; of the app from now on */
+    bool kept;                    /* the scene is the present state of the history */
 } app_def;
 
-/* Solves and opens the scene, starts the loop, stopped at tick 0. NULL with an error. */
+/* Solves and opens the scene, starts the loop, stopped at tick 0. A scene that is not the history's
+ * becomes its next state: undo leads back to what there was. NULL with an error. */
 gw_app *app_create(const app_def *def, gw_error *error);
 void app_destroy(gw_app *app); /* NULL is fine; after every thread that calls into it */
 
@@ -88,20 +95,28 @@ typedef struct app_edit {
     bool restart;       /* a load: a fresh loop, stopped at tick 0 */
     bool go_to_layout;  /* while running, travel to the scene's new stated pose */
     bool *placed;       /* owned, by object: the edit states another pose; NULL: none does */
-    bool keeps_history; /* undo and redo themselves: they move between the stacks */
+    bool keeps_history; /* adds no state: undo and redo, or the same scene again */
+    int travel;         /* undo -1, redo 1 */
     bool whole;         /* a new scenario, also where values would do */
     char group[96];     /* edits of one group that follow one another count as one for undo */
     /* Results of app_edit_commit() */
     app_document *document;     /* what is, or for a dry run and a refusal what would be */
     const gw_placement *failed; /* the placement without a solution, where that is why */
+    uint64_t ticket;            /* for app_keep(), by whoever takes it; 0: nobody need wait */
 } app_edit;
 
 /* Waits for its turn, then gives a copy of the scene to change. False when memory is short. */
 bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error);
 
-/* Checks, lays out, builds and, unless it is a dry run, hands over to the loop. False with an
- * error: nothing changed. GW_INCOMPATIBLE and GW_UNHANDLED come with `document` and `failed`. */
+/* Checks, lays out, builds and, unless it is a dry run, writes down and hands over to the loop.
+ * False with an error: nothing changed. GW_INCOMPATIBLE and GW_UNHANDLED come with `document` and
+ * `failed`. */
 bool app_edit_commit(app_edit *edit, gw_error *error);
+
+/* Waits until the edit whose ticket it is is on the disk, for all that wait at once; after
+ * app_edit_end(), so that other edits go on meanwhile. What nobody waits for gets there within
+ * DATABASE_LATER_MS. False with an error: the edit is in effect, but not known to be kept. */
+bool app_keep(gw_app *app, uint64_t ticket, gw_error *error);
 
 /* Ends an edit, committed or not. */
 void app_edit_end(app_edit *edit);
@@ -112,6 +127,9 @@ void app_edit_replace(app_edit *edit, gw_scene *scene);
 /* Takes back the last edit, or takes back the taking back; GW_CONFLICT when there is none. */
 bool app_undo(gw_app *app, gw_error *error);
 bool app_redo(gw_app *app, gw_error *error);
+
+/* Applies a change, as the history keeps them, to a scene; false where it does not fit. */
+bool app_apply_change(json_t *scene, const json_t *change);
 
 /* ---- the loop ------------------------------------------------------------------------------ */
 
@@ -189,6 +207,9 @@ bool app_task_last(gw_app *app, char id[GW_MAX_ID + 1], gw_task_progress *progre
 /* Adds an event of the server's own; `message` is a sentence. */
 void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The event that the disk refuses what is to be kept; every few seconds at most. */
+void app_log_storage(gw_app *app, const gw_error *error);
 
 /* The sequence number of the newest event, 0 where there is none. */
 uint64_t app_log_last(gw_app *app);

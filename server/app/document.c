@@ -1,6 +1,7 @@
 /*
- * Documents: a scene, its layout, and the texts that the stream sends of them. A text is written
- * when somebody reads it; what an edit did not change keeps the text of the document before.
+ * Documents: a scene, its layout, and the texts of them that the stream sends and the database
+ * keeps. The scene's are written with the document, those of solutions when somebody reads them;
+ * what an edit did not change keeps the text of the document before.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,22 +13,26 @@
 #include "server/app/private.h"
 #include "server/schema/wire.h"
 
+#define PARTS 24 /* members of a scene file */
+
 struct app_texts {
-    pthread_mutex_t lock;
-    gw_text *whole;      /* NULL: nobody has read it yet */
-    gw_text **objects;   /* by object of the scene; NULL: not written yet */
-    gw_text **solutions; /* by placement of the layout */
+    int part_count;
+    app_part parts[PARTS]; /* in the order of the scene file */
+    size_t bytes;          /* of the scene as text */
+
+    pthread_mutex_t lock; /* of what follows */
+    gw_text *whole;       /* NULL: nobody has read it yet */
+    gw_text **solutions;  /* by placement of the layout; NULL: not written yet */
 };
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static app_texts *texts_create(int objects, int placements)
+static app_texts *texts_create(int placements)
 {
     app_texts *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     pthread_mutex_init(&t->lock, NULL);
-    t->objects = calloc((size_t)objects + 1, sizeof *t->objects);
     t->solutions = calloc((size_t)placements + 1, sizeof *t->solutions);
     return t;
 }
@@ -44,7 +49,8 @@ static void texts_destroy(app_document *document)
     app_texts *t = document->texts;
     if (!t)
         return;
-    drop(t->objects, document->scene->object_count);
+    for (int i = 0; i < t->part_count; i++)
+        drop(t->parts[i].texts, t->parts[i].count);
     drop(t->solutions, document->layout->count);
     text_unref(t->whole);
     pthread_mutex_destroy(&t->lock);
@@ -92,9 +98,8 @@ app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *err
     atomic_init(&document->refs, 1);
     document->scene = scene;
     document->layout = layout;
-    document->texts = texts_create(scene->object_count, layout->count);
-    if (!list_moving(document) || !document->texts || !document->texts->objects ||
-        !document->texts->solutions) {
+    document->texts = texts_create(layout->count);
+    if (!list_moving(document) || !document->texts || !document->texts->solutions) {
         gw_fail(error, GW_FAILED, "", "memory is short for this scene");
         document_free(document);
         return NULL;
@@ -127,25 +132,163 @@ static gw_text *text_of(json_t *value)
     return text;
 }
 
-/* Writes the entries that have no text yet. */
-static bool write_entries(const app_document *document)
+/* ---- the scene's members --------------------------------------------------------------------- */
+
+/* Long lists: their entries are compared before they are written. The others are short. */
+typedef struct long_list {
+    const char *name;
+    size_t entries_at, count_at, size; /* in gw_scene, and of an entry */
+    json_t *(*encode)(const void *entry);
+    bool (*same)(const void *a, const void *b);
+} long_list;
+
+static json_t *encode_object(const void *entry)
 {
-    const gw_scene *scene = document->scene;
-    const gw_layout *layout = document->layout;
-    app_texts *t = document->texts;
+    return wire_object(entry);
+}
+
+static json_t *encode_feature(const void *entry)
+{
+    return wire_feature(entry);
+}
+
+static json_t *encode_constraint(const void *entry)
+{
+    return wire_constraint(entry);
+}
+
+static bool same_object(const void *a, const void *b)
+{
+    return strcmp(((const gw_object *)a)->id, ((const gw_object *)b)->id) == 0 &&
+           app_same_object(a, b);
+}
+
+static bool same_feature(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(gw_feature)) == 0;
+}
+
+static bool same_constraint(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(gw_scene_constraint)) == 0;
+}
+
+static const long_list long_lists[] = {
+    {"objects", offsetof(gw_scene, objects), offsetof(gw_scene, object_count), sizeof(gw_object),
+     encode_object, same_object},
+    {"features", offsetof(gw_scene, features), offsetof(gw_scene, feature_count),
+     sizeof(gw_feature), encode_feature, same_feature},
+    {"constraints", offsetof(gw_scene, constraints), offsetof(gw_scene, constraint_count),
+     sizeof(gw_scene_constraint), encode_constraint, same_constraint}};
+
+#define LONG_LISTS ((int)(sizeof long_lists / sizeof long_lists[0]))
+
+static const long_list *long_list_of(const char *name)
+{
+    for (int i = 0; i < LONG_LISTS; i++)
+        if (strcmp(long_lists[i].name, name) == 0)
+            return &long_lists[i];
+    return NULL;
+}
+
+static int count_of(const long_list *l, const gw_scene *scene)
+{
+    int count;
+    memcpy(&count, (const char *)scene + l->count_at, sizeof count);
+    return count;
+}
+
+static const char *entries_of(const long_list *l, const gw_scene *scene)
+{
+    const char *entries;
+    memcpy(&entries, (const char *)scene + l->entries_at, sizeof entries);
+    return entries;
+}
+
+static const app_part *part_of(const app_document *document, const char *name)
+{
+    const app_texts *t = document->texts;
+    for (int i = 0; i < t->part_count; i++)
+        if (strcmp(t->parts[i].name, name) == 0)
+            return &t->parts[i];
+    return NULL;
+}
+
+/* The text of entry `i` out of `base`, where the same entry is at the same place there, counted
+ * from the front or from the end; else NULL. */
+static gw_text *text_before(const long_list *l, const app_document *base, const gw_scene *scene,
+                            int i)
+{
+    const app_part *part = base ? part_of(base, l->name) : NULL;
+    int before = part ? part->count : 0;
+    int places[] = {i, i + before - count_of(l, scene)};
+    const char *entry = entries_of(l, scene) + (size_t)i * l->size;
+    for (int k = 0; k < 2; k++) {
+        int at = places[k];
+        if (at >= 0 && at < before &&
+            l->same(entries_of(l, base->scene) + (size_t)at * l->size, entry))
+            return text_ref(part->texts[at]);
+    }
+    return NULL;
+}
+
+static bool write_long_list(app_part *part, const long_list *l, const gw_scene *scene,
+                            const app_document *base)
+{
+    int count = count_of(l, scene);
     bool written = true;
-    for (int i = 0; written && i < scene->object_count; i++) {
-        if (!t->objects[i])
-            t->objects[i] = text_of(wire_object(&scene->objects[i]));
-        written = t->objects[i] != NULL;
+    part->list = true;
+    part->texts = calloc((size_t)count + 1, sizeof *part->texts);
+    part->count = part->texts ? count : 0;
+    for (int i = 0; written && i < part->count; i++) {
+        part->texts[i] = text_before(l, base, scene, i);
+        if (!part->texts[i])
+            part->texts[i] = text_of(l->encode(entries_of(l, scene) + (size_t)i * l->size));
+        written = part->texts[i] != NULL;
     }
-    for (int i = 0; written && i < layout->count; i++) {
-        const gw_placement *placement = layout->placements[i];
-        if (!t->solutions[i])
-            t->solutions[i] = text_of(
-                describe_solution(scene, layout, placement, &layout->poses[placement->object]));
-        written = t->solutions[i] != NULL;
+    return written && part->texts;
+}
+
+static bool write_value(app_part *part, json_t *value)
+{
+    bool written = true;
+    part->list = json_is_array(value) && json_is_object(json_array_get(value, 0));
+    int count = part->list ? (int)json_array_size(value) : 1;
+    part->texts = calloc((size_t)count + 1, sizeof *part->texts);
+    part->count = part->texts ? count : 0;
+    for (int i = 0; written && i < part->count; i++) {
+        json_t *entry = part->list ? json_array_get(value, (size_t)i) : value;
+        part->texts[i] = text_of(json_incref(entry));
+        written = part->texts[i] != NULL;
     }
+    return written && part->texts;
+}
+
+/* All members; the long lists are left out of what is encoded whole. */
+static bool write_parts(app_document *document, const app_document *base)
+{
+    app_texts *t = document->texts;
+    gw_scene bare = *document->scene;
+    bool written = true;
+    const char *name;
+    json_t *value;
+    bare.object_count = bare.feature_count = bare.constraint_count = 0;
+    json_t *members = wire_scene(&bare);
+    if (wire_memory_short() || !members) {
+        json_decref(members);
+        return false;
+    }
+    json_object_foreach(members, name, value)
+    {
+        const long_list *l = long_list_of(name);
+        assert(t->part_count < PARTS && strlen(name) < sizeof t->parts[0].name);
+        app_part *part = &t->parts[t->part_count++];
+        strcpy(part->name, name);
+        written = l ? write_long_list(part, l, document->scene, base) : write_value(part, value);
+        if (!written)
+            break;
+    }
+    json_decref(members);
     return written;
 }
 
@@ -156,6 +299,33 @@ static size_t total(gw_text *const *list, int count)
         size += list[i]->size + 1; /* and a comma */
     return size;
 }
+
+bool app_document_write(app_document *document, const app_document *base, gw_error *error)
+{
+    assert(document && document->texts && document->texts->part_count == 0);
+    app_texts *t = document->texts;
+    if (!write_parts(document, base))
+        return gw_fail(error, GW_FAILED, "", "memory is short for this scene");
+    t->bytes = 2;
+    for (int i = 0; i < t->part_count; i++)
+        t->bytes += strlen(t->parts[i].name) + 6 + total(t->parts[i].texts, t->parts[i].count);
+    return t->bytes <= GW_MAX_DOCUMENT_BYTES ||
+           gw_fail(error, GW_TOO_LARGE, "", "the scene would have %zu bytes as text, at most %u",
+                   t->bytes, GW_MAX_DOCUMENT_BYTES);
+}
+
+size_t app_document_bytes(const app_document *document)
+{
+    return document->texts->bytes;
+}
+
+const app_part *app_document_parts(const app_document *document, int *count)
+{
+    *count = document->texts->part_count;
+    return document->texts->parts;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static char *put(char *at, const char *data, size_t size)
 {
@@ -179,28 +349,61 @@ static char *put_all(char *at, gw_text *const *list, int count)
     return at;
 }
 
-/* All members in one text: the objects go into the place that an empty list holds in the rest of
- * the scene. In a string of JSON no such list can stand: its quotes would be escaped. */
-static gw_text *join(const app_document *document, const gw_text *rest, const gw_text *index)
+static char *put_scene(char *at, const app_texts *t)
 {
-    static const char empty[] = "\"objects\":[]";
+    *at++ = '{';
+    for (int i = 0; i < t->part_count; i++) {
+        const app_part *part = &t->parts[i];
+        at = put_string(put_string(at, i > 0 ? ",\"" : "\""), part->name);
+        at = put_all(put_string(at, part->list ? "\":[" : "\":"), part->texts, part->count);
+        if (part->list)
+            *at++ = ']';
+    }
+    *at++ = '}';
+    return at;
+}
+
+gw_text *app_document_scene(const app_document *document)
+{
+    assert(document && document->texts);
+    gw_text *text = text_new(document->texts->bytes);
+    if (!text)
+        return NULL;
+    char *end = put_scene(text->data, document->texts);
+    *end = 0;
+    text->size = (size_t)(end - text->data);
+    return text;
+}
+
+static bool write_solutions(const app_document *document)
+{
+    const gw_layout *layout = document->layout;
+    app_texts *t = document->texts;
+    bool written = true;
+    for (int i = 0; written && i < layout->count; i++) {
+        const gw_placement *placement = layout->placements[i];
+        if (!t->solutions[i])
+            t->solutions[i] = text_of(describe_solution(document->scene, layout, placement,
+                                                        &layout->poses[placement->object]));
+        written = t->solutions[i] != NULL;
+    }
+    return written;
+}
+
+static gw_text *join(const app_document *document, const gw_text *index)
+{
     const app_texts *t = document->texts;
-    int objects = document->scene->object_count, placements = document->layout->count;
-    const char *hole = strstr(rest->data, empty);
+    int placements = document->layout->count;
     char head[64], tail[64];
-    assert(hole);
-    size_t before = (size_t)(hole - rest->data) + sizeof empty - 2;
     snprintf(head, sizeof head,
              "\"revision\":%llu,\"scene\":", (unsigned long long)document->revision);
     snprintf(tail, sizeof tail, ",\"undo\":%s,\"redo\":%s", document->undo ? "true" : "false",
              document->redo ? "true" : "false");
-    gw_text *whole = text_new(strlen(head) + rest->size + total(t->objects, objects) +
-                              total(t->solutions, placements) + index->size + strlen(tail) + 32);
+    gw_text *whole = text_new(strlen(head) + t->bytes + total(t->solutions, placements) +
+                              index->size + strlen(tail) + 32);
     if (!whole)
         return NULL;
-    char *at = put(put_string(whole->data, head), rest->data, before);
-    at = put_all(at, t->objects, objects);
-    at = put(at, rest->data + before, rest->size - before);
+    char *at = put_scene(put_string(whole->data, head), t);
     at = put_all(put_string(at, ",\"solutions\":["), t->solutions, placements);
     at = put(put_string(at, "],\"index\":"), index->data, index->size);
     at = put_string(at, tail);
@@ -211,12 +414,9 @@ static gw_text *join(const app_document *document, const gw_text *rest, const gw
 
 static gw_text *write_whole(const app_document *document)
 {
-    gw_scene bare = *document->scene;
-    bare.object_count = 0;
     wire_memory_clear();
-    gw_text *rest = text_of(wire_scene(&bare)), *index = text_of(index_of(document));
-    gw_text *whole = rest && index && write_entries(document) ? join(document, rest, index) : NULL;
-    text_unref(rest);
+    gw_text *index = text_of(index_of(document));
+    gw_text *whole = index && write_solutions(document) ? join(document, index) : NULL;
     text_unref(index);
     return whole;
 }
@@ -247,14 +447,9 @@ static bool same_solution(const app_document *a, const app_document *b, int i)
 void app_document_inherit(app_document *document, app_document *base, const app_diff *diff)
 {
     assert(document && base && diff);
-    const gw_scene *a = base->scene, *b = document->scene;
     app_texts *from = base->texts, *to = document->texts;
     bool solutions = !diff->names && base->layout->count == document->layout->count;
     pthread_mutex_lock(&from->lock);
-    for (int i = 0; i < a->object_count && i < b->object_count; i++)
-        if (from->objects[i] && strcmp(a->objects[i].id, b->objects[i].id) == 0 &&
-            app_same_object(&a->objects[i], &b->objects[i]))
-            to->objects[i] = text_ref(from->objects[i]);
     for (int i = 0; solutions && i < document->layout->count; i++)
         if (from->solutions[i] && same_solution(base, document, i))
             to->solutions[i] = text_ref(from->solutions[i]);

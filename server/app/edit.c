@@ -1,7 +1,8 @@
 /*
- * Edits: a copy of the scene is changed, checked, compared with the scene that was, laid out, and
- * handed over to the loop as values or as a new scenario; the document that comes of it takes the
- * place of the old one. Undo and redo are edits too. Under the edit lock.
+ * Edits: a copy of the scene is changed, checked, compared with the scene that was, laid out,
+ * written down, and handed over to the loop as values or as a new scenario; the document that comes
+ * of it takes the place of the old one. Undo and redo are edits too, of scenes that are read from
+ * where they were written down. Under the edit lock.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,64 +11,10 @@
 
 #include "server/app/diff.h"
 #include "server/app/private.h"
+#include "server/files/history.h"
+#include "server/schema/wire.h"
 
 #define SEND_TRIES 50 /* a millisecond apart: many ticks of the slowest loop */
-
-/* ---- history ------------------------------------------------------------------------------- */
-
-static size_t scene_bytes(const gw_scene *scene)
-{
-    size_t bytes = sizeof *scene + (size_t)scene->object_count * sizeof(gw_object) +
-                   (size_t)scene->feature_count * sizeof(gw_feature) +
-                   (size_t)scene->constraint_count * sizeof(gw_scene_constraint) +
-                   (size_t)scene->device_count * sizeof(gw_device) +
-                   (size_t)scene->task_count * sizeof(gw_task) +
-                   (size_t)scene->material_count * sizeof(gw_material) +
-                   (size_t)scene->contact.ignore_count * sizeof(gw_pair_name);
-    for (int i = 0; i < scene->object_count; i++)
-        bytes += (size_t)scene->objects[i].shape.part_count * sizeof(gw_part);
-    for (int i = 0; i < scene->device_count; i++)
-        bytes += (size_t)scene->devices[i].operator.count * sizeof(gw_hand_knot);
-    for (int i = 0; i < scene->task_count; i++)
-        bytes += (size_t)scene->tasks[i].step_count * sizeof(gw_task_step);
-    for (int i = 0; i < scene->mechanism_count; i++)
-        bytes += (size_t)scene->mechanisms[i].link_count *
-                 (sizeof(gw_chain_link) + sizeof(gw_link_geometry) + 2 * sizeof(double));
-    return bytes;
-}
-
-static void drop_oldest(app_history *history)
-{
-    history->bytes -= scene_bytes(history->scenes[0]);
-    gw_scene_destroy(history->scenes[0]);
-    history->count--;
-    memmove(history->scenes, history->scenes + 1, (size_t)history->count * sizeof(gw_scene *));
-}
-
-static void history_put(app_history *history, gw_scene *scene)
-{
-    size_t bytes = scene_bytes(scene);
-    while (history->count > 0 &&
-           (history->count == APP_UNDO_STEPS || history->bytes + bytes > APP_UNDO_BYTES))
-        drop_oldest(history);
-    history->scenes[history->count++] = scene;
-    history->bytes += bytes;
-}
-
-static gw_scene *history_pop(app_history *history)
-{
-    if (history->count == 0)
-        return NULL;
-    gw_scene *scene = history->scenes[--history->count];
-    history->bytes -= scene_bytes(scene);
-    return scene;
-}
-
-void app_history_clear(app_history *history)
-{
-    while (history->count > 0)
-        gw_scene_destroy(history_pop(history));
-}
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
@@ -406,6 +353,8 @@ bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error)
 void app_edit_end(app_edit *edit)
 {
     assert(edit && edit->app);
+    if (edit->ticket)
+        database_sync_later(edit->app->database);
     gw_scene_destroy(edit->scene);
     app_document_put(edit->base);
     app_document_put(edit->document);
@@ -505,28 +454,98 @@ static double now_s(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* A copy of what undo will go back to, NULL where this edit adds none; taken before the edit is in
- * effect, so that no step of the history is missing after it. False: memory is short. */
-static bool copy_past(const app_edit *edit, gw_scene **past, gw_error *error)
+/* ---- writing down ----------------------------------------------------------------------------
+ */
+
+/* The edit belongs to the one before: one step for undo. */
+static bool follows(const app_edit *edit)
 {
     const gw_app *app = edit->app;
-    bool follows = edit->group[0] && strcmp(edit->group, app->group) == 0 &&
-                   now_s() - app->group_s < APP_GROUP_S;
-    bool adds = !edit->keeps_history && !follows;
-    *past = adds ? gw_scene_copy(edit->base->scene) : NULL;
-    return !adds || *past || gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+    return edit->group[0] && app->group_base && strcmp(edit->group, app->group) == 0 &&
+           now_s() - app->group_s < APP_GROUP_S;
 }
 
-static void remember(app_edit *edit, gw_scene *past)
+/* The document as the next state of the history, whole where the change says no less. */
+static bool add_state(const app_edit *edit, gw_error *error)
+{
+    gw_history *history = edit->app->history;
+    const app_document *document = edit->document;
+    bool instead = follows(edit);
+    gw_text *text = app_change(instead ? edit->app->group_base : edit->base, document);
+    bool large = text && 2 * text->size > app_document_bytes(document);
+    if (large) {
+        text_unref(text);
+        text = app_document_scene(document);
+    }
+    if (!text)
+        return gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+    const history_text state = {text->data, text->size, large};
+    bool done = history_add(history, document->revision, &state, instead, error);
+    text_unref(text);
+    return done;
+}
+
+/* Now and then a state is written whole, so that few changes lead from there to any other. */
+static bool make_whole(const app_edit *edit, gw_error *error)
+{
+    gw_text *whole = app_document_scene(edit->base);
+    bool done = whole ? history_make_whole(edit->app->history, whole->data, whole->size, error)
+                      : gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+    text_unref(whole);
+    return done;
+}
+
+/* Writes the edit down, before it is in effect: what the disk refuses has not happened. */
+static bool write_down(const app_edit *edit, gw_error *error)
 {
     gw_app *app = edit->app;
+    uint64_t revision = edit->document->revision;
+    bool done;
+    if (edit->keeps_history)
+        done = history_go(app->history, revision, edit->travel, error);
+    else
+        done = (follows(edit) || !history_wants_whole(app->history) || make_whole(edit, error)) &&
+               add_state(edit, error);
+    if (!done)
+        app_log_storage(app, error);
+    return done;
+}
+
+static void remember(app_edit *edit)
+{
+    gw_app *app = edit->app;
+    if (!follows(edit)) {
+        app_document_put(app->group_base);
+        app->group_base = edit->group[0] ? edit->base : NULL;
+        if (app->group_base)
+            atomic_fetch_add(&edit->base->refs, 1);
+    }
     memcpy(app->group, edit->group, sizeof app->group);
     app->group_s = now_s();
-    if (past)
-        history_put(&app->undo, past);
-    if (!edit->keeps_history)
-        app_history_clear(&app->redo);
 }
+
+/* Geometry that is moved many times a second: nobody waits for the disk, which has it soon. */
+static bool from_sensor(app_edit *edit, const app_diff *diff)
+{
+    double before_s = edit->app->sensor_s;
+    bool moved = diff->geometry_count > 0 && diff->control_count + diff->motor_count == 0 &&
+                 !edit->restart && !diff->restart && !diff->scenario && !diff->operators &&
+                 !diff->tasks && !diff->text;
+    if (moved)
+        edit->app->sensor_s = now_s();
+    return moved && edit->app->sensor_s - before_s < APP_SENSOR_S;
+}
+
+bool app_keep(gw_app *app, uint64_t ticket, gw_error *error)
+{
+    assert(app);
+    if (database_sync(app->database, ticket, error))
+        return true;
+    app_log_storage(app, error);
+    return false;
+}
+
+/* ---- the commit ------------------------------------------------------------------------------ */
 
 bool app_edit_commit(app_edit *edit, gw_error *error)
 {
@@ -550,16 +569,21 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         return refuse(edit, error);
     edit->document->revision = edit->base->revision + 1;
     edit->document->from_current = from_current;
-    edit->document->undo = edit->keeps_history ? app->undo.count > 0 : true;
-    edit->document->redo = edit->keeps_history && app->redo.count > 0;
-    gw_scene *past = NULL;
-    if (!copy_past(edit, &past, error) || !hand_over(edit, &diff, error)) {
-        gw_scene_destroy(past);
+    if (!app_document_write(edit->document, edit->base, error) || !write_down(edit, error))
+        return false;
+    edit->document->undo = history_undo(app->history);
+    edit->document->redo = history_redo(app->history);
+    if (!hand_over(edit, &diff, error)) {
+        history_take_back(app->history);
         return false;
     }
     edit->document->same_index = !edit->restart && !diff.restart && !diff.names && !diff.solids;
     app_document_inherit(edit->document, edit->base, &diff);
-    remember(edit, past);
+    remember(edit);
+    if (from_sensor(edit, &diff))
+        database_sync_later(app->database);
+    else
+        edit->ticket = history_ticket(app->history);
     if (edit->restart)
         app_task_forget(app);
     atomic_fetch_add(&edit->document->refs, 1);
@@ -569,47 +593,47 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
 
 /* ---- undo and redo -------------------------------------------------------------------------- */
 
-/* Takes a scene from one history and puts the present one on the other; where that fails, both are
- * as they were. */
-static bool travel(gw_app *app, app_history *from, app_history *to, const char *none,
-                   gw_error *error)
+/* The scene of the state before or after; NULL with an error. */
+static gw_scene *read_state(gw_app *app, int offset, gw_error *error)
+{
+    gw_error why = {0};
+    json_t *value = history_scene(app->history, offset, app_apply_change, error);
+    gw_scene *scene = value ? wire_get_scene(value, &why) : NULL;
+    json_decref(value);
+    if (value && !scene)
+        gw_fail(error, why.code == GW_FAILED ? GW_FAILED : GW_CONFLICT, "",
+                "the scene to go to cannot be opened any more: %.300s", why.message);
+    return scene;
+}
+
+static bool travel(gw_app *app, int offset, gw_error *error)
 {
     app_edit edit;
     if (!app_edit_begin(app, &edit, error))
         return false;
-    gw_scene *scene = history_pop(from);
-    if (!scene) {
-        app_edit_end(&edit);
-        return gw_fail(error, GW_CONFLICT, "", "%s", none);
-    }
-    gw_scene *there = gw_scene_copy(scene), *here = gw_scene_copy(edit.base->scene);
-    bool done = there && here;
+    gw_scene *scene = read_state(app, offset, error);
+    bool done = scene != NULL;
     if (done) {
-        history_put(to, here);
-        app_edit_replace(&edit, there);
-        edit.keeps_history = true;
         edit.restart = strcmp(scene->name, edit.base->scene->name) != 0; /* another scene */
+        edit.keeps_history = true;
+        edit.travel = offset;
+        app_edit_replace(&edit, scene);
         done = app_edit_commit(&edit, error);
-        here = done ? NULL : history_pop(to);
-    } else {
-        gw_scene_destroy(there);
-        gw_fail(error, GW_FAILED, "", "memory is short");
     }
-    if (!done)
-        history_put(from, scene);
-    gw_scene_destroy(done ? scene : here);
+    uint64_t ticket = edit.ticket;
+    edit.ticket = 0;
     app_edit_end(&edit);
-    return done;
+    return done && app_keep(app, ticket, error);
 }
 
 bool app_undo(gw_app *app, gw_error *error)
 {
-    return travel(app, &app->undo, &app->redo, "there is nothing to undo", error);
+    return travel(app, -1, error);
 }
 
 bool app_redo(gw_app *app, gw_error *error)
 {
-    return travel(app, &app->redo, &app->undo, "there is nothing to redo", error);
+    return travel(app, 1, error);
 }
 
 /* ---- back to the scene's poses ----------------------------------------------------------------
@@ -632,7 +656,7 @@ void app_lay_out_again(gw_app *app)
         edit.document->redo = now->redo;
         edit.document->same_index = true;
         app_document_inherit(edit.document, now, &none);
-        if (hand_over(&edit, &none, &error))
+        if (app_document_write(edit.document, now, &error) && hand_over(&edit, &none, &error))
             app_publish(app, edit.document);
         else
             app_document_put(edit.document);

@@ -63,6 +63,26 @@ void app_log(gw_app *app, const char *kind, const char *severity, const char *fo
     app_wake(app);
 }
 
+static double steady_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void app_log_storage(gw_app *app, const gw_error *error)
+{
+    assert(app && error);
+    double now_s = steady_s();
+    pthread_mutex_lock(&app->log);
+    bool due = now_s - app->storage_s >= APP_STORAGE_S;
+    if (due)
+        app->storage_s = now_s;
+    pthread_mutex_unlock(&app->log);
+    if (due)
+        app_log(app, "storage", "error", "Not kept: %s.", error->message);
+}
+
 void app_log_in_effect(gw_app *app, uint64_t revision)
 {
     app_loop_state now = app_loop_now(app);
@@ -188,13 +208,6 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
 }
 
 /* ---- floods -------------------------------------------------------------------------------- */
-
-static double steady_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* The kinds that may come every tick: so many are written down at once, then one a period. */
 static const struct {

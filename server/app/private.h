@@ -2,11 +2,13 @@
  * What the files of the app share. Locks, in the order in which they may be taken:
  *
  *   stepping  one request of steps at a time, until its ticks are made
- *   edit   one edit at a time: undo stacks, slots, everything that builds; may be held for long
+ *   edit   one edit at a time: the history, slots, everything that builds; may be held for long
  *   task   which task runs and how far it is; held for a copy
  *   view   the pointer to the newest document; held for a few instructions
  *   loop   the pointer to the loop, its commands, snapshots, events and records; held for a copy
  *   log    the event log
+ *
+ * The database has locks of its own, taken last.
  */
 #ifndef GW_SERVER_APP_PRIVATE_H
 #define GW_SERVER_APP_PRIVATE_H
@@ -17,17 +19,11 @@
 
 struct app_diff;
 
-#define APP_UNDO_STEPS  200         /* more than a person remembers */
-#define APP_UNDO_BYTES  (64u << 20) /* of scenes kept for undo and redo, each */
-#define APP_GROUP_S     1.0         /* between edits of a group, a drag of a slider */
-#define APP_MAX_RETIRED 64          /* device slots that wait for the loop to let go */
-#define APP_FLOODS      6           /* kinds of events that may come every tick */
-
-typedef struct app_history {
-    int count;
-    size_t bytes;
-    gw_scene *scenes[APP_UNDO_STEPS]; /* oldest first */
-} app_history;
+#define APP_GROUP_S     1.0 /* between edits of a group, a drag of a slider */
+#define APP_SENSOR_S    0.1 /* between values of a sensor, at most: nobody waits for the disk */
+#define APP_STORAGE_S   5.0 /* between events of the disk's refusals */
+#define APP_MAX_RETIRED 64  /* device slots that wait for the loop to let go */
+#define APP_FLOODS      6   /* kinds of events that may come every tick */
 
 typedef struct app_slots {
     int count;
@@ -68,9 +64,12 @@ struct gw_app {
     app_task task;
 
     app_document *document; /* view */
-    app_history undo, redo; /* edit */
-    char group[96];         /* edit: of the newest edit, and when it was made (s) */
+    struct gw_database *database;
+    struct gw_history *history; /* edit */
+    char group[96];             /* edit: of the newest edit, and when it was made (s) */
     double group_s;
+    app_document *group_base;      /* edit: before the first edit of the group; NULL: no group */
+    double sensor_s;               /* edit: when geometry was moved last */
     app_slots slots;               /* edit, for the running document */
     struct gw_detector *detector;  /* edit: of the newest scenario */
     atomic_ullong detectors_built; /* since the start */
@@ -88,6 +87,7 @@ struct gw_app {
     int retired_count;      /* loop */
     app_retired retired[APP_MAX_RETIRED];
 
+    double storage_s;                /* log: when the disk's refusal was told of */
     uint64_t seq;                    /* log: of the newest event */
     gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
     app_flood floods[APP_FLOODS];    /* of the thread that pumps, one a kind */
@@ -102,8 +102,26 @@ struct gw_app {
 /* A document of a scene and its layout, one reference; takes both over, also on failure. */
 app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error);
 
-/* Texts of entries that are the same as in `base` are taken over from there, where it has any. */
+/* Writes the scene's members as texts; those of entries that are the same as in `base` (NULL: no
+ * document is) are taken over from there. Before the document is published. False with an error,
+ * GW_TOO_LARGE beyond what can be read again. */
+bool app_document_write(app_document *document, const app_document *base, gw_error *error);
+
+/* Texts of solutions that are the same as in `base` are taken over from there, where it has any. */
 void app_document_inherit(app_document *document, app_document *base, const struct app_diff *diff);
+
+/* A member of the scene as text: a list has one for each entry, anything else has one. */
+typedef struct app_part {
+    char name[24];
+    bool list;
+    int count;
+    gw_text **texts;
+} app_part;
+
+/* How long the scene is as text, or a little more. */
+size_t app_document_bytes(const app_document *document);
+
+const app_part *app_document_parts(const app_document *document, int *count);
 
 /* Publishes it in place of the newest one, whose reference is given back; takes one over. */
 void app_publish(gw_app *app, app_document *document);
@@ -164,8 +182,10 @@ void app_task_forget(gw_app *app);
 /* Ends the thread, and the task that it runs. Before the loop ends. */
 void app_task_destroy(gw_app *app);
 
-/* ---- history ------------------------------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------------------------- */
 
-void app_history_clear(app_history *history);
+/* What makes the scene of `to` out of that of `from`, as text: an array of [member] that is gone,
+ * [member, value], or of lists [member, at, removed, [added]]. NULL when memory is short. */
+gw_text *app_change(const app_document *from, const app_document *to);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/files/gallery.h"
+#include "server/files/history.h"
 #include "server/net/listen.h"
 #include "server/cli/command.h"
 #include "server/cli/version.h"
@@ -25,6 +26,7 @@ typedef struct serve_options {
 /* What runs, in the order in which it was started. */
 typedef struct appliance {
     gw_store store;
+    gw_history *history;
     gw_meshes meshes;
     gw_guard guard;
     gw_listener *listener;
@@ -32,13 +34,15 @@ typedef struct appliance {
     gw_stream *stream;
     gw_http *http;
     char scene[256]; /* what was opened, for people */
+    char
+        lost[400]; /* why the working document was not opened, "" : it was, or none was asked for */
 } appliance;
 
 static int complain(const gw_error *error)
 {
     fprintf(stderr, "guideway: %s%s%s\n", error->where, error->where[0] ? ": " : "",
             error->message);
-    return error->code == GW_FAILED ? 1 : 2;
+    return error->code == GW_FAILED || error->code == GW_NO_SPACE ? 1 : 2;
 }
 
 /* ---- the first scene ----------------------------------------------------------------------- */
@@ -55,15 +59,18 @@ static json_t *read_file(const char *path, gw_error *error)
     return value;
 }
 
-/* Decodes and starts; takes the document over. */
-static bool open_scene(appliance *a, json_t *value, const char *name, gw_error *error)
+/* Decodes and starts; takes the document over. `kept`: it is the history's present state. */
+static bool open_scene(appliance *a, json_t *value, const char *name, bool kept, gw_error *error)
 {
     gw_scene *scene = value ? wire_get_scene(value, error) : NULL;
     json_decref(value);
     if (!scene)
         return false;
-    a->app = app_create(&(app_def){.scene = scene}, error);
-    snprintf(a->scene, sizeof a->scene, "%.200s", name);
+    snprintf(a->scene, sizeof a->scene, "%.200s", name ? name : scene->name);
+    a->app = app_create(
+        &(app_def){
+            .scene = scene, .database = a->store.database, .history = a->history, .kept = kept},
+        error);
     return a->app != NULL;
 }
 
@@ -72,8 +79,8 @@ static bool open_asked(appliance *a, const char *name, gw_error *error)
     char message[sizeof error->message];
     json_t *value = read_file(name, error);
     if (!value && !error->code)
-        value = gallery_load(&a->store, name, error);
-    if (open_scene(a, value, name, error))
+        value = gallery_load(&a->store, name, NULL, error);
+    if (open_scene(a, value, name, false, error))
         return true;
     snprintf(message, sizeof message, "%.120s: %.240s", name, error->message);
     memcpy(error->message, message, sizeof message);
@@ -82,12 +89,27 @@ static bool open_asked(appliance *a, const char *name, gw_error *error)
     return false;
 }
 
+/* The document as it was when the last server on the folder ended. */
+static bool open_working(appliance *a, gw_error *error)
+{
+    json_t *value = history_scene(a->history, 0, app_apply_change, error);
+    if (open_scene(a, value, NULL, true, error))
+        return true;
+    snprintf(a->lost, sizeof a->lost, "%.100s%s%.280s", error->where, error->where[0] ? ": " : "",
+             error->message);
+    fprintf(stderr, "guideway: the working document cannot be opened: %s\n", a->lost);
+    *error = (gw_error){0};
+    return false;
+}
+
 /* The scene saved last, or else the gallery's first: a damaged file is no reason not to start. */
 static bool open_any(appliance *a, gw_error *error)
 {
     char file[STORE_NAME + 1];
+    if (!history_empty(a->history) && open_working(a, error))
+        return true;
     if (store_newest(&a->store, file)) {
-        if (open_scene(a, store_load(&a->store, file, error), file, error))
+        if (open_scene(a, store_load(&a->store, file, NULL, error), file, false, error))
             return true;
         fprintf(stderr, "guideway: the saved scene %s cannot be opened: %s%s%s\n", file,
                 error->where, error->where[0] ? ": " : "", error->message);
@@ -95,10 +117,10 @@ static bool open_any(appliance *a, gw_error *error)
     }
     gallery_first(file);
     if (file[0])
-        return open_scene(a, gallery_load(&a->store, file, error), file, error);
+        return open_scene(a, gallery_load(&a->store, file, NULL, error), file, false, error);
     json_t *empty =
         json_pack("{s:s, s:s, s:[]}", "format", "guideway-scene/1", "name", "Empty", "objects");
-    return open_scene(a, empty, "an empty scene", error);
+    return open_scene(a, empty, "an empty scene", false, error);
 }
 
 /* ---- start and stop ------------------------------------------------------------------------ */
@@ -131,6 +153,7 @@ static void stop(appliance *a)
         app_on_change(a->app, NULL, NULL);
     stream_destroy(a->stream);
     app_destroy(a->app);
+    history_close(a->history);
     meshes_use(NULL);
     meshes_finish(&a->meshes);
     store_close(&a->store);
@@ -156,11 +179,18 @@ static bool start(appliance *a, const serve_options *options, gw_error *error)
     if (!a->listener || !check_access(a, options, error) ||
         !store_open(&a->store, options->data, error))
         return false;
+    a->history = history_open(a->store.database, error);
+    if (!a->history)
+        return false;
     meshes_init(&a->meshes, options->data);
     meshes_use(&a->meshes);
     if (options->scene && access(options->scene, R_OK) == 0)
         meshes_beside(&a->meshes, options->scene);
     bool open = options->scene ? open_asked(a, options->scene, error) : open_any(a, error);
+    if (open && a->lost[0])
+        app_log(a->app, "storage", "error",
+                "The document that was worked on last cannot be opened: %s. Undo goes back to it.",
+                a->lost);
     return open && start_servers(a, error);
 }
 

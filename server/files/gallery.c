@@ -27,13 +27,15 @@ bool gallery_has(const char *file)
     return find(file) != NULL;
 }
 
-json_t *gallery_load(const gw_store *store, const char *file, gw_error *error)
+json_t *gallery_load(gw_store *store, const char *file, int64_t *version, gw_error *error)
 {
     assert(store && file);
     const asset *bundled = find(file);
+    if (version)
+        *version = 0;
     if (bundled)
-        return wire_parse(bundled->start, asset_size(bundled), error);
-    return store_load(store, file, error);
+        return wire_parse_document(bundled->start, asset_size(bundled), error);
+    return store_load(store, file, version, error);
 }
 
 /* The file name of a scene's path in the table; false where it is something else. */
@@ -66,23 +68,30 @@ static const char *string_of(const json_t *document, const char *member)
     return value ? value : "";
 }
 
-typedef struct listing {
-    const gw_store *store;
-    json_t *list;
-    bool saved;
-} listing;
-
-static void add_entry(void *context, const char *file)
+static void add_entry(json_t *list, const store_entry *entry, bool saved)
 {
-    listing *to = context;
-    json_t *document =
-        to->saved ? store_load(to->store, file, NULL) : gallery_load(to->store, file, NULL);
-    json_array_append_new(
-        to->list, json_pack("{s:s, s:s, s:s, s:b}", "file", file, "name",
-                            document ? string_of(document, "name") : file, "description",
-                            document ? string_of(document, "description") : "This file is damaged.",
-                            "saved", to->saved));
+    json_array_append_new(list,
+                          json_pack("{s:s, s:s, s:s, s:b}", "file", entry->file, "name",
+                                    entry->name ? entry->name : entry->file, "description",
+                                    entry->name ? entry->description : "This file is damaged.",
+                                    "saved", saved));
+}
+
+static void add_bundled(json_t *list, const char *file)
+{
+    const asset *bundled = find(file);
+    json_t *document = wire_parse_document(bundled->start, asset_size(bundled), NULL);
+    if (document)
+        add_entry(
+            list,
+            &(store_entry){file, string_of(document, "name"), string_of(document, "description")},
+            false);
     json_decref(document);
+}
+
+static void add_saved(void *list, const store_entry *entry)
+{
+    add_entry(list, entry, true);
 }
 
 static bool is_first(const char *file)
@@ -93,20 +102,18 @@ static bool is_first(const char *file)
     return false;
 }
 
-json_t *gallery_list(const gw_store *store, gw_error *error)
+json_t *gallery_list(gw_store *store, gw_error *error)
 {
-    listing to = {store, json_array(), false};
+    json_t *list = json_array();
     char file[STORE_NAME + 1];
     for (int i = 0; first[i]; i++)
         if (find(first[i]))
-            add_entry(&to, first[i]);
+            add_bundled(list, first[i]);
     for (const asset *each = assets; each->path; each++)
         if (name_of(each, file) && !is_first(file))
-            add_entry(&to, file);
-    to.saved = true;
-    if (!store_list(store, add_entry, &to, error)) {
-        json_decref(to.list);
-        return NULL;
-    }
-    return to.list;
+            add_bundled(list, file);
+    if (store_list(store, add_saved, list, error))
+        return list;
+    json_decref(list);
+    return NULL;
 }

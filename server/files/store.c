@@ -1,5 +1,7 @@
 /*
- * Scenes as files, each replaced by rename so that a crash leaves the old one or the new one.
+ * Scenes in the database, one row a version; files of the folder are compared by the time of their
+ * last change with what was read before. Files of other kinds are replaced by rename, so that a
+ * crash leaves the old one or the new one.
  */
 #include "server/files/store.h"
 
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STORE_PATH (1024 + STORE_NAME + 64)
@@ -94,26 +97,6 @@ static bool lock_folder(gw_store *store, const char *data, gw_error *error)
                    folder);
 }
 
-bool store_open(gw_store *store, const char *data, gw_error *error)
-{
-    char meshes[sizeof store->folder];
-    if (!store_folder(data, "scenes", store->folder, sizeof store->folder))
-        return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
-    if (!store_make_folder(store->folder, error) || !lock_folder(store, data, error))
-        return false;
-    sweep(store->folder);
-    if (store_folder(data, "meshes", meshes, sizeof meshes))
-        sweep(meshes);
-    return true;
-}
-
-void store_close(gw_store *store)
-{
-    if (store->lock > 0)
-        close(store->lock);
-    store->lock = 0;
-}
-
 bool store_slug(const char *name, char slug[STORE_NAME + 1])
 {
     assert(name && slug);
@@ -137,55 +120,7 @@ bool store_name_valid(const char *file)
     return store_slug(file, slug) && strcmp(slug, file) == 0;
 }
 
-static void path_of(const gw_store *store, const char *file, char path[STORE_PATH])
-{
-    snprintf(path, STORE_PATH, "%s/%s.json", store->folder, file);
-}
-
-static bool check_name(const char *file, gw_error *error)
-{
-    return store_name_valid(file) ||
-           gw_fail(error, GW_NOT_FOUND, "", "no scene is saved as \"%.80s\"", file);
-}
-
 /* ---- one file ------------------------------------------------------------------------------ */
-
-static char *read_whole(const char *path, size_t *size)
-{
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return NULL;
-    char *data = malloc(GW_MAX_DOCUMENT_BYTES + 1);
-    if (!data)
-        wire_memory_missed();
-    *size = data ? fread(data, 1, GW_MAX_DOCUMENT_BYTES + 1, stream) : 0;
-    if (ferror(stream)) {
-        free(data);
-        data = NULL;
-        errno = EIO;
-    }
-    fclose(stream);
-    return data;
-}
-
-json_t *store_load(const gw_store *store, const char *file, gw_error *error)
-{
-    assert(store && file);
-    char path[STORE_PATH];
-    size_t size;
-    if (!check_name(file, error))
-        return NULL;
-    path_of(store, file, path);
-    char *data = read_whole(path, &size);
-    if (!data) {
-        bool missing = errno == ENOENT;
-        gw_fail(error, missing ? GW_NOT_FOUND : GW_FAILED, "", "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    json_t *document = wire_parse_document(data, size, error);
-    free(data);
-    return document;
-}
 
 static bool write_whole(int fd, const char *data, size_t size)
 {
@@ -231,44 +166,120 @@ bool store_write(const char *folder, const char *file, const char *data, size_t 
     return gw_fail(error, GW_FAILED, "", "cannot save %s: %s", path, strerror(why));
 }
 
-bool store_save(const gw_store *store, const char *file, const json_t *document, gw_error *error)
+/* ---- files that lie in the folder --------------------------------------------------------------
+ */
+
+static double now_s(void)
 {
-    assert(store && file);
-    char name[STORE_NAME + sizeof ".json"];
-    if (!check_name(file, error))
-        return false;
-    char *data = json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    if (!data || wire_memory_short()) {
-        free(data);
-        return gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
-    }
-    snprintf(name, sizeof name, "%s.json", file);
-    size_t size = strlen(data);
-    bool done = size <= GW_MAX_DOCUMENT_BYTES ? store_write(store->folder, name, data, size, error)
-                                              : gw_fail(error, GW_TOO_LARGE, "",
-                                                        "the scene has %zu bytes as text, at most "
-                                                        "%u can be saved",
-                                                        size, GW_MAX_DOCUMENT_BYTES);
-    free(data);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The text of a file, with what is wrong with it where it is no scene. */
+typedef struct scene_file {
+    struct stat status;
+    char *text; /* NULL: it cannot be read */
+    json_t *document;
+    gw_error error;
+} scene_file;
+
+static void read_file(const char *path, scene_file *f)
+{
+    size_t most = (size_t)GW_MAX_DOCUMENT_BYTES + 1, there = (size_t)f->status.st_size, size = 0;
+    FILE *in = fopen(path, "rb");
+    f->text = in ? malloc((there < most ? there : most) + 1) : NULL;
+    if (in && !f->text)
+        wire_memory_missed();
+    if (f->text)
+        size = fread(f->text, 1, there < most ? there : most, in);
+    if (f->text && !ferror(in)) {
+        f->text[size] = 0;
+        f->document = wire_parse_document(f->text, size, &f->error);
+    } else
+        gw_fail(&f->error, GW_FAILED, "", "%s: %s", path, strerror(errno));
+    if (in)
+        fclose(in);
+}
+
+static const char *string_of(const json_t *document, const char *member)
+{
+    const char *value = json_string_value(json_object_get(document, member));
+    return value ? value : "";
+}
+
+/* Puts a version in the place of the newest one of its file. */
+static bool insert(gw_database *db, const char *file, const char *title, const json_t *document,
+                   const char *text, const char *problem, double at_s, gw_error *error)
+{
+    bool whole = json_is_object(document);
+    return database_run(db, error,
+                        "update saved set replaced = ? where file = ? and replaced is null", "ft",
+                        now_s(), file) &&
+           database_run(db, error,
+                        "insert into saved (file, title, name, description, scene, problem, at)"
+                        " values (?, ?, ?, ?, ?, ?, ?)",
+                        "ttttttf", file, title, whole ? string_of(document, "name") : NULL,
+                        whole ? string_of(document, "description") : NULL, text, problem, at_s) &&
+           database_run(db, error, "delete from saved where replaced < ?", "f",
+                        now_s() - 86400.0 * STORE_FORMER_DAYS) &&
+           database_run(db, error,
+                        "delete from saved where file = ?1 and replaced is not null and version not"
+                        " in (select version from saved where file = ?1 and replaced is not null"
+                        " order by version desc limit ?2)",
+                        "ti", file, (int64_t)STORE_FORMER);
+}
+
+static int64_t changed_ns(const struct stat *status)
+{
+    return status->st_ctim.tv_sec * INT64_C(1000000000) + status->st_ctim.tv_nsec;
+}
+
+static bool known(gw_store *store, const char *file, const struct stat *status)
+{
+    if (!database_read(store->database, NULL))
+        return true;
+    sqlite3_stmt *rows = database_query(
+        store->database, NULL, "select 1 from imported where file = ? and changed = ? and size = ?",
+        "tii", file, changed_ns(status), (int64_t)status->st_size);
+    bool is = !rows || database_row(store->database, rows, NULL);
+    database_done(rows);
+    database_abandon(store->database);
+    return is;
+}
+
+/* Reads the file of a scene where it is new or has changed. What is wrong with it is kept with it:
+ * it is listed, and said to whoever opens it. False: the database takes nothing. */
+static bool take_in(gw_store *store, const char *file, gw_error *error)
+{
+    char path[STORE_PATH];
+    scene_file f = {0};
+    gw_database *db = store->database;
+    uint64_t ticket;
+    snprintf(path, sizeof path, "%s/%s.json", store->folder, file);
+    if (stat(path, &f.status) != 0 || known(store, file, &f.status))
+        return true;
+    read_file(path, &f);
+    bool memory = !wire_memory_short() || gw_fail(error, GW_FAILED, "", "memory is short");
+    bool begun = memory && database_begin(db, error);
+    bool done =
+        begun &&
+        insert(db, file, NULL, f.document, f.error.code ? NULL : f.text,
+               f.error.code ? f.error.message : NULL,
+               (double)f.status.st_mtim.tv_sec + 1e-9 * (double)f.status.st_mtim.tv_nsec, error) &&
+        database_run(db, error,
+                     "insert or replace into imported (file, changed, size)"
+                     " values (?, ?, ?)",
+                     "tii", file, changed_ns(&f.status), (int64_t)f.status.st_size);
+    if (begun && !done)
+        database_abandon(db);
+    done = done && database_commit(db, &ticket, error);
+    json_decref(f.document);
+    free(f.text);
     return done;
 }
 
-bool store_delete(const gw_store *store, const char *file, gw_error *error)
-{
-    char path[STORE_PATH];
-    if (!check_name(file, error))
-        return false;
-    path_of(store, file, path);
-    if (unlink(path) != 0)
-        return gw_fail(error, errno == ENOENT ? GW_NOT_FOUND : GW_FAILED, "", "%s: %s", path,
-                       strerror(errno));
-    return sync_folder(store->folder) ||
-           gw_fail(error, GW_FAILED, "", "%s: %s", store->folder, strerror(errno));
-}
-
-/* ---- the folder ---------------------------------------------------------------------------- */
-
-/* The name without ".json", where it is that of a saved scene. */
+/* The name without ".json", where it is that of a scene. */
 static bool scene_name(const char *entry, char file[STORE_NAME + 1])
 {
     const char *dot = strrchr(entry, '.');
@@ -279,50 +290,321 @@ static bool scene_name(const char *entry, char file[STORE_NAME + 1])
     return store_name_valid(file);
 }
 
-bool store_list(const gw_store *store, void (*visit)(void *context, const char *file),
-                void *context, gw_error *error)
+static void take_in_all(gw_store *store)
 {
-    struct dirent **entries;
-    int count = scandir(store->folder, &entries, NULL, alphasort), visited = 0;
-    if (count < 0)
-        return gw_fail(error, GW_FAILED, "", "%s: %s", store->folder, strerror(errno));
-    for (int i = 0; i < count; i++) {
+    DIR *entries = opendir(store->folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
         char file[STORE_NAME + 1];
-        if (visited < STORE_LIST && scene_name(entries[i]->d_name, file)) {
-            visit(context, file);
-            visited++;
-        }
-        free(entries[i]);
+        if (scene_name(entry->d_name, file))
+            take_in(store, file, NULL);
     }
-    free(entries);
+    if (entries)
+        closedir(entries);
+    database_sync_later(store->database);
+}
+
+/* ---- saved scenes -------------------------------------------------------------------------- */
+
+static bool missing(const char *file, gw_error *error)
+{
+    return gw_fail(error, GW_NOT_FOUND, "", "no scene is saved as \"%.80s\"", file);
+}
+
+/* What was written is on the disk, or an error says that it is not. */
+static bool finish(gw_store *store, bool begun, bool done, gw_error *error)
+{
+    uint64_t ticket;
+    if (begun && !done)
+        database_abandon(store->database);
+    return done && database_commit(store->database, &ticket, error) &&
+           database_sync(store->database, ticket, error);
+}
+
+json_t *store_load(gw_store *store, const char *file, int64_t *version, gw_error *error)
+{
+    assert(store && file);
+    gw_database *db = store->database;
+    json_t *document = NULL;
+    if (!store_name_valid(file)) {
+        missing(file, error);
+        return NULL;
+    }
+    if (!take_in(store, file, error) || !database_read(db, error))
+        return NULL;
+    sqlite3_stmt *rows = database_query(
+        db, error, "select scene, problem, version from saved where file = ? and replaced is null",
+        "t", file);
+    bool found = rows && database_row(db, rows, error);
+    const char *text = found ? (const char *)sqlite3_column_text(rows, 0) : NULL;
+    if (text)
+        document = wire_parse_document(text, (size_t)sqlite3_column_bytes(rows, 0), error);
+    else if (found)
+        gw_fail(error, GW_BAD_INPUT, "", "%s", (const char *)sqlite3_column_text(rows, 1));
+    else if (rows)
+        missing(file, error);
+    if (found && version)
+        *version = sqlite3_column_int64(rows, 2);
+    database_done(rows);
+    database_abandon(db);
+    return document;
+}
+
+/* The version that is saved under the file's name, 0: none. `known_as`: what the person called it,
+ * "" where that is not known. Within a transaction. */
+static int64_t newest(gw_database *db, const char *file, char *known_as, size_t size,
+                      gw_error *error)
+{
+    sqlite3_stmt *rows = database_query(
+        db, error, "select version, title from saved where file = ? and replaced is null", "t",
+        file);
+    bool found = rows && database_row(db, rows, error);
+    int64_t version = found ? sqlite3_column_int64(rows, 0) : 0;
+    const char *title = found ? (const char *)sqlite3_column_text(rows, 1) : NULL;
+    if (known_as)
+        snprintf(known_as, size, "%s", title ? title : "");
+    database_done(rows);
+    return version;
+}
+
+/* The file that has this name already. */
+static int64_t same_name(gw_database *db, const char *name, char file[STORE_NAME + 1],
+                         gw_error *error)
+{
+    sqlite3_stmt *rows =
+        database_query(db, error,
+                       "select version, file from saved where replaced is null and"
+                       " (file = ?1 or title = ?1) order by file = ?1 desc limit 1",
+                       "t", name);
+    bool found = rows && database_row(db, rows, error);
+    int64_t version = found ? sqlite3_column_int64(rows, 0) : 0;
+    if (found)
+        snprintf(file, STORE_NAME + 1, "%s", (const char *)sqlite3_column_text(rows, 1));
+    database_done(rows);
+    return version;
+}
+
+/* The slug, from n = 2 on with the number behind it. */
+static void numbered(const char *slug, int n, char file[STORE_NAME + 1])
+{
+    char number[16] = "";
+    if (n > 1)
+        snprintf(number, sizeof number, "-%d", n);
+    size_t room = STORE_NAME - strlen(number), size = strlen(slug) < room ? strlen(slug) : room;
+    while (size > 0 && n > 1 && (slug[size - 1] == '-' || slug[size - 1] == '.'))
+        size--;
+    snprintf(file, STORE_NAME + 1, "%.*s%s", (int)size, slug, number);
+}
+
+int64_t store_place(gw_store *store, const char *name, bool (*reserved)(const char *file),
+                    char file[STORE_NAME + 1], gw_error *error)
+{
+    assert(store && name && reserved);
+    char slug[STORE_NAME + 1], other[256];
+    gw_database *db = store->database;
+    gw_error bad = {0};
+    if (!store_slug(name, slug)) {
+        gw_fail(error, GW_BAD_INPUT, "", "a name needs at least one letter or digit");
+        return -1;
+    }
+    bool reading = take_in(store, slug, &bad) && database_read(db, &bad);
+    int64_t version = reading ? same_name(db, name, file, &bad) : 0;
+    snprintf(other, sizeof other, "%s", version ? name : "");
+    for (int n = 1; !version && !bad.code; n++) {
+        numbered(slug, n, file);
+        version = newest(db, file, other, sizeof other, &bad);
+        if (!reserved(file) && (!version || !other[0]))
+            break;
+        version = 0;
+    }
+    if (reading)
+        database_abandon(db);
+    if (!bad.code)
+        return version;
+    gw_fail(error, bad.code, "", "cannot save %s: %.300s", slug, bad.message);
+    return -1;
+}
+
+bool store_save(gw_store *store, const char *file, const char *name, const json_t *document,
+                int64_t over, gw_error *error)
+{
+    assert(store && file && name && store_name_valid(file));
+    gw_database *db = store->database;
+    gw_error why = {0};
+    char *text = wire_text(document);
+    bool fits = text && strlen(text) <= GW_MAX_DOCUMENT_BYTES;
+    if (!text)
+        gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
+    else if (!fits)
+        gw_fail(error, GW_TOO_LARGE, "", "the scene has %zu bytes as text, at most %u can be saved",
+                strlen(text), GW_MAX_DOCUMENT_BYTES);
+    if (!fits) {
+        free(text);
+        return false;
+    }
+    bool begun = database_begin(db, &why);
+    bool same = begun && (over < 0 || newest(db, file, NULL, 0, &why) == over);
+    bool done = same && insert(db, file, name, document, text, NULL, now_s(), &why);
+    if (begun && !same && !why.code)
+        gw_fail(&why, GW_CONFLICT, "", "somebody else has saved or deleted it meanwhile");
+    done = finish(store, begun, done, &why);
+    free(text);
+    return done || gw_fail(error, why.code, "", "cannot save %s: %.300s", file, why.message);
+}
+
+bool store_delete(gw_store *store, const char *file, gw_error *error)
+{
+    assert(store && file);
+    char path[STORE_PATH];
+    gw_database *db = store->database;
+    if (!store_name_valid(file))
+        return missing(file, error);
+    bool begun = take_in(store, file, error) && database_begin(db, error);
+    bool there = begun && newest(db, file, NULL, 0, error) > 0;
+    if (begun && !there)
+        missing(file, error);
+    bool done =
+        there &&
+        database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
+                     "ft", now_s(), file);
+    if (!finish(store, begun, done, error))
+        return false;
+    snprintf(path, sizeof path, "%s/%s.json", store->folder, file);
+    unlink(path); /* read into the database before; where it stays, it stays known */
     return true;
 }
 
-typedef struct newest {
-    const gw_store *store;
-    struct timespec time;
-    char *file;
-} newest;
+/* ---- versions ------------------------------------------------------------------------------ */
 
-static void take_newer(void *context, const char *file)
+json_t *store_versions(gw_store *store, const char *file, gw_error *error)
 {
-    newest *best = context;
-    char path[STORE_PATH];
-    struct stat status;
-    path_of(best->store, file, path);
-    if (stat(path, &status) != 0)
-        return;
-    struct timespec time = status.st_mtim;
-    if (time.tv_sec > best->time.tv_sec ||
-        (time.tv_sec == best->time.tv_sec && time.tv_nsec > best->time.tv_nsec)) {
-        best->time = time;
-        strcpy(best->file, file);
+    assert(store && file);
+    gw_database *db = store->database;
+    if (!take_in(store, file, error) || !database_read(db, error))
+        return NULL;
+    json_t *list = json_array();
+    sqlite3_stmt *rows = database_query(
+        db, error,
+        "select version, name, at, replaced from saved where file = ? order by version desc", "t",
+        file);
+    while (rows && database_row(db, rows, error)) {
+        const char *name = (const char *)sqlite3_column_text(rows, 1);
+        json_t *entry =
+            json_pack("{sI ss sf}", "version", (json_int_t)sqlite3_column_int64(rows, 0), "name",
+                      name ? name : file, "saved", sqlite3_column_double(rows, 2));
+        if (sqlite3_column_type(rows, 3) != SQLITE_NULL)
+            json_object_set_new(entry, "replaced", json_real(sqlite3_column_double(rows, 3)));
+        json_array_append_new(list, entry);
     }
+    database_done(rows);
+    database_abandon(db);
+    if (json_array_size(list) > 0)
+        return list;
+    json_decref(list);
+    missing(file, error);
+    return NULL;
 }
 
-bool store_newest(const gw_store *store, char file[STORE_NAME + 1])
+/* The newest former version of the file, or `version` where it is one; 0: there is none. */
+static int64_t former(gw_database *db, const char *file, int64_t version, gw_error *error)
 {
-    newest best = {store, {0, 0}, file};
+    sqlite3_stmt *rows =
+        database_query(db, error,
+                       "select version from saved where file = ?1 and replaced is not null and"
+                       " (?2 = 0 or version = ?2) order by version desc limit 1",
+                       "ti", file, version);
+    bool found = rows && database_row(db, rows, error);
+    int64_t which = found ? sqlite3_column_int64(rows, 0) : 0;
+    database_done(rows);
+    return which;
+}
+
+bool store_restore(gw_store *store, const char *file, int64_t version, gw_error *error)
+{
+    assert(store && file && version >= 0);
+    gw_database *db = store->database;
+    bool begun = database_begin(db, error);
+    int64_t which = begun ? former(db, file, version, error) : 0;
+    if (begun && !which)
+        gw_fail(error, GW_NOT_FOUND, "", "there is no such former version of \"%.80s\"", file);
+    bool done =
+        which > 0 &&
+        database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
+                     "ft", now_s(), file) &&
+        database_run(db, error,
+                     "insert into saved (file, title, name, description, scene, problem, at)"
+                     " select file, title, name, description, scene, problem, ?"
+                     " from saved where version = ?",
+                     "fi", now_s(), which);
+    return finish(store, begun, done, error);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+bool store_list(gw_store *store, void (*visit)(void *context, const store_entry *entry),
+                void *context, gw_error *error)
+{
+    assert(store && visit);
+    gw_error why = {0};
+    gw_database *db = store->database;
+    take_in_all(store);
+    if (!database_read(db, error))
+        return false;
+    sqlite3_stmt *rows = database_query(db, &why,
+                                        "select file, name, description from saved"
+                                        " where replaced is null order by file limit ?",
+                                        "i", (int64_t)STORE_LIST);
+    while (rows && database_row(db, rows, &why)) {
+        store_entry entry = {(const char *)sqlite3_column_text(rows, 0),
+                             (const char *)sqlite3_column_text(rows, 1),
+                             (const char *)sqlite3_column_text(rows, 2)};
+        visit(context, &entry);
+    }
+    database_done(rows);
+    database_abandon(db);
+    return !why.code || gw_fail(error, why.code, "", "%s", why.message);
+}
+
+bool store_newest(gw_store *store, char file[STORE_NAME + 1])
+{
+    assert(store);
     file[0] = 0;
-    return store_list(store, take_newer, &best, NULL) && file[0] != 0;
+    if (!database_read(store->database, NULL))
+        return false;
+    sqlite3_stmt *rows = database_query(
+        store->database, NULL,
+        "select file from saved where replaced is null order by at desc, version desc limit 1", "");
+    if (rows && database_row(store->database, rows, NULL))
+        snprintf(file, STORE_NAME + 1, "%s", (const char *)sqlite3_column_text(rows, 0));
+    database_done(rows);
+    database_abandon(store->database);
+    return file[0] != 0;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+bool store_open(gw_store *store, const char *data, gw_error *error)
+{
+    char meshes[sizeof store->folder], path[sizeof store->folder];
+    if (!store_folder(data, "scenes", store->folder, sizeof store->folder))
+        return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
+    if (!store_make_folder(store->folder, error) || !lock_folder(store, data, error))
+        return false;
+    sweep(store->folder);
+    if (store_folder(data, "meshes", meshes, sizeof meshes))
+        sweep(meshes);
+    if (!store_folder(data, "guideway.db", path, sizeof path))
+        return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
+    store->database = database_open(path, error);
+    if (!store->database)
+        return false;
+    take_in_all(store);
+    return true;
+}
+
+void store_close(gw_store *store)
+{
+    database_close(store->database);
+    if (store->lock > 0)
+        close(store->lock);
+    *store = (gw_store){0};
 }

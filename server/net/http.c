@@ -254,6 +254,7 @@ static void handle_api(exchange *now)
                            .path = now->path,
                            .content_type = header_of(mhd, "Content-Type"),
                            .if_match = header_of(mhd, "If-Match"),
+                           .if_none_match = header_of(mhd, "If-None-Match"),
                            .body = now->body,
                            .size = now->size,
                            .by = by,

@@ -22,9 +22,9 @@ typedef struct api_request {
     const char *path; /* as sent, still percent-encoded, without the query */
     int query_count;
     api_pair query[API_MAX_QUERY];
-    const char *content_type; /* NULL: none */
-    const char *if_match;     /* NULL: none */
-    const char *body;         /* with a zero behind it; NULL where there is none */
+    const char *content_type;             /* NULL: none */
+    const char *if_match, *if_none_match; /* NULL: none */
+    const char *body;                     /* with a zero behind it; NULL where there is none */
     size_t size;
     const char *by;         /* who asks: "rest 127.0.0.1:4711" */
     gw_halt_word halt_seen; /* the halt latch when the request came */

@@ -18,7 +18,8 @@ typedef struct api_call {
     char part[2][GW_MAX_ID + 1];        /* the path's parameters, decoded */
     json_t *body;                       /* parsed; NULL where the route takes none */
     bool dry_run;
-    int strands; /* ?strands=N: poses to each side wanted with a solution; 0: none */
+    uint64_t ticket; /* of the edit that the answer waits for; 0: none */
+    int strands;     /* ?strands=N: poses to each side wanted with a solution; 0: none */
     api_reply *reply;
 } api_call;
 
@@ -47,6 +48,16 @@ void api_solution(api_call *call, const app_document *document, const app_docume
 void api_error(api_call *call, const gw_error *error);
 void api_refuse(api_call *call, int status, const char *where, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* True where the header lists this tag, in quotes and not weak, or is a star. */
+bool api_lists_tag(const char *header, const char *tag);
+
+/* A saved version's tag, with its quotes. */
+#define API_TAG (sizeof((api_reply *)0)->etag)
+void api_version_tag(int64_t version, char tag[API_TAG]);
+
+/* The disk refused: an error as api_error() answers it, and an event. */
+void api_storage_error(api_call *call, const gw_error *error);
 
 void api_location(api_call *call, const char *collection, const char *id);
 
@@ -90,7 +101,8 @@ const api_route *api_routes(int *count);
 
 /* Handlers of routes that are not a resource's. */
 api_handler api_scene_get, api_scene_put, api_scene_patch, api_scene_undo, api_scene_redo,
-    api_scene_save, api_scene_open, api_scenes_get, api_scenes_file_get, api_scenes_file_delete;
+    api_scene_save, api_scene_open, api_scenes_get, api_scenes_file_get, api_scenes_file_delete,
+    api_scenes_versions_get, api_scenes_restore;
 api_handler api_solutions_get, api_solution_get, api_solution_patch;
 api_handler api_drivers_get, api_operator_get, api_operator_put, api_operator_delete;
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;

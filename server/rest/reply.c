@@ -39,6 +39,8 @@ static const char *title_of(int status)
         return "Unprocessable Content";
     case 426:
         return "Upgrade Required";
+    case 507:
+        return "Insufficient Storage";
     case 501:
         return "Not Implemented";
     case 503:
@@ -129,6 +131,8 @@ static int status_of(gw_error_code code)
         return 413;
     case GW_NOT_YET:
         return 400;
+    case GW_NO_SPACE:
+        return 507;
     default:
         return 500;
     }
@@ -158,6 +162,13 @@ void api_error(api_call *call, const gw_error *error)
     write_json(call->reply, status, "application/problem+json", problem_of(error, status));
 }
 
+void api_storage_error(api_call *call, const gw_error *error)
+{
+    api_error(call, error);
+    if (call->reply->status >= 500)
+        app_log_storage(call->app, error);
+}
+
 void api_refuse(api_call *call, int status, const char *where, const char *format, ...)
 {
     gw_error error = {.code = GW_BAD_INPUT};
@@ -177,14 +188,23 @@ void api_location(api_call *call, const char *collection, const char *id)
 
 /* ---- edits --------------------------------------------------------------------------------- */
 
-/* True where the header names the revision: a list of quoted tags, or a star. */
+bool api_lists_tag(const char *header, const char *tag)
+{
+    const char *found = strstr(header, tag);
+    bool weak = found && found - header >= 2 && found[-1] == '/' && found[-2] == 'W';
+    return strcmp(header, "*") == 0 || (found && !weak);
+}
+
+void api_version_tag(int64_t version, char tag[API_TAG])
+{
+    snprintf(tag, API_TAG, "\"s%lld\"", (long long)version);
+}
+
 static bool matches(const char *if_match, uint64_t revision)
 {
-    char tag[32];
+    char tag[API_TAG];
     snprintf(tag, sizeof tag, "\"%llu\"", (unsigned long long)revision);
-    const char *found = strstr(if_match, tag);
-    bool weak = found && found - if_match >= 2 && found[-1] == '/' && found[-2] == 'W';
-    return strcmp(if_match, "*") == 0 || (found && !weak);
+    return api_lists_tag(if_match, tag);
 }
 
 bool api_begin(api_call *call, app_edit *edit)
@@ -260,6 +280,8 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
     gw_error error = {0};
     bool done = app_edit_commit(edit, &error);
     if (done && !call->dry_run) {
+        call->ticket = edit->ticket;
+        edit->ticket = 0;
         snprintf(call->reply->etag, sizeof call->reply->etag, "\"%llu\"",
                  (unsigned long long)edit->document->revision);
         return true;

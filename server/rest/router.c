@@ -214,6 +214,16 @@ bool api_is_quick(const char *method, const char *path)
            (strcmp(method, "POST") == 0 && strcmp(path, API_PREFIX "/simulation/halt") == 0);
 }
 
+/* An edit is acknowledged when it is on the disk. */
+static void keep(api_call *call)
+{
+    gw_error error = {0};
+    if (app_keep(call->app, call->ticket, &error))
+        return;
+    call->reply->location[0] = call->reply->etag[0] = 0;
+    api_error(call, &error);
+}
+
 void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
 {
     assert(api && request && request->method && request->path && reply);
@@ -235,6 +245,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         answer_unrouted(&call, path, allow);
     else if (take_dry_run(&call, route) && take_strands(&call) && take_body(&call, route))
         route->handler(&call);
+    if (call.ticket)
+        keep(&call);
     json_decref(call.body);
 }
 

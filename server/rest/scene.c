@@ -118,6 +118,51 @@ static const char *only_string(api_call *call, const char *name)
     return value;
 }
 
+/* What the headers say of the scene that would be saved over, version 0: none. If-Match lists the
+ * document's revision, which is saved then as it was seen, or the saved version's tag. False: the
+ * reply is set. */
+static bool may_save(api_call *call, const char *file, const app_document *document,
+                     int64_t version)
+{
+    char now[API_TAG], saved[API_TAG];
+    const char *wanted = call->request->if_match, *unwanted = call->request->if_none_match;
+    snprintf(now, sizeof now, "\"%llu\"", (unsigned long long)document->revision);
+    api_version_tag(version, saved);
+    if (unwanted && version && api_lists_tag(unwanted, saved)) {
+        api_refuse(call, 412, "", "If-None-Match is %.40s, and %s is saved already as version %s",
+                   unwanted, file, saved);
+        return false;
+    }
+    bool star = wanted && strcmp(wanted, "*") == 0;
+    if (!wanted || (star && version) || (!star && api_lists_tag(wanted, now)) ||
+        (!star && version && api_lists_tag(wanted, saved)))
+        return true;
+    api_refuse(call, 412, "", "If-Match is %.40s, the scene is at revision %s and %s is %s%s",
+               wanted, now, file, version ? "saved as version " : "not saved yet",
+               version ? saved : "");
+    return false;
+}
+
+static void save(api_call *call, const char *name, const char *file, int64_t version,
+                 app_document *document)
+{
+    gw_error error = {0};
+    bool asked = call->request->if_match || call->request->if_none_match;
+    json_t *scene = wire_scene(document->scene);
+    if (scene && !wire_memory_short() &&
+        store_save(call->store, file, name, scene, asked ? version : -1, &error)) {
+        api_location(call, "scenes", file);
+        api_part(call, 201, document, scene);
+        app_log(call->app, "saved", "info", "Saved as %s.", file);
+        return;
+    }
+    json_decref(scene);
+    if (error.code == GW_CONFLICT) /* with a condition that held a moment ago */
+        api_refuse(call, 412, "", "%s", error.message);
+    else
+        api_storage_error(call, &error);
+}
+
 void api_scene_save(api_call *call)
 {
     char file[STORE_NAME + 1];
@@ -133,16 +178,14 @@ void api_scene_save(api_call *call)
         api_refuse(call, 409, "/name", "%s is a scene of the gallery: choose another name", file);
         return;
     }
-    app_document *document = app_document_get(call->app);
-    json_t *scene = wire_scene(document->scene);
-    if (!scene || !store_save(call->store, file, scene, &error)) {
-        json_decref(scene);
-        api_error(call, &error);
-    } else {
-        api_location(call, "scenes", file);
-        api_part(call, 201, document, scene);
-        app_log(call->app, "saved", "info", "Saved as %s.", file);
+    int64_t version = store_place(call->store, name, gallery_has, file, &error);
+    if (version < 0) {
+        api_storage_error(call, &error);
+        return;
     }
+    app_document *document = app_document_get(call->app);
+    if (may_save(call, file, document, version))
+        save(call, name, file, version, document);
     app_document_put(document);
 }
 
@@ -152,7 +195,7 @@ void api_scene_open(api_call *call)
     const char *file = only_string(call, "scene");
     if (!file)
         return;
-    json_t *value = gallery_load(call->store, file, &error);
+    json_t *value = gallery_load(call->store, file, NULL, &error);
     if (!value) {
         api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "/scene", "%s", error.message);
         return;
@@ -173,24 +216,76 @@ void api_scenes_get(api_call *call)
         api_error(call, &error);
 }
 
+/* ---- saved scenes -------------------------------------------------------------------------- */
+
 void api_scenes_file_get(api_call *call)
 {
     gw_error error = {0};
-    json_t *value = gallery_load(call->store, call->part[0], &error);
-    if (!value)
+    int64_t version;
+    json_t *value = gallery_load(call->store, call->part[0], &version, &error);
+    if (!value) {
         api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "", "%s", error.message);
-    else
-        api_json(call, 200, value);
+        return;
+    }
+    api_version_tag(version, call->reply->etag);
+    api_json(call, 200, value);
+}
+
+/* True where the address names a scene of the gallery: the reply is set. */
+static bool bundled(api_call *call, const char *what)
+{
+    bool is = gallery_has(call->part[0]);
+    if (is)
+        api_refuse(call, 409, "", "%s belongs to the gallery: only saved scenes can be %s",
+                   call->part[0], what);
+    return is;
 }
 
 void api_scenes_file_delete(api_call *call)
 {
     gw_error error = {0};
-    if (gallery_has(call->part[0]))
-        api_refuse(call, 409, "", "%s belongs to the gallery: only saved scenes can be deleted",
-                   call->part[0]);
-    else if (!store_delete(call->store, call->part[0], &error))
-        api_error(call, &error);
+    const char *file = call->part[0];
+    if (bundled(call, "deleted"))
+        return;
+    if (!store_delete(call->store, file, &error)) {
+        api_storage_error(call, &error);
+        return;
+    }
+    call->reply->status = 204;
+    app_log(call->app, "saved", "info", "Deleted %.64s; POST /scenes/%.64s/restore brings it back.",
+            file, file);
+}
+
+void api_scenes_versions_get(api_call *call)
+{
+    gw_error error = {0};
+    json_t *list = store_versions(call->store, call->part[0], &error);
+    if (list)
+        api_json(call, 200, list);
     else
-        call->reply->status = 204;
+        api_error(call, &error);
+}
+
+void api_scenes_restore(api_call *call)
+{
+    static const char *const allowed[] = {"version", NULL};
+    gw_error error = {0};
+    const json_t *wanted = json_object_get(call->body, "version");
+    json_int_t version = json_integer_value(wanted);
+    if (bundled(call, "restored"))
+        return;
+    if (call->body && !wire_only(call->body, "", allowed, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    if (wanted && version < 1) {
+        api_refuse(call, 400, "/version", "version is a whole number from 1 on, or left out");
+        return;
+    }
+    if (!store_restore(call->store, call->part[0], version, &error)) {
+        api_storage_error(call, &error);
+        return;
+    }
+    app_log(call->app, "saved", "info", "Restored a former version of %.64s.", call->part[0]);
+    api_scenes_file_get(call);
 }

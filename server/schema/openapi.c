@@ -27,6 +27,13 @@ ANSWER(scene_entry, "SceneEntry", NULL, {"file", TEXT, .about = "what to open it
        {"name", TEXT}, {"description", TEXT},
        {"saved", BOOLEAN, .about = "saved here; else of the gallery"})
 REQUEST(save_request, "SaveRequest", NULL, {"name", TEXT, .flags = REQUIRED})
+REQUEST(restore_request, "RestoreRequest", NULL,
+        {"version", WHOLE, .flags = SOMETIMES, LOW(1), .about = "of the scene's versions"})
+ANSWER(scene_version, "SceneVersion", NULL, {"version", WHOLE}, {"name", TEXT},
+       {"saved", NUMBER, .unit = "seconds since 1970"},
+       {"replaced", NUMBER, .flags = SOMETIMES,
+        .about = "when it was saved over or deleted; left out of what is saved now",
+        .unit = "seconds since 1970"})
 REQUEST(open_request, "OpenRequest", NULL,
         {"scene", TEXT, .flags = REQUIRED,
          .about = "file name of a scene of the gallery or a saved one"})
@@ -53,9 +60,10 @@ REQUEST(state_request, "StateRequest", NULL,
 REQUEST(step_request, "StepRequest", NULL, {"ticks", WHOLE, .flags = REQUIRED, RANGE(1, 1000000)})
 
 static const char *const event_kinds[] = {
-    "active",      "state",      "settled", "limited",     "halted",   "armed",    "overrun",
-    "device-lost", "not-finite", "bound",   "left-behind", "singular", "operator", "saved",
-    "opened",      "task",       "jammed",  "withheld",    "crowded",  "strained", NULL};
+    "active",   "state",       "settled",    "limited", "halted",      "armed",
+    "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
+    "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
+    "crowded",  "strained",    "storage",    NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 ANSWER(event, "Event", NULL, {"seq", WHOLE},
        {"time", NUMBER, .about = "of the simulation", .unit = "s"}, {"tick", WHOLE},
@@ -148,6 +156,8 @@ static const wire_table *const tables[] = {&wire_table_pose,
                                            &scene_entry,
                                            &save_request,
                                            &open_request,
+                                           &restore_request,
+                                           &scene_version,
                                            &history,
                                            &wire_table_rotation,
                                            &wire_table_translation,
@@ -230,7 +240,9 @@ static const response refusals[] = {
     {"421", "Misdirected", "The Host header names another server."},
     {"422", "NoSolution",
      "The constraints contradict one another or cannot be solved; nothing was changed."},
-    {"default", "Otherwise", "503 beyond 512 connections, 500 where the machine fails."}};
+    {"default", "Otherwise",
+     "503 beyond 512 connections, 507 where the disk is full, 500 where the machine fails: nothing "
+     "was changed."}};
 
 static json_t *content(const char *type, json_t *schema)
 {
@@ -252,8 +264,9 @@ static json_t *responses(void)
 
 static const char others[] =
     "{\"headers\":{"
-    "\"ETag\":{\"description\":\"Revision of the scene, quoted.\","
-    "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"[0-9]+\\\"$\"}},"
+    "\"ETag\":{\"description\":\"Revision of the scene, quoted; of a saved scene s and its "
+    "version.\","
+    "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"s?[0-9]+\\\"$\"}},"
     "\"Location\":{\"description\":\"Where the new resource "
     "is.\",\"schema\":{\"type\":\"string\"}}},"
     "\"parameters\":{"
@@ -264,7 +277,9 @@ static const char others[] =
     "\"description\":\"that many poses to each side along each freedom of the solution that is "
     "answered\"},"
     "\"ifMatch\":{\"name\":\"If-Match\",\"in\":\"header\",\"schema\":{\"type\":\"string\"},"
-    "\"description\":\"the revision that the edit was made for, as in ETag\"}},"
+    "\"description\":\"the revision that the edit was made for, as in ETag\"},"
+    "\"ifNoneMatch\":{\"name\":\"If-None-Match\",\"in\":\"header\",\"schema\":{\"type\":"
+    "\"string\"},\"description\":\"*: only where nothing is saved there yet\"}},"
     "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}}";
 
 static const char head[] =
@@ -338,6 +353,8 @@ static json_t *parameters(const wire_operation *o)
         json_array_append_new(list, component("parameters", "strands"));
     if (o->flags & OP_EDIT)
         json_array_append_new(list, component("parameters", "ifMatch"));
+    if (o->flags & OP_NEW)
+        json_array_append_new(list, component("parameters", "ifNoneMatch"));
     return list;
 }
 

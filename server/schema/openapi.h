@@ -18,7 +18,8 @@ typedef enum wire_operation_flags {
     OP_400 = 128,     /* refuses so, beyond what follows from the rest of the row */
     OP_404 = 256,
     OP_409 = 512,
-    OP_422 = 1024
+    OP_422 = 1024,
+    OP_NEW = 2048 /* takes If-None-Match too: 412 */
 } wire_operation_flags;
 
 /* What the document says of one route. From it follow 401, 403 and 421; with a JSON body 400, 413

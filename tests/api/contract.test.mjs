@@ -104,6 +104,14 @@ test('saving and opening', async () => {
   await expect(400, 'POST', '/scene/open', { scene: 7 });
   await expect(412, 'POST', '/scene/open', { scene: 'my-scene' }, { 'if-match': '"0"' });
   await expect(200, 'POST', '/scene/open', { scene: 'my-scene' });
+  await expect(412, 'POST', '/scene/save', { name: 'my scene' }, { 'if-none-match': '*' });
+  await expect(204, 'DELETE', '/scenes/my-scene');
+  assert.equal((await expect(200, 'GET', '/scenes/my-scene/versions')).json.length, 1);
+  await expect(404, 'GET', '/scenes/nowhere/versions');
+  await expect(200, 'POST', '/scenes/my-scene/restore', {});
+  await expect(400, 'POST', '/scenes/my-scene/restore', { version: 0 });
+  await expect(404, 'POST', '/scenes/nowhere/restore', {});
+  await expect(409, 'POST', '/scenes/paper-plane/restore', {});
   await expect(204, 'DELETE', '/scenes/my-scene');
   await expect(404, 'DELETE', '/scenes/my-scene');
   await expect(409, 'DELETE', '/scenes/paper-plane');
@@ -577,7 +585,7 @@ test('every route with a body refuses other types, rubbish and too much', async 
 
 test('every edit heeds If-Match', async () => {
   const bodies = {
-    'PUT /scene': scene, 'PATCH /scene': {}, 'POST /scene/open': { scene: 'sphere' },
+    'PUT /scene': scene, 'PATCH /scene': {}, 'POST /scene/open': { scene: 'sphere' }, 'POST /scene/save': { name: 'conditional' },
     'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } }, 'PATCH /objects/cone': {},
     'POST /features': { id: 'cone/f', point: [0, 0, 0] }, 'PUT /features/cone/apex': { point: [0, 0, 0] }, 'PATCH /features/cone/apex': {},
     'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' }, 'PATCH /constraints/c1': {},

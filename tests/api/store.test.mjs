@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { client, guideway, request, root, sleep, start } from './server.mjs';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'guideway-store-'));
-const saved = (data) => readdirSync(join(data, 'scenes'));
+const saved = async (server) => (await request(server, 'GET', '/api/v1/scenes')).json.filter((s) => s.saved).map((s) => s.file);
 
 test('the scene saved last is what the next start opens', async () => {
   const data = folder();
@@ -27,7 +27,9 @@ test('the scene saved last is what the next start opens', async () => {
   const list = (await expect(200, 'GET', '/scenes')).json;
   assert.deepEqual(list.filter((s) => s.saved).map((s) => s.file), ['first', 'second']);
   assert.equal(list[0].saved, false, 'the gallery comes first');
-  assert.equal(JSON.parse(readFileSync(join(data, 'scenes/second.json'))).format, 'guideway-scene/1');
+  const { json, headers } = await expect(200, 'GET', '/scenes/second');
+  assert.equal(json.format, 'guideway-scene/1');
+  assert.match(headers.etag, /^"s\d+"$/);
   await server.stop();
   rmSync(data, { recursive: true });
 });
@@ -42,7 +44,8 @@ test('names cannot lead out of the folder', async () => {
   }
   for (const name of ['', '..', '...', '✓', '/', '\n'])
     await expect(400, 'POST', '/scene/save', { name });
-  assert.deepEqual(saved(server.folder).sort(), Object.values(names).map((f) => `${f}.json`).sort());
+  assert.deepEqual((await saved(server)).sort(), Object.values(names).sort());
+  assert.deepEqual(readdirSync(server.folder).filter((f) => !/^(guideway\.db(-wal)?|lock|scenes)$/.test(f)), []);
   for (const scene of ['../../../etc/passwd', '/etc/passwd', '.hidden', 'evil.json', ''])
     await expect(404, 'POST', '/scene/open', { scene });
   await server.stop();
@@ -141,42 +144,136 @@ test('killed while saving: the old scene or the new one, never half of one', asy
     await sleep(10 + 15 * round);
     await server.stop('SIGKILL');
     await Promise.all(saves);
-    const text = readFileSync(join(data, 'scenes/kept.json'), 'utf8');
-    const scene = JSON.parse(text);
+    const reader = await start({ data });
+    const { json: scene } = await request(reader, 'GET', '/api/v1/scenes/kept');
     assert.equal(new Set(scene.objects.map((o) => o.geometry.radius)).size, 1, 'all of one round');
     assert.equal(scene.objects.length, 400);
+    assert.match((await request(reader, 'GET', '/api/v1/scene')).json.name, /^Round/);
+    assert.deepEqual(await saved(reader), ['kept']);
+    await reader.stop();
   }
-  const server = await start({ data });
-  assert.match((await request(server, 'GET', '/api/v1/scene')).json.name, /^Round/);
-  assert.deepEqual(saved(data), ['kept.json'], 'what the killed ones left half written is gone');
-  await server.stop();
   rmSync(data, { recursive: true });
 });
 
 test('a folder that is gone: an error that says so, and nothing else happens', async () => {
-  const server = await start();
-  rmSync(join(server.folder, 'scenes'), { recursive: true });
+  const server = await start({ data: folder() });
+  const before = (await request(server, 'GET', '/api/v1/scene')).json;
+  rmSync(server.folder, { recursive: true });
   const { status, json } = await request(server, 'POST', '/api/v1/scene/save', { name: 'lost' });
   assert.equal(status, 500);
   assert.match(json.detail, /cannot save .*lost/);
-  assert.equal((await request(server, 'GET', '/api/v1/scene')).status, 200);
+  const edit = await request(server, 'PATCH', '/api/v1/scene', { name: 'Lost' });
+  assert.equal(edit.status, 500);
+  assert.match(edit.json.detail, /taken away/);
+  assert.deepEqual((await request(server, 'GET', '/api/v1/scene')).json, before);
   await server.stop();
 });
 
-test('a disk that is full: the old file stays', async (t) => {
-  const server = await start();
-  await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
-  const before = readFileSync(join(server.folder, 'scenes/kept.json'));
+test('a disk that is full: what was saved stays, the document too', async (t) => {
+  const data = folder(), server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  const { call, expect } = await client(server);
+  await expect(201, 'POST', '/scene/save', { name: 'kept' });
+  const { json: before, headers } = await expect(200, 'GET', '/scenes/kept');
+  const document = await expect(200, 'GET', '/scene');
   // a limit on file size stands in for a full disk: prlimit works on a running process
-  if (spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=100']).status !== 0) {
-    await server.stop();
-    return t.skip('no prlimit here');
+  const limit = (bytes) => spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:unlimited`]).status === 0;
+  if (!limit(100)) return t.skip('no prlimit here');
+  for (const [method, path, body] of [['POST', '/scene/save', { name: 'kept' }], ['POST', '/scene/save', { name: 'other' }], ['DELETE', '/scenes/kept'],
+    ['PATCH', '/scene', { name: 'Never' }], ['DELETE', '/tool'], ['POST', '/scene/open', { scene: 'sphere' }]]) {
+    const { status, json } = await call(method, path, body);
+    assert.ok(status === 500 || status === 507, `${method} ${path}: ${status}`);
+    assert.match(json.detail, /nothing was changed/);
   }
-  const { status } = await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
-  assert.equal(status, 500);
-  assert.deepEqual(readFileSync(join(server.folder, 'scenes/kept.json')), before);
-  assert.deepEqual(saved(server.folder), ['kept.json'], 'nothing temporary is left');
+  assert.deepEqual((await expect(200, 'GET', '/scenes/kept')).json, before);
+  assert.equal((await expect(200, 'GET', '/scenes/kept')).headers.etag, headers.etag);
+  const now = await expect(200, 'GET', '/scene');
+  assert.deepEqual([now.json, now.headers.etag], [document.json, document.headers.etag]);
+  assert.deepEqual(await saved(server), ['kept']);
+  assert.ok((await expect(200, 'GET', '/events')).json.some((e) => e.kind === 'storage' && e.severity === 'error'), 'an event tells');
+  limit('unlimited'); // there is room again
+  await expect(200, 'PATCH', '/scene', { name: 'After' });
+  const last = await expect(200, 'GET', '/scene');
   assert.equal((await server.stop()).code, 0);
+  const again = await start({ data }), back = await request(again, 'GET', '/api/v1/scene');
+  assert.deepEqual([back.json, back.headers.etag], [last.json, last.headers.etag]);
+  await again.stop();
+  rmSync(data, { recursive: true });
+});
+
+test('two names that are written alike have a file each', async () => {
+  const server = await start();
+  const { expect } = await client(server);
+  const save = async (name) => (await expect(201, 'POST', '/scene/save', { name })).headers.location.split('/').pop();
+  assert.deepEqual([await save('a/b'), await save('a b'), await save('a?b')], ['a-b', 'a-b-2', 'a-b-3']);
+  assert.deepEqual([await save('a b'), await save('a/b'), await save('a-b')], ['a-b-2', 'a-b', 'a-b'], 'each finds its own');
+  assert.deepEqual([await save(`${'x'.repeat(63)}/y`), await save(`${'x'.repeat(63)} y`)], ['x'.repeat(63), `${'x'.repeat(62)}-2`]);
+  await server.stop();
+});
+
+test('saving over another scene: a condition that is stated is heeded', async () => {
+  const server = await start();
+  const { expect } = await client(server);
+  const save = (status, headers) => expect(status, 'POST', '/scene/save', { name: 'mine' }, headers);
+  await save(412, { 'if-match': '*' });
+  await save(201, { 'if-none-match': '*' });
+  await save(412, { 'if-none-match': '*' });
+  const tag = async () => (await expect(200, 'GET', '/scenes/mine')).headers.etag;
+  const first = await tag();
+  await save(201, { 'if-match': first });
+  await save(412, { 'if-match': first });
+  assert.notEqual(await tag(), first);
+  await save(201, { 'if-match': '*' });
+  await save(201, { 'if-match': (await expect(200, 'GET', '/scene')).headers.etag });
+  await save(412, { 'if-match': '"0"' });
+  await save(201);
+  await server.stop();
+});
+
+test('what was saved over or deleted can be brought back', async () => {
+  const data = folder();
+  let server = await start({ data }), { expect } = await client(server);
+  const names = ['One', 'Two', 'Three'];
+  for (const name of names) {
+    await expect(200, 'PATCH', '/scene', { name });
+    await expect(201, 'POST', '/scene/save', { name: 'kept' });
+  }
+  const versions = async () => (await expect(200, 'GET', '/scenes/kept/versions')).json;
+  const name = async () => (await expect(200, 'GET', '/scenes/kept')).json.name;
+  assert.deepEqual((await versions()).map((v) => v.name), ['Three', 'Two', 'One']);
+  assert.deepEqual((await versions()).map((v) => v.replaced === undefined), [true, false, false]);
+  assert.equal((await expect(200, 'POST', '/scenes/kept/restore', {})).json.name, 'Two');
+  assert.equal(await name(), 'Two');
+  await expect(204, 'DELETE', '/scenes/kept');
+  await expect(404, 'GET', '/scenes/kept');
+  await server.stop('SIGKILL');
+  server = await start({ data });
+  ({ expect } = await client(server));
+  await expect(404, 'GET', '/scenes/kept');
+  await expect(200, 'POST', '/scenes/kept/restore', {});
+  assert.equal(await name(), 'Two', 'deleted and back');
+  await expect(200, 'POST', '/scenes/kept/restore', { version: (await versions()).at(-1).version });
+  assert.equal(await name(), 'One');
+  await expect(404, 'POST', '/scenes/kept/restore', { version: 4711 });
+  for (let i = 0; i < 25; i++) await expect(201, 'POST', '/scene/save', { name: 'kept' });
+  assert.equal((await versions()).length, 21, 'the newest and twenty former ones');
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+test('a file that is put into the folder is a scene, again when it changes', async () => {
+  const server = await start();
+  const { expect } = await client(server);
+  const put = (name) => writeFileSync(join(server.folder, 'scenes/mine.json'), JSON.stringify({ format: 'guideway-scene/1', name, objects: [] }));
+  const listed = async () => (await expect(200, 'GET', '/scenes')).json.find((s) => s.file === 'mine');
+  put('First');
+  assert.deepEqual([(await listed()).name, (await listed()).saved], ['First', true]);
+  put('Second, longer');
+  assert.equal((await expect(200, 'POST', '/scene/open', { scene: 'mine' })).json.name, 'Second, longer');
+  assert.deepEqual((await expect(200, 'GET', '/scenes/mine/versions')).json.map((v) => v.name), ['Second, longer', 'First']);
+  await expect(204, 'DELETE', '/scenes/mine');
+  assert.equal(await listed(), undefined);
+  await server.stop();
 });
 
 const whole = readFileSync(join(root, 'scenes/sphere.json'));
@@ -223,8 +320,10 @@ test('a folder or a closed door in the place of a file', async (t) => {
   assert.match(server.log(), /odd cannot be opened: ./);
   assert.equal((await request(server, 'GET', '/api/v1/scenes')).status, 200);
   assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'odd' })).status, 500);
-  assert.equal((await request(server, 'POST', '/api/v1/scene/save', { name: 'odd' })).status, 500);
-  assert.deepEqual(saved(data), ['odd.json'], 'nothing temporary is left');
+  assert.match((await request(server, 'GET', '/api/v1/scenes')).json.find((s) => s.file === 'odd').description, /damaged/);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/save', { name: 'odd' })).status, 201, 'a scene of that name can be saved');
+  assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'odd' })).status, 200);
+  assert.deepEqual(readdirSync(join(data, 'scenes')), ['odd.json'], 'what is no file of ours stays');
   await server.stop();
   rmSync(data, { recursive: true });
 });

@@ -1,0 +1,421 @@
+/*
+ * One connection behind a mutex; commits go into the write-ahead log without a sync
+ * (synchronous=NORMAL), and the log is synced here, by whichever of the waiting threads comes
+ * first, for all of them. That is what synchronous=FULL does in every commit, with one sync for
+ * many: SQLite syncs the log itself before it copies pages out of it, so a transaction is either in
+ * the synced log or in the synced file. A failed sync is final: the kernel may have dropped the
+ * pages.
+ *
+ * The connection has the file for itself (locking_mode=EXCLUSIVE): the index of the log is in
+ * memory, and no other process can write between.
+ */
+#include "server/files/database.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATEMENTS 48         /* that are kept prepared: more than the server has */
+#define LOG_BYTES  (16 << 20) /* to which the log is cut when it begins anew */
+
+typedef struct kept_statement {
+    const char *sql;
+    sqlite3_stmt *statement;
+} kept_statement;
+
+struct gw_database {
+    char path[1100], log_path[1104];
+    dev_t device; /* of the file, while it is the one at the path */
+    ino_t inode;
+    pthread_mutex_t connection;
+    sqlite3 *sql;
+    kept_statement kept[STATEMENTS];
+
+    pthread_mutex_t state; /* of everything below; never taken before `connection` is given back */
+    pthread_cond_t changed;
+    uint64_t written, synced; /* transactions */
+    bool syncing;             /* a thread syncs */
+    bool later;               /* somebody relies on the thread below */
+    bool quit;
+    int failed; /* errno of the sync that failed; 0: none has */
+    int log;    /* descriptor of the log; -1: not opened yet; of the thread that syncs */
+    pthread_t thread;
+    bool threaded;
+};
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+/* What SQLite says is wrong, as an error; false. Of a commit it does not keep the system's reason:
+ * right after it, that is still in errno. */
+static bool fail(const gw_database *db, gw_error *error)
+{
+    int last = errno, code = sqlite3_errcode(db->sql), system = sqlite3_system_errno(db->sql);
+    if (!system && code == SQLITE_IOERR)
+        system = last;
+    if (code == SQLITE_FULL || system == ENOSPC || system == EDQUOT)
+        return gw_fail(error, GW_NO_SPACE, "",
+                       "the disk of %s is full, nothing was changed: free some space and repeat",
+                       db->path);
+    if (code == SQLITE_READONLY || system == EROFS)
+        return gw_fail(error, GW_FAILED, "",
+                       "%s is read-only, nothing was changed: make its disk writable and repeat",
+                       db->path);
+    return gw_fail(error, GW_FAILED, "", "%s, nothing was changed: %s%s%s", db->path,
+                   sqlite3_errmsg(db->sql), system ? ": " : "", system ? strerror(system) : "");
+}
+
+static bool fail_synced(const gw_database *db, int why, gw_error *error)
+{
+    return gw_fail(error, GW_FAILED, "",
+                   "the disk of %s did not keep what was written (%s): mend it and start again",
+                   db->path, strerror(why));
+}
+
+/* ---- statements ---------------------------------------------------------------------------- */
+
+static sqlite3_stmt *prepare(gw_database *db, const char *sql)
+{
+    kept_statement *k = db->kept;
+    while (k < db->kept + STATEMENTS && k->sql && k->sql != sql)
+        k++;
+    assert(k < db->kept + STATEMENTS);
+    if (k->sql)
+        return k->statement;
+    if (sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, &k->statement, NULL) !=
+        SQLITE_OK)
+        return NULL;
+    k->sql = sql;
+    return k->statement;
+}
+
+static void bind(sqlite3_stmt *statement, const char *types, va_list list)
+{
+    for (int i = 1; *types; i++, types++) {
+        if (*types == 'i')
+            sqlite3_bind_int64(statement, i, va_arg(list, int64_t));
+        else if (*types == 'f')
+            sqlite3_bind_double(statement, i, va_arg(list, double));
+        else if (*types == 't')
+            sqlite3_bind_text(statement, i, va_arg(list, const char *), -1, SQLITE_STATIC);
+        else {
+            assert(*types == 'b');
+            const void *bytes = va_arg(list, const void *);
+            sqlite3_bind_text64(statement, i, bytes, va_arg(list, size_t), SQLITE_STATIC,
+                                SQLITE_UTF8);
+        }
+    }
+}
+
+bool database_run(gw_database *db, gw_error *error, const char *sql, const char *types, ...)
+{
+    assert(db && sql && types);
+    sqlite3_stmt *statement = prepare(db, sql);
+    if (!statement)
+        return fail(db, error);
+    va_list list;
+    va_start(list, types);
+    bind(statement, types, list);
+    va_end(list);
+    errno = 0;
+    bool done = sqlite3_step(statement) == SQLITE_DONE || fail(db, error);
+    database_done(statement);
+    return done;
+}
+
+sqlite3_stmt *database_query(gw_database *db, gw_error *error, const char *sql, const char *types,
+                             ...)
+{
+    assert(db && sql && types);
+    sqlite3_stmt *rows = prepare(db, sql);
+    if (!rows) {
+        fail(db, error);
+        return NULL;
+    }
+    va_list list;
+    va_start(list, types);
+    bind(rows, types, list);
+    va_end(list);
+    return rows;
+}
+
+bool database_row(gw_database *db, sqlite3_stmt *rows, gw_error *error)
+{
+    int code = sqlite3_step(rows);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        fail(db, error);
+    return code == SQLITE_ROW;
+}
+
+void database_done(sqlite3_stmt *rows)
+{
+    if (!rows)
+        return;
+    sqlite3_reset(rows);
+    sqlite3_clear_bindings(rows);
+}
+
+/* ---- transactions -------------------------------------------------------------------------- */
+
+/* SQLite would go on writing into a file that was deleted. */
+static bool in_place(const gw_database *db, gw_error *error)
+{
+    struct stat status;
+    if (stat(db->path, &status) == 0 && status.st_ino == db->inode && status.st_dev == db->device)
+        return true;
+    return gw_fail(error, GW_FAILED, "",
+                   "%s was taken away under the server, nothing was changed: start it again",
+                   db->path);
+}
+
+static int sync_failed(gw_database *db)
+{
+    pthread_mutex_lock(&db->state);
+    int failed = db->failed;
+    pthread_mutex_unlock(&db->state);
+    return failed;
+}
+
+bool database_begin(gw_database *db, gw_error *error)
+{
+    assert(db);
+    int failed = sync_failed(db);
+    if (failed)
+        return fail_synced(db, failed, error);
+    pthread_mutex_lock(&db->connection);
+    if (in_place(db, error) && database_run(db, error, "begin immediate", ""))
+        return true;
+    pthread_mutex_unlock(&db->connection);
+    return false;
+}
+
+bool database_read(gw_database *db, gw_error *error)
+{
+    assert(db);
+    pthread_mutex_lock(&db->connection);
+    if (in_place(db, error))
+        return true;
+    pthread_mutex_unlock(&db->connection);
+    return false;
+}
+
+void database_abandon(gw_database *db)
+{
+    assert(db);
+    if (!sqlite3_get_autocommit(db->sql))
+        database_run(db, NULL, "rollback", "");
+    pthread_mutex_unlock(&db->connection);
+}
+
+bool database_commit(gw_database *db, uint64_t *ticket, gw_error *error)
+{
+    assert(db && ticket);
+    if (!database_run(db, error, "commit", "")) {
+        database_abandon(db);
+        return false;
+    }
+    pthread_mutex_lock(&db->state);
+    *ticket = ++db->written;
+    pthread_mutex_unlock(&db->state);
+    pthread_mutex_unlock(&db->connection);
+    return true;
+}
+
+/* ---- durability ---------------------------------------------------------------------------- */
+
+/* 0, or why not. By one thread at a time. */
+static int sync_log(gw_database *db)
+{
+    if (db->log < 0)
+        db->log = open(db->log_path, O_RDWR | O_CLOEXEC);
+    return db->log >= 0 && fdatasync(db->log) == 0 ? 0 : errno;
+}
+
+/* Waits for a sync of everything up to the ticket, or makes one. Under `state`. */
+static void sync_up_to(gw_database *db, uint64_t ticket)
+{
+    while (db->synced < ticket && !db->failed) {
+        if (db->syncing) {
+            pthread_cond_wait(&db->changed, &db->state);
+            continue;
+        }
+        uint64_t reached = db->written;
+        db->syncing = true;
+        pthread_mutex_unlock(&db->state);
+        int failed = sync_log(db);
+        pthread_mutex_lock(&db->state);
+        db->syncing = false;
+        db->failed = failed;
+        if (!failed)
+            db->synced = reached;
+        pthread_cond_broadcast(&db->changed);
+    }
+}
+
+bool database_sync(gw_database *db, uint64_t ticket, gw_error *error)
+{
+    assert(db);
+    pthread_mutex_lock(&db->state);
+    sync_up_to(db, ticket);
+    int failed = db->synced >= ticket ? 0 : db->failed;
+    pthread_mutex_unlock(&db->state);
+    return !failed || fail_synced(db, failed, error);
+}
+
+void database_sync_later(gw_database *db)
+{
+    assert(db);
+    pthread_mutex_lock(&db->state);
+    db->later = true;
+    pthread_cond_broadcast(&db->changed);
+    pthread_mutex_unlock(&db->state);
+}
+
+static void *sync_after_a_while(void *context)
+{
+    gw_database *db = context;
+    pthread_mutex_lock(&db->state);
+    while (!db->quit) {
+        if (!db->later) {
+            pthread_cond_wait(&db->changed, &db->state);
+            continue;
+        }
+        db->later = false;
+        pthread_mutex_unlock(&db->state);
+        nanosleep(&(struct timespec){0, DATABASE_LATER_MS / 2 * 1000000}, NULL);
+        pthread_mutex_lock(&db->state);
+        sync_up_to(db, db->written);
+    }
+    pthread_mutex_unlock(&db->state);
+    return NULL;
+}
+
+/* ---- schema -------------------------------------------------------------------------------- */
+
+/*
+ * What takes a database from one version to the next. `saved`: saved scenes, the newest of a file
+ * and those that it replaced. `imported`: files of the folder of scenes as they were when they were
+ * read. `step`: states of the working document, each whole or as the change from its parent.
+ * `work`: which of them it is, and up to which one can be redone.
+ */
+static const char *const migrations[] = {
+    "create table saved (version integer primary key autoincrement, file text not null, title text,"
+    " name text, description text, scene text, problem text, at real not null, replaced real);"
+    "create unique index saved_newest on saved (file) where replaced is null;"
+    "create index saved_replaced on saved (file, version) where replaced is not null;"
+    "create table imported (file text primary key, changed integer not null, size integer not null)"
+    " without rowid;"
+    "create table step (id integer primary key autoincrement, parent integer not null,"
+    " whole integer not null, size integer not null, text text not null);"
+    "create table work (only integer primary key check (only = 1), current integer not null,"
+    " tip integer not null, revision integer not null);"};
+
+#define VERSION ((int)(sizeof migrations / sizeof migrations[0]))
+
+static int version_of(gw_database *db)
+{
+    sqlite3_stmt *rows = NULL;
+    int version = -1;
+    if (sqlite3_prepare_v2(db->sql, "pragma user_version", -1, &rows, NULL) == SQLITE_OK &&
+        sqlite3_step(rows) == SQLITE_ROW)
+        version = sqlite3_column_int(rows, 0);
+    sqlite3_finalize(rows);
+    return version;
+}
+
+static bool migrate(gw_database *db, gw_error *error)
+{
+    int version = version_of(db);
+    if (version < 0)
+        return fail(db, error);
+    if (version > VERSION)
+        return gw_fail(error, GW_BAD_INPUT, "",
+                       "%s is of version %d, this program knows %d: it was written by a later one",
+                       db->path, version, VERSION);
+    for (; version < VERSION; version++) {
+        char set[64];
+        snprintf(set, sizeof set, "pragma user_version=%d; commit", version + 1);
+        if (sqlite3_exec(db->sql, "begin immediate", NULL, NULL, NULL) != SQLITE_OK ||
+            sqlite3_exec(db->sql, migrations[version], NULL, NULL, NULL) != SQLITE_OK ||
+            sqlite3_exec(db->sql, set, NULL, NULL, NULL) != SQLITE_OK)
+            return fail(db, error);
+    }
+    return true;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static bool connect(gw_database *db, gw_error *error)
+{
+    char settings[200];
+    struct stat status;
+    snprintf(settings, sizeof settings,
+             "pragma locking_mode=exclusive; pragma journal_mode=wal; pragma synchronous=normal;"
+             "pragma journal_size_limit=%d",
+             LOG_BYTES);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(db->path, &db->sql, flags, NULL) != SQLITE_OK ||
+        sqlite3_exec(db->sql, settings, NULL, NULL, NULL) != SQLITE_OK)
+        return fail(db, error);
+    if (!migrate(db, error))
+        return false;
+    if (stat(db->path, &status) != 0)
+        return gw_fail(error, GW_FAILED, "", "%s: %s", db->path, strerror(errno));
+    db->device = status.st_dev;
+    db->inode = status.st_ino;
+    return true;
+}
+
+gw_database *database_open(const char *path, gw_error *error)
+{
+    assert(path);
+    gw_database *db = calloc(1, sizeof *db);
+    if (!db) {
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
+    }
+    pthread_mutex_init(&db->connection, NULL);
+    pthread_mutex_init(&db->state, NULL);
+    pthread_cond_init(&db->changed, NULL);
+    db->log = -1;
+    snprintf(db->path, sizeof db->path, "%s", path);
+    snprintf(db->log_path, sizeof db->log_path, "%s-wal", db->path);
+    bool open = connect(db, error);
+    db->threaded = open && pthread_create(&db->thread, NULL, sync_after_a_while, db) == 0;
+    if (db->threaded)
+        return db;
+    if (open)
+        gw_fail(error, GW_FAILED, "", "the system refuses a thread for the database");
+    database_close(db);
+    return NULL;
+}
+
+void database_close(gw_database *db)
+{
+    if (!db)
+        return;
+    if (db->threaded) {
+        pthread_mutex_lock(&db->state);
+        db->quit = true;
+        pthread_cond_broadcast(&db->changed);
+        sync_up_to(db, db->written);
+        pthread_mutex_unlock(&db->state);
+        pthread_join(db->thread, NULL);
+    }
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(db->kept[i].statement);
+    sqlite3_close(db->sql);
+    if (db->log >= 0)
+        close(db->log);
+    pthread_mutex_destroy(&db->connection);
+    pthread_mutex_destroy(&db->state);
+    pthread_cond_destroy(&db->changed);
+    free(db);
+}

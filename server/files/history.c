@@ -1,0 +1,335 @@
+/*
+ * States in the table `step`, each with its parent, so that a new one never needs an old one to
+ * be deleted first: what is no longer of the chain is deleted with the next state, when it is known
+ * that nothing has to be taken back. The chain itself is in memory: numbers, sizes, which are
+ * whole.
+ */
+#include "server/files/history.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/schema/wire.h"
+
+#define STATES 1024 /* of the chain: undo, redo, and up to a whole one behind */
+
+typedef struct state {
+    int64_t id;
+    size_t size;
+    bool whole;
+} state;
+
+typedef struct chain {
+    int count, now; /* now: -1 of an empty one */
+    uint64_t revision;
+    size_t bytes;
+    state states[STATES]; /* oldest first; the first is whole */
+} chain;
+
+struct gw_history {
+    gw_database *database;
+    chain chain, before; /* before: the last change */
+    int64_t last_id;
+    int64_t added;  /* by the last change; 0: none was */
+    int gone_count; /* states that left the chain, still in the table */
+    int64_t gone[2 * STATES];
+    uint64_t ticket;
+};
+
+/* ---- the chain ------------------------------------------------------------------------------- */
+
+static void drop(gw_history *h, int from, int count)
+{
+    chain *c = &h->chain;
+    for (int i = from; i < from + count; i++) {
+        if (h->gone_count < 2 * STATES)
+            h->gone[h->gone_count++] = c->states[i].id;
+        c->bytes -= c->states[i].size;
+    }
+    memmove(c->states + from, c->states + from + count,
+            (size_t)(c->count - from - count) * sizeof *c->states);
+    c->count -= count;
+    if (c->now >= from + count)
+        c->now -= count;
+}
+
+/* The newest whole state at or before `index`. */
+static int whole_before(const chain *c, int index)
+{
+    while (index > 0 && !c->states[index].whole)
+        index--;
+    return index;
+}
+
+/* The oldest states, up to a whole one, beyond what is kept. */
+static void drop_oldest(gw_history *h)
+{
+    chain *c = &h->chain;
+    int spare = whole_before(c, c->now > HISTORY_STEPS ? c->now - HISTORY_STEPS : 0);
+    if (spare > 0)
+        drop(h, 0, spare);
+    while (c->bytes > HISTORY_BYTES) {
+        int next = 1;
+        while (next <= c->now && !c->states[next].whole)
+            next++;
+        if (next > c->now)
+            return;
+        drop(h, 0, next);
+    }
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* The chain from its tip back to the oldest state; what is in the table beside it is gone. */
+static bool read_chain(gw_history *h, gw_error *error)
+{
+    chain *c = &h->chain;
+    gw_error why = {0};
+    sqlite3_stmt *rows = database_query(
+        h->database, &why,
+        "with recursive back (id, parent, whole, size, depth) as ("
+        " select step.id, parent, whole, size, 0 from step join work on step.id = tip"
+        " union all select step.id, step.parent, step.whole, step.size, depth + 1"
+        " from step join back on step.id = back.parent)"
+        "select back.id, whole, size, current, revision from back, work order by depth desc",
+        "");
+    while (rows && database_row(h->database, rows, &why)) {
+        if (c->count == STATES)
+            drop(h, 0, 1);
+        state *s = &c->states[c->count++];
+        s->id = sqlite3_column_int64(rows, 0);
+        h->last_id = s->id > h->last_id ? s->id : h->last_id;
+        s->whole = sqlite3_column_int(rows, 1);
+        s->size = (size_t)sqlite3_column_int64(rows, 2);
+        c->bytes += s->size;
+        if (s->id == sqlite3_column_int64(rows, 3))
+            c->now = c->count - 1;
+        c->revision = (uint64_t)sqlite3_column_int64(rows, 4);
+    }
+    database_done(rows);
+    while (c->count > 0 && !c->states[0].whole)
+        drop(h, 0, 1);
+    return !why.code || gw_fail(error, why.code, "", "%s", why.message);
+}
+
+static bool delete_strays(gw_history *h, gw_error *error)
+{
+    return database_run(h->database, error,
+                        "with recursive back (id, parent) as ("
+                        " select step.id, parent from step join work on step.id = tip"
+                        " union all select step.id, step.parent"
+                        " from step join back on step.id = back.parent)"
+                        "delete from step where id not in (select id from back)",
+                        "");
+}
+
+gw_history *history_open(gw_database *database, gw_error *error)
+{
+    assert(database);
+    gw_history *h = calloc(1, sizeof *h);
+    if (!h) {
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
+    }
+    h->database = database;
+    h->chain.now = -1;
+    bool begun = database_begin(database, error);
+    bool read = begun && delete_strays(h, error) && read_chain(h, error);
+    if (begun && !read)
+        database_abandon(database);
+    if (read && database_commit(database, &h->ticket, error))
+        return h;
+    free(h);
+    return NULL;
+}
+
+void history_close(gw_history *history)
+{
+    free(history);
+}
+
+bool history_empty(const gw_history *h)
+{
+    return h->chain.now < 0;
+}
+
+uint64_t history_revision(const gw_history *h)
+{
+    return h->chain.revision;
+}
+
+bool history_undo(const gw_history *h)
+{
+    return h->chain.now > 0;
+}
+
+bool history_redo(const gw_history *h)
+{
+    return h->chain.now + 1 < h->chain.count;
+}
+
+bool history_wants_whole(const gw_history *h)
+{
+    const chain *c = &h->chain;
+    return c->now < 0 || c->now - whole_before(c, c->now) >= HISTORY_WHOLE;
+}
+
+uint64_t history_ticket(const gw_history *h)
+{
+    return h->ticket;
+}
+
+/* The text of a state; NULL with an error. Within a transaction. */
+static json_t *read_state(gw_history *h, const state *s, gw_error *error)
+{
+    json_t *value = NULL;
+    sqlite3_stmt *rows =
+        database_query(h->database, error, "select text from step where id = ?", "i", s->id);
+    if (rows && database_row(h->database, rows, error)) {
+        const char *text = (const char *)sqlite3_column_text(rows, 0);
+        value = wire_parse_document(text ? text : "", (size_t)sqlite3_column_bytes(rows, 0), error);
+    }
+    database_done(rows);
+    return value;
+}
+
+json_t *history_scene(gw_history *h, int offset, history_apply *apply, gw_error *error)
+{
+    assert(h && offset >= -1 && offset <= 1 && apply);
+    const chain *c = &h->chain;
+    int to = c->now + offset;
+    gw_error why = {0};
+    if (to < 0 || to >= c->count) {
+        gw_fail(error, GW_CONFLICT, "", "there is nothing to %s", offset < 0 ? "undo" : "redo");
+        return NULL;
+    }
+    if (!database_read(h->database, error))
+        return NULL;
+    int at = whole_before(c, to);
+    json_t *scene = read_state(h, &c->states[at], &why);
+    bool fits = scene != NULL;
+    while (fits && ++at <= to) {
+        json_t *change = read_state(h, &c->states[at], &why);
+        fits = change && apply(scene, change);
+        json_decref(change);
+    }
+    database_abandon(h->database);
+    if (fits && !wire_memory_short())
+        return scene;
+    json_decref(scene);
+    gw_fail(error, GW_FAILED, "", "the state that was kept cannot be read: %.300s",
+            wire_memory_short() ? "memory is short"
+            : why.code          ? why.message
+                                : "a change does not fit");
+    return NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static bool write_work(gw_history *h, gw_error *error)
+{
+    const chain *c = &h->chain;
+    return database_run(h->database, error,
+                        "insert or replace into work (only, current, tip, revision)"
+                        " values (1, ?, ?, ?)",
+                        "iii", c->states[c->now].id, c->states[c->count - 1].id,
+                        (int64_t)c->revision);
+}
+
+static bool write_state(gw_history *h, const history_text *text, gw_error *error)
+{
+    const chain *c = &h->chain;
+    int64_t parent = c->now > 0 ? c->states[c->now - 1].id : 0;
+    return database_run(h->database, error,
+                        "insert into step (id, parent, whole, size, text) values (?, ?, ?, ?, ?)",
+                        "iiiib", c->states[c->now].id, parent, (int64_t)text->whole,
+                        (int64_t)text->size, text->text, text->size);
+}
+
+static bool delete_gone(gw_history *h, int count, gw_error *error)
+{
+    bool done = true;
+    for (int i = 0; done && i < count; i++)
+        done = database_run(h->database, error, "delete from step where id = ?", "i", h->gone[i]);
+    return done;
+}
+
+/* Writes what the chain is now, with its new state or NULL, and deletes the first `gone` of what
+ * had left it before. False: the chain is as it was, too. */
+static bool write_chain(gw_history *h, int gone, const history_text *added, gw_error *error)
+{
+    bool begun = database_begin(h->database, error);
+    bool done = begun && delete_gone(h, gone, error) && (!added || write_state(h, added, error)) &&
+                write_work(h, error);
+    if (begun && !done)
+        database_abandon(h->database);
+    if (!done || !database_commit(h->database, &h->ticket, error)) {
+        h->chain = h->before;
+        h->gone_count = gone;
+        return false;
+    }
+    h->added = added ? h->last_id : 0;
+    h->gone_count -= gone;
+    memmove(h->gone, h->gone + gone, (size_t)h->gone_count * sizeof *h->gone);
+    return true;
+}
+
+bool history_make_whole(gw_history *h, const char *text, size_t size, gw_error *error)
+{
+    assert(h && h->chain.now >= 0 && text);
+    state *s = &h->chain.states[h->chain.now];
+    if (!database_begin(h->database, error))
+        return false;
+    if (!database_run(h->database, error,
+                      "update step set whole = 1, size = ?, text = ? where id = ?", "ibi",
+                      (int64_t)size, text, size, s->id)) {
+        database_abandon(h->database);
+        return false;
+    }
+    if (!database_commit(h->database, &h->ticket, error))
+        return false;
+    h->chain.bytes += size - s->size;
+    s->size = size;
+    s->whole = true;
+    return true;
+}
+
+bool history_add(gw_history *h, uint64_t revision, const history_text *text, bool instead,
+                 gw_error *error)
+{
+    assert(h && text && (text->whole || h->chain.now >= (instead ? 1 : 0)));
+    chain *c = &h->chain;
+    int gone = h->gone_count;
+    h->before = *c;
+    int from = instead ? c->now : c->now + 1;
+    drop(h, from, c->count - from);
+    if (c->count == STATES)
+        drop(h, 0, whole_before(c, STATES / 2));
+    c->now = c->count++;
+    c->states[c->now] = (state){++h->last_id, text->size, text->whole};
+    c->bytes += text->size;
+    c->revision = revision;
+    drop_oldest(h);
+    return write_chain(h, gone, text, error);
+}
+
+bool history_go(gw_history *h, uint64_t revision, int offset, gw_error *error)
+{
+    assert(h && h->chain.now + offset >= 0 && h->chain.now + offset < h->chain.count);
+    h->before = h->chain;
+    h->chain.now += offset;
+    h->chain.revision = revision;
+    return write_chain(h, h->gone_count, NULL, error);
+}
+
+void history_take_back(gw_history *h)
+{
+    assert(h);
+    h->chain = h->before;
+    h->gone_count = 0;
+    if (h->added)
+        h->gone[h->gone_count++] = h->added;
+    if (h->chain.now >= 0) /* where this fails too, the next change writes it */
+        write_chain(h, h->gone_count, NULL, NULL);
+}

@@ -1,0 +1,378 @@
+// Nothing is lost: the working document comes back as it was last acknowledged, saved or not, at its
+// revision and with undo, whatever ended the server; what the disk refuses has not happened.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { client, guideway, request, root, sanitized, sleep, start } from './server.mjs';
+
+const KILLS = Number(process.env.GUIDEWAY_KILLS ?? 20);
+const folder = () => mkdtempSync(join(tmpdir(), 'guideway-durable-'));
+const gone = [];
+after(() => gone.forEach((data) => rmSync(data, { recursive: true, force: true })));
+
+function kept() {
+  const data = folder();
+  gone.push(data);
+  return data;
+}
+
+// The document with its revision; what `start` brings back without a scene asked for.
+async function document(server) {
+  const { json, headers, status } = await request(server, 'GET', '/api/v1/scene');
+  assert.equal(status, 200);
+  return { scene: json, revision: Number(headers.etag.slice(1, -1)) };
+}
+
+async function reopened(server, data, signal = 'SIGKILL') {
+  await server.stop(signal);
+  return start({ data });
+}
+
+let seed = 4711;
+const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648 - 0.5;
+const quaternion = () => {
+  const q = [random(), random(), random(), random()], length = Math.hypot(...q);
+  return q.map((v) => v / length);
+};
+
+test('killed without having saved: the same document at its revision, and undo and redo go on', async (t) => {
+  const data = kept();
+  let server = await start({ data }), { expect } = await client(server);
+  t.after(() => server.stop('SIGKILL'));
+  await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
+  const states = [await document(server)];
+  const edits = [
+    ['POST', '/objects', { id: 'box', geometry: { type: 'box', size: [0.1, 0.2, 0.3] }, pose: { p: [1 / 3, 0.1, 2], q: quaternion() } }],
+    ['POST', '/features', { id: 'box/slant', line: { point: [0, 0, 1 / 7], direction: [1, 2, 3] } }],
+    ['POST', '/constraints', { type: 'parallel', a: 'box/slant', b: 'cylinder/axis' }],
+    ['PATCH', '/scene', { description: 'naïve café ✓ "quoted" \\ and\nmore', gravity: [0, 0, -9.81] }],
+    ['DELETE', '/constraints/c1'],
+    ['PATCH', '/objects/box', { id: 'crate', body: { mass: 3 } }],
+    ['POST', '/materials', { id: 'steel', friction: 0.3 }],
+    ['PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 0, force: [0, 0, -1], torque: [0, 0, 0] }] }],
+    ['DELETE', '/materials/steel'],
+    ['DELETE', '/tool'],
+  ];
+  for (const [method, path, body] of edits) {
+    const { status, text } = await request(server, method, `/api/v1${path}`, body);
+    assert.ok(status < 300, `${method} ${path}: ${text}`);
+    states.push(await document(server));
+  }
+  server = await reopened(server, data);
+  assert.deepEqual(await document(server), states.at(-1));
+  const undo = async (back) => {
+    assert.equal((await request(server, 'POST', `/api/v1/scene/${back ? 'undo' : 'redo'}`)).status, 200);
+    return document(server);
+  };
+  let revision = states.at(-1).revision;
+  for (let i = states.length - 2; i >= 0; i--) {
+    const now = await undo(true);
+    assert.deepEqual(now.scene, states[i].scene, `undone to state ${i}`);
+    assert.equal(now.revision, ++revision);
+    if (i % 3 === 0) {
+      server = await reopened(server, data, i % 2 ? 'SIGTERM' : 'SIGKILL');
+      assert.deepEqual(await document(server), now, `state ${i} after another start`);
+    }
+  }
+  for (let i = 1; i < states.length; i++) {
+    assert.deepEqual((await undo(false)).scene, states[i].scene, `redone to state ${i}`);
+    if (i % 4 === 0) server = await reopened(server, data);
+  }
+  await undo(true);
+  await undo(true);
+  assert.equal((await request(server, 'PATCH', '/api/v1/scene', { name: 'Another way' })).status, 200);
+  server = await reopened(server, data);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/redo')).status, 409, 'an edit ends what could be redone');
+});
+
+test('every number comes back bit by bit, however often', async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  const objects = Array.from({ length: 300 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: Math.abs(random()) + 1e-3 }, pose: { p: [random(), 1e9 * random(), 1e-9 * random()], q: quaternion() }, fixed: true }));
+  const features = objects.map((o) => ({ id: `${o.id}/line`, line: { point: [random(), random(), random()], direction: [random(), random(), 1e-3 * random()] } }));
+  const put = await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Numbers', objects, features });
+  assert.equal(put.status, 200, put.text.slice(0, 300));
+  const before = await document(server);
+  for (let i = 0; i < 4; i++) {
+    server = await reopened(server, data);
+    assert.deepEqual(await document(server), before);
+  }
+});
+
+test('many edits: undo goes back two hundred of them, after another start too', { timeout: 120000 }, async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  const patch = async (i) => assert.equal((await request(server, 'PATCH', '/api/v1/scene', { name: 'Many', description: `edit ${i}` })).status, 200);
+  for (let i = 0; i < 450; i++) {
+    await patch(i);
+    if (i % 100 === 99) server = await reopened(server, data);
+  }
+  server = await reopened(server, data);
+  for (let i = 448; i >= 249; i--) {
+    const { status } = await request(server, 'POST', '/api/v1/scene/undo');
+    assert.equal(status, 200, `undo to ${i}`);
+    if (i % 40 === 0) assert.equal((await document(server)).scene.description, `edit ${i}`);
+  }
+  let more = 0;
+  while ((await request(server, 'POST', '/api/v1/scene/undo')).status === 200) more++;
+  assert.ok(more < 150, `${more} more steps: the oldest are dropped`);
+  server = await reopened(server, data);
+  for (let i = 0; i < 200; i++) assert.equal((await request(server, 'POST', '/api/v1/scene/redo')).status, 200);
+});
+
+test('a drag of a slider is one step for undo after another start', async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  const { expect } = await client(server);
+  await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
+  const before = (await document(server)).scene;
+  for (let i = 0; i < 30; i++) await expect(200, 'PATCH', '/solutions/cone', { parameters: [0.02 * i, 0, 0] });
+  const last = await document(server);
+  server = await reopened(server, data);
+  assert.deepEqual(await document(server), last);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 200);
+  assert.deepEqual((await document(server)).scene, before);
+});
+
+// Clients that count in an object of their own each, one request after the other, until the end.
+function count(server, clients, last) {
+  return Promise.all(Array.from({ length: clients }, async (_, k) => {
+    for (let n = last[k].acknowledged + 1; ; n++) {
+      last[k].sent = n;
+      const reply = await request(server, 'PATCH', `/api/v1/objects/o${k}`, { pose: { p: [n, k, 0] } }).catch(() => null);
+      if (!reply) return;
+      if (reply.status !== 200) throw new Error(reply.text);
+      last[k].acknowledged = n;
+      last.revision = Math.max(last.revision, Number(reply.headers.etag.slice(1, -1)));
+    }
+  }));
+}
+
+test(`killed ${KILLS} times while four clients edit: no acknowledged edit is lost, every scene opens`, { timeout: 1000 * (60 + 5 * KILLS) }, async (t) => {
+  const data = kept();
+  const objects = Array.from({ length: 40 }, (_, k) => ({ id: `o${k}`, geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [0, k, 0] }, fixed: k % 2 === 0 }));
+  let server = await start({ data }), edits = 0;
+  t.after(() => server.stop('SIGKILL'));
+  assert.equal((await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Counted', objects })).status, 200);
+  const last = Array.from({ length: 4 }, () => ({ sent: 0, acknowledged: 0 }));
+  last.revision = 0;
+  for (let round = 0; round < KILLS; round++) {
+    const begun = last.reduce((sum, l) => sum + l.acknowledged, 0), counting = count(server, 4, last);
+    if (round % 5 === 0) await request(server, 'POST', '/api/v1/scene/save', { name: `round ${round}` });
+    await sleep(30 + 170 * (random() + 0.5));
+    await server.stop('SIGKILL');
+    await counting;
+    edits += last.reduce((sum, l) => sum + l.acknowledged, 0) - begun;
+    server = await start({ data });
+    assert.equal(server.log(), '');
+    const now = await document(server);
+    assert.ok(now.revision >= last.revision, `revision ${now.revision}, acknowledged ${last.revision}`);
+    assert.ok(now.revision <= last.revision + 4, `revision ${now.revision}, acknowledged ${last.revision}`);
+    for (let k = 0; k < 4; k++) {
+      const n = now.scene.objects[k].pose.p[0];
+      assert.ok(n >= last[k].acknowledged && n <= last[k].sent, `round ${round}: o${k} is at ${n}, acknowledged ${last[k].acknowledged}, sent ${last[k].sent}`);
+      last[k].acknowledged = n;
+    }
+    last.revision = now.revision;
+    assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 200, 'there is something to undo');
+    assert.equal((await request(server, 'POST', '/api/v1/scene/redo')).status, 200);
+    last.revision += 2;
+  }
+  for (const { file } of (await request(server, 'GET', '/api/v1/scenes')).json.filter((s) => s.saved))
+    assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: file })).status, 200, file);
+  console.log(`# ${KILLS} kills, ${edits} acknowledged edits`);
+  assert.ok(edits > 5 * KILLS, `${edits} edits`);
+});
+
+test('geometry that a sensor moves is kept, too', async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'cone-on-cylinder' })).status, 200);
+  assert.equal((await request(server, 'PUT', '/api/v1/simulation', { state: 'running' })).status, 200);
+  for (let i = 0; i < 200; i++)
+    assert.equal((await request(server, 'PATCH', '/api/v1/objects/cylinder', { pose: { p: [0, 0, i / 1e5] } })).status, 200);
+  const last = await document(server);
+  server = await reopened(server, data);
+  assert.deepEqual(await document(server), last);
+});
+
+test('a scene that is asked for comes after what there was: undo leads back', async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  assert.equal((await request(server, 'PATCH', '/api/v1/scene', { name: 'Not saved' })).status, 200);
+  const before = await document(server);
+  await server.stop();
+  server = await start({ data, args: ['--scene', 'sphere'] });
+  const asked = await document(server);
+  assert.notEqual(asked.scene.name, 'Not saved');
+  assert.equal(asked.revision, before.revision + 1);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 200);
+  assert.deepEqual((await document(server)).scene, before.scene);
+});
+
+test('a mesh that is gone: the working document is named, the server starts, and undo goes back', async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  const stl = 'solid t\n' + [[[0, 0, 0], [0, 1, 0], [1, 0, 0]], [[0, 0, 0], [1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]]
+    .map((f) => `facet normal 0 0 0\nouter loop\n${f.map((v) => `vertex ${v.join(' ')}`).join('\n')}\nendloop\nendfacet\n`).join('') + 'endsolid t\n';
+  const put = await request(server, 'PUT', '/api/v1/meshes/part.stl', stl, { 'content-type': 'application/octet-stream' });
+  assert.ok(put.status < 300, put.text);
+  const made = await request(server, 'POST', '/api/v1/objects', { id: 'part', geometry: { type: 'mesh', file: 'part.stl' }, fixed: true });
+  assert.equal(made.status, 201, made.text);
+  const before = await document(server);
+  await server.stop('SIGKILL');
+  rmSync(join(data, 'meshes/part.stl'));
+  server = await start({ data });
+  assert.match(server.log(), /the working document cannot be opened: .*part\.stl/);
+  const events = (await request(server, 'GET', '/api/v1/events')).json;
+  assert.ok(events.some((e) => e.kind === 'storage' && /part\.stl/.test(e.message)), JSON.stringify(events));
+  assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 409, 'not without the mesh');
+  assert.ok((await request(server, 'PUT', '/api/v1/meshes/part.stl', stl, { 'content-type': 'application/octet-stream' })).status < 300);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 200);
+  assert.deepEqual((await document(server)).scene, before.scene);
+});
+
+test('files of the version before this one are taken over on the first start', async (t) => {
+  const data = kept();
+  execFileSync('mkdir', ['-p', join(data, 'scenes')]);
+  const scene = (name) => ({ format: 'guideway-scene/1', name, objects: [{ id: 'ball', geometry: { type: 'sphere', radius: 0.1 } }] });
+  writeFileSync(join(data, 'scenes/old.json'), JSON.stringify(scene('Old'), null, 1));
+  await sleep(20);
+  writeFileSync(join(data, 'scenes/newer.json'), JSON.stringify(scene('Newer'), null, 1));
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  assert.equal((await document(server)).scene.name, 'Newer', 'the one saved last opens');
+  const saved = (await request(server, 'GET', '/api/v1/scenes')).json.filter((s) => s.saved);
+  assert.deepEqual(saved.map((s) => [s.file, s.name]), [['newer', 'Newer'], ['old', 'Old']]);
+  rmSync(join(data, 'scenes'), { recursive: true });
+  server = await reopened(server, data);
+  assert.equal((await request(server, 'GET', '/api/v1/scenes/old')).json.name, 'Old', 'the database has it');
+});
+
+const refused = (data) => spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data], { encoding: 'utf8', timeout: 20000 });
+
+test('a database of a later version, or a damaged one, is named and left alone', async () => {
+  const data = kept(), file = join(data, 'guideway.db');
+  await (await start({ data })).stop();
+  const whole = readFileSync(file), later = Buffer.from(whole);
+  later.writeUInt32BE(99, 60); // the header's user version
+  for (const [content, words] of [[later, /version 99/], [Buffer.from('no database at all '.repeat(500)), /guideway\.db/]]) {
+    writeFileSync(file, content);
+    const { status, stderr } = refused(data);
+    assert.ok(status === 1 || status === 2, `${status} ${stderr}`);
+    assert.match(stderr, words);
+    assert.deepEqual(readFileSync(file), content);
+  }
+  writeFileSync(file, whole);
+  await (await start({ data })).stop();
+});
+
+// ---- a disk that refuses: a preloaded library stands between the server and it ---------------------
+
+const library = join(folder(), 'disk.so');
+if (!sanitized) {
+  execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', library, join(root, 'tests/api/disk_fault.c')]);
+  after(() => rmSync(library, { force: true }));
+}
+
+async function faulty() {
+  const data = kept(), file = join(data, 'fault');
+  writeFileSync(file, '');
+  const server = await start({ data, env: { LD_PRELOAD: library, GUIDEWAY_DISK: file } });
+  return { data, server, fault: (what) => writeFileSync(file, what) };
+}
+
+const faults = { ENOSPC: [507, /is full/, /free some space/], EROFS: [500, /read-only/, /writable/], EIO: [500, /guideway\.db/, /nothing was changed/] };
+
+for (const [name, [expected, ...words]] of Object.entries(faults))
+  test(`writes that fail with ${name}: refused by name, nothing has happened, and later it goes on`, { skip: sanitized }, async (t) => {
+    const { data, server, fault } = await faulty();
+    t.after(() => server.stop('SIGKILL'));
+    const { call, expect } = await client(server);
+    await expect(200, 'PATCH', '/scene', { name: 'Before' });
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+    const before = await document(server);
+    fault(`write ${name}`);
+    for (const [method, path, body] of [['PATCH', '/scene', { name: 'Never' }], ['POST', '/objects', { id: 'x', geometry: { type: 'sphere', radius: 1 } }],
+      ['POST', '/scene/undo'], ['PUT', '/scene', before.scene], ['POST', '/scene/save', { name: 'never' }]]) {
+      const { status, json } = await call(method, path, body);
+      assert.equal(status, expected, `${method} ${path}: ${JSON.stringify(json)}`);
+      for (const w of words) assert.match(json.detail, w);
+    }
+    assert.deepEqual(await document(server), before);
+    assert.equal((await expect(200, 'GET', '/simulation')).json.state, 'running', 'the loop has not noticed');
+    const told = (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === 'storage');
+    assert.equal(told.length, 1, 'one event, not one a refusal');
+    fault('');
+    await expect(200, 'POST', '/scene/undo');
+    await expect(200, 'POST', '/scene/redo');
+    await expect(200, 'PATCH', '/scene', { name: 'After' });
+    const last = await document(server);
+    await server.stop('SIGKILL');
+    const again = await start({ data });
+    assert.deepEqual(await document(again), last);
+    await again.stop();
+  });
+
+test('a sync that fails: the edit is not acknowledged, and none after it', { skip: sanitized }, async (t) => {
+  const { data, server, fault } = await faulty();
+  t.after(() => server.stop('SIGKILL'));
+  await request(server, 'PATCH', '/api/v1/scene', { name: 'Before' });
+  fault('sync EIO');
+  const first = await request(server, 'PATCH', '/api/v1/scene', { name: 'Unsure' });
+  assert.equal(first.status, 500, first.text);
+  assert.match(first.json.detail, /did not keep/);
+  assert.equal(first.headers.etag, undefined);
+  fault('');
+  const then = await request(server, 'PATCH', '/api/v1/scene', { name: 'Never' });
+  assert.equal(then.status, 500);
+  assert.match(then.json.detail, /start again/);
+  assert.notEqual((await document(server)).scene.name, 'Never');
+  await server.stop('SIGKILL');
+  const again = await start({ data });
+  assert.match((await document(again)).scene.name, /Before|Unsure/);
+  await again.stop();
+});
+
+test('one sync serves the edits of several clients', { skip: sanitized }, async (t) => {
+  const { server, fault } = await faulty();
+  t.after(() => server.stop('SIGKILL'));
+  const objects = Array.from({ length: 8 }, (_, k) => ({ id: `o${k}`, geometry: { type: 'sphere', radius: 0.1 } }));
+  assert.equal((await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Slow disk', objects })).status, 200);
+  fault('sync SLOW'); // 20 ms each
+  const begun = performance.now();
+  for (let round = 0; round < 10; round++)
+    await Promise.all(objects.map(({ id }, k) => request(server, 'PATCH', `/api/v1/objects/${id}`, { pose: { p: [round, k, 0] } })));
+  const ms = performance.now() - begun;
+  assert.ok(ms > 10 * 20, `${ms} ms: nothing was synced`);
+  assert.ok(ms < 10 * 8 * 20 * 0.8, `${ms} ms: each edit had a sync of its own`);
+});
+
+test('edits a second', async (t) => {
+  const server = await start();
+  t.after(() => server.stop('SIGKILL'));
+  const objects = Array.from({ length: 16 }, (_, k) => ({ id: `o${k}`, geometry: { type: 'sphere', radius: 0.1 } }));
+  assert.equal((await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Fast', objects })).status, 200);
+  const rate = async (clients, each) => {
+    const begun = performance.now();
+    await Promise.all(Array.from({ length: clients }, async (_, k) => {
+      for (let i = 0; i < each; i++) {
+        const { status } = await request(server, 'PATCH', `/api/v1/objects/o${k}`, { pose: { p: [i + 1, k, 0] } });
+        assert.equal(status, 200);
+      }
+    }));
+    return (1000 * clients * each) / (performance.now() - begun);
+  };
+  const one = await rate(1, 300), eight = await rate(8, 150);
+  console.log(`# ${Math.round(one)} edits a second of one client, ${Math.round(eight)} of eight`);
+  assert.ok(one > 10 && eight > 20, `${one}, ${eight}`); // of a disk that others use, too
+});
