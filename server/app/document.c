@@ -289,6 +289,8 @@ static bool write_parts(app_document *document, const app_document *base)
             break;
     }
     json_decref(members);
+    for (int i = 0; written && i < LONG_LISTS; i++)
+        assert(part_of(document, long_lists[i].name)); /* written also where it is empty */
     return written;
 }
 
