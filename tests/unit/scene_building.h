@@ -55,6 +55,17 @@ static inline void hold(gw_scene *s, const char *object)
     memcpy(t->device, d->id, sizeof t->device);
 }
 
+/* All that neither is fixed nor free nor held has no mass: it only follows. */
+static inline void let_others_follow(gw_scene *s)
+{
+    for (int i = 0; i < s->object_count; i++) {
+        gw_object *o = &s->objects[i];
+        o->massless = !o->fixed && !o->free;
+        for (int k = 0; k < s->tool_count; k++)
+            o->massless = o->massless && strcmp(s->tools[k].object, o->id) != 0;
+    }
+}
+
 /* A stated feature of an object, in its frame. */
 static inline gw_feature *state_feature(gw_scene *s, const char *object, const char *name,
                                         gw_element element)

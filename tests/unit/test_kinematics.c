@@ -1,4 +1,5 @@
-/* What moves besides the held object: followers, cycles, and geometry that is moved from outside.
+/* What moves besides the held object: massless followers, cycles, and geometry that is moved
+ * from outside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,10 +25,12 @@ static void set_state(world *w, gw_run_state state)
     gw_simulation_apply(w->simulation, &command, &retired);
 }
 
-/* Lays the scene out, opens its one device and runs. The scene is the world's from now on. */
+/* Lays the scene out, opens its one device and runs; what is not held follows without mass. The
+ * scene is the world's from now on. */
 static world running(gw_scene *scene)
 {
     gw_error error = {0};
+    let_others_follow(scene);
     world w = {.scene = scene, .layout = gw_layout_create(scene, NULL, &error)};
     assert_non_null(w.layout);
     assert_null(gw_layout_unsolved(w.layout));
