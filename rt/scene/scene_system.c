@@ -11,6 +11,7 @@
 #include "rt/scene/scene_system.h"
 
 #include "rt/haptics/operational_space.h"
+#include "rt/scene/joint_frame.h"
 #include "rt/scene/surface.h"
 
 #include <assert.h>
@@ -40,13 +41,6 @@ static bool has_body(const gw_scene *s, int body)
 static bool is_massless(const gw_scene *s, int body)
 {
     return is_object(s, body) && s->objects[body].massless;
-}
-
-static gw_pose start_pose(const gw_scene *s, int body, const gw_pose *poses)
-{
-    return is_object(s, body) ? s->objects[body].pose
-           : body >= 0        ? poses[body]
-                              : gw_pose_identity();
 }
 
 static int root_of(int *parent, int i)
@@ -221,52 +215,13 @@ static int end_of(const builder *w, int object)
 
 /* ---- frames of joints ----------------------------------------------------------------------- */
 
-/* A joint's frame on one side, in the file's poses; `turns`: the direction of its x is open. */
-typedef struct joint_frame {
-    gw_pose world_from_end, end_from_frame;
-    bool turns;
-} joint_frame;
-
-static joint_frame frame_of(const builder *w, const gw_joint_end *end)
-{
-    const gw_scene *s = w->scene;
-    int body = gw_scene_body_number(s, end->object);
-    joint_frame f = {start_pose(s, body, w->poses), end->at, false};
-    gw_element e;
-    gw_feature_ref ref = {{0}, {0}};
-    snprintf(ref.object, sizeof ref.object, "%s", end->object);
-    snprintf(ref.feature, sizeof ref.feature, "%s", end->feature);
-    if (!end->feature[0] || !gw_scene_element(s, &ref, &e))
-        return f;
-    f.end_from_frame = (gw_pose){e.p, gw_quat_identity()};
-    f.turns = e.kind != GW_POINT;
-    if (f.turns) {
-        gw_vec3 x = gw_any_normal(e.d);
-        f.end_from_frame.q = gw_quat_from_axes(x, gw_cross(e.d, x), e.d);
-    }
-    return f;
-}
-
-/* The frame turned about its z so that x comes as near as it can to that of `other`, were their z
- * along one another: the joint's position is zero at the file's poses. */
-static void turn_towards(joint_frame *f, const joint_frame *other)
-{
-    gw_quat mine = gw_quat_mul(f->world_from_end.q, f->end_from_frame.q);
-    gw_quat theirs = gw_quat_mul(other->world_from_end.q, other->end_from_frame.q);
-    gw_vec3 z = gw_rotate(mine, gw_v3(0, 0, 1)), z_other = gw_rotate(theirs, gw_v3(0, 0, 1));
-    gw_vec3 x = gw_rotate(gw_quat_between(z_other, z), gw_rotate(theirs, gw_v3(1, 0, 0)));
-    x = gw_unit(gw_reject(x, z));
-    gw_quat turned = gw_quat_from_axes(x, gw_cross(z, x), z);
-    f->end_from_frame.q = gw_quat_mul(gw_quat_conj(f->world_from_end.q), turned);
-}
-
 /* In the body, or in the world where the end is fixed. */
-static gw_pose placed_frame(const builder *w, int object, const joint_frame *f)
+static gw_pose placed_frame(const builder *w, int object, const gw_pose *end_from_frame)
 {
     if (is_member(w, object))
-        return f->end_from_frame;
+        return *end_from_frame;
     gw_pose end = object >= 0 ? w->poses[object] : gw_pose_identity();
-    return gw_pose_mul(&end, &f->end_from_frame);
+    return gw_pose_mul(&end, end_from_frame);
 }
 
 static bool has_forces(const gw_scene_joint *j)
@@ -300,11 +255,8 @@ static void collect_joints(builder *w)
         int a = gw_scene_body_number(s, j->a.object), b = gw_scene_body_number(s, j->b.object);
         if ((!is_member(w, a) && !is_member(w, b)) || is_massless(s, a) || is_massless(s, b))
             continue;
-        joint_frame m = frame_of(w, &j->a), f = frame_of(w, &j->b);
-        if (m.turns)
-            turn_towards(&m, &f);
-        else if (f.turns)
-            turn_towards(&f, &m);
+        gw_pose m, f;
+        gw_scene_joint_frames(s, j, &m, &f);
         candidate *c = &w->candidates[w->candidate_count++];
         *c = (candidate){.a = end_of(w, a),
                          .b = end_of(w, b),

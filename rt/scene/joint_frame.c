@@ -1,0 +1,71 @@
+/*
+ * Frames of joints, out of the ends that a scene states. Not for use inside a tick.
+ */
+#include "rt/scene/joint_frame.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* A joint's frame on one side, in the file's poses; `turns`: the direction of its x is open. */
+typedef struct joint_frame {
+    gw_pose world_from_end, end_from_frame;
+    bool turns;
+} joint_frame;
+
+/* The pose of an object, a link or the world in the file. */
+static gw_pose pose_in_file(const gw_scene *s, const char *name)
+{
+    gw_body_ref ref;
+    gw_pose links[GW_MAX_LINKS];
+    if (!gw_scene_body(s, name, &ref) || (ref.object < 0 && ref.mechanism < 0))
+        return gw_pose_identity();
+    if (ref.object >= 0)
+        return s->objects[ref.object].pose;
+    gw_mechanism_poses(&s->mechanisms[ref.mechanism], NULL, links);
+    return links[ref.link];
+}
+
+static joint_frame frame_of(const gw_scene *s, const gw_joint_end *end)
+{
+    joint_frame f = {pose_in_file(s, end->object), end->at, false};
+    gw_element e;
+    gw_feature_ref ref = {{0}, {0}};
+    snprintf(ref.object, sizeof ref.object, "%s", end->object);
+    snprintf(ref.feature, sizeof ref.feature, "%s", end->feature);
+    if (!end->feature[0] || !gw_scene_element(s, &ref, &e))
+        return f;
+    f.end_from_frame = (gw_pose){e.p, gw_quat_identity()};
+    f.turns = e.kind != GW_POINT;
+    if (f.turns) {
+        gw_vec3 x = gw_any_normal(e.d);
+        f.end_from_frame.q = gw_quat_from_axes(x, gw_cross(e.d, x), e.d);
+    }
+    return f;
+}
+
+/* The frame turned about its z so that x comes as near as it can to that of `other`, were their z
+ * along one another: the joint's position is zero at the file's poses. */
+static void turn_towards(joint_frame *f, const joint_frame *other)
+{
+    gw_quat mine = gw_quat_mul(f->world_from_end.q, f->end_from_frame.q);
+    gw_quat theirs = gw_quat_mul(other->world_from_end.q, other->end_from_frame.q);
+    gw_vec3 z = gw_rotate(mine, gw_v3(0, 0, 1)), z_other = gw_rotate(theirs, gw_v3(0, 0, 1));
+    gw_vec3 x = gw_rotate(gw_quat_between(z_other, z), gw_rotate(theirs, gw_v3(1, 0, 0)));
+    x = gw_unit(gw_reject(x, z));
+    gw_quat turned = gw_quat_from_axes(x, gw_cross(z, x), z);
+    f->end_from_frame.q = gw_quat_mul(gw_quat_conj(f->world_from_end.q), turned);
+}
+
+bool gw_scene_joint_frames(const gw_scene *scene, const gw_scene_joint *joint, gw_pose *a_from_m,
+                           gw_pose *b_from_f)
+{
+    assert(!joint->gear);
+    joint_frame m = frame_of(scene, &joint->a), f = frame_of(scene, &joint->b);
+    if (m.turns)
+        turn_towards(&m, &f);
+    else if (f.turns)
+        turn_towards(&f, &m);
+    *a_from_m = m.end_from_frame;
+    *b_from_f = f.end_from_frame;
+    return m.turns || f.turns;
+}
