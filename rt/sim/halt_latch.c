@@ -10,7 +10,8 @@
 #include <time.h>
 
 #define HALTS(word)  ((uint32_t)(word))
-#define HOLDER(word) ((uint32_t)((word) >> 32))
+#define NUMBER_MASK  0x7fffffffu
+#define HOLDER(word) ((uint32_t)((word) >> 32) & NUMBER_MASK)
 
 const char *const gw_halt_cause_names[] = {[GW_HALT_SOFTWARE] = "software",
                                            [GW_HALT_BUTTON] = "button",
@@ -22,9 +23,9 @@ const char *const gw_halt_cause_names[] = {[GW_HALT_SOFTWARE] = "software",
                                            [GW_HALT_FAULT] = "fault",
                                            NULL};
 
-static gw_halt_word word_of(uint32_t holder, uint32_t halts)
+static gw_halt_word word_of(bool halted, uint32_t holder, uint32_t halts)
 {
-    return (gw_halt_word)holder << 32 | halts;
+    return (halted ? GW_HALT_HOLDS : 0) | (gw_halt_word)holder << 32 | halts;
 }
 
 void gw_halt_latch_init(gw_halt_latch *latch)
@@ -44,40 +45,53 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Its number, from 1. */
+/* Its number. */
 static uint32_t write_record(gw_halt_latch *latch, gw_halt_cause cause, const char *by)
 {
-    uint32_t number;
-    do
-        number = atomic_fetch_add(&latch->records_begun, 1) + 1;
-    while (number == 0);
-    gw_halt_record *record = &latch->records[number % GW_HALT_RECORDS];
-    record->cause = cause;
-    record->since_ns = clock_ns(CLOCK_REALTIME);
-    record->steady_ns = clock_ns(CLOCK_MONOTONIC);
-    size_t size = strnlen(by, GW_HALT_BY - 1);
-    memcpy(record->by, by, size);
-    record->by[size] = 0;
+    uint64_t words[GW_HALT_WORDS] = {0};
+    gw_halt_record record = {.cause = cause,
+                             .since_ns = clock_ns(CLOCK_REALTIME),
+                             .steady_ns = clock_ns(CLOCK_MONOTONIC)};
+    memcpy(record.by, by, strnlen(by, GW_HALT_BY - 1));
+    memcpy(words, &record, sizeof record);
+    uint32_t number = (atomic_fetch_add(&latch->records_begun, 1) + 1) & NUMBER_MASK;
+    gw_halt_slot *slot = &latch->records[number % GW_HALT_RECORDS];
+    for (size_t i = 0; i < GW_HALT_WORDS; i++)
+        atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
     return number;
+}
+
+static gw_halt_record read_record(const gw_halt_latch *latch, uint32_t number)
+{
+    uint64_t words[GW_HALT_WORDS];
+    gw_halt_record record;
+    const gw_halt_slot *slot = &latch->records[number % GW_HALT_RECORDS];
+    for (size_t i = 0; i < GW_HALT_WORDS; i++)
+        words[i] = atomic_load_explicit(&slot->word[i], memory_order_acquire);
+    memcpy(&record, words, sizeof record);
+    return record;
 }
 
 void gw_halt_latch_halt(gw_halt_latch *latch, gw_halt_cause cause, const char *by)
 {
     assert(latch && by);
     uint32_t mine = 0;
+    bool written = false;
     gw_halt_word before = atomic_load(&latch->word), after;
     do {
-        if (!gw_halt_word_halted(before) && !mine)
+        if (!gw_halt_word_halted(before) && !written) {
             mine = write_record(latch, cause, by);
+            written = true;
+        }
         uint32_t holder = gw_halt_word_halted(before) ? HOLDER(before) : mine;
-        after = word_of(holder, HALTS(before) + 1);
+        after = word_of(true, holder, HALTS(before) + 1);
     } while (!atomic_compare_exchange_weak(&latch->word, &before, after));
 }
 
 bool gw_halt_latch_arm(gw_halt_latch *latch, gw_halt_word seen)
 {
     assert(latch);
-    gw_halt_word armed = word_of(0, HALTS(seen)), before = seen;
+    gw_halt_word armed = seen & ~GW_HALT_HOLDS, before = seen;
     return atomic_compare_exchange_strong(&latch->word, &before, armed) || before == armed;
 }
 
@@ -87,11 +101,10 @@ bool gw_halt_latch_read(const gw_halt_latch *latch, gw_halt_record *record)
     if (!record)
         return gw_halt_word_halted(word);
     for (;;) {
-        uint32_t number = HOLDER(word) ? HOLDER(word) : atomic_load(&latch->records_begun);
-        *record = latch->records[number % GW_HALT_RECORDS];
+        *record = read_record(latch, HOLDER(word));
         gw_halt_word again = atomic_load(&latch->word);
         if (HOLDER(again) == HOLDER(word))
-            return gw_halt_word_halted(word);
+            return gw_halt_word_halted(again);
         word = again;
     }
 }
@@ -106,7 +119,9 @@ void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick
 bool gw_halt_latch_in_effect(const gw_halt_latch *latch)
 {
     gw_halt_word word = atomic_load(&latch->word);
-    return gw_halt_word_halted(word) && HOLDER(atomic_load(&latch->heeded)) == HOLDER(word);
+    gw_halt_word heeded = atomic_load(&latch->heeded);
+    return gw_halt_word_halted(word) && gw_halt_word_halted(heeded) &&
+           HOLDER(heeded) == HOLDER(word);
 }
 
 gw_halt_state gw_halt_latch_state(const gw_halt_latch *latch)

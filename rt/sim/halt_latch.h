@@ -35,9 +35,17 @@ typedef struct gw_halt_record {
     int64_t steady_ns;   /* CLOCK_MONOTONIC */
 } gw_halt_record;
 
-/* The latch at one moment. Low half: halts so far; high half: the number of the record of the halt
- * that holds, counted from 1; 0: armed. */
+/* The latch at one moment. Low half: halts so far; above it the number of the record of the halt
+ * that holds, or held last; the highest bit: it holds. */
 typedef uint64_t gw_halt_word;
+#define GW_HALT_HOLDS ((gw_halt_word)1 << 63)
+
+/* A record as words, each read and written whole: a reader that is slow finds out that its record
+ * was written over, and never tears one. */
+#define GW_HALT_WORDS ((sizeof(gw_halt_record) + 7) / 8)
+typedef struct gw_halt_slot {
+    atomic_ullong word[GW_HALT_WORDS];
+} gw_halt_slot;
 
 typedef struct gw_halt_latch {
     _Atomic gw_halt_word word;
@@ -46,7 +54,7 @@ typedef struct gw_halt_latch {
     atomic_ullong tick;
     atomic_int run_state;
     atomic_uint records_begun;
-    gw_halt_record records[GW_HALT_RECORDS]; /* number n is at n % GW_HALT_RECORDS */
+    gw_halt_slot records[GW_HALT_RECORDS]; /* number n is at n % GW_HALT_RECORDS */
 } gw_halt_latch;
 
 /* Armed. */
@@ -56,7 +64,7 @@ void gw_halt_latch_init(gw_halt_latch *latch);
 gw_halt_word gw_halt_latch_now(const gw_halt_latch *latch);
 static inline bool gw_halt_word_halted(gw_halt_word word)
 {
-    return word >> 32 != 0;
+    return word & GW_HALT_HOLDS;
 }
 
 /* Halts. The first cause stays until armed; every halt makes an arming lose that began before. */
