@@ -26,6 +26,7 @@
 #define DEFAULT_RATE      1000
 #define DEFAULT_PRIORITY  80
 #define COMMANDS_PER_TICK 32      /* the rest waits for the next tick: bounded time */
+#define FIGURES_PERIOD    63      /* ticks between two that tell how the loop does */
 #define AHEAD_SHARE       0.6     /* of a period: steps leave the processor to others */
 #define AHEAD_WAIT_NS     20000   /* until the world's thread is asked again */
 #define WORLD_PERIOD      0.005   /* s, while there is nothing to look at */
@@ -39,7 +40,8 @@
 struct gw_loop {
     gw_simulation *simulation;
     int rate, priority;
-    bool best_effort, real_time;
+    bool best_effort;
+    atomic_bool real_time;
     gw_halt_latch *halt, own_halt;
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
     int latency_fd;      /* holds the processors' sleep states off; -1: not granted */
@@ -58,8 +60,10 @@ struct gw_loop {
     atomic_ullong lost; /* records that found no room */
     uint64_t lost_told;
     gw_ring commands, retired, events, records;
-    gw_mailbox snapshots;
-    unsigned char *memory; /* of rings and mailbox */
+    gw_mailbox snapshots, figures;
+    bool memory_locked;
+    unsigned until_figures; /* ticks; of the loop's thread */
+    unsigned char *memory;  /* of rings and mailbox */
 };
 
 gw_loop_def gw_loop_def_default(void)
@@ -183,6 +187,16 @@ static void tell_latch(gw_loop *loop, gw_halt_word heeded)
     gw_halt_latch_heeded(loop->halt, heeded, made->tick, (int)made->state);
 }
 
+/* Now and then: the first tick's, and those of the last ones. */
+static void publish_figures(gw_loop *loop)
+{
+    if (loop->until_figures-- > 0)
+        return;
+    loop->until_figures = FIGURES_PERIOD;
+    gw_simulation_figures(loop->simulation, gw_mailbox_back(&loop->figures));
+    gw_mailbox_give(&loop->figures);
+}
+
 /* True where detection has seen what the coming tick needs: it looks as often, in ticks, as it
  * would in real time. Asks for a look where it has not. */
 static bool has_looked(gw_loop *loop)
@@ -249,6 +263,7 @@ static void *run(void *arg)
                                  .overrun = end - begin > period || begin - deadline > period,
                                  .real_time = loop->real_time};
         gw_simulation_timing(loop->simulation, &timing);
+        publish_figures(loop);
         step_ahead(loop, begin + (int64_t)(AHEAD_SHARE * (double)period));
         deadline += period * (1 + missed);
     }
@@ -379,7 +394,8 @@ static bool take_memory(gw_loop *loop)
     size_t events = rounded(GW_EVENT_RING * sizeof(gw_event));
     size_t records = rounded(GW_RECORD_RING * RECORD_BYTES);
     size_t snapshots = rounded(3 * sizeof(gw_snapshot));
-    size_t all = 2 * commands + events + records + snapshots;
+    size_t figures = rounded(3 * sizeof(gw_tick_figures));
+    size_t all = 2 * commands + events + records + snapshots + figures;
     unsigned char *m = aligned_alloc(64, all);
     if (!m)
         return false;
@@ -391,6 +407,7 @@ static bool take_memory(gw_loop *loop)
     gw_ring_init(&loop->records, m += events, RECORD_BYTES, GW_RECORD_RING);
     gw_mailbox_init(&loop->snapshots, m += records, sizeof(gw_snapshot),
                     gw_simulation_snapshot(loop->simulation));
+    gw_mailbox_init(&loop->figures, m += snapshots, sizeof(gw_tick_figures), &(gw_tick_figures){0});
     return true;
 }
 
@@ -403,7 +420,7 @@ static void calm_machine(gw_loop *loop)
         close(loop->latency_fd);
         loop->latency_fd = -1;
     }
-    (void)mlockall(MCL_CURRENT);
+    loop->memory_locked = mlockall(MCL_CURRENT) == 0;
 }
 
 static bool start_threads(gw_loop *loop)
@@ -570,6 +587,19 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
     *lost = all - loop->lost_told;
     loop->lost_told = all;
     return count;
+}
+
+void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
+{
+    assert(loop && figures);
+    *figures = (gw_loop_figures){.rate = loop->rate,
+                                 .memory_locked = loop->memory_locked,
+                                 .kept_awake = loop->latency_fd >= 0,
+                                 .thread_id = gw_loop_thread_id(loop),
+                                 .records_lost = atomic_load(&loop->lost)};
+    memcpy(&figures->ticks, gw_mailbox_take(&loop->figures), sizeof figures->ticks);
+    if (atomic_load(&loop->real_time))
+        figures->priority = loop->priority;
 }
 
 int gw_loop_thread_id(const gw_loop *loop)

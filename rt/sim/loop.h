@@ -65,6 +65,19 @@ bool gw_loop_event(gw_loop *loop, gw_event *event);
 void gw_loop_record(gw_loop *loop, bool on);
 int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t *lost);
 
+/* How the loop does, and what the system grants it. */
+typedef struct gw_loop_figures {
+    int rate, priority; /* Hz; of SCHED_FIFO, 0 where it is not granted */
+    bool memory_locked;
+    bool kept_awake; /* the processors do not sleep deeply */
+    int thread_id;
+    uint64_t records_lost; /* ticks that a reader of every tick did not get */
+    gw_tick_figures ticks;
+} gw_loop_figures;
+
+/* As of the last 64 ticks. On the thread that reads snapshots. */
+void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures);
+
 /* The rt thread's malloc counter hook is not here: tests interpose malloc and ask for the id. */
 int gw_loop_thread_id(const gw_loop *loop);
 

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rt/sim/simulation_private.h"
 
@@ -320,12 +321,35 @@ const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
     return &s->snapshot;
 }
 
+/* Keeps it where it is among the worst. */
+static void note_worst(gw_simulation *s, const gw_tick_timing *timing)
+{
+    double mine = fmax(timing->late_us, timing->tick_us);
+    int place = s->worst_count;
+    while (place > 0 && mine > fmax(s->worst[place - 1].late_us, s->worst[place - 1].tick_us))
+        place--;
+    if (place == GW_WORST_TICKS)
+        return;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    s->worst_count += s->worst_count < GW_WORST_TICKS;
+    memmove(&s->worst[place + 1], &s->worst[place],
+            (size_t)(s->worst_count - 1 - place) * sizeof *s->worst);
+    s->worst[place] = (gw_worst_tick){.tick = s->snapshot.tick,
+                                      .late_us = timing->late_us,
+                                      .tick_us = timing->tick_us,
+                                      .at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
+}
+
 void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
 {
+    static const double fractions[] = {0.5, 0.99};
     gw_snapshot *out = &s->snapshot;
+    double q[2];
     bool waits = timing->late_us > 0;
     gw_histogram_add(&s->cost, timing->tick_us);
     gw_histogram_add(&s->lateness, timing->late_us);
+    note_worst(s, timing);
     s->overruns += timing->overrun;
     s->missed += timing->missed;
     out->tick_us = timing->tick_us;
@@ -340,9 +364,34 @@ void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
                           .value = fmax(timing->tick_us, timing->late_us) - 1e6 * s->scenario->dt});
     if (s->cost.count % PERCENTILE_PERIOD != 0)
         return;
-    gw_histogram_percentiles(&s->cost, 0.5, 0.99, &out->tick_us_p50, &out->tick_us_p99);
-    if (waits)
-        gw_histogram_percentiles(&s->lateness, 0.5, 0.99, &out->late_us_p50, &out->late_us_p99);
+    gw_histogram_quantiles(&s->cost, 2, fractions, q);
+    out->tick_us_p50 = q[0];
+    out->tick_us_p99 = q[1];
+    if (!waits)
+        return;
+    gw_histogram_quantiles(&s->lateness, 2, fractions, q);
+    out->late_us_p50 = q[0];
+    out->late_us_p99 = q[1];
+}
+
+static gw_quantiles quantiles_of(const gw_histogram *h)
+{
+    static const double fractions[] = {0.5, 0.9, 0.99, 0.999};
+    double q[4];
+    gw_histogram_quantiles(h, 4, fractions, q);
+    return (gw_quantiles){q[0], q[1], q[2], q[3], h->max};
+}
+
+void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
+{
+    assert(s && figures);
+    *figures = (gw_tick_figures){.ticks = s->cost.count,
+                                 .missed = s->missed,
+                                 .overruns = s->overruns,
+                                 .late_us = quantiles_of(&s->lateness),
+                                 .tick_us = quantiles_of(&s->cost),
+                                 .worst_count = s->worst_count};
+    memcpy(figures->worst, s->worst, sizeof figures->worst);
 }
 
 /* ---- creation ------------------------------------------------------------------------------- */

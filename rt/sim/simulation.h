@@ -309,6 +309,30 @@ typedef struct gw_tick_timing {
 /* For the owner of the clock: figures that go into the snapshot. */
 void gw_simulation_timing(gw_simulation *simulation, const gw_tick_timing *timing);
 
+/* Of all ticks so far (us); quantiles within 4.5 %. */
+typedef struct gw_quantiles {
+    double p50, p90, p99, p999, max;
+} gw_quantiles;
+
+#define GW_WORST_TICKS 8
+
+/* A tick that was late or took long. */
+typedef struct gw_worst_tick {
+    uint64_t tick;
+    double late_us, tick_us;
+    int64_t at_ns; /* CLOCK_REALTIME */
+} gw_worst_tick;
+
+typedef struct gw_tick_figures {
+    uint64_t ticks, missed, overruns; /* moving or not, since the simulation was created */
+    gw_quantiles late_us, tick_us;    /* lateness of waking; what a tick took */
+    int worst_count;
+    gw_worst_tick worst[GW_WORST_TICKS]; /* by lateness and what it took, the worst first */
+} gw_tick_figures;
+
+/* RT safe, a microsecond. */
+void gw_simulation_figures(const gw_simulation *simulation, gw_tick_figures *figures);
+
 /* Moves at most `capacity` events that happened since the last call to `events`. RT safe. */
 int gw_simulation_events(gw_simulation *simulation, gw_event *events, int capacity);
 

@@ -30,6 +30,8 @@ struct gw_simulation {
     gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
     uint64_t limited_ticks, overruns, missed;
     gw_histogram cost, lateness;
+    int worst_count;
+    gw_worst_tick worst[GW_WORST_TICKS];
     gw_snapshot snapshot;
     gw_event events[GW_EVENTS_KEPT];
     int event_count;

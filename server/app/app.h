@@ -177,7 +177,8 @@ void app_pump(gw_app *app);
 void app_record(gw_app *app, bool on);
 int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost);
 
-int app_rt_thread(gw_app *app);
+/* How the loop does, and what the system grants it. */
+void app_loop_figures(gw_app *app, gw_loop_figures *figures);
 
 /* How many collision detectors were built: an edit that leaves all solids as they are builds none.
  */

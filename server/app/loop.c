@@ -280,10 +280,10 @@ int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost)
     return count;
 }
 
-int app_rt_thread(gw_app *app)
+void app_loop_figures(gw_app *app, gw_loop_figures *figures)
 {
+    assert(app && figures);
     pthread_mutex_lock(&app->loop_lock);
-    int id = gw_loop_thread_id(app->loop);
+    gw_loop_figures_read(app->loop, figures);
     pthread_mutex_unlock(&app->loop_lock);
-    return id;
 }

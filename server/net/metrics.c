@@ -15,6 +15,8 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
 {
     assert(app && connections >= 0 && streams >= 0);
     gw_snapshot now;
+    gw_loop_figures loop;
+    app_loop_figures(app, &loop);
     app_document *document = app_view(app, &now);
     const metric metrics[] = {
         {"guideway_tick", "gauge", "Ticks since the simulation was stopped", (double)now.tick},
@@ -41,13 +43,19 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_detectors_built_total", "counter",
          "Collision detectors built: by edits that change solids",
          (double)app_detectors_built(app)},
-        {"guideway_rt_thread_id", "gauge", "The loop's thread", app_rt_thread(app)},
+        {"guideway_rt_thread_id", "gauge", "The loop's thread", loop.thread_id},
+        {"guideway_ticks_total", "counter", "Ticks made, moving or not", (double)loop.ticks.ticks},
+        {"guideway_tick_seconds_p999", "gauge", "Cost of a tick", 1e-6 * loop.ticks.tick_us.p999},
+        {"guideway_late_seconds_p999", "gauge", "Lateness of waking",
+         1e-6 * loop.ticks.late_us.p999},
+        {"guideway_records_lost_total", "counter", "Ticks that readers of every tick did not get",
+         (double)loop.records_lost},
         {"guideway_events_total", "counter", "Events logged", (double)app_log_last(app)},
         {"guideway_http_connections", "gauge", "HTTP connections open", connections},
         {"guideway_streams", "gauge", "Streams open", streams},
     };
     app_document_put(document);
-    char body[8192];
+    char body[16384];
     size_t used = 0;
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
         used += (size_t)snprintf(body + used, sizeof body - used,

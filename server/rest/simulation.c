@@ -80,6 +80,13 @@ void api_simulation_arm(api_call *call)
     answer_when(call, app_arm(call->app, request->halt_seen, request->by, &error), &error);
 }
 
+void api_loop_get(api_call *call)
+{
+    gw_loop_figures figures;
+    app_loop_figures(call->app, &figures);
+    api_json(call, 200, wire_loop_figures(&figures));
+}
+
 /* ---- events -------------------------------------------------------------------------------- */
 
 void api_events_get(api_call *call)

@@ -272,6 +272,7 @@ extern const wire_table wire_table_limits;
 extern const wire_table wire_table_line;
 extern const wire_table wire_table_link;
 extern const wire_table wire_table_loop;
+extern const wire_table wire_table_loop_figures;
 extern const wire_table wire_table_material;
 extern const wire_table wire_table_mechanism;
 extern const wire_table wire_table_mesh;
@@ -288,6 +289,7 @@ extern const wire_table wire_table_pose_read;
 extern const wire_table wire_table_primitive;
 extern const wire_table wire_table_problem;
 extern const wire_table wire_table_problem_constraint;
+extern const wire_table wire_table_quantiles;
 extern const wire_table wire_table_redundant;
 extern const wire_table wire_table_rendering;
 extern const wire_table wire_table_resisted;
@@ -314,9 +316,14 @@ extern const wire_table wire_table_translation;
 extern const wire_table wire_table_twist;
 extern const wire_table wire_table_velocity;
 extern const wire_table wire_table_workspace;
+extern const wire_table wire_table_worst_tick;
 extern const wire_table wire_table_wrench;
 extern const wire_table wire_table_wrench_sample;
 extern const char *const wire_senses[], *const wire_run_states[];
+
+/* A time of CLOCK_REALTIME in UTC, ISO 8601 to the millisecond. */
+#define WIRE_UTC 40
+void wire_utc_text(int64_t ns, char out[WIRE_UTC]);
 
 /* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */
 gw_mesh *wire_find_mesh(const char *file, bool convex, gw_error *error);

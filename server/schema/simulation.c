@@ -398,20 +398,19 @@ const char *const wire_run_states[] = {
     [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused", NULL};
 
 /* UTC, to the millisecond: 2026-03-01T12:00:00.000Z */
-#define UTC_BYTES 40
-static void utc_text(int64_t ns, char out[UTC_BYTES])
+void wire_utc_text(int64_t ns, char out[WIRE_UTC])
 {
     time_t seconds = (time_t)(ns / 1000000000);
     struct tm utc;
     gmtime_r(&seconds, &utc);
-    size_t used = strftime(out, UTC_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(out + used, UTC_BYTES - used, ".%03dZ", (int)(ns / 1000000 % 1000));
+    size_t used = strftime(out, WIRE_UTC, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + used, WIRE_UTC - used, ".%03dZ", (int)(ns / 1000000 % 1000));
 }
 
 ENCODE(encode_utc)
 {
-    char text[UTC_BYTES];
-    utc_text(((const gw_halt_record *)owner)->since_ns, text);
+    char text[WIRE_UTC];
+    wire_utc_text(((const gw_halt_record *)owner)->since_ns, text);
     return json_string(text);
 }
 
@@ -443,9 +442,9 @@ const wire_table wire_table_halted = {
 
 void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES])
 {
-    char since[UTC_BYTES];
+    char since[WIRE_UTC];
     int run_state = state->run_state == GW_RUNNING ? GW_PAUSED : state->run_state; /* by now */
-    utc_text(state->record.since_ns, since);
+    wire_utc_text(state->record.since_ns, since);
     snprintf(out, WIRE_HALTED_BYTES,
              "{\"halted\":%s,\"state\":\"%s\",\"tick\":%llu,"
              "\"halt\":{\"cause\":\"%s\",\"by\":\"%s\",\"since\":\"%s\"}}",

@@ -149,6 +149,9 @@ json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
 /* The member "simulation" of the protocol's `state`. `scene` names the objects. */
 json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int rate);
 
+/* How the loop does. */
+json_t *wire_loop_figures(const gw_loop_figures *figures);
+
 /* The answer to a halt, as text: without memory, for whoever may not wait. */
 #define WIRE_HALTED_BYTES 320
 void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES]);

@@ -514,6 +514,7 @@ test('materials and contacts', async () => {
 });
 
 test('events and solve', async () => {
+  await expect(200, 'GET', '/loop');
   const events = (await expect(200, 'GET', '/events')).json;
   assert.ok(events.length > 0);
   assert.deepEqual((await expect(200, 'GET', `/events?since=${events.at(-1).seq}`)).json.filter((e) => e.seq <= events.at(-1).seq), []);

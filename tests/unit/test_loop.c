@@ -84,15 +84,19 @@ static void a_mailbox_is_never_torn_and_never_goes_back(void **state)
     assert_false(gw_mailbox_read(&box, &p));
 }
 
-static void percentiles_are_right_within_their_bins(void **state)
+static void quantiles_are_right_within_their_bins(void **state)
 {
     (void)state;
     static gw_histogram h;
-    double p50, p99;
+    const double fractions[] = {0.5, 0.99, 1};
+    double q[3];
+    gw_histogram_quantiles(&h, 3, fractions, q);
+    assert_true(q[0] == 0 && q[2] == 0);
     for (int i = 1; i <= 1000; i++)
         gw_histogram_add(&h, 0.1 * i);
-    gw_histogram_percentiles(&h, 0.5, 0.99, &p50, &p99);
-    assert_true(fabs(p50 / 50 - 1) < 0.07 && fabs(p99 / 99 - 1) < 0.07 && h.max == 100);
+    gw_histogram_quantiles(&h, 3, fractions, q);
+    assert_true(fabs(q[0] / 50 - 1) < 0.07 && fabs(q[1] / 99 - 1) < 0.07 && h.max == 100);
+    assert_true(q[2] >= q[1] && q[2] < 107);
 }
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -227,7 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_gives_back_in_order_and_refuses_when_full),
         cmocka_unit_test(a_mailbox_is_never_torn_and_never_goes_back),
-        cmocka_unit_test(percentiles_are_right_within_their_bins),
+        cmocka_unit_test(quantiles_are_right_within_their_bins),
         cmocka_unit_test(the_loop_ticks_at_its_rate),
         cmocka_unit_test(the_newest_snapshot_is_read_in_place),
         cmocka_unit_test(records_hold_every_tick),

@@ -1,0 +1,81 @@
+/*
+ * How the loop does: what the system grants it, and the figures of its ticks.
+ */
+#include "server/schema/field.h"
+
+#define QUANTILE(member) NUMBER, AT(gw_quantiles, member)
+
+static const wire_field of_quantiles[] = {{"p50", QUANTILE(p50)}, {"p90", QUANTILE(p90)},
+                                          {"p99", QUANTILE(p99)}, {"p999", QUANTILE(p999)},
+                                          {"max", QUANTILE(max)}, {0}};
+const wire_table wire_table_quantiles = {.name = "Quantiles",
+                                         .about = "Of all ticks, within 4.5 %; us.",
+                                         .fields = of_quantiles,
+                                         .answered = true};
+
+ENCODE(encode_at)
+{
+    char text[WIRE_UTC];
+    wire_utc_text(((const gw_worst_tick *)owner)->at_ns, text);
+    return json_string(text);
+}
+
+static const wire_type at_utc = {NULL, encode_at, wire_schema_string};
+
+static const wire_field of_worst_tick[] = {
+    {"tick", WHOLE, AT(gw_worst_tick, tick)},
+    {"late_us", NUMBER, AT(gw_worst_tick, late_us), .about = "lateness of waking"},
+    {"tick_us", NUMBER, AT(gw_worst_tick, tick_us), .about = "what it took"},
+    {"at", &at_utc, .about = "when it ended: UTC, ISO 8601"},
+    {0}};
+const wire_table wire_table_worst_tick = {
+    .name = "WorstTick", .fields = of_worst_tick, .answered = true};
+
+static const char *const schedulings[] = {"best effort", "fifo", NULL};
+
+ENCODE(encode_scheduling)
+{
+    return json_string(schedulings[((const gw_loop_figures *)owner)->priority > 0]);
+}
+
+ENCODE(encode_period)
+{
+    return json_real(1e6 / ((const gw_loop_figures *)owner)->rate);
+}
+
+static const wire_type scheduling = {NULL, encode_scheduling, wire_schema_choice};
+static const wire_type period = {NULL, encode_period, wire_schema_number};
+
+#define FIGURE(member) AT(gw_loop_figures, member)
+
+static const wire_field of_loop_figures[] = {
+    {"rate", WHOLE, FIGURE(rate), .unit = "Hz"},
+    {"period_us", &period, .unit = "us"},
+    {"scheduling", &scheduling, .choices = schedulings,
+     .about = "fifo where real-time scheduling was granted"},
+    {"priority", WHOLE, FIGURE(priority), .about = "of SCHED_FIFO, 0: best effort"},
+    {"memory_locked", BOOLEAN, FIGURE(memory_locked)},
+    {"kept_awake", BOOLEAN, FIGURE(kept_awake), .about = "processors do not sleep deeply"},
+    {"thread", WHOLE, FIGURE(thread_id)},
+    {"ticks", WHOLE, FIGURE(ticks.ticks), .about = "made, moving or not, since the loop began"},
+    {"missed", WHOLE, FIGURE(ticks.missed), .about = "due and not made"},
+    {"overruns", WHOLE, FIGURE(ticks.overruns), .about = "late or too long"},
+    {"records_lost", WHOLE, FIGURE(records_lost),
+     .about = "ticks that readers of every tick did not get"},
+    {"late_us", OBJECT, FIGURE(ticks.late_us), .table = &wire_table_quantiles,
+     .about = "lateness of waking"},
+    {"tick_us", OBJECT, FIGURE(ticks.tick_us), .table = &wire_table_quantiles,
+     .about = "what a tick takes"},
+    {"worst", LIST_WITHIN, FIGURE(ticks.worst), .table = &wire_table_worst_tick,
+     COUNTED(gw_loop_figures, ticks.worst_count, gw_worst_tick), .most = GW_WORST_TICKS,
+     .about = "by lateness and what it took"},
+    {0}};
+const wire_table wire_table_loop_figures = {.name = "LoopFigures",
+                                            .about = "Brought up to date every 64 ticks.",
+                                            .fields = of_loop_figures,
+                                            .answered = true};
+
+json_t *wire_loop_figures(const gw_loop_figures *figures)
+{
+    return wire_encode(&wire_table_loop_figures, figures, &(wire_context){.clamp = true});
+}
