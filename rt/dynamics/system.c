@@ -598,6 +598,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         return NULL;
     }
     init_model(s);
+    gw_closures_assemble(s, ASSEMBLE_STEPS);
     double left = gw_closures_project(s, ASSEMBLE_STEPS);
     if (!(left <= HELD * s->length)) {
         gw_fail(error, GW_BAD_INPUT, "", "closures stay %g m open from where the bodies are", left);

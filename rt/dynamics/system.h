@@ -39,7 +39,9 @@ typedef struct gw_system_body_def {
     double pitch;  /* m/rad, of a screw */
     double position[6]; /* at the start; spherical and free: a rotation vector */
     double velocity[6];
-    double damping[6];   /* N s/m or N m s/rad, of each coordinate */
+    bool keeps_position, keeps_velocity; /* while closures are met at creation: others give way,
+                                            where they can */
+    double damping[6];                   /* N s/m or N m s/rad, of each coordinate */
     double stiffness[6]; /* N/m or N m/rad, towards `rest`; of joints but spherical and free */
     double rest[6];
     /* of joints' coordinates but rotation vectors: */

@@ -208,6 +208,8 @@ void gw_closures_push_multipliers(gw_system *s)
         }
 }
 
+#define KEPT 1e12 /* of a joint's inertia, added to one that keeps its position or velocity */
+
 /* ---- projection ----------------------------------------------------------------------------- */
 
 double gw_closures_residual(const gw_system *s)
@@ -221,6 +223,22 @@ double gw_closures_residual(const gw_system *s)
     return worst;
 }
 
+#define FARTHEST 0.3 /* rad, or of the length: no joint goes farther in one Newton step */
+
+/* Newton's step, or as much of it as takes no joint too far: rows are linear but near by. */
+static double share_of_step(const gw_system *s)
+{
+    double most = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        for (int j = 0; j < k->dof; j++) {
+            bool turns = gw_mobilizers[k->def.joint].turns >> j & 1;
+            most = fmax(most, fabs(k->rest[j]) / (turns ? 1 : s->length));
+        }
+    }
+    return most > FARTHEST ? FARTHEST / most : 1;
+}
+
 /* Positions by what the active rows ask for; velocity rows ask for none. */
 static void move_onto_rows(gw_system *s)
 {
@@ -231,9 +249,12 @@ static void move_onto_rows(gw_system *s)
             s->right[s->blocks[i].first + n] = closes ? -r->scale * r->value : 0;
         }
     gw_closures_answer(s);
+    double share = share_of_step(s);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         gw_mobilizer_state from = k->joint;
+        for (int j = 0; j < k->dof && share < 1; j++)
+            k->rest[j] *= share;
         gw_mobilizer_move(k->def.joint, &from, k->rest, &k->joint);
     }
 }
@@ -278,6 +299,40 @@ double gw_closures_project(gw_system *s, int steps)
     }
     project_velocities(s);
     return gw_closures_residual(s);
+}
+
+/* Everything for the joints' states, with the inertia of those that keep their position or
+ * velocity. */
+static void update_kept(gw_system *s, bool velocities, gw_active_rows rows)
+{
+    gw_system_update(s);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        bool kept = velocities ? k->def.keeps_velocity : k->def.keeps_position;
+        for (int j = 0; j < k->dof; j++)
+            s->added[k->first + j] = kept ? KEPT * gw_dot6(k->columns[j], k->pulled[j]) : 0;
+    }
+    gw_tree_articulate(s, 0, s->added);
+    gw_closures_factor(s, rows);
+}
+
+void gw_closures_assemble(gw_system *s, int steps)
+{
+    double before = INFINITY, now = 0;
+    bool kept = false;
+    for (int i = 0; i < s->body_count; i++)
+        kept = kept || s->bodies[i].def.keeps_position || s->bodies[i].def.keeps_velocity;
+    for (int n = 0; n < steps && kept && s->row_count > 0; n++, before = now) {
+        update_kept(s, false, GW_ROWS_OF_POSITIONS);
+        now = gw_closures_residual(s);
+        if (!is_open(s, now, before))
+            break;
+        move_onto_rows(s);
+    }
+    if (kept && s->row_count > 0) {
+        update_kept(s, true, GW_ROWS_OF_CLOSURES);
+        project_velocities(s);
+    }
 }
 
 void gw_closures_settle(gw_system *s)

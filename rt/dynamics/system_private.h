@@ -302,6 +302,10 @@ void gw_closures_answer(gw_system *system);
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);
 
+/* The same at creation, with joints that keep what they have as if they were 1e12 times as heavy.
+ */
+void gw_closures_assemble(gw_system *system, int steps);
+
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
  * way. Leaves everything up to date where it ends. Returns what is left of g. */
 double gw_closures_project(gw_system *system, int steps);

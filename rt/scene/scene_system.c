@@ -463,7 +463,9 @@ static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
     gw_pose world_from_f = gw_pose_mul(&b, &c->b_from_f);
     gw_pose f_from_world = gw_pose_inverse(&world_from_f);
     gw_pose f_from_m = gw_pose_mul(&f_from_world, &world_from_m);
-    if (j && j->has_position)
+    d->keeps_position = j && j->has_position;
+    d->keeps_velocity = j && j->has_velocity;
+    if (d->keeps_position)
         memcpy(d->position, j->position, sizeof d->position);
     else
         gw_mobilizer_position(c->type, &f_from_m, d->position);
@@ -473,7 +475,7 @@ static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
         gw_sub(gw_add(of_a.v, gw_cross(of_a.w, at_m)), gw_add(of_b.v, gw_cross(of_b.w, at_f)));
     gw_twist relative = {gw_unrotate(world_from_f.q, v),
                          gw_unrotate(world_from_f.q, gw_sub(of_a.w, of_b.w))};
-    if (j && j->has_velocity)
+    if (d->keeps_velocity)
         memcpy(d->velocity, j->velocity, sizeof d->velocity);
     else
         gw_mobilizer_velocity(c->type, &f_from_m, &relative, d->velocity);
