@@ -14,6 +14,7 @@ import { MechanismPanel } from './panels/mechanism';
 import { NewConstraint } from './panels/newconstraint';
 import { NewMechanism } from './panels/newmechanism';
 import { Plots } from './panels/plots';
+import { Relations } from './panels/relations';
 import { SceneSettings } from './panels/scene';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
@@ -61,6 +62,7 @@ export function App(): JSX.Element {
       <nav key={`left ${epoch}`} class="left" aria-label="Scene">
         <Tree />
         <Constraints />
+        <Relations />
         <Contacts />
         <Tasks />
         <SceneSettings />

@@ -71,14 +71,18 @@ export type SceneObject = Omit<api.SceneObject, 'geometry'> & { geometry: Geomet
 // ---- members that the server always sends ---------------------------------------------------------
 
 export type Constraint = api.Constraint & { id: string };
+export type SceneSpring = api.SceneSpring & { id: string };
+export type SceneJoint = api.SceneJoint & { id: string };
 export type Material = Required<api.Material>;
 
-export type Scene = Omit<api.Scene, 'format' | 'objects' | 'constraints' | 'materials'> & {
+export type Scene = Omit<api.Scene, 'format' | 'objects' | 'constraints' | 'materials' | 'joints' | 'springs'> & {
   format: string; // '' before the first scene is here
   name: string;
   objects: SceneObject[];
   constraints?: Constraint[];
   materials?: Material[];
+  joints?: SceneJoint[];
+  springs?: SceneSpring[];
 };
 
 export type Halted = api.Halted;

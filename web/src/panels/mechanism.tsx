@@ -134,8 +134,8 @@ function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
         </button>
       </div>
       <p class="quiet">
-        {m.links.length} {m.links.length === 1 ? 'joint' : 'joints'} in series, {fixed(mass, 3)} kg in all. Select a
-        link to hold it.
+        {m.links.length} {m.links.length === 1 ? 'joint' : 'joints'}, {fixed(mass, 3)} kg in all. Select a link to hold
+        it.
       </p>
       <h3>Joints</h3>
       <ul class="freedoms">

@@ -4,7 +4,7 @@
 import type { Geometry, Link, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
 import { jointKind } from './joints';
 import { IDENTITY, norm, scale, unit } from './maths';
-import { axisOf, fullPose } from './mechanisms';
+import { axisOf, fullPose, parentOf } from './mechanisms';
 import { meshFiles } from './meshes';
 
 const BAR = 0.16; // of a bar's width to the mean length of the links
@@ -12,7 +12,7 @@ const BAR = 0.16; // of a bar's width to the mean length of the links
 // Of what links there are; where all joints stand in one place, of what hangs on them.
 function meanLength(m: Mechanism): number {
   const lengths = m.links
-    .map((l, i) => norm(m.links[i + 1]?.joint.origin?.p ?? scale(l.com ?? [0, 0, 0], 2)))
+    .map((l, i) => norm(nextOn(m, i)?.joint.origin?.p ?? scale(l.com ?? [0, 0, 0], 2)))
     .filter((x) => x > 1e-6);
   if (lengths.length) return lengths.reduce((a, b) => a + b, 0) / lengths.length;
   return Math.max(...m.links.map((l) => thickness(l.geometry))) || 0.1;
@@ -38,9 +38,12 @@ function rod(link: Link, width: number): WorldElement[] {
   ];
 }
 
+// The first link that hangs on this one.
+const nextOn = (m: Mechanism, i: number): Link | undefined => m.links.find((_, k) => k > i && parentOf(m, k) === i);
+
 // Where the link ends: at the next joint; the last one's centre of mass is taken for its middle.
 function tip(m: Mechanism, i: number): Vec3 {
-  const next = m.links[i + 1]?.joint.origin?.p;
+  const next = nextOn(m, i)?.joint.origin?.p;
   if (next && norm(next) > 1e-9) return next;
   return next ? [0, 0, 0] : scale(m.links[i]!.com ?? [0, 0, 0], 2);
 }

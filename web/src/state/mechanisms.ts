@@ -49,8 +49,22 @@ function jointPose(joint: Joint, q: number): Pose {
 
 // World poses of all links; at the start's positions unless others are given.
 export function linkPoses(m: Mechanism, q?: readonly number[]): Pose[] {
-  let at = fullPose(m.base);
-  return m.links.map((link, i) => (at = compose(at, jointPose(link.joint, q?.[i] ?? link.joint.position ?? 0))));
+  const poses: Pose[] = [];
+  const base = fullPose(m.base);
+  m.links.forEach((link, i) => {
+    const on = parentOf(m, i) < 0 ? base : poses[parentOf(m, i)]!;
+    poses.push(compose(on, jointPose(link.joint, q?.[i] ?? link.joint.position ?? 0)));
+  });
+  return poses;
+}
+
+// The link that a link hangs on, -1 the base; and whether it hangs on another, or is it.
+export const parentOf = (m: Mechanism, i: number): number => m.links[i]!.parent ?? i - 1;
+
+function hangsOn(m: Mechanism, link: number, on: number): boolean {
+  let at = link;
+  while (at > on) at = parentOf(m, at);
+  return at === on;
 }
 
 // ---- building -----------------------------------------------------------------------------------------
@@ -110,7 +124,9 @@ export function inverseKinematics(
     const p = toWorld(at[index]!, local);
     const e: Vec3 = [target[0] - p[0], target[1] - p[1], target[2] - p[2]];
     if (norm(e) < 1e-7) break;
-    const columns = m.links.slice(0, index + 1).map((l, i) => jacobianColumn(l.joint, at[i]!, p));
+    const columns = m.links
+      .slice(0, index + 1)
+      .map((l, i): Vec3 => (hangsOn(m, index, i) ? jacobianColumn(l.joint, at[i]!, p) : [0, 0, 0]));
     dampedLeastSquares(columns, e).forEach((dq, i) => (q[i] = clamp(m.links[i]!.joint, q[i]! + dq)));
   }
   return q;

@@ -13,7 +13,9 @@ import type {
   Mechanism,
   Scene,
   SceneEntry,
+  SceneJoint,
   SceneObject,
+  SceneSpring,
   Simulation,
   Solution,
   SolutionState,
@@ -45,6 +47,8 @@ export const sceneEpoch = signal(0); // raised when another scene is opened: the
 
 export const objects = computed<readonly SceneObject[]>(() => scene.value.objects);
 export const constraints = computed<readonly Constraint[]>(() => scene.value.constraints ?? []);
+export const joints = computed<readonly SceneJoint[]>(() => scene.value.joints ?? []);
+export const springs = computed<readonly SceneSpring[]>(() => scene.value.springs ?? []);
 export const devices = computed<readonly Device[]>(() => scene.value.devices ?? []);
 export const tools = computed<readonly Tool[]>(() => scene.value.tools ?? (scene.value.tool ? [scene.value.tool] : []));
 
