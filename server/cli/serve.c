@@ -1,6 +1,6 @@
 /*
- * `guideway serve`: starts everything in order, waits for SIGINT or SIGTERM, stops everything in
- * reverse.
+ * `guideway serve`: starts everything in order, waits for SIGINT, SIGTERM or SIGHUP, stops
+ * everything in reverse.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,8 @@
 #include "server/cli/version.h"
 #include "server/schema/wire.h"
 
-#define FILES 4096 /* open files: streams, connections, waiting ones, and room to spare */
+#define FILES       8192 /* open files: streams, connections, waiting ones, and room to spare */
+#define FILES_LEAST 64   /* for the server itself and a few clients */
 
 typedef struct serve_options {
     const char *listen, *scene, *data, *token_file;
@@ -173,8 +174,20 @@ static bool check_access(appliance *a, const serve_options *options, gw_error *e
     return true;
 }
 
+static bool enough_files(gw_error *error)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= FILES_LEAST)
+        return true;
+    return gw_fail(error, GW_FAILED, "",
+                   "no more than %d files may be open: %d are needed to serve anybody (ulimit -n)",
+                   (int)files.rlim_cur, FILES_LEAST);
+}
+
 static bool start(appliance *a, const serve_options *options, gw_error *error)
 {
+    if (!enough_files(error))
+        return false;
     a->listener = listener_bind(options->listen, error);
     if (!a->listener || !check_access(a, options, error) ||
         !store_open(&a->store, options->data, error))
@@ -214,6 +227,7 @@ static void prepare_process(sigset_t *signals)
     sigemptyset(signals);
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, signals, NULL);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;

@@ -61,6 +61,13 @@ static void make_room(gw_connections *connections, long now)
         shut(connections, oldest);
 }
 
+void connections_make_room(gw_connections *connections)
+{
+    pthread_mutex_lock(&connections->lock);
+    make_room(connections, now_ms());
+    pthread_mutex_unlock(&connections->lock);
+}
+
 bool connections_add(gw_connections *connections, int fd, long from_now_ms)
 {
     assert(fd >= 0);

@@ -38,6 +38,9 @@ void connections_remove(gw_connections *connections, int fd);
 void connections_work(gw_connections *connections, int fd, long from_now_ms);
 void connections_rest(gw_connections *connections, int fd, long from_now_ms);
 
+/* Shuts down the one that has rested longest, and long enough. */
+void connections_make_room(gw_connections *connections);
+
 /* Shuts down those that are over their time; their owner then closes them. */
 void connections_expire(gw_connections *connections);
 

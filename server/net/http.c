@@ -81,6 +81,11 @@ bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t
     return true;
 }
 
+void http_make_room(gw_http *http)
+{
+    connections_make_room(&http->connections);
+}
+
 void http_expire(gw_http *http)
 {
     connections_expire(&http->connections);

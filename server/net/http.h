@@ -27,6 +27,9 @@ void http_destroy(gw_http *http); /* NULL is fine */
 /* Takes a connected socket over; false (the socket stays the caller's) beyond GW_MAX_HTTP. */
 bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size);
 
+/* Cuts the connection that has rested longest, where one has rested long enough. */
+void http_make_room(gw_http *http);
+
 /* Cuts connections that are over their time. Call twice a second or so. */
 void http_expire(gw_http *http);
 

@@ -240,18 +240,38 @@ static void look_at(gw_listener *listener, waiting *entry)
 
 /* ---- accepting ----------------------------------------------------------------------------- */
 
-/* Where there is none, the one that has said nothing for longest makes room. */
+/* The connection that has said nothing for longest, NULL where none waits. */
+static waiting *oldest_waiting(gw_listener *listener)
+{
+    waiting *oldest = NULL;
+    for (int i = 0; i < MAX_WAITING; i++) {
+        waiting *each = &listener->waiting[i];
+        if (each->fd >= 0 && (!oldest || each->deadline_ms < oldest->deadline_ms))
+            oldest = each;
+    }
+    return oldest;
+}
+
+/* Where there is none, the oldest makes room. */
 static waiting *free_place(gw_listener *listener)
 {
-    waiting *oldest = &listener->waiting[0];
-    for (int i = 0; i < MAX_WAITING; i++) {
+    for (int i = 0; i < MAX_WAITING; i++)
         if (listener->waiting[i].fd < 0)
             return &listener->waiting[i];
-        if (listener->waiting[i].deadline_ms < oldest->deadline_ms)
-            oldest = &listener->waiting[i];
-    }
+    waiting *oldest = oldest_waiting(listener);
     release(listener, oldest, WISH_GONE, NULL);
     return oldest;
+}
+
+/* The process has as many files open as it may: who says nothing goes, so that a halt comes in. */
+static void free_file(gw_listener *listener)
+{
+    waiting *oldest = oldest_waiting(listener);
+    if (oldest)
+        release(listener, oldest, WISH_GONE, NULL);
+    else
+        http_make_room(listener->def.http);
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
 static void accept_one(gw_listener *listener)
@@ -262,7 +282,7 @@ static void accept_one(gw_listener *listener)
     int fd = accept4(listener->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-            nanosleep(&(struct timespec){0, 10000000}, NULL);
+            free_file(listener);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

@@ -283,8 +283,25 @@ test('raw WebSocket frames against the rules end that connection only', async ()
   await live.close();
 });
 
-test('it ends in order on SIGTERM and SIGINT, clients or not', async () => {
-  for (const signal of ['SIGTERM', 'SIGINT']) {
+test('with too few open files it says so and ends; with few a halt still comes in', { timeout: 60000 }, async () => {
+  const few = spawnSync('sh', ['-c', `ulimit -n 32; exec ${guideway} serve --listen 127.0.0.1:0 --data ${scratch}/few`], { encoding: 'utf8', timeout: 20000 });
+  assert.equal(few.status, 1);
+  assert.match(few.stderr, /32 files .* 64 are needed/);
+  const script = join(scratch, 'hundred.sh');
+  writeFileSync(script, `#!/bin/sh\nulimit -n 100\nexec ${guideway} "$@"\n`, { mode: 0o755 });
+  const tight = await start({ program: script });
+  const idle = Array.from({ length: 150 }, () => net.connect({ host: '127.0.0.1', port: Number(tight.address.split(':').at(-1)) }).on('error', () => {}));
+  await sleep(200);
+  for (let i = 0; i < 20; i++) {
+    const halted = await request(tight, 'POST', '/api/v1/simulation/halt');
+    assert.equal(halted.status, 200);
+  }
+  idle.forEach((socket) => socket.destroy());
+  await tight.stop();
+});
+
+test('it ends in order on SIGTERM, SIGINT and SIGHUP, clients or not', async () => {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
     const other = await start();
     const live = stream(other);
     await live.wait('hello');

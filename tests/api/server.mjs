@@ -27,9 +27,9 @@ export async function until(what, condition, ms = sanitized ? 20000 : 5000) {
 }
 
 // A running appliance with a data folder of its own; stop() ends it and tells how it ended.
-export async function start({ args = [], env = {}, data, listen = '127.0.0.1:0' } = {}) {
+export async function start({ args = [], env = {}, data, listen = '127.0.0.1:0', program = guideway } = {}) {
   const folder = data ?? mkdtempSync(join(tmpdir(), 'guideway-api-'));
-  const child = spawn(guideway, ['serve', '--listen', listen, '--data', folder, ...args],
+  const child = spawn(program, ['serve', '--listen', listen, '--data', folder, ...args],
     { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '', err = '';
   child.stderr.on('data', (text) => (err += text));
