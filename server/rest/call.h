@@ -9,6 +9,17 @@
 #include "server/schema/openapi.h"
 #include "server/schema/wire.h"
 
+typedef struct api_route api_route;
+
+/* Several edits in one request, which are committed together: each goes through the handler of its
+ * route, which begins and commits as it does alone. */
+typedef struct api_batch {
+    app_edit edit; /* between handlers; `app` NULL: a handler has it, or it has ended */
+    int index;     /* of the edit that is being made */
+    bool made;     /* it is */
+    bool checks;   /* the scene is checked after each edit, to find the one that is wrong */
+} api_batch;
+
 typedef struct api_call {
     gw_app *app;
     gw_store *store;
@@ -18,8 +29,9 @@ typedef struct api_call {
     char part[2][GW_MAX_ID + 1];        /* the path's parameters, decoded */
     json_t *body;                       /* parsed; NULL where the route takes none */
     bool dry_run;
-    uint64_t ticket; /* of the edit that the answer waits for; 0: none */
-    int strands;     /* ?strands=N: poses to each side wanted with a solution; 0: none */
+    uint64_t ticket;  /* of the edit that the answer waits for; 0: none */
+    api_batch *batch; /* that the request is one of; NULL: none */
+    int strands;      /* ?strands=N: poses to each side wanted with a solution; 0: none */
     api_reply *reply;
 } api_call;
 
@@ -91,18 +103,22 @@ void api_users_of_links(const gw_scene *scene, int index, int first, char *list,
 
 /* ---- routes -------------------------------------------------------------------------------- */
 
-typedef struct api_route {
+struct api_route {
     wire_operation about; /* what the OpenAPI document says of it; {} in its path is one segment */
     api_handler *handler;
     const struct gw_resource *resource; /* that the handler is for, NULL: none */
-} api_route;
+};
 
 const api_route *api_routes(int *count);
 
+/* The route of a path below the prefix for the request's method, whose parts and resource the call
+ * gets; or NULL with the methods that the path would take in `allow` ("": the path is unknown). */
+const api_route *api_find_route(api_call *call, const char *path, char allow[64]);
+
 /* Handlers of routes that are not a resource's. */
-api_handler api_scene_get, api_scene_put, api_scene_patch, api_scene_undo, api_scene_redo,
-    api_scene_save, api_scene_open, api_scenes_get, api_scenes_file_get, api_scenes_file_delete,
-    api_scenes_versions_get, api_scenes_restore;
+api_handler api_scene_edits, api_scene_get, api_scene_put, api_scene_patch, api_scene_undo,
+    api_scene_redo, api_scene_save, api_scene_open, api_scenes_get, api_scenes_file_get,
+    api_scenes_file_delete, api_scenes_versions_get, api_scenes_restore;
 api_handler api_solutions_get, api_solution_get, api_solution_patch;
 api_handler api_drivers_get, api_operator_get, api_operator_put, api_operator_delete;
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;

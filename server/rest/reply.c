@@ -138,13 +138,39 @@ static int status_of(gw_error_code code)
     }
 }
 
-static json_t *problem_of(const gw_error *error, int status)
+/* Of one of several edits: the pointer goes through the request's array. */
+static void locate(const api_call *call, const gw_error *error, int status, char pointer[256])
 {
-    json_t *value = problem(status, error->message);
+    const char *part = error->where[0] ? "/body" : "";
+    if (status == 404 || status == 405)
+        part = status == 404 ? "/path" : "/method";
+    if (call->batch)
+        snprintf(pointer, 256, "/%d%s%s", call->batch->index, part, error->where);
+    else
+        snprintf(pointer, 256, "%s", error->where);
+}
+
+/* What one of several edits names and is not there is the body's fault, not the address's. */
+static int batch_status(const api_call *call, int status)
+{
+    return call->batch && (status == 404 || status == 405) ? 400 : status;
+}
+
+static json_t *problem_of(const api_call *call, const gw_error *error, int status)
+{
+    char pointer[256];
+    locate(call, error, status, pointer);
+    json_t *value = problem(batch_status(call, status), error->message);
     json_object_set_new(value, "errors",
-                        json_pack("[{s:o, s:o}]", "pointer", describe_text(error->where), "detail",
+                        json_pack("[{s:o, s:o}]", "pointer", describe_text(pointer), "detail",
                                   describe_text(error->message)));
     return value;
+}
+
+static void write_problem(api_call *call, const gw_error *error, int status)
+{
+    write_json(call->reply, batch_status(call, status), "application/problem+json",
+               problem_of(call, error, status));
 }
 
 /* What a shortage of memory led to is not the request's fault. */
@@ -159,7 +185,7 @@ void api_error(api_call *call, const gw_error *error)
     assert(call && error);
     error = blame(error);
     int status = status_of(error->code);
-    write_json(call->reply, status, "application/problem+json", problem_of(error, status));
+    write_problem(call, error, status);
 }
 
 void api_storage_error(api_call *call, const gw_error *error)
@@ -177,7 +203,7 @@ void api_refuse(api_call *call, int status, const char *where, const char *forma
     vsnprintf(error.message, sizeof error.message, format, list);
     va_end(list);
     snprintf(error.where, sizeof error.where, "%s", where);
-    write_json(call->reply, status, "application/problem+json", problem_of(&error, status));
+    write_problem(call, &error, status);
 }
 
 void api_location(api_call *call, const char *collection, const char *id)
@@ -211,6 +237,11 @@ bool api_begin(api_call *call, app_edit *edit)
 {
     assert(call && edit);
     gw_error error = {0};
+    if (call->batch) {
+        *edit = call->batch->edit;
+        call->batch->edit = (app_edit){0};
+        return true;
+    }
     if (!app_edit_begin(call->app, edit, &error)) {
         api_error(call, &error);
         return false;
@@ -252,7 +283,7 @@ static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error
     /* What a body refers to and is not there is the body's fault, not the address's. */
     int status = error->code == GW_NOT_FOUND ? 400 : status_of(error->code);
     rebase(error, item);
-    json_t *value = problem_of(error, status);
+    json_t *value = problem_of(call, error, status);
     if (edit->failed)
         describe_refusal(value, edit->document->scene, edit->failed);
     write_json(call->reply, status, "application/problem+json", value);
@@ -274,10 +305,27 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
                  describe_solutions(would->scene, would->layout, would->layout->poses));
 }
 
+/* One of several edits is made: the others follow in the same scene. False, as the handler has no
+ * more to do. */
+static bool give_back(api_call *call, app_edit *edit, const char *item)
+{
+    gw_error error = {0};
+    if (call->batch->checks && !gw_scene_check(edit->scene, &error)) {
+        answer_refusal(call, edit, &error, item);
+        app_edit_end(edit);
+        return false;
+    }
+    call->batch->edit = *edit;
+    call->batch->made = true;
+    return false;
+}
+
 bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object)
 {
     assert(call && edit && edit->scene);
     gw_error error = {0};
+    if (call->batch)
+        return give_back(call, edit, item);
     bool done = app_edit_commit(edit, &error);
     if (done && !call->dry_run) {
         call->ticket = edit->ticket;

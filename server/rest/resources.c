@@ -688,6 +688,7 @@ static const api_route routes[] = {
     {{"PATCH", "/scene", "Changes members of the scene; another rate stops the simulation.", "ScenePatch", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_scene_patch, NULL},
     {{"POST", "/scene/undo", "Takes back the last edit.", NULL, "History", OP_ETAG | OP_409, NULL}, api_scene_undo, NULL},
     {{"POST", "/scene/redo", "Takes back the last undo.", NULL, "History", OP_ETAG | OP_409, NULL}, api_scene_redo, NULL},
+    {{"POST", "/scene/edits", "Several edits, all or none: one revision, one step for undo. A pointer in an error begins with the edit's index.", "SceneEdit[1024]", "History", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, api_scene_edits, NULL},
     {{"POST", "/scene/save", "Saves the scene under a name, whole or not at all.", "SaveRequest", "Scene", OP_EDIT | OP_NEW | OP_ETAG | OP_CREATES | OP_409, NULL}, api_scene_save, NULL},
     {{"POST", "/scene/open", "Opens a scene of the gallery or a saved one; the simulation is stopped.", "OpenRequest", "Scene", OP_EDIT | OP_ETAG | OP_404 | OP_422, NULL}, api_scene_open, NULL},
     {{"GET", "/scenes", "What can be opened.", NULL, "SceneEntry[]", 0, NULL}, api_scenes_get, NULL},

@@ -77,9 +77,7 @@ static bool match(const char *pattern, const char *path, char part[2][GW_MAX_ID 
     return *pattern == 0 && *path == 0;
 }
 
-/* The route, or NULL with the methods that the path would take in `allow` ("" where the path is
- * unknown). */
-static const api_route *find_route(api_call *call, const char *path, char allow[64])
+const api_route *api_find_route(api_call *call, const char *path, char allow[64])
 {
     allow[0] = 0;
     int count;
@@ -93,6 +91,7 @@ static const api_route *find_route(api_call *call, const char *path, char allow[
             continue;
         if (strcmp(about->method, head ? "GET" : method) == 0) {
             found = &routes[i];
+            call->resource = found->resource;
             memcpy(call->part, part, sizeof part);
         }
         size_t used = strlen(allow);
@@ -139,8 +138,10 @@ static bool take_body(api_call *call, const api_route *route)
         api_error(call, &error);
         return false;
     }
-    if (!json_is_object(call->body)) {
-        api_refuse(call, 400, "", "a body is a JSON object");
+    bool list = takes && strchr(route->about.request, '[');
+    if (list ? !json_is_array(call->body) : !json_is_object(call->body)) {
+        api_refuse(call, 400, "", "%s",
+                   list ? "this body is a JSON array" : "a body is a JSON object");
         return false;
     }
     if (!takes && json_object_size(call->body) > 0) {
@@ -238,9 +239,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         path += strlen(API_PREFIX);
     wire_memory_clear();
     meshes_use(api->meshes);
-    const api_route *route = find_route(&call, path, allow);
-    if (route)
-        call.resource = route->resource;
+    const api_route *route = api_find_route(&call, path, allow);
     if (!route)
         answer_unrouted(&call, path, allow);
     else if (take_dry_run(&call, route) && take_strands(&call) && take_body(&call, route))

@@ -209,6 +209,13 @@ static const char primitives[] =
     "\"WouldBe\":{\"description\":\"A dry run's answer: the solution of the object that the edit "
     "concerns, or all of them.\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Solution\"},"
     "{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Solution\"}}]},"
+    "\"SceneEdit\":{\"type\":\"object\",\"description\":\"One of several edits: what would be a "
+    "request of its own.\",\"properties\":{"
+    "\"method\":{\"type\":\"string\",\"enum\":[\"POST\",\"PUT\",\"PATCH\",\"DELETE\"]},"
+    "\"path\":{\"type\":\"string\",\"description\":\"as /objects/cone, also with /api/v1 before "
+    "it\"},"
+    "\"body\":{\"description\":\"as the request of its own has it\",\"anyOf\":[]}},"
+    "\"required\":[\"method\",\"path\"],\"additionalProperties\":false},"
     "\"OpenApi\":{\"type\":\"object\",\"description\":\"This document: OpenAPI 3.1.\","
     "\"properties\":{\"openapi\":{\"const\":\"3.1.0\"}},"
     "\"required\":[\"openapi\",\"info\",\"servers\",\"security\",\"paths\",\"components\"],"
@@ -452,6 +459,32 @@ static bool refuses(const wire_operation *o, const char *status)
     }
 }
 
+/* Bodies of edits are bodies of what /scene/edits takes several of. */
+static void add_to_edits(json_t *document, const wire_operation *o)
+{
+    json_t *any = json_object_get(document, "components");
+    static const char *const way[] = {"schemas", "SceneEdit", "properties", "body", "anyOf"};
+    for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+        any = json_object_get(any, way[i]);
+    json_t *body = shape(o->request), *each = json_object_get(body, "anyOf");
+    size_t count = each ? json_array_size(each) : 1;
+    for (size_t i = 0; i < count; i++) {
+        json_t *ref = each ? json_array_get(each, i) : body;
+        bool there = false;
+        for (size_t k = 0; k < json_array_size(any); k++)
+            there = there || json_equal(json_array_get(any, k), ref);
+        if (!there)
+            json_array_append(any, ref);
+    }
+    json_decref(body);
+}
+
+bool wire_batched(const wire_operation *o)
+{
+    return o->flags & OP_EDIT && strncmp(o->path, "/scene/", 7) != 0 &&
+           strncmp(o->path, "/solutions", 10) != 0;
+}
+
 void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *o)
 {
     char path[128], method[16] = "";
@@ -463,6 +496,8 @@ void wire_openapi_add(json_t *document, const char *prefix, const wire_operation
     json_decref(list);
     if (o->request || o->flags & OP_FILE)
         json_object_set_new(operation, "requestBody", request_body(o));
+    if (o->request && wire_batched(o))
+        add_to_edits(document, o);
     add_successes(o, answers);
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         if (refuses(o, refusals[i].status))

@@ -34,6 +34,10 @@ typedef struct wire_operation {
     const char *query; /* a further query parameter, "object" or "since"; NULL: none */
 } wire_operation;
 
+/* True for an edit of the document that can be one of several in a request: solutions follow from
+ * the rest, and loads and saves are no edits. */
+bool wire_batched(const wire_operation *operation);
+
 /* The document without paths, and one more operation in it; `prefix` goes before its path. */
 json_t *wire_openapi(void);
 void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *operation);

@@ -87,6 +87,16 @@ test('the scene', async () => {
   await expect(422, 'PATCH', '/scene', { constraints: clash.constraints });
 });
 
+test('several edits at once', async () => {
+  const ball = { method: 'POST', path: '/objects', body: { id: 'ball', geometry: { type: 'sphere', radius: 0.1 } } };
+  await expect(200, 'POST', '/scene/edits?dryRun=true', [ball]);
+  await expect(200, 'POST', '/scene/edits', [ball, { method: 'DELETE', path: '/objects/ball' }]);
+  await expect(409, 'POST', '/scene/edits', [ball, ball]);
+  await expect(400, 'POST', '/scene/edits', [{ method: 'DELETE', path: '/objects/ball' }]);
+  const distance = (id, value) => ({ method: 'POST', path: '/constraints', body: { id, type: 'distance', a: 'cone/apex', b: 'cylinder/top', value } });
+  await expect(422, 'POST', '/scene/edits', [distance('c1', 0.1), distance('c2', 0.2)]);
+});
+
 test('saving and opening', async () => {
   const saved = await expect(201, 'POST', '/scene/save', { name: 'my scene' });
   assert.equal(saved.headers.location, '/api/v1/scenes/my-scene');
@@ -586,7 +596,7 @@ test('every route with a body refuses other types, rubbish and too much', async 
 
 test('every edit heeds If-Match', async () => {
   const bodies = {
-    'PUT /scene': scene, 'PATCH /scene': {}, 'POST /scene/open': { scene: 'sphere' }, 'POST /scene/save': { name: 'conditional' },
+    'PUT /scene': scene, 'PATCH /scene': {}, 'POST /scene/open': { scene: 'sphere' }, 'POST /scene/save': { name: 'conditional' }, 'POST /scene/edits': [{ method: 'DELETE', path: '/tool' }],
     'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } }, 'PATCH /objects/cone': {},
     'POST /features': { id: 'cone/f', point: [0, 0, 0] }, 'PUT /features/cone/apex': { point: [0, 0, 0] }, 'PATCH /features/cone/apex': {},
     'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' }, 'PATCH /constraints/c1': {},
