@@ -2,7 +2,7 @@
 // revision and with undo, whatever ended the server; what the disk refuses has not happened.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -341,6 +341,53 @@ test('a sync that fails: the edit is not acknowledged, and none after it', { ski
   const again = await start({ data });
   assert.match((await document(again)).scene.name, /Before|Unsure/);
   await again.stop();
+});
+
+test('edits that fail after they were written down are taken back, on the disk too', { skip: sanitized, timeout: 120000 }, async (t) => {
+  const data = kept(), file = join(data, 'calls'), alloc = join(data, 'alloc.so');
+  execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', alloc, join(root, 'tests/api/alloc_fault.c')]);
+  writeFileSync(file, Buffer.alloc(4096));
+  const arm = (n) => {
+    const fd = openSync(file, 'r+'), word = Buffer.alloc(4);
+    word.writeInt32LE(n);
+    writeSync(fd, word, 0, 4, 0);
+    readSync(fd, word, 0, 4, 8);
+    closeSync(fd);
+    return word.readInt32LE(0); // calls that failed so far
+  };
+  const env = { LD_PRELOAD: alloc, GUIDEWAY_FAULT: file };
+  let server = await start({ data, env }), refused = 0;
+  t.after(() => server.stop('SIGKILL'));
+  const send = (method, path, body) => request(server, method, `/api/v1${path}`, body).catch(() => ({ status: 0 }));
+  await send('POST', '/scene/open', { scene: 'cone-on-cylinder' });
+  const edit = ['POST', '/objects', { id: 'ball', free: true, geometry: { type: 'sphere', radius: 0.1 } }];
+  await send(...edit);
+  const there = (await document(server)).scene;
+  for (let n = 1, made = 0; n < 900; n += n < 100 ? 7 : 23, made++) {
+    await send('POST', '/scene/undo');
+    const before = await document(server);
+    arm(n);
+    const { status } = await send('PATCH', '/scene', { gravity: [0, 0, -9.81 - n] });
+    arm(0);
+    const now = await document(server);
+    if (status !== 200 && now.revision === before.revision) {
+      refused++;
+      assert.deepEqual(now, before);
+      if (made % 3 === 0) {
+        await server.stop('SIGKILL');
+        server = await start({ data, env });
+        assert.deepEqual(await document(server), before, `call ${n}`);
+      }
+      assert.equal((await send('POST', '/scene/redo')).status, 200, `call ${n}: what could be redone still can`);
+      assert.deepEqual((await document(server)).scene, there);
+    } else {
+      await send('POST', '/scene/undo');
+      await send('DELETE', '/objects/ball');
+      assert.equal((await send(...edit)).status, 201);
+    }
+  }
+  console.log(`# ${refused} edits refused, ${arm(0)} memory calls failed`);
+  assert.ok(refused > 10, `${refused} refused`);
 });
 
 test('one sync serves the edits of several clients', { skip: sanitized }, async (t) => {
