@@ -26,7 +26,7 @@ const furthest = (a, b) => Math.max(...a.map((v, i) => Math.abs(v - b[i])));
 test("the paper's mechanism moves as the exact one does, at every rate of the world", () => {
   const scene = bundled("paper-mechanism-middle");
   const exact = run(scene, 3);
-  assert.equal(exact.summary.energy.edits, undefined);
+  assert.equal(exact.summary.energy.edits, 0);
   const way = Math.hypot(...["px", "py"].map((c) => exact.column(c).at(-1) - exact.column(c)[0]));
   assert.ok(way > 0.01);
   for (const rate of [1000, 200, 50]) {
