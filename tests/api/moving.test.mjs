@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { box, call, expect, live, near, run, serve, tool } from './running.mjs';
+import { box, expect, live, near, run, serve, tool } from './running.mjs';
 import { guideway, sanitized, sleep, until } from './server.mjs';
 
 serve();
@@ -11,7 +11,7 @@ serve();
 const shelfAt = (z) => ({ plane: { point: [0, 0, z], normal: [0, 0, 1] } });
 const scene = {
   format: 'guideway-scene/1', name: 'moving shelf',
-  objects: [box('ground', [0, 0, 0], { fixed: true }), box('lid', [0, 0, 0.2]), box('knob', [0, 0, 0.4])],
+  objects: [box('ground', [0, 0, 0], { fixed: true }), box('lid', [0, 0, 0.2]), box('knob', [0, 0, 0.4], { massless: true })],
   features: [{ id: 'ground/shelf', ...shelfAt(0.1) }],
   constraints: [
     { id: 'c1', type: 'coincident', a: 'lid/-z', b: 'ground/shelf', sense: 'opposite' },
@@ -141,6 +141,7 @@ test('a value patched while stopped is where the scene begins', async () => {
 
 test('solutions say who follows whom and what was solved as a whole', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
+  for (const id of ['coupler', 'rocker']) await expect(200, 'PATCH', `/objects/${id}`, { massless: true });
   const crank = (await expect(200, 'GET', '/solutions/crank')).json;
   const coupler = (await expect(200, 'GET', '/solutions/coupler')).json;
   assert.equal(crank.dof, 1);
@@ -165,11 +166,13 @@ test('trees and cycles keep their constraints in headless runs', () => {
   }
 });
 
-test('two hands that would move one object are refused by name', async () => {
-  await expect(200, 'PUT', '/scene', { ...scene, tool: undefined, tools: [
-    { object: 'lid', device: 'sim', control: 'admittance' }], devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }] });
-  const two = { ...scene, tool: undefined, devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }],
-    tools: [{ object: 'lid', device: 'sim', control: 'admittance' }, { object: 'knob', device: 'left', control: 'admittance' }] };
-  const { json } = await call('PUT', '/scene', two);
-  assert.match(json.errors[0].detail, /lid.*knob|knob.*lid/);
+test('two hands that would move one object or one system are refused by name', async () => {
+  const hands = { tool: undefined, devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }] };
+  await expect(200, 'PUT', '/scene', { ...scene, ...hands, tools: [{ object: 'lid', device: 'sim', control: 'admittance' }] });
+  for (const massless of [true, false]) {
+    const two = { ...scene, ...hands, objects: [...scene.objects.slice(0, 2), box('knob', [0, 0, 0.4], { massless })],
+      tools: [{ object: 'lid', device: 'sim', control: 'admittance' }, { object: 'knob', device: 'left', control: 'admittance' }] };
+    const { json } = await expect(400, 'PUT', '/scene', two);
+    assert.match(json.errors[0].detail, /lid.*knob|knob.*lid/);
+  }
 });
