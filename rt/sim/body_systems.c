@@ -21,11 +21,22 @@ static uint64_t name_of(const gw_scene *scene, int number)
                          : gw_name_hash(scene->mechanisms[mechanism].id, (uint64_t)link + 1);
 }
 
+static uint64_t label_of(const gw_scene *scene, int number)
+{
+    char label[GW_MAX_LINK_NAME + 1];
+    int link, mechanism = gw_scene_link_of_body(scene, number, &link);
+    if (mechanism < 0)
+        return gw_name_hash(scene->objects[number].id, 0);
+    gw_link_name(&scene->mechanisms[mechanism], link, label);
+    return gw_name_hash(label, 0);
+}
+
 static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
 {
     size_t n = (size_t)d->from->body_count;
     d->numbers = calloc(n + 1, sizeof *d->numbers);
     d->names = calloc(n + 1, sizeof *d->names);
+    d->labels = calloc(n + 1, sizeof *d->labels);
     d->hands = calloc(n + 1, sizeof *d->hands);
     d->poses = calloc(n + 1, sizeof *d->poses);
     d->twists = calloc(n + 1, sizeof *d->twists);
@@ -33,8 +44,8 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->joint_count = d->from->joint_count;
     d->joints = calloc((size_t)d->joint_count + 1, sizeof *d->joints);
     d->coordinates = calloc((size_t)d->joint_count + 1, sizeof *d->coordinates);
-    if (!d->numbers || !d->names || !d->hands || !d->poses || !d->twists || !d->coms ||
-        !d->joints || !d->coordinates)
+    if (!d->numbers || !d->names || !d->labels || !d->hands || !d->poses || !d->twists ||
+        !d->coms || !d->joints || !d->coordinates)
         return false;
     for (int i = 0; i < d->joint_count; i++) {
         d->joints[i] = d->from->joints[i];
@@ -44,6 +55,7 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
         d->numbers[i] = d->from->members[i].number;
         d->coms[i] = d->from->bodies[i].mass.com;
         d->names[i] = name_of(def->scene, d->numbers[i]);
+        d->labels[i] = label_of(def->scene, d->numbers[i]);
     }
     return true;
 }
@@ -109,6 +121,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         gw_system_destroy(d->system);
         free(d->numbers);
         free(d->names);
+        free(d->labels);
         free(d->hands);
         free(d->poses);
         free(d->twists);
@@ -219,7 +232,7 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         for (int k = 0; k < d->body_count; k++) {
-            if (d->names[k] != name)
+            if (d->labels[k] != name)
                 continue;
             gw_mass mass = felt_mass(d, k);
             gw_free_body_hand_take(&d->hands[k], command, &mass, m->gravity, dt);

@@ -65,9 +65,10 @@ typedef struct gw_dynamic_system {
     const gw_scene_system *from; /* while it is made */
     gw_system *system;
     int body_count;
-    int *numbers;    /* of each body among the scene's: objects, then links */
-    uint64_t *names; /* hashes of their ids */
-    gw_vec3 *coms;   /* in the bodies' frames (m) */
+    int *numbers;     /* of each body among the scene's: objects, then links */
+    uint64_t *names;  /* hashes of their ids */
+    uint64_t *labels; /* and of what a command calls them: "mechanism.number" for links */
+    gw_vec3 *coms;    /* in the bodies' frames (m) */
     gw_free_body_hand *hands;
     gw_pose *poses; /* scratch of bodies */
     gw_twist *twists;

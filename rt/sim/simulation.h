@@ -65,10 +65,10 @@ typedef enum gw_motion_outcome {
 
 typedef struct gw_command {
     gw_command_kind kind;
-    int tool; /* index, for drag, release, push, clutch, guide */
-    char
-        object[GW_MAX_ID + 1]; /* for drag, release, push: a free object instead; empty: the tool */
-    uint64_t tag;              /* handed back in the event that reports the command as active */
+    int tool;                          /* index, for drag, release, push, clutch, guide */
+    char object[GW_MAX_LINK_NAME + 1]; /* for drag, release, push: a body that moves by itself, an
+                                          object or a link, instead; empty: the tool */
+    uint64_t tag; /* handed back in the event that reports the command as active */
     union {
         gw_scenario *scenario; /* ownership passes */
         gw_run_state state;

@@ -82,6 +82,33 @@ static void add_company(json_t *json, const gw_scene *scene, const gw_layout *la
     json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
 }
 
+/* "the linkage of 3 bodies has 1 freedom; this one moves with it" */
+static void linkage_words(int bodies, int mobility, int freedoms, char *words, size_t size)
+{
+    if (mobility == 0)
+        snprintf(words, size, "the linkage of %d bodies cannot move", bodies);
+    else
+        snprintf(words, size, "%s %d %s has %d freedom%s; this one %s",
+                 bodies == 1 ? "the system of" : "the linkage of", bodies,
+                 bodies == 1 ? "body" : "bodies", mobility, mobility == 1 ? "" : "s",
+                 freedoms == 0 ? "stands still" : "moves with it");
+}
+
+/* What it may do with all that it is joined to. */
+static void add_system(json_t *json, const gw_layout *layout, int object)
+{
+    int body;
+    char words[160];
+    const gw_scene_system *system = gw_layout_system(layout, object, &body);
+    if (!system)
+        return;
+    int freedoms = system->members[body].freedoms;
+    linkage_words(system->member_count, system->mobility, freedoms, words, sizeof words);
+    json_object_set_new(json, "system",
+                        json_pack("{si si si ss}", "bodies", system->member_count, "mobility",
+                                  system->mobility, "freedoms", freedoms, "words", words));
+}
+
 json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
                           const gw_placement *placement, const gw_pose *pose)
 {
@@ -94,6 +121,7 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
     json_object_set_new(json, "tool", json_boolean(placement->tool >= 0));
     json_object_set_new(json, "state", json_string(state_of(placement)));
     add_company(json, scene, layout, placement);
+    add_system(json, layout, placement->object);
     json_t *branches = json_object_get(json, "branches");
     for (int i = 0; i < solution->branch_count; i++)
         json_object_set_new(json_array_get(branches, (size_t)i), "words",

@@ -199,7 +199,7 @@ static bool get_tool(stream_request *now, int *tool)
                    GW_MAX_TOOLS - 1);
 }
 
-/* `tool`, or the id of a free object as `object`. */
+/* `tool`, or as `object` the name of a body that moves by itself. */
 static bool get_grasp(stream_request *now, gw_command *command)
 {
     const json_t *object = member(now, "object");
@@ -208,26 +208,36 @@ static bool get_grasp(stream_request *now, gw_command *command)
         return get_tool(now, &command->tool);
     if (member(now, "tool"))
         return gw_fail(&now->error, GW_BAD_INPUT, "/object",
-                       "either a tool or a free object is meant, not both");
-    if (!id || !*id || strlen(id) > GW_MAX_ID)
-        return gw_fail(&now->error, GW_BAD_INPUT, "/object", "object is the id of a free object");
+                       "either a tool or an object is meant, not both");
+    if (!id || !*id || strlen(id) > GW_MAX_LINK_NAME)
+        return gw_fail(&now->error, GW_BAD_INPUT, "/object",
+                       "object is the id of an object that moves by itself, or of a link");
     strcpy(command->object, id);
     return true;
 }
 
 /* Only what moves by itself can be taken without a tool. */
-static bool can_be_taken(stream_request *now, const gw_scene *scene, const char *id)
+static bool can_be_taken(stream_request *now, const app_document *document, const char *id)
 {
-    int object = gw_scene_object(scene, id);
-    if (object < 0)
+    const gw_scene *scene = document->scene;
+    int body = gw_scene_body_number(scene, id);
+    if (body < 0)
         return gw_fail(&now->error, GW_NOT_FOUND, "/object", "there is no object %s", id);
+    if (document->layout->system_of[body] >= 0)
+        return true;
+    if (body >= scene->object_count)
+        return gw_fail(&now->error, GW_CONFLICT, "/object",
+                       "%s belongs to a mechanism that nothing is joined to: hold it by a tool",
+                       id);
     for (int t = 0; t < scene->tool_count; t++)
         if (strcmp(scene->tools[t].object, id) == 0)
             return gw_fail(&now->error, GW_CONFLICT, "/object",
                            "%s is held by tool %d: name that tool", id, t);
-    return scene->objects[object].free ||
+    return scene->objects[body].free ||
            gw_fail(&now->error, GW_CONFLICT, "/object",
-                   "%s does not move by itself: make it free, or hold it by a tool", id);
+                   "%s does not move by itself: make it free, join it to what does, or hold it by "
+                   "a tool",
+                   id);
 }
 
 /* ---- who holds what -------------------------------------------------------------------------- */
@@ -280,7 +290,7 @@ static bool may_take(stream_request *now, const gw_command *command, gw_command_
     bool dragged = (object >= 0 || !command->object[0]) &&
                    app_dragged(now->stream->app, document, command->tool, object);
     bool there = !command->object[0] || command->kind == GW_COMMAND_RELEASE ||
-                 can_be_taken(now, document->scene, command->object);
+                 can_be_taken(now, document, command->object);
     app_document_put(document);
     return there && ((kind == GW_COMMAND_DRAG && !dragged) || !held_by_other(now, command, kind));
 }

@@ -59,8 +59,8 @@ typedef struct stream_grip {
     stream_client *client; /* NULL: nobody */
     gw_command_kind kind;  /* GW_COMMAND_DRAG or GW_COMMAND_PUSH */
     int tool;
-    char object[GW_MAX_ID + 1]; /* empty: the tool */
-    uint64_t until_us;          /* of a push */
+    char object[GW_MAX_LINK_NAME + 1]; /* or a link; empty: the tool */
+    uint64_t until_us;                 /* of a push */
 } stream_grip;
 
 struct gw_stream {

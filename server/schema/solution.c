@@ -365,6 +365,14 @@ const wire_table wire_table_strand = {
     .fields = of_strand,
     .answered = true};
 
+static const wire_field of_system[] = {
+    {"bodies", WHOLE, .about = "how many move together"},
+    {"mobility", WHOLE, .about = "freedoms of velocity of them all"},
+    {"freedoms", WHOLE, .about = "directions in which this one can move"},
+    {"words", TEXT},
+    {0}};
+static const wire_table a_system = {.fields = of_system, .answered = true};
+
 /* Of an object of the scene: server/app adds what the layout knows. */
 static const wire_field of_solution[] = {
     SOLUTION_FIELDS,
@@ -377,6 +385,8 @@ static const wire_field of_solution[] = {
      .about = "there where it is part of a cycle: the objects that were solved together"},
     {"cluster_dof", WHOLE, .flags = SOMETIMES,
      .about = "freedoms of the cluster while all else stands"},
+    {"system", OBJECT, .flags = SOMETIMES, .table = &a_system,
+     .about = "of an object that is joined to others that move, or held by joints"},
     {"branch", TEXT, .flags = SOMETIMES, .about = "the chosen one"},
     {"words", TEXT, .flags = SOMETIMES},
     {"parameters", LIST, .flags = SOMETIMES, .item = &a_number, .most = 6,
