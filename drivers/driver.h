@@ -46,13 +46,16 @@ typedef struct gw_device_info {
     bool planar;              /* moves in x, y and turns about z only */
 } gw_device_info;
 
+#define GW_BUTTON_CLUTCH 1u
+#define GW_BUTTON_STOP   2u /* everything off until somebody arms, whatever the device's safety */
+
 /* The device's measurements of this tick. p in m, q unit quaternion w x y z, twist v then w, wrench
  * f then t at the tool's origin. */
 typedef struct gw_device_sample {
     double p[3], q[4];
     double v[3], w[3];
     double f[3], t[3];
-    unsigned buttons; /* bit 0: clutch */
+    unsigned buttons; /* GW_BUTTON_.. */
     bool valid;       /* false: silent or garbage this tick */
 } gw_device_sample;
 

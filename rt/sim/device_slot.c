@@ -81,7 +81,8 @@ gw_device_reading gw_device_slot_read(gw_device_slot *slot)
     gw_device_reading out = {.pose = {vector(s.p), {s.q[0], s.q[1], s.q[2], s.q[3]}},
                              .twist = {vector(s.v), vector(s.w)},
                              .wrench = {vector(s.f), vector(s.t)},
-                             .clutch = s.buttons & 1u,
+                             .clutch = s.buttons & GW_BUTTON_CLUTCH,
+                             .stop = s.buttons & GW_BUTTON_STOP,
                              .valid = s.valid};
     double size = gw_quat_dot(out.pose.q, out.pose.q);
     out.valid = out.valid && gw_finite_pose(&out.pose) && fabs(size - 1) < 1e-3 &&

@@ -21,6 +21,7 @@ typedef struct gw_device_reading {
     gw_twist twist;
     gw_wrench wrench;
     bool clutch;
+    bool stop;  /* the device's own stop button */
     bool valid; /* false: silent, or not finite */
 } gw_device_reading;
 

@@ -636,7 +636,8 @@ static void command_wrench(gw_haptic_tool *tool, const gw_command_limits *limits
     if (waits(tool, tick))
         return;
     gw_wrench u = gw_workspace_wrench_to_device(&tool->map, &tool->output.command);
-    gw_gated_command gated = gw_gate_wrench(&u, limits, tick->engaged && tool->reading.valid);
+    gw_gated_command gated =
+        gw_gate_wrench(&u, limits, tick->engaged && tool->reading.valid && !tool->reading.stop);
     send(tool, &gated, tick);
 }
 
@@ -661,7 +662,7 @@ static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limi
     }
     saturated = stop_at_edge(tool, radius, &u) || saturated;
     tool->limited = tool->limited || (saturated && tick->moving);
-    gw_gated_command gated = gw_gate_velocity(&u, limits, tick->engaged);
+    gw_gated_command gated = gw_gate_velocity(&u, limits, tick->engaged && !tool->reading.stop);
     send(tool, &gated, tick);
 }
 

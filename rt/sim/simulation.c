@@ -137,17 +137,19 @@ static void report(gw_simulation *s, int tool, state_before was)
     held->was_limited = held->limited;
 }
 
-/* A latched device that fell silent, or whose step or command was not finite, is off until armed.
- * In this tick it got no command already. */
+/* A stop button, and of a latched device silence or a step or command that was not finite, put
+ * everything off until somebody arms. Of the latter the device got no command already in this tick.
+ */
 static void force_off(gw_simulation *s, int tool, state_before was)
 {
     const gw_haptic_tool *held = &s->tools[tool];
-    bool lost = held->lost && !was.lost;
-    bool fault = held->command_failed || (held->step_failed && !was.still);
-    if (!held->def->latched || s->halted || !(lost || fault))
+    bool stop = held->reading.valid && held->reading.stop;
+    bool lost = held->def->latched && held->lost && !was.lost;
+    bool fault = held->def->latched && (held->command_failed || (held->step_failed && !was.still));
+    if (s->halted || !(stop || lost || fault))
         return;
     s->forced_off = true;
-    s->cause = lost ? GW_HALT_DISCONNECT : GW_HALT_FAULT;
+    s->cause = stop ? GW_HALT_BUTTON : lost ? GW_HALT_DISCONNECT : GW_HALT_FAULT;
     gw_simulation_halt(s, 0);
 }
 

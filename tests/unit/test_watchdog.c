@@ -38,8 +38,9 @@ static void nap(long ms)
 
 static struct {
     gw_device_info info;
-    atomic_int hang_ms;  /* the next read takes so long */
-    atomic_bool silent;  /* no samples */
+    atomic_int hang_ms; /* the next read takes so long */
+    atomic_bool silent; /* no samples */
+    atomic_uint buttons;
     atomic_bool garbage; /* a sample that is not finite */
     atomic_bool engaged; /* as the last command says */
     atomic_llong written_ns;
@@ -63,6 +64,7 @@ static void fault_read(gw_driver_device *d, gw_device_sample *s)
     if (hang)
         nap(hang);
     *s = (gw_device_sample){.q = {1}, .f = {0, 0.1, 0}, .valid = !atomic_load(&device.silent)};
+    s->buttons = atomic_load(&device.buttons);
     if (atomic_load(&device.garbage))
         s->p[0] = NAN;
 }
@@ -243,6 +245,27 @@ static void a_lenient_device_that_falls_silent_comes_back(void **state)
     stop(r);
 }
 
+static void a_stop_button_halts_and_arming_while_it_is_held_does_not_last(void **state)
+{
+    (void)state;
+    gw_halt_record record;
+    rig *r = start(false); /* lenient: a button is meant */
+    atomic_store(&device.buttons, GW_BUTTON_STOP);
+    nap(30);
+    assert_true(gw_halt_latch_read(&r->halt, &record) && record.cause == GW_HALT_BUTTON);
+    assert_false(atomic_load(&device.engaged));
+    gw_halt_latch_arm(&r->halt, gw_halt_latch_now(&r->halt));
+    nap(30);
+    assert_true(gw_halt_latch_read(&r->halt, &record) && record.cause == GW_HALT_BUTTON);
+    assert_false(atomic_load(&device.engaged));
+    atomic_store(&device.buttons, 0);
+    assert_true(gw_halt_latch_arm(&r->halt, gw_halt_latch_now(&r->halt)));
+    nap(30);
+    assert_false(gw_halt_latch_read(&r->halt, NULL));
+    assert_true(atomic_load(&device.engaged));
+    stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_lenient_device_goes_on_and_missed_ticks_are_counted),
         cmocka_unit_test(a_latched_device_that_falls_silent_is_off_within_two_ticks),
         cmocka_unit_test(a_lenient_device_that_falls_silent_comes_back),
+        cmocka_unit_test(a_stop_button_halts_and_arming_while_it_is_held_does_not_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
