@@ -30,7 +30,8 @@ typedef struct builder {
     /* per object */
     int *asked;      /* the tool that holds it, whose branch it takes, -1 */
     int *tool;       /* the same of objects that are in no system of bodies */
-    bool *with_hand; /* connected to a held object through objects that may move */
+    bool *with_hand; /* connected to a held object through objects that may move; massless ones: to
+                        anything that has a model */
     int *first;      /* of its edges in `edge_of`; one more entry closes the list */
     int *edge_of;    /* indices of edges, object by object */
 
@@ -84,11 +85,28 @@ static bool list_edges(builder *w)
     return true;
 }
 
-/* Marks the objects connected to held ones, by breadth-first search over all that may move. */
+/* Marks what queue[0 .. count) leads to through objects that may move; or through massless ones
+ * only. */
+static void mark_from(builder *w, int *queue, int count, bool massless)
+{
+    for (int k = 0; k < count; k++)
+        for (int j = w->first[queue[k]]; j < w->first[queue[k] + 1]; j++) {
+            int other = other_end(&w->layout->edges[w->edge_of[j]], queue[k]);
+            const gw_object *o = other < w->scene->object_count ? &w->scene->objects[other] : NULL;
+            if (w->with_hand[other] || !o || o->fixed || (massless && !o->massless))
+                continue;
+            w->with_hand[other] = true;
+            queue[count++] = other;
+        }
+}
+
+/* Marks the objects connected to held ones, and massless ones connected to what else has a model.
+ */
 static bool mark_with_hand(builder *w)
 {
     int objects = w->scene->object_count, count = 0;
-    int *queue = malloc(((size_t)objects + 1) * sizeof *queue);
+    int bodies = gw_scene_body_count(w->scene);
+    int *queue = malloc((size_t)(objects + bodies + 1) * sizeof *queue);
     if (!queue)
         return false;
     for (int i = 0; i < objects; i++)
@@ -96,15 +114,12 @@ static bool mark_with_hand(builder *w)
             w->with_hand[i] = true;
             queue[count++] = i;
         }
-    for (int k = 0; k < count; k++)
-        for (int j = w->first[queue[k]]; j < w->first[queue[k] + 1]; j++) {
-            int other = other_end(&w->layout->edges[w->edge_of[j]], queue[k]);
-            bool link = other >= objects;
-            if (w->with_hand[other] || link || w->scene->objects[other].fixed)
-                continue;
-            w->with_hand[other] = true;
-            queue[count++] = other;
-        }
+    mark_from(w, queue, count, false);
+    count = 0;
+    for (int i = 0; i < bodies; i++)
+        if (i >= objects || w->scene->objects[i].free || w->layout->system_of[i] >= 0)
+            queue[count++] = i;
+    mark_from(w, queue, count, true);
     free(queue);
     return true;
 }
@@ -409,7 +424,7 @@ static bool enter_motion(builder *w, gw_placement *const *p, int count)
                                : roams ? GW_OBJECT_FREE
                                        : GW_OBJECT_STATIC;
         free_ones[i]->carrier = by;
-        w->carrier[free_ones[i]->object] = by;
+        w->carrier[free_ones[i]->object] = by < 0 && roams ? free_ones[i]->object : by;
         if (by >= 0)
             move_with_carrier(w, free_ones[i]->object, by);
     }

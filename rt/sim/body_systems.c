@@ -271,8 +271,10 @@ void gw_body_systems_post_step(gw_scene_dynamics *m)
 
 /* ---- what they tell ------------------------------------------------------------------------- */
 
-void gw_scene_dynamics_show_systems(const gw_scene_dynamics *m, gw_kinematics *kinematics)
+void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *m, gw_kinematics *kinematics)
 {
+    for (int i = 0; i < m->free_count; i++)
+        gw_kinematics_set_held(kinematics, m->bodies[i].object, &m->bodies[i].body.pose);
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
         gw_twist twist;

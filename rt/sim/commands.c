@@ -49,7 +49,7 @@ static void follow_now(gw_simulation *s)
         if (!s->tools[i].shared)
             gw_kinematics_set_held(s->scenario->kinematics, s->tools[i].def->object, &object);
     }
-    gw_scene_dynamics_show_systems(s->scenario->dynamics, s->scenario->kinematics);
+    gw_scene_dynamics_show_bodies(s->scenario->dynamics, s->scenario->kinematics);
     gw_kinematics_follow(s->scenario->kinematics, true);
 }
 

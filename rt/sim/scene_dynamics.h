@@ -47,8 +47,8 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joi
 /* The model that tool `index` holds a body of; NULL where its object moves on its own. */
 gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *dynamics, int index);
 
-/* Tells kinematics where the objects of systems of bodies are, for what follows them. */
-void gw_scene_dynamics_show_systems(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);
+/* Tells kinematics where free objects and those of systems of bodies are, for what follows them. */
+void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);
 
 /* The mover of tool `index`: the caller sets model (of an object; a chain's is there), hand, still
  * before the step and reads the rest after it. */

@@ -222,7 +222,7 @@ static void follow(gw_simulation *s, double dt)
             gw_kinematics_set_held(kinematics, s->tools[i].def->object, &object);
         travelling = travelling || s->tools[i].transition.active;
     }
-    gw_scene_dynamics_show_systems(s->scenario->dynamics, kinematics);
+    gw_scene_dynamics_show_bodies(s->scenario->dynamics, kinematics);
     bool bound = !gw_kinematics_follow(kinematics, travelling) && !travelling;
     for (int i = 0; i < s->scenario->tool_count && bound; i++) {
         gw_haptic_tool_undo_step(&s->tools[i], dt);

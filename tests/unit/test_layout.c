@@ -168,6 +168,31 @@ static void a_group_without_fixed_objects_gets_a_ground(void **state)
     gw_scene_destroy(s);
 }
 
+/* A flag that follows a free body is carried, whichever of them the scene has first. */
+static void a_massless_object_follows_a_free_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        gw_scene *s = new_scene();
+        add_box(s, "base", gw_v3(0, 0, 0), true);
+        for (int i = 0; i < 2; i++)
+            add_box(s, i == k ? "flag" : "lid", gw_v3(0, 0, i == k ? 0.2 : 0.1), false);
+        s->objects[gw_scene_object(s, "lid")].free = true;
+        s->objects[gw_scene_object(s, "flag")].massless = true;
+        join(s, "c1", GW_COINCIDENT, "lid", "-z", "base", "+z")->sense = GW_OPPOSITE;
+        join(s, "c2", GW_COINCIDENT, "flag", "-z", "lid", "+z")->sense = GW_OPPOSITE;
+        gw_layout *l = laid_out(s);
+        assert_null(gw_layout_unsolved(l));
+        assert_int_equal(l->system_count, 0);
+        assert_int_equal(of(l, s, "lid")->follow, GW_OBJECT_FREE);
+        assert_int_equal(of(l, s, "lid")->solution.dof, 3);
+        assert_int_equal(of(l, s, "flag")->follow, GW_OBJECT_CARRIED);
+        assert_int_equal(of(l, s, "flag")->carrier, gw_scene_object(s, "lid"));
+        gw_layout_destroy(l);
+        gw_scene_destroy(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_loop_without_a_pose_is_unhandled),
         cmocka_unit_test(an_object_that_cannot_follow_constrains_the_held_one),
         cmocka_unit_test(a_group_without_fixed_objects_gets_a_ground),
+        cmocka_unit_test(a_massless_object_follows_a_free_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
