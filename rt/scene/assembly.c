@@ -1,0 +1,565 @@
+/*
+ * Relations of a scene as terms between two bodies, and what becomes of the scene when they hold.
+ * Objects are bodies, links of mechanisms that relations name too; the world is the last one.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/scene/assembly_private.h"
+#include "rt/scene/joint_frame.h"
+#include "rt/scene/surface.h"
+
+#define ANGLE_ROWS 2 /* of a constraint that lays directions along one another */
+
+const char *const gw_assembly_methods[GW_ASSEMBLY_METHOD_COUNT + 1] = {
+    [GW_ASSEMBLY_AUTO] = "auto",
+    [GW_ASSEMBLY_GRADIENT] = "gradient",
+    [GW_ASSEMBLY_NEWTON] = "newton",
+    [GW_ASSEMBLY_LM] = "lm",
+};
+
+static const gw_vec3 no_vector = {0, 0, 0};
+static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+/* ---- terms of relations ---------------------------------------------------------------------- */
+
+static gw_relation *add_relation(gw_assembly *w, gw_relation_kind kind, int index)
+{
+    gw_relation *r = &w->relations[w->relation_count++];
+    *r = (gw_relation){.kind = kind, .index = index, .first = w->term_count, .component = -1};
+    return r;
+}
+
+static gw_term *add_term(gw_assembly *w, gw_relation *r, gw_term_kind kind, int a, int b)
+{
+    gw_term *t = &w->terms[w->term_count++];
+    assert(r->first + r->count + 1 == w->term_count);
+    *t = (gw_term){
+        .kind = kind, .a = a, .b = b, .a_turn = gw_quat_identity(), .turn = gw_quat_identity()};
+    r->count++;
+    return t;
+}
+
+static void add_axis(gw_assembly *w, gw_relation *r, int a, gw_vec3 in_a, int b, gw_vec3 in_b)
+{
+    gw_term *t = add_term(w, r, GW_TERM_AXIS, a, b);
+    t->m = in_a, t->f = in_b;
+}
+
+static void add_row(gw_assembly *w, gw_relation *r, int a, int b, const gw_row *row)
+{
+    gw_term *t = add_term(w, r, GW_TERM_ROW, a, b);
+    t->row = *row;
+    t->m = row->m, t->f = row->f;
+}
+
+/* A joint between M in a and F in b. */
+static void add_mobilizer(gw_assembly *w, gw_relation *r, gw_mobilizer type, double pitch, int a,
+                          const gw_pose *a_from_m, int b, const gw_pose *b_from_f)
+{
+    static const struct {
+        gw_term_kind place; /* GW_TERM_ROW: anywhere */
+        bool z, x;          /* along one another */
+    } terms[GW_MOBILIZER_COUNT] = {
+        [GW_MOBILIZER_FIXED] = {GW_TERM_POINT, true, true},
+        [GW_MOBILIZER_REVOLUTE] = {GW_TERM_POINT, true, false},
+        [GW_MOBILIZER_PRISMATIC] = {GW_TERM_LINE, true, true},
+        [GW_MOBILIZER_CYLINDRICAL] = {GW_TERM_LINE, true, false},
+        [GW_MOBILIZER_SCREW] = {GW_TERM_LINE, true, false},
+        [GW_MOBILIZER_UNIVERSAL] = {GW_TERM_POINT, false, false},
+        [GW_MOBILIZER_PLANAR] = {GW_TERM_PLANE, true, false},
+        [GW_MOBILIZER_SPHERICAL] = {GW_TERM_POINT, false, false},
+        [GW_MOBILIZER_FREE] = {GW_TERM_ROW, false, false},
+    };
+    for (int i = 0; i < 2; i++) {
+        if (i == 0 ? terms[type].place == GW_TERM_ROW : type != GW_MOBILIZER_SCREW)
+            continue;
+        gw_term *t = add_term(w, r, i == 0 ? terms[type].place : GW_TERM_SCREW, a, b);
+        t->m = a_from_m->p, t->f = b_from_f->p;
+        t->a_turn = a_from_m->q, t->turn = b_from_f->q;
+        t->amount = pitch;
+    }
+    if (terms[type].z)
+        add_axis(w, r, a, gw_rotate(a_from_m->q, axes[2]), b, gw_rotate(b_from_f->q, axes[2]));
+    if (terms[type].x)
+        add_axis(w, r, a, gw_rotate(a_from_m->q, axes[0]), b, gw_rotate(b_from_f->q, axes[0]));
+    if (type == GW_MOBILIZER_UNIVERSAL)
+        add_row(w, r, a, b,
+                &(gw_row){.kind = GW_ROW_ANGLE,
+                          .m = gw_rotate(a_from_m->q, axes[0]),
+                          .n = gw_rotate(b_from_f->q, axes[1])});
+}
+
+/* The body of an end of a joint or a constraint, the world where it names none. */
+static int body_named(const gw_assembly *w, const char *name)
+{
+    gw_body_ref body;
+    if (!gw_scene_body(w->scene, name, &body))
+        return w->body_count - 1;
+    if (body.mechanism >= 0)
+        return w->first_link[body.mechanism] + body.link;
+    return body.object >= 0 ? body.object : w->body_count - 1;
+}
+
+static void add_joint(gw_assembly *w, int index, bool free_positions)
+{
+    const gw_scene_joint *j = &w->scene->joints[index];
+    gw_mobilizer type = j->type;
+    gw_pose m, f;
+    gw_scene_joint_frames(w->scene, j, &m, &f);
+    if (j->has_position && !free_positions) { /* M stands at a known place in F */
+        gw_mobilizer_state state = {.turn = gw_quat_identity()};
+        gw_vec3 v[6], u[6];
+        int at = gw_mobilizer_rotation(type);
+        memcpy(state.z, j->position, sizeof state.z);
+        if (at < 6)
+            state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
+        gw_pose f_from_m = gw_mobilizer_pose(type, j->pitch, &state, v, u);
+        f = gw_pose_mul(&f, &f_from_m);
+        type = GW_MOBILIZER_FIXED;
+    }
+    gw_relation *r = add_relation(w, GW_RELATION_JOINT, index);
+    add_mobilizer(w, r, type, j->pitch, body_named(w, j->a.object), &m, body_named(w, j->b.object),
+                  &f);
+}
+
+/* Where the products of a term's rows go. */
+static void find_blocks(gw_assembly *w, gw_term *t)
+{
+    int a = w->unknown[t->a], b = w->unknown[t->b];
+    bool both = a >= 0 && b >= 0 && a != b;
+    t->aa = a >= 0 ? gw_block_matrix_at(w->matrix, a, a, &t->transposed) : NULL;
+    t->bb = b >= 0 ? gw_block_matrix_at(w->matrix, b, b, &t->transposed) : NULL;
+    t->ab = both ? gw_block_matrix_at(w->matrix, a, b, &t->transposed) : NULL;
+}
+
+/* 1 or -1: the fixed element's direction along which the mobile one's comes to lie. */
+static double sense_of(const gw_assembly *w, const gw_constraint_edge *e)
+{
+    const gw_constraint *c = &e->stated;
+    if (c->kind == GW_ANGLE) {
+        bool alike = c->mobile.kind == c->fixed.kind;
+        return (alike ? cos(c->value) : sin(c->value)) < 0 ? -1 : 1;
+    }
+    if (c->sense != GW_EITHER)
+        return c->sense == GW_SAME ? 1 : -1;
+    gw_vec3 a = gw_rotate(w->poses[e->a].q, c->mobile.d);
+    return gw_dot(a, gw_rotate(w->poses[e->b].q, c->fixed.d)) < 0 ? -1 : 1;
+}
+
+/* The terms of a constraint, for the sense that the bodies have: always the same number. */
+void gw_assembly_resolve(gw_assembly *w, gw_relation *r)
+{
+    gw_constraint_edge *e = &r->edge;
+    int angles = 0, end = w->term_count;
+    gw_constraint_edge_resolve(e, &w->poses[e->a], &w->poses[e->b]);
+    for (int i = 0; i < e->row_count; i++)
+        angles += e->rows[i].kind == GW_ROW_ANGLE;
+    bool along = angles == ANGLE_ROWS;
+    w->term_count = r->first;
+    r->count = 0;
+    for (int i = 0; i < e->row_count; i++)
+        if (!along || e->rows[i].kind != GW_ROW_ANGLE)
+            add_row(w, r, e->a, e->b, &e->rows[i]);
+    if (along)
+        add_axis(w, r, e->a, e->stated.mobile.d, e->b, gw_scale(sense_of(w, e), e->stated.fixed.d));
+    w->term_count = end > w->term_count ? end : w->term_count;
+    for (int i = r->first; w->matrix && i < r->first + r->count; i++)
+        find_blocks(w, &w->terms[i]);
+}
+
+static void add_constraint(gw_assembly *w, int index)
+{
+    const gw_scene_constraint *c = &w->scene->constraints[index];
+    gw_relation *r = add_relation(w, GW_RELATION_CONSTRAINT, index);
+    r->edge =
+        (gw_constraint_edge){.a = body_named(w, c->a.object),
+                             .b = body_named(w, c->b.object),
+                             .stated = {.kind = c->kind, .sense = c->sense, .value = c->value}};
+    gw_scene_element(w->scene, &c->a, &r->edge.stated.mobile);
+    gw_scene_element(w->scene, &c->b, &r->edge.stated.fixed);
+    gw_assembly_resolve(w, r);
+}
+
+/* What keeps two surfaces in touch. */
+static bool add_contact(gw_assembly *w, int index, gw_error *error)
+{
+    const gw_scene_constraint *c = &w->scene->constraints[index];
+    gw_closure_def closure;
+    bool swapped;
+    if (!gw_scene_velocity_closure(w->scene, index, &closure, &swapped, error))
+        return false;
+    if (closure.kind != GW_CLOSURE_CONTACT)
+        return true;
+    const gw_surface *on_a = &closure.contact.on_a, *on_b = &closure.contact.on_b;
+    int a = body_named(w, swapped ? c->b.object : c->a.object);
+    int b = body_named(w, swapped ? c->a.object : c->b.object);
+    gw_relation *r = add_relation(w, GW_RELATION_CONSTRAINT, index);
+    gw_row row = {.m = on_a->point, .f = on_b->point, .n = on_b->axis, .value = on_a->radius};
+    double apart = closure.contact.inside ? -on_a->radius : on_a->radius;
+    if (on_a->kind == GW_SURFACE_RIM) {
+        gw_term *t = add_term(w, r, GW_TERM_RIM, a, b);
+        t->m = on_a->point, t->f = on_b->point;
+        t->a_turn = gw_quat_between(axes[2], on_a->axis);
+        t->turn = gw_quat_between(axes[2], on_b->axis);
+        t->amount = on_a->radius;
+        return true;
+    }
+    row.kind = GW_ROW_PLANE;
+    if (on_b->kind != GW_SURFACE_PLANE) {
+        row.kind = on_b->kind == GW_SURFACE_SPHERE ? GW_ROW_SPHERE : GW_ROW_CYLINDER;
+        row.value = on_b->radius + apart;
+    }
+    add_row(w, r, a, b, &row);
+    if (on_a->kind == GW_SURFACE_CYLINDER) /* it touches along a line */
+        add_row(w, r, a, b, &(gw_row){.kind = GW_ROW_ANGLE, .m = on_a->axis, .n = on_b->axis});
+    return true;
+}
+
+/* The frame of a link's joint, whose z is the axis. */
+static gw_pose axis_frame(const gw_chain_link *link)
+{
+    return (gw_pose){no_vector, gw_quat_between(axes[2], link->axis)};
+}
+
+/* The joints between links. Those of several coordinates begin at their origin, and stay there. */
+static void add_links(gw_assembly *w, int mechanism)
+{
+    const gw_mechanism *m = &w->scene->mechanisms[mechanism];
+    for (int i = 0; i < m->link_count; i++) {
+        gw_relation *r = add_relation(w, GW_RELATION_LINK, mechanism);
+        gw_pose frame = axis_frame(&m->links[i]);
+        gw_pose f = gw_pose_mul(&m->links[i].parent_from_joint, &frame);
+        bool one = m->several[i] == GW_MOBILIZER_FIXED, based = m->parent[i] < 0;
+        if (based)
+            f = gw_pose_mul(&m->base, &f);
+        add_mobilizer(w, r, one ? gw_mechanism_joint(m, i) : GW_MOBILIZER_FIXED, 0,
+                      w->first_link[mechanism] + i, &frame,
+                      based ? w->body_count - 1 : w->first_link[mechanism] + m->parent[i], &f);
+    }
+}
+
+/* ---- bodies and memory ----------------------------------------------------------------------- */
+
+static bool is_relation(const gw_scene_constraint *c)
+{
+    return c->enabled && c->bound == GW_BOUND_EQUAL && c->kind != GW_KNIFE_EDGE;
+}
+
+/* Marks the mechanisms whose links relations name. */
+static void mark_mechanism(const gw_scene *s, const char *name, bool *named)
+{
+    gw_body_ref body;
+    if (gw_scene_body(s, name, &body) && body.mechanism >= 0)
+        named[body.mechanism] = true;
+}
+
+static void number_bodies(gw_assembly *w)
+{
+    const gw_scene *s = w->scene;
+    bool named[GW_MAX_MECHANISMS] = {false};
+    for (int i = 0; i < s->constraint_count; i++)
+        if (is_relation(&s->constraints[i])) {
+            mark_mechanism(s, s->constraints[i].a.object, named);
+            mark_mechanism(s, s->constraints[i].b.object, named);
+        }
+    for (int i = 0; i < s->joint_count; i++)
+        if (s->joints[i].enabled && !s->joints[i].gear) {
+            mark_mechanism(s, s->joints[i].a.object, named);
+            mark_mechanism(s, s->joints[i].b.object, named);
+        }
+    w->body_count = s->object_count;
+    for (int i = 0; i < s->mechanism_count; i++) {
+        w->first_link[i] = named[i] ? w->body_count : -1;
+        w->body_count += named[i] ? s->mechanisms[i].link_count : 0;
+    }
+    w->body_count++;
+}
+
+static bool take_memory(gw_assembly *w)
+{
+    const gw_scene *s = w->scene;
+    size_t n = (size_t)w->body_count, relations = (size_t)(s->constraint_count + s->joint_count);
+    w->poses = calloc(n, sizeof *w->poses);
+    w->before = calloc(n, sizeof *w->before);
+    w->best = calloc(n, sizeof *w->best);
+    w->given = calloc(n, sizeof *w->given);
+    w->unknown = malloc(n * sizeof *w->unknown);
+    w->body_of = calloc(n, sizeof *w->body_of);
+    w->component = calloc(n, sizeof *w->component);
+    w->g = calloc(6 * n, sizeof *w->g);
+    w->step = calloc(6 * n, sizeof *w->step);
+    w->relations = calloc(relations + n, sizeof *w->relations);
+    w->terms = calloc((GW_EDGE_ROWS + 1) * (relations + n), sizeof *w->terms);
+    return w->poses && w->before && w->best && w->given && w->unknown && w->body_of &&
+           w->component && w->g && w->step && w->relations && w->terms;
+}
+
+static void place_bodies(gw_assembly *w)
+{
+    const gw_scene *s = w->scene;
+    for (int i = 0; i < s->object_count; i++)
+        w->poses[i] = s->objects[i].pose;
+    for (int i = 0; i < s->mechanism_count; i++)
+        if (w->first_link[i] >= 0)
+            gw_mechanism_poses(&s->mechanisms[i], NULL, w->poses + w->first_link[i]);
+    w->poses[w->body_count - 1] = gw_pose_identity();
+}
+
+static bool add_relations(gw_assembly *w, bool free_positions, gw_error *error)
+{
+    const gw_scene *s = w->scene;
+    for (int i = 0; i < s->constraint_count; i++) {
+        if (!is_relation(&s->constraints[i]))
+            continue;
+        if (gw_constraint_is_positional(s->constraints[i].kind))
+            add_constraint(w, i);
+        else if (!add_contact(w, i, error))
+            return false;
+    }
+    for (int i = 0; i < s->joint_count; i++)
+        if (s->joints[i].enabled && !s->joints[i].gear)
+            add_joint(w, i, free_positions);
+    for (int i = 0; i < s->mechanism_count; i++)
+        if (w->first_link[i] >= 0)
+            add_links(w, i);
+    return true;
+}
+
+/* Unknowns are the bodies that do not stand and that a term names; whether there is anything that
+ * may move. */
+static bool number_unknowns(gw_assembly *w, const bool *ground)
+{
+    const gw_scene *s = w->scene;
+    bool any = false;
+    for (int i = 0; i < w->body_count; i++) {
+        bool stands = i == w->body_count - 1;
+        if (i < s->object_count)
+            stands = ground ? ground[i] : s->objects[i].fixed;
+        any = any || !stands;
+        w->unknown[i] = stands ? -1 : -2;
+    }
+    for (int i = 0; i < w->term_count; i++) {
+        const int ends[2] = {w->terms[i].a, w->terms[i].b};
+        for (int k = 0; k < 2 && ends[0] != ends[1]; k++)
+            if (w->unknown[ends[k]] == -2) {
+                w->body_of[w->moving_count] = ends[k];
+                w->unknown[ends[k]] = w->moving_count++;
+            }
+    }
+    for (int i = 0; i < w->body_count; i++)
+        w->unknown[i] = w->unknown[i] < 0 ? -1 : w->unknown[i];
+    return any;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* Bodies that relations join, by union-find; what stands joins nothing. */
+static void find_components(gw_assembly *w)
+{
+    for (int i = 0; i < w->moving_count; i++)
+        w->component[i] = i;
+    for (int i = 0; i < w->term_count; i++) {
+        int a = w->unknown[w->terms[i].a], b = w->unknown[w->terms[i].b];
+        if (a >= 0 && b >= 0)
+            w->component[root_of(w->component, a)] = root_of(w->component, b);
+    }
+    for (int i = 0; i < w->moving_count; i++)
+        w->component[i] = root_of(w->component, i);
+    for (int i = 0; i < w->relation_count; i++) {
+        gw_relation *r = &w->relations[i];
+        const gw_term *t = &w->terms[r->first];
+        int a = r->count ? w->unknown[t->a] : -1, b = r->count ? w->unknown[t->b] : -1;
+        r->component = a >= 0 ? w->component[a] : b >= 0 ? w->component[b] : -1;
+    }
+}
+
+/* The sparse matrix, and where the terms' products go in it. */
+static bool make_matrix(gw_assembly *w)
+{
+    int(*pairs)[2] = malloc(((size_t)w->term_count + 1) * sizeof *pairs), count = 0;
+    for (int i = 0; pairs && i < w->term_count; i++) {
+        int a = w->unknown[w->terms[i].a], b = w->unknown[w->terms[i].b];
+        if (a < 0 || b < 0 || a == b)
+            continue;
+        pairs[count][0] = a;
+        pairs[count++][1] = b;
+    }
+    w->matrix = pairs ? gw_block_matrix_create(w->moving_count, (const int(*)[2])pairs, count) : 0;
+    free(pairs);
+    for (int i = 0; w->matrix && i < w->term_count; i++)
+        find_blocks(w, &w->terms[i]);
+    return w->matrix;
+}
+
+/* How far points that relations name are from their bodies' frames, and from one another on what
+ * stands. */
+static double size_of(const gw_assembly *w)
+{
+    double size = 1e-6;
+    gw_vec3 first = no_vector;
+    bool any = false;
+    for (int i = 0; i < w->moving_count; i++)
+        if (w->body_of[i] < w->scene->object_count)
+            size = fmax(size, gw_object_length(&w->scene->objects[w->body_of[i]]));
+    for (int i = 0; i < w->term_count; i++) {
+        const gw_term *t = &w->terms[i];
+        const int body[2] = {t->a, t->b};
+        const gw_vec3 point[2] = {t->m, t->f};
+        if (t->kind == GW_TERM_AXIS || (t->kind == GW_TERM_ROW && t->row.kind == GW_ROW_ANGLE))
+            continue;
+        size = fmax(size, t->kind == GW_TERM_ROW ? fabs(t->row.value) : 0);
+        for (int k = 0; k < 2; k++) {
+            gw_vec3 p = gw_pose_point(&w->poses[body[k]], point[k]);
+            if (w->unknown[body[k]] >= 0)
+                size = fmax(size, gw_norm(point[k]));
+            else if (!any)
+                first = p, any = true;
+            else
+                size = fmax(size, gw_distance(p, first));
+        }
+    }
+    return size;
+}
+
+gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error)
+{
+    assert(def && def->scene);
+    gw_assembly *w = calloc(1, sizeof *w);
+    if (w) {
+        w->scene = def->scene;
+        number_bodies(w);
+    }
+    if (!w || !take_memory(w)) {
+        gw_fail(error, GW_FAILED, "", "no memory for an assembly");
+        gw_assembly_destroy(w);
+        return NULL;
+    }
+    place_bodies(w);
+    bool made = add_relations(w, def->free_positions, error);
+    if (made && !number_unknowns(w, def->ground))
+        made = gw_fail(error, GW_BAD_INPUT, "",
+                       "there is nothing to move: every object is %s; at least one must not be",
+                       def->ground ? "ground" : "fixed");
+    if (made) {
+        find_components(w);
+        w->size = size_of(w);
+        made = make_matrix(w) || gw_fail(error, GW_FAILED, "", "no memory for an assembly");
+    }
+    if (made)
+        return w;
+    gw_assembly_destroy(w);
+    return NULL;
+}
+
+void gw_assembly_destroy(gw_assembly *w)
+{
+    if (!w)
+        return;
+    gw_block_matrix_destroy(w->matrix);
+    free(w->poses);
+    free(w->before);
+    free(w->best);
+    free(w->given);
+    free(w->unknown);
+    free(w->body_of);
+    free(w->component);
+    free(w->g);
+    free(w->step);
+    free(w->relations);
+    free(w->terms);
+    free(w);
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+gw_pose *gw_assembly_poses(gw_assembly *w)
+{
+    return w->poses;
+}
+
+double gw_assembly_size(const gw_assembly *w)
+{
+    return w->size;
+}
+
+const char *gw_assembly_remaining(const gw_assembly *w, int n)
+{
+    assert(n >= 0);
+    for (int i = 0; i < w->relation_count; i++) {
+        const gw_relation *r = &w->relations[i];
+        if (gw_assembly_holds(w, r) || n-- > 0)
+            continue;
+        switch (r->kind) {
+        case GW_RELATION_CONSTRAINT:
+            return w->scene->constraints[r->index].id;
+        case GW_RELATION_JOINT:
+            return w->scene->joints[r->index].id;
+        case GW_RELATION_LINK:
+            return w->scene->mechanisms[r->index].id;
+        }
+    }
+    return NULL;
+}
+
+/* Where M is in F, with the joint's turns as near as can be to what they were. */
+static void read_position(gw_mobilizer type, const gw_pose *world_from_f,
+                          const gw_pose *world_from_m, double *position, int count)
+{
+    double now[6];
+    gw_pose f_from_world = gw_pose_inverse(world_from_f);
+    gw_pose f_from_m = gw_pose_mul(&f_from_world, world_from_m);
+    gw_mobilizer_position(type, &f_from_m, now);
+    for (int i = 0; i < count; i++) {
+        double whole = 0;
+        if (gw_mobilizers[type].turns >> i & 1 && gw_mobilizer_rotation(type) == 6)
+            whole = 2 * GW_PI * round((position[i] - now[i]) / (2 * GW_PI));
+        position[i] = now[i] + whole;
+    }
+}
+
+static void apply_joint(const gw_assembly *w, gw_scene *scene, gw_scene_joint *j)
+{
+    gw_pose m, f;
+    if (!gw_scene_joint_frames(scene, j, &m, &f) || !j->has_position)
+        return;
+    gw_pose world_from_m = gw_pose_mul(&w->poses[body_named(w, j->a.object)], &m);
+    gw_pose world_from_f = gw_pose_mul(&w->poses[body_named(w, j->b.object)], &f);
+    read_position(j->type, &world_from_f, &world_from_m, j->position, gw_mobilizers[j->type].dof);
+}
+
+static void apply_links(const gw_assembly *w, gw_mechanism *m, int first)
+{
+    for (int i = 0; i < m->link_count; i++) {
+        if (m->several[i] != GW_MOBILIZER_FIXED)
+            continue;
+        gw_pose frame = axis_frame(&m->links[i]);
+        gw_pose joint = gw_pose_mul(&m->links[i].parent_from_joint, &frame);
+        gw_pose world_from_m = gw_pose_mul(&w->poses[first + i], &frame);
+        gw_pose world_from_f =
+            gw_pose_mul(m->parent[i] < 0 ? &m->base : &w->poses[first + m->parent[i]], &joint);
+        read_position(gw_mechanism_joint(m, i), &world_from_f, &world_from_m, &m->position[i], 1);
+    }
+}
+
+void gw_assembly_apply(const gw_assembly *w, gw_scene *scene)
+{
+    assert(scene->object_count == w->scene->object_count &&
+           scene->joint_count == w->scene->joint_count);
+    for (int i = 0; i < scene->object_count; i++)
+        if (w->unknown[i] >= 0)
+            scene->objects[i].pose = w->poses[i];
+    for (int i = 0; i < scene->mechanism_count; i++)
+        if (w->first_link[i] >= 0)
+            apply_links(w, &scene->mechanisms[i], w->first_link[i]);
+    for (int i = 0; i < scene->joint_count; i++)
+        if (scene->joints[i].enabled && !scene->joints[i].gear)
+            apply_joint(w, scene, &scene->joints[i]);
+}

@@ -1,0 +1,85 @@
+/*
+ * Assembly: objects brought from wherever they are, far apart too, to where all positional
+ * relations of a scene hold together (surface-constraints 7).
+ *
+ *   minimise 1/2 |C(q)|^2,   C the rows of all relations, lengths over the size, angles in radians;
+ *                            q the twists of all bodies that move, velocities over the size
+ *
+ * Relations are enabled two-sided constraints, joints with their stated positions, and the contacts
+ * that sliding and rolling keep. Mechanisms whose links a relation names move with them. Gears,
+ * limits and springs are none.
+ *
+ * Made and used by one thread at a time that may allocate; not for use inside a tick.
+ */
+#ifndef GW_SCENE_ASSEMBLY_H
+#define GW_SCENE_ASSEMBLY_H
+
+#include "rt/scene/scene.h"
+
+typedef enum gw_assembly_method {
+    GW_ASSEMBLY_AUTO,     /* Levenberg-Marquardt */
+    GW_ASSEMBLY_GRADIENT, /* dq = -k C_q^T C, k = 0.1 and less where the sum would grow (eq. 15) */
+    GW_ASSEMBLY_NEWTON,   /* C_q dq = -C, of least norm (eq. 14) */
+    GW_ASSEMBLY_LM,       /* damped, with a line search */
+    GW_ASSEMBLY_METHOD_COUNT
+} gw_assembly_method;
+
+/* Names on the wire, with NULL behind the last. */
+extern const char *const gw_assembly_methods[GW_ASSEMBLY_METHOD_COUNT + 1];
+
+#define GW_ASSEMBLY_STARTS 64   /* tried unless told otherwise, the poses given among them */
+#define GW_ASSEMBLY_HELD   1e-9 /* of the size: a relation with smaller rows holds */
+
+typedef struct gw_assembly gw_assembly;
+
+typedef struct gw_assembly_def {
+    const gw_scene *scene; /* outlives the assembly */
+    const bool *ground;    /* per object: it stands; NULL: fixed objects do */
+    bool free_positions;   /* stated positions of joints are no relations */
+} gw_assembly_def;
+
+typedef struct gw_assembly_options {
+    gw_assembly_method method;
+    unsigned long long seed; /* of the random starts */
+    int starts;              /* at most; 0: GW_ASSEMBLY_STARTS */
+    int iterations;          /* of each start at most; 0: by method */
+    /* called after each iteration, NULL: nobody; residual as below, step: the longest of a body
+     * (m, or rad times the size) */
+    void (*watch)(void *context, int start, int iteration, double residual, double step);
+    void *context;
+} gw_assembly_options;
+
+typedef struct gw_assembly_result {
+    double residual;           /* the largest row (m; angles times the size) */
+    int iterations;            /* of all starts together */
+    int starts;                /* 1: from the poses given */
+    gw_assembly_method method; /* that was used */
+    bool held;                 /* every relation, within GW_ASSEMBLY_HELD of the size */
+} gw_assembly_result;
+
+/* The relations of a scene, with bodies at its poses. NULL with an error: memory; nothing to move;
+ * surfaces that cannot touch (at /constraints/index). */
+gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error);
+void gw_assembly_destroy(gw_assembly *assembly); /* NULL is fine */
+
+/* Where the objects are, indexed as in the scene; may be changed before a solution. */
+gw_pose *gw_assembly_poses(gw_assembly *assembly);
+
+/* How far the parts reach (m): scales angles and tolerances. */
+double gw_assembly_size(const gw_assembly *assembly);
+
+/* Moves the bodies until all relations hold: from where they are, then from random places and
+ * orientations of those whose relations remain. Where some remain, the bodies are at the best
+ * place that was found. */
+void gw_assembly_solve(gw_assembly *assembly, const gw_assembly_options *options,
+                       gw_assembly_result *result);
+
+/* The id of the n-th relation that does not hold where the bodies are, n from 0, constraints
+ * first, in the order of the scene; of a mechanism's own joint the mechanism's. NULL: no more. */
+const char *gw_assembly_remaining(const gw_assembly *assembly, int n);
+
+/* Writes poses, positions of mechanisms, and stated positions of joints whose zero follows the
+ * poses to a scene with the same parts. */
+void gw_assembly_apply(const gw_assembly *assembly, gw_scene *scene);
+
+#endif

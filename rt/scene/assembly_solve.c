@@ -1,0 +1,544 @@
+/*
+ * Least squares over the terms of an assembly. With d the vector from b's point to a's, all rows
+ * are functions h of the two poses:
+ *
+ *   point   d                      (3)     line   x . d, y . d   in b's axes   (2)
+ *   plane   z . d in b's axes      (1)     axis   u_a - u_b                    (3)
+ *
+ * and any other row is one of submanifold.h. Axes that come to lie along one another are the
+ * difference of unit vectors, not the two products with vectors across: these are zero for opposite
+ * ones too, and lead a good half of all far starts there.
+ *
+ * A row's gradients by the twists of the bodies' origins in world axes are [u; on_a] and [-u;
+ * on_b]. Steps of Newton's and of Levenberg and Marquardt's method solve (J^T J + e I) s = -J^T h
+ * by sparse blocks (rt/base/block_cholesky.h), so the cost of an iteration is linear in the bodies
+ * of chains and loops.
+ */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "rt/scene/assembly_private.h"
+
+#define CLOSE        1e-14 /* of the size: no iteration brings more */
+#define RIDGE        1e-13 /* of the largest diagonal entry: directions without rows stay put */
+#define GRADIENT_K   0.1   /* surface-constraints 7 */
+#define LONGEST_TURN 1.0   /* rad, of a body in one step */
+#define STUCK        1e-8  /* |J^T h|^2 below this share of |h|^2: a minimum beside the rows */
+#define SLOW         0.01  /* a smaller decrease of the sum, .. */
+#define PATIENCE     6     /* .. so many times in a row, ends a start */
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static const gw_vec3 no_vector = {0, 0, 0};
+static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+/* A row along `u` of what acts at `x`, a point of both bodies that moves with a's. */
+static gw_pair_row row_along(gw_vec3 u, double h, gw_vec3 x, const gw_pose *a, const gw_pose *b,
+                             double per_size)
+{
+    return (gw_pair_row){per_size * h, u, gw_scale(per_size, gw_cross(gw_sub(x, a->p), u)),
+                         gw_scale(-per_size, gw_cross(gw_sub(x, b->p), u))};
+}
+
+/* The turn of M about F's z, of the whole ones that leave the least to slide; its rows turn about
+ * that z as if they were aligned. */
+static gw_pair_row screw_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
+{
+    gw_quat f = gw_quat_mul(b->q, t->turn), m = gw_quat_mul(a->q, t->a_turn);
+    gw_quat f_from_m = gw_quat_mul(gw_quat_conj(f), m);
+    gw_vec3 z = gw_rotate(f, axes[2]), x = gw_pose_point(a, t->m);
+    double slide = gw_dot(z, gw_sub(x, gw_pose_point(b, t->f)));
+    double turn = 2 * atan2(f_from_m.z, f_from_m.w);
+    turn += 2 * GW_PI * round((slide / t->amount - turn) / (2 * GW_PI));
+    gw_pair_row r = row_along(z, slide - t->amount * turn, x, a, b, per_size);
+    r.on_a = gw_mul_add(r.on_a, -per_size * t->amount, z);
+    r.on_b = gw_mul_add(r.on_b, per_size * t->amount, z);
+    return r;
+}
+
+/* The lowest point of a rim of radius R with axis u, over a plane with normal n:
+ * n . (o - f) - R |n - (n . u) u|. */
+static gw_pair_row rim_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
+{
+    gw_vec3 o = gw_pose_point(a, t->m), f = gw_pose_point(b, t->f);
+    gw_vec3 u = gw_rotate(gw_quat_mul(a->q, t->a_turn), axes[2]);
+    gw_vec3 n = gw_rotate(gw_quat_mul(b->q, t->turn), axes[2]), up = gw_reject(n, u);
+    double length = gw_norm(up);
+    up = length > 0 ? gw_scale(1 / length, up) : gw_any_normal(u);
+    gw_vec3 lowest = gw_mul_add(o, -t->amount, up);
+    return row_along(n, gw_dot(n, gw_sub(o, f)) - t->amount * length, lowest, a, b, per_size);
+}
+
+/* A row of b_from_a: with [v; w] its gradient in b's axes turned into the world's, a has that and b
+ * the opposite, with the arm from b to a. */
+static gw_pair_row stated_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
+{
+    gw_pose b_from_world = gw_pose_inverse(b), b_from_a = gw_pose_mul(&b_from_world, a);
+    double h, j[1][6], scale = t->row.kind == GW_ROW_ANGLE ? 1 : per_size;
+    gw_rows_value_and_jacobian(&t->row, 1, &b_from_a, &h, j);
+    gw_vec3 v = gw_rotate(b->q, gw_v3(j[0][0], j[0][1], j[0][2]));
+    gw_vec3 w = gw_rotate(b->q, gw_v3(j[0][3], j[0][4], j[0][5]));
+    gw_vec3 across = gw_cross(gw_sub(a->p, b->p), v);
+    return (gw_pair_row){scale * h, v, gw_scale(scale, w), gw_scale(-scale, gw_add(w, across))};
+}
+
+int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3])
+{
+    const gw_pose *a = &w->poses[t->a], *b = &w->poses[t->b];
+    double per_size = 1 / w->size;
+    switch (t->kind) {
+    case GW_TERM_POINT: {
+        gw_vec3 x = gw_pose_point(a, t->m), f = gw_pose_point(b, t->f), d = gw_sub(x, f);
+        const double h[3] = {d.x, d.y, d.z};
+        for (int i = 0; i < 3; i++) {
+            rows[i] = row_along(axes[i], h[i], x, a, b, per_size);
+            rows[i].on_b = gw_scale(-per_size, gw_cross(gw_sub(f, b->p), axes[i]));
+        }
+        return 3;
+    }
+    case GW_TERM_LINE:
+    case GW_TERM_PLANE: {
+        gw_vec3 x = gw_pose_point(a, t->m), d = gw_sub(x, gw_pose_point(b, t->f));
+        gw_quat turn = gw_quat_mul(b->q, t->turn);
+        int first = t->kind == GW_TERM_LINE ? 0 : 2, count = t->kind == GW_TERM_LINE ? 2 : 1;
+        for (int i = 0; i < count; i++) {
+            gw_vec3 u = gw_rotate(turn, axes[first + i]);
+            rows[i] = row_along(u, gw_dot(u, d), x, a, b, per_size);
+        }
+        return count;
+    }
+    case GW_TERM_AXIS: {
+        gw_vec3 u = gw_rotate(a->q, t->m), f = gw_rotate(b->q, t->f), e = gw_sub(u, f);
+        const double h[3] = {e.x, e.y, e.z};
+        for (int i = 0; i < 3; i++)
+            rows[i] = (gw_pair_row){h[i], no_vector, gw_cross(u, axes[i]), gw_cross(axes[i], f)};
+        return 3;
+    }
+    case GW_TERM_SCREW:
+        rows[0] = screw_row(t, a, b, per_size);
+        return 1;
+    case GW_TERM_RIM:
+        rows[0] = rim_row(t, a, b, per_size);
+        return 1;
+    case GW_TERM_ROW:
+        rows[0] = stated_row(t, a, b, per_size);
+        return 1;
+    }
+    return 0;
+}
+
+/* Whether the term depends on a body that moves. */
+static bool moves(const gw_assembly *w, const gw_term *t)
+{
+    return w->unknown[t->a] >= 0 || w->unknown[t->b] >= 0;
+}
+
+/* The sum of squares, and the largest row. */
+static double sum_of_squares(const gw_assembly *w, double *worst)
+{
+    double sum = 0;
+    gw_pair_row rows[3];
+    *worst = 0;
+    for (int i = 0; i < w->term_count; i++) {
+        if (!moves(w, &w->terms[i]))
+            continue;
+        int count = gw_assembly_rows(w, &w->terms[i], rows);
+        for (int k = 0; k < count; k++) {
+            sum += rows[k].h * rows[k].h;
+            *worst = fmax(*worst, fabs(rows[k].h));
+        }
+    }
+    return sum;
+}
+
+/* ---- normal equations ------------------------------------------------------------------------ */
+
+static void put(double out[6], gw_vec3 v, gw_vec3 w)
+{
+    out[0] = v.x, out[1] = v.y, out[2] = v.z;
+    out[3] = w.x, out[4] = w.y, out[5] = w.z;
+}
+
+static void add_product(double *block, const double *rows, const double *columns)
+{
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++)
+            block[6 * i + k] += rows[i] * columns[k];
+}
+
+static void add_to(double *g, double h, const double *gradient)
+{
+    for (int k = 0; k < 6; k++)
+        g[k] += h * gradient[k];
+}
+
+/* J^T J and J^T h where the bodies are. */
+static void normal_equations(gw_assembly *w)
+{
+    gw_pair_row rows[3];
+    gw_block_matrix_clear(w->matrix);
+    memset(w->g, 0, 6 * (size_t)w->moving_count * sizeof *w->g);
+    for (int i = 0; i < w->term_count; i++) {
+        const gw_term *t = &w->terms[i];
+        if (!moves(w, t))
+            continue;
+        int count = gw_assembly_rows(w, t, rows), a = w->unknown[t->a], b = w->unknown[t->b];
+        for (int k = 0; k < count; k++) {
+            double on_a[6], on_b[6];
+            put(on_a, rows[k].u, rows[k].on_a);
+            put(on_b, gw_neg(rows[k].u), rows[k].on_b);
+            if (t->aa) {
+                add_product(t->aa, on_a, on_a);
+                add_to(w->g + 6 * a, rows[k].h, on_a);
+            }
+            if (t->bb) {
+                add_product(t->bb, on_b, on_b);
+                add_to(w->g + 6 * b, rows[k].h, on_b);
+            }
+            if (t->ab)
+                add_product(t->ab, t->transposed ? on_b : on_a, t->transposed ? on_a : on_b);
+        }
+    }
+}
+
+/* J^T h, the sum of squares and the largest row, without J where the term allows. */
+static double gradient(gw_assembly *w, double *worst)
+{
+    double sum = 0, largest = 0, per_size = 1 / w->size;
+    memset(w->g, 0, 6 * (size_t)w->moving_count * sizeof *w->g);
+    for (int i = 0; i < w->term_count; i++) {
+        const gw_term *t = &w->terms[i];
+        const gw_pose *a = &w->poses[t->a], *b = &w->poses[t->b];
+        int to[2] = {w->unknown[t->a], w->unknown[t->b]};
+        gw_vec3 force[2] = {no_vector, no_vector}, torque[2];
+        if (to[0] < 0 && to[1] < 0)
+            continue;
+        if (t->kind == GW_TERM_POINT) {
+            gw_vec3 arm_a = gw_rotate(a->q, t->m), arm_b = gw_rotate(b->q, t->f);
+            gw_vec3 d = gw_sub(gw_add(a->p, arm_a), gw_add(b->p, arm_b));
+            force[0] = gw_scale(per_size, d), force[1] = gw_neg(force[0]);
+            torque[0] = gw_scale(per_size, gw_cross(arm_a, force[0]));
+            torque[1] = gw_scale(per_size, gw_cross(arm_b, force[1]));
+            double square = gw_norm2(force[0]);
+            sum += square, largest = fmax(largest, square);
+        } else if (t->kind == GW_TERM_AXIS) {
+            gw_vec3 u = gw_rotate(a->q, t->m), f = gw_rotate(b->q, t->f);
+            torque[1] = gw_cross(u, f), torque[0] = gw_neg(torque[1]);
+            double square = gw_norm2(gw_sub(u, f));
+            sum += square, largest = fmax(largest, square);
+        } else {
+            gw_pair_row rows[3];
+            int count = gw_assembly_rows(w, t, rows);
+            torque[0] = torque[1] = no_vector;
+            for (int k = 0; k < count; k++) {
+                double h = rows[k].h;
+                force[0] = gw_mul_add(force[0], h, rows[k].u);
+                torque[0] = gw_mul_add(torque[0], h, rows[k].on_a);
+                torque[1] = gw_mul_add(torque[1], h, rows[k].on_b);
+                sum += h * h, largest = fmax(largest, h * h);
+            }
+            force[1] = gw_neg(force[0]);
+        }
+        for (int side = 0; side < 2; side++) {
+            double *g = w->g + 6 * to[side];
+            if (to[side] < 0)
+                continue;
+            g[0] += force[side].x, g[1] += force[side].y, g[2] += force[side].z;
+            g[3] += torque[side].x, g[4] += torque[side].y, g[5] += torque[side].z;
+        }
+    }
+    *worst = sqrt(largest);
+    return sum;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The longest step of a body, and its longest turn (rad). */
+static double longest(const gw_assembly *w, const double *s, double *turn)
+{
+    double most = 0;
+    *turn = 0;
+    for (int i = 0; i < w->moving_count; i++, s += 6) {
+        double v = s[0] * s[0] + s[1] * s[1] + s[2] * s[2];
+        double r = s[3] * s[3] + s[4] * s[4] + s[5] * s[5];
+        most = fmax(most, fmax(v, r));
+        *turn = fmax(*turn, r);
+    }
+    *turn = sqrt(*turn);
+    return sqrt(most);
+}
+
+static void remember(gw_assembly *w, gw_pose *to, const gw_pose *from)
+{
+    memcpy(to, from, (size_t)w->body_count * sizeof *to);
+}
+
+/* From `before` by that share of the step. */
+static void move_bodies(gw_assembly *w, double share)
+{
+    double metres = share * w->size;
+    for (int i = 0; i < w->moving_count; i++) {
+        const double *s = w->step + 6 * i;
+        gw_twist d = {{metres * s[0], metres * s[1], metres * s[2]},
+                      {share * s[3], share * s[4], share * s[5]}};
+        w->poses[w->body_of[i]] = gw_pose_add(&w->before[w->body_of[i]], &d);
+    }
+}
+
+/* The step against the gradient, turns along the quaternion's own gradient: q - k/2 g q. */
+static void descend(gw_assembly *w, double k)
+{
+    for (int i = 0; i < w->moving_count; i++) {
+        const double *g = w->g + 6 * i;
+        gw_pose *x = &w->poses[w->body_of[i]];
+        gw_quat turn = {1, -0.5 * k * g[3], -0.5 * k * g[4], -0.5 * k * g[5]};
+        x->p = gw_mul_add(x->p, -k * w->size, gw_v3(g[0], g[1], g[2]));
+        x->q = gw_quat_unit(gw_quat_mul(turn, x->q));
+    }
+}
+
+/* s = -(J^T J + raise I)^-1 J^T h. */
+static void solve_step(gw_assembly *w, double damping)
+{
+    double largest = gw_block_matrix_largest(w->matrix);
+    gw_block_matrix_factor(w->matrix, fmax(RIDGE, damping) * largest + 1e-300);
+    for (int i = 0; i < 6 * w->moving_count; i++)
+        w->step[i] = -w->g[i];
+    gw_block_matrix_solve(w->matrix, w->step);
+}
+
+static double squared(const double *x, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += x[i] * x[i];
+    return sum;
+}
+
+/* ---- methods: from where the bodies are; each returns the largest row, and counts iterations --
+ */
+
+typedef struct descent {
+    const gw_assembly_options *options;
+    int start, most, iterations;
+} descent;
+
+static void tell(const gw_assembly *w, const descent *d, double worst, double step)
+{
+    if (d->options->watch)
+        d->options->watch(d->options->context, d->start, d->iterations, worst * w->size,
+                          step * w->size);
+}
+
+static double by_gradient(gw_assembly *w, descent *d)
+{
+    double worst, turn, sum = gradient(w, &worst), k = GRADIENT_K;
+    while (worst > 0.1 * GW_ASSEMBLY_HELD && d->iterations < d->most) {
+        if (!(squared(w->g, 6 * w->moving_count) > STUCK * sum))
+            break;
+        double step = d->options->watch ? k * longest(w, w->g, &turn) : 0;
+        descend(w, k);
+        d->iterations++;
+        double now = gradient(w, &worst);
+        k = now > sum ? 0.5 * k : k;
+        sum = now;
+        tell(w, d, worst, step);
+    }
+    return worst;
+}
+
+static double by_newton(gw_assembly *w, descent *d)
+{
+    double worst, turn;
+    sum_of_squares(w, &worst);
+    while (worst > CLOSE && d->iterations < d->most) {
+        double before = worst;
+        normal_equations(w);
+        solve_step(w, 0);
+        double step = longest(w, w->step, &turn), share = turn > LONGEST_TURN ? 1 / turn : 1;
+        remember(w, w->before, w->poses);
+        move_bodies(w, share);
+        d->iterations++;
+        sum_of_squares(w, &worst);
+        if (!(worst < before) && before <= GW_ASSEMBLY_HELD) { /* round-off */
+            remember(w, w->poses, w->before);
+            return before;
+        }
+        tell(w, d, worst, share * step);
+    }
+    return worst;
+}
+
+/* The step shortened until the sum is smaller; 0: it is not. */
+static double search_line(gw_assembly *w, double share, double *sum, double *worst)
+{
+    for (int halved = 0; halved < 4; halved++, share *= 0.5) {
+        double largest;
+        move_bodies(w, share);
+        double now = sum_of_squares(w, &largest);
+        if (now < *sum) {
+            *sum = now, *worst = largest;
+            return share;
+        }
+    }
+    remember(w, w->poses, w->before);
+    return 0;
+}
+
+/* Undamped near a place where the rows hold, where that converges quadratically. */
+static double by_lm(gw_assembly *w, descent *d)
+{
+    double worst, turn, sum = sum_of_squares(w, &worst), damping = 1e-3;
+    int slow = 0;
+    while (worst > CLOSE && d->iterations < d->most && slow < PATIENCE) {
+        double before = sum;
+        normal_equations(w);
+        if (worst > GW_ASSEMBLY_HELD && squared(w->g, 6 * w->moving_count) < STUCK * STUCK * sum)
+            break;
+        solve_step(w, damping);
+        double step = longest(w, w->step, &turn), whole = turn > LONGEST_TURN ? 1 / turn : 1;
+        remember(w, w->before, w->poses);
+        double share = search_line(w, whole, &sum, &worst);
+        d->iterations++;
+        tell(w, d, worst, share * step);
+        if (share == 0 && (worst <= GW_ASSEMBLY_HELD || damping > 1e6))
+            break; /* round-off, or a minimum beside the rows */
+        damping = share == 0       ? fmax(10 * damping, 1e-4)
+                  : share < whole  ? damping
+                  : damping > 1e-9 ? 0.1 * damping
+                                   : 0;
+        slow = sum > (1 - SLOW) * before ? slow + 1 : 0;
+    }
+    return worst;
+}
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+double gw_assembly_residual(const gw_assembly *w, const gw_relation *r)
+{
+    double worst = 0;
+    gw_pair_row rows[3];
+    for (int i = r->first; i < r->first + r->count; i++) {
+        int count = gw_assembly_rows(w, &w->terms[i], rows);
+        for (int k = 0; k < count; k++)
+            worst = fmax(worst, fabs(rows[k].h));
+    }
+    return worst * w->size;
+}
+
+bool gw_assembly_holds(const gw_assembly *w, const gw_relation *r)
+{
+    return gw_assembly_residual(w, r) <= GW_ASSEMBLY_HELD * w->size;
+}
+
+static double residual(const gw_assembly *w)
+{
+    double worst = 0;
+    for (int i = 0; i < w->relation_count; i++)
+        worst = fmax(worst, gw_assembly_residual(w, &w->relations[i]));
+    return worst;
+}
+
+/* splitmix64 (Steele, Lea and Flood 2014), uniform in -1 .. 1. */
+static double uniform(unsigned long long *state)
+{
+    unsigned long long z = (*state += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return (double)((z ^ (z >> 31)) >> 11) / 4503599627370496.0 - 1;
+}
+
+/* Any orientation alike: a direction in four dimensions. */
+static gw_quat random_turn(unsigned long long *state)
+{
+    for (;;) {
+        gw_quat q = {uniform(state), uniform(state), uniform(state), uniform(state)};
+        double square = gw_quat_dot(q, q);
+        if (square > 0.01 && square < 1)
+            return gw_quat_unit(q);
+    }
+}
+
+/* The middle of what stands that the component is joined to, else of its bodies as they were. */
+static gw_vec3 middle_of(const gw_assembly *w, int component)
+{
+    gw_vec3 standing = no_vector, given = no_vector;
+    int anchors = 0, bodies = 0;
+    for (int i = 0; i < w->relation_count; i++) {
+        const gw_relation *r = &w->relations[i];
+        for (int k = r->first; r->component == component && k < r->first + r->count; k++) {
+            const gw_term *t = &w->terms[k];
+            if (t->kind == GW_TERM_AXIS || (t->kind == GW_TERM_ROW && t->row.kind == GW_ROW_ANGLE))
+                continue;
+            if (w->unknown[t->a] < 0)
+                standing = gw_add(standing, gw_pose_point(&w->poses[t->a], t->m)), anchors++;
+            if (w->unknown[t->b] < 0)
+                standing = gw_add(standing, gw_pose_point(&w->poses[t->b], t->f)), anchors++;
+        }
+    }
+    for (int i = 0; i < w->moving_count; i++)
+        if (w->component[i] == component)
+            given = gw_add(given, w->given[w->body_of[i]].p), bodies++;
+    return anchors ? gw_scale(1.0 / anchors, standing) : gw_scale(1.0 / bodies, given);
+}
+
+/* Bodies of components whose relations remain, at random. */
+static void scatter(gw_assembly *w, unsigned long long *state)
+{
+    for (int c = 0; c < w->moving_count; c++) {
+        bool held = true;
+        for (int i = 0; i < w->relation_count && held; i++)
+            held = w->relations[i].component != c || gw_assembly_holds(w, &w->relations[i]);
+        if (held)
+            continue;
+        gw_vec3 middle = middle_of(w, c);
+        for (int i = 0; i < w->moving_count; i++) {
+            if (w->component[i] != c)
+                continue;
+            gw_vec3 off = {uniform(state), uniform(state), uniform(state)};
+            w->poses[w->body_of[i]] =
+                (gw_pose){gw_mul_add(middle, w->size, off), random_turn(state)};
+        }
+    }
+}
+
+void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
+                       gw_assembly_result *result)
+{
+    static const int iterations[GW_ASSEMBLY_METHOD_COUNT] = {
+        [GW_ASSEMBLY_GRADIENT] = 20000, [GW_ASSEMBLY_NEWTON] = 100, [GW_ASSEMBLY_LM] = 200};
+    static double (*const methods[GW_ASSEMBLY_METHOD_COUNT])(gw_assembly *, descent *) = {
+        [GW_ASSEMBLY_GRADIENT] = by_gradient,
+        [GW_ASSEMBLY_NEWTON] = by_newton,
+        [GW_ASSEMBLY_LM] = by_lm};
+    assert(w && options && result && options->method < GW_ASSEMBLY_METHOD_COUNT);
+    gw_assembly_method method =
+        options->method == GW_ASSEMBLY_AUTO ? GW_ASSEMBLY_LM : options->method;
+    int starts = options->starts > 0 ? options->starts : GW_ASSEMBLY_STARTS;
+    unsigned long long random = options->seed;
+    double least = INFINITY;
+    *result = (gw_assembly_result){.method = method};
+    remember(w, w->given, w->poses);
+    for (int k = 0; k < starts && !result->held; k++) {
+        descent d = {.options = options,
+                     .start = k,
+                     .most = options->iterations > 0 ? options->iterations : iterations[method]};
+        if (k > 0)
+            scatter(w, &random);
+        for (int i = 0; i < w->relation_count; i++)
+            if (w->relations[i].edge.row_count > 0)
+                gw_assembly_resolve(w, &w->relations[i]);
+        double worst = methods[method](w, &d), sum = sum_of_squares(w, &worst);
+        result->iterations += d.iterations;
+        result->starts = k + 1;
+        if (sum < least) {
+            least = sum;
+            remember(w, w->best, w->poses);
+        }
+        result->held = worst <= GW_ASSEMBLY_HELD;
+    }
+    remember(w, w->poses, w->best);
+    result->residual = residual(w);
+    result->held = result->residual <= GW_ASSEMBLY_HELD * w->size;
+}

@@ -1,0 +1,516 @@
+/*
+ * Assembly: mechanisms from parts that lie anywhere.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "rt/base/block_cholesky.h"
+#include "rt/scene/assembly_private.h"
+#include "rt/scene/joint_frame.h"
+#include "tests/unit/assembly_fixture.h"
+
+/* Brings a scene's parts together and takes the poses over. */
+static gw_assembly_result assemble(gw_scene *s, const bool *ground, gw_assembly_method method,
+                                   int starts)
+{
+    gw_error error = {0};
+    gw_assembly_result result;
+    const gw_assembly_def def = {.scene = s, .ground = ground};
+    const gw_assembly_options options = {.method = method, .seed = 1, .starts = starts};
+    gw_assembly *a = gw_assembly_create(&def, &error);
+    assert_non_null(a);
+    gw_assembly_solve(a, &options, &result);
+    gw_assembly_apply(a, s);
+    gw_assembly_destroy(a);
+    return result;
+}
+
+static gw_pose pose_of(const gw_scene *s, const char *name)
+{
+    int object = gw_scene_object(s, name);
+    return object >= 0 ? s->objects[object].pose : gw_pose_identity();
+}
+
+/* M in F of a joint, from the scene's poses. */
+static gw_pose relative(const gw_scene *s, int index)
+{
+    gw_pose m, f, a = pose_of(s, s->joints[index].a.object),
+                  b = pose_of(s, s->joints[index].b.object);
+    gw_scene_joint_frames(s, &s->joints[index], &m, &f);
+    m = gw_pose_mul(&a, &m), f = gw_pose_mul(&b, &f);
+    gw_pose back = gw_pose_inverse(&f);
+    return gw_pose_mul(&back, &m);
+}
+
+/* By how much a joint is open (m, rad), from what its type means; shares nothing with the rows. */
+static double opening(const gw_scene *s, int index)
+{
+    gw_pose x = relative(s, index);
+    gw_vec3 z = gw_rotate(x.q, gw_v3(0, 0, 1)), along = gw_rotate(x.q, gw_v3(1, 0, 0));
+    double tilt = hypot(z.x, z.y) + (z.z < 0 ? 2 : 0), off = hypot(x.p.x, x.p.y);
+    double apart = gw_norm(x.p);
+    switch (s->joints[index].type) {
+    case GW_MOBILIZER_REVOLUTE:
+        return fmax(apart, tilt);
+    case GW_MOBILIZER_PRISMATIC:
+        return fmax(off, fmax(tilt, fabs(along.y)));
+    case GW_MOBILIZER_CYLINDRICAL:
+        return fmax(off, tilt);
+    case GW_MOBILIZER_UNIVERSAL:
+        return fmax(apart, fabs(along.y));
+    case GW_MOBILIZER_PLANAR:
+        return fmax(fabs(x.p.z), tilt);
+    case GW_MOBILIZER_SPHERICAL:
+        return apart;
+    case GW_MOBILIZER_FIXED:
+        return fmax(apart, 2 * hypot(x.q.x, hypot(x.q.y, x.q.z)));
+    case GW_MOBILIZER_SCREW: {
+        double turn = x.p.z / s->joints[index].pitch - atan2(along.y, along.x);
+        return fmax(off, fmax(tilt, fabs(remainder(turn, 2 * GW_PI))));
+    }
+    case GW_MOBILIZER_FREE:
+    case GW_MOBILIZER_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static double widest(const gw_scene *s)
+{
+    double worst = 0;
+    for (int i = 0; i < s->joint_count; i++)
+        worst = fmax(worst, opening(s, i));
+    return worst;
+}
+
+static void a_sparse_system_is_solved(void **state)
+{
+    (void)state;
+    enum { BODIES = 7, PAIRS = 8, SIZE = 6 * BODIES };
+    static const int pairs[PAIRS][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0},
+                                        {4, 1}, {5, 4}, {6, 0}, {6, 5}};
+    gw_block_matrix *m = gw_block_matrix_create(BODIES, pairs, PAIRS);
+    double whole[SIZE][SIZE] = {{0}}, x[SIZE], right[SIZE];
+    unsigned long long random = 5;
+    assert_non_null(m);
+    gw_block_matrix_clear(m);
+    for (int p = 0; p < 5 * PAIRS; p++) {
+        const int *pair = pairs[p % PAIRS];
+        double row[12];
+        bool transposed;
+        for (int k = 0; k < 12; k++)
+            row[k] = random_uniform(&random, -1, 1);
+        for (int i = 0; i < 12; i++)
+            for (int k = 0; k < 12; k++) {
+                double *block = gw_block_matrix_at(m, pair[i / 6], pair[k / 6], &transposed);
+                whole[6 * pair[i / 6] + i % 6][6 * pair[k / 6] + k % 6] += row[i] * row[k];
+                if (!transposed) /* either order of a pair is the one block */
+                    block[6 * (i % 6) + k % 6] += row[i] * row[k];
+            }
+    }
+    for (int i = 0; i < SIZE; i++)
+        x[i] = right[i] = random_uniform(&random, -1, 1);
+    gw_block_matrix_factor(m, 0.1);
+    gw_block_matrix_solve(m, x);
+    for (int i = 0; i < SIZE; i++) {
+        double sum = 0.1 * x[i];
+        for (int k = 0; k < SIZE; k++)
+            sum += whole[i][k] * x[k];
+        assert_true(fabs(sum - right[i]) < 1e-12);
+    }
+    gw_block_matrix_destroy(m);
+}
+
+/* ---- every row ------------------------------------------------------------------------------- */
+
+static gw_scene_constraint *constraint(gw_scene *s, int kind, const char *a, const char *fa,
+                                       const char *b, const char *fb)
+{
+    gw_scene_constraint *c = gw_scene_add_constraint(s, NULL);
+    c->kind = (gw_constraint_kind)kind;
+    c->enabled = true;
+    snprintf(c->id, sizeof c->id, "c%d", s->constraint_count);
+    snprintf(c->a.object, sizeof c->a.object, "%s", a);
+    snprintf(c->a.feature, sizeof c->a.feature, "%s", fa);
+    snprintf(c->b.object, sizeof c->b.object, "%s", b);
+    snprintf(c->b.feature, sizeof c->b.feature, "%s", fb);
+    return c;
+}
+
+/* Two bodies and every type of joint, constraint and contact between them. */
+static gw_scene *all_relations(void)
+{
+    gw_scene *s = empty_scene();
+    const gw_pose m = place_along(gw_v3(0.1, 0.2, -0.1), gw_v3(1, 2, 2));
+    const gw_pose f = place_along(gw_v3(-0.2, 0.1, 0.3), gw_v3(-2, 1, 2));
+    part(s, "box", false);
+    part(s, "other", false);
+    part(s, "ball", false)->shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.07};
+    part(s, "can", false)->shape =
+        (gw_shape){.kind = GW_SHAPE_CYLINDER, .radius = 0.3, .height = 0.4};
+    part(s, "dome", false)->shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.5};
+    for (int type = 0; type < GW_MOBILIZER_FREE; type++)
+        joint(s, (gw_mobilizer)type, "box", m, "other", f)->pitch = 0.03;
+    constraint(s, GW_COINCIDENT, "box", "+x+y+z", "other", "center");
+    constraint(s, GW_DISTANCE, "box", "+x+y+z", "other", "center")->value = 0.2;
+    constraint(s, GW_DISTANCE, "box", "+x+y", "other", "-x-y+z")->value = 0.2;
+    constraint(s, GW_DISTANCE, "box", "+x", "other", "-y")->value = 0.2;
+    constraint(s, GW_COINCIDENT, "box", "+x+y", "other", "+y+z");
+    constraint(s, GW_ANGLE, "box", "+x+y", "other", "+y+z")->value = 0.4;
+    constraint(s, GW_PERPENDICULAR, "box", "+x+y", "other", "+y")->sense = GW_OPPOSITE;
+    constraint(s, GW_SLIDING, "ball", "surface", "other", "+z");
+    constraint(s, GW_ROLLING, "ball", "surface", "can", "surface");
+    constraint(s, GW_ROLLING, "ball", "surface", "dome", "surface")->inside = true;
+    constraint(s, GW_SLIDING, "can", "surface", "other", "+z");
+    constraint(s, GW_SLIDING, "can", "top-rim", "other", "+z");
+    return s;
+}
+
+/* The rows' derivatives against central differences of the exponential map. */
+static void rows_have_their_derivatives(void **state)
+{
+    (void)state;
+    const double h = 1e-5;
+    unsigned long long random = 3;
+    for (int round = 0; round < 20; round++) {
+        gw_scene *s = all_relations();
+        scatter_parts(s, &random);
+        const gw_assembly_def def = {.scene = s};
+        gw_assembly *w = gw_assembly_create(&def, NULL);
+        assert_non_null(w);
+        for (int t = 0; t < w->term_count; t++) {
+            const gw_term *term = &w->terms[t];
+            if (term->kind == GW_TERM_SCREW)
+                continue; /* exact where the axes are along one another: see the screw below */
+            gw_pair_row now[3], less[3], more[3];
+            int count = gw_assembly_rows(w, term, now);
+            for (int side = 0; side < 2; side++)
+                for (int k = 0; k < 6; k++) {
+                    int body = side == 0 ? term->a : term->b;
+                    gw_pose before = w->poses[body];
+                    double d[6] = {0};
+                    d[k] = k < 3 ? h * w->size : h;
+                    gw_twist step = {{d[0], d[1], d[2]}, {d[3], d[4], d[5]}};
+                    gw_twist back = {gw_neg(step.v), gw_neg(step.w)};
+                    w->poses[body] = gw_pose_add(&before, &step);
+                    gw_assembly_rows(w, term, more);
+                    w->poses[body] = gw_pose_add(&before, &back);
+                    gw_assembly_rows(w, term, less);
+                    w->poses[body] = before;
+                    for (int i = 0; i < count; i++) {
+                        gw_vec3 v = side == 0 ? now[i].u : gw_neg(now[i].u);
+                        gw_vec3 turn = side == 0 ? now[i].on_a : now[i].on_b;
+                        const double told[6] = {v.x, v.y, v.z, turn.x, turn.y, turn.z};
+                        double seen = (more[i].h - less[i].h) / (2 * h);
+                        if (fabs(told[k] - seen) > 1e-7)
+                            print_message(
+                                "term %d of kind %d row %d side %d entry %d: %g, not %g\n", t,
+                                (int)term->kind, i, side, k, told[k], seen);
+                        assert_true(fabs(told[k] - seen) < 1e-7);
+                    }
+                }
+        }
+        gw_assembly_destroy(w);
+        gw_scene_destroy(s);
+    }
+}
+
+/* ---- from anywhere --------------------------------------------------------------------------- */
+
+static void a_four_bar_comes_together_from_anywhere(void **state)
+{
+    (void)state;
+    for (unsigned long long seed = 0; seed < 20; seed++)
+        for (gw_assembly_method m = GW_ASSEMBLY_GRADIENT; m < GW_ASSEMBLY_METHOD_COUNT; m++) {
+            unsigned long long random = seed;
+            gw_scene *s = four_bar_of_joints();
+            scatter_parts(s, &random);
+            gw_assembly_result r = assemble(s, NULL, m, 0);
+            assert_true(r.held && r.residual < 1e-9 && r.method == m);
+            assert_true(r.starts <= 4);
+            assert_true(widest(s) < 1e-8);
+            gw_scene_destroy(s);
+        }
+}
+
+static void a_stewart_platform_comes_together_from_anywhere(void **state)
+{
+    (void)state;
+    for (unsigned long long seed = 0; seed < 20; seed++) {
+        unsigned long long random = seed;
+        gw_scene *s = stewart_platform(seed % 2 ? 0.6 : -1);
+        assert_int_equal(s->object_count, 14);
+        scatter_parts(s, &random);
+        gw_assembly_result r = assemble(s, NULL, GW_ASSEMBLY_AUTO, 0);
+        assert_true(r.held && r.method == GW_ASSEMBLY_LM);
+        assert_true(r.starts <= 4);
+        assert_true(widest(s) < 1e-9);
+        for (int i = 0; i < s->joint_count; i++)
+            if (seed % 2 && s->joints[i].type == GW_MOBILIZER_PRISMATIC)
+                assert_true(fabs(relative(s, i).p.z - 0.6) < 1e-9);
+        gw_scene_destroy(s);
+    }
+}
+
+static void the_same_seed_gives_the_same_bits(void **state)
+{
+    (void)state;
+    gw_scene *twice[2];
+    gw_assembly_result r[2];
+    for (int i = 0; i < 2; i++) {
+        unsigned long long random = 11;
+        twice[i] = four_bar_of_joints();
+        scatter_parts(twice[i], &random);
+        r[i] = assemble(twice[i], NULL, GW_ASSEMBLY_AUTO, 0);
+    }
+    assert_int_equal(r[0].iterations, r[1].iterations);
+    for (int i = 0; i < 4; i++)
+        assert_memory_equal(&twice[0]->objects[i].pose, &twice[1]->objects[i].pose,
+                            sizeof(gw_pose));
+    gw_scene_destroy(twice[0]);
+    gw_scene_destroy(twice[1]);
+}
+
+static void every_joint_closes(void **state)
+{
+    (void)state;
+    unsigned long long random = 1;
+    for (int i = 0; i < 10 * GW_MOBILIZER_FREE; i++) {
+        gw_scene *s = empty_scene();
+        part(s, "ground", true);
+        part(s, "part", false);
+        joint(s, (gw_mobilizer)(i % GW_MOBILIZER_FREE), "part",
+              place_along(gw_v3(0.1, 0, 0.2), gw_v3(1, 1, 0)), "ground",
+              place_along(gw_v3(0, 0.3, 0), gw_v3(0, 1, 2)))
+            ->pitch = 0.02;
+        scatter_parts(s, &random);
+        assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+        assert_true(opening(s, 0) < 1e-7);
+        gw_scene_destroy(s);
+    }
+}
+
+/* Drawn upside down the axes are opposite: a hinge is never flipped, and descent alone would stay
+ * there. */
+static void a_hinge_drawn_upside_down_turns_over(void **state)
+{
+    (void)state;
+    gw_scene *s = four_bar_of_joints();
+    for (int i = 1; i < 4; i++)
+        s->objects[i].pose.q = gw_quat_axis(gw_v3(1, 0, 0), GW_PI);
+    assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+    assert_true(widest(s) < 1e-9);
+    gw_scene_destroy(s);
+}
+
+/* ---- positions, constraints, contacts, links ------------------------------------------------- */
+
+static void a_stated_position_is_kept(void **state)
+{
+    (void)state;
+    unsigned long long random = 2;
+    gw_scene *s = four_bar_of_joints();
+    s->joints[0].has_position = true;
+    s->joints[0].position[0] = 0.7;
+    scatter_parts(s, &random);
+    assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+    assert_true(fabs(2 * atan2(relative(s, 0).q.z, relative(s, 0).q.w) - 0.7) < 1e-9);
+    gw_scene_destroy(s);
+}
+
+/* A joint between features has its zero where the file's poses have it: a stated position is
+ * written anew, or it would be taken twice. */
+static void a_position_between_features_starts_at_the_new_poses(void **state)
+{
+    (void)state;
+    gw_scene *s = empty_scene();
+    part(s, "ground", true);
+    part(s, "door", false)->pose.p = gw_v3(1, 0, 0);
+    gw_scene_joint *j = joint(s, GW_MOBILIZER_REVOLUTE, "door", place(gw_v3(0, 0, 0)), "ground",
+                              place(gw_v3(0, 0, 0)));
+    strcpy(j->a.feature, "+x+y");
+    strcpy(j->b.feature, "+x+y");
+    j->has_position = true;
+    j->position[0] = 0.5;
+    assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+    gw_quat q = s->objects[1].pose.q;
+    assert_true(fabs(2 * atan2(q.z, q.w) - 0.5) < 1e-9);
+    assert_true(fabs(s->joints[0].position[0]) < 1e-9);
+    gw_scene_destroy(s);
+}
+
+static void constraints_come_to_hold(void **state)
+{
+    (void)state;
+    unsigned long long random = 4;
+    for (int i = 0; i < 20; i++) {
+        gw_scene *s = empty_scene();
+        part(s, "ground", true);
+        part(s, "box", false);
+        part(s, "lid", false);
+        constraint(s, GW_COINCIDENT, "box", "-z", "ground", "+z")->sense = GW_SAME;
+        constraint(s, GW_DISTANCE, "box", "center", "ground", "center")->value = 0.3;
+        constraint(s, GW_DISTANCE, "lid", "-z", "box", "+z")->value = 0.1;
+        constraint(s, GW_COINCIDENT, "lid", "+x+y", "box", "+x+y");
+        scatter_parts(s, &random);
+        assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+        gw_pose box = s->objects[1].pose, lid = s->objects[2].pose;
+        assert_true(fabs(gw_norm(box.p) - 0.3) < 1e-9);
+        /* the lower face's normal points up: upside down */
+        assert_true(fabs(gw_rotate(box.q, gw_v3(0, 0, 1)).z + 1) < 1e-9);
+        assert_true(fabs(box.p.z) < 1e-9);
+        double height = gw_dot(gw_rotate(box.q, gw_v3(0, 0, 1)),
+                               gw_sub(gw_pose_point(&lid, gw_v3(0, 0, -0.025)),
+                                      gw_pose_point(&box, gw_v3(0, 0, 0.025))));
+        assert_true(fabs(height - 0.1) < 1e-9);
+        gw_scene_destroy(s);
+    }
+}
+
+static void surfaces_come_to_touch(void **state)
+{
+    (void)state;
+    unsigned long long random = 6;
+    gw_scene *s = empty_scene();
+    part(s, "ground", true);
+    part(s, "ball", false)->shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.07};
+    part(s, "coin", false)->shape =
+        (gw_shape){.kind = GW_SHAPE_CYLINDER, .radius = 0.3, .height = 0.02};
+    part(s, "log", false)->shape =
+        (gw_shape){.kind = GW_SHAPE_CYLINDER, .radius = 0.2, .height = 1};
+    constraint(s, GW_ROLLING, "ball", "surface", "ground", "+z");
+    constraint(s, GW_ROLLING, "coin", "bottom-rim", "ground", "+z");
+    constraint(s, GW_SLIDING, "log", "surface", "ground", "+z");
+    scatter_parts(s, &random);
+    assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+    gw_pose coin = s->objects[2].pose, log = s->objects[3].pose;
+    gw_vec3 u = gw_rotate(coin.q, gw_v3(0, 0, 1));
+    assert_true(fabs(s->objects[1].pose.p.z - 0.095) < 1e-9);
+    assert_true(fabs(log.p.z - 0.225) < 1e-9);
+    assert_true(fabs(gw_rotate(log.q, gw_v3(0, 0, 1)).z) < 1e-9);
+    double rim = gw_pose_point(&coin, gw_v3(0, 0, -0.01)).z - 0.3 * hypot(u.x, u.y);
+    assert_true(fabs(rim - 0.025) < 1e-9);
+    gw_scene_destroy(s);
+}
+
+/* Inverse kinematics: the tip of an arm of three links is pulled to a point. */
+static void links_of_a_mechanism_follow(void **state)
+{
+    (void)state;
+    gw_scene *s = empty_scene();
+    gw_mechanism *m = gw_scene_add_mechanism(s, NULL);
+    part(s, "ground", true);
+    strcpy(m->id, "arm");
+    assert_true(gw_mechanism_resize(m, 3));
+    for (int i = 0; i < 3; i++) {
+        m->links[i].parent_from_joint.p = gw_v3(i > 0 ? 0.3 : 0, 0, 0);
+        m->links[i].axis = i == 0 ? gw_v3(0, 0, 1) : gw_v3(0, 1, 0);
+        m->position[i] = 0.2;
+    }
+    joint(s, GW_MOBILIZER_SPHERICAL, "arm.2", place(gw_v3(0.3, 0, 0)), "world",
+          place(gw_v3(0.1, 0.4, 0.3)));
+    assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+    gw_pose links[3];
+    gw_mechanism_poses(m, NULL, links);
+    gw_vec3 tip = gw_pose_point(&links[2], gw_v3(0.3, 0, 0));
+    assert_true(gw_distance(tip, gw_v3(0.1, 0.4, 0.3)) < 1e-9);
+    gw_scene_destroy(s);
+}
+
+/* ---- what stands, what remains --------------------------------------------------------------- */
+
+/* The platform is a finger that moves: the legs follow it by one iteration a tick. */
+static void a_finger_that_moves_is_followed_by_one_iteration(void **state)
+{
+    (void)state;
+    gw_scene *s = stewart_platform(-1);
+    bool ground[14] = {true, true};
+    s->objects[1].pose.p = gw_v3(0, 0, 0.6);
+    assert_true(assemble(s, ground, GW_ASSEMBLY_AUTO, 0).held);
+    const gw_assembly_def def = {.scene = s, .ground = ground};
+    const gw_assembly_options once = {.method = GW_ASSEMBLY_NEWTON, .starts = 1, .iterations = 1};
+    gw_assembly *a = gw_assembly_create(&def, NULL);
+    assert_non_null(a);
+    for (int tick = 0; tick < 2000; tick++) { /* 0.3 m/s, 0.5 rad/s at 1 kHz */
+        gw_assembly_result r;
+        gw_twist d = {{3e-4 * cos(0.005 * tick), 0, 3e-4 * sin(0.005 * tick)}, {0, 0, 5e-4}};
+        gw_pose *platform = &gw_assembly_poses(a)[1];
+        *platform = gw_pose_add(platform, &d);
+        gw_assembly_solve(a, &once, &r);
+        assert_true(r.iterations == 1 && r.residual < 1e-6);
+    }
+    gw_assembly_destroy(a);
+    gw_scene_destroy(s);
+}
+
+static void what_does_not_hold_is_named(void **state)
+{
+    (void)state;
+    gw_scene *s = four_bar_of_joints();
+    part(s, "peg", false);
+    joint(s, GW_MOBILIZER_FIXED, "peg", place(gw_v3(0, 0, 0)), "ground", place(gw_v3(1, 0, 0)));
+    s->joints[2].b.at.p.x = 2; /* out of the linkage's reach */
+    const gw_assembly_def def = {.scene = s};
+    const gw_assembly_options options = {.seed = 1, .starts = 5};
+    gw_assembly_result r;
+    gw_assembly *a = gw_assembly_create(&def, NULL);
+    assert_non_null(a);
+    gw_assembly_solve(a, &options, &r);
+    assert_false(r.held);
+    assert_int_equal(r.starts, 5);
+    /* the least that is open: 2 - 0.6 m, in four hinges */
+    assert_true(r.residual > 0.3 && r.residual < 1.5);
+    assert_string_equal(gw_assembly_remaining(a, 0), "j1");
+    assert_string_equal(gw_assembly_remaining(a, 3), "j4");
+    assert_null(gw_assembly_remaining(a, 4)); /* the peg holds */
+    gw_assembly_destroy(a);
+    gw_scene_destroy(s);
+}
+
+static void where_nothing_can_move_is_said(void **state)
+{
+    (void)state;
+    gw_error error = {0};
+    gw_scene *s = four_bar_of_joints();
+    const bool all[4] = {true, true, true, true};
+    gw_assembly_def def = {.scene = s, .ground = all};
+    assert_null(gw_assembly_create(&def, &error));
+    assert_int_equal(error.code, GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "nothing to move"));
+    gw_scene_destroy(s);
+}
+
+static void a_long_chain_comes_together(void **state)
+{
+    (void)state;
+    gw_scene *s = hanging_chain(200);
+    gw_assembly_result r = assemble(s, NULL, GW_ASSEMBLY_AUTO, 1);
+    assert_true(r.held);
+    assert_true(widest(s) < 1e-9);
+    gw_scene_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sparse_system_is_solved),
+        cmocka_unit_test(rows_have_their_derivatives),
+        cmocka_unit_test(a_four_bar_comes_together_from_anywhere),
+        cmocka_unit_test(a_stewart_platform_comes_together_from_anywhere),
+        cmocka_unit_test(the_same_seed_gives_the_same_bits),
+        cmocka_unit_test(every_joint_closes),
+        cmocka_unit_test(a_hinge_drawn_upside_down_turns_over),
+        cmocka_unit_test(a_stated_position_is_kept),
+        cmocka_unit_test(a_position_between_features_starts_at_the_new_poses),
+        cmocka_unit_test(constraints_come_to_hold),
+        cmocka_unit_test(surfaces_come_to_touch),
+        cmocka_unit_test(links_of_a_mechanism_follow),
+        cmocka_unit_test(a_finger_that_moves_is_followed_by_one_iteration),
+        cmocka_unit_test(what_does_not_hold_is_named),
+        cmocka_unit_test(where_nothing_can_move_is_said),
+        cmocka_unit_test(a_long_chain_comes_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
