@@ -37,6 +37,7 @@
 #include "rt/geometry/freedom_path.h"
 #include "rt/geometry/mesh.h"
 #include "rt/positioning/solve.h"
+#include "rt/scene/assembly.h"
 #include "rt/scene/layout.h"
 #include "rt/scene/scene.h"
 #include "rt/sim/loop.h"

@@ -41,6 +41,17 @@ static const cli_command commands[] = {
                  {"real-time", .words = "A tick a period, not as fast as it can."},
                  {"record", "FILE", .later = "recordings come with a later version"}},
      .run = command_run},
+    {"assemble", "SCENE",
+     .words = "Brings the parts of a scene from where the file has them to where all constraints "
+              "and joints hold. Standard output holds what came of it, as JSON.",
+     .options = {{"out", "FILE", .words = "Writes the assembled scene."},
+                 {"method", "METHOD", "auto",
+                  .words = "auto, gradient, newton or lm (Levenberg and Marquardt's)."},
+                 {"ground", "ID,..", "what is fixed", .words = "Objects that stand."},
+                 {"seed", "N", "1", .words = "Of the random starts that follow the first one.",
+                  .high = 9007199254740992},
+                 {"csv", "FILE", .words = "Writes a row an iteration."}},
+     .run = command_assemble},
     {"import", "FILE", "-: standard input",
      .words =
          "A robot description (URDF; -: standard input) to a mechanism (JSON), or to an object "

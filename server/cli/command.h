@@ -51,6 +51,7 @@ int command_solve(const command_line *line);
 int command_run(const command_line *line);
 int command_bench(const command_line *line);
 int command_import(const command_line *line);
+int command_assemble(const command_line *line);
 int command_routes(const command_line *line);
 int command_openapi(const command_line *line);
 

@@ -243,6 +243,8 @@ void wire_add_components(json_t *schemas, const wire_table *table);
 
 /* One a line: a list in paragraphs conflicts whenever two tables are added. */
 extern const wire_table wire_table_answer;
+extern const wire_table wire_table_assembly;
+extern const wire_table wire_table_assembly_request;
 extern const wire_table wire_table_body;
 extern const wire_table wire_table_branch;
 extern const wire_table wire_table_conflict;

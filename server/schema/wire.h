@@ -144,6 +144,28 @@ json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *world_from_
 /* {"constraints":[ids],"condition","values":{..},"message"} */
 json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
 
+/* ---- assembly ------------------------------------------------------------------------------ */
+
+typedef struct wire_assembly_request {
+    gw_assembly_method method;
+    int ground_count;
+    char (*ground)[GW_MAX_ID + 1]; /* owned; NULL: what is fixed */
+    uint64_t seed;
+    bool commit;
+} wire_assembly_request;
+
+bool wire_get_assembly_request(const json_t *value, wire_assembly_request *request,
+                               gw_error *error);
+void wire_assembly_request_finish(wire_assembly_request *request);
+
+/* Which objects stand, by index, for gw_assembly_def, to be freed; NULL where nothing is said.
+ * False with an error at /ground/index. */
+bool wire_assembly_ground(const wire_assembly_request *request, const gw_scene *scene, bool **flags,
+                          gw_error *error);
+
+/* Residual, iterations, starts, method and what remains. */
+json_t *wire_assembly(const gw_assembly *assembly, const gw_assembly_result *result);
+
 /* ---- simulation ---------------------------------------------------------------------------- */
 
 /* The member "simulation" of the protocol's `state`. `scene` names the objects. */
