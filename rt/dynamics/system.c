@@ -92,16 +92,16 @@ static void answer_bias(gw_system *s)
 }
 
 /* Columns by the path to the root. */
-static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
+static void jacobian_of(gw_system *s, int body, const gw_pose *body_from_held, double (*columns)[6],
+                        double *drift)
 {
-    gw_system *s = system_of(model);
-    const gw_system_body *held = &s->bodies[s->held];
-    gw_vec3 arm = gw_rotate(held->pose.q, s->body_from_held.p), at = gw_add(held->pose.p, arm);
+    const gw_system_body *held = &s->bodies[body];
+    gw_vec3 arm = gw_rotate(held->pose.q, body_from_held->p), at = gw_add(held->pose.p, arm);
     memset(columns, 0, (size_t)s->dof * sizeof *columns);
     gw_vec3 alpha = gw_angular_part(held->coasting);
     gw_vec3 a = gw_add(gw_linear_part(held->coasting), gw_cross(alpha, arm));
     a = gw_add(a, gw_cross(held->twist.w, gw_cross(held->twist.w, arm)));
-    for (int i = s->held; i >= 0; i = s->bodies[i].def.parent) {
+    for (int i = body; i >= 0; i = s->bodies[i].def.parent) {
         const gw_system_body *k = &s->bodies[i];
         gw_vec3 to = gw_sub(at, k->pose.p);
         for (int j = 0; j < k->dof; j++) {
@@ -118,6 +118,12 @@ static void model_jacobian(const gw_model *model, double (*columns)[6], double *
         alpha = gw_add(alpha, turn);
     }
     gw_spatial_set(drift, a, alpha);
+}
+
+static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
+{
+    gw_system *s = system_of(model);
+    jacobian_of(s, s->held, &s->body_from_held, columns, drift);
 }
 
 static void model_apply_inverse(const gw_model *model, const double *force, double *acceleration)
@@ -510,6 +516,103 @@ static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_s
     gw_system_step(s, forces, dt, step);
     take_state(s, (gw_system_state *)model);
 }
+
+/* ---- a second hand -------------------------------------------------------------------------- */
+
+static gw_model *viewed(const gw_model *view)
+{
+    return &((const gw_system_view *)view)->system->model->model;
+}
+
+static int view_dof(const gw_model *view)
+{
+    return model_dof(viewed(view));
+}
+
+static void view_held(const gw_model *view, gw_pose *world_from_held, gw_twist *twist)
+{
+    const gw_system_view *v = (const gw_system_view *)view;
+    gw_twist own;
+    gw_pose body;
+    model_body(viewed(view), v->held, &body, &own);
+    *world_from_held = gw_pose_mul(&body, &v->body_from_held);
+    *twist = (gw_twist){gw_add(own.v, gw_cross(own.w, gw_sub(world_from_held->p, body.p))), own.w};
+}
+
+static void view_jacobian(const gw_model *view, double (*columns)[6], double *drift)
+{
+    const gw_system_view *v = (const gw_system_view *)view;
+    jacobian_of(system_of(viewed(view)), v->held, &v->body_from_held, columns, drift);
+}
+
+static void view_apply_inverse(const gw_model *view, const double *force, double *acceleration)
+{
+    model_apply_inverse(viewed(view), force, acceleration);
+}
+
+static void view_energy(const gw_model *view, double *kinetic, double *potential)
+{
+    model_energy(viewed(view), kinetic, potential);
+}
+
+/* The system's own model steps. */
+static void view_step(gw_model *view, const gw_forces *forces, double dt, gw_step *step)
+{
+    (void)view, (void)forces, (void)dt;
+    *step = (gw_step){.margin = 1, .finite = true};
+}
+
+static void view_velocity(const gw_model *view, double *v)
+{
+    model_velocity(viewed(view), v);
+}
+
+static void view_kick(gw_model *view, const double *dv)
+{
+    model_kick(viewed(view), dv);
+}
+
+static void view_free_acceleration(const gw_model *view, double *a)
+{
+    model_free_acceleration(viewed(view), a);
+}
+
+static int view_bodies(const gw_model *view)
+{
+    return model_bodies(viewed(view));
+}
+
+static void view_body(const gw_model *view, int index, gw_pose *world_from_body, gw_twist *twist)
+{
+    model_body(viewed(view), index, world_from_body, twist);
+}
+
+static void view_pull_back(const gw_model *view, int index, const gw_wrench *wrench, double *force)
+{
+    model_pull_back(viewed(view), index, wrench, force);
+}
+
+gw_model *gw_system_second_hold(gw_system *s, int index, const gw_pose *body_from_held)
+{
+    assert(index >= 0 && index < s->body_count);
+    s->view_ops = (gw_model_ops){.dof = view_dof,
+                                 .held = view_held,
+                                 .jacobian = view_jacobian,
+                                 .apply_inverse = view_apply_inverse,
+                                 .energy = view_energy,
+                                 .step = view_step,
+                                 .velocity = view_velocity,
+                                 .kick = view_kick,
+                                 .free_acceleration = view_free_acceleration,
+                                 .bodies = view_bodies,
+                                 .body = view_body,
+                                 .pull_back = view_pull_back,
+                                 .size = sizeof s->view};
+    s->view = (gw_system_view){{&s->view_ops}, s, index, *body_from_held};
+    return &s->view.model;
+}
+
+/* ---- making --------------------------------------------------------------------------------- */
 
 static void init_model(gw_system *s)
 {

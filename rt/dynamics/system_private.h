@@ -116,6 +116,14 @@ typedef enum gw_active_rows {
     GW_ROWS_WITH_SPRINGS /* of an implicit step */
 } gw_active_rows;
 
+/* A second held frame of a system. */
+typedef struct gw_system_view {
+    gw_model model;
+    gw_system *system;
+    int held;
+    gw_pose body_from_held;
+} gw_system_view;
+
 struct gw_system {
     int body_count, closure_count, spring_count, dof, rank;
     int row_count, position_rows; /* of closures; of them those of positions */
@@ -163,7 +171,8 @@ struct gw_system {
     double projected, kinetic, potential;
     gw_system_integrator integrator;
     double dt;
-    gw_model_ops ops;
+    gw_model_ops ops, view_ops;
+    gw_system_view view;
     gw_system_state *model;
     gw_mobilizer_state *start;
     uint64_t stamp, last_stamp; /* of what bodies, rows and factors are of; given last */

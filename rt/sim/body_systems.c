@@ -107,10 +107,19 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
         if (!build_system(def, i, &m->systems[i], error))
             return false;
     }
-    for (int t = 0; t < def->tool_count; t++)
-        if (def->systems[t] >= 0)
-            gw_system_hold(m->systems[def->systems[t]].system, def->bodies[t],
-                           &def->scene->tools[t].at);
+    bool held[GW_MAX_SYSTEMS] = {false};
+    for (int t = 0; t < def->tool_count; t++) {
+        int index = def->systems[t];
+        if (index < 0)
+            continue;
+        gw_system *system = m->systems[index].system;
+        m->second_body[t] = def->bodies[t];
+        if (held[index])
+            m->second[t] = gw_system_second_hold(system, def->bodies[t], &def->scene->tools[t].at);
+        else
+            gw_system_hold(system, def->bodies[t], &def->scene->tools[t].at);
+        held[index] = true;
+    }
     return true;
 }
 
@@ -242,6 +251,38 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
     return false;
 }
 
+/* The wrench of a second tool as the step begins, at the origin of the body that it holds, beside
+ * what else pushes that one. */
+static void push_second(gw_scene_dynamics *m, int tool)
+{
+    gw_world_system *second = &m->second_mover[tool], *first = &m->mover[m->tool_mover[tool]];
+    gw_dynamic_system *d = &m->systems[m->tool_mover[tool] - m->first_system];
+    int body = m->second_body[tool];
+    gw_pose held, at;
+    gw_twist twist;
+    gw_wrench w = {{0, 0, 0}, {0, 0, 0}};
+    gw_model_held(m->second[tool], &held, &twist);
+    if (second->hand.at && !second->still)
+        w = second->hand.at(second->hand.context, 0, &held, &twist);
+    gw_model_body(m->second[tool], body, &at, &twist);
+    w.t = gw_add(w.t, gw_cross(gw_sub(held.p, at.p), w.f));
+    w = gw_wrench_add(w, d->hands[body].acting);
+    gw_system_push(d->system, body, &w);
+    first->still = first->still || second->still;
+}
+
+/* What the step did to the system, as the second tool reads it: its work is booked with the pushes.
+ */
+static void tell_second(gw_scene_dynamics *m, int tool)
+{
+    gw_world_system *second = &m->second_mover[tool];
+    const gw_world_system *first = &m->mover[m->tool_mover[tool]];
+    second->step = (gw_step){.margin = first->step.margin, .finite = first->step.finite};
+    second->collided = first->collided;
+    if (first->collided)
+        memcpy(second->impulse, first->impulse, sizeof second->impulse);
+}
+
 void gw_body_systems_pre_step(gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->system_count; i++) {
@@ -261,10 +302,16 @@ void gw_body_systems_pre_step(gw_scene_dynamics *m)
             gw_system_push(d->system, k, &hand->acting);
         }
     }
+    for (int t = 0; t < m->tool_count; t++)
+        if (m->second[t])
+            push_second(m, t);
 }
 
 void gw_body_systems_post_step(gw_scene_dynamics *m)
 {
+    for (int t = 0; t < m->tool_count; t++)
+        if (m->second[t])
+            tell_second(m, t);
     for (int i = 0; i < m->system_count; i++)
         m->work += m->mover[m->first_system + i].step.pushed;
 }

@@ -193,15 +193,6 @@ static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error 
         bodies[i] = t->body;
         mechanisms[i] = t->system < 0 ? t->mechanism : -1;
         objects[i] = t->system < 0 ? t->object : -1;
-        for (int k = 0; k < i && t->system >= 0; k++)
-            if (systems[k] == t->system) {
-                char where[48];
-                snprintf(where, sizeof where, "/tools/%d", i);
-                return gw_fail(error, GW_NOT_YET, where,
-                               "%s and %s belong to one system of bodies: two hands at one system "
-                               "come with a later version; hold one of them only",
-                               s->tools[k].object_id, t->object_id);
-            }
     }
     gw_scene_dynamics_def dynamics = {.scene = def->scene,
                                       .layout = def->layout,

@@ -200,13 +200,15 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, con
 gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
 {
     assert(index >= 0 && index < m->tool_count);
+    if (m->second[index])
+        return m->second[index];
     return m->tool_mover[index] >= m->first_chain ? m->mover[m->tool_mover[index]].model : NULL;
 }
 
 gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *m, int index)
 {
     assert(index >= 0 && index < m->tool_count);
-    return &m->mover[m->tool_mover[index]];
+    return m->second[index] ? &m->second_mover[index] : &m->mover[m->tool_mover[index]];
 }
 
 gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *m)

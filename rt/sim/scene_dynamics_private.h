@@ -90,6 +90,9 @@ struct gw_scene_dynamics {
     int coordinate_count;                  /* of the scene's joints */
     double *still;                         /* as the scene states them; owned */
     int tool_mover[GW_MAX_TOOLS];          /* index of each tool's mover */
+    gw_model *second[GW_MAX_TOOLS]; /* of a tool that holds a system beside another one: its view */
+    int second_body[GW_MAX_TOOLS];
+    gw_world_system second_mover[GW_MAX_TOOLS]; /* what such a tool fills in and reads */
     int mover_count; /* of held objects, then of chains, free bodies, systems of bodies */
     int first_chain, first_free, first_system;
     gw_world_system mover[GW_MAX_MODELS];
@@ -152,7 +155,7 @@ bool gw_body_systems_joint_of_link(const gw_scene_dynamics *dynamics, uint64_t n
 /* As gw_scene_dynamics_hand(); false where no system has that object. */
 bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 
-/* Before and after a step: hands. */
+/* Before and after a step: hands, of persons and of second tools. */
 void gw_body_systems_pre_step(gw_scene_dynamics *dynamics);
 void gw_body_systems_post_step(gw_scene_dynamics *dynamics);
 
