@@ -19,18 +19,19 @@ const frame = (object, at = identity) => ({ object, at });
 const hinge = { id: 'hinge', type: 'revolute', a: frame('crank'), b: frame('ground'), enabled: true };
 const put = (change) => expect(200, 'PUT', '/scene', { ...parts, ...change });
 
+// Switched off, for together they would be a linkage that nothing assembles.
 const whole = [
-  { ...hinge, position: [0.3], velocity: [-1], limits: [[-1, 1]], damping: [0.1], friction: [0.2], spring: { stiffness: [3], rest: [0.5] },
+  { ...hinge, enabled: false, position: [0.3], velocity: [-1], limits: [[-1, 1]], damping: [0.1], friction: [0.2], spring: { stiffness: [3], rest: [0.5] },
     motor: { torque: 1, target: 0.5, stiffness: 2, rate: 0, damping: 0.3, max: 4, speed: 5 }, collide: true },
-  { id: 'rail', type: 'prismatic', a: frame('rod', { p: [0, 0.1, 0], q: [0, 1, 0, 0] }), b: 'ground/+z', limits: [[0, 0]], enabled: true },
+  { id: 'rail', type: 'prismatic', a: frame('rod', { p: [0, 0.1, 0], q: [0, 1, 0, 0] }), b: 'ground/+z', limits: [[0, 0]], enabled: false },
   { id: 'sleeve', type: 'cylindrical', a: 'crank/pin', b: frame('rod'), limits: [null, [-1, 2]], damping: [0, 0.5], enabled: false },
-  { id: 'thread', type: 'screw', a: frame('rod'), b: frame('world'), pitch: -0.002, enabled: true },
-  { id: 'cardan', type: 'universal', a: frame('arm.1'), b: frame('rod'), position: [0.1, 0.2], enabled: true },
-  { id: 'table', type: 'planar', a: frame('rod'), b: 'ground/+z', position: [1, 2, 3], friction: [0, 0, 1], enabled: true },
-  { id: 'ball', type: 'spherical', a: frame('crank'), b: frame('arm.0'), velocity: [0, 0, 1], enabled: true },
-  { id: 'weld', type: 'fixed', a: frame('crank'), b: frame('rod'), enabled: true },
-  { id: 'belt', type: 'gear', joints: ['hinge', 'sleeve'], ratio: -2.5, enabled: true },
-  { id: 'train', type: 'gear', joints: ['arm.1', 'table'], ratio: 1, coordinates: [0, 1], enabled: true },
+  { id: 'thread', type: 'screw', a: frame('rod'), b: frame('world'), pitch: -0.002, enabled: false },
+  { id: 'cardan', type: 'universal', a: frame('arm.1'), b: frame('rod'), position: [0.1, 0.2], enabled: false },
+  { id: 'table', type: 'planar', a: frame('rod'), b: 'ground/+z', position: [1, 2, 3], friction: [0, 0, 1], enabled: false },
+  { id: 'ball', type: 'spherical', a: frame('crank'), b: frame('arm.0'), velocity: [0, 0, 1], enabled: false },
+  { id: 'weld', type: 'fixed', a: frame('crank'), b: frame('rod'), enabled: false },
+  { id: 'belt', type: 'gear', joints: ['hinge', 'sleeve'], ratio: -2.5, enabled: false },
+  { id: 'train', type: 'gear', joints: ['arm.1', 'table'], ratio: 1, coordinates: [0, 1], enabled: false },
 ];
 
 test('every type of joint comes back as it was said', async () => {
@@ -98,16 +99,16 @@ test('what others refer to is not removed, and they are named', async () => {
 test('another type drops the numbers of the coordinates', async () => {
   await put({ joints: whole });
   await expect(200, 'PATCH', '/joints/thread', { type: 'cylindrical', damping: [1, 2] });
-  assert.deepEqual(await one('/joints/thread'), { id: 'thread', type: 'cylindrical', a: frame('rod'), b: frame('world'), damping: [1, 2], enabled: true });
+  assert.deepEqual(await one('/joints/thread'), { id: 'thread', type: 'cylindrical', a: frame('rod'), b: frame('world'), damping: [1, 2], enabled: false });
   await expect(200, 'PATCH', '/joints/cardan', { type: 'gear', joints: ['table', 'hinge'], ratio: 3 });
-  assert.deepEqual(await one('/joints/cardan'), { id: 'cardan', type: 'gear', joints: ['table', 'hinge'], ratio: 3, enabled: true });
+  assert.deepEqual(await one('/joints/cardan'), { id: 'cardan', type: 'gear', joints: ['table', 'hinge'], ratio: 3, enabled: false });
   assert.match((await expect(400, 'PATCH', '/joints/cardan', { type: 'fixed' })).json.errors[0].detail, /a: is missing/);
 });
 
 test('a null takes members away, an id stays', async () => {
   await put({ joints: whole });
   await expect(200, 'PATCH', '/joints/hinge', { id: null, limits: null, spring: null, motor: null, position: null, velocity: null, damping: null, friction: null, collide: null });
-  assert.deepEqual(await one('/joints/hinge'), hinge);
+  assert.deepEqual(await one('/joints/hinge'), { ...hinge, enabled: false });
 });
 
 test('undo and redo take a joint and a spring back and again', async () => {
