@@ -165,7 +165,7 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     if (r->live) {
         app_document_put(app_view(call->app, &snapshot));
         if (snapshot.scenario != document->scenario)
-            snapshot.joint_count = 0;
+            snapshot.joint_count = snapshot.coordinate_count = 0;
     }
     if (status == 201)
         api_location(call, r->collection, id);

@@ -362,6 +362,17 @@ static void keep_id(const json_t *patch, const void *now, void *entry)
         strcpy(entry, now);
 }
 
+/* The scene's words, and where it is now. */
+static json_t *show_joint(const resource_view *view, int index)
+{
+    const gw_scene *scene = view->document->scene;
+    json_t *json = wire_scene_joint(&scene->joints[index]);
+    json_t *state = wire_scene_joint_state(scene, index, view->snapshot);
+    if (state)
+        wire_add(json, "state", state);
+    return json;
+}
+
 static void users_of_joint(const gw_scene *scene, int index, char *list, size_t size)
 {
     const char *id = scene->joints[index].id;
@@ -638,9 +649,9 @@ static const gw_resource resources[] = {
                      .complete = complete_constraint, .patched = patched_constraint},
     [JOINTS] = {"joints", "joint", sizeof(gw_scene_joint), AT(joints, joint_count), id_at_head,
                 gw_scene_joint_index, add_joint, gw_scene_remove_joint, gw_scene_rename_joint, NULL,
-                encode_joint, decode_joint, .users = users_of_joint,
-                .in_use = "%s is referred to by %s: delete these first", .complete = complete_joint,
-                .patched = keep_id},
+                encode_joint, decode_joint, .read_only = "state", .live = true, .show = show_joint,
+                .users = users_of_joint, .in_use = "%s is referred to by %s: delete these first",
+                .complete = complete_joint, .patched = keep_id},
     [SPRINGS] = {"springs", "spring", sizeof(gw_scene_spring), AT(springs, spring_count),
                  id_at_head, gw_scene_spring_index, add_spring, gw_scene_remove_spring, NULL, NULL,
                  encode_spring, decode_spring, .complete = complete_spring, .patched = keep_id},
@@ -712,10 +723,10 @@ static const api_route routes[] = {
     {{"GET", "/constraints/{id}", "One constraint.", NULL, "ConstraintRead", OP_ETAG, NULL}, resource_get, &resources[CONSTRAINTS]},
     {{"PATCH", "/constraints/{id}", "Changes, enables or disables a constraint.", "ConstraintPatch", "ConstraintRead", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[CONSTRAINTS]},
     {{"DELETE", "/constraints/{id}", "Removes a constraint.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[CONSTRAINTS]},
-    {{"GET", "/joints", "All joints between objects, links and the world, and gears.", NULL, "SceneJoint[]", OP_ETAG, NULL}, resource_list, &resources[JOINTS]},
-    {{"POST", "/joints", "Adds a joint.", "SceneJoint", "SceneJoint", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[JOINTS]},
-    {{"GET", "/joints/{id}", "One joint.", NULL, "SceneJoint", OP_ETAG, NULL}, resource_get, &resources[JOINTS]},
-    {{"PATCH", "/joints/{id}", "Changes, enables, disables or renames a joint.", "SceneJointPatch", "SceneJoint", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[JOINTS]},
+    {{"GET", "/joints", "All joints between objects, links and the world, and gears, with where they are now.", NULL, "SceneJointRead[]", OP_ETAG, NULL}, resource_list, &resources[JOINTS]},
+    {{"POST", "/joints", "Adds a joint.", "SceneJoint", "SceneJointRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[JOINTS]},
+    {{"GET", "/joints/{id}", "One joint.", NULL, "SceneJointRead", OP_ETAG, NULL}, resource_get, &resources[JOINTS]},
+    {{"PATCH", "/joints/{id}", "Changes, enables, disables or renames a joint.", "SceneJointPatch", "SceneJointRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[JOINTS]},
     {{"DELETE", "/joints/{id}", "Removes a joint that no gear refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[JOINTS]},
     {{"GET", "/springs", "All springs.", NULL, "SceneSpring[]", OP_ETAG, NULL}, resource_list, &resources[SPRINGS]},
     {{"POST", "/springs", "Adds a spring.", "SceneSpring", "SceneSpring", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[SPRINGS]},

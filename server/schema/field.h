@@ -300,6 +300,7 @@ extern const wire_table wire_table_rotation;
 extern const wire_table wire_table_sample;
 extern const wire_table wire_table_scene;
 extern const wire_table wire_table_scene_joint;
+extern const wire_table wire_table_scene_joint_state;
 extern const wire_table wire_table_scene_spring;
 extern const wire_table wire_table_shape;
 extern const wire_table wire_table_simulation;

@@ -295,6 +295,29 @@ static const wire_field of_gear[] = {
     {0}};
 static const wire_table gear = {.about = "Joins the positions of two joints.", .fields = of_gear};
 
+/* ---- where a joint is ---------------------------------------------------------------------- */
+
+static const wire_field a_number = {"number", NUMBER};
+static const wire_field of_state[] = {
+    {"position", LIST, .item = &a_number, .most = 3, .unit = "m, rad; turns count on beyond pi"},
+    {"velocity", LIST, .item = &a_number, .most = 3, .unit = "m/s, rad/s"},
+    {0}};
+const wire_table wire_table_scene_joint_state = {
+    .name = "SceneJointState", .about = "Now; read only.", .fields = of_state, .answered = true};
+
+json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *s)
+{
+    const wire_context context = {.clamp = true};
+    bool live = s->coordinate_count == gw_scene_first_coordinate(scene, scene->joint_count);
+    if (!live || scene->joints[index].gear || !scene->joints[index].enabled)
+        return NULL;
+    int first = gw_scene_first_coordinate(scene, index), dof = dof_of(&scene->joints[index]);
+    return json_pack("{so so}", "position", wire_numbers(s->coordinates + first, dof, &context),
+                     "velocity", wire_numbers(s->rates + first, dof, &context));
+}
+
+/* ---- the union ----------------------------------------------------------------------------- */
+
 static const wire_table *const joint_kinds[] = {[GW_MOBILIZER_FIXED] = &plain,
                                                 [GW_MOBILIZER_REVOLUTE] = &plain,
                                                 [GW_MOBILIZER_PRISMATIC] = &plain,
@@ -323,12 +346,15 @@ static const wire_field of_scene_joint[] = {
     {"id", ID, AT(gw_scene_joint, id),
      .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
     {"enabled", BOOLEAN, AT(gw_scene_joint, enabled)},
+    {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES,
+     .table = &wire_table_scene_joint_state},
     {0}};
 const wire_table wire_table_scene_joint = {
     .name = "SceneJoint",
     .about =
         "A relation with coordinates between two objects, links of mechanisms or the world, or "
         "a gear between two such. An id left out is made.",
+    .read = {"SceneJointRead", "A joint, with its state where it is of bodies that move."},
     .patch = {"SceneJointPatch", "Merge patch of a joint; another type drops the numbers of the "
                                  "coordinates. Another id renames it."},
     .fields = of_scene_joint,

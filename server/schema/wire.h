@@ -185,6 +185,9 @@ json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *s
  * joints, at the start where the snapshot has none. */
 json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *snapshot);
 json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *snapshot);
+/* Where joint `index` of the scene is; NULL where the snapshot does not tell, of a gear, and of one
+ * that is disabled. */
+json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *snapshot);
 json_t *wire_contact_figures(const gw_contact_statistics *figures);
 
 /* Columns of `run`'s CSV with so many joints, the name of one of them, one row of values. */

@@ -105,6 +105,22 @@ test('another type drops the numbers of the coordinates', async () => {
   assert.match((await expect(400, 'PATCH', '/joints/cardan', { type: 'fixed' })).json.errors[0].detail, /a: is missing/);
 });
 
+test('a joint of bodies that move tells where it is', async () => {
+  const beam = box('beam', [0.1, 0, 0.3], { free: true });
+  await put({ gravity: [0, -9.81, 0], objects: [...parts.objects, beam],
+    joints: [{ id: 'pin', type: 'revolute', a: frame('beam', { ...identity, p: [-0.1, 0, 0] }), b: frame('ground', { ...identity, p: [0, 0, 0.3] }), velocity: [0.5] }] });
+  const at = await one('/joints/pin');
+  assert.deepEqual([at.state.position.length, at.state.velocity.length], [1, 1]);
+  assert.ok(Math.abs(at.state.position[0]) < 1e-9 && Math.abs(at.state.velocity[0] - 0.5) < 1e-9, JSON.stringify(at.state));
+  await expect(200, 'PUT', '/simulation', { state: 'paused' });
+  await expect(200, 'POST', '/simulation/step', { ticks: 100 });
+  const { state } = (await list('joints'))[0];
+  assert.ok(state.position[0] < -0.01 && state.velocity[0] < -1, JSON.stringify(state));
+  await expect(200, 'PATCH', '/joints/pin', { damping: [0.1], state });
+  assert.equal((await one('/scene')).joints[0].state, undefined);
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+});
+
 test('a null takes members away, an id stays', async () => {
   await put({ joints: whole });
   await expect(200, 'PATCH', '/joints/hinge', { id: null, limits: null, spring: null, motor: null, position: null, velocity: null, damping: null, friction: null, collide: null });
