@@ -658,7 +658,8 @@ static bool start(gw_stream *stream)
 {
     struct lws_context_creation_info info = {.port = CONTEXT_PORT_NO_LISTEN_SERVER,
                                              .protocols = protocols,
-                                             .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS,
+                                             .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+                                                        LWS_SERVER_OPTION_VALIDATE_UTF8,
                                              .gid = -1,
                                              .uid = -1,
                                              .timeout_secs = GW_HEADER_TIMEOUT_MS / 1000,

@@ -89,3 +89,17 @@ test('a halt is for the same senders as everything else', async () => {
     assert.equal((await request(server, 'POST', '/api/v1/simulation/arm')).json.halted, false);
   }
 });
+
+test('a text message that is no UTF-8 ends its connection with 1007', async () => {
+  for (const bytes of [[0xc3, 0x28], [0xff], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80]]) {
+    const live = stream(server);
+    await live.wait('hello');
+    live.socket.send(Buffer.from(bytes), { binary: false });
+    assert.equal((await live.closed).code, 1007);
+  }
+  const fine = stream(server);
+  await fine.wait('hello');
+  fine.send('{"op":"nonsense","id":"\u00e9\u{1f600}"}');
+  await fine.wait('error');
+  await fine.close();
+});
