@@ -29,9 +29,11 @@ typedef struct api_call {
     char part[2][GW_MAX_ID + 1];        /* the path's parameters, decoded */
     json_t *body;                       /* parsed; NULL where the route takes none */
     bool dry_run;
-    uint64_t ticket;  /* of the edit that the answer waits for; 0: none */
-    api_batch *batch; /* that the request is one of; NULL: none */
-    int strands;      /* ?strands=N: poses to each side wanted with a solution; 0: none */
+    bool paged;        /* the array that is answered is still to be cut to the page: */
+    int offset, limit; /* ?offset, ?limit; limit -1: all */
+    uint64_t ticket;   /* of the edit that the answer waits for; 0: none */
+    api_batch *batch;  /* that the request is one of; NULL: none */
+    int strands;       /* ?strands=N: poses to each side wanted with a solution; 0: none */
     api_reply *reply;
 } api_call;
 
@@ -47,6 +49,9 @@ void api_json(api_call *call, int status, json_t *value);
 
 /* JSON that is text already. */
 void api_text(api_call *call, int status, const char *text);
+
+/* True where entry `index` of an array is asked for; whoever looks cuts the array itself. */
+bool api_in_page(api_call *call, int index);
 
 /* The same, with the document's revision as ETag. */
 void api_part(api_call *call, int status, const app_document *document, json_t *value);

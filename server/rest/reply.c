@@ -87,8 +87,27 @@ void api_problem(api_reply *reply, int status, const char *detail)
     write_json(reply, status, "application/problem+json", problem(status, detail));
 }
 
+bool api_in_page(api_call *call, int index)
+{
+    call->paged = false;
+    return index >= call->offset && (call->limit < 0 || index - call->offset < call->limit);
+}
+
+/* The entries of the page alone; the list is used up. */
+static json_t *cut(api_call *call, json_t *list)
+{
+    json_t *page = json_array();
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (api_in_page(call, (int)i))
+            json_array_append(page, json_array_get(list, i));
+    json_decref(list);
+    return page;
+}
+
 void api_json(api_call *call, int status, json_t *value)
 {
+    if (call->paged && status == 200 && json_is_array(value))
+        value = cut(call, value);
     write_json(call->reply, status, "application/json", value);
 }
 

@@ -59,7 +59,8 @@ static void answer(api_call *call, int status, const app_document *document,
     resource_view view = {call->app, document, r->live ? snapshot : NULL};
     json_t *value = index >= 0 ? shown(r, &view, index) : json_array();
     for (int i = 0; index < 0 && i < resource_count(r, document->scene); i++)
-        json_array_append_new(value, shown(r, &view, i));
+        if (api_in_page(call, i))
+            json_array_append_new(value, shown(r, &view, i));
     api_part(call, status, document, value);
 }
 

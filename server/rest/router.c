@@ -151,6 +151,66 @@ static bool take_body(api_call *call, const api_route *route)
     return true;
 }
 
+/* The names of the query parameters that a route knows, with their number. */
+static int known_names(const wire_operation *about, const char *names[5])
+{
+    int count = 0;
+    if (about->flags & OP_DRY_RUN)
+        names[count++] = "dryRun";
+    if (about->flags & (OP_STRANDS | OP_DRY_RUN))
+        names[count++] = "strands";
+    if (about->flags & OP_PAGED) {
+        names[count++] = "limit";
+        names[count++] = "offset";
+    }
+    if (about->query)
+        names[count++] = about->query;
+    return count;
+}
+
+/* A parameter that is misspelt would be passed over in silence. */
+static bool take_names(api_call *call, const api_route *route)
+{
+    const char *names[5];
+    char list[80] = "";
+    int count = known_names(&route->about, names);
+    for (int i = 0; i < count; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", names[i]);
+    for (int i = 0; i < call->request->query_count; i++) {
+        const char *name = call->request->query[i].name;
+        bool known = strcmp(name, "dryRun") == 0; /* which has a refusal of its own */
+        for (int k = 0; k < count; k++)
+            known = known || strcmp(name, names[k]) == 0;
+        if (known)
+            continue;
+        api_refuse(call, 400, "", "there is no query parameter %.40s here%s%s", name,
+                   count ? ": there are " : ", nor any other", list);
+        return false;
+    }
+    return true;
+}
+
+/* ?limit=N, ?offset=N */
+static bool take_page(api_call *call, const api_route *route)
+{
+    static const char *const names[] = {"limit", "offset"};
+    int *const values[] = {&call->limit, &call->offset};
+    call->limit = -1;
+    call->paged = route->about.flags & OP_PAGED;
+    for (int i = 0; i < 2; i++) {
+        char value[16] = "", *end;
+        if (!api_query(call, names[i], value, sizeof value))
+            continue;
+        long n = strtol(value, &end, 10);
+        if (*end || end == value || n < 0 || n > 1000000) {
+            api_refuse(call, 400, "", "%s is a whole number from 0 to 1000000", names[i]);
+            return false;
+        }
+        *values[i] = (int)n;
+    }
+    return true;
+}
+
 /* ?strands=N */
 static bool take_strands(api_call *call)
 {
@@ -225,6 +285,21 @@ static void keep(api_call *call)
     api_error(call, &error);
 }
 
+/* What the client has already is not sent again. */
+static void leave_out_known(api_call *call)
+{
+    api_reply *reply = call->reply;
+    const char *known = call->request->if_none_match;
+    bool same = known && reply->status == 200 && reply->etag[0] &&
+                (strcmp(known, "*") == 0 || strstr(known, reply->etag));
+    if (!same)
+        return;
+    text_unref(reply->body);
+    reply->body = NULL;
+    reply->mime = NULL;
+    reply->status = 304;
+}
+
 void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
 {
     assert(api && request && request->method && request->path && reply);
@@ -242,10 +317,13 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     const api_route *route = api_find_route(&call, path, allow);
     if (!route)
         answer_unrouted(&call, path, allow);
-    else if (take_dry_run(&call, route) && take_strands(&call) && take_body(&call, route))
+    else if (take_names(&call, route) && take_page(&call, route) && take_dry_run(&call, route) &&
+             take_strands(&call) && take_body(&call, route))
         route->handler(&call);
     if (call.ticket)
         keep(&call);
+    if (route && route->about.flags & OP_STILL)
+        leave_out_known(&call);
     json_decref(call.body);
 }
 

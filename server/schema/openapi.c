@@ -292,7 +292,12 @@ static const char others[] =
     "\"ifMatch\":{\"name\":\"If-Match\",\"in\":\"header\",\"schema\":{\"type\":\"string\"},"
     "\"description\":\"the revision that the edit was made for, as in ETag\"},"
     "\"ifNoneMatch\":{\"name\":\"If-None-Match\",\"in\":\"header\",\"schema\":{\"type\":"
-    "\"string\"},\"description\":\"*: only where nothing is saved there yet\"}},"
+    "\"string\"},\"description\":\"of a GET: the ETags that are known, 304 where one of them is "
+    "right; of a save *: only where nothing is saved there yet\"},"
+    "\"limit\":{\"name\":\"limit\",\"in\":\"query\",\"schema\":{\"type\":\"integer\","
+    "\"minimum\":0},\"description\":\"that many entries at most\"},"
+    "\"offset\":{\"name\":\"offset\",\"in\":\"query\",\"schema\":{\"type\":\"integer\","
+    "\"minimum\":0},\"description\":\"from this entry on, counted from 0\"}},"
     "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}}";
 
 static const char head[] =
@@ -366,8 +371,10 @@ static json_t *parameters(const wire_operation *o)
         json_array_append_new(list, component("parameters", "strands"));
     if (o->flags & OP_EDIT)
         json_array_append_new(list, component("parameters", "ifMatch"));
-    if (o->flags & OP_NEW)
+    if (o->flags & (OP_NEW | OP_STILL))
         json_array_append_new(list, component("parameters", "ifNoneMatch"));
+    for (int i = 0; o->flags & OP_PAGED && i < 2; i++)
+        json_array_append_new(list, component("parameters", i ? "offset" : "limit"));
     return list;
 }
 
@@ -435,6 +442,8 @@ static void add_successes(const wire_operation *o, json_t *all)
                             success(o, "A dry run's answer.", wire_schema_ref("WouldBe"), false));
     if (makes)
         json_object_set_new(all, "201", success(o, "Done.", shape(o->answer), true));
+    if (o->flags & OP_STILL)
+        json_object_set_new(all, "304", success(o, "Not changed.", NULL, false));
     if (!o->answer)
         json_object_set_new(all, "204", success(o, "Done.", NULL, false));
 }
@@ -443,8 +452,8 @@ static bool refuses(const wire_operation *o, const char *status)
 {
     bool named = strchr(o->path, '{') && !(o->flags & OP_REPLACES);
     switch (atoi(status)) {
-    case 400:
-        return o->request || o->flags & (OP_400 | OP_FILE);
+    case 400: /* a query parameter that there is not */
+        return true;
     case 404:
         return named || o->flags & OP_404;
     case 409:

@@ -15,15 +15,16 @@ typedef enum wire_operation_flags {
     OP_CREATES = 16,  /* 201 with Location */
     OP_REPLACES = 32, /* with OP_CREATES: 200 where it was there; what is not there is no 404 */
     OP_FILE = 64,     /* the body is a file */
-    OP_400 = 128,     /* refuses so, beyond what follows from the rest of the row */
     OP_404 = 256,
     OP_409 = 512,
     OP_422 = 1024,
-    OP_NEW = 2048 /* takes If-None-Match too: 412 */
+    OP_NEW = 2048,   /* takes If-None-Match too: 412 */
+    OP_STILL = 4096, /* the same as long as its ETag is: takes If-None-Match: 304 */
+    OP_PAGED = 8192  /* an array of which ?limit and ?offset take a part */
 } wire_operation_flags;
 
-/* What the document says of one route. From it follow 401, 403 and 421; with a JSON body 400, 413
- * and 415, with a file 400 and 413; 404 where the path names something. */
+/* What the document says of one route. From it follow 400, 401, 403 and 421; with a JSON body 413
+ * and 415, with a file 413; 404 where the path names something. */
 typedef struct wire_operation {
     const char *method, *path; /* below the prefix, {} around names */
     const char *summary;

@@ -594,6 +594,41 @@ test('every route with a body refuses other types, rubbish and too much', async 
   }
 });
 
+test('every route refuses query parameters that it does not know, and names those that it does', async () => {
+  for (const { method, path, operation } of operations()) {
+    const known = (operation.parameters ?? []).map((p) => contract.follow(p)).filter((p) => p.in === 'query').map((p) => p.name);
+    const { json } = await expect(400, method, `${path}?nonsense=1`, operation.requestBody ? {} : undefined);
+    assert.match(json.detail, /nonsense/);
+    for (const name of known) assert.ok(json.detail.includes(name), `${method} ${path}: ${json.detail}`);
+  }
+});
+
+test('what is known already is not sent again', async () => {
+  for (const { path } of operations().filter((o) => o.operation.responses[304])) {
+    const first = await expect(200, 'GET', path), tag = first.headers.etag;
+    await expect(304, 'GET', path, undefined, { 'if-none-match': tag });
+    assert.equal((await expect(200, 'GET', path, undefined, { 'if-none-match': '"0"' })).text, first.text);
+  }
+  const { headers } = await expect(200, 'GET', '/objects');
+  await expect(200, 'PATCH', '/scene', { description: 'another revision' });
+  await expect(200, 'GET', '/objects', undefined, { 'if-none-match': headers.etag });
+});
+
+test('collections are read by the page', async () => {
+  const lists = operations().filter((o) => o.operation.parameters?.some((p) => p.$ref?.endsWith('/limit')));
+  assert.ok(lists.length > 10, `${lists.length} lists`);
+  await expect(201, 'POST', '/scene/save', { name: 'listed' });
+  for (const path of lists.map((o) => o.path.replace('/scenes/paper-plane/', '/scenes/listed/'))) {
+    const all = (await expect(200, 'GET', path)).json;
+    const { json } = await expect(200, 'GET', `${path}?limit=2&offset=1`);
+    if (path !== '/events') assert.deepEqual(json, all.slice(1, 3), path);
+    assert.ok(json.length <= 2, path);
+    assert.deepEqual((await expect(200, 'GET', `${path}?limit=0`)).json, []);
+    await expect(400, 'GET', `${path}?limit=-1`);
+    await expect(400, 'GET', `${path}?offset=half`);
+  }
+});
+
 test('every edit heeds If-Match', async () => {
   const bodies = {
     'PUT /scene': scene, 'PATCH /scene': {}, 'POST /scene/open': { scene: 'sphere' }, 'POST /scene/save': { name: 'conditional' }, 'POST /scene/edits': [{ method: 'DELETE', path: '/tool' }],
