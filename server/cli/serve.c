@@ -2,6 +2,7 @@
  * `guideway serve`: starts everything in order, waits for SIGINT, SIGTERM or SIGHUP, stops
  * everything in reverse.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "server/schema/wire.h"
 
 #define FILES       8192 /* open files: streams, connections, waiting ones, and room to spare */
+#define ARENAS      2    /* of malloc: every further one keeps what large answers took */
 #define FILES_LEAST 64   /* for the server itself and a few clients */
 
 typedef struct serve_options {
@@ -222,6 +224,7 @@ static void announce(const appliance *a)
 static void prepare_process(sigset_t *signals)
 {
     struct rlimit files;
+    mallopt(M_ARENA_MAX, ARENAS);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write() */
     sigemptyset(signals);

@@ -18,7 +18,8 @@
 #include "server/net/workers.h"
 
 #define IO_THREADS       4 /* of libmicrohttpd: sockets, files, and what is answered at once */
-#define WORKERS          8 /* a request that waits for the loop holds one of them */
+#define READERS          3 /* of what may be large: so many answers are put together at once */
+#define WORKERS          6 /* of all else; a request that waits for the loop holds one of them */
 #define IDLE_TIMEOUT_S   30
 #define REPLY_TIMEOUT_MS 60000 /* to read an answer */
 #define KEPT_TIMEOUT_MS  60000 /* between requests, the next one's headers included */
@@ -26,7 +27,7 @@
 
 struct gw_http {
     struct MHD_Daemon *daemon;
-    gw_workers *workers;
+    gw_workers *readers, *workers;
     http_def def;
     gw_connections connections;
 };
@@ -294,7 +295,8 @@ static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, cons
         return send_reply(mhd, &now->reply);
     }
     MHD_suspend_connection(mhd);
-    if (workers_do(http->workers, &now->job))
+    bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    if (workers_do(reads ? http->readers : http->workers, &now->job))
         return MHD_YES;
     api_problem(&now->reply, 503, "the server is stopping");
     now->answered = true;
@@ -448,7 +450,8 @@ gw_http *http_create(const http_def *def, gw_error *error)
     }
     http->def = *def;
     connections_init(&http->connections);
-    http->workers = workers_create(WORKERS, error);
+    http->readers = workers_create(READERS, error);
+    http->workers = http->readers ? workers_create(WORKERS, error) : NULL;
     if (!http->workers) {
         http_destroy(http);
         return NULL;
@@ -472,10 +475,14 @@ void http_destroy(gw_http *http)
 {
     if (!http)
         return;
+    /* afterwards no connection is suspended any more */
+    if (http->readers)
+        workers_finish(http->readers);
     if (http->workers)
-        workers_finish(http->workers); /* no connection is suspended any more */
+        workers_finish(http->workers);
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
+    workers_destroy(http->readers);
     workers_destroy(http->workers);
     connections_finish(&http->connections);
     free(http);
