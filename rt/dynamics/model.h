@@ -46,6 +46,7 @@ typedef struct gw_step {
     double base_work;     /* work of the moving base (J) */
     double pushed;        /* work of what pushes its bodies beside the held frame (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
+    double unbooked;      /* energy that the step could not account for at its finest (J) */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
 
@@ -59,6 +60,7 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
     sum->motors += piece->motors;
     sum->base_work += piece->base_work;
     sum->pushed += piece->pushed;
+    sum->unbooked += piece->unbooked;
     sum->margin = fmin(sum->margin, piece->margin);
     sum->finite = sum->finite && piece->finite;
 }

@@ -634,6 +634,31 @@ static void init_model(gw_system *s)
     s->model->system = s;
 }
 
+static void join_islands(gw_system *s, int a, int b)
+{
+    int from = s->bodies[a].island, to = b >= 0 ? s->bodies[b].island : -1;
+    for (int i = 0; i < s->body_count && from != to; i++)
+        if (s->bodies[i].island == (from > to ? from : to))
+            s->bodies[i].island = from > to ? to : from;
+}
+
+/* Bodies that hang together, and on the ground by free joints alone, float together. */
+static void find_islands(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++)
+        s->bodies[i].island = i;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body_def *def = &s->bodies[i].def;
+        bool floats = def->joint == GW_MOBILIZER_FREE && !def->reversed;
+        if (def->parent >= 0 || !floats)
+            join_islands(s, i, def->parent);
+    }
+    for (int i = 0; i < s->closure_count; i++)
+        join_islands(s, s->closures[i].a, s->closures[i].b);
+    for (int i = 0; i < s->spring_count; i++)
+        join_islands(s, s->springs[i].a, s->springs[i].b);
+}
+
 static void count_rows(gw_system *s, const gw_closure_def *closure)
 {
     int positions, velocities;
@@ -695,6 +720,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         assert(def->springs[i].b >= GW_GROUND && def->springs[i].b < def->body_count);
         s->springs[i] = def->springs[i];
     }
+    find_islands(s);
     if (!gw_closures_init(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system's closures");
         gw_system_destroy(s);

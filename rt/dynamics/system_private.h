@@ -16,7 +16,7 @@
 
 /* How the last step was made, which the next one begins with (system_step.c). */
 typedef struct gw_system_integrator {
-    int level, patience;
+    int level, patience, implicit_level;
     double implicit_dt;         /* its period where it was implicit, else 0 */
     gw_wrench implicit_on_held; /* the hand's in it, at the held body's origin */
 } gw_system_integrator;
@@ -31,9 +31,10 @@ typedef struct gw_system_state {
 } gw_system_state;
 
 /* Powers (W), or their integrals (J): of the hand, contacts and motors, and what damping takes;
- * `contact` is of all that acts on bodies beside the hand, `pushed` what of it pushes them. */
+ * `contact` is of all that acts on bodies beside the hand, `pushed` what of it pushes them;
+ * `unbooked` is energy that no formula could account for. */
 typedef struct gw_system_work {
-    double hand, contact, pushed, motors, dissipated;
+    double hand, contact, pushed, motors, dissipated, unbooked;
 } gw_system_work;
 
 /* f = M a + B alpha, t = B^T a + I alpha. */
@@ -68,6 +69,7 @@ typedef struct gw_system_body {
     /* scratch of the passes */
     double force[6], acceleration[6], rest[6];
     /* what steps do not look at */
+    int island;           /* the first body of those that float with it; -1: something holds it */
     double least_inertia; /* no axis through its centre of mass has less (kg m^2) */
     double damping_rate;  /* of the body's own damping, at most (1/s) */
     double mobility[6];   /* the largest (D^-1 P)_jj of a few postures; 0: not known */
@@ -170,7 +172,7 @@ struct gw_system {
     double *added, *scratch; /* to the joints' inertias in an implicit step; free for use */
     double projected, kinetic, potential;
     gw_system_integrator integrator;
-    double dt;
+    double dt, substep; /* period that limits are made for; of the implicit substep under way */
     gw_model_ops ops, view_ops;
     gw_system_view view;
     gw_system_state *model;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/system_private.h"
 
 static void add_work(gw_system_work *sum, double weight, const gw_system_work *power)
@@ -19,6 +20,7 @@ static void add_work(gw_system_work *sum, double weight, const gw_system_work *p
     sum->contact += weight * power->contact;
     sum->pushed += weight * power->pushed;
     sum->motors += weight * power->motors;
+    sum->unbooked += weight * power->unbooked;
     sum->dissipated += weight * power->dissipated;
 }
 
@@ -123,16 +125,23 @@ static void add_scaled(int n, double weight, const double *x, double *y)
 /* ---- explicit integration: Runge-Kutta ------------------------------------------------------ */
 
 /*
- * Levels of accuracy: one substep by a formula of fourth order, of sixth, of eighth, then two and
- * four substeps of eighth order.
+ * Levels of accuracy: one substep by a formula of fourth order, of sixth, of eighth, then two,
+ * four, eight and sixteen substeps of eighth order.
  */
-#define MAX_LEVEL    4
-#define MAX_SUBSTEPS 4
-#define WHOLE        4 /* a step, in quarters */
+#define MAX_LEVEL 6
+#define WHOLE     16 /* a step, in sixteenths */
 
-static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8, &gw_cooper8,
-                                             &gw_cooper8};
-static const int substep_widths[] = {WHOLE, WHOLE, WHOLE, WHOLE / 2, WHOLE / MAX_SUBSTEPS};
+static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8};
+
+static const gw_tableau *tableau_of(int level)
+{
+    return tableaus[level < 2 ? level : 2];
+}
+
+static int width_of(int level)
+{
+    return level < 3 ? WHOLE : WHOLE >> (level - 2);
+}
 
 /* Where stage i of the formula is, or its end (i = rk->stages), by the stages before. */
 static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
@@ -156,7 +165,7 @@ static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
 static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t, double h,
                                  gw_system_work *sum, gw_wrench *constraint)
 {
-    const gw_tableau *rk = tableaus[s->integrator.level];
+    const gw_tableau *rk = tableau_of(s->integrator.level);
     for (int i = 0; i < rk->stages; i++) {
         gw_system_work power = {0};
         if (i > 0) {
@@ -185,10 +194,13 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
  * C and K are (Deuflhard 1985), and what is stiffer than h decays.
  */
 
-#define IMPLICIT_SUBSTEPS 2
+#define IMPLICIT_SUBSTEPS  2 /* twice as many at each level */
+#define MAX_IMPLICIT_LEVEL 3
 
-/* Decay and squared phase of the finest explicit substep, h C + h^2 K over D, that it bears. */
-#define EXPLICIT_LIMIT 2.0
+/* Decay and squared phase of a quarter of a step, h C + h^2 K over D, that explicit substeps bear.
+ */
+#define EXPLICIT_SUBSTEPS 4
+#define EXPLICIT_LIMIT    2.0
 
 static const double fourth_order[GW_SYSTEM_RUNS] = {-1. / 6, 4, -27. / 2, 32. / 3};
 static const double finest_run[GW_SYSTEM_RUNS] = {0, 0, 0, 1};
@@ -226,6 +238,7 @@ static void integrate_implicitly(gw_system *s, const gw_forces *forces, double t
                                  gw_system_work *sum, gw_wrench *constraint)
 {
     gw_system_work works[GW_SYSTEM_RUNS] = {{0}};
+    s->substep = h;
     size_t n = (size_t)s->dof;
     signed char *before = s->motor_states + GW_SYSTEM_RUNS * n;
     bool kink = false;
@@ -270,6 +283,7 @@ void gw_system_free_acceleration(gw_system *s, double *a)
      * adds D^-1 J^T F of the hand; both together are to be the coming step's mean, F as it was. */
     memset(s->motor_states, 0, (size_t)s->dof);
     s->on[s->held] = s->integrator.implicit_on_held;
+    s->substep = s->integrator.implicit_dt;
     gw_system_accelerate_implicitly(s, s->integrator.implicit_dt, s->motor_states);
     gw_system_gather(s, a);
     gw_system_update(s);
@@ -288,6 +302,9 @@ void gw_system_free_acceleration(gw_system *s, double *a)
 /* After fourth order has failed, sixth order stays for so many steps. */
 #define PATIENCE 32
 
+/* An implicit substep may bring in this much of the kinetic energy. */
+#define IMPLICIT_BALANCE 1e-10
+
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 
 /* Compares the change of energy since `kinetic` and `potential` with the work done. */
@@ -303,22 +320,104 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
     return out <= scale / 512 ? VERY_GOOD : GOOD;
 }
 
+/* The rigid motion that has the momentum of what floats together: V of its centre of mass, W. */
+typedef struct rigid_motion {
+    gw_vec3 centre, v, w;
+    double kinetic;
+} rigid_motion;
+
+static rigid_motion motion_of(const gw_system *s, int island)
+{
+    rigid_motion x = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
+    gw_vec3 momentum = {0, 0, 0}, spin = {0, 0, 0};
+    gw_mat3 inertia = {{{0}}};
+    double mass = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        if (k->island != island)
+            continue;
+        gw_vec3 p = gw_scale(k->def.mass.mass, gw_add(k->twist.v, gw_cross(k->twist.w, k->com)));
+        mass += k->def.mass.mass;
+        x.centre = gw_mul_add(x.centre, k->def.mass.mass, gw_add(k->pose.p, k->com));
+        momentum = gw_add(momentum, p);
+    }
+    x.centre = gw_scale(1 / mass, x.centre);
+    x.v = gw_scale(1 / mass, momentum);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        const gw_sym3 *c = &k->inertia_com;
+        if (k->island != island)
+            continue;
+        double m = k->def.mass.mass;
+        gw_vec3 arm = gw_sub(gw_add(k->pose.p, k->com), x.centre);
+        gw_vec3 v = gw_add(k->twist.v, gw_cross(k->twist.w, k->com));
+        spin = gw_add(spin, gw_sym3_mul(c, k->twist.w));
+        spin = gw_mul_add(spin, m, gw_cross(arm, v));
+        const double a[3] = {arm.x, arm.y, arm.z};
+        const double own[3][3] = {
+            {c->xx, c->yx, c->zx}, {c->yx, c->yy, c->zy}, {c->zx, c->zy, c->zz}};
+        for (int j = 0; j < 3; j++)
+            for (int l = 0; l < 3; l++)
+                inertia.m[j][l] += own[j][l] + m * ((j == l ? gw_norm2(arm) : 0) - a[j] * a[l]);
+    }
+    gw_mat3 inverse = gw_inertia_inverse(&inertia);
+    gw_vec3 w = gw_mat3_mul(&inverse, spin);
+    x.w = gw_finite3(w) ? w : gw_v3(0, 0, 0);
+    x.kinetic = 0.5 * mass * gw_norm2(x.v) + 0.5 * gw_dot(x.w, spin);
+    return x;
+}
+
+/* Velocities of a joint that moves its body as `x`; what is not floating, and joints within it, are
+ * at rest. */
+static void velocity_in(const gw_system_body *k, const rigid_motion *x, double u[6])
+{
+    memset(u, 0, 6 * sizeof *u);
+    if (k->island < 0 || k->def.parent >= 0)
+        return;
+    gw_vec3 m = gw_pose_point(&k->pose, k->def.body_from_m.p);
+    gw_vec3 v = gw_add(x->v, gw_cross(x->w, gw_sub(m, x->centre)));
+    gw_spatial_set(u, gw_unrotate(k->def.parent_from_f.q, v),
+                   gw_unrotate(k->def.parent_from_f.q, x->w));
+}
+
+/* Takes `energy` (J) out of the motion and keeps the momentum of what floats, so that only the
+ * motion beside the rigid one of the same momentum can pay. Returns what it cannot. */
+static double brake(gw_system *s, double energy)
+{
+    double payable = s->kinetic;
+    for (int i = 0; i < s->body_count; i++)
+        if (s->bodies[i].island == i)
+            payable -= motion_of(s, i).kinetic;
+    if (!(payable > 0))
+        return energy;
+    double factor = sqrt(fmax(0, 1 - energy / payable));
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        rigid_motion x = k->island >= 0 ? motion_of(s, k->island) : (rigid_motion){.kinetic = 0};
+        double u[6];
+        velocity_in(k, &x, u);
+        for (int j = 0; j < k->dof; j++)
+            k->joint.u[j] = u[j] + factor * (k->joint.u[j] - u[j]);
+    }
+    gw_tree_update_velocities(s);
+    if (s->row_count > 0)
+        gw_closures_update_rows(s);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    return fmax(0, energy - payable);
+}
+
 /* Closes the balance of a substep that cannot be refined further: missing energy is counted as
- * dissipated, surplus energy is taken out of the motion. */
+ * dissipated, surplus energy is taken out of the motion. Either is told, once more what no motion
+ * can pay for. */
 static void close_energy_balance(gw_system *s, double kinetic, double potential,
                                  gw_system_work *sum)
 {
     double come = sum->hand + sum->contact + sum->motors;
     double lost = come - (s->kinetic - kinetic) - (s->potential - potential);
+    sum->unbooked = fabs(lost - sum->dissipated);
     sum->dissipated = fmax(0, lost);
-    if (!(lost < 0 && s->kinetic > 0))
-        return;
-    double factor = sqrt(fmax(0, 1 + lost / s->kinetic));
-    for (int i = 0; i < s->body_count; i++)
-        for (int j = 0; j < s->bodies[i].dof; j++)
-            s->bodies[i].joint.u[j] *= factor;
-    gw_system_update(s);
-    gw_system_energy(s, &s->kinetic, &s->potential);
+    if (lost < 0)
+        sum->unbooked += brake(s, -lost);
 }
 
 /* ---- substeps ------------------------------------------------------------------------------- */
@@ -371,7 +470,7 @@ static bool step_explicitly(gw_system *s, const gw_forces *forces, double dt, gw
 {
     accuracy last = GOOD;
     for (int done = 0; done < WHOLE;) {
-        int wide = substep_widths[s->integrator.level];
+        int wide = width_of(s->integrator.level);
         double kinetic = s->kinetic, potential = s->potential, projected = s->projected;
         gw_system_work own = {0};
         keep_home(s);
@@ -396,26 +495,48 @@ static bool step_explicitly(gw_system *s, const gw_forces *forces, double dt, gw
     return true;
 }
 
-/* Stiff motors are credited with the work that is missing, up to what they can have done. */
+/* Stiff motors are credited with the work that is missing, up to what they can have done; dampers
+ * take what is left over. Returns the surplus (J). */
+static double credit_motors(const gw_system *s, double kinetic, double potential,
+                            gw_system_work *own)
+{
+    double kept = (s->kinetic - kinetic) + (s->potential - potential);
+    double needed = kept - own->hand - own->contact, most = gw_system_motor_work_max(s);
+    own->motors = fmin(fmax(own->motors, needed), most);
+    own->dissipated = fmax(0, own->hand + own->contact + own->motors - kept);
+    return fmax(0, kept - own->hand - own->contact - own->motors);
+}
+
+/* As step_explicitly(): there are no levels but of substeps, by the energy that they bring in. */
 static bool step_implicitly(gw_system *s, const gw_forces *forces, double dt, gw_system_work *sum,
                             gw_wrench *constraint)
 {
-    double h = dt / IMPLICIT_SUBSTEPS;
-    for (int i = 0; i < IMPLICIT_SUBSTEPS; i++) {
-        double kinetic = s->kinetic, potential = s->potential;
+    int *level = &s->integrator.implicit_level;
+    double surplus = 0;
+    for (int done = 0; done < WHOLE;) {
+        int wide = WHOLE / IMPLICIT_SUBSTEPS >> *level;
+        double kinetic = s->kinetic, potential = s->potential, projected = s->projected;
         gw_system_work own = {0};
         keep_home(s);
-        integrate_implicitly(s, forces, i * h, h, &own, constraint);
+        integrate_implicitly(s, forces, dt * done / WHOLE, dt * wide / WHOLE, &own, constraint);
         finish_substep(s);
-        double kept = (s->kinetic - kinetic) + (s->potential - potential);
-        double needed = kept - own.hand - own.contact, most = gw_system_motor_work_max(s);
-        own.motors = fmin(fmax(own.motors, needed), most);
+        surplus = credit_motors(s, kinetic, potential, &own);
+        bool good = surplus <= IMPLICIT_BALANCE * (s->kinetic + kinetic);
+        if (!good && *level < MAX_IMPLICIT_LEVEL) {
+            return_to(s, s->home);
+            s->kinetic = kinetic, s->potential = potential, s->projected = projected;
+            ++*level;
+            continue;
+        }
         close_energy_balance(s, kinetic, potential, &own);
         slip(s, &own);
         add_work(sum, 1, &own);
         if (!all_finite(s))
             return false;
+        done += wide;
     }
+    if (*level > 0 && surplus == 0)
+        --*level;
     return true;
 }
 
@@ -428,7 +549,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     for (int i = 0; i < s->body_count; i++)
         s->begin[i] = s->bodies[i].joint;
     s->projected = 0;
-    bool stiff = gw_system_is_stiff(s, dt / MAX_SUBSTEPS, EXPLICIT_LIMIT);
+    bool stiff = gw_system_is_stiff(s, dt / EXPLICIT_SUBSTEPS, EXPLICIT_LIMIT);
     s->integrator.implicit_dt = stiff ? dt : 0;
     bool done = stiff ? step_implicitly(s, forces, dt, &sum, &constraint)
                       : step_explicitly(s, forces, dt, &sum, &constraint);
@@ -445,6 +566,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .dissipated = sum.dissipated,
                       .motors = sum.motors,
                       .pushed = sum.pushed,
+                      .unbooked = sum.unbooked,
                       .margin = 1,
                       .finite = true};
 }
