@@ -32,7 +32,7 @@ suite('joints and springs', () => {
     await visit(scene);
     await pick('post/axis-z', 'door/axis-z');
     await page.getByRole('button', { name: 'Revolute' }).click();
-    const [made] = await until(async () => (await joints()).length === 1 && joints(), 'it is made');
+    const [{ state: _, ...made }] = await until(async () => (await joints()).length === 1 && joints(), 'it is made');
     assert.deepEqual(made, { id: 'j1', type: 'revolute', a: 'door/axis-z', b: 'post/axis-z', enabled: true });
     await page.getByText('Limits, damping, motor').click();
     await page.getByLabel('Limit the turn of j1').check();
@@ -47,6 +47,18 @@ suite('joints and springs', () => {
     await until(async () => (await one()).enabled === false, 'it is off');
     await page.getByLabel('Delete j1').click();
     await until(async () => (await joints()).length === 0, 'it is gone');
+  });
+
+  test('a robot of which nothing moves is opened as one body', async () => {
+    await visit(scene);
+    const urdf = `<robot name="block"><link name="a"><inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>`;
+    await page.setInputFiles('header input[type=file]', {
+      name: 'block.urdf',
+      mimeType: 'text/xml',
+      buffer: Buffer.from(urdf),
+    });
+    const one = await until(async () => (await appliance.get('/objects')).find((o) => o.body.mass === 2), 'it is here');
+    assert.equal(one.geometry.type, 'sphere');
   });
 
   test('a spring between points of two features', async () => {

@@ -2,7 +2,7 @@
 import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
 import { type LinkDraft, linkFromDraft, linkId, linkName, linkPoses } from '../state/mechanisms';
 import { poses } from '../state/poses';
-import { call, enc } from '../state/rest';
+import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
 import { posesChanged } from '../state/stream';
@@ -18,9 +18,19 @@ export async function addMechanism(id: string, links: readonly LinkDraft[], base
   return made;
 }
 
+// Of a description without joints that move there is one body, an object.
+async function postUrdf(id: string, urdf: string): Promise<void> {
+  try {
+    await call('POST', '/mechanisms', { id, urdf });
+  } catch (e) {
+    if (!(e instanceof Refused && e.message.includes('/objects'))) throw e;
+    await call('POST', '/objects', { id, urdf });
+  }
+}
+
 // The robot that a URDF file describes, its mesh names kept.
 export async function importUrdf(id: string, urdf: string): Promise<boolean> {
-  const made = await attempt(() => call('POST', '/mechanisms', { id, urdf }));
+  const made = await attempt(() => postUrdf(id, urdf));
   if (made) {
     store.selectObject(id);
     store.announce(`${id} is here.`);
