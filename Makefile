@@ -144,6 +144,12 @@ $(BUILD)/unit/test_bundled: tests/unit/test_bundled.c $(call obj,$(wildcard serv
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_RT) -lcmocka -ljansson
 
+# and this one the heads of requests
+$(BUILD)/unit/test_request_head: tests/unit/test_request_head.c $(call obj,server/net/request_head.c server/net/guard.c)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka
+
 test: deps-test
 	@$(MAKE) --no-print-directory check unit api page
 
