@@ -1,0 +1,99 @@
+/*
+ * Rows of assembly: a four-bar, a Stewart platform and chains from parts that lie anywhere, and one
+ * update of gradient descent.
+ */
+#include <stdio.h>
+
+#include "server/cli/command.h"
+#include "tests/bench/bench.h"
+#include "tests/unit/assembly_fixture.h"
+
+enum { FOUR_BAR, STEWART, CHAIN };
+
+/* One assembly of the mechanism `which`, scattered by seed but for chains; us, below 0 where it
+ * did not come together. */
+static double assembled_in(int which, int links, unsigned long long seed)
+{
+    gw_scene *s = which == FOUR_BAR  ? four_bar_of_joints()
+                  : which == STEWART ? stewart_platform(-1)
+                                     : hanging_chain(links);
+    if (which != CHAIN)
+        scatter_parts(s, &seed);
+    const gw_assembly_def def = {.scene = s};
+    const gw_assembly_options options = {.seed = 1};
+    gw_assembly_result result = {0};
+    gw_assembly *a = gw_assembly_create(&def, NULL);
+    double start = command_now_us();
+    if (a)
+        gw_assembly_solve(a, &options, &result);
+    double time = command_now_us() - start;
+    gw_assembly_destroy(a);
+    gw_scene_destroy(s);
+    return result.held ? time : -1;
+}
+
+static bool measure_assembly(bench_row *r, int which)
+{
+    enum { SEEDS = 100 };
+    double times[SEEDS];
+    for (unsigned long long i = 0; i < SEEDS; i++) {
+        times[i] = assembled_in(which < CHAIN ? which : CHAIN, which, i);
+        if (times[i] < 0)
+            return false;
+    }
+    bench_quantiles(r, times, SEEDS);
+    return true;
+}
+
+/* An update dq = -k C_q^T C of the four-bar, as a hundred of them from scattered parts take. */
+static bool measure_update(bench_row *r, int which)
+{
+    enum { BATCHES = 200, UPDATES = 100 };
+    double times[BATCHES];
+    (void)which;
+    for (unsigned long long i = 0; i < BATCHES; i++) {
+        unsigned long long random = i;
+        gw_scene *s = four_bar_of_joints();
+        scatter_parts(s, &random);
+        const gw_assembly_def def = {.scene = s};
+        const gw_assembly_options options = {
+            .method = GW_ASSEMBLY_GRADIENT, .starts = 1, .iterations = UPDATES};
+        gw_assembly_result result = {0};
+        gw_assembly *a = gw_assembly_create(&def, NULL);
+        double start = command_now_us();
+        if (a)
+            gw_assembly_solve(a, &options, &result);
+        times[i] = (command_now_us() - start) / UPDATES;
+        gw_assembly_destroy(a);
+        gw_scene_destroy(s);
+        if (result.iterations != UPDATES)
+            return false;
+    }
+    bench_quantiles(r, times, BATCHES);
+    return true;
+}
+
+int bench_assembly_rows(bench *rows, int room)
+{
+    static const struct {
+        const char *name, *what;
+        bool (*measure)(bench_row *row, int which);
+        int which;
+        double limit;
+    } table[] = {
+        {"assembly-four-bar", "four-bar from scattered parts", measure_assembly, FOUR_BAR, 5000},
+        {"assembly-stewart", "Stewart platform, 13 bodies", measure_assembly, STEWART, 5000},
+        {"assembly-chain-50", "chain of 50, both ends held", measure_assembly, 50, 0},
+        {"assembly-chain-500", "chain of 500, both ends held", measure_assembly, 500, 0},
+        {"assembly-update", "gradient descent, an update of the four-bar", measure_update, 0, 0.5}};
+    int count = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {
+        bench *b = &rows[count++];
+        *b = (bench){.row = {.unit = "us", .limit = table[i].limit, .held = table[i].limit > 0},
+                     .measure = table[i].measure,
+                     .which = table[i].which};
+        snprintf(b->row.name, sizeof b->row.name, "%s", table[i].name);
+        snprintf(b->row.what, sizeof b->row.what, "%s", table[i].what);
+    }
+    return count;
+}
