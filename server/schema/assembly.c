@@ -89,7 +89,7 @@ bool wire_assembly_ground(const wire_assembly_request *request, const gw_scene *
 static const wire_field an_id = {"id", ID};
 static const wire_field of_placed[] = {
     {"id", ID}, {"pose", OBJECT, .table = &wire_table_pose_read}, {0}};
-static const wire_table placed = {.name = "PlacedObject", .fields = of_placed, .answered = true};
+static const wire_table placed = {.fields = of_placed, .answered = true};
 
 static const wire_field of_assembly[] = {
     {"residual", NUMBER, .about = "the largest; of angles, rad times the scene's length",

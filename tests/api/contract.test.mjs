@@ -546,6 +546,12 @@ test('events and solve', async () => {
   await expect(400, 'POST', '/solve', { constraints: [{ type: 'near' }] });
 });
 
+test('assembly', async () => {
+  const { json } = await expect(200, 'POST', '/assemble', { method: 'newton', ground: ['cylinder'], seed: 3 });
+  assert.equal(json.method, 'newton');
+  await expect(400, 'POST', '/assemble', { method: 'magic' });
+});
+
 // An address for a path of the document: ids that exist where that matters.
 const address = (path) => path.replace('/api/v1', '').replace('{file}', 'paper-plane').replace('{name}', 'wedge.obj').replace('{object}/{feature}', 'cone/apex')
   .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1').replace('/tasks/{id}', '/tasks/lift')
@@ -641,7 +647,7 @@ test('every edit heeds If-Match', async () => {
     'PUT /devices/sim/operator': { type: 'none' }, 'PUT /tool': { object: 'cone' }, 'PATCH /tool': {},
     'POST /tasks': { id: 't', object: 'cone', steps: [{ type: 'wait', seconds: 1 }] }, 'PATCH /tasks/lift': {},
     'POST /mechanisms': { ...arm, id: 'leg' }, 'PATCH /mechanisms/arm': {}, 'POST /mechanisms/arm/links': link, 'PATCH /mechanisms/arm/links/1': {},
-    'PUT /mechanisms/arm/joints/1/motor': {}, 'POST /materials': { id: 'm' }, 'PATCH /materials/rubber': {}, 'PATCH /contact': {},
+    'PUT /mechanisms/arm/joints/1/motor': {}, 'POST /materials': { id: 'm' }, 'PATCH /materials/rubber': {}, 'PATCH /contact': {}, 'POST /assemble': { commit: true },
     'PUT /tasks/lift': { object: 'cone', steps: [{ type: 'wait', seconds: 1 }] },
   };
   for (const { method, path, operation } of operations().filter((o) => o.operation.responses[412])) {

@@ -1,0 +1,167 @@
+// Assembly: a four-bar whose parts lie anywhere comes together, by the command and over REST.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { box, call, expect, near, serve } from './running.mjs';
+import { guideway } from './server.mjs';
+
+serve({ watched: false });
+
+const folder = mkdtempSync(join(tmpdir(), 'guideway-assemble-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const at = (object, p) => ({ object, at: { p, q: [1, 0, 0, 0] } });
+const hinge = (id, a, b, more = {}) => ({ id, type: 'revolute', a, b, ...more });
+const turned = { p: [-2, 1, 3], q: [0.5, 0.5, -0.5, 0.5] };
+const fourBar = {
+  format: 'guideway-scene/1', name: 'Scattered',
+  objects: [box('ground', [0, 0, 0], { fixed: true }), box('crank', [1, 2, 3]),
+    box('coupler', [0, 0, 0], { pose: turned, free: true }), box('rocker', [3, -1, 0.5])],
+  joints: [hinge('j1', at('crank', [0, 0, 0]), at('ground', [0, 0, 0])), hinge('j2', at('coupler', [0, 0, 0]), at('crank', [0.1, 0, 0])),
+    hinge('j3', at('rocker', [0, 0, 0]), at('ground', [0.3, 0, 0])), hinge('j4', at('coupler', [0.3, 0, 0]), at('rocker', [0.2, 0, 0]))],
+};
+const torn = { ...fourBar, joints: fourBar.joints.map((j) => (j.id === 'j3' ? { ...j, b: at('ground', [2, 0, 0]) } : j)) };
+
+// A point of an object in the world: p + q x q*.
+function point({ p, q: [w, ...u] }, x) {
+  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const t = cross(u, x).map((c) => 2 * c), s = cross(u, t);
+  return x.map((c, i) => p[i] + c + w * t[i] + s[i]);
+}
+const apart = (a, b) => Math.hypot(...a.map((c, i) => c - b[i]));
+
+// By how much the hinges of a four-bar with these poses are open.
+function opening(joints, poses) {
+  const place = (end) => point(poses[end.object], end.at.p), above = (end) => point(poses[end.object], end.at.p.map((c, i) => c + (i === 2)));
+  return Math.max(...joints.flatMap(({ a, b }) => [apart(place(a), place(b)), apart(above(a), above(b))]));
+}
+const byId = (list) => Object.fromEntries(list.map(({ id, pose }) => [id, pose]));
+
+const file = (name, value) => {
+  writeFileSync(join(folder, name), JSON.stringify(value));
+  return join(folder, name);
+};
+const assemble = (...args) => spawnSync(guideway, ['assemble', ...args], { encoding: 'utf8' });
+
+for (const method of ['auto', 'lm', 'newton', 'gradient'])
+  test(`the command assembles by ${method}`, () => {
+    const out = join(folder, `${method}.json`), csv = join(folder, `${method}.csv`);
+    const ran = assemble(file('far.json', fourBar), '--out', out, '--csv', csv, '--method', method, '--seed', '7');
+    assert.equal(ran.status, 0, ran.stderr);
+    const told = JSON.parse(ran.stdout);
+    assert.deepEqual(Object.keys(told), ['residual', 'iterations', 'starts', 'method', 'remaining']);
+    assert.deepEqual(told.remaining, []);
+    assert.equal(told.method, method === 'auto' ? 'lm' : method);
+    assert.ok(told.residual < 1e-9 && told.starts >= 1);
+    const scene = JSON.parse(readFileSync(out));
+    assert.ok(opening(fourBar.joints, byId(scene.objects)) < 1e-8);
+    assert.deepEqual(scene.objects[0].pose, fourBar.objects[0].pose);
+    const [head, ...rows] = readFileSync(csv, 'utf8').trim().split('\n');
+    assert.equal(head, 'start,iteration,residual,step');
+    assert.equal(rows.length, told.iterations);
+    const last = rows.at(-1).split(',').map(Number);
+    assert.equal(last[0], told.starts - 1);
+    assert.ok(last.every(Number.isFinite) && last[2] < 1e-9);
+    const run = spawnSync(guideway, ['run', out, '--seconds', '0.1'], { encoding: 'utf8' });
+    assert.equal(run.status, 0, run.stderr);
+    assert.equal(JSON.parse(run.stdout).mobility, 1);
+    assert.ok(JSON.parse(run.stdout).constraint_residual_max < 1e-9);
+  });
+
+test('the same seed makes the same scene', () => {
+  const [a, b] = ['a.json', 'b.json'].map((name) => {
+    assemble(file('far.json', fourBar), '--out', join(folder, name), '--seed', '3');
+    return readFileSync(join(folder, name), 'utf8');
+  });
+  assert.equal(a, b);
+});
+
+test('where relations remain it says which, exits 1 and writes nothing', () => {
+  const out = join(folder, 'torn.out.json');
+  const ran = assemble(file('torn.json', torn), '--out', out);
+  assert.equal(ran.status, 1);
+  assert.match(ran.stderr, /j1 does not hold/);
+  assert.deepEqual(JSON.parse(ran.stdout).remaining, ['j1', 'j2', 'j3', 'j4']);
+  assert.ok(!existsSync(out));
+});
+
+test('what stands can be told', () => {
+  const scene = { ...fourBar, joints: fourBar.joints.slice(1, 2) };
+  const out = join(folder, 'stands.json');
+  assert.equal(assemble(file('pair.json', scene), '--ground', 'coupler,ground', '--out', out).status, 0);
+  const poses = byId(JSON.parse(readFileSync(out)).objects);
+  assert.deepEqual(poses.coupler, turned);
+  assert.ok(opening(scene.joints, poses) < 1e-9);
+});
+
+test('what is asked wrongly is refused by name', () => {
+  const far = file('far.json', fourBar);
+  for (const [args, words] of [
+    [['--method', 'magic'], /--method takes auto, gradient, newton or lm, not "magic"/],
+    [['--ground', 'crank,nobody'], /\/ground\/1: there is no object "nobody"/],
+    [['--ground', 'crank,,rocker'], /--ground takes ids/],
+    [['--ground', 'ground,crank,coupler,rocker'], /nothing to move/],
+    [['--seed', '-1'], /--seed takes 0 to/]]) {
+    const ran = assemble(far, ...args);
+    assert.equal(ran.status, 2, ran.stderr);
+    assert.match(ran.stderr, words);
+    assert.equal(ran.stdout, '');
+  }
+});
+
+// ---- REST: the parts lie apart in a scene that nothing has to move -------------------------------
+
+const still = { ...fourBar, objects: fourBar.objects.map(({ free, ...o }) => o) };
+
+test('POST answers where the parts go and changes nothing', async () => {
+  await expect(200, 'PUT', '/scene', still);
+  const { json: before, headers } = await expect(200, 'GET', '/scene');
+  const { json } = await expect(200, 'POST', '/assemble', { method: 'auto', seed: 2 });
+  assert.deepEqual(Object.keys(json), ['residual', 'iterations', 'starts', 'method', 'remaining', 'poses', 'committed']);
+  assert.deepEqual(json.poses.map((o) => o.id), ['crank', 'coupler', 'rocker']);
+  assert.ok(opening(still.joints, { ...byId(json.poses), ground: still.objects[0].pose }) < 1e-9);
+  assert.equal(json.committed, false);
+  const after = await expect(200, 'GET', '/scene');
+  assert.deepEqual(after.json, before);
+  assert.equal(after.headers.etag, headers.etag);
+});
+
+test('a commit is one edit that undo takes back', async () => {
+  await expect(200, 'PUT', '/scene', still);
+  const { json: before, headers } = await expect(200, 'GET', '/scene');
+  const revision = (tag) => Number(JSON.parse(tag));
+  const made = await expect(200, 'POST', '/assemble', { commit: true });
+  assert.equal(made.json.committed, true);
+  assert.equal(revision(made.headers.etag), revision(headers.etag) + 1);
+  const objects = byId((await expect(200, 'GET', '/objects')).json);
+  for (const { id, pose } of made.json.poses) {
+    pose.p.forEach((c, i) => near(objects[id].p[i], c, 1e-12));
+    pose.q.forEach((c, i) => near(objects[id].q[i], c, 1e-12));
+  }
+  await expect(200, 'POST', '/scene/undo');
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json.objects, before.objects);
+  const stale = await call('POST', '/assemble', { commit: true }, { 'If-Match': '"1"' });
+  assert.equal(stale.status, 412);
+});
+
+test('where relations remain nothing is committed', async () => {
+  const objects = torn.objects.map(({ free, ...o }) => o);
+  await expect(200, 'PUT', '/scene', { ...torn, objects });
+  const { headers } = await expect(200, 'GET', '/scene');
+  const made = await expect(200, 'POST', '/assemble', { commit: true });
+  assert.equal(made.json.committed, false);
+  assert.deepEqual(made.json.remaining, ['j1', 'j2', 'j3', 'j4']);
+  assert.equal(made.headers.etag, headers.etag);
+});
+
+test('REST refuses by pointer', async () => {
+  await expect(200, 'PUT', '/scene', still);
+  for (const [body, pointer] of [[{ method: 'magic' }, '/method'], [{ ground: ['crank', 'nobody'] }, '/ground/1'], [{ ground: 'crank' }, '/ground'],
+    [{ seed: -1 }, '/seed'], [{ speed: 1 }, '/speed'], [{ ground: ['ground', 'crank', 'coupler', 'rocker'] }, '']]) {
+    const { json } = await expect(400, 'POST', '/assemble', body);
+    assert.equal(json.errors[0].pointer, pointer);
+  }
+});
