@@ -25,145 +25,14 @@
 #define SAME_MOTION 1e-9 /* of the largest of J D^-1 J^T: less is no freedom */
 #define ALONG       1e-9 /* of a unit vector's parts across another: they are along one another */
 
-/* ---- which objects move together ------------------------------------------------------------ */
-
 static bool is_object(const gw_scene *s, int body)
 {
     return body >= 0 && body < s->object_count;
 }
 
-static bool has_body(const gw_scene *s, int body)
-{
-    return body >= s->object_count ||
-           (body >= 0 && !s->objects[body].fixed && !s->objects[body].massless);
-}
-
 static bool is_massless(const gw_scene *s, int body)
 {
     return is_object(s, body) && s->objects[body].massless;
-}
-
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-/* Groups by union-find; whether anything but constraints to what is fixed holds a group. */
-typedef struct grouping {
-    const gw_scene *scene;
-    int *parent;
-    bool *related;
-} grouping;
-
-/* A relation between two objects; alone: it makes a system even with what is fixed. */
-static void relate(grouping *g, int a, int b, bool alone)
-{
-    bool has_a = has_body(g->scene, a), has_b = has_body(g->scene, b);
-    if (has_a && has_b && a != b) {
-        int x = root_of(g->parent, a), y = root_of(g->parent, b);
-        g->parent[x] = y;
-        g->related[y] = true;
-    } else if (has_a || has_b) {
-        int moves = has_a ? a : b;
-        bool link = moves >= g->scene->object_count;
-        bool follower = is_massless(g->scene, a) || is_massless(g->scene, b);
-        if ((alone || link) && !follower) /* a link has no submanifold of its own to move on */
-            g->related[root_of(g->parent, moves)] = true;
-    }
-}
-
-/* A body that moves by a geared joint, -1: none does. */
-static int moving_end(const gw_scene *s, const gw_geared *side)
-{
-    if (side->joint < 0)
-        return s->object_count + gw_scene_first_joint(s, side->mechanism) + side->link;
-    int a = gw_scene_body_number(s, s->joints[side->joint].a.object);
-    int b = gw_scene_body_number(s, s->joints[side->joint].b.object);
-    return has_body(s, a) ? a : has_body(s, b) ? b : -1;
-}
-
-/* Links of one mechanism move together; one that is no chain is a system by itself. */
-static void relate_links(grouping *g)
-{
-    const gw_scene *s = g->scene;
-    for (int i = 0; i < s->mechanism_count; i++) {
-        int first = s->object_count + gw_scene_first_joint(s, i);
-        for (int k = 1; k < s->mechanisms[i].link_count; k++)
-            g->parent[root_of(g->parent, first + k)] = root_of(g->parent, first);
-        if (!gw_mechanism_is_chain(&s->mechanisms[i]))
-            g->related[root_of(g->parent, first)] = true;
-    }
-}
-
-static void relate_all(grouping *g)
-{
-    const gw_scene *s = g->scene;
-    relate_links(g);
-    for (int i = 0; i < s->constraint_count; i++) {
-        const gw_scene_constraint *c = &s->constraints[i];
-        if (c->enabled && c->bound == GW_BOUND_EQUAL)
-            relate(g, gw_scene_body_number(s, c->a.object), gw_scene_body_number(s, c->b.object),
-                   !gw_constraint_is_positional(c->kind));
-    }
-    for (int i = 0; i < s->joint_count; i++) {
-        const gw_scene_joint *j = &s->joints[i];
-        if (j->enabled && !j->gear)
-            relate(g, gw_scene_body_number(s, j->a.object), gw_scene_body_number(s, j->b.object),
-                   true);
-    }
-    for (int i = 0; i < s->joint_count; i++) { /* a gear joins what its joints join */
-        gw_geared side[2];
-        if (!s->joints[i].gear || !s->joints[i].enabled ||
-            !gw_scene_geared(s, i, 0, &side[0], NULL) || !gw_scene_geared(s, i, 1, &side[1], NULL))
-            continue;
-        int a = moving_end(s, &side[0]), b = moving_end(s, &side[1]);
-        if (a >= 0 && b >= 0)
-            relate(g, a, b, true);
-    }
-    for (int i = 0; i < s->spring_count; i++) {
-        const gw_scene_spring *k = &s->springs[i];
-        if (k->enabled)
-            relate(g, gw_scene_body_number(s, k->a.object), gw_scene_body_number(s, k->b.object),
-                   true);
-    }
-}
-
-int gw_scene_number_systems(const gw_scene *s, int *of_body)
-{
-    int bodies = gw_scene_body_count(s), count = 0;
-    size_t n = (size_t)bodies + 1;
-    grouping g = {s, malloc(n * sizeof *g.parent), calloc(n, sizeof *g.related)};
-    bool *moves = calloc(n, sizeof *moves);
-    int *number = malloc(n * sizeof *number);
-    bool memory = g.parent && g.related && moves && number;
-    for (int i = 0; memory && i < bodies; i++)
-        g.parent[i] = i, number[i] = -1;
-    if (memory)
-        relate_all(&g);
-    for (int i = 0; memory && i < bodies; i++)
-        moves[root_of(g.parent, i)] |=
-            i >= s->object_count || (s->objects[i].free && has_body(s, i));
-    for (int i = 0; memory && i < s->tool_count; i++) {
-        int held = gw_scene_object(s, s->tools[i].object);
-        if (has_body(s, held))
-            moves[root_of(g.parent, held)] = true;
-    }
-    for (int i = 0; memory && i < bodies; i++) {
-        int root = root_of(g.parent, i);
-        of_body[i] = -1;
-        if (!has_body(s, i) || !moves[root] || !g.related[root])
-            continue;
-        if (number[root] < 0)
-            number[root] = count++;
-        of_body[i] = number[root];
-    }
-    free(g.parent);
-    free(g.related);
-    free(moves);
-    free(number);
-    return memory ? count : -1;
 }
 
 /* ---- a system while it is built ------------------------------------------------------------- */

@@ -8,9 +8,6 @@
 #include "rt/dynamics/system.h"
 #include "rt/scene/scene.h"
 
-/* Names on the wire of all kinds of constraints, with NULL behind the last. */
-extern const char *const gw_any_constraint_names[GW_ANY_CONSTRAINT_COUNT + 1];
-
 /* The surface that "object/feature" names, in the object's frame: `surface` of a sphere, a cylinder
  * or a capsule (its side), `top-rim` and `bottom-rim` of a cylinder, `base-rim` of a cone, any
  * plane; of a compound's part with partN. before it. False where it names none. */

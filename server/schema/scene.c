@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/scene/surface.h"
 #include "server/schema/field.h"
 
 const char *const wire_senses[] = {
