@@ -82,6 +82,9 @@ typedef struct app_def {
 gw_app *app_create(const app_def *def, gw_error *error);
 void app_destroy(gw_app *app); /* NULL is fine; after every thread that calls into it */
 
+/* The end is near: whoever waits for steps is sent away. */
+void app_end(gw_app *app);
+
 /* `wake` is called, from any thread, when there is something new for clients. */
 void app_on_change(gw_app *app, void (*wake)(void *context), void *context);
 

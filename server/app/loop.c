@@ -114,7 +114,7 @@ static bool step(gw_app *app, uint64_t ticks, gw_error *error)
     gw_command command = {.kind = GW_COMMAND_STEP, .ticks = ticks, .tag = ++app->steps_asked};
     if (!may_step(&before, error) || !app_send_command(app, &command, error))
         return false;
-    for (int waited_ms = 0; waited_ms < STEP_WAIT_MS; waited_ms++) {
+    for (int waited_ms = 0; waited_ms < STEP_WAIT_MS && !atomic_load(&app->ending); waited_ms++) {
         now = app_loop_now(app);
         if (now.step_tag == command.tag && (now.steps_left == 0 || now.halted))
             break;
@@ -127,10 +127,17 @@ static bool step(gw_app *app, uint64_t ticks, gw_error *error)
     command.ticks = 0;
     (void)app_send_command(app, &command, error);
     return gw_fail(error, GW_CONFLICT, "", "%s after %llu of %llu ticks",
-                   slow         ? "30 s are over: ask for fewer, it was stopped"
-                   : now.halted ? "halted"
-                                : "stopped by somebody else",
+                   atomic_load(&app->ending) ? "the server ends"
+                   : slow                    ? "30 s are over: ask for fewer, it was stopped"
+                   : now.halted              ? "halted"
+                                             : "stopped by somebody else",
                    (unsigned long long)made, (unsigned long long)ticks);
+}
+
+void app_end(gw_app *app)
+{
+    assert(app);
+    atomic_store(&app->ending, true);
 }
 
 bool app_step(gw_app *app, uint64_t ticks, gw_error *error)

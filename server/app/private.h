@@ -73,6 +73,7 @@ struct gw_app {
     app_slots slots;               /* edit, for the running document */
     struct gw_detector *detector;  /* edit: of the newest scenario */
     atomic_ullong detectors_built; /* since the start */
+    atomic_bool ending;            /* nobody waits for ticks any more */
     atomic_bool arming;            /* somebody's arming waits */
     pthread_mutex_t stepping;      /* before all others: steps, one request at a time */
     atomic_int steps_waiting;      /* requests */

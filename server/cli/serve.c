@@ -151,6 +151,8 @@ static bool start_servers(appliance *a, gw_error *error)
 static void stop(appliance *a)
 {
     listener_destroy(a->listener);
+    if (a->app)
+        app_end(a->app);
     http_destroy(a->http);
     if (a->app)
         app_on_change(a->app, NULL, NULL);

@@ -87,3 +87,14 @@ test('other requests are answered while steps are made', { timeout: 60000 }, asy
   await expect(200, 'PUT', '/simulation', { state: 'stopped' });
   assert.ok([200, 409].includes((await long).status));
 });
+
+test('the server ends while steps are made', { timeout: 60000 }, async () => {
+  const other = await start({ args: ['--scene', 'cone-on-cylinder'] });
+  await request(other, 'PUT', '/api/v1/simulation', { state: 'paused' });
+  const long = [1, 2, 3].map(() => request(other, 'POST', '/api/v1/simulation/step', { ticks: 1000000 }).catch(() => {}));
+  await until('ticks', async () => (await request(other, 'GET', '/api/v1/simulation')).json.tick > 100);
+  const began = performance.now();
+  assert.equal((await other.stop()).code, 0);
+  assert.ok(performance.now() - began < (sanitized ? 20000 : 3000), `${performance.now() - began} ms`);
+  await Promise.all(long);
+});
