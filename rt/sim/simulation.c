@@ -9,7 +9,8 @@
 
 #include "rt/sim/simulation_private.h"
 
-#define PERCENTILE_PERIOD 64 /* ticks between two updates of the percentiles */
+#define RUNAWAY           1.2 /* of a device's greatest speed */
+#define PERCENTILE_PERIOD 64  /* ticks between two updates of the percentiles */
 
 void gw_simulation_emit(gw_simulation *s, gw_event event)
 {
@@ -137,19 +138,38 @@ static void report(gw_simulation *s, int tool, state_before was)
     held->was_limited = held->limited;
 }
 
-/* A stop button, and of a latched device silence or a step or command that was not finite, put
- * everything off until somebody arms. Of the latter the device got no command already in this tick.
- */
+/* A device that moves faster than it can by its own account has run away. */
+static bool runs_away(const gw_haptic_tool *held)
+{
+    const gw_device_info *info = gw_device_slot_info(held->def->slot);
+    const gw_twist *moves = &held->reading.twist;
+    return (info->speed_max > 0 && gw_norm(moves->v) > RUNAWAY * info->speed_max) ||
+           (info->spin_max > 0 && gw_norm(moves->w) > RUNAWAY * info->spin_max);
+}
+
+/* Why the tool's device is to be off, from this tick on: its stop button; where it is latched also
+ * silence, running away, a step or a command that was not finite. */
+static bool reason_to_halt(const gw_haptic_tool *held, state_before was, gw_halt_cause *cause)
+{
+    bool latched = held->def->latched;
+    if (held->reading.valid && held->reading.stop)
+        *cause = GW_HALT_BUTTON;
+    else if (latched && held->lost && !was.lost)
+        *cause = GW_HALT_DISCONNECT;
+    else if (latched && held->reading.valid && runs_away(held))
+        *cause = GW_HALT_VELOCITY;
+    else if (latched && (held->command_failed || (held->step_failed && !was.still)))
+        *cause = GW_HALT_FAULT;
+    else
+        return false;
+    return true;
+}
+
 static void force_off(gw_simulation *s, int tool, state_before was)
 {
-    const gw_haptic_tool *held = &s->tools[tool];
-    bool stop = held->reading.valid && held->reading.stop;
-    bool lost = held->def->latched && held->lost && !was.lost;
-    bool fault = held->def->latched && (held->command_failed || (held->step_failed && !was.still));
-    if (s->halted || !(stop || lost || fault))
+    if (s->halted || !reason_to_halt(&s->tools[tool], was, &s->cause))
         return;
     s->forced_off = true;
-    s->cause = stop ? GW_HALT_BUTTON : lost ? GW_HALT_DISCONNECT : GW_HALT_FAULT;
     gw_simulation_halt(s, 0);
 }
 

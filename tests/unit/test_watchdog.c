@@ -41,6 +41,7 @@ static struct {
     atomic_int hang_ms; /* the next read takes so long */
     atomic_bool silent; /* no samples */
     atomic_uint buttons;
+    _Atomic double speed;
     atomic_bool garbage; /* a sample that is not finite */
     atomic_bool engaged; /* as the last command says */
     atomic_llong written_ns;
@@ -65,6 +66,7 @@ static void fault_read(gw_driver_device *d, gw_device_sample *s)
         nap(hang);
     *s = (gw_device_sample){.q = {1}, .f = {0, 0.1, 0}, .valid = !atomic_load(&device.silent)};
     s->buttons = atomic_load(&device.buttons);
+    s->v[1] = atomic_load(&device.speed);
     if (atomic_load(&device.garbage))
         s->p[0] = NAN;
 }
@@ -113,7 +115,8 @@ static rig *start(bool latched)
     static rig r;
     const gw_operator nobody = {0};
     memset(&device, 0, sizeof device);
-    device.info = (gw_device_info){.class = GW_DEVICE_ADMITTANCE, .measures_wrench = true};
+    device.info =
+        (gw_device_info){.class = GW_DEVICE_ADMITTANCE, .measures_wrench = true, .speed_max = 1};
     r.slot = calloc(1, sizeof *r.slot);
     strcpy(r.slot->id, "faults");
     r.slot->driver = &faults;
@@ -245,6 +248,24 @@ static void a_lenient_device_that_falls_silent_comes_back(void **state)
     stop(r);
 }
 
+static void a_latched_device_that_runs_away_is_off(void **state)
+{
+    (void)state;
+    gw_halt_record record;
+    for (int latched = 0; latched < 2; latched++) {
+        rig *r = start(latched);
+        atomic_store(&device.speed, 1.1);
+        nap(30);
+        assert_false(gw_halt_latch_read(&r->halt, NULL));
+        atomic_store(&device.speed, -1.3);
+        nap(30);
+        assert_true(gw_halt_latch_read(&r->halt, &record) == (latched == 1));
+        assert_true(!latched || record.cause == GW_HALT_VELOCITY);
+        assert_true(atomic_load(&device.engaged) == !latched);
+        stop(r);
+    }
+}
+
 static void a_stop_button_halts_and_arming_while_it_is_held_does_not_last(void **state)
 {
     (void)state;
@@ -274,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_lenient_device_goes_on_and_missed_ticks_are_counted),
         cmocka_unit_test(a_latched_device_that_falls_silent_is_off_within_two_ticks),
         cmocka_unit_test(a_lenient_device_that_falls_silent_comes_back),
+        cmocka_unit_test(a_latched_device_that_runs_away_is_off),
         cmocka_unit_test(a_stop_button_halts_and_arming_while_it_is_held_does_not_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
