@@ -62,6 +62,14 @@ app_document *app_view(gw_app *app, gw_snapshot *snapshot)
     }
 }
 
+bool app_settled(gw_app *app)
+{
+    app_document *document = app_document_get(app);
+    bool settled = app_loop_now(app).scenario == document->scenario;
+    app_document_put(document);
+    return settled;
+}
+
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
 {
     assert(document && snapshot);

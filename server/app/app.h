@@ -60,6 +60,9 @@ app_document *app_view(gw_app *app, gw_snapshot *snapshot);
  * no tools. */
 bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot);
 
+/* True where app_view() would not wait. */
+bool app_settled(gw_app *app);
+
 /* Where every object of the document is at that snapshot: object_count poses, to be freed. */
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot);
 

@@ -290,7 +290,7 @@ static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, cons
     now->path = path;
     now->method = method;
     now->job.run = run_job;
-    if (api_is_quick(method, path)) {
+    if (api_is_quick(&http->def.api, method, path)) {
         handle_api(now);
         return send_reply(mhd, &now->reply);
     }

@@ -49,8 +49,8 @@ typedef struct gw_api {
 /* The most bytes that a body for this address may have. */
 size_t api_body_most(const char *method, const char *path);
 
-/* True where the answer takes microseconds and waits for nobody but the loop's next tick. */
-bool api_is_quick(const char *method, const char *path);
+/* True where the answer takes microseconds and waits for nobody; a halt, for its tick. */
+bool api_is_quick(const gw_api *api, const char *method, const char *path);
 
 /* Answers a request below /api/v1. */
 void api_handle(const gw_api *api, const api_request *request, api_reply *reply);

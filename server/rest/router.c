@@ -269,10 +269,11 @@ size_t api_body_most(const char *method, const char *path)
     return file ? GW_MAX_MESH_BYTES : GW_MAX_BODY_BYTES;
 }
 
-bool api_is_quick(const char *method, const char *path)
+bool api_is_quick(const gw_api *api, const char *method, const char *path)
 {
-    return (strcmp(method, "GET") == 0 && strcmp(path, API_PREFIX "/simulation") == 0) ||
-           (strcmp(method, "POST") == 0 && strcmp(path, API_PREFIX "/simulation/halt") == 0);
+    if (strcmp(method, "GET") == 0 && strcmp(path, API_PREFIX "/simulation") == 0)
+        return app_settled(api->app);
+    return strcmp(method, "POST") == 0 && strcmp(path, API_PREFIX "/simulation/halt") == 0;
 }
 
 /* An edit is acknowledged when it is on the disk. */
