@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A joint's frame on one side, in the file's poses; `turns`: the direction of its x is open. */
 typedef struct joint_frame {
@@ -68,4 +69,18 @@ bool gw_scene_joint_frames(const gw_scene *scene, const gw_scene_joint *joint, g
     *a_from_m = m.end_from_frame;
     *b_from_f = f.end_from_frame;
     return m.turns || f.turns;
+}
+
+void gw_scene_joint_position(const gw_scene *scene, const gw_scene_joint *joint, double position[6])
+{
+    gw_pose a_from_m, b_from_f;
+    if (joint->has_position) {
+        memcpy(position, joint->position, sizeof joint->position);
+        return;
+    }
+    gw_scene_joint_frames(scene, joint, &a_from_m, &b_from_f);
+    gw_pose a = pose_in_file(scene, joint->a.object), b = pose_in_file(scene, joint->b.object);
+    gw_pose m = gw_pose_mul(&a, &a_from_m), f = gw_pose_mul(&b, &b_from_f);
+    gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
+    gw_mobilizer_position(joint->type, &f_from_m, position);
 }

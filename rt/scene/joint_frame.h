@@ -13,4 +13,8 @@
 bool gw_scene_joint_frames(const gw_scene *scene, const gw_scene_joint *joint, gw_pose *a_from_m,
                            gw_pose *b_from_f);
 
+/* The joint's position as it is stated, else where the scene's poses have it (m, rad). */
+void gw_scene_joint_position(const gw_scene *scene, const gw_scene_joint *joint,
+                             double position[6]);
+
 #endif

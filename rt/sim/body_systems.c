@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rt/haptics/operational_space.h"
+#include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
 #define REACHED 1e-9 /* of the length: closures hold where bodies are put */
@@ -98,9 +99,11 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
     for (int i = 0; i < def->scene->joint_count; i++) {
         const gw_scene_joint *j = &def->scene->joints[i];
-        double *to = m->still + gw_scene_first_coordinate(def->scene, i);
-        for (int k = 0; !j->gear && j->has_position && k < gw_mobilizers[j->type].dof; k++)
-            to[k] = j->position[k];
+        double *to = m->still + gw_scene_first_coordinate(def->scene, i), q[6];
+        if (j->gear)
+            continue;
+        gw_scene_joint_position(def->scene, j, q);
+        memcpy(to, q, (size_t)gw_mobilizers[j->type].dof * sizeof *q);
     }
     for (int i = 0; i < count; i++) {
         m->system_count = i + 1;

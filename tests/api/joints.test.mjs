@@ -121,6 +121,14 @@ test('a joint of bodies that move tells where it is', async () => {
   await expect(200, 'PUT', '/simulation', { state: 'stopped' });
 });
 
+test('a joint of what stands still tells where the scene has it', async () => {
+  const q = [Math.cos(0.2), 0, 0, Math.sin(0.2)];
+  await put({ joints: [{ ...hinge, a: frame('crank', { p: [-0.1, 0, -0.3], q }) }, { ...hinge, id: 'rail', type: 'cylindrical' }] });
+  const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
+  near((await one('/joints/hinge')).state.position[0], 0.4);
+  near((await one('/joints/rail')).state.position[0], 0.3);
+});
+
 test('a null takes members away, an id stays', async () => {
   await put({ joints: whole });
   await expect(200, 'PATCH', '/joints/hinge', { id: null, limits: null, spring: null, motor: null, position: null, velocity: null, damping: null, friction: null, collide: null });
