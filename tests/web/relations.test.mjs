@@ -51,8 +51,8 @@ suite('joints and springs', () => {
 
   test('a robot of which nothing moves is opened as one body', async () => {
     await visit(scene);
-    const urdf = `<robot name="block"><link name="a"><inertial><mass value="2"/>
-      <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>`;
+    const inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>';
+    const urdf = `<robot name="b"><link name="a"><inertial><mass value="2"/>${inertia}</inertial></link></robot>`;
     await page.setInputFiles('header input[type=file]', {
       name: 'block.urdf',
       mimeType: 'text/xml',
