@@ -25,6 +25,7 @@
 
 #define STATEMENTS 48         /* that are kept prepared: more than the server has */
 #define LOG_BYTES  (16 << 20) /* to which the log is cut when it begins anew */
+#define LOG_ROOM   (9 << 19)  /* that it has from the start: a little more than it grows to */
 
 typedef struct kept_statement {
     const char *sql;
@@ -230,11 +231,25 @@ bool database_commit(gw_database *db, uint64_t *ticket, gw_error *error)
 
 /* ---- durability ---------------------------------------------------------------------------- */
 
+/* Fills the log up with zeros behind its end, which are no frames: the sync of a file that does not
+ * grow leaves the file system's journal alone. Where there is no room, it grows as it may. */
+static void make_room(int log)
+{
+    static const char zeros[1 << 16];
+    off_t size = lseek(log, 0, SEEK_END);
+    while (size >= 0 && size < LOG_ROOM && write(log, zeros, sizeof zeros) == sizeof zeros)
+        size += (off_t)sizeof zeros;
+}
+
 /* 0, or why not. By one thread at a time. */
 static int sync_log(gw_database *db)
 {
-    if (db->log < 0)
+    if (db->log < 0) {
         db->log = open(db->log_path, O_RDWR | O_CLOEXEC);
+        pthread_mutex_lock(&db->connection); /* nothing is written there meanwhile */
+        make_room(db->log);
+        pthread_mutex_unlock(&db->connection);
+    }
     return db->log >= 0 && fdatasync(db->log) == 0 ? 0 : errno;
 }
 
