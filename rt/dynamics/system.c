@@ -682,6 +682,18 @@ static bool check_closure(const gw_system_def *def, int index, gw_error *error)
     return false;
 }
 
+/* Names the closure that is farthest open. */
+static void refuse_open(const gw_system *s, double left, gw_error *error)
+{
+    char where[16];
+    int worst = 0;
+    for (int i = 1; i < s->closure_count; i++)
+        if (gw_closure_residual(s, i) > gw_closure_residual(s, worst))
+            worst = i;
+    snprintf(where, sizeof where, "%d", worst);
+    gw_fail(error, GW_BAD_INPUT, where, "closures stay %g m open from where the bodies are", left);
+}
+
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
 {
     gw_system *s = calloc(1, sizeof *s);
@@ -730,7 +742,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     gw_closures_assemble(s, ASSEMBLE_STEPS);
     double left = gw_closures_project(s, ASSEMBLE_STEPS);
     if (!(left <= HELD * s->length)) {
-        gw_fail(error, GW_BAD_INPUT, "", "closures stay %g m open from where the bodies are", left);
+        refuse_open(s, left, error);
         gw_system_destroy(s);
         return NULL;
     }

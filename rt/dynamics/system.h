@@ -132,8 +132,8 @@ typedef struct gw_system gw_system;
 
 /* Copies the definition, takes all memory, and puts the start onto the closures: positions by the
  * nearest ones in the mass metric, velocities by what the rows allow of them. NULL with an error:
- * memory; surfaces that cannot touch (GW_BAD_INPUT, with the closure's number as pointer); closures
- * that cannot be reached (GW_BAD_INPUT). */
+ * memory; surfaces that cannot touch, closures that cannot be reached (GW_BAD_INPUT, with the
+ * number of the closure, or of the one that is farthest open, as pointer). */
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error);
 void gw_system_destroy(gw_system *system);
 

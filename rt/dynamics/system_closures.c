@@ -212,14 +212,21 @@ void gw_closures_push_multipliers(gw_system *s)
 
 /* ---- projection ----------------------------------------------------------------------------- */
 
+double gw_closure_residual(const gw_system *s, int closure)
+{
+    double worst = 0;
+    for (int n = 0; n < s->blocks[closure].position_rows; n++) {
+        const gw_closure_row *r = &s->rows[s->blocks[closure].first + n];
+        worst = fmax(worst, fabs(r->scale * r->value));
+    }
+    return worst;
+}
+
 double gw_closures_residual(const gw_system *s)
 {
     double worst = 0;
     for (int i = 0; i < s->closure_count; i++)
-        for (int n = 0; n < s->blocks[i].position_rows; n++) {
-            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
-            worst = fmax(worst, fabs(r->scale * r->value));
-        }
+        worst = fmax(worst, gw_closure_residual(s, i));
     return worst;
 }
 

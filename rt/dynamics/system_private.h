@@ -312,6 +312,7 @@ void gw_closures_answer(gw_system *system);
 
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);
+double gw_closure_residual(const gw_system *system, int closure);
 
 /* The same at creation, with joints that keep what they have as if they were 1e12 times as heavy.
  */

@@ -794,14 +794,42 @@ static int freedoms_of(const gw_model *model, int body, double length, double *w
     return rank_of(inverse);
 }
 
+static void body_name(const builder *w, int body, char name[GW_MAX_LINK_NAME + 1])
+{
+    int number = body == GW_GROUND ? -1 : w->out->members[body].number, link;
+    int mechanism = number < 0 ? -1 : gw_scene_link_of_body(w->scene, number, &link);
+    if (mechanism >= 0)
+        gw_link_name(&w->scene->mechanisms[mechanism], link, name);
+    else
+        snprintf(name, GW_MAX_LINK_NAME + 1, "%s",
+                 number < 0 ? "the ground" : w->scene->objects[number].id);
+}
+
+/* A closure that cannot be reached, by the names of what it joins. */
+static void name_open_closure(const builder *w, gw_error *error)
+{
+    char a[GW_MAX_LINK_NAME + 1], b[GW_MAX_LINK_NAME + 1];
+    if (!error || error->code != GW_BAD_INPUT || !error->where[0])
+        return;
+    const gw_closure_def *c = &w->out->closures[atoi(error->where)];
+    gw_error open = *error;
+    body_name(w, c->a, a);
+    body_name(w, c->b, b);
+    gw_fail(error, GW_BAD_INPUT, "",
+            "what joins %s and %s cannot hold together with the system's other relations: %s", a, b,
+            open.message);
+}
+
 /* Assembles it, and keeps where that leads. */
 static bool assemble(builder *w, gw_error *error)
 {
     gw_scene_system *s = w->out;
     gw_system_def def = gw_scene_system_def(s);
     gw_system *system = gw_system_create(&def, error);
-    if (!system)
+    if (!system) {
+        name_open_closure(w, error);
         return false;
+    }
     const gw_model *model = gw_system_model(system);
     s->mobility = gw_system_mobility(system);
     double *work = calloc(7 * (size_t)gw_model_dof(model) + 1, sizeof *work);
