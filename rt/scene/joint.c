@@ -72,8 +72,13 @@ static bool check_limits(const gw_scene_joint *j, int index, int i, gw_error *er
         return true;
     if (!isfinite(j->lower[i]) || !isfinite(j->upper[i]))
         return gw_scene_invalid(error, "joints", index, at, "limits must be finite (rad, m)");
-    return j->lower[i] <= j->upper[i] ||
-           gw_scene_invalid(error, "joints", index, at, "lower is %g, must be at most upper, %g",
+    if (j->lower[i] > j->upper[i])
+        return gw_scene_invalid(error, "joints", index, at,
+                                "lower is %g, must be at most upper, %g", j->lower[i], j->upper[i]);
+    snprintf(at, sizeof at, "/position/%d", i);
+    return !j->has_position || (j->position[i] >= j->lower[i] && j->position[i] <= j->upper[i]) ||
+           gw_scene_invalid(error, "joints", index, at,
+                            "is %g, must be within the limits, %g to %g", j->position[i],
                             j->lower[i], j->upper[i]);
 }
 
