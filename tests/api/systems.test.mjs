@@ -1,0 +1,416 @@
+// Systems of bodies through the command line and REST, against published figures and closed forms.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { expect, near, now, run as set, serve } from './running.mjs';
+import { guideway, until } from './server.mjs';
+
+serve({ watched: false });
+
+const folder = mkdtempSync(join(tmpdir(), 'guideway-systems-'));
+after(() => rmSync(folder, { recursive: true }));
+const G = 9.81;
+
+function command(scene, ...more) {
+  const file = join(folder, 'scene.json');
+  writeFileSync(file, JSON.stringify({ format: 'guideway-scene/1', name: 'system', ...scene }));
+  return spawnSync(guideway, ['run', file, ...more], { encoding: 'utf8', maxBuffer: 1 << 26 });
+}
+
+// A run: its summary, the columns of all bodies, and the same of the tool.
+function run(scene, seconds) {
+  const csv = join(folder, 'bodies.csv'), tool = join(folder, 'tool.csv');
+  const done = command(scene, '--seconds', `${seconds}`, '--bodies', csv, '--csv', tool);
+  assert.equal(done.status, 0, done.stderr);
+  const table = (file) => {
+    const [head, ...rows] = readFileSync(file, 'utf8').trim().split('\n').map((line) => line.split(','));
+    const at = new Map(head.map((name, i) => [name, i]));
+    return { head, rows, get: (k, name) => Number(rows.at(k)[at.get(name)]) };
+  };
+  const bodies = table(csv);
+  const vec = (k, id, names) => names.map((n) => bodies.get(k, `${id}.${n}`));
+  return {
+    summary: JSON.parse(done.stdout), head: bodies.head, count: bodies.rows.length, text: readFileSync(csv, 'utf8'),
+    get: bodies.get, tool: table(tool).get,
+    p: (k, id) => vec(k, id, ['px', 'py', 'pz']), q: (k, id) => vec(k, id, ['qw', 'qx', 'qy', 'qz']),
+    v: (k, id) => vec(k, id, ['vx', 'vy', 'vz']), w: (k, id) => vec(k, id, ['wx', 'wy', 'wz']),
+  };
+}
+
+// What every system without forces from outside keeps: its energy, and its relations.
+function closed({ summary: { energy: e, constraint_residual_max: residual } }, tolerance = 1e-8) {
+  near(e.final, e.initial + e.work_in + e.motors - e.dissipated + e.edits, tolerance);
+  assert.ok(residual <= 1e-12, `residual ${residual}`);
+}
+
+const add = (a, b, s = 1) => a.map((x, i) => x + s * b[i]);
+const cross = ([a, b, c], [x, y, z]) => [b * z - c * y, c * x - a * z, a * y - b * x];
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const rotate = ([w, ...u], v) => add(add(v, cross(u, v), 2 * w), cross(u, cross(u, v)), 2);
+const about = (axis, angle) => [Math.cos(angle / 2), ...axis.map((x) => x * Math.sin(angle / 2))];
+const far = (a, b) => Math.hypot(...add(a, b, -1));
+const apart = (q, r) => Math.min(far(q, r), far(q, r.map((x) => -x))); // quaternions
+const wrap = (a) => a - 2 * Math.PI * Math.round(a / 2 / Math.PI);
+
+const ground = { id: 'ground', geometry: { type: 'box', size: [4, 4, 0.1] }, pose: { p: [0, 0, -0.05] }, fixed: true };
+const sized = (id, size, more) => ({ id, geometry: { type: 'box', size }, free: true, ...more });
+const frame = (object, p = [0, 0, 0], q = [1, 0, 0, 0]) => ({ object, at: { p, q } });
+const revolute = (id, a, b, more) => ({ id, type: 'revolute', a, b, ...more });
+// a uniform bar of 1 kg along its x, thin
+const rod = (id, length, p, angle, more) => sized(id, [length, 0.01, 0.01],
+  { pose: { p, q: about([0, 0, 1], angle) }, body: { mass: 1, com: [0, 0, 0], inertia: [1e-5, length ** 2 / 12, length ** 2 / 12, 0, 0, 0] }, ...more });
+
+// Fourth-order Runge-Kutta of y' = f(y), steps of h.
+function integrate(f, y, h, steps) {
+  for (let i = 0; i < steps; i++) {
+    const a = f(y), b = f(add(y, a, h / 2)), c = f(add(y, b, h / 2)), d = f(add(y, c, h));
+    y = y.map((x, k) => x + h / 6 * (a[k] + 2 * b[k] + 2 * c[k] + d[k]));
+  }
+  return y;
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+// IFToMM's benchmark A02: 2 N + 1 bars of 1 m and 1 kg, upright, their heads moving at 1 m/s.
+function fourBars(n) {
+  const objects = [{ ...ground, geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }], joints = [];
+  for (let i = 0; i <= n; i++) {
+    objects.push(rod(`v${i}`, 1, [i, 0.5, 0], Math.PI / 2, { velocity: { v: [0.5, 0, 0], w: [0, 0, -1] } }));
+    joints.push(revolute(`g${i}`, frame(`v${i}`, [-0.5, 0, 0]), frame('world', [i, 0, 0])));
+  }
+  for (let i = 0; i < n; i++) {
+    objects.push(rod(`h${i}`, 1, [i + 0.5, 1, 0], 0, { velocity: { v: [1, 0, 0], w: [0, 0, 0] } }));
+    joints.push(revolute(`a${i}`, frame(`h${i}`, [-0.5, 0, 0]), frame(`v${i}`, [0.5, 0, 0])));
+    joints.push(revolute(`b${i}`, frame(`h${i}`, [0.5, 0, 0]), frame(`v${i + 1}`, [0.5, 0, 0])));
+  }
+  return { gravity: [0, -G, 0], objects, joints };
+}
+
+test('the N four-bar of the IFToMM benchmarks goes where it is published to go', () => {
+  const r = run(fourBars(2), 10.001);
+  const head = (k) => add(r.p(k, 'v0'), rotate(r.q(k, 'v0'), [0.5, 0, 0]));
+  assert.ok(far(head(1000), [-0.19502030194944, -0.98079920566217, 0]) < 1e-9, `${head(1000)}`);
+  assert.ok(far(head(10000), [0.32845811154084, 0.94451853817859, 0]) < 1e-7, `${head(10000)}`);
+  closed(r);
+  assert.equal(r.summary.mobility, 1);
+  assert.deepEqual(r.summary.redundant, []);
+  const again = run(fourBars(2), 1);
+  assert.equal(again.text, r.text.split('\n').slice(0, 1001).join('\n') + '\n', 'the same bits');
+});
+
+test('forty loops in a row do as well', () => {
+  const r = run(fourBars(40), 1.001);
+  const n = 40, rate = G * ((n + 1) / 2 + n) / ((n + 1) / 3 + n);
+  const [angle] = integrate(([a, w]) => [w, -rate * Math.cos(a)], [Math.PI / 2, -1], 1e-4, 10000);
+  for (const i of [0, 20, 40])
+    assert.ok(far(r.p(1000, `v${i}`), [i + 0.5 * Math.cos(angle), 0.5 * Math.sin(angle), 0]) < 1e-9);
+  closed(r, 1e-6);
+  assert.equal(r.summary.mobility, 1);
+});
+
+// Crank of 0.1 m, coupler of 0.3 m, rocker of 0.2 m, pins 0.3 m apart; the crank starts at an angle.
+const angles = (start) => {
+  const crank = [0.1 * Math.cos(start), 0.1 * Math.sin(start)], d = [crank[0] - 0.3, crank[1]], l = Math.hypot(...d);
+  const rocker = Math.atan2(d[1], d[0]) - Math.acos((0.04 + l * l - 0.09) / (0.4 * l));
+  const end = [0.3 + 0.2 * Math.cos(rocker), 0.2 * Math.sin(rocker)];
+  return { crank, rocker, coupler: Math.atan2(end[1] - crank[1], end[0] - crank[0]) };
+};
+function linkage(way) {
+  const { crank, rocker, coupler } = angles(1), turn = (a) => about([0, 0, 1], a);
+  const bar = (id, length, p, angle) => { // its frame at the near end
+    const inertia = [1e-5, length ** 2 / 3 + 1e-5, length ** 2 / 3 + 1e-5, 0, 0, 0].map((x, i) => (i === 0 || i > 2 ? x : x - length ** 2 / 4));
+    return { id, geometry: { type: 'box', size: [length, 0.01, 0.01] }, free: true, pose: { p: [...p, 0], q: turn(angle) }, body: { mass: 1, com: [length / 2, 0, 0], inertia } };
+  };
+  const bars = [bar('crank', 0.1, [0, 0], 1), bar('coupler', 0.3, crank, coupler), bar('rocker', 0.2, [0.3, 0], rocker)];
+  const joints = [revolute('j1', frame('crank'), frame('world')), revolute('j2', frame('coupler'), frame('crank', [0.1, 0, 0])),
+    revolute('j3', frame('rocker'), frame('world', [0.3, 0, 0])), revolute('j4', frame('coupler', [0.3, 0, 0]), frame('rocker', [0.2, 0, 0]))];
+  const scene = { gravity: [0, -G, 0], objects: [{ ...ground, pose: { p: [0, 0, 0] } }, ...bars] };
+  if (way === 'joints') return { ...scene, joints };
+  const pin = (id, x) => ({ id, line: { point: [x, 0, 0], direction: [0, 0, 1] } });
+  const level = (id) => ({ id: `${id}/level`, plane: { point: [0, 0, 0], normal: [0, 0, 1] } });
+  if (way === 'constraints') {
+    const hinges = [['crank/near', 'ground/near'], ['coupler/near', 'crank/far'], ['rocker/near', 'ground/far'], ['coupler/far', 'rocker/far']];
+    return { ...scene,
+      features: [pin('ground/near', 0), pin('ground/far', 0.3), pin('crank/near', 0), pin('crank/far', 0.1), pin('coupler/near', 0),
+        pin('coupler/far', 0.3), pin('rocker/near', 0), pin('rocker/far', 0.2), ...['ground', 'crank', 'coupler', 'rocker'].map(level)],
+      constraints: hinges.flatMap(([a, b], i) => [{ id: `h${i}`, type: 'coincident', a, b, sense: 'same' },
+        { id: `l${i}`, type: 'coincident', a: `${a.split('/')[0]}/level`, b: `${b.split('/')[0]}/level`, sense: 'same' }]) };
+  }
+  const link = (x, position, { body: { mass, com, inertia } }) =>
+    ({ joint: { type: 'revolute', origin: { p: [x, 0, 0] }, axis: [0, 0, 1], position }, mass, com, inertia });
+  return { ...scene, objects: [scene.objects[0], bars[2]],
+    mechanisms: [{ id: 'arm', links: [link(0, 1, bars[0]), link(0.1, wrap(coupler - 1), bars[1])] }],
+    joints: [joints[2], revolute('j4', frame('arm.1', [0.3, 0, 0]), frame('rocker', [0.2, 0, 0]))] };
+}
+
+test('a four-bar moves the same by joints, by constraints and by a mechanism with a closing joint', () => {
+  const [joints, constraints, mechanism] = ['joints', 'constraints', 'mechanism'].map((way) => run(linkage(way), 5));
+  for (const r of [joints, constraints, mechanism]) {
+    closed(r);
+    assert.equal(r.summary.mobility, 1);
+  }
+  for (let k = 0; k < joints.count; k += 10) {
+    for (const id of ['crank', 'coupler', 'rocker']) assert.ok(far(joints.p(k, id), constraints.p(k, id)) < 1e-9 && apart(joints.q(k, id), constraints.q(k, id)) < 1e-9);
+    assert.ok(far(joints.p(k, 'coupler'), mechanism.p(k, 'arm.1')) < 1e-9 && far(joints.p(k, 'rocker'), mechanism.p(k, 'rocker')) < 1e-9);
+    near(wrap(joints.get(k, 'j1.q0') - (mechanism.get(k, 'arm.0.q0') - mechanism.get(0, 'arm.0.q0')) - joints.get(0, 'j1.q0')), 0, 1e-9);
+  }
+});
+
+test('a slider-crank follows its equation of motion', () => {
+  const a = 0.2, l = 0.5, start = 0.7, slope = -Math.asin(a / l * Math.sin(start));
+  const end = a * Math.cos(start) + l * Math.cos(slope);
+  const scene = { gravity: [0, -G, 0],
+    objects: [rod('crank', a, [a / 2 * Math.cos(start), a / 2 * Math.sin(start), 0], start),
+      rod('rod', l, [(a * Math.cos(start) + end) / 2, a / 2 * Math.sin(start), 0], slope),
+      sized('slider', [0.1, 0.1, 0.1], { pose: { p: [end, 0, 0] }, body: { mass: 2 } })],
+    joints: [revolute('pivot', frame('crank', [-a / 2, 0, 0]), frame('world'), { position: [start], velocity: [3] }),
+      revolute('elbow', frame('rod', [-l / 2, 0, 0]), frame('crank', [a / 2, 0, 0])),
+      revolute('wrist', frame('slider'), frame('rod', [l / 2, 0, 0])),
+      { id: 'rail', type: 'prismatic', a: frame('slider', [0, 0, 0], about([0, 1, 0], Math.PI / 2)), b: frame('world', [0, 0, 0], about([0, 1, 0], Math.PI / 2)) }] };
+  const r = run(scene, 2.001);
+  // one coordinate: M(q) q'' + M'(q) q'^2 / 2 + V'(q) = 0
+  const mass = (q) => {
+    const p = -Math.asin(a / l * Math.sin(q)), turn = -a * Math.cos(q) / (l * Math.cos(p));
+    const x = -a * Math.sin(q) - l / 2 * Math.sin(p) * turn, y = a * Math.cos(q) + l / 2 * Math.cos(p) * turn;
+    const slide = -a * Math.sin(q) - l * Math.sin(p) * turn;
+    return a * a / 3 + x * x + y * y + l * l / 12 * turn * turn + 2 * slide * slide;
+  };
+  const weight = (q) => G * (a / 2 * Math.cos(q) + a / 2 * Math.cos(q)); // the rod's middle is at half the crank's head
+  const slopeOf = (q, h = 1e-4) => (8 * (mass(q + h) - mass(q - h)) - (mass(q + 2 * h) - mass(q - 2 * h))) / (12 * h);
+  const [q, w] = integrate(([q, w]) => [w, -(slopeOf(q) * w * w / 2 + weight(q)) / mass(q)], [start, 3], 2e-4, 10000);
+  near(r.get(2000, 'pivot.q0'), q, 1e-8);
+  near(r.get(2000, 'pivot.v0'), w, 1e-7);
+  near(r.p(2000, 'slider')[0], a * Math.cos(q) + Math.sqrt(l * l - (a * Math.sin(q)) ** 2), 1e-8);
+  near(r.get(2000, 'rail.q0'), r.p(2000, 'slider')[0], 1e-12);
+  closed(r);
+  assert.equal(r.summary.mobility, 1);
+});
+
+/* ---- joints ---------------------------------------------------------------------------------- */
+
+test('a double pendulum follows its equations of motion', () => {
+  const [one, two] = [0.5, 1.2]; // from straight down
+  const head = ([x, y], t, s) => [x + s * Math.sin(t), y - s * Math.cos(t), 0];
+  const knee = head([0, 0], one, 1);
+  const r = run({ gravity: [0, -G, 0],
+    objects: [rod('a', 1, head([0, 0], one, 0.5), one - Math.PI / 2), rod('b', 1, head(knee, two, 0.5), two - Math.PI / 2)],
+    joints: [revolute('hip', frame('a', [-0.5, 0, 0]), frame('world')), revolute('knee', frame('b', [-0.5, 0, 0]), frame('a', [0.5, 0, 0]))] }, 3.001);
+  const motion = ([s, t, v, w]) => {
+    const c = Math.cos(s - t) / 2, d = Math.sin(s - t) / 2;
+    const f = -d * w * w - 1.5 * G * Math.sin(s), g = d * v * v - G / 2 * Math.sin(t), det = 4 / 9 - c * c;
+    return [v, w, (f / 3 - c * g) / det, (4 / 3 * g - c * f) / det];
+  };
+  const [s, t] = integrate(motion, [one, two, 0, 0], 1e-4, 30000);
+  near(wrap(r.get(3000, 'hip.q0') - (s - Math.PI / 2)), 0, 1e-7);
+  near(wrap(r.get(3000, 'knee.q0') - (t - s)), 0, 1e-7);
+  closed(r);
+  assert.equal(r.summary.mobility, 2);
+});
+
+test('a nut goes down its screw at g m / (m + I / p^2)', () => {
+  const p = 0.02, inertia = 2 * 0.1 ** 2 / 2;
+  const r = run({ gravity: [0, 0, -G],
+    objects: [{ id: 'nut', geometry: { type: 'cylinder', radius: 0.1, height: 0.05 }, free: true, body: { mass: 2 } }],
+    joints: [{ id: 'thread', type: 'screw', pitch: p, a: frame('nut'), b: frame('world') }] }, 2.001);
+  const down = G * 2 / (2 + inertia / p ** 2) * 2; // m/s after 2 s
+  near(r.v(2000, 'nut')[2], -down, 1e-9);
+  near(r.p(2000, 'nut')[2], -down, 1e-9);
+  near(r.get(2000, 'thread.q0'), -down / p, 1e-7); // turns count on
+  closed(r);
+});
+
+test('a Hooke joint turns its shafts by tan(out) = tan(in) cos(bend)', () => {
+  const bend = 0.6, tilt = about([1, 0, 0], bend);
+  const shaft = (id, q) => sized(id, [0.1, 0.1, 0.5], { pose: { p: [0, 0, 0], q }, body: { mass: 1 } });
+  const r = run({ objects: [shaft('in', [1, 0, 0, 0]), shaft('out', tilt)],
+    joints: [revolute('i', frame('in'), frame('world'), { velocity: [4] }), revolute('o', frame('out'), frame('world', [0, 0, 0], tilt)),
+      { id: 'cross', type: 'universal', a: frame('in'), b: frame('out') }] }, 3);
+  for (let k = 0; k < r.count; k += 5) {
+    const turned = r.get(k, 'i.q0'), out = Math.atan2(Math.sin(turned) * Math.cos(bend), Math.cos(turned));
+    near(wrap(r.get(k, 'o.q0') - out), 0, 1e-9);
+  }
+  assert.ok(r.get(-1, 'i.q0') > 2 * Math.PI, 'it went round');
+  closed(r);
+  assert.equal(r.summary.mobility, 1);
+});
+
+test('a gear train carries the inertia of its last wheel to the motor of the first', () => {
+  const wheel = (id, x, mass) => ({ id, geometry: { type: 'cylinder', radius: 0.1, height: 0.02 }, pose: { p: [x, 0, 0] }, free: true, body: { mass } });
+  const turns = (id, of, x, more) => revolute(id, frame(of), frame('world', [x, 0, 0]), more);
+  const r = run({ objects: [wheel('a', 0, 1), wheel('b', 0.3, 2), wheel('c', 0.6, 3)],
+    joints: [turns('ja', 'a', 0, { motor: { torque: 0.05 } }), turns('jb', 'b', 0.3), turns('jc', 'c', 0.6),
+      { id: 'g1', type: 'gear', joints: ['ja', 'jb'], ratio: -2 }, { id: 'g2', type: 'gear', joints: ['jb', 'jc'], ratio: -1.5 }] }, 1.001);
+  const inertia = 0.1 ** 2 / 2 * (1 + 2 / 4 + 3 / 9);
+  near(r.get(1000, 'ja.v0'), 0.05 / inertia, 1e-8);
+  near(r.get(1000, 'jb.v0'), -0.05 / inertia / 2, 1e-8);
+  near(r.get(1000, 'jc.q0'), 0.05 / inertia / 2 / 3, 1e-8);
+  near(r.summary.energy.motors, 0.05 * r.get(1000, 'ja.q0'), 1e-2); // one tick more
+  closed(r);
+  assert.equal(r.summary.mobility, 1);
+});
+
+test('two bodies swing on a spring with the frequency of their reduced mass, and its damping is told', () => {
+  const body = (id, x, mass) => sized(id, [0.1, 0.1, 0.1], { pose: { p: [x, 0, 0] }, body: { mass } });
+  const scene = (damping) => ({ objects: [body('a', 0, 1), body('b', 0.6, 3)],
+    springs: [{ id: 's', a: { object: 'a', p: [0, 0, 0] }, b: { object: 'b', p: [0, 0, 0] }, stiffness: 75, damping, length: 0.5 }] });
+  for (const damping of [0, 1.5]) {
+    const r = run(scene(damping), 2.001), half = damping / 0.75 / 2, w = Math.sqrt(100 - half * half);
+    for (const k of [500, 1000, 2000]) {
+      const t = k / 1000, x = 0.1 * Math.exp(-half * t) * (Math.cos(w * t) + half / w * Math.sin(w * t));
+      near(r.p(k, 'b')[0] - r.p(k, 'a')[0] - 0.5, x, 1e-8);
+    }
+    near(r.v(2000, 'a')[0] + 3 * r.v(2000, 'b')[0], 0, 1e-12);
+    assert.equal(r.summary.energy.dissipated > 0.1, damping > 0);
+    closed(r);
+  }
+});
+
+/* ---- what rolls and slides ------------------------------------------------------------------- */
+
+test('a ball on a turntable goes round at two sevenths of its rate', () => {
+  const W = 2;
+  const r = run({ gravity: [0, 0, -G],
+    objects: [ground, { id: 'table', geometry: { type: 'cylinder', radius: 1, height: 0.1 }, pose: { p: [0, 0, 0.05] }, free: true, body: { mass: 1e9 }, velocity: { v: [0, 0, 0], w: [0, 0, W] } },
+      { id: 'ball', geometry: { type: 'sphere', radius: 0.05 }, pose: { p: [0.3, 0, 0.15] }, free: true, velocity: { v: [0, 0.2, 0], w: [0, 0, 0] } }],
+    joints: [revolute('t', { object: 'table' }, 'ground/+z')],
+    constraints: [{ id: 'r', type: 'rolling', a: 'ball/surface', b: 'table/top' }] }, 5.001);
+  const [vx, vy] = r.v(0, 'ball'), [x, y, z] = r.p(0, 'ball'), rate = 2 / 7 * W;
+  for (const k of [1000, 3000, 5000]) {
+    const c = Math.cos(rate * k / 1000), s = Math.sin(rate * k / 1000);
+    assert.ok(far(r.v(k, 'ball'), [c * vx - s * vy, s * vx + c * vy, 0]) < 1e-8);
+    assert.ok(far(r.p(k, 'ball'), [x + (s * vx - (1 - c) * vy) / rate, y + ((1 - c) * vx + s * vy) / rate, z]) < 1e-8);
+  }
+  assert.equal(r.summary.mobility, 4);
+});
+
+test('a coin rolls without slip and loses nothing', () => {
+  const r = run({ gravity: [0, 0, -G],
+    objects: [ground, { id: 'coin', geometry: { type: 'cylinder', radius: 0.1, height: 0.01 }, pose: { p: [0, 0, 0.11], q: about([1, 0, 0], 1.3) }, free: true, velocity: { v: [0.5, 0, 0], w: [0, 5, 2] } }],
+    constraints: [{ id: 'r', type: 'rolling', a: 'coin/bottom-rim', b: 'ground/+z' }] }, 3);
+  let slip = 0, gap = 0;
+  for (let k = 0; k < r.count; k++) {
+    const axis = rotate(r.q(k, 'coin'), [0, 0, 1]), down = add([0, 0, -1], axis, axis[2]), n = Math.hypot(...down);
+    const arm = add(down.map((x) => 0.1 * x / n), axis, -0.005), contact = add(r.p(k, 'coin'), arm);
+    gap = Math.max(gap, Math.abs(contact[2]));
+    slip = Math.max(slip, Math.hypot(...add(r.v(k, 'coin'), cross(r.w(k, 'coin'), arm))));
+  }
+  assert.ok(slip < 1e-10 && gap < 1e-12, `slip ${slip} m/s, gap ${gap} m`);
+  assert.ok(far(r.p(0, 'coin'), r.p(-1, 'coin')) > 0.1);
+  closed(r);
+  assert.equal(r.summary.mobility, 3);
+});
+
+test("Chaplygin's sleigh ends straight, all its energy along the blade", () => {
+  const r = run({
+    objects: [ground, sized('sleigh', [0.4, 0.2, 0.1], { pose: { p: [0, 0, 0.05] }, body: { mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }, velocity: { v: [0, 0, 0], w: [0, 0, 3] } })],
+    features: [{ id: 'sleigh/knife', line: { point: [0, 0, 0], direction: [0, 1, 0] } }],
+    constraints: [{ id: 'flat', type: 'coincident', a: 'sleigh/-z', b: 'ground/+z', sense: 'opposite' }, { id: 'k', type: 'knife-edge', a: 'sleigh/knife', b: 'ground/+z' }] }, 20);
+  let aside = 0;
+  for (let k = 0; k < r.count; k += 7) aside = Math.max(aside, Math.abs(dot(r.v(k, 'sleigh'), rotate(r.q(k, 'sleigh'), [0, 1, 0]))));
+  assert.ok(aside < 1e-10, `${aside} m/s across the blade`);
+  assert.ok(Math.abs(r.w(-1, 'sleigh')[2]) < 1e-6);
+  near(Math.hypot(...r.v(-1, 'sleigh')), Math.sqrt(2 * r.summary.energy.initial), 1e-8);
+  closed(r);
+  assert.equal(r.summary.mobility, 2);
+});
+
+/* ---- the hand -------------------------------------------------------------------------------- */
+
+const held = (object, force, torque) => ({ tool: { object, device: 'sim', control: 'admittance' },
+  devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force, torque }] } }] });
+
+test('a hand feels weight and inertia of what is joined to what it holds', () => {
+  const block = (id, p, mass, more) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p }, body: { mass }, ...more });
+  const weld = { id: 'weld', type: 'fixed', a: frame('load'), b: frame('tray', [0.2, 0, 0]) };
+  const lift = (more) => run({ gravity: [0, 0, -G], objects: [block('tray', [0, 0, 0], 2), block('load', [0.2, 0, 0], 3, more)],
+    joints: [{ id: 'rail', type: 'prismatic', a: frame('tray'), b: frame('world') }, weld], ...held('tray', [0, 0, 60], [0, 0, 0]) }, 0.501);
+  near(lift().tool(500, 'vz') / (0.5 * (60 / 5 - G)), 1, 1e-6);
+  near(lift({ massless: true }).tool(500, 'vz') / (0.5 * (60 / 2 - G)), 1, 1e-6);
+  const turn = run({ objects: [block('tray', [0, 0, 0], 2), block('load', [0.2, 0, 0], 3)],
+    joints: [revolute('pin', frame('tray'), frame('world')), weld], ...held('tray', [0, 0, 0], [0, 0, 0.4]) }, 0.501);
+  near(turn.tool(500, 'wz') / (0.5 * 0.4 / (5 * 0.01 / 6 + 3 * 0.04)), 1, 1e-6);
+  const { energy: e } = turn.summary;
+  near(e.final - e.initial, e.work_in, 1e-9);
+  assert.ok(e.work_in > 0.1);
+});
+
+test('the coupler of a four-bar may be held: the hand drives the whole of it', () => {
+  const scene = { ...linkage('joints'), gravity: [0, 0, 0], ...held('coupler', [0, 0, 0], [0, 0, 0.05]) };
+  scene.objects = scene.objects.map(({ free, ...o }) => ({ ...o, fixed: o.fixed }));
+  const r = run(scene, 1);
+  const { energy: e } = r.summary;
+  near(e.final - e.initial, e.work_in, 1e-9);
+  assert.ok(e.work_in > 1e-3 && Math.abs(r.get(-1, 'j1.q0') - r.get(0, 'j1.q0')) > 0.1);
+  closed(r);
+});
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+test('the columns are bodies, then joints', () => {
+  const r = run({ objects: [ground, sized('a', [0.1, 0.1, 0.1], { pose: { p: [0, 0, 1] } }), sized('b', [0.1, 0.1, 0.1], { free: undefined, pose: { p: [0, 0, 1.2] } })],
+    mechanisms: [{ id: 'arm', base: { p: [3, 0, 0] }, links: [{ joint: { type: 'revolute' }, mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }] }],
+    joints: [{ id: 'ball', type: 'spherical', a: frame('b', [0, 0, -0.1]), b: frame('a', [0, 0, 0.1]), velocity: [1, 2, 3] },
+      { id: 'tube', type: 'cylindrical', a: frame('a'), b: frame('world'), velocity: [0.1, 0] }, { id: 'weld', type: 'fixed', a: frame('b'), b: frame('a'), enabled: false }] }, 0.01);
+  const of = (id) => ['px', 'py', 'pz', 'qw', 'qx', 'qy', 'qz', 'vx', 'vy', 'vz', 'wx', 'wy', 'wz'].map((n) => `${id}.${n}`);
+  assert.deepEqual(r.head.filter((n) => !/^(weld)/.test(n)), ['t', ...of('a'), ...of('b'), ...of('arm.0'), 'arm.0.q0', 'arm.0.v0',
+    ...['q0', 'q1', 'q2', 'v0', 'v1', 'v2'].map((n) => `ball.${n}`), ...['q0', 'q1', 'v0', 'v1'].map((n) => `tube.${n}`)]);
+  assert.equal(r.count, 10);
+  assert.deepEqual(['v0', 'v1', 'v2'].map((n) => r.get(0, `ball.${n}`)), [1, 2, 3]);
+  assert.equal(r.get(0, 'tube.v0'), 0.1);
+  assert.equal(r.summary.mobility, 6);
+});
+
+test('a doubled relation is redundant, a loop in space that is planar is not', () => {
+  const scene = linkage('joints');
+  assert.deepEqual(run(scene, 0.01).summary.redundant, []);
+  const again = revolute('again', frame('crank', [0, 0, 0.2]), frame('world', [0, 0, 0.2]));
+  assert.deepEqual(run({ ...scene, joints: [...scene.joints, again] }, 0.01).summary.redundant, ['again']);
+  assert.deepEqual(run(linkage('constraints'), 0.01).summary.redundant, ['l3']);
+});
+
+const refused = [
+  ['a joint on nothing', (s) => (s.joints[0].a.object = 'nobody'), '/joints/0/a/object', /nobody/],
+  ['a joint of an object with itself', (s) => (s.joints[1].b = { object: 'coupler' }), '/joints/1', /coupler/],
+  ['a type that is none', (s) => (s.joints[0].type = 'hinge'), '/joints/0/type', /revolute/],
+  ['too many coordinates', (s) => (s.joints[0].position = [1, 2]), '/joints/0/position', /1/],
+  ['a screw without pitch', (s) => (s.joints[0].type = 'screw'), '/joints/0/pitch', /pitch|missing/],
+  ['a gear of what is no joint', (s) => s.joints.push({ id: 'g', type: 'gear', joints: ['j1', 'nobody'], ratio: 1 }), '/joints/4/joints/1', /nobody/],
+  ['limits the wrong way round', (s) => (s.joints[0].limits = [[1, -1]]), '/joints/0/limits/0', /-?1/],
+  ['a start beyond the limits', (s) => Object.assign(s.joints[0], { limits: [[-1, 1]], position: [2] }), '/joints/0/position', /limits/],
+  ['a spring that pushes apart', (s) => (s.springs = [{ id: 's', a: { object: 'crank' }, b: { object: 'world' }, stiffness: -1 }]), '/springs/0/stiffness', /0 or more/],
+  ['two joints of one name', (s) => (s.joints[1].id = 'j1'), '/joints/1/id', /taken/],
+  ['a loop that cannot close', (s) => (s.joints[2].b.at.p = [5, 0, 0]), null, /what joins (coupler and rocker|rocker and .*) cannot hold together/],
+];
+for (const [what, change, pointer, words] of refused)
+  test(`refused: ${what}`, () => {
+    const scene = structuredClone(linkage('joints'));
+    change(scene);
+    const done = command(scene, '--seconds', '0.01');
+    assert.equal(done.status, 2, done.stdout);
+    assert.match(done.stderr, words);
+    if (pointer) assert.ok(done.stderr.includes(pointer), done.stderr);
+  });
+
+test('a joint that is made while it runs catches a body, one that is removed lets it go', async () => {
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'caught', gravity: [0, -G, 0],
+    objects: [ground, rod('a', 1, [0.5, 0, 0], 0), rod('b', 1, [1.5, 0, 0], 0)],
+    joints: [revolute('hip', frame('a', [-0.5, 0, 0]), frame('world'))] });
+  await set('running');
+  const body = async (id) => (await now()).bodies.find((b) => b.object === id);
+  await until('both fall', async () => (await body('b')).pose.p[1] < -0.01);
+  await set('paused');
+  await expect(201, 'POST', '/joints', revolute('knee', frame('b', [-0.5, 0, 0]), frame('a', [0.5, 0, 0])));
+  await set('running');
+  const end = ({ pose }, x) => add(pose.p, rotate(pose.q, [x, 0, 0]));
+  const gap = async () => {
+    const { bodies } = await now(), of = (id) => bodies.find((b) => b.object === id);
+    return far(end(of('a'), 0.5), end(of('b'), -0.5));
+  };
+  await until('they are joined', async () => (await gap()) < 1e-9);
+  for (let i = 0; i < 20; i++) assert.ok((await gap()) < 1e-9);
+  await expect(204, 'DELETE', '/joints/knee');
+  await until('it is let go', async () => (await gap()) > 0.05);
+});
