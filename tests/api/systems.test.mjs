@@ -371,6 +371,16 @@ test('a doubled relation is redundant, a loop in space that is planar is not', (
   assert.deepEqual(run(linkage('constraints'), 0.01).summary.redundant, ['l3']);
 });
 
+test('solutions tell what the whole linkage may still do', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
+  for (const id of ['crank', 'coupler', 'rocker']) {
+    const { system } = (await expect(200, 'GET', `/solutions/${id}`)).json;
+    assert.deepEqual(system, { bodies: 3, mobility: 1, freedoms: 1, words: 'the linkage of 3 bodies has 1 freedom; this one moves with it' });
+  }
+  await expect(200, 'PATCH', '/objects/coupler', { massless: true });
+  assert.equal((await expect(200, 'GET', '/solutions/coupler')).json.system, undefined);
+});
+
 const refused = [
   ['a joint on nothing', (s) => (s.joints[0].a.object = 'nobody'), '/joints/0/a/object', /nobody/],
   ['a joint of an object with itself', (s) => (s.joints[1].b = { object: 'coupler' }), '/joints/1', /coupler/],
