@@ -95,21 +95,17 @@ static void add_mobilizer(gw_assembly *w, gw_relation *r, gw_mobilizer type, dou
 /* The body of an end of a joint or a constraint, the world where it names none. */
 static int body_named(const gw_assembly *w, const char *name)
 {
-    gw_body_ref body;
-    if (!gw_scene_body(w->scene, name, &body))
-        return w->body_count - 1;
-    if (body.mechanism >= 0)
-        return w->first_link[body.mechanism] + body.link;
-    return body.object >= 0 ? body.object : w->body_count - 1;
+    int number = gw_scene_body_number(w->scene, name);
+    return number >= 0 ? number : w->body_count - 1;
 }
 
-static void add_joint(gw_assembly *w, int index, bool free_positions)
+static void add_joint(gw_assembly *w, int index)
 {
     const gw_scene_joint *j = &w->scene->joints[index];
     gw_mobilizer type = j->type;
     gw_pose m, f;
     gw_scene_joint_frames(w->scene, j, &m, &f);
-    if (j->has_position && !free_positions) { /* M stands at a known place in F */
+    if (j->has_position) { /* M stands at a known place in F */
         gw_mobilizer_state state = {.turn = gw_quat_identity()};
         gw_vec3 v[6], u[6];
         int at = gw_mobilizer_rotation(type);
@@ -248,7 +244,7 @@ static bool is_relation(const gw_scene_constraint *c)
     return c->enabled && c->bound == GW_BOUND_EQUAL && c->kind != GW_KNIFE_EDGE;
 }
 
-/* Marks the mechanisms whose links relations name. */
+/* Marks the mechanism that a relation names a link of. */
 static void mark_mechanism(const gw_scene *s, const char *name, bool *named)
 {
     gw_body_ref body;
@@ -256,6 +252,7 @@ static void mark_mechanism(const gw_scene *s, const char *name, bool *named)
         named[body.mechanism] = true;
 }
 
+/* Bodies as the scene numbers them, then the world; mechanisms that no relation names stand. */
 static void number_bodies(gw_assembly *w)
 {
     const gw_scene *s = w->scene;
@@ -270,12 +267,9 @@ static void number_bodies(gw_assembly *w)
             mark_mechanism(s, s->joints[i].a.object, named);
             mark_mechanism(s, s->joints[i].b.object, named);
         }
-    w->body_count = s->object_count;
-    for (int i = 0; i < s->mechanism_count; i++) {
-        w->first_link[i] = named[i] ? w->body_count : -1;
-        w->body_count += named[i] ? s->mechanisms[i].link_count : 0;
-    }
-    w->body_count++;
+    for (int i = 0; i < s->mechanism_count; i++)
+        w->first_link[i] = named[i] ? s->object_count + gw_scene_first_joint(s, i) : -1;
+    w->body_count = gw_scene_body_count(s) + 1;
 }
 
 static bool take_memory(gw_assembly *w)
@@ -297,31 +291,48 @@ static bool take_memory(gw_assembly *w)
            w->component && w->g && w->step && w->relations && w->terms;
 }
 
-static void place_bodies(gw_assembly *w)
+static void place_bodies(gw_assembly *w, const gw_pose *poses)
 {
     const gw_scene *s = w->scene;
     for (int i = 0; i < s->object_count; i++)
         w->poses[i] = s->objects[i].pose;
     for (int i = 0; i < s->mechanism_count; i++)
-        if (w->first_link[i] >= 0)
-            gw_mechanism_poses(&s->mechanisms[i], NULL, w->poses + w->first_link[i]);
+        gw_mechanism_poses(&s->mechanisms[i], NULL,
+                           w->poses + s->object_count + gw_scene_first_joint(s, i));
+    if (poses)
+        memcpy(w->poses, poses, (size_t)(w->body_count - 1) * sizeof *poses);
     w->poses[w->body_count - 1] = gw_pose_identity();
 }
 
-static bool add_relations(gw_assembly *w, bool free_positions, gw_error *error)
+static bool is_massless(const gw_assembly *w, const char *name)
+{
+    int number = gw_scene_object(w->scene, name);
+    return number >= 0 && w->scene->objects[number].massless;
+}
+
+/* A relation that counts; what a massless object is joined to does not feel it. */
+static bool is_taken(const gw_assembly *w, const gw_assembly_def *def, const char *a, const char *b)
+{
+    return !def->felt_only || (!is_massless(w, a) && !is_massless(w, b));
+}
+
+static bool add_relations(gw_assembly *w, const gw_assembly_def *def, gw_error *error)
 {
     const gw_scene *s = w->scene;
     for (int i = 0; i < s->constraint_count; i++) {
-        if (!is_relation(&s->constraints[i]))
+        const gw_scene_constraint *c = &s->constraints[i];
+        if (!is_relation(c) || !is_taken(w, def, c->a.object, c->b.object))
             continue;
-        if (gw_constraint_is_positional(s->constraints[i].kind))
+        if (gw_constraint_is_positional(c->kind))
             add_constraint(w, i);
         else if (!add_contact(w, i, error))
             return false;
     }
-    for (int i = 0; i < s->joint_count; i++)
-        if (s->joints[i].enabled && !s->joints[i].gear)
-            add_joint(w, i, free_positions);
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_scene_joint *j = &s->joints[i];
+        if (j->enabled && !j->gear && is_taken(w, def, j->a.object, j->b.object))
+            add_joint(w, i);
+    }
     for (int i = 0; i < s->mechanism_count; i++)
         if (w->first_link[i] >= 0)
             add_links(w, i);
@@ -335,12 +346,19 @@ static bool number_unknowns(gw_assembly *w, const bool *ground)
     const gw_scene *s = w->scene;
     bool any = false;
     for (int i = 0; i < w->body_count; i++) {
-        bool stands = i == w->body_count - 1;
-        if (i < s->object_count)
-            stands = ground ? ground[i] : s->objects[i].fixed;
-        any = any || !stands;
+        bool stands = i == w->body_count - 1 || (i < s->object_count && s->objects[i].fixed);
+        stands = ground && i < w->body_count - 1 ? ground[i] : stands;
         w->unknown[i] = stands ? -1 : -2;
     }
+    for (int i = 0; i < s->object_count; i++)
+        any = any || w->unknown[i] != -1;
+    for (int i = 0; i < s->mechanism_count; i++)
+        for (int k = 0; k < s->mechanisms[i].link_count; k++) {
+            int link = s->object_count + gw_scene_first_joint(s, i) + k;
+            if (w->first_link[i] < 0)
+                w->unknown[link] = -1;
+            any = any || w->unknown[link] != -1;
+        }
     for (int i = 0; i < w->term_count; i++) {
         const int ends[2] = {w->terms[i].a, w->terms[i].b};
         for (int k = 0; k < 2 && ends[0] != ends[1]; k++)
@@ -379,6 +397,16 @@ static void find_components(gw_assembly *w)
         int a = r->count ? w->unknown[t->a] : -1, b = r->count ? w->unknown[t->b] : -1;
         r->component = a >= 0 ? w->component[a] : b >= 0 ? w->component[b] : -1;
     }
+}
+
+/* Relations between bodies that stand go; terms that none has are not looked at. */
+static void leave_out_standing(gw_assembly *w)
+{
+    int kept = 0;
+    for (int i = 0; i < w->relation_count; i++)
+        if (w->relations[i].component >= 0)
+            w->relations[kept++] = w->relations[i];
+    w->relation_count = kept;
 }
 
 /* The sparse matrix, and where the terms' products go in it. */
@@ -442,14 +470,16 @@ gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error)
         gw_assembly_destroy(w);
         return NULL;
     }
-    place_bodies(w);
-    bool made = add_relations(w, def->free_positions, error);
+    place_bodies(w, def->poses);
+    bool made = add_relations(w, def, error);
     if (made && !number_unknowns(w, def->ground))
         made = gw_fail(error, GW_BAD_INPUT, "",
                        "there is nothing to move: every object is %s; at least one must not be",
                        def->ground ? "ground" : "fixed");
     if (made) {
         find_components(w);
+        if (def->felt_only)
+            leave_out_standing(w);
         w->size = size_of(w);
         made = make_matrix(w) || gw_fail(error, GW_FAILED, "", "no memory for an assembly");
     }

@@ -34,8 +34,9 @@ typedef struct gw_assembly gw_assembly;
 
 typedef struct gw_assembly_def {
     const gw_scene *scene; /* outlives the assembly */
-    const bool *ground;    /* per object: it stands; NULL: fixed objects do */
-    bool free_positions;   /* stated positions of joints are no relations */
+    const bool *ground;    /* per body of the scene: it stands; NULL: fixed objects do */
+    const gw_pose *poses;  /* of the scene's bodies, to begin from; NULL: the scene's */
+    bool felt_only;        /* without relations of massless objects, or between what stands */
 } gw_assembly_def;
 
 typedef struct gw_assembly_options {
@@ -62,7 +63,7 @@ typedef struct gw_assembly_result {
 gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error);
 void gw_assembly_destroy(gw_assembly *assembly); /* NULL is fine */
 
-/* Where the objects are, indexed as in the scene; may be changed before a solution. */
+/* Where the scene's bodies are; may be changed before a solution. */
 gw_pose *gw_assembly_poses(gw_assembly *assembly);
 
 /* How far the parts reach (m): scales angles and tolerances. */

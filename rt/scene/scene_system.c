@@ -11,6 +11,7 @@
 #include "rt/scene/scene_system.h"
 
 #include "rt/haptics/operational_space.h"
+#include "rt/scene/assembly.h"
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/surface.h"
 
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STARTS      8 /* of an assembly, where bodies lie apart */
 #define NO_OBJECT   (-2)
 #define ON_ITS_SET  1e-7 /* of the length: bodies are where their constraints have them */
 #define SAME_MOTION 1e-9 /* of the largest of J D^-1 J^T: less is no freedom */
@@ -60,6 +62,7 @@ typedef struct builder {
     const gw_scene *scene;
     const int *of_body;
     int number;
+    bool assembled; /* poses are where all relations hold */
     gw_pose *poses; /* of the scene's bodies */
     int *body;      /* of each in the system, -1: not in the tree yet */
     gw_scene_system *out;
@@ -322,16 +325,19 @@ static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
 {
     const gw_scene_joint *j = c->joint >= 0 ? &w->scene->joints[c->joint] : NULL;
     int link, mechanism = c->link ? gw_scene_link_of_body(w->scene, c->a, &link) : -1;
-    if (mechanism >= 0) {
-        d->position[0] = w->scene->mechanisms[mechanism].position[link];
-        d->velocity[0] = w->scene->mechanisms[mechanism].velocity[link];
-        return;
-    }
     gw_pose a = pose_of(w, c->a), b = pose_of(w, c->b);
     gw_pose world_from_m = gw_pose_mul(&a, &c->a_from_m);
     gw_pose world_from_f = gw_pose_mul(&b, &c->b_from_f);
     gw_pose f_from_world = gw_pose_inverse(&world_from_f);
     gw_pose f_from_m = gw_pose_mul(&f_from_world, &world_from_m);
+    if (mechanism >= 0) {
+        if (w->assembled)
+            gw_mobilizer_position(c->type, &f_from_m, d->position);
+        else
+            d->position[0] = w->scene->mechanisms[mechanism].position[link];
+        d->velocity[0] = w->scene->mechanisms[mechanism].velocity[link];
+        return;
+    }
     d->keeps_position = j && j->has_position;
     d->keeps_velocity = j && j->has_velocity;
     if (d->keeps_position)
@@ -848,12 +854,13 @@ static bool assemble(builder *w, gw_error *error)
     return true;
 }
 
-gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
-                                        const gw_constraint_edge *const *edges, int edge_count,
-                                        gw_pose *poses, gw_error *error)
+/* The system from where `poses` have its bodies, or, where they are `assembled`, with links of
+ * mechanisms there too. */
+static gw_scene_system *build(const builder *asked, const gw_constraint_edge *const *edges,
+                              int edge_count, gw_error *error)
 {
-    builder w = {.scene = scene, .of_body = of_body, .number = number, .poses = poses};
-    int members = count_members(scene, of_body, number);
+    builder w = *asked;
+    int members = count_members(w.scene, w.of_body, w.number);
     assert(members > 0);
     w.out = calloc(1, sizeof *w.out);
     if (!w.out || !take_memory(&w, members, edge_count)) {
@@ -862,8 +869,8 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
         gw_scene_system_destroy(w.out);
         return NULL;
     }
-    w.out->gravity = scene->gravity;
-    w.out->dt = 1.0 / gw_scene_step_rate(scene);
+    w.out->gravity = w.scene->gravity;
+    w.out->dt = 1.0 / gw_scene_step_rate(w.scene);
     w.out->length = length_of(&w);
     collect_links(&w);
     collect_joints(&w);
@@ -879,6 +886,68 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
         return w.out;
     gw_scene_system_destroy(w.out);
     return NULL;
+}
+
+/* Brings the system's bodies from far to where its relations hold; false where some remain, which
+ * `error` names. */
+static bool gather(const builder *w, gw_error *error)
+{
+    gw_error none;
+    gw_assembly_result result = {0};
+    int count = gw_scene_body_count(w->scene);
+    bool *stands = calloc((size_t)count + 1, sizeof *stands);
+    for (int i = 0; stands && i < count; i++)
+        stands[i] = w->of_body[i] != w->number;
+    const gw_assembly_def def = {
+        .scene = w->scene, .ground = stands, .poses = w->poses, .felt_only = true};
+    const gw_assembly_options options = {.seed = 1, .starts = STARTS};
+    gw_assembly *assembly = stands ? gw_assembly_create(&def, &none) : NULL;
+    if (assembly)
+        gw_assembly_solve(assembly, &options, &result);
+    for (int i = 0; result.held && i < count; i++)
+        if (w->of_body[i] == w->number)
+            w->poses[i] = gw_assembly_poses(assembly)[i];
+    if (assembly && !result.held) {
+        char where[48];
+        const char *id = gw_assembly_remaining(assembly, 0);
+        int joint = gw_scene_joint_index(w->scene, id);
+        int constraint = gw_scene_constraint_index(w->scene, id);
+        snprintf(where, sizeof where, "/%s/%d", joint >= 0 ? "joints" : "constraints",
+                 joint >= 0 ? joint : constraint);
+        gw_fail(error, GW_BAD_INPUT, joint < 0 && constraint < 0 ? "" : where,
+                "%s cannot hold together with what else joins these bodies: %g m stay open at "
+                "the best place that was found from %d starts",
+                id, result.residual, result.starts);
+    }
+    gw_assembly_destroy(assembly);
+    free(stands);
+    return result.held;
+}
+
+gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
+                                        const gw_constraint_edge *const *edges, int edge_count,
+                                        gw_pose *poses, gw_error *error)
+{
+    builder w = {.scene = scene, .of_body = of_body, .number = number, .poses = poses};
+    size_t size = ((size_t)gw_scene_body_count(scene) + 1) * sizeof *poses;
+    gw_pose *given = malloc(size);
+    gw_error open = {0};
+    if (!given) {
+        gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
+        return NULL;
+    }
+    memcpy(given, poses, size - sizeof *poses);
+    gw_scene_system *system = build(&w, edges, edge_count, &open);
+    if (!system && open.code == GW_BAD_INPUT && !open.where[0]) { /* closures stay open */
+        memcpy(poses, given, size - sizeof *poses);
+        w.assembled = true;
+        if (gather(&w, &open))
+            system = build(&w, edges, edge_count, &open);
+    }
+    free(given);
+    if (!system)
+        gw_fail(error, open.code, open.where, "%s", open.message);
+    return system;
 }
 
 void gw_scene_system_destroy(gw_scene_system *s)

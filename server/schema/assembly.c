@@ -66,7 +66,7 @@ bool wire_assembly_ground(const wire_assembly_request *request, const gw_scene *
     *flags = NULL;
     if (!request->ground)
         return true;
-    bool *ground = calloc((size_t)scene->object_count + 1, sizeof *ground);
+    bool *ground = calloc((size_t)gw_scene_body_count(scene) + 1, sizeof *ground);
     if (!ground)
         return gw_fail(error, GW_FAILED, "", "no memory for an assembly");
     for (int i = 0; i < request->ground_count; i++) {

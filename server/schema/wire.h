@@ -158,7 +158,7 @@ bool wire_get_assembly_request(const json_t *value, wire_assembly_request *reque
                                gw_error *error);
 void wire_assembly_request_finish(wire_assembly_request *request);
 
-/* Which objects stand, by index, for gw_assembly_def, to be freed; NULL where nothing is said.
+/* Which bodies of the scene stand, for gw_assembly_def, to be freed; NULL where nothing is said.
  * False with an error at /ground/index. */
 bool wire_assembly_ground(const wire_assembly_request *request, const gw_scene *scene, bool **flags,
                           gw_error *error);
