@@ -10,20 +10,24 @@
  */
 #include "rt/scene/layout.h"
 
+#include "rt/scene/assembly.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROUNDS     200 /* each learns something: a bound that no scene was seen to come near */
-#define CLUSTER_STEPS  60  /* of Levenberg-Marquardt, from each start */
-#define CLUSTER_STARTS 40
-#define SOLVED         1e-11 /* residual, of a cluster's size */
-#define CANNOT_FOLLOW  1e-6  /* residual rate, of the motion that is asked for */
+#define MAX_ROUNDS      200 /* each learns something: a bound that no scene was seen to come near */
+#define CLUSTER_STEPS   60  /* of Levenberg-Marquardt, from each start */
+#define CLUSTER_STARTS  40
+#define ASSEMBLY_STARTS 16
+#define SOLVED          1e-11 /* residual, of a cluster's size */
+#define CANNOT_FOLLOW   1e-6  /* residual rate, of the motion that is asked for */
 
 typedef struct builder {
     const gw_scene *scene;
     const gw_pose *from; /* present poses of the objects, NULL: those of the scene */
+    gw_pose *assembled;  /* poses where all relations hold together, NULL: not needed */
     gw_layout *layout;
     const gw_layout *known; /* a layout that was solved before, NULL: none */
 
@@ -794,6 +798,7 @@ static void give_back(builder *w)
     free(w->scratch);
     free(w->draft);
     free(w->cluster_work);
+    free(w->assembled);
 }
 
 /* Puts the objects of every system where their joints and constraints hold together. Where an
@@ -818,13 +823,63 @@ static bool assemble_systems(builder *w, gw_error *error)
     return made;
 }
 
+/* Whether an object found no pose, and none was proven impossible. */
+static bool is_unhandled(const builder *w)
+{
+    const gw_placement *p = gw_layout_unsolved(w->layout);
+    return p && p->solution.status == GW_STATUS_UNHANDLED;
+}
+
+/* Assembles the whole scene from where everything is; true where all relations hold, and objects
+ * are to be placed from there. */
+static bool assemble_scene(builder *w)
+{
+    int bodies = gw_scene_body_count(w->scene);
+    bool *stands = calloc((size_t)bodies + 1, sizeof *stands);
+    w->assembled = malloc(((size_t)bodies + 1) * sizeof *w->assembled);
+    gw_error none;
+    gw_assembly_result result = {0};
+    gw_assembly *assembly = NULL;
+    begin_round(w);
+    if (stands && w->assembled) {
+        for (int i = 0; i < bodies; i++)
+            stands[i] = i >= w->scene->object_count || w->scene->objects[i].fixed;
+        const gw_assembly_def def = {
+            .scene = w->scene, .ground = stands, .poses = w->layout->poses};
+        assembly = gw_assembly_create(&def, &none);
+    }
+    if (assembly) {
+        const gw_assembly_options options = {.seed = 1, .starts = ASSEMBLY_STARTS};
+        gw_assembly_solve(assembly, &options, &result);
+        memcpy(w->assembled, gw_assembly_poses(assembly), (size_t)bodies * sizeof *w->assembled);
+    }
+    gw_assembly_destroy(assembly);
+    free(stands);
+    return result.held;
+}
+
+/* Objects one after the other; where one has no pose so, all together, from far too. */
+static bool place_or_assemble(builder *w, gw_error *error)
+{
+    const gw_pose *given = w->from;
+    if (!place_all(w, error))
+        return false;
+    if (!is_unhandled(w))
+        return true;
+    if (assemble_scene(w))
+        w->from = w->assembled;
+    bool placed = place_all(w, error);
+    w->from = given;
+    return placed;
+}
+
 static bool lay_out(builder *w, gw_error *error)
 {
     if (!take_memory(w, error) || !collect_constraints(w, error))
         return false;
     if (!list_edges(w) || !mark_with_hand(w))
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    if (!place_all(w, error) || !assemble_systems(w, error))
+    if (!place_or_assemble(w, error) || !assemble_systems(w, error))
         return false;
     for (int i = 0; i < w->layout->edge_count; i++) {
         gw_constraint_edge *link = &w->layout->edges[i].edge;

@@ -10,6 +10,7 @@
 #include "rt/scene/assembly_private.h"
 #include "rt/scene/joint_frame.h"
 #include "tests/unit/assembly_fixture.h"
+#include "tests/unit/scene_building.h"
 
 /* Brings a scene's parts together and takes the poses over. */
 static gw_assembly_result assemble(gw_scene *s, const bool *ground, gw_assembly_method method,
@@ -492,6 +493,56 @@ static void a_long_chain_comes_together(void **state)
     gw_scene_destroy(s);
 }
 
+/* ---- scenes whose parts lie apart ------------------------------------------------------------ */
+
+static void constraints_between_parts_that_lie_apart_are_laid_out(void **state)
+{
+    (void)state;
+    for (unsigned long long seed = 0; seed < 20; seed++) {
+        unsigned long long random = seed;
+        gw_error error = {0};
+        gw_scene *s = four_bar();
+        scatter_parts(s, &random);
+        gw_layout *l = gw_layout_create(s, NULL, &error);
+        assert_non_null(l);
+        assert_null(gw_layout_unsolved(l));
+        assert_true(gw_layout_residual(l, l->poses) < 1e-9);
+        gw_layout_destroy(l);
+        gw_scene_destroy(s);
+    }
+}
+
+/* All bars in line: no motion of the hinges closes the loop to first order. */
+static void joints_of_a_loop_that_is_drawn_in_line_are_closed(void **state)
+{
+    (void)state;
+    gw_error error = {0};
+    gw_scene *s = four_bar_of_joints();
+    s->objects[2].free = true;
+    gw_layout *l = gw_layout_create(s, NULL, &error);
+    assert_non_null(l);
+    assert_true(gw_layout_residual(l, l->poses) < 1e-9);
+    for (int i = 0; i < s->object_count; i++)
+        s->objects[i].pose = l->poses[i];
+    assert_true(widest(s) < 1e-9);
+    gw_layout_destroy(l);
+    gw_scene_destroy(s);
+}
+
+static void a_loop_that_cannot_close_is_refused_by_name(void **state)
+{
+    (void)state;
+    gw_error error = {0};
+    gw_scene *s = four_bar_of_joints();
+    s->objects[2].free = true;
+    s->joints[2].b.at.p.x = 2;
+    assert_null(gw_layout_create(s, NULL, &error));
+    assert_int_equal(error.code, GW_BAD_INPUT);
+    assert_string_equal(error.where, "/joints/0");
+    assert_non_null(strstr(error.message, "j1 cannot hold together"));
+    gw_scene_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +562,9 @@ int main(void)
         cmocka_unit_test(what_does_not_hold_is_named),
         cmocka_unit_test(where_nothing_can_move_is_said),
         cmocka_unit_test(a_long_chain_comes_together),
+        cmocka_unit_test(constraints_between_parts_that_lie_apart_are_laid_out),
+        cmocka_unit_test(joints_of_a_loop_that_is_drawn_in_line_are_closed),
+        cmocka_unit_test(a_loop_that_cannot_close_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
