@@ -119,7 +119,7 @@ gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alph
 
 static void update_velocity(gw_system_body *k, const gw_system_body *p)
 {
-    gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_w = {0, 0, 0};
+    gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_v = {0, 0, 0}, c_w = {0, 0, 0};
     for (int j = 0; j < k->dof; j++) {
         rel_v = gw_mul_add(rel_v, k->joint.u[j], gw_linear_part(k->columns[j]));
         rel_w = gw_mul_add(rel_w, k->joint.u[j], gw_angular_part(k->columns[j]));
@@ -128,11 +128,13 @@ static void update_velocity(gw_system_body *k, const gw_system_body *p)
     if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
         c_w = gw_scale((k->def.reversed ? -1 : 1) * k->joint.u[0] * k->joint.u[1],
                        gw_cross(gw_angular_part(k->columns[0]), gw_angular_part(k->columns[1])));
-    gw_vec3 c_v = gw_cross(c_w, k->arm);
-    c_v = gw_add(c_v, gw_cross(rel_w, gw_cross(rel_w, k->arm)));
-    /* columns are at rest in F: where that is the body's own frame they turn with it */
-    if (k->def.reversed)
-        c_v = gw_add(c_v, gw_scale(2, gw_cross(rel_w, gw_sub(rel_v, gw_cross(rel_w, k->arm)))));
+    if (!k->is_at_joint || k->def.reversed) {
+        gw_vec3 around = gw_cross(rel_w, k->arm);
+        c_v = gw_add(gw_cross(c_w, k->arm), gw_cross(rel_w, around));
+        /* columns are at rest in F: where that is the body's own frame they turn with it */
+        if (k->def.reversed)
+            c_v = gw_add(c_v, gw_scale(2, gw_cross(rel_w, gw_sub(rel_v, around))));
+    }
     k->twist = (gw_twist){rel_v, rel_w};
     if (p) {
         gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);
@@ -184,6 +186,13 @@ static void pull_column(const gw_articulated *x, const double column[6], double 
     gw_vec3 v = gw_linear_part(column), w = gw_angular_part(column);
     gw_spatial_set(pulled, gw_add(gw_sym3_mul(&x->m, v), gw_mat3_mul(&x->b, w)),
                    gw_add(transposed_mul(&x->b, v), gw_sym3_mul(&x->i, w)));
+}
+
+/* The same of a column that turns about the body's origin. */
+static void pull_turn(const gw_articulated *x, const double column[6], double pulled[6])
+{
+    gw_vec3 w = gw_angular_part(column);
+    gw_spatial_set(pulled, gw_mat3_mul(&x->b, w), gw_sym3_mul(&x->i, w));
 }
 
 /* x -= u u^T by */
@@ -291,8 +300,11 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
     for (int i = s->body_count - 1; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
         gw_articulated *x = &k->inertia;
-        for (int j = 0; j < k->dof; j++)
-            pull_column(x, k->columns[j], k->pulled[j]);
+        if (k->def.joint == GW_MOBILIZER_REVOLUTE && k->is_at_joint && !k->def.reversed)
+            pull_turn(x, k->columns[0], k->pulled[0]);
+        else
+            for (int j = 0; j < k->dof; j++)
+                pull_column(x, k->columns[j], k->pulled[j]);
         if (k->dof == 1) {
             double d = gw_dot6(k->columns[0], k->pulled[0]) + (added ? added[k->first] : 0);
             k->inverse_d = d > 0 ? 1 / d : 0;
