@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { box, expect, live, near, run, serve, tool } from './running.mjs';
+import { box, expect, live, near, now, run, serve, tool } from './running.mjs';
 import { guideway, sanitized, sleep, until } from './server.mjs';
 
 serve();
@@ -166,13 +166,20 @@ test('trees and cycles keep their constraints in headless runs', () => {
   }
 });
 
-test('two hands that would move one object or one system are refused by name', async () => {
-  const hands = { tool: undefined, devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }] };
-  await expect(200, 'PUT', '/scene', { ...scene, ...hands, tools: [{ object: 'lid', device: 'sim', control: 'admittance' }] });
-  for (const massless of [true, false]) {
-    const two = { ...scene, ...hands, objects: [...scene.objects.slice(0, 2), box('knob', [0, 0, 0.4], { massless })],
-      tools: [{ object: 'lid', device: 'sim', control: 'admittance' }, { object: 'knob', device: 'left', control: 'admittance' }] };
-    const { json } = await expect(400, 'PUT', '/scene', two);
-    assert.match(json.errors[0].detail, /lid.*knob|knob.*lid/);
-  }
+test('two hands hold bodies of one system; to hold what has no mass and follows is refused by name', async () => {
+  const two = (massless) => ({ ...scene, tool: undefined, devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }],
+    objects: [...scene.objects.slice(0, 2), box('knob', [0, 0, 0.4], { massless })],
+    tools: [{ object: 'lid', device: 'sim', control: 'admittance' }, { object: 'knob', device: 'left', control: 'admittance' }] });
+  const { json } = await expect(400, 'PUT', '/scene', two(true));
+  assert.match(json.errors[0].detail, /lid.*knob|knob.*lid/);
+  await expect(200, 'PUT', '/scene', two(false));
+  await run('running');
+  await expect(200, 'PUT', '/devices/left/operator', { type: 'wrench', samples: [{ t: 0, force: [0.1, 0, -1], torque: [0, 0, 0] }] });
+  const tools = await until('the knob slides on the lid', async () => {
+    const { tools } = await now();
+    return tools[1].pose.p[0] > 0.01 && tools;
+  });
+  for (const t of tools) assert.ok(t.residual < 1e-12);
+  near(tools[0].pose.p[0], 0, 1e-12);
+  near(tools[1].pose.p[2] - tools[0].pose.p[2], 0.1, 1e-12);
 });
