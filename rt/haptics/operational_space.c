@@ -186,6 +186,40 @@ void gw_operational_body_inverse_inertia(const gw_model *model, int body, double
     }
 }
 
+#define SAME_MOTION 1e-9 /* of the largest of J D^-1 J^T: less is no freedom */
+
+/* The rank of a symmetric positive semidefinite 6 x 6 matrix, by Cholesky with pivots. */
+static int rank_of(double m[6][6])
+{
+    double largest = 0;
+    for (int i = 0; i < 6; i++)
+        largest = fmax(largest, m[i][i]);
+    for (int rank = 0; rank < 6; rank++) {
+        int best = 0;
+        for (int i = 1; i < 6; i++)
+            best = m[i][i] > m[best][best] ? i : best;
+        double pivot = m[best][best];
+        if (!(pivot > SAME_MOTION * largest))
+            return rank;
+        double row[6];
+        memcpy(row, m[best], sizeof row);
+        for (int i = 0; i < 6; i++)
+            for (int k = 0; k < 6; k++)
+                m[i][k] -= row[i] * row[k] / pivot;
+    }
+    return 6;
+}
+
+int gw_operational_body_freedoms(const gw_model *model, int body, double length, double *work)
+{
+    double inverse[6][6];
+    gw_operational_body_inverse_inertia(model, body, work, inverse);
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++)
+            inverse[i][k] *= (i < 3 ? 1 : length) * (k < 3 ? 1 : length);
+    return rank_of(inverse);
+}
+
 void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
                              gw_operational_state *out)
 {

@@ -61,6 +61,10 @@ void gw_operational_inverse_inertia(const gw_model *model, int dof, const double
 void gw_operational_body_inverse_inertia(const gw_model *model, int body, double *work,
                                          double out[6][6]);
 
+/* In how many directions a body can move: the rank of that matrix, turns weighed with `length` (m).
+ */
+int gw_operational_body_freedoms(const gw_model *model, int body, double length, double *work);
+
 /* The held frame as a tick begins. */
 typedef struct gw_operational_state {
     int dof;

@@ -263,6 +263,26 @@ static void swap_rows(gw_cluster_work *w, int n, int a, int b)
     }
 }
 
+static double uniform(unsigned long long *s)
+{
+    *s = *s * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(*s >> 11) / 4503599627370496.0 - 1; /* -1 .. 1 */
+}
+
+void gw_cluster_scatter(const gw_cluster *c, const gw_pose *now, int k, unsigned long long *random,
+                        gw_pose *poses)
+{
+    double reach = k == 0 ? 0 : (0.1 + 0.1 * (k % 10));
+    for (int i = 0; i < c->count; i++) {
+        gw_twist d;
+        gw_vec3 v = {uniform(random), uniform(random), uniform(random)};
+        gw_vec3 turn = {uniform(random), uniform(random), uniform(random)};
+        d.v = gw_scale(reach * c->size, v);
+        d.w = gw_scale(reach * GW_PI, turn);
+        poses[c->bodies[i]] = gw_pose_add(&now[i], &d);
+    }
+}
+
 int gw_cluster_dof(const gw_cluster *c, const gw_pose *poses, gw_cluster_work *w)
 {
     assert(c->count >= 0 && c->count <= GW_MAX_CLUSTER);

@@ -54,6 +54,11 @@ typedef struct gw_cluster_work {
 double gw_cluster_project(const gw_cluster *cluster, int iterations, gw_pose *poses,
                           gw_cluster_work *work);
 
+/* Start number `k` of a search: the poses that the cluster's bodies have in `now` (in its order),
+ * then random ones farther and farther away from them. */
+void gw_cluster_scatter(const gw_cluster *cluster, const gw_pose *now, int k,
+                        unsigned long long *random, gw_pose *poses);
+
 /* Freedoms of the cluster while all else stands: 6 count - rank. */
 int gw_cluster_dof(const gw_cluster *cluster, const gw_pose *poses, gw_cluster_work *work);
 

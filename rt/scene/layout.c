@@ -262,27 +262,6 @@ static int members_of(const builder *w, int cluster, int *objects)
     return count;
 }
 
-static double uniform(unsigned long long *s)
-{
-    *s = *s * 6364136223846793005ull + 1442695040888963407ull;
-    return (double)(*s >> 11) / 4503599627370496.0 - 1; /* -1 .. 1 */
-}
-
-/* Start number `k`: the present poses, then random ones farther and farther away from them. */
-static void set_start(builder *w, const gw_cluster *c, const gw_pose *now, int k,
-                      unsigned long long *random)
-{
-    double reach = k == 0 ? 0 : (0.1 + 0.1 * (k % 10));
-    for (int i = 0; i < c->count; i++) {
-        gw_twist d;
-        gw_vec3 v = {uniform(random), uniform(random), uniform(random)};
-        gw_vec3 turn = {uniform(random), uniform(random), uniform(random)};
-        d.v = gw_scale(reach * c->size, v);
-        d.w = gw_scale(reach * GW_PI, turn);
-        w->layout->poses[c->bodies[i]] = gw_pose_add(&now[i], &d);
-    }
-}
-
 /* Works out the rows of the cluster's edges; an open sense becomes that of the poses. */
 static void resolve_edges(const builder *w, const gw_cluster *c)
 {
@@ -311,7 +290,7 @@ static bool solve_cluster(builder *w, int cluster)
     collect_edges(w, objects, count, &l);
     gw_cluster c = cluster_of(w, objects, count, &l);
     for (int k = 0; k < CLUSTER_STARTS; k++) {
-        set_start(w, &c, now, k, &random);
+        gw_cluster_scatter(&c, now, k, &random, w->layout->poses);
         resolve_edges(w, &c);
         if (gw_cluster_project(&c, CLUSTER_STEPS, w->layout->poses, w->cluster_work) <= SOLVED)
             return true;
@@ -912,20 +891,4 @@ gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses, const g
     }
     qsort(w.layout->placements, (size_t)w.layout->count, sizeof(gw_placement *), by_object);
     return w.layout;
-}
-
-void gw_layout_destroy(gw_layout *layout)
-{
-    if (!layout)
-        return;
-    for (int i = 0; i < layout->count; i++)
-        free(layout->placements[i]);
-    free(layout->placements);
-    free(layout->poses);
-    free(layout->edges);
-    for (int i = 0; i < layout->system_count && layout->systems; i++)
-        gw_scene_system_destroy(layout->systems[i]);
-    free(layout->systems);
-    free(layout->system_of);
-    free(layout);
 }

@@ -1,11 +1,28 @@
 /*
- * What a layout tells: placements, systems, freedoms, residuals. Any thread; not for use inside a
- * tick.
+ * The end of a layout, and what it tells: placements, systems, freedoms, residuals. Any thread; not
+ * for use inside a tick.
  */
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "rt/scene/layout.h"
+
+void gw_layout_destroy(gw_layout *layout)
+{
+    if (!layout)
+        return;
+    for (int i = 0; i < layout->count; i++)
+        free(layout->placements[i]);
+    free(layout->placements);
+    free(layout->poses);
+    free(layout->edges);
+    for (int i = 0; i < layout->system_count && layout->systems; i++)
+        gw_scene_system_destroy(layout->systems[i]);
+    free(layout->systems);
+    free(layout->system_of);
+    free(layout);
+}
 
 const gw_placement *gw_layout_unsolved(const gw_layout *layout)
 {
@@ -47,6 +64,29 @@ int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout)
         sum += layout->system_of[first] < 0 ? scene->mechanisms[i].link_count : 0;
     }
     return sum;
+}
+
+double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
+{
+    double worst = 0;
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_placed_joint *j = &s->joints[i];
+        gw_pose a = j->a >= 0 ? poses[s->members[j->a].number] : gw_pose_identity();
+        gw_pose b = j->b >= 0 ? poses[s->members[j->b].number] : gw_pose_identity();
+        gw_pose m = gw_pose_mul(&a, &j->a_from_m), f = gw_pose_mul(&b, &j->b_from_f);
+        gw_pose back = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&back, &m), nearest;
+        gw_mobilizer_state state = {.turn = gw_quat_identity()};
+        gw_vec3 v[6], w[6];
+        gw_mobilizer_position(j->type, &f_from_m, state.z);
+        int at = gw_mobilizer_rotation(j->type);
+        if (at < 6)
+            state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
+        if (j->type == GW_MOBILIZER_SCREW) /* turns are known but for whole ones, slides are not */
+            state.z[0] = f_from_m.p.z / j->pitch;
+        nearest = gw_mobilizer_pose(j->type, j->pitch, &state, v, w);
+        worst = fmax(worst, gw_pose_distance(&f_from_m, &nearest, s->length));
+    }
+    return worst;
 }
 
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)

@@ -13,6 +13,7 @@
 #include "rt/haptics/operational_space.h"
 #include "rt/scene/assembly.h"
 #include "rt/scene/joint_frame.h"
+#include "rt/scene/joint_of_set.h"
 #include "rt/scene/surface.h"
 
 #include <assert.h>
@@ -21,11 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STARTS      8 /* of an assembly, where bodies lie apart */
-#define NO_OBJECT   (-2)
-#define ON_ITS_SET  1e-7 /* of the length: bodies are where their constraints have them */
-#define SAME_MOTION 1e-9 /* of the largest of J D^-1 J^T: less is no freedom */
-#define ALONG       1e-9 /* of a unit vector's parts across another: they are along one another */
+#define STARTS     8 /* of an assembly, where bodies lie apart */
+#define NO_OBJECT  (-2)
+#define ON_ITS_SET 1e-7 /* of the length: bodies are where their constraints have them */
 
 static bool is_object(const gw_scene *s, int body)
 {
@@ -179,56 +178,6 @@ static void collect_links(builder *w)
 
 /* ---- pairs of bodies whose constraints are a joint ------------------------------------------ */
 
-/* The joint that moves as the set does; GW_MOBILIZER_FREE where none is it. */
-static gw_mobilizer joint_of_set(const gw_submanifold *set)
-{
-    const gw_rotation_set *r = &set->rotation;
-    const gw_locus *l = &set->translation.locus;
-    if (set->general)
-        return GW_MOBILIZER_FREE;
-    gw_vec3 axis = r->kind != GW_ROTATION_AXIS  ? gw_v3(0, 0, 0)
-                   : set->translation.in_mobile ? r->axis_body
-                                                : r->axis;
-    bool along = gw_norm(gw_cross(axis, l->e3)) < ALONG;
-    if (r->kind == GW_ROTATION_FIXED && l->kind == GW_LOCUS_POINT)
-        return GW_MOBILIZER_FIXED;
-    if (r->kind == GW_ROTATION_FIXED && l->kind == GW_LOCUS_LINE)
-        return GW_MOBILIZER_PRISMATIC;
-    if (r->kind == GW_ROTATION_AXIS && l->kind == GW_LOCUS_POINT)
-        return GW_MOBILIZER_REVOLUTE;
-    if (r->kind == GW_ROTATION_AXIS && l->kind == GW_LOCUS_LINE && along)
-        return GW_MOBILIZER_CYLINDRICAL;
-    if (r->kind == GW_ROTATION_AXIS && l->kind == GW_LOCUS_PLANE && along)
-        return GW_MOBILIZER_PLANAR;
-    if (r->kind == GW_ROTATION_FREE && l->kind == GW_LOCUS_POINT)
-        return GW_MOBILIZER_SPHERICAL;
-    return GW_MOBILIZER_FREE;
-}
-
-/* A frame at `p` whose z is along `z`. */
-static gw_pose frame_along(gw_vec3 p, gw_vec3 z)
-{
-    gw_vec3 x = gw_any_normal(z);
-    return (gw_pose){p, gw_quat_from_axes(x, gw_cross(z, x), z)};
-}
-
-/* Frames of the joint that a set is, at the pose b_from_a. The point that moves on the locus is M's
- * origin and the locus F's, or the other way round where the locus is the body's. */
-static void frames_of_set(const gw_submanifold *set, gw_mobilizer type, const gw_pose *b_from_a,
-                          candidate *c)
-{
-    const gw_translation_set *t = &set->translation;
-    gw_vec3 in_b = t->in_mobile ? t->of : t->locus.origin;
-    gw_vec3 in_a = t->in_mobile ? t->locus.origin : t->of;
-    gw_vec3 axis = set->rotation.axis; /* in b */
-    if (type == GW_MOBILIZER_PRISMATIC)
-        axis = t->in_mobile ? gw_rotate(b_from_a->q, t->locus.e3) : t->locus.e3;
-    if (type == GW_MOBILIZER_FIXED || type == GW_MOBILIZER_SPHERICAL)
-        axis = gw_v3(0, 0, 1);
-    c->b_from_f = frame_along(in_b, gw_unit(axis));
-    c->a_from_m = (gw_pose){in_a, gw_quat_mul(gw_quat_conj(b_from_a->q), c->b_from_f.q)};
-}
-
 static int bundle_between(builder *w, int a, int b)
 {
     for (int i = 0; i < w->bundle_count; i++)
@@ -289,7 +238,7 @@ static void classify(builder *w, int number)
     if (w->solution->status != GW_SOLVED || w->solution->branch_count == 0)
         return;
     const gw_branch *branch = &w->solution->branches[0];
-    gw_mobilizer type = joint_of_set(&branch->set);
+    gw_mobilizer type = gw_joint_of_set(&branch->set);
     if (type == GW_MOBILIZER_FREE || branch->distance > ON_ITS_SET * w->out->length)
         return;
     candidate *c = &w->candidates[w->candidate_count++];
@@ -299,7 +248,7 @@ static void classify(builder *w, int number)
                      .type = type,
                      .rank = gw_mobilizers[type].dof,
                      .bundle = number};
-    frames_of_set(&branch->set, type, &branch->nearest, c);
+    gw_joint_frames_of_set(&branch->set, type, &branch->nearest, &c->a_from_m, &c->b_from_f);
 }
 
 /* ---- the tree ------------------------------------------------------------------------------- */
@@ -766,40 +715,6 @@ gw_system_def gw_scene_system_def(const gw_scene_system *s)
                            .springs = s->springs};
 }
 
-/* The rank of a symmetric positive semidefinite 6 x 6 matrix, by Cholesky with pivots. */
-static int rank_of(double m[6][6])
-{
-    double largest = 0;
-    for (int i = 0; i < 6; i++)
-        largest = fmax(largest, m[i][i]);
-    for (int rank = 0; rank < 6; rank++) {
-        int best = 0;
-        for (int i = 1; i < 6; i++)
-            best = m[i][i] > m[best][best] ? i : best;
-        double pivot = m[best][best];
-        if (!(pivot > SAME_MOTION * largest))
-            return rank;
-        double row[6];
-        memcpy(row, m[best], sizeof row);
-        for (int i = 0; i < 6; i++)
-            for (int k = 0; k < 6; k++)
-                m[i][k] -= row[i] * row[k] / pivot;
-    }
-    return 6;
-}
-
-/* In how many directions the rows let a body move: the rank of J_b D^-1 P J_b^T. `work`: 7 dof
- * entries. */
-static int freedoms_of(const gw_model *model, int body, double length, double *work)
-{
-    double inverse[6][6];
-    gw_operational_body_inverse_inertia(model, body, work, inverse);
-    for (int i = 0; i < 6; i++)
-        for (int k = 0; k < 6; k++)
-            inverse[i][k] *= (i < 3 ? 1 : length) * (k < 3 ? 1 : length);
-    return rank_of(inverse);
-}
-
 static void body_name(const builder *w, int body, char name[GW_MAX_LINK_NAME + 1])
 {
     int number = body == GW_GROUND ? -1 : w->out->members[body].number, link;
@@ -847,7 +762,7 @@ static bool assemble(builder *w, gw_error *error)
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
-        s->members[i].freedoms = freedoms_of(model, i, s->length, work);
+        s->members[i].freedoms = gw_operational_body_freedoms(model, i, s->length, work);
     }
     free(work);
     gw_system_destroy(system);
@@ -960,29 +875,6 @@ void gw_scene_system_destroy(gw_scene_system *s)
     free(s->joints);
     free(s->springs);
     free(s);
-}
-
-double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
-{
-    double worst = 0;
-    for (int i = 0; i < s->joint_count; i++) {
-        const gw_placed_joint *j = &s->joints[i];
-        gw_pose a = j->a >= 0 ? poses[s->members[j->a].number] : gw_pose_identity();
-        gw_pose b = j->b >= 0 ? poses[s->members[j->b].number] : gw_pose_identity();
-        gw_pose m = gw_pose_mul(&a, &j->a_from_m), f = gw_pose_mul(&b, &j->b_from_f);
-        gw_pose back = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&back, &m), nearest;
-        gw_mobilizer_state state = {.turn = gw_quat_identity()};
-        gw_vec3 v[6], w[6];
-        gw_mobilizer_position(j->type, &f_from_m, state.z);
-        int at = gw_mobilizer_rotation(j->type);
-        if (at < 6)
-            state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
-        if (j->type == GW_MOBILIZER_SCREW) /* turns are known but for whole ones, slides are not */
-            state.z[0] = f_from_m.p.z / j->pitch;
-        nearest = gw_mobilizer_pose(j->type, j->pitch, &state, v, w);
-        worst = fmax(worst, gw_pose_distance(&f_from_m, &nearest, s->length));
-    }
-    return worst;
 }
 
 int gw_scene_system_body(const gw_scene_system *s, int object)

@@ -11,7 +11,8 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-#define REACHED 1e-9 /* of the length: closures hold where bodies are put */
+#define UNBOOKED_SHARE 1e-6 /* of a system's kinetic energy: more is told */
+#define REACHED        1e-9 /* of the length: closures hold where bodies are put */
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -317,6 +318,20 @@ void gw_body_systems_post_step(gw_scene_dynamics *m)
             tell_second(m, t);
     for (int i = 0; i < m->system_count; i++)
         m->work += m->mover[m->first_system + i].step.pushed;
+}
+
+double gw_scene_dynamics_unbooked(const gw_scene_dynamics *m)
+{
+    double worst = 0, kinetic, potential;
+    for (int i = 0; i < m->system_count; i++) {
+        double unbooked = m->mover[m->first_system + i].step.unbooked;
+        if (!(unbooked > 0))
+            continue;
+        gw_model_energy(gw_system_model(m->systems[i].system), &kinetic, &potential);
+        if (unbooked > UNBOOKED_SHARE * kinetic)
+            worst = fmax(worst, unbooked);
+    }
+    return worst;
 }
 
 /* ---- what they tell ------------------------------------------------------------------------- */

@@ -100,6 +100,10 @@ double gw_scene_dynamics_strained(const gw_scene_dynamics *dynamics);
 /* Whether a contact began to jam in the last step. */
 bool gw_scene_dynamics_jammed(const gw_scene_dynamics *dynamics);
 
+/* Energy that the last step of a system of bodies could not account for (J); 0 where that is less
+ * than a millionth of the system's. */
+double gw_scene_dynamics_unbooked(const gw_scene_dynamics *dynamics);
+
 /* How many collisions the last step put off, the first time in a second that it had to; else 0. */
 int gw_scene_dynamics_crowded(const gw_scene_dynamics *dynamics);
 

@@ -321,6 +321,9 @@ void gw_simulation_tick(gw_simulation *s)
     int waiting = gw_scene_dynamics_crowded(s->scenario->dynamics);
     if (moving && waiting > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = waiting});
+    double unbooked = moving ? gw_scene_dynamics_unbooked(s->scenario->dynamics) : 0;
+    if (unbooked > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_UNBOOKED, .value = unbooked});
     double strained = gw_scene_dynamics_strained(s->scenario->dynamics);
     if (moving && strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});

@@ -94,7 +94,8 @@ static void linkage_words(int bodies, int mobility, int freedoms, char *words, s
                  freedoms == 0 ? "stands still" : "moves with it");
 }
 
-/* What it may do with all that it is joined to. */
+/* What it may do with all that it is joined to, instead of what its own constraints leave it while
+ * all else stands. */
 static void add_system(json_t *json, const gw_layout *layout, int object)
 {
     int body;
@@ -107,6 +108,8 @@ static void add_system(json_t *json, const gw_layout *layout, int object)
     json_object_set_new(json, "system",
                         json_pack("{si si si ss}", "bodies", system->member_count, "mobility",
                                   system->mobility, "freedoms", freedoms, "words", words));
+    json_object_set_new(json, "words", json_string(words));
+    json_object_set_new(json, "state", json_string(freedoms > 0 ? "under" : "well"));
 }
 
 json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
@@ -121,13 +124,13 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
     json_object_set_new(json, "tool", json_boolean(placement->tool >= 0));
     json_object_set_new(json, "state", json_string(state_of(placement)));
     add_company(json, scene, layout, placement);
-    add_system(json, layout, placement->object);
     json_t *branches = json_object_get(json, "branches");
     for (int i = 0; i < solution->branch_count; i++)
         json_object_set_new(json_array_get(branches, (size_t)i), "words",
                             words_of(&solution->branches[i].set));
     if (placement->branch >= 0 && placement->branch < solution->branch_count)
         add_branch(json, placement, pose);
+    add_system(json, layout, placement->object);
     return json;
 }
 

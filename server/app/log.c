@@ -123,6 +123,10 @@ static const kind_words words_of[] = {
     [GW_EVENT_STRAINED] = {"strained", "warning",
                            "A mechanism has outrun its local model, or the world's thread is late: "
                            "it is braked until it has been looked at again."},
+    [GW_EVENT_UNBOOKED] =
+        {"unbooked", "warning",
+         "A step of the linkage could not account for a part of its energy: stiff "
+         "springs or limits and light bodies ask for a higher rate."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };
@@ -215,11 +219,8 @@ static const struct {
     double period_s;
     int at_once;
 } flooding[APP_FLOODS] = {
-    {GW_EVENT_OVERRUN, 0.5, 1},
-    {GW_EVENT_LIMITED, 0.5, 1},
-    {GW_EVENT_STRAINED, 0.5, 1},
-    {GW_EVENT_WITHHELD, 0.5, 1},
-    {GW_EVENT_JAMMED, 0.5, 1},
+    {GW_EVENT_OVERRUN, 0.5, 1},  {GW_EVENT_LIMITED, 0.5, 1},  {GW_EVENT_STRAINED, 0.5, 1},
+    {GW_EVENT_WITHHELD, 0.5, 1}, {GW_EVENT_UNBOOKED, 0.5, 1}, {GW_EVENT_JAMMED, 0.5, 1},
     {GW_EVENT_MOVED, 0.05, 200}, /* somebody waits for it: values that are edited one by one */
 };
 

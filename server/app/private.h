@@ -23,7 +23,7 @@ struct app_diff;
 #define APP_SENSOR_S    0.1 /* between values of a sensor, at most: nobody waits for the disk */
 #define APP_STORAGE_S   5.0 /* between events of the disk's refusals */
 #define APP_MAX_RETIRED 64  /* device slots that wait for the loop to let go */
-#define APP_FLOODS      6   /* kinds of events that may come every tick */
+#define APP_FLOODS      7   /* kinds of events that may come every tick */
 
 typedef struct app_slots {
     int count;

@@ -63,7 +63,7 @@ static const char *const event_kinds[] = {
     "active",   "state",       "settled",    "limited", "halted",      "armed",
     "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
     "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
-    "crowded",  "strained",    "storage",    NULL};
+    "crowded",  "strained",    "unbooked",   "storage", NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 ANSWER(event, "Event", NULL, {"seq", WHOLE},
        {"time", NUMBER, .about = "of the simulation", .unit = "s"}, {"tick", WHOLE},
