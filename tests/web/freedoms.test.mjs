@@ -193,8 +193,8 @@ suite('freedoms', () => {
 
   test('who follows whom is told in words', async () => {
     await visit('four-bar');
-    for (const id of ['coupler', 'rocker'])
-      await appliance.api('PATCH', `/objects/${id}`, { massless: true }); // with mass they are felt
+    // with mass they would be felt
+    for (const id of ['coupler', 'rocker']) await appliance.api('PATCH', `/objects/${id}`, { massless: true });
     await page.click('[data-key="coupler"]');
     await until(async () => /coupler follows crank and rocker/.test(await person.text('.follows')), 'in the inspector');
     const solution = await appliance.get('/solutions/coupler');
