@@ -145,8 +145,8 @@ test('a free object is dragged and pushed by its name while it runs', async () =
     [{ op: 'drag', object: 'door', point: [0, 0, 0], target: [0, 0, 0] }, /another operator holds door/],
     [{ op: 'drag', object: 'wall', point: [0, 0, 0], target: [0, 0, 0] }, /wall does not move by itself: make it free/],
     [{ op: 'drag', object: 'nobody', point: [0, 0, 0], target: [0, 0, 0] }, /no object nobody/],
-    [{ op: 'push', object: 'door', tool: 0, force: [1, 0, 0] }, /either a tool or a free object/],
-    [{ op: 'release', object: 7 }, /id of a free object/],
+    [{ op: 'push', object: 'door', tool: 0, force: [1, 0, 0] }, /either a tool or an object/],
+    [{ op: 'release', object: 7 }, /id of an object that moves by itself/],
   ]) {
     const from = watcher.messages.length;
     watcher.send(message);
