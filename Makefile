@@ -170,11 +170,16 @@ $(BUILD)/headers.o: $(RT_HEADERS)
 $(BUILD)/example-steps: examples/steps.c $(BUILD)/libguideway.a
 	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT)
 
+# these measure time: nothing runs beside them; of the others as many at once as there are processors
+UNIT_ALONE := $(BUILD)/unit/test_loop $(BUILD)/unit/test_watchdog
+
 unit: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay
 	@$(BUILD)/example-solve
 	@$(BUILD)/example-steps
 	@echo "== $(BUILD)/fuzz-replay"; $(BUILD)/fuzz-replay tests/fuzz/corpus
-	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
+	@printf '%s\n' $(filter-out $(UNIT_ALONE),$(UNIT_BIN)) | xargs -P "$$(nproc)" -I{} sh -c \
+	    'echo "== {}"; {} > {}.log 2>&1 || { cat {}.log; echo "{} failed"; exit 255; }'
+	@set -e; for t in $(UNIT_ALONE); do echo "== $$t"; $$t; done
 
 # ---- the solver against brute force: SECONDS of random problems, from SEED ----------------------
 
