@@ -206,6 +206,17 @@ suite('freedoms', () => {
     );
   });
 
+  test('a body of a linkage has the freedoms of the linkage, not those of its own constraints', async () => {
+    await visit('scissor-lift');
+    assert.match(await page.locator('[data-key="deck"]').innerText(), /\b1 dof/);
+    await page.click('[data-key="deck"]');
+    await until(async () => /7 bodies has 1 freedom/.test(await person.text('[data-words]')), 'the linkage in words');
+    assert.equal(await page.locator('[data-freedom]').count(), 0, 'no sliders that its joints forbid');
+    await visit('four-bar');
+    await page.click('[data-key="crank"]');
+    await until(async () => (await page.locator('[data-freedom]').count()) === 1, 'one that it can go along');
+  });
+
   test('what a free object may still do is told as of any other', async () => {
     await visit('door-and-drawer');
     assert.match(await page.locator('[data-key="door"]').innerText(), /free, 1 dof/);

@@ -218,7 +218,7 @@ function Known({ solution }: { solution: Solution }): JSX.Element {
         <p class="quiet">{solution.redundant.map((r) => `${r.id} follows from ${r.because.join(', ')}`).join('; ')}.</p>
       )}
       <BranchList solution={solution} />
-      {branch && solution.parameters && (
+      {branch && solution.parameters && store.movesOnItsOwn(solution) && (
         <ul class="freedoms">
           {branch.parameters.map((q, i) => (
             <Row key={q.name} solution={solution} branch={branch} i={i} />
@@ -226,7 +226,7 @@ function Known({ solution }: { solution: Solution }): JSX.Element {
         </ul>
       )}
       <Solved solution={solution} />
-      {store.runState.value === 'running' && branch && branch.dof > 0 && (
+      {store.runState.value === 'running' && branch && (solution.system?.freedoms ?? branch.dof) > 0 && (
         <p class="quiet">Running: drag it in the view, or push with the arrow keys.</p>
       )}
     </>

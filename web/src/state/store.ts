@@ -137,6 +137,10 @@ export function stateOf(id: string): SolutionState | undefined {
   return clash ? 'conflict' : summaries.value.get(id)?.state;
 }
 
+// Whether the freedoms that an object's own constraints leave are those that it has: joints, and what it is joined to,
+// may take more of them away.
+export const movesOnItsOwn = (s: Solution): boolean => !s.system || s.dof <= s.system.freedoms;
+
 // What lists tell of solutions. It stays the same while bodies move, though their poses and parameters
 // come anew several times a second: who reads this alone is not drawn again.
 export type SolutionSummary = Pick<
@@ -153,7 +157,7 @@ export const summaries = computed<ReadonlyMap<string, SolutionSummary>>(() => {
     {
       object: s.object,
       state: s.state,
-      dof: s.dof,
+      dof: s.system?.freedoms ?? s.dof,
       follows: s.follows,
       cluster: s.cluster,
       cluster_dof: s.cluster_dof,

@@ -230,7 +230,8 @@ export class Viewport implements Viewer {
     } else {
       const solution = store.solutions.value.get(object);
       const branch = currentBranch(solution) ?? null;
-      this.showLocus(object, solution?.state === 'free' ? null : branch, null, solution?.strands);
+      const own = !!solution && solution.state !== 'free' && store.movesOnItsOwn(solution);
+      this.showLocus(object, own ? branch : null, null, solution?.strands);
       const pointed = store.hoverBranch.value;
       this.ghosts.show(pointed >= 0 ? object : '', solution?.branches ?? [], pointed);
     }
