@@ -229,13 +229,13 @@ fuzz-keep: $(BUILD)/fuzz-solve
 	$(BUILD)/fuzz-solve -max_len=212 -use_counters=0 -merge=1 $(BUILD)/fuzz/kept tests/fuzz/corpus $(BUILD)/fuzz/found
 	@rm -f tests/fuzz/corpus/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/corpus/
 
-# GUIDEWAY names the binary that the tests start
+# GUIDEWAY names the binary that the tests start; a test that hangs ends with the whole
 api: $(BUILD)/guideway $(NODE_MODULES)
-	GUIDEWAY=$(abspath $<) node --test tests/api/
+	GUIDEWAY=$(abspath $<) timeout -k 10 2400 node --test tests/api/
 	sh tests/install.sh $(BUILD)
 
 page: $(BUILD)/guideway $(NODE_MODULES)
-	GUIDEWAY=$(abspath $<) node --test tests/web/all.mjs
+	GUIDEWAY=$(abspath $<) timeout -k 10 1800 node --test tests/web/all.mjs
 
 check: $(NODE_MODULES) $(BUILD)/openapi.json
 	@sh tests/check.sh

@@ -6,6 +6,7 @@ import http from 'node:http';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 
 const require = createRequire(new URL('../../web/package.json', import.meta.url));
 export const WebSocket = require('ws');
@@ -26,14 +27,19 @@ export async function until(what, condition, ms = sanitized ? 20000 : 5000) {
   }
 }
 
+// Servers that a failed test left running would keep its file from ending.
+const running = new Set();
+after(() => running.forEach((child) => child.kill('SIGKILL')));
+
 // A running appliance with a data folder of its own; stop() ends it and tells how it ended.
 export async function start({ args = [], env = {}, data, listen = '127.0.0.1:0', program = guideway } = {}) {
   const folder = data ?? mkdtempSync(join(tmpdir(), 'guideway-api-'));
   const child = spawn(program, ['serve', '--listen', listen, '--data', folder, ...args],
     { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '', err = '';
+  running.add(child);
   child.stderr.on('data', (text) => (err += text));
-  const ended = new Promise((done) => child.on('exit', (code, signal) => done({ code, signal })));
+  const ended = new Promise((done) => child.on('exit', (code, signal) => { running.delete(child); done({ code, signal }); }));
   const address = await new Promise((done, failed) => {
     child.stdout.on('data', (text) => {
       out += text;
