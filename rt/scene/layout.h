@@ -67,8 +67,8 @@ typedef struct gw_layout {
  * Solves the scene. `poses`, one per object, or NULL for the scene's own: where the objects are
  * now (nearest branches are measured from there). A tool's stated branch is taken where it exists.
  * NULL with GW_FAILED when memory is short, with GW_NOT_YET or GW_BAD_INPUT when an edit asks what
- * cannot be laid out. Incompatible or unhandled problems are an answer, not an error: see
- * gw_layout_unsolved().
+ * cannot be laid out, with GW_UNHANDLED when a system of bodies cannot be put together.
+ * Incompatible or unhandled problems are an answer, not an error: see gw_layout_unsolved().
  */
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error);
 

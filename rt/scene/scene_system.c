@@ -829,7 +829,7 @@ static bool gather(const builder *w, gw_error *error)
         int constraint = gw_scene_constraint_index(w->scene, id);
         snprintf(where, sizeof where, "/%s/%d", joint >= 0 ? "joints" : "constraints",
                  joint >= 0 ? joint : constraint);
-        gw_fail(error, GW_BAD_INPUT, joint < 0 && constraint < 0 ? "" : where,
+        gw_fail(error, GW_UNHANDLED, joint < 0 && constraint < 0 ? "" : where,
                 "%s cannot hold together with what else joins these bodies: %g m stay open at "
                 "the best place that was found from %d starts",
                 id, result.residual, result.starts);

@@ -57,7 +57,8 @@ int gw_scene_number_systems(const gw_scene *scene, int *of_body);
  * per body) have the bodies, then the nearest place in the mass metric where all closures hold.
  * `poses` of its bodies become those of the assembled system. `edges` are the scene's enabled
  * two-sided constraints, whose ends are numbers of the scene's bodies. NULL with an error: memory,
- * too many bodies, relations that cannot be held from there (GW_BAD_INPUT).
+ * too many bodies, surfaces that cannot touch (GW_BAD_INPUT), relations that are not held together
+ * from any start (GW_UNHANDLED, with the pointer of the one that stays open farthest).
  */
 gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
                                         const gw_constraint_edge *const *edges, int edge_count,

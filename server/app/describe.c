@@ -220,6 +220,29 @@ void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement
     json_object_set_new(problem, "object", json_string(scene->objects[placement->object].id));
 }
 
+void describe_open_system(json_t *problem, const gw_scene *scene, const gw_error *error)
+{
+    assert(problem && scene && error);
+    int joint = -1, constraint = -1;
+    const char *id = NULL, *object = NULL;
+    sscanf(error->where, "/joints/%d", &joint);
+    sscanf(error->where, "/constraints/%d", &constraint);
+    if (joint >= 0 && joint < scene->joint_count) {
+        id = scene->joints[joint].id;
+        object = scene->joints[joint].a.object;
+    } else if (constraint >= 0 && constraint < scene->constraint_count) {
+        id = scene->constraints[constraint].id;
+        object = scene->constraints[constraint].a.object;
+    }
+    json_t *why = json_pack("{s:s s:o s:o}", "status", "unhandled", "left",
+                            id ? json_pack("[s]", id) : json_array(), "reason",
+                            describe_text(error->message));
+    json_object_update(problem, why);
+    json_object_set_new(problem, "solution", why);
+    if (object)
+        json_object_set_new(problem, "object", json_string(object));
+}
+
 json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot)
 {
     json_t *json = wire_simulation(document->scene, snapshot, document->scene->rate);

@@ -26,6 +26,10 @@ json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int 
  * an unsolved placement to a problem, and the same as its member `solution`. */
 void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement);
 
+/* The same of a system of bodies that is not put together: GW_UNHANDLED with a relation's pointer.
+ */
+void describe_open_system(json_t *problem, const gw_scene *scene, const gw_error *error);
+
 /* The member `simulation` of the protocol, of a document and its snapshot. */
 json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot);
 

@@ -301,10 +301,14 @@ static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error
 {
     /* What a body refers to and is not there is the body's fault, not the address's. */
     int status = error->code == GW_NOT_FOUND ? 400 : status_of(error->code);
+    const bool open = error->code == GW_UNHANDLED && !edit->failed && edit->scene;
+    const gw_error given = *error;
     rebase(error, item);
     json_t *value = problem_of(call, error, status);
     if (edit->failed)
         describe_refusal(value, edit->document->scene, edit->failed);
+    else if (open)
+        describe_open_system(value, edit->scene, &given);
     write_json(call->reply, status, "application/problem+json", value);
 }
 

@@ -672,6 +672,19 @@ test('every dry run leaves the scene alone', async () => {
   assert.equal(refused.status, 400);
 });
 
+test('what cannot be joined is unhandled, wherever it is asked', async () => {
+  const at = (object, p) => ({ object, at: { p, q: [1, 0, 0, 0] } });
+  const bar = (joint) => ({ joint: { type: 'revolute', origin: { p: [0.1, 0, 0] }, ...joint }, mass: 1, inertia: [0.01, 0.01, 0.01, 0, 0, 0] });
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'Apart', tool: { mechanism: 'left', link: 0, device: 'sim' }, devices: [{ id: 'sim', driver: 'sim' }], objects: [{ id: 'table', geometry: { type: 'box', size: [1, 1, 0.1] }, fixed: true }],
+    mechanisms: [{ id: 'left', links: [bar(), bar()] }, { id: 'right', base: { p: [0.2, 0, 0] }, links: [bar(), bar()] }],
+    joints: [{ id: 'near', type: 'revolute', a: at('left.1', [0.1, 0, 0]), b: at('right.1', [0.1, 0, 0]) }] });
+  const before = await expect(200, 'GET', '/scene');
+  const far = { type: 'revolute', a: at('left.0', [0.1, 0, 0]), b: at('world', [9, 0, 0]) };
+  for (const [method, path, body] of [['POST', '/joints', far], ['PATCH', '/joints/near', far], ['PATCH', '/mechanisms/right', { base: { p: [9, 0, 0] } }], ['PATCH', '/mechanisms/right/links/0', { joint: { origin: { p: [9, 0, 0] } } }]])
+    assert.equal((await expect(422, method, path, body)).json.status, 'unhandled');
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json, before.json);
+});
+
 test('undo without anything to undo', async () => {
   let last;
   do last = await call('POST', '/scene/undo'); while (last.status === 200);

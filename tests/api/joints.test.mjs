@@ -135,6 +135,24 @@ test('a null takes members away, an id stays', async () => {
   assert.deepEqual(await one('/joints/hinge'), { ...hinge, enabled: false });
 });
 
+test('a loop that cannot be closed is no answer, and nothing changes', async () => {
+  const bar = (id, at) => ({ id, type: 'revolute', a: frame(id, { p: [-0.1, 0, 0], q: [1, 0, 0, 0] }), b: frame('world', { p: at, q: [1, 0, 0, 0] }) });
+  await put({ objects: [box('ground', [0, 0, 0], { fixed: true }), box('crank', [0.1, 0, 0], { free: true }), box('rod', [1.1, 0, 0])], mechanisms: [],
+    joints: [bar('crank', [0, 0, 0]), bar('rod', [1, 0, 0])] });
+  const before = await expect(200, 'GET', '/scene');
+  const far = { type: 'revolute', a: frame('crank', { p: [0.1, 0, 0], q: [1, 0, 0, 0] }), b: frame('rod', { p: [0.1, 0, 0], q: [1, 0, 0, 0] }) };
+  for (const [method, path, body] of [['POST', '/joints', { id: 'knee', ...far }], ['POST', '/joints?dryRun=true', { id: 'knee', ...far }], ['POST', '/scene/edits', [{ method: 'POST', path: '/joints', body: { id: 'knee', ...far } }]]]) {
+    const { json } = await expect(422, method, path, body);
+    assert.equal(json.status, 'unhandled');
+    assert.equal(json.left.length, 1);
+    assert.ok(['crank', 'rod', 'knee'].includes(json.left[0]));
+    assert.match(json.reason, /cannot hold together with what else joins these bodies: [\d.]+ m stay open/);
+  }
+  const after = await expect(200, 'GET', '/scene');
+  assert.deepEqual(after.json, before.json);
+  assert.equal(after.headers.etag, before.headers.etag);
+});
+
 test('undo and redo take a joint and a spring back and again', async () => {
   await put({});
   await expect(201, 'POST', '/joints', hinge);

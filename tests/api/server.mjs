@@ -27,9 +27,9 @@ export async function until(what, condition, ms = sanitized ? 20000 : 5000) {
   }
 }
 
-// Servers that a failed test left running would keep its file from ending.
+// Servers that a failed test left running would keep its file from ending: hooks that stop them come first.
 const running = new Set();
-after(() => running.forEach((child) => child.kill('SIGKILL')));
+after(() => void setTimeout(() => running.forEach((child) => child.kill('SIGKILL')), 20000).unref());
 
 // A running appliance with a data folder of its own; stop() ends it and tells how it ended.
 export async function start({ args = [], env = {}, data, listen = '127.0.0.1:0', program = guideway } = {}) {
