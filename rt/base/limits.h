@@ -16,13 +16,15 @@
 #define GW_MAX_MESH_TRIANGLES (1 << 19)
 #define GW_MAX_MESH_BYTES     (16u << 20) /* of a file: a finely scanned part; a route of its own */
 #define GW_MAX_MESH_FILES     64          /* of the data folder: a gigabyte at most */
-#define GW_MAX_HULL           512  /* corners of a convex hull: support functions search them */
-#define GW_MAX_TOOLS          2    /* held objects: two hands */
-#define GW_MAX_DEVICES        8    /* devices of a scene */
-#define GW_MAX_SAMPLES        4096 /* samples of a scripted wrench, or knots of a hand's path */
-#define GW_MAX_UNILATERALS    64   /* unilateral constraints of one object: a bit each in u64 */
-#define GW_MAX_TASKS          32   /* tasks of a scene */
-#define GW_MAX_STEPS          64   /* steps of a task */
+#define GW_MAX_HULL           512   /* corners of a convex hull: support functions search them */
+#define GW_MAX_NURBS_DEGREE   9     /* of curves and surfaces: what STEP files of surfaces have */
+#define GW_MAX_NURBS_POINTS   16384 /* control points of a curve or surface: a document's size */
+#define GW_MAX_TOOLS          2     /* held objects: two hands */
+#define GW_MAX_DEVICES        8     /* devices of a scene */
+#define GW_MAX_SAMPLES        4096  /* samples of a scripted wrench, or knots of a hand's path */
+#define GW_MAX_UNILATERALS    64    /* unilateral constraints of one object: a bit each in u64 */
+#define GW_MAX_TASKS          32    /* tasks of a scene */
+#define GW_MAX_STEPS          64    /* steps of a task */
 #define GW_MAX_STEP_IDS       16 /* constraints that one step enables, and as many that it disables */
 
 /* Mechanisms, contacts */

@@ -1,0 +1,151 @@
+/*
+ * Free-form curves and surfaces: non-uniform rational B-splines, evaluated with derivatives to the
+ * third order.
+ *
+ *              sum_ij w_ij P_ij N_i,p(u) N_j,q(v)
+ *   S(u, v) =  ----------------------------------,   normal S_u x S_v
+ *                sum_ij w_ij N_i,p(u) N_j,q(v)
+ *
+ * (surface-constraints eq. 1). A curve is kept as a surface of degree 0 with one control point
+ * along v, so that both share all code; its v is 0 and derivatives by v vanish. Shapes are checked
+ * once, then shared and never changed. Creation and refinement allocate; evaluation does not: any
+ * thread, RT safe.
+ */
+#ifndef GW_GEOMETRY_NURBS_H
+#define GW_GEOMETRY_NURBS_H
+
+#include <stdatomic.h>
+
+#include "rt/base/limits.h"
+#include "rt/geometry/shape.h"
+
+#define GW_NURBS_ORDER 3 /* highest derivative */
+
+/* What a direction of parameters has: u (0) or v (1). */
+typedef struct gw_nurbs_direction {
+    int degree; /* 0 along a curve's v */
+    int count;  /* control points */
+    double low, high;
+    bool closed;         /* the ends meet, and parameters wrap around: low and high are one */
+    double *knots;       /* count + degree + 1 */
+    double *reciprocals; /* 1 / (knots[j + d] - knots[j]), row d - 1 of count + degree + 1; 0 where
+                            the knots are one */
+    int kink_count;      /* inner knots, and the seam, where the tangent turns: */
+    double *kinks;       /* rising; the seam as `low` */
+} gw_nurbs_direction;
+
+/* A control point (w x, w y, w z, w). */
+typedef double gw_homogeneous __attribute__((vector_size(32), aligned(8)));
+
+typedef struct gw_nurbs {
+    int dimension; /* 1: curve, 2: surface */
+    gw_nurbs_direction direction[2];
+    bool rational;              /* weights differ */
+    gw_homogeneous *points;     /* direction[0].count rows of direction[1].count */
+    gw_aabb bounds;             /* of the control points */
+    double size;                /* diagonal of the bounds (m) */
+    struct gw_nurbs_tree *tree; /* for closest points (nurbs_nearest.h) */
+    atomic_int references;
+} gw_nurbs;
+
+typedef struct gw_nurbs_def {
+    int dimension;          /* 1: curve, the second entries are not read; 2: surface */
+    int degree[2];          /* 1 to GW_MAX_NURBS_DEGREE */
+    int count[2];           /* control points along u and v */
+    int knot_count[2];      /* count + degree + 1 */
+    const double *knots[2]; /* not falling; ends clamped or periodic */
+    const gw_vec3 *points;  /* count[0] rows of count[1] (m) */
+    const double *weights;  /* the same number, positive; NULL: all 1 */
+} gw_nurbs_def;
+
+/*
+ * A shape with one reference, or NULL with an error: GW_BAD_INPUT with the member's pointer
+ * relative to the geometry ("/knots/3" of a curve, "/points/1/2" of a surface), GW_TOO_LARGE,
+ * GW_FAILED.
+ *
+ * Knots are clamped (the first and last degree + 1 are equal) or periodic (the spacing of the last
+ * 2 degree + 1 repeats that of the first). Where the points of periodic knots repeat too, the last
+ * `degree` being the first, the direction is closed; so is a clamped one whose ends meet.
+ */
+gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error);
+gw_nurbs *gw_nurbs_get(gw_nurbs *nurbs); /* one more reference */
+void gw_nurbs_put(gw_nurbs *nurbs);      /* one less; NULL is fine */
+
+/* ---- evaluation ----------------------------------------------------------------------------- */
+
+/* d[k][l]: derivative k times by u and l times by v, for k + l up to the order asked; d[0][0] is
+ * the point (m). */
+typedef struct gw_nurbs_point {
+    gw_vec3 d[GW_NURBS_ORDER + 1][GW_NURBS_ORDER + 1];
+} gw_nurbs_point;
+
+/* Knot spans of the last evaluation, where the next one looks first; zero at the start. */
+typedef struct gw_nurbs_span {
+    int at[2];
+} gw_nurbs_span;
+
+/*
+ * The point and its derivatives to `order` (0 to GW_NURBS_ORDER). Parameters of closed directions
+ * wrap around, others beyond the ends continue the last span's polynomials. `span` may be NULL. At
+ * a knot the derivatives are those of the span above it.
+ */
+void gw_nurbs_evaluate(const gw_nurbs *nurbs, const double parameter[2], int order,
+                       gw_nurbs_span *span, gw_nurbs_point *point);
+
+/*
+ * The unit normal S_u x S_v of a surface at a point evaluated to second order; at a pole, where one
+ * of them vanishes, its limit there from within the domain. Zero where there is none. Not for
+ * curves.
+ */
+gw_vec3 gw_nurbs_normal(const gw_nurbs *nurbs, const double parameter[2],
+                        const gw_nurbs_point *point);
+
+/* Brings the parameters into the domain: closed directions wrap around, others end at their bounds.
+ * True where one ended. */
+bool gw_nurbs_into_domain(const gw_nurbs *nurbs, double parameter[2]);
+
+/* ---- refinement: the same shape with other control points (nurbs_refine.c) ------------------ */
+
+/* With `count` further knots inside the domain, rising; clamped afterwards. NULL with an error. */
+gw_nurbs *gw_nurbs_insert_knots(const gw_nurbs *nurbs, int direction, int count,
+                                const double *knots, gw_error *error);
+
+/* With the degree one higher in a direction; clamped afterwards. NULL with an error. */
+gw_nurbs *gw_nurbs_elevate(const gw_nurbs *nurbs, int direction, gw_error *error);
+
+/* Knot spans that are not empty: fills `spans` (may be NULL; indices of their lower knots), and
+ * returns how many. */
+int gw_nurbs_spans(const gw_nurbs *nurbs, int direction, int *spans);
+
+/* Bezier control points of the part low .. high of one span in each direction: (degree u + 1) rows
+ * of (degree v + 1). */
+#define GW_BEZIER_POINTS ((GW_MAX_NURBS_DEGREE + 1) * (GW_MAX_NURBS_DEGREE + 1))
+void gw_nurbs_bezier(const gw_nurbs *nurbs, const int span[2], const double low[2],
+                     const double high[2], gw_homogeneous *points);
+
+/* ---- exact shapes (nurbs_shapes.c): NULL with an error -------------------------------------- */
+
+/* Angles from x towards y, of a quarter turn each; radius in m, about the origin in the xy-plane.
+ */
+gw_nurbs *gw_nurbs_circle(double radius, gw_error *error);
+/* u: about z from x; v: along the profile, upward. The normal points outward. */
+gw_nurbs *gw_nurbs_cylinder(double radius, double height, gw_error *error); /* centred */
+gw_nurbs *gw_nurbs_cone(double radius, double height, gw_error *error);     /* apex at z = height */
+gw_nurbs *gw_nurbs_ellipsoid(gw_vec3 semi_axes, gw_error *error); /* poles at v = 0 and 1 */
+gw_nurbs *gw_nurbs_torus(double radius, double tube_radius, gw_error *error);
+
+/* ---- for the files of this folder ----------------------------------------------------------- */
+
+/* The span (index of its lower knot) of a parameter, which lies in low .. high; `hint`: where to
+ * look first. */
+int gw_nurbs_find_span(const gw_nurbs_direction *direction, double parameter, int hint);
+
+/*
+ * The polar form of a span: weights b (degree + 1) with f(t_1, .., t_degree) = sum_r b_r P_(span -
+ * degree + r), f being the multi-affine symmetric function with f(u, .., u) = P(u) there
+ * (Ramshaw). For equal arguments the basis functions.
+ */
+void gw_nurbs_polar_weights(const gw_nurbs_direction *direction, int span, const double *arguments,
+                            double *weights);
+
+#endif

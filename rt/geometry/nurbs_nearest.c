@@ -1,0 +1,750 @@
+/*
+ * Closest points of curves and surfaces.
+ *
+ * f(u, v) = |S(u, v) - X|^2 / 2 with gradient g_i = d . S_i and Hessian H_ij = S_i . S_j + d .
+ * S_ij, d = S - X. The tree has a bounding box of Bezier control points at each node; its leaves
+ * are parts of a span with bounds M of the derivatives to third order over the part. Of a cell, a
+ * part of a leaf with centre c and half lengths h, they say
+ *
+ *   |S - (S_c + S_u x + S_v y)| <= e = (M_uu hu^2 + 2 M_uv hu hv + M_vv hv^2) / 2
+ *   |H - H_c| <= V  entry by entry, from the products of bounds and half lengths
+ *
+ * so X is at least as far from the cell as from the parallelogram of the tangents, less e; where
+ * H_c - V is positive definite f is convex on the cell, which then has one minimum, found by
+ * Newton's method within its bounds; and where |g_c| > (|H_c| + V) h along a direction, f falls all
+ * over the cell towards one edge, which is a cell of one dimension less. Cells are taken from a
+ * heap, the closest bound first, and halved where nothing decides.
+ */
+#include "rt/geometry/nurbs_nearest.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDERS      (GW_NURBS_ORDER + 1)
+#define FLAT        0.2       /* of a leaf: deviation from its tangents, relative to its radius */
+#define MAX_DEPTH   10        /* halvings of a span in the tree */
+#define MAX_LEAVES  (1 << 17) /* before spans are no longer halved: 30 MB */
+#define CERTIFIED   1e-9      /* of the size: what `distance` may differ from `bound` by */
+#define HEAP_ROOM   768       /* entries: beyond, the farthest are given up, which `bound` tells */
+#define MAX_CELLS   6000
+#define ITERATIONS  60
+#define FOCAL_LIMIT 1e-3 /* of 1 - kappa delta */
+
+typedef struct tree_leaf {
+    int span[2];
+    double low[2], high[2];
+    double bound[ORDERS][ORDERS]; /* of |d^(k+l) S / du^k dv^l|; [0][0] is not used */
+} tree_leaf;
+
+typedef struct tree_node {
+    gw_aabb box;
+    int child[2]; /* nodes; of a leaf child[0] is ~leaf */
+} tree_node;
+
+struct gw_nurbs_tree {
+    int node_count, node_room, leaf_count, leaf_room;
+    tree_node *nodes; /* the root is the first */
+    tree_leaf *leaves;
+};
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+static const double binomial[ORDERS][ORDERS] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
+
+static double length3(gw_homogeneous a)
+{
+    return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+}
+
+/* Differences of Bezier control points along one direction: the derivative's, times range/degree.
+ */
+static void differentiate(gw_homogeneous *b, int rows, int columns, int stride, bool along_rows)
+{
+    int last_row = along_rows ? rows - 1 : rows, last_column = along_rows ? columns : columns - 1;
+    for (int i = 0; i < last_row; i++)
+        for (int j = 0; j < last_column; j++)
+            b[i * stride + j] =
+                (along_rows ? b[(i + 1) * stride + j] : b[i * stride + j + 1]) - b[i * stride + j];
+}
+
+/*
+ * Bounds of the derivatives over a Bezier part: those of the sums A - c w and w, with c a point of
+ * the part, by the hulls of their control points, then the quotient rule with absolute values.
+ */
+static void derivative_bounds(const gw_nurbs *s, tree_leaf *leaf, const gw_homogeneous *points,
+                              gw_vec3 centre)
+{
+    int p = s->direction[0].degree, q = s->direction[1].degree, stride = q + 1;
+    double top[ORDERS][ORDERS] = {{0}}, weight[ORDERS][ORDERS] = {{0}}, least = HUGE_VAL;
+    gw_homogeneous by_u[GW_BEZIER_POINTS], b[GW_BEZIER_POINTS];
+    for (int i = 0; i < (p + 1) * stride; i++) {
+        double w = points[i][3];
+        by_u[i] = points[i] - w * (gw_homogeneous){centre.x, centre.y, centre.z, 0};
+        least = fmin(least, w);
+    }
+    double scale_u = 1;
+    for (int k = 0; k <= GW_NURBS_ORDER && k <= p; k++) {
+        double scale = scale_u;
+        memcpy(b, by_u, sizeof b);
+        for (int l = 0; k + l <= GW_NURBS_ORDER && l <= q; l++) {
+            for (int i = 0; i <= p - k; i++) {
+                for (int j = 0; j <= q - l; j++) {
+                    top[k][l] = fmax(top[k][l], scale * length3(b[i * stride + j]));
+                    weight[k][l] = fmax(weight[k][l], scale * fabs(b[i * stride + j][3]));
+                }
+            }
+            differentiate(b, p + 1 - k, q + 1 - l, stride, false);
+            scale *= (q - l) / (leaf->high[1] - leaf->low[1]);
+        }
+        differentiate(by_u, p + 1 - k, q + 1, stride, true);
+        scale_u *= (p - k) / (leaf->high[0] - leaf->low[0]);
+    }
+    for (int k = 0; k <= GW_NURBS_ORDER; k++) {
+        for (int l = 0; k + l <= GW_NURBS_ORDER; l++) {
+            double sum = top[k][l];
+            for (int i = 0; s->rational && i <= k; i++)
+                for (int j = i == 0; j <= l; j++)
+                    sum +=
+                        binomial[k][i] * binomial[l][j] * weight[i][j] * leaf->bound[k - i][l - j];
+            leaf->bound[k][l] = sum / least;
+        }
+    }
+}
+
+/* What a part deviates from its tangents by; h: half lengths. */
+static double deviation(const tree_leaf *part, const double h[2])
+{
+    return 0.5 * (part->bound[2][0] * h[0] * h[0] + part->bound[0][2] * h[1] * h[1]) +
+           part->bound[1][1] * h[0] * h[1];
+}
+
+/* The direction in which to halve a part: the one along which both tangents change more, each
+ * relative to its length. */
+static int worse_direction(const tree_leaf *part, const double h[2])
+{
+    double u = part->bound[1][0], v = part->bound[0][1], uv = part->bound[1][1];
+    double along_u = h[0] * (part->bound[2][0] * v + uv * u);
+    double along_v = h[1] * (part->bound[0][2] * u + uv * v);
+    return along_v > along_u;
+}
+
+static int new_node(gw_nurbs_tree *t)
+{
+    if (t->node_count == t->node_room) {
+        int room = t->node_room ? 2 * t->node_room : 64;
+        tree_node *grown = realloc(t->nodes, (size_t)room * sizeof *grown);
+        if (!grown)
+            return -1;
+        t->nodes = grown;
+        t->node_room = room;
+    }
+    return t->node_count++;
+}
+
+static int new_leaf(gw_nurbs_tree *t)
+{
+    if (t->leaf_count == t->leaf_room) {
+        int room = t->leaf_room ? 2 * t->leaf_room : 64;
+        tree_leaf *grown = realloc(t->leaves, (size_t)room * sizeof *grown);
+        if (!grown)
+            return -1;
+        t->leaves = grown;
+        t->leaf_room = room;
+    }
+    return t->leaf_count++;
+}
+
+static gw_aabb box_of(const gw_homogeneous *points, int count)
+{
+    gw_aabb box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    for (int i = 0; i < count; i++) {
+        double over = 1 / points[i][3];
+        gw_vec3 p = {over * points[i][0], over * points[i][1], over * points[i][2]};
+        box.low = gw_v3(fmin(box.low.x, p.x), fmin(box.low.y, p.y), fmin(box.low.z, p.z));
+        box.high = gw_v3(fmax(box.high.x, p.x), fmax(box.high.y, p.y), fmax(box.high.z, p.z));
+    }
+    return box;
+}
+
+/* Joins two subtrees under a node; -1 where one failed. */
+static int join(gw_nurbs_tree *t, int node, int first, int second)
+{
+    if (first < 0 || second < 0)
+        return -1;
+    const gw_aabb *a = &t->nodes[first].box, *b = &t->nodes[second].box;
+    t->nodes[node] = (tree_node){
+        {{fmin(a->low.x, b->low.x), fmin(a->low.y, b->low.y), fmin(a->low.z, b->low.z)},
+         {fmax(a->high.x, b->high.x), fmax(a->high.y, b->high.y), fmax(a->high.z, b->high.z)}},
+        {first, second}};
+    return node;
+}
+
+/* Fills the bounds of a part whose span and rectangle are known; its box. */
+static gw_aabb bound_part(const gw_nurbs *s, tree_leaf *part)
+{
+    gw_homogeneous points[GW_BEZIER_POINTS];
+    gw_nurbs_bezier(s, part->span, part->low, part->high, points);
+    gw_aabb box = box_of(points, (s->direction[0].degree + 1) * (s->direction[1].degree + 1));
+    derivative_bounds(s, part, points, gw_scale(0.5, gw_add(box.low, box.high)));
+    return box;
+}
+
+/* The subtree of a part of one span, halved until it is flat; its node, or -1. */
+static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, tree_leaf part, int depth)
+{
+    int node = new_node(t);
+    if (node < 0)
+        return -1;
+    gw_aabb box = bound_part(s, &part);
+    double h[2];
+    for (int k = 0; k < 2; k++)
+        h[k] = k < s->dimension ? 0.5 * (part.high[k] - part.low[k]) : 0;
+    double e = deviation(&part, h);
+    double radius = part.bound[1][0] * h[0] + part.bound[0][1] * h[1];
+    if (e <= FLAT * radius || depth == MAX_DEPTH || t->leaf_count >= MAX_LEAVES) {
+        int leaf = new_leaf(t);
+        if (leaf < 0)
+            return -1;
+        t->leaves[leaf] = part;
+        t->nodes[node] = (tree_node){box, {~leaf, ~leaf}};
+        return node;
+    }
+    tree_leaf first = part, second = part;
+    int k = worse_direction(&part, h);
+    first.high[k] = second.low[k] = 0.5 * (part.low[k] + part.high[k]);
+    int a = build_part(t, s, first, depth + 1);
+    int b = a < 0 ? -1 : build_part(t, s, second, depth + 1);
+    return join(t, node, a, b);
+}
+
+/* Spans from first to last of both directions. */
+typedef struct span_block {
+    const int *spans[2];
+    int first[2], last[2];
+} span_block;
+
+static int build_block(gw_nurbs_tree *t, const gw_nurbs *s, span_block block)
+{
+    int length[2] = {block.last[0] - block.first[0], block.last[1] - block.first[1]};
+    if (length[0] == 0 && length[1] == 0) {
+        tree_leaf part = {.span = {0, 0}};
+        for (int k = 0; k < 2; k++) {
+            part.span[k] = block.spans[k][block.first[k]];
+            part.low[k] = s->direction[k].knots[part.span[k]];
+            part.high[k] = s->direction[k].knots[part.span[k] + 1];
+        }
+        return build_part(t, s, part, 0);
+    }
+    int k = length[1] > length[0], node = new_node(t);
+    if (node < 0)
+        return -1;
+    span_block first = block, second = block;
+    first.last[k] = (block.first[k] + block.last[k]) / 2;
+    second.first[k] = first.last[k] + 1;
+    int a = build_block(t, s, first);
+    int b = a < 0 ? -1 : build_block(t, s, second);
+    return join(t, node, a, b);
+}
+
+gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *s)
+{
+    gw_nurbs_tree *t = calloc(1, sizeof *t);
+    int counts[2] = {gw_nurbs_spans(s, 0, NULL), gw_nurbs_spans(s, 1, NULL)};
+    int *spans = malloc((size_t)(counts[0] + counts[1]) * sizeof *spans);
+    int root = -1;
+    if (t && spans) {
+        gw_nurbs_spans(s, 0, spans);
+        gw_nurbs_spans(s, 1, spans + counts[0]);
+        root = build_block(
+            t, s, (span_block){{spans, spans + counts[0]}, {0, 0}, {counts[0] - 1, counts[1] - 1}});
+    }
+    free(spans);
+    if (root == 0)
+        return t;
+    gw_nurbs_tree_destroy(t);
+    return NULL;
+}
+
+void gw_nurbs_tree_destroy(gw_nurbs_tree *t)
+{
+    if (!t)
+        return;
+    free(t->nodes);
+    free(t->leaves);
+    free(t);
+}
+
+/* ---- a local minimum within bounds ---------------------------------------------------------- */
+
+/* f, gradient and Hessian at parameters x. */
+typedef struct local_model {
+    gw_nurbs_point at;
+    gw_vec3 d;
+    double f, g[2], h[2][2], metric[2][2]; /* metric: S_i . S_j */
+} local_model;
+
+static void model_at(const gw_nurbs *s, gw_vec3 to, const double x[2], gw_nurbs_span *span,
+                     local_model *m)
+{
+    gw_nurbs_evaluate(s, x, 2, span, &m->at);
+    m->d = gw_sub(m->at.d[0][0], to);
+    m->f = 0.5 * gw_norm2(m->d);
+    gw_vec3 first[2] = {m->at.d[1][0], m->at.d[0][1]};
+    gw_vec3 second[2][2] = {{m->at.d[2][0], m->at.d[1][1]}, {m->at.d[1][1], m->at.d[0][2]}};
+    for (int i = 0; i < 2; i++) {
+        m->g[i] = gw_dot(m->d, first[i]);
+        for (int j = 0; j < 2; j++) {
+            m->metric[i][j] = gw_dot(first[i], first[j]);
+            m->h[i][j] = m->metric[i][j] + gw_dot(m->d, second[i][j]);
+        }
+    }
+}
+
+/* Solves m step = -g for the parameters that are free; false where m is not positive definite. */
+static bool solve_free(const double m[2][2], const double g[2], const bool fixed[2], double step[2])
+{
+    step[0] = step[1] = 0;
+    if (fixed[0] || fixed[1]) {
+        int k = fixed[0] ? 1 : 0;
+        if (fixed[k] || !(m[k][k] > 0))
+            return fixed[k];
+        step[k] = -g[k] / m[k][k];
+        return true;
+    }
+    double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    if (!(m[0][0] > 0) || !(det > 1e-14 * m[0][0] * m[1][1]))
+        return false;
+    step[0] = (-g[0] * m[1][1] + g[1] * m[0][1]) / det;
+    step[1] = (-g[1] * m[0][0] + g[0] * m[1][0]) / det;
+    return true;
+}
+
+/* The length on the shape of a change of parameters (m). */
+static double length_of(const local_model *m, const double step[2])
+{
+    double s2 = 0;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            s2 += step[i] * m->metric[i][j] * step[j];
+    return sqrt(fmax(0, s2));
+}
+
+/* Bounds of parameters, low .. high of each. */
+typedef struct rectangle {
+    double low[2], high[2];
+} rectangle;
+
+/* Which parameters are held at their bounds, f falling outward; and the unknown of curves. */
+static void held_at_bounds(const gw_nurbs *s, const rectangle *r, const double x[2],
+                           const double g[2], bool fixed[2])
+{
+    for (int k = 0; k < 2; k++)
+        fixed[k] = k >= s->dimension || (x[k] <= r->low[k] && g[k] >= 0) ||
+                   (x[k] >= r->high[k] && g[k] <= 0);
+}
+
+/* Newton's step, or Gauss and Newton's where the Hessian is not positive definite, as far as it
+ * stays in the rectangle; where what is left of it does not lead downhill, each parameter's own.
+ * True where it is Newton's. */
+static bool find_step(const gw_nurbs *s, const rectangle *r, const double x[2],
+                      const local_model *m, double step[2])
+{
+    bool fixed[2];
+    held_at_bounds(s, r, x, m->g, fixed);
+    bool newton = solve_free((const double(*)[2])m->h, m->g, fixed, step);
+    if (!newton && !solve_free((const double(*)[2])m->metric, m->g, fixed, step))
+        step[0] = step[1] = 0;
+    for (int i = 0; i < 2; i++)
+        step[i] = fmin(fmax(x[i] + step[i], r->low[i]), r->high[i]) - x[i];
+    if (m->g[0] * step[0] + m->g[1] * step[1] < 0)
+        return newton;
+    for (int i = 0; i < 2; i++) {
+        double curvature = fmax(m->h[i][i], m->metric[i][i]);
+        step[i] = fixed[i] || !(curvature > 0) ? 0 : -0.5 * m->g[i] / curvature;
+        step[i] = fmin(fmax(x[i] + step[i], r->low[i]), r->high[i]) - x[i];
+    }
+    return false;
+}
+
+/* The minimum of f that lies downhill of x within the rectangle. Moves x, leaves the model there;
+ * `first_step`: length of the first step (m). */
+static void minimise(const gw_nurbs *s, gw_vec3 to, const rectangle *r, double x[2],
+                     gw_nurbs_span *span, local_model *m, double *first_step)
+{
+    model_at(s, to, x, span, m);
+    bool last = false;
+    for (int k = 0; k < ITERATIONS && !last; k++) {
+        double step[2], start[2] = {x[0], x[1]}, f = m->f;
+        bool newton = find_step(s, r, x, m, step);
+        double length = length_of(m, step);
+        if (k == 0)
+            *first_step = length;
+        /* a Newton step this short leaves an error of its square */
+        last = length <= (newton ? 1e-8 : 1e-15) * s->size;
+        double t = 1;
+        do {
+            for (int i = 0; i < 2; i++)
+                x[i] = fmin(fmax(start[i] + t * step[i], r->low[i]), r->high[i]);
+            model_at(s, to, x, span, m);
+            t *= 0.5;
+        } while (!last && m->f > f && t > 1e-9);
+        if (!last && m->f > f) { /* rounding level */
+            memcpy(x, start, sizeof start);
+            model_at(s, to, x, span, m);
+            return;
+        }
+    }
+}
+
+/* ---- the global search ---------------------------------------------------------------------- */
+
+/* A part of the shape that waits: a node of the tree, or a cell of a leaf. */
+typedef struct waiting {
+    double bound; /* of the distance (m) */
+    int node;     /* or ~leaf for a cell */
+    rectangle r;
+} waiting;
+
+typedef struct search {
+    const gw_nurbs *s;
+    gw_vec3 to;
+    gw_nurbs_nearest *best;
+    double given_up; /* the least bound of what found no room (m) */
+    gw_nurbs_span span;
+    int count;
+    waiting heap[HEAP_ROOM];
+} search;
+
+static void push(search *q, const waiting *w)
+{
+    if (q->count == HEAP_ROOM) {
+        q->given_up = fmin(q->given_up, w->bound);
+        return;
+    }
+    int i = q->count++;
+    while (i > 0 && q->heap[(i - 1) / 2].bound > w->bound) {
+        q->heap[i] = q->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    q->heap[i] = *w;
+}
+
+static waiting pop(search *q)
+{
+    waiting top = q->heap[0];
+    const waiting *last = &q->heap[--q->count];
+    int i = 0;
+    for (int child; (child = 2 * i + 1) < q->count; i = child) {
+        if (child + 1 < q->count && q->heap[child + 1].bound < q->heap[child].bound)
+            child++;
+        if (q->heap[child].bound >= last->bound)
+            break;
+        q->heap[i] = q->heap[child];
+    }
+    q->heap[i] = *last;
+    return top;
+}
+
+static double outside(double low, double high, double x)
+{
+    return x < low ? low - x : x > high ? x - high : 0;
+}
+
+static double box_distance(const gw_aabb *b, gw_vec3 x)
+{
+    return gw_norm(gw_v3(outside(b->low.x, b->high.x, x.x), outside(b->low.y, b->high.y, x.y),
+                         outside(b->low.z, b->high.z, x.z)));
+}
+
+static double clamp1(double x)
+{
+    return x < -1 ? -1 : x > 1 ? 1 : x;
+}
+
+/* The distance of the parallelogram x a + y b, |x|, |y| <= 1, from -d. */
+static double parallelogram_distance(gw_vec3 a, gw_vec3 b, gw_vec3 d)
+{
+    double aa = gw_norm2(a), ab = gw_dot(a, b), bb = gw_norm2(b);
+    double da = gw_dot(d, a), db = gw_dot(d, b), det = aa * bb - ab * ab;
+    if (det > 1e-12 * aa * bb) {
+        double x = (-da * bb + db * ab) / det, y = (-db * aa + da * ab) / det;
+        if (fabs(x) <= 1 && fabs(y) <= 1)
+            return gw_norm(gw_mul_add(gw_mul_add(d, x, a), y, b));
+    }
+    double least = HUGE_VAL;
+    for (int side = -1; side <= 1; side += 2) {
+        double y = bb > 0 ? clamp1(-(db + side * ab) / bb) : 0;
+        least = fmin(least, gw_norm2(gw_mul_add(gw_mul_add(d, side, a), y, b)));
+        double x = aa > 0 ? clamp1(-(da + side * ab) / aa) : 0;
+        least = fmin(least, gw_norm2(gw_mul_add(gw_mul_add(d, x, a), side, b)));
+    }
+    return sqrt(least);
+}
+
+/* The Hessian of f over a cell, in units of its half lengths: at the centre, and what the entries
+ * differ from that by at most. */
+typedef struct hessian_range {
+    double h[2][2], v[2][2];
+} hessian_range;
+
+static hessian_range range_over(const tree_leaf *part, const local_model *m, const double h[2],
+                                double radius)
+{
+    const double(*b)[ORDERS] = part->bound;
+    double d = sqrt(2 * m->f);
+    double a = h[0] * sqrt(m->metric[0][0]), c = h[1] * sqrt(m->metric[1][1]);
+    double uu = h[0] * h[0], uv = h[0] * h[1], vv = h[1] * h[1];
+    /* changes of S_u and S_v */
+    double da = b[2][0] * uu + b[1][1] * uv, dc = b[1][1] * uv + b[0][2] * vv;
+    hessian_range r;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            r.h[i][j] = h[i] * h[j] * m->h[i][j];
+    r.v[0][0] = da * (2 * a + da) + uu * (radius * b[2][0] + d * (b[3][0] * h[0] + b[2][1] * h[1]));
+    r.v[1][1] = dc * (2 * c + dc) + vv * (radius * b[0][2] + d * (b[1][2] * h[0] + b[0][3] * h[1]));
+    r.v[0][1] = r.v[1][0] =
+        a * dc + c * da + da * dc + uv * (radius * b[1][1] + d * (b[2][1] * h[0] + b[1][2] * h[1]));
+    return r;
+}
+
+/* True where f is convex over the cell, whatever the signs in v. A cell without extent in a
+ * direction is an edge. */
+static bool is_convex(const hessian_range *r, const double h[2])
+{
+    double uu = r->h[0][0] - r->v[0][0], vv = r->h[1][1] - r->v[1][1];
+    double uv = fabs(r->h[0][1]) + r->v[0][1];
+    if (h[0] == 0 || h[1] == 0)
+        return (h[0] == 0 || uu > 0) && (h[1] == 0 || vv > 0);
+    return uu > 0 && vv > 0 && uu * vv > uv * uv;
+}
+
+/* Which way f falls all over the cell along direction k: -1, 1, or 0 where it may turn. */
+static int falls_along(const hessian_range *r, const local_model *m, const double h[2], int k)
+{
+    double change = fabs(r->h[k][0]) + r->v[k][0] + fabs(r->h[k][1]) + r->v[k][1];
+    if (h[k] == 0 || !(h[k] * fabs(m->g[k]) > change))
+        return 0;
+    return m->g[k] > 0 ? -1 : 1;
+}
+
+static void offer(search *q, const double x[2], const local_model *m)
+{
+    double distance = sqrt(2 * m->f);
+    if (distance >= q->best->distance)
+        return;
+    q->best->distance = distance;
+    q->best->point = m->at.d[0][0];
+    q->best->parameter[0] = x[0];
+    q->best->parameter[1] = x[1];
+}
+
+/*
+ * Decides a cell, or goes on with a part of it: the edge that f falls towards all over the cell, or
+ * its halves. What is smaller than its leaf has bounds of its own: at a pole those of the leaf
+ * never become small.
+ */
+static void look_into(search *q, const waiting *w)
+{
+    const gw_nurbs *s = q->s;
+    tree_leaf part = s->tree->leaves[~w->node];
+    const rectangle *r = &w->r;
+    double bound = w->bound, x[2], h[2], first;
+    bool whole =
+        !memcmp(r->low, part.low, sizeof r->low) && !memcmp(r->high, part.high, sizeof r->high);
+    bool is_edge = s->dimension == 2 && (r->low[0] == r->high[0] || r->low[1] == r->high[1]);
+    if (!whole && !is_edge) {
+        memcpy(part.low, r->low, sizeof part.low);
+        memcpy(part.high, r->high, sizeof part.high);
+        gw_aabb box = bound_part(s, &part);
+        bound = fmax(bound, box_distance(&box, q->to));
+    }
+    for (int k = 0; k < 2; k++) {
+        x[k] = k < s->dimension ? 0.5 * (r->low[k] + r->high[k]) : 0;
+        h[k] = k < s->dimension ? 0.5 * (r->high[k] - r->low[k]) : 0;
+    }
+    local_model m;
+    q->best->cells++;
+    q->span = (gw_nurbs_span){{part.span[0], part.span[1]}};
+    model_at(s, q->to, x, &q->span, &m);
+    offer(q, x, &m);
+    gw_vec3 a = gw_scale(h[0], m.at.d[1][0]), b = gw_scale(h[1], m.at.d[0][1]);
+    double e = deviation(&part, h);
+    bound = fmax(bound, parallelogram_distance(a, b, m.d) - e);
+    if (bound >= q->best->distance - CERTIFIED * s->size)
+        return;
+    hessian_range range = range_over(&part, &m, h, gw_norm(a) + gw_norm(b) + e);
+    bool convex = is_convex(&range, h);
+    if (convex || q->best->cells == 1) {
+        minimise(s, q->to, r, x, &q->span, &m, &first);
+        offer(q, x, &m);
+    }
+    if (convex)
+        return;
+    waiting next = *w;
+    next.bound = bound;
+    for (int k = 0; k < s->dimension; k++) {
+        int towards = falls_along(&range, &m, h, k);
+        if (towards == 0)
+            continue;
+        next.r.low[k] = next.r.high[k] = towards < 0 ? r->low[k] : r->high[k];
+        push(q, &next);
+        return;
+    }
+    waiting other = next;
+    int k = worse_direction(&part, h);
+    next.r.high[k] = other.r.low[k] = 0.5 * (r->low[k] + r->high[k]);
+    push(q, &next);
+    push(q, &other);
+}
+
+static void open_node(search *q, const tree_node *node)
+{
+    const gw_nurbs_tree *t = q->s->tree;
+    for (int i = 0; i < 2; i++) {
+        const tree_node *child = &t->nodes[node->child[i]];
+        waiting w = {.bound = box_distance(&child->box, q->to), .node = node->child[i]};
+        if (w.bound < q->best->distance)
+            push(q, &w);
+    }
+}
+
+void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nearest)
+{
+    assert(s && s->tree && gw_finite3(to));
+    search q;
+    q.s = s;
+    q.to = to;
+    q.best = nearest;
+    q.given_up = HUGE_VAL;
+    q.count = 0;
+    *nearest = (gw_nurbs_nearest){.distance = HUGE_VAL};
+    push(&q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
+    double certified = CERTIFIED * s->size, bound = HUGE_VAL;
+    while (q.count > 0) {
+        if (q.heap[0].bound >= nearest->distance - certified || nearest->cells >= MAX_CELLS) {
+            bound = q.heap[0].bound;
+            break;
+        }
+        waiting w = pop(&q);
+        if (w.node < 0) {
+            look_into(&q, &w);
+            continue;
+        }
+        const tree_node *node = &s->tree->nodes[w.node];
+        if (node->child[0] >= 0) {
+            open_node(&q, node);
+            continue;
+        }
+        const tree_leaf *leaf = &s->tree->leaves[~node->child[0]];
+        w.node = node->child[0];
+        w.r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
+        look_into(&q, &w);
+    }
+    /* what was decided on the way was so within the tolerance */
+    nearest->bound = fmax(0, fmin(fmin(bound, q.given_up), nearest->distance - certified));
+}
+
+/* ---- following a branch --------------------------------------------------------------------- */
+
+/* The smooth part of the domain about x: between kinks and ends, unbounded where the direction is
+ * closed and smooth. A kink above x belongs to the part above it. */
+static rectangle smooth_part(const gw_nurbs *s, const double x[2])
+{
+    rectangle r = {{0, 0}, {0, 0}};
+    for (int k = 0; k < s->dimension; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        double period = d->high - d->low;
+        double turns = d->closed ? floor((x[k] - d->low) / period) : 0;
+        double inside = x[k] - turns * period;
+        r.low[k] = d->closed ? -HUGE_VAL : d->low;
+        r.high[k] = d->closed ? HUGE_VAL : d->high;
+        for (int i = 0; i < d->kink_count; i++) {
+            double kink = d->kinks[i] + turns * period;
+            if (d->kinks[i] <= inside) {
+                r.low[k] = kink;
+                if (d->closed && i == 0 && isinf(r.high[k]))
+                    r.high[k] = nextafter(kink + period, kink);
+            } else {
+                r.high[k] = nextafter(kink, -HUGE_VAL);
+                if (d->closed && isinf(r.low[k]))
+                    r.low[k] = d->kinks[d->kink_count - 1] + (turns - 1) * period;
+                break;
+            }
+            if (d->closed && i == d->kink_count - 1)
+                r.high[k] = nextafter(d->kinks[0] + (turns + 1) * period, -HUGE_VAL);
+        }
+    }
+    return r;
+}
+
+/* The least eigenvalue of 1 - kappa delta, of G^-1 H, on the parameters that are free. */
+static double focal_margin(const local_model *m, const bool fixed[2])
+{
+    if (fixed[0] && fixed[1])
+        return 1;
+    if (fixed[0] || fixed[1]) {
+        int k = fixed[0] ? 1 : 0;
+        return m->metric[k][k] > 0 ? m->h[k][k] / m->metric[k][k] : 1;
+    }
+    double det = m->metric[0][0] * m->metric[1][1] - m->metric[0][1] * m->metric[0][1];
+    if (!(det > 1e-14 * m->metric[0][0] * m->metric[1][1]))
+        return 1; /* at a pole */
+    double trace = (m->h[0][0] * m->metric[1][1] + m->h[1][1] * m->metric[0][0] -
+                    2 * m->h[0][1] * m->metric[0][1]) /
+                   det;
+    double product = (m->h[0][0] * m->h[1][1] - m->h[0][1] * m->h[0][1]) / det;
+    return 0.5 * trace - sqrt(fmax(0, 0.25 * trace * trace - product));
+}
+
+/* True where parameter k ends at a kink rather than at the end of the domain. */
+static bool ends_at_kink(const gw_nurbs_direction *d, double bound)
+{
+    return d->closed || (bound > d->low && bound < d->high);
+}
+
+gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nurbs_span *span,
+                               gw_nurbs_point *at)
+{
+    assert(s && gw_finite3(to));
+    gw_nurbs_span own = {{0, 0}};
+    gw_nurbs_event event = GW_NURBS_REGULAR;
+    local_model m;
+    bool fixed[2];
+    double step = 0;
+    gw_vec3 from = {0, 0, 0};
+    span = span ? span : &own;
+    for (int part = 0; part < 4; part++) {
+        rectangle r = smooth_part(s, x);
+        double first;
+        gw_nurbs_evaluate(s, x, 0, span, at);
+        from = part == 0 ? at->d[0][0] : from;
+        minimise(s, to, &r, x, span, &m, &first);
+        step += first;
+        held_at_bounds(s, &r, x, m.g, fixed);
+        /* over a kink, into the next smooth part; twice at the same kink stays there */
+        bool over = false;
+        for (int k = 0; k < s->dimension && !over; k++) {
+            const gw_nurbs_direction *d = &s->direction[k];
+            if (!fixed[k] || !ends_at_kink(d, x[k] <= r.low[k] ? r.low[k] : r.high[k]))
+                continue;
+            event = GW_NURBS_KINK;
+            over = part < 3;
+            x[k] =
+                x[k] <= r.low[k] ? nextafter(r.low[k], -HUGE_VAL) : nextafter(r.high[k], HUGE_VAL);
+        }
+        if (!over)
+            break;
+    }
+    *at = m.at;
+    if (focal_margin(&m, fixed) < FOCAL_LIMIT)
+        return GW_NURBS_FOCAL;
+    /* a branch that goes on lies within a few of Newton's first steps */
+    if (gw_distance(m.at.d[0][0], from) > 10 * step + 1e-9 * s->size && event != GW_NURBS_KINK)
+        return GW_NURBS_FOCAL;
+    for (int k = 0; k < s->dimension && event == GW_NURBS_REGULAR; k++)
+        if (fixed[k] && (x[k] <= s->direction[k].low || x[k] >= s->direction[k].high) &&
+            !s->direction[k].closed)
+            event = GW_NURBS_EDGE;
+    return event;
+}

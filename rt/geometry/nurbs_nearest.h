@@ -1,0 +1,50 @@
+/*
+ * Closest points of curves and surfaces: the global one with a certificate, from a tree that is
+ * built with the shape, and the one that follows a branch of local minima. Queries are for any
+ * thread and RT safe: they allocate nothing and their work is bounded.
+ */
+#ifndef GW_GEOMETRY_NURBS_NEAREST_H
+#define GW_GEOMETRY_NURBS_NEAREST_H
+
+#include "rt/geometry/nurbs.h"
+
+typedef struct gw_nurbs_tree gw_nurbs_tree;
+
+/* The tree of a shape whose other members are complete; NULL when memory is short. Not RT safe. */
+gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *nurbs);
+void gw_nurbs_tree_destroy(gw_nurbs_tree *tree); /* NULL is fine */
+
+/* What the global search found. */
+typedef struct gw_nurbs_nearest {
+    double parameter[2];
+    gw_vec3 point;
+    double distance; /* of the point (m) */
+    double bound;    /* no point of the shape is closer than this (m) */
+    int cells;       /* parts of the shape that were looked into */
+} gw_nurbs_nearest;
+
+/*
+ * The point of the shape closest to `to`. The search ends where `bound` is within 1e-9 of the
+ * shape's size of `distance`, or after a bounded number of parts: at centres of curvature all
+ * points of an arc are equally close.
+ */
+void gw_nurbs_nearest_point(const gw_nurbs *nurbs, gw_vec3 to, gw_nurbs_nearest *nearest);
+
+typedef enum gw_nurbs_event {
+    GW_NURBS_REGULAR,
+    GW_NURBS_EDGE, /* at the end of the domain, where the distance still falls outward */
+    GW_NURBS_KINK, /* on a sharp bend, or past one */
+    GW_NURBS_FOCAL /* near a centre of curvature, where the branch ends, or beyond: it may have
+                      changed to another one */
+} gw_nurbs_event;
+
+/*
+ * Follows the local minimum of the distance from `to` that `parameter` was on before `to` moved a
+ * little, by Newton's method; `parameter` is moved there (in closed directions past the seam
+ * without a jump, so not always within the domain). `span`: of evaluations, may be NULL. `at` has
+ * the derivatives to second order there.
+ */
+gw_nurbs_event gw_nurbs_follow(const gw_nurbs *nurbs, gw_vec3 to, double parameter[2],
+                               gw_nurbs_span *span, gw_nurbs_point *at);
+
+#endif

@@ -1,0 +1,86 @@
+/* Random NURBS curves and surfaces, and parameters on them. */
+#ifndef GW_TEST_NURBS_FIXTURE_H
+#define GW_TEST_NURBS_FIXTURE_H
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "rt/geometry/nurbs.h"
+#include "rt/positioning/random.h"
+
+/* Knots of a direction with `count` points: clamped with some repeated, or periodic. */
+static inline void random_knots(unsigned long long *seed, int degree, int count, bool periodic,
+                                double *knots)
+{
+    int all = count + degree + 1;
+    for (int i = 0; i < all; i++)
+        knots[i] = i - degree;
+    if (periodic)
+        return;
+    for (int i = 0; i < all; i++) {
+        double inner = knots[i - 1 < 0 ? 0 : i - 1] + gw_random_uniform(seed, 0.3, 2);
+        if (degree > 1 && gw_random_uniform(seed, 0, 1) < 0.15)
+            inner = knots[i - 1 < 0 ? 0 : i - 1];
+        knots[i] = i <= degree ? 0 : i >= count ? knots[count - 1] + 1.5 : inner;
+    }
+    for (int i = count; i < all; i++)
+        knots[i] = knots[count];
+}
+
+/* No inner knot more often than the degree. */
+static inline bool knots_hold(int degree, int count, const double *knots)
+{
+    int run = 1;
+    for (int i = degree + 1; i < count; i++) {
+        run = knots[i] == knots[i - 1] ? run + 1 : 1;
+        if (run > (knots[i] == knots[degree] ? 1 : degree))
+            return false;
+    }
+    return true;
+}
+
+/* Curves and surfaces in turn, of degrees 1 to 9, rational or not, clamped or periodic along u. */
+static inline gw_nurbs *random_nurbs(unsigned long long *seed, int trial)
+{
+    enum { MOST = 14 };
+    static double knots[2][2 * MOST], weights[MOST * MOST];
+    static gw_vec3 points[MOST * MOST];
+    gw_nurbs_def def = {
+        .dimension = 1 + trial % 2, .points = points, .knots = {knots[0], knots[1]}};
+    for (int k = 0; k < 2; k++) {
+        bool periodic = k == 0 && trial % 5 == 0;
+        def.degree[k] = 1 + (int)gw_random_uniform(seed, 0, trial % 2 ? 5 : 9);
+        def.count[k] = def.degree[k] + 1 + (int)gw_random_uniform(seed, periodic ? 1 : 0, 4);
+        if (periodic)
+            def.count[k] = 2 * def.degree[k] < MOST ? 2 * def.degree[k] : MOST;
+        if (periodic && def.count[k] < def.degree[k] + 2)
+            def.count[k] = def.degree[k] + 2;
+        def.knot_count[k] = def.count[k] + def.degree[k] + 1;
+        do
+            random_knots(seed, def.degree[k], def.count[k], periodic, knots[k]);
+        while (!periodic && !knots_hold(def.degree[k], def.count[k], knots[k]));
+    }
+    int across = def.dimension == 2 ? def.count[1] : 1;
+    for (int i = 0; i < def.count[0] * across; i++) {
+        points[i] =
+            gw_v3(gw_random_uniform(seed, -0.4, 0.4) + i / across,
+                  gw_random_uniform(seed, -0.4, 0.4) + i % across, gw_random_uniform(seed, -1, 1));
+        weights[i] = gw_random_uniform(seed, 0.5, 2);
+    }
+    def.weights = trial % 3 ? weights : NULL;
+    gw_error error = {0};
+    gw_nurbs *s = gw_nurbs_create(&def, &error);
+    if (!s)
+        printf("refused: %s %s\n", error.where, error.message);
+    assert(s);
+    return s;
+}
+
+static inline void random_parameter(unsigned long long *seed, const gw_nurbs *s, double x[2])
+{
+    x[1] = 0;
+    for (int k = 0; k < s->dimension; k++)
+        x[k] = gw_random_uniform(seed, s->direction[k].low, s->direction[k].high);
+}
+
+#endif

@@ -1,0 +1,244 @@
+/* Closest points of curves and surfaces: the global search against exhaustive sampling and closed
+ * forms, with its certificate; the followed branch against its own conditions, and its events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "nurbs_fixture.h"
+#include "rt/geometry/nurbs_nearest.h"
+
+/* A bicubic surface of n x n patches over a square of side 1, of random heights. */
+static gw_nurbs *bicubic(unsigned long long *seed, int n, double height)
+{
+    enum { MOST = 24 };
+    static gw_vec3 points[MOST * MOST];
+    double knots[MOST + 4];
+    int count = n + 3;
+    for (int i = 0; i < count + 4; i++)
+        knots[i] = i < 4 ? 0 : i >= count ? n : i - 3;
+    for (int i = 0; i < count * count; i++)
+        points[i] = gw_v3((double)(i / count) / (count - 1), (double)(i % count) / (count - 1),
+                          gw_random_uniform(seed, -height, height));
+    gw_nurbs *s = gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                                  .degree = {3, 3},
+                                                  .count = {count, count},
+                                                  .knot_count = {count + 4, count + 4},
+                                                  .knots = {knots, knots},
+                                                  .points = points},
+                                  NULL);
+    assert_non_null(s);
+    return s;
+}
+
+static gw_vec3 random_point_about(unsigned long long *seed, const gw_nurbs *s)
+{
+    gw_vec3 middle = gw_scale(0.5, gw_add(s->bounds.low, s->bounds.high));
+    double r = 0.8 * s->size;
+    return gw_add(middle, gw_v3(gw_random_uniform(seed, -r, r), gw_random_uniform(seed, -r, r),
+                                gw_random_uniform(seed, -r, r)));
+}
+
+/* The least distance over a grid, which is at least the least distance of all. */
+static double sampled(const gw_nurbs *s, gw_vec3 to, int n)
+{
+    double least = HUGE_VAL;
+    gw_nurbs_span span = {{0, 0}};
+    int m = s->dimension == 2 ? n : 0;
+    for (int i = 0; i <= n; i++)
+        for (int j = 0; j <= m; j++) {
+            const gw_nurbs_direction *u = &s->direction[0], *v = &s->direction[1];
+            double x[2] = {u->low + (u->high - u->low) * i / n,
+                           m ? v->low + (v->high - v->low) * j / m : 0};
+            gw_nurbs_point at;
+            gw_nurbs_evaluate(s, x, 0, &span, &at);
+            least = fmin(least, gw_distance(at.d[0][0], to));
+        }
+    return least;
+}
+
+static void the_global_point_is_closer_than_any_sample(void **state)
+{
+    (void)state;
+    unsigned long long seed = 5;
+    int queries = 0, cells = 0, most = 0, uncertain = 0;
+    for (int trial = 0; trial < 100; trial++) {
+        gw_nurbs *s = random_nurbs(&seed, trial);
+        for (int i = 0; i < 20; i++, queries++) {
+            gw_vec3 to = random_point_about(&seed, s);
+            gw_nurbs_nearest nearest;
+            gw_nurbs_point at;
+            gw_nurbs_nearest_point(s, to, &nearest);
+            gw_nurbs_evaluate(s, nearest.parameter, 0, NULL, &at);
+            assert_true(gw_distance(at.d[0][0], nearest.point) <= 1e-12 * s->size);
+            assert_true(fabs(gw_distance(to, nearest.point) - nearest.distance) <= 1e-12 * s->size);
+            assert_true(nearest.bound <= nearest.distance);
+            assert_true(nearest.distance <= sampled(s, to, 60) + 1e-12 * s->size);
+            uncertain += nearest.bound < nearest.distance - 1.01e-9 * s->size;
+            cells += nearest.cells;
+            most = nearest.cells > most ? nearest.cells : most;
+        }
+        gw_nurbs_put(s);
+    }
+    print_message("%d queries, %.1f cells each, at most %d, %d not certified\n", queries,
+                  (double)cells / queries, most, uncertain);
+    assert_int_equal(uncertain, 0);
+}
+
+static void closed_forms_of_primitives_are_met(void **state)
+{
+    (void)state;
+    unsigned long long seed = 6;
+    gw_nurbs *ball = gw_nurbs_ellipsoid(gw_v3(1, 1, 1), NULL), *ring = gw_nurbs_circle(2, NULL);
+    gw_nurbs *torus = gw_nurbs_torus(2, 0.5, NULL), *tube = gw_nurbs_cylinder(1, 20, NULL);
+    double worst = 0;
+    for (int i = 0; i < 500; i++) {
+        gw_vec3 x = {gw_random_uniform(&seed, -3, 3), gw_random_uniform(&seed, -3, 3),
+                     gw_random_uniform(&seed, -3, 3)};
+        double expected[4] = {fabs(gw_norm(x) - 1), hypot(hypot(x.x, x.y) - 2, x.z),
+                              fabs(hypot(hypot(x.x, x.y) - 2, x.z) - 0.5),
+                              fabs(hypot(x.x, x.y) - 1)};
+        const gw_nurbs *of[4] = {ball, ring, torus, tube};
+        for (int k = 0; k < 4; k++) {
+            gw_nurbs_nearest nearest;
+            gw_nurbs_nearest_point(of[k], x, &nearest);
+            worst = fmax(worst, fabs(nearest.distance - expected[k]));
+        }
+    }
+    print_message("distance from primitives: %.1e\n", worst);
+    assert_true(worst < 1e-13);
+    /* poles, and the centre, from where all is as far */
+    gw_nurbs_nearest nearest;
+    gw_nurbs_nearest_point(ball, gw_v3(0, 0, 3), &nearest);
+    assert_true(fabs(nearest.distance - 2) < 1e-13 && nearest.bound > 2 - 4e-9);
+    gw_nurbs_nearest_point(ball, gw_v3(0, 0, 0), &nearest);
+    assert_true(fabs(nearest.distance - 1) < 1e-13 && nearest.bound <= 1);
+    print_message("from the centre: bound %.6f, %d cells\n", nearest.bound, nearest.cells);
+    gw_nurbs_put(ball);
+    gw_nurbs_put(ring);
+    gw_nurbs_put(torus);
+    gw_nurbs_put(tube);
+}
+
+/* The gradient of the distance along the tangents, relative to it. */
+static double stationarity(const gw_nurbs_point *at, gw_vec3 to)
+{
+    gw_vec3 d = gw_sub(at->d[0][0], to);
+    return fmax(fabs(gw_dot(d, gw_unit(at->d[1][0]))), fabs(gw_dot(d, gw_unit(at->d[0][1]))));
+}
+
+static void a_branch_is_followed_in_small_steps_or_an_event_says_so(void **state)
+{
+    (void)state;
+    unsigned long long seed = 7;
+    long steps = 0, events = 0, lost = 0;
+    for (int trial = 0; trial < 50; trial++) {
+        gw_nurbs *s = bicubic(&seed, 6, 0.15);
+        double x[2] = {3, 3};
+        gw_nurbs_span span = {{0, 0}};
+        gw_nurbs_point at, before;
+        gw_nurbs_evaluate(s, x, 2, &span, &before);
+        gw_vec3 to = gw_mul_add(before.d[0][0], 0.02, gw_nurbs_normal(s, x, &before));
+        gw_vec3 heading = {1, 0.3, 0};
+        gw_nurbs_event last = GW_NURBS_REGULAR;
+        gw_nurbs_follow(s, to, x, &span, &before);
+        for (int i = 0; i < 2000; i++, steps++) {
+            heading = gw_unit(gw_add(heading, gw_v3(gw_random_uniform(&seed, -0.3, 0.3),
+                                                    gw_random_uniform(&seed, -0.3, 0.3),
+                                                    gw_random_uniform(&seed, -0.3, 0.3))));
+            gw_vec3 back = gw_sub(gw_v3(0.5, 0.5, 0), to);
+            heading = gw_unit(gw_mul_add(heading, 0.3 * gw_norm2(back), back));
+            to = gw_mul_add(to, 5e-4, heading);
+            gw_nurbs_event event = gw_nurbs_follow(s, to, x, &span, &at);
+            events += event != GW_NURBS_REGULAR;
+            if (event == GW_NURBS_REGULAR) {
+                assert_true(stationarity(&at, to) < 1e-14);
+                /* one branch: the foot moves with the point, as far as 1 - kappa delta lets it */
+                if (last == GW_NURBS_REGULAR && gw_distance(at.d[0][0], before.d[0][0]) > 0.1)
+                    lost++;
+            }
+            before = at;
+            last = event;
+        }
+        gw_nurbs_put(s);
+    }
+    print_message("%ld steps, %ld with an event, %ld lost\n", steps, events, lost);
+    assert_int_equal(lost, 0);
+    assert_true(events < steps / 5);
+}
+
+static void events_tell_where_a_branch_ends(void **state)
+{
+    (void)state;
+    gw_nurbs_point at;
+    /* the edge of a cylinder, and back */
+    gw_nurbs *tube = gw_nurbs_cylinder(1, 2, NULL);
+    double x[2] = {0.3, 0.9};
+    gw_nurbs_evaluate(tube, x, 0, NULL, &at);
+    gw_vec3 to = gw_scale(1.2, at.d[0][0]);
+    to.z = 0.95;
+    assert_int_equal(gw_nurbs_follow(tube, to, x, NULL, &at), GW_NURBS_REGULAR);
+    to.z = 1.05;
+    assert_int_equal(gw_nurbs_follow(tube, to, x, NULL, &at), GW_NURBS_EDGE);
+    assert_true(x[1] == 1 && fabs(at.d[0][0].z - 1) < 1e-15);
+    to.z = 0.95;
+    assert_int_equal(gw_nurbs_follow(tube, to, x, NULL, &at), GW_NURBS_REGULAR);
+    assert_true(fabs(at.d[0][0].z - 0.95) < 1e-14);
+    /* around the seam without a jump */
+    double u = x[0];
+    for (int i = 1; i <= 200; i++) {
+        double angle = atan2(to.y, to.x) + 2 * GW_PI / 100;
+        to = gw_v3(1.2 * cos(angle), 1.2 * sin(angle), 0.5);
+        assert_int_equal(gw_nurbs_follow(tube, to, x, NULL, &at), GW_NURBS_REGULAR);
+        assert_true(fabs(gw_norm(gw_sub(to, at.d[0][0])) - 0.2) < 1e-14);
+    }
+    assert_true(fabs(x[0] - u - 8) < 1e-9);
+    /* inward through the axis, a line of focal points */
+    to = gw_v3(0.02, 0, 0);
+    x[0] = 0, x[1] = 0.5;
+    assert_int_equal(gw_nurbs_follow(tube, to, x, NULL, &at), GW_NURBS_REGULAR);
+    to.x = 1e-5;
+    assert_int_equal(gw_nurbs_follow(tube, to, x, NULL, &at), GW_NURBS_FOCAL);
+    gw_nurbs_put(tube);
+}
+
+static void a_kink_is_stayed_on_or_passed(void **state)
+{
+    (void)state;
+    /* a roof: two lines that meet at (1, 0, 1) */
+    gw_vec3 points[3] = {{0, 0, 0}, {1, 0, 1}, {2, 0, 0}};
+    gw_nurbs *roof = gw_nurbs_create(&(gw_nurbs_def){.dimension = 1,
+                                                     .degree = {1},
+                                                     .count = {3},
+                                                     .knot_count = {5},
+                                                     .knots = {(double[]){0, 0, 1, 2, 2}},
+                                                     .points = points},
+                                     NULL);
+    double x[2] = {0.5, 0};
+    gw_nurbs_point at;
+    assert_int_equal(gw_nurbs_follow(roof, gw_v3(0.3, 0, 1), x, NULL, &at), GW_NURBS_REGULAR);
+    assert_true(fabs(x[0] - 0.65) < 1e-15);
+    /* above the ridge: on it */
+    assert_int_equal(gw_nurbs_follow(roof, gw_v3(0.9, 0, 2), x, NULL, &at), GW_NURBS_KINK);
+    assert_true(gw_distance(at.d[0][0], gw_v3(1, 0, 1)) < 1e-15);
+    assert_int_equal(gw_nurbs_follow(roof, gw_v3(1.1, 0, 2), x, NULL, &at), GW_NURBS_KINK);
+    assert_true(gw_distance(at.d[0][0], gw_v3(1, 0, 1)) < 1e-15);
+    /* on, down the other side */
+    gw_nurbs_follow(roof, gw_v3(1.7, 0, 1), x, NULL, &at);
+    assert_true(fabs(x[0] - 1.35) < 1e-14);
+    assert_int_equal(gw_nurbs_follow(roof, gw_v3(1.7, 0, 1), x, NULL, &at), GW_NURBS_REGULAR);
+    gw_nurbs_put(roof);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_global_point_is_closer_than_any_sample),
+        cmocka_unit_test(closed_forms_of_primitives_are_met),
+        cmocka_unit_test(a_branch_is_followed_in_small_steps_or_an_event_says_so),
+        cmocka_unit_test(events_tell_where_a_branch_ends),
+        cmocka_unit_test(a_kink_is_stayed_on_or_passed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
