@@ -19,8 +19,11 @@
 #include "server/schema/wire.h"
 
 #define FILES       8192 /* open files: streams, connections, waiting ones, and room to spare */
-#define ARENAS      2    /* of malloc: every further one keeps what large answers took */
-#define FILES_LEAST 64   /* for the server itself and a few clients */
+#define ARENAS      1    /* of malloc: every further one keeps what large answers took */
+#define TRIM_BYTES  (1 << 20)   /* that may be free at the end of the heap */
+#define BLOCK_BYTES (128 << 10) /* from which malloc gives each block back to the system */
+#define STACK_BYTES (1 << 20)   /* of a thread: the loop locks all of it in memory */
+#define FILES_LEAST 64          /* for the server itself and a few clients */
 
 typedef struct serve_options {
     const char *listen, *scene, *data, *token_file;
@@ -223,10 +226,22 @@ static void announce(const appliance *a)
     fflush(stdout);
 }
 
+static void limit_stacks(void)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_setattr_default_np(&attr);
+    pthread_attr_destroy(&attr);
+}
+
 static void prepare_process(sigset_t *signals)
 {
     struct rlimit files;
     mallopt(M_ARENA_MAX, ARENAS);
+    mallopt(M_MMAP_THRESHOLD, BLOCK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+    limit_stacks();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write() */
     sigemptyset(signals);

@@ -179,10 +179,10 @@ static void take_records(gw_stream *stream)
     uint64_t lost;
     int count;
     do {
-        count = app_records(stream->app, stream->records, STREAM_FRAME_ROWS, &lost);
+        count = app_records(stream->app, stream->records, STREAM_RECORDS, &lost);
         for (int i = 0; i < count; i++)
             take_record(stream, &stream->records[i]);
-    } while (count == STREAM_FRAME_ROWS);
+    } while (count == STREAM_RECORDS);
 }
 
 static gw_text *sample_frame(const gw_stream *stream, stream_client *client)
@@ -687,7 +687,7 @@ gw_stream *stream_create(gw_app *app, const gw_guard *guard, gw_error *error)
         size_t cells = STREAM_ROWS * (size_t)stream->columns;
         stream->rows = calloc(cells, sizeof *stream->rows);
         stream->ticks = calloc(STREAM_ROWS, sizeof *stream->ticks);
-        stream->records = calloc(STREAM_FRAME_ROWS, sizeof *stream->records);
+        stream->records = calloc(STREAM_RECORDS, sizeof *stream->records);
     }
     if (stream && stream->rows && stream->ticks && stream->records && start(stream))
         return stream;

@@ -23,6 +23,7 @@
 #define STREAM_GRIPS      64    /* drags and pushes at once */
 #define STREAM_ROWS       4096  /* ticks of samples kept for slow readers; a power of two */
 #define STREAM_FRAME_ROWS 256   /* most ticks in one frame of samples */
+#define STREAM_RECORDS    8     /* taken out of the loop at once: each has room for a snapshot */
 #define STREAM_ADOPTED    GW_MAX_STREAMS /* sockets on their way to the thread */
 
 typedef enum stream_close {
