@@ -3,51 +3,10 @@
  * thread.
  */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "server/app/private.h"
-
-/* ---- text ---------------------------------------------------------------------------------- */
-
-/* Text that grows; `data` NULL with `short_of_memory`. */
-typedef struct growing {
-    char *data;
-    size_t size, room;
-    bool short_of_memory;
-} growing;
-
-static void put(growing *g, const char *data, size_t size)
-{
-    if (!g->short_of_memory && g->size + size > g->room) {
-        size_t room = 2 * (g->size + size) + 256;
-        char *more = realloc(g->data, room);
-        g->short_of_memory = !more;
-        if (more) {
-            g->data = more;
-            g->room = room;
-        }
-    }
-    if (g->short_of_memory)
-        return;
-    memcpy(g->data + g->size, data, size);
-    g->size += size;
-}
-
-static void put_format(growing *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put_format(growing *g, const char *format, ...)
-{
-    char text[128];
-    va_list list;
-    va_start(list, format);
-    int size = vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    assert(size >= 0 && (size_t)size < sizeof text);
-    put(g, text, (size_t)size);
-}
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
@@ -64,21 +23,21 @@ static const app_part *find(const app_part *parts, int count, const char *name)
     return NULL;
 }
 
-static void put_value(growing *g, const app_part *part)
+static void put_value(text_builder *g, const app_part *part)
 {
     if (part->list)
-        put(g, "[", 1);
+        text_put(g, "[", 1);
     for (int i = 0; i < part->count; i++) {
         if (i > 0)
-            put(g, ",", 1);
-        put(g, part->texts[i]->data, part->texts[i]->size);
+            text_put(g, ",", 1);
+        text_put(g, part->texts[i]->data, part->texts[i]->size);
     }
     if (part->list)
-        put(g, "]", 1);
+        text_put(g, "]", 1);
 }
 
 /* What lies between the entries that are the same from the front and from the end. */
-static void put_splice(growing *g, const app_part *a, const app_part *b)
+static void put_splice(text_builder *g, const app_part *a, const app_part *b)
 {
     int least = a->count < b->count ? a->count : b->count, front = 0, back = 0;
     while (front < least && same(a->texts[front], b->texts[front]))
@@ -92,12 +51,12 @@ static void put_splice(growing *g, const app_part *a, const app_part *b)
     int removed = a->count - front - back;
     if (added.count == 0 && removed == 0)
         return;
-    put_format(g, "%s[\"%s\",%d,%d,", g->size > 1 ? "," : "", b->name, front, removed);
+    text_put_format(g, "%s[\"%s\",%d,%d,", g->size > 1 ? "," : "", b->name, front, removed);
     put_value(g, &added);
-    put(g, "]", 1);
+    text_put(g, "]", 1);
 }
 
-static void put_part(growing *g, const app_part *a, const app_part *b)
+static void put_part(text_builder *g, const app_part *a, const app_part *b)
 {
     if (a && a->list && b->list) {
         put_splice(g, a, b);
@@ -105,9 +64,9 @@ static void put_part(growing *g, const app_part *a, const app_part *b)
     }
     if (a && !a->list && !b->list && same(a->texts[0], b->texts[0]))
         return;
-    put_format(g, "%s[\"%s\",", g->size > 1 ? "," : "", b->name);
+    text_put_format(g, "%s[\"%s\",", g->size > 1 ? "," : "", b->name);
     put_value(g, b);
-    put(g, "]", 1);
+    text_put(g, "]", 1);
 }
 
 gw_text *app_change(const app_document *from, const app_document *to)
@@ -115,19 +74,15 @@ gw_text *app_change(const app_document *from, const app_document *to)
     assert(from && to);
     int before, now;
     const app_part *a = app_document_parts(from, &before), *b = app_document_parts(to, &now);
-    growing g = {0};
-    put(&g, "[", 1);
+    text_builder g = {0};
+    text_put(&g, "[", 1);
     for (int i = 0; i < now; i++)
         put_part(&g, find(a, before, b[i].name), &b[i]);
     for (int i = 0; i < before; i++)
         if (!find(b, now, a[i].name))
-            put_format(&g, "%s[\"%s\"]", g.size > 1 ? "," : "", a[i].name);
-    put(&g, "]", 1);
-    gw_text *text = g.short_of_memory ? NULL : text_new(g.size);
-    if (text)
-        memcpy(text->data, g.data, g.size);
-    free(g.data);
-    return text;
+            text_put_format(&g, "%s[\"%s\"]", g.size > 1 ? "," : "", a[i].name);
+    text_put(&g, "]", 1);
+    return text_take(&g);
 }
 
 /* ---- applying ------------------------------------------------------------------------------ */

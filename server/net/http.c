@@ -21,8 +21,9 @@
 #define READERS          3 /* of what may be large: so many answers are put together at once */
 #define WORKERS          6 /* of all else; a request that waits for the loop holds one of them */
 #define IDLE_TIMEOUT_S   30
-#define REPLY_TIMEOUT_MS 60000 /* to read an answer */
-#define KEPT_TIMEOUT_MS  60000 /* between requests, the next one's headers included */
+#define REPLY_TIMEOUT_MS 60000       /* to read an answer */
+#define KEPT_TIMEOUT_MS  60000       /* between requests, the next one's headers included */
+#define PIECE_BYTES      (16 * 1024) /* of a long list, handed to a socket at once */
 #define HEADER_MEMORY    (32 * 1024)
 
 struct gw_http {
@@ -46,6 +47,8 @@ typedef struct exchange {
     size_t discarded;
     gw_halt_word halt_seen; /* when the headers came */
     api_reply reply;
+    bool ended, failed; /* a long list: no piece follows; because memory was short */
+    size_t sent;        /* of the piece of a long list that is the reply's body */
 } exchange;
 
 /* ---- connections --------------------------------------------------------------------------- */
@@ -113,16 +116,69 @@ static void release_text(void *context)
     text_unref(context);
 }
 
-static enum MHD_Result send_reply(struct MHD_Connection *mhd, api_reply *reply)
+static void write_piece(worker_job *job)
+{
+    exchange *now = (exchange *)job;
+    struct MHD_Connection *mhd = now->mhd;
+    now->reply.body = api_pieces_next(now->reply.rest);
+    now->sent = 0;
+    if (!now->reply.body) {
+        now->failed = api_pieces_failed(now->reply.rest);
+        now->ended = true;
+    }
+    MHD_resume_connection(mhd); /* read_pieces() is called again */
+}
+
+/* Gives libmicrohttpd what there is of a long list; the next piece is written by a worker, the
+ * connection suspended meanwhile. */
+static ssize_t read_pieces(void *context, uint64_t position, char *out, size_t most)
+{
+    exchange *now = context;
+    (void)position;
+    gw_text *piece = now->reply.body;
+    if (now->ended)
+        return now->failed ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
+    if (!piece) {
+        now->job.run = write_piece;
+        MHD_suspend_connection(now->mhd);
+        if (!workers_do(now->http->readers, &now->job)) {
+            now->ended = now->failed = true;
+            MHD_resume_connection(now->mhd);
+        }
+        return 0;
+    }
+    size_t left = piece->size - now->sent, size = left < most ? left : most;
+    memcpy(out, piece->data + now->sent, size);
+    now->sent += size;
+    if (size == left) {
+        text_unref(piece);
+        now->reply.body = NULL;
+    }
+    return (ssize_t)size;
+}
+
+/* The body becomes the response's; a list's pieces stay the exchange's, which outlives it. */
+static struct MHD_Response *response_of(api_reply *reply, exchange *now)
 {
     static char nothing[1];
-    struct MHD_Response *response =
-        reply->body ? MHD_create_response_from_buffer_with_free_callback_cls(
-                          reply->body->size, reply->body->data, release_text, reply->body)
-                    : MHD_create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
+    if (reply->rest)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, read_pieces, now,
+                                                 NULL);
+    gw_text *body = reply->body;
+    reply->body = NULL;
+    if (!body)
+        return MHD_create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        body->size, body->data, release_text, body);
     if (!response)
-        text_unref(reply->body);
-    reply->body = NULL; /* the response's now */
+        text_unref(body);
+    return response;
+}
+
+/* `now`: whose reply it is, where it may be a long list. */
+static enum MHD_Result send_reply(struct MHD_Connection *mhd, api_reply *reply, exchange *now)
+{
+    struct MHD_Response *response = response_of(reply, now);
     if (!response)
         return MHD_NO;
     common_headers(response);
@@ -144,7 +200,7 @@ static enum MHD_Result refuse(struct MHD_Connection *mhd, int status, const char
 {
     api_reply reply = {0};
     api_problem(&reply, status, detail);
-    return send_reply(mhd, &reply);
+    return send_reply(mhd, &reply, NULL);
 }
 
 /* ---- the page ------------------------------------------------------------------------------ */
@@ -208,7 +264,7 @@ static enum MHD_Result send_text(struct MHD_Connection *mhd, gw_text *body)
 {
     api_reply reply = {.status = 200, .mime = "text/plain; version=0.0.4; charset=utf-8"};
     reply.body = body;
-    return body ? send_reply(mhd, &reply) : refuse(mhd, 500, "memory is short");
+    return body ? send_reply(mhd, &reply, NULL) : refuse(mhd, 500, "memory is short");
 }
 
 static enum MHD_Result serve_file(gw_http *http, struct MHD_Connection *mhd, const char *path,
@@ -223,7 +279,7 @@ static enum MHD_Result serve_file(gw_http *http, struct MHD_Connection *mhd, con
         api_reply reply = {0};
         api_problem(&reply, 405, "only GET and HEAD are for this address");
         snprintf(reply.allow, sizeof reply.allow, "GET, HEAD");
-        return send_reply(mhd, &reply);
+        return send_reply(mhd, &reply, NULL);
     }
     if (stream)
         return refuse(mhd, 426, "a WebSocket handshake on a connection of its own is wanted here");
@@ -292,7 +348,7 @@ static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, cons
     now->job.run = run_job;
     if (api_is_quick(&http->def.api, method, path)) {
         handle_api(now);
-        return send_reply(mhd, &now->reply);
+        return send_reply(mhd, &now->reply, now);
     }
     MHD_suspend_connection(mhd);
     bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
@@ -410,7 +466,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         return now ? MHD_YES : MHD_NO;
     }
     if (now->answered)
-        return send_reply(mhd, &now->reply);
+        return send_reply(mhd, &now->reply, now);
     if (*size == 0)
         return answer(http, mhd, path, method, now);
     bool taken = collect(now, data, *size);
@@ -427,6 +483,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
     if (!now)
         return;
     text_unref(now->reply.body);
+    api_pieces_destroy(now->reply.rest);
     free(now->body);
     free(now);
     *request_context = NULL;

@@ -13,6 +13,8 @@
 #define API_MAX_PATH  512
 #define API_MAX_QUERY 8
 
+#define API_MAX_ENTRY_ID (GW_MAX_LINK_NAME + GW_MAX_ID + 2) /* "object/feature", with its zero */
+
 typedef struct api_pair {
     const char *name, *value; /* as sent, still percent-encoded; value may be NULL */
 } api_pair;
@@ -30,10 +32,19 @@ typedef struct api_request {
     gw_halt_word halt_seen; /* the halt latch when the request came */
 } api_request;
 
+/* What follows the first piece of a long list. */
+typedef struct api_pieces api_pieces;
+
+/* The next piece, one reference; NULL: that was all, or it failed. */
+gw_text *api_pieces_next(api_pieces *pieces);
+bool api_pieces_failed(const api_pieces *pieces);
+void api_pieces_destroy(api_pieces *pieces); /* NULL is fine */
+
 typedef struct api_reply {
     int status;
     const char *mime;   /* of the body */
     gw_text *body;      /* owned by the receiver; NULL: none */
+    api_pieces *rest;   /* owned by the receiver; NULL: the body is all */
     char location[256]; /* "" : none */
     char etag[32];
     char allow[64];

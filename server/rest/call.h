@@ -25,15 +25,17 @@ typedef struct api_call {
     gw_store *store;
     gw_meshes *meshes;
     const api_request *request;
+    const api_route *route;             /* NULL: there is none */
     const struct gw_resource *resource; /* of the route, NULL: none */
     char part[2][GW_MAX_ID + 1];        /* the path's parameters, decoded */
     json_t *body;                       /* parsed; NULL where the route takes none */
     bool dry_run;
-    bool paged;        /* the array that is answered is still to be cut to the page: */
     int offset, limit; /* ?offset, ?limit; limit -1: all */
-    uint64_t ticket;   /* of the edit that the answer waits for; 0: none */
-    api_batch *batch;  /* that the request is one of; NULL: none */
-    int strands;       /* ?strands=N: poses to each side wanted with a solution; 0: none */
+    int filter_count;
+    const char *filters[API_MAX_QUERY]; /* members that the query wants entries of a list by */
+    uint64_t ticket;                    /* of the edit that the answer waits for; 0: none */
+    api_batch *batch;                   /* that the request is one of; NULL: none */
+    int strands; /* ?strands=N: poses to each side wanted with a solution; 0: none */
     api_reply *reply;
 } api_call;
 
@@ -50,16 +52,33 @@ void api_json(api_call *call, int status, json_t *value);
 /* JSON that is text already. */
 void api_text(api_call *call, int status, const char *text);
 
-/* True where entry `index` of an array is asked for; whoever looks cuts the array itself. */
-bool api_in_page(api_call *call, int index);
+/* The document's revision as ETag. */
+void api_tag(api_call *call, const app_document *document);
 
-/* The same, with the document's revision as ETag. */
+/* api_json() with that. */
 void api_part(api_call *call, int status, const app_document *document, json_t *value);
 
 /* One solution of the document `of`, with its strands where the query asks for them; the ETag is
  * that of `document`. */
 void api_solution(api_call *call, const app_document *document, const app_document *of,
                   const gw_placement *placement, const gw_pose *pose);
+
+/* What a list is made of, in groups that are read one after the other. */
+typedef struct api_entries {
+    int count; /* of groups */
+    /* A group: one entry, or an array of them. NULL where memory is short. */
+    json_t *(*at)(const struct api_entries *entries, int index);
+    gw_app *app;
+    app_document *document; /* one reference, or NULL; the ETag is its revision */
+    gw_snapshot *snapshot;  /* to be freed, or NULL */
+    gw_pose *poses;         /* the same */
+    const struct gw_resource *resource;
+    json_t *list; /* one reference, or NULL */
+    int first;    /* of the groups, where only some are wanted */
+} api_entries;
+
+/* Answers the entries that the query asks for; takes over what `entries` has. */
+void api_list(api_call *call, api_entries entries);
 
 /* problem+json out of an error, with the status that its code stands for. */
 void api_error(api_call *call, const gw_error *error);

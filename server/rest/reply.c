@@ -87,28 +87,19 @@ void api_problem(api_reply *reply, int status, const char *detail)
     write_json(reply, status, "application/problem+json", problem(status, detail));
 }
 
-bool api_in_page(api_call *call, int index)
+static json_t *all_of_list(const api_entries *entries, int index)
 {
-    call->paged = false;
-    return index >= call->offset && (call->limit < 0 || index - call->offset < call->limit);
-}
-
-/* The entries of the page alone; the list is used up. */
-static json_t *cut(api_call *call, json_t *list)
-{
-    json_t *page = json_array();
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (api_in_page(call, (int)i))
-            json_array_append(page, json_array_get(list, i));
-    json_decref(list);
-    return page;
+    (void)index;
+    return json_incref(entries->list);
 }
 
 void api_json(api_call *call, int status, json_t *value)
 {
-    if (call->paged && status == 200 && json_is_array(value))
-        value = cut(call, value);
-    write_json(call->reply, status, "application/json", value);
+    if (call->route && call->route->about.flags & OP_PAGED && status == 200 &&
+        json_is_array(value) && !wire_memory_short())
+        api_list(call, (api_entries){.count = 1, .at = all_of_list, .list = value});
+    else
+        write_json(call->reply, status, "application/json", value);
 }
 
 void api_text(api_call *call, int status, const char *text)
@@ -117,11 +108,16 @@ void api_text(api_call *call, int status, const char *text)
     write_text(call->reply, status, "application/json", text);
 }
 
-void api_part(api_call *call, int status, const app_document *document, json_t *value)
+void api_tag(api_call *call, const app_document *document)
 {
     assert(call && document);
     snprintf(call->reply->etag, sizeof call->reply->etag, "\"%llu\"",
              (unsigned long long)document->revision);
+}
+
+void api_part(api_call *call, int status, const app_document *document, json_t *value)
+{
+    api_tag(call, document);
     api_json(call, status, value);
 }
 
@@ -353,8 +349,7 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
     if (done && !call->dry_run) {
         call->ticket = edit->ticket;
         edit->ticket = 0;
-        snprintf(call->reply->etag, sizeof call->reply->etag, "\"%llu\"",
-                 (unsigned long long)edit->document->revision);
+        api_tag(call, edit->document);
         return true;
     }
     if (done)

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Room for one entry of any resource. */
@@ -50,18 +51,14 @@ static json_t *shown(const gw_resource *r, const resource_view *view, int index)
                    : r->encode(resource_entry(r, view->document->scene, index));
 }
 
-/* Entry `index` of the document, all of them for -1. `snapshot` belongs to the document or, of rows
- * that are not live, is of no use. */
+/* Entry `index` of the document. `snapshot` belongs to the document or, of rows that are not live,
+ * is of no use. */
 static void answer(api_call *call, int status, const app_document *document,
                    const gw_snapshot *snapshot, int index)
 {
     const gw_resource *r = row_of(call);
     resource_view view = {call->app, document, r->live ? snapshot : NULL};
-    json_t *value = index >= 0 ? shown(r, &view, index) : json_array();
-    for (int i = 0; index < 0 && i < resource_count(r, document->scene); i++)
-        if (api_in_page(call, i))
-            json_array_append_new(value, shown(r, &view, i));
-    api_part(call, status, document, value);
+    api_part(call, status, document, shown(r, &view, index));
 }
 
 void resource_missing(api_call *call)
@@ -76,12 +73,23 @@ static app_document *newest(api_call *call, gw_snapshot *snapshot)
     return row_of(call)->live ? app_view(call->app, snapshot) : app_document_get(call->app);
 }
 
+static json_t *entry_at(const api_entries *entries, int index)
+{
+    resource_view view = {entries->app, entries->document, entries->snapshot};
+    return shown(entries->resource, &view, index);
+}
+
 void resource_list(api_call *call)
 {
-    gw_snapshot snapshot;
-    app_document *document = newest(call, &snapshot);
-    answer(call, 200, document, &snapshot, -1);
-    app_document_put(document);
+    const gw_resource *r = row_of(call);
+    api_entries entries = {.at = entry_at, .app = call->app, .resource = r};
+    if (r->live && !(entries.snapshot = malloc(sizeof *entries.snapshot))) {
+        api_json(call, 500, NULL);
+        return;
+    }
+    entries.document = newest(call, entries.snapshot);
+    entries.count = resource_count(r, entries.document->scene);
+    api_list(call, entries);
 }
 
 void resource_get(api_call *call)

@@ -10,8 +10,7 @@
 
 #include "server/rest/call.h"
 
-/* "object/feature", the longest, with its zero */
-#define RESOURCE_ID    (GW_MAX_LINK_NAME + GW_MAX_ID + 2)
+#define RESOURCE_ID    API_MAX_ENTRY_ID
 #define RESOURCE_BYTES 8192 /* of the largest entry */
 
 /* What an answer is read from. */

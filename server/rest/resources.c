@@ -207,11 +207,12 @@ static void users_of_feature(const gw_scene *scene, int index, char *list, size_
     }
 }
 
-/* Derived features of an object's or a link's shape (NULL: none) at its pose, then those that the
- * scene states for it. */
-static void list_features(const gw_scene *scene, const char *id, const gw_shape *shape,
-                          const gw_pose *pose, json_t *list)
+/* Derived features of a shape (NULL: none) at its pose, then those that the scene states for the
+ * object or link. */
+static json_t *features_of(const gw_scene *scene, const char *id, const gw_shape *shape,
+                           const gw_pose *pose)
 {
+    json_t *list = json_array();
     int count = shape ? gw_feature_count(shape) : 0;
     for (int i = 0; i < count; i++) {
         char name[GW_FEATURE_NAME];
@@ -227,38 +228,47 @@ static void list_features(const gw_scene *scene, const char *id, const gw_shape 
             json_array_append_new(
                 list, feature_json(stated->object, stated->name, false, &stated->element));
     }
+    return list;
 }
 
-static void list_link_features(const gw_scene *scene, int mechanism, int link, json_t *list)
+/* Those of an object, or behind all objects of a link. */
+static json_t *features_at(const api_entries *entries, int index)
 {
+    const gw_scene *scene = entries->document->scene;
+    const gw_pose here = gw_pose_identity();
     char name[GW_MAX_LINK_NAME + 1];
-    const gw_link_geometry *g = &scene->mechanisms[mechanism].geometries[link];
-    gw_link_name(&scene->mechanisms[mechanism], link, name);
-    list_features(scene, name, g->has_geometry ? &g->shape : NULL, &g->pose, list);
+    int at = entries->first + index, link = at - scene->object_count, mechanism = 0;
+    if (link < 0)
+        return features_of(scene, scene->objects[at].id, &scene->objects[at].shape, &here);
+    while (link >= scene->mechanisms[mechanism].link_count)
+        link -= scene->mechanisms[mechanism++].link_count;
+    const gw_mechanism *m = &scene->mechanisms[mechanism];
+    const gw_link_geometry *g = &m->geometries[link];
+    gw_link_name(m, link, name);
+    return features_of(scene, name, g->has_geometry ? &g->shape : NULL, &g->pose);
 }
 
 static void api_features_get(api_call *call)
 {
     char object[GW_MAX_LINK_NAME + 1] = "";
-    int link = 0;
     app_document *document = app_document_get(call->app);
     const gw_scene *scene = document->scene;
-    const gw_pose here = gw_pose_identity();
-    bool one = api_query(call, "object", object, sizeof object);
-    if (one && gw_scene_object(scene, object) < 0 && gw_scene_link(scene, object, &link) < 0)
-        api_refuse(call, 404, "", "there is no object %s", object);
-    else {
-        json_t *list = json_array();
-        for (int i = 0; i < scene->object_count; i++)
-            if (!one || is(scene->objects[i].id, object))
-                list_features(scene, scene->objects[i].id, &scene->objects[i].shape, &here, list);
-        for (int i = 0; i < scene->mechanism_count; i++)
-            for (int k = 0; k < scene->mechanisms[i].link_count; k++)
-                if (!one || (gw_scene_link(scene, object, &link) == i && link == k))
-                    list_link_features(scene, i, k, list);
-        api_part(call, 200, document, list);
+    api_entries entries = {.count = scene->object_count + gw_scene_joints(scene),
+                           .at = features_at,
+                           .document = document};
+    if (api_query(call, "object", object, sizeof object)) {
+        int link = 0, mechanism = gw_scene_link(scene, object, &link);
+        entries.first = gw_scene_object(scene, object);
+        entries.count = 1;
+        if (entries.first < 0 && mechanism < 0) {
+            api_refuse(call, 404, "", "there is no object %s", object);
+            app_document_put(document);
+            return;
+        }
+        if (entries.first < 0)
+            entries.first = scene->object_count + gw_scene_first_joint(scene, mechanism) + link;
     }
-    app_document_put(document);
+    api_list(call, entries);
 }
 
 static void api_feature_get(api_call *call)
@@ -736,7 +746,7 @@ static const api_route routes[] = {
     {{"GET", "/solutions", "What each object that is not fixed may still do.", NULL, "Solution[]", OP_ETAG | OP_PAGED, NULL}, api_solutions_get, NULL},
     {{"GET", "/solutions/{object}", "The same of one object.", NULL, "Solution", OP_STRANDS | OP_ETAG, NULL}, api_solution_get, NULL},
     {{"PATCH", "/solutions/{object}", "Chooses a branch or moves the object along its freedoms.", "SolutionPatch", "Solution", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG, NULL}, api_solution_patch, NULL},
-    {{"GET", "/drivers", "What devices there may be: drivers with their profiles and settings.", NULL, "Driver[]", 0, NULL}, api_drivers_get, NULL},
+    {{"GET", "/drivers", "What devices there may be: drivers with their profiles and settings.", NULL, "Driver[]", OP_PAGED, NULL}, api_drivers_get, NULL},
     {{"GET", "/devices", "All devices.", NULL, "DeviceRead[]", OP_ETAG | OP_PAGED, NULL}, resource_list, &resources[DEVICES]},
     {{"POST", "/devices", "Adds and opens a device.", "Device", "DeviceRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[DEVICES]},
     {{"GET", "/devices/{id}", "One device.", NULL, "DeviceRead", OP_ETAG, NULL}, resource_get, &resources[DEVICES]},
@@ -749,13 +759,13 @@ static const api_route routes[] = {
     {{"PUT", "/tool", "Sets the tool: 201 where it is new.", "ToolGiven", "ToolRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_REPLACES, NULL}, api_tool_put, NULL},
     {{"PATCH", "/tool", "Changes the tool.", "ToolPatch", "ToolRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_404, NULL}, api_tool_patch, NULL},
     {{"DELETE", "/tool", "The hand lets go.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_404, NULL}, api_tool_delete, NULL},
-    {{"GET", "/tools", "All tools.", NULL, "ToolRead[]", OP_ETAG, NULL}, api_tools_get, NULL},
+    {{"GET", "/tools", "All tools.", NULL, "ToolRead[]", OP_ETAG | OP_PAGED, NULL}, api_tools_get, NULL},
     {{"GET", "/mechanisms", "All mechanisms, with their joints now.", NULL, "MechanismRead[]", OP_ETAG | OP_PAGED, NULL}, resource_list, &resources[MECHANISMS]},
     {{"POST", "/mechanisms", "Adds a mechanism, or that of a robot description.", "MechanismGiven|RobotDescription", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[MECHANISMS]},
     {{"GET", "/mechanisms/{id}", "One mechanism, with its joints now.", NULL, "MechanismRead", OP_ETAG, NULL}, resource_get, &resources[MECHANISMS]},
     {{"PATCH", "/mechanisms/{id}", "Changes or renames a mechanism.", "MechanismPatch", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[MECHANISMS]},
     {{"DELETE", "/mechanisms/{id}", "Removes a mechanism that nothing refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[MECHANISMS]},
-    {{"GET", "/mechanisms/{id}/links", "The links of a mechanism.", NULL, "Link[]", OP_ETAG, NULL}, api_links_get, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}/links", "The links of a mechanism.", NULL, "Link[]", OP_ETAG | OP_PAGED, NULL}, api_links_get, &resources[MECHANISMS]},
     {{"POST", "/mechanisms/{id}/links", "Adds a link behind the last one.", "Link", "Link", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES, NULL}, api_links_post, &resources[MECHANISMS]},
     {{"GET", "/mechanisms/{id}/links/{link}", "One link.", NULL, "Link", OP_ETAG, NULL}, api_link_get, &resources[MECHANISMS]},
     {{"PATCH", "/mechanisms/{id}/links/{link}", "Changes a link, its joint's start too.", "LinkPatch", "Link", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_link_patch, &resources[MECHANISMS]},

@@ -91,6 +91,7 @@ const api_route *api_find_route(api_call *call, const char *path, char allow[64]
             continue;
         if (strcmp(about->method, head ? "GET" : method) == 0) {
             found = &routes[i];
+            call->route = found;
             call->resource = found->resource;
             memcpy(call->part, part, sizeof part);
         }
@@ -152,7 +153,7 @@ static bool take_body(api_call *call, const api_route *route)
 }
 
 /* The names of the query parameters that a route knows, with their number. */
-static int known_names(const wire_operation *about, const char *names[5])
+static int known_names(const wire_operation *about, const char *names[6])
 {
     int count = 0;
     if (about->flags & OP_DRY_RUN)
@@ -162,6 +163,7 @@ static int known_names(const wire_operation *about, const char *names[5])
     if (about->flags & OP_PAGED) {
         names[count++] = "limit";
         names[count++] = "offset";
+        names[count++] = "after";
     }
     if (about->query)
         names[count++] = about->query;
@@ -171,9 +173,10 @@ static int known_names(const wire_operation *about, const char *names[5])
 /* A parameter that is misspelt would be passed over in silence. */
 static bool take_names(api_call *call, const api_route *route)
 {
-    const char *names[5];
+    const char *names[6];
     char list[80] = "";
     int count = known_names(&route->about, names);
+    bool paged = route->about.flags & OP_PAGED;
     for (int i = 0; i < count; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", names[i]);
     for (int i = 0; i < call->request->query_count; i++) {
@@ -183,20 +186,24 @@ static bool take_names(api_call *call, const api_route *route)
             known = known || strcmp(name, names[k]) == 0;
         if (known)
             continue;
-        api_refuse(call, 400, "", "there is no query parameter %.40s here%s%s", name,
-                   count ? ": there are " : ", nor any other", list);
+        if (paged && wire_has_member(route->about.answer, name)) {
+            call->filters[call->filter_count++] = name;
+            continue;
+        }
+        api_refuse(call, 400, "", "there is no query parameter %.40s here%s%s%s", name,
+                   count ? ": there are " : ", nor any other", list,
+                   paged ? ", and the entries' members" : "");
         return false;
     }
     return true;
 }
 
 /* ?limit=N, ?offset=N */
-static bool take_page(api_call *call, const api_route *route)
+static bool take_page(api_call *call)
 {
     static const char *const names[] = {"limit", "offset"};
     int *const values[] = {&call->limit, &call->offset};
     call->limit = -1;
-    call->paged = route->about.flags & OP_PAGED;
     for (int i = 0; i < 2; i++) {
         char value[16] = "", *end;
         if (!api_query(call, names[i], value, sizeof value))
@@ -282,6 +289,8 @@ static void keep(api_call *call)
     gw_error error = {0};
     if (app_keep(call->app, call->ticket, &error))
         return;
+    api_pieces_destroy(call->reply->rest);
+    call->reply->rest = NULL;
     call->reply->location[0] = call->reply->etag[0] = 0;
     api_error(call, &error);
 }
@@ -296,7 +305,9 @@ static void leave_out_known(api_call *call)
     if (!same)
         return;
     text_unref(reply->body);
+    api_pieces_destroy(reply->rest);
     reply->body = NULL;
+    reply->rest = NULL;
     reply->mime = NULL;
     reply->status = 304;
 }
@@ -318,7 +329,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     const api_route *route = api_find_route(&call, path, allow);
     if (!route)
         answer_unrouted(&call, path, allow);
-    else if (take_names(&call, route) && take_page(&call, route) && take_dry_run(&call, route) &&
+    else if (take_names(&call, route) && take_page(&call) && take_dry_run(&call, route) &&
              take_strands(&call) && take_body(&call, route))
         route->handler(&call);
     if (call.ticket)

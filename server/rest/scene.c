@@ -7,16 +7,22 @@
 #include "server/rest/call.h"
 #include "server/files/gallery.h"
 
-static void answer_scene(api_call *call, int status)
+static void answer_scene(api_call *call, const app_document *document)
 {
-    app_document *document = app_document_get(call->app);
-    api_part(call, status, document, wire_scene(document->scene));
-    app_document_put(document);
+    api_reply *reply = call->reply;
+    api_tag(call, document);
+    reply->status = 200;
+    reply->mime = "application/json";
+    reply->body = app_document_scene(document);
+    if (!reply->body)
+        api_json(call, 500, NULL);
 }
 
 void api_scene_get(api_call *call)
 {
-    answer_scene(call, 200);
+    app_document *document = app_document_get(call->app);
+    answer_scene(call, document);
+    app_document_put(document);
 }
 
 /* A scene's check speaks of tools; where the body says `tool`, the pointer does too. */
@@ -45,7 +51,7 @@ static void replace(api_call *call, app_edit *edit, const json_t *value)
     app_edit_replace(edit, scene);
     if (!api_commit(call, edit, NULL, NULL))
         return;
-    api_part(call, 200, edit->document, wire_scene(edit->document->scene));
+    answer_scene(call, edit->document);
     app_edit_end(edit);
 }
 

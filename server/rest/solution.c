@@ -8,15 +8,23 @@
 
 #include "server/rest/call.h"
 
+static json_t *solution_at(const api_entries *entries, int index)
+{
+    const app_document *document = entries->document;
+    const gw_placement *placement = document->layout->placements[index];
+    return describe_solution(document->scene, document->layout, placement,
+                             &entries->poses[placement->object]);
+}
+
 void api_solutions_get(api_call *call)
 {
     gw_snapshot snapshot;
     app_document *document = app_view(call->app, &snapshot);
     gw_pose *poses = app_poses(document, &snapshot);
-    api_part(call, 200, document,
-             poses ? describe_solutions(document->scene, document->layout, poses) : NULL);
-    free(poses);
-    app_document_put(document);
+    api_list(call, (api_entries){.count = poses ? document->layout->count : 0,
+                                 .at = solution_at,
+                                 .document = document,
+                                 .poses = poses});
 }
 
 /* The placement of the object that the address names; NULL: the reply is set. */

@@ -297,7 +297,13 @@ static const char others[] =
     "\"limit\":{\"name\":\"limit\",\"in\":\"query\",\"schema\":{\"type\":\"integer\","
     "\"minimum\":0},\"description\":\"that many entries at most\"},"
     "\"offset\":{\"name\":\"offset\",\"in\":\"query\",\"schema\":{\"type\":\"integer\","
-    "\"minimum\":0},\"description\":\"from this entry on, counted from 0\"}},"
+    "\"minimum\":0},\"description\":\"from this entry on, counted from 0\"},"
+    "\"after\":{\"name\":\"after\",\"in\":\"query\",\"schema\":{\"type\":\"string\"},"
+    "\"description\":\"the entries behind the one of this id (file, name)\"},"
+    "\"members\":{\"name\":\"members\",\"in\":\"query\",\"style\":\"form\",\"explode\":true,"
+    "\"schema\":{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"string\",\"number\","
+    "\"boolean\"]}},\"description\":\"MEMBER=VALUE: the entries of which this member is a string, "
+    "a number or a boolean of this value\"}},"
     "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}}";
 
 static const char head[] =
@@ -310,6 +316,32 @@ static const char head[] =
     "is described in server/net/protocol.md.\","
     "\"license\":{\"name\":\"MIT\",\"identifier\":\"MIT\"}},"
     "\"servers\":[{\"url\":\"/\"}],\"security\":[{},{\"token\":[]}],\"paths\":{}}";
+
+/* A schema, its alternatives and what it refers to. */
+static bool has_property(const json_t *all, const json_t *schema, const char *name)
+{
+    static const char *const ways[] = {"allOf", "anyOf", "oneOf"};
+    const char *ref = json_string_value(json_object_get(schema, "$ref"));
+    if (ref)
+        return has_property(all, json_object_get(all, strrchr(ref, '/') + 1), name);
+    bool found = json_object_get(json_object_get(schema, "properties"), name);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const json_t *list = json_object_get(schema, ways[i]);
+        for (size_t k = 0; k < json_array_size(list); k++)
+            found = found || has_property(all, json_array_get(list, k), name);
+    }
+    return found;
+}
+
+bool wire_has_member(const char *answer, const char *name)
+{
+    char entry[64];
+    snprintf(entry, sizeof entry, "%.*s", (int)strcspn(answer, "["), answer);
+    json_t *all = schemas();
+    bool found = has_property(all, json_object_get(all, entry), name);
+    json_decref(all);
+    return found;
+}
 
 json_t *wire_openapi(void)
 {
@@ -373,8 +405,9 @@ static json_t *parameters(const wire_operation *o)
         json_array_append_new(list, component("parameters", "ifMatch"));
     if (o->flags & (OP_NEW | OP_STILL))
         json_array_append_new(list, component("parameters", "ifNoneMatch"));
-    for (int i = 0; o->flags & OP_PAGED && i < 2; i++)
-        json_array_append_new(list, component("parameters", i ? "offset" : "limit"));
+    static const char *const paging[] = {"limit", "offset", "after", "members"};
+    for (int i = 0; o->flags & OP_PAGED && i < 4; i++)
+        json_array_append_new(list, component("parameters", paging[i]));
     return list;
 }
 

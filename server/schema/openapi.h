@@ -20,7 +20,7 @@ typedef enum wire_operation_flags {
     OP_422 = 1024,
     OP_NEW = 2048,   /* takes If-None-Match too: 412 */
     OP_STILL = 4096, /* the same as long as its ETag is: takes If-None-Match: 304 */
-    OP_PAGED = 8192  /* an array of which ?limit and ?offset take a part */
+    OP_PAGED = 8192  /* a list: takes ?limit, ?offset, ?after and members' values */
 } wire_operation_flags;
 
 /* What the document says of one route. From it follow 400, 401, 403 and 421; with a JSON body 413
@@ -38,6 +38,9 @@ typedef struct wire_operation {
 /* True for an edit of the document that can be one of several in a request: solutions follow from
  * the rest, and loads and saves are no edits. */
 bool wire_batched(const wire_operation *operation);
+
+/* True where the entries of the answer "A[]" may have a member of this name. */
+bool wire_has_member(const char *answer, const char *name);
 
 /* The document without paths, and one more operation in it; `prefix` goes before its path. */
 json_t *wire_openapi(void);

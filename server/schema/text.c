@@ -3,9 +3,11 @@
  */
 #include "server/schema/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 gw_text *text_new(size_t size)
 {
@@ -30,6 +32,46 @@ gw_text *text_format(const char *format, ...)
         vsnprintf(shared->data, (size_t)size + 1, format, again);
     va_end(again);
     return shared;
+}
+
+void text_put(text_builder *b, const char *data, size_t size)
+{
+    assert(b && (data || size == 0));
+    if (!b->short_of_memory && b->size + size > b->room) {
+        size_t room = 2 * (b->size + size) + 256;
+        char *more = realloc(b->data, room);
+        b->short_of_memory = !more;
+        if (more) {
+            b->data = more;
+            b->room = room;
+        }
+    }
+    if (b->short_of_memory)
+        return;
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+}
+
+void text_put_format(text_builder *b, const char *format, ...)
+{
+    char text[128];
+    va_list list;
+    va_start(list, format);
+    int size = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    assert(size >= 0 && (size_t)size < sizeof text);
+    text_put(b, text, (size_t)size);
+}
+
+gw_text *text_take(text_builder *b)
+{
+    assert(b);
+    gw_text *text = b->short_of_memory ? NULL : text_new(b->size);
+    if (text && b->size > 0)
+        memcpy(text->data, b->data, b->size);
+    free(b->data);
+    *b = (text_builder){0};
+    return text;
 }
 
 gw_text *text_ref(gw_text *shared)

@@ -6,6 +6,7 @@
 #define GW_SERVER_SCHEMA_TEXT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define TEXT_ROOM 32
@@ -21,6 +22,20 @@ gw_text *text_new(size_t size);
 
 /* Like printf; NULL when memory is short. */
 gw_text *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Text that grows; zero is an empty one. What is put when memory was short once is dropped. */
+typedef struct text_builder {
+    char *data;
+    size_t size, room;
+    bool short_of_memory;
+} text_builder;
+
+void text_put(text_builder *builder, const char *data, size_t size);
+void text_put_format(text_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* at most 127 bytes */
+
+/* What was put, one reference; NULL where memory was short. The builder is empty again. */
+gw_text *text_take(text_builder *builder);
 
 gw_text *text_ref(gw_text *shared);
 void text_unref(gw_text *shared); /* NULL is fine */

@@ -632,7 +632,32 @@ test('collections are read by the page', async () => {
     assert.deepEqual((await expect(200, 'GET', `${path}?limit=0`)).json, []);
     await expect(400, 'GET', `${path}?limit=-1`);
     await expect(400, 'GET', `${path}?offset=half`);
+    const id = all[0]?.id ?? all[0]?.file ?? all[0]?.object ?? all[0]?.name;
+    if (typeof id === 'string') assert.deepEqual((await expect(200, 'GET', `${path}?after=${encodeURIComponent(id)}`)).json, all.slice(1), path);
+    await expect(400, 'GET', `${path}?after=nobody`);
+    await expect(400, 'GET', `${path}?nobody=1`);
   }
+});
+
+test('entries of a list are chosen by their members', async () => {
+  const objects = (await expect(200, 'GET', '/objects')).json, features = (await expect(200, 'GET', '/features')).json;
+  assert.deepEqual((await expect(200, 'GET', '/objects?fixed=true')).json, objects.filter((o) => o.fixed));
+  assert.deepEqual((await expect(200, 'GET', '/objects?id=cone')).json, objects.filter((o) => o.id === 'cone'));
+  assert.deepEqual((await expect(200, 'GET', '/features?object=cone&derived=true&limit=1')).json, features.filter((f) => f.id.startsWith('cone/') && f.derived).slice(0, 1));
+  assert.deepEqual((await expect(200, 'GET', '/constraints?type=screw')).json, []);
+});
+
+test('a list that is long comes in pieces, with all of its entries', async () => {
+  const boxes = Array.from({ length: 200 }, (_, i) => ({ id: `b${i}`, fixed: true, geometry: { type: 'box', size: [1, 1, 1] }, pose: { p: [2 * i, 0, 0] } }));
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'boxes', objects: boxes });
+  const { json, headers } = await expect(200, 'GET', '/features');
+  assert.equal(headers['transfer-encoding'], 'chunked');
+  const each = (await expect(200, 'GET', '/features?object=b0')).json.length;
+  assert.equal(json.length, 200 * each);
+  assert.equal(new Set(json.map((f) => f.id)).size, json.length);
+  await expect(304, 'GET', '/features', undefined, { 'if-none-match': headers.etag });
+  assert.deepEqual((await expect(200, 'GET', `/features?offset=${199 * each}`)).json, json.slice(199 * each));
+  await expect(200, 'PUT', '/scene', scene);
 });
 
 test('every edit heeds If-Match', async () => {

@@ -2,6 +2,7 @@
 // and on one that is kept.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { client, request, sanitized, sleep, start, until } from './server.mjs';
@@ -94,4 +95,16 @@ test('afterwards it is well', { timeout: 60000 }, async () => {
     await runs();
     return (await expect(200, 'GET', '/simulation')).json.state === 'running';
   });
+});
+
+// Of the process, in MB: what it takes now and the most that it ever took. Threads' stacks and the
+// loop's memory are locked, so they count whole.
+const memory = () => Object.fromEntries(['VmRSS', 'VmHWM'].map((name) =>
+  [name, Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024]));
+
+test('and all of that took little memory, and gave it back', { skip: sanitized }, async () => {
+  const { VmRSS, VmHWM } = memory();
+  console.log(`# ${VmRSS.toFixed(0)} MB, at most ${VmHWM.toFixed(0)} MB`);
+  assert.ok(VmHWM < 125, `${VmHWM} MB`);
+  assert.ok(VmRSS < 105, `${VmRSS} MB`);
 });

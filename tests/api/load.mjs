@@ -15,11 +15,12 @@ const text = (method, path, body) => {
   return `${method} /api/v1${path} HTTP/1.1\r\nHost: ${address}\r\n${body ? 'Content-Type: application/json\r\n' : ''}Content-Length: ${data.length}\r\n\r\n${data}`;
 };
 
-// Asks the same again and again on one connection: when an answer is there, as its length says.
+// Asks the same again and again on one connection: when an answer is there, as its length says, or
+// its last chunk.
 function again(next) {
   const socket = connect();
-  let left = -1, head = '';
-  const ask = () => { left = -1; head = ''; socket.write(next()); };
+  let left = -1, head = '', tail = '';
+  const ask = () => { left = -1; head = ''; tail = ''; socket.write(next()); };
   socket.on('connect', ask);
   socket.on('close', () => setTimeout(() => again(next), 20));
   socket.on('data', (data) => {
@@ -27,8 +28,13 @@ function again(next) {
       head += data.toString('latin1');
       const end = head.indexOf('\r\n\r\n');
       if (end < 0) return;
-      left = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) - (head.length - end - 4);
+      const length = /content-length: (\d+)/i.exec(head.slice(0, end + 2))?.[1];
+      left = length === undefined ? Infinity : Number(length) - (head.length - end - 4);
     } else left -= data.length;
+    if (left === Infinity) {
+      tail = (tail + data.toString('latin1')).slice(-7);
+      if (tail === '\r\n0\r\n\r\n') left = 0;
+    }
     if (left <= 0) ask();
   });
 }

@@ -1,0 +1,219 @@
+/*
+ * Lists, answered piece by piece: whoever reads slowly, or asks for all features of thousands of
+ * objects, has one piece in memory and not the whole. The first piece is written with the answer,
+ * what follows when the client took the one before. Which entries there are is decided here for all
+ * collections: ?offset, ?limit, ?after=ID, and ?MEMBER=VALUE of any member of the entries. Any
+ * thread of HTTP, one at a time.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/rest/call.h"
+
+#define PIECE_BYTES (64 << 10) /* of text, and the entry that went over it */
+
+typedef struct filter {
+    char name[40], value[API_MAX_ENTRY_ID];
+} filter;
+
+struct api_pieces {
+    api_entries entries;
+    int next;      /* group that is read next */
+    json_t *group; /* being written, from `at` on; NULL: none */
+    size_t at;
+    int skip, left; /* of the page; left -1: all */
+    char after[API_MAX_ENTRY_ID];
+    bool passed; /* the entry that the page begins after; true where there is none */
+    int filter_count;
+    filter filters[API_MAX_QUERY];
+    bool begun, ended, written, failed;
+};
+
+/* ---- which entries ------------------------------------------------------------------------- */
+
+/* What names an entry, by the first of these members that it has. */
+static bool has_id(const json_t *entry, const char *id)
+{
+    static const char *const names[] = {"id", "file", "object", "name", "mechanism"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = json_string_value(json_object_get(entry, names[i]));
+        if (value)
+            return strcmp(value, id) == 0;
+    }
+    return false;
+}
+
+static bool fits(const json_t *entry, const filter *f)
+{
+    const json_t *value = json_object_get(entry, f->name);
+    const char *text = json_string_value(value);
+    char *end;
+    if (text)
+        return strcmp(text, f->value) == 0;
+    if (json_is_boolean(value))
+        return strcmp(json_is_true(value) ? "true" : "false", f->value) == 0;
+    double number = strtod(f->value, &end);
+    return json_is_number(value) && end != f->value && !*end && json_number_value(value) == number;
+}
+
+static bool is_wanted(api_pieces *p, const json_t *entry)
+{
+    if (!p->passed) {
+        p->passed = has_id(entry, p->after);
+        return false;
+    }
+    for (int i = 0; i < p->filter_count; i++)
+        if (!fits(entry, &p->filters[i]))
+            return false;
+    if (p->skip > 0) {
+        p->skip--;
+        return false;
+    }
+    return true;
+}
+
+/* ---- pieces -------------------------------------------------------------------------------- */
+
+/* The next entry, borrowed until the one after it; NULL: that was the last, or memory is short. */
+static const json_t *next_entry(api_pieces *p)
+{
+    while (!p->group || (json_is_array(p->group) && p->at == json_array_size(p->group))) {
+        json_decref(p->group);
+        p->group = NULL;
+        p->at = 0;
+        if (p->next == p->entries.count)
+            return NULL;
+        p->group = p->entries.at(&p->entries, p->next++);
+        p->failed = !p->group || wire_memory_short();
+        if (p->failed)
+            return NULL;
+        if (!json_is_array(p->group)) {
+            json_t *list = json_array();
+            if (json_array_append_new(list, p->group) != 0)
+                p->failed = true;
+            p->group = list;
+        }
+    }
+    return json_array_get(p->group, p->at++);
+}
+
+static void put_entry(api_pieces *p, text_builder *piece, const json_t *entry)
+{
+    char *text = wire_text(entry);
+    p->failed = p->failed || !text;
+    if (p->written)
+        text_put(piece, ",", 1);
+    if (text)
+        text_put(piece, text, strlen(text));
+    p->written = true;
+    free(text);
+}
+
+gw_text *api_pieces_next(api_pieces *p)
+{
+    text_builder piece = {0};
+    if (p->ended || p->failed)
+        return NULL;
+    wire_memory_clear();
+    if (!p->begun)
+        text_put(&piece, "[", 1);
+    p->begun = true;
+    while (!p->failed && !p->ended && piece.size < PIECE_BYTES) {
+        const json_t *entry = p->left == 0 ? NULL : next_entry(p);
+        p->ended = !entry;
+        if (!entry || !is_wanted(p, entry))
+            continue;
+        put_entry(p, &piece, entry);
+        p->left -= p->left > 0;
+    }
+    if (p->ended)
+        text_put(&piece, "]", 1);
+    gw_text *text = text_take(&piece);
+    p->failed = p->failed || !text;
+    if (!p->failed)
+        return text;
+    text_unref(text);
+    return NULL;
+}
+
+bool api_pieces_failed(const api_pieces *p)
+{
+    return p->failed;
+}
+
+static void drop_entries(api_entries *entries)
+{
+    app_document_put(entries->document);
+    free(entries->snapshot);
+    free(entries->poses);
+    json_decref(entries->list);
+}
+
+void api_pieces_destroy(api_pieces *p)
+{
+    if (!p)
+        return;
+    json_decref(p->group);
+    drop_entries(&p->entries);
+    free(p);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------- */
+
+/* What the query says of the list; false: the reply is set. */
+static bool take_query(api_call *call, api_pieces *p)
+{
+    p->skip = call->offset;
+    p->left = call->limit;
+    p->passed = !api_query(call, "after", p->after, sizeof p->after);
+    for (int i = 0; i < call->filter_count; i++) {
+        filter *f = &p->filters[p->filter_count++];
+        snprintf(f->name, sizeof f->name, "%s", call->filters[i]);
+        if (api_query(call, call->filters[i], f->value, sizeof f->value))
+            continue;
+        api_refuse(call, 400, "", "the value of %.40s is too long", f->name);
+        return false;
+    }
+    return true;
+}
+
+/* True where `p` is of further use. */
+static bool answer(api_call *call, api_pieces *p)
+{
+    if (!take_query(call, p))
+        return false;
+    gw_text *first = api_pieces_next(p);
+    if (!first) {
+        api_json(call, 500, NULL);
+        return false;
+    }
+    if (p->ended && !p->passed) {
+        text_unref(first);
+        api_refuse(call, 400, "", "after: there is no entry %.150s", p->after);
+        return false;
+    }
+    if (p->entries.document)
+        api_tag(call, p->entries.document);
+    call->reply->status = 200;
+    call->reply->mime = "application/json";
+    call->reply->body = first;
+    return !p->ended;
+}
+
+void api_list(api_call *call, api_entries entries)
+{
+    assert(call && entries.at);
+    api_pieces *p = calloc(1, sizeof *p);
+    if (!p) {
+        drop_entries(&entries);
+        api_json(call, 500, NULL);
+        return;
+    }
+    p->entries = entries;
+    if (answer(call, p))
+        call->reply->rest = p;
+    else
+        api_pieces_destroy(p);
+}
