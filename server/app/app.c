@@ -72,14 +72,19 @@ bool app_settled(gw_app *app)
 
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
 {
-    assert(document && snapshot);
+    return app_poses_of(document, snapshot, document->scenario);
+}
+
+gw_pose *app_poses_of(const app_document *document, const gw_snapshot *snapshot, uint64_t since)
+{
+    assert(document && snapshot && since <= document->scenario);
     size_t count = (size_t)document->scene->object_count;
     gw_pose *poses = malloc((count + 1) * sizeof *poses);
     if (!poses)
         return NULL;
     if (count)
         memcpy(poses, document->layout->poses, count * sizeof *poses);
-    if (snapshot->scenario != document->scenario)
+    if (snapshot->scenario < since || snapshot->scenario > document->scenario)
         return poses;
     for (int i = 0; i < snapshot->tool_count; i++)
         if ((size_t)snapshot->tools[i].object < count) /* -1 where it holds a mechanism */

@@ -28,6 +28,8 @@ typedef struct app_document {
     uint64_t shape;    /* the newest version that has another index than the one before */
     bool same_index;   /* as the document before: the same objects move, under the same names */
     uint64_t scenario; /* what snapshots report once the loop runs this document's scenario */
+    uint64_t
+        placed_since;  /* from this scenario on, snapshots have every object where edits put it */
     bool from_current; /* laid out from where the objects were, not from the scene's own poses */
     gw_scene *scene;
     gw_layout *layout;

@@ -119,19 +119,6 @@ static json_t *index_of(const app_document *document)
     return index;
 }
 
-/* ---- texts --------------------------------------------------------------------------------- */
-
-/* The text of a value, which is taken over; NULL where memory is short or a number is not finite.
- */
-static gw_text *text_of(json_t *value)
-{
-    char *written = value ? wire_text(value) : NULL;
-    json_decref(value);
-    gw_text *text = written ? text_format("%s", written) : NULL;
-    free(written);
-    return text;
-}
-
 /* ---- the scene's members --------------------------------------------------------------------- */
 
 /* Long lists: their entries are compared before they are written. The others are short. */
@@ -243,7 +230,7 @@ static bool write_long_list(app_part *part, const long_list *l, const gw_scene *
     for (int i = 0; written && i < part->count; i++) {
         part->texts[i] = text_before(l, base, scene, i);
         if (!part->texts[i])
-            part->texts[i] = text_of(l->encode(entries_of(l, scene) + (size_t)i * l->size));
+            part->texts[i] = wire_text(l->encode(entries_of(l, scene) + (size_t)i * l->size));
         written = part->texts[i] != NULL;
     }
     return written && part->texts;
@@ -258,7 +245,7 @@ static bool write_value(app_part *part, json_t *value)
     part->count = part->texts ? count : 0;
     for (int i = 0; written && i < part->count; i++) {
         json_t *entry = part->list ? json_array_get(value, (size_t)i) : value;
-        part->texts[i] = text_of(json_incref(entry));
+        part->texts[i] = wire_text(json_incref(entry));
         written = part->texts[i] != NULL;
     }
     return written && part->texts;
@@ -385,8 +372,8 @@ static bool write_solutions(const app_document *document)
     for (int i = 0; written && i < layout->count; i++) {
         const gw_placement *placement = layout->placements[i];
         if (!t->solutions[i])
-            t->solutions[i] = text_of(describe_solution(document->scene, layout, placement,
-                                                        &layout->poses[placement->object]));
+            t->solutions[i] = wire_text(describe_solution(document->scene, layout, placement,
+                                                          &layout->poses[placement->object]));
         written = t->solutions[i] != NULL;
     }
     return written;
@@ -417,7 +404,7 @@ static gw_text *join(const app_document *document, const gw_text *index)
 static gw_text *write_whole(const app_document *document)
 {
     wire_memory_clear();
-    gw_text *index = text_of(index_of(document));
+    gw_text *index = wire_text(index_of(document));
     gw_text *whole = index && write_solutions(document) ? join(document, index) : NULL;
     text_unref(index);
     return whole;

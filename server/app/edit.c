@@ -123,7 +123,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
         return false;
     }
     keep_detector(app, detector);
-    document->scenario = document->revision;
+    document->scenario = document->placed_since = document->revision;
     pthread_mutex_lock(&app->loop_lock);
     gw_loop *old = app->loop;
     app_slots old_slots = app->slots;
@@ -390,7 +390,7 @@ static bool held(const gw_scene *scene, const char *id)
 static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
 {
     const gw_scene *base = edit->base->scene, *scene = edit->scene;
-    gw_pose *before = app_poses(edit->base, snapshot);
+    gw_pose *before = app_poses_of(edit->base, snapshot, edit->base->placed_since);
     gw_pose *poses = malloc(((size_t)scene->object_count + 1) * sizeof *poses);
     free(edit->placed);
     edit->placed = calloc((size_t)scene->object_count + 1, sizeof *edit->placed);
@@ -419,10 +419,19 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
     return poses;
 }
 
+/* A snapshot that shows where the objects are. One of before the last edits will do where these put
+ * none elsewhere: edits do not wait for ticks then. */
+static void view_objects(const app_edit *edit, gw_snapshot *snapshot)
+{
+    app_snapshot(edit->app, snapshot);
+    if (snapshot->state != GW_STOPPED && snapshot->scenario < edit->base->placed_since)
+        app_document_put(app_view(edit->app, snapshot));
+}
+
 static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
 {
     gw_snapshot snapshot;
-    app_document_put(app_view(edit->app, &snapshot));
+    view_objects(edit, &snapshot);
     *from_current = snapshot.state != GW_STOPPED && !edit->restart &&
                     edit->scene->rate == edit->base->scene->rate;
     if (!*from_current)
@@ -545,6 +554,14 @@ bool app_keep(gw_app *app, uint64_t ticket, gw_error *error)
     return false;
 }
 
+static bool places_any(const app_edit *edit)
+{
+    for (int i = 0; edit->placed && i < edit->document->scene->object_count; i++)
+        if (edit->placed[i])
+            return true;
+    return false;
+}
+
 /* ---- the commit ------------------------------------------------------------------------------ */
 
 bool app_edit_commit(app_edit *edit, gw_error *error)
@@ -578,6 +595,9 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         return false;
     }
     edit->document->same_index = !edit->restart && !diff.restart && !diff.names && !diff.solids;
+    edit->document->placed_since = edit->document->same_index && !places_any(edit)
+                                       ? edit->base->placed_since
+                                       : edit->document->scenario;
     app_document_inherit(edit->document, edit->base, &diff);
     remember(edit);
     if (from_sensor(edit, &diff))
@@ -656,6 +676,7 @@ void app_lay_out_again(gw_app *app)
         edit.document->redo = now->redo;
         edit.document->same_index = true;
         app_document_inherit(edit.document, now, &none);
+        edit.document->placed_since = now->revision;
         if (app_document_write(edit.document, now, &error) && hand_over(&edit, &none, &error))
             app_publish(app, edit.document);
         else

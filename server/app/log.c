@@ -26,8 +26,7 @@ static void append(gw_app *app, json_t *event)
     pthread_mutex_lock(&app->log);
     uint64_t seq = app->seq + 1;
     json_object_set_new(event, "seq", json_integer((json_int_t)seq));
-    char *written = wire_text(event);
-    gw_text *shared = written ? text_format("%s", written) : NULL;
+    gw_text *shared = wire_text(event);
     if (shared) {
         gw_text **place = &app->events[seq % APP_LOG_EVENTS];
         text_unref(*place);
@@ -35,8 +34,6 @@ static void append(gw_app *app, json_t *event)
         app->seq = seq;
     }
     pthread_mutex_unlock(&app->log);
-    free(written);
-    json_decref(event);
 }
 
 static json_t *event_new(uint64_t tick, double time, const char *kind, const char *severity,

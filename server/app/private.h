@@ -129,6 +129,10 @@ void app_publish(gw_app *app, app_document *document);
 
 void app_wake(gw_app *app);
 
+/* app_poses() of a snapshot that may be older than the document's scenario, by nothing but edits
+ * since scenario `since` that left every object its index. */
+gw_pose *app_poses_of(const app_document *document, const gw_snapshot *snapshot, uint64_t since);
+
 /* ---- the loop ------------------------------------------------------------------------------ */
 
 /* A running edit was laid out from where the hand had the objects; a stop goes back to the poses

@@ -60,15 +60,13 @@ static void write_row(void *file, int start, int iteration, double residual, dou
 
 static bool write_scene(const char *file, const gw_scene *scene, gw_error *error)
 {
-    json_t *value = wire_scene(scene);
-    char *text = value ? wire_text(value) : NULL;
-    json_decref(value);
+    gw_text *text = wire_text(wire_scene(scene));
     if (!text)
         return gw_fail(error, GW_FAILED, "", "no memory for the assembled scene");
     FILE *out = fopen(file, "w");
-    bool written = out && fputs(text, out) >= 0 && fputc('\n', out) != EOF;
+    bool written = out && fputs(text->data, out) >= 0 && fputc('\n', out) != EOF;
     written = out && fclose(out) == 0 && written;
-    free(text);
+    text_unref(text);
     return written ||
            gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", file, strerror(errno));
 }
@@ -77,15 +75,13 @@ static bool write_scene(const char *file, const gw_scene *scene, gw_error *error
 
 static int report(gw_assembly *assembly, const gw_assembly_result *result)
 {
-    json_t *value = wire_assembly(assembly, result);
-    char *text = value ? wire_text(value) : NULL;
-    json_decref(value);
+    gw_text *text = wire_text(wire_assembly(assembly, result));
     if (!text) {
         fputs("guideway: no memory for the answer\n", stderr);
         return EXIT_WORK_FAILED;
     }
-    int code = command_print(text);
-    free(text);
+    int code = command_print(text->data);
+    text_unref(text);
     if (code == EXIT_DONE && !result->held) {
         fprintf(stderr, "guideway: %s does not hold, at %.3g m from it after %d starts\n",
                 gw_assembly_remaining(assembly, 0), result->residual, result->starts);

@@ -26,12 +26,11 @@ static int print(const char *file, const char *text, size_t size, const char *ti
         fprintf(stderr, "guideway: %s: note: %s\n", file, robot->notes[i]);
     json_t *value =
         robot->one_body ? wire_object(&robot->object) : wire_mechanism(&robot->mechanism);
-    char *out = wire_text(value);
+    gw_text *out = wire_text(value);
     if (!out)
         gw_fail(&error, GW_FAILED, "", "the mechanism could not be written: memory is short");
-    int code = out ? command_print(out) : command_error(file, &error);
-    free(out);
-    json_decref(value);
+    int code = out ? command_print(out->data) : command_error(file, &error);
+    text_unref(out);
     urdf_finish(robot);
     free(robot);
     return code;

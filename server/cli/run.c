@@ -284,8 +284,7 @@ static int report(run *r, const options *o, unsigned long long ticks, unsigned l
 {
     json_t *value = summary(r, ticks);
     bool memory = value || wire_memory_short(); /* a document without a text */
-    char *text = value ? wire_text(value) : NULL;
-    json_decref(value);
+    gw_text *text = wire_text(value);
     if (!text) {
         fputs(memory
                   ? "guideway: no memory for the summary\n"
@@ -293,8 +292,8 @@ static int report(run *r, const options *o, unsigned long long ticks, unsigned l
               stderr);
         return EXIT_WORK_FAILED;
     }
-    int printed = command_print(text);
-    free(text);
+    int printed = command_print(text->data);
+    text_unref(text);
     if (printed != EXIT_DONE)
         return printed;
     if (r->csv && (fflush(r->csv) || ferror(r->csv))) {

@@ -286,10 +286,8 @@ int command_routes(const command_line *line)
 int command_openapi(const command_line *line)
 {
     (void)line;
-    json_t *document = api_openapi_document();
-    char *text = wire_text(document);
-    int code = text ? command_print(text) : EXIT_WORK_FAILED;
-    free(text);
-    json_decref(document);
+    gw_text *text = wire_text(api_openapi_document());
+    int code = text ? command_print(text->data) : EXIT_WORK_FAILED;
+    text_unref(text);
     return code;
 }

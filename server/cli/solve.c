@@ -12,18 +12,17 @@ static int solve_text(const char *file, const char *text, size_t size)
     json_t *value = wire_parse(text, size, &error);
     wire_problem *problem = value ? wire_get_problem(value, &error) : NULL;
     json_t *answer = problem ? wire_solve(problem, &error) : NULL;
-    char *out = answer ? wire_text(answer) : NULL;
+    gw_text *out = wire_text(answer);
     int code = EXIT_DONE;
     if (!out && !error.code)
         gw_fail(&error, GW_FAILED, "",
                 "the answer could not be written: memory is short, or a "
                 "figure is not finite");
     if (out)
-        code = command_print(out);
+        code = command_print(out->data);
     else
         code = command_error(file, &error);
-    free(out);
-    json_decref(answer);
+    text_unref(out);
     wire_problem_destroy(problem);
     json_decref(value);
     return code;

@@ -430,24 +430,24 @@ bool store_save(gw_store *store, const char *file, const char *name, const json_
     assert(store && file && name && store_name_valid(file));
     gw_database *db = store->database;
     gw_error why = {0};
-    char *text = wire_text(document);
-    bool fits = text && strlen(text) <= GW_MAX_DOCUMENT_BYTES;
+    gw_text *text = wire_text(json_incref((json_t *)(size_t)document));
+    bool fits = text && text->size <= GW_MAX_DOCUMENT_BYTES;
     if (!text)
         gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
     else if (!fits)
         gw_fail(error, GW_TOO_LARGE, "", "the scene has %zu bytes as text, at most %u can be saved",
-                strlen(text), GW_MAX_DOCUMENT_BYTES);
+                text->size, GW_MAX_DOCUMENT_BYTES);
     if (!fits) {
-        free(text);
+        text_unref(text);
         return false;
     }
     bool begun = database_begin(db, &why);
     bool same = begun && (over < 0 || newest(db, file, NULL, 0, &why) == over);
-    bool done = same && insert(db, file, name, document, text, NULL, now_s(), &why);
+    bool done = same && insert(db, file, name, document, text->data, NULL, now_s(), &why);
     if (begun && !same && !why.code)
         gw_fail(&why, GW_CONFLICT, "", "somebody else has saved or deleted it meanwhile");
     done = finish(store, begun, done, &why);
-    free(text);
+    text_unref(text);
     return done || gw_fail(error, why.code, "", "cannot save %s: %.300s", file, why.message);
 }
 

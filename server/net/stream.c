@@ -32,13 +32,10 @@ uint64_t stream_now_us(void)
 /* ---- messages ----------------------------------------------------------------------------------
  */
 
-static char *simulation_text(const app_document *document, const gw_snapshot *snapshot)
+static gw_text *simulation_text(const app_document *document, const gw_snapshot *snapshot)
 {
     wire_memory_clear();
-    json_t *json = describe_simulation(document, snapshot);
-    char *written = json ? wire_text(json) : NULL;
-    json_decref(json);
-    return written;
+    return wire_text(describe_simulation(document, snapshot));
 }
 
 static char *put(char *at, const void *value, size_t size)
@@ -50,39 +47,37 @@ static char *put(char *at, const void *value, size_t size)
 static gw_text *scene_text(const char *op, const app_document *document,
                            const gw_snapshot *snapshot)
 {
-    char *simulation = simulation_text(document, snapshot);
+    gw_text *simulation = simulation_text(document, snapshot);
     gw_text *members = simulation ? app_document_text(document) : NULL;
     char head[96];
     static const char between[] = ",\"simulation\":";
     int begun = snprintf(head, sizeof head,
                          "{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\",", op,
                          GUIDEWAY_VERSION);
-    size_t size = simulation ? strlen(simulation) : 0;
+    size_t size = simulation ? simulation->size : 0;
     gw_text *text =
         members ? text_new((size_t)begun + members->size + sizeof between - 1 + size + 1) : NULL;
     if (text) {
         char *at = put(text->data, head, (size_t)begun);
         at = put(at, members->data, members->size);
-        at = put(put(at, between, sizeof between - 1), simulation, size);
+        at = put(put(at, between, sizeof between - 1), simulation->data, size);
         *at = '}';
     }
     text_unref(members);
-    free(simulation);
+    text_unref(simulation);
     return text;
 }
 
 static gw_text *state_text(gw_app *app, const app_document *document, const gw_snapshot *snapshot)
 {
-    char *simulation = simulation_text(document, snapshot);
+    gw_text *simulation = simulation_text(document, snapshot), *text = NULL;
     wire_memory_clear();
-    json_t *json = describe_task(app, document);
-    char *task = simulation ? wire_text(json) : NULL;
-    json_decref(json);
-    gw_text *text =
-        task ? text_format("{\"op\":\"state\",\"simulation\":%s,\"task\":%s}", simulation, task)
-             : NULL;
-    free(task);
-    free(simulation);
+    gw_text *task = wire_text(describe_task(app, document));
+    if (simulation && task)
+        text = text_format("{\"op\":\"state\",\"simulation\":%s,\"task\":%s}", simulation->data,
+                           task->data);
+    text_unref(task);
+    text_unref(simulation);
     return text;
 }
 
@@ -140,12 +135,7 @@ json_t *stream_columns(int columns)
 static gw_text *columns_text(int columns)
 {
     wire_memory_clear();
-    json_t *json = stream_columns(columns);
-    char *written = json ? wire_text(json) : NULL;
-    json_decref(json);
-    gw_text *text = written ? text_format("%s", written) : NULL;
-    free(written);
-    return text;
+    return wire_text(stream_columns(columns));
 }
 
 /* Room for rows of so many columns; those before are gone. False where memory is short: the rows

@@ -29,10 +29,7 @@ typedef bool handler(stream_request *now);
 
 static void reply(stream_client *client, json_t *value)
 {
-    char *written = value ? wire_text(value) : NULL;
-    json_decref(value);
-    gw_text *text = written ? text_format("%s", written) : NULL;
-    free(written);
+    gw_text *text = wire_text(value);
     if (text && client->reply_count < STREAM_REPLIES)
         client->replies[client->reply_count++] = text;
     else {

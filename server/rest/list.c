@@ -101,14 +101,14 @@ static const json_t *next_entry(api_pieces *p)
 
 static void put_entry(api_pieces *p, text_builder *piece, const json_t *entry)
 {
-    char *text = wire_text(entry);
+    gw_text *text = wire_text(json_incref((json_t *)(size_t)entry));
     p->failed = p->failed || !text;
     if (p->written)
         text_put(piece, ",", 1);
     if (text)
-        text_put(piece, text, strlen(text));
+        text_put(piece, text->data, text->size);
     p->written = true;
-    free(text);
+    text_unref(text);
 }
 
 gw_text *api_pieces_next(api_pieces *p)

@@ -58,11 +58,11 @@ static json_t *problem(int status, const char *detail)
                      "status", status, "detail", describe_text(detail));
 }
 
-/* `written`: NULL where memory is short. */
-static void write_text(api_reply *reply, int status, const char *mime, const char *written)
+/* `written`, taken over: NULL where memory is short. */
+static void write_text(api_reply *reply, int status, const char *mime, gw_text *written)
 {
     text_unref(reply->body);
-    reply->body = written ? text_format("%s", written) : NULL;
+    reply->body = written;
     reply->status = status;
     reply->mime = mime;
     if (reply->body)
@@ -75,10 +75,7 @@ static void write_text(api_reply *reply, int status, const char *mime, const cha
 
 static void write_json(api_reply *reply, int status, const char *mime, json_t *value)
 {
-    char *written = value ? wire_text(value) : NULL;
-    json_decref(value);
-    write_text(reply, status, mime, written);
-    free(written);
+    write_text(reply, status, mime, wire_text(value));
 }
 
 void api_problem(api_reply *reply, int status, const char *detail)
@@ -105,7 +102,7 @@ void api_json(api_call *call, int status, json_t *value)
 void api_text(api_call *call, int status, const char *text)
 {
     assert(text);
-    write_text(call->reply, status, "application/json", text);
+    write_text(call->reply, status, "application/json", text_format("%s", text));
 }
 
 void api_tag(api_call *call, const app_document *document)

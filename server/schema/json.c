@@ -5,6 +5,7 @@
  * for a whole one. So its memory calls go through here, and a thread that was refused one knows.
  */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,15 +101,132 @@ json_t *wire_parse_document(const char *text, size_t size, gw_error *error)
     return parse(text, size, GW_MAX_DOCUMENT_BYTES, error);
 }
 
-char *wire_text(const json_t *value)
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* value = n / 10^k with n and 10^k exact as doubles: that quotient is rounded correctly, so the
+ * decimal n * 10^-k reads back as the value. True with the least k that does it. */
+static bool as_decimal(double value, int64_t *n, int *k)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-    bool whole = !wire_memory_short();
-    wire_memory_clear();
+    static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+    for (*k = 0; *k < 10 && fabs(value) * tens[*k] < 1e15; ++*k) {
+        double whole = rint(value * tens[*k]);
+        *n = (int64_t)whole;
+        if (whole / tens[*k] == value)
+            return true;
+    }
+    return false;
+}
+
+/* At least one digit behind the point, so that it reads back as a real number. */
+static int put_decimal(int64_t n, int k, bool negative, char out[32])
+{
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%0*lld", k + 1, (long long)(n < 0 ? -n : n));
+    return snprintf(out, 32, "%s%.*s.%s", negative ? "-" : "", count - k, digits,
+                    k > 0 ? digits + count - k : "0");
+}
+
+static void put_real(text_builder *out, double value)
+{
+    char text[32];
+    int64_t n;
+    int k, size;
+    if (as_decimal(value, &n, &k)) {
+        size = put_decimal(n, k, signbit(value), text);
+    } else {
+        int precision = 15;
+        do
+            size = snprintf(text, sizeof text, "%.*g", precision, value);
+        while (strtod(text, NULL) != value && ++precision <= 17);
+        if (!strpbrk(text, ".e"))
+            size += snprintf(text + size, sizeof text - (size_t)size, ".0");
+    }
+    text_put(out, text, (size_t)size);
+}
+
+static void put_string(text_builder *out, const char *text, size_t size)
+{
+    static const char shorts[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    size_t from = 0;
+    text_put(out, "\"", 1);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        const char *known = c ? strchr(shorts, c) : NULL;
+        text_put(out, text + from, i - from);
+        if (known)
+            text_put_format(out, "\\%c", letters[known - shorts]);
+        else
+            text_put_format(out, "\\u%04X", c);
+        from = i + 1;
+    }
+    text_put(out, text + from, size - from);
+    text_put(out, "\"", 1);
+}
+
+static void put_value(text_builder *out, const json_t *value);
+
+static void put_members(text_builder *out, const json_t *object)
+{
+    const char *name, *comma = "{";
+    json_t *value;
+    json_object_foreach((json_t *)(size_t)object, name, value)
+    {
+        text_put(out, comma, 1);
+        put_string(out, name, strlen(name));
+        text_put(out, ":", 1);
+        put_value(out, value);
+        comma = ",";
+    }
+    text_put(out, "{}", *comma == '{' ? 2 : 0);
+    text_put(out, "}", *comma == ',');
+}
+
+static void put_value(text_builder *out, const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        put_members(out, value);
+        return;
+    case JSON_ARRAY:
+        text_put(out, "[", 1);
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            text_put(out, ",", i > 0);
+            put_value(out, json_array_get(value, i));
+        }
+        text_put(out, "]", 1);
+        return;
+    case JSON_STRING:
+        put_string(out, json_string_value(value), json_string_length(value));
+        return;
+    case JSON_INTEGER:
+        text_put_format(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return;
+    case JSON_REAL:
+        put_real(out, json_real_value(value));
+        return;
+    case JSON_TRUE:
+        text_put(out, "true", 4);
+        return;
+    case JSON_FALSE:
+        text_put(out, "false", 5);
+        return;
+    case JSON_NULL:
+        text_put(out, "null", 4);
+        return;
+    }
+}
+
+gw_text *wire_text(json_t *value)
+{
+    text_builder out = {0};
+    bool whole = value && !wire_memory_short();
     if (whole)
-        return text;
-    free(text);
-    return NULL;
+        put_value(&out, value);
+    json_decref(value);
+    wire_memory_clear();
+    return whole ? text_take(&out) : NULL;
 }
 
 json_t *wire_merge(const json_t *target, const json_t *patch)

@@ -9,15 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HEAD (sizeof(gw_text) + TEXT_ROOM)
+
+/* The members of one whose bytes are there. */
+static gw_text *as_text(void *block, size_t size)
+{
+    gw_text *text = block;
+    atomic_init(&text->refs, 1);
+    text->size = size;
+    text->data = (char *)block + HEAD;
+    return text;
+}
+
 gw_text *text_new(size_t size)
 {
-    gw_text *shared = calloc(1, sizeof *shared + TEXT_ROOM + size + 1);
-    if (!shared)
-        return NULL;
-    atomic_init(&shared->refs, 1);
-    shared->size = size;
-    shared->data = (char *)(shared + 1) + TEXT_ROOM;
-    return shared;
+    void *block = calloc(1, HEAD + size + 1);
+    return block ? as_text(block, size) : NULL;
 }
 
 gw_text *text_format(const char *format, ...)
@@ -34,22 +41,30 @@ gw_text *text_format(const char *format, ...)
     return shared;
 }
 
-void text_put(text_builder *b, const char *data, size_t size)
+/* So many bytes more, at the end; NULL where memory is short. */
+static char *more(text_builder *b, size_t size)
 {
-    assert(b && (data || size == 0));
     if (!b->short_of_memory && b->size + size > b->room) {
-        size_t room = 2 * (b->size + size) + 256;
-        char *more = realloc(b->data, room);
-        b->short_of_memory = !more;
-        if (more) {
-            b->data = more;
+        size_t room = 2 * (b->size + size) + 128;
+        void *block = realloc(b->text, HEAD + room + 1);
+        b->short_of_memory = !block;
+        if (block) {
+            b->text = block;
             b->room = room;
         }
     }
     if (b->short_of_memory)
-        return;
-    memcpy(b->data + b->size, data, size);
+        return NULL;
     b->size += size;
+    return (char *)b->text + HEAD + b->size - size;
+}
+
+void text_put(text_builder *b, const char *data, size_t size)
+{
+    assert(b && (data || size == 0));
+    char *at = more(b, size);
+    if (at)
+        memcpy(at, data, size);
 }
 
 void text_put_format(text_builder *b, const char *format, ...)
@@ -66,12 +81,21 @@ void text_put_format(text_builder *b, const char *format, ...)
 gw_text *text_take(text_builder *b)
 {
     assert(b);
-    gw_text *text = b->short_of_memory ? NULL : text_new(b->size);
-    if (text && b->size > 0)
-        memcpy(text->data, b->data, b->size);
-    free(b->data);
+    char *end = more(b, 0);
+    void *block = b->text;
+    size_t size = b->size;
+    bool whole = end && block;
+    if (!whole)
+        free(block);
+    else if (b->room > size) {
+        void *fitting = realloc(block, HEAD + size + 1);
+        block = fitting ? fitting : block;
+    }
     *b = (text_builder){0};
-    return text;
+    if (!whole)
+        return NULL;
+    ((char *)block)[HEAD + size] = 0;
+    return as_text(block, size);
 }
 
 gw_text *text_ref(gw_text *shared)

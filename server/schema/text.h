@@ -25,7 +25,7 @@ gw_text *text_format(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* Text that grows; zero is an empty one. What is put when memory was short once is dropped. */
 typedef struct text_builder {
-    char *data;
+    gw_text *text; /* not counted yet; NULL: nothing was put */
     size_t size, room;
     bool short_of_memory;
 } text_builder;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "rt/guideway.h"
+#include "server/schema/text.h"
 
 typedef struct wire_field wire_field; /* field.h */
 
@@ -25,9 +26,9 @@ json_t *wire_parse(const char *text, size_t size, gw_error *error);
 /* The same of a whole scene, which may be larger than a request's body: GW_MAX_DOCUMENT_BYTES. */
 json_t *wire_parse_document(const char *text, size_t size, gw_error *error);
 
-/* Compact text, numbers with 17 significant digits; NULL when a number is not finite or memory is
- * short, or was when `value` was built. To be freed by the caller. */
-char *wire_text(const json_t *value);
+/* Compact text, numbers as short as they read back the same, one reference; NULL when memory is
+ * short, or was when `value` was built, and for NULL. Takes the value over. */
+gw_text *wire_text(json_t *value);
 
 /* RFC 7396 merge patch: `target` with `patch` applied, a new reference. */
 json_t *wire_merge(const json_t *target, const json_t *patch);

@@ -115,11 +115,11 @@ static void judge_json(const char *text, size_t size)
     if (p) {
         judge_problem(wire_problem_stated(p), NULL);
         json_t *answer = wire_solve(p, &error);
-        char *out = answer ? wire_text(answer) : NULL;
-        if (answer && !out)
+        bool answered = answer != NULL;
+        gw_text *out = wire_text(answer);
+        if (answered && !out)
             fail(wire_problem_stated(p), "an answer that is no JSON", 0);
-        free(out);
-        json_decref(answer);
+        text_unref(out);
     }
     wire_problem_destroy(p);
     json_decref(json);
