@@ -121,6 +121,16 @@ void gw_simulation_halt(gw_simulation *s, uint64_t tag)
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = tag});
 }
 
+void gw_simulation_let_go(gw_simulation *s)
+{
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        if (!s->tools[i].def->latched)
+            continue;
+        s->tools[i].drag.active = false;
+        s->tools[i].push = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+    }
+}
+
 static void apply_arm(gw_simulation *s, const gw_command *command)
 {
     s->halted = s->forced_off = false;

@@ -43,6 +43,7 @@ struct gw_loop {
     bool best_effort;
     atomic_bool real_time;
     gw_halt_latch *halt, own_halt;
+    gw_lease *lease, own_lease;
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
     int latency_fd;      /* holds the processors' sleep states off; -1: not granted */
     pthread_t thread, world, watchdog;
@@ -177,6 +178,20 @@ static void stalled(gw_loop *loop)
         gw_halt_latch_halt(loop->halt, GW_HALT_OVERRUN, "loop");
 }
 
+/* An operator who did not renew the lease has let go of everything: what is latched is off. */
+static void watch_operator(gw_loop *loop, int64_t now)
+{
+    gw_lease_holder holder;
+    if (!gw_lease_lapse(loop->lease, now))
+        return;
+    gw_simulation_let_go(loop->simulation);
+    if (!gw_simulation_scenario(loop->simulation)->latched ||
+        gw_halt_word_halted(gw_halt_latch_now(loop->halt)))
+        return;
+    gw_lease_read(loop->lease, &holder);
+    gw_halt_latch_halt(loop->halt, GW_HALT_DEAD_MAN, holder.by);
+}
+
 /* Tells the latch what the tick did: it heeded this word, or found a reason to halt by itself. */
 static void tell_latch(gw_loop *loop, gw_halt_word heeded)
 {
@@ -245,6 +260,7 @@ static void *run(void *arg)
         int64_t begin = now_ns();
         if (begin - deadline > GW_STALL_NS)
             stalled(loop);
+        watch_operator(loop, begin);
         gw_halt_word halt = heed_halt(loop);
         take_commands(loop);
         gw_simulation_tick(loop->simulation);
@@ -464,6 +480,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     loop->priority = def->priority > 0 ? def->priority : DEFAULT_PRIORITY;
     loop->best_effort = def->best_effort;
     loop->halt = def->halt ? def->halt : &loop->own_halt;
+    loop->lease = def->lease ? def->lease : &loop->own_lease;
     loop->simulation = gw_simulation_create(def->scenario, error);
     if (!loop->simulation)
         goto fail;
@@ -558,6 +575,7 @@ void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
 {
     copy_snapshot(snapshot, gw_mailbox_take(&loop->snapshots));
     snapshot->halted = gw_halt_latch_read(loop->halt, &snapshot->halt) || snapshot->halted;
+    snapshot->operated = gw_lease_read(loop->lease, &snapshot->holder);
 }
 
 const gw_snapshot *gw_loop_latest(gw_loop *loop)

@@ -1,11 +1,10 @@
 /*
  * The loop: a simulation on a thread of its own at its rate, SCHED_FIFO where granted, absolute
- * deadlines. It shares four things with the rest and waits for nobody: a ring of commands in, the
- * halt latch, a mailbox with the newest snapshot out, rings of per-tick records, events and retired
- * memory out.
- * A second thread looks for what is near (detection.h) at the rate of the scene's contacts. A
- * third, the watchdog, runs above the loop and brings the devices' last commands down to nothing
- * when the loop's heart stops.
+ * deadlines. It shares five things with the rest and waits for nobody: a ring of commands in, the
+ * halt latch, the operator's lease, a mailbox with the newest snapshot out, rings of per-tick
+ * records, events and retired memory out. A second thread looks for what is near (detection.h) at
+ * the rate of the scene's contacts. A third, the watchdog, runs above the loop and brings the
+ * devices' last commands down to nothing when the loop's heart stops.
  *
  * One thread (or one lock) sends commands and collects retired memory and events; one thread (or
  * one lock) reads snapshots; one thread reads records.
@@ -14,6 +13,7 @@
 #define GW_SIM_LOOP_H
 
 #include "rt/sim/halt_latch.h"
+#include "rt/sim/lease.h"
 #include "rt/sim/simulation.h"
 
 typedef struct gw_loop gw_loop;
@@ -23,6 +23,7 @@ typedef struct gw_loop_def {
     int priority;          /* of SCHED_FIFO; 0: 80 */
     bool best_effort;      /* do not ask for SCHED_FIFO */
     gw_halt_latch *halt;   /* outlives the loop; NULL: one of its own */
+    gw_lease *lease;       /* of the operator, outlives the loop; NULL: nobody has one */
     gw_scenario *scenario; /* ownership passes */
 } gw_loop_def;
 

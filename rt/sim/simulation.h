@@ -15,6 +15,7 @@
 #include "rt/haptics/impedance.h"
 #include "rt/sim/halt_latch.h"
 #include "rt/sim/kinematics.h"
+#include "rt/sim/lease.h"
 #include "rt/sim/scenario.h"
 
 struct gw_detection;
@@ -194,7 +195,9 @@ typedef struct gw_snapshot {
     gw_run_state state;
     bool halted;
     gw_halt_record halt; /* while halted: why; filled in by gw_loop_snapshot() */
-    bool moving;         /* this tick steps: time does not stand still */
+    bool operated;       /* somebody holds the operator's lease: `holder`, from the same place */
+    gw_lease_holder holder;
+    bool moving; /* this tick steps: time does not stand still */
     int tool_count;
     gw_tool_state tools[GW_MAX_TOOLS];
     gw_energy energy;
@@ -283,6 +286,9 @@ void gw_simulation_tick(gw_simulation *simulation);
 /* True where a tick found a reason to halt by itself, a latched device silent or a command that is
  * not finite, and nothing has armed since. */
 bool gw_simulation_forced_off(const gw_simulation *simulation, gw_halt_cause *cause);
+
+/* Nobody drags or pushes what a latched device holds any more. RT safe. */
+void gw_simulation_let_go(gw_simulation *simulation);
 
 /* True where it is paused and has ticks to make, which nothing real waits for: all devices are
  * simulated, so they may follow one another as fast as they are computed. */

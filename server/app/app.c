@@ -197,6 +197,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
     pthread_mutex_init(&app->loop_lock, NULL);
     pthread_mutex_init(&app->log, NULL);
     gw_halt_latch_init(&app->halt);
+    gw_lease_init(&app->lease);
     app->best_effort = def->best_effort;
     if (!app_start_loop(app, document, error) || !app_task_create(app, error)) {
         app_document_put(document);

@@ -170,6 +170,22 @@ gw_halt_word app_halt_seen(const gw_app *app);
 #define APP_HALT_STANDS_MS 100
 bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error);
 
+/* The operator's lease (rt/sim/lease.h): who commands force at the scene's latched devices. From
+ * the stream's thread alone. GW_CONFLICT where somebody else operates; false from renewing where it
+ * ran out. Every change is an event `lease`. */
+typedef enum app_lease_ending {
+    APP_LEASE_GIVEN_BACK, /* in order */
+    APP_LEASE_ABANDONED,  /* the client is gone: what is latched is forced off */
+    APP_LEASE_LAPSED      /* the loop has found it run out, and has forced off what is latched */
+} app_lease_ending;
+bool app_lease_take(gw_app *app, const char *by, gw_error *error);
+bool app_lease_renew(gw_app *app);
+bool app_lease_held(const gw_app *app);
+void app_lease_end(gw_app *app, const char *by, app_lease_ending how);
+
+/* Whether the tool's device is off until armed once something fails. */
+bool app_latched_tool(const app_document *document, int tool);
+
 /* Sends a command of a person's hand: drag, release, push, clutch. False: the loop is not
  * taking commands, or has no such tool. A free object that is gone hears nothing. */
 bool app_send(gw_app *app, const gw_command *command, gw_error *error);

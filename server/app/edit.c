@@ -114,6 +114,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
         def.rate = document->scene->rate;
         def.best_effort = app->best_effort;
         def.halt = &app->halt;
+        def.lease = &app->lease;
         def.scenario = scenario;
         loop = gw_loop_create(&def, error);
     }

@@ -435,6 +435,7 @@ static void serve(gw_stream *stream)
 {
     uint64_t now = stream_now_us();
     app_pump(stream->app);
+    stream_watch_lease(stream);
     stream_expire_pushes(stream, now);
     if (!stream->clients)
         return;
@@ -490,6 +491,7 @@ static void leave(gw_stream *stream, stream_client *client)
         *place = client->next;
     if (client->samples && --stream->sample_clients == 0)
         app_record(stream->app, false);
+    stream_lease_leave(stream, client);
     stream_let_go(stream, client);
     for (int i = 0; i < client->reply_count; i++)
         text_unref(client->replies[i]);

@@ -294,6 +294,21 @@ static bool may_take(stream_request *now, const gw_command *command, gw_command_
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
+static bool at_latched(stream_request *now, const gw_command *command)
+{
+    app_document *document = app_document_get(now->stream->app);
+    bool latched = !command->object[0] && app_latched_tool(document, command->tool);
+    app_document_put(document);
+    return latched;
+}
+
+/* Force at a latched device is commanded by its operator alone, whom this message keeps alive. */
+static bool operate(stream_request *now, const gw_command *command)
+{
+    return !at_latched(now, command) ||
+           stream_lease_take(now->stream, now->client, false, &now->error);
+}
+
 static bool on_drag(stream_request *now)
 {
     static const char *const allowed[] = {"op",    "id",     "tool", "object",
@@ -303,7 +318,8 @@ static bool on_drag(stream_request *now)
     if (!only(now, allowed) || !get_grasp(now, &command) ||
         !get_vec3(now, "point", true, REACH_MAX, &command.drag.point) ||
         !get_vec3(now, "target", true, REACH_MAX, &command.drag.target) ||
-        !get_bool(now, "turn", false, &turn) || !may_take(now, &command, GW_COMMAND_DRAG))
+        !get_bool(now, "turn", false, &turn) || !may_take(now, &command, GW_COMMAND_DRAG) ||
+        !operate(now, &command))
         return false;
     command.drag.turn = turn;
     return send_hand(now, &command) && take_grip(now, &command);
@@ -329,18 +345,45 @@ static bool on_release(stream_request *now)
         return true;
     if (g)
         g->client = NULL;
+    stream_lease_rest(now->stream, now->client);
     return send_hand(now, &command);
+}
+
+/* A push of nothing ends the one that there was; at a latched device that ends operating. */
+static bool end_push(stream_request *now, const gw_command *command)
+{
+    stream_grip *g = grip_of(now->stream, command, GW_COMMAND_PUSH);
+    if (g)
+        g->client = NULL;
+    stream_lease_rest(now->stream, now->client);
+    return send_hand(now, command);
 }
 
 static bool on_push(stream_request *now)
 {
     static const char *const allowed[] = {"op", "id", "tool", "object", "force", "torque", NULL};
     gw_command command = {.kind = GW_COMMAND_PUSH};
-    return only(now, allowed) && get_grasp(now, &command) &&
-           get_vec3(now, "force", false, FORCE_MAX, &command.push.f) &&
-           get_vec3(now, "torque", false, FORCE_MAX, &command.push.t) &&
-           may_take(now, &command, GW_COMMAND_PUSH) && send_hand(now, &command) &&
-           take_grip(now, &command);
+    if (!only(now, allowed) || !get_grasp(now, &command) ||
+        !get_vec3(now, "force", false, FORCE_MAX, &command.push.f) ||
+        !get_vec3(now, "torque", false, FORCE_MAX, &command.push.t) ||
+        !may_take(now, &command, GW_COMMAND_PUSH))
+        return false;
+    bool none = gw_norm(command.push.f) == 0 && gw_norm(command.push.t) == 0;
+    if (none && at_latched(now, &command))
+        return end_push(now, &command);
+    return operate(now, &command) && send_hand(now, &command) && take_grip(now, &command);
+}
+
+static bool on_lease(stream_request *now)
+{
+    static const char *const allowed[] = {"op", "id", "on", NULL};
+    bool on = true;
+    if (!only(now, allowed) || !get_bool(now, "on", false, &on))
+        return false;
+    if (on)
+        return stream_lease_take(now->stream, now->client, true, &now->error);
+    stream_lease_give_back(now->stream, now->client);
+    return true;
 }
 
 static bool on_clutch(stream_request *now)
@@ -373,15 +416,18 @@ static void end(gw_stream *stream, stream_grip *g)
     gw_command command = {.kind = g->kind == GW_COMMAND_DRAG ? GW_COMMAND_RELEASE : GW_COMMAND_PUSH,
                           .tool = g->tool};
     strcpy(command.object, g->object);
+    const stream_client *client = g->client;
     g->client = NULL;
     app_send(stream->app, &command, NULL);
+    stream_lease_rest(stream, client);
 }
 
 void stream_expire_pushes(gw_stream *stream, uint64_t now_us)
 {
     for (int i = 0; i < STREAM_GRIPS; i++) {
         stream_grip *g = &stream->grips[i];
-        if (g->client && g->kind == GW_COMMAND_PUSH && now_us > g->until_us)
+        if (g->client && g->kind == GW_COMMAND_PUSH && now_us > g->until_us &&
+            !stream_lease_guards(stream, g))
             end(stream, g);
     }
 }
@@ -401,7 +447,7 @@ static const struct {
 } operations[] = {
     {"auth", on_auth},     {"subscribe", on_subscribe}, {"unsubscribe", on_unsubscribe},
     {"drag", on_drag},     {"release", on_release},     {"push", on_push},
-    {"clutch", on_clutch}, {"halt", on_halt},
+    {"clutch", on_clutch}, {"halt", on_halt},           {"lease", on_lease},
 };
 
 static bool dispatch(stream_request *now)
@@ -415,8 +461,9 @@ static bool dispatch(stream_request *now)
     for (size_t i = 0; op && i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(operations[i].op, op) == 0)
             return operations[i].handle(now);
-    return gw_fail(&now->error, GW_BAD_INPUT, "/op",
-                   "an op is auth, subscribe, unsubscribe, drag, release, push, clutch or halt");
+    return gw_fail(
+        &now->error, GW_BAD_INPUT, "/op",
+        "an op is auth, subscribe, unsubscribe, drag, release, push, clutch, lease or halt");
 }
 
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size)

@@ -88,6 +88,9 @@ struct gw_stream {
     uint64_t poses_shape;
 
     stream_grip grips[STREAM_GRIPS];
+    stream_client *operator; /* holds the lease of latched devices; NULL: nobody */
+    bool operator_asked;     /* by the message, not by a drag or a push alone */
+    char operator_name[PEER_NAME];
 
     int columns;
     int sample_clients;
@@ -108,6 +111,25 @@ void stream_let_go(gw_stream *stream, stream_client *client);
 
 /* Ends pushes that were not repeated. */
 void stream_expire_pushes(gw_stream *stream, uint64_t now_us);
+
+/* The client operates what is latched, from now on or still; `asked`: until it gives the lease
+ * back, else as long as it drags or pushes. False with an error where somebody else does. */
+bool stream_lease_take(gw_stream *stream, stream_client *client, bool asked, gw_error *error);
+
+/* The client dragged or pushed something no more: a lease that it did not ask for ends. */
+void stream_lease_rest(gw_stream *stream, const stream_client *client);
+
+/* True of what its operator's lease ends, at latched devices. */
+bool stream_lease_guards(gw_stream *stream, const stream_grip *grip);
+
+/* The client does not ask for it any more. */
+void stream_lease_give_back(gw_stream *stream, const stream_client *client);
+
+/* The client goes: a force-off where it operates. Before stream_let_go(). */
+void stream_lease_leave(gw_stream *stream, const stream_client *client);
+
+/* Takes notice of a lease that ran out. */
+void stream_watch_lease(gw_stream *stream);
 
 /* The message `subscribed` that names so many columns of samples. */
 json_t *stream_columns(int columns);

@@ -273,6 +273,7 @@ extern const wire_table wire_table_joints;
 extern const wire_table wire_table_limits;
 extern const wire_table wire_table_line;
 extern const wire_table wire_table_link;
+extern const wire_table wire_table_holder;
 extern const wire_table wire_table_loop;
 extern const wire_table wire_table_loop_figures;
 extern const wire_table wire_table_material;

@@ -63,7 +63,7 @@ static const char *const event_kinds[] = {
     "active",   "state",       "settled",    "limited", "halted",      "armed",
     "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
     "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
-    "crowded",  "strained",    "unbooked",   "storage", NULL};
+    "crowded",  "strained",    "unbooked",   "storage", "lease",       NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 ANSWER(event, "Event", NULL, {"seq", WHOLE},
        {"time", NUMBER, .about = "of the simulation", .unit = "s"}, {"tick", WHOLE},
@@ -179,6 +179,7 @@ static const wire_table *const tables[] = {&wire_table_pose,
                                            &wire_table_assembly_request,
                                            &wire_table_assembly,
                                            &wire_table_spread,
+                                           &wire_table_holder,
                                            &wire_table_loop,
                                            &wire_table_quantiles,
                                            &wire_table_worst_tick,

@@ -454,6 +454,27 @@ void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES])
 }
 
 WHEN(is_halted, gw_snapshot, it->halted)
+WHEN(is_operated, gw_snapshot, it->operated)
+
+ENCODE(encode_held_since)
+{
+    char text[WIRE_UTC];
+    wire_utc_text(((const gw_lease_holder *)owner)->since_ns, text);
+    return json_string(text);
+}
+
+static const wire_type held_since = {NULL, encode_held_since, wire_schema_string};
+
+static const wire_field of_holder[] = {
+    {"by", STRING, AT(gw_lease_holder, by), .about = "a client of the stream"},
+    {"since", &held_since, .about = "UTC, ISO 8601"},
+    {0}};
+const wire_table wire_table_holder = {
+    .name = "LeaseHolder",
+    .about = "Who operates the devices that are latched: one client at a time, which renews its "
+             "lease every 100 ms or is the dead man.",
+    .fields = of_holder,
+    .answered = true};
 
 static const wire_field of_simulation[] = {
     {"state", CHOICE, SNAPSHOT(state), .choices = wire_run_states},
@@ -461,6 +482,8 @@ static const wire_field of_simulation[] = {
      .about = "from a halt or a force-off until armed, whatever is loaded, edited or undone"},
     {"halt", OBJECT, SNAPSHOT(halt), .flags = SOMETIMES, .table = &wire_table_halt,
      .when = is_halted},
+    {"operator", OBJECT, SNAPSHOT(holder), .flags = SOMETIMES, .table = &wire_table_holder,
+     .when = is_operated},
     {"tick", WHOLE, SNAPSHOT(tick)},
     {"time", NUMBER, SNAPSHOT(time), .unit = "s"},
     {"revision", WHOLE, SNAPSHOT(revision)},

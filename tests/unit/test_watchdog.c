@@ -107,6 +107,7 @@ static const gw_driver faults = {.name = "faults",
 typedef struct rig {
     gw_device_slot *slot;
     gw_halt_latch halt;
+    gw_lease lease;
     gw_loop *loop;
 } rig;
 
@@ -128,6 +129,8 @@ static rig *start(bool latched)
     def.scenario->latched = def.scenario->tools[0].latched = latched;
     gw_halt_latch_init(&r.halt);
     def.halt = &r.halt;
+    gw_lease_init(&r.lease);
+    def.lease = &r.lease;
     r.loop = gw_loop_create(&def, NULL);
     assert_non_null(r.loop);
     assert_true(gw_loop_send(r.loop, &(gw_command){.kind = GW_COMMAND_STATE, .state = GW_RUNNING}));
@@ -287,6 +290,58 @@ static void a_stop_button_halts_and_arming_while_it_is_held_does_not_last(void *
     stop(r);
 }
 
+static void a_lease_that_is_not_renewed_is_the_dead_man(void **state)
+{
+    (void)state;
+    gw_halt_record record;
+    gw_snapshot s;
+    for (int latched = 0; latched < 2; latched++) {
+        rig *r = start(latched);
+        gw_command push = {.kind = GW_COMMAND_PUSH, .push.f = {1, 0, 0}};
+        assert_true(gw_lease_take(&r->lease, "the test", now_ns()));
+        assert_false(gw_lease_take(&r->lease, "another", now_ns()));
+        assert_true(gw_loop_send(r->loop, &push));
+        for (int i = 0; i < 8; i++) {
+            nap(50);
+            assert_true(gw_lease_renew(&r->lease, now_ns()));
+        }
+        gw_loop_snapshot(r->loop, &s);
+        assert_true(s.operated && strcmp(s.holder.by, "the test") == 0 && s.holder.since_ns > 0);
+        assert_true(atomic_load(&device.engaged) && !s.halted);
+        nap(400);
+        gw_loop_snapshot(r->loop, &s);
+        assert_false(s.operated || gw_lease_renew(&r->lease, now_ns()));
+        assert_true(gw_halt_latch_read(&r->halt, &record) == (latched == 1));
+        assert_true(atomic_load(&device.engaged) == !latched);
+        if (latched) {
+            assert_true(record.cause == GW_HALT_DEAD_MAN && strcmp(record.by, "the test") == 0);
+            gw_halt_latch_arm(&r->halt, gw_halt_latch_now(&r->halt));
+            gw_loop_send(r->loop, &(gw_command){.kind = GW_COMMAND_STATE, .state = GW_RUNNING});
+            nap(50);
+            gw_loop_snapshot(r->loop, &s);
+            assert_true(gw_norm(s.tools[0].operator.f) < 0.5); /* the push is gone */
+        }
+        stop(r);
+    }
+}
+
+static void a_lease_that_was_given_back_or_abandoned_ends(void **state)
+{
+    (void)state;
+    gw_halt_record record;
+    rig *r = start(true);
+    assert_true(gw_lease_take(&r->lease, "the test", now_ns()));
+    gw_lease_give_back(&r->lease);
+    nap(400);
+    assert_false(gw_halt_latch_read(&r->halt, NULL));
+    assert_true(gw_lease_take(&r->lease, "the next", now_ns()));
+    gw_lease_abandon(&r->lease);
+    nap(30);
+    assert_true(gw_halt_latch_read(&r->halt, &record) && record.cause == GW_HALT_DEAD_MAN);
+    assert_false(atomic_load(&device.engaged) || gw_lease_read(&r->lease, NULL));
+    stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +352,8 @@ int main(void)
         cmocka_unit_test(a_lenient_device_that_falls_silent_comes_back),
         cmocka_unit_test(a_latched_device_that_runs_away_is_off),
         cmocka_unit_test(a_stop_button_halts_and_arming_while_it_is_held_does_not_last),
+        cmocka_unit_test(a_lease_that_is_not_renewed_is_the_dead_man),
+        cmocka_unit_test(a_lease_that_was_given_back_or_abandoned_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

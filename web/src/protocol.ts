@@ -126,6 +126,7 @@ export type ClientMessage =
   | { op: 'subscribe' | 'unsubscribe'; stream: 'samples' }
   | ({ op: 'drag'; point: api.Vec3; target: api.Vec3; turn: boolean } & HandTarget)
   | ({ op: 'release' } & HandTarget)
+  | { op: 'lease'; on: boolean }
   | ({ op: 'push'; force: api.Vec3; torque: api.Vec3 } & HandTarget)
   | { op: 'clutch'; tool: number; on: boolean }
   | { op: 'halt' };

@@ -36,9 +36,33 @@ export const arm = (): Promise<boolean> =>
 
 export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch', tool, on });
 
-export const drag = (what: HandTarget, point: Vec3, target: Vec3, turn: boolean): boolean =>
-  send({ op: 'drag', ...what, point, target, turn });
+// ---- the lease of a device that is latched: renewed as long as a drag lasts, though the pointer may rest
 
-export const release = (what: HandTarget): boolean => send({ op: 'release', ...what });
+const RENEW_MS = 100;
+let renewing = 0; // the timer
+
+function keepLease(what: HandTarget): void {
+  if (renewing || !('tool' in what) || !store.latched(what.tool)) return;
+  send({ op: 'lease', on: true });
+  renewing = window.setInterval(() => send({ op: 'lease', on: true }), RENEW_MS);
+}
+
+function endLease(): void {
+  if (!renewing) return;
+  clearInterval(renewing);
+  renewing = 0;
+  send({ op: 'lease', on: false });
+}
+
+export function drag(what: HandTarget, point: Vec3, target: Vec3, turn: boolean): boolean {
+  keepLease(what);
+  return send({ op: 'drag', ...what, point, target, turn });
+}
+
+export function release(what: HandTarget): boolean {
+  const sent = send({ op: 'release', ...what });
+  endLease();
+  return sent;
+}
 
 export const push = (what: HandTarget, force: Vec3): boolean => send({ op: 'push', ...what, force, torque: [0, 0, 0] });

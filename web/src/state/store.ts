@@ -72,6 +72,12 @@ export function objectOf(id: string): SceneObject | undefined {
 export const linkRef = (id: string): LinkRef | undefined => linkOf(mechanisms.value, id);
 export const mechanismOf = (id: string): Mechanism | undefined => mechanisms.value.find((m) => m.id === id);
 
+// Off until armed once something fails: where the scene says so, and where the device is no simulated one.
+export function latched(tool: number): boolean {
+  const device = scene.value.devices?.find((d) => d.id === tools.value[tool]?.device);
+  return !!device && (device.safety ?? (device.driver.startsWith('sim') ? 'lenient' : 'latched')) === 'latched';
+}
+
 // Of an object or a link.
 export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldId(t) === held);
 

@@ -1,0 +1,62 @@
+/*
+ * The operator's lease on the app's side: taken, renewed and given back from the stream's thread
+ * alone; the loop watches it (rt/sim/lease.h). Everyone is told who operates.
+ */
+#include <assert.h>
+#include <time.h>
+
+#include "server/app/private.h"
+
+static int64_t steady_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool app_lease_take(gw_app *app, const char *by, gw_error *error)
+{
+    assert(app && by);
+    gw_lease_holder holder;
+    if (!gw_lease_take(&app->lease, by, steady_ns())) {
+        gw_lease_read(&app->lease, &holder);
+        return gw_fail(error, GW_CONFLICT, "", "%s operates: one operator at a time", holder.by);
+    }
+    app_log(app, "lease", "info", "%s operates.", by);
+    return true;
+}
+
+bool app_lease_renew(gw_app *app)
+{
+    assert(app);
+    return gw_lease_renew(&app->lease, steady_ns());
+}
+
+bool app_lease_held(const gw_app *app)
+{
+    assert(app);
+    return gw_lease_read(&app->lease, NULL);
+}
+
+void app_lease_end(gw_app *app, const char *by, app_lease_ending how)
+{
+    assert(app && by);
+    if (how == APP_LEASE_GIVEN_BACK)
+        gw_lease_give_back(&app->lease);
+    if (how == APP_LEASE_ABANDONED)
+        gw_lease_abandon(&app->lease);
+    app_log(app, "lease", how == APP_LEASE_GIVEN_BACK ? "info" : "warning", "%s %s.", by,
+            how == APP_LEASE_GIVEN_BACK  ? "operates no more"
+            : how == APP_LEASE_ABANDONED ? "went away while operating"
+                                         : "operates no more: the lease was not renewed in time");
+}
+
+bool app_latched_tool(const app_document *document, int tool)
+{
+    assert(document);
+    const gw_scene *scene = document->scene;
+    int device = tool >= 0 && tool < scene->tool_count
+                     ? gw_scene_device(scene, scene->tools[tool].device)
+                     : -1;
+    return device >= 0 && gw_device_latched(&scene->devices[device]);
+}

@@ -1,0 +1,92 @@
+/*
+ * Who operates: one client at a time holds the lease of the latched devices. A drag or a push of
+ * what such a device holds takes it and renews it, so does the message `lease`, which alone keeps
+ * it while nothing moves. A client that goes while it holds the lease is the dead man; so is one
+ * whose renewals stay out, which the loop finds by itself. On the stream's thread.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "server/net/stream_private.h"
+
+bool stream_lease_guards(gw_stream *stream, const stream_grip *grip)
+{
+    if (!grip->client || stream->operator!= grip->client || grip->object[0])
+        return false;
+    app_document *document = app_document_get(stream->app);
+    bool latched = app_latched_tool(document, grip->tool);
+    app_document_put(document);
+    return latched;
+}
+
+/* What the operator drags or pushes at latched devices is forgotten: the loop has let go of it. */
+static void forget_grips(gw_stream *stream)
+{
+    for (int i = 0; i < STREAM_GRIPS; i++)
+        if (stream_lease_guards(stream, &stream->grips[i]))
+            stream->grips[i].client = NULL;
+}
+
+static bool grips_latched(gw_stream *stream)
+{
+    bool grips = false;
+    for (int i = 0; i < STREAM_GRIPS && !grips; i++)
+        grips = stream_lease_guards(stream, &stream->grips[i]);
+    return grips;
+}
+
+static void end_lease(gw_stream *stream, app_lease_ending how)
+{
+    char by[PEER_NAME];
+    memcpy(by, stream->operator_name, sizeof by);
+    stream->operator= NULL;
+    app_lease_end(stream->app, by, how);
+}
+
+bool stream_lease_take(gw_stream *stream, stream_client *client, bool asked, gw_error *error)
+{
+    assert(stream && client);
+    stream_watch_lease(stream);
+    if (stream->operator== client && app_lease_renew(stream->app)) {
+        stream->operator_asked = stream->operator_asked || asked;
+        return true;
+    }
+    char by[PEER_NAME];
+    peer_name(lws_get_socket_fd(client->wsi), "stream", by);
+    if (!app_lease_take(stream->app, by, error))
+        return false;
+    memcpy(stream->operator_name, by, sizeof by);
+    stream->operator= client;
+    stream->operator_asked = asked;
+    return true;
+}
+
+void stream_lease_rest(gw_stream *stream, const stream_client *client)
+{
+    if (stream->operator== client && !stream->operator_asked && !grips_latched(stream))
+        end_lease(stream, APP_LEASE_GIVEN_BACK);
+}
+
+void stream_lease_give_back(gw_stream *stream, const stream_client *client)
+{
+    if (stream->operator!= client)
+        return;
+    stream->operator_asked = false;
+    stream_lease_rest(stream, client);
+}
+
+void stream_lease_leave(gw_stream *stream, const stream_client *client)
+{
+    if (stream->operator!= client)
+        return;
+    forget_grips(stream);
+    end_lease(stream, APP_LEASE_ABANDONED);
+}
+
+void stream_watch_lease(gw_stream *stream)
+{
+    if (!stream->operator|| app_lease_held(stream->app))
+        return;
+    forget_grips(stream);
+    end_lease(stream, APP_LEASE_LAPSED);
+}
