@@ -6,18 +6,42 @@
 #include <assert.h>
 #include <string.h>
 
-#define SQUARES_MAX 1e150 /* components beyond it have squares that overflow */
-#define ROUNDING    1e-12 /* of a limit: what control has cut to it is not cut again */
+#define SQUARES_MAX     1e150 /* components beyond it have squares that overflow */
+#define ROUNDING        1e-12 /* of a limit: what control has cut to it is not cut again */
+#define EDGE_SHARE      0.999 /* of the reach: no further outward */
+#define SWING_SHARE     0.1   /* of a limit: smaller swings are noise */
+#define SWING_FORCE     1.0   /* N, where there is no limit */
+#define SWING_TORQUE    0.05  /* N m */
+#define SWING_SPEED     0.05  /* m/s */
+#define SWING_SPIN      0.5   /* rad/s */
+#define SWING_MEMORY    0.1   /* s: f swings a second are 2 f 0.1 turns remembered */
+#define SWING_TURNS     5.0   /* 25 swings a second; no hand shakes that fast */
+#define OSCILLATES_TIME 0.02  /* s in which an oscillating command loses most of its size */
+#define CALM_TIME       0.5   /* s in which it has it back */
 
 gw_command_limits gw_command_limits_of(const gw_command_limits *tool, double scale,
-                                       const gw_device_info *device)
+                                       const gw_device_info *device, bool guarded)
 {
     assert(scale > 0);
-    return (gw_command_limits){
-        .force = gw_stricter_limit(scale * tool->force, device->force_max),
-        .torque = gw_stricter_limit(scale * scale * tool->torque, device->torque_max),
-        .speed = gw_stricter_limit(scale * tool->speed, device->speed_max),
-        .spin = gw_stricter_limit(tool->spin, device->spin_max)};
+    double turn = scale * scale;
+    gw_command_limits l = {.force = gw_stricter_limit(scale * tool->force, device->force_max),
+                           .torque = gw_stricter_limit(turn * tool->torque, device->torque_max),
+                           .speed = gw_stricter_limit(scale * tool->speed, device->speed_max),
+                           .spin = gw_stricter_limit(tool->spin, device->spin_max),
+                           .force_rate = scale * tool->force_rate,
+                           .torque_rate = turn * tool->torque_rate,
+                           .acceleration = scale * tool->acceleration,
+                           .spin_acceleration = tool->spin_acceleration,
+                           .reach = scale * tool->reach};
+    if (guarded) {
+        l.force_rate = gw_stricter_limit(l.force_rate, l.force / GW_GATE_SLEW_TIME);
+        l.torque_rate = gw_stricter_limit(l.torque_rate, l.torque / GW_GATE_SLEW_TIME);
+        l.acceleration = gw_stricter_limit(l.acceleration, l.speed / GW_GATE_SLEW_TIME);
+        l.spin_acceleration = gw_stricter_limit(l.spin_acceleration, l.spin / GW_GATE_SLEW_TIME);
+    }
+    if (guarded || device->class == GW_DEVICE_ADMITTANCE)
+        l.reach = gw_stricter_limit(l.reach, device->workspace_radius);
+    return l;
 }
 
 bool gw_clamp_norm(gw_vec3 *a, double most)
@@ -44,17 +68,158 @@ static bool cut(gw_vec3 *a, double most)
     return length > most * (1 + ROUNDING) && gw_clamp_norm(a, most);
 }
 
-/* Both vectors finite and within the limits, or zero. */
-static void gate(gw_vec3 *linear, gw_vec3 *angular, double linear_max, double angular_max,
-                 gw_gated_command *out)
+/* ---- workspace --------------------------------------------------------------------------------
+ */
+
+/* At the edge of the workspace, takes out the part that leads outward. */
+static bool stop_at_edge(gw_vec3 *linear, gw_vec3 at, double reach)
 {
+    double r = gw_norm(at);
+    if (!(reach > 0) || r < EDGE_SHARE * reach || !(gw_dot(*linear, at) > 0))
+        return false;
+    *linear = gw_reject(*linear, gw_scale(1 / r, at));
+    return true;
+}
+
+/* ---- oscillation ------------------------------------------------------------------------------
+ */
+
+/* A component turns once it has come back by more than `size` from where it was farthest; the most
+ * turns that any component remembers. */
+static double swing(gw_swing *s, gw_vec3 a, double size, double keep)
+{
+    const double now[3] = {a.x, a.y, a.z};
+    double most = 0;
+    for (int i = 0; i < 3; i++) {
+        double past = now[i] - s->extreme[i];
+        s->turns[i] *= keep;
+        if (s->way[i] * past < -size) {
+            s->way[i] = -s->way[i];
+            s->turns[i] += 1;
+            s->extreme[i] = now[i];
+        } else if (s->way[i] == 0 || s->way[i] * past > 0) {
+            if (s->way[i] == 0 && fabs(past) > size)
+                s->way[i] = past > 0 ? 1 : -1;
+            s->extreme[i] = s->way[i] ? now[i] : s->extreme[i];
+        }
+        most = fmax(most, s->turns[i]);
+    }
+    return most;
+}
+
+/* Takes size away while the command swings faster than a hand does, gives it back after; the share
+ * that is left. First order in both directions. */
+static double calm(gw_command_gate *gate, gw_vec3 linear, gw_vec3 angular, double linear_size,
+                   double angular_size, double dt)
+{
+    double keep = exp(-dt / SWING_MEMORY);
+    double turns = fmax(swing(&gate->linear, linear, linear_size, keep),
+                        swing(&gate->angular, angular, angular_size, keep));
+    if (turns > SWING_TURNS)
+        gate->taken = 1 - (1 - gate->taken) * exp(-dt / OSCILLATES_TIME);
+    else
+        gate->taken *= exp(-dt / CALM_TIME);
+    gate->taken = gate->taken > 1e-6 ? gate->taken : 0;
+    return 1 - gate->taken;
+}
+
+/* ---- soft engagement --------------------------------------------------------------------------
+ */
+
+void gw_gate_engage_softly(gw_command_gate *gate)
+{
+    assert(gate);
+    *gate = (gw_command_gate){.begun = true, .soft = GW_GATE_SOFT_HOLD + GW_GATE_SOFT_RAMP};
+}
+
+/* 0.1 for half a second, then up to 1 in two seconds. */
+static double soft_share(const gw_command_gate *gate)
+{
+    double part = fmin(gate->soft / GW_GATE_SOFT_RAMP, 1);
+    return 1 - (1 - GW_GATE_SOFT_SHARE) * part;
+}
+
+gw_command_limits gw_gate_limits(const gw_command_gate *gate, const gw_command_limits *limits,
+                                 bool guarded)
+{
+    gw_command_limits l = *limits;
+    if (!guarded || !(gate->soft > 0))
+        return l;
+    double share = soft_share(gate);
+    l.force *= share;
+    l.torque *= share;
+    l.speed *= share;
+    l.spin *= share;
+    return l;
+}
+
+/* ---- the gate ----------------------------------------------------------------------------------
+ */
+
+/* The limits of one of a command's two vectors, and the size of a swing that counts. */
+typedef struct bounds {
+    double most, rate, swing;
+} bounds;
+
+/* As far towards `a` as the change in dt may be. */
+static bool slew(gw_vec3 *a, gw_vec3 last, double rate, double dt)
+{
+    gw_vec3 change = gw_sub(*a, last);
+    if (!(rate > 0) || !cut(&change, rate * dt))
+        return false;
+    *a = gw_add(last, change);
+    return true;
+}
+
+/* Cut to the limit, or scaled where there is none. */
+static bool soften(gw_vec3 *a, double most, double share)
+{
+    if (most > 0 || share >= 1)
+        return cut(a, most);
+    *a = gw_scale(share, *a);
+    return true;
+}
+
+/* Both vectors through the chain, in place. */
+static void gate(gw_command_gate *g, gw_vec3 *linear, gw_vec3 *angular, bounds l, bounds a,
+                 double reach, const gw_gate_input *in, gw_gated_command *out)
+{
+    assert(in->dt > 0);
     out->finite = gw_finite3(*linear) && gw_finite3(*angular);
-    if (!out->finite) {
+    if (!out->finite)
         *linear = *angular = gw_v3(0, 0, 0);
+    if (!out->finite || !in->engaged) {
+        cut(linear, l.most);
+        cut(angular, a.most);
+        g->last_linear = g->last_angular = gw_v3(0, 0, 0);
         return;
     }
-    bool linear_cut = cut(linear, linear_max);
-    out->limited = cut(angular, angular_max) || linear_cut;
+    /* longer ones have no lengths to compare */
+    if (reach > 0 || l.rate > 0 || in->guarded)
+        gw_clamp_norm(linear, SQUARES_MAX);
+    if (a.rate > 0 || in->guarded)
+        gw_clamp_norm(angular, SQUARES_MAX);
+    double share = 1;
+    bool limited = stop_at_edge(linear, in->at, reach);
+    if (in->guarded) {
+        share = soft_share(g);
+        g->soft = fmax(g->soft - in->dt, 0);
+        double left = calm(g, *linear, *angular, l.swing, a.swing, in->dt);
+        if (left < 1) {
+            *linear = gw_scale(left, *linear);
+            *angular = gw_scale(left, *angular);
+            limited = true;
+        }
+    }
+    limited = soften(linear, share * l.most, share) || limited;
+    limited = soften(angular, share * a.most, share) || limited;
+    limited = slew(linear, g->last_linear, l.rate, in->dt) || limited;
+    limited = slew(angular, g->last_angular, a.rate, in->dt) || limited;
+    /* a limit that fell goes before the slew */
+    limited = cut(linear, share * l.most) || limited;
+    out->limited = cut(angular, share * a.most) || limited;
+    g->last_linear = *linear;
+    g->last_angular = *angular;
 }
 
 static void put(gw_vec3 a, double out[3])
@@ -64,26 +229,33 @@ static void put(gw_vec3 a, double out[3])
     out[2] = a.z;
 }
 
-gw_gated_command gw_gate_wrench(const gw_wrench *wrench, const gw_command_limits *limits,
-                                bool engaged)
+static bounds bounds_of(double most, double rate, double otherwise)
+{
+    return (bounds){most, rate, most > 0 ? SWING_SHARE * most : otherwise};
+}
+
+gw_gated_command gw_gate_wrench(gw_command_gate *g, const gw_wrench *wrench,
+                                const gw_command_limits *limits, const gw_gate_input *in)
 {
     gw_gated_command out = {.limited = false};
     gw_wrench w = *wrench;
-    gate(&w.f, &w.t, limits->force, limits->torque, &out);
+    gate(g, &w.f, &w.t, bounds_of(limits->force, limits->force_rate, SWING_FORCE),
+         bounds_of(limits->torque, limits->torque_rate, SWING_TORQUE), limits->reach, in, &out);
     put(w.f, out.command.f);
     put(w.t, out.command.t);
-    out.command.engaged = engaged && out.finite;
+    out.command.engaged = in->engaged && out.finite;
     return out;
 }
 
-gw_gated_command gw_gate_velocity(const gw_twist *velocity, const gw_command_limits *limits,
-                                  bool engaged)
+gw_gated_command gw_gate_velocity(gw_command_gate *g, const gw_twist *velocity,
+                                  const gw_command_limits *limits, const gw_gate_input *in)
 {
     gw_gated_command out = {.limited = false};
     gw_twist u = *velocity;
-    gate(&u.v, &u.w, limits->speed, limits->spin, &out);
+    gate(g, &u.v, &u.w, bounds_of(limits->speed, limits->acceleration, SWING_SPEED),
+         bounds_of(limits->spin, limits->spin_acceleration, SWING_SPIN), limits->reach, in, &out);
     put(u.v, out.command.v);
     put(u.w, out.command.w);
-    out.command.engaged = engaged;
+    out.command.engaged = in->engaged;
     return out;
 }

@@ -178,8 +178,11 @@ typedef struct gw_tool {
     gw_workspace workspace;
     char branch[16]; /* id of the branch that was chosen; empty: the nearest */
     /* Limits, 0: none. They act where a scene sets them (and on edits, see scenario.h). */
-    double force_max, torque_max; /* of the operator's wrench (N, N m) */
-    double speed_max, spin_max;   /* of the virtual tool (m/s, rad/s) */
+    double force_max, torque_max;                   /* of the operator's wrench (N, N m) */
+    double speed_max, spin_max;                     /* of the virtual tool (m/s, rad/s) */
+    double force_rate_max, torque_rate_max;         /* of an impedance device's command (/s) */
+    double acceleration_max, spin_acceleration_max; /* of an admittance device's command */
+    double reach_max; /* m, of the device from the middle of its workspace, in the task's metres */
 } gw_tool;
 
 typedef enum gw_operator_kind {

@@ -5,6 +5,7 @@
 #ifndef GW_SIM_DEVICE_SLOT_H
 #define GW_SIM_DEVICE_SLOT_H
 
+#include "rt/haptics/limits.h"
 #include "rt/sim/operators.h"
 
 struct gw_device_slot {
@@ -13,6 +14,7 @@ struct gw_device_slot {
     gw_driver_device *device;
     gw_operator_program *program; /* owned; NULL: none */
     uint64_t start;               /* tick in which the program took effect */
+    gw_command_gate gate;         /* of what it was commanded; of the loop's thread */
 };
 
 /* A sample of the device, device space. */

@@ -14,15 +14,14 @@
 #include "rt/haptics/limits.h"
 #include "rt/sim/moved_set.h"
 
-#define BRAKE_TIME        0.05  /* s, in which a device without a hand loses most of its speed */
-#define PACE_FORCE        30.0  /* N: beyond, a transition slows down for the hand */
-#define PACE_FORCE_STOP   45.0  /* N: beyond, it waits */
-#define FREE_DAMPING      5.0   /* N s/m of the device while clutched */
-#define FREE_INERTIA      0.01  /* kg m^2 */
-#define FREE_DAMPING_TURN 0.1   /* N m s/rad */
-#define SINGULAR          0.01  /* rows this close to dependent, as a part of the largest */
-#define EDGE_SHARE        0.999 /* of the workspace radius: no further outward */
-#define GROWTH_SHARE      0.2 /* of a speed limit, at most, that a speed is taken to grow a step */
+#define BRAKE_TIME        0.05 /* s, in which a device without a hand loses most of its speed */
+#define PACE_FORCE        30.0 /* N: beyond, a transition slows down for the hand */
+#define PACE_FORCE_STOP   45.0 /* N: beyond, it waits */
+#define FREE_DAMPING      5.0  /* N s/m of the device while clutched */
+#define FREE_INERTIA      0.01 /* kg m^2 */
+#define FREE_DAMPING_TURN 0.1  /* N m s/rad */
+#define SINGULAR          0.01 /* rows this close to dependent, as a part of the largest */
+#define GROWTH_SHARE      0.2  /* of a speed limit, at most, that a speed is taken to grow a step */
 
 static const gw_wrench no_wrench = {{0, 0, 0}, {0, 0, 0}};
 
@@ -591,17 +590,6 @@ bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, do
 /* ---- command ----------------------------------------------------------------------------------
  */
 
-/* At the edge of the workspace, takes out the part of the velocity that leads outward. */
-static bool stop_at_edge(const gw_haptic_tool *tool, double radius, gw_twist *u)
-{
-    gw_vec3 p = tool->reading.pose.p;
-    double r = gw_norm(p);
-    if (!(radius > 0) || r < EDGE_SHARE * radius || !(gw_dot(u->v, p) > 0))
-        return false;
-    u->v = gw_reject(u->v, gw_scale(1 / r, p));
-    return true;
-}
-
 /* A clutched admittance device moves as a free body under the hand. */
 static gw_twist free_motion(gw_haptic_tool *tool, double dt)
 {
@@ -612,6 +600,15 @@ static gw_twist free_motion(gw_haptic_tool *tool, double dt)
     tool->clutched_twist.v = gw_scale(1 / (1 + dt * FREE_DAMPING / mass), v);
     tool->clutched_twist.w = gw_scale(1 / (1 + dt * FREE_DAMPING_TURN / FREE_INERTIA), w);
     return tool->clutched_twist;
+}
+
+/* What the gate is told of the device in this tick. */
+static gw_gate_input gate_input(const gw_haptic_tool *tool, const gw_tick *tick, bool engaged)
+{
+    return (gw_gate_input){.at = tool->reading.pose.p,
+                           .dt = tick->dt,
+                           .guarded = tool->def->latched,
+                           .engaged = engaged && tick->engaged && !tool->reading.stop};
 }
 
 /* A command that was gated goes out. One that was not finite stops the device, and control begins
@@ -636,8 +633,8 @@ static void command_wrench(gw_haptic_tool *tool, const gw_command_limits *limits
     if (waits(tool, tick))
         return;
     gw_wrench u = gw_workspace_wrench_to_device(&tool->map, &tool->output.command);
-    gw_gated_command gated =
-        gw_gate_wrench(&u, limits, tick->engaged && tool->reading.valid && !tool->reading.stop);
+    gw_gate_input in = gate_input(tool, tick, tool->reading.valid);
+    gw_gated_command gated = gw_gate_wrench(&tool->def->slot->gate, &u, limits, &in);
     send(tool, &gated, tick);
 }
 
@@ -646,7 +643,6 @@ static void command_wrench(gw_haptic_tool *tool, const gw_command_limits *limits
 static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limits,
                              const gw_pose *before, const gw_tick *tick)
 {
-    double radius = gw_device_slot_info(tool->def->slot)->workspace_radius;
     gw_twist u = {{0, 0, 0}, {0, 0, 0}};
     bool saturated = false;
     if (tool->reading.valid && tick->engaged && tool->clutched) {
@@ -658,18 +654,20 @@ static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limi
         gw_twist forward = {gw_scale(1 / tick->dt, way.v), gw_scale(1 / tick->dt, way.w)};
         gw_pose target = gw_workspace_to_device(&tool->map, before);
         gw_twist error = gw_pose_sub(&target, &tool->reading.pose);
-        u = gw_pid_command(&tool->pid, &forward, &error, limits, tick->dt, &saturated);
+        gw_command_limits now = gw_gate_limits(&tool->def->slot->gate, limits, tool->def->latched);
+        u = gw_pid_command(&tool->pid, &forward, &error, &now, tick->dt, &saturated);
     }
-    saturated = stop_at_edge(tool, radius, &u) || saturated;
     tool->limited = tool->limited || (saturated && tick->moving);
-    gw_gated_command gated = gw_gate_velocity(&u, limits, tick->engaged && !tool->reading.stop);
+    gw_gate_input in = gate_input(tool, tick, true);
+    gw_gated_command gated = gw_gate_velocity(&tool->def->slot->gate, &u, limits, &in);
     send(tool, &gated, tick);
 }
 
 void gw_haptic_tool_actuate(gw_haptic_tool *tool, const gw_tick *tick)
 {
     const gw_device_info *info = gw_device_slot_info(tool->def->slot);
-    gw_command_limits limits = gw_command_limits_of(&tool->def->limits, tool->map.scale, info);
+    gw_command_limits limits =
+        gw_command_limits_of(&tool->def->limits, tool->map.scale, info, tool->def->latched);
     gw_pose before = tool->pose;
     gw_haptic_tool_update_pose(tool);
     if (tool->def->renders)

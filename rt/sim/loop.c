@@ -488,6 +488,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a loop's rings");
         goto fail_simulation;
     }
+    gw_simulation_engage_softly(loop->simulation);
     keep_halted(loop);
     calm_machine(loop);
     init_locks(loop);

@@ -66,7 +66,12 @@ static void tool_settings(gw_scenario_tool *t, const gw_tool *tool)
     t->limits = (gw_command_limits){.force = tool->force_max,
                                     .torque = tool->torque_max,
                                     .speed = tool->speed_max,
-                                    .spin = tool->spin_max};
+                                    .spin = tool->spin_max,
+                                    .force_rate = tool->force_rate_max,
+                                    .torque_rate = tool->torque_rate_max,
+                                    .acceleration = tool->acceleration_max,
+                                    .spin_acceleration = tool->spin_acceleration_max,
+                                    .reach = tool->reach_max};
 }
 
 /* A held object: its body on its branch. */

@@ -287,6 +287,11 @@ void gw_simulation_tick(gw_simulation *simulation);
  * not finite, and nothing has armed since. */
 bool gw_simulation_forced_off(const gw_simulation *simulation, gw_halt_cause *cause);
 
+/* Latched devices are engaged softly, with small limits that grow: those that it has, unless they
+ * were before, those that come, and all of them after arming. Not called: they are engaged at once.
+ * RT safe. */
+void gw_simulation_engage_softly(gw_simulation *simulation);
+
 /* Nobody drags or pushes what a latched device holds any more. RT safe. */
 void gw_simulation_let_go(gw_simulation *simulation);
 

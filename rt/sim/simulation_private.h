@@ -15,6 +15,7 @@ struct gw_simulation {
     gw_scenario *scenario;
     gw_run_state state;
     bool halted;
+    bool softly;     /* latched devices are engaged with small limits that grow */
     bool forced_off; /* by a tick, for `cause` */
     gw_halt_cause cause;
     uint64_t tick;
@@ -37,6 +38,9 @@ struct gw_simulation {
     int event_count;
     gw_follower moved[GW_MAX_FOLLOWERS]; /* room for what contacts are told of */
 };
+
+/* Latched devices get small limits that grow: all of them, or those that never had. RT safe. */
+void gw_simulation_soften(gw_simulation *s, bool all);
 
 /* Everything to rest, devices off from the next command to them on. Said once. RT safe. */
 void gw_simulation_halt(gw_simulation *s, uint64_t tag);

@@ -79,11 +79,22 @@ const wire_table wire_table_workspace = {
 #define LIMIT(member, unit_)                                                                       \
     NUMBER, AT(gw_tool, member), LOW(0), .must = "must be 0 (no limit) or more", .unit = unit_
 
-static const wire_field of_limits[] = {{"force", LIMIT(force_max, "N")},
-                                       {"torque", LIMIT(torque_max, "N m")},
-                                       {"speed", LIMIT(speed_max, "m/s")},
-                                       {"spin", LIMIT(spin_max, "rad/s")},
-                                       {0}};
+/* Left out of answers where nobody states it. */
+#define SELDOM(member, unit_)                                                                      \
+    NUMBER, AT(gw_tool, member), OMITTED, LOW(0), .must = "must be 0 (no limit) or more",          \
+                                                  .unit = unit_
+
+static const wire_field of_limits[] = {
+    {"force", LIMIT(force_max, "N")},
+    {"torque", LIMIT(torque_max, "N m")},
+    {"speed", LIMIT(speed_max, "m/s")},
+    {"spin", LIMIT(spin_max, "rad/s")},
+    {"force_rate", SELDOM(force_rate_max, "N/s")},
+    {"torque_rate", SELDOM(torque_rate_max, "N m/s")},
+    {"acceleration", SELDOM(acceleration_max, "m/s2")},
+    {"spin_acceleration", SELDOM(spin_acceleration_max, "rad/s2")},
+    {"reach", SELDOM(reach_max, "m from the middle of the device's workspace")},
+    {0}};
 const wire_table wire_table_limits = {.name = "Limits", .about = "0: none.", .fields = of_limits};
 
 /* ---- tools --------------------------------------------------------------------------------- */

@@ -352,6 +352,10 @@ test('the tool', async () => {
   await expect(200, 'GET', '/tool');
   await expect(200, 'GET', '/tools');
   await expect(200, 'PATCH', '/tool', { limits: { force: 30 } });
+  const rates = { force_rate: 1000, torque_rate: 50, acceleration: 20, spin_acceleration: 100, reach: 0.4 };
+  assert.equal((await expect(200, 'GET', '/tool')).json.limits.reach, undefined);
+  assert.deepEqual((await expect(200, 'PATCH', '/tool', { limits: rates })).json.limits, { force: 30, torque: 0, speed: 0, spin: 0, ...rates });
+  await expect(400, 'PATCH', '/tool', { limits: { reach: -1 } });
   await expect(200, 'PATCH', '/tool?dryRun=true', { object: 'cone' });
   await expect(400, 'PATCH', '/tool', { object: 'nothing' });
   await expect(200, 'PUT', '/tool', { object: 'cone' });
