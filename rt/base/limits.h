@@ -58,8 +58,9 @@
 #define GW_MAX_CLUSTER  16  /* objects of a loop that are solved together */
 #define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
-#define GW_MAX_COORDINATE 1e75 /* m, of points and distances: products of four are numbers yet */
-#define GW_MAX_NUMBER     GW_MAX_COORDINATE /* any number that comes in, in SI units: the same */
+#define GW_MAX_COORDINATE   1e75 /* m, of points and distances: products of four are numbers yet */
+#define GW_DESIRED_MASS_MIN 1e-6 /* of a desired mass or inertia (kg, kg m^2) */
+#define GW_MAX_NUMBER       GW_MAX_COORDINATE /* any number that comes in, in SI units: the same */
 
 /* Loop */
 #define GW_MAX_FOLLOWERS GW_MAX_CONSTRAINTS /* objects that follow: each has a constraint */

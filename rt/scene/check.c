@@ -722,6 +722,27 @@ static bool check_rendering(const gw_tool *t, int index, gw_error *error)
     return true;
 }
 
+/* Numbers of the desired impedance: a mass moves, so it is more than nothing. */
+static bool check_desired(const gw_tool *t, int index, gw_error *error)
+{
+    const gw_desired_def *d = &t->desired;
+    char where[48];
+    for (int i = 0; i < 6; i++) {
+        const bounded all[] = {{"damping", d->damping[i], GW_MAX_NUMBER},
+                               {"stiffness", d->stiffness[i], GW_MAX_NUMBER}};
+        for (int k = 0; k < 2; k++) {
+            snprintf(where, sizeof where, "/desired/%s/%d", all[k].member, i);
+            if (!check_bounded(&(bounded){where, all[k].value, all[k].most}, 1, index, error))
+                return false;
+        }
+        snprintf(where, sizeof where, "/desired/mass/%d", i);
+        if (d->has_mass && !(d->mass[i] >= GW_DESIRED_MASS_MIN && d->mass[i] <= GW_MAX_NUMBER))
+            return gw_scene_invalid(error, "tools", index, where, "is %g, must be %g to %g",
+                                    d->mass[i], GW_DESIRED_MASS_MIN, GW_MAX_NUMBER);
+    }
+    return true;
+}
+
 static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
 {
     if (!check_held(s, t, index, error) || !check_control(s, t, index, error))
@@ -734,7 +755,7 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
                                     "two tools need two objects or mechanisms, and two devices");
     if (!gw_finite_pose(&t->at) || !gw_finite_pose(&t->start))
         return gw_scene_invalid(error, "tools", index, "/at", "a pose must be finite");
-    return check_rendering(t, index, error);
+    return check_rendering(t, index, error) && check_desired(t, index, error);
 }
 
 static bool check_tools(const gw_scene *s, gw_error *error)

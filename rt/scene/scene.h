@@ -10,6 +10,7 @@
 #include "rt/base/error.h"
 #include "rt/base/limits.h"
 #include "rt/contact/world.h"
+#include "rt/haptics/desired_impedance.h"
 #include "rt/haptics/impedance.h"
 #include "rt/geometry/feature.h"
 #include "rt/geometry/shape.h"
@@ -171,6 +172,7 @@ typedef struct gw_tool {
     char device[GW_MAX_ID + 1];    /* id of a device of the scene */
     gw_control_kind control;
     gw_impedance_def rendering; /* of the other controls than admittance */
+    gw_desired_def desired;     /* what the hand feels instead of the model's own impedance */
     gw_pose start;              /* of the device at tick 0: tool_from_device, world axes */
     int substeps;               /* of control and simulated device within a tick, 1 .. 32; 0: 1 */
     bool has_gains;

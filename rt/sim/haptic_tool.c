@@ -60,7 +60,7 @@ gw_pose gw_haptic_tool_object_pose(const gw_haptic_tool *tool)
 }
 
 /* Of a mechanism: 1 / the trace of each half of Lambda^-1, at most the mass along any direction. */
-gw_mass gw_haptic_tool_mass(const gw_haptic_tool *tool)
+static gw_mass own_mass(const gw_haptic_tool *tool)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6], inverse[6][6];
     if (!tool->shared)
@@ -76,6 +76,19 @@ gw_mass gw_haptic_tool_mass(const gw_haptic_tool *tool)
     for (int i = 0; i < 3; i++)
         out.inertia.m[i][i] = inertia;
     return out;
+}
+
+gw_mass gw_haptic_tool_mass(const gw_haptic_tool *tool)
+{
+    const gw_desired_def *desired = &tool->desired.def;
+    gw_mass mass = own_mass(tool);
+    if (!desired->has_mass)
+        return mass;
+    mass.mass = gw_desired_least_mass(desired);
+    mass.inertia = (gw_mat3){{{0}}};
+    for (int i = 0; i < 3; i++)
+        mass.inertia.m[i][i] = gw_desired_least_inertia(desired);
+    return mass;
 }
 
 /* Scales the velocity of the model; the kinetic energy that it lost (J). */
@@ -156,13 +169,25 @@ static double unilateral_energy(const gw_haptic_tool *tool)
     return gw_unilaterals_energy(&tool->unilaterals, &body);
 }
 
+/* Of the desired impedance's spring (J). */
+static double desired_energy(const gw_haptic_tool *tool)
+{
+    gw_pose held;
+    gw_twist twist;
+    if (!tool->desired.active)
+        return 0;
+    gw_model_held(const_model_of(tool), &held, &twist);
+    return gw_desired_energy(&tool->desired, &held);
+}
+
 void gw_haptic_tool_energy(const gw_haptic_tool *tool, double *kinetic, double *potential)
 {
     *kinetic = *potential = 0;
-    if (tool->shared)
-        return;
-    gw_model_energy(&tool->body.model, kinetic, potential);
-    *potential += unilateral_energy(tool);
+    if (!tool->shared) {
+        gw_model_energy(&tool->body.model, kinetic, potential);
+        *potential += unilateral_energy(tool);
+    }
+    *potential += desired_energy(tool);
 }
 
 static double total_energy(const gw_haptic_tool *tool)
@@ -320,6 +345,8 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
         return;
     }
     gw_operational_state_of(model_of(tool), columns, &seen);
+    if (tool->desired.active)
+        gw_desired_begin(&tool->desired, &seen, tick->dt, tool->second_hold);
     seen.pose = tool->pose;
     seen.twist = tool->twist;
     seen.resisted = gw_scene_dynamics_resisted(dynamics, index);
@@ -327,6 +354,7 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
     tool->output = gw_impedance_pre_step(&tool->control, &seen, &device, tick->dt);
     tool->wrench = tool->output.hand;
     tool->wrench_on_model = tool->output.on_model;
+    gw_desired_apply(&tool->desired, &tool->wrench_on_model);
 }
 
 /* And after it: the command to the device. */
@@ -343,6 +371,18 @@ static void control_post_step(gw_haptic_tool *tool)
     tool->damped += tool->output.damped;
     tool->withheld += tool->output.withheld;
     tool->limited = tool->limited || tool->output.limited;
+}
+
+/* The desired impedance at an admittance device, which moves as the model does. */
+static void desired_pre_step(gw_haptic_tool *tool, const gw_tick *tick)
+{
+    double columns[GW_MODEL_MAX_DOF][6];
+    gw_operational_state state;
+    if (!tool->desired.active || !tick->moving || !tool->reading.valid || tool->clutched)
+        return;
+    gw_operational_state_of(model_of(tool), columns, &state);
+    gw_desired_begin(&tool->desired, &state, tick->dt, tool->second_hold);
+    gw_desired_apply(&tool->desired, &tool->wrench_on_model);
 }
 
 /* ---- sense ------------------------------------------------------------------------------------
@@ -447,8 +487,11 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     }
     update_clutch(tool);
     take_wrench(tool, slot->driver->exert ? no_wrench : wanted, tick->moving);
+    tool->second_hold = gw_scene_dynamics_is_second(dynamics, index);
     if (tool->def->renders)
         control_pre_step(tool, tick, dynamics, index);
+    else
+        desired_pre_step(tool, tick);
 }
 
 /* ---- step -------------------------------------------------------------------------------------
@@ -459,9 +502,44 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
 {
     (void)t;
     const gw_haptic_tool *tool = context;
-    return tool->unilaterals.near
-               ? gw_wrench_add(tool->wrench_on_model, unilateral_wrench_at(tool, *held, *twist))
-               : tool->wrench_on_model;
+    gw_wrench w = tool->wrench_on_model;
+    if (__builtin_expect(tool->desired.active, 0))
+        w = gw_desired_wrench(&tool->desired, &w, held, twist);
+    return tool->unilaterals.near ? gw_wrench_add(w, unilateral_wrench_at(tool, *held, *twist)) : w;
+}
+
+static double work_in_way(const gw_wrench *w, const gw_twist *way)
+{
+    return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
+}
+
+/*
+ * The work of the step that is not the hand's and control's, W - W_applied, is the desired
+ * impedance's: its spring stores a part, its damper dissipates another, and what is left is done by
+ * the control that makes the model's inertia another one, a motor. Without a desired mass nothing
+ * is left: there the damper's part is what the books ask for.
+ */
+static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
+{
+    const gw_desired_impedance *d = &tool->desired;
+    gw_pose held;
+    gw_twist twist;
+    if (!d->active || !step->finite || tool->unilateral_step.near)
+        return;
+    gw_model_held(model_of(tool), &held, &twist);
+    gw_twist way = gw_pose_sub(&held, &d->pose);
+    double applied = work_in_way(&tool->wrench_on_model, &way), done = step->work;
+    if (tool->second_hold) { /* its wrench is pushed, and booked so */
+        gw_wrench pushed = gw_desired_wrench(d, &tool->wrench_on_model, &d->pose, &twist);
+        done = work_in_way(&pushed, &way);
+    }
+    double stored = gw_desired_energy(d, &held) - d->energy;
+    double left = done - applied + stored;
+    double damped = 0.5 * dt * (d->power + gw_desired_damping_power(d, &held, &twist));
+    damped = d->def.has_mass ? damped : -left;
+    tool->work += applied - done;
+    tool->dissipated += damped;
+    tool->motors += left + damped;
 }
 
 /* The factor that brings a speed within its limit, in the coming step too: a speed that grew by g
@@ -556,6 +634,7 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     tool->dissipated += step->dissipated;
     if (!step->finite && isfinite(tool->kinetic_before))
         tool->dissipated += tool->kinetic_before;
+    book_desired(tool, step, tick->dt);
     double lost = tool->dissipated - tool->edits;
     limit_speed(tool);
     lost = tool->dissipated - tool->edits - lost;
@@ -752,6 +831,7 @@ void gw_haptic_tool_publish_state(const gw_haptic_tool *tool, gw_tool_state *s)
     s->depth = tool->unilaterals.depth;
     if (!tool->shared)
         publish_motion(tool, &s->guide);
+    s->too_light = tool->desired.too_light;
     if (tool->def->renders)
         publish_control(tool, s);
     split_force(tool, s);

@@ -11,6 +11,7 @@
 #define GW_SIM_HAPTIC_TOOL_H
 
 #include "rt/haptics/admittance.h"
+#include "rt/haptics/desired_impedance.h"
 #include "rt/haptics/impedance.h"
 #include "rt/sim/motion_executor.h"
 #include "rt/sim/scenario_private.h"
@@ -43,6 +44,9 @@ typedef struct gw_haptic_tool {
     gw_pid pid;                   /* admittance device */
     gw_virtual_coupling coupling; /* admittance device */
     gw_impedance_control control; /* impedance device */
+    gw_desired_impedance desired;
+    gw_pose desired_at; /* body_from_held whose motion its spring has from its rest */
+    bool second_hold;   /* beside another tool at one system: its wrench holds for a step */
     gw_transition transition;
     gw_drag drag;
     gw_motion_executor motion;
@@ -78,7 +82,7 @@ typedef struct gw_haptic_tool {
     bool control_active; /* control began a tick that it is to end */
 
     /* sums since tick 0 or the last switch of scenario (J) */
-    double work, dissipated, edits;
+    double work, dissipated, motors, edits; /* motors: of the desired mass */
     double damped, withheld; /* by the passivity controller (J), by the device's limits (N s) */
 } gw_haptic_tool;
 

@@ -15,9 +15,23 @@
 /* ---- taking hold ------------------------------------------------------------------------------
  */
 
+/* The desired impedance, with its rest where the frame is held unless it had one there. */
+static void take_desired(gw_haptic_tool *tool, const gw_scenario_tool *def)
+{
+    gw_pose held;
+    gw_twist twist;
+    const gw_pose *at = &def->guided.body_from_held, *was = &tool->desired_at;
+    gw_model_held(tool->shared ? tool->shared : &tool->body.model, &held, &twist);
+    if (memcmp(at, was, sizeof *at) != 0)
+        tool->desired.active = false;
+    tool->desired_at = *at;
+    gw_desired_take(&tool->desired, &def->desired, &held);
+}
+
 static void take_settings(gw_haptic_tool *tool, const gw_scenario_tool *def, double dt)
 {
     tool->def = def;
+    take_desired(tool, def);
     tool->pid.p = def->gain_p;
     tool->pid.i = def->gain_i;
     tool->pid.d = def->gain_d;
@@ -138,7 +152,7 @@ static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_impedance_reset_prediction(&tool->control);
     tool->def = def;
     tool->shared = shared;
-    tool->work = tool->dissipated = tool->edits = 0;
+    tool->work = tool->dissipated = tool->motors = tool->edits = 0;
     gw_haptic_tool_update_pose(tool);
     keep_device(tool, old, &tool->pose);
     take_settings(tool, def, dt);
@@ -173,12 +187,11 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     *tool = *old;
     gw_impedance_reset_prediction(&tool->control);
     tool->def = def;
-    tool->work = tool->dissipated = tool->edits = 0;
+    tool->work = tool->dissipated = tool->motors = tool->edits = 0;
     at = gw_pose_mul(&from, &def->guided.body_from_held);
     arm = gw_sub(at.p, from.p);
     gw_twist at_twist = {gw_add(twist.v, gw_cross(twist.w, arm)), twist.w};
     keep_device(tool, old, &at);
-    take_settings(tool, def, scenario->dt);
     gw_impedance_switch(&tool->control, &def->rendering);
     gw_guided_def guided = def->guided;
     gw_moved_set_at_switch(scenario->kinematics, def->object, def->branch, &guided, &from);
@@ -188,6 +201,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     keep_riding(&tool->body, &old->body, scenario->kinematics);
     if (!scenario->go_to_layout)
         gw_guided_set_twist(&tool->body, &twist);
+    take_settings(tool, def, scenario->dt);
     gw_pose model;
     gw_twist model_twist;
     gw_model_held(&tool->body.model, &model, &model_twist);

@@ -135,6 +135,7 @@ static bool build_control(const gw_tool *tool, const char *where, gw_scenario_to
     t->renders = tool->control != GW_CONTROL_ADMITTANCE;
     t->start = tool->start;
     t->rendering = tool->rendering;
+    t->desired = tool->desired;
     if (impedance == t->renders)
         return true;
     return gw_fail(error, GW_BAD_INPUT, where,

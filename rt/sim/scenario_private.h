@@ -5,6 +5,7 @@
 #ifndef GW_SIM_SCENARIO_PRIVATE_H
 #define GW_SIM_SCENARIO_PRIVATE_H
 
+#include "rt/haptics/desired_impedance.h"
 #include "rt/haptics/impedance.h"
 #include "rt/haptics/transition.h"
 #include "rt/haptics/workspace.h"
@@ -23,6 +24,7 @@ typedef struct gw_scenario_tool {
     int system, body;              /* of the layout, or -1; body of the mechanism or the system */
     bool renders;                  /* an impedance device: `rendering` is its control */
     gw_impedance_def rendering;
+    gw_desired_def desired;
     gw_pose start;        /* of the device at tick 0 beside the tool */
     gw_guided_def guided; /* set, mass, damping, tool frame */
     char branch[16];      /* id of the set */

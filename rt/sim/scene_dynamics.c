@@ -205,6 +205,12 @@ gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
     return m->tool_mover[index] >= m->first_chain ? m->mover[m->tool_mover[index]].model : NULL;
 }
 
+bool gw_scene_dynamics_is_second(const gw_scene_dynamics *m, int index)
+{
+    assert(index >= 0 && index < m->tool_count);
+    return m->second[index] != NULL;
+}
+
 gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *m, int index)
 {
     assert(index >= 0 && index < m->tool_count);

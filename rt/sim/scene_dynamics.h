@@ -47,6 +47,9 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joi
 /* The model that tool `index` holds a body of; NULL where its object moves on its own. */
 gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *dynamics, int index);
 
+/* Whether tool `index` holds a system beside another tool: its wrench holds for a step. */
+bool gw_scene_dynamics_is_second(const gw_scene_dynamics *dynamics, int index);
+
 /* Tells kinematics where free objects and those of systems of bodies are, for what follows them. */
 void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);
 

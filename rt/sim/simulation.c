@@ -57,6 +57,7 @@ void gw_simulation_energy(const gw_simulation *s, gw_energy *e)
         e->potential += potential;
         e->work_in += s->tools[i].work;
         e->dissipated += s->tools[i].dissipated;
+        e->motors += s->tools[i].motors;
         e->edits += s->tools[i].edits;
     }
     gw_scene_dynamics_energy(s->scenario->dynamics, e);

@@ -136,9 +136,10 @@ typedef struct gw_tool_state {
     gw_wrench hand;                  /* F_h as its control took it */
     gw_wrench impulse;               /* the impulsive part of `command` */
     gw_resisted_directions resisted; /* directions held back, where control asks for them */
-    double port;                     /* energy that came out of the device's port so far (J) */
-    double damped;                   /* by the passivity controller so far (J) */
-    double withheld;                 /* impulse dropped by the device's limits so far (N s) */
+    int too_light;   /* directions that feel heavier than the desired mass (desired_impedance.h) */
+    double port;     /* energy that came out of the device's port so far (J) */
+    double damped;   /* by the passivity controller so far (J) */
+    double withheld; /* impulse dropped by the device's limits so far (N s) */
 } gw_tool_state;
 
 /* One of two bodies in contact: an object's index, or -1 - n for link n of all mechanisms' links in

@@ -260,6 +260,7 @@ extern const wire_table wire_table_element;
 extern const wire_table wire_table_energy;
 extern const wire_table wire_table_feature;
 extern const wire_table wire_table_gains;
+extern const wire_table wire_table_desired;
 extern const wire_table wire_table_guard;
 extern const wire_table wire_table_halt;
 extern const wire_table wire_table_halted;

@@ -101,6 +101,7 @@ ENCODE(encode_tool_walls)
 
 WHEN(holds_link, void, context->tool->mechanism[0] != 0)
 WHEN(holds_object, void, !holds_link(owner, context))
+WHEN(has_desired_mass, void, context->tool->desired.has_mass)
 WHEN(is_impedance, void, context->tool->control != GW_CONTROL_ADMITTANCE)
 
 static const wire_type held_id = {NULL, encode_held, wire_schema_id};
@@ -140,6 +141,9 @@ static const wire_field of_tool_state[] = {
     {"penetration", NUMBER, TOOL(depth), .unit = "m",
      .about = "of the wall that is passed most, 0: none is"},
     {"guided", BOOLEAN, TOOL(guide.active), .about = "the simulated robot holds the object"},
+    {"too_light", WHOLE, TOOL(too_light), RANGE(0, 6), .when = has_desired_mass,
+     .about = "in how many directions the desired mass is less than a hundredth of what moves "
+              "there; a hundredth is felt"},
     {"command", OBJECT, TOOL(command), .when = is_impedance, .table = &wire_table_wrench,
      .about = "that the device exerts"},
     {"hand", OBJECT, TOOL(hand), .when = is_impedance, .table = &wire_table_wrench,

@@ -59,6 +59,32 @@ const wire_table wire_table_rendering = {.name = "Rendering",
                                          .size = sizeof(gw_impedance_def),
                                          .initial = default_rendering};
 
+/* ---- the desired impedance ------------------------------------------------------------------- */
+
+#define SIX(member) NUMBERS, AT(gw_desired_def, member), .least = 6, .most = 6
+
+INITIAL(no_desired, gw_desired_def, (gw_desired_def){.has_mass = false})
+
+static const wire_field of_desired[] = {
+    {"mass", SIX(mass), HAS(gw_desired_def, has_mass),
+     .about = "x, y, z, then about x, y, z of the tool frame, each more than 0; instead of the "
+              "inertia of what is held. Where that is more than 100 times as heavy, a hundredth "
+              "of it is felt; what is held by constraints or joints stays so",
+     .unit = "kg, kg m2"},
+    {"damping", SIX(damping), .flags = OMITTED, .about = "along and about the tool frame's axes",
+     .unit = "N s/m, N m s/rad"},
+    {"stiffness", SIX(stiffness), .flags = OMITTED,
+     .about = "from the pose in which the tool took hold, tick 0 or the edit that stated it",
+     .unit = "N/m, N m/rad"},
+    {0}};
+const wire_table wire_table_desired = {
+    .name = "Desired",
+    .about = "The impedance that the hand feels in place of the body's own: mass x'' + damping x' "
+             "+ stiffness x = F of the hand + F of the environment.",
+    .fields = of_desired,
+    .size = sizeof(gw_desired_def),
+    .initial = no_desired};
+
 /* ---- what a tool has ----------------------------------------------------------------------- */
 
 static const wire_field of_gains[] = {{"p", NUMBER, AT(gw_gains, p), REQUIRED},
@@ -149,6 +175,8 @@ static const wire_field of_tool[] = {
      .about = "the last four at impedance devices"},
     {"rendering", OBJECT, AT(gw_tool, rendering), OMITTED, .when = is_impedance,
      .table = &wire_table_rendering},
+    {"desired", OBJECT, AT(gw_tool, desired), OMITTED, .table = &wire_table_desired,
+     .about = "left out: what is held is felt as it is"},
     {"start", OBJECT, AT(gw_tool, start), OMITTED, .when = is_impedance, .table = &wire_table_pose,
      .about = "of the device relative to the tool at tick 0, world axes"},
     {"substeps", WHOLE, AT(gw_tool, substeps), OMITTED, RANGE(1, GW_MAX_SUBSTEPS),

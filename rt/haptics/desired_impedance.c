@@ -1,0 +1,315 @@
+/*
+ * The desired impedance as a wrench on the model. A tick finds the matrices of eq. 4 for where the
+ * model is (gw_desired_begin), takes what hand and control apply (gw_desired_apply), and the
+ * model's step asks for the wrench at each of its stages (gw_desired_wrench). On the loop's thread,
+ * RT safe.
+ */
+#include "rt/haptics/desired_impedance.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "rt/base/small.h"
+
+#define STIFF                                                                                      \
+    0.5 /* h |Lambda_d^-1 b_d| + h sqrt|Lambda_d^-1 k_d|: more is integrated implicitly            \
+         */
+#define RESISTED 1e-9 /* of the largest singular value: the constraints', not a light mass */
+
+/* ---- axes of the held frame ------------------------------------------------------------------ */
+
+static void in_axes(gw_quat q, gw_vec3 a, gw_vec3 b, double out[6])
+{
+    gw_vec3 x = gw_unrotate(q, a), y = gw_unrotate(q, b);
+    memcpy(out, (double[6]){x.x, x.y, x.z, y.x, y.y, y.z}, 6 * sizeof *out);
+}
+
+static void row_in_axes(gw_quat q, const double x[6], double out[6])
+{
+    in_axes(q, gw_v3(x[0], x[1], x[2]), gw_v3(x[3], x[4], x[5]), out);
+}
+
+static gw_wrench in_world(gw_quat q, const double f[6])
+{
+    return (gw_wrench){gw_rotate(q, gw_v3(f[0], f[1], f[2])),
+                       gw_rotate(q, gw_v3(f[3], f[4], f[5]))};
+}
+
+static void multiply(const double m[6][6], const double x[6], double out[6])
+{
+    for (int i = 0; i < 6; i++) {
+        out[i] = 0;
+        for (int j = 0; j < 6; j++)
+            out[i] += m[i][j] * x[j];
+    }
+}
+
+/* R^T M R of both halves: a matrix on world axes, on those of the held frame. */
+static void turn_to_axes(gw_quat q, const double m[6][6], double out[6][6])
+{
+    double half[6][6];
+    for (int i = 0; i < 6; i++)
+        row_in_axes(q, m[i], half[i]);
+    for (int j = 0; j < 6; j++) {
+        double column[6], turned[6];
+        for (int i = 0; i < 6; i++)
+            column[i] = half[i][j];
+        row_in_axes(q, column, turned);
+        for (int i = 0; i < 6; i++)
+            out[i][j] = turned[i];
+    }
+}
+
+/* The way back of a 6 x 6 matrix. */
+static void turn_to_world(gw_quat q, const double m[6][6], double out[6][6])
+{
+    turn_to_axes(gw_quat_conj(q), m, out);
+}
+
+/* ---- spring and damper ----------------------------------------------------------------------- */
+
+/* x_h in the axes of the frame at rest: displacement, and rotation vector. */
+static void displacement(const gw_desired_impedance *d, const gw_pose *pose, double x[6])
+{
+    gw_vec3 p = gw_unrotate(d->rest.q, gw_sub(pose->p, d->rest.p));
+    gw_vec3 r = gw_quat_log(gw_quat_mul(gw_quat_conj(d->rest.q), pose->q));
+    memcpy(x, (double[6]){p.x, p.y, p.z, r.x, r.y, r.z}, 6 * sizeof *x);
+}
+
+double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose)
+{
+    double x[6], sum = 0;
+    if (!d->active)
+        return 0;
+    displacement(d, pose, x);
+    for (int i = 0; i < 6; i++)
+        sum += 0.5 * d->def.stiffness[i] * x[i] * x[i];
+    return sum;
+}
+
+double gw_desired_damping_power(const gw_desired_impedance *d, const gw_pose *pose,
+                                const gw_twist *twist)
+{
+    double u[6], sum = 0;
+    in_axes(pose->q, twist->v, twist->w, u);
+    for (int i = 0; i < 6; i++)
+        sum += d->def.damping[i] * u[i] * u[i];
+    return sum;
+}
+
+/* -k_d x_h, the gradient of the energy: the torque is -J_l^-1(r) k r in the axes at rest for the
+ * rotation vector r, J_l the left Jacobian of SO(3). In world axes. */
+static gw_wrench spring_wrench(const gw_desired_impedance *d, const gw_pose *pose)
+{
+    double x[6];
+    const double *k = d->def.stiffness;
+    displacement(d, pose, x);
+    gw_vec3 f = gw_v3(-k[0] * x[0], -k[1] * x[1], -k[2] * x[2]), r = gw_v3(x[3], x[4], x[5]);
+    gw_vec3 t = gw_v3(-k[3] * r.x, -k[4] * r.y, -k[5] * r.z);
+    /* in the moving axes, for w there: r' = J_r^-1(r) w, J_r^-T = J_l^-1 */
+    return (gw_wrench){gw_rotate(d->rest.q, f),
+                       gw_rotate(pose->q, gw_so3_left_jacobian_inverse(r, t))};
+}
+
+/* -b_d x_h' - k_d x_h */
+static gw_wrench spring_and_damper(const gw_desired_impedance *d, const gw_pose *pose,
+                                   const gw_twist *twist)
+{
+    double u[6];
+    in_axes(pose->q, twist->v, twist->w, u);
+    for (int i = 0; i < 6; i++)
+        u[i] *= -d->def.damping[i];
+    return gw_wrench_add(spring_wrench(d, pose), in_world(pose->q, u));
+}
+
+/*
+ * Stiff ones, by a linearly implicit step of u = x_h' over h:
+ *
+ *   u_1 = u_0 + h (Lambda_d^-1 (F - k x_0 - (b + h k) u_1) + a),   B = b + h k
+ *
+ * with z = B^(1/2) u_1 a positive definite system, (I + h B^(1/2) Lambda_d^-1 B^(1/2)) z = B^(1/2)
+ * u_f, u_f the velocity without B. Any stiffness is stable, rests are exact.
+ */
+static void hold_implicit(gw_desired_impedance *d, const gw_wrench *applied)
+{
+    double root[6], m[6][6] = {{0}}, f[6], u[6], z[6] = {0};
+    gw_wrench spring = spring_wrench(d, &d->pose), sum = gw_wrench_add(*applied, spring);
+    in_axes(d->pose.q, sum.f, sum.t, f);
+    multiply((const double(*)[6])d->inverse, f, u);
+    for (int i = 0; i < 6; i++) {
+        root[i] = sqrt(d->def.damping[i] + d->dt * d->def.stiffness[i]);
+        u[i] = root[i] * (d->twist[i] + d->dt * (u[i] + d->free[i]));
+    }
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++)
+            m[i][j] = d->dt * root[i] * d->inverse[i][j] * root[j];
+    gw_small_cholesky_solve(6, (const double(*)[6])m, 1, u, z);
+    for (int i = 0; i < 6; i++)
+        z[i] *= -root[i];
+    d->held = gw_wrench_add(spring, in_world(d->pose.q, z));
+}
+
+/* ---- the desired mass ------------------------------------------------------------------------ */
+
+/* The factor from the wrench that is felt to the one on the model, along a direction in which M_d
+ * is the part s of the model's own inertia: 1/s, bounded. What is resisted (s = 0) is left to the
+ * constraints. */
+static double gain_of(double s)
+{
+    return s > 0 ? fmin(1 / s, GW_DESIRED_MASS_RATIO) : 1;
+}
+
+/* V diag(g) V^T, rows times `left`, columns times `right`. */
+static void spectral(const double v[6][6], const double g[6], const double left[6],
+                     const double right[6], double out[6][6])
+{
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            double sum = 0;
+            for (int k = 0; k < 6; k++)
+                sum += v[i][k] * g[k] * v[j][k];
+            out[i][j] = left[i] * sum * right[j];
+        }
+}
+
+/*
+ * With m = M_d^(1/2) and m Lambda^-1 m = V S V^T, in the axes of the held frame:
+ *
+ *   F = m V g V^T m^-1 F_felt + m V (g - 1)/S V^T m a,   Lambda_d^-1 = m^-1 V S g V^T m^-1
+ *
+ * accelerates the model, whose own free acceleration is a + J-dot v, by
+ * Lambda_d^-1 (F_felt + Lambda a) + J-dot v: eq. 4 with F_env = Lambda a (eq. 13), as g = 1/S.
+ */
+static void impose_mass(gw_desired_impedance *d, const double own[6][6], const double a[6])
+{
+    double n[6][6], s[6], v[6][6], g[6], h[6], sg[6], m[6], back[6], from[6][6], felt[6][6];
+    for (int i = 0; i < 6; i++) {
+        m[i] = sqrt(d->def.mass[i]);
+        back[i] = 1 / m[i];
+    }
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            n[i][j] = m[i] * own[i][j] * m[j];
+    gw_small_svd(6, n, s, v);
+    d->too_light = 0;
+    for (int k = 0; k < 6; k++) {
+        s[k] = s[k] > RESISTED * s[0] ? s[k] : 0;
+        g[k] = gain_of(s[k]);
+        h[k] = s[k] > 0 ? (g[k] - 1) / s[k] : 0;
+        sg[k] = s[k] * g[k];
+        d->too_light += s[k] > 0 && s[k] * GW_DESIRED_MASS_RATIO < 1;
+    }
+    spectral((const double(*)[6])v, g, m, back, d->gain);
+    spectral((const double(*)[6])v, h, m, m, from);
+    spectral((const double(*)[6])v, sg, back, back, d->inverse);
+    multiply((const double(*)[6])from, a, d->by_environment);
+    spectral((const double(*)[6])v, g, back, m, felt);
+    multiply((const double(*)[6])felt, a, d->free);
+}
+
+/* ---- a tick ---------------------------------------------------------------------------------- */
+
+bool gw_desired_is_stated(const gw_desired_def *def)
+{
+    bool any = def->has_mass;
+    for (int i = 0; i < 6; i++)
+        any = any || def->damping[i] > 0 || def->stiffness[i] > 0;
+    return any;
+}
+
+void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const gw_pose *held)
+{
+    bool same = d->active && memcmp(d->def.stiffness, def->stiffness, sizeof def->stiffness) == 0;
+    gw_pose rest = same ? d->rest : *held;
+    *d = (gw_desired_impedance){.def = *def, .active = gw_desired_is_stated(def), .rest = rest};
+}
+
+/* Whether explicit stages of a step bear spring and damper. */
+static bool is_stiff(const gw_desired_impedance *d)
+{
+    double damping = 0, stiffness = 0;
+    for (int i = 0; i < 6; i++) {
+        damping += d->inverse[i][i] * d->def.damping[i];
+        stiffness += d->inverse[i][i] * d->def.stiffness[i];
+    }
+    return d->dt * (damping + sqrt(stiffness)) > STIFF;
+}
+
+void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt,
+                      bool constant)
+{
+    const gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
+    double own[6][6], a[6], bias[6];
+    assert(d->active && dt > 0);
+    gw_quat q = state->pose.q;
+    d->pose = state->pose;
+    d->dt = dt;
+    in_axes(q, state->twist.v, state->twist.w, d->twist);
+    d->energy = gw_desired_energy(d, &state->pose);
+    d->power = gw_desired_damping_power(d, &state->pose, &state->twist);
+    row_in_axes(q, state->free_acceleration, a);
+    row_in_axes(q, state->jdot_v, bias);
+    turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
+    if (d->def.has_mass) {
+        impose_mass(d, (const double(*)[6])own, a);
+        turn_to_world(q, (const double(*)[6])d->inverse, state->inverse_inertia);
+    } else {
+        memcpy(d->inverse, own, sizeof own);
+        memcpy(d->free, a, sizeof a);
+    }
+    for (int i = 0; i < 6; i++)
+        d->free[i] += bias[i];
+    d->is_held = constant || is_stiff(d);
+    gw_desired_apply(d, &none);
+    /* what the control laws see: the motion without hand and control */
+    gw_wrench passive = d->is_held ? d->held : spring_and_damper(d, &state->pose, &state->twist);
+    double f[6], by[6];
+    in_axes(q, passive.f, passive.t, f);
+    multiply((const double(*)[6])d->inverse, f, by);
+    for (int i = 0; i < 6; i++)
+        by[i] += d->free[i];
+    gw_wrench felt = in_world(q, by);
+    const double acceleration[6] = {felt.f.x, felt.f.y, felt.f.z, felt.t.x, felt.t.y, felt.t.z};
+    for (int i = 0; i < 6; i++)
+        state->free_acceleration[i] = acceleration[i] - state->jdot_v[i];
+}
+
+void gw_desired_apply(gw_desired_impedance *d, const gw_wrench *applied)
+{
+    if (d->is_held)
+        hold_implicit(d, applied);
+}
+
+gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *applied,
+                            const gw_pose *pose, const gw_twist *twist)
+{
+    gw_wrench felt =
+        gw_wrench_add(*applied, d->is_held ? d->held : spring_and_damper(d, pose, twist));
+    double f[6], on[6];
+    if (!d->def.has_mass)
+        return felt;
+    in_axes(pose->q, felt.f, felt.t, f);
+    multiply((const double(*)[6])d->gain, f, on);
+    for (int i = 0; i < 6; i++)
+        on[i] += d->by_environment[i];
+    return in_world(pose->q, on);
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+static double least_of(const gw_desired_def *def, int first)
+{
+    const double *m = def->mass + first;
+    return def->has_mass ? fmin(m[0], fmin(m[1], m[2])) : 0;
+}
+
+double gw_desired_least_mass(const gw_desired_def *def)
+{
+    return least_of(def, 0);
+}
+
+double gw_desired_least_inertia(const gw_desired_def *def)
+{
+    return least_of(def, 3);
+}

@@ -1,0 +1,79 @@
+/*
+ * The desired impedance of a held frame: mass, damping and stiffness that the hand is to feel
+ * there in place of the model's own (mechanisms eq. 4):
+ *
+ *   M_d x_h'' + b_d x_h' + k_d x_h = F_h + F_env
+ *
+ * in the axes of the held frame, x_h counted from the pose at which the tool took hold. It is a
+ * wrench on the model, so that the model moves as eq. 4 says and every control law shows that
+ * motion. Where joints or constraints resist, they go on resisting: M_d acts in the directions of
+ * the range of Lambda^-1 = J_h D^-1 P J_h^T alone (eq. 6, 18). README.md has the derivation.
+ *
+ * All wrenches and twists: at the held frame's origin, world axes. One state per tool, on the
+ * loop's thread, RT safe.
+ */
+#ifndef GW_HAPTICS_DESIRED_IMPEDANCE_H
+#define GW_HAPTICS_DESIRED_IMPEDANCE_H
+
+#include "rt/haptics/operational_space.h"
+
+/* Diagonals of M_d, b_d and k_d: x, y, z, then about x, y, z of the held frame. All zero, without a
+ * mass: the model is felt as it is. */
+typedef struct gw_desired_def {
+    bool has_mass;       /* false: the model's own */
+    double mass[6];      /* kg, kg m^2; all > 0 where there is one */
+    double damping[6];   /* N s/m, N m s/rad; >= 0 */
+    double stiffness[6]; /* N/m, N m/rad; >= 0 */
+} gw_desired_def;
+
+/* A direction whose own inertia is more than so many times M_d is felt as this part of its own:
+ * close to a singular posture that grows without bound, and so would the wrench. */
+#define GW_DESIRED_MASS_RATIO 100.0
+
+typedef struct gw_desired_impedance {
+    gw_desired_def def;
+    bool active; /* there is something to render */
+    gw_pose rest;
+    /* of this tick, in the held frame's axes */
+    double gain[6][6];        /* wrench felt to wrench on the model: Lambda Lambda_d^-1 */
+    double by_environment[6]; /* wrench that brings the model's own free acceleration to eq. 4's */
+    double inverse[6][6];     /* Lambda_d^-1 */
+    double free[6], twist[6]; /* acceleration by F_env alone; [v; w] as the tick begins */
+    double dt;
+    gw_pose pose; /* as the tick begins */
+    bool is_held; /* damper and spring are stiff: their wrench holds for the tick */
+    gw_wrench held;
+    int too_light;        /* directions felt heavier than desired */
+    double energy, power; /* of the spring (J), of the damper (W), as the tick begins */
+} gw_desired_impedance;
+
+bool gw_desired_is_stated(const gw_desired_def *def);
+
+/* Another impedance from the next tick on, at rest where the frame is; one whose springs are those
+ * of before keeps its rest. */
+void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const gw_pose *held);
+
+/* Begins a tick of dt seconds: takes the model's own state at the held frame and makes of it the
+ * state that is felt, Lambda_d^-1 and the free acceleration of eq. 4, for the control laws.
+ * `constant`: the wrench on the model cannot change within the step. */
+void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt,
+                      bool constant);
+
+/* The wrench that hand and control apply in this tick, as gw_desired_wrench() is to have it. */
+void gw_desired_apply(gw_desired_impedance *d, const gw_wrench *applied);
+
+/* The wrench on the model where the held frame is at `pose` and moves with `twist`. */
+gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *applied,
+                            const gw_pose *pose, const gw_twist *twist);
+
+/* 1/2 x_h^T k_d x_h (J) and x_h'^T b_d x_h' (W). */
+double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose);
+double gw_desired_damping_power(const gw_desired_impedance *d, const gw_pose *pose,
+                                const gw_twist *twist);
+
+/* The least inertia that is felt along any direction: a lower bound (kg, kg m^2), or 0 without a
+ * desired mass. */
+double gw_desired_least_mass(const gw_desired_def *def);
+double gw_desired_least_inertia(const gw_desired_def *def);
+
+#endif

@@ -1,0 +1,412 @@
+/*
+ * The desired impedance of a held frame (mechanisms eq. 4): closed forms of one mass, its pure
+ * functions against their equations, books that close under every control, at arms and at systems
+ * of bodies.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include <math.h>
+
+#include "rt/haptics/desired_impedance.h"
+#include "tests/random.h"
+#include "tests/unit/playing.h"
+
+static void set_six(double *six, double linear, double angular)
+{
+    for (int i = 0; i < 6; i++)
+        six[i] = i < 3 ? linear : angular;
+}
+
+/* ---- pure functions ---------------------------------------------------------------------------
+ */
+
+/* A random Lambda^-1 = J J^T of that rank, free acceleration in its range, J-dot v anywhere. */
+static void random_state(unsigned long long *seed, int rank, gw_operational_state *out)
+{
+    double j[6][6], a[6];
+    *out = (gw_operational_state){.pose = {{0.1, -0.2, 0.3}, gw_quat_exp(gw_v3(0.4, -0.9, 0.7))},
+                                  .twist = {{0.1, 0.2, -0.1}, {0.3, -0.2, 0.4}}};
+    for (int k = 0; k < rank; k++) {
+        for (int i = 0; i < 6; i++)
+            j[k][i] = random_uniform(seed, -1, 1);
+        a[k] = random_uniform(seed, -1, 1);
+    }
+    for (int i = 0; i < 6; i++) {
+        out->jdot_v[i] = random_uniform(seed, -0.1, 0.1);
+        for (int k = 0; k < rank; k++) {
+            out->free_acceleration[i] += j[k][i] * a[k];
+            for (int m = 0; m < 6; m++)
+                out->inverse_inertia[i][m] += j[k][i] * j[k][m];
+        }
+    }
+}
+
+static void apply(const double m[6][6], gw_wrench w, double out[6])
+{
+    const double x[6] = {w.f.x, w.f.y, w.f.z, w.t.x, w.t.y, w.t.z};
+    for (int i = 0; i < 6; i++) {
+        out[i] = 0;
+        for (int k = 0; k < 6; k++)
+            out[i] += m[i][k] * x[k];
+    }
+}
+
+/* What the model does under the wrench is what the felt state says: its own Lambda^-1 F + a equals
+ * Lambda_d^-1 F_applied + a_felt, in every direction, whatever the rank. */
+static void the_model_moves_as_it_is_felt(void **state)
+{
+    unsigned long long seed = 7;
+    (void)state;
+    for (int n = 0; n < 200; n++) {
+        gw_operational_state own, felt;
+        random_state(&seed, 1 + n % 6, &own);
+        gw_desired_impedance d = {.active = false};
+        gw_desired_def def = {.has_mass = n % 3 > 0};
+        for (int i = 0; i < 6; i++) {
+            def.mass[i] = random_uniform(&seed, 0.2, 3);
+            def.damping[i] = random_uniform(&seed, 0, 5);
+            def.stiffness[i] = random_uniform(&seed, 0, 50);
+        }
+        gw_desired_take(&d, &def, &(gw_pose){{0.11, -0.2, 0.3}, own.pose.q});
+        felt = own;
+        gw_desired_begin(&d, &felt, 1e-3, false);
+        gw_wrench applied = {{random_uniform(&seed, -5, 5), 1, -2}, {0.3, -0.1, 0.2}};
+        gw_desired_apply(&d, &applied);
+        gw_wrench on = gw_desired_wrench(&d, &applied, &own.pose, &own.twist);
+        double by_model[6], by_felt[6];
+        apply((const double(*)[6])own.inverse_inertia, on, by_model);
+        apply((const double(*)[6])felt.inverse_inertia, applied, by_felt);
+        for (int i = 0; i < 6; i++) {
+            double is = by_model[i] + own.free_acceleration[i],
+                   says = by_felt[i] + felt.free_acceleration[i];
+            assert_true(fabs(is - says) <= 1e-8 * (1 + fabs(is)));
+        }
+    }
+}
+
+/* On the range of Lambda^-1, M_d times the acceleration is the wrench: n^T M_d Lambda_d^-1 F =
+ * n^T F for the motions n that are free (eq. 4), here the columns of Lambda_d^-1 themselves. */
+static void free_directions_have_the_desired_mass(void **state)
+{
+    unsigned long long seed = 11;
+    (void)state;
+    for (int n = 0; n < 100; n++) {
+        gw_operational_state s;
+        random_state(&seed, 1 + n % 6, &s);
+        s.pose.q = gw_quat_identity();
+        gw_desired_def def = {.has_mass = true};
+        for (int i = 0; i < 6; i++)
+            def.mass[i] = random_uniform(&seed, 1, 3);
+        gw_desired_impedance d = {.active = false};
+        gw_desired_take(&d, &def, &s.pose);
+        gw_desired_begin(&d, &s, 1e-3, false);
+        if (d.too_light > 0)
+            continue;
+        for (int i = 0; i < 6; i++)
+            for (int k = 0; k < 6; k++) {
+                double sum = 0;
+                for (int m = 0; m < 6; m++)
+                    sum += s.inverse_inertia[i][m] * def.mass[m] * s.inverse_inertia[m][k];
+                assert_true(fabs(sum - s.inverse_inertia[i][k]) <= 1e-9);
+            }
+    }
+}
+
+/* The spring's wrench is the gradient of its energy, by central differences of the exponential. */
+static void the_spring_is_the_gradient_of_its_energy(void **state)
+{
+    unsigned long long seed = 3;
+    (void)state;
+    for (int n = 0; n < 50; n++) {
+        gw_desired_def def = {.has_mass = false};
+        gw_pose rest = {{0.1, 0.2, 0.3}, gw_quat_exp(gw_v3(0.3, 0.5, -0.2))};
+        gw_vec3 turn = {random_uniform(&seed, -1, 1), random_uniform(&seed, -1, 1), 0.7};
+        gw_pose at = {{0.15, 0.1, 0.33}, gw_quat_mul(rest.q, gw_quat_exp(turn))};
+        for (int i = 0; i < 6; i++)
+            def.stiffness[i] = random_uniform(&seed, 0, 100);
+        gw_desired_impedance d = {.active = false};
+        gw_desired_take(&d, &def, &rest);
+        const gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
+        const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+        gw_wrench w = gw_desired_wrench(&d, &none, &at, &still);
+        const double f[6] = {w.f.x, w.f.y, w.f.z, w.t.x, w.t.y, w.t.z};
+        for (int i = 0; i < 6; i++) {
+            double h = 1e-5, step[6] = {0};
+            step[i] = h;
+            gw_twist to = {{step[0], step[1], step[2]}, {step[3], step[4], step[5]}};
+            gw_twist back = {gw_neg(to.v), gw_neg(to.w)};
+            gw_pose ahead = gw_pose_add(&at, &to), behind = gw_pose_add(&at, &back);
+            double slope =
+                (gw_desired_energy(&d, &ahead) - gw_desired_energy(&d, &behind)) / (2 * h);
+            assert_true(fabs(f[i] + slope) <= 1e-7 * (1 + fabs(slope)));
+        }
+    }
+}
+
+/* ---- one body, closed forms -------------------------------------------------------------------
+ */
+
+/* A box of 2 kg in the hand, pushed by a scripted wrench. */
+static gw_scene *box_scene(const char *driver, gw_wrench push)
+{
+    gw_scene *s = malloc(sizeof *s);
+    *s = gw_scene_default();
+    gw_object *o = put(s, "box", box(0.1, 0.2, 0.3), gw_v3(0, 0, 0));
+    o->material[0] = 0;
+    o->body.source = GW_MASS_GIVEN;
+    o->body.mass = 2;
+    gw_tool *t = put_tool(s, driver);
+    strcpy(t->object, "box");
+    gw_operator *op = &s->devices[0].operator;
+    op->kind = GW_OPERATOR_WRENCH;
+    op->samples = calloc(1, sizeof *op->samples);
+    op->samples[0].wrench = push;
+    op->count = 1;
+    return s;
+}
+
+static double books(const gw_energy *e)
+{
+    return e->kinetic + e->potential + e->dissipated - e->initial - e->work_in - e->motors -
+           e->edits;
+}
+
+/* So many ticks; the last snapshot's tool and energy. */
+static gw_tool_state run_for(gw_scene *scene, int ticks, gw_energy *energy)
+{
+    play p;
+    assert_true(start_play(&p, scene));
+    for (int i = 0; i <= ticks; i++)
+        tick_play(&p, 5);
+    const gw_snapshot *now = gw_simulation_snapshot(p.simulation);
+    gw_tool_state state = now->tools[0];
+    *energy = now->energy;
+    stop_play(&p);
+    return state;
+}
+
+static void a_box_feels_as_heavy_as_desired(void **state)
+{
+    gw_energy e;
+    (void)state;
+    gw_scene *s = box_scene("sim", (gw_wrench){{1, 1, 0}, {0, 0, 0}});
+    gw_desired_def *d = &s->tools[0].desired;
+    /* the tool's x is the world's y: 4 kg there, 1 kg along the world's x */
+    s->tools[0].at.q = gw_quat_axis(gw_v3(0, 0, 1), GW_PI / 2);
+    d->has_mass = true;
+    set_six(d->mass, 1, 0.1);
+    d->mass[0] = 4;
+    gw_tool_state end = run_for(s, 1000, &e);
+    assert_true(fabs(end.world_from_tool.p.x - 0.5) < 1e-12);
+    assert_true(fabs(end.world_from_tool.p.y - 0.125) < 1e-12);
+    assert_true(fabs(e.work_in - 0.625) < 1e-12 && fabs(books(&e)) < 1e-12);
+    s = box_scene("sim", (gw_wrench){{0, 0, 0}, {0, 0.01, 0}});
+    d = &s->tools[0].desired;
+    d->has_mass = true;
+    set_six(d->mass, 1, 0.2);
+    end = run_for(s, 1000, &e);
+    assert_true(fabs(end.twist.w.y - 0.05) < 1e-12 && fabs(books(&e)) < 1e-12);
+}
+
+/* m x'' + b x' + k x = F from rest */
+static double oscillator(double m, double b, double k, double f, double t)
+{
+    double w0 = sqrt(k / m), z = b / (2 * sqrt(k * m)), wd = w0 * sqrt(1 - z * z);
+    return f / k * (1 - exp(-z * w0 * t) * (cos(wd * t) + z * w0 / wd * sin(wd * t)));
+}
+
+static void a_box_swings_as_desired(void **state)
+{
+    gw_energy e;
+    (void)state;
+    for (int with_mass = 0; with_mass < 2; with_mass++) {
+        gw_scene *s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
+        gw_desired_def *d = &s->tools[0].desired;
+        d->has_mass = with_mass;
+        set_six(d->mass, 0.5, 0.01);
+        set_six(d->damping, 1, 0.1);
+        set_six(d->stiffness, 50, 1);
+        double m = with_mass ? 0.5 : 2, x = oscillator(m, 1, 50, 1, 2);
+        gw_tool_state end = run_for(s, 2000, &e);
+        print_message("%g kg: %.3g m from the closed form, books %.3g J\n", m,
+                      end.world_from_tool.p.x - x, books(&e));
+        assert_true(fabs(end.world_from_tool.p.x - x) < 1e-9);
+        assert_true(fabs(books(&e)) < 1e-12);
+        assert_true(with_mass || e.motors == 0);
+    }
+}
+
+/* However stiff: it rests at F/k, or creeps at F/b. */
+static void stiff_ones_are_right_too(void **state)
+{
+    gw_energy e;
+    (void)state;
+    gw_scene *s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
+    set_six(s->tools[0].desired.stiffness, 1e7, 1e3);
+    gw_tool_state end = run_for(s, 1000, &e);
+    assert_true(fabs(end.world_from_tool.p.x - 1e-7) < 1e-12 && fabs(books(&e)) < 1e-12);
+    s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
+    set_six(s->tools[0].desired.damping, 1e5, 1e3);
+    end = run_for(s, 1000, &e);
+    assert_true(fabs(end.twist.v.x - 1e-5) < 1e-12 && fabs(books(&e)) < 1e-12);
+}
+
+/* A mass as the body's own changes nothing, spinning about its middle axis too. */
+static void its_own_mass_changes_nothing(void **state)
+{
+    gw_energy e;
+    (void)state;
+    gw_pose at[2];
+    for (int k = 0; k < 2; k++) {
+        gw_scene *s = box_scene("sim", (gw_wrench){{0.2, 0, 0.1}, {0.01, 0, 0}});
+        gw_mass own = gw_object_mass(&s->objects[0]);
+        s->objects[0].spin = gw_v3(0.1, 3, 0.05);
+        s->gravity = gw_v3(0, 0, -9.81);
+        gw_desired_def *d = &s->tools[0].desired;
+        d->has_mass = k == 1;
+        set_six(d->mass, own.mass, 0);
+        for (int i = 0; i < 3; i++)
+            d->mass[3 + i] = own.inertia.m[i][i];
+        at[k] = run_for(s, 1000, &e).world_from_tool;
+        assert_true(fabs(books(&e)) < 1e-8);
+    }
+    assert_true(gw_pose_distance(&at[0], &at[1], 1) < 1e-9);
+}
+
+/* ---- controls, arms, edits --------------------------------------------------------------------
+ */
+
+/* Pushed at an impedance device whose mass is the desired one, the device moves as the closed form
+ * has it under every control, but for what a coupling stretches and weighs besides. */
+static void every_control_shows_it(void **state)
+{
+    gw_energy e;
+    (void)state;
+    for (int control = GW_CONTROL_IMPEDANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++) {
+        gw_scene *s = box_scene("sim-impedance", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
+        gw_tool *t = &s->tools[0];
+        gw_desired_def *d = &t->desired;
+        t->control = (gw_control_kind)control;
+        t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
+        t->rendering.passivity = false;
+        d->has_mass = true;
+        set_six(d->mass, 1, 1);
+        set_six(d->damping, 4, 0.1);
+        set_six(d->stiffness, 50, 1);
+        bool coupled = control == GW_CONTROL_COUPLING;
+        double x = oscillator(coupled ? 2 : 1, 4, 50, 1, 0.6);
+        gw_tool_state end = run_for(s, 600, &e);
+        print_message("control %d: device %.4g m off, books %.2g J\n", control, end.device.p.x - x,
+                      books(&e));
+        assert_true(fabs(end.device.p.x - x) < (coupled ? 1e-3 : 3e-5));
+        assert_true(fabs(books(&e)) < 1e-12);
+    }
+}
+
+/* The arm of Table I at its middle link, two freedoms: along what its joints allow the hand has the
+ * desired mass, across nothing moves; at the first tick to rounding. */
+static void an_arm_feels_as_heavy_as_desired(void **state)
+{
+    (void)state;
+    play p;
+    gw_scene *s = malloc(sizeof *s);
+    *s = gw_scene_default();
+    put_arm(s, (const double[3]){-0.785, 0.5236, -0.5236});
+    for (int i = 0; i < 3; i++)
+        s->mechanisms[0].geometries[i].material[0] = 0;
+    gw_tool *t = put_tool(s, "sim");
+    strcpy(t->mechanism, "arm");
+    t->link = 1;
+    t->at.p.x = 0.021;
+    t->desired.has_mass = true;
+    set_six(t->desired.mass, 3, 0.02);
+    assert_true(start_play(&p, s));
+    command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {0.4, 0.3, 0}});
+    tick_play(&p, 5);
+    gw_tool_state one = tick_play(&p, 5)->tools[0];
+    /* n^T (F - M_d x'') = 0 for the free motions n, x'' itself among them; of the two here another
+     * is its turn by the joints: the link's own, about the joint */
+    gw_vec3 a = gw_scale(1e3, one.twist.v);
+    double alpha = 1e3 * one.twist.w.z;
+    double power = gw_dot((gw_vec3){0.4, 0.3, 0}, a);
+    double inertial = 3 * gw_norm2(a) + 0.02 * alpha * alpha;
+    print_message("F.a %.9g, a.M_d a %.9g\n", power, inertial);
+    assert_true(fabs(power - inertial) < 1e-6 * inertial && inertial > 1e-3);
+    for (int i = 0; i < 2000; i++)
+        tick_play(&p, 5);
+    gw_energy e = gw_simulation_snapshot(p.simulation)->energy;
+    assert_true(fabs(books(&e)) < 1e-12);
+    stop_play(&p);
+}
+
+/* An edit of the impedance takes effect without a bump and keeps the books. */
+static void an_edit_takes_effect_where_the_hand_is(void **state)
+{
+    (void)state;
+    play p;
+    gw_scene *s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
+    assert_true(start_play(&p, s));
+    for (int i = 0; i < 1000; i++)
+        tick_play(&p, 5);
+    gw_tool_state was = gw_simulation_snapshot(p.simulation)->tools[0];
+    set_six(s->tools[0].desired.stiffness, 100, 1);
+    set_six(s->tools[0].desired.damping, 30, 1);
+    assert_true(change_play(&p, NULL));
+    gw_tool_state now = tick_play(&p, 5)->tools[0];
+    assert_true(gw_distance(now.world_from_tool.p, was.world_from_tool.p) < 1e-3);
+    for (int i = 0; i < 5000; i++)
+        now = tick_play(&p, 5)->tools[0];
+    gw_energy e = gw_simulation_snapshot(p.simulation)->energy;
+    /* at rest 1 cm from where it took effect */
+    double from = was.world_from_tool.p.x;
+    assert_true(fabs(now.world_from_tool.p.x - from - 0.01) < 1e-3);
+    assert_true(gw_norm(now.twist.v) < 1e-6 && fabs(books(&e)) < 1e-12);
+    stop_play(&p);
+}
+
+/* ---- what is refused, what is told ------------------------------------------------------------
+ */
+
+static void what_cannot_be_is_told(void **state)
+{
+    gw_error error = {0};
+    (void)state;
+    gw_scene *s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
+    s->tools[0].desired.has_mass = true;
+    set_six(s->tools[0].desired.mass, 1, 0);
+    assert_false(gw_scene_check(s, &error));
+    assert_string_equal(error.where, "/tools/0/desired/mass/3");
+    set_six(s->tools[0].desired.mass, 1e-3, 1);
+    s->tools[0].desired.damping[2] = -1;
+    assert_false(gw_scene_check(s, &error));
+    assert_string_equal(error.where, "/tools/0/desired/damping/2");
+    s->tools[0].desired.damping[2] = 0;
+    gw_energy e;
+    gw_tool_state end = run_for(s, 1000, &e); /* 1 g of 2 kg: 20 g are felt, along three axes */
+    assert_int_equal(end.too_light, 3);
+    assert_true(fabs(end.world_from_tool.p.x - 25) < 1e-6 && fabs(books(&e)) < 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_model_moves_as_it_is_felt),
+        cmocka_unit_test(free_directions_have_the_desired_mass),
+        cmocka_unit_test(the_spring_is_the_gradient_of_its_energy),
+        cmocka_unit_test(a_box_feels_as_heavy_as_desired),
+        cmocka_unit_test(a_box_swings_as_desired),
+        cmocka_unit_test(stiff_ones_are_right_too),
+        cmocka_unit_test(its_own_mass_changes_nothing),
+        cmocka_unit_test(every_control_shows_it),
+        cmocka_unit_test(an_arm_feels_as_heavy_as_desired),
+        cmocka_unit_test(an_edit_takes_effect_where_the_hand_is),
+        cmocka_unit_test(what_cannot_be_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
