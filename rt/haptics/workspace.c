@@ -38,7 +38,7 @@ static gw_vec3 locus_centre_of_tool(const gw_workspace_fit *fit)
 
 gw_workspace_map gw_workspace_fitted(const gw_workspace_fit *fit)
 {
-    gw_workspace_map map = {1, {0, 0, 0}, {1, 0, 0, 0}};
+    gw_workspace_map map = {1, {0, 0, 0}, {1, 0, 0, 0}, 1};
     if (!(fit->workspace_radius > 0))
         return map;
     double reach = fit->set->general ? 0 : locus_reach(&fit->set->translation.locus);
@@ -56,5 +56,6 @@ gw_workspace_map gw_workspace_recentred(const gw_workspace_map *map, const gw_po
                                         const gw_pose *device)
 {
     return (gw_workspace_map){map->scale, gw_mul_add(task->p, -1 / map->scale, device->p),
-                              gw_quat_unit(gw_quat_mul(gw_quat_conj(task->q), device->q))};
+                              gw_quat_unit(gw_quat_mul(gw_quat_conj(task->q), device->q)),
+                              map->force};
 }

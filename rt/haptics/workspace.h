@@ -4,7 +4,9 @@
  *   x_device = k (x_task - centre),    q_device = q_task offset
  *
  * Axes stay those of the world. Wrenches go with it so that the hand feels the mass as given:
- * f_task = f_device / k and tau_task = tau_device / k^2 (c S^T f with S = k I and c = 1/k^2).
+ * f_task = s f_device / k and tau_task = s tau_device / k^2 (c S^T f with S = k I and c = s/k^2),
+ * with s = 1 unless the tool scales forces: at s = 10 the hand has ten times its force and feels a
+ * tenth of the mass.
  * Pure values: any thread, RT safe.
  */
 #ifndef GW_HAPTICS_WORKSPACE_H
@@ -16,6 +18,7 @@ typedef struct gw_workspace_map {
     double scale;   /* k, device metres per task metre */
     gw_vec3 centre; /* task point at the device's origin (m) */
     gw_quat offset; /* of the device's orientation, on its body side; identity until a clutch */
+    double force;   /* s, force in the task per force of the hand, > 0 */
 } gw_workspace_map;
 
 /* What a map is fitted to. */
@@ -64,15 +67,15 @@ static inline gw_twist gw_workspace_twist_to_task(const gw_workspace_map *m, con
 static inline gw_wrench gw_workspace_wrench_to_task(const gw_workspace_map *m,
                                                     const gw_wrench *device)
 {
-    double k = m->scale;
-    return (gw_wrench){gw_scale(1 / k, device->f), gw_scale(1 / (k * k), device->t)};
+    double k = m->scale, s = m->force;
+    return (gw_wrench){gw_scale(s / k, device->f), gw_scale(s / (k * k), device->t)};
 }
 
 static inline gw_wrench gw_workspace_wrench_to_device(const gw_workspace_map *m,
                                                       const gw_wrench *task)
 {
-    double k = m->scale;
-    return (gw_wrench){gw_scale(k, task->f), gw_scale(k * k, task->t)};
+    double k = m->scale, s = m->force;
+    return (gw_wrench){gw_scale(k / s, task->f), gw_scale(k * k / s, task->t)};
 }
 
 #endif

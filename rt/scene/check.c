@@ -722,11 +722,14 @@ static bool check_rendering(const gw_tool *t, int index, gw_error *error)
     return true;
 }
 
-/* Numbers of the desired impedance: a mass moves, so it is more than nothing. */
+/* How forces are scaled, and the desired impedance: a mass moves, so it is more than nothing. */
 static bool check_desired(const gw_tool *t, int index, gw_error *error)
 {
     const gw_desired_def *d = &t->desired;
     char where[48];
+    if (t->force_scale != 0 && !(t->force_scale >= 1e-6 && t->force_scale <= 1e6))
+        return gw_scene_invalid(error, "tools", index, "/force_scale", "is %g, must be 1e-6 to 1e6",
+                                t->force_scale);
     for (int i = 0; i < 6; i++) {
         const bounded all[] = {{"damping", d->damping[i], GW_MAX_NUMBER},
                                {"stiffness", d->stiffness[i], GW_MAX_NUMBER}};

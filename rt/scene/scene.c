@@ -22,6 +22,7 @@ gw_tool gw_tool_default(void)
                     .substeps = 1};
     tool.rendering.resisted = (gw_resisted_def){.length = 0.05, .threshold = 1e-3, .fade = 10};
     tool.rendering.mass_known = 1;
+    tool.force_scale = 1;
     tool.rendering.passivity = true;
     return tool;
 }

@@ -178,7 +178,8 @@ typedef struct gw_tool {
     bool has_gains;
     gw_gains gains;
     gw_workspace workspace;
-    char branch[16]; /* id of the branch that was chosen; empty: the nearest */
+    double force_scale; /* force on what is held per force of the hand; 0: 1 */
+    char branch[16];    /* id of the branch that was chosen; empty: the nearest */
     /* Limits, 0: none. They act where a scene sets them (and on edits, see scenario.h). */
     double force_max, torque_max;                   /* of the operator's wrench (N, N m) */
     double speed_max, spin_max;                     /* of the virtual tool (m/s, rad/s) */

@@ -25,6 +25,11 @@
 
 static const gw_wrench no_wrench = {{0, 0, 0}, {0, 0, 0}};
 
+static gw_wrench scaled(double factor, gw_wrench w)
+{
+    return (gw_wrench){gw_scale(factor, w.f), gw_scale(factor, w.t)};
+}
+
 /* ---- model and energy -------------------------------------------------------------------------
  */
 
@@ -281,24 +286,25 @@ static void unilateral_post_step(gw_haptic_tool *tool, const gw_tool_unilateral_
 /* ---- control of an impedance device -----------------------------------------------------------
  */
 
-/* The device as control sees it, in task space; the stricter of its and the tool's limits. */
+/* The device as control sees it, in task space, where scaled forces make it as much heavier; the
+ * stricter of its and the tool's limits. */
 static gw_impedance_device device_state(const gw_haptic_tool *tool)
 {
     const gw_device_info *info = gw_device_slot_info(tool->def->slot);
     const gw_command_limits *limits = &tool->def->limits;
-    double k = tool->map.scale;
-    gw_impedance_device d = {.pose = gw_workspace_to_task(&tool->map, &tool->reading.pose),
-                             .twist = gw_workspace_twist_to_task(&tool->map, &tool->reading.twist),
-                             .mass = info->mass,
-                             .inertia = info->inertia / (k * k),
-                             .damping = info->damping,
-                             .damping_angular = info->damping_angular / (k * k),
-                             .force_max = gw_stricter_limit(info->force_max / k, limits->force),
-                             .torque_max =
-                                 gw_stricter_limit(info->torque_max / (k * k), limits->torque),
-                             .delay = info->delay,
-                             .velocity_delay = info->velocity_delay,
-                             .planar = info->planar};
+    double k = tool->map.scale, s = tool->map.force;
+    gw_impedance_device d = {
+        .pose = gw_workspace_to_task(&tool->map, &tool->reading.pose),
+        .twist = gw_workspace_twist_to_task(&tool->map, &tool->reading.twist),
+        .mass = s * info->mass,
+        .inertia = s * info->inertia / (k * k),
+        .damping = s * info->damping,
+        .damping_angular = s * info->damping_angular / (k * k),
+        .force_max = gw_stricter_limit(s * info->force_max / k, s * limits->force),
+        .torque_max = gw_stricter_limit(s * info->torque_max / (k * k), s * limits->torque),
+        .delay = info->delay,
+        .velocity_delay = info->velocity_delay,
+        .planar = info->planar};
     if (info->measures_wrench)
         d.hand = gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench);
     return d;
@@ -407,7 +413,8 @@ static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
     return gw_motion_tick(&tool->motion, &in);
 }
 
-/* All operators of the task space, at the tool frame: program, drag, push, guided motion. */
+/* All operators of the task space, at the tool frame: program, whose force is the hand's and goes
+ * scaled by the tool; drag, push and guided motion as they are. */
 static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
 {
     gw_device_slot *slot = tool->def->slot;
@@ -415,12 +422,14 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
     gw_pose hand, object = gw_haptic_tool_object_pose(tool);
     hand = gw_device_slot_true_pose(slot, &hand) ? gw_workspace_to_task(&tool->map, &hand)
                                                  : tool->pose;
-    gw_operator_input in = {hand, tool->twist, mass.mass, gw_inertia_lower_bound(&mass.inertia),
-                            tick->dt};
+    double s = tool->map.force;
+    gw_operator_input in = {hand, tool->twist, mass.mass / s,
+                            gw_inertia_lower_bound(&mass.inertia) / s, tick->dt};
     double t = (double)(tick->tick - slot->start) / tick->rate + tick->within;
     gw_wrench program = gw_operator_wrench(slot->program, t, &in);
     gw_wrench drag = gw_drag_wrench(&tool->drag, &object, mass.com, &tool->pose, &tool->twist);
     gw_wrench robot = tool->shared ? no_wrench : motion_wrench(tool, tick->dt);
+    program = scaled(s, program);
     return gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));
 }
 
@@ -430,13 +439,15 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
 static void take_wrench(gw_haptic_tool *tool, gw_wrench direct, bool limits)
 {
     const gw_scenario_tool *def = tool->def;
+    double s = tool->map.force;
     tool->wrench = direct;
     if (tool->reading.valid && gw_device_slot_info(def->slot)->measures_wrench)
         tool->wrench = gw_wrench_add(
             tool->wrench, gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench));
     if (limits && !def->renders) {
-        bool cut = gw_clamp_norm(&tool->wrench.f, def->limits.force);
-        tool->limited = gw_clamp_norm(&tool->wrench.t, def->limits.torque) || cut || tool->limited;
+        bool cut = gw_clamp_norm(&tool->wrench.f, s * def->limits.force);
+        tool->limited =
+            gw_clamp_norm(&tool->wrench.t, s * def->limits.torque) || cut || tool->limited;
     }
     tool->wrench_on_model = tool->wrench;
     if (!tool->reading.valid || tool->clutched || def->renders)
@@ -843,8 +854,8 @@ void gw_haptic_tool_publish_step(const gw_haptic_tool *tool, gw_tool_state *stat
     state->limited = tool->limited;
     if (!tool->def->renders)
         return;
-    state->command = tool->output.command;
-    state->impulse = tool->output.impulse;
+    state->command = scaled(1 / tool->map.force, tool->output.command);
+    state->impulse = scaled(1 / tool->map.force, tool->output.impulse);
     state->damped = tool->damped;
     state->withheld = tool->withheld;
 }

@@ -51,6 +51,7 @@ static gw_workspace_map map_of(const gw_scenario_def *def, const gw_tool *tool,
                             .workspace_radius = gw_device_slot_info(t->slot)->workspace_radius,
                             .scene_diagonal = scene_diagonal(def->scene, def->layout->poses)};
     gw_workspace_map map = gw_workspace_fitted(&fit);
+    map.force = tool->force_scale > 0 ? tool->force_scale : 1;
     if (tool->workspace.has_scale)
         map.scale = tool->workspace.scale;
     if (tool->workspace.has_centre)

@@ -181,11 +181,11 @@ static bool same_hold(const gw_tool *a, const gw_tool *b)
            a->link == b->link && SAME(a->at, b->at) && same_id(a->device, b->device) &&
            SAME(a->start, b->start) && a->substeps == b->substeps && a->has_gains == b->has_gains &&
            SAME(a->gains, b->gains) && SAME(a->desired, b->desired) &&
-           SAME(a->workspace, b->workspace) && same_id(a->branch, b->branch) &&
-           a->force_max == b->force_max && a->torque_max == b->torque_max &&
-           a->speed_max == b->speed_max && a->spin_max == b->spin_max &&
-           a->force_rate_max == b->force_rate_max && a->torque_rate_max == b->torque_rate_max &&
-           a->acceleration_max == b->acceleration_max &&
+           a->force_scale == b->force_scale && SAME(a->workspace, b->workspace) &&
+           same_id(a->branch, b->branch) && a->force_max == b->force_max &&
+           a->torque_max == b->torque_max && a->speed_max == b->speed_max &&
+           a->spin_max == b->spin_max && a->force_rate_max == b->force_rate_max &&
+           a->torque_rate_max == b->torque_rate_max && a->acceleration_max == b->acceleration_max &&
            a->spin_acceleration_max == b->spin_acceleration_max && a->reach_max == b->reach_max;
 }
 

@@ -183,6 +183,10 @@ static const wire_field of_tool[] = {
      .when = is_impedance, .about = "of control within a tick"},
     {"gains", OBJECT, AT(gw_tool, gains), HAS(gw_tool, has_gains), .table = &wire_table_gains},
     {"workspace", OBJECT, AT(gw_tool, workspace), OMITTED, .table = &wire_table_workspace},
+    {"force_scale", NUMBER, AT(gw_tool, force_scale), .flags = OMITTED | EXCLUSIVE, LOW(0),
+     .must = "must be greater than 0",
+     .about = "the hand's force enters so many times and what the hand feels goes out divided by "
+              "it: at 10 the hand feels a tenth of all masses and forces; 1 unless stated"},
     {"branch", STRING, AT(gw_tool, branch), OMITTED},
     {"limits", OBJECT, .flags = OMITTED, .table = &wire_table_limits},
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_tool_state},

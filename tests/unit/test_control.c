@@ -53,7 +53,7 @@ static void a_device_without_limits_is_in_the_task(void **state)
 static void the_hand_feels_the_mass_as_given(void **state)
 {
     (void)state;
-    gw_workspace_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}};
+    gw_workspace_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}, 1};
     gw_wrench hand = {{2, -1, 4}, {0.1, 0.2, 0.3}};
     gw_wrench task = gw_workspace_wrench_to_task(&map, &hand);
     gw_twist rate = {gw_scale(1 / 2.0, task.f), {0, 0, 0}};
@@ -66,7 +66,7 @@ static void the_hand_feels_the_mass_as_given(void **state)
 static void recentring_brings_the_tool_to_the_device(void **state)
 {
     (void)state;
-    gw_workspace_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}};
+    gw_workspace_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}, 1};
     gw_pose task = {{0.4, 0.1, -2}, gw_quat_exp(gw_v3(0.4, 1, -0.3))};
     gw_pose device = {{0.01, -0.04, 0.02}, gw_quat_exp(gw_v3(-1, 0.2, 0.6))};
     gw_workspace_map moved = gw_workspace_recentred(&map, &task, &device);
