@@ -6,8 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/app/describe.h"
 #include "server/app/private.h"
 #include "server/files/history.h"
+#include "server/schema/wire.h"
 
 #define VIEW_WAIT_MS 500 /* for the loop's next tick after an edit; a busy host may stall it */
 
@@ -68,6 +70,63 @@ bool app_settled(gw_app *app)
     bool settled = app_loop_now(app).scenario == document->scenario;
     app_document_put(document);
     return settled;
+}
+
+#define STATE_TEXT_S 0.001
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool same_state(const app_state_text *a, const app_state_text *b)
+{
+    return a->text && a->version == b->version && a->tick == b->tick &&
+           a->steps_left == b->steps_left && a->step_tag == b->step_tag && a->state == b->state &&
+           a->halt == b->halt && b->at_s < a->at_s + STATE_TEXT_S;
+}
+
+static gw_text *write_simulation(const app_document *document, const gw_snapshot *snapshot)
+{
+    wire_memory_clear();
+    return wire_text(describe_simulation(document, snapshot));
+}
+
+/* The text that is kept, or a new one; NULL where the loop has not taken the newest document. */
+static gw_text *settled_text(gw_app *app)
+{
+    app_loop_state loop = app_loop_now(app);
+    app_document *document = app_document_get(app);
+    app_state_text *kept = &app->newest;
+    app_state_text now = {NULL,          document->version, loop.tick,          loop.steps_left,
+                          loop.step_tag, loop.state,        app_halt_seen(app), now_s()};
+    bool settled = loop.scenario == document->scenario;
+    if (settled && !same_state(kept, &now)) {
+        gw_snapshot snapshot;
+        app_snapshot(app, &snapshot);
+        text_unref(kept->text);
+        now.text = write_simulation(document, &snapshot);
+        *kept = now;
+    }
+    app_document_put(document);
+    return settled && kept->text ? text_ref(kept->text) : NULL;
+}
+
+gw_text *app_simulation_text(gw_app *app)
+{
+    assert(app);
+    pthread_mutex_lock(&app->state);
+    gw_text *text = settled_text(app);
+    pthread_mutex_unlock(&app->state);
+    if (text)
+        return text;
+    gw_snapshot snapshot;
+    app_document *document = app_view(app, &snapshot);
+    text = write_simulation(document, &snapshot);
+    app_document_put(document);
+    return text;
 }
 
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
@@ -192,6 +251,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
     pthread_mutex_init(&app->stepping, NULL);
     app->database = def->database;
     app->history = def->history;
+    pthread_mutex_init(&app->state, NULL);
     pthread_mutex_init(&app->edit, NULL);
     pthread_mutex_init(&app->view, NULL);
     pthread_mutex_init(&app->loop_lock, NULL);
@@ -224,6 +284,8 @@ void app_destroy(gw_app *app)
     for (int i = 0; i < APP_LOG_EVENTS; i++)
         text_unref(app->events[i]);
     pthread_mutex_destroy(&app->stepping);
+    text_unref(app->newest.text);
+    pthread_mutex_destroy(&app->state);
     pthread_mutex_destroy(&app->edit);
     pthread_mutex_destroy(&app->view);
     pthread_mutex_destroy(&app->loop_lock);

@@ -65,6 +65,10 @@ bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot);
 /* True where app_view() would not wait. */
 bool app_settled(gw_app *app);
 
+/* `Simulation` as text, one reference: written once a tick, however many ask. NULL when memory is
+ * short. Waits where app_view() does. */
+gw_text *app_simulation_text(gw_app *app);
+
 /* Where every object of the document is at that snapshot: object_count poses, to be freed. */
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot);
 

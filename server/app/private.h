@@ -2,6 +2,7 @@
  * What the files of the app share. Locks, in the order in which they may be taken:
  *
  *   stepping  one request of steps at a time, until its ticks are made
+ *   state  the text of the simulation's state; held while it is written, a copy of a snapshot
  *   edit   one edit at a time: the history, slots, everything that builds; may be held for long
  *   task   which task runs and how far it is; held for a copy
  *   view   the pointer to the newest document; held for a few instructions
@@ -58,12 +59,23 @@ typedef struct app_task {
     uint64_t runs;             /* so far: commands of each have tags of their own */
 } app_task;
 
+/* What was told of the simulation, and of when. */
+typedef struct app_state_text {
+    gw_text *text; /* NULL: nothing yet */
+    uint64_t version, tick, steps_left, step_tag;
+    gw_run_state state;
+    gw_halt_word halt;
+    double at_s; /* CLOCK_MONOTONIC: some figures change between ticks */
+} app_state_text;
+
 struct gw_app {
     pthread_mutex_t edit, view, loop_lock, log;
     bool best_effort;
     app_task task;
 
     app_document *document; /* view */
+    pthread_mutex_t state;  /* before view and loop: of */
+    app_state_text newest;  /* the newest state as text, */
     struct gw_database *database;
     struct gw_history *history; /* edit */
     char group[96];             /* edit: of the newest edit, and when it was made (s) */

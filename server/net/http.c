@@ -309,9 +309,10 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
 /* Fills the reply. */
 static void handle_api(exchange *now)
 {
-    char by[PEER_NAME];
+    char by[PEER_NAME] = "";
     struct MHD_Connection *mhd = now->mhd;
-    peer_name(fd_of(mhd), header_of(mhd, "Origin") ? "page" : "rest", by);
+    if (strcmp(now->method, "GET") != 0)
+        peer_name(fd_of(mhd), header_of(mhd, "Origin") ? "page" : "rest", by);
     api_request request = {.method = now->method,
                            .path = now->path,
                            .content_type = header_of(mhd, "Content-Type"),

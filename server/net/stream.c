@@ -562,7 +562,9 @@ bool stream_adopt(gw_stream *stream, int fd)
 
 void stream_wake(void *stream)
 {
-    lws_cancel_service(((gw_stream *)stream)->context);
+    gw_stream *s = stream;
+    if (atomic_load(&s->open) > 0)
+        lws_cancel_service(s->context);
 }
 
 int stream_count(gw_stream *stream)
@@ -578,7 +580,7 @@ static void on_timer(lws_sorted_usec_list_t *timer);
 static void serve_on(gw_stream *stream)
 {
     serve(stream);
-    bool fresh = stream_now_us() < stream->newest_since_us + STREAM_EVENT_US;
+    bool fresh = stream->clients && stream_now_us() < stream->newest_since_us + STREAM_EVENT_US;
     lws_sul_schedule(stream->context, 0, &stream->timer, on_timer,
                      fresh ? STREAM_FRESH_US : STREAM_TICK_US);
 }

@@ -18,7 +18,7 @@ void stream_destroy(gw_stream *stream); /* NULL is fine */
  * GW_MAX_STREAMS. */
 bool stream_adopt(gw_stream *stream, int fd);
 
-/* There is something new for clients; any thread. */
+/* There is something new for clients; any thread. Without clients its timer will do. */
 void stream_wake(void *stream);
 
 int stream_count(gw_stream *stream);

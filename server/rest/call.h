@@ -49,8 +49,8 @@ bool api_query(const api_call *call, const char *name, char *out, size_t size);
 /* Takes the value over. NULL, or a number that is not finite, becomes a 500. */
 void api_json(api_call *call, int status, json_t *value);
 
-/* JSON that is text already. */
-void api_text(api_call *call, int status, const char *text);
+/* JSON that is text already, taken over; NULL becomes a 500. */
+void api_text(api_call *call, int status, gw_text *text);
 
 /* The document's revision as ETag. */
 void api_tag(api_call *call, const app_document *document);

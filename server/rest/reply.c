@@ -99,10 +99,9 @@ void api_json(api_call *call, int status, json_t *value)
         write_json(call->reply, status, "application/json", value);
 }
 
-void api_text(api_call *call, int status, const char *text)
+void api_text(api_call *call, int status, gw_text *text)
 {
-    assert(text);
-    write_text(call->reply, status, "application/json", text_format("%s", text));
+    write_text(call->reply, status, "application/json", text);
 }
 
 void api_tag(api_call *call, const app_document *document)

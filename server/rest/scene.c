@@ -9,13 +9,8 @@
 
 static void answer_scene(api_call *call, const app_document *document)
 {
-    api_reply *reply = call->reply;
     api_tag(call, document);
-    reply->status = 200;
-    reply->mime = "application/json";
-    reply->body = app_document_scene(document);
-    if (!reply->body)
-        api_json(call, 500, NULL);
+    api_text(call, 200, app_document_scene(document));
 }
 
 void api_scene_get(api_call *call)

@@ -9,10 +9,7 @@
 
 static void answer(api_call *call)
 {
-    gw_snapshot snapshot;
-    app_document *document = app_view(call->app, &snapshot);
-    api_json(call, 200, describe_simulation(document, &snapshot));
-    app_document_put(document);
+    api_text(call, 200, app_simulation_text(call->app));
 }
 
 static void answer_when(api_call *call, bool done, const gw_error *error)
@@ -70,7 +67,7 @@ void api_simulation_halt(api_call *call)
     app_halt(call->app, call->request->by);
     gw_halt_state state = app_halt_state(call->app);
     wire_halted_text(&state, text);
-    api_text(call, 200, text);
+    api_text(call, 200, text_format("%s", text));
 }
 
 void api_simulation_arm(api_call *call)

@@ -643,6 +643,17 @@ test('collections are read by the page', async () => {
   }
 });
 
+test('numbers are as short as they read back the same', async () => {
+  const p = [0.1, 1 / 3, -1e-9], q = [0.30000000000000004, 4.35, 1e22];
+  const { text } = await expect(200, 'PATCH', '/objects/cone?dryRun=false', { pose: { p } });
+  assert.ok(text.includes(`"p":[0.1,${1 / 3},-0.000000001]`), text);
+  for (const each of [q, ...Array.from({ length: 50 }, () => [0, 1, 2].map(() => (Math.random() - 0.5) * 10 ** Math.floor(Math.random() * 30 - 15)))]) {
+    const { json } = await expect(200, 'PATCH', '/objects/cone', { pose: { p: each } });
+    assert.deepEqual(json.pose.p, each);
+  }
+  await expect(200, 'PUT', '/scene', scene);
+});
+
 test('entries of a list are chosen by their members', async () => {
   const objects = (await expect(200, 'GET', '/objects')).json, features = (await expect(200, 'GET', '/features')).json;
   assert.deepEqual((await expect(200, 'GET', '/objects?fixed=true')).json, objects.filter((o) => o.fixed));
