@@ -626,10 +626,12 @@ static void remember_command(gw_impedance_control *c, const gw_impedance_out *ou
 /* The resisted directions, for the penalties and for display. */
 static void find_resisted(gw_impedance_control *c, const gw_operational_state *model)
 {
+    gw_resisted_def def = c->def.resisted;
+    def.point = c->work.device.point;
     if (model->resisted)
         c->resisted = *model->resisted;
     else
-        gw_resisted_directions_of(&c->def.resisted, model->dof, model->jacobian, &c->resisted);
+        gw_resisted_directions_of(&def, model->dof, model->jacobian, &c->resisted);
 }
 
 /* The free acceleration in the coming step: as measured in the last one, else from the model. */

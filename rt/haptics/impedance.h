@@ -70,6 +70,7 @@ typedef struct gw_impedance_device {
     double delay;                    /* s, from command to force beyond the tick */
     double velocity_delay;           /* s, by which `twist` is old */
     bool planar;                     /* moves in x, y and turns about z only */
+    bool point; /* holds a point: control has no part in its turn, pose and twist have none */
 } gw_impedance_device;
 
 /* Results of a tick. */

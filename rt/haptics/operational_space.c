@@ -62,14 +62,15 @@ void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double
     *out = (gw_resisted_directions){.length = def->length > 0 ? def->length : LENGTH};
     for (int i = 0; i < dof; i++)
         for (int j = 0; j < 6; j++)
-            a[i][j] = j < 3 ? jacobian[i][j] / out->length : jacobian[i][j];
+            a[i][j] = j < 3 ? jacobian[i][j] / out->length : def->point ? 0 : jacobian[i][j];
     if (dof > 6)
         triangular(dof, a);
     gw_small_svd(dof < 6 ? dof : 6, a, out->singular, v);
     double largest = out->singular[0];
     for (int k = 5; k >= 0; k--) {
         double w = largest > 0 ? weight_of(def, out->singular[k] / largest) : 1;
-        if (!(w > 0))
+        bool turn = v[0][k] == 0 && v[1][k] == 0 && v[2][k] == 0;
+        if (!(w > 0) || (def->point && turn))
             continue;
         for (int j = 0; j < 6; j++)
             out->direction[out->count][j] = v[j][k];
@@ -246,4 +247,29 @@ void gw_operational_step_of(const gw_model *model, const double *impulse, gw_ope
     gw_model_apply_inverse(model, impulse, change);
     add_at_held_frame(gw_model_dof(model), (const double(*)[6])columns, change,
                       out->impulse_velocity);
+}
+
+/* ---- a point --------------------------------------------------------------------------------- */
+
+void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6])
+{
+    state->pose.q = gw_quat_identity();
+    state->twist.w = gw_v3(0, 0, 0);
+    state->resisted = NULL;
+    for (int k = 0; k < state->dof; k++)
+        memset(jacobian[k] + 3, 0, 3 * sizeof(double));
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            if (i >= 3 || j >= 3)
+                state->inverse_inertia[i][j] = 0;
+    memset(state->jdot_v + 3, 0, 3 * sizeof(double));
+    memset(state->free_acceleration + 3, 0, 3 * sizeof(double));
+}
+
+void gw_operational_point_step_of(gw_operational_step *step)
+{
+    step->pose.q = gw_quat_identity();
+    step->twist.w = gw_v3(0, 0, 0);
+    memset(step->jdot_v + 3, 0, 3 * sizeof(double));
+    memset(step->impulse_velocity + 3, 0, 3 * sizeof(double));
 }

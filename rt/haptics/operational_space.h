@@ -28,6 +28,7 @@ typedef struct gw_resisted_def {
     double threshold; /* of s_i / s_1: below, fully resisted; 0: 1e-3 */
     double fade;      /* smooth: fully free from fade * threshold on; 0: 10 */
     gw_direction_weighting weighting;
+    bool point; /* of a point: its turn is free, whatever the Jacobian's angular rows say */
 } gw_resisted_def;
 
 typedef struct gw_resisted_directions {
@@ -82,6 +83,10 @@ typedef struct gw_operational_state {
 void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
                              gw_operational_state *out);
 
+/* The state of a point that is held without its turn: three rows, the angular ones are zero and the
+ * axes the world's. `jacobian`: what the state refers to. */
+void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6]);
+
 /* The held frame as the tick's step ends. */
 typedef struct gw_operational_step {
     gw_pose pose;
@@ -93,5 +98,8 @@ typedef struct gw_operational_step {
 /* From the model after its step. `impulse`: the generalised impulse of its contacts in the step
  * (gw_world_system), `dof` entries; NULL: none. */
 void gw_operational_step_of(const gw_model *model, const double *impulse, gw_operational_step *out);
+
+/* The same of a point. */
+void gw_operational_point_step_of(gw_operational_step *step);
 
 #endif

@@ -162,6 +162,12 @@ typedef struct gw_workspace {
     gw_vec3 centre; /* task point at the device's origin (m) */
 } gw_workspace;
 
+/* What of the hand's wrench acts on what is held. */
+typedef enum gw_grasp {
+    GW_GRASP_RIGID, /* force and torque */
+    GW_GRASP_POINT  /* the force alone: the hand turns freely about the tool frame's origin */
+} gw_grasp;
+
 #define GW_LINK_TIP (-1) /* the tip of the mechanism */
 
 typedef struct gw_tool {
@@ -170,6 +176,7 @@ typedef struct gw_tool {
     int link;                      /* or GW_LINK_TIP, until gw_scene_name_held_link() */
     gw_pose at;                    /* object_from_tool, link_from_tool */
     char device[GW_MAX_ID + 1];    /* id of a device of the scene */
+    gw_grasp grasp;
     gw_control_kind control;
     gw_impedance_def rendering; /* of the other controls than admittance */
     gw_desired_def desired;     /* what the hand feels instead of the model's own impedance */

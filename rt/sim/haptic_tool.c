@@ -286,6 +286,12 @@ static void unilateral_post_step(gw_haptic_tool *tool, const gw_tool_unilateral_
 /* ---- control of an impedance device -----------------------------------------------------------
  */
 
+/* The hand holds a point: its torque does not act, its turn is free. */
+static bool holds_point(const gw_haptic_tool *tool)
+{
+    return tool->def->grasp == GW_GRASP_POINT;
+}
+
 /* The device as control sees it, in task space, where scaled forces make it as much heavier; the
  * stricter of its and the tool's limits. */
 static gw_impedance_device device_state(const gw_haptic_tool *tool)
@@ -307,6 +313,11 @@ static gw_impedance_device device_state(const gw_haptic_tool *tool)
         .planar = info->planar};
     if (info->measures_wrench)
         d.hand = gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench);
+    if (holds_point(tool)) {
+        d.point = true;
+        d.pose.q = gw_quat_identity();
+        d.twist.w = d.hand.t = gw_v3(0, 0, 0);
+    }
     return d;
 }
 
@@ -345,6 +356,7 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
 {
     double columns[GW_MODEL_MAX_DOF][6];
     gw_operational_state seen;
+    gw_impedance_device device;
     tool->control_active = tick->moving && tick->engaged && tool->reading.valid && !tool->clutched;
     if (!tool->control_active) {
         disengage(tool, tick);
@@ -356,10 +368,12 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
     seen.pose = tool->pose;
     seen.twist = tool->twist;
     seen.resisted = gw_scene_dynamics_resisted(dynamics, index);
-    gw_impedance_device device = device_state(tool);
+    device = device_state(tool);
+    if (device.point)
+        gw_operational_point_of(&seen, columns);
     tool->output = gw_impedance_pre_step(&tool->control, &seen, &device, tick->dt);
     tool->wrench = tool->output.hand;
-    tool->wrench_on_model = tool->output.on_model;
+    tool->wrench_on_model = gw_wrench_add(tool->output.on_model, tool->beside);
     gw_desired_apply(&tool->desired, &tool->wrench_on_model);
 }
 
@@ -373,6 +387,8 @@ static void control_post_step(gw_haptic_tool *tool)
     gw_operational_step_of(model_of(tool), tool->had_impulse ? tool->impulse : NULL, &step);
     step.pose = tool->pose;
     step.twist = tool->twist;
+    if (holds_point(tool))
+        gw_operational_point_step_of(&step);
     gw_impedance_post_step(&tool->control, &step, &tool->output);
     tool->damped += tool->output.damped;
     tool->withheld += tool->output.withheld;
@@ -413,9 +429,20 @@ static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
     return gw_motion_tick(&tool->motion, &in);
 }
 
-/* All operators of the task space, at the tool frame: program, whose force is the hand's and goes
- * scaled by the tool; drag, push and guided motion as they are. */
-static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
+/* The twist of the device's turn about a point that is held, else the tool's. */
+static gw_twist twist_in_hand(const gw_haptic_tool *tool)
+{
+    gw_twist twist = tool->twist;
+    if (holds_point(tool))
+        twist.w = tool->def->renders ? tool->reading.twist.w : tool->free_twist.w;
+    return twist;
+}
+
+/* All operators of the task space, at the tool frame: the program's wrench, which is the hand's and
+ * goes scaled by the tool; drag, push and guided motion as they are. What the device is to feel of
+ * it; *beside: what acts on the model beside the device, since that has no forces exerted on it, or
+ * holds a point and passes no torque on. */
+static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_wrench *beside)
 {
     gw_device_slot *slot = tool->def->slot;
     gw_mass mass = gw_haptic_tool_mass(tool);
@@ -423,27 +450,36 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
     hand = gw_device_slot_true_pose(slot, &hand) ? gw_workspace_to_task(&tool->map, &hand)
                                                  : tool->pose;
     double s = tool->map.force;
-    gw_operator_input in = {hand, tool->twist, mass.mass / s,
+    gw_operator_input in = {hand, twist_in_hand(tool), mass.mass / s,
                             gw_inertia_lower_bound(&mass.inertia) / s, tick->dt};
     double t = (double)(tick->tick - slot->start) / tick->rate + tick->within;
     gw_wrench program = gw_operator_wrench(slot->program, t, &in);
     gw_wrench drag = gw_drag_wrench(&tool->drag, &object, mass.com, &tool->pose, &tool->twist);
     gw_wrench robot = tool->shared ? no_wrench : motion_wrench(tool, tick->dt);
     program = scaled(s, program);
-    return gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));
+    gw_wrench all = gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));
+    *beside = slot->driver->exert ? no_wrench : all;
+    if (!holds_point(tool))
+        return all;
+    beside->t = gw_sub(all.t, program.t);
+    all.t = program.t;
+    return all;
 }
 
 /* The operator's wrench as sensed. At an admittance device it is the tool's limits of force that
  * clamp it, and the virtual coupling is added where tool and device are apart; at an impedance
  * device control takes the wrench of the hand by itself. */
-static void take_wrench(gw_haptic_tool *tool, gw_wrench direct, bool limits)
+static void take_wrench(gw_haptic_tool *tool, bool limits)
 {
     const gw_scenario_tool *def = tool->def;
     double s = tool->map.force;
-    tool->wrench = direct;
-    if (tool->reading.valid && gw_device_slot_info(def->slot)->measures_wrench)
-        tool->wrench = gw_wrench_add(
-            tool->wrench, gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench));
+    tool->wrench = tool->beside;
+    if (tool->reading.valid && gw_device_slot_info(def->slot)->measures_wrench) {
+        gw_wrench hand = gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench);
+        if (holds_point(tool))
+            hand.t = gw_v3(0, 0, 0);
+        tool->wrench = gw_wrench_add(tool->wrench, hand);
+    }
     if (limits && !def->renders) {
         bool cut = gw_clamp_norm(&tool->wrench.f, s * def->limits.force);
         tool->limited =
@@ -464,7 +500,7 @@ static void update_clutch(gw_haptic_tool *tool)
     bool wanted = tool->clutch_wanted || (tool->reading.valid && tool->reading.clutch);
     if (wanted && !tool->clutched) {
         gw_haptic_tool_stop(tool);
-        tool->clutched_twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        tool->free_twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
     }
     if (!wanted && tool->clutched) {
         if (tool->reading.valid)
@@ -487,7 +523,8 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
         gw_device_slot_true_pose(slot, &tool->reading.pose);
         return;
     }
-    gw_wrench wanted = tick->moving ? operator_wrench(tool, tick) : no_wrench;
+    tool->beside = no_wrench;
+    gw_wrench wanted = tick->moving ? operator_wrench(tool, tick, &tool->beside) : no_wrench;
     gw_wrench exerted = gw_workspace_wrench_to_device(&tool->map, &wanted);
     gw_device_slot_apply_operator(slot, &exerted);
     tool->reading = gw_device_slot_read(slot);
@@ -497,7 +534,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
         gw_motion_hold(&tool->motion);
     }
     update_clutch(tool);
-    take_wrench(tool, slot->driver->exert ? no_wrench : wanted, tick->moving);
+    take_wrench(tool, tick->moving);
     tool->second_hold = gw_scene_dynamics_is_second(dynamics, index);
     if (tool->def->renders)
         control_pre_step(tool, tick, dynamics, index);
@@ -680,16 +717,17 @@ bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, do
 /* ---- command ----------------------------------------------------------------------------------
  */
 
-/* A clutched admittance device moves as a free body under the hand. */
+/* A clutched admittance device moves as a free body under the hand; so does the turn of one that
+ * holds a point. */
 static gw_twist free_motion(gw_haptic_tool *tool, double dt)
 {
     double mass = gw_haptic_tool_mass(tool).mass;
     gw_wrench f = tool->reading.wrench;
-    gw_vec3 v = gw_mul_add(tool->clutched_twist.v, dt / mass, f.f);
-    gw_vec3 w = gw_mul_add(tool->clutched_twist.w, dt / FREE_INERTIA, f.t);
-    tool->clutched_twist.v = gw_scale(1 / (1 + dt * FREE_DAMPING / mass), v);
-    tool->clutched_twist.w = gw_scale(1 / (1 + dt * FREE_DAMPING_TURN / FREE_INERTIA), w);
-    return tool->clutched_twist;
+    gw_vec3 v = gw_mul_add(tool->free_twist.v, dt / mass, f.f);
+    gw_vec3 w = gw_mul_add(tool->free_twist.w, dt / FREE_INERTIA, f.t);
+    tool->free_twist.v = gw_scale(1 / (1 + dt * FREE_DAMPING / mass), v);
+    tool->free_twist.w = gw_scale(1 / (1 + dt * FREE_DAMPING_TURN / FREE_INERTIA), w);
+    return tool->free_twist;
 }
 
 /* What the gate is told of the device in this tick. */
@@ -744,8 +782,14 @@ static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limi
         gw_twist forward = {gw_scale(1 / tick->dt, way.v), gw_scale(1 / tick->dt, way.w)};
         gw_pose target = gw_workspace_to_device(&tool->map, before);
         gw_twist error = gw_pose_sub(&target, &tool->reading.pose);
+        gw_vec3 turn = gw_v3(0, 0, 0);
+        if (holds_point(tool)) {
+            turn = free_motion(tool, tick->dt).w;
+            forward.w = error.w = gw_v3(0, 0, 0);
+        }
         gw_command_limits now = gw_gate_limits(&tool->def->slot->gate, limits, tool->def->latched);
         u = gw_pid_command(&tool->pid, &forward, &error, &now, tick->dt, &saturated);
+        u.w = gw_add(u.w, turn);
     }
     tool->limited = tool->limited || (saturated && tick->moving);
     gw_gate_input in = gate_input(tool, tick, true);

@@ -54,17 +54,19 @@ typedef struct gw_haptic_tool {
     gw_wrench push;
     bool clutch_wanted; /* by command; the device's button counts as well */
     bool clutched;
-    gw_twist clutched_twist; /* of the device while clutched, device space */
-    bool lost;               /* the device was silent, or told what is not finite */
-    bool step_failed;        /* the step was not finite */
-    bool command_failed;     /* the command was not finite: the device got none */
-    bool was_limited;        /* in the last tick */
+    gw_twist free_twist; /* of an admittance device that moves by itself, device space: while
+                            clutched, and its turn about a point that is held */
+    bool lost;           /* the device was silent, or told what is not finite */
+    bool step_failed;    /* the step was not finite */
+    bool command_failed; /* the command was not finite: the device got none */
+    bool was_limited;    /* in the last tick */
 
     /* of this tick, task space, world axes */
     gw_device_reading reading; /* device space */
     gw_pose pose;              /* virtual tool: the held frame, displaced during a transition */
     gw_twist twist;
     gw_wrench wrench;          /* of the operator at the tool frame */
+    gw_wrench beside;          /* of drag, push and guided motion: it acts beside the device */
     gw_wrench wrench_on_model; /* what control makes of it */
     gw_impedance_out output;
     gw_wrench unilateral_wrench; /* at the tool frame */

@@ -137,6 +137,7 @@ static bool build_control(const gw_tool *tool, const char *where, gw_scenario_to
     t->start = tool->start;
     t->rendering = tool->rendering;
     t->desired = tool->desired;
+    t->grasp = tool->grasp;
     if (impedance == t->renders)
         return true;
     return gw_fail(error, GW_BAD_INPUT, where,

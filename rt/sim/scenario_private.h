@@ -25,6 +25,7 @@ typedef struct gw_scenario_tool {
     bool renders;                  /* an impedance device: `rendering` is its control */
     gw_impedance_def rendering;
     gw_desired_def desired;
+    gw_grasp grasp;
     gw_pose start;        /* of the device at tick 0 beside the tool */
     gw_guided_def guided; /* set, mass, damping, tool frame */
     char branch[16];      /* id of the set */

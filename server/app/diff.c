@@ -180,7 +180,7 @@ static bool same_hold(const gw_tool *a, const gw_tool *b)
     return same_id(a->object, b->object) && same_id(a->mechanism, b->mechanism) &&
            a->link == b->link && SAME(a->at, b->at) && same_id(a->device, b->device) &&
            SAME(a->start, b->start) && a->substeps == b->substeps && a->has_gains == b->has_gains &&
-           SAME(a->gains, b->gains) && SAME(a->desired, b->desired) &&
+           SAME(a->gains, b->gains) && a->grasp == b->grasp && SAME(a->desired, b->desired) &&
            a->force_scale == b->force_scale && SAME(a->workspace, b->workspace) &&
            same_id(a->branch, b->branch) && a->force_max == b->force_max &&
            a->torque_max == b->torque_max && a->speed_max == b->speed_max &&

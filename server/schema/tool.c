@@ -163,6 +163,8 @@ static const char *const controls[] = {
     [GW_CONTROL_PENALTY] = "penalty",           [GW_CONTROL_COUPLING] = "coupling",
     [GW_CONTROL_FOUR_CHANNEL] = "four-channel", NULL};
 
+static const char *const grasps[] = {[GW_GRASP_RIGID] = "rigid", [GW_GRASP_POINT] = "point", NULL};
+
 static const wire_field of_tool[] = {
     {"object", ID, AT(gw_tool, object), .when = holds_object},
     {"mechanism", ID, AT(gw_tool, mechanism), .when = holds_link, .about = "instead of an object",
@@ -171,6 +173,9 @@ static const wire_field of_tool[] = {
      .about = "number; may be left out where the mechanism states a tip"},
     {"at", OBJECT, AT(gw_tool, at), .table = &wire_table_pose},
     {"device", ID, AT(gw_tool, device), REQUIRED | IN_ADDRESS},
+    {"grasp", CHOICE, AT(gw_tool, grasp), .flags = OMITTED, .choices = grasps,
+     .about = "point: three components of force act and are felt at the tool frame's origin, the "
+              "hand turns freely; rigid unless stated"},
     {"control", CHOICE, AT(gw_tool, control), .choices = controls,
      .about = "the last four at impedance devices"},
     {"rendering", OBJECT, AT(gw_tool, rendering), OMITTED, .when = is_impedance,

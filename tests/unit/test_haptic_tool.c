@@ -1,7 +1,7 @@
 /*
- * The desired impedance of a held frame (mechanisms eq. 4): closed forms of one mass, its pure
- * functions against their equations, books that close under every control, at arms and at systems
- * of bodies.
+ * What the hand feels of what it holds: the desired impedance (mechanisms eq. 4) against closed
+ * forms and its own equations, scaled forces, a grasp at a point; under every control, with books
+ * that close.
  */
 // clang-format off
 #include <setjmp.h>
@@ -370,6 +370,87 @@ static void an_edit_takes_effect_where_the_hand_is(void **state)
     stop_play(&p);
 }
 
+/* ---- scaled forces, a point -------------------------------------------------------------------
+ */
+
+/* At s the hand's force counts s times: what is held weighs an s-th in the hand. */
+static void scaled_forces_make_light_work(void **state)
+{
+    gw_energy e;
+    (void)state;
+    for (int control = GW_CONTROL_ADMITTANCE; control <= GW_CONTROL_PENALTY; control++) {
+        bool renders = control != GW_CONTROL_ADMITTANCE;
+        for (int k = 0; k < 2; k++) {
+            double s = k ? 4 : 0.25;
+            gw_scene *scene =
+                box_scene(renders ? "sim-impedance" : "sim", (gw_wrench){{1, 0, 0}, {0, 0, 0.01}});
+            gw_tool *t = &scene->tools[0];
+            double inertia = gw_object_mass(&scene->objects[0]).inertia.m[2][2];
+            t->control = (gw_control_kind)control;
+            t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
+            t->rendering.passivity = false;
+            t->force_scale = s;
+            gw_tool_state end = run_for(scene, 500, &e);
+            double x = s * 0.5 * 0.25 / 2, turn = s * 0.01 * 0.5 / inertia;
+            assert_true(fabs(end.device.p.x - x) < 1e-3 * x);
+            assert_true(fabs(end.twist.w.z - turn) < 1e-3 * turn);
+            assert_true(fabs(end.operator.f.x - s) < 1e-12);
+            assert_true(fabs(e.work_in - s * (x + 0.01 * turn * 0.25)) < 1e-3 * e.work_in);
+            assert_true(fabs(books(&e)) < 1e-12);
+        }
+    }
+}
+
+/* What a wall gives back goes out divided: the device is told s times less than the model feels. */
+static void what_is_felt_goes_out_divided(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        gw_energy e;
+        gw_scene *s = box_scene("sim-impedance", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
+        s->tools[0].control = GW_CONTROL_COUPLING;
+        s->tools[0].rendering.kind = GW_LAW_COUPLING;
+        s->tools[0].force_scale = k ? 5 : 0;
+        set_six(s->tools[0].desired.stiffness, 1000, 10);
+        set_six(s->tools[0].desired.damping, 200, 2);
+        gw_tool_state end = run_for(s, 4000, &e);
+        print_message("%.9g N, %.9g m\n", end.command.f.x, end.world_from_tool.p.x);
+        /* at rest the device holds against the hand's newton, the model feels it scaled */
+        assert_true(fabs(end.command.f.x + 1) < 1e-6);
+        assert_true(fabs(end.world_from_tool.p.x - (k ? 5e-3 : 1e-3)) < 1e-5);
+    }
+}
+
+/* Three components of force act and are felt, off the centre of mass they turn the box; the hand's
+ * torque turns the device alone. */
+static void at_a_point_torques_do_not_act(void **state)
+{
+    (void)state;
+    for (int control = GW_CONTROL_ADMITTANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++) {
+        gw_energy e;
+        bool renders = control != GW_CONTROL_ADMITTANCE;
+        gw_tool_state end[2];
+        for (int k = 0; k < 2; k++) {
+            gw_wrench push = {{0, 0.1, 0}, {0, 0, k * 0.02}};
+            gw_scene *s = box_scene(renders ? "sim-impedance" : "sim", push);
+            gw_tool *t = &s->tools[0];
+            t->grasp = GW_GRASP_POINT;
+            t->at.p.x = 0.05;
+            t->control = (gw_control_kind)control;
+            t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
+            end[k] = run_for(s, 1000, &e);
+            assert_true(fabs(books(&e)) < 1e-12);
+        }
+        assert_true(gw_pose_distance(&end[0].world_from_tool, &end[1].world_from_tool, 1) < 1e-12);
+        assert_true(gw_distance(end[0].device.p, end[1].device.p) < 1e-12);
+        assert_true(end[0].twist.w.z > 0.05);
+        assert_true(gw_quat_angle(end[0].device.q, gw_quat_identity()) < 1e-9);
+        assert_true(gw_quat_angle(end[1].device.q, gw_quat_identity()) > 5e-3);
+        assert_true(end[1].operator.t.z == 0 && end[1].command.t.z == 0);
+        assert_int_equal(end[1].resisted.count, 0);
+    }
+}
+
 /* ---- what is refused, what is told ------------------------------------------------------------
  */
 
@@ -406,6 +487,9 @@ int main(void)
         cmocka_unit_test(every_control_shows_it),
         cmocka_unit_test(an_arm_feels_as_heavy_as_desired),
         cmocka_unit_test(an_edit_takes_effect_where_the_hand_is),
+        cmocka_unit_test(scaled_forces_make_light_work),
+        cmocka_unit_test(what_is_felt_goes_out_divided),
+        cmocka_unit_test(at_a_point_torques_do_not_act),
         cmocka_unit_test(what_cannot_be_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
