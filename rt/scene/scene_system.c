@@ -363,15 +363,10 @@ static gw_system_body_def *add_body(builder *w, int object, int joint)
     return d;
 }
 
-/* Hangs the end of a candidate that is not in the tree yet on the other one. */
-static void hang(builder *w, candidate *c)
+/* The candidate as the mobilizer of a body that is, or is part of, one of its ends. */
+static void mobilize(builder *w, const candidate *c, bool a_is_child, gw_system_body_def *d)
 {
-    bool a_is_child = !in_tree(w, c->a);
-    int child = a_is_child ? c->a : c->b, parent = a_is_child ? c->b : c->a;
-    int parent_at = parent_body(w, parent);
-    gw_system_body_def *d = add_body(w, child, c->joint);
-    c->used = true;
-    d->parent = parent_at;
+    d->parent = parent_body(w, a_is_child ? c->b : c->a);
     d->joint = c->type;
     d->pitch = c->pitch;
     d->reversed = !a_is_child;
@@ -383,9 +378,18 @@ static void hang(builder *w, candidate *c)
         take_link_forces(&w->scene->mechanisms[mechanism].links[link], d);
     if (c->joint >= 0)
         take_joint_forces(&w->scene->joints[c->joint], d);
+}
+
+/* Hangs the end of a candidate that is not in the tree yet on the other one. */
+static void hang(builder *w, candidate *c)
+{
+    bool a_is_child = !in_tree(w, c->a);
+    gw_system_body_def *d = add_body(w, a_is_child ? c->a : c->b, c->joint);
+    mobilize(w, c, a_is_child, d);
+    c->used = true;
     if (c->bundle >= 0)
         w->bundles[c->bundle].in_tree = true;
-    place_child(w, child, d, parent);
+    place_child(w, a_is_child ? c->a : c->b, d, a_is_child ? c->b : c->a);
 }
 
 /* A body that floats. */
@@ -441,20 +445,47 @@ static gw_pose turned_about_z(const gw_pose *frame, double angle)
     return (gw_pose){frame->p, gw_quat_mul(frame->q, gw_quat_axis(gw_v3(0, 0, 1), angle))};
 }
 
-/* A joint that is left over, as rows on one of its bodies. */
-static bool close_joint(builder *w, const candidate *c, gw_error *error)
+static gw_mass half_of(const gw_mass *m)
 {
+    gw_mass half = *m;
+    half.mass *= 0.5;
+    for (int i = 0; i < 9; i++)
+        half.inertia.m[i / 3][i % 3] *= 0.5;
+    return half;
+}
+
+/* A joint that is left over and needs its coordinates: for its forces, for a gear, or as a screw,
+ * which rows do not describe. One of its bodies is cut in two halves of the same shape: the joint
+ * carries one of them, and rows weld it to the other. */
+static void cut_body(builder *w, candidate *c)
+{
+    gw_scene_system *s = w->out;
+    bool a_is_child = c->a != GW_GROUND;
+    int child = a_is_child ? c->a : c->b, whole = w->body[child], half = s->body_count++;
+    s->bodies[whole].mass = half_of(&s->bodies[whole].mass);
+    s->members[half] = (gw_system_member){.number = child, .joint = c->joint};
+    gw_system_body_def *d = &s->bodies[half];
+    *d = (gw_system_body_def){.mass = s->bodies[whole].mass};
+    mobilize(w, c, a_is_child, d);
+    c->used = true;
+    gw_closure_def *weld = &s->closures[s->closure_count++];
+    const gw_pose here = gw_pose_identity();
+    weld->a = half;
+    weld->b = whole;
+    weld->row_count = gw_mobilizer_rows(GW_MOBILIZER_FIXED, &here, &here, weld->rows);
+}
+
+/* A joint that is left over, as rows on one of its bodies. */
+static void close_joint(builder *w, candidate *c)
+{
+    if (c->type == GW_MOBILIZER_SCREW || has_forces(&w->scene->joints[c->joint]) ||
+        is_geared(w->scene, c->joint)) {
+        cut_body(w, c);
+        return;
+    }
     gw_closure_def *k = &w->out->closures[w->out->closure_count++];
     gw_pose f = c->b_from_f, m = c->a_from_m;
     int a = c->a, b = c->b;
-    if (c->type == GW_MOBILIZER_SCREW || has_forces(&w->scene->joints[c->joint])) {
-        char where[48];
-        snprintf(where, sizeof where, "/joints/%d", c->joint);
-        return gw_fail(error, GW_NOT_YET, where,
-                       "%s closes a loop of joints that all are screws or have limits, springs, "
-                       "damping, friction or motors: at least one of a loop has to be without",
-                       w->scene->joints[c->joint].id);
-    }
     if (a == GW_GROUND) { /* rows are of a body in the ground's frame */
         a = c->b, b = GW_GROUND;
         f = c->a_from_m, m = c->b_from_f;
@@ -464,7 +495,6 @@ static bool close_joint(builder *w, const candidate *c, gw_error *error)
     k->a = parent_body(w, a);
     k->b = parent_body(w, b);
     k->row_count = gw_mobilizer_rows(c->type, &f, &m, k->rows);
-    return true;
 }
 
 /* A constraint that is left over. */
@@ -480,12 +510,20 @@ static void close_edge(builder *w, const gw_constraint_edge *e, const bundle *k)
     memcpy(closure->rows, seen.rows, (size_t)seen.row_count * sizeof *seen.rows);
 }
 
-static bool add_closures(builder *w, gw_error *error)
+/* The body whose mobilizer a joint of the scene is, -1: it is none's here. */
+static int mobilized(const builder *w, int joint)
+{
+    for (int i = 0; i < w->out->body_count; i++)
+        if (w->out->members[i].joint == joint)
+            return i;
+    return -1;
+}
+
+static void add_closures(builder *w)
 {
     for (int i = 0; i < w->candidate_count; i++)
-        if (!w->candidates[i].used && w->candidates[i].joint >= 0 &&
-            !close_joint(w, &w->candidates[i], error))
-            return false;
+        if (!w->candidates[i].used && w->candidates[i].joint >= 0)
+            close_joint(w, &w->candidates[i]);
     for (int i = 0; i < w->edge_count; i++)
         if (!w->bundles[w->bundle_of[i]].in_tree)
             close_edge(w, w->edges[i], &w->bundles[w->bundle_of[i]]);
@@ -493,19 +531,15 @@ static bool add_closures(builder *w, gw_error *error)
         const candidate *c = &w->candidates[i];
         if (c->joint < 0)
             continue;
-        int child = !c->used ? -1 : c->b == GW_GROUND ? w->body[c->a] : w->body[c->b];
-        if (c->used && c->a != GW_GROUND && w->out->members[w->body[c->a]].joint == c->joint)
-            child = w->body[c->a];
         w->out->joints[w->out->joint_count++] = (gw_placed_joint){.joint = c->joint,
                                                                   .a = parent_body(w, c->a),
                                                                   .b = parent_body(w, c->b),
-                                                                  .body = child,
+                                                                  .body = mobilized(w, c->joint),
                                                                   .a_from_m = c->a_from_m,
                                                                   .b_from_f = c->b_from_f,
                                                                   .type = c->type,
                                                                   .pitch = c->pitch};
     }
-    return true;
 }
 
 /* ---- velocity constraints ------------------------------------------------------------------- */
@@ -590,15 +624,6 @@ static void add_springs(builder *w)
     }
 }
 
-/* The body whose mobilizer a joint of the scene is, -1: it is none's here. */
-static int mobilized(const builder *w, int joint)
-{
-    for (int i = 0; i < w->out->body_count; i++)
-        if (w->out->members[i].joint == joint)
-            return i;
-    return -1;
-}
-
 static int geared_body(const builder *w, const gw_geared *side)
 {
     const gw_scene *s = w->scene;
@@ -626,8 +651,7 @@ static bool add_gears(builder *w, gw_error *error)
             snprintf(where, sizeof where, "/joints/%d/joints/%d", i, body[0] < 0 ? 0 : 1);
             return gw_fail(
                 error, GW_NOT_YET, where,
-                "%s closes a loop, is disabled or stands still: a gear turns joints that "
-                "carry their bodies",
+                "%s is disabled or stands still: a gear turns joints of bodies that move",
                 s->joints[i].joints[body[0] < 0 ? 0 : 1]);
         }
         double ratio = s->joints[i].ratio;
@@ -658,8 +682,8 @@ static bool take_memory(builder *w, int members, int edges)
     gw_scene_system *s = w->out;
     size_t n = (size_t)members, e = (size_t)edges, j = (size_t)w->scene->joint_count;
     size_t v = (size_t)w->scene->constraint_count; /* velocity constraints at most */
-    s->members = calloc(n + v + 1, sizeof *s->members);
-    s->bodies = calloc(n + v + 1, sizeof *s->bodies);
+    s->members = calloc(n + j + v + 1, sizeof *s->members);
+    s->bodies = calloc(n + j + v + 1, sizeof *s->bodies);
     s->closures = calloc(e + j + v + 1, sizeof *s->closures);
     s->joints = calloc(j + 1, sizeof *s->joints);
     s->springs = calloc((size_t)w->scene->spring_count + 1, sizeof *s->springs);
@@ -715,42 +739,20 @@ gw_system_def gw_scene_system_def(const gw_scene_system *s)
                            .springs = s->springs};
 }
 
-static void body_name(const builder *w, int body, char name[GW_MAX_LINK_NAME + 1])
-{
-    int number = body == GW_GROUND ? -1 : w->out->members[body].number, link;
-    int mechanism = number < 0 ? -1 : gw_scene_link_of_body(w->scene, number, &link);
-    if (mechanism >= 0)
-        gw_link_name(&w->scene->mechanisms[mechanism], link, name);
-    else
-        snprintf(name, GW_MAX_LINK_NAME + 1, "%s",
-                 number < 0 ? "the ground" : w->scene->objects[number].id);
-}
-
-/* A closure that cannot be reached, by the names of what it joins. */
-static void name_open_closure(const builder *w, gw_error *error)
-{
-    char a[GW_MAX_LINK_NAME + 1], b[GW_MAX_LINK_NAME + 1];
-    if (!error || error->code != GW_BAD_INPUT || !error->where[0])
-        return;
-    const gw_closure_def *c = &w->out->closures[atoi(error->where)];
-    gw_error open = *error;
-    body_name(w, c->a, a);
-    body_name(w, c->b, b);
-    gw_fail(error, GW_BAD_INPUT, "",
-            "what joins %s and %s cannot hold together with the system's other relations: %s", a, b,
-            open.message);
-}
-
 /* Assembles it, and keeps where that leads. */
 static bool assemble(builder *w, gw_error *error)
 {
     gw_scene_system *s = w->out;
     gw_system_def def = gw_scene_system_def(s);
     gw_system *system = gw_system_create(&def, error);
-    if (!system) {
-        name_open_closure(w, error);
-        return false;
+    if (!system && error->where[0]) { /* a closure stays open */
+        gw_error open = *error;
+        return gw_fail(error, GW_UNHANDLED, "",
+                       "the relations of %d bodies do not hold together: %s", s->member_count,
+                       open.message);
     }
+    if (!system)
+        return false;
     const gw_model *model = gw_system_model(system);
     s->mobility = gw_system_mobility(system);
     double *work = calloc(7 * (size_t)gw_model_dof(model) + 1, sizeof *work);
@@ -758,10 +760,11 @@ static bool assemble(builder *w, gw_error *error)
         gw_system_destroy(system);
         return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
     }
+    for (int i = 0; i < s->body_count; i++)
+        gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
-        gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
         s->members[i].freedoms = gw_operational_body_freedoms(model, i, s->length, work);
     }
     free(work);
@@ -794,8 +797,8 @@ static gw_scene_system *build(const builder *asked, const gw_constraint_edge *co
         classify(&w, i);
     grow_tree(&w);
     add_springs(&w);
-    bool made = add_closures(&w, error) && add_gears(&w, error) &&
-                add_velocity_constraints(&w, error) && assemble(&w, error);
+    add_closures(&w);
+    bool made = add_gears(&w, error) && add_velocity_constraints(&w, error) && assemble(&w, error);
     give_back(&w);
     if (made)
         return w.out;
@@ -853,7 +856,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     }
     memcpy(given, poses, size - sizeof *poses);
     gw_scene_system *system = build(&w, edges, edge_count, &open);
-    if (!system && open.code == GW_BAD_INPUT && !open.where[0]) { /* closures stay open */
+    if (!system && open.code == GW_UNHANDLED) {
         memcpy(poses, given, size - sizeof *poses);
         w.assembled = true;
         if (gather(&w, &open))

@@ -35,7 +35,8 @@ typedef struct gw_placed_joint {
 } gw_placed_joint;
 
 typedef struct gw_scene_system {
-    int body_count; /* members first, then fixed objects that roll or slide on them */
+    int body_count; /* members first, then halves of members that a joint closes a loop with, and
+                       fixed objects that roll or slide on members */
     int member_count, closure_count, joint_count, spring_count;
     gw_system_member *members;     /* owned; by body */
     gw_system_body_def *bodies;    /* owned; where the system is assembled */

@@ -159,6 +159,31 @@ test('a four-bar moves the same by joints, by constraints and by a mechanism wit
   }
 });
 
+test('every joint of a loop may have forces, limits or a gear', () => {
+  const free = run(linkage('joints'), 2), all = linkage('joints'), loose = structuredClone(all), stiff = structuredClone(all), geared = structuredClone(all);
+  loose.joints.forEach((j) => (j.limits = [[-100, 100]]));
+  const limited = run(loose, 2);
+  closed(limited);
+  assert.equal(limited.summary.mobility, 1);
+  for (let k = 0; k < free.count; k += 10)
+    for (const id of ['crank', 'coupler', 'rocker']) assert.ok(far(free.p(k, id), limited.p(k, id)) < 1e-8 && apart(free.q(k, id), limited.q(k, id)) < 1e-8);
+  for (const id of ['j1', 'j2', 'j3', 'j4']) near(limited.get(1500, `${id}.q0`), free.get(1500, `${id}.q0`), 1e-7);
+  // what dampers take is what their joints' rates say
+  stiff.joints.forEach((j, i) => (j.damping = [0.01 * (i + 1)]));
+  const damped = run(stiff, 2.001), { energy } = damped.summary;
+  closed(damped);
+  const power = (k) => [1, 2, 3, 4].reduce((sum, i) => sum + 0.01 * i * damped.get(k, `j${i}.v0`) ** 2, 0);
+  let taken = 0; // Simpson's rule
+  for (let k = 0; k + 2 <= 2000; k += 2) taken += 1e-3 / 3 * (power(k) + 4 * power(k + 1) + power(k + 2));
+  near(taken, energy.dissipated, 1e-6 * energy.dissipated);
+  // a gear on the joint that closes the loop, and on all others: nothing can move
+  geared.joints.push({ id: 'g1', type: 'gear', joints: ['j1', 'j2'], ratio: 1 }, { id: 'g2', type: 'gear', joints: ['j3', 'j4'], ratio: 3 });
+  const still = run(geared, 0.5);
+  closed(still);
+  assert.equal(still.summary.mobility, 0);
+  near(still.get(499, 'j4.q0'), still.get(0, 'j4.q0'), 1e-9);
+});
+
 test('a slider-crank follows its equation of motion', () => {
   const a = 0.2, l = 0.5, start = 0.7, slope = -Math.asin(a / l * Math.sin(start));
   const end = a * Math.cos(start) + l * Math.cos(slope);
