@@ -17,12 +17,12 @@ int main(void)
         {.kind =
              GW_COINCIDENT, /* the cup's base on the table, its normal down onto the table's up */
          .sense = GW_OPPOSITE,
-         .mobile = {GW_PLANE, {0, 0, 0}, {0, 0, -1}},
-         .fixed = {GW_PLANE, {0, 0, 0.75}, {0, 0, 1}}},
+         .mobile = {.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 0, -1}},
+         .fixed = {.kind = GW_PLANE, .p = {0, 0, 0.75}, .d = {0, 0, 1}}},
         {.kind = GW_DISTANCE, /* the middle of the base 20 cm from the lamp's axis */
          .value = 0.2,
-         .mobile = {GW_POINT, {0, 0, 0}, {0, 0, 0}},
-         .fixed = {GW_LINE, {0.1, 0.3, 0}, {0, 0, 1}}},
+         .mobile = {.kind = GW_POINT, .p = {0, 0, 0}, .d = {0, 0, 0}},
+         .fixed = {.kind = GW_LINE, .p = {0.1, 0.3, 0}, .d = {0, 0, 1}}},
     };
     const gw_problem problem = {.pose = {{0.5, 0.5, 1}, {1, 0, 0, 0}},
                                 .length = 0.1,

@@ -21,17 +21,17 @@ static gw_vec3 unit_axis(int i)
 
 static gw_element point_at(double x, double y, double z)
 {
-    return (gw_element){GW_POINT, {x, y, z}, {0, 0, 0}};
+    return (gw_element){.kind = GW_POINT, .p = {x, y, z}, .d = {0, 0, 0}};
 }
 
 static gw_element axis_z(void)
 {
-    return (gw_element){GW_LINE, {0, 0, 0}, {0, 0, 1}};
+    return (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {0, 0, 1}};
 }
 
 static gw_element plane_z(double z, double sign)
 {
-    return (gw_element){GW_PLANE, {0, 0, z}, {0, 0, sign}};
+    return (gw_element){.kind = GW_PLANE, .p = {0, 0, z}, .d = {0, 0, sign}};
 }
 
 /* The k-th sign vector, in the order faces, edges, corners. */
@@ -88,10 +88,10 @@ static void box_feature(const gw_shape *box, int i, char *name, gw_element *e)
     i -= BOX_SIGNS;
     if (i < 3) {
         named_axis("mid-", i, name);
-        *e = (gw_element){GW_PLANE, {0, 0, 0}, unit_axis(i)};
+        *e = (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = unit_axis(i)};
     } else if (i < 6) {
         named_axis("axis-", i - 3, name);
-        *e = (gw_element){GW_LINE, {0, 0, 0}, unit_axis(i - 3)};
+        *e = (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = unit_axis(i - 3)};
     } else {
         strcpy(name, "center");
         *e = point_at(0, 0, 0);
@@ -191,7 +191,7 @@ void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element
         break;
     case GW_SHAPE_MESH:
         strcpy(name, "center");
-        *element = (gw_element){GW_POINT, gw_shape_mass(shape, 1).com, {0, 0, 0}};
+        *element = (gw_element){.kind = GW_POINT, .p = gw_shape_mass(shape, 1).com, .d = {0, 0, 0}};
         break;
     case GW_SHAPE_COMPOUND:
         compound_feature(shape, i, name, element);

@@ -143,8 +143,14 @@ gw_alternative *gw_add_alternative(gw_solver *solver, const char *rule)
 void gw_put_distance(gw_alternative *to, const gw_distance_constraint *like,
                      gw_element_kind surface, gw_vec3 a, gw_vec3 b, gw_vec3 d, double p)
 {
-    to->distances[to->distance_count++] =
-        (gw_distance_constraint){surface, like->body_owns, a, b, d, p, 0, 0};
+    to->distances[to->distance_count++] = (gw_distance_constraint){.surface = surface,
+                                                                   .body_owns = like->body_owns,
+                                                                   .a = a,
+                                                                   .b = b,
+                                                                   .d = d,
+                                                                   .p = p,
+                                                                   .from = 0,
+                                                                   .serial = 0};
 }
 
 void gw_keep_distance(gw_alternative *to, const gw_distance_constraint *distance)

@@ -164,8 +164,14 @@ static void add_distance(const gw_solver *solver, gw_solver_state *state, const 
     bool fixed_surface = f >= m && !from_mobile;
     const gw_element *surface = fixed_surface ? &c->fixed : &c->mobile;
     const gw_element *point = fixed_surface ? &c->mobile : &c->fixed;
-    gw_distance_constraint p = {surface->kind, !fixed_surface, point->p, surface->p,
-                                surface->d,    value,          from,     0};
+    gw_distance_constraint p = {.surface = surface->kind,
+                                .body_owns = !fixed_surface,
+                                .a = point->p,
+                                .b = surface->p,
+                                .d = surface->d,
+                                .p = value,
+                                .from = from,
+                                .serial = 0};
     if (surface->kind == GW_PLANE) {
         p.b = gw_mul_add(surface->p, value, surface->d);
         p.p = 0;

@@ -14,9 +14,9 @@ int gw_rotation_rows(gw_quat rotation, gw_row *rows)
     gw_vec3 y = {r.m[0][1], r.m[1][1], r.m[2][1]};
     gw_vec3 z = {r.m[0][2], r.m[1][2], r.m[2][2]}, none = {0, 0, 0};
     /* R e_x normal to y and z of R0, R e_y normal to its z */
-    rows[0] = (gw_row){GW_ROW_ANGLE, {1, 0, 0}, none, y, 0};
-    rows[1] = (gw_row){GW_ROW_ANGLE, {1, 0, 0}, none, z, 0};
-    rows[2] = (gw_row){GW_ROW_ANGLE, {0, 1, 0}, none, z, 0};
+    rows[0] = (gw_row){.kind = GW_ROW_ANGLE, .m = {1, 0, 0}, .f = none, .n = y, .value = 0};
+    rows[1] = (gw_row){.kind = GW_ROW_ANGLE, .m = {1, 0, 0}, .f = none, .n = z, .value = 0};
+    rows[2] = (gw_row){.kind = GW_ROW_ANGLE, .m = {0, 1, 0}, .f = none, .n = z, .value = 0};
     return 3;
 }
 
@@ -24,13 +24,15 @@ int gw_angle_rows(const gw_angle_constraint *d, gw_row *rows)
 {
     gw_vec3 none = {0, 0, 0};
     if (d->angle > 0) {
-        rows[0] = (gw_row){GW_ROW_ANGLE, d->u, none, d->f, d->cosine};
+        rows[0] =
+            (gw_row){.kind = GW_ROW_ANGLE, .m = d->u, .f = none, .n = d->f, .value = d->cosine};
         return 1;
     }
     /* parallel: normal to two directions normal to f */
     gw_vec3 n = gw_any_normal(d->f);
-    rows[0] = (gw_row){GW_ROW_ANGLE, d->u, none, n, 0};
-    rows[1] = (gw_row){GW_ROW_ANGLE, d->u, none, gw_cross(d->f, n), 0};
+    rows[0] = (gw_row){.kind = GW_ROW_ANGLE, .m = d->u, .f = none, .n = n, .value = 0};
+    rows[1] =
+        (gw_row){.kind = GW_ROW_ANGLE, .m = d->u, .f = none, .n = gw_cross(d->f, n), .value = 0};
     return 2;
 }
 
@@ -40,22 +42,26 @@ int gw_distance_rows(const gw_distance_constraint *x, gw_row *rows)
     gw_row_kind cylinder = x->body_owns ? GW_ROW_CYLINDER_BODY : GW_ROW_CYLINDER;
     gw_vec3 m = x->body_owns ? x->b : x->a, f = x->body_owns ? x->a : x->b;
     if (x->surface == GW_PLANE) {
-        rows[0] = (gw_row){plane, m, f, x->d, 0};
+        rows[0] = (gw_row){.kind = plane, .m = m, .f = f, .n = x->d, .value = 0};
         return 1;
     }
     if (x->p > 0) {
-        rows[0] = (gw_row){x->surface == GW_LINE ? cylinder : GW_ROW_SPHERE, m, f, x->d, x->p};
+        rows[0] = (gw_row){.kind = x->surface == GW_LINE ? cylinder : GW_ROW_SPHERE,
+                           .m = m,
+                           .f = f,
+                           .n = x->d,
+                           .value = x->p};
         return 1;
     }
     if (x->surface == GW_LINE) {
         gw_vec3 n = gw_any_normal(x->d);
-        rows[0] = (gw_row){plane, m, f, n, 0};
-        rows[1] = (gw_row){plane, m, f, gw_cross(x->d, n), 0};
+        rows[0] = (gw_row){.kind = plane, .m = m, .f = f, .n = n, .value = 0};
+        rows[1] = (gw_row){.kind = plane, .m = m, .f = f, .n = gw_cross(x->d, n), .value = 0};
         return 2;
     }
-    rows[0] = (gw_row){plane, m, f, {1, 0, 0}, 0};
-    rows[1] = (gw_row){plane, m, f, {0, 1, 0}, 0};
-    rows[2] = (gw_row){plane, m, f, {0, 0, 1}, 0};
+    rows[0] = (gw_row){.kind = plane, .m = m, .f = f, .n = {1, 0, 0}, .value = 0};
+    rows[1] = (gw_row){.kind = plane, .m = m, .f = f, .n = {0, 1, 0}, .value = 0};
+    rows[2] = (gw_row){.kind = plane, .m = m, .f = f, .n = {0, 0, 1}, .value = 0};
     return 3;
 }
 
@@ -165,7 +171,13 @@ static bool translational(const gw_solver *solver, const gw_solver_state *state,
     t->of = gw_v3(0, 0, 0);
     t->in_mobile = false;
     if (state->distance_count == 0) {
-        t->locus = (gw_locus){GW_LOCUS_FREE, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, 0, 0};
+        t->locus = (gw_locus){.kind = GW_LOCUS_FREE,
+                              .origin = {0, 0, 0},
+                              .e1 = {1, 0, 0},
+                              .e2 = {0, 1, 0},
+                              .e3 = {0, 0, 1},
+                              .a = 0,
+                              .b = 0};
     } else if (state->distance_count == 1) {
         single_locus(x, &t->locus);
     } else if (state->distance_count == 2) {
@@ -204,7 +216,14 @@ bool gw_synthesise(const gw_solver *solver, const gw_solver_state *state, gw_sub
 void gw_synthesise_pose(const gw_solver *solver, const gw_solver_state *state, const gw_pose *x,
                         gw_submanifold *set)
 {
-    gw_distance_constraint point = {GW_POINT, false, {0, 0, 0}, x->p, {0, 0, 1}, 0, 0, 0};
+    gw_distance_constraint point = {.surface = GW_POINT,
+                                    .body_owns = false,
+                                    .a = {0, 0, 0},
+                                    .b = x->p,
+                                    .d = {0, 0, 1},
+                                    .p = 0,
+                                    .from = 0,
+                                    .serial = 0};
     if (state->distance_count > 0) {
         const gw_distance_constraint *p = &state->distances[0];
         point.a = p->body_owns ? p->b : p->a;

@@ -35,7 +35,8 @@ static gw_pose spread_pose(int i, int k)
 
 static gw_element spread_element(gw_element_kind kind, int i, int k)
 {
-    return (gw_element){kind, gw_scale(0.2, spread3(i, k)), gw_unit(spread3(i, k + 3))};
+    return (gw_element){
+        .kind = kind, .p = gw_scale(0.2, spread3(i, k)), .d = gw_unit(spread3(i, k + 3))};
 }
 
 /* Turns f, or takes the angle, so that the directions are as asked; m in the world. */
@@ -84,15 +85,15 @@ static gw_constraint planted(gw_constraint_kind kind, gw_element_kind a, gw_elem
 void bench_cone_problem(int i, int count, gw_constraint *c, gw_problem *p)
 {
     gw_pose world = spread_pose(i, 0);
-    gw_element top = {GW_PLANE, {0.02 * spread(i, 6), 0, 0.1}, {0, 0, 1}};
-    gw_element axis = {GW_LINE, {0, 0, 0.1 * spread(i, 7)}, {0, 0, 1}};
+    gw_element top = {.kind = GW_PLANE, .p = {0.02 * spread(i, 6), 0, 0.1}, .d = {0, 0, 1}};
+    gw_element axis = {.kind = GW_LINE, .p = {0, 0, 0.1 * spread(i, 7)}, .d = {0, 0, 1}};
     c[0] = (gw_constraint){.kind = GW_COINCIDENT,
                            .sense = GW_OPPOSITE,
-                           .mobile = {GW_PLANE, {0, 0, 0}, {0, 0, -1}},
+                           .mobile = {.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 0, -1}},
                            .fixed = gw_element_moved(&world, &top)};
     c[1] = (gw_constraint){.kind = GW_DISTANCE,
                            .value = 0.06 * (1 + 0.2 * spread(i, 8)),
-                           .mobile = {GW_LINE, {0, 0, 0}, {0, 0, 1}},
+                           .mobile = {.kind = GW_LINE, .p = {0, 0, 0}, .d = {0, 0, 1}},
                            .fixed = gw_element_moved(&world, &axis)};
     p->pose = (gw_pose){gw_scale(0.3, spread3(i, 9)), gw_quat_exp(spread3(i, 12))};
     p->length = 0.05;
@@ -155,12 +156,13 @@ static void move_joint(int i, gw_constraint *c, gw_problem *p, int count)
 /* A point of the plane z = h, and of the axis z, at random: support points are anyone's. */
 static gw_element level(int i, int k, double h, double up)
 {
-    return (gw_element){GW_PLANE, {0.1 * spread(i, k), 0.1 * spread(i, k + 1), h}, {0, 0, up}};
+    return (gw_element){
+        .kind = GW_PLANE, .p = {0.1 * spread(i, k), 0.1 * spread(i, k + 1), h}, .d = {0, 0, up}};
 }
 
 static gw_element axis(int i, int k)
 {
-    return (gw_element){GW_LINE, {0, 0, 0.1 * spread(i, k)}, {0, 0, 1}};
+    return (gw_element){.kind = GW_LINE, .p = {0, 0, 0.1 * spread(i, k)}, .d = {0, 0, 1}};
 }
 
 static gw_constraint joined(gw_constraint_kind kind, gw_sense sense, gw_element m, gw_element f)
@@ -172,8 +174,8 @@ static gw_constraint joined(gw_constraint_kind kind, gw_sense sense, gw_element 
 static void make_peg(int i, int which, gw_constraint *c, gw_problem *p)
 {
     (void)which;
-    gw_element key = {GW_PLANE, spread3(i, 9), {1, 0, 0}},
-               way = {GW_PLANE, spread3(i, 12), {1, 0, 0}};
+    gw_element key = {.kind = GW_PLANE, .p = spread3(i, 9), .d = {1, 0, 0}},
+               way = {.kind = GW_PLANE, .p = spread3(i, 12), .d = {1, 0, 0}};
     c[0] = joined(GW_COINCIDENT, GW_SAME, axis(i, 0), axis(i, 1));
     c[1] = joined(GW_COINCIDENT, GW_OPPOSITE, level(i, 2, 0.04, -1), level(i, 4, 0.07, 1));
     c[2] = joined(GW_PARALLEL, GW_SAME, key, way);
@@ -187,8 +189,9 @@ static void make_corner(int i, int which, gw_constraint *c, gw_problem *p)
     if (which == 1) /* walls and faces that are not square */
         n[1] = gw_unit(gw_v3(0.4, 1, -0.2)), n[2] = gw_unit(gw_v3(0.3, 0.2, 1));
     for (int k = 0; k < 3; k++) {
-        gw_element face = {GW_PLANE, gw_scale(0.1, spread3(i, 3 * k)), n[k]};
-        gw_element wall = {GW_PLANE, gw_scale(0.1, spread3(i, 9 + 3 * k)), gw_neg(n[k])};
+        gw_element face = {.kind = GW_PLANE, .p = gw_scale(0.1, spread3(i, 3 * k)), .d = n[k]};
+        gw_element wall = {
+            .kind = GW_PLANE, .p = gw_scale(0.1, spread3(i, 9 + 3 * k)), .d = gw_neg(n[k])};
         c[k] = joined(which ? GW_DISTANCE : GW_COINCIDENT, GW_OPPOSITE, face, wall);
         c[k].value = which ? 0.01 * (1 + spread(i, 20 + k)) : 0;
     }
@@ -199,8 +202,8 @@ static void make_corner(int i, int which, gw_constraint *c, gw_problem *p)
 static void make_hinge(int i, int which, gw_constraint *c, gw_problem *p)
 {
     (void)which;
-    gw_element pin = {GW_POINT, {0.06, 0.01, 0.02}, {0, 0, 0}};
-    gw_element stop = {GW_PLANE, {0.03, 0.1 * spread(i, 9), 0.05}, {1, 0, 0}};
+    gw_element pin = {.kind = GW_POINT, .p = {0.06, 0.01, 0.02}, .d = {0, 0, 0}};
+    gw_element stop = {.kind = GW_PLANE, .p = {0.03, 0.1 * spread(i, 9), 0.05}, .d = {1, 0, 0}};
     c[0] = joined(GW_COINCIDENT, GW_SAME, axis(i, 0), axis(i, 1));
     c[1] = joined(GW_DISTANCE, GW_SAME, level(i, 2, 0, 1), level(i, 4, 0.05, 1));
     c[1].value = 0.02;
@@ -260,13 +263,14 @@ static void make_32(int i, int which, gw_constraint *c, gw_problem *p)
     (void)which;
     const gw_vec3 d[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, o = {0, 0, 0};
     const double near = 0.05 * (1 + 0.2 * spread(i, 0)), far = 0.1 * (1 + 0.2 * spread(i, 1));
-    gw_element pin = {GW_POINT, gw_scale(0.03, spread3(i, 2)), o};
+    gw_element pin = {.kind = GW_POINT, .p = gw_scale(0.03, spread3(i, 2)), .d = o};
     for (int k = 0; k < 2; k++)
         c[k] = joined(GW_PARALLEL, GW_EITHER,
-                      (gw_element){GW_LINE, gw_scale(0.1, spread3(i, 6)), d[k]},
-                      (gw_element){GW_LINE, gw_scale(0.1, spread3(i, 9)), d[k]});
+                      (gw_element){.kind = GW_LINE, .p = gw_scale(0.1, spread3(i, 6)), .d = d[k]},
+                      (gw_element){.kind = GW_LINE, .p = gw_scale(0.1, spread3(i, 9)), .d = d[k]});
     for (int k = 0; k < 3; k++) {
-        c[k + 2] = joined(GW_DISTANCE, GW_EITHER, pin, (gw_element){GW_LINE, o, d[k]});
+        c[k + 2] =
+            joined(GW_DISTANCE, GW_EITHER, pin, (gw_element){.kind = GW_LINE, .p = o, .d = d[k]});
         c[k + 2].value = k < 2 ? far : near;
     }
     move_joint(i, c, p, 5);

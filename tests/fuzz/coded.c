@@ -128,9 +128,10 @@ static void read_constraint(const uint8_t *b, const coded_problem *p, gw_constra
     const gw_constraint *was = p->problem.count ? &p->constraints[earlier] : NULL;
     c->kind = (gw_constraint_kind)((b[0] & 7) % GW_CONSTRAINT_KIND_COUNT);
     c->sense = (gw_sense)((b[0] >> 3 & 3) % 3);
-    c->mobile = (gw_element){(gw_element_kind)((b[1] & 3) % 3), vector(b + 3), direction(b + 6)};
-    c->fixed =
-        (gw_element){(gw_element_kind)((b[1] >> 2 & 3) % 3), vector(b + 9), direction(b + 12)};
+    c->mobile = (gw_element){
+        .kind = (gw_element_kind)((b[1] & 3) % 3), .p = vector(b + 3), .d = direction(b + 6)};
+    c->fixed = (gw_element){
+        .kind = (gw_element_kind)((b[1] >> 2 & 3) % 3), .p = vector(b + 9), .d = direction(b + 12)};
     if (was && b[1] & 0x10)
         share(&c->mobile, &was->mobile, b[1] & 0x40);
     if (was && b[1] & 0x20)

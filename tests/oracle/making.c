@@ -158,8 +158,10 @@ gw_constraint making_beside(const statement *s, numbers from, const gw_pose *x,
                             const gw_constraint *earlier, int count, unsigned long long *random)
 {
     gw_constraint c = {s->kind, s->sense, 0, s->reversed, {0}, {0}};
-    c.mobile = (gw_element){s->mobile, some_point(from, random), some_direction(from, random)};
-    c.fixed = (gw_element){s->fixed, some_point(from, random), some_direction(from, random)};
+    c.mobile = (gw_element){
+        .kind = s->mobile, .p = some_point(from, random), .d = some_direction(from, random)};
+    c.fixed = (gw_element){
+        .kind = s->fixed, .p = some_point(from, random), .d = some_direction(from, random)};
     beside(earlier, count, true, &c.mobile, random);
     beside(earlier, count, false, &c.fixed, random);
     making_hold(&c, x, random);
@@ -170,8 +172,10 @@ gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
                           const gw_constraint *earlier, int count, unsigned long long *random)
 {
     gw_constraint c = {s->kind, s->sense, 0, s->reversed, {0}, {0}};
-    c.mobile = (gw_element){s->mobile, some_point(from, random), some_direction(from, random)};
-    c.fixed = (gw_element){s->fixed, some_point(from, random), some_direction(from, random)};
+    c.mobile = (gw_element){
+        .kind = s->mobile, .p = some_point(from, random), .d = some_direction(from, random)};
+    c.fixed = (gw_element){
+        .kind = s->fixed, .p = some_point(from, random), .d = some_direction(from, random)};
     share(earlier, count, true, &c.mobile, random);
     share(earlier, count, false, &c.fixed, random);
     making_hold(&c, x, random);

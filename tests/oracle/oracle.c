@@ -47,7 +47,8 @@ static gw_pose moved(const gw_pose *x, const double s[6], double size)
 
 static gw_element seen(const gw_pose *x, const gw_element *e)
 {
-    return (gw_element){e->kind, gw_add(turned(x->q, e->p), x->p), turned(x->q, e->d)};
+    return (gw_element){
+        .kind = e->kind, .p = gw_add(turned(x->q, e->p), x->p), .d = turned(x->q, e->d)};
 }
 
 double oracle_distance(const gw_pose *a, const gw_pose *b, double length)

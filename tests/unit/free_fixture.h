@@ -123,8 +123,10 @@ static inline gw_scene *plate_on_threads(void)
     plate->free = true;
     for (int i = 0; i < 3; i++) {
         gw_vec3 at = {0.1 * cos(2 * i), 0.1 * sin(2 * i), 0};
-        state_feature(s, "plate", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
-        state_feature(s, "ground", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
+        state_feature(s, "plate", names[i],
+                      (gw_element){.kind = GW_POINT, .p = at, .d = {0, 0, 0}});
+        state_feature(s, "ground", names[i],
+                      (gw_element){.kind = GW_POINT, .p = at, .d = {0, 0, 0}});
         join(s, names[i], GW_DISTANCE, "plate", names[i], "ground", names[i])->value = 0.2;
     }
     return s;

@@ -39,8 +39,9 @@ __attribute__((unused)) static gw_quat lattice_rotation(void)
 
 __attribute__((unused)) static gw_element element(bool lattice)
 {
-    gw_element e = {(gw_element_kind)below(3), lattice ? lattice_point() : vector(),
-                    lattice ? lattice_direction() : direction()};
+    gw_element e = {.kind = (gw_element_kind)below(3),
+                    .p = lattice ? lattice_point() : vector(),
+                    .d = lattice ? lattice_direction() : direction()};
     return e;
 }
 

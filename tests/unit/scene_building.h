@@ -84,9 +84,9 @@ static inline gw_object *add_bar(gw_scene *s, const char *id, gw_vec3 at, double
     gw_object *o = add_box(s, id, at, false);
     o->pose.q = gw_quat_axis(gw_v3(0, 0, 1), angle);
     o->shape.size = gw_v3(2 * l, 0.02, 0.02);
-    state_feature(s, id, "near", (gw_element){GW_LINE, {0, 0, 0}, {0, 0, 1}});
-    state_feature(s, id, "far", (gw_element){GW_LINE, {l, 0, 0}, {0, 0, 1}});
-    state_feature(s, id, "face", (gw_element){GW_PLANE, {0, 0, 0}, {0, 0, 1}});
+    state_feature(s, id, "near", (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {0, 0, 1}});
+    state_feature(s, id, "far", (gw_element){.kind = GW_LINE, .p = {l, 0, 0}, .d = {0, 0, 1}});
+    state_feature(s, id, "face", (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 0, 1}});
     return o;
 }
 
@@ -104,10 +104,14 @@ static inline void hinge(gw_scene *s, const char *id, const char *a, const char 
 static inline void add_ground(gw_scene *s, double d)
 {
     add_box(s, "ground", gw_v3(0, 0, 0), true);
-    state_feature(s, "ground", "left", (gw_element){GW_LINE, {0, 0, 0}, {0, 0, 1}});
-    state_feature(s, "ground", "right", (gw_element){GW_LINE, {d, 0, 0}, {0, 0, 1}});
-    state_feature(s, "ground", "rail", (gw_element){GW_LINE, {0, 0, 0}, {1, 0, 0}});
-    state_feature(s, "ground", "face", (gw_element){GW_PLANE, {0, 0, 0}, {0, 0, 1}});
+    state_feature(s, "ground", "left",
+                  (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {0, 0, 1}});
+    state_feature(s, "ground", "right",
+                  (gw_element){.kind = GW_LINE, .p = {d, 0, 0}, .d = {0, 0, 1}});
+    state_feature(s, "ground", "rail",
+                  (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {1, 0, 0}});
+    state_feature(s, "ground", "face",
+                  (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 0, 1}});
 }
 
 /* Crank of 0.1 m on the ground's left pin, coupler of 0.3 m, rocker of 0.2 m on the right pin at
@@ -134,7 +138,8 @@ static inline gw_scene *slider_crank(void)
     add_ground(s, 0.3);
     add_bar(s, "crank", gw_v3(0, 0, 0), 1, 0.1);
     add_bar(s, "rod", gw_v3(0.05, 0.08, 0), -0.3, 0.3);
-    state_feature(s, "rod", "tip", (gw_element){GW_POINT, {0.3, 0, 0}, {0, 0, 0}});
+    state_feature(s, "rod", "tip",
+                  (gw_element){.kind = GW_POINT, .p = {0.3, 0, 0}, .d = {0, 0, 0}});
     hinge(s, "h1", "crank", "near", "ground", "left");
     hinge(s, "h2", "rod", "near", "crank", "far");
     join(s, "slide", GW_COINCIDENT, "rod", "tip", "ground", "rail");

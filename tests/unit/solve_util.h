@@ -45,22 +45,22 @@ __attribute__((unused)) static gw_pose random_pose(void)
 
 __attribute__((unused)) static gw_element point(double x, double y, double z)
 {
-    return (gw_element){GW_POINT, {x, y, z}, {0, 0, 0}};
+    return (gw_element){.kind = GW_POINT, .p = {x, y, z}, .d = {0, 0, 0}};
 }
 
 __attribute__((unused)) static gw_element point_at(gw_vec3 p)
 {
-    return (gw_element){GW_POINT, p, {0, 0, 0}};
+    return (gw_element){.kind = GW_POINT, .p = p, .d = {0, 0, 0}};
 }
 
 __attribute__((unused)) static gw_element line(gw_vec3 p, gw_vec3 d)
 {
-    return (gw_element){GW_LINE, p, gw_unit(d)};
+    return (gw_element){.kind = GW_LINE, .p = p, .d = gw_unit(d)};
 }
 
 __attribute__((unused)) static gw_element plane(gw_vec3 p, gw_vec3 n)
 {
-    return (gw_element){GW_PLANE, p, gw_unit(n)};
+    return (gw_element){.kind = GW_PLANE, .p = p, .d = gw_unit(n)};
 }
 
 __attribute__((unused)) static gw_constraint coincident(gw_element m, gw_element f)

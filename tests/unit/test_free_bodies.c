@@ -277,8 +277,10 @@ static void a_door_comes_to_rest_at_its_stop(void **state)
     double worst = 0, deepest = 0;
     bool touched = false;
     gw_scene *s = door(1);
-    state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
-    state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+    state_feature(s, "ground", "stop",
+                  (gw_element){.kind = GW_PLANE, .p = {0.02, 0, 0}, .d = {1, 0, 0}});
+    state_feature(s, "door", "end",
+                  (gw_element){.kind = GW_POINT, .p = {-0.1, 0, 0}, .d = {0, 0, 0}});
     join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
     running_open(&r, s);
     const gw_snapshot *now = NULL;
@@ -313,8 +315,10 @@ static void a_bead_bounces_at_its_stops(void **state)
         gw_scene *s = new_scene();
         add_ground(s, 0.5);
         add_ball(s, "bead", gw_v3(0.15, 0, 0), 0.01)->velocity = gw_v3(v, 0, 0);
-        state_feature(s, "ground", "end", (gw_element){GW_PLANE, {0.3, 0, 0}, {1, 0, 0}});
-        state_feature(s, "ground", "start", (gw_element){GW_PLANE, {0, 0, 0}, {1, 0, 0}});
+        state_feature(s, "ground", "end",
+                      (gw_element){.kind = GW_PLANE, .p = {0.3, 0, 0}, .d = {1, 0, 0}});
+        state_feature(s, "ground", "start",
+                      (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = {1, 0, 0}});
         join(s, "rail", GW_COINCIDENT, "bead", "center", "ground", "rail");
         join(s, "a", GW_DISTANCE, "bead", "center", "ground", "end")->bound = GW_BOUND_AT_MOST;
         join(s, "b", GW_DISTANCE, "bead", "center", "ground", "start")->bound = GW_BOUND_AT_LEAST;
@@ -354,8 +358,10 @@ static void a_corner_of_stops_holds(void **state)
     add_box(s, "box", gw_v3(0, 0, 0.05), false)->velocity = gw_v3(2, 2, 0);
     s->objects[1].free = true;
     s->objects[1].spin = gw_v3(0, 0, 3);
-    state_feature(s, "ground", "east", (gw_element){GW_PLANE, {0.2, 0, 0}, {1, 0, 0}});
-    state_feature(s, "ground", "north", (gw_element){GW_PLANE, {0, 0.2, 0}, {0, 1, 0}});
+    state_feature(s, "ground", "east",
+                  (gw_element){.kind = GW_PLANE, .p = {0.2, 0, 0}, .d = {1, 0, 0}});
+    state_feature(s, "ground", "north",
+                  (gw_element){.kind = GW_PLANE, .p = {0, 0.2, 0}, .d = {0, 1, 0}});
     join(s, "flat", GW_COINCIDENT, "box", "-z", "ground", "face")->sense = GW_OPPOSITE;
     join(s, "e", GW_DISTANCE, "box", "center", "ground", "east")->bound = GW_BOUND_AT_MOST;
     join(s, "n", GW_DISTANCE, "box", "center", "ground", "north")->bound = GW_BOUND_AT_MOST;
@@ -381,8 +387,10 @@ static void stops_hold_beside_contacts(void **state)
     double worst = 0, deepest = 0;
     gw_scene *s = door(1);
     s->objects[0].shape.size = gw_v3(0.001, 0.001, 0.001);
-    state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
-    state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+    state_feature(s, "ground", "stop",
+                  (gw_element){.kind = GW_PLANE, .p = {0.02, 0, 0}, .d = {1, 0, 0}});
+    state_feature(s, "door", "end",
+                  (gw_element){.kind = GW_POINT, .p = {-0.1, 0, 0}, .d = {0, 0, 0}});
     join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
     add_ball(s, "ball", gw_v3(0.5, 0.5, 0), 0.02);
     s->contact.enabled = true;

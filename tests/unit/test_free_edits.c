@@ -148,7 +148,8 @@ static void a_body_follows_geometry_that_moves(void **state)
     running_open(&r, door(0.5));
     for (int i = 0; i < 100; i++)
         running_tick(&r);
-    move_feature(&r, "ground", "left", (gw_element){GW_LINE, {0.06, 0.08, 0}, {0, 0, 1}});
+    move_feature(&r, "ground", "left",
+                 (gw_element){.kind = GW_LINE, .p = {0.06, 0.08, 0}, .d = {0, 0, 1}});
     const gw_snapshot *now = NULL;
     for (int i = 0; i < 1500; i++) {
         now = running_tick(&r);
@@ -175,12 +176,14 @@ static void a_body_whose_branch_is_gone_is_told(void **state)
     add_ground(s, 0.5);
     add_ball(s, "other", gw_v3(2, 0, 0), 0.02);
     add_ball(s, "bead", gw_v3(0.2, 0, 0), 0.02);
-    state_feature(s, "ground", "centre", (gw_element){GW_POINT, {0, 0, 0}, {0, 0, 0}});
+    state_feature(s, "ground", "centre",
+                  (gw_element){.kind = GW_POINT, .p = {0, 0, 0}, .d = {0, 0, 0}});
     join(s, "sphere", GW_DISTANCE, "bead", "center", "ground", "centre")->value = 0.2;
     join(s, "level", GW_COINCIDENT, "bead", "center", "ground", "face");
     running_open(&r, s);
     running_tick(&r);
-    move_feature(&r, "ground", "face", (gw_element){GW_PLANE, {0, 0, 0.5}, {0, 0, 1}});
+    move_feature(&r, "ground", "face",
+                 (gw_element){.kind = GW_PLANE, .p = {0, 0, 0.5}, .d = {0, 0, 1}});
     const gw_snapshot *now = NULL;
     for (int i = 0; i < 3500; i++)
         now = running_tick(&r);
@@ -290,8 +293,10 @@ static void the_same_scene_gives_the_same_bits(void **state)
     for (int k = 0; k < 2; k++) {
         running r;
         gw_scene *s = door(1);
-        state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
-        state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+        state_feature(s, "ground", "stop",
+                      (gw_element){.kind = GW_PLANE, .p = {0.02, 0, 0}, .d = {1, 0, 0}});
+        state_feature(s, "door", "end",
+                      (gw_element){.kind = GW_POINT, .p = {-0.1, 0, 0}, .d = {0, 0, 0}});
         join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
         add_ball(s, "ball", gw_v3(0.07, 0.1, 0), 0.02);
         s->contact.enabled = true;

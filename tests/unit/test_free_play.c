@@ -39,13 +39,17 @@ static gw_scene *playground(bool contacts)
 {
     gw_scene *s = door(1);
     s->objects[0].shape.size = gw_v3(0.001, 0.001, 0.001);
-    state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
-    state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+    state_feature(s, "ground", "stop",
+                  (gw_element){.kind = GW_PLANE, .p = {0.02, 0, 0}, .d = {1, 0, 0}});
+    state_feature(s, "door", "end",
+                  (gw_element){.kind = GW_POINT, .p = {-0.1, 0, 0}, .d = {0, 0, 0}});
     join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
     add_ball(s, "bead", gw_v3(0.2, 0, 0), 0.02)->body.damping_linear = 0.2;
     join(s, "rail", GW_COINCIDENT, "bead", "center", "ground", "rail");
-    state_feature(s, "ground", "near", (gw_element){GW_PLANE, {0.13, 0, 0}, {1, 0, 0}});
-    state_feature(s, "ground", "away", (gw_element){GW_PLANE, {0.4, 0, 0}, {1, 0, 0}});
+    state_feature(s, "ground", "near",
+                  (gw_element){.kind = GW_PLANE, .p = {0.13, 0, 0}, .d = {1, 0, 0}});
+    state_feature(s, "ground", "away",
+                  (gw_element){.kind = GW_PLANE, .p = {0.4, 0, 0}, .d = {1, 0, 0}});
     join(s, "near", GW_DISTANCE, "bead", "center", "ground", "near")->bound = GW_BOUND_AT_LEAST;
     join(s, "away", GW_DISTANCE, "bead", "center", "ground", "away")->bound = GW_BOUND_AT_MOST;
     add_box(s, "slab", gw_v3(0, 0.3, 0), true);
@@ -95,7 +99,8 @@ static void move(play *p)
         move_object(&p->r, "slab", to);
     } else {
         gw_vec3 along = gw_unit(gw_add(gw_v3(1, 0, 0), anywhere(p, 0.3)));
-        move_feature(&p->r, "ground", "rail", (gw_element){GW_LINE, anywhere(p, 0.05), along});
+        move_feature(&p->r, "ground", "rail",
+                     (gw_element){.kind = GW_LINE, .p = anywhere(p, 0.05), .d = along});
     }
     p->moves++;
 }

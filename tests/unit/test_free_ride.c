@@ -18,7 +18,7 @@ static void move_rail(running *r, gw_vec3 direction)
     command.geometry.moved =
         (gw_moved_geometry){.feature = gw_scene_feature(r->scene, "ground", "rail"),
                             .object = -1,
-                            .element = {GW_LINE, {0, 0, 0}, direction}};
+                            .element = {.kind = GW_LINE, .p = {0, 0, 0}, .d = direction}};
     gw_simulation_apply(r->simulation, &command, &retired);
 }
 

@@ -19,8 +19,8 @@ static gw_constraint around(const gw_pose *x, gw_constraint_kind kind, gw_elemen
                             gw_element_kind f)
 {
     gw_constraint c = {.kind = kind, .sense = GW_SAME};
-    c.mobile = (gw_element){m, vector(), direction()};
-    c.fixed = (gw_element){f, vector(), direction()};
+    c.mobile = (gw_element){.kind = m, .p = vector(), .d = direction()};
+    c.fixed = (gw_element){.kind = f, .p = vector(), .d = direction()};
     unsigned long long unused = 0;
     making_hold(&c, x, &unused);
     return c;

@@ -229,7 +229,8 @@ static gw_scene *on_a_moving_plane(void)
     add_box(s, "ground", gw_v3(0, 0, 0), true);
     add_box(s, "lid", gw_v3(0, 0, 0.2), false);
     add_box(s, "knob", gw_v3(0, 0, 0.4), false);
-    state_feature(s, "ground", "shelf", (gw_element){GW_PLANE, {0, 0, 0.1}, {0, 0, 1}});
+    state_feature(s, "ground", "shelf",
+                  (gw_element){.kind = GW_PLANE, .p = {0, 0, 0.1}, .d = {0, 0, 1}});
     join(s, "c1", GW_COINCIDENT, "lid", "-z", "ground", "shelf")->sense = GW_OPPOSITE;
     join(s, "c2", GW_COINCIDENT, "knob", "-z", "lid", "+z")->sense = GW_OPPOSITE;
     hold(s, "lid");
@@ -238,7 +239,7 @@ static gw_scene *on_a_moving_plane(void)
 
 static void move_shelf(world *w, double height, double tilt)
 {
-    gw_element shelf = {GW_PLANE, {0, 0, height}, {sin(tilt), 0, cos(tilt)}};
+    gw_element shelf = {.kind = GW_PLANE, .p = {0, 0, height}, .d = {sin(tilt), 0, cos(tilt)}};
     gw_command retired,
         command = {
             .kind = GW_COMMAND_GEOMETRY,
@@ -350,9 +351,12 @@ static void singular_points_are_passed_and_told(void **state)
     const gw_vec3 ends[] = {{0, 0, 0}, {0.3, 0, 0}};
     const char *const objects[] = {"ground", "bar"};
     for (int i = 0; i < 2; i++) {
-        state_feature(s, objects[i], "p", (gw_element){GW_POINT, ends[0], {0, 0, 0}});
-        state_feature(s, objects[i], "q", (gw_element){GW_POINT, ends[1], {0, 0, 0}});
-        state_feature(s, objects[i], "level", (gw_element){GW_PLANE, {0, 0, 0}, {0, 0, 1}});
+        state_feature(s, objects[i], "p",
+                      (gw_element){.kind = GW_POINT, .p = ends[0], .d = {0, 0, 0}});
+        state_feature(s, objects[i], "q",
+                      (gw_element){.kind = GW_POINT, .p = ends[1], .d = {0, 0, 0}});
+        state_feature(s, objects[i], "level",
+                      (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 0, 1}});
     }
     join(s, "c1", GW_DISTANCE, "bar", "p", "ground", "p")->value = 0.1;
     join(s, "c2", GW_DISTANCE, "bar", "q", "ground", "q")->value = 0.1;

@@ -18,7 +18,8 @@ static gw_scene *bead_and_stop(double restitution)
 {
     gw_scene *s = new_scene();
     add_ground(s, 0.5);
-    state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {-0.05, 0, 0}, {1, 0, 0}});
+    state_feature(s, "ground", "stop",
+                  (gw_element){.kind = GW_PLANE, .p = {-0.05, 0, 0}, .d = {1, 0, 0}});
     add_ball(s, "bead", gw_v3(0, 0, 0), 0.02);
     join(s, "on", GW_COINCIDENT, "bead", "center", "ground", "rail");
     gw_scene_constraint *wall = join(s, "wall", GW_DISTANCE, "bead", "center", "ground", "stop");
@@ -32,7 +33,8 @@ static gw_scene *bead_and_stop(double restitution)
 
 static void advance_stop(running *r, double x)
 {
-    move_feature(r, "ground", "stop", (gw_element){GW_PLANE, {x, 0, 0}, {1, 0, 0}});
+    move_feature(r, "ground", "stop",
+                 (gw_element){.kind = GW_PLANE, .p = {x, 0, 0}, .d = {1, 0, 0}});
 }
 
 /* At rest, hit by what comes at V and does not yield: (1 + e) V. */

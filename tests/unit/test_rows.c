@@ -32,7 +32,11 @@ static gw_pose random_pose(void)
 static void random_rows(gw_row *rows)
 {
     for (int i = 0; i < KINDS; i++)
-        rows[i] = (gw_row){(gw_row_kind)i, vector(), vector(), gw_unit(vector()), 0.3};
+        rows[i] = (gw_row){.kind = (gw_row_kind)i,
+                           .m = vector(),
+                           .f = vector(),
+                           .n = gw_unit(vector()),
+                           .value = 0.3};
     rows[GW_ROW_ANGLE].m = gw_unit(rows[GW_ROW_ANGLE].m);
 }
 
@@ -89,12 +93,17 @@ static void values_are_the_distances_they_name(void **unused)
     (void)unused;
     gw_pose x = {{1, 2, 3}, gw_quat_axis(gw_v3(0, 0, 1), GW_PI / 2)};
     /* X = R (1,0,0) + t = (1,3,3) */
-    gw_row rows[] = {{GW_ROW_PLANE, {1, 0, 0}, {0, 0, 1}, {0, 0, 1}, 0.5},
-                     {GW_ROW_PLANE_BODY, {1, 0, 0}, {1, 5, 3}, {1, 0, 0}, 0.5}, /* R n = +y */
-                     {GW_ROW_SPHERE, {1, 0, 0}, {1, 3, 0}, {0, 0, 0}, 1},
-                     {GW_ROW_CYLINDER, {1, 0, 0}, {0, 0, 0}, {0, 0, 1}, 1},
-                     {GW_ROW_CYLINDER_BODY, {1, 0, 0}, {1, 9, 5}, {1, 0, 0}, 1},
-                     {GW_ROW_ANGLE, {1, 0, 0}, {0, 0, 0}, {0, 1, 0}, 0.25}};
+    gw_row rows[] = {
+        {.kind = GW_ROW_PLANE, .m = {1, 0, 0}, .f = {0, 0, 1}, .n = {0, 0, 1}, .value = 0.5},
+        {.kind = GW_ROW_PLANE_BODY,
+         .m = {1, 0, 0},
+         .f = {1, 5, 3},
+         .n = {1, 0, 0},
+         .value = 0.5}, /* R n = +y */
+        {.kind = GW_ROW_SPHERE, .m = {1, 0, 0}, .f = {1, 3, 0}, .n = {0, 0, 0}, .value = 1},
+        {.kind = GW_ROW_CYLINDER, .m = {1, 0, 0}, .f = {0, 0, 0}, .n = {0, 0, 1}, .value = 1},
+        {.kind = GW_ROW_CYLINDER_BODY, .m = {1, 0, 0}, .f = {1, 9, 5}, .n = {1, 0, 0}, .value = 1},
+        {.kind = GW_ROW_ANGLE, .m = {1, 0, 0}, .f = {0, 0, 0}, .n = {0, 1, 0}, .value = 0.25}};
     double h[6], expected[6] = {1.5, 1.5, 2, sqrt(10) - 1, 1, 0.75};
     gw_rows_value(rows, 6, &x, h);
     for (int i = 0; i < 6; i++)
@@ -106,10 +115,15 @@ static void projection_reaches_the_rows_at_every_scale(void **unused)
     (void)unused;
     for (double scale = 1e-6; scale < 1e7; scale *= 1e3) {
         gw_vec3 n = gw_v3(0, 0, 1);
-        gw_row rows[] = {{GW_ROW_PLANE, gw_scale(scale, vector()), gw_scale(scale, vector()), n, 0},
-                         {GW_ROW_ANGLE, {1, 0, 0}, {0, 0, 0}, n, 0},
-                         {GW_ROW_ANGLE, {0, 1, 0}, {0, 0, 0}, n, 0},
-                         {GW_ROW_ANGLE, {0, 1, 0}, {0, 0, 0}, n, 0}};
+        gw_row rows[] = {
+            {.kind = GW_ROW_PLANE,
+             .m = gw_scale(scale, vector()),
+             .f = gw_scale(scale, vector()),
+             .n = n,
+             .value = 0},
+            {.kind = GW_ROW_ANGLE, .m = {1, 0, 0}, .f = {0, 0, 0}, .n = n, .value = 0},
+            {.kind = GW_ROW_ANGLE, .m = {0, 1, 0}, .f = {0, 0, 0}, .n = n, .value = 0},
+            {.kind = GW_ROW_ANGLE, .m = {0, 1, 0}, .f = {0, 0, 0}, .n = n, .value = 0}};
         gw_pose x = {gw_scale(scale, vector()), gw_quat_exp(gw_scale(0.5, vector()))};
         double worst = gw_rows_project(rows, 4, 6, scale, 30, &x);
         assert_true(worst < 1e-12 * scale);

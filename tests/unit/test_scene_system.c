@@ -288,7 +288,8 @@ static void touching_surfaces_leave_what_they_should(void **state)
     gw_scene *s = new_scene(); /* a sleigh: flat on the ground, its blade along x */
     add_box(s, "ground", gw_v3(0, 0, 0), true);
     add_free(s, "sleigh", gw_v3(0, 0, 0.1));
-    state_feature(s, "sleigh", "blade", (gw_element){GW_LINE, {0, 0, 0}, {0, 1, 0}});
+    state_feature(s, "sleigh", "blade",
+                  (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {0, 1, 0}});
     join(s, "flat", GW_COINCIDENT, "sleigh", "-z", "ground", "+z")->sense = GW_OPPOSITE;
     join(s, "edge", GW_KNIFE_EDGE, "sleigh", "blade", "ground", "+z");
     gw_layout *l = laid_out(s);

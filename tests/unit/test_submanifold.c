@@ -175,8 +175,10 @@ static void a_general_set_is_parameterised_about_its_seed(void **unused)
     set.general = true;
     set.dof = 4;
     set.row_count = 2;
-    set.rows[0] = (gw_row){GW_ROW_PLANE, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, 0};
-    set.rows[1] = (gw_row){GW_ROW_PLANE, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}, 0};
+    set.rows[0] =
+        (gw_row){.kind = GW_ROW_PLANE, .m = {1, 0, 0}, .f = {1, 0, 0}, .n = {1, 0, 0}, .value = 0};
+    set.rows[1] =
+        (gw_row){.kind = GW_ROW_PLANE, .m = {0, 1, 0}, .f = {0, 1, 0}, .n = {0, 1, 0}, .value = 0};
     set.seed = gw_pose_identity();
     for (int trial = 0; trial < 50; trial++) {
         double z[6], back[6], h[2];
@@ -215,8 +217,10 @@ static void a_general_sets_parameters_lead_onto_it_or_nowhere(void **unused)
 {
     (void)unused;
     gw_submanifold set = {.general = true, .dof = 4, .row_count = 2};
-    set.rows[0] = (gw_row){GW_ROW_PLANE, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, 0};
-    set.rows[1] = (gw_row){GW_ROW_PLANE, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}, 0};
+    set.rows[0] =
+        (gw_row){.kind = GW_ROW_PLANE, .m = {1, 0, 0}, .f = {1, 0, 0}, .n = {1, 0, 0}, .value = 0};
+    set.rows[1] =
+        (gw_row){.kind = GW_ROW_PLANE, .m = {0, 1, 0}, .f = {0, 1, 0}, .n = {0, 1, 0}, .value = 0};
     set.seed = gw_pose_identity();
     int reached = 0;
     for (int trial = 0; trial < 200; trial++) {
@@ -245,9 +249,16 @@ static gw_submanifold on_a_plane_and_a_sphere(void)
     set.rotation.kind = GW_ROTATION_GENERAL;
     set.translation.locus.kind = GW_LOCUS_GENERAL;
     set.row_count = 2;
-    set.rows[0] = (gw_row){GW_ROW_PLANE, gw_v3(0.4, 0, 0), gw_v3(0, 0, 0), gw_v3(0, 0, 1), 0};
-    set.rows[1] =
-        (gw_row){GW_ROW_SPHERE, gw_v3(-0.4, 0, 0), gw_v3(0, 0.3, 0.5), gw_v3(0, 0, 1), 0.6};
+    set.rows[0] = (gw_row){.kind = GW_ROW_PLANE,
+                           .m = gw_v3(0.4, 0, 0),
+                           .f = gw_v3(0, 0, 0),
+                           .n = gw_v3(0, 0, 1),
+                           .value = 0};
+    set.rows[1] = (gw_row){.kind = GW_ROW_SPHERE,
+                           .m = gw_v3(-0.4, 0, 0),
+                           .f = gw_v3(0, 0.3, 0.5),
+                           .n = gw_v3(0, 0, 1),
+                           .value = 0.6};
     set.seed = (gw_pose){gw_v3(0.1, 0, 0.1), gw_quat_identity()};
     gw_rows_project(set.rows, set.row_count, 6, 1, 40, &set.seed);
     return set;

@@ -86,11 +86,13 @@ static gw_system *n_four_bar(int n)
         gw_closure_def *c = &closures[i];
         *c = (gw_closure_def){.a = n + 1 + i, .b = i + 1, .row_count = 5};
         gw_vec3 tip = {1, 0, 0};
-        c->rows[0] = (gw_row){GW_ROW_PLANE, tip, tip, {1, 0, 0}, 0};
-        c->rows[1] = (gw_row){GW_ROW_PLANE, tip, tip, {0, 1, 0}, 0};
-        c->rows[2] = (gw_row){GW_ROW_PLANE, tip, tip, {0, 0, 1}, 0};
-        c->rows[3] = (gw_row){GW_ROW_ANGLE, {0, 0, 1}, {0, 0, 0}, {1, 0, 0}, 0};
-        c->rows[4] = (gw_row){GW_ROW_ANGLE, {0, 0, 1}, {0, 0, 0}, {0, 1, 0}, 0};
+        c->rows[0] = (gw_row){.kind = GW_ROW_PLANE, .m = tip, .f = tip, .n = {1, 0, 0}, .value = 0};
+        c->rows[1] = (gw_row){.kind = GW_ROW_PLANE, .m = tip, .f = tip, .n = {0, 1, 0}, .value = 0};
+        c->rows[2] = (gw_row){.kind = GW_ROW_PLANE, .m = tip, .f = tip, .n = {0, 0, 1}, .value = 0};
+        c->rows[3] = (gw_row){
+            .kind = GW_ROW_ANGLE, .m = {0, 0, 1}, .f = {0, 0, 0}, .n = {1, 0, 0}, .value = 0};
+        c->rows[4] = (gw_row){
+            .kind = GW_ROW_ANGLE, .m = {0, 0, 1}, .f = {0, 0, 0}, .n = {0, 1, 0}, .value = 0};
     }
     gw_system_def def = {.body_count = bars,
                          .closure_count = n,
@@ -220,8 +222,10 @@ static void a_universal_joint_turns_as_hooke_says(void **state)
     gw_vec3 axis = gw_rotate(gw_quat_axis(gw_v3(1, 0, 0), bend), gw_v3(0, 0, 1));
     gw_vec3 across = gw_v3(1, 0, 0), other = gw_cross(axis, across);
     gw_closure_def bearing = {.a = 1, .b = GW_GROUND, .row_count = 2};
-    bearing.rows[0] = (gw_row){GW_ROW_ANGLE, {0, 0, 1}, {0, 0, 0}, across, 0};
-    bearing.rows[1] = (gw_row){GW_ROW_ANGLE, {0, 0, 1}, {0, 0, 0}, other, 0};
+    bearing.rows[0] =
+        (gw_row){.kind = GW_ROW_ANGLE, .m = {0, 0, 1}, .f = {0, 0, 0}, .n = across, .value = 0};
+    bearing.rows[1] =
+        (gw_row){.kind = GW_ROW_ANGLE, .m = {0, 0, 1}, .f = {0, 0, 0}, .n = other, .value = 0};
     gw_system_def def = {
         .body_count = 2, .closure_count = 1, .bodies = bodies, .closures = &bearing};
     gw_system *s = gw_system_create(&def, &error);

@@ -144,7 +144,8 @@ static void rows_are_derivatives(gw_closure_def closure)
     /* made with a closure that any place meets; the rows under test take its place */
     gw_closure_def free_row = {.a = 0, .b = 1, .row_count = MOST};
     for (int i = 0; i < MOST; i++)
-        free_row.rows[i] = (gw_row){GW_ROW_PLANE, zero, zero, ez, 0};
+        free_row.rows[i] =
+            (gw_row){.kind = GW_ROW_PLANE, .m = zero, .f = zero, .n = ez, .value = 0};
     gw_system_def def = {
         .body_count = 2, .closure_count = 1, .bodies = bodies, .closures = &free_row};
     gw_system *s = gw_system_create(&def, &error);
@@ -226,7 +227,11 @@ static void rows_of_joints_and_constraints_are_derivatives(void **state)
     gw_vec3 u = gw_unit(gw_v3(0.3, -0.5, 0.7)), m = {0.1, -0.2, 0.3}, f = {-0.3, 0.2, 0.4};
     for (int kind = GW_ROW_PLANE; kind <= GW_ROW_ANGLE; kind++) {
         gw_closure_def c = {.a = 0, .b = 1, .row_count = 1};
-        c.rows[0] = (gw_row){(gw_row_kind)kind, kind == GW_ROW_ANGLE ? ex : m, f, u, 0.2};
+        c.rows[0] = (gw_row){.kind = (gw_row_kind)kind,
+                             .m = kind == GW_ROW_ANGLE ? ex : m,
+                             .f = f,
+                             .n = u,
+                             .value = 0.2};
         rows_are_derivatives(c);
     }
 }

@@ -206,7 +206,8 @@ static void limits_never_give_energy(void **state)
         gw_system_body_def bodies[2] = {arm(GW_GROUND, 0), arm(0, 1)};
         gw_closure_def closure = {.a = 1, .b = GW_GROUND, .row_count = 1};
         gw_error error = {0};
-        closure.rows[0] = (gw_row){GW_ROW_PLANE, {1, 0, 0}, {1, 1, 0}, {1, 0, 0}, 0};
+        closure.rows[0] = (gw_row){
+            .kind = GW_ROW_PLANE, .m = {1, 0, 0}, .f = {1, 1, 0}, .n = {1, 0, 0}, .value = 0};
         bodies[0].limited[0] = bodies[1].limited[0] = true;
         bodies[0].lower[0] = -1, bodies[0].upper[0] = 1;
         bodies[1].lower[0] = -0.5, bodies[1].upper[0] = 2;

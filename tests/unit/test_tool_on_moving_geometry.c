@@ -98,7 +98,7 @@ static void turn_ground(running *r, double angle)
 static void turn_rail(running *r, double angle)
 {
     move_feature(r, "ground", "rail",
-                 (gw_element){GW_LINE, {0, 0, 0}, {cos(angle), sin(angle), 0}});
+                 (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {cos(angle), sin(angle), 0}});
 }
 
 static void follow_hyperbola(const char *what, void (*turn)(running *r, double angle))
