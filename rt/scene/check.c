@@ -29,6 +29,44 @@ bool gw_scene_invalid(gw_error *error, const char *collection, int index, const 
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
+/* The names that the shape derives and the scene states, as many as there is room for. */
+static void list_features(const gw_scene *s, const char *object, char *list, size_t room)
+{
+    int link = 0, mechanism = gw_scene_link(s, object, &link), at = gw_scene_object(s, object);
+    const gw_shape *shape = NULL;
+    size_t used = 0;
+    list[0] = 0;
+    if (at >= 0)
+        shape = &s->objects[at].shape;
+    else if (mechanism >= 0 && s->mechanisms[mechanism].geometries[link].has_geometry)
+        shape = &s->mechanisms[mechanism].geometries[link].shape;
+    int derived = shape ? gw_feature_count(shape) : 0;
+    for (int i = 0; i < derived + s->feature_count; i++) {
+        char name[GW_MAX_ID + 1] = "";
+        gw_element element;
+        if (i < derived)
+            gw_feature_at(shape, i, name, &element);
+        else if (strcmp(s->features[i - derived].object, object) == 0)
+            snprintf(name, sizeof name, "%s", s->features[i - derived].name);
+        if (!name[0])
+            continue;
+        if (used + strlen(name) + 6 > room) {
+            snprintf(list + used, room - used, ", ..");
+            return;
+        }
+        used += (size_t)snprintf(list + used, room - used, "%s%s", used ? ", " : "", name);
+    }
+}
+
+bool gw_scene_no_feature(const gw_scene *s, const gw_feature_ref *ref, const char *collection,
+                         int index, const char *member, gw_error *error)
+{
+    char list[140];
+    list_features(s, ref->object, list, sizeof list);
+    return gw_scene_invalid(error, collection, index, member, "\"%s\" has no feature \"%s\"%s%s",
+                            ref->object, ref->feature, list[0] ? ", but " : "", list);
+}
+
 bool gw_scene_not_negative(gw_error *error, const char *collection, int index, const char *member,
                            double x, const char *unit)
 {
@@ -384,8 +422,7 @@ static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, c
         return true;
     if (!is_there(s, ref->object))
         return refuse_reference(s, ref->object, "constraints", index, member, error);
-    return gw_scene_invalid(error, "constraints", index, member, "\"%s\" has no feature \"%s\"",
-                            ref->object, ref->feature);
+    return gw_scene_no_feature(s, ref, "constraints", index, member, error);
 }
 
 /* The value within the range of its kind (constraint_kinds.h). */

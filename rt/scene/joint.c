@@ -58,8 +58,7 @@ static bool check_joint_end(const gw_scene *s, const gw_joint_end *end, int inde
     snprintf(ref.object, sizeof ref.object, "%s", end->object);
     snprintf(ref.feature, sizeof ref.feature, "%s", end->feature);
     return gw_scene_element(s, &ref, &element) ||
-           gw_scene_invalid(error, "joints", index, member, "\"%s\" has no feature \"%s\"",
-                            end->object, end->feature);
+           gw_scene_no_feature(s, &ref, "joints", index, member, error);
 }
 
 /* ---- coordinates ---------------------------------------------------------------------------- */

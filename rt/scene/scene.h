@@ -415,6 +415,11 @@ bool gw_scene_check_tasks(const gw_scene *scene, gw_error *error);
 bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Refuses a reference to a feature that the object or link does not have, and lists those that it
+ * has. */
+bool gw_scene_no_feature(const gw_scene *scene, const gw_feature_ref *ref, const char *collection,
+                         int index, const char *member, gw_error *error);
+
 /* Fails likewise where x, the last name of `member`, is not finite or below 0 (`unit`); and where a
  * motor at `member` has such a number. */
 bool gw_scene_not_negative(gw_error *error, const char *collection, int index, const char *member,

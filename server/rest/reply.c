@@ -169,12 +169,21 @@ static int batch_status(const api_call *call, int status)
 
 static json_t *problem_of(const api_call *call, const gw_error *error, int status)
 {
-    char pointer[256];
-    locate(call, error, status, pointer);
-    json_t *value = problem(batch_status(call, status), error->message);
-    json_object_set_new(value, "errors",
-                        json_pack("[{s:o, s:o}]", "pointer", describe_text(pointer), "detail",
-                                  describe_text(error->message)));
+    const gw_error *all = error;
+    int count = wire_errors(&all);
+    if (count < 2 || strcmp(all->where, error->where) != 0 ||
+        strcmp(all->message, error->message) != 0) { /* not of a document that was read */
+        all = error;
+        count = 1;
+    }
+    json_t *value = problem(batch_status(call, status), error->message), *list = json_array();
+    for (int i = 0; i < count; i++) {
+        char pointer[256];
+        locate(call, &all[i], status, pointer);
+        json_array_append_new(list, json_pack("{s:o, s:o}", "pointer", describe_text(pointer),
+                                              "detail", describe_text(all[i].message)));
+    }
+    json_object_set_new(value, "errors", list);
     return value;
 }
 

@@ -42,6 +42,12 @@ void wire_path_text(const wire_path *path, char out[WIRE_POINTER])
         snprintf(out, WIRE_POINTER, "%.160s/%zu", at, path->index);
 }
 
+/* What was wrong with the document that this thread reads. */
+static _Thread_local struct {
+    int count;
+    gw_error errors[WIRE_ERRORS];
+} noted;
+
 bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
 {
     char where[WIRE_POINTER], message[sizeof error->message];
@@ -51,6 +57,39 @@ bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
     va_end(list);
     wire_path_text(at, where);
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
+}
+
+static void note(const gw_error *error)
+{
+    for (int i = 0; i < noted.count; i++)
+        if (strcmp(noted.errors[i].where, error->where) == 0 &&
+            strcmp(noted.errors[i].message, error->message) == 0)
+            return;
+    if (noted.count < WIRE_ERRORS)
+        noted.errors[noted.count++] = *error;
+}
+
+bool wire_goes_on(wire_failed *failed, gw_error *error)
+{
+    if (error && (!failed->any || error->code != GW_BAD_INPUT))
+        failed->first = *error;
+    failed->any = true;
+    if (!error || error->code != GW_BAD_INPUT)
+        return false;
+    note(error);
+    *error = failed->first;
+    return noted.count < WIRE_ERRORS;
+}
+
+int wire_errors(const gw_error **errors)
+{
+    *errors = noted.errors;
+    return noted.count;
+}
+
+void wire_errors_clear(void)
+{
+    noted.count = 0;
 }
 
 /* ---- decoding a table ---------------------------------------------------------------------- */
@@ -88,6 +127,7 @@ static bool only_known(const wire_table *t, const wire_table *variant, const jso
 {
     const char *name;
     json_t *ignored;
+    wire_failed failed = {0};
     json_object_foreach((json_t *)value, name, ignored)
     {
         if (knows(t, name) || knows(variant, name))
@@ -95,10 +135,12 @@ static bool only_known(const wire_table *t, const wire_table *variant, const jso
         char list[256] = "";
         add_known(t, list);
         add_known(variant, list);
-        return wire_refuse(&(wire_path){.parent = at, .name = name}, error,
-                           "unknown member \"%.60s\"; known are %s", name, list);
+        wire_refuse(&(wire_path){.parent = at, .name = name}, error,
+                    "unknown member \"%.60s\"; known are %s", name, list);
+        if (!wire_goes_on(&failed, error))
+            return false;
     }
-    return true;
+    return !failed.any;
 }
 
 bool wire_only(const json_t *object, const char *at, const char *const *allowed, gw_error *error)
@@ -144,10 +186,12 @@ static bool choose_alternative(const wire_table *t, const json_t *value, const w
     return count == 1 || wire_refuse(at, error, "must have one of %s", list);
 }
 
+/* `fine`: nothing was wrong so far, so that what the fields are together can be looked at. */
 static bool decode_fields(const wire_table *t, const json_t *value, const wire_path *at,
-                          void *owner, gw_error *error)
+                          void *owner, bool fine, gw_error *error)
 {
     bool chosen_one = false;
+    wire_failed failed = {0};
     if (t->before && !t->before(value, at, owner, error))
         return false;
     for (const wire_field *f = t->fields; f->name; f++) {
@@ -155,10 +199,12 @@ static bool decode_fields(const wire_table *t, const json_t *value, const wire_p
             !choose_alternative(t, value, at, owner, error))
             return false;
         chosen_one = f->flags & ALTERNATIVE;
-        if (taken(f) && f->type->decode && !decode_field(f, value, at, owner, error))
+        if (!taken(f) || !f->type->decode || decode_field(f, value, at, owner, error))
+            continue;
+        if (!wire_goes_on(&failed, error))
             return false;
     }
-    return !t->after || t->after(value, at, owner, error);
+    return fine && !failed.any && (!t->after || t->after(value, at, owner, error));
 }
 
 static bool decode_whole_table(const wire_table *t, const json_t *value, const wire_path *at,
@@ -171,12 +217,17 @@ static bool decode_whole_table(const wire_table *t, const json_t *value, const w
     const wire_table *variant = variant_of(t, owner);
     if (t->of_kind && !variant)
         return wire_refuse(at, error, "%s", t->excluded);
-    if (!only_known(t, variant, value, at, error))
+    wire_failed failed = {0};
+    if (!only_known(t, variant, value, at, error) && !wire_goes_on(&failed, error))
         return false;
     if (variant && variant->initial)
         variant->initial(owner);
-    return (!variant || decode_fields(variant, value, at, owner, error)) &&
-           decode_fields(t, value, at, owner, error);
+    if (variant && !decode_fields(variant, value, at, owner, !failed.any, error) &&
+        !wire_goes_on(&failed, error))
+        return false;
+    if (!decode_fields(t, value, at, owner, !failed.any, error))
+        wire_goes_on(&failed, error);
+    return !failed.any;
 }
 
 bool wire_decode_at(const wire_table *t, const json_t *value, const wire_path *at, void *owner,

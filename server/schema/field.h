@@ -192,6 +192,16 @@ bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
 
 /* The struct where nothing is said, at most WIRE_TABLE_BYTES long. */
 #define WIRE_TABLE_BYTES 4096
+/* What failed of the parts that are read one after the other. */
+typedef struct wire_failed {
+    bool any;
+    gw_error first;
+} wire_failed;
+
+/* After a part was refused with this error: notes it and puts the first one in its place. True
+ * where the parts that are left are read on, for further errors. */
+bool wire_goes_on(wire_failed *failed, gw_error *error);
+
 void wire_say_nothing(const wire_table *table, void *owner);
 
 /* Name `i` of a CHOICE, NULL behind the last one; which one a struct has; what a LIST consists of.

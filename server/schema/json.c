@@ -70,6 +70,7 @@ static int depth_of(const char *text, size_t size)
 
 static json_t *parse(const char *text, size_t size, size_t most, gw_error *error)
 {
+    wire_errors_clear();
     if (size > most) {
         gw_fail(error, GW_TOO_LARGE, "", "%zu bytes of JSON, at most %zu are taken", size, most);
         return NULL;

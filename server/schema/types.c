@@ -448,6 +448,7 @@ DECODE(decode_list)
     const wire_field item = wire_item_of(f);
     size_t size = json_array_size(value);
     char where[WIRE_POINTER];
+    wire_failed failed = {0};
     if (!json_is_array(value))
         return wire_refuse(at, error, "%s: must be an array", f->name);
     wire_path_text(at, where);
@@ -465,10 +466,14 @@ DECODE(decode_list)
     for (size_t i = 0; i < size; i++) {
         const wire_path entry = {.parent = at, .index = i};
         void *place = next_entry(f, owner, i, error);
-        if (!place || !item.type->decode(&item, json_array_get(value, i), &entry, place, error))
+        if (!place)
+            return false;
+        if (item.type->decode(&item, json_array_get(value, i), &entry, place, error))
+            continue;
+        if (!wire_goes_on(&failed, error))
             return false;
     }
-    return true;
+    return !failed.any;
 }
 
 ENCODE(encode_list)

@@ -26,6 +26,12 @@ json_t *wire_parse(const char *text, size_t size, gw_error *error);
 /* The same of a whole scene, which may be larger than a request's body: GW_MAX_DOCUMENT_BYTES. */
 json_t *wire_parse_document(const char *text, size_t size, gw_error *error);
 
+/* What wire_parse()'s value was refused for so far: the first error is the one that the decoder
+ * gives, and it reads on for up to WIRE_ERRORS. Of this thread. */
+#define WIRE_ERRORS 20
+int wire_errors(const gw_error **errors);
+void wire_errors_clear(void);
+
 /* Compact text, numbers as short as they read back the same, one reference; NULL when memory is
  * short, or was when `value` was built, and for NULL. Takes the value over. */
 gw_text *wire_text(json_t *value);

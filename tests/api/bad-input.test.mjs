@@ -116,3 +116,21 @@ test('a body put beyond all numbers: its state is still told, and the way back i
   await expect(200, 'POST', '/scene/undo');
   await expect(200, 'PATCH', '/scene', { gravity });
 });
+
+test('all errors of a document are told, twenty at most', async () => {
+  const { json } = await expect(400, 'PUT', '/scene', {
+    format: 'guideway-scene/1', gravity: 1, foo: 2,
+    objects: [{ id: 'a', geometry: { type: 'box', size: [1, 2] }, hui: 1 }, { id: 'b', geometry: { type: 'cone', radius: -1, height: 1 } }],
+  });
+  const pointers = json.errors.map((e) => e.pointer);
+  for (const pointer of ['/foo', '/gravity', '/objects/0/hui', '/objects/0/geometry/size', '/objects/1/geometry/radius']) assert.ok(pointers.includes(pointer), `${pointer} in ${pointers}`);
+  assert.equal(new Set(json.errors.map((e) => e.pointer + e.detail)).size, json.errors.length);
+  assert.equal(json.detail, json.errors[0].detail);
+  const many = await expect(400, 'PUT', '/scene', { format: 'guideway-scene/1', objects: Array.from({ length: 50 }, () => ({ wrong: 1 })) });
+  assert.equal(many.json.errors.length, 20);
+});
+
+test('a feature that there is not is answered with those that there are', async () => {
+  const { json } = await expect(400, 'POST', '/constraints', { type: 'coincident', a: 'cone/top', b: 'cylinder/top' });
+  assert.match(json.detail, /no feature "top", but axis, base, apex/);
+});

@@ -109,7 +109,7 @@ static void judge_problem(const gw_problem *p, const gw_pose *hidden)
 
 static void judge_json(const char *text, size_t size)
 {
-    gw_error error;
+    gw_error error = {0};
     json_t *json = wire_parse(text, size, &error);
     wire_problem *p = json ? wire_get_problem(json, &error) : NULL;
     if (p) {
