@@ -36,6 +36,7 @@
 #include "rt/dynamics/system.h"
 #include "rt/geometry/freedom_path.h"
 #include "rt/geometry/mesh.h"
+#include "rt/haptics/renderable.h"
 #include "rt/positioning/solve.h"
 #include "rt/scene/assembly.h"
 #include "rt/scene/layout.h"

@@ -446,12 +446,14 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_w
 {
     gw_device_slot *slot = tool->def->slot;
     gw_mass mass = gw_haptic_tool_mass(tool);
+    tool->felt_mass = mass.mass;
+    tool->felt_inertia = gw_inertia_lower_bound(&mass.inertia);
     gw_pose hand, object = gw_haptic_tool_object_pose(tool);
     hand = gw_device_slot_true_pose(slot, &hand) ? gw_workspace_to_task(&tool->map, &hand)
                                                  : tool->pose;
     double s = tool->map.force;
-    gw_operator_input in = {hand, twist_in_hand(tool), mass.mass / s,
-                            gw_inertia_lower_bound(&mass.inertia) / s, tick->dt};
+    gw_operator_input in = {hand, twist_in_hand(tool), mass.mass / s, tool->felt_inertia / s,
+                            tick->dt};
     double t = (double)(tick->tick - slot->start) / tick->rate + tick->within;
     gw_wrench program = gw_operator_wrench(slot->program, t, &in);
     gw_wrench drag = gw_drag_wrench(&tool->drag, &object, mass.com, &tool->pose, &tool->twist);

@@ -52,7 +52,8 @@ typedef struct gw_haptic_tool {
     gw_motion_executor motion;
     gw_unilaterals unilaterals;
     gw_wrench push;
-    bool clutch_wanted; /* by command; the device's button counts as well */
+    double felt_mass, felt_inertia; /* that the hand moves, at least (kg, kg m^2) */
+    bool clutch_wanted;             /* by command; the device's button counts as well */
     bool clutched;
     gw_twist free_twist; /* of an admittance device that moves by itself, device space: while
                             clutched, and its turn about a point that is held */

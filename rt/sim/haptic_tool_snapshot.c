@@ -60,6 +60,9 @@ void gw_haptic_tool_publish_state(const gw_haptic_tool *tool, gw_tool_state *s)
     gw_pose truth;
     *s = (gw_tool_state){
         .object = tool->def->object, .mechanism = tool->def->mechanism, .link = tool->def->link};
+    s->map_scale = tool->map.scale;
+    s->felt_mass = tool->felt_mass;
+    s->felt_inertia = tool->felt_inertia;
     s->world_from_object = gw_haptic_tool_object_pose(tool);
     s->world_from_tool = tool->pose;
     s->twist = tool->twist;

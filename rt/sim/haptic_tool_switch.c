@@ -35,7 +35,10 @@ static void take_settings(gw_haptic_tool *tool, const gw_scenario_tool *def, dou
     tool->pid.p = def->gain_p;
     tool->pid.i = def->gain_i;
     tool->pid.d = def->gain_d;
-    tool->coupling = gw_virtual_coupling_for(gw_haptic_tool_mass(tool).mass, tool->map.scale, dt);
+    gw_mass mass = gw_haptic_tool_mass(tool);
+    tool->coupling = gw_virtual_coupling_for(mass.mass, tool->map.scale, dt);
+    tool->felt_mass = mass.mass;
+    tool->felt_inertia = gw_inertia_lower_bound(&mass.inertia);
 }
 
 /* The device at the tool: placed there if the driver can, else the map is centred on it. */

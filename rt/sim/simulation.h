@@ -131,6 +131,8 @@ typedef struct gw_tool_state {
     bool clutched;
     bool limited; /* a clamp acted in this tick */
     bool dragging;
+    double map_scale;                /* device metres per metre of the task */
+    double felt_mass, felt_inertia;  /* that the hand moves, at least (kg, kg m^2) */
     int mechanism, link;             /* what is held instead of an object, else -1 */
     gw_wrench command;               /* u: exerted by an impedance device, task space */
     gw_wrench hand;                  /* F_h as its control took it */

@@ -215,6 +215,9 @@ uint64_t app_detectors_built(gw_app *app);
 /* Copies what a driver tells of the device; false where no such device is open. */
 bool app_device_info(gw_app *app, const char *id, gw_device_info *info);
 
+/* The same while the edit is under way: of the devices that its document has. */
+bool app_edit_device_info(const app_edit *edit, const char *id, gw_device_info *info);
+
 /* ---- tasks --------------------------------------------------------------------------------- */
 
 /* Starts the task, and the simulation where it does not run. GW_NOT_FOUND; GW_CONFLICT while one

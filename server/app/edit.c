@@ -26,6 +26,15 @@ static gw_device_slot *slot_of(const app_slots *slots, const char *id)
     return NULL;
 }
 
+bool app_edit_device_info(const app_edit *edit, const char *id, gw_device_info *info)
+{
+    assert(edit && id && info);
+    const gw_device_slot *slot = slot_of(&edit->app->slots, id);
+    if (slot)
+        *info = *gw_device_slot_info(slot);
+    return slot != NULL;
+}
+
 bool app_device_info(gw_app *app, const char *id, gw_device_info *info)
 {
     assert(app && id && info);

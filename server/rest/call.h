@@ -146,12 +146,18 @@ api_handler api_scene_edits, api_scene_get, api_scene_put, api_scene_patch, api_
 api_handler api_solutions_get, api_solution_get, api_solution_patch;
 api_handler api_drivers_get, api_operator_get, api_operator_put, api_operator_delete;
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;
+/* What the device of tool `index` renders of the stiffness and mass that are asked for; `snapshot`:
+ * of this scene, NULL where the loop has none yet. */
+json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *info,
+                     const gw_snapshot *snapshot);
+
 api_handler api_simulation_get, api_simulation_put, api_simulation_step, api_simulation_halt,
     api_simulation_arm;
 api_handler api_links_get, api_links_post, api_link_get, api_link_patch, api_link_delete,
     api_motor_get, api_motor_put, api_motor_delete;
 api_handler api_contacts_get, api_contact_get, api_contact_patch;
 api_handler api_meshes_get, api_mesh_get, api_mesh_put, api_mesh_delete;
+api_handler api_rendered_get;
 api_handler api_events_get, api_loop_get, api_solve, api_assemble, api_openapi;
 
 #endif

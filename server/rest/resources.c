@@ -759,6 +759,7 @@ static const api_route routes[] = {
     {{"PUT", "/tool", "Sets the tool: 201 where it is new.", "ToolGiven", "ToolRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_REPLACES, NULL}, api_tool_put, NULL},
     {{"PATCH", "/tool", "Changes the tool.", "ToolPatch", "ToolRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_404, NULL}, api_tool_patch, NULL},
     {{"DELETE", "/tool", "The hand lets go.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_404, NULL}, api_tool_delete, NULL},
+    {{"GET", "/tools/rendered", "What the tools' devices render of the stiffness and mass that are asked for, and why.", NULL, "Rendered[]", 0, NULL}, api_rendered_get, NULL},
     {{"GET", "/tools", "All tools.", NULL, "ToolRead[]", OP_ETAG | OP_PAGED, NULL}, api_tools_get, NULL},
     {{"GET", "/mechanisms", "All mechanisms, with their joints now.", NULL, "MechanismRead[]", OP_ETAG | OP_PAGED, NULL}, resource_list, &resources[MECHANISMS]},
     {{"POST", "/mechanisms", "Adds a mechanism, or that of a robot description.", "MechanismGiven|RobotDescription", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[MECHANISMS]},

@@ -67,20 +67,42 @@ static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
     const char *control = json_string_value(json_object_get(value, "control"));
     bool impedance = control && strcmp(control, "admittance") != 0;
     json_object_del(value, "state");
+    json_object_del(value, "rendered");
     if (json_is_object(value) && !json_object_get(value, "device"))
         wire_add(value, "device", json_string(simulated[impedance]));
     return wire_get_tool(value, "", tool, error);
 }
 
+/* What the loop tells of the tool as it was, where it holds the same now. */
+static bool told_before(const api_call *call, const gw_tool *tool, gw_snapshot *snapshot)
+{
+    app_document *document;
+    bool known = app_peek(call->app, &document, snapshot) && snapshot->tool_count > 0 &&
+                 document->scene->tool_count > 0;
+    const gw_tool *was = known ? &document->scene->tools[0] : NULL;
+    known = known && strcmp(was->object, tool->object) == 0 &&
+            strcmp(was->mechanism, tool->mechanism) == 0 && was->link == tool->link;
+    app_document_put(document);
+    return known;
+}
+
 static void finish(api_call *call, app_edit *edit, int status)
 {
+    gw_snapshot before;
+    bool told = told_before(call, &edit->scene->tools[0], &before);
     char object[GW_MAX_ID + 1];
+    gw_device_info info;
     strcpy(object, gw_tool_held_id(&edit->scene->tools[0]));
     if (!api_commit(call, edit, "/tools/0", object))
         return;
     if (status == 201)
         snprintf(call->reply->location, sizeof call->reply->location, "/api/v1/tool");
-    api_part(call, status, edit->document, wire_tool(&edit->document->scene->tools[0]));
+    const gw_scene *scene = edit->document->scene;
+    json_t *json = wire_tool(&scene->tools[0]);
+    bool asks = scene->tools[0].control != GW_CONTROL_ADMITTANCE;
+    if (asks && app_edit_device_info(edit, scene->tools[0].device, &info))
+        wire_add(json, "rendered", api_rendered(scene, 0, &info, told ? &before : NULL));
+    api_part(call, status, edit->document, json);
     app_edit_end(edit);
 }
 

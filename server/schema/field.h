@@ -310,6 +310,8 @@ extern const wire_table wire_table_resisted;
 extern const wire_table wire_table_roots;
 extern const wire_table wire_table_rotation;
 extern const wire_table wire_table_sample;
+extern const wire_table wire_table_rendered;
+extern const wire_table wire_table_rendered_value;
 extern const wire_table wire_table_scene;
 extern const wire_table wire_table_scene_joint;
 extern const wire_table wire_table_scene_joint_state;

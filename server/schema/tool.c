@@ -194,6 +194,7 @@ static const wire_field of_tool[] = {
               "it: at 10 the hand feels a tenth of all masses and forces; 1 unless stated"},
     {"branch", STRING, AT(gw_tool, branch), OMITTED},
     {"limits", OBJECT, .flags = OMITTED, .table = &wire_table_limits},
+    {"rendered", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_rendered},
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_tool_state},
     {0}};
 const wire_table wire_table_tool = {

@@ -178,6 +178,9 @@ json_t *wire_assembly(const gw_assembly *assembly, const gw_assembly_result *res
 /* The member "simulation" of the protocol's `state`. `scene` names the objects. */
 json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int rate);
 
+/* What is rendered of a requested stiffness and mass. */
+json_t *wire_rendered(const gw_rendered *rendered);
+
 /* How the loop does. */
 json_t *wire_loop_figures(const gw_loop_figures *figures);
 

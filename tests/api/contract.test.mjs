@@ -352,6 +352,8 @@ test('the tool', async () => {
   await expect(200, 'GET', '/tool');
   await expect(200, 'GET', '/tools');
   await expect(200, 'PATCH', '/tool', { limits: { force: 30 } });
+  const [{ mass, stiffness }] = (await expect(200, 'GET', '/tools/rendered')).json;
+  assert.deepEqual([mass.why, mass.requested === mass.applied, stiffness], ['as-asked', true, undefined]);
   const rates = { force_rate: 1000, torque_rate: 50, acceleration: 20, spin_acceleration: 100, reach: 0.4 };
   assert.equal((await expect(200, 'GET', '/tool')).json.limits.reach, undefined);
   assert.deepEqual((await expect(200, 'PATCH', '/tool', { limits: rates })).json.limits, { force: 30, torque: 0, speed: 0, spin: 0, ...rates });

@@ -65,6 +65,23 @@ const full = () => ({
   devices: [{ id: 'hand', driver: 'sim-impedance', settings: {}, operator: { type: 'none' } }],
 });
 
+test('a requested stiffness and mass are answered with what is rendered, and why', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'paper-mechanism-middle' });
+  const coupling = (linear) => ({ control: 'coupling', rendering: { coupling: { linear, angular: 1 }, passivity: true } });
+  const asked = (await expect(200, 'PATCH', '/tool', coupling(900))).json.rendered;
+  assert.deepEqual([asked.stiffness.requested, asked.stiffness.applied], [900, 900]);
+  const { info } = (await expect(200, 'GET', '/devices')).json[0], { rate } = (await expect(200, 'GET', '/loop')).json;
+  const tool = (await expect(200, 'GET', '/tool')).json;
+  const bound = info.damping / (0.5 / (rate * (tool.substeps ?? 1)) + info.delay);
+  assert.ok(Math.abs(asked.stiffness.bound - bound) <= 1e-9 * bound, JSON.stringify(asked));
+  assert.equal(asked.stiffness.why, bound >= 900 ? 'as-asked' : 'passivity');
+  assert.equal(asked.mass.why, 'device-mass');
+  assert.deepEqual((await expect(200, 'GET', '/tools/rendered')).json[0].stiffness, asked.stiffness);
+  await expect(200, 'PUT', '/tool', { ...tool, rendered: asked }); // what was answered may be sent back
+  await expect(200, 'PATCH', '/tool', { rendering: { passivity: false, coupling: { linear: 1e6 } } });
+  assert.equal((await expect(200, 'GET', '/tools/rendered')).json[0].stiffness.why, 'sampling-bound');
+});
+
 test('every member comes back as it was given', async () => {
   const put = await expect(200, 'PUT', '/scene', full());
   assert.deepEqual(put.json, full());

@@ -1,0 +1,112 @@
+/*
+ * What a device renders of a requested stiffness and mass. Pure functions.
+ */
+#include "rt/haptics/renderable.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define CALM 7.0 /* m / (K_h tau^2): four times what is stable with a hand's damping */
+
+const char *const gw_renderable_reason_names[] = {[GW_RENDERED_AS_ASKED] = "as-asked",
+                                                  [GW_RENDERED_BY_DEFAULT] = "default",
+                                                  [GW_RENDERED_WATCHED] = "passivity",
+                                                  [GW_RENDERED_BEYOND_BOUND] = "sampling-bound",
+                                                  [GW_RENDERED_WITH_DEVICE] = "device-mass",
+                                                  [GW_RENDERED_TOO_LIGHT] = "smallest-mass",
+                                                  NULL};
+
+double gw_sampling_bound(double friction, double damping, double dt, double delay)
+{
+    assert(dt > 0 && delay >= 0);
+    return fmax(friction - fabs(damping), 0) / (0.5 * dt + delay);
+}
+
+double gw_smallest_mass(double hand_stiffness, double tau)
+{
+    return CALM * hand_stiffness * tau * tau;
+}
+
+/* A spring of control: what it is, against the bound. */
+static gw_rendered_value spring_answer(double requested, double applied, double damping,
+                                       double friction, const gw_render_request *r)
+{
+    gw_rendered_value v = {.requested = requested,
+                           .applied = applied,
+                           .bound = gw_sampling_bound(friction, damping, r->dt, r->device.delay)};
+    if (applied > v.bound)
+        v.why = r->def->passivity ? GW_RENDERED_WATCHED : GW_RENDERED_BEYOND_BOUND;
+    else
+        v.why = requested > 0 ? GW_RENDERED_AS_ASKED : GW_RENDERED_BY_DEFAULT;
+    return v;
+}
+
+/* The springs between device and model: coordination's, or the coupling's. */
+static void springs(const gw_render_request *r, gw_rendered *out)
+{
+    const gw_impedance_device *d = &r->device;
+    bool couples = r->def->kind == GW_LAW_COUPLING;
+    const gw_spring_damper *asked = couples ? &r->def->coupling : &r->def->coordination;
+    gw_spring_damper paper = GW_PAPER_COORDINATION, k = *asked;
+    gw_inverse_mass model = {1 / r->mass, 1 / r->inertia};
+    gw_inverse_mass device = {1 / d->mass, 1 / d->inertia};
+    if (!gw_spring_is_stated(asked) && couples)
+        k = gw_virtual_coupling_bound(d->mass, d->inertia, r->mass, r->inertia, r->dt,
+                                      d->delay + d->velocity_delay);
+    else if (!gw_spring_is_stated(asked))
+        k = gw_spring_within_step_limit(
+            &paper, model, r->def->kind == GW_LAW_FOUR_CHANNEL ? device : model, r->dt);
+    out->stiffness = spring_answer(asked->linear, k.linear, k.linear_damping, d->damping, r);
+    out->stiffness_angular =
+        spring_answer(asked->angular, k.angular, k.angular_damping, d->damping_angular, r);
+    out->reach = d->force_max > 0 && k.linear > 0 ? d->force_max / k.linear : 0;
+}
+
+/* At an impedance device force that is fed forward and back makes the device's mass that of the
+ * model, by the gain M_d/M - 1; below M_d/2 that gain exceeds one and no delay is small enough.
+ * Couplings leave the device its own mass before the model's; four channels push both with the
+ * hand's force. */
+static gw_rendered_value mass_answer(gw_control_law law, double model, double device)
+{
+    gw_rendered_value v = {.requested = model, .applied = model, .bound = 0.5 * device};
+    if (law == GW_LAW_COUPLING || law == GW_LAW_FOUR_CHANNEL) {
+        v.applied = law == GW_LAW_COUPLING ? model + device : 0.5 * (model + device);
+        v.bound = law == GW_LAW_COUPLING ? device : 0.5 * device;
+        v.why = GW_RENDERED_WITH_DEVICE;
+    } else if (model < v.bound) {
+        v.why = GW_RENDERED_TOO_LIGHT;
+    }
+    return v;
+}
+
+/* An admittance device shows any mass, but a hand that holds it closes a loop that is late by half
+ * a period, the device's delay and its servo. */
+static gw_rendered_value admitted_mass(double mass, double hand_stiffness, double tau)
+{
+    gw_rendered_value v = {.requested = mass, .applied = mass};
+    v.bound = gw_smallest_mass(hand_stiffness, tau);
+    v.why = mass < v.bound ? GW_RENDERED_TOO_LIGHT : GW_RENDERED_AS_ASKED;
+    return v;
+}
+
+gw_rendered gw_render_answer(const gw_render_request *r)
+{
+    assert(r && r->dt > 0 && r->mass > 0 && r->inertia > 0);
+    const gw_impedance_device *d = &r->device;
+    gw_rendered out = {.impedance = r->def != NULL};
+    if (!r->def) {
+        double servo = r->bandwidth > 0 ? 1 / (6.283185307179586 * r->bandwidth) : 0;
+        double tau = 0.5 * r->dt + d->delay + servo;
+        out.mass = admitted_mass(r->mass, GW_HAND_STIFFNESS, tau);
+        out.inertia = admitted_mass(r->inertia, GW_HAND_STIFFNESS_ANGULAR, tau);
+        return out;
+    }
+    out.law = r->def->kind;
+    out.mass = mass_answer(out.law, r->mass, d->mass);
+    out.inertia = mass_answer(out.law, r->inertia, d->inertia);
+    springs(r, &out);
+    if (out.law == GW_LAW_PENALTY)
+        out.penalty = spring_answer(r->def->penalty * d->mass, r->def->penalty * d->mass,
+                                    r->def->penalty_damping * d->mass, d->damping, r);
+    return out;
+}

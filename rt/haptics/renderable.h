@@ -1,0 +1,68 @@
+/*
+ * What a device can render of the stiffness and mass that somebody asks for, and why. Sampling a
+ * spring of stiffness K and damping B at a period T, with a delay besides, gives energy to the hand
+ * unless the device's own friction b takes it (Colgate and Schenkel, "Passivity of a class of
+ * sampled-data systems", 1997):
+ *
+ *   b > K (T/2 + delay) + |B|
+ *
+ * Task space, linear or angular alike: N/m or N m/rad, kg or kg m^2. Pure functions, any thread.
+ */
+#ifndef GW_HAPTICS_RENDERABLE_H
+#define GW_HAPTICS_RENDERABLE_H
+
+#include <stdbool.h>
+
+#include "rt/haptics/impedance.h"
+
+/* The stiffest hand that a rendered mass is to bear (N/m, N m/rad), as the simulated hand's. */
+#define GW_HAND_STIFFNESS         500.0
+#define GW_HAND_STIFFNESS_ANGULAR 5.0
+
+typedef enum gw_renderable_reason {
+    GW_RENDERED_AS_ASKED,     /* within every bound */
+    GW_RENDERED_BY_DEFAULT,   /* nothing was asked for */
+    GW_RENDERED_WATCHED,      /* beyond the sampling bound: the passivity controller pays */
+    GW_RENDERED_BEYOND_BOUND, /* the same, and nobody does */
+    GW_RENDERED_WITH_DEVICE,  /* the law leaves the device its own mass */
+    GW_RENDERED_TOO_LIGHT     /* below the smallest mass that a hand of GW_HAND_STIFFNESS bears */
+} gw_renderable_reason;
+
+extern const char *const gw_renderable_reason_names[]; /* "as-asked", .. */
+
+/* Linear, or angular. */
+typedef struct gw_rendered_value {
+    double requested; /* 0: nothing was */
+    double applied;
+    double bound; /* stiffness: the most, mass: the least that is within the bound */
+    gw_renderable_reason why;
+} gw_rendered_value;
+
+/* What answers a tool's requests. */
+typedef struct gw_rendered {
+    gw_control_law law;
+    bool impedance; /* else an admittance device: stiffness is not rendered by control */
+    gw_rendered_value mass, inertia;
+    gw_rendered_value stiffness, stiffness_angular; /* of coordination or coupling */
+    gw_rendered_value penalty;                      /* along resisted directions (N/m) */
+    double reach; /* m, after which the device's force limit is met at that stiffness; 0: never */
+} gw_rendered;
+
+typedef struct gw_render_request {
+    const gw_impedance_def *def; /* NULL: an admittance device */
+    gw_impedance_device device;  /* mass, damping, delays and limits, task space */
+    double bandwidth;            /* Hz, of an admittance device's servo; 0: exact */
+    double mass, inertia;        /* of the model at the hand: a lower bound */
+    double dt;                   /* s */
+} gw_render_request;
+
+/* The largest K with b > K (T/2 + delay) + |B|; 0 where there is none. */
+double gw_sampling_bound(double friction, double damping, double dt, double delay);
+
+/* The smallest mass with which a hand of stiffness K_h that acts tau late stays calm, a quarter of
+ * the stiffness that rings: 7 K_h tau^2. */
+double gw_smallest_mass(double hand_stiffness, double tau);
+
+gw_rendered gw_render_answer(const gw_render_request *request);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * The answer to a requested stiffness and mass: what the tool's device renders of it.
+ */
+#include "server/rest/call.h"
+
+/* Of a held object its own; of links and members of systems what the loop found last. */
+static void model_mass(const gw_scene *scene, const gw_tool *tool, const gw_tool_state *state,
+                       gw_render_request *request)
+{
+    int object = gw_scene_object(scene, tool->object);
+    request->mass = state && state->felt_mass > 0 ? state->felt_mass : 1;
+    request->inertia = state && state->felt_inertia > 0 ? state->felt_inertia : 1;
+    if (state || object < 0)
+        return;
+    gw_mass mass = gw_object_mass(&scene->objects[object]);
+    request->mass = mass.mass;
+    request->inertia = fmin(fmin(mass.inertia.m[0][0], mass.inertia.m[1][1]), mass.inertia.m[2][2]);
+}
+
+json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *info,
+                     const gw_snapshot *snapshot)
+{
+    const gw_tool *tool = &scene->tools[index];
+    const gw_tool_state *state =
+        snapshot && index < snapshot->tool_count ? &snapshot->tools[index] : NULL;
+    double k = tool->workspace.has_scale ? tool->workspace.scale : state ? state->map_scale : 1;
+    gw_render_request request = {.bandwidth = info->bandwidth,
+                                 .device = {.mass = info->mass,
+                                            .inertia = info->inertia / (k * k),
+                                            .damping = info->damping,
+                                            .damping_angular = info->damping_angular / (k * k),
+                                            .force_max = info->force_max / k,
+                                            .delay = info->delay,
+                                            .velocity_delay = info->velocity_delay},
+                                 .dt = 1.0 / gw_scene_step_rate(scene)};
+    if (tool->control != GW_CONTROL_ADMITTANCE)
+        request.def = &tool->rendering;
+    model_mass(scene, tool, state, &request);
+    gw_rendered rendered = gw_render_answer(&request);
+    return wire_rendered(&rendered);
+}
+
+void api_rendered_get(api_call *call)
+{
+    gw_snapshot snapshot;
+    gw_device_info info;
+    app_document *document = app_view(call->app, &snapshot);
+    json_t *list = json_array();
+    for (int i = 0; i < document->scene->tool_count; i++)
+        if (app_device_info(call->app, document->scene->tools[i].device, &info))
+            json_array_append_new(list, api_rendered(document->scene, i, &info, &snapshot));
+    api_json(call, 200, list);
+    app_document_put(document);
+}

@@ -1,0 +1,54 @@
+/*
+ * What is rendered of the stiffness and mass that a tool asks for.
+ */
+#include "server/schema/field.h"
+
+static const char *reason_name(int why)
+{
+    return gw_renderable_reason_names[why];
+}
+
+static const wire_field of_value[] = {
+    {"requested", NUMBER, AT(gw_rendered_value, requested), .about = "0: nothing was"},
+    {"applied", NUMBER, AT(gw_rendered_value, applied)},
+    {"bound", NUMBER, AT(gw_rendered_value, bound),
+     .about = "of stiffness the most that sampling bears, of mass the least that is calm"},
+    {"why", CHOICE, AT(gw_rendered_value, why), .name_of = reason_name,
+     .about = "as-asked: within every bound; default: nothing was asked for; passivity: beyond "
+              "the sampling bound, the passivity controller takes what comes out; sampling-bound: "
+              "the same, and it is off; device-mass: this control leaves the device its own mass; "
+              "smallest-mass: a stiff hand may ring with so little"},
+    {0}};
+const wire_table wire_table_rendered_value = {
+    .name = "RenderedValue", .fields = of_value, .answered = true};
+
+#define VALUE(member, unit_)                                                                       \
+    OBJECT, AT(gw_rendered, member), .table = &wire_table_rendered_value, .unit = unit_
+
+WHEN(has_springs, gw_rendered, it->impedance)
+WHEN(has_penalty, gw_rendered, it->impedance && it->law == GW_LAW_PENALTY)
+WHEN(has_reach, gw_rendered, it->reach > 0)
+
+static const wire_field of_rendered[] = {
+    {"mass", VALUE(mass, "kg")},
+    {"inertia", VALUE(inertia, "kg m2")},
+    {"stiffness", VALUE(stiffness, "N/m"), .flags = SOMETIMES, .when = has_springs,
+     .about = "of coordination or coupling"},
+    {"stiffness_angular", VALUE(stiffness_angular, "N m/rad"), .flags = SOMETIMES,
+     .when = has_springs},
+    {"penalty", VALUE(penalty, "N/m"), .flags = SOMETIMES, .when = has_penalty,
+     .about = "along resisted directions"},
+    {"limited_beyond", NUMBER, AT(gw_rendered, reach), .flags = SOMETIMES, .when = has_reach,
+     .unit = "m", .about = "of stretch: the device's force limit is met there"},
+    {0}};
+const wire_table wire_table_rendered = {
+    .name = "Rendered",
+    .about = "What is applied of the stiffness and mass that is asked for, and why. Sampling: "
+             "b > K (T/2 + delay) + |B|, b the device's friction, T a step of control.",
+    .fields = of_rendered,
+    .answered = true};
+
+json_t *wire_rendered(const gw_rendered *rendered)
+{
+    return wire_encode(&wire_table_rendered, rendered, &(wire_context){.clamp = true});
+}
