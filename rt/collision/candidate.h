@@ -34,6 +34,8 @@ typedef enum gw_normal_kind {
     GW_NORMAL_BETWEEN
 } gw_normal_kind;
 
+struct gw_unilateral_row;
+
 typedef struct gw_contact_candidate {
     uint64_t key; /* the same from one detection to the next while the same features are near */
     int a, b;     /* bodies, indices into the world's; b may be static */
@@ -45,6 +47,9 @@ typedef struct gw_contact_candidate {
     gw_vec3 normal; /* unit, in the frame that `kind` says */
     gw_contact_material surface;
     double gap; /* when it was found (m) */
+    /* A unilateral constraint (rt/contact/unilateral_row.h) instead of points, radii and a normal,
+     * which no detector finds; NULL: none. */
+    const struct gw_unilateral_row *row;
 } gw_contact_candidate;
 
 /* Two geoms to be collided with their bodies at given poses. */

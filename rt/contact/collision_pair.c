@@ -183,7 +183,7 @@ static void compact_contacts(gw_world *w)
     int count = 0;
     bool lost = any_lost(w);
     for (int i = 0; i < w->contact_count && lost; i++)
-        if (w->contacts[i].kept && w->contacts[i].fresh &&
+        if (w->contacts[i].kept && w->contacts[i].fresh && !w->contacts[i].candidate.row &&
             continue_lost_contact(w, &w->contacts[i]))
             lost = any_lost(w);
     for (int i = 0; i < w->pair_count; i++)
@@ -198,6 +198,16 @@ static void compact_contacts(gw_world *w)
             w->pairs[c->pair].first_contact = count++;
         }
     w->contact_count = count;
+}
+
+void gw_pairs_add_unilaterals(gw_world *w)
+{
+    for (int i = 0; i < w->unilateral_count; i++) {
+        const gw_contact_candidate *candidate = &w->unilaterals[i];
+        int pair = gw_pair_of_candidate(w, candidate);
+        if (!gw_pair_find_contact(w, &w->pairs[pair], candidate))
+            gw_pair_add_contact(w, pair, candidate);
+    }
 }
 
 /* ---- updates -------------------------------------------------------------------------------- */
@@ -228,6 +238,8 @@ bool gw_pairs_apply_candidates(gw_world *w)
         w->pairs[i].kept = false;
     for (int i = 0; i < w->candidate_count; i++)
         w->pairs[gw_pair_of_candidate(w, &w->candidates[i])].kept = true;
+    for (int i = 0; i < w->unilateral_count; i++)
+        w->pairs[gw_pair_of_candidate(w, &w->unilaterals[i])].kept = true;
     remove_pairs(w);
     /* pairs that were queried inside the last steps know their contacts better than the detector */
     for (int i = 0; i < w->pair_count; i++) {
@@ -238,6 +250,8 @@ bool gw_pairs_apply_candidates(gw_world *w)
         gw_contact *c = &w->contacts[i];
         c->kept = c->pair >= 0 && w->pairs[c->pair].has_detection;
     }
+    for (int i = 0; i < w->unilateral_count; i++)
+        keep_contact(w, gw_pair_of_candidate(w, &w->unilaterals[i]), &w->unilaterals[i]);
     for (int i = 0; i < w->candidate_count; i++) {
         int pair = gw_pair_of_candidate(w, &w->candidates[i]);
         if (!w->pairs[pair].has_detection && !w->candidates[i].proximity_only)
@@ -251,6 +265,16 @@ bool gw_pairs_apply_candidates(gw_world *w)
 /* ---- carry-over to another world --------------------------------------------------------------
  */
 
+/* The unilateral constraint of the same key; NULL: there is none. */
+static const gw_contact_candidate *unilateral_again(const gw_world *w,
+                                                    const gw_contact_candidate *old)
+{
+    for (int i = 0; i < w->unilateral_count && old->row; i++)
+        if (w->unilaterals[i].key == old->key)
+            return &w->unilaterals[i];
+    return NULL;
+}
+
 double gw_world_carry_over(gw_world *w, const gw_world *old,
                            int (*body)(const void *context, int old), const void *context)
 {
@@ -263,7 +287,10 @@ double gw_world_carry_over(gw_world *w, const gw_world *old,
         if (a < 0 || b < 0)
             continue;
         assert(a < w->body_count && b < w->body_count);
-        gw_contact_candidate candidate = from->candidate;
+        const gw_contact_candidate *row = unilateral_again(w, &from->candidate);
+        if (from->candidate.row && !row)
+            continue;
+        gw_contact_candidate candidate = row ? *row : from->candidate;
         candidate.a = a;
         candidate.b = b;
         candidate.geom_a = candidate.geom_b = -1; /* those of another detector */
@@ -276,6 +303,7 @@ double gw_world_carry_over(gw_world *w, const gw_world *old,
         c->next_in_pair = next_in_pair;
         spring += gw_contact_spring_energy(c);
     }
+    gw_pairs_add_unilaterals(w);
     w->last_spring_energy = spring;
     return spring;
 }

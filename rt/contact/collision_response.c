@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/contact/unilateral_row.h"
 #include "rt/contact/world_private.h"
 
 #define CLOSED_GAP        1e-7 /* gap up to which a contact takes part in a collision (m) */
@@ -18,23 +19,27 @@
 #define LARGE_BASIS_ROWS  4    /* rows up to which an orthonormal basis is worth it there */
 #define ROWS_PER_EFFORT   160  /* rows squared of a collision that cost a step of a body */
 #define SWEEPS_PER_EFFORT 8    /* friction updates of a contact that do */
+#define GRIP              1e9  /* mu of what rolls without slip */
 #define IMMOVABLE_ROW     1e-9 /* a row whose entries are all smaller moves nothing */
 
 /* ---- rows of the contact Jacobian --------------------------------------------------------------
  */
 
-/* entries += J_body^T of a force at a point */
-static void add_force(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, double *entries)
+/* entries += J_body^T of a force at a point, or of the couple `lever` times as large */
+static void add_force(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, double lever,
+                      double *entries)
 {
     const gw_body_state *state = &w->bodies[body];
     gw_wrench wrench = gw_wrench_at(&state->pose, point, force);
+    if (lever > 0)
+        wrench = (gw_wrench){{0, 0, 0}, gw_scale(lever, force)};
     gw_model_pull_back(gw_world_model(w, state->model), state->index, &wrench, entries);
 }
 
-/* Speed of a body's point along a direction because the body, or the base of its system, is moved
- * from outside (m/s). */
+/* Speed of a body's point along a direction, or of its turning, because the body, or the base of
+ * its system, is moved from outside (m/s). */
 static double prescribed_speed(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction,
-                               gw_contact_jacobian_row *row)
+                               double lever, gw_contact_jacobian_row *row)
 {
     const gw_body_state *state = &w->bodies[body];
     gw_twist twist = state->twist;
@@ -42,13 +47,17 @@ static double prescribed_speed(const gw_world *w, int body, gw_vec3 point, gw_ve
                                   : gw_model_base_velocity(gw_world_model(w, state->model),
                                                            state->index, &twist);
     row->carried = row->carried || (moves && state->model >= 0);
-    return moves ? gw_dot(direction, gw_velocity_at(&state->pose, &twist, point)) : 0;
+    if (!moves)
+        return 0;
+    return lever > 0 ? lever * gw_dot(direction, twist.w)
+                     : gw_dot(direction, gw_velocity_at(&state->pose, &twist, point));
 }
 
 void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 direction, bool a, bool b,
                          gw_contact_jacobian_row *row)
 {
     assert(a || b);
+    double lever = c->now.lever;
     row->system[0] = a ? c->system_a : -1;
     row->system[1] = b ? c->system_b : -1;
     if (row->system[0] == row->system[1])
@@ -60,14 +69,14 @@ void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 directi
             memset(row->entry[k], 0,
                    sizeof(double) * (size_t)gw_model_dof(gw_world_model(w, row->system[k])));
     if (a && c->system_a >= 0)
-        add_force(w, c->candidate.a, c->now.at_a, direction, row->entry[0]);
+        add_force(w, c->candidate.a, c->now.at_a, direction, lever, row->entry[0]);
     if (b && c->system_b >= 0)
-        add_force(w, c->candidate.b, c->now.at_b, gw_neg(direction),
+        add_force(w, c->candidate.b, c->now.at_b, gw_neg(direction), lever,
                   row->entry[a && c->system_a == c->system_b ? 0 : 1]);
     if (a)
-        row->offset += prescribed_speed(w, c->candidate.a, c->now.at_a, direction, row);
+        row->offset += prescribed_speed(w, c->candidate.a, c->now.at_a, direction, lever, row);
     if (b)
-        row->offset -= prescribed_speed(w, c->candidate.b, c->now.at_b, direction, row);
+        row->offset -= prescribed_speed(w, c->candidate.b, c->now.at_b, direction, lever, row);
 }
 
 double gw_jacobian_row_max(const gw_world *w, const gw_contact_jacobian_row *row)
@@ -324,6 +333,20 @@ static void fill(impact *x)
 /* ---- friction of the collision
  * ------------------------------------------------------------------- */
 
+/* What rolls slips at no impact. */
+static bool grips_slip(const gw_contact *c)
+{
+    return c->candidate.row && c->candidate.row->grip != GW_GRIP_NONE;
+}
+
+static bool any_grips(const impact *x)
+{
+    for (int i = 0; i < x->rows; i++)
+        if (grips_slip(&x->world->contacts[x->contact[i]]))
+            return true;
+    return false;
+}
+
 /* Tangential impulses of contacts that push, within mu p_n: Coulomb's law of impulses. The two rows
  * of a self-contact (eq. 12, 13) have none. */
 static void add_friction(const impact *x)
@@ -335,8 +358,10 @@ static void add_friction(const impact *x)
         p[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
-        limit[count] = c->candidate.surface.friction * x->p[i];
-        if (!(limit[count] > 0) || (w->rules.self_each_link && c->system_a == c->system_b))
+        bool grips = grips_slip(c);
+        limit[count] = grips ? GRIP * x->p[i] : c->candidate.surface.friction * x->p[i];
+        if (!(limit[count] > 0) || !(grips || w->rules.impact_friction) ||
+            (w->rules.self_each_link && c->system_a == c->system_b))
             continue;
         gw_vec3 t[2] = {gw_any_normal(c->now.normal)};
         t[1] = gw_cross(c->now.normal, t[0]);
@@ -465,7 +490,7 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
                                   .inverse = apply_inverse,
                                   .context = &x};
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x.p);
-    if (w->rules.impact_friction && kind != GW_COLLISION_OVERCOMPRESSED)
+    if ((w->rules.impact_friction || any_grips(&x)) && kind != GW_COLLISION_OVERCOMPRESSED)
         add_friction(&x);
     apply_impulses(&x);
     w->any_contact = true;

@@ -86,6 +86,7 @@ static void relax_springs(gw_world *w, double factor)
         if (c->continuous && depth > 0)
             c->rest_penetration += (1 - factor) * depth;
         c->friction_spring.slip = gw_scale(factor, c->friction_spring.slip);
+        c->friction_spring.spin *= factor;
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "rt/contact/unilateral_row.h"
 #include "rt/contact/world_private.h"
 
 /* ---- gap ------------------------------------------------------------------------------------ */
@@ -19,7 +20,9 @@ static gw_vec3 direction_between(gw_vec3 a, gw_vec3 b)
 /* gap = n . (x_a - x_b) - r_a - r_b */
 gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const gw_pose *b)
 {
-    gw_gap g;
+    gw_gap g = {0};
+    if (candidate->row)
+        return gw_unilateral_row_gap(candidate->row, a, b);
     gw_vec3 xa = gw_pose_point(a, candidate->point_a), xb = gw_pose_point(b, candidate->point_b);
     switch (candidate->kind) {
     case GW_NORMAL_IN_A:
@@ -51,7 +54,8 @@ gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_sta
     gw_gap g = gw_gap_at(candidate, &a->pose, &b->pose);
     gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, g.at_a),
                        gw_velocity_at(&b->pose, &b->twist, g.at_b));
-    *rate = gw_dot(g.normal, v);
+    *rate = g.lever > 0 ? g.lever * gw_dot(g.normal, gw_sub(a->twist.w, b->twist.w))
+                        : gw_dot(g.normal, v);
     return g;
 }
 

@@ -16,6 +16,8 @@ typedef struct gw_gap {
     double gap;         /* m, < 0: penetration */
     gw_vec3 normal;     /* unit, world, from b towards a */
     gw_vec3 at_a, at_b; /* world */
+    double lever;       /* not 0: instead of the force a couple lever F n on a and its opposite on b
+                           (m): the row of an angle */
 } gw_gap;
 
 /* `a` and `b` are world_from_body of the candidate's bodies. */

@@ -14,6 +14,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "rt/contact/unilateral_row.h"
 #include "rt/contact/world_private.h"
 
 /* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.4. */
@@ -330,19 +331,29 @@ static double contacts_at_system(const gw_world *w, const gw_contact *c)
     return most;
 }
 
+/* Inertia about the normal, 1 / (J D^-1 J^T) of a couple there (kg m^2). */
+static double effective_inertia(const gw_world *w, const gw_contact *c)
+{
+    gw_contact turns = *c;
+    turns.now.lever = 1;
+    return effective_mass(w, &turns, c->now.normal);
+}
+
 /* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
  * system moves along the normal. */
 static void stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
                              double *damping, gw_friction_spring *spring)
 {
     gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
-    double m1 = effective_mass(w, c, t1), m2 = effective_mass(w, c, t2), across = fmin(m1, m2);
+    bool turns = c->now.lever > 0; /* a couple has no tangents */
+    double m1 = turns ? INFINITY : effective_mass(w, c, t1);
+    double m2 = turns ? INFINITY : effective_mass(w, c, t2), across = fmin(m1, m2);
     double along = effective_mass(w, c, n), mass = fmin(along, TANGENTIAL_MASS * across);
     double contacts = contacts_at_system(w, c), dt = w->dt;
     double stiff = STIFFNESS_SHARE / fmax(1, contacts / SHARED_STIFFNESS) / (dt * dt);
     double share = fmax(1, contacts / SHARED_DAMPING);
     *stiffness = *damping = 0;
-    spring->stiffness = spring->damping = spring->viscous = 0;
+    *spring = (gw_friction_spring){.slip = spring->slip, .spin = spring->spin};
     if (!isfinite(along))
         return;
     *stiffness = stiff * mass;
@@ -352,6 +363,12 @@ static void stable_stiffness(const gw_world *w, const gw_contact *c, double *sti
         spring->stiffness = stiff * least;
         spring->damping = 2 * DAMPING_RATIO * sqrt(stiff) * least / share;
         spring->viscous = VISCOUS_SHARE * across / dt / fmax(1, contacts);
+    }
+    if (c->candidate.row && c->candidate.row->grip == GW_GRIP_SLIP_AND_SPIN) {
+        double inertia = effective_inertia(w, c);
+        spring->spin_stiffness = isfinite(inertia) ? stiff * inertia : 0;
+        spring->spin_damping =
+            isfinite(inertia) ? 2 * DAMPING_RATIO * sqrt(stiff) * inertia / share : 0;
     }
 }
 
@@ -386,6 +403,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
     c->stiffness = stated_or(c->candidate.surface.stiffness, c->stiffness);
     c->damping = stated_or(c->candidate.surface.damping, c->damping);
     c->friction_spring.slip = gw_v3(0, 0, 0);
+    c->friction_spring.spin = 0;
     c->rest_penetration = fmax(0, -c->now.gap);
     c->bottomed_out = false;
 }
@@ -395,6 +413,7 @@ static void release(gw_world *w, gw_contact *c)
     c->continuous = false;
     c->rest_penetration = 0;
     c->friction_spring.slip = gw_v3(0, 0, 0);
+    c->friction_spring.spin = 0;
     count_continuous(w, c, -1);
 }
 
@@ -418,7 +437,7 @@ double gw_contact_max_compression(const gw_contact *c)
 static void bottom_out(const gw_world *w, gw_contact *c)
 {
     double depth = -c->now.gap - c->rest_penetration, most, damping;
-    gw_friction_spring unused;
+    gw_friction_spring unused = {0};
     if (c->bottomed_out || !(depth > gw_contact_max_compression(c)))
         return;
     stable_stiffness(w, c, &most, &damping, &unused);
@@ -434,12 +453,15 @@ void gw_contact_soften(gw_world *w, gw_contact *c)
 {
     gw_friction_spring *own = &c->friction_spring, spring;
     double stiffness, damping;
+    spring = *own;
     stable_stiffness(w, c, &stiffness, &damping, &spring);
     c->stiffness = fmin(c->stiffness, stiffness);
     c->damping = fmin(c->damping, damping);
     own->stiffness = fmin(own->stiffness, spring.stiffness);
     own->damping = fmin(own->damping, spring.damping);
     own->viscous = spring.viscous;
+    own->spin_stiffness = fmin(own->spin_stiffness, spring.spin_stiffness);
+    own->spin_damping = fmin(own->spin_damping, spring.spin_damping);
 }
 
 double gw_contact_spring_energy(const gw_contact *c)
@@ -448,7 +470,8 @@ double gw_contact_spring_energy(const gw_contact *c)
     const gw_friction_spring *t = &c->friction_spring;
     if (!c->continuous)
         return 0;
-    return 0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip));
+    return 0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip) +
+                  t->spin_stiffness * t->spin * t->spin);
 }
 
 /* ---- forces at the stages of an integrator ------------------------------------------------------
@@ -479,12 +502,66 @@ static gw_penalty_contact parameters(const gw_world *w, const gw_contact *c, boo
                                 .anchor_offset = c->anchor_offset};
 }
 
+static bool grips(const gw_contact *c)
+{
+    return c->candidate.row && c->candidate.row->grip != GW_GRIP_NONE;
+}
+
+/* Force at the contact points and couple on a; the opposite acts on b. */
+typedef struct row_force {
+    gw_vec3 force, couple;
+    gw_gap at;
+} row_force;
+
+/* Velocity of slip and of spin about the normal, of a against b. */
+static gw_vec3 slip_rate(const gw_body_state *a, const gw_body_state *b, const gw_gap *g,
+                         double *spin_rate)
+{
+    gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, g->at_a),
+                       gw_velocity_at(&b->pose, &b->twist, g->at_b));
+    *spin_rate = gw_dot(g->normal, gw_sub(a->twist.w, b->twist.w));
+    return gw_reject(v, g->normal);
+}
+
+/*
+ * Of a unilateral constraint with its bodies in these states, `since` the substep began:
+ * F_n = max(0, K p - B d(gap)/dt), and while it is pressed what it grips with, without Coulomb's
+ * limit, x and theta being slip and spin so far, by the trapezoidal rule within the substep:
+ *
+ *   F_t = -(k x + d v_t),   M_n = -(k_s theta + d_s w_n)
+ */
+static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const gw_body_state *b,
+                              double since)
+{
+    const gw_friction_spring *t = &c->friction_spring;
+    double rate, spin_rate;
+    row_force f = {.at = gw_gap_of_states(&c->candidate, a, b, &rate)};
+    double depth = -f.at.gap - c->rest_penetration;
+    double push = c->stiffness * depth - (is_damped(c) ? c->damping * rate : 0);
+    if (!(depth > 0) || !(push > 0))
+        return f;
+    gw_vec3 n = f.at.normal;
+    f.force = gw_scale(f.at.lever > 0 ? 0 : push, n);
+    f.couple = gw_scale(push * f.at.lever, n);
+    if (!grips(c) || !c->damping_active)
+        return f;
+    gw_vec3 v = slip_rate(a, b, &f.at, &spin_rate);
+    gw_vec3 slip = gw_mul_add(t->slip, 0.5 * since, gw_add(c->start_slip_rate, v));
+    double spin = t->spin + 0.5 * since * (c->start_spin_rate + spin_rate);
+    f.force = gw_mul_add(f.force, -t->stiffness, gw_reject(slip, n));
+    f.force = gw_mul_add(f.force, -t->damping, v);
+    f.couple = gw_mul_add(f.couple, -(t->spin_stiffness * spin + t->spin_damping * spin_rate), n);
+    return f;
+}
+
 gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c)
 {
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
     if (!c->continuous)
         return on.f;
+    if (c->candidate.row)
+        return row_force_of(c, a, b, 0).force;
     gw_penalty_batch f;
     gw_penalty_contact contact = parameters(w, c, true);
     gw_body_motion motion_a = gw_body_motion_of(&a->pose, &a->twist);
@@ -509,10 +586,12 @@ static gw_penalty_batch *batch_of(gw_world *w, gw_contact_force_query *query, in
 void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query)
 {
     query->count = 0;
+    query->any_rows = false;
     query->t = NAN;
     for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
         const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
-        for (int side = 0; c->continuous && side < 2; side++) {
+        query->any_rows = query->any_rows || (c->candidate.row && c->continuous);
+        for (int side = 0; c->continuous && !c->candidate.row && side < 2; side++) {
             if ((side == 0 ? c->system_a : c->system_b) != system)
                 continue;
             int mine = side == 0 ? c->candidate.a : c->candidate.b;
@@ -560,6 +639,48 @@ static void set_others(gw_contact_force_query *query, gw_penalty_batch *f, doubl
     }
 }
 
+/* A body at a stage: of the system as the integrator has it, of others extrapolated. */
+static gw_body_state stage_state(const gw_contact_force_query *query, int body, double t,
+                                 const gw_pose *pose, const gw_twist *twist)
+{
+    const gw_world *w = query->world;
+    gw_body_state state = w->bodies[body];
+    if (state.model == query->system) {
+        state.pose = pose[state.index];
+        state.twist = twist[state.index];
+        return state;
+    }
+    double start = state.model < 0 ? w->substep_start[query->system] : 0;
+    state.pose = gw_body_state_extrapolate(&w->bodies[body], start + t, &state.twist);
+    return state;
+}
+
+/* Unilateral constraints, one by one. */
+static void add_row_forces(const gw_contact_force_query *query, double t, const gw_pose *pose,
+                           const gw_twist *twist, gw_wrench *on)
+{
+    const gw_world *w = query->world;
+    int system = query->system;
+    for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
+        const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
+        if (!c->candidate.row || !c->continuous)
+            continue;
+        gw_body_state a = stage_state(query, c->candidate.a, t, pose, twist);
+        gw_body_state b = stage_state(query, c->candidate.b, t, pose, twist);
+        row_force f = row_force_of(c, &a, &b, t);
+        for (int side = 0; side < 2; side++) {
+            const gw_body_state *mine = side == 0 ? &a : &b;
+            double sign = side == 0 ? 1 : -1;
+            if ((side == 0 ? c->system_a : c->system_b) != system)
+                continue;
+            gw_wrench wrench = gw_wrench_at(&mine->pose, side == 0 ? f.at.at_a : f.at.at_b,
+                                            gw_scale(sign, f.force));
+            wrench.t = gw_mul_add(wrench.t, sign, f.couple);
+            on[mine->index] = gw_wrench_add(on[mine->index], wrench);
+        }
+    }
+}
+
 void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
                              const gw_twist *twist, gw_wrench *on)
 {
@@ -576,25 +697,34 @@ void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
         set_others(query, f, t, pose, twist);
         gw_penalty_batch_apply(f, &mine, w->rules.slip_speed, &on[f->body]);
     }
+    if (query->any_rows)
+        add_row_forces(query, t, pose, twist, on);
     query->t = t;
 }
 
 /* ---- substeps -----------------------------------------------------------------------------------
  */
 
-/* Power of bodies moved from outside through the contact (W). */
-static double external_power(const gw_world *w, const gw_contact *c)
+/* Power of bodies moved from outside through the contact (W), `since` the substep began. */
+static double external_power(const gw_world *w, const gw_contact *c, double since)
 {
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
     bool by_a = a->model < 0 && a->moving, by_b = b->model < 0 && b->moving;
     double power = 0;
     if (!by_a && !by_b)
         return 0;
-    gw_vec3 force = gw_contact_force(w, c);
+    gw_vec3 couple = {0, 0, 0}, force = gw_contact_force(w, c);
+    if (c->candidate.row && c->continuous) {
+        row_force f = row_force_of(c, a, b, since);
+        force = f.force;
+        couple = f.couple;
+    }
     if (by_a)
-        power -= gw_dot(force, gw_velocity_at(&a->pose, &a->twist, c->now.at_a));
+        power -= gw_dot(force, gw_velocity_at(&a->pose, &a->twist, c->now.at_a)) +
+                 gw_dot(couple, a->twist.w);
     if (by_b)
-        power += gw_dot(force, gw_velocity_at(&b->pose, &b->twist, c->now.at_b));
+        power += gw_dot(force, gw_velocity_at(&b->pose, &b->twist, c->now.at_b)) +
+                 gw_dot(couple, b->twist.w);
     return power;
 }
 
@@ -606,6 +736,17 @@ static void set_anchors(const gw_world *w, gw_contact *c)
     c->anchor_b = gw_unrotate(b->pose.q, gw_sub(c->now.at_b, b->pose.p));
     c->anchor_offset = gw_sub(c->now.at_a, c->now.at_b);
     c->friction_spring.slip = gw_reject(c->friction_spring.slip, c->now.normal);
+    if (grips(c))
+        c->start_slip_rate = slip_rate(a, b, &c->now, &c->start_spin_rate);
+}
+
+/* Slip and spin of what rolls in a substep of h seconds, by the trapezoidal rule. */
+static gw_vec3 rolled(const gw_world *w, const gw_contact *c, double h, double *spin)
+{
+    double rate;
+    gw_vec3 v = slip_rate(&w->bodies[c->candidate.a], &w->bodies[c->candidate.b], &c->now, &rate);
+    *spin = 0.5 * h * (c->start_spin_rate + rate);
+    return gw_scale(0.5 * h, gw_add(c->start_slip_rate, v));
 }
 
 /* Motion of the anchor points against one another since they were set. */
@@ -623,6 +764,13 @@ static double normal_force(const gw_contact *c)
     if (!c->continuous || !(depth > 0))
         return 0;
     return fmax(0, c->stiffness * depth - (is_damped(c) ? c->damping * c->gap_rate : 0));
+}
+
+/* mu F_n (N); infinite of what rolls while it is pressed. */
+static double friction_limit(const gw_contact *c)
+{
+    double normal = normal_force(c);
+    return grips(c) && normal > 0 ? INFINITY : c->candidate.surface.friction * normal;
 }
 
 /* The slip x after a tangential motion: it slides beyond mu F_n / k. `limit`: mu F_n (N). */
@@ -649,19 +797,22 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
         return;
     bottom_out(w, c);
     set_anchors(w, c);
-    c->external_power = external_power(w, c);
+    c->external_power = external_power(w, c, 0);
 }
 
 void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
 {
     if (!c->continuous)
         return;
-    double limit = c->candidate.surface.friction * normal_force(c);
-    gw_vec3 motion = gw_reject(anchor_motion(w, c), c->now.normal);
-    w->external_work += 0.5 * h * (c->external_power + external_power(w, c));
+    double limit = friction_limit(c), spin = 0;
+    gw_vec3 motion = grips(c) ? rolled(w, c, h, &spin) : anchor_motion(w, c);
+    motion = gw_reject(motion, c->now.normal);
+    w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
-    if (w->rules.friction == GW_FRICTION_STICK)
+    if (w->rules.friction == GW_FRICTION_STICK || grips(c))
         c->friction_spring.slip = slip_after(&c->friction_spring, limit, motion);
+    if (grips(c))
+        c->friction_spring.spin = limit > 0 ? c->friction_spring.spin + spin : 0;
     c->rest_penetration = fmax(0, fmin(c->rest_penetration, -c->now.gap));
     set_anchors(w, c);
     if (c->now.gap > RELEASE_GAP || (c->now.gap > 0 && c->gap_rate > w->rules.rest_speed))

@@ -20,9 +20,11 @@
 
 /* Tangential spring of a contact that sticks. */
 typedef struct gw_friction_spring {
-    double stiffness, damping; /* k, d (N/m, N s/m) */
-    double viscous;            /* bound of F_t / v_t for stability, for creep (N s/m) */
-    gw_vec3 slip;              /* x, of a against b (m) */
+    double stiffness, damping;           /* k, d (N/m, N s/m) */
+    double viscous;                      /* bound of F_t / v_t for stability, for creep (N s/m) */
+    gw_vec3 slip;                        /* x, of a against b (m) */
+    double spin_stiffness, spin_damping; /* of what rolls purely: N m/rad, N m s/rad */
+    double spin;                         /* about the normal, of a against b (rad) */
 } gw_friction_spring;
 
 /* Motion of a body as contacts need it. */

@@ -33,6 +33,7 @@ static bool allocate(gw_world *w)
     w->contacts = zeroed(2 * GW_MAX_CONTACT_CANDIDATES, sizeof *w->contacts);
     w->pairs = zeroed(2 * GW_MAX_CONTACT_CANDIDATES, sizeof *w->pairs);
     w->candidates = zeroed(GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
+    w->unilaterals = zeroed((size_t)w->unilateral_count, sizeof *w->unilaterals);
     w->saved_models = zeroed(systems, w->model_stride);
     w->scratch_models[0] = zeroed(1, w->model_stride);
     w->scratch_models[1] = zeroed(1, w->model_stride);
@@ -44,20 +45,22 @@ static bool allocate(gw_world *w)
     w->jacobian =
         zeroed(2 * GW_MAX_SIMULTANEOUS_CONTACTS * entries, sizeof(double)); /* two across each */
     w->v = zeroed(3 * entries, sizeof(double));
-    return w->bodies && w->contacts && w->pairs && w->candidates && w->saved_models &&
-           w->scratch_models[0] && w->scratch_models[1] && w->penalty_batches && w->predicted &&
-           w->impulse_workspace.memory && w->jacobian && w->v;
+    return w->bodies && w->contacts && w->pairs && w->candidates && w->unilaterals &&
+           w->saved_models && w->scratch_models[0] && w->scratch_models[1] && w->penalty_batches &&
+           w->predicted && w->impulse_workspace.memory && w->jacobian && w->v;
 }
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
 {
     assert(def->system_count >= 0 && def->system_count <= GW_MAX_MODELS);
     assert(def->body_count >= 0 && (def->bodies || def->body_count == 0));
+    assert(def->unilateral_count >= 0 && def->unilateral_count <= GW_MAX_WORLD_UNILATERALS);
     gw_world *w = calloc(1, sizeof *w);
     if (w) {
         w->system_count = def->system_count;
         w->body_count = def->body_count;
         w->rules = def->rules;
+        w->unilateral_count = def->unilateral_count;
         w->model_stride = (def->model_bytes + 63) / 64 * 64;
         w->candidate_count = -1;
         w->rules.slip_speed = def->rules.slip_speed > 0 ? def->rules.slip_speed : DEFAULT_SPEED;
@@ -68,6 +71,12 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a world of contacts");
         return NULL;
     }
+    for (int i = 0; i < def->unilateral_count; i++) {
+        assert(def->unilaterals[i].row);
+        w->unilaterals[i] = def->unilaterals[i];
+        w->unilaterals[i].geom_a = w->unilaterals[i].geom_b = -1; /* no detector knows them */
+    }
+    gw_pairs_add_unilaterals(w);
     w->dv = w->v + GW_WORLD_MAX_DOF;
     w->generalised = w->dv + GW_WORLD_MAX_DOF;
     for (int i = 0; i < def->body_count; i++) {
@@ -87,6 +96,7 @@ void gw_world_destroy(gw_world *w)
     free(w->contacts);
     free(w->pairs);
     free(w->candidates);
+    free(w->unilaterals);
     free(w->saved_models);
     free(w->scratch_models[0]);
     free(w->scratch_models[1]);
@@ -129,6 +139,7 @@ void gw_world_set_body(gw_world *w, int body, const gw_pose *pose, const gw_twis
 void gw_world_reset(gw_world *w)
 {
     gw_pairs_clear(w);
+    gw_pairs_add_unilaterals(w);
     w->unremoved_energy = w->last_spring_energy = 0;
     memset(w->energy_drift, 0, sizeof w->energy_drift);
     w->step_count = w->redetect_from = 0;
@@ -184,6 +195,7 @@ static void update_contacts(gw_world *w, bool updated)
             c->continuous = false;
             c->rest_penetration = 0;
             c->friction_spring.slip = gw_v3(0, 0, 0);
+            c->friction_spring.spin = 0;
         }
         c->no_rebound = c->collided && c->now.gap < -GW_WORLD_DEFERRED_DEPTH;
         c->collided = c->immovable = c->reimpact = c->overcompressed = false;

@@ -113,6 +113,10 @@ typedef struct gw_world_def {
     size_t model_bytes; /* of the largest model */
     int body_count;
     const gw_world_body *bodies; /* copied */
+    /* Unilateral constraints: candidates with a `row` (which outlives the world) and keys of their
+     * own, followed always; at most GW_MAX_WORLD_UNILATERALS. Copied. */
+    int unilateral_count;
+    const gw_contact_candidate *unilaterals;
     gw_contact_rules rules;
 } gw_world_def;
 

@@ -85,10 +85,12 @@ typedef struct gw_contact {
     double impact_gap; /* gap at which it collides: below zero where it overlapped at start (m) */
     gw_contact_candidate candidate;
     gw_vec3 anchor_a,
-        anchor_b;           /* material points that touched at the substep's start, body frames */
-    gw_vec3 anchor_offset;  /* x_a - x_b of them then, world axes */
-    double last_depth;      /* penetration at the end of the last step (m) */
-    double energy_to_repay; /* put into its spring by redetection, to be taken from motion (J) */
+        anchor_b;            /* material points that touched at the substep's start, body frames */
+    gw_vec3 anchor_offset;   /* x_a - x_b of them then, world axes */
+    gw_vec3 start_slip_rate; /* of what rolls, at the substep's start (m/s) */
+    double start_spin_rate;  /* about the normal (rad/s) */
+    double last_depth;       /* penetration at the end of the last step (m) */
+    double energy_to_repay;  /* put into its spring by redetection, to be taken from motion (J) */
     double stiffness, damping; /* N/m, N s/m, within the step's stability limit */
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
@@ -129,8 +131,9 @@ typedef struct gw_predicted_motion {
 typedef struct gw_contact_force_query {
     struct gw_world *world;
     int system;
-    int count; /* of world->penalty_batches */
-    double t;  /* time that the other bodies' motions are of; NAN: none yet */
+    int count;     /* of world->penalty_batches */
+    bool any_rows; /* unilateral constraints among its continuous contacts */
+    double t;      /* time that the other bodies' motions are of; NAN: none yet */
 } gw_contact_force_query;
 
 struct gw_world {
@@ -148,6 +151,8 @@ struct gw_world {
     int pair_hash[GW_PAIR_HASH_SLOTS]; /* index + 1 */
     int candidate_count;               /* set by the detector; -1: none since the last step */
     gw_contact_candidate *candidates;
+    int unilateral_count; /* always in the cache */
+    gw_contact_candidate *unilaterals;
 
     /* narrow phase inside the step: time_of_impact.c */
     gw_narrow_phase narrow_phase;
@@ -242,6 +247,9 @@ void gw_pairs_clear(gw_world *w);
 
 /* Index of the pair of a candidate's geoms; it is added where there is none. */
 int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate);
+
+/* Enters the world's unilateral constraints that are not in the cache. */
+void gw_pairs_add_unilaterals(gw_world *w);
 
 /* The pair's contact of the same features (key); NULL: none. */
 gw_contact *gw_pair_find_contact(gw_world *w, const gw_collision_pair *p,

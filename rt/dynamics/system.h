@@ -137,6 +137,12 @@ typedef struct gw_system gw_system;
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error);
 void gw_system_destroy(gw_system *system);
 
+/* Gap (m), unit normal from b to a and contact point (world) of two surfaces, given in their
+ * bodies' frames, with the bodies at `a` and `b` (world_from_body). A rim's point is arbitrary
+ * where it lies flat. RT safe. */
+void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
+                            double *gap, gw_vec3 *normal, gw_vec3 *point);
+
 /* Whether the surfaces of a closure can touch; GW_BAD_INPUT that says which can. */
 bool gw_closure_check(const gw_closure_def *closure, gw_error *error);
 

@@ -123,6 +123,21 @@ static contact_state contact_of(const gw_closure_contact *k, const gw_body_frame
     return x;
 }
 
+static gw_body_frame frame_at(const gw_pose *world_from_body)
+{
+    return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
+}
+
+void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
+                            double *gap, gw_vec3 *normal, gw_vec3 *point)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    contact_state x = contact_of(contact, &frame_a, &frame_b);
+    *gap = x.gap;
+    *normal = x.n;
+    *point = x.c;
+}
+
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* Two unit vectors across n, and their rates. */

@@ -1,0 +1,103 @@
+#include "rt/contact/unilateral_row.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define COINCIDENT 1e-12 /* m: points nearer have no direction between them */
+#define PARALLEL   1e-3  /* sine of the angle from which on lines have a common normal */
+#define ALIGNED    1e-9  /* sine from which on an angle has an axis */
+
+/* A row whose gap grows by n . (v_a - v_b) of the points of both bodies at x. */
+static gw_gap along(gw_vec3 n, double h, gw_vec3 at)
+{
+    return (gw_gap){.gap = h, .normal = n, .at_a = at, .at_b = at};
+}
+
+/* h = |d|, n = d / |d|; `either`: a direction where d vanishes. */
+static gw_gap length_of(gw_vec3 d, gw_vec3 either, gw_vec3 at)
+{
+    double h = gw_norm(d);
+    return along(h > COINCIDENT ? gw_scale(1 / h, d) : either, h, at);
+}
+
+/* Of a point of a, or what stands for it, over a plane: h = n . (x - p). */
+static gw_gap over_plane(const gw_element *plane, gw_vec3 x)
+{
+    return along(plane->d, gw_dot(plane->d, gw_sub(x, plane->p)), x);
+}
+
+static gw_gap from_line(const gw_element *line, gw_vec3 x)
+{
+    return length_of(gw_reject(gw_sub(x, line->p), line->d), gw_any_normal(line->d), x);
+}
+
+/* As seen from the other body. */
+static gw_gap exchanged(gw_gap g)
+{
+    g.normal = gw_neg(g.normal);
+    return g;
+}
+
+/* h = |n . (p_a - p_b)|, n = d_a x d_b / |d_a x d_b|; it acts where the common normal meets a. */
+static gw_gap between_lines(const gw_element *a, const gw_element *b)
+{
+    gw_vec3 across = gw_cross(a->d, b->d), apart = gw_sub(a->p, b->p);
+    double s2 = gw_norm2(across);
+    if (s2 < PARALLEL * PARALLEL)
+        return from_line(b, a->p);
+    gw_vec3 n = gw_scale(1 / sqrt(s2), across);
+    double h = gw_dot(n, apart), way = gw_dot(gw_cross(b->d, apart), across) / s2;
+    if (h < 0)
+        n = gw_neg(n);
+    return along(n, fabs(h), gw_mul_add(a->p, way, a->d));
+}
+
+static gw_gap distance_between(const gw_element *a, const gw_element *b)
+{
+    if (b->kind == GW_PLANE)
+        return over_plane(b, a->p);
+    if (a->kind == GW_PLANE)
+        return exchanged(over_plane(a, b->p));
+    if (a->kind == GW_LINE && b->kind == GW_LINE)
+        return between_lines(a, b);
+    if (b->kind == GW_LINE)
+        return from_line(b, a->p);
+    if (a->kind == GW_LINE)
+        return exchanged(from_line(a, b->p));
+    return length_of(gw_sub(a->p, b->p), gw_v3(0, 0, 1), a->p);
+}
+
+/*
+ * cos(angle) = d_a . d_b, of a line and a plane sin(angle) = d . n. With c = d_a x d_b,
+ *
+ *   d(d_a . d_b)/dt = (w_a - w_b) . c,    so  d(angle)/dt = -+ (w_a - w_b) . c / |c|
+ */
+static gw_gap angle_between(const gw_element *a, const gw_element *b)
+{
+    gw_vec3 c = gw_cross(a->d, b->d);
+    double s = gw_norm(c), cosine = gw_dot(a->d, b->d);
+    gw_vec3 axis = s > ALIGNED ? gw_scale(1 / s, c) : gw_any_normal(a->d);
+    bool mixed = (a->kind == GW_PLANE) != (b->kind == GW_PLANE);
+    if (mixed)
+        return along(axis, atan2(cosine, s), a->p);
+    return along(gw_neg(axis), atan2(s, cosine), a->p);
+}
+
+gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
+{
+    if (row->kind == GW_UNILATERAL_SURFACES) {
+        gw_vec3 normal, point;
+        double gap;
+        gw_closure_contact_gap(&row->surfaces, a, b, &gap, &normal, &point);
+        return along(normal, gap, point);
+    }
+    assert(row->sign == 1 || row->sign == -1);
+    gw_element at_a = gw_element_moved(a, &row->a), at_b = gw_element_moved(b, &row->b);
+    bool angle = row->kind == GW_UNILATERAL_ANGLE;
+    gw_gap g = angle ? angle_between(&at_a, &at_b) : distance_between(&at_a, &at_b);
+    double scale = angle ? row->length : 1;
+    g.gap = scale * row->sign * (g.gap - row->value);
+    g.normal = gw_scale(row->sign, g.normal);
+    g.lever = angle ? row->length : 0;
+    return g;
+}

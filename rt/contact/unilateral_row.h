@@ -1,0 +1,53 @@
+/*
+ * Unilateral constraints as rows of the contact system: gap(q) >= 0 between two bodies, whose gap
+ * is a function of their poses instead of two points and a normal (candidate.h).
+ *
+ *   distance, at least d   gap = h - d           h of two points, lines or planes
+ *             at most d    gap = d - h
+ *   angle                  gap = L (angle - a), or L (a - angle)     L: m that a radian counts
+ *   surfaces               gap of two surfaces that may slide or roll on one another
+ *
+ * h is the distance of two points, of a point from a line, and of two lines along their common
+ * normal (of a's point from b's line where they are parallel); with a plane it is the height of the
+ * other's point along the plane's normal, of two planes of a's point over b's. Angles are those of
+ * directed lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2.
+ *
+ * Pure functions: any thread, RT safe.
+ */
+#ifndef GW_CONTACT_UNILATERAL_ROW_H
+#define GW_CONTACT_UNILATERAL_ROW_H
+
+#include "rt/contact/kinematics.h"
+#include "rt/dynamics/system.h"
+#include "rt/geometry/element.h"
+
+typedef enum gw_unilateral_kind {
+    GW_UNILATERAL_DISTANCE,
+    GW_UNILATERAL_ANGLE, /* no points */
+    GW_UNILATERAL_SURFACES
+} gw_unilateral_kind;
+
+/* What the row's continuous contact resists besides its normal. */
+typedef enum gw_unilateral_grip {
+    GW_GRIP_NONE,
+    GW_GRIP_SLIP,         /* rolls: no slip while it is pressed */
+    GW_GRIP_SLIP_AND_SPIN /* nor spin about the normal */
+} gw_unilateral_grip;
+
+typedef struct gw_unilateral_row {
+    gw_unilateral_kind kind;
+    gw_element a, b;             /* in the bodies' frames */
+    double value;                /* d (m) or a (rad) */
+    double sign;                 /* 1: at least the value; -1: at most */
+    double length;               /* L (m), of an angle */
+    gw_closure_contact surfaces; /* in the bodies' frames */
+    gw_unilateral_grip grip;
+} gw_unilateral_row;
+
+/* Gap, normal and points with the bodies there: d(gap)/dt is the power of a unit force along the
+ * normal on a at at_a and against it on b at at_b, or where `lever` is not zero of a couple `lever`
+ * along the normal. The normal is arbitrary where two points, or the directions of an angle,
+ * coincide. */
+gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b);
+
+#endif
