@@ -48,6 +48,7 @@ static const gw_constraint_kind_info kinds[GW_CONSTRAINT_KIND_COUNT] = {
                            "sin(value) = d . n.",
             .value = GW_ANGLE_VALUE,
             .unit = "rad",
+            .one_sided = true,
             .needs = "An angle joins lines and planes; a point has no direction.",
             .alike = GW_VALUE_ANGLE,
             .mixed = GW_COMPLEMENT_ANGLE,

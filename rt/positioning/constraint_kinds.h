@@ -61,7 +61,7 @@ typedef struct gw_constraint_kind_info {
     gw_value_meaning value;
     const char *unit;  /* of the value: "m" or "rad"; NULL where it has none */
     const char *needs; /* the sentence where a point is no element of it; NULL: takes any */
-    bool one_sided;    /* may be a bound (at least, at most) where one element is a point */
+    bool one_sided;    /* may be a bound (at least, at most) */
     gw_distance_demand distance;
     gw_angle_demand alike; /* of two lines or two planes */
     gw_angle_demand mixed; /* of a line and a plane */

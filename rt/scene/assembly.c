@@ -241,7 +241,7 @@ static void add_links(gw_assembly *w, int mechanism)
 
 static bool is_relation(const gw_scene_constraint *c)
 {
-    return c->enabled && c->bound == GW_BOUND_EQUAL && c->kind != GW_KNIFE_EDGE;
+    return c->enabled && !gw_scene_constraint_is_unilateral(c) && c->kind != GW_KNIFE_EDGE;
 }
 
 /* Marks the mechanism that a relation names a link of. */

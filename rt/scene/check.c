@@ -453,21 +453,15 @@ static bool check_value(const gw_scene_constraint *c, const gw_element *a, const
                 : "an angle must be within 0 and pi (rad)");
 }
 
-static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
-                        int index, gw_error *error)
+static bool check_bound(const gw_scene_constraint *c, int index, gw_error *error)
 {
     if (c->bound == GW_BOUND_EQUAL)
         return true;
-    if (!gw_constraint_kind_info_of(c->kind)->one_sided)
-        return gw_scene_invalid(error, "constraints", index, "/bound",
-                                "only a distance can be one-sided: type must be \"distance\"");
-    if (a->kind == GW_POINT || b->kind == GW_POINT)
-        return true;
-    return gw_scene_invalid(
-        error, "constraints", index, "/bound",
-        "a one-sided distance is between a point and a point, a line or a plane, not "
-        "between a %s and a %s",
-        gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
+    return gw_constraint_kind_info_of(c->kind)->one_sided ||
+           gw_scene_invalid(
+               error, "constraints", index, "/bound",
+               "only a distance and an angle can be one-sided: type must be \"distance\" or "
+               "\"angle\"");
 }
 
 /* Sliding, rolling, knife edges: surfaces that can touch, of two objects of which one can move. */
@@ -496,13 +490,11 @@ static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constrai
                                 "the value is %g, but this type has none: leave it out", c->value);
     if (c->bound != GW_BOUND_EQUAL)
         return gw_scene_invalid(error, "constraints", index, "/bound",
-                                "only a distance can be one-sided: type must be \"distance\"");
-    if (c->unilateral == GW_CONTACT_UNILATERAL) {
-        char where[64];
-        snprintf(where, sizeof where, "/constraints/%d/contact", index);
-        return gw_fail(error, GW_NOT_YET, where,
-                       "contacts that may part come with a later version: \"bilateral\"");
-    }
+                                "only a distance and an angle can be one-sided: type must be "
+                                "\"distance\" or \"angle\"");
+    if (c->unilateral == GW_CONTACT_UNILATERAL && c->kind == GW_KNIFE_EDGE)
+        return gw_scene_invalid(error, "constraints", index, "/contact",
+                                "a knife edge is no contact that may part: \"bilateral\"");
     return gw_scene_velocity_closure(s, index, &closure, &swapped, error);
 }
 
@@ -530,7 +522,7 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     if (!link && s->objects[ia].fixed && s->objects[ib].fixed)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
-    return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
+    return check_value(c, &a, &b, index, error) && check_bound(c, index, error);
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */

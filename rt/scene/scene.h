@@ -71,13 +71,13 @@ typedef enum gw_contact_side { GW_CONTACT_BILATERAL, GW_CONTACT_UNILATERAL } gw_
 typedef struct gw_scene_constraint {
     char id[GW_MAX_ID + 1];
     gw_constraint_kind kind;
-    gw_bound bound;      /* GW_DISTANCE between a point and a point, a line or a plane */
+    gw_bound bound;      /* of a distance or an angle */
     gw_feature_ref a, b; /* for signs b plays the fixed part */
     double value;
     gw_sense sense;
     bool enabled;
-    bool inside; /* of rolling and sliding: within b's surface */
-    gw_contact_side unilateral;
+    bool inside;                /* of rolling and sliding: within b's surface */
+    gw_contact_side unilateral; /* of what rolls or slides */
 } gw_scene_constraint;
 
 /* A contact material; a pair takes the geometric mean of frictions, the smaller restitution, and
@@ -382,6 +382,17 @@ gw_contact_material gw_contact_material_default(void);
  * entries; NULL: the start). Joints with several coordinates are at their origin. */
 gw_pose gw_joint_pose(const gw_chain_link *link, double q);
 void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
+
+/* Whether it is enabled and one-sided: a bound, or a contact that may part. */
+static inline bool gw_scene_constraint_is_unilateral(const gw_scene_constraint *c)
+{
+    if (gw_constraint_is_positional(c->kind))
+        return c->enabled && c->bound != GW_BOUND_EQUAL;
+    return c->enabled && c->unilateral == GW_CONTACT_UNILATERAL;
+}
+
+/* Whether it is a bound of the distance of a point from what is fixed. */
+bool gw_scene_holds_by_spring(const gw_scene *scene, const gw_scene_constraint *c);
 
 /* The index of the n-th unilateral constraint of an object, n from 0: enabled ones in scene order;
  * -1 where there are no more. */

@@ -574,7 +574,8 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *k = &s->constraints[i];
         bool swapped;
-        if (!k->enabled || gw_constraint_is_positional(k->kind))
+        if (!k->enabled || gw_constraint_is_positional(k->kind) ||
+            gw_scene_constraint_is_unilateral(k)) /* contacts of the loop's world */
             continue;
         int a = gw_scene_object(s, k->a.object), b = gw_scene_object(s, k->b.object);
         if (!is_member(w, a) && !is_member(w, b))

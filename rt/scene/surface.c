@@ -46,18 +46,25 @@ static bool surface_of_shape(const gw_shape *shape, const char *name, gw_surface
     return false;
 }
 
-static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
+/* The part of a compound that "partN.feature" names, and the rest of the name; NULL: none. */
+static const gw_part *part_named(const gw_shape *shape, const char *name, const char **feature)
 {
     char *rest;
-    if (shape->kind != GW_SHAPE_COMPOUND)
-        return surface_of_shape(shape, name, s);
     if (strncmp(name, "part", 4) != 0)
-        return false;
+        return NULL;
     long part = strtol(name + 4, &rest, 10);
     if (rest == name + 4 || *rest != '.' || part < 0 || part >= shape->part_count)
-        return false;
-    const gw_part *p = &shape->parts[part];
-    if (!surface_of_shape(&p->shape, rest + 1, s))
+        return NULL;
+    *feature = rest + 1;
+    return &shape->parts[part];
+}
+
+static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
+{
+    if (shape->kind != GW_SHAPE_COMPOUND)
+        return surface_of_shape(shape, name, s);
+    const gw_part *p = part_named(shape, name, &name);
+    if (!p || !surface_of_shape(&p->shape, name, s))
         return false;
     s->point = gw_pose_point(&p->pose, s->point);
     s->axis = gw_rotate(p->pose.q, s->axis);
@@ -134,4 +141,31 @@ bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, 
                                                                         : GW_CONTACT_ROLLS_PURELY};
     return gw_closure_check(c, &own) ||
            gw_scene_invalid(error, "constraints", index, "/a", "%s", own.message);
+}
+
+/* ---- unilateral contacts --------------------------------------------------------------------- */
+
+int gw_scene_unilateral_contacts(const gw_scene *s, int index, gw_closure_contact contacts[2],
+                                 bool *swapped)
+{
+    gw_closure_def c;
+    bool known = gw_scene_velocity_closure(s, index, &c, swapped, NULL);
+    assert(known && c.kind == GW_CLOSURE_CONTACT);
+    (void)known;
+    contacts[0] = contacts[1] = c.contact;
+    if (c.contact.on_a.kind != GW_SURFACE_CYLINDER)
+        return 1;
+    const gw_scene_constraint *k = &s->constraints[index];
+    const gw_feature_ref *ref = *swapped ? &k->b : &k->a;
+    const gw_shape *shape = &s->objects[gw_scene_object(s, ref->object)].shape;
+    const char *feature = ref->feature;
+    if (shape->kind == GW_SHAPE_COMPOUND)
+        shape = &part_named(shape, feature, &feature)->shape;
+    for (int i = 0; i < 2; i++) {
+        gw_surface *end = &contacts[i].on_a;
+        bool round = shape->kind == GW_SHAPE_CAPSULE;
+        end->kind = round ? GW_SURFACE_SPHERE : GW_SURFACE_RIM;
+        end->point = gw_mul_add(end->point, (i ? -0.5 : 0.5) * shape->height, end->axis);
+    }
+    return 2;
 }

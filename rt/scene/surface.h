@@ -19,4 +19,10 @@ bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surfa
 bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def *closure,
                                bool *swapped, gw_error *error);
 
+/* What of a unilateral contact's surfaces touches, of the enabled velocity constraint `index`: the
+ * surfaces as they are, or of a cylinder or a capsule on a plane its two ends, rims or spheres,
+ * which part one after the other. Returns how many, 1 or 2; the scene was checked. */
+int gw_scene_unilateral_contacts(const gw_scene *scene, int index, gw_closure_contact contacts[2],
+                                 bool *swapped);
+
 #endif

@@ -76,13 +76,36 @@ static void relate_links(grouping *g)
     }
 }
 
+/* It moves only with what it is joined to. */
+static bool moves_with_others(const gw_scene *s, int body)
+{
+    if (!is_object(s, body) || !has_body(s, body) || s->objects[body].free)
+        return false;
+    for (int i = 0; i < s->tool_count; i++)
+        if (gw_scene_object(s, s->tools[i].object) == body)
+            return false;
+    return true;
+}
+
+/* A bound joins to others only what would not move without them. */
+static void relate_bound(grouping *g, const gw_scene_constraint *c)
+{
+    int a = gw_scene_body_number(g->scene, c->a.object);
+    int b = gw_scene_body_number(g->scene, c->b.object);
+    if (has_body(g->scene, a) && has_body(g->scene, b) &&
+        (moves_with_others(g->scene, a) || moves_with_others(g->scene, b)))
+        relate(g, a, b, false);
+}
+
 static void relate_all(grouping *g)
 {
     const gw_scene *s = g->scene;
     relate_links(g);
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
-        if (c->enabled && c->bound == GW_BOUND_EQUAL)
+        if (c->enabled && c->bound != GW_BOUND_EQUAL)
+            relate_bound(g, c);
+        else if (c->enabled)
             relate(g, gw_scene_body_number(s, c->a.object), gw_scene_body_number(s, c->b.object),
                    !gw_constraint_is_positional(c->kind));
     }

@@ -62,6 +62,14 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     return true;
 }
 
+static bool may_touch(const gw_scene *scene)
+{
+    bool touches = scene->contact.enabled;
+    for (int i = 0; i < scene->constraint_count; i++)
+        touches = touches || gw_scene_constraint_is_unilateral(&scene->constraints[i]);
+    return touches;
+}
+
 static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic_system *d,
                          gw_error *error)
 {
@@ -77,7 +85,7 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     if (!d->system)
         return false;
     int dof = gw_model_dof(gw_system_model(d->system));
-    if (dof > GW_MODEL_MAX_DOF && (def->scene->contact.enabled || def->scene->tool_count > 0))
+    if (dof > GW_MODEL_MAX_DOF && (may_touch(def->scene) || def->scene->tool_count > 0))
         return gw_fail(error, GW_TOO_LARGE, "",
                        "a system of bodies that is held or collides has at most %d coordinates of "
                        "its joints; this one has %d",

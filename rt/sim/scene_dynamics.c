@@ -131,6 +131,9 @@ static void take_start_contacts(gw_scene_dynamics *m)
     if (!m->world)
         return;
     gw_world_reset(m->world);
+    gw_scene_unilaterals_reset(m->unilaterals, m->world);
+    if (!m->touching)
+        return;
     const gw_contact_candidate *near = gw_detection_start_candidates(m->detection, &count);
     gw_world_set_candidates(m->world, near, count);
     m->contact.near = count;
@@ -159,9 +162,9 @@ static int body_again(const void *context, int old)
 {
     const gw_scene_dynamics_pair *p = context;
     uint64_t name = p->old->names[old];
-    if (old < p->now->body_count && p->now->names[old] == name)
+    if (old < p->now->world_body_count && p->now->names[old] == name)
         return old;
-    for (int i = 0; i < p->now->body_count; i++)
+    for (int i = 0; i < p->now->world_body_count; i++)
         if (p->now->names[i] == name)
             return i;
     return -1;
@@ -240,6 +243,18 @@ void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *m, int object, const g
     gw_world_set_body(m->world, object, pose, &twist);
 }
 
+bool gw_scene_dynamics_has_contacts(const gw_scene_dynamics *m)
+{
+    return m->world;
+}
+
+void gw_scene_dynamics_move_unilaterals(gw_scene_dynamics *m, const gw_kinematics *kinematics,
+                                        double dt)
+{
+    if (m->world && gw_kinematics_moved(kinematics))
+        gw_scene_unilaterals_move(m->unilaterals, m->world, kinematics, dt);
+}
+
 static int tell_model(const gw_model *model, int body, gw_detection_body *told)
 {
     int count = gw_model_bodies(model);
@@ -285,8 +300,10 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
     int count = 0, near_count;
     if (m->locals)
         exchange_looks(m);
-    if (!m->world)
+    if (!m->touching) {
+        m->moved_count = 0;
         return;
+    }
     const gw_contact_candidate *near = gw_detection_candidates(m->detection, &near_count);
     if (near) {
         gw_world_set_candidates(m->world, near, near_count);
@@ -464,6 +481,8 @@ static void show_links(const gw_scene_dynamics *m, gw_snapshot *s)
 
 static gw_contact_body toucher(const gw_scene_dynamics *m, int body)
 {
+    if (body >= m->body_count)
+        return gw_scene_unilaterals_object(m->unilaterals, body);
     return body < m->object_count ? body : m->object_count - 1 - body;
 }
 

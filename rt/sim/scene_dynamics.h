@@ -76,6 +76,14 @@ int gw_scene_dynamics_settled(const gw_scene_dynamics *dynamics, int *at);
 void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *dynamics, int object, const gw_pose *pose,
                                        double dt);
 
+/* Whether anything may touch, or is kept to one side of something. */
+bool gw_scene_dynamics_has_contacts(const gw_scene_dynamics *dynamics);
+
+/* Stated features that unilateral constraints stand on are where `kinematics` has them now; `dt`
+ * since they were told last, 0: they do not move. */
+void gw_scene_dynamics_move_unilaterals(gw_scene_dynamics *dynamics,
+                                        const gw_kinematics *kinematics, double dt);
+
 /* One step of everything. */
 void gw_scene_dynamics_step(gw_scene_dynamics *dynamics, double dt);
 

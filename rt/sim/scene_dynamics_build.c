@@ -321,6 +321,9 @@ static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def 
             b->model = m->first_system + i;
             b->index = k;
         }
+    for (int i = m->body_count; i < m->world_body_count; i++)
+        bodies[i] =
+            (gw_world_body){.model = -1, .pose = m->unilaterals->anchors[i - m->body_count].start};
     for (int i = 0; i < m->chain_count; i++) {
         gw_pose links[GW_MAX_LINKS];
         gw_chain_link_poses(&m->chains[i].chain, links, twists + m->chains[i].body);
@@ -332,6 +335,12 @@ static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def 
 
 static void hash_names(const gw_scene_dynamics *m, const gw_scene *scene)
 {
+    const gw_scene_unilaterals *u = m->unilaterals;
+    for (int i = 0; i < u->count; i++)
+        for (int side = 0; side < 2; side++)
+            if (u->rows[i].anchor[side] >= 0)
+                m->names[u->first_anchor + u->rows[i].anchor[side]] =
+                    u->candidates[i].key + (uint64_t)side;
     for (int i = 0; i < m->object_count; i++)
         m->names[i] = gw_name_hash(scene->objects[i].id, 0);
     for (int i = 0; i < scene->mechanism_count; i++)
@@ -359,8 +368,10 @@ static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
 {
     gw_world_def world = {.system_count = m->mover_count,
                           .model_bytes = largest_model(m),
-                          .body_count = m->body_count,
+                          .body_count = m->world_body_count,
                           .bodies = bodies,
+                          .unilateral_count = m->unilaterals->count,
+                          .unilaterals = m->unilaterals->candidates,
                           .rules = def->scene->contact.rules};
     m->world = gw_world_create(&world, error);
     return m->world;
@@ -371,7 +382,7 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
                            gw_collider *colliders, gw_error *error)
 {
     for (int i = 0; i < m->body_count; i++)
-        m->placed[i] = poses[i] = bodies[i].pose;
+        poses[i] = bodies[i].pose;
     gw_detection_def d = {.detector = {.body_count = m->body_count,
                                        .collider_count = solids(m, def->scene, colliders),
                                        .colliders = colliders,
@@ -398,12 +409,18 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
 
 static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
-    if (!def->scene->contact.enabled || m->mover_count == 0)
+    bool solid = def->scene->contact.enabled;
+    m->unilaterals = gw_scene_unilaterals_create(def, error);
+    if (!m->unilaterals)
+        return false;
+    if ((!solid && m->unilaterals->count == 0) || m->mover_count == 0)
         return true;
-    size_t bodies_count = (size_t)m->body_count + 1;
+    gw_scene_unilaterals_number(m->unilaterals, m->body_count);
+    m->world_body_count = m->body_count + m->unilaterals->anchor_count;
+    size_t bodies_count = (size_t)m->world_body_count + 1;
     int most = m->object_count < GW_MAX_FOLLOWERS ? m->object_count : GW_MAX_FOLLOWERS;
     m->moved_most = most;
-    m->touching = touching_create(m, def->scene);
+    m->touching = solid ? touching_create(m, def->scene) : NULL;
     m->moved = calloc((size_t)most + 1, sizeof *m->moved);
     m->told = calloc((size_t)most + bodies_count, sizeof *m->told);
     m->placed = calloc(bodies_count, sizeof *m->placed);
@@ -412,15 +429,17 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     gw_pose *poses = calloc(bodies_count, sizeof *poses);
     gw_twist *twists = calloc(bodies_count, sizeof *twists);
     gw_collider *colliders = calloc((size_t)solids(m, def->scene, NULL) + 1, sizeof *colliders);
-    bool made = m->touching && m->moved && m->told && m->placed && m->names && bodies && poses &&
-                twists && colliders;
+    bool made = (m->touching || !solid) && m->moved && m->told && m->placed && m->names && bodies &&
+                poses && twists && colliders;
     if (!made)
         gw_fail(error, GW_FAILED, "", "no memory for contacts");
     else {
         hash_names(m, def->scene);
         name_bodies(m, def, bodies, twists);
         made = make_world(m, def, bodies, error) &&
-               make_detection(m, def, bodies, poses, twists, colliders, error);
+               (!solid || make_detection(m, def, bodies, poses, twists, colliders, error));
+        for (int i = 0; i < m->body_count; i++)
+            m->placed[i] = bodies[i].pose;
     }
     free(bodies);
     free(poses);
@@ -434,6 +453,7 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
 static void drop_contacts(gw_scene_dynamics *m)
 {
     gw_world_destroy(m->world);
+    free(m->unilaterals);
     gw_detection_destroy(m->detection);
     touching_destroy(m->touching);
     free(m->told);

@@ -7,6 +7,7 @@
 
 #include "rt/sim/scene_dynamics.h"
 #include "rt/sim/operators.h"
+#include "rt/contact/unilateral_row.h"
 #include "rt/sim/unilateral.h"
 #include "rt/dynamics/guided.h"
 
@@ -80,6 +81,28 @@ typedef struct gw_dynamic_system {
 
 typedef struct gw_bound_impacts gw_bound_impacts;
 
+/* A unilateral constraint of the scene, or one of two that it has. */
+typedef struct gw_scene_unilateral_row {
+    gw_unilateral_row row;
+    int constraint;             /* index in the scene */
+    int body[2];                /* of the scene: objects, then links */
+    gw_geometry_feature end[2]; /* of a bound */
+    int anchor[2];              /* -1: none */
+} gw_scene_unilateral_row;
+
+/* The body of the world that stands for a stated feature of a fixed object. */
+typedef struct gw_unilateral_anchor {
+    gw_geometry_feature end;
+    gw_pose at, start; /* in which the element is as it was built */
+} gw_unilateral_anchor;
+
+typedef struct gw_scene_unilaterals {
+    int count, anchor_count, first_anchor;
+    gw_scene_unilateral_row rows[GW_MAX_WORLD_UNILATERALS];
+    gw_contact_candidate candidates[GW_MAX_WORLD_UNILATERALS];
+    gw_unilateral_anchor anchors[2 * GW_MAX_WORLD_UNILATERALS];
+} gw_scene_unilaterals;
+
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
     int tool_count, chain_count, free_count, system_count;
@@ -99,9 +122,11 @@ struct gw_scene_dynamics {
     gw_dynamic_mechanism *chains;
     gw_dynamic_free_body *bodies;
     gw_dynamic_system *systems;
-    gw_bound_impacts *stops; /* owned; NULL where no body has walls */
+    gw_bound_impacts *stops;           /* owned; NULL where no body has walls */
+    gw_scene_unilaterals *unilaterals; /* owned */
 
     int object_count, body_count;
+    int world_body_count;              /* those, then anchors of unilateral constraints */
     int held[GW_MAX_TOOLS];            /* object of mover i, i < first_chain */
     uint64_t held_names[GW_MAX_TOOLS]; /* hashes of their ids */
     gw_world *world;                   /* NULL: nothing touches */
@@ -128,6 +153,27 @@ struct gw_scene_dynamics {
 
 /* Bases of mechanisms that an edit put elsewhere go there. */
 void gw_mechanisms_move_bases(gw_scene_dynamics *dynamics, double dt);
+
+/* ---- unilateral_rows.c ---------------------------------------------------------------------- */
+
+/* Whether it is a spring at a held or a free body (unilateral.h). */
+bool gw_unilateral_is_spring(const gw_scene_dynamics_def *def, int constraint);
+
+/* Those of the scene that no spring stands for. Not RT safe. */
+gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *def,
+                                                  gw_error *error);
+
+/* Numbers their bodies: anchors from `first_anchor` on. Not RT safe. */
+void gw_scene_unilaterals_number(gw_scene_unilaterals *unilaterals, int first_anchor);
+
+/* The object that an anchor is of. */
+int gw_scene_unilaterals_object(const gw_scene_unilaterals *unilaterals, int body);
+
+/* Everything as it was built; or where geometry is now, `dt` since it was told last (0: at rest).
+ */
+void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *world);
+void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
+                               const gw_kinematics *kinematics, double dt);
 
 /* ---- body_systems.c ------------------------------------------------------------------------- */
 

@@ -67,8 +67,9 @@ void gw_simulation_energy(const gw_simulation *s, gw_energy *e)
 
 void gw_simulation_place_kinematic(gw_simulation *s, double dt)
 {
-    if (!gw_scene_dynamics_detection(s->scenario->dynamics))
+    if (!gw_scene_dynamics_has_contacts(s->scenario->dynamics))
         return;
+    gw_scene_dynamics_move_unilaterals(s->scenario->dynamics, s->scenario->kinematics, dt);
     gw_follower *moved = s->moved;
     int count = gw_kinematics_moved_fixed(s->scenario->kinematics, moved, GW_MAX_FOLLOWERS);
     count +=

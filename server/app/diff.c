@@ -134,7 +134,8 @@ static void compare_constraints(const gw_scene *base, const gw_scene *scene, app
             same_id(a->id, b->id) && same_reference(&a->a, &b->a) && same_reference(&a->b, &b->b);
         names = names || !named;
         same = same && named && a->kind == b->kind && a->bound == b->bound &&
-               a->value == b->value && a->sense == b->sense && a->enabled == b->enabled;
+               a->value == b->value && a->sense == b->sense && a->enabled == b->enabled &&
+               a->inside == b->inside && a->unilateral == b->unilateral;
     }
     d->names |= names;
     d->scenario |= !same;

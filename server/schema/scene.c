@@ -104,13 +104,13 @@ static const wire_field of_constraint[] = {
     {"value", NUMBER, AT(gw_scene_constraint, value),
      .unit = "m or rad; 0 unless given, and for every type but distance and angle"},
     {"bound", CHOICE, AT(gw_scene_constraint, bound), OMITTED, .choices = bounds,
-     .about = "a distance: one-sided ones are walls"},
+     .about = "a distance or an angle: one-sided ones are walls"},
     {"sense", CHOICE, AT(gw_scene_constraint, sense), .choices = wire_senses},
     {"inside", BOOLEAN, AT(gw_scene_constraint, inside), OMITTED,
      .about = "what rolls or slides does so within b's surface, as a ball in a tube"},
     {"contact", CHOICE, AT(gw_scene_constraint, unilateral), OMITTED, .choices = contacts,
-     .about = "what rolls or slides is held to the surface both ways; unilateral contacts come "
-              "with a later version"},
+     .about = "what rolls or slides is held to the surface both ways, or unilaterally: then it "
+              "lifts off, and collides where it meets the surface again"},
     {"enabled", BOOLEAN, AT(gw_scene_constraint, enabled)},
     {"state", CHOICE, .flags = READ_ONLY, .choices = constraint_states},
     {0}};

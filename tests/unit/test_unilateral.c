@@ -410,18 +410,20 @@ static void walls_position_nothing(void **state)
     gw_scene_destroy(s);
 }
 
-static void other_pairs_are_refused_by_name(void **state)
+/* Distances and angles of any kinds; nothing else has two sides. */
+static void only_distances_and_angles_are_bounds(void **state)
 {
     (void)state;
     gw_error error = {0};
     gw_scene *s = two_boxes();
     put_constraint(s, "w", "cover", "-z", "base", "+z", GW_BOUND_AT_LEAST, 0);
-    assert_false(gw_scene_check(s, &error));
-    assert_string_equal(error.where, "/constraints/0/bound");
-    assert_non_null(strstr(error.message, "between a plane and a plane"));
+    assert_true(gw_scene_check(s, &error));
+    s->constraints[0].kind = GW_ANGLE;
+    assert_true(gw_scene_check(s, &error));
     s->constraints[0].kind = GW_COINCIDENT;
     assert_false(gw_scene_check(s, &error));
-    assert_non_null(strstr(error.message, "only a distance"));
+    assert_string_equal(error.where, "/constraints/0/bound");
+    assert_non_null(strstr(error.message, "only a distance and an angle"));
     gw_scene_destroy(s);
 }
 
@@ -461,7 +463,7 @@ int main(void)
         cmocka_unit_test(a_wall_yields_to_a_travel_and_not_to_a_hand),
         cmocka_unit_test(walls_mean_what_the_scene_says),
         cmocka_unit_test(walls_position_nothing),
-        cmocka_unit_test(other_pairs_are_refused_by_name),
+        cmocka_unit_test(only_distances_and_angles_are_bounds),
         cmocka_unit_test(too_many_walls_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

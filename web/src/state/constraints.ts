@@ -77,7 +77,7 @@ export const KINDS: readonly Kind[] = [
     words: (value) => `${mm(value)} apart`,
     note: (a, b) => (directed(a) && directed(b) ? 'parallel as well' : ''),
     now: distanceNow,
-    oneSided: (a, b) => !(directed(a) && directed(b)),
+    oneSided: () => true,
   },
   { ...plain('parallel'), misfit: needsDirections },
   {
@@ -93,6 +93,7 @@ export const KINDS: readonly Kind[] = [
     misfit: needsDirections,
     now: angleNow,
     sense: () => false,
+    oneSided: () => true,
   },
 ];
 

@@ -78,7 +78,7 @@ export class BoundSurfaces {
   // The walls in force, and `trial`, which is tried.
   show(list: readonly Constraint[], trial: Constraint | null): void {
     const walls = [...list.filter((c) => c.enabled !== false && c.id !== trial?.id), ...(trial ? [trial] : [])].filter(
-      isOneSided,
+      (c) => isOneSided(c) && c.type === 'distance',
     );
     const pairs = walls.map((c) => [c, store.featureOf(c.a), store.featureOf(c.b)] as const);
     const key = JSON.stringify(pairs);
@@ -90,9 +90,9 @@ export class BoundSurfaces {
     for (const [c, a, b] of pairs) if (a && b) this.add(c, a, b);
   }
 
-  // The side that has no point owns the wall; of two points the second.
+  // A plane owns the wall, else a line; of two alike the second.
   private add(c: Constraint, a: Feature, b: Feature): void {
-    const own = a.point ? b : a;
+    const own = b.plane || (!a.plane && (b.line || a.point)) ? b : a;
     const owner = this.bodies.get(store.splitRef(own.id)[0]);
     if (!owner) return;
     const value = c.value ?? 0;

@@ -1,0 +1,249 @@
+/*
+ * Unilateral constraints of a scene as rows of its contacts (rt/contact/unilateral_row.h): bounds
+ * of distances and angles, and unilateral contacts of what rolls or slides. Built outside the tick;
+ * what moves with geometry is RT safe.
+ *
+ * A stated feature of a fixed object may be moved from outside. Such an end is a body of the world
+ * of its own, behind the scene's, which goes where the feature goes.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/scene/surface.h"
+#include "rt/sim/scene_dynamics_private.h"
+
+/* ---- what a constraint's ends are ------------------------------------------------------------ */
+
+static gw_geometry_feature end_of(const gw_scene *scene, const gw_feature_ref *ref)
+{
+    gw_geometry_feature end = {.object = gw_scene_object(scene, ref->object),
+                               .feature = gw_scene_feature(scene, ref->object, ref->feature)};
+    gw_scene_element(scene, ref, &end.element);
+    return end;
+}
+
+static const char *material_of(const gw_scene *scene, const gw_feature_ref *ref)
+{
+    int link, object = gw_scene_object(scene, ref->object);
+    int mechanism = object >= 0 ? -1 : gw_scene_link(scene, ref->object, &link);
+    return mechanism >= 0 ? scene->mechanisms[mechanism].geometries[link].material
+                          : scene->objects[object].material;
+}
+
+/* The smaller of both materials; of what rolls or slides only of those that are named. */
+static double restitution_of(const gw_scene *scene, const gw_scene_constraint *c)
+{
+    const char *material[2] = {material_of(scene, &c->a), material_of(scene, &c->b)};
+    bool rolls = !gw_constraint_is_positional(c->kind), any = false;
+    double e = 1;
+    for (int k = 0; k < 2; k++) {
+        if (rolls && !material[k][0])
+            continue;
+        e = fmin(e, gw_scene_contact_material(scene, material[k]).restitution);
+        any = true;
+    }
+    return any ? e : 0;
+}
+
+/* m that a radian of an angle counts as: the size of what moves. */
+static double length_of(const gw_scene *scene, const gw_scene_constraint *c)
+{
+    int a = gw_scene_object(scene, c->a.object), b = gw_scene_object(scene, c->b.object);
+    if (a >= 0 && !scene->objects[a].fixed)
+        return gw_object_length(&scene->objects[a]);
+    if (b >= 0 && !scene->objects[b].fixed)
+        return gw_object_length(&scene->objects[b]);
+    return 0.1; /* a link's */
+}
+
+/* Moves on its own, held or free, in no system of bodies. */
+static bool moves_alone(const gw_scene_dynamics_def *def, int object)
+{
+    if (object < 0 || def->layout->system_of[object] >= 0)
+        return false;
+    for (int t = 0; t < def->tool_count; t++)
+        if (def->objects[t] == object)
+            return true;
+    return def->scene->objects[object].free;
+}
+
+bool gw_unilateral_is_spring(const gw_scene_dynamics_def *def, int constraint)
+{
+    const gw_scene *s = def->scene;
+    const gw_scene_constraint *c = &s->constraints[constraint];
+    int a = gw_scene_object(s, c->a.object), b = gw_scene_object(s, c->b.object);
+    return gw_scene_holds_by_spring(s, c) && (moves_alone(def, a) || moves_alone(def, b));
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* Room for one more; NULL: there is none. */
+static gw_scene_unilateral_row *add_row(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
+                                        int constraint, int part)
+{
+    const gw_scene *scene = def->scene;
+    const gw_scene_constraint *c = &scene->constraints[constraint];
+    if (u->count == GW_MAX_WORLD_UNILATERALS)
+        return NULL;
+    gw_scene_unilateral_row *r = &u->rows[u->count];
+    *r = (gw_scene_unilateral_row){.constraint = constraint,
+                                   .body = {gw_scene_body_number(scene, c->a.object),
+                                            gw_scene_body_number(scene, c->b.object)},
+                                   .end = {end_of(scene, &c->a), end_of(scene, &c->b)},
+                                   .anchor = {-1, -1}};
+    u->candidates[u->count++] =
+        (gw_contact_candidate){.key = gw_name_hash(c->id, (uint64_t)part + 1),
+                               .row = &r->row,
+                               .surface = {.restitution = restitution_of(scene, c)}};
+    return r;
+}
+
+static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def, int constraint)
+{
+    const gw_scene_constraint *c = &def->scene->constraints[constraint];
+    gw_scene_unilateral_row *r = add_row(u, def, constraint, 0);
+    if (!r)
+        return false;
+    r->row = (gw_unilateral_row){.kind = c->kind == GW_ANGLE ? GW_UNILATERAL_ANGLE
+                                                             : GW_UNILATERAL_DISTANCE,
+                                 .a = r->end[0].element,
+                                 .b = r->end[1].element,
+                                 .value = c->value,
+                                 .sign = c->bound == GW_BOUND_AT_MOST ? -1 : 1,
+                                 .length = length_of(def->scene, c)};
+    return true;
+}
+
+static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def, int constraint)
+{
+    const gw_scene_constraint *c = &def->scene->constraints[constraint];
+    gw_closure_contact contacts[2];
+    bool swapped;
+    int count = gw_scene_unilateral_contacts(def->scene, constraint, contacts, &swapped);
+    for (int i = 0; i < count; i++) {
+        gw_scene_unilateral_row *r = add_row(u, def, constraint, i);
+        if (!r)
+            return false;
+        if (swapped) {
+            int body = r->body[0];
+            r->body[0] = r->body[1];
+            r->body[1] = body;
+        }
+        r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
+                                     .surfaces = contacts[i],
+                                     .grip = c->kind == GW_SLIDING   ? GW_GRIP_NONE
+                                             : c->kind == GW_ROLLING ? GW_GRIP_SLIP
+                                                                     : GW_GRIP_SLIP_AND_SPIN};
+    }
+    return true;
+}
+
+/* The body that stands for an end that may move within a fixed object. */
+static void add_anchor(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
+                       gw_scene_unilateral_row *r, int side)
+{
+    int object = r->end[side].object;
+    if (object < 0 || !def->scene->objects[object].fixed || r->end[side].feature < 0)
+        return;
+    r->anchor[side] = u->anchor_count;
+    u->anchors[u->anchor_count++] = (gw_unilateral_anchor){
+        .end = r->end[side], .at = def->layout->poses[object], .start = def->layout->poses[object]};
+}
+
+gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *def, gw_error *error)
+{
+    const gw_scene *scene = def->scene;
+    gw_scene_unilaterals *u = calloc(1, sizeof *u);
+    if (!u) {
+        gw_fail(error, GW_FAILED, "", "no memory for unilateral constraints");
+        return NULL;
+    }
+    for (int i = 0; i < scene->constraint_count; i++) {
+        const gw_scene_constraint *c = &scene->constraints[i];
+        if (!gw_scene_constraint_is_unilateral(c) || gw_unilateral_is_spring(def, i))
+            continue;
+        bool positional = gw_constraint_is_positional(c->kind);
+        if (!(positional ? add_bound : add_contact)(u, def, i)) {
+            gw_fail(error, GW_TOO_LARGE, "/constraints",
+                    "a scene has at most %d unilateral constraints", GW_MAX_WORLD_UNILATERALS);
+            free(u);
+            return NULL;
+        }
+    }
+    for (int i = 0; i < u->count; i++)
+        for (int side = 0; side < 2 && u->rows[i].row.kind != GW_UNILATERAL_SURFACES; side++)
+            add_anchor(u, def, &u->rows[i], side);
+    return u;
+}
+
+void gw_scene_unilaterals_number(gw_scene_unilaterals *u, int first_anchor)
+{
+    u->first_anchor = first_anchor;
+    for (int i = 0; i < u->count; i++) {
+        const gw_scene_unilateral_row *r = &u->rows[i];
+        u->candidates[i].a = r->anchor[0] >= 0 ? first_anchor + r->anchor[0] : r->body[0];
+        u->candidates[i].b = r->anchor[1] >= 0 ? first_anchor + r->anchor[1] : r->body[1];
+    }
+}
+
+int gw_scene_unilaterals_object(const gw_scene_unilaterals *u, int body)
+{
+    assert(body >= u->first_anchor && body < u->first_anchor + u->anchor_count);
+    return u->anchors[body - u->first_anchor].end.object;
+}
+
+/* ---- geometry that moves --------------------------------------------------------------------- */
+
+void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
+{
+    const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < u->anchor_count; i++) {
+        u->anchors[i].at = u->anchors[i].start;
+        gw_world_set_body(world, u->first_anchor + i, &u->anchors[i].at, &still);
+    }
+    for (int i = 0; i < u->count; i++) {
+        u->rows[i].row.a = u->rows[i].end[0].element;
+        u->rows[i].row.b = u->rows[i].end[1].element;
+    }
+}
+
+/* The pose that takes the element as it was built to where it is now, nearest to the one before:
+ * the least turn of its direction, about its point. */
+static gw_pose anchored(const gw_unilateral_anchor *anchor, const gw_element *now)
+{
+    gw_element was = gw_element_moved(&anchor->at, &anchor->end.element);
+    gw_pose to = anchor->at;
+    if (now->kind != GW_POINT) {
+        gw_quat turn = gw_quat_between(was.d, now->d);
+        to.q = gw_quat_unit(gw_quat_mul(turn, to.q));
+    }
+    to.p = gw_sub(now->p, gw_rotate(to.q, anchor->end.element.p));
+    return to;
+}
+
+void gw_scene_unilaterals_move(gw_scene_unilaterals *u, gw_world *world,
+                               const gw_kinematics *kinematics, double dt)
+{
+    for (int i = 0; i < u->anchor_count; i++) {
+        gw_unilateral_anchor *anchor = &u->anchors[i];
+        gw_element own = gw_kinematics_element(kinematics, &anchor->end);
+        gw_pose object = gw_kinematics_pose(kinematics, anchor->end.object);
+        gw_element now = gw_element_moved(&object, &own);
+        gw_pose to = anchored(anchor, &now);
+        gw_twist way = gw_pose_sub(&to, &anchor->at), twist = {{0, 0, 0}, {0, 0, 0}};
+        if (dt > 0)
+            twist = (gw_twist){gw_scale(1 / dt, way.v), gw_scale(1 / dt, way.w)};
+        anchor->at = to;
+        gw_world_set_body(world, u->first_anchor + i, &to, &twist);
+    }
+    for (int i = 0; i < u->count; i++) {
+        gw_scene_unilateral_row *r = &u->rows[i];
+        if (r->row.kind == GW_UNILATERAL_SURFACES)
+            continue;
+        if (r->anchor[0] < 0 && r->end[0].feature >= 0)
+            r->row.a = gw_kinematics_element(kinematics, &r->end[0]);
+        if (r->anchor[1] < 0 && r->end[1].feature >= 0)
+            r->row.b = gw_kinematics_element(kinematics, &r->end[1]);
+    }
+}
