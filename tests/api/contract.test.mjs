@@ -215,7 +215,9 @@ test('constraints', async () => {
   await expect(200, 'PATCH', '/scene', { tasks: [] });
   const wall = await expect(201, 'POST', '/constraints', { id: 'wall', type: 'distance', bound: 'at-least', a: 'cone/apex', b: 'cylinder/top', value: 0.02 });
   assert.equal(wall.json.bound, 'at-least');
-  const pair = await expect(400, 'POST', '/constraints', { type: 'distance', bound: 'at-most', a: 'cone/base', b: 'cylinder/top' });
+  const planes = await expect(201, 'POST', '/constraints', { type: 'distance', bound: 'at-most', a: 'cone/base', b: 'cylinder/top', value: 0.2 });
+  await expect(204, 'DELETE', `/constraints/${planes.json.id}`);
+  const pair = await expect(400, 'POST', '/constraints', { type: 'parallel', bound: 'at-most', a: 'cone/base', b: 'cylinder/top' });
   assert.equal(pair.json.errors[0].pointer, '/bound');
   await expect(204, 'DELETE', '/constraints/wall');
   await expect(200, 'DELETE', '/constraints/c2?dryRun=true');
