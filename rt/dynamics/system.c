@@ -703,6 +703,8 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         s->spring_count = def->spring_count;
         s->gravity = def->gravity;
         s->length = def->length > 0 ? def->length : 1;
+        for (int i = 0; i < def->body_count; i++)
+            s->total_mass += def->bodies[i].mass.mass;
         s->dt = def->dt > 0 ? def->dt : 1e-3;
         s->body_from_held = gw_pose_identity();
         for (int i = 0; i < def->closure_count; i++)

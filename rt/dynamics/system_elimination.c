@@ -21,10 +21,11 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define SAME_ROW   1e-11 /* of a row's share that is left beside others: less follows from them */
-#define SURE       1e-6  /* of it: less asks for pivots among all rows */
-#define NO_ROW     1e-13 /* of the largest K_ii: less is moved by nothing */
-#define DENSE_MOST 600   /* rows of which a dense operator is kept */
+#define SAME_ROW      1e-11 /* of a row's share that is left beside others: less follows from them */
+#define SURE          1e-6  /* of it: less asks for pivots among all rows */
+#define NO_ROW        1e-13 /* of the largest K_ii: less is moved by nothing */
+#define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: less is rounding where no row is moved */
+#define DENSE_MOST    600   /* rows of which a dense operator is kept */
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -572,7 +573,7 @@ static void solve_dense(gw_system *s)
 /* x_k and K_ii of the rows that are asked for; those that no joint feels are left out. */
 static void pull_all_rows(gw_system *s, gw_active_rows which)
 {
-    double most = 0;
+    double most = 0, rounding = NO_ROW_AT_ALL / s->total_mass;
     for (int i = 0; i < s->block_count; i++) {
         gw_closure_block *k = &s->blocks[i];
         bool spring = i >= s->closure_count;
@@ -588,7 +589,7 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
     for (int i = 0; i < s->block_count; i++) {
         gw_closure_block *k = &s->blocks[i];
         bool spring = i >= s->closure_count;
-        keep_live_rows(s, k, spring ? 0 : NO_ROW * most);
+        keep_live_rows(s, k, spring ? 0 : fmax(NO_ROW * most, rounding));
         s->active_rows += k->active;
         for (int r = 0; r < k->active && spring; r++)
             s->share[k->first + r] += 1;

@@ -134,7 +134,7 @@ struct gw_system {
     gw_closure_def *closures;
     gw_system_spring_def *springs;
     gw_vec3 gravity;
-    double length;
+    double length, total_mass;
     int held;
     gw_pose body_from_held;
     gw_closure_row *rows;

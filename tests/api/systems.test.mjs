@@ -184,6 +184,23 @@ test('every joint of a loop may have forces, limits or a gear', () => {
   near(still.get(499, 'j4.q0'), still.get(0, 'j4.q0'), 1e-9);
 });
 
+test('a joint beside one of its own kind takes nothing away', () => {
+  const turn = about([0.6, 0, 0.8], 0.6), freedoms = { revolute: 1, prismatic: 1, cylindrical: 2, screw: 1, spherical: 3, universal: 2, planar: 3, fixed: 0 };
+  for (const [type, dof] of Object.entries(freedoms)) {
+    const first = { id: 'first', type, a: frame('a', [0.05, 0.02, 0], turn), b: frame('world', [0.1, 0.2, 0.3], turn), ...(type === 'screw' && { pitch: 0.05 }), ...(dof && { velocity: [0.3, 0.2, 0.5].slice(0, dof) }) };
+    const { velocity, ...second } = { ...first, id: 'second', a: frame('b', [-0.25, 0.02, 0], turn) };
+    const r = run({ gravity: [0, 1, -G], objects: [sized('a', [0.2, 0.1, 0.05], { free: true, body: { mass: 1 } }), sized('b', [0.2, 0.1, 0.05], { pose: { p: [0.3, 0, 0] }, body: { mass: 2 } })],
+      joints: [first, { id: 'weld', type: 'fixed', a: frame('b'), b: frame('a', [0.3, 0, 0]) }, second] }, 0.5);
+    assert.equal(r.summary.mobility, dof, type);
+    assert.deepEqual(r.summary.redundant, ['second'], type);
+    closed(r);
+    for (let i = 0; i < dof; i++) {
+      near(r.get(499, `first.q${i}`), r.get(499, `second.q${i}`), 1e-12);
+      assert.ok(Math.abs(r.get(499, `first.q${i}`) - r.get(0, `first.q${i}`)) > 0.01, `${type} moves`);
+    }
+  }
+});
+
 test('a slider-crank follows its equation of motion', () => {
   const a = 0.2, l = 0.5, start = 0.7, slope = -Math.asin(a / l * Math.sin(start));
   const end = a * Math.cos(start) + l * Math.cos(slope);
