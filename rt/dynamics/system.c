@@ -201,14 +201,21 @@ static bool is_motor(const gw_motor *m)
     return m->torque != 0 || m->stiffness != 0 || m->damping != 0;
 }
 
-/* (D^-1 P)_jj of a coordinate where the bodies are, if it is the largest so far. */
+#define LOCKED 1e-9 /* of the mobility that a coordinate has without closures */
+
+/* (D^-1 P)_jj of a coordinate where the bodies are, if it is the largest so far; without closures
+ * where they let it not move there. */
 static void take_mobility(gw_system *s, int index, int j)
 {
     gw_system_body *k = &s->bodies[index];
+    double alone[6] = {0};
     memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);
     s->generalised[k->first + j] = 1;
     gw_system_answer(s, false);
-    k->mobility[j] = fmax(k->mobility[j], k->rest[j]);
+    alone[j] = 1;
+    gw_tree_solve_lower(k, alone);
+    gw_tree_solve_upper(k, alone);
+    k->mobility[j] = fmax(k->mobility[j], k->rest[j] > LOCKED * alone[j] ? k->rest[j] : alone[j]);
     double inertia = k->mobility[j] > 0 ? 1 / k->mobility[j] : 0;
     gw_joint_limit_spring(inertia, s->dt, &k->limit_stiffness[j], &k->limit_damping[j]);
 }

@@ -106,6 +106,25 @@ static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error
     return check_limits(j, index, i, error);
 }
 
+/* A rotation vector is no coordinate that a force could act along: damping alone does not look at
+ * it. */
+static bool check_ball(const gw_scene_joint *j, int index, gw_error *error)
+{
+    for (int i = 0; i < 3 && j->type == GW_MOBILIZER_SPHERICAL; i++) {
+        const char *member = j->friction[i] != 0    ? "friction"
+                             : j->stiffness[i] != 0 ? "spring"
+                             : j->limited[i]        ? "limits"
+                             : j->has_motor         ? "motor"
+                                                    : NULL;
+        char where[48];
+        snprintf(where, sizeof where, "/joints/%d/%s", index, member ? member : "");
+        if (member)
+            return gw_fail(error, GW_NOT_YET, where,
+                           "this version gives a spherical joint damping, but no %s", member);
+    }
+    return true;
+}
+
 static bool check_pitch(const gw_scene_joint *j, int index, gw_error *error)
 {
     bool screw = j->type == GW_MOBILIZER_SCREW;
@@ -133,6 +152,8 @@ static bool check_joint(const gw_scene *s, int index, gw_error *error)
     for (int i = 0; i < dof; i++)
         if (!check_coordinate(j, index, i, error))
             return false;
+    if (!check_ball(j, index, error))
+        return false;
     if (j->has_motor && dof == 0)
         return gw_scene_invalid(error, "joints", index, "/motor",
                                 "a %s joint has no coordinate that a motor could drive",

@@ -201,6 +201,15 @@ test('a joint beside one of its own kind takes nothing away', () => {
   }
 });
 
+test('friction where nothing can move', () => {
+  const pin = (id, object, p, more) => revolute(id, frame(object, [0, 0, 0]), frame('world', p), more);
+  const held = run({ gravity: [0, 0, -G], objects: [sized('a', [0.2, 0.1, 0.1], { free: true, body: { mass: 2 } })],
+    joints: [{ ...pin('turn', 'a', [0, 0, 0], { friction: [0.1], limits: [[-1, 1]], damping: [0.1] }), a: frame('a', [0, 0, 0], about([0, 1, 0], 1)), b: frame('world', [0, 0, 0], about([0, 1, 0], 1)) },
+      { id: 'ball', type: 'spherical', a: frame('a', [0.1, 0, 0]), b: frame('world', [0.1, 0, 0]) }] }, 0.1);
+  assert.equal(held.summary.mobility, 0);
+  near(held.summary.energy.final, held.summary.energy.initial, 1e-12);
+});
+
 test('a slider-crank follows its equation of motion', () => {
   const a = 0.2, l = 0.5, start = 0.7, slope = -Math.asin(a / l * Math.sin(start));
   const end = a * Math.cos(start) + l * Math.cos(slope);
@@ -444,6 +453,8 @@ const refused = [
   ['limits the wrong way round', (s) => (s.joints[0].limits = [[1, -1]]), '/joints/0/limits/0', /-?1/],
   ['a start beyond the limits', (s) => Object.assign(s.joints[0], { limits: [[-1, 1]], position: [2] }), '/joints/0/position', /limits/],
   ['a spring that pushes apart', (s) => (s.springs = [{ id: 's', a: { object: 'crank' }, b: { object: 'world' }, stiffness: -1 }]), '/springs/0/stiffness', /0 or more/],
+  ['friction of a ball', (s) => Object.assign(s.joints[0], { type: 'spherical', friction: [0, 0, 1] }), '/joints/0/friction', /spherical/],
+  ['a spring of a ball', (s) => Object.assign(s.joints[0], { type: 'spherical', spring: { stiffness: [1, 1, 1], rest: [0, 0, 0] } }), '/joints/0/spring', /spherical/],
   ['two joints of one name', (s) => (s.joints[1].id = 'j1'), '/joints/1/id', /taken/],
   ['a loop that cannot close', (s) => (s.joints[2].b.at.p = [5, 0, 0]), '/joints/', /j[1-4] cannot hold together with what else joins these bodies/],
 ];
