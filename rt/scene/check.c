@@ -643,10 +643,6 @@ static bool check_held_object(const gw_scene *s, const gw_tool *t, int index, gw
     if (s->objects[object].fixed)
         return gw_scene_invalid(error, "tools", index, "/object",
                                 "\"%s\" is fixed: a tool holds an object that may move", t->object);
-    if (s->objects[object].free)
-        return gw_scene_invalid(
-            error, "tools", index, "/object",
-            "\"%s\" is free: a tool holds an object that does not move by itself", t->object);
     return check_unilaterals(s, t->object, error);
 }
 

@@ -121,7 +121,8 @@ static bool mark_with_hand(builder *w)
     mark_from(w, queue, count, false);
     count = 0;
     for (int i = 0; i < bodies; i++)
-        if (i >= objects || w->scene->objects[i].free || w->layout->system_of[i] >= 0)
+        if (i >= objects || (w->scene->objects[i].free && w->tool[i] < 0) ||
+            w->layout->system_of[i] >= 0)
             queue[count++] = i;
     mark_from(w, queue, count, true);
     free(queue);

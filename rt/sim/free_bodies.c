@@ -508,7 +508,7 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *ol
             continue;
         if (was)
             carry_body(b, was, kinematics, limits);
-        else if (old->system_count > 0)
+        else
             let_go(old, b);
     }
 }

@@ -107,6 +107,24 @@ test('a free object takes another of its branches', async () => {
   await until('the other side', async () => Math.abs((await place('door'))[1] + before[1]) < 1e-6);
 });
 
+test('a free box that a tool takes hold of is held, and falls on when it is let go', async () => {
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'Taken', gravity: [0, 0, -10], objects: [box('crate', [0, 0, 1], { free: true, body: { mass: 1 } })], devices: [{ id: 'sim', driver: 'sim' }] });
+  await expect(200, 'PUT', '/simulation', { state: 'paused' });
+  const step = (ticks) => expect(200, 'POST', '/simulation/step', { ticks });
+  await step(100);
+  await expect(201, 'PUT', '/tool', { object: 'crate', device: 'sim' });
+  await step(1);
+  assert.equal((await now()).tools[0].object, 'crate');
+  assert.equal((await now()).bodies.length, 0);
+  await step(99);
+  const before = (await now()).tools[0];
+  await expect(204, 'DELETE', '/tool');
+  await step(1);
+  const { bodies: [crate], energy } = await now();
+  near(crate.twist.v[2], before.twist.v[2] - 0.01, 1e-9);
+  near(energy.kinetic + energy.potential, energy.initial + energy.work_in + energy.motors + energy.edits - energy.dissipated, 1e-9);
+});
+
 test('what is joined to a free object goes along with its mass, free or not', async () => {
   const door = (more) => ({ ...scene, constraints: [hinge, level], ...more });
   const wing = (more) => door({

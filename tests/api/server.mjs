@@ -80,7 +80,8 @@ export function request(server, method, path, body, headers = {}) {
         done({ status: reply.statusCode, headers: reply.headers, type, text, json });
       });
     });
-    sent.on('error', failed);
+    // a kept connection that the server closed while this process was busy elsewhere
+    sent.on('error', (error) => (sent.reusedSocket && error.code === 'ECONNRESET' ? done(request(server, method, path, body, headers)) : failed(error)));
     sent.end(data);
   });
 }

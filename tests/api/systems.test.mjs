@@ -201,6 +201,16 @@ test('a joint beside one of its own kind takes nothing away', () => {
   }
 });
 
+test('a tool holds a free body, alone and in a system, as one that is not free', () => {
+  const hand = { tool: { object: 'crank', device: 'sim' }, devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [1, 2, 0], torque: [0, 0, 0.01] }] } }] };
+  for (const scene of [linkage('joints'), { ...linkage('joints'), joints: [], gravity: [0, 0, 0] }]) {
+    const held = { ...scene, objects: scene.objects.map((o) => (o.id === 'crank' ? { ...o, free: false } : o)) };
+    const [free, given] = [run({ ...scene, ...hand }, 0.5), run({ ...held, ...hand }, 0.5)];
+    assert.equal(free.text, given.text);
+    assert.ok(Math.abs(free.get(499, 'crank.wz')) > 1e-3);
+  }
+});
+
 test('friction where nothing can move', () => {
   const pin = (id, object, p, more) => revolute(id, frame(object, [0, 0, 0]), frame('world', p), more);
   const held = run({ gravity: [0, 0, -G], objects: [sized('a', [0.2, 0.1, 0.1], { free: true, body: { mass: 2 } })],
