@@ -32,7 +32,7 @@ test('a falling box becomes a door while it runs, swings, and keeps to its hinge
   assert.equal(solution.dof, 1);
   assert.match(solution.words, /^1 freedom: turns about/);
   assert.equal(solution.state, 'under');
-  await until('it is brought there', async () => { const [b] = (await now()).bodies; return b && !b.travelling; });
+  await until('it is brought there', async () => { const [b] = (await now()).bodies; return b && !b.travelling; }, 60000);
   const arrived = await until('that is told', async () => (await events('settled')).at(-1));
   assert.equal(arrived.message, 'door has arrived on its constraints.');
   const [body] = await until('it swings on its hinge', async () => { const b = (await now()).bodies; return b.length && Math.abs(b[0].twist.w[2]) > 1 && b; });
