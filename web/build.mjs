@@ -1,4 +1,5 @@
-// Bundles the page into the folder given: index.html, app.js, app.css, favicon.svg. Nothing inline:
+// Bundles the page into the folder given: index.html, app.js, app.css, favicon.svg; and docs.html, which
+// shows the specification. Nothing inline:
 // the server's content security policy allows this origin's files only.
 
 import { copyFile, mkdir } from 'node:fs/promises';
@@ -29,4 +30,5 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 });
-for (const name of ['index.html', 'favicon.svg']) await copyFile(join(here, 'public', name), join(to, name));
+const files = ['index.html', 'favicon.svg', 'docs.html', 'docs.css', 'docs.js'];
+for (const name of files) await copyFile(join(here, 'public', name), join(to, name));

@@ -11,11 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <zlib.h>
 
 #include "server/files/assets.h"
 #include "server/net/connections.h"
 #include "server/net/metrics.h"
+#include "server/net/request_head.h"
 #include "server/net/workers.h"
+#include "server/rest/problem.h"
+#include "server/rest/replay.h"
 
 #define IO_THREADS       4 /* of libmicrohttpd: sockets, files, and what is answered at once */
 #define READERS          3 /* of what may be large: so many answers are put together at once */
@@ -24,6 +28,7 @@
 #define REPLY_TIMEOUT_MS 60000       /* to read an answer */
 #define KEPT_TIMEOUT_MS  60000       /* between requests, the next one's headers included */
 #define PIECE_BYTES      (16 * 1024) /* of a long list, handed to a socket at once */
+#define PACK_BYTES       1024        /* from which a body is packed for who takes gzip */
 #define HEADER_MEMORY    (32 * 1024)
 
 struct gw_http {
@@ -47,6 +52,8 @@ typedef struct exchange {
     size_t discarded;
     gw_halt_word halt_seen; /* when the headers came */
     api_reply reply;
+    char id[HEAD_REQUEST_ID + 1];
+    bool packed;        /* the body is, with gzip */
     bool ended, failed; /* a long list: no piece follows; because memory was short */
     size_t sent;        /* of the piece of a long list that is the reply's body */
 } exchange;
@@ -103,8 +110,9 @@ static void header(struct MHD_Response *response, const char *name, const char *
         MHD_add_response_header(response, name, value);
 }
 
-static void common_headers(struct MHD_Response *response)
+static void common_headers(const exchange *now, struct MHD_Response *response)
 {
+    header(response, "X-Request-Id", now->id);
     header(response, "X-Content-Type-Options", "nosniff");
     header(response, "Referrer-Policy", "no-referrer");
     header(response, "Cross-Origin-Resource-Policy", "same-origin");
@@ -175,32 +183,37 @@ static struct MHD_Response *response_of(api_reply *reply, exchange *now)
     return response;
 }
 
-/* `now`: whose reply it is, where it may be a long list. */
-static enum MHD_Result send_reply(struct MHD_Connection *mhd, api_reply *reply, exchange *now)
+static enum MHD_Result send_reply(exchange *now, api_reply *reply)
 {
     struct MHD_Response *response = response_of(reply, now);
     if (!response)
         return MHD_NO;
-    common_headers(response);
+    common_headers(now, response);
     header(response, "Content-Type", reply->mime);
     header(response, "Cache-Control", "no-store");
     header(response, "Location", reply->location);
     header(response, "ETag", reply->etag);
     header(response, "Allow", reply->allow);
+    if (now->packed) {
+        header(response, "Content-Encoding", "gzip");
+        header(response, "Vary", "Accept-Encoding");
+    }
+    if (reply->replayed)
+        header(response, "Idempotency-Replayed", "true");
     if (reply->status == 401)
         header(response, "WWW-Authenticate", "Bearer realm=\"guideway\"");
     if (reply->status == 503)
         header(response, "Retry-After", "1");
-    enum MHD_Result queued = MHD_queue_response(mhd, (unsigned)reply->status, response);
+    enum MHD_Result queued = MHD_queue_response(now->mhd, (unsigned)reply->status, response);
     MHD_destroy_response(response);
     return queued;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *mhd, int status, const char *detail)
+static enum MHD_Result refuse(exchange *now, int status, const char *detail)
 {
     api_reply reply = {0};
     api_problem(&reply, status, detail);
-    return send_reply(mhd, &reply, NULL);
+    return send_reply(now, &reply);
 }
 
 /* ---- the page ------------------------------------------------------------------------------ */
@@ -231,8 +244,9 @@ static unsigned long long hash_of(const asset *file)
     return hash;
 }
 
-static enum MHD_Result send_file(struct MHD_Connection *mhd, const asset *file)
+static enum MHD_Result send_file(exchange *now, const asset *file)
 {
+    struct MHD_Connection *mhd = now->mhd;
     const char *accepts = header_of(mhd, "Accept-Encoding");
     const char *known = header_of(mhd, "If-None-Match");
     bool packed = file->packed && accepts && strstr(accepts, "gzip");
@@ -245,7 +259,7 @@ static enum MHD_Result send_file(struct MHD_Connection *mhd, const asset *file)
         MHD_create_response_from_buffer(size, (void *)(size_t)start, MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
-    common_headers(response);
+    common_headers(now, response);
     page_policy(response, header_of(mhd, "Host"));
     header(response, "Content-Type", file->mime);
     header(response, "Cache-Control", "no-cache");
@@ -260,38 +274,99 @@ static enum MHD_Result send_file(struct MHD_Connection *mhd, const asset *file)
 
 /* ---- what is not REST ---------------------------------------------------------------------- */
 
-static enum MHD_Result send_text(struct MHD_Connection *mhd, gw_text *body)
+static enum MHD_Result send_text(exchange *now, gw_text *body)
 {
     api_reply reply = {.status = 200, .mime = "text/plain; version=0.0.4; charset=utf-8"};
     reply.body = body;
-    return body ? send_reply(mhd, &reply, NULL) : refuse(mhd, 500, "memory is short");
+    return body ? send_reply(now, &reply) : refuse(now, 500, "memory is short");
 }
 
-static enum MHD_Result serve_file(gw_http *http, struct MHD_Connection *mhd, const char *path,
-                                  const char *method)
+/* A page about problems; NULL where there is none is 404. */
+static enum MHD_Result send_problem_page(exchange *now)
 {
-    const asset *file = asset_find(strcmp(path, "/") == 0 ? "/index.html" : path);
+    gw_text *page = problem_page(now->path);
+    if (!page)
+        return refuse(now, 404, "there is no such problem: /problems lists them");
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        page->size, page->data, release_text, page);
+    if (!response) {
+        text_unref(page);
+        return MHD_NO;
+    }
+    common_headers(now, response);
+    page_policy(response, header_of(now->mhd, "Host"));
+    header(response, "Content-Type", "text/html; charset=utf-8");
+    enum MHD_Result queued = MHD_queue_response(now->mhd, 200, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static const asset *file_of(const char *path)
+{
+    if (strcmp(path, "/") == 0)
+        return asset_find("/index.html");
+    return asset_find(strcmp(path, "/docs") == 0 ? "/docs.html" : path);
+}
+
+static enum MHD_Result serve_file(gw_http *http, exchange *now)
+{
+    const char *path = now->path, *method = now->method;
+    const size_t about = strlen(PROBLEM_PATH);
+    const asset *file = file_of(path);
     bool health = strcmp(path, "/healthz") == 0, metrics = strcmp(path, "/metrics") == 0;
     bool stream = strcmp(path, "/ws") == 0;
-    if (path[0] != '/' || (!file && !health && !metrics && !stream))
-        return refuse(mhd, 404, "there is nothing at this address");
+    bool problem = strncmp(path, PROBLEM_PATH, about) == 0 && (!path[about] || path[about] == '/');
+    if (path[0] != '/' || (!file && !health && !metrics && !stream && !problem))
+        return refuse(now, 404, "there is nothing at this address");
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         api_reply reply = {0};
         api_problem(&reply, 405, "only GET and HEAD are for this address");
         snprintf(reply.allow, sizeof reply.allow, "GET, HEAD");
-        return send_reply(mhd, &reply, NULL);
+        return send_reply(now, &reply);
     }
     if (stream)
-        return refuse(mhd, 426, "a WebSocket handshake on a connection of its own is wanted here");
+        return refuse(now, 426, "a WebSocket handshake on a connection of its own is wanted here");
     if (health)
-        return send_text(mhd, text_format("ok\n"));
+        return send_text(now, text_format("ok\n"));
+    if (problem)
+        return send_problem_page(now);
     if (!metrics)
-        return send_file(mhd, file);
-    if (!guard_authorization(http->def.guard, header_of(mhd, "Authorization")))
-        return refuse(mhd, 401, "a bearer token is needed");
+        return send_file(now, file);
+    if (!guard_authorization(http->def.guard, header_of(now->mhd, "Authorization")))
+        return refuse(now, 401, "a bearer token is needed");
     int streams = http->def.streams ? http->def.streams(http->def.context) : 0;
     return send_text(
-        mhd, metrics_text(http->def.api.app, connections_count(&http->connections), streams));
+        now, metrics_text(http->def.api.app, connections_count(&http->connections), streams));
+}
+
+/* ---- gzip ---------------------------------------------------------------------------------- */
+
+static bool takes_gzip(const char *accepts)
+{
+    const char *found = accepts ? strstr(accepts, "gzip") : NULL;
+    return found && strncmp(found, "gzip;q=0", 8) != 0;
+}
+
+/* The body takes fewer bytes where memory for that is there. A long list stays as it is. */
+static void pack(exchange *now)
+{
+    gw_text *body = now->reply.body, *packed = NULL;
+    z_stream z = {0};
+    if (!body || now->reply.rest || body->size < PACK_BYTES ||
+        deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return;
+    packed = text_new(deflateBound(&z, body->size));
+    if (packed) {
+        z.next_in = (unsigned char *)body->data;
+        z.avail_in = (unsigned)body->size;
+        z.next_out = (unsigned char *)packed->data;
+        z.avail_out = (unsigned)packed->size;
+        now->packed = deflate(&z, Z_FINISH) == Z_STREAM_END;
+        packed->size = z.total_out;
+    }
+    deflateEnd(&z);
+    text_unref(now->packed ? body : packed);
+    now->reply.body = now->packed ? packed : body;
 }
 
 /* ---- REST ---------------------------------------------------------------------------------- */
@@ -306,8 +381,17 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
+/* What the machine failed at is told in the event log, too. */
+static void log_failure(const exchange *now)
+{
+    const api_reply *reply = &now->reply;
+    if (reply->status >= 500 && reply->status != 501 && reply->status != 503)
+        app_log(now->http->def.api.app, "request", "error", "%s %.100s was answered %d: request %s",
+                now->method, now->path, reply->status, now->id);
+}
+
 /* Fills the reply. */
-static void handle_api(exchange *now)
+static void handle_api(exchange *now, bool quick)
 {
     char by[PEER_NAME] = "";
     struct MHD_Connection *mhd = now->mhd;
@@ -318,12 +402,16 @@ static void handle_api(exchange *now)
                            .content_type = header_of(mhd, "Content-Type"),
                            .if_match = header_of(mhd, "If-Match"),
                            .if_none_match = header_of(mhd, "If-None-Match"),
+                           .idempotency_key = quick ? NULL : header_of(mhd, "Idempotency-Key"),
                            .body = now->body,
                            .size = now->size,
                            .by = by,
                            .halt_seen = now->halt_seen};
     MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, add_query, &request);
     api_handle(&now->http->def.api, &request, &now->reply);
+    log_failure(now);
+    if (!quick && takes_gzip(header_of(mhd, "Accept-Encoding")))
+        pack(now);
     now->answered = true;
 }
 
@@ -331,25 +419,22 @@ static void run_job(worker_job *job)
 {
     exchange *now = (exchange *)job;
     struct MHD_Connection *mhd = now->mhd;
-    handle_api(now);
+    handle_api(now, false);
     MHD_resume_connection(mhd); /* on_request() is called again */
 }
 
 /* Answers at once where that is a matter of microseconds; anything else goes to a worker, so that
  * the threads that read sockets, and with them halts, never wait. */
-static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, const char *path,
-                                 const char *method, exchange *now)
+static enum MHD_Result serve_api(gw_http *http, exchange *now)
 {
+    struct MHD_Connection *mhd = now->mhd;
+    const char *path = now->path, *method = now->method;
     if (strlen(path) > API_MAX_PATH)
-        return refuse(mhd, 404, "the address is too long");
-    now->http = http;
-    now->mhd = mhd;
-    now->path = path;
-    now->method = method;
+        return refuse(now, 404, "the address is too long");
     now->job.run = run_job;
     if (api_is_quick(&http->def.api, method, path)) {
-        handle_api(now);
-        return send_reply(mhd, &now->reply, now);
+        handle_api(now, true);
+        return send_reply(now, &now->reply);
     }
     MHD_suspend_connection(mhd);
     bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
@@ -426,20 +511,18 @@ static bool hopeless(struct MHD_Connection *mhd)
     return length && strtoull(length, NULL, 10) > GW_MAX_DISCARD_BYTES;
 }
 
-static enum MHD_Result answer(gw_http *http, struct MHD_Connection *mhd, const char *path,
-                              const char *method, exchange *now)
+static enum MHD_Result answer(gw_http *http, exchange *now)
 {
     const char *detail;
     char too_large[80];
     snprintf(too_large, sizeof too_large, "a body has at most %zu bytes here", now->most);
-    set_deadline(http, mhd, REPLY_TIMEOUT_MS);
-    int status = check_sender(http, mhd, path, &detail);
+    set_deadline(http, now->mhd, REPLY_TIMEOUT_MS);
+    int status = check_sender(http, now->mhd, now->path, &detail);
     if (status)
-        return refuse(mhd, status, detail);
+        return refuse(now, status, detail);
     if (now->discarded > 0)
-        return refuse(mhd, 413, too_large);
-    return is_api(path) ? serve_api(http, mhd, path, method, now)
-                        : serve_file(http, mhd, path, method);
+        return refuse(now, 413, too_large);
+    return is_api(now->path) ? serve_api(http, now) : serve_file(http, now);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
@@ -453,6 +536,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         *request_context = now = calloc(1, sizeof *now);
         set_deadline(http, mhd, GW_BODY_TIMEOUT_MS);
         if (now) {
+            now->http = http;
+            now->mhd = mhd;
+            now->path = path;
+            now->method = method;
+            head_request_id(header_of(mhd, "X-Request-Id"), now->id);
             now->most = api_body_most(method, path);
             now->halt_seen = app_halt_seen(http->def.api.app);
         }
@@ -461,15 +549,15 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         const char *detail;
         int status = guard_head_ambiguous(&head, &detail);
         if (now && status)
-            return refuse(mhd, status, detail);
+            return refuse(now, status, detail);
         if (now && hopeless(mhd))
-            return refuse(mhd, 413, "a body has at most 1 MiB, a mesh 16 MiB");
+            return refuse(now, 413, "a body has at most 1 MiB, a mesh 16 MiB");
         return now ? MHD_YES : MHD_NO;
     }
     if (now->answered)
-        return send_reply(mhd, &now->reply, now);
+        return send_reply(now, &now->reply);
     if (*size == 0)
-        return answer(http, mhd, path, method, now);
+        return answer(http, now);
     bool taken = collect(now, data, *size);
     *size = 0;
     return taken ? MHD_YES : MHD_NO;
@@ -508,7 +596,10 @@ gw_http *http_create(const http_def *def, gw_error *error)
     }
     http->def = *def;
     connections_init(&http->connections);
-    http->readers = workers_create(READERS, error);
+    http->def.api.replays = api_replays_create();
+    if (!http->def.api.replays)
+        gw_fail(error, GW_FAILED, "", "memory is short");
+    http->readers = http->def.api.replays ? workers_create(READERS, error) : NULL;
     http->workers = http->readers ? workers_create(WORKERS, error) : NULL;
     if (!http->workers) {
         http_destroy(http);
@@ -543,5 +634,6 @@ void http_destroy(gw_http *http)
     workers_destroy(http->readers);
     workers_destroy(http->workers);
     connections_finish(&http->connections);
+    api_replays_destroy(http->def.api.replays);
     free(http);
 }

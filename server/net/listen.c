@@ -25,6 +25,7 @@
 
 #include "server/net/halt_reply.h"
 #include "server/net/request_head.h"
+#include "server/rest/problem.h"
 
 #define MAX_WAITING 1024 /* connections that have not said yet what they want */
 #define EXPIRE_MS   250
@@ -61,17 +62,19 @@ static long now_ms(void)
 
 /* Closes a connection with an answer. What it sent is read first: at close it would be answered
  * with a reset that eats the reply. */
-static void turn_away(int fd, const char *status, const char *fields, const char *detail)
+static void turn_away(int fd, int status, const char *fields, const char *detail)
 {
-    char body[512], answer[1024], scratch[4096];
+    char body[512], answer[1024], scratch[4096], id[HEAD_REQUEST_ID + 1];
+    const problem_kind *kind = problem_of_status(status);
+    head_request_id(NULL, id);
     int size = snprintf(body, sizeof body,
-                        "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%.3s,"
+                        "{\"type\":\"" PROBLEM_PATH "/%s\",\"title\":\"%s\",\"status\":%d,"
                         "\"detail\":\"%s\"}",
-                        status + 4, status, detail);
+                        kind->name, kind->title, status, detail);
     size = snprintf(answer, sizeof answer,
-                    "HTTP/1.1 %s\r\nContent-Type: application/problem+json\r\n"
-                    "Content-Length: %d\r\n%sConnection: close\r\n\r\n%s",
-                    status, size, fields, body);
+                    "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
+                    "Content-Length: %d\r\nX-Request-Id: %s\r\n%sConnection: close\r\n\r\n%s",
+                    status, kind->title, size, id, fields, body);
     ssize_t got = send(fd, answer, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);
     while (got > 0)
@@ -81,19 +84,21 @@ static void turn_away(int fd, const char *status, const char *fields, const char
 
 static void turn_busy(int fd)
 {
-    turn_away(fd, "503 Service Unavailable", "Retry-After: 1\r\n", "too busy now");
+    turn_away(fd, 503, "Retry-After: 1\r\n", "too busy now");
 }
 
 /* ---- what a request wants ------------------------------------------------------------------ */
 
-typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_GONE } wish;
+typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_REFUSED, WISH_GONE } wish;
 
 /* What was read of a request without taking it. */
 typedef struct peeked {
     char data[HEAD_BYTES + 1];
     size_t size;
     request_head head;
-    bool whole;   /* the head is, and reads as one */
+    bool whole;  /* the head is, and reads as one */
+    int refused; /* status that it is refused with, for what follows */
+    const char *detail;
     size_t taken; /* head and body of a halt */
 } peeked;
 
@@ -142,6 +147,22 @@ static bool starts(const peeked *p, const char *with, bool *undecided)
     return same && p->size > size;
 }
 
+/* What libmicrohttpd would answer in words of its own, or in none: a status, or 0. */
+static int refusal_of(head_status read, const peeked *p, const char **detail)
+{
+    guard_head fields = heads_of(&p->head);
+    *detail = "HTTP/1.1 is spoken here";
+    if (read == HEAD_OTHER_VERSION)
+        return 505;
+    *detail = "this is no head of an HTTP/1.1 request";
+    if (read == HEAD_BAD)
+        return 400;
+    *detail = "the Host must be told";
+    if (read == HEAD_WHOLE && fields.hosts == 0 && !p->head.old)
+        return 400;
+    return read == HEAD_WHOLE ? guard_head_ambiguous(&fields, detail) : 0;
+}
+
 static wish look(const gw_listener *listener, int fd, peeked *p)
 {
     bool stream_later, halt_later;
@@ -154,15 +175,16 @@ static wish look(const gw_listener *listener, int fd, peeked *p)
     bool halt = starts(p, "POST /api/v1/simulation/halt ", &halt_later);
     if (stream_later || halt_later)
         return WISH_UNKNOWN;
-    if (!stream && !halt)
-        return WISH_HTTP;
     head_status read = head_parse(p->data, p->size, &p->head);
     p->whole = read == HEAD_WHOLE;
     if (read == HEAD_PARTIAL && p->size < HEAD_BYTES)
         return WISH_UNKNOWN;
     if (stream)
         return WISH_STREAM;
-    return p->whole ? halt_wish(listener->def.guard, p) : WISH_HTTP;
+    if (halt && p->whole && !p->head.old)
+        return halt_wish(listener->def.guard, p);
+    p->refused = refusal_of(read, p, &p->detail);
+    return p->refused ? WISH_REFUSED : WISH_HTTP;
 }
 
 /* ---- handing over -------------------------------------------------------------------------- */
@@ -187,16 +209,15 @@ static void admit(gw_listener *listener, int fd, const peeked *p)
     const char *detail, *shape, *upgrade = head_find(head, "Upgrade");
     const char *version = head_find(head, "Sec-WebSocket-Version");
     int status = guard_head_sender(listener->def.guard, &fields, &detail);
-    if (!p->whole || guard_head_ambiguous(&fields, &shape) || fields.lengths > 0)
-        turn_away(fd, "400 Bad Request", "", "this is no head of an HTTP/1.1 handshake");
+    if (!p->whole || head->old || guard_head_ambiguous(&fields, &shape) || fields.lengths > 0)
+        turn_away(fd, 400, "", "this is no head of an HTTP/1.1 handshake");
     else if (status)
-        turn_away(fd, status == 421 ? "421 Misdirected Request" : "403 Forbidden", "", detail);
+        turn_away(fd, status, "", detail);
     else if (head_count(head, "Upgrade") != 1 || strcasecmp(upgrade, "websocket") != 0 ||
              !lists(head_find(head, "Connection"), "upgrade"))
-        turn_away(fd, "426 Upgrade Required", "Upgrade: websocket\r\n",
-                  "a WebSocket handshake is wanted here");
+        turn_away(fd, 426, "Upgrade: websocket\r\n", "a WebSocket handshake is wanted here");
     else if (!version || strcmp(version, "13") != 0)
-        turn_away(fd, "426 Upgrade Required", "Sec-WebSocket-Version: 13\r\n",
+        turn_away(fd, 426, "Sec-WebSocket-Version: 13\r\n",
                   "version 13 of WebSocket is spoken here");
     else if (!stream_adopt(listener->def.stream, fd))
         turn_busy(fd);
@@ -219,6 +240,8 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
     entry->fd = -1;
     if (wanted == WISH_GONE)
         close(fd);
+    else if (wanted == WISH_REFUSED)
+        turn_away(fd, p->refused, "", p->detail);
     else if (wanted == WISH_HALT)
         carry_out_halt(listener, fd, p);
     else if (wanted == WISH_STREAM)

@@ -4,8 +4,10 @@
 #include "server/net/request_head.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 
 #define TOKEN                                                                                      \
     "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"                                          \
@@ -18,8 +20,11 @@ static head_status parse_request_line(char *line, request_head *head)
     if (method == 0 || line[method] != ' ')
         return HEAD_BAD;
     char *target = line + method + 1, *space = strchr(target, ' ');
-    if (!space || space == target || strcmp(space + 1, "HTTP/1.1") != 0)
+    if (!space || space == target || strncmp(space + 1, "HTTP/", 5) != 0)
         return HEAD_BAD;
+    head->old = strcmp(space + 1, "HTTP/1.0") == 0;
+    if (!head->old && strcmp(space + 1, "HTTP/1.1") != 0)
+        return HEAD_OTHER_VERSION;
     line[method] = *space = 0;
     head->method = line;
     head->target = target;
@@ -81,4 +86,17 @@ int head_count(const request_head *head, const char *name)
     for (int i = 0; i < head->field_count; i++)
         count += strcasecmp(head->field[i].name, name) == 0;
     return count;
+}
+
+void head_request_id(const char *given, char id[HEAD_REQUEST_ID + 1])
+{
+    unsigned long long random = 0;
+    size_t size = given ? strspn(given, TOKEN ":/=") : 0;
+    if (size > 0 && size <= HEAD_REQUEST_ID && !given[size]) {
+        memcpy(id, given, size + 1);
+        return;
+    }
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        random = (unsigned long long)(size_t)id;
+    snprintf(id, HEAD_REQUEST_ID + 1, "%016llx", random);
 }

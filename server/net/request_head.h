@@ -5,6 +5,7 @@
 #ifndef GW_SERVER_NET_REQUEST_HEAD_H
 #define GW_SERVER_NET_REQUEST_HEAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define HEAD_BYTES  8192 /* of a head, with a small body behind it */
@@ -13,11 +14,13 @@
 typedef enum head_status {
     HEAD_WHOLE,
     HEAD_PARTIAL, /* more is to come */
-    HEAD_BAD      /* no HTTP/1.1, a field without a colon, a space before one, too many of them */
+    HEAD_OTHER_VERSION,
+    HEAD_BAD /* no HTTP/1.1, a field without a colon, a space before one, too many of them */
 } head_status;
 
 typedef struct request_head {
     const char *method, *target;
+    bool old; /* HTTP/1.0 */
     int field_count;
     struct {
         const char *name, *value;
@@ -33,5 +36,10 @@ head_status head_parse(char *data, size_t size, request_head *head);
 /* The value of the first field of that name, NULL where there is none; how many there are. */
 const char *head_find(const request_head *head, const char *name);
 int head_count(const request_head *head, const char *name);
+
+/* What a request is called in its answer and in the log: as its client named it, where that is a
+ * name, else sixteen random digits. */
+#define HEAD_REQUEST_ID 64
+void head_request_id(const char *given, char id[HEAD_REQUEST_ID + 1]);
 
 #endif

@@ -26,6 +26,7 @@ typedef struct api_request {
     api_pair query[API_MAX_QUERY];
     const char *content_type;             /* NULL: none */
     const char *if_match, *if_none_match; /* NULL: none */
+    const char *idempotency_key;          /* NULL: none */
     const char *body;                     /* with a zero behind it; NULL where there is none */
     size_t size;
     const char *by;         /* who asks: "rest 127.0.0.1:4711" */
@@ -45,16 +46,20 @@ typedef struct api_reply {
     const char *mime;   /* of the body */
     gw_text *body;      /* owned by the receiver; NULL: none */
     api_pieces *rest;   /* owned by the receiver; NULL: the body is all */
+    bool replayed;      /* it is the answer to an earlier request with the same key */
     char location[256]; /* "" : none */
     char etag[32];
     char allow[64];
 } api_reply;
+
+typedef struct api_replays api_replays; /* replay.h */
 
 /* What handlers work on. */
 typedef struct gw_api {
     gw_app *app;
     gw_store *store;
     gw_meshes *meshes;
+    api_replays *replays; /* of who serves: http.c */
 } gw_api;
 
 /* The most bytes that a body for this address may have. */
@@ -68,6 +73,9 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
 
 /* A problem+json reply from the transport itself. */
 void api_problem(api_reply *reply, int status, const char *detail);
+
+/* The same of a kind that is not the usual one of its status. */
+void api_problem_named(api_reply *reply, const char *kind, const char *detail);
 
 /* Prints the route table, one "METHOD /path" a line. */
 void api_print_routes(void);

@@ -9,53 +9,16 @@
 #include <string.h>
 
 #include "server/rest/call.h"
+#include "server/rest/problem.h"
 
 /* ---- replies ------------------------------------------------------------------------------- */
 
-static const char *title_of(int status)
-{
-    switch (status) {
-    case 400:
-        return "Bad Request";
-    case 401:
-        return "Unauthorized";
-    case 403:
-        return "Forbidden";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 409:
-        return "Conflict";
-    case 412:
-        return "Precondition Failed";
-    case 413:
-        return "Content Too Large";
-    case 415:
-        return "Unsupported Media Type";
-    case 421:
-        return "Misdirected Request";
-    case 422:
-        return "Unprocessable Content";
-    case 426:
-        return "Upgrade Required";
-    case 507:
-        return "Insufficient Storage";
-    case 501:
-        return "Not Implemented";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Internal Server Error";
-    }
-}
-
 /* Begins anew: what was short for the answer may be there for the word about it. */
-static json_t *problem(int status, const char *detail)
+static json_t *problem(const problem_kind *kind, int status, const char *detail)
 {
     wire_memory_clear();
-    return json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title_of(status),
-                     "status", status, "detail", describe_text(detail));
+    return json_pack("{s:o, s:s, s:i, s:o}", "type", json_sprintf(PROBLEM_PATH "/%s", kind->name),
+                     "title", kind->title, "status", status, "detail", describe_text(detail));
 }
 
 /* `written`, taken over: NULL where memory is short. */
@@ -69,7 +32,7 @@ static void write_text(api_reply *reply, int status, const char *mime, gw_text *
         return;
     reply->status = 500;
     reply->mime = "application/problem+json";
-    reply->body = text_format("{\"type\":\"about:blank\",\"title\":\"Internal Server Error\","
+    reply->body = text_format("{\"type\":\"/problems/failed\",\"title\":\"Internal Server Error\","
                               "\"status\":500,\"detail\":\"the answer could not be written\"}");
 }
 
@@ -81,7 +44,15 @@ static void write_json(api_reply *reply, int status, const char *mime, json_t *v
 void api_problem(api_reply *reply, int status, const char *detail)
 {
     assert(reply && status >= 400 && detail);
-    write_json(reply, status, "application/problem+json", problem(status, detail));
+    write_json(reply, status, "application/problem+json",
+               problem(problem_of_status(status), status, detail));
+}
+
+void api_problem_named(api_reply *reply, const char *kind, const char *detail)
+{
+    const problem_kind *of = problem_named(kind);
+    assert(reply && of && detail);
+    write_json(reply, of->status, "application/problem+json", problem(of, of->status, detail));
 }
 
 static json_t *all_of_list(const api_entries *entries, int index)
@@ -176,7 +147,8 @@ static json_t *problem_of(const api_call *call, const gw_error *error, int statu
         all = error;
         count = 1;
     }
-    json_t *value = problem(batch_status(call, status), error->message), *list = json_array();
+    int told = batch_status(call, status);
+    json_t *value = problem(problem_of_status(told), told, error->message), *list = json_array();
     for (int i = 0; i < count; i++) {
         char pointer[256];
         locate(call, &all[i], status, pointer);

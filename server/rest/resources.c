@@ -704,6 +704,7 @@ static const gw_resource resources[] = {
 
 // clang-format off
 static const api_route routes[] = {
+    {{"GET", "", "What there is.", NULL, "Index", 0, NULL}, api_index, NULL},
     {{"GET", "/scene", "The scene file.", NULL, "Scene", OP_ETAG | OP_STILL, NULL}, api_scene_get, NULL},
     {{"PUT", "/scene", "Replaces the scene; the simulation is stopped.", "Scene", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_scene_put, NULL},
     {{"PATCH", "/scene", "Changes members of the scene; another rate stops the simulation.", "ScenePatch", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_scene_patch, NULL},

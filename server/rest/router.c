@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "server/rest/call.h"
+#include "server/rest/replay.h"
 
 /* Resources that a later version brings. */
 static const char *const later[] = {"/recordings", NULL};
@@ -327,6 +328,9 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     wire_memory_clear();
     meshes_use(api->meshes);
     const api_route *route = api_find_route(&call, path, allow);
+    bool keyed = request->idempotency_key && strcmp(request->method, "POST") == 0;
+    if (keyed && !api_replays_begin(api->replays, request, reply))
+        return;
     if (!route)
         answer_unrouted(&call, path, allow);
     else if (take_names(&call, route) && take_page(&call) && take_dry_run(&call, route) &&
@@ -336,6 +340,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         keep(&call);
     if (route && route->about.flags & OP_STILL)
         leave_out_known(&call);
+    if (keyed)
+        api_replays_end(api->replays, request, reply);
     json_decref(call.body);
 }
 

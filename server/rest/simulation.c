@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/cli/version.h"
 #include "server/rest/call.h"
 
 static void answer(api_call *call)
@@ -127,4 +128,32 @@ void api_solve(api_call *call)
 void api_openapi(api_call *call)
 {
     api_json(call, 200, api_openapi_document());
+}
+
+/* A path's row, with one method more each time that the routes come to it again. */
+static void list_route(json_t *list, const wire_operation *about)
+{
+    size_t count = json_array_size(list);
+    json_t *last = count ? json_array_get(list, count - 1) : NULL, *path;
+    path = json_sprintf(API_PREFIX "%s", about->path);
+    if (!json_equal(json_object_get(last, "path"), path)) {
+        json_array_append_new(list, json_pack("{s:O, s:s, s:[]}", "path", path, "summary",
+                                              about->summary, "methods"));
+        last = json_array_get(list, count);
+    }
+    json_array_append_new(json_object_get(last, "methods"), json_string(about->method));
+    json_decref(path);
+}
+
+void api_index(api_call *call)
+{
+    int count;
+    const api_route *routes = api_routes(&count);
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++)
+        list_route(list, &routes[i].about);
+    api_json(call, 200,
+             json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "version", GUIDEWAY_VERSION, "openapi",
+                       API_PREFIX "/openapi.json", "docs", "/docs", "problems", "/problems",
+                       "stream", "/ws", "resources", list));
 }

@@ -13,7 +13,7 @@
 
 /* ---- shapes that other folders build or read ----------------------------------------------- */
 
-static const wire_field an_id = {"id", ID}, a_number = {"number", NUMBER};
+static const wire_field an_id = {"id", ID}, a_text = {"text", TEXT}, a_number = {"number", NUMBER};
 
 #define ANSWER(variable, name_, about_, ...)                                                       \
     static const wire_field of_##variable[] = {__VA_ARGS__, {0}};                                  \
@@ -60,10 +60,10 @@ REQUEST(state_request, "StateRequest", NULL,
 REQUEST(step_request, "StepRequest", NULL, {"ticks", WHOLE, .flags = REQUIRED, RANGE(1, 1000000)})
 
 static const char *const event_kinds[] = {
-    "active",   "state",       "settled",    "limited", "halted",      "armed",
-    "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
-    "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
-    "crowded",  "strained",    "unbooked",   "storage", "lease",       NULL};
+    "active",      "state",      "settled", "limited",     "halted",   "armed",    "overrun",
+    "device-lost", "not-finite", "bound",   "left-behind", "singular", "operator", "saved",
+    "opened",      "task",       "jammed",  "withheld",    "crowded",  "strained", "unbooked",
+    "storage",     "request",    "token",   "lease",       NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 ANSWER(event, "Event", NULL, {"seq", WHOLE},
        {"time", NUMBER, .about = "of the simulation", .unit = "s"}, {"tick", WHOLE},
@@ -78,12 +78,21 @@ ANSWER(event, "Event", NULL, {"seq", WHOLE},
        {"by", TEXT, .flags = SOMETIMES, .about = "who halted, who armed"},
        {"count", WHOLE, .flags = SOMETIMES,
         .about = "how many of these happened since the one before"})
+ANSWER(index_entry, "IndexEntry", NULL, {"path", TEXT}, {"summary", TEXT},
+       {"methods", LIST, .item = &a_text})
+ANSWER(index_of, "Index", "What there is.", {"version", TEXT},
+       {"openapi", TEXT, .about = "where this document is"},
+       {"docs", TEXT, .about = "the same for people"},
+       {"problems", TEXT, .about = "what types of errors mean"},
+       {"stream", TEXT, .about = "the WebSocket"}, {"resources", LIST, .table = &index_entry})
 ANSWER(mesh_file, "MeshFile", NULL, {"name", TEXT}, {"bytes", WHOLE})
 
 ANSWER(field_error, "FieldError", NULL,
        {"pointer", TEXT, .about = "JSON pointer into the request's body"}, {"detail", TEXT})
-ANSWER(problem, "Problem", "RFC 9457.", {"type", TEXT}, {"title", TEXT}, {"detail", TEXT},
-       {"errors", LIST, .flags = SOMETIMES, .table = &field_error}, {"status", WHOLE})
+ANSWER(problem, "Problem", "RFC 9457.",
+       {"type", TEXT, .about = "/problems/NAME, a page says what it means"}, {"title", TEXT},
+       {"detail", TEXT}, {"errors", LIST, .flags = SOMETIMES, .table = &field_error},
+       {"status", WHOLE})
 
 static const char *const no_poses[] = {"incompatible", "unhandled", NULL};
 #define WHY_NOT                                                                                    \
@@ -198,6 +207,8 @@ static const wire_table *const tables[] = {&wire_table_pose,
                                            &event,
                                            &field_error,
                                            &mesh_file,
+                                           &index_entry,
+                                           &index_of,
                                            &wire_table_mesh_about,
                                            &wire_table_mesh,
                                            &problem,
@@ -256,7 +267,8 @@ static const response refusals[] = {
     {"415", "WrongType", "The body is not application/json."},
     {"421", "Misdirected", "The Host header names another server."},
     {"422", "NoSolution",
-     "The constraints contradict one another or cannot be solved; nothing was changed."},
+     "The constraints contradict one another or cannot be solved, or the Idempotency-Key was used "
+     "for another request; nothing was changed."},
     {"default", "Otherwise",
      "503 beyond 512 connections, 507 where the disk is full, 500 where the machine fails: nothing "
      "was changed."}};
@@ -271,10 +283,12 @@ static json_t *responses(void)
     json_t *all = json_object();
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         const response *r = &refusals[i];
-        const char *shape = strcmp(r->status, "422") == 0 ? "Refusal" : "Problem";
+        json_t *schema = wire_schema_ref("Problem");
+        if (strcmp(r->status, "422") == 0)
+            schema = json_pack("{s[oo]}", "anyOf", wire_schema_ref("Refusal"), schema);
         json_object_set_new(all, r->name,
                             json_pack("{ss so}", "description", r->description, "content",
-                                      content("application/problem+json", wire_schema_ref(shape))));
+                                      content("application/problem+json", schema)));
     }
     return all;
 }
@@ -298,6 +312,10 @@ static const char others[] =
     "\"ifNoneMatch\":{\"name\":\"If-None-Match\",\"in\":\"header\",\"schema\":{\"type\":"
     "\"string\"},\"description\":\"of a GET: the ETags that are known, 304 where one of them is "
     "right; of a save *: only where nothing is saved there yet\"},"
+    "\"idempotencyKey\":{\"name\":\"Idempotency-Key\",\"in\":\"header\",\"schema\":{\"type\":"
+    "\"string\",\"maxLength\":128},\"description\":\"a repeated request with the same key and body "
+    "is "
+    "answered as the first time, for ten minutes; with another body 422\"},"
     "\"limit\":{\"name\":\"limit\",\"in\":\"query\",\"schema\":{\"type\":\"integer\","
     "\"minimum\":0},\"description\":\"that many entries at most\"},"
     "\"offset\":{\"name\":\"offset\",\"in\":\"query\",\"schema\":{\"type\":\"integer\","
@@ -384,6 +402,12 @@ static json_t *component(const char *kind, const char *name)
     return json_pack("{so}", "$ref", json_sprintf("#/components/%s/%s", kind, name));
 }
 
+/* Takes an Idempotency-Key: a halt waits for no other request, and may come twice. */
+static bool is_keyed(const wire_operation *o)
+{
+    return strcmp(o->method, "POST") == 0 && strcmp(o->path, "/simulation/halt") != 0;
+}
+
 /* Names in the path, then the query, then the header. */
 static json_t *parameters(const wire_operation *o)
 {
@@ -407,6 +431,8 @@ static json_t *parameters(const wire_operation *o)
         json_array_append_new(list, component("parameters", "strands"));
     if (o->flags & OP_EDIT)
         json_array_append_new(list, component("parameters", "ifMatch"));
+    if (is_keyed(o))
+        json_array_append_new(list, component("parameters", "idempotencyKey"));
     if (o->flags & (OP_NEW | OP_STILL))
         json_array_append_new(list, component("parameters", "ifNoneMatch"));
     static const char *const paging[] = {"limit", "offset", "after", "members"};
@@ -502,7 +528,7 @@ static bool refuses(const wire_operation *o, const char *status)
     case 415:
         return o->request != NULL;
     case 422:
-        return o->flags & OP_422;
+        return o->flags & OP_422 || is_keyed(o);
     default:
         return true;
     }

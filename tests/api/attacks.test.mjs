@@ -103,3 +103,18 @@ test('a text message that is no UTF-8 ends its connection with 1007', async () =
   await fine.wait('error');
   await fine.close();
 });
+
+test('what libmicrohttpd would refuse in its own words is a problem like any other', async () => {
+  const host = `Host: ${server.address}\r\n`;
+  for (const [text, status, type] of [
+    ['GET / HTTP/1.1\r\n\r\n', 400, 'bad-request'], [`GET / HTTP/3.7\r\n${host}\r\n`, 505, 'wrong-version'], ['rubbish\r\n\r\n', 400, 'bad-request'],
+    [`GET / HTTP/1.1\r\n${host}no colon\r\n\r\n`, 400, 'bad-request'], [`POST /api/v1/objects HTTP/1.1\r\n${host}Content-Length: 12x\r\n\r\n`, 400, 'bad-request'],
+    [`POST /api/v1/objects HTTP/1.1\r\n${host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`, 400, 'bad-request'],
+  ]) {
+    const { got: refused } = await ask(text);
+    assert.match(refused, new RegExp(`^HTTP/1.1 ${status} [^]*Content-Type: application/problem\\+json[^]*"type":"/problems/${type}"`), text);
+    assert.match(refused, /X-Request-Id: [0-9a-f]{16}/);
+    assert.equal(Number(/Content-Length: (\d+)/.exec(refused)[1]), refused.split('\r\n\r\n')[1].length);
+  }
+  assert.match((await ask(`GET /healthz HTTP/1.0\r\n${host}\r\n`)).got, /^HTTP\/1.[01] 200 [^]*ok\n$/);
+});

@@ -735,6 +735,72 @@ test('undo without anything to undo', async () => {
   assert.equal(last.status, 409);
 });
 
+test('every problem has a type with a page', async () => {
+  const types = new Set();
+  for (const [method, path, body, status] of [['GET', '/objects/nobody', undefined, 404], ['PATCH', '/tool', { hui: 1 }, 400], ['POST', '/solutions/cone', {}, 405], ['POST', '/objects', { id: 'cone', geometry: { type: 'sphere', radius: 1 } }, 409]]) {
+    const { json, headers, ...answer } = await request(server, method, `/api/v1${path}`, body);
+    assert.equal(answer.status, status);
+    assert.match(headers['content-type'], /problem\+json/);
+    types.add(json.type);
+  }
+  assert.equal(types.size, 4);
+  for (const type of types) {
+    const page = await request(server, 'GET', type);
+    assert.equal(page.status, 200, type);
+    assert.match(page.type, /text\/html/);
+    assert.match(page.headers['content-security-policy'], /default-src 'none'/);
+  }
+  const { text } = await request(server, 'GET', '/problems');
+  for (const type of types) assert.ok(text.includes(`href="${type}"`), type);
+  assert.equal((await request(server, 'GET', '/problems/none')).status, 404);
+});
+
+test('a request has an id, its own where it brings one', async () => {
+  const first = (await request(server, 'GET', '/api/v1/scene')).headers['x-request-id'];
+  const second = (await request(server, 'GET', '/')).headers['x-request-id'];
+  assert.match(first, /^[0-9a-f]{16}$/);
+  assert.notEqual(first, second);
+  assert.equal((await request(server, 'GET', '/api/v1/nothing', undefined, { 'x-request-id': 'mine:1' })).headers['x-request-id'], 'mine:1');
+  assert.match((await request(server, 'GET', '/healthz', undefined, { 'x-request-id': 'two words' })).headers['x-request-id'], /^[0-9a-f]{16}$/);
+});
+
+test('a POST that is repeated with its key is carried out once', async () => {
+  const ball = { id: 'ball', geometry: { type: 'sphere', radius: 0.1 } }, key = { 'idempotency-key': 'k-1' };
+  const first = await expect(201, 'POST', '/objects', ball, key);
+  const again = await expect(201, 'POST', '/objects', ball, key);
+  assert.deepEqual([again.json, again.headers.etag, again.headers.location], [first.json, first.headers.etag, first.headers.location]);
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  const other = await call('POST', '/objects', { ...ball, id: 'other' }, key);
+  assert.deepEqual([other.status, other.json.type], [422, '/problems/key-reused']);
+  for (const { path } of operations().filter((o) => o.method === 'POST' && o.operation.responses[422])) await expect(422, 'POST', path, {}, key);
+  await expect(409, 'POST', '/objects', ball, { 'idempotency-key': 'k-2' });
+  await expect(409, 'POST', '/objects', ball);
+  assert.equal((await call('POST', '/objects', ball, { 'idempotency-key': 'two words' })).status, 400);
+  const both = await Promise.all([1, 2].map(() => call('POST', '/objects', { ...ball, id: 'twice' }, { 'idempotency-key': 'k-3' })));
+  assert.ok(both.some((r) => r.status === 201) && both.every((r) => r.status === 201 || /carried out/.test(r.json.detail)), both.map((r) => r.text));
+  await expect(200, 'PUT', '/scene', scene);
+});
+
+test('documents are packed for who takes gzip', async () => {
+  const plain = await request(server, 'GET', '/api/v1/openapi.json');
+  const { headers, status } = await request(server, 'HEAD', '/api/v1/openapi.json', undefined, { 'accept-encoding': 'br, gzip' });
+  assert.deepEqual([status, headers['content-encoding'], headers.vary], [200, 'gzip', 'Accept-Encoding']);
+  assert.ok(Number(headers['content-length']) < plain.text.length / 4);
+  const packed = await fetch(`http://${server.address}/api/v1/openapi.json`);
+  assert.equal(await packed.text(), plain.text);
+  assert.equal((await request(server, 'HEAD', '/api/v1/openapi.json', undefined, { 'accept-encoding': 'gzip;q=0' })).headers['content-encoding'], undefined);
+});
+
+test('the address of the interface lists what there is, and the specification has a page', async () => {
+  const { json } = await expect(200, 'GET', '');
+  const paths = Object.entries(contract.document.paths);
+  assert.equal(json.resources.length, paths.length);
+  for (const [path, methods] of paths) assert.deepEqual(json.resources.find((r) => r.path === path).methods.map((m) => m.toLowerCase()).sort(), Object.keys(methods).sort(), path);
+  const page = await request(server, 'GET', json.docs);
+  assert.match(page.type, /text\/html/);
+  for (const file of page.text.matchAll(/(?:src|href)="(\/docs[^"]+)"/g)) assert.equal((await request(server, 'GET', file[1])).status, 200, file[1]);
+});
+
 test('everything that the document declares was seen', () => {
   const declared = Object.entries(contract.document.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>

@@ -47,8 +47,6 @@ static void what_two_readers_read_differently_is_no_head(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "GET / HTTP/1.0\r\n\r\n",
-        "GET / HTTP/2.0\r\n\r\n",
         "GET  / HTTP/1.1\r\n\r\n",
         "GET / x HTTP/1.1\r\n\r\n",
         "GET HTTP/1.1\r\n\r\n",
@@ -72,6 +70,32 @@ static void what_two_readers_read_differently_is_no_head(void **state)
     for (int i = 0; i <= HEAD_FIELDS; i++)
         strcat(many, "a:b\r\n");
     assert_int_equal(parse(strcat(many, "\r\n"), &head), HEAD_BAD);
+}
+
+static void other_versions_are_told_apart(void **state)
+{
+    (void)state;
+    request_head head;
+    assert_int_equal(parse("GET / HTTP/1.0\r\n\r\n", &head), HEAD_WHOLE);
+    assert_true(head.old);
+    assert_int_equal(parse("GET / HTTP/1.1\r\n\r\n", &head), HEAD_WHOLE);
+    assert_false(head.old);
+    assert_int_equal(parse("GET / HTTP/2.0\r\n\r\n", &head), HEAD_OTHER_VERSION);
+    assert_int_equal(parse("GET / HTTP/1.2\r\n\r\n", &head), HEAD_OTHER_VERSION);
+    assert_int_equal(parse("GET / HTTPS/1.1\r\n\r\n", &head), HEAD_BAD);
+}
+
+static void a_request_has_an_id(void **state)
+{
+    (void)state;
+    char id[HEAD_REQUEST_ID + 1], other[HEAD_REQUEST_ID + 1];
+    head_request_id("mine:1", id);
+    assert_string_equal(id, "mine:1");
+    head_request_id("two words", id);
+    head_request_id(NULL, other);
+    assert_int_equal(strlen(id), 16);
+    assert_int_equal(strlen(other), 16);
+    assert_string_not_equal(id, other);
 }
 
 static void lengths_and_senders_are_told_once(void **state)
@@ -136,6 +160,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_head_is_cut_into_its_pieces),
         cmocka_unit_test(what_two_readers_read_differently_is_no_head),
+        cmocka_unit_test(other_versions_are_told_apart),
+        cmocka_unit_test(a_request_has_an_id),
         cmocka_unit_test(lengths_and_senders_are_told_once),
         cmocka_unit_test(no_bytes_lead_out_of_the_buffer),
     };

@@ -1,0 +1,177 @@
+/*
+ * Answers that are kept for a repeated Idempotency-Key: a ring of the newest, behind a mutex. What
+ * tells two requests apart is a hash of method, address and body.
+ */
+#include "server/rest/replay.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KEPT       256
+#define KEPT_S     600
+#define MOST_BYTES (16 << 20) /* of all bodies */
+
+typedef struct kept {
+    char key[REPLAY_KEY + 1]; /* "": free */
+    uint64_t hash;
+    bool done;
+    double at_s;
+    api_reply reply;
+} kept;
+
+struct api_replays {
+    pthread_mutex_t lock;
+    int next; /* oldest */
+    size_t bytes;
+    kept kept[KEPT];
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* FNV-1a */
+static uint64_t hash_more(uint64_t hash, const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)data[i]) * 1099511628211ull;
+    return (hash ^ 0xff) * 1099511628211ull;
+}
+
+static uint64_t hash_of(const api_request *request)
+{
+    uint64_t hash = hash_more(1469598103934665603ull, request->path, strlen(request->path));
+    for (int i = 0; i < request->query_count; i++) {
+        const char *value = request->query[i].value ? request->query[i].value : "";
+        hash = hash_more(hash, request->query[i].name, strlen(request->query[i].name));
+        hash = hash_more(hash, value, strlen(value));
+    }
+    return hash_more(hash, request->body ? request->body : "", request->size);
+}
+
+static void drop(api_replays *replays, kept *k)
+{
+    if (k->reply.body)
+        replays->bytes -= k->reply.body->size;
+    text_unref(k->reply.body);
+    *k = (kept){0};
+}
+
+static kept *find(api_replays *replays, const char *key)
+{
+    for (int i = 0; i < KEPT; i++)
+        if (strcmp(replays->kept[i].key, key) == 0)
+            return &replays->kept[i];
+    return NULL;
+}
+
+static bool is_key(const char *key)
+{
+    size_t size = strlen(key);
+    for (size_t i = 0; i < size; i++)
+        if (key[i] < 0x21 || key[i] > 0x7e)
+            return false;
+    return size > 0 && size <= REPLAY_KEY;
+}
+
+/* A place for one that is being carried out; NULL: as many as fit are. */
+static kept *take_place(api_replays *replays)
+{
+    for (int i = 0; i < KEPT; i++) {
+        kept *k = &replays->kept[replays->next];
+        replays->next = (replays->next + 1) % KEPT;
+        if (k->key[0] && !k->done)
+            continue;
+        drop(replays, k);
+        return k;
+    }
+    return NULL;
+}
+
+static void answer_kept(const kept *k, uint64_t hash, api_reply *reply)
+{
+    if (k->hash != hash)
+        api_problem_named(reply, "key-reused", "this Idempotency-Key was used for another request");
+    else if (!k->done)
+        api_problem(reply, 503, "a request with this Idempotency-Key is being carried out");
+    else {
+        *reply = k->reply;
+        if (reply->body)
+            text_ref(reply->body);
+        reply->replayed = true;
+    }
+}
+
+bool api_replays_begin(api_replays *replays, const api_request *request, api_reply *reply)
+{
+    assert(replays && request->idempotency_key);
+    const char *key = request->idempotency_key;
+    uint64_t hash = hash_of(request);
+    if (!is_key(key)) {
+        api_problem(reply, 400, "an Idempotency-Key has 1 to 128 visible characters");
+        return false;
+    }
+    pthread_mutex_lock(&replays->lock);
+    kept *k = find(replays, key);
+    if (k && k->done && now_s() - k->at_s > KEPT_S) {
+        drop(replays, k);
+        k = NULL;
+    }
+    bool is_new = !k;
+    if (k)
+        answer_kept(k, hash, reply);
+    else if ((k = take_place(replays))) {
+        snprintf(k->key, sizeof k->key, "%s", key);
+        k->hash = hash;
+    }
+    pthread_mutex_unlock(&replays->lock);
+    return is_new;
+}
+
+void api_replays_end(api_replays *replays, const api_request *request, const api_reply *reply)
+{
+    pthread_mutex_lock(&replays->lock);
+    kept *k = find(replays, request->idempotency_key);
+    size_t size = reply->body ? reply->body->size : 0;
+    if (k && (reply->status >= 500 || size > MOST_BYTES / 4)) /* may be tried again */
+        drop(replays, k);
+    else if (k) {
+        for (int i = 0; i < KEPT && replays->bytes + size > MOST_BYTES; i++) {
+            kept *old = &replays->kept[(replays->next + i) % KEPT];
+            if (old->done)
+                drop(replays, old);
+        }
+        k->reply = *reply;
+        if (reply->body)
+            text_ref(reply->body);
+        replays->bytes += size;
+        k->at_s = now_s();
+        k->done = true;
+    }
+    pthread_mutex_unlock(&replays->lock);
+}
+
+api_replays *api_replays_create(void)
+{
+    api_replays *replays = calloc(1, sizeof *replays);
+    if (replays)
+        pthread_mutex_init(&replays->lock, NULL);
+    return replays;
+}
+
+void api_replays_destroy(api_replays *replays)
+{
+    if (!replays)
+        return;
+    for (int i = 0; i < KEPT; i++)
+        drop(replays, &replays->kept[i]);
+    pthread_mutex_destroy(&replays->lock);
+    free(replays);
+}
