@@ -18,13 +18,15 @@ static const cli_command commands[] = {
     {"serve",
      .words = "The appliance: the page, REST and the stream. Where no scene is named it opens the "
               "one that was saved last, else the first of the gallery.",
-     .options = {{"listen", "ADDR:PORT", "127.0.0.1:8080",
-                  .words = "Where to listen; port 0 takes a free one."},
-                 {"scene", "FILE", .words = "A scene file, or the name of a scene of the gallery."},
-                 {"data", "DIR", "the user's data folder",
-                  .words = "Where scenes and meshes are saved."},
-                 {"token-file", "FILE",
-                  .words = "One line: what clients must present. Needed beyond loopback."}},
+     .options =
+         {{"listen", "ADDR:PORT", "127.0.0.1:8080",
+           .words = "Where to listen; port 0 takes a free one."},
+          {"scene", "FILE", .words = "A scene file, or the name of a scene of the gallery."},
+          {"data", "DIR", "the user's data folder", .words = "Where scenes and meshes are saved."},
+          {"token-file", "FILE",
+           .words = "What clients must present, a line each; \"watch:\", \"edit:\" or \"operate:\" "
+                    "before a token, also several with commas, say what it allows. Needed "
+                    "beyond loopback."}},
      .run = command_serve},
     {"solve", "FILE", "-: standard input",
      .words = "One positioning problem (JSON; -: standard input) to its solution. Every status is "

@@ -165,18 +165,20 @@ static void stop(appliance *a)
     meshes_use(NULL);
     meshes_finish(&a->meshes);
     store_close(&a->store);
+    guard_finish(&a->guard);
 }
 
 static bool check_access(appliance *a, const serve_options *options, gw_error *error)
 {
     char why[400];
     bool loopback = listener_is_loopback(a->listener);
-    guard_init(&a->guard, listener_host(a->listener), loopback);
+    if (!guard_init(&a->guard, listener_host(a->listener), loopback))
+        return gw_fail(error, GW_FAILED, "", "memory is short");
     if (!loopback && !options->token_file)
         return gw_fail(error, GW_BAD_INPUT, "",
                        "%s can be reached from other machines: --token-file FILE is needed",
                        options->listen);
-    if (options->token_file && !guard_read_token(&a->guard, options->token_file, why, sizeof why))
+    if (options->token_file && !guard_read_tokens(&a->guard, options->token_file, why, sizeof why))
         return gw_fail(error, GW_BAD_INPUT, "", "%s", why);
     return true;
 }
@@ -219,7 +221,7 @@ static void announce(const appliance *a)
     printf("Guideway %s at http://%s:%d/\n", GUIDEWAY_VERSION, listener_host(a->listener),
            listener_port(a->listener));
     printf("  scene: %s; %s; Ctrl-C stops\n", a->scene,
-           a->guard.token[0] ? "clients need the token" : "this machine only");
+           a->guard.token_count ? "clients need the token" : "this machine only");
     printf("  try: open the address in a browser, press start and drag the blue object,\n"
            "       or: curl http://%s:%d/api/v1/solutions\n",
            listener_host(a->listener), listener_port(a->listener));

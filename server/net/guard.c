@@ -7,40 +7,106 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-void guard_init(gw_guard *guard, const char *host, bool loopback)
+#define ADDRESSES 256 /* that guessed in the last minute; of more, the oldest is forgotten */
+#define MINUTE_S  60
+
+struct guard_guesses {
+    pthread_mutex_t lock;
+    struct {
+        unsigned char address[16];
+        int count;
+        time_t since; /* CLOCK_MONOTONIC, s */
+    } from[ADDRESSES];
+};
+
+bool guard_init(gw_guard *guard, const char *host, bool loopback)
 {
     assert(guard && host);
     *guard = (gw_guard){.loopback = loopback};
     snprintf(guard->host, sizeof guard->host, "%s", host);
     if (gethostname(guard->machine, sizeof guard->machine - 1) != 0)
         guard->machine[0] = 0;
+    guard->guesses = calloc(1, sizeof *guard->guesses);
+    if (guard->guesses)
+        pthread_mutex_init(&guard->guesses->lock, NULL);
+    return guard->guesses != NULL;
 }
 
-bool guard_read_token(gw_guard *guard, const char *path, char *why, size_t why_size)
+void guard_finish(gw_guard *guard)
+{
+    free(guard->guesses);
+    *guard = (gw_guard){0};
+}
+
+/* Takes "ROLE,ROLE:" off a line; without one the token has all roles. */
+static char *take_roles(char *line, unsigned *roles)
+{
+    static const char *const names[] = {"watch", "edit", "operate"};
+    size_t end = strcspn(line, ":");
+    unsigned found = 0;
+    *roles = GUARD_ALL;
+    for (char *at = line; line[end];) {
+        size_t size = strcspn(at, ",:");
+        int role = 0;
+        while (role < 3 && (strlen(names[role]) != size || strncmp(at, names[role], size) != 0))
+            role++;
+        if (role == 3)
+            return line;
+        found |= 1u << role;
+        if (at[size] == ':') {
+            *roles = found | GUARD_WATCH;
+            return at + size + 1 + strspn(at + size + 1, " \t");
+        }
+        at += size + 1;
+    }
+    return line;
+}
+
+static bool add_token(gw_guard *guard, char *line)
+{
+    unsigned roles;
+    line[strcspn(line, "\r\n")] = 0;
+    if (!line[0])
+        return true;
+    const char *token = take_roles(line, &roles);
+    size_t size = strlen(token);
+    if (size < GUARD_TOKEN_MIN || size > GUARD_TOKEN_MAX || guard->token_count == GUARD_TOKENS)
+        return false;
+    guard_token *to = &guard->tokens[guard->token_count++];
+    to->roles = roles;
+    memcpy(to->text, token, size + 1);
+    return true;
+}
+
+bool guard_read_tokens(gw_guard *guard, const char *path, char *why, size_t why_size)
 {
     FILE *file = fopen(path, "r");
-    char line[GUARD_TOKEN_MAX + 2] = "";
+    char line[GUARD_TOKEN_MAX + 64] = "";
+    bool fine = true;
     if (!file) {
         snprintf(why, why_size, "%s: %s", path, strerror(errno));
         return false;
     }
-    bool read = fgets(line, sizeof line, file) != NULL;
+    while (fine && fgets(line, sizeof line, file))
+        fine = add_token(guard, line);
     fclose(file);
-    line[strcspn(line, "\r\n")] = 0;
-    size_t size = strlen(line);
-    if (!read || size < GUARD_TOKEN_MIN || size > GUARD_TOKEN_MAX) {
-        snprintf(why, why_size, "%s: a token is one line of %d to %d characters", path,
-                 GUARD_TOKEN_MIN, GUARD_TOKEN_MAX);
-        return false;
-    }
-    memcpy(guard->token, line, size + 1);
-    return true;
+    if (fine && guard->token_count > 0)
+        return true;
+    snprintf(
+        why, why_size,
+        "%s: a token is one line of %d to %d characters, with \"watch,edit,operate:\" or some of "
+        "these before it, %d tokens at most",
+        path, GUARD_TOKEN_MIN, GUARD_TOKEN_MAX, GUARD_TOKENS);
+    return false;
 }
 
 /* ---- hosts --------------------------------------------------------------------------------- */
@@ -146,25 +212,97 @@ int guard_head_sender(const gw_guard *guard, const guard_head *head, const char 
     return guard_origin(guard, head->origin, head->host) ? 0 : 403;
 }
 
-/* ---- token --------------------------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------------------------- */
 
-bool guard_token(const gw_guard *guard, const char *token)
+static bool same_token(const char *right, const char *token)
 {
-    if (!guard->token[0])
-        return true;
-    size_t right = strlen(guard->token), size = token ? strlen(token) : 0;
-    unsigned differs = size != right;
-    for (size_t i = 0; i < right; i++)
-        differs |= (unsigned)(unsigned char)guard->token[i] ^
-                   (unsigned)(unsigned char)(i < size ? token[i] : 0);
+    size_t size = strlen(right), given = token ? strlen(token) : 0;
+    unsigned differs = given != size;
+    for (size_t i = 0; i < size; i++)
+        differs |=
+            (unsigned)(unsigned char)right[i] ^ (unsigned)(unsigned char)(i < given ? token[i] : 0);
     return differs == 0;
 }
 
-bool guard_authorization(const gw_guard *guard, const char *header)
+unsigned guard_roles(const gw_guard *guard, const char *token)
+{
+    unsigned roles = guard->token_count == 0 ? GUARD_ALL : 0;
+    for (int i = 0; i < guard->token_count; i++)
+        if (same_token(guard->tokens[i].text, token))
+            roles |= guard->tokens[i].roles;
+    return roles;
+}
+
+const char *guard_bearer(const char *header)
 {
     static const char scheme[] = "Bearer ";
     bool bearer = header && strncasecmp(header, scheme, sizeof scheme - 1) == 0;
-    return guard_token(guard, bearer ? header + sizeof scheme - 1 : NULL);
+    return bearer ? header + sizeof scheme - 1 : NULL;
+}
+
+/* ---- guesses ------------------------------------------------------------------------------- */
+
+/* An IPv6 neighbour has a whole /64 to guess from. */
+static void address_of(int fd, unsigned char address[16])
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof peer;
+    memset(address, 0, 16);
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
+        return;
+    if (peer.ss_family == AF_INET)
+        memcpy(address + 12, &((const struct sockaddr_in *)&peer)->sin_addr, 4);
+    else if (peer.ss_family == AF_INET6)
+        memcpy(address, &((const struct sockaddr_in6 *)&peer)->sin6_addr, 8);
+}
+
+static int place_of(guard_guesses *guesses, const unsigned char address[16])
+{
+    int oldest = 0;
+    for (int i = 0; i < ADDRESSES; i++) {
+        if (guesses->from[i].count > 0 && memcmp(guesses->from[i].address, address, 16) == 0)
+            return i;
+        if (guesses->from[i].since < guesses->from[oldest].since)
+            oldest = i;
+    }
+    guesses->from[oldest].count = 0;
+    return oldest;
+}
+
+/* Counts a guess, where `wrong`; true where there were too many. */
+static bool too_many(guard_guesses *guesses, int fd, bool wrong)
+{
+    unsigned char address[16];
+    struct timespec now;
+    address_of(fd, address);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_mutex_lock(&guesses->lock);
+    int i = place_of(guesses, address);
+    if (guesses->from[i].count > 0 && now.tv_sec - guesses->from[i].since > MINUTE_S)
+        guesses->from[i].count = 0;
+    bool many = guesses->from[i].count >= GUARD_GUESSES;
+    if (wrong && !many) {
+        if (guesses->from[i].count++ == 0)
+            guesses->from[i].since = now.tv_sec;
+        memcpy(guesses->from[i].address, address, 16);
+    }
+    pthread_mutex_unlock(&guesses->lock);
+    return many;
+}
+
+guard_answer guard_judge(const gw_guard *guard, const char *token, int fd, unsigned *roles)
+{
+    assert(guard && roles);
+    *roles = guard_roles(guard, token);
+    if (guard->token_count == 0)
+        return GUARD_WELCOME;
+    if (token && too_many(guard->guesses, fd, *roles == 0)) {
+        *roles = 0;
+        return GUARD_LIMITED;
+    }
+    if (*roles)
+        return GUARD_WELCOME;
+    return token ? GUARD_WRONG : GUARD_NO_TOKEN;
 }
 
 /* ---- who it is ----------------------------------------------------------------------------- */

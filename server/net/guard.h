@@ -7,22 +7,45 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define GUARD_TOKEN_MIN 16 /* characters: shorter ones can be guessed */
 #define GUARD_TOKEN_MAX 512
+#define GUARD_TOKENS    16
+
+/* What a token allows. A halt is for all of them. */
+typedef enum guard_role {
+    GUARD_WATCH = 1,   /* reading, the stream; the others may, too */
+    GUARD_EDIT = 2,    /* the document, saved scenes, meshes */
+    GUARD_OPERATE = 4, /* the simulation, tasks, the hand on the stream */
+    GUARD_ALL = 7
+} guard_role;
+
+typedef struct guard_token {
+    unsigned roles;
+    char text[GUARD_TOKEN_MAX + 1];
+} guard_token;
+
+/* Wrong tokens, by address; has a lock of its own. */
+typedef struct guard_guesses guard_guesses;
 
 typedef struct gw_guard {
     bool loopback;     /* listening on loopback only */
     char host[256];    /* the listening address as written in a Host header, without port */
     char machine[256]; /* this machine's name */
-    char token[GUARD_TOKEN_MAX + 1]; /* "": none asked for */
+    int token_count;   /* 0: none asked for */
+    guard_token tokens[GUARD_TOKENS];
+    guard_guesses *guesses; /* owned */
 } gw_guard;
 
-/* `host`: the listening address, IPv6 in brackets. */
-void guard_init(gw_guard *guard, const char *host, bool loopback);
+/* `host`: the listening address, IPv6 in brackets. False where memory is short. */
+bool guard_init(gw_guard *guard, const char *host, bool loopback);
 
-/* Reads the token, one line of a file; false with a sentence in `why`. */
-bool guard_read_token(gw_guard *guard, const char *path, char *why, size_t why_size);
+void guard_finish(gw_guard *guard);
+
+/* Reads the tokens, a line each: TOKEN, which has all roles, or ROLE[,ROLE..]: TOKEN, roles being
+ * watch, edit and operate. False with a sentence in `why`. */
+bool guard_read_tokens(gw_guard *guard, const char *path, char *why, size_t why_size);
 
 /* True where a Host header (NULL: missing) names this appliance. A page elsewhere that resolves
  * its own name to this address (DNS rebinding) does not. */
@@ -47,11 +70,23 @@ void guard_head_add(guard_head *head, const char *name, const char *value);
 int guard_head_ambiguous(const guard_head *head, const char **detail);
 int guard_head_sender(const gw_guard *guard, const guard_head *head, const char **detail);
 
-/* True where no token is asked for, or this is it. Takes the same time for every wrong token. */
-bool guard_token(const gw_guard *guard, const char *token);
+/* The roles of a token (NULL: none was given), all where none is asked for; 0: it is wrong. Takes
+ * the same time for every wrong token. */
+unsigned guard_roles(const gw_guard *guard, const char *token);
 
-/* The same for an Authorization header (NULL: missing). */
-bool guard_authorization(const gw_guard *guard, const char *header);
+/* The token of an Authorization header (NULL: missing); NULL where it has none. */
+const char *guard_bearer(const char *header);
+
+typedef enum guard_answer {
+    GUARD_WELCOME,
+    GUARD_NO_TOKEN,
+    GUARD_WRONG,  /* and told so: an event is due */
+    GUARD_LIMITED /* no token from there is looked at for a while */
+} guard_answer;
+
+/* The same for who is at the other end of a socket, who has GUARD_GUESSES wrong tokens a minute. */
+#define GUARD_GUESSES 20
+guard_answer guard_judge(const gw_guard *guard, const char *token, int fd, unsigned *roles);
 
 /* "WAY ADDRESS:PORT" of who is at the other end of a socket, for people; "WAY" where that is not
  * known. `out`: PEER_NAME bytes. */

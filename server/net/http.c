@@ -53,6 +53,7 @@ typedef struct exchange {
     gw_halt_word halt_seen; /* when the headers came */
     api_reply reply;
     char id[HEAD_REQUEST_ID + 1];
+    unsigned roles;     /* of its token */
     bool packed;        /* the body is, with gzip */
     bool ended, failed; /* a long list: no piece follows; because memory was short */
     size_t sent;        /* of the piece of a long list that is the reply's body */
@@ -204,6 +205,8 @@ static enum MHD_Result send_reply(exchange *now, api_reply *reply)
         header(response, "WWW-Authenticate", "Bearer realm=\"guideway\"");
     if (reply->status == 503)
         header(response, "Retry-After", "1");
+    if (reply->status == 429)
+        header(response, "Retry-After", "60");
     enum MHD_Result queued = MHD_queue_response(now->mhd, (unsigned)reply->status, response);
     MHD_destroy_response(response);
     return queued;
@@ -332,8 +335,6 @@ static enum MHD_Result serve_file(gw_http *http, exchange *now)
         return send_problem_page(now);
     if (!metrics)
         return send_file(now, file);
-    if (!guard_authorization(http->def.guard, header_of(now->mhd, "Authorization")))
-        return refuse(now, 401, "a bearer token is needed");
     int streams = http->def.streams ? http->def.streams(http->def.context) : 0;
     return send_text(
         now, metrics_text(http->def.api.app, connections_count(&http->connections), streams));
@@ -406,6 +407,7 @@ static void handle_api(exchange *now, bool quick)
                            .body = now->body,
                            .size = now->size,
                            .by = by,
+                           .roles = now->roles,
                            .halt_seen = now->halt_seen};
     MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, add_query, &request);
     api_handle(&now->http->def.api, &request, &now->reply);
@@ -468,17 +470,41 @@ static guard_head head_of(struct MHD_Connection *mhd)
     return head;
 }
 
-/* What is wrong with who sends the request: a status, or 0. */
-static int check_sender(gw_http *http, struct MHD_Connection *mhd, const char *path,
-                        const char **detail)
+static int check_token(exchange *now, const char **detail)
 {
-    const gw_guard *guard = http->def.guard;
-    guard_head head = head_of(mhd);
+    char by[PEER_NAME];
+    const char *token = guard_bearer(header_of(now->mhd, "Authorization"));
+    int fd = fd_of(now->mhd);
+    *detail = "a bearer token is needed: Authorization: Bearer TOKEN";
+    switch (guard_judge(now->http->def.guard, token, fd, &now->roles)) {
+    case GUARD_WELCOME:
+        return 0;
+    case GUARD_NO_TOKEN:
+        return 401;
+    case GUARD_WRONG:
+        peer_name(fd, "rest", by);
+        app_log(now->http->def.api.app, "token", "warning",
+                "A wrong token was refused: %s, request %s.", by, now->id);
+        return 401;
+    case GUARD_LIMITED: /* a halt comes through */
+        now->roles = guard_roles(now->http->def.guard, token);
+        if (now->roles && strcmp(now->path, API_PREFIX "/simulation/halt") == 0)
+            return 0;
+        *detail = "too many wrong tokens came from this address: wait a minute";
+        return 429;
+    }
+    return 401;
+}
+
+/* What is wrong with who sends the request: a status, or 0. */
+static int check_sender(exchange *now, const char **detail)
+{
+    const gw_guard *guard = now->http->def.guard;
+    guard_head head = head_of(now->mhd);
     int status = guard_head_sender(guard, &head, detail);
     if (status)
         return status;
-    *detail = "a bearer token is needed: Authorization: Bearer TOKEN";
-    return is_api(path) && !guard_authorization(guard, header_of(mhd, "Authorization")) ? 401 : 0;
+    return is_api(now->path) || strcmp(now->path, "/metrics") == 0 ? check_token(now, detail) : 0;
 }
 
 /* Keeps what fits the cap, counts what does not. False: too much even to throw away. */
@@ -517,7 +543,7 @@ static enum MHD_Result answer(gw_http *http, exchange *now)
     char too_large[80];
     snprintf(too_large, sizeof too_large, "a body has at most %zu bytes here", now->most);
     set_deadline(http, now->mhd, REPLY_TIMEOUT_MS);
-    int status = check_sender(http, now->mhd, now->path, &detail);
+    int status = check_sender(now, &detail);
     if (status)
         return refuse(now, status, detail);
     if (now->discarded > 0)

@@ -125,7 +125,7 @@ static wish halt_wish(const gw_guard *guard, peeked *p)
     const char *length = head_find(head, "Content-Length"), *detail;
     size_t body = length ? strtoul(length, NULL, 10) : 0;
     if (guard_head_ambiguous(&fields, &detail) || guard_head_sender(guard, &fields, &detail) ||
-        !guard_authorization(guard, head_find(head, "Authorization")) ||
+        !guard_roles(guard, guard_bearer(head_find(head, "Authorization"))) ||
         head_find(head, "Transfer-Encoding") || head_find(head, "Expect") ||
         body > HEAD_BYTES - head->size)
         return WISH_HTTP;

@@ -476,7 +476,8 @@ static bool may_enter(const gw_stream *stream, struct lws *wsi)
 static void enter(gw_stream *stream, stream_client *client, struct lws *wsi)
 {
     *client = (stream_client){.wsi = wsi, .next = stream->clients};
-    client->authorised = !stream->guard->token[0];
+    client->roles = guard_roles(stream->guard, NULL);
+    client->authorised = client->roles != 0;
     client->auth_until_us = stream_now_us() + STREAM_AUTH_US;
     stream->clients = client;
     lws_callback_on_writable(wsi);

@@ -166,7 +166,16 @@ static bool on_auth(stream_request *now)
     static const char *const allowed[] = {"op", "id", "token", NULL};
     if (!only(now, allowed))
         return false;
-    if (!guard_token(now->stream->guard, json_string_value(member(now, "token")))) {
+    const char *token = json_string_value(member(now, "token"));
+    int fd = lws_get_socket_fd(now->client->wsi);
+    guard_answer judged =
+        guard_judge(now->stream->guard, token ? token : "", fd, &now->client->roles);
+    if (judged == GUARD_WRONG) {
+        char by[PEER_NAME];
+        peer_name(fd, "stream", by);
+        app_log(now->stream->app, "token", "warning", "A wrong token was refused: %s.", by);
+    }
+    if (judged != GUARD_WELCOME) {
         now->client->close = STREAM_CLOSE_NO_TOKEN;
         lws_callback_on_writable(now->client->wsi);
         return true;
@@ -444,10 +453,17 @@ void stream_let_go(gw_stream *stream, stream_client *client)
 static const struct {
     const char *op;
     handler *handle;
+    unsigned role; /* 0: any */
 } operations[] = {
-    {"auth", on_auth},     {"subscribe", on_subscribe}, {"unsubscribe", on_unsubscribe},
-    {"drag", on_drag},     {"release", on_release},     {"push", on_push},
-    {"clutch", on_clutch}, {"halt", on_halt},           {"lease", on_lease},
+    {"auth", on_auth, 0},
+    {"subscribe", on_subscribe, 0},
+    {"unsubscribe", on_unsubscribe, 0},
+    {"drag", on_drag, GUARD_OPERATE},
+    {"release", on_release, GUARD_OPERATE},
+    {"push", on_push, GUARD_OPERATE},
+    {"clutch", on_clutch, GUARD_OPERATE},
+    {"halt", on_halt, 0},
+    {"lease", on_lease, GUARD_OPERATE},
 };
 
 static bool dispatch(stream_request *now)
@@ -460,7 +476,10 @@ static bool dispatch(stream_request *now)
     }
     for (size_t i = 0; op && i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(operations[i].op, op) == 0)
-            return operations[i].handle(now);
+            return operations[i].role & ~now->client->roles
+                       ? gw_fail(&now->error, GW_CONFLICT, "/op",
+                                 "this token may not operate: %s is for those that may", op)
+                       : operations[i].handle(now);
     return gw_fail(
         &now->error, GW_BAD_INPUT, "/op",
         "an op is auth, subscribe, unsubscribe, drag, release, push, clutch, lease or halt");

@@ -38,6 +38,7 @@ typedef struct stream_client {
     struct stream_client *next;
     struct lws *wsi;
     bool authorised, greeted;
+    unsigned roles; /* of its token, guard_role */
     stream_close close;
     uint64_t auth_until_us;
     uint64_t version_seen, shape_seen; /* of the document that it was sent */

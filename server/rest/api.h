@@ -29,6 +29,7 @@ typedef struct api_request {
     const char *idempotency_key;          /* NULL: none */
     const char *body;                     /* with a zero behind it; NULL where there is none */
     size_t size;
+    unsigned roles;         /* of who asks: guard_role */
     const char *by;         /* who asks: "rest 127.0.0.1:4711" */
     gw_halt_word halt_seen; /* the halt latch when the request came */
 } api_request;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/net/guard.h"
 #include "server/rest/call.h"
 #include "server/rest/replay.h"
 
@@ -255,6 +256,32 @@ static bool take_dry_run(api_call *call, const api_route *route)
     return true;
 }
 
+/* The role that a route needs: a halt is for everybody, what changes nothing for who may watch. */
+static unsigned role_of(const wire_operation *about)
+{
+    const char *path = about->path;
+    size_t size = strlen(path);
+    bool starts = size > 6 && strcmp(path + size - 6, "/start") == 0;
+    bool stops = size > 5 && strcmp(path + size - 5, "/stop") == 0;
+    if (strcmp(path, "/simulation/halt") == 0)
+        return 0;
+    if (strcmp(about->method, "GET") == 0 || strcmp(path, "/solve") == 0)
+        return GUARD_WATCH;
+    return strncmp(path, "/simulation", 11) == 0 || starts || stops ? GUARD_OPERATE : GUARD_EDIT;
+}
+
+static bool may(api_call *call)
+{
+    unsigned role = role_of(&call->route->about);
+    if (!(role & ~call->request->roles))
+        return true;
+    api_refuse(call, 403, "", "this token may not %s",
+               role == GUARD_WATCH  ? "watch"
+               : role == GUARD_EDIT ? "edit"
+                                    : "operate");
+    return false;
+}
+
 static void answer_unrouted(api_call *call, const char *path, const char *allow)
 {
     if (is_later(path))
@@ -333,8 +360,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         return;
     if (!route)
         answer_unrouted(&call, path, allow);
-    else if (take_names(&call, route) && take_page(&call) && take_dry_run(&call, route) &&
-             take_strands(&call) && take_body(&call, route))
+    else if (may(&call) && take_names(&call, route) && take_page(&call) &&
+             take_dry_run(&call, route) && take_strands(&call) && take_body(&call, route))
         route->handler(&call);
     if (call.ticket)
         keep(&call);

@@ -270,7 +270,8 @@ static const response refusals[] = {
      "The constraints contradict one another or cannot be solved, or the Idempotency-Key was used "
      "for another request; nothing was changed."},
     {"default", "Otherwise",
-     "503 beyond 512 connections, 507 where the disk is full, 500 where the machine fails: nothing "
+     "429 after 20 wrong tokens a minute from an address, 503 beyond 512 connections, 507 where "
+     "the disk is full, 500 where the machine fails: nothing "
      "was changed."}};
 
 static json_t *content(const char *type, json_t *schema)

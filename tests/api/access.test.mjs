@@ -171,6 +171,49 @@ test('command line: what is refused, by name', () => {
   assert.match(bad.stderr, /\/objects\/0\/geometry\/radius/);
 });
 
+test('a token allows what its roles say', async () => {
+  const [watch, edit, operate, all] = ['watches-and-no-more', 'edits-but-never-runs', 'runs-but-never-edits', 'everything: even with a colon'];
+  const file = tokenFile(`watch: ${watch}\nedit:${edit}\n\noperate: ${operate}\n${all}`);
+  const locked = await start({ args: ['--scene', 'cone-on-cylinder', '--token-file', file] });
+  const ask = async (token, method, path, body) => (await request(locked, method, `/api/v1${path}`, body, { authorization: `Bearer ${token}` })).status;
+  for (const [method, path, body, allowed] of [
+    ['GET', '/scene', undefined, [watch, edit, operate, all]], ['PATCH', '/tool', { limits: { force: 3 } }, [edit, all]], ['POST', '/scene/save', { name: 'kept' }, [edit, all]],
+    ['PUT', '/simulation', { state: 'running' }, [operate, all]], ['POST', '/simulation/halt', undefined, [watch, edit, operate, all]], ['POST', '/simulation/arm', undefined, [operate, all]],
+    ['POST', '/scene/edits', [{ method: 'PATCH', path: '/tool', body: {} }], [edit, all]],
+  ])
+    for (const token of [watch, edit, operate, all]) {
+      const status = await ask(token, method, path, body);
+      assert.equal(status, allowed.includes(token) ? (path.endsWith('save') ? 201 : 200) : 403, `${token}: ${method} ${path}`);
+    }
+  for (const [token, may] of [[watch, false], [edit, false], [operate, true]]) {
+    const live = stream(locked);
+    await live.opened;
+    live.send({ op: 'auth', token });
+    await live.wait('hello');
+    live.send({ op: 'clutch', tool: 0, engaged: true, id: 'x' });
+    live.send({ op: 'subscribe', stream: 'poses' });
+    if (!may) assert.match(JSON.stringify(await live.wait('error')), /may not operate/);
+    else await until('frames', () => live.frames.length > 0);
+    await live.close();
+  }
+  await locked.stop();
+});
+
+test('tokens are not guessed: an event for each, and an end to them', async () => {
+  const token = 'correct horse battery staple';
+  const locked = await start({ args: ['--token-file', tokenFile(token)] });
+  const ask = (text, path = '/scene', method = 'GET') => request(locked, method, `/api/v1${path}`, undefined, { authorization: `Bearer ${text}` });
+  for (let i = 0; i < 3; i++) assert.equal((await ask(`guess ${i}`)).status, 401);
+  const told = (await ask(token, '/events?kind=token')).json;
+  assert.equal(told.length, 3);
+  assert.match(told[0].message, /wrong token was refused: rest 127.0.0.1:\d+, request [0-9a-f]{16}/);
+  for (let i = 3; i < 20; i++) assert.equal((await ask(`guess ${i}`)).status, 401);
+  const limited = await ask(token);
+  assert.deepEqual([limited.status, limited.headers['retry-after'], limited.json.type], [429, '60', '/problems/too-many-guesses']);
+  assert.equal((await ask(token, '/simulation/halt', 'POST')).status, 200, 'a halt comes through');
+  await locked.stop();
+});
+
 test('beyond loopback with a token', async (t) => {
   const outside = Object.values(networkInterfaces()).flat().find((i) => i.family === 'IPv4' && !i.internal);
   if (!outside) return t.skip('no other interface');
