@@ -59,6 +59,9 @@ struct gw_loop {
     atomic_bool stop, recording;
     atomic_int thread_id;
     atomic_ullong lost; /* records that found no room */
+    atomic_ullong events_lost, commands_refused;
+    atomic_llong sampled; /* when every device gave a valid sample (ns); 0: there is none */
+    gw_fault_log *faults; /* NULL: none are kept */
     uint64_t lost_told;
     gw_ring commands, retired, events, records;
     gw_mailbox snapshots, figures;
@@ -153,7 +156,8 @@ static void publish(gw_loop *loop)
         atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
     int count = gw_simulation_events(loop->simulation, events, 16);
     for (int i = 0; i < count; i++)
-        gw_ring_push(&loop->events, &events[i]); /* full: nobody reads, nobody misses it */
+        if (!gw_ring_push(&loop->events, &events[i]))
+            atomic_fetch_add_explicit(&loop->events_lost, 1, memory_order_relaxed);
 }
 
 static void claim_priority(gw_loop *loop)
@@ -247,6 +251,20 @@ static void step_ahead(gw_loop *loop, int64_t end)
     }
 }
 
+/* The tick that began then, for whoever asks after a fault what led to it. */
+static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
+{
+    const gw_simulation *s = loop->simulation;
+    int64_t sampled = gw_simulation_scenario(s)->tool_count > 0 ? written : 0;
+    if (gw_simulation_sampled(s))
+        atomic_store_explicit(&loop->sampled, sampled, memory_order_relaxed);
+    if (!loop->faults)
+        return;
+    gw_fault_log_add(loop->faults, gw_simulation_snapshot(s),
+                     gw_simulation_stages(loop->simulation), begin);
+    gw_fault_log_heed(loop->faults, loop->halt);
+}
+
 static void *run(void *arg)
 {
     gw_loop *loop = arg;
@@ -260,9 +278,12 @@ static void *run(void *arg)
         int64_t begin = now_ns();
         if (begin - deadline > GW_STALL_NS)
             stalled(loop);
+        gw_stages *stages = gw_simulation_stages(loop->simulation);
+        gw_stages_begin(stages, begin, 1e-3 * (double)(begin - deadline));
         watch_operator(loop, begin);
         gw_halt_word halt = heed_halt(loop);
         take_commands(loop);
+        gw_stages_end(stages, GW_STAGE_COMMANDS);
         gw_simulation_tick(loop->simulation);
         int64_t written = now_ns();
         atomic_store_explicit(&loop->heart, written, memory_order_release);
@@ -270,6 +291,8 @@ static void *run(void *arg)
             stalled(loop); /* what it has just written is the last */
         publish(loop);
         tell_latch(loop, halt);
+        gw_stages_end(stages, GW_STAGE_PUBLISH);
+        keep_tick(loop, begin, written);
         int64_t end = now_ns();
         /* what was due meanwhile is skipped and counted, never made up for */
         int64_t missed = end > deadline + period ? (end - deadline) / period : 0;
@@ -280,6 +303,7 @@ static void *run(void *arg)
                                  .real_time = loop->real_time};
         gw_simulation_timing(loop->simulation, &timing);
         publish_figures(loop);
+        stages->counts = false;
         step_ahead(loop, begin + (int64_t)(AHEAD_SHARE * (double)period));
         deadline += period * (1 + missed);
     }
@@ -481,6 +505,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     loop->best_effort = def->best_effort;
     loop->halt = def->halt ? def->halt : &loop->own_halt;
     loop->lease = def->lease ? def->lease : &loop->own_lease;
+    loop->faults = def->faults;
     loop->simulation = gw_simulation_create(def->scenario, error);
     if (!loop->simulation)
         goto fail;
@@ -562,7 +587,10 @@ bool gw_loop_send(gw_loop *loop, const gw_command *command)
     }
     if (command->kind == GW_COMMAND_ARM)
         return gw_halt_latch_arm(loop->halt, gw_halt_latch_now(loop->halt));
-    return gw_ring_push(&loop->commands, command);
+    bool taken = gw_ring_push(&loop->commands, command);
+    if (!taken)
+        atomic_fetch_add_explicit(&loop->commands_refused, 1, memory_order_relaxed);
+    return taken;
 }
 
 void gw_loop_collect(gw_loop *loop)
@@ -615,7 +643,11 @@ void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
                                  .memory_locked = loop->memory_locked,
                                  .kept_awake = loop->latency_fd >= 0,
                                  .thread_id = gw_loop_thread_id(loop),
-                                 .records_lost = atomic_load(&loop->lost)};
+                                 .records_lost = atomic_load(&loop->lost),
+                                 .events_lost = atomic_load(&loop->events_lost),
+                                 .commands_refused = atomic_load(&loop->commands_refused)};
+    int64_t sampled = atomic_load(&loop->sampled);
+    figures->sample_age_us = sampled ? 1e-3 * (double)(now_ns() - sampled) : 0;
     memcpy(&figures->ticks, gw_mailbox_take(&loop->figures), sizeof figures->ticks);
     if (atomic_load(&loop->real_time))
         figures->priority = loop->priority;

@@ -13,6 +13,7 @@
 #define GW_SIM_LOOP_H
 
 #include "rt/sim/halt_latch.h"
+#include "rt/sim/fault_log.h"
 #include "rt/sim/lease.h"
 #include "rt/sim/simulation.h"
 
@@ -24,6 +25,7 @@ typedef struct gw_loop_def {
     bool best_effort;      /* do not ask for SCHED_FIFO */
     gw_halt_latch *halt;   /* outlives the loop; NULL: one of its own */
     gw_lease *lease;       /* of the operator, outlives the loop; NULL: nobody has one */
+    gw_fault_log *faults;  /* the ticks before them; outlives the loop; NULL: none are kept */
     gw_scenario *scenario; /* ownership passes */
 } gw_loop_def;
 
@@ -72,7 +74,10 @@ typedef struct gw_loop_figures {
     bool memory_locked;
     bool kept_awake; /* the processors do not sleep deeply */
     int thread_id;
-    uint64_t records_lost; /* ticks that a reader of every tick did not get */
+    uint64_t records_lost;     /* ticks that a reader of every tick did not get */
+    uint64_t events_lost;      /* that nobody took in time */
+    uint64_t commands_refused; /* the ring was full */
+    double sample_age_us;      /* since every device gave a valid sample; 0: there is no device */
     gw_tick_figures ticks;
 } gw_loop_figures;
 

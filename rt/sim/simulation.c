@@ -287,11 +287,15 @@ static void step_all(gw_simulation *s, gw_tick *tick)
             if (k == 0)
                 gw_haptic_tool_publish_state(&s->tools[i], &s->snapshot.tools[i]);
         }
+        gw_stages_end(&s->stages, GW_STAGE_DEVICE);
         if (tick->moving && k == 0)
             move_geometry(s);
+        gw_stages_end(&s->stages, GW_STAGE_GEOMETRY);
         step_models(s, tick);
+        gw_stages_end(&s->stages, GW_STAGE_DYNAMICS);
         for (int i = 0; i < tools; i++)
             gw_haptic_tool_actuate(&s->tools[i], tick);
+        gw_stages_end(&s->stages, GW_STAGE_CONTROL);
     }
     tick->dt = whole;
 }
@@ -311,6 +315,7 @@ void gw_simulation_tick(gw_simulation *s)
     s->snapshot.moving = moving;
     for (int i = 0; i < s->scenario->tool_count; i++)
         was[i] = (state_before){s->tools[i].lost, s->tools[i].step_failed, s->tools[i].singular};
+    gw_stages_end(&s->stages, GW_STAGE_GEOMETRY);
     step_all(s, &tick);
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_haptic_tool_publish_step(&s->tools[i], &s->snapshot.tools[i]);
@@ -365,7 +370,41 @@ static void note_worst(gw_simulation *s, const gw_tick_timing *timing)
     s->worst[place] = (gw_worst_tick){.tick = s->snapshot.tick,
                                       .late_us = timing->late_us,
                                       .tick_us = timing->tick_us,
+                                      .stage = gw_stages_longest(&s->stages),
                                       .at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
+}
+
+static gw_quantiles quantiles_of(const gw_histogram *h)
+{
+    static const double fractions[] = {0.5, 0.9, 0.99, 0.999};
+    double q[4];
+    gw_histogram_quantiles(h, 4, fractions, q);
+    return (gw_quantiles){q[0], q[1], q[2], q[3], h->max};
+}
+
+static void note_stages(gw_simulation *s, bool overrun)
+{
+    for (int i = 0; i < GW_STAGE_COUNT && s->stages.counts; i++)
+        gw_histogram_add(&s->stage_cost[i], s->stages.us[i]);
+    if (overrun && s->stages.counts)
+        s->overruns_by[gw_stages_longest(&s->stages)]++;
+    /* one stage's a tick: all of them at once would be a late tick of their own */
+    uint64_t turn = s->cost.count % PERCENTILE_PERIOD;
+    if (turn < GW_STAGE_COUNT)
+        s->stage_us[turn] = quantiles_of(&s->stage_cost[turn]);
+}
+
+gw_stages *gw_simulation_stages(gw_simulation *s)
+{
+    return &s->stages;
+}
+
+bool gw_simulation_sampled(const gw_simulation *s)
+{
+    bool sampled = true;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        sampled = sampled && s->tools[i].reading.valid;
+    return sampled;
 }
 
 void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
@@ -377,6 +416,7 @@ void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
     gw_histogram_add(&s->cost, timing->tick_us);
     gw_histogram_add(&s->lateness, timing->late_us);
     note_worst(s, timing);
+    note_stages(s, timing->overrun);
     s->overruns += timing->overrun;
     s->missed += timing->missed;
     out->tick_us = timing->tick_us;
@@ -388,6 +428,7 @@ void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
     if (timing->overrun && out->moving)
         gw_simulation_emit(
             s, (gw_event){.kind = GW_EVENT_OVERRUN,
+                          .stage = gw_stages_longest(&s->stages),
                           .value = fmax(timing->tick_us, timing->late_us) - 1e6 * s->scenario->dt});
     if (s->cost.count % PERCENTILE_PERIOD != 0)
         return;
@@ -401,14 +442,6 @@ void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
     out->late_us_p99 = q[1];
 }
 
-static gw_quantiles quantiles_of(const gw_histogram *h)
-{
-    static const double fractions[] = {0.5, 0.9, 0.99, 0.999};
-    double q[4];
-    gw_histogram_quantiles(h, 4, fractions, q);
-    return (gw_quantiles){q[0], q[1], q[2], q[3], h->max};
-}
-
 void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
 {
     assert(s && figures);
@@ -418,6 +451,8 @@ void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
                                  .late_us = quantiles_of(&s->lateness),
                                  .tick_us = quantiles_of(&s->cost),
                                  .worst_count = s->worst_count};
+    memcpy(figures->stage_us, s->stage_us, sizeof figures->stage_us);
+    memcpy(figures->overruns_by, s->overruns_by, sizeof figures->overruns_by);
     memcpy(figures->worst, s->worst, sizeof figures->worst);
 }
 

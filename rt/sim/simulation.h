@@ -17,6 +17,7 @@
 #include "rt/sim/kinematics.h"
 #include "rt/sim/lease.h"
 #include "rt/sim/scenario.h"
+#include "rt/sim/stages.h"
 
 struct gw_detection;
 
@@ -261,8 +262,9 @@ typedef struct gw_event {
     uint64_t tick;
     uint64_t tag;
     uint64_t revision;
-    int tool;   /* -1: it is about `object` */
-    int object; /* a free one */
+    int tool;       /* -1: it is about `object` */
+    int object;     /* a free one */
+    gw_stage stage; /* of an overrun: the one that took longest */
     gw_run_state state;
     gw_motion_outcome outcome;
     double value;
@@ -321,6 +323,13 @@ typedef struct gw_tick_timing {
     bool real_time;  /* SCHED_FIFO */
 } gw_tick_timing;
 
+/* The stages of the tick that is to be made, or was made last: begun by the owner of the clock, who
+ * ends its own ones. Not begun: nothing is counted. */
+gw_stages *gw_simulation_stages(gw_simulation *simulation);
+
+/* True where every tool's device gave a valid sample in the last tick. */
+bool gw_simulation_sampled(const gw_simulation *simulation);
+
 /* For the owner of the clock: figures that go into the snapshot. */
 void gw_simulation_timing(gw_simulation *simulation, const gw_tick_timing *timing);
 
@@ -335,14 +344,17 @@ typedef struct gw_quantiles {
 typedef struct gw_worst_tick {
     uint64_t tick;
     double late_us, tick_us;
-    int64_t at_ns; /* CLOCK_REALTIME */
+    gw_stage stage; /* that took longest */
+    int64_t at_ns;  /* CLOCK_REALTIME */
 } gw_worst_tick;
 
 typedef struct gw_tick_figures {
     uint64_t ticks, missed, overruns; /* moving or not, since the simulation was created */
     gw_quantiles late_us, tick_us;    /* lateness of waking; what a tick took */
     int worst_count;
-    gw_worst_tick worst[GW_WORST_TICKS]; /* by lateness and what it took, the worst first */
+    gw_quantiles stage_us[GW_STAGE_COUNT];
+    uint64_t overruns_by[GW_STAGE_COUNT]; /* overruns by the stage that took longest */
+    gw_worst_tick worst[GW_WORST_TICKS];  /* by lateness and what it took, the worst first */
 } gw_tick_figures;
 
 /* RT safe, a microsecond. */

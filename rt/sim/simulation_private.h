@@ -31,6 +31,10 @@ struct gw_simulation {
     gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
     uint64_t limited_ticks, overruns, missed;
     gw_histogram cost, lateness;
+    gw_stages stages; /* of this tick */
+    gw_histogram stage_cost[GW_STAGE_COUNT];
+    gw_quantiles stage_us[GW_STAGE_COUNT]; /* of them, each brought up to date in its turn */
+    uint64_t overruns_by[GW_STAGE_COUNT];
     int worst_count;
     gw_worst_tick worst[GW_WORST_TICKS];
     gw_snapshot snapshot;

@@ -258,6 +258,13 @@ gw_app *app_create(const app_def *def, gw_error *error)
     pthread_mutex_init(&app->log, NULL);
     gw_halt_latch_init(&app->halt);
     gw_lease_init(&app->lease);
+    app->faults = gw_fault_log_create();
+    if (!app->faults) {
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        app_document_put(document);
+        app_destroy(app);
+        return NULL;
+    }
     app->best_effort = def->best_effort;
     if (!app_start_loop(app, document, error) || !app_task_create(app, error)) {
         app_document_put(document);
@@ -283,6 +290,7 @@ void app_destroy(gw_app *app)
     app_document_put(app->document);
     for (int i = 0; i < APP_LOG_EVENTS; i++)
         text_unref(app->events[i]);
+    gw_fault_log_destroy(app->faults);
     pthread_mutex_destroy(&app->stepping);
     text_unref(app->newest.text);
     pthread_mutex_destroy(&app->state);

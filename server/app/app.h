@@ -208,6 +208,9 @@ int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost)
 /* How the loop does, and what the system grants it. */
 void app_loop_figures(gw_app *app, gw_loop_figures *figures);
 
+/* The ticks before the newest faults. */
+const gw_fault_log *app_faults(const gw_app *app);
+
 /* How many collision detectors were built: an edit that leaves all solids as they are builds none.
  */
 uint64_t app_detectors_built(gw_app *app);

@@ -124,6 +124,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
         def.best_effort = app->best_effort;
         def.halt = &app->halt;
         def.lease = &app->lease;
+        def.faults = app->faults;
         def.scenario = scenario;
         loop = gw_loop_create(&def, error);
     }

@@ -51,6 +51,12 @@ void app_lease_end(gw_app *app, const char *by, app_lease_ending how)
                                          : "operates no more: the lease was not renewed in time");
 }
 
+const gw_fault_log *app_faults(const gw_app *app)
+{
+    assert(app);
+    return app->faults;
+}
+
 bool app_latched_tool(const app_document *document, int tool)
 {
     assert(document);

@@ -197,8 +197,10 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
         json_object_set_new(json, "tool", json_integer(event->tool));
     else if (about_tool(event->kind))
         json_object_set_new(json, "object", json_string(object));
-    if (event->kind == GW_EVENT_OVERRUN)
+    if (event->kind == GW_EVENT_OVERRUN) {
         json_object_set_new(json, "over_us", json_real(event->value));
+        json_object_set_new(json, "stage", json_string(gw_stage_names[event->stage]));
+    }
     if (event->kind == GW_EVENT_WITHHELD)
         json_object_set_new(json, "withheld", json_real(event->value));
     if (event->kind == GW_EVENT_HALTED || event->kind == GW_EVENT_ARMED)

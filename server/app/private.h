@@ -92,6 +92,7 @@ struct gw_app {
     uint64_t steps_asked;          /* stepping: requests so far, tags of their commands */
 
     gw_halt_latch halt;        /* no lock: any thread, and every loop */
+    gw_fault_log *faults;      /* no lock: every loop, any reader */
     gw_lease lease;            /* no lock: the stream's thread and every loop */
     char armed_by[GW_HALT_BY]; /* log: who armed last */
 

@@ -11,6 +11,31 @@ typedef struct metric {
     double value;
 } metric;
 
+/* Of each stage of a tick: what it takes, and how many overruns were its. */
+static size_t put_stages(const gw_tick_figures *ticks, char *out, size_t room)
+{
+    size_t used = (size_t)snprintf(out, room, "%s",
+                                   "# HELP guideway_stage_seconds What a stage of a tick takes\n"
+                                   "# TYPE guideway_stage_seconds summary\n");
+    for (int i = 0; i < GW_STAGE_COUNT; i++) {
+        const gw_quantiles *q = &ticks->stage_us[i];
+        const double values[] = {q->p50, q->p99, q->p999};
+        static const char *const names[] = {"0.5", "0.99", "0.999"};
+        for (int k = 0; k < 3; k++)
+            used += (size_t)snprintf(out + used, room - used,
+                                     "guideway_stage_seconds{stage=\"%s\",quantile=\"%s\"} %.9g\n",
+                                     gw_stage_names[i], names[k], 1e-6 * values[k]);
+    }
+    used += (size_t)snprintf(out + used, room - used, "%s",
+                             "# HELP guideway_overruns_by_stage_total Overruns by the stage that "
+                             "took longest\n# TYPE guideway_overruns_by_stage_total counter\n");
+    for (int i = 0; i < GW_STAGE_COUNT; i++)
+        used += (size_t)snprintf(out + used, room - used,
+                                 "guideway_overruns_by_stage_total{stage=\"%s\"} %llu\n",
+                                 gw_stage_names[i], (unsigned long long)ticks->overruns_by[i]);
+    return used;
+}
+
 gw_text *metrics_text(gw_app *app, int connections, int streams)
 {
     assert(app && connections >= 0 && streams >= 0);
@@ -50,6 +75,12 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
          1e-6 * loop.ticks.late_us.p999},
         {"guideway_records_lost_total", "counter", "Ticks that readers of every tick did not get",
          (double)loop.records_lost},
+        {"guideway_events_lost_total", "counter", "Events of the loop that nobody took in time",
+         (double)loop.events_lost},
+        {"guideway_commands_refused_total", "counter", "Commands that found their ring full",
+         (double)loop.commands_refused},
+        {"guideway_sample_age_seconds", "gauge", "Since every device gave a valid sample",
+         1e-6 * loop.sample_age_us},
         {"guideway_events_total", "counter", "Events logged", (double)app_log_last(app)},
         {"guideway_http_connections", "gauge", "HTTP connections open", connections},
         {"guideway_streams", "gauge", "Streams open", streams},
@@ -62,5 +93,6 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
                                  "# HELP %s %s\n# TYPE %s %s\n%s %.9g\n", metrics[i].name,
                                  metrics[i].help, metrics[i].name, metrics[i].type, metrics[i].name,
                                  metrics[i].value);
+    used += put_stages(&loop.ticks, body + used, sizeof body - used);
     return text_format("%s", body);
 }

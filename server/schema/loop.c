@@ -13,6 +13,43 @@ const wire_table wire_table_quantiles = {.name = "Quantiles",
                                          .fields = of_quantiles,
                                          .answered = true};
 
+#define STAGE(index)   OBJECT, AT(gw_tick_figures, stage_us[index]), .table = &wire_table_quantiles
+#define CULPRIT(index) WHOLE, AT(gw_tick_figures, overruns_by[index])
+
+static const wire_field of_stages[] = {
+    {"commands", STAGE(GW_STAGE_COMMANDS)},
+    {"device", STAGE(GW_STAGE_DEVICE), .about = "operators, reading devices, control's first half"},
+    {"geometry", STAGE(GW_STAGE_GEOMETRY), .about = "what moves by itself, what is told"},
+    {"dynamics", STAGE(GW_STAGE_DYNAMICS), .about = "the step, contacts, followers"},
+    {"control", STAGE(GW_STAGE_CONTROL), .about = "commands to devices, through the last gate"},
+    {"publish", STAGE(GW_STAGE_PUBLISH)},
+    {0}};
+const wire_table wire_table_stages = {.name = "Stages",
+                                      .about = "What the stages of a tick take; us.",
+                                      .fields = of_stages,
+                                      .answered = true};
+
+static const wire_field of_overruns_by[] = {
+    {"wake", CULPRIT(GW_STAGE_WAKE), .about = "the loop was woken late"},
+    {"commands", CULPRIT(GW_STAGE_COMMANDS)},
+    {"device", CULPRIT(GW_STAGE_DEVICE)},
+    {"geometry", CULPRIT(GW_STAGE_GEOMETRY)},
+    {"dynamics", CULPRIT(GW_STAGE_DYNAMICS)},
+    {"control", CULPRIT(GW_STAGE_CONTROL)},
+    {"publish", CULPRIT(GW_STAGE_PUBLISH)},
+    {0}};
+const wire_table wire_table_overruns_by = {.name = "OverrunsBy",
+                                           .about = "Overruns by the stage that took longest.",
+                                           .fields = of_overruns_by,
+                                           .answered = true};
+
+static const char *stage_name(int stage)
+{
+    return gw_stage_names[stage];
+}
+
+WHEN(has_sample, gw_loop_figures, it->sample_age_us > 0)
+
 ENCODE(encode_at)
 {
     char text[WIRE_UTC];
@@ -26,6 +63,8 @@ static const wire_field of_worst_tick[] = {
     {"tick", WHOLE, AT(gw_worst_tick, tick)},
     {"late_us", NUMBER, AT(gw_worst_tick, late_us), .about = "lateness of waking"},
     {"tick_us", NUMBER, AT(gw_worst_tick, tick_us), .about = "what it took"},
+    {"stage", CHOICE, AT(gw_worst_tick, stage), .name_of = stage_name,
+     .about = "that took longest"},
     {"at", &at_utc, .about = "when it ended: UTC, ISO 8601"},
     {0}};
 const wire_table wire_table_worst_tick = {
@@ -62,6 +101,12 @@ static const wire_field of_loop_figures[] = {
     {"overruns", WHOLE, FIGURE(ticks.overruns), .about = "late or too long"},
     {"records_lost", WHOLE, FIGURE(records_lost),
      .about = "ticks that readers of every tick did not get"},
+    {"events_lost", WHOLE, FIGURE(events_lost), .about = "that nobody took in time"},
+    {"commands_refused", WHOLE, FIGURE(commands_refused), .about = "while their ring was full"},
+    {"sample_age_us", NUMBER, FIGURE(sample_age_us), .flags = SOMETIMES, .when = has_sample,
+     .about = "since every device gave a valid sample"},
+    {"stages", OBJECT, FIGURE(ticks), .table = &wire_table_stages},
+    {"overruns_by", OBJECT, FIGURE(ticks), .table = &wire_table_overruns_by},
     {"late_us", OBJECT, FIGURE(ticks.late_us), .table = &wire_table_quantiles,
      .about = "lateness of waking"},
     {"tick_us", OBJECT, FIGURE(ticks.tick_us), .table = &wire_table_quantiles,

@@ -73,6 +73,7 @@ ANSWER(event, "Event", NULL, {"seq", WHOLE},
        {"state", CHOICE, .flags = SOMETIMES, .choices = wire_run_states},
        {"tool", WHOLE, .flags = SOMETIMES}, {"object", ID, .flags = SOMETIMES},
        {"over_us", NUMBER, .flags = SOMETIMES},
+       {"stage", TEXT, .flags = SOMETIMES, .about = "of a tick that was late or too long"},
        {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
        {"cause", TEXT, .flags = SOMETIMES, .about = "of a halt"},
        {"by", TEXT, .flags = SOMETIMES, .about = "who halted, who armed"},
@@ -190,7 +191,10 @@ static const wire_table *const tables[] = {&wire_table_pose,
                                            &wire_table_assembly,
                                            &wire_table_spread,
                                            &wire_table_holder,
+                                           &wire_table_fault,
                                            &wire_table_loop,
+                                           &wire_table_overruns_by,
+                                           &wire_table_stages,
                                            &wire_table_rendered,
                                            &wire_table_rendered_value,
                                            &wire_table_quantiles,
@@ -485,12 +489,18 @@ static json_t *success(const wire_operation *o, const char *description, json_t 
         json_object_set(answer, "headers", headers);
     json_decref(headers);
     if (schema)
-        json_object_set_new(answer, "content", content("application/json", schema));
+        json_object_set_new(answer, "content",
+                            content(o->flags & OP_CSV ? "text/csv" : "application/json", schema));
     return answer;
 }
 
 static void add_successes(const wire_operation *o, json_t *all)
 {
+    if (o->flags & OP_CSV) {
+        json_object_set_new(all, "200",
+                            success(o, "Done.", json_pack("{ss}", "type", "string"), false));
+        return;
+    }
     bool dry = o->flags & OP_DRY_RUN, makes = o->flags & OP_CREATES;
     bool done = o->answer && (!makes || o->flags & OP_REPLACES);
     if (done && dry)

@@ -20,6 +20,7 @@ typedef enum wire_operation_flags {
     OP_422 = 1024,
     OP_NEW = 2048,   /* takes If-None-Match too: 412 */
     OP_STILL = 4096, /* the same as long as its ETag is: takes If-None-Match: 304 */
+    OP_CSV = 16384,  /* its answer is a table */
     OP_PAGED = 8192  /* a list: takes ?limit, ?offset, ?after and members' values */
 } wire_operation_flags;
 

@@ -181,6 +181,16 @@ json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int 
 /* What is rendered of a requested stiffness and mass. */
 json_t *wire_rendered(const gw_rendered *rendered);
 
+/* A halt or force-off whose ticks are kept; those as CSV: a header, a row a tick, t from the last
+ * one. One reference, NULL when memory is short. */
+typedef struct wire_fault {
+    unsigned number;
+    int ticks;
+    gw_halt_record why;
+} wire_fault;
+json_t *wire_fault_json(const wire_fault *fault);
+gw_text *wire_fault_csv(const gw_fault_tick *ticks, int count);
+
 /* How the loop does. */
 json_t *wire_loop_figures(const gw_loop_figures *figures);
 

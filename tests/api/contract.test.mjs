@@ -531,6 +531,14 @@ test('materials and contacts', async () => {
   assert.deepEqual((await expect(200, 'GET', '/scene')).json, full.json);
 });
 
+test('the ticks before a fault', async () => {
+  await expect(200, 'POST', '/simulation/halt');
+  const faults = (await expect(200, 'GET', '/loop/faults')).json;
+  await expect(200, 'GET', `/loop/faults/${faults.at(-1).number}`);
+  await expect(404, 'GET', '/loop/faults/0');
+  await expect(200, 'POST', '/simulation/arm');
+});
+
 test('events and solve', async () => {
   await expect(200, 'GET', '/loop');
   const events = (await expect(200, 'GET', '/events')).json;

@@ -48,3 +48,58 @@ test('quantiles ascend, ticks are counted, a stop of the process is among the wo
   assert.ok(value('guideway_missed_ticks_total') >= to.missed && value('guideway_ticks_total') >= to.ticks);
   assert.ok(value('guideway_late_seconds_p999') > 0 && value('guideway_tick_seconds_p999') > 0);
 });
+
+test('stages add up to ticks, samples are young, a stop is the fault of waking', { timeout: 60000 }, async () => {
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await sleep(300);
+  const now = await loop();
+  const sum = Object.values(now.stages).reduce((all, q) => all + q.p50, 0);
+  assert.ok(sum > 0.2 * now.tick_us.p50 && sum < 2 * now.tick_us.p50, `${sum} of ${now.tick_us.p50} us`);
+  assert.ok(now.stages.dynamics.p50 > 0 && now.stages.device.p50 > 0);
+  assert.ok(now.sample_age_us > 0 && now.sample_age_us < 1e6, `${now.sample_age_us} us`);
+  assert.deepEqual([typeof now.events_lost, now.commands_refused], ['number', 0]);
+  process.kill(server.pid, 'SIGSTOP');
+  await sleep(100);
+  process.kill(server.pid, 'SIGCONT');
+  const then = await until('figures after it', async () => {
+    const figures = await loop();
+    return figures.overruns_by.wake > now.overruns_by.wake && figures;
+  });
+  assert.equal(then.worst[0].stage, 'wake');
+  assert.equal(Object.values(then.overruns_by).reduce((all, n) => all + n, 0), then.overruns);
+  const metrics = (await request(server, 'GET', '/metrics')).text;
+  assert.match(metrics, /^guideway_stage_seconds\{stage="dynamics",quantile="0.99"\} \d/m);
+  assert.match(metrics, /^guideway_overruns_by_stage_total\{stage="wake"\} [1-9]/m);
+});
+
+test('the last ticks before a fault are kept and can be downloaded', { timeout: 60000 }, async () => {
+  await expect(200, 'POST', '/simulation/arm');
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const begun = (await expect(200, 'GET', '/loop')).json.ticks;
+  await until('a thousand ticks', async () => (await loop()).ticks > begun + 1100, 20000);
+  const { tick } = (await expect(200, 'POST', '/simulation/halt')).json;
+  const faults = (await expect(200, 'GET', '/loop/faults')).json, fault = faults.at(-1);
+  assert.deepEqual([fault.cause, fault.ticks], ['software', 1000]);
+  assert.match(fault.by, /^rest 127/);
+  const csv = (await expect(200, 'GET', `/loop/faults/${fault.number}`)).text.trimEnd().split('\n');
+  const names = csv[0].split(','), rows = csv.slice(1).map((row) => row.split(','));
+  assert.equal(rows.length, 1000);
+  for (const row of rows) assert.equal(row.length, names.length);
+  const column = (name) => rows.map((row) => Number(row[names.indexOf(name)]));
+  const ticks = column('tick'), t = column('t');
+  for (let i = 1; i < 1000; i++) {
+    assert.ok(ticks[i] >= ticks[i - 1] && ticks[i] <= ticks[i - 1] + 1 && t[i] > t[i - 1], `row ${i}`);
+  }
+  assert.ok(Math.abs(ticks.at(-1) - tick) <= 2, `${ticks.at(-1)}, halted at ${tick}`);
+  assert.equal(t.at(-1), 0);
+  assert.ok(column('dynamics_us').some((us) => us > 0) && column('tool0.px').every(Number.isFinite));
+  for (let i = 0; i < 5; i++) {
+    await expect(200, 'POST', '/simulation/arm');
+    await expect(200, 'POST', '/simulation/halt');
+    await until('it is kept', async () => (await expect(200, 'GET', '/loop/faults')).json.at(-1).number === fault.number + i + 1);
+  }
+  assert.equal((await expect(200, 'GET', '/loop/faults')).json.length, 4);
+  await expect(404, 'GET', `/loop/faults/${fault.number}`);
+  await expect(404, 'GET', '/loop/faults/first');
+  await expect(200, 'POST', '/simulation/arm');
+});

@@ -108,6 +108,7 @@ typedef struct rig {
     gw_device_slot *slot;
     gw_halt_latch halt;
     gw_lease lease;
+    gw_fault_log *faults;
     gw_loop *loop;
 } rig;
 
@@ -130,6 +131,8 @@ static rig *start(bool latched)
     gw_halt_latch_init(&r.halt);
     def.halt = &r.halt;
     gw_lease_init(&r.lease);
+    r.faults = gw_fault_log_create();
+    def.faults = r.faults;
     def.lease = &r.lease;
     r.loop = gw_loop_create(&def, NULL);
     assert_non_null(r.loop);
@@ -141,6 +144,7 @@ static rig *start(bool latched)
 static void stop(rig *r)
 {
     gw_loop_destroy(r->loop);
+    gw_fault_log_destroy(r->faults);
     gw_device_slot_close(r->slot);
 }
 
@@ -342,6 +346,61 @@ static void a_lease_that_was_given_back_or_abandoned_ends(void **state)
     stop(r);
 }
 
+static void the_ticks_before_a_fault_are_kept(void **state)
+{
+    (void)state;
+    static gw_fault_tick ticks[GW_FAULT_TICKS];
+    unsigned numbers[GW_FAULTS_KEPT];
+    gw_halt_record why;
+    rig *r = start(true);
+    nap(1200);
+    assert_int_equal(gw_fault_log_numbers(r->faults, numbers), 0);
+    atomic_store(&device.silent, true);
+    nap(30);
+    assert_int_equal(gw_fault_log_numbers(r->faults, numbers), 1);
+    int count = gw_fault_log_read(r->faults, numbers[0], &why, ticks);
+    assert_true(why.cause == GW_HALT_DISCONNECT && count > 100);
+    for (int i = 1; i < count; i++)
+        assert_true(ticks[i].tick <= ticks[i - 1].tick + 1 && ticks[i].at_ns > ticks[i - 1].at_ns &&
+                    ticks[i].stage_us[GW_STAGE_DEVICE] > 0);
+    assert_true(ticks[count - 1].tick > 100 && ticks[count - 1].tool_count == 1);
+    assert_int_equal(gw_fault_log_read(r->faults, numbers[0] + 1, &why, NULL), -1);
+    atomic_store(&device.silent, false);
+    for (int i = 0; i < GW_FAULTS_KEPT + 1; i++) {
+        gw_halt_latch_arm(&r->halt, gw_halt_latch_now(&r->halt));
+        nap(20);
+        gw_halt_latch_halt(&r->halt, GW_HALT_SOFTWARE, "the test");
+        nap(20);
+    }
+    assert_int_equal(gw_fault_log_numbers(r->faults, numbers), GW_FAULTS_KEPT);
+    assert_int_equal(numbers[GW_FAULTS_KEPT - 1], GW_FAULTS_KEPT + 2);
+    assert_int_equal(gw_fault_log_read(r->faults, 1, &why, ticks), -1);
+    stop(r);
+}
+
+static void the_stage_that_was_late_is_told(void **state)
+{
+    (void)state;
+    gw_loop_figures figures;
+    rig *r = start(false);
+    atomic_store(&device.hang_ms, 30);
+    nap(300);
+    gw_loop_figures_read(r->loop, &figures);
+    assert_true(figures.ticks.overruns_by[GW_STAGE_DEVICE] >= 1);
+    assert_true(figures.sample_age_us > 0);
+    assert_true(figures.ticks.worst_count > 0);
+    bool told = false;
+    for (int i = 0; i < figures.ticks.worst_count; i++)
+        told = told || (figures.ticks.worst[i].tick_us > 29000 &&
+                        figures.ticks.worst[i].stage == GW_STAGE_DEVICE);
+    assert_true(told);
+    atomic_store(&device.silent, true);
+    nap(300);
+    gw_loop_figures_read(r->loop, &figures);
+    assert_true(figures.sample_age_us > 250000);
+    stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +413,8 @@ int main(void)
         cmocka_unit_test(a_stop_button_halts_and_arming_while_it_is_held_does_not_last),
         cmocka_unit_test(a_lease_that_is_not_renewed_is_the_dead_man),
         cmocka_unit_test(a_lease_that_was_given_back_or_abandoned_ends),
+        cmocka_unit_test(the_ticks_before_a_fault_are_kept),
+        cmocka_unit_test(the_stage_that_was_late_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,59 @@
+/*
+ * How long the stages of a tick take. Whoever owns the clock begins a tick's count; each stage ends
+ * where the next one begins. While nobody began, it costs a comparison. On the loop's thread, RT
+ * safe.
+ */
+#ifndef GW_SIM_STAGES_H
+#define GW_SIM_STAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+typedef enum gw_stage {
+    GW_STAGE_WAKE, /* lateness of waking: before the tick begins */
+    GW_STAGE_COMMANDS,
+    GW_STAGE_DEVICE,   /* operators, reading devices, what control makes of it */
+    GW_STAGE_GEOMETRY, /* features and fixed objects that move, what is told of the state */
+    GW_STAGE_DYNAMICS, /* the step: bodies, constraints, contacts, followers */
+    GW_STAGE_CONTROL,  /* commands, through the last gate, to devices */
+    GW_STAGE_PUBLISH,  /* snapshot, records, events */
+    GW_STAGE_COUNT
+} gw_stage;
+
+extern const char *const gw_stage_names[]; /* "wake", .. */
+
+typedef struct gw_stages {
+    bool counts;
+    int64_t mark;              /* CLOCK_MONOTONIC (ns) */
+    double us[GW_STAGE_COUNT]; /* of this tick so far */
+} gw_stages;
+
+/* A tick begins at `now_ns`, `late_us` after its time. */
+static inline void gw_stages_begin(gw_stages *stages, int64_t now_ns, double late_us)
+{
+    *stages = (gw_stages){.counts = true, .mark = now_ns, .us = {[GW_STAGE_WAKE] = late_us}};
+}
+
+/* What was done since the last call was this stage. */
+static inline void gw_stages_end(gw_stages *stages, gw_stage stage)
+{
+    struct timespec t;
+    if (!stages->counts)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    stages->us[stage] += 1e-3 * (double)(now - stages->mark);
+    stages->mark = now;
+}
+
+/* The stage that took longest. */
+static inline gw_stage gw_stages_longest(const gw_stages *stages)
+{
+    int longest = 0;
+    for (int i = 1; i < GW_STAGE_COUNT; i++)
+        longest = stages->us[i] > stages->us[longest] ? i : longest;
+    return (gw_stage)longest;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * The ticks before a fault: which faults are kept, and one of them as CSV.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "server/schema/field.h"
+
+#define ROW_BYTES  2048
+#define TOOL_CELLS 35 /* numbers of a tool in a row, and three switches */
+
+static const char *cause_name(int cause)
+{
+    return gw_halt_cause_names[cause];
+}
+
+ENCODE(encode_since)
+{
+    char text[WIRE_UTC];
+    wire_utc_text(((const wire_fault *)owner)->why.since_ns, text);
+    return json_string(text);
+}
+
+static const wire_type since = {NULL, encode_since, wire_schema_string};
+
+static const wire_field of_fault[] = {
+    {"number", WHOLE, AT(wire_fault, number)},
+    {"cause", CHOICE, AT(wire_fault, why.cause), .name_of = cause_name},
+    {"by", STRING, AT(wire_fault, why.by), .about = "who halted: a client, or the loop itself"},
+    {"since", &since, .about = "UTC, ISO 8601"},
+    {"ticks", WHOLE, AT(wire_fault, ticks), .about = "that are kept: GET /loop/faults/{id}"},
+    {0}};
+const wire_table wire_table_fault = {.name = "Fault",
+                                     .about = "A halt or a force-off, with the ticks before it.",
+                                     .fields = of_fault,
+                                     .answered = true};
+
+json_t *wire_fault_json(const wire_fault *fault)
+{
+    return wire_encode(&wire_table_fault, fault, NULL);
+}
+
+/* ---- CSV ---------------------------------------------------------------------------------------
+ */
+
+typedef struct sheet {
+    char *data;
+    size_t used, room;
+} sheet;
+
+static void put(sheet *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(sheet *s, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int size = vsnprintf(s->data + s->used, s->room - s->used, format, list);
+    va_end(list);
+    if (size > 0 && (size_t)size < s->room - s->used)
+        s->used += (size_t)size;
+}
+
+/* "p0x": of tool 0; the units are SI. */
+static const char *const tool_columns[TOOL_CELLS] = {
+    "px", "py", "pz", "qw", "qx",  "qy",  "qz",  "vx",  "vy",  "vz",  "wx", "wy",
+    "wz", "dx", "dy", "dz", "dqw", "dqx", "dqy", "dqz", "fx",  "fy",  "fz", "tx",
+    "ty", "tz", "lx", "ly", "lz",  "ux",  "uy",  "uz",  "utx", "uty", "utz"};
+
+static void put_header(sheet *s, int tools)
+{
+    put(s, "tick,t,state,moving,halted,missed");
+    for (int i = 0; i < GW_STAGE_COUNT; i++)
+        put(s, ",%s_us", gw_stage_names[i]);
+    for (int t = 0; t < tools; t++) {
+        for (int i = 0; i < TOOL_CELLS; i++)
+            put(s, ",tool%d.%s", t, tool_columns[i]);
+        put(s, ",tool%d.limited,tool%d.clutched,tool%d.dragging", t, t, t);
+    }
+    put(s, "\n");
+}
+
+static void put_tool(sheet *s, const gw_fault_tool *t)
+{
+    const gw_pose *p = &t->tool, *d = &t->device;
+    const double cells[TOOL_CELLS] = {p->p.x,
+                                      p->p.y,
+                                      p->p.z,
+                                      p->q.w,
+                                      p->q.x,
+                                      p->q.y,
+                                      p->q.z,
+                                      t->twist.v.x,
+                                      t->twist.v.y,
+                                      t->twist.v.z,
+                                      t->twist.w.x,
+                                      t->twist.w.y,
+                                      t->twist.w.z,
+                                      d->p.x,
+                                      d->p.y,
+                                      d->p.z,
+                                      d->q.w,
+                                      d->q.x,
+                                      d->q.y,
+                                      d->q.z,
+                                      t->operator.f.x,
+                                      t->operator.f.y,
+                                      t->operator.f.z,
+                                      t->operator.t.x,
+                                      t->operator.t.y,
+                                      t->operator.t.z,
+                                      t->constraint.f.x,
+                                      t->constraint.f.y,
+                                      t->constraint.f.z,
+                                      t->command.f.x,
+                                      t->command.f.y,
+                                      t->command.f.z,
+                                      t->command.t.x,
+                                      t->command.t.y,
+                                      t->command.t.z};
+    for (int i = 0; i < TOOL_CELLS; i++)
+        put(s, ",%.9g", cells[i]);
+    put(s, ",%d,%d,%d", t->limited, t->clutched, t->dragging);
+}
+
+gw_text *wire_fault_csv(const gw_fault_tick *ticks, int count)
+{
+    int tools = 0;
+    for (int i = 0; i < count; i++)
+        tools = ticks[i].tool_count > tools ? ticks[i].tool_count : tools;
+    size_t room = (size_t)(count + 1) * (size_t)(tools + 1) * ROW_BYTES / 2 + ROW_BYTES;
+    gw_text *text = text_new(room);
+    if (!text)
+        return NULL;
+    sheet s = {.data = text->data, .room = room};
+    put_header(&s, tools);
+    int64_t end = count ? ticks[count - 1].at_ns : 0;
+    for (int i = 0; i < count; i++) {
+        const gw_fault_tick *t = &ticks[i];
+        put(&s, "%llu,%.6f,%s,%d,%d,%llu", (unsigned long long)t->tick,
+            1e-9 * (double)(t->at_ns - end), wire_run_states[t->state], t->moving, t->halted,
+            (unsigned long long)t->missed);
+        for (int k = 0; k < GW_STAGE_COUNT; k++)
+            put(&s, ",%.3f", t->stage_us[k]);
+        for (int k = 0; k < tools; k++)
+            put_tool(&s, &t->tools[k]);
+        put(&s, "\n");
+    }
+    text->size = s.used;
+    return text;
+}
