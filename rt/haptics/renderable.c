@@ -89,6 +89,23 @@ static gw_rendered_value admitted_mass(double mass, double hand_stiffness, doubl
     return v;
 }
 
+static double most_of(const double a[3])
+{
+    return fmax(fmax(a[0], a[1]), a[2]);
+}
+
+/* The desired spring acts on the model; an impedance device shows it as control's own. */
+static void desired_springs(const gw_render_request *r, gw_rendered *out)
+{
+    const gw_desired_def *d = r->desired;
+    double k = d ? most_of(d->stiffness) : 0, turn = d ? most_of(d->stiffness + 3) : 0;
+    if (k > 0)
+        out->desired = spring_answer(k, k, most_of(d->damping), r->device.damping, r);
+    if (turn > 0)
+        out->desired_angular =
+            spring_answer(turn, turn, most_of(d->damping + 3), r->device.damping_angular, r);
+}
+
 gw_rendered gw_render_answer(const gw_render_request *r)
 {
     assert(r && r->dt > 0 && r->mass > 0 && r->inertia > 0);
@@ -105,6 +122,7 @@ gw_rendered gw_render_answer(const gw_render_request *r)
     out.mass = mass_answer(out.law, r->mass, d->mass);
     out.inertia = mass_answer(out.law, r->inertia, d->inertia);
     springs(r, &out);
+    desired_springs(r, &out);
     if (out.law == GW_LAW_PENALTY)
         out.penalty = spring_answer(r->def->penalty * d->mass, r->def->penalty * d->mass,
                                     r->def->penalty_damping * d->mass, d->damping, r);

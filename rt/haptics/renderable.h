@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "rt/haptics/desired_impedance.h"
 #include "rt/haptics/impedance.h"
 
 /* The stiffest hand that a rendered mass is to bear (N/m, N m/rad), as the simulated hand's. */
@@ -44,16 +45,18 @@ typedef struct gw_rendered {
     bool impedance; /* else an admittance device: stiffness is not rendered by control */
     gw_rendered_value mass, inertia;
     gw_rendered_value stiffness, stiffness_angular; /* of coordination or coupling */
+    gw_rendered_value desired, desired_angular;     /* stiffness that the tool asks for, the most */
     gw_rendered_value penalty;                      /* along resisted directions (N/m) */
     double reach; /* m, after which the device's force limit is met at that stiffness; 0: never */
 } gw_rendered;
 
 typedef struct gw_render_request {
-    const gw_impedance_def *def; /* NULL: an admittance device */
-    gw_impedance_device device;  /* mass, damping, delays and limits, task space */
-    double bandwidth;            /* Hz, of an admittance device's servo; 0: exact */
-    double mass, inertia;        /* of the model at the hand: a lower bound */
-    double dt;                   /* s */
+    const gw_impedance_def *def;   /* NULL: an admittance device */
+    const gw_desired_def *desired; /* NULL: nothing is desired */
+    gw_impedance_device device;    /* mass, damping, delays and limits, task space */
+    double bandwidth;              /* Hz, of an admittance device's servo; 0: exact */
+    double mass, inertia;          /* of the model at the hand: a lower bound */
+    double dt;                     /* s */
 } gw_render_request;
 
 /* The largest K with b > K (T/2 + delay) + |B|; 0 where there is none. */

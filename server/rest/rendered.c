@@ -10,6 +10,12 @@ static void model_mass(const gw_scene *scene, const gw_tool *tool, const gw_tool
     int object = gw_scene_object(scene, tool->object);
     request->mass = state && state->felt_mass > 0 ? state->felt_mass : 1;
     request->inertia = state && state->felt_inertia > 0 ? state->felt_inertia : 1;
+    if (tool->desired.has_mass) {
+        const double *m = tool->desired.mass;
+        request->mass = fmin(fmin(m[0], m[1]), m[2]);
+        request->inertia = fmin(fmin(m[3], m[4]), m[5]);
+        return;
+    }
     if (state || object < 0)
         return;
     gw_mass mass = gw_object_mass(&scene->objects[object]);
@@ -24,17 +30,19 @@ json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *inf
     const gw_tool_state *state =
         snapshot && index < snapshot->tool_count ? &snapshot->tools[index] : NULL;
     double k = tool->workspace.has_scale ? tool->workspace.scale : state ? state->map_scale : 1;
+    double s = tool->force_scale > 0 ? tool->force_scale : 1;
     gw_render_request request = {.bandwidth = info->bandwidth,
-                                 .device = {.mass = info->mass,
-                                            .inertia = info->inertia / (k * k),
-                                            .damping = info->damping,
-                                            .damping_angular = info->damping_angular / (k * k),
-                                            .force_max = info->force_max / k,
+                                 .device = {.mass = s * info->mass,
+                                            .inertia = s * info->inertia / (k * k),
+                                            .damping = s * info->damping,
+                                            .damping_angular = s * info->damping_angular / (k * k),
+                                            .force_max = s * info->force_max / k,
                                             .delay = info->delay,
                                             .velocity_delay = info->velocity_delay},
                                  .dt = 1.0 / gw_scene_step_rate(scene)};
     if (tool->control != GW_CONTROL_ADMITTANCE)
         request.def = &tool->rendering;
+    request.desired = &tool->desired;
     model_mass(scene, tool, state, &request);
     gw_rendered rendered = gw_render_answer(&request);
     return wire_rendered(&rendered);

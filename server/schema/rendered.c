@@ -27,6 +27,8 @@ const wire_table wire_table_rendered_value = {
 
 WHEN(has_springs, gw_rendered, it->impedance)
 WHEN(has_penalty, gw_rendered, it->impedance && it->law == GW_LAW_PENALTY)
+WHEN(has_desired, gw_rendered, it->desired.requested > 0)
+WHEN(has_desired_angular, gw_rendered, it->desired_angular.requested > 0)
 WHEN(has_reach, gw_rendered, it->reach > 0)
 
 static const wire_field of_rendered[] = {
@@ -36,6 +38,10 @@ static const wire_field of_rendered[] = {
      .about = "of coordination or coupling"},
     {"stiffness_angular", VALUE(stiffness_angular, "N m/rad"), .flags = SOMETIMES,
      .when = has_springs},
+    {"desired_stiffness", VALUE(desired, "N/m"), .flags = SOMETIMES, .when = has_desired,
+     .about = "the stiffest axis of the tool's desired impedance"},
+    {"desired_stiffness_angular", VALUE(desired_angular, "N m/rad"), .flags = SOMETIMES,
+     .when = has_desired_angular},
     {"penalty", VALUE(penalty, "N/m"), .flags = SOMETIMES, .when = has_penalty,
      .about = "along resisted directions"},
     {"limited_beyond", NUMBER, AT(gw_rendered, reach), .flags = SOMETIMES, .when = has_reach,

@@ -114,6 +114,11 @@ static void every_request_is_answered_with_its_reason(void **state)
     a = gw_render_answer(&r);
     assert_true(a.penalty.requested == def.penalty && a.penalty.applied == def.penalty);
     assert_true(a.mass.applied == 2 && a.mass.why == GW_RENDERED_AS_ASKED);
+    gw_desired_def desired = {.stiffness = {100, 3000, 0, 0, 0, 0}};
+    r.desired = &desired;
+    a = gw_render_answer(&r);
+    assert_true(a.desired.requested == 3000 && a.desired.why == GW_RENDERED_BEYOND_BOUND);
+    assert_true(a.desired_angular.requested == 0);
     r.mass = 0.4; /* less than half of the device's */
     assert_true(gw_render_answer(&r).mass.why == GW_RENDERED_TOO_LIGHT);
 }
