@@ -60,6 +60,14 @@ static const cli_command commands[] = {
          "where nothing of it moves.",
      .options = {{"tip", "LINK", .words = "The link that a hand is to hold: the mechanism's tip."}},
      .run = command_import},
+    {"selftest", "[SCENE]",
+     .words = "Is this machine fit for a loop? A scene runs in real time beside a bare thread that "
+              "only sleeps until its deadlines. The verdict is JSON on standard output, in words "
+              "on standard error. 0 where the machine is fit, 1 where it is not.",
+     .options = {{"seconds", "S", "10", .words = "How long.", .low = 0.5, .high = 3600},
+                 {"rate", "HZ", "what the scene says", .words = "Of the loop.",
+                  .low = GW_RATE_MIN_HZ, .high = GW_RATE_MAX_HZ}},
+     .run = command_selftest},
     {"bench", "[NAME]", .words = "The benchmark table, or the rows whose name begins so.",
      .options = {{"csv", "FILE", .words = "Writes the table there as well."}},
      .run = command_bench},

@@ -49,6 +49,7 @@ double command_number(const command_line *line, const char *option, double other
 int command_serve(const command_line *line);
 int command_solve(const command_line *line);
 int command_run(const command_line *line);
+int command_selftest(const command_line *line);
 int command_bench(const command_line *line);
 int command_import(const command_line *line);
 int command_assemble(const command_line *line);

@@ -235,3 +235,22 @@ test("one newton on two kilograms gives half a metre per second squared, unscale
   close(s.final.twist.v[0], 1, 1e-9);
   close(s.energy.work_in, 1, 1e-9);
 });
+
+test("selftest judges the machine against a bare thread: JSON, words and exit code agree", () => {
+  const r = guideway(["selftest", "free-body", "--seconds", "1", "--rate", "500"]);
+  const v = JSON.parse(r.out);
+  assert.equal(r.code, v.verdict === "fit" ? 0 : 1, r.err);
+  assert.ok(r.err.includes(v.words) && v.words.length > 10, r.err);
+  assert.deepEqual([v.rate, v.seconds], [500, 1]);
+  assert.ok(["fifo", "best effort"].includes(v.scheduling));
+  assert.ok(v.loop.ticks > 50 && v.loop.on_time > 0 && v.loop.on_time <= 1, r.out);
+  for (const q of [v.loop.late_us, v.loop.tick_us, v.probe.late_us])
+    assert.ok(q.p50 > 0 && q.p50 <= q.p99 && q.p99 <= q.p999 && q.p999 <= 1.05 * q.max, r.out);
+  const within = (p) => v.loop.late_us[p] <= 1.5 * v.probe.late_us[p] + 20;
+  const fit = v.scheduling === "fifo" && within("p99") && within("p999") && v.loop.on_time >= 0.999 &&
+    v.probe.late_us.p999 <= 1000 && v.loop.tick_us.p99 <= 1200;
+  assert.equal(v.verdict, fit ? "fit" : "unfit", r.out);
+  assert.equal(guideway(["selftest", "nowhere"]).code, 2);
+  assert.equal(guideway(["selftest", "--rate", "9"]).code, 2);
+  assert.match(guideway(["man", "selftest"]).out, /bare thread/);
+});
