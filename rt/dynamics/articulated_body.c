@@ -554,8 +554,8 @@ gw_wrench gw_planar_apply_hand(const gw_chain *chain, gw_planar_link *links,
     return w;
 }
 
-gw_wrench gw_planar_apply_contacts(const gw_chain *chain, gw_planar_link *links,
-                                   const gw_forces *forces, double t, double *power)
+gw_wrench gw_planar_apply_to_links(const gw_chain *chain, gw_planar_link *links,
+                                   const gw_forces *forces, double t, double *power, double *pushed)
 {
     gw_pose poses[GW_MAX_LINKS];
     gw_twist twists[GW_MAX_LINKS];
@@ -568,8 +568,14 @@ gw_wrench gw_planar_apply_contacts(const gw_chain *chain, gw_planar_link *links,
         planar_link_in_world(chain, &links[i], &r, &poses[i].p, &twists[i]);
         poses[i].q = gw_quat_mul(gw_quat_from_mat3(&r), chain->states[i].axes_from_link);
     } while (++i < n);
-    forces->touch(forces->touching, t, poses, twists, on);
+    if (forces && forces->touch)
+        forces->touch(forces->touching, t, poses, twists, on);
     for (i = 0; i < n; i++) {
+        if (chain->pushed) {
+            const gw_wrench *p = &chain->pushed[i];
+            on[i] = gw_wrench_add(on[i], *p);
+            *pushed += gw_dot(p->f, twists[i].v) + gw_dot(p->t, twists[i].w);
+        }
         *power += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
         planar_subtract_wrench(chain, &links[i], &on[i]);
     }

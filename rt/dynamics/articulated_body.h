@@ -131,12 +131,14 @@ void gw_chain_sines(int count, const double *q, gw_joint_sines *out);
 void gw_planar_kinematics(const gw_chain *chain, const gw_joint_sines *start, const double *q,
                           const double *v, gw_planar_link *links);
 
-/* Subtract the wrenches of the hand, or of contacts, `t` seconds into the step, from the bias
- * forces. They return what acts on the held link, at its origin, and add its power (W). */
+/* Subtract the wrenches of the hand, or of contacts and pushes, `t` seconds into the step, from the
+ * bias forces. They return what acts on the held link, at its origin, and add the power of all, and
+ * that of pushes (W). */
 gw_wrench gw_planar_apply_hand(const gw_chain *chain, gw_planar_link *links,
                                const gw_forces *forces, double t, double *power);
-gw_wrench gw_planar_apply_contacts(const gw_chain *chain, gw_planar_link *links,
-                                   const gw_forces *forces, double t, double *power);
+gw_wrench gw_planar_apply_to_links(const gw_chain *chain, gw_planar_link *links,
+                                   const gw_forces *forces, double t, double *power,
+                                   double *pushed);
 
 /* `force` of the joints in, their accelerations out. */
 void gw_planar_accelerations(const gw_chain *chain, gw_planar_link *links, double *force);

@@ -71,6 +71,9 @@ typedef struct gw_chain {
     gw_model model;
     const gw_chain_def *def; /* outlives the chain; motors and damping may change between steps */
     const struct gw_chain_local_model *local; /* its D and G replace those at q; NULL: exact */
+    /* A wrench at each link's origin, world axes, that acts beside what the held frame feels until
+     * it is another one; its work is gw_step.pushed. NULL: none. The caller's. */
+    const gw_wrench *pushed;
     double kinetic, potential;
     int level, patience; /* accuracy of the last step (chain_step.c) */
     double implicit_dt;  /* period of the last step where that was implicit, else 0 */

@@ -14,22 +14,23 @@
 
 #define MAX_SUBSTEPS 4 /* of one step, explicit at the finest level or implicit */
 
-/* Powers of a stage (W), or their integrals (J): of the hand, contacts and motors, and what damping
- * takes. */
+/* Powers of a stage (W), or their integrals (J): of the hand, of contacts and what pushes links, of
+ * the latter alone, of motors, and what damping takes. */
 typedef struct work {
-    double hand, contact, motors, dissipated;
+    double hand, contact, pushed, motors, dissipated;
 } work;
 
 /* What acts on the links at a stage, besides joint forces. */
 typedef struct stage_load {
     work power;
-    gw_wrench on_held; /* the hand's and contacts' wrench on the held link, at its origin */
+    gw_wrench on_held; /* of hand, contacts and pushes on the held link, at its origin */
 } stage_load;
 
 static void add_work(work *sum, double weight, const work *power)
 {
     sum->hand += weight * power->hand;
     sum->contact += weight * power->contact;
+    sum->pushed += weight * power->pushed;
     sum->motors += weight * power->motors;
     sum->dissipated += weight * power->dissipated;
 }
@@ -57,8 +58,20 @@ static void apply_hand(const gw_chain *chain, const gw_chain_link_state *at,
     load->on_held = w;
 }
 
-/* The same of the contacts' wrenches on all links. */
-static void apply_contacts(const gw_chain *chain, const gw_chain_link_state *at,
+/* Contacts or pushes act on the links, beside the hand. */
+static bool loads_links(const gw_chain *chain, const gw_forces *forces)
+{
+    return chain->pushed || (forces && forces->touch);
+}
+
+static void add_wrenches(int n, const gw_wrench *w, gw_wrench *sum)
+{
+    for (int i = 0; i < n; i++)
+        sum[i] = gw_wrench_add(sum[i], w[i]);
+}
+
+/* The same of the wrenches of contacts and pushes on all links. */
+static void apply_to_links(const gw_chain *chain, const gw_chain_link_state *at,
                            const gw_forces *forces, double t, gw_wrench *bias, stage_load *load)
 {
     gw_pose poses[GW_MAX_LINKS];
@@ -70,8 +83,14 @@ static void apply_contacts(const gw_chain *chain, const gw_chain_link_state *at,
     do /* a chain has a link */
         gw_chain_link_frame(chain, at, i, &poses[i], &twists[i]);
     while (++i < n);
-    forces->touch(forces->touching, t, poses, twists, on);
+    if (forces && forces->touch)
+        forces->touch(forces->touching, t, poses, twists, on);
+    if (chain->pushed)
+        add_wrenches(n, chain->pushed, on);
     for (i = 0; i < n; i++) {
+        if (chain->pushed)
+            load->power.pushed +=
+                gw_dot(chain->pushed[i].f, twists[i].v) + gw_dot(chain->pushed[i].t, twists[i].w);
         load->power.contact += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
         subtract_wrench(&bias[i], on[i]);
     }
@@ -94,8 +113,8 @@ static void stage_accelerations(const gw_chain *chain, const gw_chain_link_state
     gw_chain_joint_forces(chain, q, v, a, &load->power.motors, &load->power.dissipated);
     if (forces && forces->at)
         apply_hand(chain, at, forces, t, bias, load);
-    if (forces && forces->touch)
-        apply_contacts(chain, at, forces, t, bias, load);
+    if (loads_links(chain, forces))
+        apply_to_links(chain, at, forces, t, bias, load);
     if (chain->local)
         gw_chain_local_accelerations(chain, at, bias, a);
     else
@@ -113,9 +132,10 @@ static void planar_stage(const gw_chain *chain, const gw_joint_sines *start, con
     gw_chain_joint_forces(chain, q, v, a, &load->power.motors, &load->power.dissipated);
     if (forces && forces->at)
         load->on_held = gw_planar_apply_hand(chain, links, forces, t, &load->power.hand);
-    if (forces && forces->touch)
+    if (loads_links(chain, forces))
         load->on_held = gw_wrench_add(
-            load->on_held, gw_planar_apply_contacts(chain, links, forces, t, &load->power.contact));
+            load->on_held, gw_planar_apply_to_links(chain, links, forces, t, &load->power.contact,
+                                                    &load->power.pushed));
     gw_planar_accelerations(chain, links, a);
 }
 
@@ -361,12 +381,6 @@ static void pull_back(const gw_chain *chain, const gw_wrench *subtracted,
     }
 }
 
-static void add_wrenches(int n, const gw_wrench *w, gw_wrench *sum)
-{
-    for (int i = 0; i < n; i++)
-        sum[i] = gw_wrench_add(sum[i], w[i]);
-}
-
 /* A run of equal Euler steps from the chain's state. */
 typedef struct euler_run {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], hand_force[GW_MAX_LINKS];
@@ -396,8 +410,8 @@ static void euler_step(const gw_chain *chain, const gw_forces *forces, double t,
     /* hand and contacts, each kept apart for its work */
     if (forces && forces->at)
         apply_hand(chain, at, forces, t, hand, &load);
-    if (forces && forces->touch)
-        apply_contacts(chain, at, forces, t, touch, &load);
+    if (loads_links(chain, forces))
+        apply_to_links(chain, at, forces, t, touch, &load);
     pull_back(chain, hand, at, r->hand_force);
     add_wrenches(n, hand, bias);
     add_wrenches(n, touch, bias);
@@ -417,6 +431,9 @@ static void euler_step(const gw_chain *chain, const gw_forces *forces, double t,
     gw_chain_twists(chain, r->v, at);
     r->sum.hand += h * power_of(n, hand, at);
     r->sum.contact += h * power_of(n, touch, at);
+    for (int i = 0; i < n && chain->pushed; i++)
+        r->sum.pushed += h * (gw_dot(chain->pushed[i].f, at[i].twist.v) +
+                              gw_dot(chain->pushed[i].t, at[i].twist.w));
     r->on_held = load.on_held;
 }
 
@@ -475,6 +492,7 @@ static void integrate_implicitly(const gw_chain *chain, const gw_forces *forces,
     for (int i = 0; i < RUNS; i++) {
         sum->hand += w[i] * runs[i].sum.hand;
         sum->contact += w[i] * runs[i].sum.contact;
+        sum->pushed += w[i] * runs[i].sum.pushed;
         sum->motors += w[i] * runs[i].sum.motors;
     }
     memcpy(hand_force, runs[RUNS - 1].hand_force, n * sizeof *hand_force);
@@ -710,6 +728,7 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
     }
     *step = (gw_step){.constraint = constraint,
                       .work = sum.hand,
+                      .pushed = sum.pushed,
                       .dissipated = sum.dissipated,
                       .motors = sum.motors,
                       .margin = 1,

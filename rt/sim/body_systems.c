@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/haptics/operational_space.h"
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
@@ -198,7 +197,7 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
         for (int k = 0; k < c->def.count; k++)
             if (gw_name_hash(c->id, (uint64_t)k + 1) == name) {
                 gw_model_body(&c->chain.model, k, pose, twist);
-                *hand = (gw_free_body_hand){0};
+                *hand = c->hands.hand[k];
                 return true;
             }
     }
@@ -234,19 +233,6 @@ void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *o
 
 /* ---- hands ---------------------------------------------------------------------------------- */
 
-/* A lower bound of the mass and inertia that a hand feels at a body along any direction. */
-static gw_mass felt_mass(const gw_dynamic_system *d, int body)
-{
-    double inverse[6][6];
-    gw_operational_body_inverse_inertia(gw_system_model(d->system), body, d->work, inverse);
-    double light = inverse[0][0] + inverse[1][1] + inverse[2][2];
-    double nimble = inverse[3][3] + inverse[4][4] + inverse[5][5];
-    gw_mass out = {.mass = light > 1e-6 ? 1 / light : 1e6, .com = d->coms[body]};
-    for (int i = 0; i < 3; i++)
-        out.inertia.m[i][i] = nimble > 1e-6 ? 1 / nimble : 1e6;
-    return out;
-}
-
 bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
 {
     uint64_t name = gw_name_hash(command->object, 0);
@@ -255,7 +241,7 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
         for (int k = 0; k < d->body_count; k++) {
             if (d->labels[k] != name)
                 continue;
-            gw_mass mass = felt_mass(d, k);
+            gw_mass mass = gw_felt_mass(gw_system_model(d->system), k, d->coms[k], d->work);
             gw_free_body_hand_take(&d->hands[k], command, &mass, m->gravity, dt);
             return true;
         }

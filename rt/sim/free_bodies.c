@@ -188,7 +188,8 @@ void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, dou
         gw_free_body_hand_take(&b->hand, command, &b->def.mass, b->def.gravity, dt);
         return;
     }
-    gw_body_systems_hand(m, command, dt);
+    if (!gw_mechanisms_hand(m, command, dt))
+        gw_body_systems_hand(m, command, dt);
 }
 
 /* Held over the step, as at a device. */

@@ -135,6 +135,7 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     memcpy(to->followers, s->followers, (size_t)s->follower_count * sizeof *s->followers);
     memcpy(to->links, s->links, (size_t)s->joint_count * sizeof *s->links);
     memcpy(to->link_twists, s->link_twists, (size_t)s->joint_count * sizeof *s->link_twists);
+    memcpy(to->link_dragged, s->link_dragged, (size_t)s->joint_count * sizeof *s->link_dragged);
     to->coordinate_count = s->coordinate_count;
     memcpy(to->coordinates, s->coordinates, (size_t)s->coordinate_count * sizeof *s->coordinates);
     memcpy(to->rates, s->rates, (size_t)s->coordinate_count * sizeof *s->rates);

@@ -36,6 +36,7 @@ static void reset_mechanisms(gw_scene_dynamics *m)
         c->travel = (gw_transition){0};
         c->def.world_from_base = c->base;
         start_chain(m, i, c->q0, c->v0);
+        gw_link_hands_let_go(c);
         look_first(m, i);
     }
 }
@@ -65,6 +66,7 @@ static void carry_chain(gw_scene_dynamics *m, int index, const gw_dynamic_mechan
     gw_transition_start(&c->travel, &from, &rate, &c->base, &still, limits);
     c->def.world_from_base = from;
     start_chain(m, index, q, v);
+    gw_link_hands_carry_over(&c->hands, c->def.count, &was->hands, was->def.count);
     if (c->def.count == was->def.count)
         gw_chain_copy_friction(&c->chain, &was->chain);
     look_first(m, index);
@@ -391,6 +393,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
     assert(dt > 0);
     brake(m, dt);
     gw_free_bodies_pre_step(m, dt);
+    gw_mechanisms_pre_step(m);
     gw_body_systems_pre_step(m);
     if (m->world)
         step_together(m, dt);
@@ -398,6 +401,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
         step_apart(m, dt);
     book(m);
     gw_free_bodies_post_step(m, dt);
+    gw_mechanisms_post_step(m);
     gw_body_systems_post_step(m);
 }
 
@@ -463,6 +467,8 @@ static void show_links(const gw_scene_dynamics *m, gw_snapshot *s)
         memcpy(s->q + first, c->q, n * sizeof *s->q);
         memcpy(s->v + first, c->v, n * sizeof *s->v);
         gw_chain_link_poses(c, s->links + first, s->link_twists + first);
+        for (size_t k = 0; k < n; k++)
+            s->link_dragged[(size_t)first + k] = m->chains[i].hands.hand[k].drag.active;
     }
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
@@ -472,6 +478,7 @@ static void show_links(const gw_scene_dynamics *m, gw_snapshot *s)
             if (link < 0)
                 continue;
             gw_system_joint(d->system, k, q, v);
+            s->link_dragged[link] = d->hands[k].drag.active;
             s->q[link] = q[0];
             s->v[link] = v[0];
             gw_model_body(gw_system_model(d->system), k, &s->links[link], &s->link_twists[link]);

@@ -89,6 +89,7 @@ static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_erro
         m->chain_of[i] = m->chain_count;
         gw_dynamic_mechanism *c = &m->chains[m->chain_count++];
         build_chain(def, i, c);
+        gw_link_hands_name(&c->hands, &def->scene->mechanisms[i]);
         c->mechanism = i;
         c->body = m->first_link[i];
     }

@@ -11,6 +11,22 @@
 #include "rt/sim/unilateral.h"
 #include "rt/dynamics/guided.h"
 
+/* A person's hand at a body. */
+typedef struct gw_free_body_hand {
+    gw_drag drag;
+    gw_wrench push;
+    gw_wrench acting; /* both in the last step, at the origin, world axes */
+    gw_pose start;    /* of that step */
+} gw_free_body_hand;
+
+/* Hands at the links of a mechanism. */
+typedef struct gw_link_hands {
+    bool any;                      /* one of them drags or pushes */
+    uint64_t labels[GW_MAX_LINKS]; /* hashes of the links' names */
+    gw_free_body_hand hand[GW_MAX_LINKS];
+    gw_wrench pushed[GW_MAX_LINKS]; /* at the links' origins, in this step */
+} gw_link_hands;
+
 typedef struct gw_dynamic_mechanism {
     char id[GW_MAX_ID + 1];
     int mechanism;        /* index in the scene */
@@ -19,6 +35,7 @@ typedef struct gw_dynamic_mechanism {
     gw_transition travel; /* of the base, that an edit put there */
     double q0[GW_MAX_LINKS], v0[GW_MAX_LINKS];
     gw_chain chain;
+    gw_link_hands hands;
     int body;                 /* of its link 0 in the world */
     gw_resisted_def resisted; /* of the tool that holds it */
     double strain;            /* of its local model, beyond 1: it is braked */
@@ -35,14 +52,6 @@ typedef struct gw_body_unilaterals {
     gw_unilateral wall[GW_MAX_UNILATERALS];
     double restitution[GW_MAX_UNILATERALS]; /* of the two objects' materials */
 } gw_body_unilaterals;
-
-/* A person's hand at a free body. */
-typedef struct gw_free_body_hand {
-    gw_drag drag;
-    gw_wrench push;
-    gw_wrench acting; /* both in the last step, at the origin, world axes */
-    gw_pose start;    /* of that step */
-} gw_free_body_hand;
 
 /* A free body on the set that its constraints leave it. */
 typedef struct gw_dynamic_free_body {
@@ -174,6 +183,27 @@ int gw_scene_unilaterals_object(const gw_scene_unilaterals *unilaterals, int bod
 void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *world);
 void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
                                const gw_kinematics *kinematics, double dt);
+
+/* ---- mechanism_hands.c ---------------------------------------------------------------------- */
+
+/* How commands call the links. Not RT safe. */
+void gw_link_hands_name(gw_link_hands *hands, const gw_mechanism *mechanism);
+
+/* No hand any more; and those of before, link by link. */
+void gw_link_hands_let_go(gw_dynamic_mechanism *mechanism);
+void gw_link_hands_carry_over(gw_link_hands *hands, int count, const gw_link_hands *was,
+                              int was_count);
+
+/* A lower bound of the mass and inertia that a hand feels at a body of the model along any
+ * direction. `work`: 7 entries a degree of freedom. */
+gw_mass gw_felt_mass(const gw_model *model, int body, gw_vec3 com, double *work);
+
+/* As gw_scene_dynamics_hand(); false where no mechanism on its own has that link. */
+bool gw_mechanisms_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
+
+/* Before and after a step. */
+void gw_mechanisms_pre_step(gw_scene_dynamics *dynamics);
+void gw_mechanisms_post_step(gw_scene_dynamics *dynamics);
 
 /* ---- body_systems.c ------------------------------------------------------------------------- */
 

@@ -220,6 +220,7 @@ typedef struct gw_snapshot {
     gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
     gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
     gw_twist link_twists[GW_MAX_JOINTS];     /* of their origins */
+    bool link_dragged[GW_MAX_JOINTS];        /* by a hand at the link */
     int coordinate_count;                    /* of the scene's joints, in scene order */
     double coordinates[GW_MAX_COORDINATES];  /* m, rad; turns count on beyond pi */
     double rates[GW_MAX_COORDINATES];

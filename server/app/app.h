@@ -194,9 +194,9 @@ bool app_latched_tool(const app_document *document, int tool);
  * taking commands, or has no such tool. A free object that is gone hears nothing. */
 bool app_send(gw_app *app, const gw_command *command, gw_error *error);
 
-/* Whether a hand drags the tool, or where `object` is not -1 the free object of that index in the
- * document; false while the loop runs another document's scenario. */
-bool app_dragged(gw_app *app, const app_document *document, int tool, int object);
+/* Whether a hand drags the tool, or where `body` is not -1 the body of that number in the document,
+ * an object or a link; false while the loop runs another document's scenario. */
+bool app_dragged(gw_app *app, const app_document *document, int tool, int body);
 
 /* Takes in what the loop has to say and frees what it handed back. From the stream's timer. */
 void app_pump(gw_app *app);

@@ -45,17 +45,20 @@ app_loop_state app_loop_now(gw_app *app)
     return now;
 }
 
-bool app_dragged(gw_app *app, const app_document *document, int tool, int object)
+bool app_dragged(gw_app *app, const app_document *document, int tool, int body)
 {
-    assert(document && object < document->scene->object_count);
+    assert(document);
+    int objects = document->scene->object_count;
     bool dragged = false;
     pthread_mutex_lock(&app->loop_lock);
     const gw_snapshot *s = gw_loop_latest(app->loop);
     bool match = s->scenario == document->scenario;
-    if (match && object < 0)
+    if (match && body < 0)
         dragged = tool >= 0 && tool < s->tool_count && s->tools[tool].dragging;
-    for (int i = 0; match && object >= 0 && i < s->free_count; i++)
-        dragged = dragged || (s->free[i].object == object && s->free[i].dragging);
+    if (match && body >= objects && body - objects < s->joint_count)
+        dragged = s->link_dragged[body - objects];
+    for (int i = 0; match && body >= 0 && i < s->free_count; i++)
+        dragged = dragged || (s->free[i].object == body && s->free[i].dragging);
     pthread_mutex_unlock(&app->loop_lock);
     return dragged;
 }

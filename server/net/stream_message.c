@@ -229,12 +229,8 @@ static bool can_be_taken(stream_request *now, const app_document *document, cons
     int body = gw_scene_body_number(scene, id);
     if (body < 0)
         return gw_fail(&now->error, GW_NOT_FOUND, "/object", "there is no object %s", id);
-    if (document->layout->system_of[body] >= 0)
+    if (document->layout->system_of[body] >= 0 || body >= scene->object_count)
         return true;
-    if (body >= scene->object_count)
-        return gw_fail(&now->error, GW_CONFLICT, "/object",
-                       "%s belongs to a mechanism that nothing is joined to: hold it by a tool",
-                       id);
     for (int t = 0; t < scene->tool_count; t++)
         if (strcmp(scene->tools[t].object, id) == 0)
             return gw_fail(&now->error, GW_CONFLICT, "/object",
@@ -292,9 +288,9 @@ static bool held_by_other(stream_request *now, const gw_command *command, gw_com
 static bool may_take(stream_request *now, const gw_command *command, gw_command_kind kind)
 {
     app_document *document = app_document_get(now->stream->app);
-    int object = command->object[0] ? gw_scene_object(document->scene, command->object) : -1;
-    bool dragged = (object >= 0 || !command->object[0]) &&
-                   app_dragged(now->stream->app, document, command->tool, object);
+    int body = command->object[0] ? gw_scene_body_number(document->scene, command->object) : -1;
+    bool dragged = (body >= 0 || !command->object[0]) &&
+                   app_dragged(now->stream->app, document, command->tool, body);
     bool there = !command->object[0] || command->kind == GW_COMMAND_RELEASE ||
                  can_be_taken(now, document, command->object);
     app_document_put(document);

@@ -160,6 +160,34 @@ test('a free object is dragged and pushed by its name while it runs', async () =
   await watcher.close();
 });
 
+test('a mechanism that nothing is joined to is dragged by any of its links, held elsewhere or not', async () => {
+  const link = (x) => ({ joint: { type: 'revolute', origin: { p: [x, 0, 0] }, axis: [0, 0, 1], damping: 0.2 }, mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] });
+  for (const held of [undefined, { mechanism: 'arm', link: 0, device: 'sim', control: 'admittance' }]) {
+    await expect(200, 'PUT', '/scene', {
+      format: 'guideway-scene/1', name: 'arm', mechanisms: [{ id: 'arm', links: [link(0), link(0.2)] }],
+      ...(held ? { tool: held, devices: [{ id: 'sim', driver: 'sim' }] } : {}),
+    });
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+    const watcher = await entered(), live = await entered();
+    const now = () => watcher.messages.filter((m) => m.op === 'state').at(-1)?.simulation;
+    const tip = () => {
+      const [a, b] = now()?.mechanisms[0].positions ?? [0, 0];
+      return [0.2 * (Math.cos(a) + Math.cos(a + b)), 0.2 * (Math.sin(a) + Math.sin(a + b))];
+    };
+    live.send({ op: 'drag', object: 'arm.1', point: [0.2, 0, 0], target: [0.1, 0.25, 0] });
+    await until('it has come there', () => Math.hypot(tip()[0] - 0.1, tip()[1] - 0.25) < 2e-3);
+    const from = watcher.messages.length;
+    watcher.send({ op: 'drag', object: 'arm.1', point: [0, 0, 0], target: [0, 0, 0] });
+    assert.match((await until('the refusal', () => watcher.messages.slice(from).find((m) => m.op === 'error'))).detail, /another operator holds arm.1/);
+    const e = (await expect(200, 'GET', '/simulation')).json.energy;
+    assert.ok(Math.abs(e.kinetic + e.potential - e.initial - e.work_in - e.motors - e.edits + e.dissipated) < 1e-9 && e.work_in > 0.01);
+    live.socket.terminate();
+    watcher.send({ op: 'push', object: 'arm.0', force: [0, 0, 0], torque: [0, 0, -1] });
+    await until('the push', () => now().mechanisms[0].velocities[0] < -0.05);
+    await watcher.close();
+  }
+});
+
 test('a push ends by itself, a clutch freezes, a halt halts', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'free-body' });
   await expect(200, 'PUT', '/devices/sim/operator', { type: 'none' });

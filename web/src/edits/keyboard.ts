@@ -79,12 +79,12 @@ function keepPushing(): void {
   if (pushed) push(pushed, pushForce());
 }
 
-// The free body or the held one that is selected, else what is held first.
+// What is selected, where it moves, else what is held first.
 function target(): HandTarget | null {
   const id = store.selectedObject.value;
-  if (store.objectOf(id)?.free) return { object: id };
-  const tool = Math.max(0, store.toolIndex(id));
-  return store.tools.value.length ? { tool } : null;
+  const tool = store.toolIndex(id);
+  if (tool < 0 && store.movesByForce(id)) return { object: id };
+  return store.tools.value.length ? { tool: Math.max(0, tool) } : null;
 }
 
 // The selected link's joint, while stopped.

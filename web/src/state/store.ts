@@ -147,6 +147,10 @@ export function stateOf(id: string): SolutionState | undefined {
 // may take more of them away.
 export const movesOnItsOwn = (s: Solution): boolean => !s.system || s.dof <= s.system.freedoms;
 
+// Whether a force moves it while the simulation runs: a hand may drag it.
+export const movesByForce = (id: string): boolean =>
+  toolIndex(id) >= 0 || !!objectOf(id)?.free || !!linkRef(id) || !!solutions.value.get(id)?.system?.freedoms;
+
 // What lists tell of solutions. It stays the same while bodies move, though their poses and parameters
 // come anew several times a second: who reads this alone is not drawn again.
 export type SolutionSummary = Pick<

@@ -1,6 +1,6 @@
-// Moving an object by the pointer. While the simulation runs, a held or a free object is pulled by a spring from the
-// grabbed point to the cursor. While stopped, an object moves along its freedoms only, a link by the joints that carry
-// it.
+// Moving an object by the pointer. While the simulation runs, whatever moves is pulled by a spring from the grabbed
+// point to the cursor: what is held or free, links, members of systems. While stopped, an object moves along its
+// freedoms only, a link by the joints that carry it.
 
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
@@ -23,8 +23,7 @@ export type DragKind = 'pull' | 'slide' | 'reach' | ''; // reach: a link, its jo
 // What a press on this body would do.
 export function dragKind(object: string): DragKind {
   if (store.connection.value !== 'open') return '';
-  if (store.runState.value === 'running')
-    return store.toolIndex(object) >= 0 || store.objectOf(object)?.free ? 'pull' : '';
+  if (store.runState.value === 'running') return store.movesByForce(object) ? 'pull' : '';
   if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
