@@ -36,13 +36,19 @@ static gw_vec3 locus_centre_of_tool(const gw_workspace_fit *fit)
     return gw_add(t->locus.origin, gw_rotate(q, gw_sub(tool, t->of)));
 }
 
+bool gw_workspace_fits_locus(const gw_workspace_fit *fit)
+{
+    return fit->workspace_radius > 0 && !fit->set->general &&
+           locus_reach(&fit->set->translation.locus) > 0;
+}
+
 gw_workspace_map gw_workspace_fitted(const gw_workspace_fit *fit)
 {
     gw_workspace_map map = {1, {0, 0, 0}, {1, 0, 0, 0}, 1};
     if (!(fit->workspace_radius > 0))
         return map;
-    double reach = fit->set->general ? 0 : locus_reach(&fit->set->translation.locus);
-    if (reach > 0) {
+    if (gw_workspace_fits_locus(fit)) {
+        double reach = locus_reach(&fit->set->translation.locus);
         map.scale = BOUNDED_FRACTION * fit->workspace_radius / reach;
         map.centre = locus_centre_of_tool(fit);
     } else {

@@ -110,12 +110,15 @@ static gw_transition_limits transition_limits(const gw_haptic_tool *tool,
     return limits;
 }
 
-/* The device stays where it is: where the tool's frame, its device, its object or the stated scale
- * changed, the map is centred anew on it; else the hand keeps the map it has. */
+/* The device stays where it is. Where the tool's frame, its device, its object or the stated scale
+ * changed, or how far the set lets the tool go, the map is centred anew on it; else the hand keeps
+ * the map it has. */
 static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_pose *shown)
 {
     bool same = old && old->def->slot == tool->def->slot;
-    bool rescaled = same && tool->def->scale_stated && tool->def->map.scale != old->map.scale;
+    bool refitted = same && (tool->def->scale_fitted || old->def->scale_fitted);
+    bool rescaled =
+        same && (tool->def->scale_stated || refitted) && tool->def->map.scale != old->map.scale;
     tool->map = same ? old->map : tool->def->map;
     if (rescaled)
         tool->map.scale = tool->def->map.scale;

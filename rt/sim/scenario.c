@@ -42,8 +42,7 @@ static gw_device_slot *find_slot(const gw_scenario_def *def, const char *id)
     return NULL;
 }
 
-static gw_workspace_map map_of(const gw_scenario_def *def, const gw_tool *tool,
-                               const gw_scenario_tool *t)
+static gw_workspace_map map_of(const gw_scenario_def *def, const gw_tool *tool, gw_scenario_tool *t)
 {
     gw_workspace_fit fit = {.set = &t->guided.set,
                             .world_from_body = t->pose,
@@ -51,6 +50,7 @@ static gw_workspace_map map_of(const gw_scenario_def *def, const gw_tool *tool,
                             .workspace_radius = gw_device_slot_info(t->slot)->workspace_radius,
                             .scene_diagonal = scene_diagonal(def->scene, def->layout->poses)};
     gw_workspace_map map = gw_workspace_fitted(&fit);
+    t->scale_fitted = gw_workspace_fits_locus(&fit);
     map.force = tool->force_scale > 0 ? tool->force_scale : 1;
     if (tool->workspace.has_scale)
         map.scale = tool->workspace.scale;

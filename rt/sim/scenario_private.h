@@ -35,6 +35,7 @@ typedef struct gw_scenario_tool {
     bool latched; /* the device: off until armed, once it is lost or its command is not finite */
     gw_workspace_map map;
     bool scale_stated; /* by the scene: taken over while it runs as well */
+    bool scale_fitted; /* to how far its set lets it go: taken over with another set */
     double gain_p, gain_i, gain_d;
     gw_command_limits limits; /* of the scene, task space */
     int wall_count;

@@ -133,6 +133,7 @@ typedef struct gw_tool_state {
     bool limited; /* a clamp acted in this tick */
     bool dragging;
     double map_scale;                /* device metres per metre of the task */
+    gw_vec3 map_centre;              /* task point at the device's origin (m) */
     double felt_mass, felt_inertia;  /* that the hand moves, at least (kg, kg m^2) */
     int mechanism, link;             /* what is held instead of an object, else -1 */
     gw_wrench command;               /* u: exerted by an impedance device, task space */

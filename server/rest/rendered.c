@@ -11,9 +11,8 @@ static void model_mass(const gw_scene *scene, const gw_tool *tool, const gw_tool
     request->mass = state && state->felt_mass > 0 ? state->felt_mass : 1;
     request->inertia = state && state->felt_inertia > 0 ? state->felt_inertia : 1;
     if (tool->desired.has_mass) {
-        const double *m = tool->desired.mass;
-        request->mass = fmin(fmin(m[0], m[1]), m[2]);
-        request->inertia = fmin(fmin(m[3], m[4]), m[5]);
+        request->mass = gw_desired_least_mass(&tool->desired);
+        request->inertia = gw_desired_least_inertia(&tool->desired);
         return;
     }
     if (state || object < 0)
@@ -29,8 +28,8 @@ json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *inf
     const gw_tool *tool = &scene->tools[index];
     const gw_tool_state *state =
         snapshot && index < snapshot->tool_count ? &snapshot->tools[index] : NULL;
-    double k = tool->workspace.has_scale ? tool->workspace.scale : state ? state->map_scale : 1;
     double s = tool->force_scale > 0 ? tool->force_scale : 1;
+    double k = tool->workspace.has_scale ? tool->workspace.scale : state ? state->map_scale : 1;
     gw_render_request request = {.bandwidth = info->bandwidth,
                                  .device = {.mass = s * info->mass,
                                             .inertia = s * info->inertia / (k * k),

@@ -110,12 +110,20 @@ static const wire_type tool_walls = {NULL, encode_tool_walls, wire_schema_list};
 
 #define TOOL(member) AT(gw_tool_state, member)
 
+static const wire_field of_map[] = {
+    {"scale", NUMBER, TOOL(map_scale), .about = "device metres per metre of the task"},
+    {"centre", VEC3, TOOL(map_centre), .about = "task point at the device's origin", .unit = "m"},
+    {0}};
+static const wire_table map = {.fields = of_map, .answered = true};
+
 static const wire_field of_tool_state[] = {
     {"pose", OBJECT, TOOL(world_from_tool), .table = &wire_table_pose_read,
      .about = "of the virtual tool"},
     {"twist", OBJECT, TOOL(twist), .table = &wire_table_twist},
     {"device", OBJECT, TOOL(device), .table = &wire_table_pose_read,
      .about = "as measured, in task space"},
+    {"workspace", OBJECT, .table = &map,
+     .about = "the map between task and device as it is: stated, fitted to the set, centred anew"},
     {"operator", OBJECT, TOOL(operator), .table = &wire_table_wrench},
     {"constraint", OBJECT, TOOL(constraint), .table = &wire_table_wrench,
      .about =

@@ -222,6 +222,11 @@ const wrong = [
   ['a penalty that pushes', rendering({ penalty: { stiffness: -1 } }), '/tool/rendering/penalty/stiffness', /0 to/],
   ['mass known as a crowd', rendering({ mass_known: 11 }), '/tool/rendering/mass_known', /0 to 10/],
   ['passivity in words', rendering({ passivity: 'on' }), '/tool/rendering/passivity', /true or false/],
+  ['a desired mass of nothing', tool({ desired: { mass: [1, 1, 1, 0.1, 0, 0.1] } }), '/tool/desired/mass/4', /is 0, must be/],
+  ['a desired damping that pushes', tool({ desired: { damping: [0, -1, 0, 0, 0, 0] } }), '/tool/desired/damping/1', /is -1, must be 0 to/],
+  ['a desired stiffness of three', tool({ desired: { stiffness: [1, 2, 3] } }), '/tool/desired/stiffness', /6 numbers/],
+  ['forces scaled to nothing', tool({ force_scale: 0 }), '/tool/force_scale', /greater than 0/],
+  ['an unknown grasp', tool({ grasp: 'tender' }), '/tool/grasp', /"rigid", "point"/],
   ['33 substeps', tool({ substeps: 33 }), '/tool/substeps', /1 to 32/],
   ['a start that is no pose', tool({ start: { p: [1] } }), '/tool/start/p', /3 numbers/],
 ];

@@ -451,6 +451,47 @@ static void at_a_point_torques_do_not_act(void **state)
     }
 }
 
+/* ---- the workspace ----------------------------------------------------------------------------
+ */
+
+/* A box kept so far from a point goes as far in half the device's workspace; told, and fitted anew
+ * when an edit lets it go farther, with the hand where it is (framework VI-A). */
+static void the_map_follows_how_far_the_set_goes(void **state)
+{
+    (void)state;
+    play p;
+    gw_scene *s = box_scene("sim", (gw_wrench){{0.5, 0.2, 0}, {0, 0, 0}});
+    set_device(s, "workspace_radius", 0.08);
+    put(s, "post", box(0.02, 0.02, 0.02), gw_v3(0, 0, -0.2))->fixed = true;
+    s->objects[1].material[0] = 0;
+    gw_scene_constraint *c = gw_scene_add_constraint(s, NULL);
+    strcpy(c->id, "c1");
+    c->kind = GW_DISTANCE;
+    c->value = 0.2;
+    c->enabled = true;
+    strcpy(c->a.object, "box");
+    strcpy(c->a.feature, "center");
+    strcpy(c->b.object, "post");
+    strcpy(c->b.feature, "center");
+    assert_true(start_play(&p, s));
+    for (int i = 0; i < 300; i++)
+        tick_play(&p, 5);
+    gw_tool_state was = gw_simulation_snapshot(p.simulation)->tools[0];
+    assert_true(fabs(was.map_scale - 0.5 * 0.08 / 0.2) < 1e-12);
+    assert_true(gw_distance(was.map_centre, gw_v3(0, 0, -0.2)) < 1e-9);
+    s->constraints[0].value = 0.4;
+    const gw_pose poses[2] = {was.world_from_object, s->objects[1].pose};
+    assert_true(change_play(&p, poses));
+    gw_tool_state now = tick_play(&p, 5)->tools[0];
+    assert_true(fabs(now.map_scale - 0.5 * 0.08 / 0.4) < 1e-12);
+    assert_true(now.error_p < 1e-6 && gw_distance(now.device.p, was.device.p) < 1e-3);
+    for (int i = 0; i < 3000; i++)
+        now = tick_play(&p, 5)->tools[0];
+    assert_true(now.error_p < 1e-6);
+    assert_true(fabs(gw_distance(now.world_from_object.p, gw_v3(0, 0, -0.2)) - 0.4) < 1e-9);
+    stop_play(&p);
+}
+
 /* ---- what is refused, what is told ------------------------------------------------------------
  */
 
@@ -490,6 +531,7 @@ int main(void)
         cmocka_unit_test(scaled_forces_make_light_work),
         cmocka_unit_test(what_is_felt_goes_out_divided),
         cmocka_unit_test(at_a_point_torques_do_not_act),
+        cmocka_unit_test(the_map_follows_how_far_the_set_goes),
         cmocka_unit_test(what_cannot_be_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
