@@ -86,8 +86,7 @@ static void project_columns(gw_system *s, double (*columns)[6])
 /* The accelerations that the rows' own bias asks for: (1 - Q) v-dot. */
 static void answer_bias(gw_system *s)
 {
-    for (int i = 0; i < s->row_count; i++)
-        s->right[i] = -s->rows[i].scale * gw_closures_bias(s, &s->rows[i]);
+    gw_closures_ask_bias(s);
     gw_closures_answer(s);
 }
 
@@ -96,6 +95,7 @@ static void jacobian_of(gw_system *s, int body, const gw_pose *body_from_held, d
                         double *drift)
 {
     const gw_system_body *held = &s->bodies[body];
+    gw_planar_expand(s);
     gw_vec3 arm = gw_rotate(held->pose.q, body_from_held->p), at = gw_add(held->pose.p, arm);
     memset(columns, 0, (size_t)s->dof * sizeof *columns);
     gw_vec3 alpha = gw_angular_part(held->coasting);
@@ -113,9 +113,9 @@ static void jacobian_of(gw_system *s, int body, const gw_pose *body_from_held, d
     if (s->row_count > 0) {
         project_columns(s, columns);
         answer_bias(s);
-        gw_vec3 turn = gw_angular_part(held->acceleration);
-        a = gw_add(a, gw_add(gw_linear_part(held->acceleration), gw_cross(turn, arm)));
-        alpha = gw_add(alpha, turn);
+        gw_twist asked = gw_acceleration_of(held);
+        a = gw_add(a, gw_add(asked.v, gw_cross(asked.w, arm)));
+        alpha = gw_add(alpha, asked.w);
     }
     gw_spatial_set(drift, a, alpha);
 }
@@ -156,8 +156,7 @@ static void model_kick(gw_model *model, const double *dv)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += dv[s->bodies[i].first + j];
     gw_tree_update_velocities(s);
-    if (s->row_count > 0)
-        gw_closures_update_rows(s);
+    gw_closures_update_rates(s);
     take_state(s, (gw_system_state *)model);
 }
 
@@ -183,8 +182,9 @@ static void model_body(const gw_model *model, int index, gw_pose *world_from_bod
 static void model_pull_back(const gw_model *model, int index, const gw_wrench *wrench,
                             double *force)
 {
-    const gw_system *s = system_of(model);
+    gw_system *s = system_of(model);
     gw_vec3 at = s->bodies[index].pose.p;
+    gw_planar_expand(s);
     for (int i = index; i >= 0; i = s->bodies[i].def.parent) {
         const gw_system_body *k = &s->bodies[i];
         gw_vec3 t = gw_add(wrench->t, gw_cross(gw_sub(at, k->pose.p), wrench->f));
@@ -332,8 +332,7 @@ double gw_system_scale_velocity(gw_system *s, double factor)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] *= factor;
     gw_tree_update_velocities(s);
-    if (s->row_count > 0)
-        gw_closures_update_rows(s);
+    gw_closures_update_rates(s);
     take_state(s, s->model);
     return before - s->kinetic;
 }
@@ -404,6 +403,7 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     assert(coordinate >= 0 && coordinate < k->dof);
     k->def.motor[coordinate] = *motor;
     k->only_springs = k->only_springs && !is_motor(motor);
+    k->is_free = k->is_free && k->only_springs;
     if (k->mobility[coordinate] == 0)
         take_mobility(system_of(&s->model->model), index, coordinate);
 }
@@ -456,6 +456,7 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           .first = first,
                           .is_at_joint = is_identity(&def->body_from_m),
                           .inertia_in_body = lower_of(&def->mass.inertia),
+                          .is_free = true,
                           .only_springs = true,
                           .least_inertia = least_inertia(&def->mass)};
     k->damping_rate = damping_rate(def, k->least_inertia);
@@ -464,6 +465,8 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           def->motor[j].stiffness == 0));
         if (def->friction[j] > 0 || def->limited[j] || is_motor(&def->motor[j]))
             k->only_springs = false;
+        if (!k->only_springs || def->stiffness[j] != 0 || def->damping[j] != 0)
+            k->is_free = false;
     }
     memcpy(k->joint.z, def->position, sizeof k->joint.z);
     memcpy(k->joint.u, def->velocity, sizeof k->joint.u);
@@ -742,12 +745,13 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         s->springs[i] = def->springs[i];
     }
     find_islands(s);
-    if (!gw_closures_init(s)) {
+    if (!gw_planar_init(s) || !gw_closures_init(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system's closures");
         gw_system_destroy(s);
         return NULL;
     }
     init_model(s);
+    gw_closures_classify(s);
     gw_closures_assemble(s, ASSEMBLE_STEPS);
     double left = gw_closures_project(s, ASSEMBLE_STEPS);
     if (!(left <= HELD * s->length)) {
@@ -770,6 +774,7 @@ void gw_system_destroy(gw_system *s)
     if (!s)
         return;
     free(s->bodies);
+    free(s->planes);
     free(s->numbers);
     free(s->closures);
     free(s->springs);

@@ -13,24 +13,46 @@
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
-/* A point of a stays in a plane of b: n . (X - f) - value. */
-static void plane_row(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b,
+/* A point of a: where it is from both bodies, its velocity s as b sees it, and
+ * s x w_b + w_a x (w_a x r_a) - w_b x (v_a + w_a x r_a - v_b), which n of b gives its J-dot v of.
+ */
+typedef struct point_motion {
+    gw_vec3 r_a, r_b, slip, drift;
+} point_motion;
+
+static point_motion motion_of_point(gw_vec3 in_a, const gw_system_body *a, const gw_system_body *b)
+{
+    point_motion x = {.r_a = gw_mat3_mul(&a->turn, in_a)};
+    x.r_b = gw_add(gw_sub(a->pose.p, b->pose.p), x.r_a);
+    gw_vec3 turning = gw_cross(a->twist.w, x.r_a);
+    gw_vec3 apart = gw_add(gw_sub(a->twist.v, b->twist.v), turning);
+    x.slip = gw_sub(apart, gw_cross(b->twist.w, x.r_b));
+    x.drift = gw_sub(gw_cross(a->twist.w, turning), gw_cross(b->twist.w, gw_add(apart, x.slip)));
+    return x;
+}
+
+/* A point of a stays in a plane of b: n . (X - f) - value. `rates`: these alone. */
+static void plane_row(const gw_row *row, const point_motion *x, const gw_system_body *b, bool rates,
                       gw_closure_row *r)
 {
-    gw_vec3 arm = gw_mat3_mul(&a->turn, row->m), n = gw_mat3_mul(&b->turn, row->n);
-    gw_vec3 c = gw_add(a->p, arm), c_dot = gw_add(a->twist.v, gw_cross(a->twist.w, arm));
-    gw_vec3 f = gw_add(b->p, gw_mat3_mul(&b->turn, row->f));
-    gw_put_point_row(r, a, b, c, c_dot, n, gw_cross(b->twist.w, n));
-    r->value = gw_dot(n, gw_sub(c, f)) - row->value;
+    gw_vec3 n = rates ? gw_linear_part(r->on_a) : gw_mat3_mul(&b->turn, row->n);
+    r->rate = gw_dot(n, x->slip);
+    r->bias = gw_dot(n, x->drift);
+    if (rates)
+        return;
+    gw_spatial_set(r->on_a, n, gw_cross(x->r_a, n));
+    gw_spatial_set(r->on_b, gw_neg(n), gw_cross(n, x->r_b));
+    r->scale = 1;
+    r->value = gw_dot(n, gw_sub(x->r_b, gw_mat3_mul(&b->turn, row->f))) - row->value;
 }
 
 /* A direction u of a and one of b, n, keep their angle: n . u - value. */
-static void angle_row(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b,
+static void angle_row(const gw_row *row, const gw_system_body *a, const gw_system_body *b,
                       double length, gw_closure_row *r)
 {
     gw_vec3 u = gw_mat3_mul(&a->turn, row->m), n = gw_mat3_mul(&b->turn, row->n);
     gw_vec3 u_dot = gw_cross(a->twist.w, u), n_dot = gw_cross(b->twist.w, n);
-    gw_put_spin_row(r, a, b, length, gw_cross(u, n),
+    gw_put_spin_row(r, a->twist.w, b->twist.w, length, gw_cross(u, n),
                     gw_add(gw_cross(u_dot, n), gw_cross(u, n_dot)));
     r->value = gw_dot(n, u) - row->value;
 }
@@ -73,45 +95,117 @@ static bool is_simple(const gw_row *row)
     return row->kind == GW_ROW_PLANE || row->kind == GW_ROW_ANGLE;
 }
 
-static void pose_rows(const gw_system *s, const gw_closure_def *c, gw_closure_row *rows)
+static bool same_vector(gw_vec3 a, gw_vec3 b)
 {
-    gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
-    for (int k = 0; k < c->row_count; k++)
-        if (!is_simple(&c->rows[k])) {
-            general_rows(s, c, rows);
-            return;
-        }
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+static void simple_rows(const gw_system *s, const gw_closure_def *c, unsigned idle, bool rates,
+                        gw_closure_row *rows)
+{
+    const gw_system_body *a = gw_body_of(s, c->a), *b = gw_body_of(s, c->b);
+    const gw_row *last = NULL; /* that `point` is of */
+    point_motion point = {0};
     for (int k = 0; k < c->row_count; k++) {
+        const gw_row *row = &c->rows[k];
+        if (idle >> k & 1)
+            continue;
         rows[k].a = c->a, rows[k].b = c->b;
-        if (c->rows[k].kind == GW_ROW_PLANE)
-            plane_row(&c->rows[k], &a, &b, &rows[k]);
-        else
-            angle_row(&c->rows[k], &a, &b, s->length, &rows[k]);
+        if (row->kind == GW_ROW_ANGLE) {
+            angle_row(row, a, b, s->length, &rows[k]);
+            continue;
+        }
+        if (!last || !same_vector(last->m, row->m))
+            point = motion_of_point(row->m, a, b);
+        last = row;
+        plane_row(row, &point, b, rates, &rows[k]);
     }
 }
 
-static void update_closure(const gw_system *s, int index)
+static void update_closure(const gw_system *s, int index, bool rates)
 {
     const gw_closure_def *c = &s->closures[index];
     const gw_closure_block *k = &s->blocks[index];
     gw_closure_row *rows = s->rows + k->first;
-    if (c->kind == GW_CLOSURE_ROWS)
-        pose_rows(s, c, rows);
+    if (k->simple)
+        simple_rows(s, c, k->idle, rates, rows);
+    else if (c->kind == GW_CLOSURE_ROWS)
+        general_rows(s, c, rows);
     else
         gw_contact_rows(s, c, rows, rows + k->position_rows);
 }
 
-void gw_closures_update_rows(gw_system *s)
+void gw_closures_flatten(const gw_system *s, const gw_closure_block *k)
 {
-    for (int i = 0; i < s->closure_count; i++)
-        update_closure(s, i);
+    const gw_plane *a = s->bodies[k->a].flat.plane;
+    const gw_plane *b = k->b >= 0 ? s->bodies[k->b].flat.plane : NULL;
+    for (int n = 0; n < k->rows && (a || b); n++) {
+        gw_closure_row *r = &s->rows[k->first + n];
+        if (k->idle >> n & 1)
+            continue;
+        if (a)
+            gw_planar_wrench(a, gw_linear_part(r->on_a), gw_angular_part(r->on_a), r->flat_a);
+        if (b)
+            gw_planar_wrench(b, gw_linear_part(r->on_b), gw_angular_part(r->on_b), r->flat_b);
+    }
 }
 
-static double simple_value(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b)
+void gw_closures_update_rows(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++) {
+        update_closure(s, i, false);
+        gw_closures_flatten(s, &s->blocks[i]);
+    }
+}
+
+void gw_closures_update_rates(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        update_closure(s, i, true);
+}
+
+/* A direction of a body that moves in a plane stays across it. */
+static bool is_across(const gw_planar_body *b, gw_vec3 direction)
+{
+    return gw_norm(gw_cross(gw_rotate(b->upright, direction), b->plane->normal)) < 1e-13;
+}
+
+void gw_closures_classify(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++) {
+        const gw_closure_def *c = &s->closures[i];
+        s->blocks[i].simple = c->kind == GW_CLOSURE_ROWS;
+        for (int k = 0; k < c->row_count; k++)
+            s->blocks[i].simple = s->blocks[i].simple && is_simple(&c->rows[k]);
+    }
+    gw_tree_update_positions(s);
+    gw_tree_update_velocities(s);
+    gw_closures_update_rows(s);
+    for (int i = 0; i < s->closure_count; i++) {
+        const gw_closure_def *c = &s->closures[i];
+        gw_planar_body a = s->bodies[c->a].flat, b = gw_body_of(s, c->b)->flat;
+        if (c->b < 0)
+            b.plane = a.plane;
+        if (c->kind != GW_CLOSURE_ROWS || !a.plane || !b.plane ||
+            gw_norm(gw_cross(a.plane->normal, b.plane->normal)) > 1e-13)
+            continue;
+        /* n . (X - f) with n across the plane, n . u with one of them across it */
+        for (int k = 0; k < c->row_count; k++) {
+            const gw_row *row = &c->rows[k];
+            bool across_b = is_across(&b, row->n);
+            bool across = row->kind == GW_ROW_PLANE   ? across_b
+                          : row->kind == GW_ROW_ANGLE ? across_b || is_across(&a, row->m)
+                                                      : false;
+            s->blocks[i].idle |= (unsigned)across << k;
+        }
+    }
+}
+
+static double simple_value(const gw_row *row, const gw_system_body *a, const gw_system_body *b)
 {
     gw_vec3 m = gw_mat3_mul(&a->turn, row->m), n = gw_mat3_mul(&b->turn, row->n);
     if (row->kind == GW_ROW_PLANE)
-        m = gw_sub(gw_add(a->p, m), gw_add(b->p, gw_mat3_mul(&b->turn, row->f)));
+        m = gw_sub(gw_add(a->pose.p, m), gw_add(b->pose.p, gw_mat3_mul(&b->turn, row->f)));
     return gw_dot(n, m) - row->value;
 }
 
@@ -119,14 +213,13 @@ void gw_closures_update_values(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
-        bool simple = c->kind == GW_CLOSURE_ROWS;
-        for (int k = 0; k < c->row_count && simple; k++)
-            simple = is_simple(&c->rows[k]);
-        for (int k = 0; k < c->row_count && simple; k++)
-            s->rows[s->blocks[i].first + k].value = simple_value(&c->rows[k], &a, &b);
-        if (!simple)
-            update_closure(s, i);
+        const gw_system_body *a = gw_body_of(s, c->a), *b = gw_body_of(s, c->b);
+        const gw_closure_block *block = &s->blocks[i];
+        for (int k = 0; k < c->row_count && block->simple; k++)
+            if (!(block->idle >> k & 1))
+                s->rows[block->first + k].value = simple_value(&c->rows[k], a, b);
+        if (!block->simple)
+            update_closure(s, i, false);
     }
 }
 
@@ -136,24 +229,17 @@ void gw_closures_update_values(gw_system *s)
 static void take_responses(gw_system *s, const gw_closure_block *c)
 {
     double *right = s->right + c->first;
-    const int *live = s->live + c->first;
     for (int l = 0; l < c->path_count; l++) {
         const gw_path_body *at = &s->path[c->path + l];
         const gw_system_body *k = &s->bodies[at->body];
         const double *x = s->answers + at->answers;
-        double e[6];
-        memcpy(e, k->rest, sizeof e);
-        if (k->dof == 1)
-            e[0] *= k->inverse[0];
-        else
-            gw_tree_solve_lower(k, e);
         for (int r = 0; r < c->active; r++)
             for (int j = 0; j < k->dof; j++)
-                right[live[r]] -= x[r * k->dof + j] * e[j];
+                right[r] -= *x++ * k->rest[j];
     }
 }
 
-/* u += L x lambda of a block's rows. */
+/* L^-1 u += x lambda of a block's rows. */
 static void give_multipliers(gw_system *s, const gw_closure_block *c)
 {
     const double *multiplier = s->solution + c->first;
@@ -161,13 +247,9 @@ static void give_multipliers(gw_system *s, const gw_closure_block *c)
         const gw_path_body *at = &s->path[c->path + l];
         gw_system_body *k = &s->bodies[at->body];
         const double *x = s->answers + at->answers;
-        double e[6] = {0};
         for (int r = 0; r < c->active; r++)
             for (int j = 0; j < k->dof; j++)
-                e[j] += x[r * k->dof + j] * multiplier[r];
-        for (int j = 0; j < k->dof; j++)
-            for (int n = 0; n <= j; n++)
-                k->rest[j] += k->chol[j][n] * e[n];
+                k->rest[j] += *x++ * multiplier[r];
     }
 }
 
@@ -193,9 +275,9 @@ void gw_closures_answer(gw_system *s)
 void gw_closures_push_multipliers(gw_system *s)
 {
     for (int i = 0; i < s->block_count; i++)
-        for (int n = 0; n < s->blocks[i].asked; n++) {
-            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
-            double by = r->scale * s->multiplier[s->blocks[i].first + n];
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            double by = r->scale * s->solution[s->blocks[i].first + n];
             gw_system_body *a = &s->bodies[r->a], *b = r->b >= 0 ? &s->bodies[r->b] : NULL;
             a->rest[r->coordinate_a] += by * r->on_coordinate_a;
             if (b)
@@ -250,10 +332,11 @@ static double share_of_step(const gw_system *s)
 static void move_onto_rows(gw_system *s)
 {
     for (int i = 0; i < s->block_count; i++)
-        for (int n = 0; n < s->blocks[i].asked; n++) {
-            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
-            bool closes = i < s->closure_count && n < s->blocks[i].position_rows;
-            s->right[s->blocks[i].first + n] = closes ? -r->scale * r->value : 0;
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_block *k = &s->blocks[i];
+            const gw_closure_row *r = gw_active_row(s, k, n);
+            bool closes = i < s->closure_count && s->live[k->first + n] < k->position_rows;
+            s->right[k->first + n] = closes ? -r->scale * r->value : 0;
         }
     gw_closures_answer(s);
     double share = share_of_step(s);
@@ -271,16 +354,22 @@ static void move_onto_rows(gw_system *s)
 static double project_velocities(gw_system *s)
 {
     double energy = 0;
-    for (int i = 0; i < s->row_count; i++)
-        s->right[i] = -s->rows[i].scale * s->rows[i].rate;
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            s->right[s->blocks[i].first + n] = -r->scale * r->rate;
+        }
     gw_closures_answer(s);
-    for (int i = 0; i < s->row_count; i++)
-        energy += 0.5 * s->multiplier[i] * s->rows[i].scale * s->rows[i].rate;
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            energy += 0.5 * s->solution[s->blocks[i].first + n] * r->scale * r->rate;
+        }
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
     gw_tree_update_velocities(s);
-    gw_closures_update_rows(s);
+    gw_closures_update_rates(s);
     return energy;
 }
 
@@ -308,6 +397,13 @@ double gw_closures_project(gw_system *s, int steps)
     return gw_closures_residual(s);
 }
 
+/* D_jj of a joint, without what is added to it. */
+static double inertia_at(const gw_system_body *k, int j)
+{
+    return k->flat.plane ? gw_dot3(k->flat.column, k->flat.pulled)
+                         : gw_dot6(k->columns[j], k->pulled[j]);
+}
+
 /* Everything for the joints' states, with the inertia of those that keep their position or
  * velocity. */
 static void update_kept(gw_system *s, bool velocities, gw_active_rows rows)
@@ -317,7 +413,7 @@ static void update_kept(gw_system *s, bool velocities, gw_active_rows rows)
         const gw_system_body *k = &s->bodies[i];
         bool kept = velocities ? k->def.keeps_velocity : k->def.keeps_position;
         for (int j = 0; j < k->dof; j++)
-            s->added[k->first + j] = kept ? KEPT * gw_dot6(k->columns[j], k->pulled[j]) : 0;
+            s->added[k->first + j] = kept ? KEPT * inertia_at(k, j) : 0;
     }
     gw_tree_articulate(s, 0, s->added);
     gw_closures_factor(s, rows);

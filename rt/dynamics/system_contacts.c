@@ -163,7 +163,7 @@ static void contact_rows(const gw_system *s, const gw_closure_def *def, gw_closu
     gw_put_point_row(positions++, &a, &b, x.c, x.c_dot, x.n, x.n_dot);
     if (is_line_contact(k)) {
         positions->value = gw_dot(x.axis, x.n);
-        gw_put_spin_row(positions, &a, &b, s->length, gw_cross(x.axis, x.n),
+        gw_put_spin_row(positions, a.twist.w, b.twist.w, s->length, gw_cross(x.axis, x.n),
                         gw_add(gw_cross(x.axis_dot, x.n), gw_cross(x.axis, x.n_dot)));
     }
     if (k->motion == GW_CONTACT_SLIDES)
@@ -172,7 +172,7 @@ static void contact_rows(const gw_system *s, const gw_closure_def *def, gw_closu
     for (int i = 0; i < 2; i++)
         gw_put_point_row(velocities++, &a, &b, x.c, x.c_dot, t[i], t_dot[i]);
     if (k->motion == GW_CONTACT_ROLLS_PURELY || is_line_contact(k))
-        gw_put_spin_row(velocities, &a, &b, s->length, x.n, x.n_dot);
+        gw_put_spin_row(velocities, a.twist.w, b.twist.w, s->length, x.n, x.n_dot);
 }
 
 static void knife_edge_row(const gw_system *s, const gw_closure_def *def, gw_closure_row *r)

@@ -199,7 +199,7 @@ static bool take_factors(gw_system *s, size_t numbers)
     s->through = calloc(2 * path + 1, sizeof *s->through);
     s->through_at = calloc(bodies + 1, sizeof *s->through_at);
     s->pivots = calloc(4 * rows + 1, sizeof *s->pivots);
-    s->delassus = calloc(2 * numbers + 5 * rows + 1, sizeof *s->delassus);
+    s->delassus = calloc(2 * numbers + 4 * rows + 1, sizeof *s->delassus);
     s->dense = dense ? calloc(2 * rows * rows + 1, sizeof *s->dense) : NULL;
     if (!s->through || !s->through_at || !s->pivots || !s->delassus || (dense && !s->dense))
         return false;
@@ -207,11 +207,11 @@ static bool take_factors(gw_system *s, size_t numbers)
     s->dense_rows = s->dense_order + rows;
     s->live = s->dense_rows + rows;
     s->factor = s->delassus + numbers;
-    s->multiplier = s->factor + numbers;
-    s->right = s->multiplier + rows;
-    s->share = s->right + rows;
-    s->reduced = s->share + rows;
-    s->solution = s->reduced + rows;
+    s->block_numbers = numbers;
+    s->share = s->factor + numbers;
+    s->rest = s->share + rows;
+    s->right = s->rest + rows;
+    s->solution = s->right + rows;
     return true;
 }
 
@@ -253,10 +253,22 @@ void gw_closures_free(gw_system *s)
 
 /* ---- the operator --------------------------------------------------------------------------- */
 
-/* x_k of a row at a joint, from what pulls at its body; on to the parent, if there is one. */
-static void pull_joint(const gw_system_body *k, const double pull[6], double *x, double *parent)
+/* x_k of a row at a joint, from what pulls at its body; on to the parent, if there is one. What
+ * pulls has three components where the body moves in a plane. */
+static void pull_joint(const gw_system_body *k, const double pull[6], double *x,
+                       const gw_system_body *p, double *parent)
 {
     double y[6], f[6];
+    const gw_planar_body *b = &k->flat;
+    if (b->plane) {
+        x[0] *= k->inverse[0];
+        double by = x[0] * k->inverse[0];
+        for (int l = 0; l < 3; l++)
+            f[l] = pull[l] - by * b->pulled[l];
+        if (parent)
+            gw_planar_add_shifted(f, b->r[0], b->r[1], parent);
+        return;
+    }
     if (k->dof == 1) {
         x[0] *= k->inverse[0];
         y[0] = x[0] * k->inverse[0];
@@ -271,39 +283,62 @@ static void pull_joint(const gw_system_body *k, const double pull[6], double *x,
     for (int j = 0; j < k->dof; j++)
         for (int l = 0; l < 6; l++)
             f[l] -= k->pulled[j][l] * y[j];
-    gw_spatial_add_shifted(f, k->r, parent);
+    if (!p->flat.plane) {
+        gw_spatial_add_shifted(f, k->r, parent);
+        return;
+    }
+    const gw_plane *plane = p->flat.plane;
+    double flat[3];
+    gw_planar_wrench(plane, gw_linear_part(f), gw_angular_part(f), flat);
+    gw_planar_add_shifted(flat, gw_dot(plane->x, k->r), gw_dot(plane->y, k->r), parent);
+}
+
+/* What a row pulls at one of its bodies. */
+static void start_pull(const gw_system_body *k, double scale, const double on[6],
+                       const double flat[3], double pull[6])
+{
+    const double *from = k->flat.plane ? flat : on;
+    for (int l = 0; l < (k->flat.plane ? 3 : 6); l++)
+        pull[l] = scale * from[l];
 }
 
 /* x_k of all rows of a block along its path, and its K_ii into s->share. */
-static void pull_rows(gw_system *s, const gw_closure_block *block)
+static void pull_rows(gw_system *s, gw_closure_block *block)
 {
-    int m = block->asked;
+    int m = 0, *live = s->live + block->first;
     double(*p)[6] = (double(*)[6])s->path_force, *share = s->share + block->first;
-    const gw_closure_row *rows = s->rows + block->first;
+    for (int r = 0; r < block->asked; r++)
+        if (!(block->idle >> r & 1))
+            live[m++] = r;
+    block->active = m;
     memset(p, 0, (size_t)(block->path_count * m) * sizeof *p);
-    for (int r = 0; r < m; r++) {
-        share[r] = 0;
-        for (int l = 0; l < 6; l++)
-            p[block->a_at * m + r][l] = rows[r].scale * rows[r].on_a[l];
-        for (int l = 0; l < 6 && block->b_at >= 0; l++)
-            p[block->b_at * m + r][l] = rows[r].scale * rows[r].on_b[l];
+    for (int i = 0; i < m; i++) {
+        const gw_closure_row *r = gw_active_row(s, block, i);
+        share[i] = 0;
+        start_pull(&s->bodies[block->a], r->scale, r->on_a, r->flat_a, p[block->a_at * m + i]);
+        if (block->b_at >= 0)
+            start_pull(&s->bodies[block->b], r->scale, r->on_b, r->flat_b, p[block->b_at * m + i]);
     }
     for (int at = 0; at < block->path_count; at++) {
         const gw_path_body *path = &s->path[block->path + at];
         const gw_system_body *k = &s->bodies[path->body];
-        for (int r = 0; r < m; r++) {
+        const gw_system_body *parent = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        for (int i = 0; i < m; i++) {
+            const gw_closure_row *r = gw_active_row(s, block, i);
             double x[6];
-            const double *pull = p[at * m + r];
-            for (int j = 0; j < k->dof; j++)
+            const double *pull = p[at * m + i];
+            if (k->flat.plane)
+                x[0] = gw_dot3(k->flat.column, pull);
+            for (int j = 0; j < k->dof && !k->flat.plane; j++)
                 x[j] = gw_dot6(k->columns[j], pull);
-            if (at == block->a_at && rows[r].on_coordinate_a != 0)
-                x[rows[r].coordinate_a] += rows[r].scale * rows[r].on_coordinate_a;
-            if (at == block->b_at && rows[r].on_coordinate_b != 0)
-                x[rows[r].coordinate_b] += rows[r].scale * rows[r].on_coordinate_b;
-            pull_joint(k, pull, x, path->parent_at < 0 ? NULL : p[path->parent_at * m + r]);
+            if (at == block->a_at && r->on_coordinate_a != 0)
+                x[r->coordinate_a] += r->scale * r->on_coordinate_a;
+            if (at == block->b_at && r->on_coordinate_b != 0)
+                x[r->coordinate_b] += r->scale * r->on_coordinate_b;
+            pull_joint(k, pull, x, parent, path->parent_at < 0 ? NULL : p[path->parent_at * m + i]);
             for (int j = 0; j < k->dof; j++) {
-                s->answers[path->answers + r * k->dof + j] = x[j];
-                share[r] += x[j] * x[j];
+                s->answers[path->answers + i * k->dof + j] = x[j];
+                share[i] += x[j] * x[j];
             }
         }
     }
@@ -312,15 +347,16 @@ static void pull_rows(gw_system *s, const gw_closure_block *block)
 /* Leaves rows of more than `least` in the block, in front; s->live says which they are. */
 static void keep_live_rows(gw_system *s, gw_closure_block *block, double least)
 {
-    int *live = s->live + block->first;
+    int *live = s->live + block->first, *kept = s->pivots + block->first, before = block->active;
     double *share = s->share + block->first;
     block->active = 0;
-    for (int r = 0; r < block->asked; r++)
+    for (int r = 0; r < before; r++)
         if (share[r] > least) {
-            live[block->active] = r;
+            kept[block->active] = r;
+            live[block->active] = live[r];
             share[block->active++] = share[r];
         }
-    if (block->active == block->asked)
+    if (block->active == before)
         return;
     for (int at = 0; at < block->path_count; at++) {
         const gw_path_body *path = &s->path[block->path + at];
@@ -328,7 +364,7 @@ static void keep_live_rows(gw_system *s, gw_closure_block *block, double least)
         double *x = s->answers + path->answers;
         for (int r = 0; r < block->active; r++)
             for (int j = 0; j < dof; j++)
-                x[r * dof + j] = x[live[r] * dof + j];
+                x[r * dof + j] = x[kept[r] * dof + j];
     }
 }
 
@@ -347,22 +383,25 @@ static void add_products(const gw_system *s, const gw_closure_block *c, const gw
         }
 }
 
-/* The block on the diagonal and those below it, as far as rows are active. */
-static void clear_blocks(gw_system *s, const gw_closure_block *c)
+/* The same on the diagonal: the lower triangle. */
+static void add_squares(const gw_system *s, const gw_closure_block *c, const gw_path_body *at,
+                        double *to)
 {
-    for (int n = -1; n < c->below_count; n++) {
-        const gw_block_below *below = n < 0 ? NULL : &s->below[c->below + n];
-        const gw_closure_block *d = below ? &s->blocks[below->block] : c;
-        memset(s->delassus + (below ? below->at : c->diagonal), 0,
-               (size_t)(d->active * c->rows) * sizeof *s->delassus);
-    }
+    int dof = s->bodies[at->body].dof;
+    const double *x = s->answers + at->answers;
+    for (int i = 0; i < c->active; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = x[i * dof] * x[j * dof];
+            for (int l = 1; l < dof; l++)
+                sum += x[i * dof + l] * x[j * dof + l];
+            to[i * c->rows + j] += sum;
+        }
 }
 
 /* All blocks, joint by joint; springs' rows have 1 added. */
 static void assemble(gw_system *s)
 {
-    for (int i = 0; i < s->block_count; i++)
-        clear_blocks(s, &s->blocks[i]);
+    memset(s->delassus, 0, s->block_numbers * sizeof *s->delassus);
     for (int body = 0; body < s->body_count; body++) {
         const int *list = s->through + 2 * s->through_at[body];
         int count = s->through_at[body + 1] - s->through_at[body];
@@ -372,7 +411,7 @@ static void assemble(gw_system *s)
             const gw_block_below *below = s->below + c->below;
             if (s->bodies[body].dof == 0)
                 break;
-            add_products(s, c, c_at, c, c_at, s->delassus + c->diagonal);
+            add_squares(s, c, c_at, s->delassus + c->diagonal);
             for (int j = i + 1; j < count; j++) {
                 while (below->block != list[2 * j])
                     below++;
@@ -392,20 +431,20 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
 {
     const double *block = s->delassus + k->diagonal, *share = s->share + k->first;
     double *l = s->factor + k->diagonal;
+    double *rest = s->rest + k->first;
     int *pivots = s->pivots + k->first, m = k->rows;
     k->rank = 0;
-    for (int r = 0; r < k->active; r++)
+    for (int r = 0; r < k->active; r++) {
         pivots[r] = r;
+        rest[r] = block[r * (m + 1)];
+    }
     for (int at = 0; at < k->active; at++) {
         double left = SAME_ROW;
         int best = -1;
         for (int i = at; i < k->active; i++) {
             int r = pivots[i];
-            double rest = block[r * (m + 1)];
-            for (int j = 0; j < at; j++)
-                rest -= l[r * m + j] * l[r * m + j];
-            if (rest > left * share[r])
-                left = rest / share[r], best = i;
+            if (rest[r] > left * share[r])
+                left = rest[r] / share[r], best = i;
         }
         if (best < 0)
             return true;
@@ -415,7 +454,7 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
         int r = pivots[best];
         pivots[best] = pivots[at];
         pivots[at] = r;
-        double pivot = sqrt(left * share[r]), inverse = 1 / pivot;
+        double pivot = sqrt(rest[r]), inverse = 1 / pivot;
         l[r * m + at] = pivot;
         for (int i = at + 1; i < k->active; i++) {
             int q = pivots[i];
@@ -423,6 +462,7 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
             for (int j = 0; j < at; j++)
                 sum -= l[q * m + j] * l[r * m + j];
             l[q * m + at] = sum * inverse;
+            rest[q] -= l[q * m + at] * l[q * m + at];
         }
         k->rank = at + 1;
     }
@@ -497,7 +537,7 @@ static void assemble_dense(gw_system *s)
             const gw_closure_block *d = below ? &s->blocks[below->block] : c;
             const double *block = s->delassus + (below ? below->at : c->diagonal);
             for (int r = 0; r < d->active; r++)
-                for (int q = 0; q < c->active; q++) {
+                for (int q = 0; q < (below ? c->active : r + 1); q++) {
                     int row = at[d->first] + r, column = at[c->first] + q;
                     s->dense[row * m + column] = block[r * c->rows + q];
                     s->dense[column * m + row] = block[r * c->rows + q];
@@ -554,7 +594,7 @@ static void solve_dense(gw_system *s)
     const int *rows = s->dense_rows, *order = s->dense_order;
     for (int i = 0; i < s->rank; i++) {
         int r = order[i];
-        double sum = s->reduced[rows[r]];
+        double sum = s->right[rows[r]];
         for (int j = 0; j < i; j++)
             sum -= l[r * m + j] * x[rows[order[j]]];
         x[rows[r]] = sum / l[r * m + i];
@@ -580,9 +620,8 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
         k->asked = spring                          ? (which == GW_ROWS_WITH_SPRINGS ? k->rows : 0)
                    : which == GW_ROWS_OF_POSITIONS ? k->position_rows
                                                    : k->rows;
-        if (k->asked > 0)
-            pull_rows(s, k);
-        for (int r = 0; r < k->asked && !spring; r++)
+        pull_rows(s, k);
+        for (int r = 0; r < k->active && !spring; r++)
             most = fmax(most, s->share[k->first + r]);
     }
     s->active_rows = 0;
@@ -601,9 +640,13 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
     s->rank = 0;
     s->is_dense = false;
     s->margin = 1;
+    if (s->block_count == 0)
+        return;
     pull_all_rows(s, which);
     if (s->active_rows == 0)
         return;
+    /* of rows that follow from others it stays so */
+    memset(s->solution, 0, (size_t)(s->solution - s->right) * sizeof *s->solution);
     assemble(s);
     for (int turn = 0; turn < s->block_count; turn++) {
         gw_closure_block *k = &s->blocks[s->elimination[turn]];
@@ -662,21 +705,8 @@ static void solve_blocks(const gw_system *s, double *z, double *x)
 
 void gw_closures_solve(gw_system *s)
 {
-    size_t bytes = (size_t)(s->right - s->multiplier) * sizeof *s->right;
-    memset(s->multiplier, 0, bytes);
-    memset(s->solution, 0, bytes);
-    for (int i = 0; i < s->block_count; i++) {
-        const gw_closure_block *k = &s->blocks[i];
-        for (int r = 0; r < k->active; r++)
-            s->reduced[k->first + r] = s->right[k->first + s->live[k->first + r]];
-    }
     if (s->is_dense)
         solve_dense(s);
     else
-        solve_blocks(s, s->reduced, s->solution);
-    for (int i = 0; i < s->block_count; i++) {
-        const gw_closure_block *k = &s->blocks[i];
-        for (int r = 0; r < k->active; r++)
-            s->multiplier[k->first + s->live[k->first + r]] = s->solution[k->first + r];
-    }
+        solve_blocks(s, s->right, s->solution);
 }

@@ -41,7 +41,9 @@ static void joint_forces(gw_system *s, gw_system_work *power)
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
         double *force = &s->joint_force[k->first];
-        for (int j = 0; j < k->dof; j++) {
+        for (int j = 0; j < k->dof && k->is_free; j++)
+            force[j] = 0;
+        for (int j = 0; j < k->dof && !k->is_free; j++) {
             double z = k->joint.z[j], u = k->joint.u[j];
             force[j] = -k->def.stiffness[j] * (z - k->def.rest[j]);
             if (k->only_springs) {
@@ -52,8 +54,9 @@ static void joint_forces(gw_system *s, gw_system_work *power)
             gw_joint_law law = gw_system_law(k, j);
             force[j] += gw_joint_force(&law, z, u, &power->motors, &power->dissipated);
         }
-        power->dissipated += k->def.damping_linear * gw_norm2(k->twist.v) +
-                             k->def.damping_angular * gw_norm2(k->twist.w);
+        if (k->damping_rate > 0)
+            power->dissipated += k->def.damping_linear * gw_norm2(k->twist.v) +
+                                 k->def.damping_angular * gw_norm2(k->twist.w);
     }
 }
 
@@ -75,8 +78,9 @@ double gw_system_potential(const gw_system *s)
     double sum = gw_springs_energy(s);
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
-        sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, k->com));
-        for (int j = 0; j < k->dof; j++) {
+        gw_vec3 com = k->flat.plane ? gw_mat3_mul(&k->turn, k->def.mass.com) : k->com;
+        sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, com));
+        for (int j = 0; j < k->dof && !k->is_free; j++) {
             double stretch = k->joint.z[j] - k->def.rest[j];
             sum += 0.5 * k->def.stiffness[j] * stretch * stretch;
             if (k->only_springs)
@@ -94,6 +98,13 @@ void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
     *potential = gw_system_potential(s);
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
+        const gw_planar_body *b = &k->flat;
+        if (b->plane) {
+            double w2 = b->twist[2] * b->twist[2], x = b->twist[0] - b->twist[2] * b->com[1];
+            double y = b->twist[1] + b->twist[2] * b->com[0];
+            *kinetic += 0.5 * (k->def.mass.mass * (x * x + y * y) + b->spin_inertia * w2);
+            continue;
+        }
         gw_vec3 at_com = gw_add(k->twist.v, gw_cross(k->twist.w, k->com)), w = k->twist.w;
         *kinetic += 0.5 * k->def.mass.mass * gw_norm2(at_com) +
                     0.5 * gw_dot(w, gw_sym3_mul(&k->inertia_com, w));
@@ -154,11 +165,34 @@ void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_syste
 
 /* ---- acceleration --------------------------------------------------------------------------- */
 
+static void load_in_plane(gw_system *s, int index)
+{
+    gw_system_body *k = &s->bodies[index];
+    gw_planar_body *b = &k->flat;
+    double m = k->def.mass.mass, linear = k->def.damping_linear, spring[3];
+    double weight[2] = {m * b->plane->gravity[0], m * b->plane->gravity[1]}, *f = b->force;
+    gw_planar_wrench(b->plane, s->on[index].f, s->on[index].t, f);
+    f[0] += weight[0] - b->needed[0] - linear * b->twist[0];
+    f[1] += weight[1] - b->needed[1] - linear * b->twist[1];
+    f[2] += (b->com[0] * weight[1] - b->com[1] * weight[0]) - b->needed[2] -
+            k->def.damping_angular * b->twist[2];
+    if (s->spring_count == 0)
+        return;
+    gw_planar_wrench(b->plane, s->by_springs[index].f, s->by_springs[index].t, spring);
+    for (int l = 0; l < 3; l++)
+        f[l] += spring[l];
+}
+
 /* What acts on bodies and joints besides closures, less the momentum rates at u-dot = 0. */
 static void load(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
+        memcpy(k->rest, &s->joint_force[k->first], (size_t)k->dof * sizeof *k->rest);
+        if (k->flat.plane) {
+            load_in_plane(s, i);
+            continue;
+        }
         gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
         gw_vec3 f = gw_add(s->on[i].f, gw_sub(weight, k->needed.f));
         gw_vec3 t = gw_add(s->on[i].t, gw_sub(gw_cross(k->com, weight), k->needed.t));
@@ -168,14 +202,27 @@ static void load(gw_system *s)
         }
         gw_spatial_set(k->force, gw_mul_add(f, -k->def.damping_linear, k->twist.v),
                        gw_mul_add(t, -k->def.damping_angular, k->twist.w));
-        memcpy(k->rest, &s->joint_force[k->first], (size_t)k->dof * sizeof *k->rest);
     }
 }
 
-double gw_closures_bias(const gw_system *s, const gw_closure_row *r)
+/* A row's share on a body, of its acceleration at u-dot = 0. */
+static double along_coasting(const gw_system_body *k, const double on[6], const double flat[3])
 {
-    return r->bias + gw_dot6(r->on_a, s->bodies[r->a].coasting) +
-           (r->b >= 0 ? gw_dot6(r->on_b, s->bodies[r->b].coasting) : 0);
+    if (k->flat.plane)
+        return flat[0] * k->flat.coasting[0] + flat[1] * k->flat.coasting[1];
+    return gw_dot6(on, k->coasting);
+}
+
+void gw_closures_ask_bias(gw_system *s)
+{
+    for (int i = 0; i < s->block_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            double bias = r->bias + along_coasting(&s->bodies[r->a], r->on_a, r->flat_a);
+            if (r->b >= 0)
+                bias += along_coasting(&s->bodies[r->b], r->on_b, r->flat_b);
+            s->right[s->blocks[i].first + n] = -r->scale * bias;
+        }
 }
 
 /* u-dot of every joint, in its `rest`, under s->on and s->joint_force; positions, velocities and
@@ -184,13 +231,10 @@ static void accelerate(gw_system *s)
 {
     load(s);
     gw_tree_reduce(s);
-    for (int i = 0; i < s->block_count; i++)
-        for (int n = 0; n < s->blocks[i].asked; n++) {
-            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
-            s->right[s->blocks[i].first + n] = -r->scale * gw_closures_bias(s, r);
-        }
-    if (s->active_rows > 0)
+    if (s->active_rows > 0) {
+        gw_closures_ask_bias(s);
         gw_closures_respond(s);
+    }
     gw_tree_accelerate(s);
 }
 
@@ -207,12 +251,16 @@ void gw_system_answer(gw_system *s, bool bodies)
     gw_vec3 zero = {0, 0, 0};
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
+        gw_vec3 f = bodies ? s->on[i].f : zero, t = bodies ? s->on[i].t : zero;
         memcpy(k->rest, &s->generalised[k->first], (size_t)k->dof * sizeof *k->rest);
-        gw_spatial_set(k->force, bodies ? s->on[i].f : zero, bodies ? s->on[i].t : zero);
+        if (k->flat.plane)
+            gw_planar_wrench(k->flat.plane, f, t, k->flat.force);
+        else
+            gw_spatial_set(k->force, f, t);
     }
     gw_tree_reduce(s);
     if (s->active_rows > 0) {
-        memset(s->right, 0, (size_t)(s->right - s->multiplier) * sizeof *s->right);
+        memset(s->right, 0, (size_t)(s->solution - s->right) * sizeof *s->right);
         gw_closures_respond(s);
     }
     gw_tree_accelerate(s);
@@ -387,6 +435,7 @@ static double added_inertias(gw_system *s, double h)
 static double resist(gw_system *s, double h, const double *x)
 {
     double power = 0;
+    gw_planar_expand(s);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         gw_twist t = {{0, 0, 0}, {0, 0, 0}};

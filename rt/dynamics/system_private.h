@@ -44,14 +44,44 @@ typedef struct gw_articulated {
     gw_sym3 i;
 } gw_articulated;
 
+/* A plane that bodies move in: the joints from the ground to them turn about its normal or slide
+ * along it. */
+typedef struct gw_plane {
+    gw_vec3 x, y, normal; /* unit vectors, right-handed */
+    double gravity[2];
+} gw_plane;
+
+/* A body that moves in a plane; vectors in the plane's axes: [x, y] and [x, y, about the normal].
+ * Zero: it moves in space. (system_planar.c has the equations.) */
+typedef struct gw_planar_body {
+    const gw_plane *plane;
+    bool expanded; /* what the body holds in space is up to date, too */
+    /* where the parent's angle, or the body's, is zero: */
+    double joint_at[2], slide[2];    /* from the parent's origin; direction of a sliding joint */
+    double body_at[2], centre_at[2]; /* from the joint; the centre of mass, from the origin */
+    gw_quat upright, crossed;        /* orientation q, and normal times q */
+    double sign, height,
+        spin_inertia; /* of the coordinate; along the normal; I_nn about the centre */
+    /* of positions */
+    double angle, cosine, sine, position[2], r[2], arm[2], com[2], column[3];
+    double inertia[6]; /* xx, yx, yy, nx, ny, nn: symmetric; as of bodies in space */
+    double pulled[3];
+    /* of velocities too */
+    double twist[3], coasting[2], needed[3];
+    double force[3], acceleration[3];
+} gw_planar_body;
+
 typedef struct gw_system_body {
     gw_pose m_from_body;
     bool is_at_joint;        /* that is the identity */
+    bool is_free;            /* nothing acts at its joint */
     bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
     int dof, first;          /* coordinates; of them in the system's vectors */
     gw_sym3 inertia_in_body; /* about the centre of mass, in its axes */
     gw_mobilizer_state joint;
-    /* of positions */
+    gw_planar_body flat;
+    /* of positions; of a body in a plane only the first two of these, the rest by
+     * gw_planar_expand() */
     gw_pose pose;
     gw_mat3 turn;        /* world_from_body */
     gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
@@ -83,8 +113,9 @@ typedef struct gw_closure_row {
     double on_a[6], on_b[6];
     int coordinate_a, coordinate_b; /* of their joints, that these act on */
     double on_coordinate_a, on_coordinate_b;
-    double value, rate, bias; /* g (of velocity rows 0), J v, J-dot v */
-    double scale;             /* to metres */
+    double flat_a[3], flat_b[3]; /* on_a and on_b of bodies that move in a plane */
+    double value, rate, bias;    /* g (of velocity rows 0), J v, J-dot v */
+    double scale;                /* to metres */
 } gw_closure_row;
 
 /* The bodies on the ways from a closure's two bodies to their roots, each once, children first. */
@@ -103,6 +134,8 @@ typedef struct gw_closure_block {
     int turn;                         /* in the elimination */
     int diagonal;                     /* the block in s->delassus and s->factor */
     int below, below_count;           /* blocks under it, by their turns */
+    unsigned idle;                    /* bit i: no joint ever feels row i */
+    bool simple;                      /* all rows keep a point in a plane, or an angle */
 } gw_closure_block;
 
 /* A block of the operator off its diagonal. */
@@ -131,6 +164,7 @@ struct gw_system {
     int row_count, position_rows; /* of closures; of them those of positions */
     int active_rows;              /* those that the factors are of */
     gw_system_body *bodies;
+    gw_plane *planes; /* of the trees, where they have one */
     gw_closure_def *closures;
     gw_system_spring_def *springs;
     gw_vec3 gravity;
@@ -149,9 +183,11 @@ struct gw_system {
     int *live;                    /* of each active row: which of its block's rows it is */
     double *answers, *path_force; /* of rows along the paths */
     double *delassus, *factor;    /* blocks on the diagonal and below it */
-    double *multiplier, *right;   /* of every row */
-    double *share, *reduced, *solution; /* of active rows: K_ii, right sides, multipliers */
-    double *dense;                      /* two matrices; NULL: too many rows for them */
+    size_t block_numbers;         /* of each */
+    /* of active rows: K_ii, and what is left of it while blocks are factored, right sides,
+     * multipliers */
+    double *share, *rest, *right, *solution;
+    double *dense; /* two matrices; NULL: too many rows for them */
     int *dense_order, *dense_rows, dense_count;
     bool is_dense;   /* the factors are those of the dense operator */
     double margin;   /* the least share of its K_ii that a row had left in the factors */
@@ -198,6 +234,11 @@ static inline void gw_spatial_set(double x[6], gw_vec3 a, gw_vec3 b)
     x[3] = b.x, x[4] = b.y, x[5] = b.z;
 }
 
+static inline double gw_dot3(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
 static inline double gw_dot6(const double a[6], const double b[6])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
@@ -214,7 +255,15 @@ static inline void gw_spatial_add_shifted(const double x[6], gw_vec3 r, double t
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* A body as rows see it. */
+/* The ground as a body, which stands still. */
+extern const gw_system_body gw_ground_body;
+
+static inline const gw_system_body *gw_body_of(const gw_system *s, int body)
+{
+    return body >= 0 ? &s->bodies[body] : &gw_ground_body;
+}
+
+/* A body as contacts see it. */
 typedef struct gw_body_frame {
     gw_mat3 turn; /* world_from_body */
     gw_vec3 p;
@@ -223,9 +272,7 @@ typedef struct gw_body_frame {
 
 static inline gw_body_frame gw_body_frame_of(const gw_system *s, int body)
 {
-    if (body < 0)
-        return (gw_body_frame){.turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
-    const gw_system_body *k = &s->bodies[body];
+    const gw_system_body *k = gw_body_of(s, body);
     return (gw_body_frame){k->turn, k->pose.p, k->twist};
 }
 
@@ -247,10 +294,10 @@ static inline void gw_put_point_row(gw_closure_row *r, const gw_body_frame *a,
 }
 
 /* A row of the relative angular velocity along d. */
-static inline void gw_put_spin_row(gw_closure_row *r, const gw_body_frame *a,
-                                   const gw_body_frame *b, double length, gw_vec3 d, gw_vec3 d_dot)
+static inline void gw_put_spin_row(gw_closure_row *r, gw_vec3 w_a, gw_vec3 w_b, double length,
+                                   gw_vec3 d, gw_vec3 d_dot)
 {
-    gw_vec3 spin = gw_sub(a->twist.w, b->twist.w), zero = {0, 0, 0};
+    gw_vec3 spin = gw_sub(w_a, w_b), zero = {0, 0, 0};
     gw_spatial_set(r->on_a, zero, d);
     gw_spatial_set(r->on_b, zero, gw_neg(d));
     r->rate = gw_dot(d, spin);
@@ -272,8 +319,8 @@ gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alph
  * (NULL: nothing) to the inertia at each coordinate, and h times their damping to the bodies'. */
 void gw_tree_articulate(gw_system *system, double h, const double *added);
 
-/* What is in the bodies' `force` and the joints' `rest`, all into the joints'; then the joints'
- * accelerations by that into `rest`, and the bodies', less `coasting`. */
+/* What is in the bodies' `force` and the joints' `rest`, all into the joints' as L^-1 u; then the
+ * joints' accelerations by that into `rest`, and the bodies', less `coasting`. */
 void gw_tree_reduce(gw_system *system);
 void gw_tree_accelerate(gw_system *system);
 
@@ -281,23 +328,101 @@ void gw_tree_accelerate(gw_system *system);
 void gw_tree_solve_lower(const gw_system_body *k, double *x);
 void gw_tree_solve_upper(const gw_system_body *k, double *x);
 
+/* ---- bodies that move in a plane: system_planar.c -------------------------------------------- */
+
+/* Finds them. False: no memory. */
+bool gw_planar_init(gw_system *system);
+
+/* The same as of bodies in space; p: the parent, NULL: the ground. */
+void gw_planar_update_position(gw_system_body *k, const gw_system_body *p);
+void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p);
+void gw_planar_articulate(gw_system_body *k, double added, gw_system_body *p);
+void gw_planar_reduce(gw_system_body *k, gw_system_body *p);
+void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p);
+
+/* The body's own inertia in its plane, and h times its damping. */
+void gw_planar_rigid_inertia(gw_system_body *k, double h);
+
+/* Adds the articulated inertia of a child in space, and a wrench at it, to a parent in a plane. */
+void gw_planar_add_inertia(const gw_articulated *x, gw_vec3 r, gw_system_body *p);
+void gw_planar_add_wrench(const double x[6], gw_vec3 r, gw_system_body *p);
+
+/* The rate of momentum less the weight (at the origin, in space), where the body accelerates by
+ * `coasting` and `acceleration`. */
+gw_wrench gw_planar_momentum_rate(const gw_system_body *k, gw_vec3 gravity);
+
+/* Columns, r, com, arm, inertia_com and coasting of all bodies that move in planes. */
+void gw_planar_expand(gw_system *system);
+
+/* [f; t] as a plane's bodies feel it, and what they do, in space. */
+static inline void gw_planar_wrench(const gw_plane *plane, gw_vec3 f, gw_vec3 t, double out[3])
+{
+    out[0] = gw_dot(plane->x, f), out[1] = gw_dot(plane->y, f), out[2] = gw_dot(plane->normal, t);
+}
+
+static inline gw_vec3 gw_planar_vector(const gw_plane *plane, double x, double y)
+{
+    return gw_mul_add(gw_scale(x, plane->x), y, plane->y);
+}
+
+/* to += a wrench at the parent's origin, r from there. */
+static inline void gw_planar_add_shifted(const double f[3], double r_x, double r_y, double to[3])
+{
+    to[0] += f[0], to[1] += f[1];
+    to[2] += f[2] + (r_x * f[1] - r_y * f[0]);
+}
+
+/* A body's acceleration at u-dot = 0, and what comes on top. */
+static inline gw_twist gw_coasting_of(const gw_system_body *k)
+{
+    const gw_planar_body *b = &k->flat;
+    if (b->plane)
+        return (gw_twist){gw_planar_vector(b->plane, b->coasting[0], b->coasting[1]), {0, 0, 0}};
+    return (gw_twist){gw_linear_part(k->coasting), gw_angular_part(k->coasting)};
+}
+
+static inline gw_twist gw_acceleration_of(const gw_system_body *k)
+{
+    const gw_planar_body *b = &k->flat;
+    if (b->plane)
+        return (gw_twist){gw_planar_vector(b->plane, b->acceleration[0], b->acceleration[1]),
+                          gw_scale(b->acceleration[2], b->plane->normal)};
+    return (gw_twist){gw_linear_part(k->acceleration), gw_angular_part(k->acceleration)};
+}
+
 /* ---- closures: system_closures.c and system_elimination.c ----------------------------------- */
 
 /* Their blocks: paths, the order of elimination, memory. False: no memory. */
 bool gw_closures_init(gw_system *system);
 void gw_closures_free(gw_system *system);
 
-/* All rows where the bodies are; the values of positions alone. */
+/* Rows that no joint ever feels, as all of both bodies' move in a plane across what they hold:
+ * their values stay, and they are left out from then on. */
+void gw_closures_classify(gw_system *system);
+
+/* All rows where the bodies are; rates and biases alone; the values of positions alone. */
 void gw_closures_update_rows(gw_system *system);
+void gw_closures_update_rates(gw_system *system);
 void gw_closures_update_values(gw_system *system);
+
+/* The rows of a block as bodies that move in a plane feel them. */
+void gw_closures_flatten(const gw_system *system, const gw_closure_block *block);
 
 /* J D^-1 J^T of these rows, by the trees' factors, and its factors. */
 void gw_closures_factor(gw_system *system, gw_active_rows which);
 
-/* A row's rate at u-dot = 0. */
-double gw_closures_bias(const gw_system *system, const gw_closure_row *r);
+/* Right sides of all active rows: less their accelerations at u-dot = 0. */
+void gw_closures_ask_bias(gw_system *system);
 
-/* multiplier := (J D^-1 J^T)^+ right, of rows in metres. */
+/* One of the rows that the factors are of, which have their right sides in s->right and their
+ * multipliers in s->solution, from block->first on. */
+static inline gw_closure_row *gw_active_row(const gw_system *s, const gw_closure_block *block,
+                                            int n)
+{
+    return &s->rows[block->first + s->live[block->first + n]];
+}
+
+/* solution := (J D^-1 J^T)^+ right, of rows in metres; spends s->right. */
 void gw_closures_solve(gw_system *system);
 
 /* The joints' `rest` are what gw_tree_reduce() leaves there: adds the multipliers that give the

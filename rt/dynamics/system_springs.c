@@ -113,6 +113,7 @@ void gw_springs_update_rows(gw_system *s, double h)
             pull(def, &x, gw_scale(-h * stiffness * gw_dot(axes[k], x.apart), axes[k]),
                  s->by_springs);
         }
+        gw_closures_flatten(s, &s->blocks[s->closure_count + i]);
     }
 }
 

@@ -32,7 +32,8 @@ static gw_wrench borne(const gw_system *s, int index)
     const gw_system_body *k = &s->bodies[index];
     gw_vec3 a = gw_add(gw_linear_part(k->acceleration), gw_linear_part(k->coasting));
     gw_vec3 alpha = gw_add(gw_angular_part(k->acceleration), gw_angular_part(k->coasting));
-    gw_wrench rate = gw_tree_momentum_rate(k, gw_sub(a, s->gravity), alpha);
+    gw_wrench rate = k->flat.plane ? gw_planar_momentum_rate(k, s->gravity)
+                                   : gw_tree_momentum_rate(k, gw_sub(a, s->gravity), alpha);
     return (gw_wrench){gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
 }
 
@@ -49,27 +50,26 @@ static void keep_wrenches(gw_system *s, gw_wrench *constraint)
     }
     gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
     constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
-    /* a row that is not active has no multiplier */
-    for (int n = 0; n < s->row_count + 3 * s->spring_count; n++) {
-        const gw_closure_row *r = &s->rows[n];
-        double by = s->active_rows > 0 ? -r->scale * s->multiplier[n] : 0;
-        if (by == 0)
-            continue;
-        gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
-        a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
-        a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
-        if (b) {
-            b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
-            b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
+    for (int i = 0; i < s->block_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            double by = -r->scale * s->solution[s->blocks[i].first + n];
+            gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
+            a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
+            a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
+            if (b) {
+                b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
+                b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
+            }
         }
-    }
     for (int i = s->body_count - 1; i >= 0; i--) {
         const gw_wrench *w = &s->joint_wrench[i];
         if (s->bodies[i].def.parent < 0)
             continue;
         gw_wrench *p = &s->joint_wrench[s->bodies[i].def.parent];
         p->f = gw_add(p->f, w->f);
-        p->t = gw_add(p->t, gw_add(w->t, gw_cross(s->bodies[i].r, w->f)));
+        gw_vec3 r = gw_sub(s->bodies[i].pose.p, s->bodies[s->bodies[i].def.parent].pose.p);
+        p->t = gw_add(p->t, gw_add(w->t, gw_cross(r, w->f)));
     }
 }
 
@@ -400,8 +400,7 @@ static double brake(gw_system *s, double energy)
             k->joint.u[j] = u[j] + factor * (k->joint.u[j] - u[j]);
     }
     gw_tree_update_velocities(s);
-    if (s->row_count > 0)
-        gw_closures_update_rows(s);
+    gw_closures_update_rates(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
     return fmax(0, energy - payable);
 }

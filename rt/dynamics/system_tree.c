@@ -19,6 +19,10 @@
 
 /* ---- kinematics ------------------------------------------------------------------------------ */
 
+const gw_system_body gw_ground_body = {.pose = {{0, 0, 0}, {1, 0, 0, 0}},
+                                       .turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+                                       .flat = {.cosine = 1, .upright = {1, 0, 0, 0}}};
+
 /* Near 1 the reciprocal root of the squared norm is 1.5 less half of it. */
 static gw_quat renormalised(gw_quat q)
 {
@@ -98,7 +102,11 @@ void gw_tree_update_positions(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
+        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        if (k->flat.plane)
+            gw_planar_update_position(k, p);
+        else
+            update_position(k, p);
     }
 }
 
@@ -138,12 +146,12 @@ static void update_velocity(gw_system_body *k, const gw_system_body *p)
     k->twist = (gw_twist){rel_v, rel_w};
     if (p) {
         gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);
-        gw_vec3 a = gw_linear_part(p->coasting), alpha = gw_angular_part(p->coasting);
+        gw_twist coasting = gw_coasting_of(p);
         k->twist.v = gw_add(rel_v, gw_add(p->twist.v, carried));
         k->twist.w = gw_add(rel_w, w_p);
         c_v = gw_add(c_v, gw_cross(w_p, gw_mul_add(carried, 2, rel_v)));
-        c_v = gw_add(c_v, gw_add(a, gw_cross(alpha, k->r)));
-        c_w = gw_add(gw_add(c_w, gw_cross(w_p, rel_w)), alpha);
+        c_v = gw_add(c_v, gw_add(coasting.v, gw_cross(coasting.w, k->r)));
+        c_w = gw_add(gw_add(c_w, gw_cross(w_p, rel_w)), coasting.w);
     }
     gw_spatial_set(k->coasting, c_v, c_w);
     k->needed = gw_tree_momentum_rate(k, c_v, c_w);
@@ -153,7 +161,11 @@ void gw_tree_update_velocities(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
+        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        if (k->flat.plane)
+            gw_planar_update_velocity(k, p);
+        else
+            update_velocity(k, p);
     }
 }
 
@@ -295,11 +307,20 @@ static void reduce_inertia(const gw_system_body *k, gw_articulated *x)
  * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
 void gw_tree_articulate(gw_system *s, double h, const double *added)
 {
-    for (int i = 0; i < s->body_count; i++)
-        s->bodies[i].inertia = rigid_inertia(&s->bodies[i], h);
+    for (int i = 0; i < s->body_count; i++) {
+        if (s->bodies[i].flat.plane)
+            gw_planar_rigid_inertia(&s->bodies[i], h);
+        else
+            s->bodies[i].inertia = rigid_inertia(&s->bodies[i], h);
+    }
     for (int i = s->body_count - 1; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
+        gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         gw_articulated *x = &k->inertia;
+        if (k->flat.plane) {
+            gw_planar_articulate(k, added && k->dof > 0 ? added[k->first] : 0, p);
+            continue;
+        }
         if (k->def.joint == GW_MOBILIZER_REVOLUTE && k->is_at_joint && !k->def.reversed)
             pull_turn(x, k->columns[0], k->pulled[0]);
         else
@@ -313,62 +334,71 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
         } else {
             factor_joint(k, added ? added + k->first : NULL);
         }
-        if (k->def.parent < 0)
+        if (!p)
             continue;
         if (k->dof == 1)
             subtract_square(x, k->pulled[0], k->inverse_d);
         else
             reduce_inertia(k, x);
-        add_shifted(x, k->r, &s->bodies[k->def.parent].inertia);
+        if (p->flat.plane)
+            gw_planar_add_inertia(x, k->r, p);
+        else
+            add_shifted(x, k->r, &p->inertia);
     }
 }
 
-/* u = rest + S^T f, and on to the parent f - U D^-1 u. */
+/* L^-1 u with u = rest + S^T f, and on to the parent f - U D^-1 u. */
 void gw_tree_reduce(gw_system *s)
 {
     for (int i = s->body_count - 1; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
+        gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         double x[6], f[6];
+        if (k->flat.plane) {
+            gw_planar_reduce(k, p);
+            continue;
+        }
         for (int j = 0; j < k->dof; j++)
             k->rest[j] += gw_dot6(k->columns[j], k->force);
-        if (k->def.parent < 0)
+        gw_tree_solve_lower(k, k->rest);
+        if (!p)
             continue;
         memcpy(f, k->force, sizeof f);
-        if (k->dof == 1) {
-            x[0] = k->rest[0] * k->inverse_d;
-        } else {
-            memcpy(x, k->rest, sizeof x);
-            gw_tree_solve_lower(k, x);
-            gw_tree_solve_upper(k, x);
-        }
+        memcpy(x, k->rest, sizeof x);
+        gw_tree_solve_upper(k, x);
         for (int j = 0; j < k->dof; j++)
             for (int l = 0; l < 6; l++)
                 f[l] -= k->pulled[j][l] * x[j];
-        gw_spatial_add_shifted(f, k->r, s->bodies[k->def.parent].force);
+        if (p->flat.plane)
+            gw_planar_add_wrench(f, k->r, p);
+        else
+            gw_spatial_add_shifted(f, k->r, p->force);
     }
 }
 
-/* D u-dot = u - U^T a', a' the parent's acceleration, shifted. */
+/* L^T u-dot = L^-1 (u - U^T a'), a' the parent's acceleration, shifted. */
 void gw_tree_accelerate(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        double *a = k->acceleration;
-        if (k->def.parent >= 0) {
-            const double *p = s->bodies[k->def.parent].acceleration;
-            gw_spatial_set(a, gw_add(gw_linear_part(p), gw_cross(gw_angular_part(p), k->r)),
-                           gw_angular_part(p));
+        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        double *a = k->acceleration, pulled[6];
+        if (k->flat.plane) {
+            gw_planar_accelerate(k, p);
+            continue;
+        }
+        if (p) {
+            gw_twist from = gw_acceleration_of(p);
+            gw_spatial_set(a, gw_add(from.v, gw_cross(from.w, k->r)), from.w);
             for (int j = 0; j < k->dof; j++)
-                k->rest[j] -= gw_dot6(k->pulled[j], a);
+                pulled[j] = gw_dot6(k->pulled[j], a);
+            gw_tree_solve_lower(k, pulled);
+            for (int j = 0; j < k->dof; j++)
+                k->rest[j] -= pulled[j];
         } else {
             memset(a, 0, 6 * sizeof *a);
         }
-        if (k->dof == 1) {
-            k->rest[0] *= k->inverse_d;
-        } else {
-            gw_tree_solve_lower(k, k->rest);
-            gw_tree_solve_upper(k, k->rest);
-        }
+        gw_tree_solve_upper(k, k->rest);
         for (int j = 0; j < k->dof; j++)
             for (int l = 0; l < 6; l++)
                 a[l] += k->columns[j][l] * k->rest[j];

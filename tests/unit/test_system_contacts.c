@@ -154,6 +154,7 @@ static void rows_are_derivatives(gw_closure_def closure)
     gw_closure_row_counts(&closure, &s->position_rows, &velocities);
     s->closures[0] = closure;
     s->blocks[0].position_rows = s->position_rows;
+    gw_closures_classify(s);
     s->row_count = s->position_rows + velocities;
     for (int trial = 0; trial < 20; trial++) {
         gw_closure_row at[5][MOST];

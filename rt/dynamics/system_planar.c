@@ -1,0 +1,307 @@
+/*
+ * Bodies of a system that move in a plane, as those of most linkages: every joint from the ground
+ * to them turns about the plane's normal n or slides along it. Of twists, wrenches and inertias
+ * three components remain, at a quarter of the cost in space. With the angle phi of a body, R =
+ * R(phi) in the plane, and ' for a quarter turn,
+ *
+ *   revolute    phi = phi_p + z,   x = x_p + R_p j + R b,            S = (-b_y, b_x, 1)
+ *   prismatic   phi = phi_p,       x = x_p + R_p (j + z d) + R b,    S = (R_p d, 0)
+ *   at u-dot = 0   a = a_p - w_p^2 (r - R b) - w^2 R b,    of a sliding joint + 2 w_p (R_p d)' u
+ *
+ * and no angular acceleration. A body in space that hangs on one in a plane passes on what the
+ * plane feels of its inertia and forces. gw_planar_init() takes memory; the rest is RT safe.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "rt/dynamics/system_private.h"
+
+#define IN_PLANE 1e-13 /* sine of the angle by which an axis may lean */
+
+/* ---- finding planes ------------------------------------------------------------------------- */
+
+/* Where the body, its joint and its centre of mass are while all angles are zero. */
+static gw_quat upright_of(const gw_system *s, int body)
+{
+    return body >= 0 ? s->bodies[body].flat.upright : gw_quat_identity();
+}
+
+static gw_vec3 axis_of(const gw_system *s, int body)
+{
+    const gw_system_body_def *def = &s->bodies[body].def;
+    gw_quat at = gw_quat_mul(upright_of(s, def->parent), def->parent_from_f.q);
+    return gw_rotate(at, gw_v3(0, 0, 1));
+}
+
+static bool only_slides(const gw_system_body *k)
+{
+    return k->def.joint == GW_MOBILIZER_PRISMATIC || k->def.joint == GW_MOBILIZER_FIXED;
+}
+
+/* The normal of a tree's plane: the axis of its first joint that turns and whose axis stands still,
+ * as those before it only slide. */
+static gw_vec3 normal_of(const gw_system *s, int root)
+{
+    for (int i = root; i < s->body_count; i++) {
+        int at = i;
+        if (s->bodies[i].def.joint != GW_MOBILIZER_REVOLUTE)
+            continue;
+        while (at != root && s->bodies[at].def.parent >= root &&
+               only_slides(&s->bodies[s->bodies[at].def.parent]))
+            at = s->bodies[at].def.parent;
+        if (at == root)
+            return axis_of(s, i);
+    }
+    return gw_any_normal(axis_of(s, root));
+}
+
+static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
+{
+    gw_system_body *k = &s->bodies[index];
+    gw_planar_body *b = &k->flat;
+    const gw_system_body_def *def = &k->def;
+    gw_quat parent = upright_of(s, def->parent);
+    gw_quat joint = gw_quat_mul(parent, def->parent_from_f.q);
+    gw_vec3 axis = axis_of(s, index), from_joint = gw_rotate(joint, k->m_from_body.p);
+    gw_vec3 from_parent = gw_rotate(parent, def->parent_from_f.p);
+    gw_vec3 com = gw_rotate(b->upright, def->mass.com);
+    gw_vec3 n = gw_unrotate(b->upright, plane->normal);
+    b->plane = plane;
+    b->sign = def->reversed ? -1 : 1;
+    if (def->joint == GW_MOBILIZER_REVOLUTE && gw_dot(axis, plane->normal) < 0)
+        b->sign = -b->sign;
+    b->joint_at[0] = gw_dot(plane->x, from_parent), b->joint_at[1] = gw_dot(plane->y, from_parent);
+    b->body_at[0] = gw_dot(plane->x, from_joint), b->body_at[1] = gw_dot(plane->y, from_joint);
+    if (def->joint == GW_MOBILIZER_PRISMATIC)
+        b->slide[0] = gw_dot(plane->x, axis), b->slide[1] = gw_dot(plane->y, axis);
+    b->centre_at[0] = gw_dot(plane->x, com), b->centre_at[1] = gw_dot(plane->y, com);
+    b->height = gw_dot(plane->normal, gw_add(from_parent, from_joint)) +
+                (def->parent >= 0 ? s->bodies[def->parent].flat.height : 0);
+    b->crossed =
+        gw_quat_mul((gw_quat){0, plane->normal.x, plane->normal.y, plane->normal.z}, b->upright);
+    b->spin_inertia = gw_dot(n, gw_sym3_mul(&k->inertia_in_body, n));
+}
+
+bool gw_planar_init(gw_system *s)
+{
+    int *of_tree = calloc((size_t)s->body_count + 1, sizeof *of_tree), trees = 0;
+    s->planes = calloc((size_t)s->body_count + 1, sizeof *s->planes);
+    for (int i = 0; s->planes && of_tree && i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        const gw_system_body_def *def = &k->def;
+        int parent = def->parent;
+        gw_quat joint = gw_quat_mul(upright_of(s, parent), def->parent_from_f.q);
+        k->flat.upright = gw_quat_unit(gw_quat_mul(joint, k->m_from_body.q));
+    }
+    for (int i = 0; s->planes && of_tree && i < s->body_count; i++) {
+        const gw_system_body_def *def = &s->bodies[i].def;
+        int parent = def->parent;
+        if (parent < 0) {
+            gw_vec3 n = gw_unit(normal_of(s, i)), x = gw_any_normal(n), y = gw_cross(n, x);
+            s->planes[trees] = (gw_plane){x, y, n, {gw_dot(x, s->gravity), gw_dot(y, s->gravity)}};
+        }
+        of_tree[i] = parent < 0 ? trees++ : of_tree[parent];
+        const gw_plane *plane = &s->planes[of_tree[i]];
+        gw_vec3 axis = axis_of(s, i);
+        bool turns = def->joint == GW_MOBILIZER_REVOLUTE &&
+                     gw_norm(gw_cross(axis, plane->normal)) < IN_PLANE;
+        bool slides =
+            def->joint == GW_MOBILIZER_FIXED ||
+            (def->joint == GW_MOBILIZER_PRISMATIC && fabs(gw_dot(axis, plane->normal)) < IN_PLANE);
+        if ((turns || slides) && (parent < 0 || s->bodies[parent].flat.plane))
+            place_in_plane(s, i, plane);
+    }
+    bool done = s->planes && of_tree;
+    free(of_tree);
+    return done;
+}
+
+/* ---- kinematics ----------------------------------------------------------------------------- */
+
+void gw_planar_update_position(gw_system_body *k, const gw_system_body *p)
+{
+    gw_planar_body *b = &k->flat;
+    const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
+    const gw_plane *plane = b->plane;
+    double z = b->sign * k->joint.z[0], x = b->joint_at[0], y = b->joint_at[1];
+    bool turns = k->def.joint == GW_MOBILIZER_REVOLUTE;
+    b->expanded = false;
+    b->angle = q->angle;
+    if (turns)
+        b->angle += z;
+    else
+        x += z * b->slide[0], y += z * b->slide[1];
+    double c = cos(0.5 * b->angle), s = sin(0.5 * b->angle);
+    b->cosine = 1 - 2 * s * s, b->sine = 2 * s * c;
+    b->arm[0] = b->cosine * b->body_at[0] - b->sine * b->body_at[1];
+    b->arm[1] = b->sine * b->body_at[0] + b->cosine * b->body_at[1];
+    b->com[0] = b->cosine * b->centre_at[0] - b->sine * b->centre_at[1];
+    b->com[1] = b->sine * b->centre_at[0] + b->cosine * b->centre_at[1];
+    b->r[0] = q->cosine * x - q->sine * y + b->arm[0];
+    b->r[1] = q->sine * x + q->cosine * y + b->arm[1];
+    b->position[0] = q->position[0] + b->r[0], b->position[1] = q->position[1] + b->r[1];
+    if (turns) {
+        b->column[0] = -b->sign * b->arm[1], b->column[1] = b->sign * b->arm[0];
+        b->column[2] = b->sign;
+    } else {
+        b->column[0] = b->sign * (q->cosine * b->slide[0] - q->sine * b->slide[1]);
+        b->column[1] = b->sign * (q->sine * b->slide[0] + q->cosine * b->slide[1]);
+    }
+    k->pose.p = gw_mul_add(gw_planar_vector(plane, b->position[0], b->position[1]), b->height,
+                           plane->normal);
+    k->pose.q = (gw_quat){c * b->upright.w + s * b->crossed.w, c * b->upright.x + s * b->crossed.x,
+                          c * b->upright.y + s * b->crossed.y, c * b->upright.z + s * b->crossed.z};
+    k->turn = gw_quat_to_mat3(k->pose.q);
+}
+
+void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p)
+{
+    gw_planar_body *b = &k->flat;
+    const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
+    double u = k->joint.u[0], m = k->def.mass.mass, w_p = q->twist[2];
+    double x = u * b->column[0], y = u * b->column[1], w = w_p + u * b->column[2];
+    b->expanded = false;
+    b->twist[0] = q->twist[0] - w_p * b->r[1] + x;
+    b->twist[1] = q->twist[1] + w_p * b->r[0] + y;
+    b->twist[2] = w;
+    double inner = w_p * w_p, outer = w * w;
+    b->coasting[0] = q->coasting[0] - inner * (b->r[0] - b->arm[0]) - outer * b->arm[0];
+    b->coasting[1] = q->coasting[1] - inner * (b->r[1] - b->arm[1]) - outer * b->arm[1];
+    if (b->column[2] == 0) {
+        b->coasting[0] -= 2 * w_p * y;
+        b->coasting[1] += 2 * w_p * x;
+    }
+    b->needed[0] = m * (b->coasting[0] - outer * b->com[0]);
+    b->needed[1] = m * (b->coasting[1] - outer * b->com[1]);
+    b->needed[2] = b->com[0] * b->needed[1] - b->com[1] * b->needed[0];
+    k->twist.v = gw_planar_vector(b->plane, b->twist[0], b->twist[1]);
+    k->twist.w = gw_scale(w, b->plane->normal);
+}
+
+/* f = m (a + alpha n x c - w^2 c),   t = I n alpha + w^2 n x I n + c x f */
+gw_wrench gw_planar_momentum_rate(const gw_system_body *k, gw_vec3 gravity)
+{
+    const gw_planar_body *b = &k->flat;
+    const gw_plane *plane = b->plane;
+    gw_vec3 n = plane->normal, c = gw_mat3_mul(&k->turn, k->def.mass.com);
+    gw_vec3 n_in_body = gw_unrotate(b->upright, n);
+    gw_vec3 spin = gw_mat3_mul(&k->turn, gw_sym3_mul(&k->inertia_in_body, n_in_body));
+    double w2 = b->twist[2] * b->twist[2], alpha = b->acceleration[2];
+    gw_vec3 a = gw_planar_vector(plane, b->coasting[0] + b->acceleration[0],
+                                 b->coasting[1] + b->acceleration[1]);
+    gw_vec3 round = gw_mul_add(gw_scale(alpha, gw_cross(n, c)), w2, gw_cross(n, gw_cross(n, c)));
+    gw_vec3 f = gw_scale(k->def.mass.mass, gw_sub(gw_add(a, round), gravity));
+    gw_vec3 t = gw_mul_add(gw_scale(alpha, spin), w2, gw_cross(n, spin));
+    return (gw_wrench){f, gw_add(t, gw_cross(c, f))};
+}
+
+static void expand(gw_system_body *k, const gw_system_body *p)
+{
+    gw_planar_body *b = &k->flat;
+    const gw_plane *plane = b->plane;
+    k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
+    k->arm = gw_planar_vector(plane, b->arm[0], b->arm[1]);
+    k->com = gw_mat3_mul(&k->turn, k->def.mass.com);
+    k->inertia_com = gw_sym3_turned(&k->turn, &k->inertia_in_body);
+    gw_spatial_set(k->columns[0], gw_planar_vector(plane, b->column[0], b->column[1]),
+                   gw_scale(b->column[2], plane->normal));
+    gw_spatial_set(k->coasting, gw_planar_vector(plane, b->coasting[0], b->coasting[1]),
+                   gw_v3(0, 0, 0));
+    b->expanded = true;
+}
+
+void gw_planar_expand(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        if (k->flat.plane && !k->flat.expanded)
+            expand(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
+    }
+}
+
+/* ---- the articulated-body algorithm ---------------------------------------------------------
+ *
+ * Inertias [xx, yx, yy, nx, ny, nn] of (a_x, a_y, alpha); shifted to the parent with
+ * a = a_p + alpha (-r_y, r_x):
+ *
+ *   (nx, ny)' = (nx, ny) + M (-r_y, r_x),   nn' = nn + (-r_y, r_x) . ((nx, ny) + (nx, ny)')
+ */
+
+void gw_planar_rigid_inertia(gw_system_body *k, double h)
+{
+    gw_planar_body *b = &k->flat;
+    double m = k->def.mass.mass, linear = m + h * k->def.damping_linear;
+    b->inertia[0] = linear, b->inertia[1] = 0, b->inertia[2] = linear;
+    b->inertia[3] = -m * b->com[1], b->inertia[4] = m * b->com[0];
+    b->inertia[5] = b->spin_inertia + m * (b->com[0] * b->com[0] + b->com[1] * b->com[1]) +
+                    h * k->def.damping_angular;
+}
+
+static void add_shifted(const double x[6], double r_x, double r_y, double to[6])
+{
+    double nx = x[3] + (r_x * x[1] - r_y * x[0]), ny = x[4] + (r_x * x[2] - r_y * x[1]);
+    to[0] += x[0], to[1] += x[1], to[2] += x[2];
+    to[3] += nx, to[4] += ny;
+    to[5] += x[5] + (r_x * (x[4] + ny) - r_y * (x[3] + nx));
+}
+
+void gw_planar_articulate(gw_system_body *k, double added, gw_system_body *p)
+{
+    gw_planar_body *b = &k->flat;
+    double *i = b->inertia, *u = b->pulled;
+    const double *s = b->column;
+    u[0] = i[0] * s[0] + i[1] * s[1] + i[3] * s[2];
+    u[1] = i[1] * s[0] + i[2] * s[1] + i[4] * s[2];
+    u[2] = i[3] * s[0] + i[4] * s[1] + i[5] * s[2];
+    double d = s[0] * u[0] + s[1] * u[1] + s[2] * u[2] + added, by = d > 0 ? 1 / d : 0;
+    k->inverse_d = by;
+    k->chol[0][0] = sqrt(d);
+    k->inverse[0] = by * k->chol[0][0];
+    if (!p)
+        return;
+    i[0] -= by * u[0] * u[0], i[1] -= by * u[1] * u[0], i[2] -= by * u[1] * u[1];
+    i[3] -= by * u[2] * u[0], i[4] -= by * u[2] * u[1], i[5] -= by * u[2] * u[2];
+    add_shifted(i, b->r[0], b->r[1], p->flat.inertia);
+}
+
+void gw_planar_add_inertia(const gw_articulated *x, gw_vec3 r, gw_system_body *p)
+{
+    const gw_plane *plane = p->flat.plane;
+    gw_vec3 mx = gw_sym3_mul(&x->m, plane->x), my = gw_sym3_mul(&x->m, plane->y);
+    gw_vec3 bn = gw_mat3_mul(&x->b, plane->normal), in = gw_sym3_mul(&x->i, plane->normal);
+    const double flat[6] = {gw_dot(plane->x, mx), gw_dot(plane->x, my), gw_dot(plane->y, my),
+                            gw_dot(plane->x, bn), gw_dot(plane->y, bn), gw_dot(plane->normal, in)};
+    add_shifted(flat, gw_dot(plane->x, r), gw_dot(plane->y, r), p->flat.inertia);
+}
+
+void gw_planar_add_wrench(const double x[6], gw_vec3 r, gw_system_body *p)
+{
+    const gw_plane *plane = p->flat.plane;
+    double f[3];
+    gw_planar_wrench(plane, gw_linear_part(x), gw_angular_part(x), f);
+    gw_planar_add_shifted(f, gw_dot(plane->x, r), gw_dot(plane->y, r), p->flat.force);
+}
+
+void gw_planar_reduce(gw_system_body *k, gw_system_body *p)
+{
+    const gw_planar_body *b = &k->flat;
+    const double *s = b->column, *f = b->force, *u = b->pulled;
+    k->rest[0] = (k->rest[0] + gw_dot3(s, f)) * k->inverse[0];
+    if (!p)
+        return;
+    double x = k->rest[0] * k->inverse[0];
+    const double passed[3] = {f[0] - u[0] * x, f[1] - u[1] * x, f[2] - u[2] * x};
+    gw_planar_add_shifted(passed, b->r[0], b->r[1], p->flat.force);
+}
+
+void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p)
+{
+    gw_planar_body *b = &k->flat;
+    const gw_planar_body *parent = p ? &p->flat : &gw_ground_body.flat;
+    const double *q = parent->acceleration, *u = b->pulled;
+    double x = q[0] - q[2] * b->r[1], y = q[1] + q[2] * b->r[0], n = q[2];
+    k->rest[0] = k->rest[0] * k->inverse[0] - (u[0] * x + u[1] * y + u[2] * n) * k->inverse_d;
+    b->acceleration[0] = x + b->column[0] * k->rest[0];
+    b->acceleration[1] = y + b->column[1] * k->rest[0];
+    b->acceleration[2] = n + b->column[2] * k->rest[0];
+}
