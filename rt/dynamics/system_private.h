@@ -151,6 +151,17 @@ typedef enum gw_active_rows {
     GW_ROWS_WITH_SPRINGS /* of an implicit step */
 } gw_active_rows;
 
+/* The Jacobian of a held frame in a state, and D^-1 P of its rows, as control asks for both more
+ * than once a tick. */
+typedef struct gw_system_jacobian {
+    uint64_t stamp; /* of the state; 0: none */
+    int body;
+    gw_pose body_from_held;
+    bool answered;                  /* answers are kept: there are rows */
+    double (*columns)[6], *answers; /* of each coordinate; of each of six rows, dof of them */
+    double drift[6];
+} gw_system_jacobian;
+
 /* A second held frame of a system. */
 typedef struct gw_system_view {
     gw_model model;
@@ -211,6 +222,7 @@ struct gw_system {
     double dt, substep; /* period that limits are made for; of the implicit substep under way */
     gw_model_ops ops, view_ops;
     gw_system_view view;
+    gw_system_jacobian jacobian[2]; /* of the held frame and the second one */
     gw_system_state *model;
     gw_mobilizer_state *start;
     uint64_t stamp, last_stamp; /* of what bodies, rows and factors are of; given last */
