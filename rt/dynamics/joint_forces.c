@@ -9,11 +9,10 @@
 #include "rt/dynamics/articulated_body.h"
 
 /* The limits' springs have a period of nine steps and half of critical damping. The damper comes in
- * over the first LIMIT_RAMP (rad, m) beyond the limit: a jump in the force would break the order of
- * the integrator. */
+ * over the first GW_LIMIT_RAMP (rad, m) beyond the limit: a jump in the force would break the order
+ * of the integrator. */
 #define LIMIT_PHASE   0.7
 #define LIMIT_DAMPING 0.5
-#define LIMIT_RAMP    1e-3
 
 /* A motor's force fades out over the last tenth of its speed, or more where the step needs it. */
 #define FADE_SHARE 0.1
@@ -50,7 +49,7 @@ static double past_limit(const gw_joint_law *law, double q)
 /* The force of a limit's spring and damper; it pushes back and never pulls. */
 static double limit_force(const gw_joint_law *law, double past, double v)
 {
-    double damping = law->limit_damping * fmin(1, fabs(past) / LIMIT_RAMP);
+    double damping = law->limit_damping * fmin(1, fabs(past) / GW_LIMIT_RAMP);
     double force = -law->limit_stiffness * past - damping * v;
     return force * past > 0 ? 0 : force;
 }
@@ -138,16 +137,20 @@ static void passive_forces(const gw_joint_law *law, double q, double v, gw_joint
     double past = past_limit(law, q), dissipated = 0;
     model->force = -law->damping * v;
     model->damping = law->damping;
-    model->stiffness = 0;
+    model->stiffness = model->bound_damping = 0;
     if (law->friction > 0) {
         double w = (q - law->bristle_root) / span_of(law), still = fmax(0, 1 - w * w);
         model->force += friction_force(law, q, v, &dissipated);
         model->stiffness += law->limit_stiffness * still * still;
+        if (v != 0)
+            model->bound_damping += dissipated / (v * v);
     }
     if (past != 0) {
         double force = limit_force(law, past, v);
         model->force += force;
         model->stiffness += force != 0 ? law->limit_stiffness : 0;
+        if (force != 0)
+            model->bound_damping += law->limit_damping * fmin(1, fabs(past) / GW_LIMIT_RAMP);
     }
 }
 

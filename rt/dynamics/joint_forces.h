@@ -18,6 +18,8 @@ typedef struct gw_motor {
     double speed;             /* rad/s, m/s: beyond, it drives no faster; 0: unlimited */
 } gw_motor;
 
+#define GW_LIMIT_RAMP 1e-3 /* rad, m: by then the damper of a limit is all there */
+
 /* All that acts at one coordinate. The limits' spring and damper serve friction's bristle too. */
 typedef struct gw_joint_law {
     double damping;  /* N m s/rad, N s/m */
@@ -56,6 +58,7 @@ typedef struct gw_motor_force_model {
  * motor apart. */
 typedef struct gw_joint_force_model {
     double force, damping, stiffness;
+    double bound_damping; /* more of it, by the dampers of the limit and of a bristle that holds */
     gw_motor_force_model motor;
 } gw_joint_force_model;
 

@@ -39,11 +39,12 @@ typedef struct gw_mobilizer_info {
 extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT];
 
 /* Coordinates z (turns about one axis count on beyond pi), velocities u, the quaternion of
- * rotations about more than one axis, and where friction's bristles are unbent. */
+ * rotations about more than one axis, where friction's bristles are unbent, and the inverse inertia
+ * that the springs of bristles and limits are made for. */
 typedef struct gw_mobilizer_state {
     double z[6], u[6];
     gw_quat turn;
-    double bristle_root[6];
+    double bristle_root[6], limit_mobility[6];
 } gw_mobilizer_state;
 
 /* Index of the first of three coordinates that are a rotation vector; 6: there is none. */

@@ -238,42 +238,11 @@ static bool is_motor(const gw_motor *m)
     return m->torque != 0 || m->stiffness != 0 || m->damping != 0;
 }
 
-#define LOCKED 1e-9 /* of the mobility that a coordinate has without closures */
-
-/* (D^-1 P)_jj of a coordinate where the bodies are, if it is the largest so far; without closures
- * where they let it not move there. */
-static void take_mobility(gw_system *s, int index, int j)
-{
-    gw_system_body *k = &s->bodies[index];
-    double alone[6] = {0};
-    memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);
-    s->generalised[k->first + j] = 1;
-    gw_system_answer(s, false);
-    alone[j] = 1;
-    gw_tree_solve_lower(k, alone);
-    gw_tree_solve_upper(k, alone);
-    k->mobility[j] = fmax(k->mobility[j], k->rest[j] > LOCKED * alone[j] ? k->rest[j] : alone[j]);
-    double inertia = k->mobility[j] > 0 ? 1 / k->mobility[j] : 0;
-    gw_joint_limit_spring(inertia, s->dt, &k->limit_stiffness[j], &k->limit_damping[j]);
-}
-
-/* The same of all coordinates on which anything but closures acts. */
-static void take_mobilities(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        const gw_system_body_def *def = &s->bodies[i].def;
-        for (int j = 0; j < s->bodies[i].dof; j++)
-            if (def->damping[j] > 0 || def->stiffness[j] > 0 || def->friction[j] > 0 ||
-                def->limited[j] || is_motor(&def->motor[j]))
-                take_mobility(s, i, j);
-    }
-}
-
 /* Limits and friction are springs as stiff as the step bears in three postures: as given, and,
  * where no closure forbids it, with all limited coordinates at their lower and upper ends. */
 static void set_limit_springs(gw_system *s)
 {
-    take_mobilities(s);
+    gw_system_take_mobilities(s);
     for (int posture = 0; posture < 2 && s->row_count == 0; posture++) {
         bool moved = false;
         for (int i = 0; i < s->body_count; i++) {
@@ -286,12 +255,15 @@ static void set_limit_springs(gw_system *s)
                 }
         }
         if (!moved)
-            return;
+            break;
         gw_system_update(s);
-        take_mobilities(s);
+        gw_system_take_mobilities(s);
         for (int i = 0; i < s->body_count; i++)
             s->bodies[i].joint = s->home[i];
     }
+    for (int i = 0; i < s->body_count; i++)
+        memcpy(s->bodies[i].joint.limit_mobility, s->bodies[i].mobility,
+               sizeof s->bodies[i].mobility);
     gw_system_update(s);
 }
 
@@ -441,8 +413,13 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     k->def.motor[coordinate] = *motor;
     k->only_springs = k->only_springs && !is_motor(motor);
     k->is_free = k->is_free && k->only_springs;
-    if (k->mobility[coordinate] == 0)
-        take_mobility(system_of(&s->model->model), index, coordinate);
+    if (k->mobility[coordinate] > 0)
+        return;
+    system_of(&s->model->model);
+    k->mobility[coordinate] = gw_system_mobility_at(s, index, coordinate);
+    k->joint.limit_mobility[coordinate] = k->mobility[coordinate];
+    s->model->joints[index].limit_mobility[coordinate] = k->mobility[coordinate];
+    s->start[index].limit_mobility[coordinate] = k->mobility[coordinate];
 }
 
 gw_wrench gw_system_joint_wrench(const gw_system *s, int index)

@@ -397,13 +397,6 @@ double gw_closures_project(gw_system *s, int steps)
     return gw_closures_residual(s);
 }
 
-/* D_jj of a joint, without what is added to it. */
-static double inertia_at(const gw_system_body *k, int j)
-{
-    return k->flat.plane ? gw_dot3(k->flat.column, k->flat.pulled)
-                         : gw_dot6(k->columns[j], k->pulled[j]);
-}
-
 /* Everything for the joints' states, with the inertia of those that keep their position or
  * velocity. */
 static void update_kept(gw_system *s, bool velocities, gw_active_rows rows)
@@ -413,7 +406,7 @@ static void update_kept(gw_system *s, bool velocities, gw_active_rows rows)
         const gw_system_body *k = &s->bodies[i];
         bool kept = velocities ? k->def.keeps_velocity : k->def.keeps_position;
         for (int j = 0; j < k->dof; j++)
-            s->added[k->first + j] = kept ? KEPT * inertia_at(k, j) : 0;
+            s->added[k->first + j] = kept ? KEPT * gw_tree_joint_inertia(k, j) : 0;
     }
     gw_tree_articulate(s, 0, s->added);
     gw_closures_factor(s, rows);

@@ -15,21 +15,26 @@
 /* Damping of springs that ring, of h k. */
 #define RINGING 0.02
 
+/* Of the mobility that a coordinate has without closures: with less left, they lock it. */
+#define LOCKED 1e-9
+
 /* Of the sum of motors' work: its rounding. */
 #define MOTOR_ROUNDING 1e-12
 
 /* ---- joint forces --------------------------------------------------------------------------- */
 
-gw_joint_law gw_system_law(const gw_system_body *k, int j)
+gw_joint_law gw_system_law(const gw_system *s, const gw_system_body *k, int j)
 {
     const gw_system_body_def *def = &k->def;
+    double mobility = k->joint.limit_mobility[j], stiffness, damping;
+    gw_joint_limit_spring(mobility > 0 ? 1 / mobility : 0, s->dt, &stiffness, &damping);
     return (gw_joint_law){.damping = def->damping[j],
                           .friction = def->friction[j],
                           .limited = def->limited[j],
                           .lower = def->lower[j],
                           .upper = def->upper[j],
-                          .limit_stiffness = k->limit_stiffness[j],
-                          .limit_damping = k->limit_damping[j],
+                          .limit_stiffness = stiffness,
+                          .limit_damping = damping,
                           .bristle_root = k->joint.bristle_root[j],
                           .motor = &def->motor[j]};
 }
@@ -51,7 +56,7 @@ static void joint_forces(gw_system *s, gw_system_work *power)
                 power->dissipated += k->def.damping[j] * u * u;
                 continue;
             }
-            gw_joint_law law = gw_system_law(k, j);
+            gw_joint_law law = gw_system_law(s, k, j);
             force[j] += gw_joint_force(&law, z, u, &power->motors, &power->dissipated);
         }
         if (k->damping_rate > 0)
@@ -66,7 +71,7 @@ double gw_system_slip(gw_system *s)
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         for (int j = 0; j < k->dof && !k->only_springs; j++) {
-            gw_joint_law law = gw_system_law(k, j);
+            gw_joint_law law = gw_system_law(s, k, j);
             dissipated += gw_joint_slip(&law, k->joint.z[j], &k->joint.bristle_root[j]);
         }
     }
@@ -85,7 +90,7 @@ double gw_system_potential(const gw_system *s)
             sum += 0.5 * k->def.stiffness[j] * stretch * stretch;
             if (k->only_springs)
                 continue;
-            gw_joint_law law = gw_system_law(k, j);
+            gw_joint_law law = gw_system_law(s, k, j);
             sum += gw_joint_energy(&law, k->joint.z[j]);
         }
     }
@@ -299,10 +304,11 @@ static void linearise(gw_system *s)
         for (int j = 0; j < k->dof; j++) {
             gw_joint_force_model *m = &s->models[k->first + j];
             double stiffness = k->def.stiffness[j], z = k->joint.z[j];
-            gw_joint_law law = gw_system_law(k, j);
+            gw_joint_law law = gw_system_law(s, k, j);
             gw_joint_linearise(&law, z, k->joint.u[j], m);
             m->force -= stiffness * (z - k->def.rest[j]);
             m->stiffness += stiffness;
+            m->damping += m->bound_damping;
         }
     }
 }
@@ -401,6 +407,37 @@ double gw_system_motor_work_max(const gw_system *s)
     return sum + MOTOR_ROUNDING * size;
 }
 
+/* ---- limits --------------------------------------------------------------------------------- */
+
+/* A coordinate that closures lock has the one without them, so that it keeps a spring. */
+double gw_system_mobility_at(gw_system *s, int body, int j)
+{
+    const gw_system_body *k = &s->bodies[body];
+    double alone[6] = {0};
+    memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);
+    s->generalised[k->first + j] = 1;
+    gw_system_answer(s, false);
+    alone[j] = 1;
+    gw_tree_solve_lower(k, alone);
+    gw_tree_solve_upper(k, alone);
+    return k->rest[j] > LOCKED * alone[j] ? k->rest[j] : alone[j];
+}
+
+/* A bristle, which is as stiff, keeps its spring. */
+void gw_system_meet_limits(gw_system *s, double dt)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        for (int j = 0; j < k->dof && !k->only_springs; j++) {
+            double z = k->joint.z[j], way = 2 * dt * fabs(k->joint.u[j]);
+            bool free = z >= k->def.lower[j] && z <= k->def.upper[j];
+            bool near = z - k->def.lower[j] <= way || k->def.upper[j] - z <= way;
+            if (k->def.limited[j] && k->def.friction[j] == 0 && free && near)
+                s->bodies[i].joint.limit_mobility[j] = gw_system_mobility_at(s, i, j);
+        }
+    }
+}
+
 /* ---- stiffness ------------------------------------------------------------------------------ */
 
 /* Iterations that find the largest eigenvalue: a lower bound within a tenth. */
@@ -418,8 +455,11 @@ static double added_inertias(gw_system *s, double h)
             const gw_motor *m = &k->def.motor[j];
             double damping = k->def.damping[j], stiffness = k->def.stiffness[j];
             if (!k->only_springs) {
-                damping += m->damping;
-                stiffness += m->stiffness;
+                gw_joint_law law = gw_system_law(s, k, j);
+                gw_joint_force_model passive;
+                gw_joint_linearise(&law, k->joint.z[j], k->joint.u[j], &passive);
+                damping += m->damping + passive.bound_damping;
+                stiffness += m->stiffness + passive.stiffness;
                 damping = fmax(damping, gw_motor_fade_slope(m, k->joint.z[j], k->joint.u[j]));
             }
             s->added[n] = h * (damping + h * stiffness);
@@ -476,6 +516,14 @@ static double largest_eigenvalue(gw_system *s, double h)
             x[n] /= length;
     }
     return found;
+}
+
+void gw_system_take_mobilities(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof && !s->bodies[i].is_free; j++)
+            s->bodies[i].mobility[j] =
+                fmax(s->bodies[i].mobility[j], gw_system_mobility_at(s, i, j));
 }
 
 bool gw_system_is_stiff(gw_system *s, double h, double limit)

@@ -103,7 +103,6 @@ typedef struct gw_system_body {
     double least_inertia; /* no axis through its centre of mass has less (kg m^2) */
     double damping_rate;  /* of the body's own damping, at most (1/s) */
     double mobility[6];   /* the largest (D^-1 P)_jj of a few postures; 0: not known */
-    double limit_stiffness[6], limit_damping[6];
     gw_system_body_def def;
 } gw_system_body;
 
@@ -336,6 +335,13 @@ void gw_tree_articulate(gw_system *system, double h, const double *added);
 void gw_tree_reduce(gw_system *system);
 void gw_tree_accelerate(gw_system *system);
 
+/* D_jj of a joint, without what was added to it. */
+static inline double gw_tree_joint_inertia(const gw_system_body *k, int j)
+{
+    return k->flat.plane ? gw_dot3(k->flat.column, k->flat.pulled)
+                         : gw_dot6(k->columns[j], k->pulled[j]);
+}
+
 /* x := L^-1 x and L^-T x of a joint's inertia. */
 void gw_tree_solve_lower(const gw_system_body *k, double *x);
 void gw_tree_solve_upper(const gw_system_body *k, double *x);
@@ -490,7 +496,7 @@ double gw_springs_bound(const gw_system *system, double h);
 
 /* ---- forces and accelerations: system_forces.c ---------------------------------------------- */
 
-gw_joint_law gw_system_law(const gw_system_body *k, int coordinate);
+gw_joint_law gw_system_law(const gw_system *system, const gw_system_body *k, int coordinate);
 
 /* Everything that depends on the joints' states alone; the same where positions are up to date. */
 void gw_system_update(gw_system *system);
@@ -516,6 +522,16 @@ void gw_system_accelerate(gw_system *system, gw_system_work *power);
  * `rest`, which gw_system_gather() puts into one array. */
 void gw_system_answer(gw_system *system, bool bodies);
 void gw_system_gather(const gw_system *system, double *out);
+
+/* (D^-1 P)_jj of a joint's coordinate where the bodies are. */
+double gw_system_mobility_at(gw_system *system, int body, int coordinate);
+
+/* The same of all joints at which anything acts, into their `mobility` where it is the largest so
+ * far: is_stiff() asks for it. */
+void gw_system_take_mobilities(gw_system *system);
+
+/* Limits that the coming step may meet get springs made for where the bodies are now. */
+void gw_system_meet_limits(gw_system *system, double dt);
 
 /* Whether the largest eigenvalue of D^-1 P (h C + h^2 K) is more than `limit`. */
 bool gw_system_is_stiff(gw_system *system, double h, double limit);

@@ -128,8 +128,10 @@ static void add_scaled(int n, double weight, const double *x, double *y)
  * Levels of accuracy: one substep by a formula of fourth order, of sixth, of eighth, then two,
  * four, eight and sixteen substeps of eighth order.
  */
-#define MAX_LEVEL 6
-#define WHOLE     16 /* a step, in sixteenths */
+#define MAX_LEVEL   6
+#define WHOLE       16 /* a step, in sixteenths */
+#define DOUBT_LEVEL 4
+#define LEAST_CUT   1e-4 /* sixteenths: no substep is cut off shorter */
 
 static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8};
 
@@ -445,53 +447,49 @@ static void slip(gw_system *s, gw_system_work *sum)
     sum->dissipated += dissipated;
 }
 
-static void refine(gw_system *s)
+/* Where in a substep from `a` to `b`, with velocities u (of the whole substep), a coordinate passes
+ * `level` first, by the cubic through both: 0 to 1, more: not. */
+static double passing(double a, double u_a, double b, double u_b, double level)
 {
-    if (s->integrator.level == 0)
-        s->integrator.patience = PATIENCE;
-    s->integrator.level++;
-}
-
-/* Where the step's end was more accurate than asked, the next step begins one level lower. */
-static void coarsen(gw_system *s, accuracy last)
-{
-    if (s->integrator.patience > 0)
-        s->integrator.patience--;
-    if (last == VERY_GOOD && s->integrator.level > 0 &&
-        (s->integrator.level > 1 || s->integrator.patience == 0))
-        s->integrator.level--;
-}
-
-/* A step starts at the level at which the last one ended, and repeats a substep one level higher
- * where its energy balance is out. False where the step failed. */
-static bool step_explicitly(gw_system *s, const gw_forces *forces, double dt, gw_system_work *sum,
-                            gw_wrench *constraint)
-{
-    accuracy last = GOOD;
-    for (int done = 0; done < WHOLE;) {
-        int wide = width_of(s->integrator.level);
-        double kinetic = s->kinetic, potential = s->potential, projected = s->projected;
-        gw_system_work own = {0};
-        keep_home(s);
-        integrate_explicitly(s, forces, dt * done / WHOLE, dt * wide / WHOLE, &own, constraint);
-        finish_substep(s);
-        last = judge_energy(s, kinetic, potential, &own);
-        if (last == TOO_COARSE && s->integrator.level < MAX_LEVEL) {
-            return_to(s, s->home);
-            s->kinetic = kinetic, s->potential = potential, s->projected = projected;
-            refine(s);
-            continue;
-        }
-        if (last == TOO_COARSE)
-            close_energy_balance(s, kinetic, potential, &own);
-        slip(s, &own);
-        add_work(sum, 1, &own);
-        if (!all_finite(s))
-            return false;
-        done += wide;
+    double low = 0, high = 1, x = 0.5;
+    if ((a - level) * (b - level) >= 0)
+        return 2;
+    for (int i = 0; i < 40; i++) {
+        double y = 1 - x;
+        double at = y * y * ((1 + 2 * x) * a + x * u_a) + x * x * ((1 + 2 * y) * b - y * u_b);
+        if ((at - level) * (a - level) > 0)
+            low = x;
+        else
+            high = x;
+        x = 0.5 * (low + high);
     }
-    coarsen(s, last);
-    return true;
+    return x;
+}
+
+static bool has_bounds(const gw_system *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->body_count; i++)
+        any = any || !s->bodies[i].only_springs;
+    return any;
+}
+
+/* The share of a substep of h, from home to where the joints are, after which a coordinate first
+ * meets a limit, leaves it, or has the whole damper of it: no formula is accurate over that. */
+static double first_kink(const gw_system *s, double h)
+{
+    double first = 2;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        const gw_mobilizer_state *a = &s->home[i], *b = &k->joint;
+        for (int j = 0; j < k->dof && !k->only_springs; j++) {
+            const double lower = k->def.lower[j], upper = k->def.upper[j];
+            const double levels[4] = {lower, upper, lower - GW_LIMIT_RAMP, upper + GW_LIMIT_RAMP};
+            for (int n = 0; n < 4 && k->def.limited[j]; n++)
+                first = fmin(first, passing(a->z[j], h * a->u[j], b->z[j], h * b->u[j], levels[n]));
+        }
+    }
+    return first;
 }
 
 /* Stiff motors are credited with the work that is missing, up to what they can have done; dampers
@@ -506,37 +504,97 @@ static double credit_motors(const gw_system *s, double kinetic, double potential
     return fmax(0, kept - own->hand - own->contact - own->motors);
 }
 
-/* As step_explicitly(): there are no levels but of substeps, by the energy that they bring in. */
-static bool step_implicitly(gw_system *s, const gw_forces *forces, double dt, gw_system_work *sum,
-                            gw_wrench *constraint)
+/* A substep under way: where it began, in sixteenths of the step, how wide it is, and the energies
+ * there. */
+typedef struct substep {
+    bool stiff; /* linearly implicit */
+    double begin, wide, cut;
+    double kinetic, potential, projected;
+} substep;
+
+static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
 {
-    int *level = &s->integrator.implicit_level;
-    double surplus = 0;
-    for (int done = 0; done < WHOLE;) {
-        int wide = WHOLE / IMPLICIT_SUBSTEPS >> *level;
-        double kinetic = s->kinetic, potential = s->potential, projected = s->projected;
+    if (!b->stiff)
+        return judge_energy(s, b->kinetic, b->potential, own);
+    double surplus = credit_motors(s, b->kinetic, b->potential, own);
+    if (!(surplus <= IMPLICIT_BALANCE * (s->kinetic + b->kinetic)))
+        return TOO_COARSE;
+    return surplus == 0 ? VERY_GOOD : GOOD;
+}
+
+/* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
+ * level higher. */
+static bool refine(gw_system *s, substep *b, double kink)
+{
+    gw_system_integrator *at = &s->integrator;
+    if (b->stiff)
+        return at->implicit_level < MAX_IMPLICIT_LEVEL && ++at->implicit_level;
+    bool cuts = b->cut == WHOLE && fmin(kink, 1 - kink) * b->wide > LEAST_CUT;
+    b->cut = cuts ? kink * b->wide : WHOLE;
+    if (cuts)
+        return true;
+    if (at->level == 0)
+        at->patience = PATIENCE;
+    return at->level < MAX_LEVEL && ++at->level;
+}
+
+/* Where the step's end was more accurate than asked, the next step begins one level lower. */
+static void coarsen(gw_system *s, bool stiff, accuracy last)
+{
+    gw_system_integrator *at = &s->integrator;
+    if (stiff) {
+        at->implicit_level -= at->implicit_level > 0 && last == VERY_GOOD;
+        return;
+    }
+    if (at->patience > 0)
+        at->patience--;
+    if (last == VERY_GOOD && at->level > 0 && (at->level > 1 || at->patience == 0))
+        at->level--;
+}
+
+typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
+
+/* A step starts at the level at which the last one ended, and repeats a substep where its energy
+ * balance is out. Where explicit substeps have to be as fine as DOUBT_LEVEL, it looks again whether
+ * they are what is wanted, with inertias as they are now. */
+static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, double dt,
+                             gw_system_work *sum, gw_wrench *constraint)
+{
+    substep b = {.stiff = stiff, .cut = WHOLE};
+    accuracy last = GOOD;
+    while (b.begin < WHOLE) {
         gw_system_work own = {0};
+        b.wide = stiff ? WHOLE / IMPLICIT_SUBSTEPS >> s->integrator.implicit_level
+                       : fmin(width_of(s->integrator.level), b.cut);
+        b.wide = fmin(b.wide, WHOLE - b.begin);
+        b.kinetic = s->kinetic, b.potential = s->potential, b.projected = s->projected;
         keep_home(s);
-        integrate_implicitly(s, forces, dt * done / WHOLE, dt * wide / WHOLE, &own, constraint);
+        (stiff ? integrate_implicitly : integrate_explicitly)(
+            s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
         finish_substep(s);
-        surplus = credit_motors(s, kinetic, potential, &own);
-        bool good = surplus <= IMPLICIT_BALANCE * (s->kinetic + kinetic);
-        if (!good && *level < MAX_IMPLICIT_LEVEL) {
+        last = judge_substep(s, &b, &own);
+        double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
+        if (last == TOO_COARSE && refine(s, &b, kink)) {
             return_to(s, s->home);
-            s->kinetic = kinetic, s->potential = potential, s->projected = projected;
-            ++*level;
+            s->kinetic = b.kinetic, s->potential = b.potential, s->projected = b.projected;
+            if (!stiff && b.cut == WHOLE && s->integrator.level == DOUBT_LEVEL && has_bounds(s)) {
+                gw_system_take_mobilities(s);
+                if (gw_system_is_stiff(s, dt / EXPLICIT_SUBSTEPS, EXPLICIT_LIMIT))
+                    return TURNED_STIFF;
+            }
             continue;
         }
-        close_energy_balance(s, kinetic, potential, &own);
+        if (stiff || last == TOO_COARSE)
+            close_energy_balance(s, b.kinetic, b.potential, &own);
         slip(s, &own);
         add_work(sum, 1, &own);
         if (!all_finite(s))
-            return false;
-        done += wide;
+            return FAILED;
+        b.begin += b.wide;
+        b.cut = WHOLE;
     }
-    if (*level > 0 && surplus == 0)
-        --*level;
-    return true;
+    coarsen(s, stiff, last);
+    return DONE;
 }
 
 void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *step)
@@ -548,11 +606,19 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     for (int i = 0; i < s->body_count; i++)
         s->begin[i] = s->bodies[i].joint;
     s->projected = 0;
+    gw_system_meet_limits(s, dt);
     bool stiff = gw_system_is_stiff(s, dt / EXPLICIT_SUBSTEPS, EXPLICIT_LIMIT);
+    double potential = s->potential;
+    outcome made = take_substeps(s, stiff, forces, dt, &sum, &constraint);
+    if (made == TURNED_STIFF) {
+        return_to(s, s->begin);
+        s->kinetic = kinetic, s->potential = potential, s->projected = 0;
+        sum = (gw_system_work){0};
+        stiff = true;
+        made = take_substeps(s, true, forces, dt, &sum, &constraint);
+    }
     s->integrator.implicit_dt = stiff ? dt : 0;
-    bool done = stiff ? step_implicitly(s, forces, dt, &sum, &constraint)
-                      : step_explicitly(s, forces, dt, &sum, &constraint);
-    if (!done) { /* back to the start, at rest */
+    if (made == FAILED) { /* back to the start, at rest */
         for (int i = 0; i < s->body_count; i++)
             memset(s->begin[i].u, 0, sizeof s->begin[i].u);
         return_to(s, s->begin);
