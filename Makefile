@@ -22,7 +22,7 @@ ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c t
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: deps deps-test build lib run test unit api page check bench verify fuzz fuzz-keep tools asan tsan format clean install
+.PHONY: deps deps-test build lib run test unit api page check bench verify verify-systems fuzz fuzz-keep tools asan tsan format clean install
 
 build: $(BUILD)/guideway
 
@@ -194,6 +194,16 @@ $(BUILD)/verify: $(call obj,tests/oracle/verify.c $(WIRE_SRC)) $(BUILD)/liboracl
 verify: SECONDS ?= 600
 verify: $(BUILD)/verify
 	$(BUILD)/verify $(SECONDS) $(SEED)
+
+# ---- random systems of bodies: SECONDS of them, from SEED, each for 10 s at 1 kHz ---------------
+
+$(BUILD)/verify-systems: $(call obj,tests/oracle/verify_systems.c) $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT)
+
+verify-systems: SECONDS ?= 600
+verify-systems: $(BUILD)/verify-systems
+	$(BUILD)/verify-systems $(SECONDS) $(SEED)
 
 # ---- the solver under a coverage-guided fuzzer; its corpus without one -----------------------------
 

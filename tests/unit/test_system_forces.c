@@ -12,6 +12,7 @@
 
 #include "rt/dynamics/chain.h"
 #include "rt/dynamics/system.h"
+#include "tests/random_system.h"
 
 #define G  9.81
 #define DT 1e-3
@@ -301,38 +302,9 @@ static void motors_do_what_their_law_says(void **state)
 static void smooth_joint_forces_close_their_books(void **state)
 {
     (void)state;
-    srand(5);
-    for (int trial = 0; trial < 40; trial++) {
-        gw_system_body_def bodies[8];
-        int n = 1 + trial % 8;
-        for (int i = 0; i < n; i++) {
-            double r[8];
-            for (int k = 0; k < 8; k++)
-                r[k] = 2.0 * rand() / RAND_MAX - 1;
-            bodies[i] = (gw_system_body_def){
-                .mass = {0.5 + 0.4 * r[0],
-                         {0.1 * r[1], 0.1, 0.1 * r[2]},
-                         {{{0.02, 0.001, 0}, {0.001, 0.03, 0.002}, {0, 0.002, 0.025}}}},
-                .parent = i == 0 ? GW_GROUND : rand() % i,
-                .joint = (gw_mobilizer)(1 + rand() % 8),
-                .parent_from_f = {{0.2 * r[3], 0.2 * r[4], 0.2 * r[5]}, {1, 0, 0, 0}},
-                .body_from_m = {{0.1, 0.05, 0}, gw_quat_axis(gw_v3(0, 1, 0), r[6])},
-                .pitch = 0.05,
-                .reversed = rand() % 2,
-                .velocity = {r[1], r[2], r[3], r[4], r[5], r[6]},
-                .damping_linear = 0.2,
-                .damping_angular = 0.01};
-            int turn = gw_mobilizer_rotation(bodies[i].joint);
-            for (int j = 0; j < gw_mobilizers[bodies[i].joint].dof; j++) {
-                bodies[i].damping[j] = 0.05;
-                if (j >= turn)
-                    continue;
-                bodies[i].stiffness[j] = 3;
-                bodies[i].rest[j] = 0.1;
-                bodies[i].motor[j] = (gw_motor){.torque = 0.1, .stiffness = 1, .target = -0.2};
-            }
-        }
-        gw_system *s = make(bodies, n, gw_v3(0.1, -0.2, -1));
+    const random_traits light = {.bodies = 8, .decades = 0.3, .gravity = 1, .sprung = true};
+    for (unsigned long long seed = 1; seed <= 40; seed++) {
+        gw_system *s = random_system(seed, &light);
         run(s, NULL, 1, 1e-9 * (1 + fabs(total(s))));
         gw_system_destroy(s);
     }
