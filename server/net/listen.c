@@ -177,7 +177,7 @@ static wish look(const gw_listener *listener, int fd, peeked *p)
         return WISH_UNKNOWN;
     head_status read = head_parse(p->data, p->size, &p->head);
     p->whole = read == HEAD_WHOLE;
-    if (read == HEAD_PARTIAL && p->size < HEAD_BYTES)
+    if (read == HEAD_PARTIAL && p->size < HEAD_BYTES && (stream || halt))
         return WISH_UNKNOWN;
     if (stream)
         return WISH_STREAM;
