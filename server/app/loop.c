@@ -95,6 +95,9 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
     for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
         if (reached(app, state))
             return true;
+        if (state == GW_RUNNING && app_loop_now(app).halted)
+            return gw_fail(error, GW_CONFLICT, "/state",
+                           "halted meanwhile: nothing moves until POST /api/v1/simulation/arm");
         sleep_ms(1);
     }
     return gw_fail(error, GW_FAILED, "", "the loop did not take the state within %d ms",
@@ -215,8 +218,12 @@ static bool arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
     if (!gw_halt_latch_arm(&app->halt, seen))
         return gw_fail(error, GW_CONFLICT, "", "somebody halted at the same time: it stays halted");
     for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
+        gw_halt_record record;
         if (!app_loop_now(app).halted)
             return true;
+        if (gw_halt_latch_read(&app->halt, &record))
+            return gw_fail(error, GW_CONFLICT, "", "armed, and halted again at once (%s) by %s",
+                           gw_halt_cause_names[record.cause], record.by);
         sleep_ms(1);
     }
     return gw_fail(error, GW_FAILED, "", "the loop did not answer within %d ms", ANSWER_WAIT_MS);
