@@ -257,6 +257,22 @@ bench: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs
 	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs
 
+# ---- all at once for SECONDS: load, stops, failing devices, edits, kill -9; table in $(BUILD) ------
+
+$(BUILD)/obj/soak/registry.o: drivers/registry.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< with the device that fails"
+	@$(CC) $(CFLAGS) -DGW_WITH_FAULTS -c $< -o $@
+
+$(BUILD)/guideway-faults: $(call obj,$(SERVER_SRC) tests/soak/faults.c) $(BUILD)/obj/soak/registry.o $(BUILD)/obj/assets.o $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+
+.PHONY: soak
+soak: SECONDS ?= 3600
+soak: $(BUILD)/guideway-faults $(NODE_MODULES)
+	GUIDEWAY_FAULTS=$(abspath $<) node tests/soak/soak.mjs $(SECONDS) $(BUILD)/soak.md
+
 # ---- what makes tables of the source: run by hand ----------------------------------------------
 
 tools: $(BUILD)/make_start_system

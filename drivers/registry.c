@@ -9,7 +9,12 @@
 #include "drivers/driver.h"
 
 /* One row a driver. */
+#ifdef GW_WITH_FAULTS /* the server of `make soak` also has a device that fails */
+#define DRIVERS(ROW)                                                                               \
+    ROW(gw_driver_sim_admittance) ROW(gw_driver_sim_impedance) ROW(gw_driver_faults)
+#else
 #define DRIVERS(ROW) ROW(gw_driver_sim_admittance) ROW(gw_driver_sim_impedance)
+#endif
 
 #define DECLARE(driver) extern const gw_driver driver;
 #define ENTER(driver)   &driver,
