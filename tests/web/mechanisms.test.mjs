@@ -165,6 +165,21 @@ suite('mechanisms', () => {
     await until(async () => changed(base, await person.screenshot(), area, 30, 10) > 200, 'it is drawn elsewhere');
   });
 
+  test('what the hand feels is set on its panel: impedance, scale of forces, grasp', async () => {
+    await visit('paper-mechanism-desired');
+    await type('Desired stiffness along x', 80);
+    await until(async () => (await appliance.get('/tool')).desired.stiffness[0] === 80, 'a stiffer spring');
+    assert.deepEqual((await appliance.get('/tool')).desired.stiffness.slice(1), [40, 40, 0.2, 0.2, 0.2]);
+    await type('Force scale', 5);
+    await until(async () => (await appliance.get('/tool')).force_scale === 5, 'forces count five times');
+    await page.selectOption('select[aria-label="Grasp"]', 'point');
+    await until(async () => (await appliance.get('/tool')).grasp === 'point', 'a point is held');
+    await page.click('label:has-text("a mass other than its own")');
+    await until(async () => !(await appliance.get('/tool')).desired.mass, 'its own mass');
+    await page.click('button:has-text("Feel it as it is")');
+    await until(async () => !(await appliance.get('/tool')).desired, 'as it is');
+  });
+
   test('controls are switched while it runs and compared: drift alone, none with penalties', async () => {
     await visit('paper-mechanism-middle');
     await type('Seconds of each run', 2);

@@ -8,6 +8,7 @@ import { DevicePanel } from './panels/device';
 import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
 import { FeaturesPanel } from './panels/features';
+import { FeltPanel } from './panels/felt';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
 import { MechanismPanel } from './panels/mechanism';
@@ -77,6 +78,7 @@ export function App(): JSX.Element {
         <TaskPanel />
         <SolutionPanel />
         <ControlPanel />
+        <FeltPanel />
         <DevicePanel />
       </aside>
       <section class="bottom" aria-label="Plots and events">

@@ -169,7 +169,7 @@ function Bounds({ tool }: { tool: Tool }): JSX.Element {
           label="Device metres per metre of the task"
           unit={'\u00d7'}
           step={0.1}
-          value={map.scale ?? 1}
+          value={map.scale ?? store.toolState(heldId(tool))?.workspace?.scale ?? 1}
           onCommit={(scale) => void patchTool({ workspace: { scale } })}
         />
       </div>

@@ -1,0 +1,120 @@
+// What the hand feels of what it holds: the desired impedance in place of its own, scaled forces, the grasp.
+
+import type { JSX } from 'preact';
+import { patchTool } from '../edits/devices';
+import type { Tool, Vec3 } from '../protocol';
+import { heldId } from '../state/mechanisms';
+import * as store from '../state/store';
+import { listed } from '../state/words';
+import { Triple, XYZ } from '../ui/triple';
+import { NumberField, Row, Section } from '../ui/widgets';
+
+type Kind = 'mass' | 'damping' | 'stiffness';
+type Fields = [Kind, string, string, string, string, number];
+
+const FIELDS: Fields[] = [
+  ['mass', 'mass', 'kg', 'inertia', 'kg m\u00b2', 0.1],
+  ['damping', 'damping', 'N s/m', 'of turns', 'N m s', 1],
+  ['stiffness', 'stiffness', 'N/m', 'of turns', 'N m/rad', 10],
+];
+const NONE = [0, 0, 0, 0, 0, 0];
+const FIRST_MASS = [1, 1, 1, 0.01, 0.01, 0.01];
+
+const half = (six: readonly number[], from: number): Vec3 => six.slice(from, from + 3) as Vec3;
+const put = (kind: Kind, six: readonly number[] | null): void => void patchTool({ desired: { [kind]: six } });
+
+function Six({ tool, fields }: { tool: Tool; fields: Fields }): JSX.Element {
+  const [kind, along, unit, about, unitOfTurns, step] = fields;
+  const six = tool.desired?.[kind] ?? NONE;
+  return (
+    <>
+      <Triple
+        label={`Desired ${along} along`}
+        shown={along}
+        names={XYZ}
+        unit={unit}
+        step={step}
+        digits={4}
+        value={half(six, 0)}
+        scale={1}
+        onPut={(v) => put(kind, [...v, ...half(six, 3)])}
+      />
+      <Triple
+        label={`Desired ${kind} about`}
+        shown={about}
+        names={XYZ}
+        unit={unitOfTurns}
+        step={step / 100}
+        digits={5}
+        value={half(six, 3)}
+        scale={1}
+        onPut={(v) => put(kind, [...half(six, 0), ...v])}
+      />
+    </>
+  );
+}
+
+function words(tool: Tool): string {
+  const kinds = FIELDS.map(([kind]) => kind).filter((kind) => tool.desired?.[kind]?.some((x) => x > 0));
+  return kinds.length ? `: ${listed(kinds)}` : ': its own';
+}
+
+function Desired({ tool }: { tool: Tool }): JSX.Element {
+  const tooLight = store.toolState(heldId(tool))?.too_light ?? 0;
+  const massive = !!tool.desired?.mass;
+  return (
+    <details class="group-of" open={!!tool.desired}>
+      <summary>Desired impedance{words(tool)}</summary>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={massive}
+          onChange={(e) => put('mass', e.currentTarget.checked ? FIRST_MASS : null)}
+        />
+        a mass other than its own
+      </label>
+      {FIELDS.filter(([kind]) => massive || kind !== 'mass').map((fields) => (
+        <Six key={fields[0]} tool={tool} fields={fields} />
+      ))}
+      {tooLight > 0 && (
+        <p class="quiet">
+          {tooLight} of 6 directions feel heavier: what moves there has more than a hundred times that mass.
+        </p>
+      )}
+      <p class="quiet">Along and about the tool frame{'\u2019'}s axes; springs rest where the tool took hold.</p>
+      {tool.desired && (
+        <button type="button" class="chip" onClick={() => void patchTool({ desired: null })}>
+          Feel it as it is
+        </button>
+      )}
+    </details>
+  );
+}
+
+export function FeltPanel(): JSX.Element | null {
+  const tool = store.tools.value[0];
+  if (!tool) return null;
+  return (
+    <Section id="felt" title="What the hand feels">
+      <Row label="grasp">
+        <select
+          aria-label="Grasp"
+          value={tool.grasp ?? 'rigid'}
+          onChange={(e) => void patchTool({ grasp: e.currentTarget.value })}
+        >
+          <option value="rigid">rigid: force and torque</option>
+          <option value="point">at a point: force alone</option>
+        </select>
+      </Row>
+      <NumberField
+        shown="your force counts"
+        label="Force scale"
+        unit={'\u00d7'}
+        step={0.5}
+        value={tool.force_scale ?? 1}
+        onCommit={(v) => void patchTool({ force_scale: v > 0 ? v : null })}
+      />
+      <Desired tool={tool} />
+    </Section>
+  );
+}
