@@ -91,6 +91,9 @@ typedef struct gw_model_ops {
     /* The twist of body `index` on a moving base at zero generalised velocity; NULL, or false:
      * none. */
     bool (*carried)(const gw_model *model, int index, gw_twist *twist);
+    /* Columns of what rows of positions alone allow, without those of velocities (rolling, knife
+     * edges); NULL, or false: jacobian() has no others. */
+    bool (*positional)(const gw_model *model, double (*columns)[6]);
     /* The model is a value of this many bytes, which may be copied and restored. */
     size_t size;
 } gw_model_ops;
@@ -161,6 +164,11 @@ static inline void gw_model_pull_back(const gw_model *m, int index, const gw_wre
 static inline bool gw_model_base_velocity(const gw_model *m, int index, gw_twist *twist)
 {
     return m->ops->carried && m->ops->carried(m, index, twist);
+}
+
+static inline bool gw_model_positional_jacobian(const gw_model *m, double (*columns)[6])
+{
+    return m->ops->positional && m->ops->positional(m, columns);
 }
 
 static inline void gw_model_step(gw_model *m, const gw_forces *forces, double dt, gw_step *step)

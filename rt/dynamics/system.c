@@ -56,14 +56,15 @@ static void model_held(const gw_model *model, gw_pose *world_from_held, gw_twist
 
 /* Columns of what the rows allow, J Q with Q = 1 - D^-1 A^T (A D^-1 A^T)^+ A: a motion of the
  * held frame that no generalised velocity gives is orthogonal to them. Six answers of the system,
- * Q^T j = j + A^T lambda for each row j of J. */
+ * Q^T j = j + A^T lambda for each row j of J, into `answers` where that is not NULL. */
 static void project_columns(gw_system *s, double (*columns)[6], double *answers)
 {
     for (int l = 0; l < 6; l++) {
         for (int i = 0; i < s->dof; i++)
             s->generalised[i] = columns[i][l];
         gw_system_answer(s, false);
-        gw_system_gather(s, answers + l * s->dof);
+        if (answers)
+            gw_system_gather(s, answers + l * s->dof);
         for (int i = 0; i < s->body_count; i++) {
             memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
             memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
@@ -91,18 +92,11 @@ static void answer_bias(gw_system *s)
     gw_closures_answer(s);
 }
 
-/* Columns by the path to the root. */
-static void work_out_jacobian(gw_system *s, int body, const gw_pose *body_from_held,
-                              gw_system_jacobian *out)
+/* Columns of the motion of a point `at` that goes with a body, by the path to the root. */
+static void tree_columns(gw_system *s, int body, gw_vec3 at, double (*columns)[6])
 {
-    const gw_system_body *held = &s->bodies[body];
-    double(*columns)[6] = out->columns;
     gw_planar_expand(s);
-    gw_vec3 arm = gw_rotate(held->pose.q, body_from_held->p), at = gw_add(held->pose.p, arm);
     memset(columns, 0, (size_t)s->dof * sizeof *columns);
-    gw_vec3 alpha = gw_angular_part(held->coasting);
-    gw_vec3 a = gw_add(gw_linear_part(held->coasting), gw_cross(alpha, arm));
-    a = gw_add(a, gw_cross(held->twist.w, gw_cross(held->twist.w, arm)));
     for (int i = body; i >= 0; i = s->bodies[i].def.parent) {
         const gw_system_body *k = &s->bodies[i];
         gw_vec3 to = gw_sub(at, k->pose.p);
@@ -112,6 +106,32 @@ static void work_out_jacobian(gw_system *s, int body, const gw_pose *body_from_h
                            gw_add(gw_linear_part(k->columns[j]), gw_cross(w, to)), w);
         }
     }
+}
+
+/* Columns of what rows of positions allow, where there are others. */
+static bool positional_of(gw_system *s, int body, const gw_pose *body_from_held,
+                          double (*columns)[6])
+{
+    if (s->row_count == s->position_rows)
+        return false;
+    tree_columns(s, body, gw_pose_point(&s->bodies[body].pose, body_from_held->p), columns);
+    gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
+    project_columns(s, columns, NULL);
+    gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
+    return true;
+}
+
+static void work_out_jacobian(gw_system *s, int body, const gw_pose *body_from_held,
+                              gw_system_jacobian *out)
+{
+    const gw_system_body *held = &s->bodies[body];
+    double(*columns)[6] = out->columns;
+    gw_planar_expand(s);
+    gw_vec3 arm = gw_rotate(held->pose.q, body_from_held->p), at = gw_add(held->pose.p, arm);
+    gw_vec3 alpha = gw_angular_part(held->coasting);
+    gw_vec3 a = gw_add(gw_linear_part(held->coasting), gw_cross(alpha, arm));
+    a = gw_add(a, gw_cross(held->twist.w, gw_cross(held->twist.w, arm)));
+    tree_columns(s, body, at, columns);
     if (s->row_count > 0) {
         project_columns(s, columns, out->answers);
         answer_bias(s);
@@ -159,6 +179,12 @@ static void model_jacobian(const gw_model *model, double (*columns)[6], double *
 {
     gw_system *s = system_of(model);
     jacobian_of(s, 0, s->held, &s->body_from_held, columns, drift);
+}
+
+static bool model_positional(const gw_model *model, double (*columns)[6])
+{
+    gw_system *s = system_of(model);
+    return positional_of(s, s->held, &s->body_from_held, columns);
 }
 
 static void model_apply_inverse(const gw_model *model, const double *force, double *acceleration)
@@ -573,6 +599,12 @@ static void view_jacobian(const gw_model *view, double (*columns)[6], double *dr
     jacobian_of(system_of(viewed(view)), 1, v->held, &v->body_from_held, columns, drift);
 }
 
+static bool view_positional(const gw_model *view, double (*columns)[6])
+{
+    const gw_system_view *v = (const gw_system_view *)view;
+    return positional_of(system_of(viewed(view)), v->held, &v->body_from_held, columns);
+}
+
 static void view_apply_inverse(const gw_model *view, const double *force, double *acceleration)
 {
     model_apply_inverse(viewed(view), force, acceleration);
@@ -635,6 +667,7 @@ gw_model *gw_system_second_hold(gw_system *s, int index, const gw_pose *body_fro
                                  .bodies = view_bodies,
                                  .body = view_body,
                                  .pull_back = view_pull_back,
+                                 .positional = view_positional,
                                  .size = sizeof s->view};
     s->view = (gw_system_view){{&s->view_ops}, s, index, *body_from_held};
     return &s->view.model;
@@ -656,6 +689,7 @@ static void init_model(gw_system *s)
                             .bodies = model_bodies,
                             .body = model_body,
                             .pull_back = model_pull_back,
+                            .positional = model_positional,
                             .size = sizeof *s->model +
                                     (size_t)s->body_count * sizeof s->model->joints[0]};
     s->model->model.ops = &s->ops;

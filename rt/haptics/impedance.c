@@ -104,6 +104,7 @@ void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def)
 {
     c->def = *def;
     c->penalty = (gw_penalty){.eased = c->started};
+    c->slip = (gw_penalty){.started = false};
     c->observer.started = false;
     c->switched = c->started;
 }
@@ -286,9 +287,16 @@ static gw_wrench penalty_wrench(gw_impedance_control *c, const gw_impedance_work
     if (!uses_penalties(c))
         return no_wrench;
     gw_wrench u =
-        gw_penalty_tick(&c->penalty, def, &c->resisted, &w->error, &w->rate, w->dt, weights);
+        gw_penalty_tick(&c->penalty, def, &c->by_positions, &w->error, &w->rate, w->dt, weights);
     *booked = def->at_once || def->by_mass ? *weights : 0;
-    return u;
+    if (c->by_velocities.count == 0)
+        return u;
+    /* where a model may come by going round, a spring would pull it: a damper alone */
+    gw_penalty_def damper = *def;
+    double none;
+    damper.stiffness = 0;
+    return gw_wrench_add(u, gw_penalty_tick(&c->slip, &damper, &c->by_velocities, &w->error,
+                                            &w->rate, w->dt, &none));
 }
 
 /* ---- the four control laws ----------------------------------------------------------------------
@@ -632,6 +640,12 @@ static void find_resisted(gw_impedance_control *c, const gw_operational_state *m
         c->resisted = *model->resisted;
     else
         gw_resisted_directions_of(&def, model->dof, model->jacobian, &c->resisted);
+    c->by_positions = c->resisted;
+    c->by_velocities.count = 0;
+    if (!model->positional)
+        return;
+    gw_resisted_directions_of(&def, model->dof, model->positional, &c->by_positions);
+    gw_resisted_directions_beyond(&c->resisted, &c->by_positions, &c->by_velocities);
 }
 
 /* The free acceleration in the coming step: as measured in the last one, else from the model. */
@@ -662,7 +676,7 @@ gw_impedance_out gw_impedance_pre_step(gw_impedance_control *c, const gw_operati
     w->on_model = wrench_on_model(c, w);
     damp_by_prediction(c, w);
     out.on_model = w->on_model;
-    w->model.jacobian = NULL; /* the caller's, for this half alone */
+    w->model.jacobian = w->model.positional = NULL; /* the caller's, for this half alone */
     w->model.resisted = NULL;
     return out;
 }

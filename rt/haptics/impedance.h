@@ -112,7 +112,9 @@ typedef struct gw_impedance_work {
 typedef struct gw_impedance_control {
     gw_impedance_def def;
     gw_resisted_directions resisted; /* of this tick */
-    gw_penalty penalty;
+    /* of them those that rows of positions resist, and those that velocity rows do beyond */
+    gw_resisted_directions by_positions, by_velocities;
+    gw_penalty penalty, slip;       /* spring and damper along the first, damper along the second */
     gw_passivity_observer observer; /* observer.excess: energy that left the port so far (J) */
     gw_impulse_rendering impulses;
     gw_wrench pending_impulse;                 /* to be given in the next tick (N s, N m s) */

@@ -78,6 +78,41 @@ void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double
     }
 }
 
+#define BEYOND 0.1 /* length of what is left of a unit vector that leads beyond */
+
+/* a - (a . n) n */
+static void reject_along(double a[6], const double n[6])
+{
+    double along = 0;
+    for (int i = 0; i < 6; i++)
+        along += a[i] * n[i];
+    for (int i = 0; i < 6; i++)
+        a[i] -= along * n[i];
+}
+
+void gw_resisted_directions_beyond(const gw_resisted_directions *all,
+                                   const gw_resisted_directions *part, gw_resisted_directions *out)
+{
+    gw_resisted_directions found = {.length = all->length};
+    memcpy(found.singular, all->singular, sizeof found.singular);
+    for (int k = 0; k < all->count; k++) {
+        double *a = found.direction[found.count], norm2 = 0;
+        memcpy(a, all->direction[k], sizeof all->direction[k]);
+        for (int i = 0; i < part->count; i++)
+            reject_along(a, part->direction[i]);
+        for (int i = 0; i < found.count; i++)
+            reject_along(a, found.direction[i]);
+        for (int i = 0; i < 6; i++)
+            norm2 += a[i] * a[i];
+        if (norm2 < BEYOND * BEYOND)
+            continue;
+        for (int i = 0; i < 6; i++)
+            a[i] /= sqrt(norm2);
+        found.weight[found.count++] = all->weight[k];
+    }
+    *out = found;
+}
+
 /* D^-1 J^T, a row of 6 for each generalised velocity. */
 static void apply_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
                           double (*out)[6])

@@ -44,6 +44,11 @@ typedef struct gw_resisted_directions {
 void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
                                gw_resisted_directions *out);
 
+/* The directions of `all` across those of `part`, which it contains: what velocity rows resist
+ * beyond position rows. */
+void gw_resisted_directions_beyond(const gw_resisted_directions *all,
+                                   const gw_resisted_directions *part, gw_resisted_directions *out);
+
 /* The part of a twist, or of a wrench, that is not along them: with S = diag(1/L, 1/L, 1/L, 1, 1,
  * 1) S^-1 (I - P) S twist and S (I - P) S^-1 wrench. The two are dual: the work of the projected
  * wrench in a twist is the work of the wrench in the projected twist. */
@@ -71,10 +76,12 @@ typedef struct gw_operational_state {
     int dof;
     gw_pose pose;
     gw_twist twist;
-    const double (*jacobian)[6];  /* J, `dof` columns */
-    double jdot_v[6];             /* J-dot v */
-    double inverse_inertia[6][6]; /* Lambda^-1 */
-    double free_acceleration[6];  /* J D^-1 tau: of weight, bias and motors (eq. 12, 13) */
+    const double (*jacobian)[6];   /* J, `dof` columns */
+    const double (*positional)[6]; /* of what rows of positions allow, where there are rows of
+                                      velocities besides; NULL: there are none */
+    double jdot_v[6];              /* J-dot v */
+    double inverse_inertia[6][6];  /* Lambda^-1 */
+    double free_acceleration[6];   /* J D^-1 tau: of weight, bias and motors (eq. 12, 13) */
     const gw_resisted_directions *resisted; /* of a local model (U-hat, eq. 22); NULL: to be found
                                                from the Jacobian */
 } gw_operational_state;

@@ -354,7 +354,7 @@ static void disengage(gw_haptic_tool *tool, const gw_tick *tick)
 static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
                              const gw_scene_dynamics *dynamics, int index)
 {
-    double columns[GW_MODEL_MAX_DOF][6];
+    double columns[GW_MODEL_MAX_DOF][6], positional[GW_MODEL_MAX_DOF][6];
     gw_operational_state seen;
     gw_impedance_device device;
     tool->control_active = tick->moving && tick->engaged && tool->reading.valid && !tool->clutched;
@@ -368,6 +368,8 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
     seen.pose = tool->pose;
     seen.twist = tool->twist;
     seen.resisted = gw_scene_dynamics_resisted(dynamics, index);
+    if (gw_model_positional_jacobian(model_of(tool), positional))
+        seen.positional = (const double(*)[6])positional;
     device = device_state(tool);
     if (device.point)
         gw_operational_point_of(&seen, columns);

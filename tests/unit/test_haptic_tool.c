@@ -492,6 +492,139 @@ static void the_map_follows_how_far_the_set_goes(void **state)
     stop_play(&p);
 }
 
+/* ---- nonholonomic rows, singular postures ------------------------------------------------------
+ */
+
+/* A sleigh: rows of positions keep it in the plane, the knife edge lets it not go sideways. Beside
+ * its line it is damped and not drawn back; out of the plane it is drawn back. */
+static void what_velocities_forbid_is_damped(void **state)
+{
+    (void)state;
+    const double both[3][6] = {{1, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 0}};
+    const double plane[3][6] = {{1, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 1}, {0, 1, 0, 0, 0, 0}};
+    gw_impedance_def def = gw_impedance_def_default();
+    gw_operational_state s = {.dof = 3, .pose = gw_pose_identity(), .jacobian = both};
+    s.positional = plane;
+    s.inverse_inertia[0][0] = s.inverse_inertia[5][5] = 1;
+    gw_impedance_device d = {.pose = {{0, 0.01, 0.01}, {1, 0, 0, 0}}, .mass = 1, .inertia = 1};
+    for (int moves = 0; moves < 2; moves++) {
+        gw_impedance_control c;
+        gw_impedance_init(&c, &def);
+        d.twist.v.y = moves ? 0.1 : 0;
+        gw_impedance_pre_step(&c, &s, &d, 1e-3);
+        assert_int_equal(c.resisted.count, 4);
+        assert_int_equal(c.by_velocities.count, 1);
+        assert_true(fabs(c.by_velocities.direction[0][1]) == 1);
+        assert_true(fabs(c.work.penalty.f.y + (moves ? 50 * 0.1 : 0)) < 1e-9);
+        assert_true(fabs(c.work.penalty.f.z + 200 * 0.01) < 1e-9);
+    }
+}
+
+static void set_control(gw_tool *t, int control)
+{
+    t->control = (gw_control_kind)control;
+    t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
+}
+
+/* So long pushed, with books that close and nothing that runs away. */
+static void push_through(gw_scene *scene, gw_wrench push, const char *what)
+{
+    play p;
+    double quickest = 0, out = 0;
+    assert_true(start_play(&p, scene));
+    for (int i = 0; i < 4000; i++) {
+        /* there, back and there again */
+        gw_command command = {.kind = GW_COMMAND_PUSH};
+        double sign = i / 1000 % 2 ? -1 : 1;
+        command.push.f = gw_scale(sign, push.f);
+        command.push.t = gw_scale(sign, push.t);
+        command_play(&p, command);
+        const gw_snapshot *s = tick_play(&p, 5);
+        quickest = fmax(quickest, gw_norm(s->tools[0].twist.w));
+        quickest = fmax(quickest, gw_norm(s->tools[0].twist.v));
+        out = fmax(out, fabs(books(&s->energy)));
+    }
+    print_message("%s: at most %.3g m/s or rad/s, books out by %.2g J\n", what, quickest, out);
+    assert_true(isfinite(quickest) && quickest < 30);
+    assert_true(out < 1e-9);
+    stop_play(&p);
+}
+
+/* The arm of Table I, stretched out along the push and nearly so, at its last link. */
+static void an_arm_passes_singular_postures(void **state)
+{
+    (void)state;
+    for (int control = GW_CONTROL_ADMITTANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++)
+        for (int desired = 0; desired < 2; desired++) {
+            char what[48];
+            gw_scene *s = malloc(sizeof *s);
+            *s = gw_scene_default();
+            put_arm(s, (const double[3]){0, desired ? 1e-3 : 0, 0});
+            for (int i = 0; i < 3; i++)
+                s->mechanisms[0].geometries[i].material[0] = 0;
+            gw_tool *t = put_tool(s, control ? "sim-impedance" : "sim");
+            strcpy(t->mechanism, "arm");
+            t->link = 2;
+            t->at.p.x = 0.015;
+            set_control(t, control);
+            t->desired.has_mass = desired;
+            set_six(t->desired.mass, 2, 0.05);
+            set_six(t->desired.damping, 2 * desired, 0.02 * desired);
+            snprintf(what, sizeof what, "arm, control %d, desired %d", control, desired);
+            push_through(s, (gw_wrench){{0.6, 0.4, 0}, {0, 0, 0.01}}, what);
+        }
+}
+
+static void turn_about(gw_scene *s, const char *id, const char *a, double on_a, const char *b,
+                       double on_b)
+{
+    gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+    snprintf(j->id, sizeof j->id, "%s", id);
+    snprintf(j->a.object, sizeof j->a.object, "%s", a);
+    snprintf(j->b.object, sizeof j->b.object, "%s", b);
+    j->type = GW_MOBILIZER_REVOLUTE;
+    j->a.at = j->b.at = gw_pose_identity();
+    j->a.at.p.x = on_a;
+    j->b.at.p.x = on_b;
+    j->enabled = true;
+}
+
+/* A parallelogram that lies in line, where a second motion begins, held at its coupler. */
+static void a_loop_passes_singular_postures(void **state)
+{
+    static const char *const bars[] = {"crank", "coupler", "rocker"};
+    static const double at[] = {0, 0.1, 0.3};
+    (void)state;
+    for (int control = GW_CONTROL_ADMITTANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++)
+        for (int desired = 0; desired < 2; desired++) {
+            char what[48];
+            gw_scene *s = malloc(sizeof *s);
+            *s = gw_scene_default();
+            for (int i = 0; i < 3; i++) {
+                gw_object *o = put(s, bars[i], box(0.1, 0.01, 0.01), gw_v3(at[i], 0, 0));
+                o->material[0] = 0;
+                o->body.source = GW_MASS_GIVEN;
+                o->body.mass = 1;
+                o->body.damping_angular = 0.002;
+            }
+            put(s, "ground", box(0.01, 0.01, 0.01), gw_v3(0, 0, -1))->fixed = true;
+            s->objects[3].material[0] = 0;
+            s->objects[3].pose.p = gw_v3(0, 0, 0);
+            turn_about(s, "j1", "crank", 0, "ground", 0);
+            turn_about(s, "j2", "coupler", 0, "crank", 0.1);
+            turn_about(s, "j3", "rocker", 0, "ground", 0.3);
+            turn_about(s, "j4", "coupler", 0.3, "rocker", 0.1);
+            gw_tool *t = put_tool(s, control ? "sim-impedance" : "sim");
+            strcpy(t->object, "coupler");
+            t->at.p.x = 0.15;
+            set_control(t, control);
+            t->desired.has_mass = desired;
+            set_six(t->desired.mass, 2, 0.05);
+            snprintf(what, sizeof what, "loop, control %d, desired %d", control, desired);
+            push_through(s, (gw_wrench){{0.2, 0.3, 0}, {0, 0, 0}}, what);
+        }
+}
+
 /* ---- what is refused, what is told ------------------------------------------------------------
  */
 
@@ -532,6 +665,9 @@ int main(void)
         cmocka_unit_test(what_is_felt_goes_out_divided),
         cmocka_unit_test(at_a_point_torques_do_not_act),
         cmocka_unit_test(the_map_follows_how_far_the_set_goes),
+        cmocka_unit_test(what_velocities_forbid_is_damped),
+        cmocka_unit_test(an_arm_passes_singular_postures),
+        cmocka_unit_test(a_loop_passes_singular_postures),
         cmocka_unit_test(what_cannot_be_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
