@@ -42,6 +42,8 @@ static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
             return set_polytope(g, gw_polytope_hull(s->mesh), error);
         g->trimesh = gw_trimesh_create(s->mesh, error);
         return g->trimesh != NULL;
+    case GW_SHAPE_NURBS_CURVE:
+    case GW_SHAPE_NURBS_SURFACE:
     case GW_SHAPE_COMPOUND:
         break;
     }

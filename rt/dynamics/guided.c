@@ -233,6 +233,43 @@ static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_f
     return stages(body, chart, forces, h, turns, n, z, z_dot, step);
 }
 
+static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, const double *z,
+                                const double *z_dot, stage *s)
+{
+    const gw_submanifold *set = &body->def.set;
+    stage_at(body, chart, z, z_dot, rotational_columns(set), set->dof, s);
+    return gw_rigid_body_kinetic_energy(body->def.mass.mass, &s->rigid, &s->twist);
+}
+
+/*
+ * The edges of a free-form locus are stops without rebound: a parameter k that would pass one ends
+ * there, and loses its velocity by an impulse along it, z' -= M_z^-1 e_k z'_k / (M_z^-1)_kk. The
+ * energy taken counts as dissipated.
+ */
+static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *z, double *z_dot,
+                          gw_step *step)
+{
+    const gw_submanifold *set = &body->def.set;
+    stage s;
+    for (int i = 0, k = set->rotation.dof; i < set->translation.dof; i++, k++) {
+        double low, high;
+        if (!gw_chart_range(chart, i, &low, &high))
+            return;
+        double at = fmin(fmax(z[k], low), high), past = z[k] - at;
+        if (past == 0)
+            continue;
+        double before = kinetic_energy_at(body, chart, z, z_dot, &s), push[6] = {0};
+        z[k] = at;
+        kinetic_energy_at(body, chart, z, z_dot, &s);
+        push[k] = 1;
+        gw_ldl_solve(s.inertia, set->dof, push);
+        double impulse = past * z_dot[k] > 0 ? z_dot[k] / push[k] : 0;
+        for (int j = 0; j < set->dof; j++)
+            z_dot[j] -= impulse * push[j];
+        step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
+    }
+}
+
 static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_chart chart;
@@ -243,6 +280,7 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
     if (!step->finite)
         return;
+    stop_at_edges(body, &chart, z, z_dot, step);
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
     gw_twist twist =
         twist_of(jacobian, z_dot, rotational_columns(&body->def.set), body->def.set.dof);
@@ -252,6 +290,7 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     pose.q = gw_quat_unit(pose.q);
     gw_guided_store_state(body, dt, &pose, &twist);
     memcpy(body->z_dot, z_dot, sizeof z_dot);
+    gw_chart_leave(&chart, z, &body->def.set);
 }
 
 /* lambda of the step's start, from the base frame into world axes. */

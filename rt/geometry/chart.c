@@ -7,6 +7,7 @@
  */
 #include <assert.h>
 
+#include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/submanifold.h"
 
 /* For functions that every stage of a step calls. */
@@ -105,6 +106,15 @@ static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
     case GW_LOCUS_POINT:
         chart->point = l->origin;
         return;
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE: {
+        gw_nurbs_point at;
+        chart->point = l->origin;
+        chart->parameter[0] = l->start[0];
+        chart->parameter[1] = l->start[1];
+        gw_nurbs_closest(l->nurbs, gw_v3(s, t, gw_dot(d, l->e3)), l->a, chart->parameter, &at);
+        return;
+    }
     }
 }
 
@@ -149,6 +159,24 @@ static void sphere_motion(const gw_chart *chart, const double *z, const double *
     m->bias = gw_scale(-l->a, gw_mul_add(gw_scale(2 * along * over, u_dot), gw_norm2(u_dot), u));
 }
 
+/* A free-form locus, from its frame's axes to those of its owner. */
+static void free_form_motion(const gw_chart *chart, const double *z, const double *z_dot, int dof,
+                             locus_motion *m)
+{
+    const gw_locus *l = &chart->set->translation.locus;
+    double at[2] = {chart->parameter[0] + z[0], chart->parameter[1] + (dof == 2 ? z[1] : 0)};
+    double rate[2] = {z_dot[0], dof == 2 ? z_dot[1] : 0};
+    gw_nurbs_motion own;
+    gw_nurbs_move(l->nurbs, at, rate, l->a, &own);
+    gw_vec3 from[4] = {own.p, own.d[0], own.d[1], own.bias};
+    gw_vec3 *to[4] = {&m->p, &m->d[0], &m->d[1], &m->bias};
+    for (int i = 0; i < 4; i++) {
+        gw_vec3 v =
+            gw_mul_add(gw_mul_add(gw_scale(from[i].x, l->e1), from[i].y, l->e2), from[i].z, l->e3);
+        *to[i] = i == 0 ? gw_add(l->origin, v) : v;
+    }
+}
+
 STEP_INLINE void locus_at(const gw_chart *chart, const double *z, const double *z_dot,
                           locus_motion *m)
 {
@@ -182,6 +210,10 @@ STEP_INLINE void locus_at(const gw_chart *chart, const double *z, const double *
         break;
     case GW_LOCUS_ELLIPSE:
         arc_motion(chart, l->a, l->b, z[0], z_dot[0], 0, m);
+        break;
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE:
+        free_form_motion(chart, z, z_dot, dof, m);
         break;
     case GW_LOCUS_POINT:
     case GW_LOCUS_GENERAL:
@@ -322,7 +354,14 @@ static void locus_velocity(const gw_chart *chart, gw_vec3 velocity, double *z_do
     static const double none[6] = {0};
     locus_motion m;
     locus_at(chart, none, none, &m);
-    /* the columns are orthogonal in every kind */
+    if (chart->set->translation.locus.kind == GW_LOCUS_SURFACE) {
+        double uu = gw_norm2(m.d[0]), uv = gw_dot(m.d[0], m.d[1]), vv = gw_norm2(m.d[1]);
+        double a = gw_dot(m.d[0], velocity), b = gw_dot(m.d[1], velocity), det = uu * vv - uv * uv;
+        z_dot[0] = det > 0 ? (a * vv - b * uv) / det : 0;
+        z_dot[1] = det > 0 ? (b * uu - a * uv) / det : 0;
+        return;
+    }
+    /* the columns are orthogonal in every other kind */
     for (int k = 0; k < chart->set->translation.dof; k++)
         z_dot[k] = gw_dot(m.d[k], velocity) / gw_norm2(m.d[k]);
 }
@@ -401,4 +440,30 @@ void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, 
     gw_vec3 inward = gw_cross(r.velocity, gw_cross(r.velocity, arm));
     acceleration = gw_sub(gw_add(acceleration, gw_cross(arm, r.bias)), inward);
     put(bias, acceleration, r.bias);
+}
+
+static bool is_free_form(const gw_submanifold *set)
+{
+    gw_locus_kind kind = set->translation.locus.kind;
+    return !set->general && (kind == GW_LOCUS_CURVE || kind == GW_LOCUS_SURFACE);
+}
+
+bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high)
+{
+    if (!is_free_form(chart->set))
+        return false;
+    const gw_nurbs_direction *d = &chart->set->translation.locus.nurbs->direction[k];
+    *low = d->closed ? -HUGE_VAL : d->low - chart->parameter[k];
+    *high = d->closed ? HUGE_VAL : d->high - chart->parameter[k];
+    return true;
+}
+
+void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
+{
+    gw_locus *l = &set->translation.locus;
+    if (!is_free_form(set))
+        return;
+    for (int k = 0; k < set->translation.dof; k++)
+        l->start[k] = chart->parameter[k] + z[set->rotation.dof + k];
+    gw_nurbs_into_domain(l->nurbs, l->start);
 }

@@ -5,6 +5,7 @@
  * face, two an edge, three a corner; their names spell the signs.
  */
 #include "rt/geometry/feature.h"
+#include "rt/geometry/nurbs.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -124,9 +125,55 @@ static void capsule_feature(const gw_shape *s, int i, char *name, gw_element *e)
     *e = elements[i];
 }
 
+/* The whole shape, or one of its edges. */
+static gw_element free_form(const gw_nurbs *nurbs)
+{
+    return (gw_element){.kind = nurbs->dimension == 1 ? GW_CURVE : GW_SURFACE,
+                        .q = gw_quat_identity(),
+                        .nurbs = nurbs};
+}
+
+static void curve_feature(const gw_shape *s, int i, char *name, gw_element *e)
+{
+    static const char *const names[] = {"curve", "start", "end"};
+    const gw_nurbs_direction *d = &s->nurbs->direction[0];
+    gw_nurbs_point at;
+    strcpy(name, names[i]);
+    *e = free_form(s->nurbs);
+    if (i == 0)
+        return;
+    gw_nurbs_evaluate(s->nurbs, (double[]){i == 1 ? d->low : d->high, 0}, 0, NULL, &at);
+    *e = point_at(at.d[0][0].x, at.d[0][0].y, at.d[0][0].z);
+}
+
+static int edge_count(const gw_nurbs *nurbs)
+{
+    int count = 0;
+    for (int k = 0; k < 4; k++)
+        count += nurbs->edge[k] != NULL;
+    return count;
+}
+
+static void surface_feature(const gw_shape *s, int i, char *name, gw_element *e)
+{
+    static const char *const names[] = {"u0", "u1", "v0", "v1"};
+    strcpy(name, "surface");
+    *e = free_form(s->nurbs);
+    for (int k = 0; k < 4 && i > 0; k++) {
+        if (!s->nurbs->edge[k] || --i > 0)
+            continue;
+        strcpy(name, names[k]);
+        *e = free_form(s->nurbs->edge[k]);
+    }
+}
+
 int gw_feature_count(const gw_shape *shape)
 {
     switch (shape->kind) {
+    case GW_SHAPE_NURBS_CURVE:
+        return 3;
+    case GW_SHAPE_NURBS_SURFACE:
+        return 1 + edge_count(shape->nurbs);
     case GW_SHAPE_BOX:
         return BOX_COUNT;
     case GW_SHAPE_CYLINDER:
@@ -192,6 +239,12 @@ void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element
     case GW_SHAPE_MESH:
         strcpy(name, "center");
         *element = (gw_element){.kind = GW_POINT, .p = gw_shape_mass(shape, 1).com, .d = {0, 0, 0}};
+        break;
+    case GW_SHAPE_NURBS_CURVE:
+        curve_feature(shape, i, name, element);
+        break;
+    case GW_SHAPE_NURBS_SURFACE:
+        surface_feature(shape, i, name, element);
         break;
     case GW_SHAPE_COMPOUND:
         compound_feature(shape, i, name, element);

@@ -8,6 +8,8 @@
  *   sphere    center
  *   mesh      center (of its volume)
  *   capsule   axis (+z), center, top, bottom (centres of its round ends)
+ *   nurbs-curve    curve, start, end (points)
+ *   nurbs-surface  surface; its edges u0, u1, v0, v1, curves, but for those that are one point
  *   compound  partN.feature
  *
  * Any thread, RT safe.

@@ -8,9 +8,11 @@
 
 #include <assert.h>
 
+#include "rt/geometry/nurbs_motion.h"
+
 int gw_locus_dof(gw_locus_kind kind)
 {
-    static const int dof[] = {3, 2, 2, 2, 1, 1, 1, 0, -1};
+    static const int dof[] = {3, 2, 2, 2, 1, 1, 1, 1, 2, 0, -1};
     assert(kind >= GW_LOCUS_FREE && kind <= GW_LOCUS_GENERAL);
     return dof[kind];
 }
@@ -19,6 +21,37 @@ int gw_locus_dof(gw_locus_kind kind)
 static gw_vec3 at_coordinates(const gw_locus *l, double a, double b, double c)
 {
     return gw_mul_add(gw_mul_add(gw_mul_add(l->origin, a, l->e1), b, l->e2), c, l->e3);
+}
+
+/* A vector of the locus's axes, and a point of its frame. */
+static gw_vec3 turned(const gw_locus *l, gw_vec3 v)
+{
+    return gw_mul_add(gw_mul_add(gw_scale(v.x, l->e1), v.y, l->e2), v.z, l->e3);
+}
+
+static gw_vec3 in_frame(const gw_locus *l, gw_vec3 x)
+{
+    gw_vec3 d = gw_sub(x, l->origin);
+    return gw_v3(gw_dot(d, l->e1), gw_dot(d, l->e2), gw_dot(d, l->e3));
+}
+
+/* The point of a free-form locus at parameters z. */
+static gw_vec3 free_form_point(const gw_locus *l, const double *z)
+{
+    gw_nurbs_motion m;
+    double x[2] = {z[0], l->kind == GW_LOCUS_SURFACE ? z[1] : 0};
+    gw_nurbs_into_domain(l->nurbs, x);
+    gw_nurbs_move(l->nurbs, x, (const double[]){0, 0}, l->a, &m);
+    return gw_add(l->origin, turned(l, m.p));
+}
+
+/* The parameters of the point of a free-form locus nearest to a point. */
+static void free_form_parameters(const gw_locus *l, gw_vec3 point, double x[2])
+{
+    gw_nurbs_nearest nearest;
+    gw_nurbs_nearest_point(l->nurbs, in_frame(l, point), &nearest);
+    x[0] = nearest.parameter[0];
+    x[1] = nearest.parameter[1];
 }
 
 gw_vec3 gw_locus_point(const gw_locus *l, const double *z)
@@ -41,6 +74,9 @@ gw_vec3 gw_locus_point(const gw_locus *l, const double *z)
         return at_coordinates(l, l->a * cos(z[0]), l->a * sin(z[0]), 0);
     case GW_LOCUS_ELLIPSE:
         return at_coordinates(l, l->a * cos(z[0]), l->b * sin(z[0]), 0);
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE:
+        return free_form_point(l, z);
     case GW_LOCUS_POINT:
     case GW_LOCUS_GENERAL:
         break;
@@ -76,6 +112,14 @@ void gw_locus_parameters(const gw_locus *l, gw_vec3 point, double *z)
     case GW_LOCUS_ELLIPSE:
         z[0] = atan2(y / l->b, x / l->a);
         break;
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE: {
+        double at[2];
+        free_form_parameters(l, point, at);
+        for (int i = 0; i < gw_locus_dof(l->kind); i++)
+            z[i] = at[i];
+        break;
+    }
     case GW_LOCUS_POINT:
     case GW_LOCUS_GENERAL:
         break;
@@ -143,6 +187,12 @@ gw_vec3 gw_locus_nearest(const gw_locus *l, gw_vec3 point)
         return gw_mul_add(l->origin, l->a, radial(l, d));
     case GW_LOCUS_ELLIPSE:
         return nearest_on_ellipse(l, d);
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE: {
+        double at[2];
+        free_form_parameters(l, point, at);
+        return free_form_point(l, at);
+    }
     case GW_LOCUS_POINT:
         return l->origin;
     case GW_LOCUS_FREE:
@@ -182,6 +232,16 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
         double c = gw_dot(d, l->e1) / l->a, s = gw_dot(d, l->e2) / l->b;
         out[0] = gw_unit(gw_add(gw_scale(-l->a * s, l->e1), gw_scale(l->b * c, l->e2)));
         return 1;
+    }
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE: {
+        gw_nurbs_motion m;
+        double at[2];
+        free_form_parameters(l, point, at);
+        gw_nurbs_move(l->nurbs, at, (const double[]){0, 0}, l->a, &m);
+        out[0] = gw_unit(turned(l, m.d[0]));
+        out[1] = gw_unit(gw_reject(turned(l, m.d[1]), out[0]));
+        return gw_locus_dof(l->kind);
     }
     case GW_LOCUS_POINT:
     case GW_LOCUS_GENERAL:

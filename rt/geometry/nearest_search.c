@@ -89,7 +89,10 @@ static fourier whole_square(const gw_circle_distance *r, gw_vec3 off)
 static circle_distance_terms circle_fourier(const gw_circle_distance *r)
 {
     const gw_locus *l = r->locus;
-    circle_distance_terms w = {.circle = r, .has_wave = l->kind != GW_LOCUS_ELLIPSE};
+    circle_distance_terms w = {.circle = r,
+                               .has_wave = l->kind != GW_LOCUS_ELLIPSE &&
+                                           l->kind != GW_LOCUS_CURVE &&
+                                           l->kind != GW_LOCUS_SURFACE};
     gw_vec3 off = gw_sub(r->c, l->origin);
     fourier all = whole_square(r, off), across = all;
     add_along(&across, -1, r, off, l->e3);
@@ -115,6 +118,8 @@ static circle_distance_terms circle_fourier(const gw_circle_distance *r)
         break;
     case GW_LOCUS_FREE:
     case GW_LOCUS_ELLIPSE:
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE:
     case GW_LOCUS_GENERAL:
         break;
     }
@@ -288,7 +293,8 @@ static double circle_minimum(const circle_distance_terms *w, double low, double 
 
 static bool is_curved(gw_locus_kind kind)
 {
-    return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
+    return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE ||
+           kind == GW_LOCUS_CURVE || kind == GW_LOCUS_SURFACE;
 }
 
 /* Half of f is at least this between two angles: theta >= |psi| where q1 is the nearest rotation of

@@ -380,7 +380,9 @@ static void fill_points(gw_nurbs *s, const gw_nurbs_def *def)
     for (int i = 0; def->weights && i < all; i++)
         s->rational = s->rational || def->weights[i] != def->weights[0];
     for (int i = 0; i < all; i++) {
-        gw_vec3 p = def->points[i];
+        gw_vec3 p = s->stated[i] = def->points[i];
+        if (def->weights)
+            s->weights[i] = def->weights[i];
         double w = s->rational ? def->weights[i] : 1;
         s->points[i] = (gw_homogeneous){w * p.x, w * p.y, w * p.z, w};
         box->low = gw_v3(fmin(box->low.x, p.x), fmin(box->low.y, p.y), fmin(box->low.z, p.z));
@@ -482,9 +484,12 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         s->dimension = def->dimension;
         atomic_init(&s->references, 1);
         s->points = malloc((size_t)(def->count[0] * across) * sizeof *s->points);
+        s->stated = malloc((size_t)(def->count[0] * across) * sizeof *s->stated);
+        if (def->weights)
+            s->weights = malloc((size_t)(def->count[0] * across) * sizeof *s->weights);
         bool u = allocate_direction(&s->direction[0], def->degree[0], def->count[0]);
         bool v = allocate_direction(&s->direction[1], surface ? def->degree[1] : 0, across);
-        if (!s->points || !u || !v) {
+        if (!s->points || !s->stated || (def->weights && !s->weights) || !u || !v) {
             gw_nurbs_put(s);
             s = NULL;
         }
@@ -511,6 +516,10 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for the tree of a curve or surface");
         return NULL;
     }
+    if (surface && !gw_nurbs_make_edges(s, error)) {
+        gw_nurbs_put(s);
+        return NULL;
+    }
     return s;
 }
 
@@ -529,7 +538,11 @@ void gw_nurbs_put(gw_nurbs *s)
         free(s->direction[k].reciprocals);
         free(s->direction[k].kinks);
     }
+    for (int k = 0; k < 4; k++)
+        gw_nurbs_put(s->edge[k]);
     gw_nurbs_tree_destroy(s->tree);
     free(s->points);
+    free(s->stated);
+    free(s->weights);
     free(s);
 }

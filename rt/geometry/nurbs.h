@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "rt/base/limits.h"
+#include "rt/geometry/element.h"
 #include "rt/geometry/shape.h"
 
 #define GW_NURBS_ORDER 3 /* highest derivative */
@@ -37,16 +38,20 @@ typedef struct gw_nurbs_direction {
 /* A control point (w x, w y, w z, w). */
 typedef double gw_homogeneous __attribute__((vector_size(32), aligned(8)));
 
-typedef struct gw_nurbs {
+struct gw_nurbs {
     int dimension; /* 1: curve, 2: surface */
     gw_nurbs_direction direction[2];
-    bool rational;              /* weights differ */
-    gw_homogeneous *points;     /* direction[0].count rows of direction[1].count */
-    gw_aabb bounds;             /* of the control points */
-    double size;                /* diagonal of the bounds (m) */
+    bool rational;          /* weights differ */
+    gw_homogeneous *points; /* direction[0].count rows of direction[1].count */
+    gw_vec3 *stated;        /* the control points as they were given */
+    double *weights;        /* and their weights; NULL where none were */
+    gw_aabb bounds;         /* of the control points */
+    double size;            /* diagonal of the bounds (m) */
+    gw_nurbs
+        *edge[4]; /* of a surface: curves at both ends of u, then of v; NULL where it is a point */
     struct gw_nurbs_tree *tree; /* for closest points (nurbs_nearest.h) */
     atomic_int references;
-} gw_nurbs;
+};
 
 typedef struct gw_nurbs_def {
     int dimension;          /* 1: curve, the second entries are not read; 2: surface */
@@ -122,6 +127,9 @@ int gw_nurbs_spans(const gw_nurbs *nurbs, int direction, int *spans);
 #define GW_BEZIER_POINTS ((GW_MAX_NURBS_DEGREE + 1) * (GW_MAX_NURBS_DEGREE + 1))
 void gw_nurbs_bezier(const gw_nurbs *nurbs, const int span[2], const double low[2],
                      const double high[2], gw_homogeneous *points);
+
+/* Curves along the ends of a surface's parameters, into its `edge`; false with an error. */
+bool gw_nurbs_make_edges(gw_nurbs *surface, gw_error *error);
 
 /* ---- exact shapes (nurbs_shapes.c): NULL with an error -------------------------------------- */
 

@@ -206,3 +206,56 @@ gw_nurbs *gw_nurbs_elevate(const gw_nurbs *s, int direction, gw_error *error)
     free(to.knots);
     return result;
 }
+
+/* ---- edges ---------------------------------------------------------------------------------- */
+
+/* Control points along the other direction at an end of direction k; NULL where memory is short,
+ * `point` where they are all one. */
+static gw_nurbs *edge_of(const gw_nurbs *s, int k, bool upper, bool *point, gw_error *error)
+{
+    const gw_nurbs_direction *d = &s->direction[k], *other = &s->direction[1 - k];
+    double at[GW_MAX_NURBS_DEGREE + 1], share[GW_MAX_NURBS_DEGREE + 1];
+    gw_vec3 *points = malloc((size_t)other->count * sizeof *points);
+    double *weights = malloc((size_t)other->count * sizeof *weights), extent = 0;
+    gw_nurbs *edge = NULL;
+    int span = gw_nurbs_find_span(d, upper ? d->high : d->low, 0), columns = s->direction[1].count;
+    for (int i = 0; i < d->degree; i++)
+        at[i] = upper ? d->high : d->low;
+    gw_nurbs_polar_weights(d, span, at, share);
+    for (int j = 0; points && weights && j < other->count; j++) {
+        gw_homogeneous sum = {0, 0, 0, 0};
+        for (int r = 0; r <= d->degree; r++) {
+            int i = span - d->degree + r;
+            sum += share[r] * s->points[k == 0 ? i * columns + j : j * columns + i];
+        }
+        points[j] = gw_v3(sum[0] / sum[3], sum[1] / sum[3], sum[2] / sum[3]);
+        weights[j] = sum[3];
+        extent = fmax(extent, gw_distance(points[j], points[0]));
+    }
+    *point = extent < 1e-8 * s->size || extent < 2e-9;
+    if (points && weights && !*point)
+        edge = gw_nurbs_create(&(gw_nurbs_def){.dimension = 1,
+                                               .degree = {other->degree},
+                                               .count = {other->count},
+                                               .knot_count = {other->count + other->degree + 1},
+                                               .knots = {other->knots},
+                                               .points = points,
+                                               .weights = s->rational ? weights : NULL},
+                               error);
+    else if (!points || !weights)
+        gw_fail(error, GW_FAILED, "", "no memory for the edges of a surface");
+    free(points);
+    free(weights);
+    return edge;
+}
+
+bool gw_nurbs_make_edges(gw_nurbs *s, gw_error *error)
+{
+    for (int i = 0; i < 4; i++) {
+        bool point = false;
+        s->edge[i] = edge_of(s, i / 2, i % 2, &point, error);
+        if (!s->edge[i] && !point)
+            return false;
+    }
+    return true;
+}

@@ -14,6 +14,7 @@
 #include <assert.h>
 
 #include "rt/base/small.h"
+#include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/element.h"
 #include "rt/geometry/submanifold.h"
 
@@ -26,7 +27,8 @@ typedef struct arm {
 
 static bool owned_by_body(gw_row_kind kind)
 {
-    return kind == GW_ROW_PLANE_BODY || kind == GW_ROW_CYLINDER_BODY;
+    return kind == GW_ROW_PLANE_BODY || kind == GW_ROW_CYLINDER_BODY ||
+           kind == GW_ROW_SURFACE_BODY || kind == GW_ROW_CURVE_BODY;
 }
 
 static bool about_axis(gw_row_kind kind)
@@ -55,8 +57,37 @@ static gw_vec3 radial_unit(const gw_row *row, const arm *a)
     return about_axis(row->kind) ? gw_any_normal(a->n) : gw_v3(1, 0, 0);
 }
 
+static bool is_free_form(gw_row_kind kind)
+{
+    return kind >= GW_ROW_SURFACE && kind <= GW_ROW_CURVE_BODY;
+}
+
+/*
+ * A free-form row, of a point that moves relative to the shape with velocity s (world axes): its
+ * value, its gradient u by the point, and u . s rate for s' = 0. arm.g is that point less the frame
+ * of the shape, or, where the body owns it, the same from the body's frame.
+ */
+static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 s, gw_vec3 *u,
+                        double *second)
+{
+    gw_quat world_from_shape = owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    double start[2] = {row->start[0], row->start[1]};
+    gw_nurbs_distance d;
+    gw_nurbs_distance_at(row->nurbs, gw_unrotate(world_from_shape, a->g),
+                         gw_unrotate(world_from_shape, s), row->n, row->value, start, &d);
+    *u = gw_rotate(world_from_shape, d.gradient);
+    *second = d.second;
+    return d.value - row->value;
+}
+
 static double row_value(const gw_row *row, const gw_pose *x)
 {
+    gw_vec3 u, none = {0, 0, 0};
+    double second;
+    if (is_free_form(row->kind)) {
+        arm at = arm_of(row, x);
+        return free_form(row, x, &at, none, &u, &second);
+    }
     if (row->kind == GW_ROW_ANGLE)
         return gw_dot(row->n, gw_rotate(x->q, row->m)) - row->value;
     arm a = arm_of(row, x);
@@ -91,13 +122,17 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
         return gw_dot(row->n, m) - row->value;
     }
     arm a = arm_of(row, x);
+    double value = 0, second;
     bool flat = row->kind == GW_ROW_PLANE || row->kind == GW_ROW_PLANE_BODY;
     gw_vec3 u = flat ? a.n : radial_unit(row, &a);
+    bool free = is_free_form(row->kind);
+    if (free)
+        value = free_form(row, x, &a, gw_v3(0, 0, 0), &u, &second);
     if (owned_by_body(row->kind))
         put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
     else
         put(out, u, gw_cross(a.m, u));
-    return gw_dot(u, a.g) - row->value;
+    return free ? value : gw_dot(u, a.g) - row->value;
 }
 
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])
@@ -130,6 +165,12 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
         gw_vec3 turning = gw_cross(w, b.m);
         s = gw_add(twist->v, turning);
         a = gw_cross(w, turning);
+    }
+    if (is_free_form(row->kind)) {
+        gw_vec3 u;
+        double second;
+        free_form(row, x, &b, s, &u, &second);
+        return gw_dot(u, a) + second;
     }
     if (row->kind == GW_ROW_ANGLE)
         return gw_dot(row->n, gw_cross(w, gw_cross(w, b.m)));
@@ -197,5 +238,6 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
 
 const char *gw_element_kind_name(gw_element_kind kind)
 {
-    return kind == GW_POINT ? "point" : kind == GW_LINE ? "line" : "plane";
+    static const char *const names[] = {"point", "line", "plane", "curve", "surface"};
+    return names[kind];
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rt/geometry/mesh.h"
+#include "rt/geometry/nurbs.h"
 
 static gw_mat3 diagonal(double xx, double yy, double zz)
 {
@@ -22,12 +23,16 @@ static gw_mat3 diagonal(double xx, double yy, double zz)
 
 static void share_mesh(const gw_shape *shape)
 {
+    if (gw_shape_is_free_form(shape->kind) && shape->nurbs)
+        gw_nurbs_get(shape->nurbs);
     if (shape->kind == GW_SHAPE_MESH && shape->mesh)
         gw_mesh_get(shape->mesh);
 }
 
 static void finish_primitive(gw_shape *shape)
 {
+    if (gw_shape_is_free_form(shape->kind))
+        gw_nurbs_put(shape->nurbs);
     if (shape->kind == GW_SHAPE_MESH)
         gw_mesh_put(shape->mesh);
 }
@@ -103,6 +108,9 @@ static bool check_primitive(const gw_shape *s, const char *at, gw_error *error)
         return check_length(s->radius, at, "radius", error);
     case GW_SHAPE_MESH:
         return check_mesh(s, at, error);
+    case GW_SHAPE_NURBS_CURVE:
+    case GW_SHAPE_NURBS_SURFACE:
+        return s->nurbs || gw_fail(error, GW_BAD_INPUT, at, "a curve or surface needs its points");
     case GW_SHAPE_COMPOUND:
         break;
     }
@@ -129,6 +137,15 @@ bool gw_shape_check(const gw_shape *shape, gw_error *error)
 
 /* ---- mass ----------------------------------------------------------------------------------- */
 
+/* Edges of the bounding box of a curve or surface, none of them thin. */
+static gw_vec3 stand_in(const gw_shape *s)
+{
+    const gw_nurbs *n = s->nurbs;
+    gw_vec3 d = gw_sub(n->bounds.high, n->bounds.low);
+    double least = 0.01 * n->size;
+    return gw_v3(fmax(d.x, least), fmax(d.y, least), fmax(d.z, least));
+}
+
 double gw_shape_volume(const gw_shape *s)
 {
     switch (s->kind) {
@@ -144,6 +161,9 @@ double gw_shape_volume(const gw_shape *s)
         return GW_PI * s->radius * s->radius * (s->height + 4 * s->radius / 3);
     case GW_SHAPE_MESH:
         return s->mesh->mass.mass;
+    case GW_SHAPE_NURBS_CURVE:
+    case GW_SHAPE_NURBS_SURFACE:
+        return stand_in(s).x * stand_in(s).y * stand_in(s).z;
     case GW_SHAPE_COMPOUND:
         break;
     }
@@ -181,6 +201,12 @@ static gw_mat3 primitive_inertia(const gw_shape *s, double m)
         return capsule_inertia(s->radius, s->height, m);
     case GW_SHAPE_SPHERE:
         return diagonal(0.4 * m * r2, 0.4 * m * r2, 0.4 * m * r2);
+    case GW_SHAPE_NURBS_CURVE:
+    case GW_SHAPE_NURBS_SURFACE: {
+        gw_vec3 d = stand_in(s);
+        return diagonal(m * (d.y * d.y + d.z * d.z) / 12, m * (d.x * d.x + d.z * d.z) / 12,
+                        m * (d.x * d.x + d.y * d.y) / 12);
+    }
     case GW_SHAPE_MESH:
     case GW_SHAPE_COMPOUND:
         break; /* not primitives */
@@ -219,6 +245,8 @@ gw_mass gw_shape_mass(const gw_shape *shape, double density)
         /* a cone's centre of mass is a quarter of its height above the base */
         if (shape->kind == GW_SHAPE_CONE)
             whole.com.z = shape->height / 4;
+        if (gw_shape_is_free_form(shape->kind))
+            whole.com = gw_scale(0.5, gw_add(shape->nurbs->bounds.low, shape->nurbs->bounds.high));
         whole.inertia = primitive_inertia(shape, whole.mass);
         return whole;
     }
@@ -250,6 +278,9 @@ static gw_aabb primitive_bounds(const gw_shape *s)
         return (gw_aabb){{-r, -r, -h / 2 - r}, {r, r, h / 2 + r}};
     case GW_SHAPE_MESH:
         return s->mesh->bounds;
+    case GW_SHAPE_NURBS_CURVE:
+    case GW_SHAPE_NURBS_SURFACE:
+        return s->nurbs->bounds;
     case GW_SHAPE_SPHERE:
         return (gw_aabb){{-r, -r, -r}, {r, r, r}};
     case GW_SHAPE_COMPOUND:
@@ -285,7 +316,8 @@ gw_aabb gw_shape_bounds(const gw_shape *shape)
 
 const char *gw_shape_kind_name(gw_shape_kind kind)
 {
-    static const char *const names[] = {"box",      "cylinder", "cone", "sphere",
-                                        "compound", "capsule",  "mesh"};
+    static const char *const names[] = {"box",    "cylinder",    "cone",
+                                        "sphere", "compound",    "capsule",
+                                        "mesh",   "nurbs-curve", "nurbs-surface"};
     return names[kind];
 }

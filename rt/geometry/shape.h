@@ -1,5 +1,6 @@
 /*
- * Solids: primitives and compounds of them, their mass properties and bounding boxes.
+ * Solids: primitives and compounds of them, their mass properties and bounding boxes; and free-form
+ * curves and surfaces, which have neither inside nor thickness.
  *
  * Boxes, cylinders, capsules and spheres are centred on their frame, axis along +z; a cone's base
  * disc is centred on it, with the apex at z = height. A compound owns its parts (heap memory, taken
@@ -18,8 +19,15 @@ typedef enum gw_shape_kind {
     GW_SHAPE_SPHERE,
     GW_SHAPE_COMPOUND,
     GW_SHAPE_CAPSULE,
-    GW_SHAPE_MESH
+    GW_SHAPE_MESH,
+    GW_SHAPE_NURBS_CURVE,
+    GW_SHAPE_NURBS_SURFACE
 } gw_shape_kind;
+
+static inline bool gw_shape_is_free_form(gw_shape_kind kind)
+{
+    return kind == GW_SHAPE_NURBS_CURVE || kind == GW_SHAPE_NURBS_SURFACE;
+}
 
 typedef struct gw_shape gw_shape;
 
@@ -27,14 +35,17 @@ typedef struct gw_part gw_part;
 
 typedef struct gw_mesh gw_mesh; /* rt/geometry/mesh.h */
 
+typedef struct gw_nurbs gw_nurbs; /* rt/geometry/nurbs.h */
+
 struct gw_shape {
     gw_shape_kind kind;
-    gw_vec3 size;   /* box: full lengths of its edges (m) */
-    double radius;  /* cylinder, cone (of its base), sphere, capsule (m) */
-    double height;  /* cylinder, cone; capsule: of its cylindrical part (m) */
-    int part_count; /* compound */
-    gw_part *parts; /* compound: owned; part_count of them */
-    gw_mesh *mesh;  /* mesh: shared, counted; closed or a hull */
+    gw_vec3 size;    /* box: full lengths of its edges (m) */
+    double radius;   /* cylinder, cone (of its base), sphere, capsule (m) */
+    double height;   /* cylinder, cone; capsule: of its cylindrical part (m) */
+    int part_count;  /* compound */
+    gw_part *parts;  /* compound: owned; part_count of them */
+    gw_mesh *mesh;   /* mesh: shared, counted; closed or a hull */
+    gw_nurbs *nurbs; /* curve, surface: shared, counted */
 };
 
 struct gw_part {
@@ -62,7 +73,8 @@ void gw_shape_finish(gw_shape *shape);
  * member's pointer ("/radius", "/parts/2/geometry/size/0"). */
 bool gw_shape_check(const gw_shape *shape, gw_error *error);
 
-/* Mass properties of the solid at `density` (kg/m^3). A compound's parts are taken as disjoint. */
+/* Mass properties of the solid at `density` (kg/m^3); of a curve or surface those of its bounding
+ * box, which stand in where nobody feels them. A compound's parts are taken as disjoint. */
 gw_mass gw_shape_mass(const gw_shape *shape, double density);
 
 double gw_shape_volume(const gw_shape *shape);

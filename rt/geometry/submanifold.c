@@ -7,6 +7,7 @@
  */
 #include "rt/base/small.h"
 #include "rt/geometry/locus.h"
+#include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
 
 #include <stddef.h>
@@ -31,8 +32,9 @@ const char *gw_rotation_kind_name(gw_rotation_kind kind)
 
 const char *gw_locus_kind_name(gw_locus_kind kind)
 {
-    static const char *const names[] = {"free",   "plane",   "sphere", "cylinder", "line",
-                                        "circle", "ellipse", "point",  "general"};
+    static const char *const names[] = {"free",    "plane",  "sphere",  "cylinder",
+                                        "line",    "circle", "ellipse", "curve",
+                                        "surface", "point",  "general"};
     return names[kind];
 }
 
@@ -69,9 +71,16 @@ static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *
     return 0;
 }
 
-static int locus_parameters(gw_locus_kind kind, gw_submanifold_parameter *out)
+/* Of a free-form shape: its own parameters, over its domain. */
+static gw_submanifold_parameter shape_parameter(const gw_nurbs *shape, int k, const char *name)
 {
-    switch (kind) {
+    const gw_nurbs_direction *d = &shape->direction[k];
+    return (gw_submanifold_parameter){name, "translation", "1", d->low, d->high, d->closed};
+}
+
+static int locus_parameters(const gw_locus *l, gw_submanifold_parameter *out)
+{
+    switch (l->kind) {
     case GW_LOCUS_FREE:
         out[0] = slide("x"), out[1] = slide("y"), out[2] = slide("z");
         return 3;
@@ -93,6 +102,13 @@ static int locus_parameters(gw_locus_kind kind, gw_submanifold_parameter *out)
     case GW_LOCUS_ELLIPSE:
         out[0] = turn("phi_t", "translation");
         return 1;
+    case GW_LOCUS_CURVE:
+        out[0] = shape_parameter(l->nurbs, 0, "s");
+        return 1;
+    case GW_LOCUS_SURFACE:
+        out[0] = shape_parameter(l->nurbs, 0, "u");
+        out[1] = shape_parameter(l->nurbs, 1, "v");
+        return 2;
     case GW_LOCUS_POINT:
     case GW_LOCUS_GENERAL:
         break;
@@ -109,7 +125,7 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_paramete
         return set->dof;
     }
     int n = rotation_parameters(set->rotation.kind, out);
-    return n + locus_parameters(set->translation.locus.kind, out + n);
+    return n + locus_parameters(&set->translation.locus, out + n);
 }
 
 /* ---- rotation factor ------------------------------------------------------------------------ */

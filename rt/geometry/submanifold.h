@@ -20,6 +20,7 @@
 
 #include "rt/base/limits.h"
 #include "rt/base/space.h"
+#include "rt/geometry/element.h"
 
 /* Rotational factor; the comment gives R(z_R) and the dimension. */
 typedef enum gw_rotation_kind {
@@ -39,6 +40,8 @@ typedef enum gw_locus_kind {
     GW_LOCUS_LINE,     /* origin + z1 e3 */
     GW_LOCUS_CIRCLE,   /* origin + a (cos z1 e1 + sin z1 e2), normal e3 */
     GW_LOCUS_ELLIPSE,  /* origin + a cos z1 e1 + b sin z1 e2, normal e3, a >= b */
+    GW_LOCUS_CURVE,    /* C(z1) of a free-form curve */
+    GW_LOCUS_SURFACE,  /* S(z1, z2) + a n(z1, z2) of a free-form surface, n its unit normal */
     GW_LOCUS_POINT,    /* origin */
     GW_LOCUS_GENERAL   /* of a general set */
 } gw_locus_kind;
@@ -56,7 +59,9 @@ typedef struct gw_locus {
     gw_locus_kind kind;
     gw_vec3 origin;
     gw_vec3 e1, e2, e3;
-    double a, b; /* radius, or semi-axes (m) */
+    double a, b;           /* radius, or semi-axes (m) */
+    const gw_nurbs *nurbs; /* curve, surface: in the frame e1, e2, e3 at the origin */
+    double start[2];       /* and parameters near those wanted, where charts look first */
 } gw_locus;
 
 typedef struct gw_translation_set {
@@ -77,13 +82,21 @@ typedef enum gw_row_kind {
     GW_ROW_SPHERE,        /* |X - f| - value, value > 0 */
     GW_ROW_CYLINDER,      /* |(I - n n^T)(X - f)| - value, value > 0, axis n through f */
     GW_ROW_CYLINDER_BODY, /* |(I - Rn Rn^T)(f - X)| - value, axis n through m of the body */
-    GW_ROW_ANGLE          /* n . R m - value: n a unit vector of the world, m one of the body */
+    GW_ROW_ANGLE,         /* n . R m - value: n a unit vector of the world, m one of the body */
+    /* of the point, in the frame q of a free-form shape at f or, where the body owns it, at m: */
+    GW_ROW_SURFACE,      /* distance along the surface's normal - value; m the body's point */
+    GW_ROW_SURFACE_BODY, /* the same; f the world's point */
+    GW_ROW_CURVE,        /* n . (X - C), C the closest point, n of the shape's frame */
+    GW_ROW_CURVE_BODY
 } gw_row_kind;
 
 typedef struct gw_row {
     gw_row_kind kind;
     gw_vec3 m, f, n;
     double value; /* m; for an angle the cosine */
+    gw_quat q;
+    const gw_nurbs *nurbs; /* of free-form shapes */
+    double start[2];       /* parameters near those wanted */
 } gw_row;
 
 typedef struct gw_submanifold {
@@ -130,12 +143,12 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
  * One named parameter of a branch. Rotational parameters come first, then translational ones.
  * Names: axis: phi; angle: phi, theta; free: yaw, pitch, roll (R(k,yaw) R(j,pitch) R(i,roll));
  * line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder: s, phi_t; sphere:
- * azimuth, polar; general: z1 ... zn about the seed.
+ * azimuth, polar; curve: s; surface: u, v; general: z1 ... zn about the seed.
  */
 typedef struct gw_submanifold_parameter {
     const char *name;
     const char *part; /* "rotation" or "translation"; "pose" for a general set */
-    const char *unit; /* "rad" or "m" */
+    const char *unit; /* "rad" or "m"; "1" of a free-form shape's parameters */
     double low, high; /* range; infinite where there is none */
     bool periodic;
 } gw_submanifold_parameter;
@@ -196,6 +209,7 @@ typedef struct gw_chart {
     gw_vec3 point;       /* P of the locus at the centre */
     gw_vec3 e1, e2, e3;  /* sphere: two tangent directions and the outward one at the centre */
     double cosine, sine; /* circle, ellipse, cylinder: of the angle at the centre */
+    double parameter[2]; /* curve, surface: at the centre */
     double basis[6][6];  /* general set: its tangent basis at the centre */
 } gw_chart;
 
@@ -207,6 +221,14 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
  * not is left out). Not for general sets.
  */
 void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
+
+/* The range of coordinate k of a free-form locus, relative to the centre, that stays within its
+ * edges; false for other loci. */
+bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high);
+
+/* Charts of `set`, whose chart this is, look for the parameters of a free-form locus at z from now
+ * on. */
+void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set);
 
 /*
  * At z, moving with z_dot: the pose, the columns J of the twist ([v; w] = sum_k J[k] z_dot_k) and

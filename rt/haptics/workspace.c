@@ -18,6 +18,8 @@ static double locus_reach(const gw_locus *locus)
     case GW_LOCUS_PLANE:
     case GW_LOCUS_CYLINDER:
     case GW_LOCUS_LINE:
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE:
     case GW_LOCUS_POINT:
     case GW_LOCUS_GENERAL:
         break;

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/geometry/nurbs.h"
 #include "rt/positioning/solver.h"
 
 /* ---- the state ------------------------------------------------------------------------------- */
@@ -234,6 +235,8 @@ static void rule_same_side(gw_solver *solver, const gw_distance_constraint *x,
 static void rule_distances(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y)
 {
+    if (gw_is_free_form(x->surface) || gw_is_free_form(y->surface))
+        return;
     if (x->body_owns == y->body_owns) {
         rule_same_side(solver, x, y);
     } else if (x->surface == GW_POINT) {
@@ -498,6 +501,12 @@ static bool open_sense(const gw_constraint *c)
     return c->sense == GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind);
 }
 
+/* How far an element is from its frame's origin; a free-form shape with its whole extent. */
+static double element_reach(const gw_element *e)
+{
+    return gw_norm(e->p) + (e->nurbs ? e->nurbs->size : 0);
+}
+
 /* The problem's size: the farthest that an element is from its frame's origin, or a distance. */
 static double size_of(const gw_problem *p)
 {
@@ -506,7 +515,8 @@ static double size_of(const gw_problem *p)
         const gw_constraint *c = &p->constraints[i];
         if (!gw_constraint_has_distance(c->kind))
             continue;
-        ss = fmax(ss, fmax(gw_norm2(c->mobile.p), gw_norm2(c->fixed.p)));
+        double reach = fmax(element_reach(&c->mobile), element_reach(&c->fixed));
+        ss = fmax(ss, reach * reach);
         ss = fmax(ss, gw_constraint_has_length(c->kind) ? c->value * c->value : 0);
     }
     /* no less than a trace of the body: coordinates that cancel to zero leave only round-off */

@@ -177,7 +177,8 @@ static void try_root(gw_solver *solver, const axis_problem *t, int rank, double 
 static bool collect_rows(const gw_solver_state *state, axis_problem *t)
 {
     for (int i = 0; i < state->distance_count; i++) {
-        if (state->distances[i].p > 0 || t->count + 3 > MAX_LINEAR)
+        if (state->distances[i].p > 0 || gw_is_free_form(state->distances[i].surface) ||
+            t->count + 3 > MAX_LINEAR)
             return false;
         t->count += gw_distance_rows(&state->distances[i], t->rows + t->count);
     }

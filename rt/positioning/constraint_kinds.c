@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/geometry/nurbs_nearest.h"
 #include "rt/positioning/solver.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -30,10 +31,10 @@ const char *const gw_constraint_kind_names[GW_CONSTRAINT_KIND_COUNT + 1] = {
 static const gw_constraint_kind_info kinds[GW_CONSTRAINT_KIND_COUNT] = {
     [GW_DISTANCE] =
         {
-            .description =
-                "The elements are `value` metres apart: signed along the plane's normal "
-                "where a plane is involved, between two planes along that of b. Two lines, "
-                "a line and a plane, and two planes are also made parallel.",
+            .description = "The elements are `value` metres apart: signed along the normal where a "
+                           "plane or a free-form surface is involved, between two planes along "
+                           "that of b. Two lines, "
+                           "a line and a plane, and two planes are also made parallel.",
             .value = GW_LENGTH_VALUE,
             .unit = "m",
             .one_sided = true,
@@ -86,6 +87,16 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
                         const char **why)
 {
     const char *needs = gw_constraint_kind_info_of(kind)->needs;
+    if (gw_is_free_form(a) || gw_is_free_form(b)) {
+        bool curve = a == GW_CURVE || b == GW_CURVE, point = a == GW_POINT || b == GW_POINT;
+        if (point && (kind == GW_COINCIDENT || (kind == GW_DISTANCE && !curve)))
+            return true;
+        if (why)
+            *why =
+                "A free-form curve or surface takes a point: coincident with it or, of a surface, "
+                "at a distance.";
+        return false;
+    }
     if (!needs || (a != GW_POINT && b != GW_POINT))
         return true;
     if (why)
@@ -126,7 +137,8 @@ void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_el
 {
     assert(gw_constraint_has_value(kind));
     if (gw_constraint_has_length(kind)) {
-        *low = a == GW_PLANE || b == GW_PLANE ? -HUGE_VAL : 0;
+        bool has_sides = a == GW_PLANE || b == GW_PLANE || a == GW_SURFACE || b == GW_SURFACE;
+        *low = has_sides ? -HUGE_VAL : 0;
         *high = HUGE_VAL;
         return;
     }
@@ -173,6 +185,10 @@ static void add_distance(const gw_solver *solver, gw_solver_state *state, const 
                                 .p = value,
                                 .from = from,
                                 .serial = 0};
+    if (gw_is_free_form(surface->kind)) {
+        p.q = surface->q;
+        p.nurbs = surface->nurbs;
+    }
     if (surface->kind == GW_PLANE) {
         p.b = gw_mul_add(surface->p, value, surface->d);
         p.p = 0;
@@ -234,7 +250,9 @@ int gw_constraint_codimension(const gw_constraint *c)
     bool zero = distance == GW_ZERO_DISTANCE || c->value == 0;
     int rows = 0;
     if (distance != GW_ANY_DISTANCE)
-        rows += surface == GW_PLANE || !zero ? 1 : surface == GW_LINE ? 2 : 3;
+        rows += surface == GW_PLANE || surface == GW_SURFACE || !zero ? 1
+                : surface == GW_LINE || surface == GW_CURVE           ? 2
+                                                                      : 3;
     if (m != GW_POINT && f != GW_POINT)
         rows += gw_constraint_angle_demand(c->kind, m, f) == GW_ALONG ? 2 : 1;
     return rows;
@@ -296,10 +314,28 @@ static double height_over_plane(gw_vec3 point, const gw_element *plane)
     return gw_dot(plane->d, gw_sub(point, plane->p));
 }
 
+/* The distance from a curve; from a surface signed along its normal. */
+static double distance_from_shape(gw_vec3 point, const gw_element *shape)
+{
+    gw_vec3 x = gw_unrotate(shape->q, gw_sub(point, shape->p));
+    gw_nurbs_nearest nearest;
+    gw_nurbs_point at;
+    gw_nurbs_nearest_point(shape->nurbs, x, &nearest);
+    if (shape->kind == GW_CURVE)
+        return nearest.distance;
+    gw_nurbs_evaluate(shape->nurbs, nearest.parameter, 2, NULL, &at);
+    gw_vec3 normal = gw_nurbs_normal(shape->nurbs, nearest.parameter, &at);
+    return copysign(nearest.distance, gw_dot(normal, gw_sub(x, nearest.point)));
+}
+
 /* |distance - wanted| between the elements, m the mobile one in world axes. */
 static double distance_error(const gw_constraint *c, const gw_element *m, double wanted)
 {
     const gw_element *f = &c->fixed;
+    if (gw_is_free_form(f->kind))
+        return fabs(distance_from_shape(m->p, f) - wanted);
+    if (gw_is_free_form(m->kind))
+        return fabs(distance_from_shape(f->p, m) - wanted);
     if (m->kind == GW_PLANE && f->kind == GW_PLANE)
         return fabs((c->reversed ? height_over_plane(f->p, m) : height_over_plane(m->p, f)) -
                     wanted);

@@ -16,6 +16,8 @@ static const char *describe_translation(gw_locus_kind kind)
                                         "slides along the line (1)",
                                         "moves along the circle (1)",
                                         "moves along the ellipse (1)",
+                                        "slides along the curve (1)",
+                                        "slides on the surface (2)",
                                         NULL,
                                         NULL};
     return words[kind];

@@ -13,7 +13,8 @@
 
 /*
  * A fundamental translational constraint, d(point, surface) = p. The surface is a gw_element_kind:
- * a point (p >= 0: sphere), a line (p >= 0: cylinder), a plane (p = 0).
+ * a point (p >= 0: sphere), a line (p >= 0: cylinder), a plane (p = 0), a free-form curve (p = 0)
+ * or surface (p along its normal): no rule knows these, synthesis and the numeric completion do.
  */
 typedef struct gw_distance_constraint {
     gw_element_kind surface;
@@ -23,6 +24,8 @@ typedef struct gw_distance_constraint {
     double p;           /* m */
     unsigned long from; /* bits of the input constraints that it stems from */
     int serial;         /* number of the constraint within an exploration */
+    gw_quat q;          /* free-form: the frame of the shape at b */
+    const gw_nurbs *nurbs;
 } gw_distance_constraint;
 
 /* A fundamental rotational constraint: the angle between R u and f. An angle of pi is kept as 0

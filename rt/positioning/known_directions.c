@@ -23,6 +23,8 @@ static bool move_to_world(const gw_solver *solver, gw_solver_state *state,
 {
     gw_vec3 d = x->d;
     bool known = x->surface == GW_POINT;
+    if (gw_is_free_form(x->surface))
+        return false;
     if (state->rotation_known) {
         d = gw_rotate(state->rotation, x->d);
         known = true;

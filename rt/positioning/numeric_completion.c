@@ -12,15 +12,16 @@
 #include "rt/positioning/numeric_completion.h"
 #include "rt/positioning/random.h"
 
-#define FIRST_TRIES 24   /* starts before the answer's kind is decided */
-#define MIXED_TRIES 96   /* where components of several dimensions are likely */
-#define NEAR_TRIES  12   /* of these, near the elements */
-#define ENOUGH      8    /* poses of a component with two freedoms or more */
-#define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
-#define VAIN_TRIES  240  /* where there is none */
-#define MOST_TRIES  600  /* starts at the most */
-#define FARTHEST    1e5  /* times the size: beyond that rounding hides any residual */
-#define SAME_POSE   1e-5 /* poses closer than this, times the size, are one */
+#define FREE_FORM_TRIES 12 /* starts with free-form shapes, whose rows cost as much as a solve */
+#define FIRST_TRIES     24 /* starts before the answer's kind is decided */
+#define MIXED_TRIES     96 /* where components of several dimensions are likely */
+#define NEAR_TRIES      12 /* of these, near the elements */
+#define ENOUGH          8  /* poses of a component with two freedoms or more */
+#define IDLE_TRIES      100 /* starts in a row without a new pose that end the search, and 20 a pose */
+#define VAIN_TRIES      240  /* where there is none */
+#define MOST_TRIES      600  /* starts at the most */
+#define FARTHEST        1e5  /* times the size: beyond that rounding hides any residual */
+#define SAME_POSE       1e-5 /* poses closer than this, times the size, are one */
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
 
@@ -292,10 +293,23 @@ gw_root_summary gw_completion_homotopy(gw_completion *c)
     return found;
 }
 
+/* Rows of free-form shapes are no polynomials of the pose: no root finder takes them. */
+static bool has_free_form_rows(const gw_completion *c)
+{
+    for (int i = 0; i < c->row_count; i++)
+        if (c->rows[i].nurbs)
+            return true;
+    return false;
+}
+
 /* Fills c->found. Isolated poses by an eigenproblem, where that finds all; else some starts decide
  * whether there are freedoms, and then homotopy, restarts or more starts complete the answer. */
 static void search(gw_completion *c)
 {
+    if (has_free_form_rows(c)) {
+        search_freedoms(c, try_some(c, 0, FREE_FORM_TRIES, ENOUGH + try_given(c)), 0);
+        return;
+    }
     gw_root_summary roots = gw_roots_by_eigenvalues(&c->system);
     c->complex_roots = roots.complex_roots;
     if (roots.exact && roots.simple)
@@ -430,6 +444,8 @@ int gw_count_roots(gw_solver *solver, const gw_solver_state *state)
 {
     gw_completion c;
     gw_completion_begin(&c, solver, state, true);
+    if (has_free_form_rows(&c))
+        return 0;
     gw_root_summary roots = gw_roots_by_eigenvalues(&c.system);
     return roots.exact ? roots.complex_roots : 0;
 }

@@ -6,6 +6,7 @@
 
 #include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
+#include "rt/geometry/nurbs.h"
 #include "rt/positioning/random.h"
 #include "rt/positioning/solver.h"
 
@@ -48,6 +49,13 @@ static void random_point(const gw_locus *l, double size, random_state *s, const 
         break;
     case GW_LOCUS_ELLIPSE:
         z[0] = random_ellipse(l, s);
+        break;
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE:
+        for (int i = 0; i < gw_locus_dof(l->kind); i++) {
+            const gw_nurbs_direction *d = &l->nurbs->direction[i];
+            z[i] = gw_random_uniform(s, d->low, d->high);
+        }
         break;
     case GW_LOCUS_FREE:
     case GW_LOCUS_PLANE:

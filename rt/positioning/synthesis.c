@@ -36,11 +36,32 @@ int gw_angle_rows(const gw_angle_constraint *d, gw_row *rows)
     return 2;
 }
 
+/* One row of a surface; of a curve one along each axis of its frame, of rank two. */
+static int free_form_rows(const gw_distance_constraint *x, gw_vec3 m, gw_vec3 f, gw_row *rows)
+{
+    bool surface = x->surface == GW_SURFACE;
+    gw_row row = {.kind = surface ? GW_ROW_SURFACE : GW_ROW_CURVE,
+                  .m = m,
+                  .f = f,
+                  .value = x->p,
+                  .q = x->q,
+                  .nurbs = x->nurbs};
+    if (x->body_owns)
+        row.kind = surface ? GW_ROW_SURFACE_BODY : GW_ROW_CURVE_BODY;
+    for (int i = 0; i < (surface ? 1 : 3); i++) {
+        rows[i] = row;
+        rows[i].n = surface ? gw_v3(0, 0, 0) : gw_v3(i == 0, i == 1, i == 2);
+    }
+    return surface ? 1 : 3;
+}
+
 int gw_distance_rows(const gw_distance_constraint *x, gw_row *rows)
 {
     gw_row_kind plane = x->body_owns ? GW_ROW_PLANE_BODY : GW_ROW_PLANE;
     gw_row_kind cylinder = x->body_owns ? GW_ROW_CYLINDER_BODY : GW_ROW_CYLINDER;
     gw_vec3 m = x->body_owns ? x->b : x->a, f = x->body_owns ? x->a : x->b;
+    if (gw_is_free_form(x->surface))
+        return free_form_rows(x, m, f, rows);
     if (x->surface == GW_PLANE) {
         rows[0] = (gw_row){.kind = plane, .m = m, .f = f, .n = x->d, .value = 0};
         return 1;
@@ -130,6 +151,17 @@ static void single_locus(const gw_distance_constraint *x, gw_locus *l)
 {
     static const gw_locus_kind exact[] = {GW_LOCUS_POINT, GW_LOCUS_LINE, GW_LOCUS_PLANE};
     static const gw_locus_kind apart[] = {GW_LOCUS_SPHERE, GW_LOCUS_CYLINDER, GW_LOCUS_PLANE};
+    if (gw_is_free_form(x->surface)) {
+        gw_mat3 r = gw_quat_to_mat3(x->q);
+        *l = (gw_locus){.kind = x->surface == GW_CURVE ? GW_LOCUS_CURVE : GW_LOCUS_SURFACE,
+                        .origin = x->b,
+                        .e1 = {r.m[0][0], r.m[1][0], r.m[2][0]},
+                        .e2 = {r.m[0][1], r.m[1][1], r.m[2][1]},
+                        .e3 = {r.m[0][2], r.m[1][2], r.m[2][2]},
+                        .a = x->p,
+                        .nurbs = x->nurbs};
+        return;
+    }
     l->kind = x->p > 0 ? apart[x->surface] : exact[x->surface];
     l->origin = x->b;
     l->a = x->p;

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <stdio.h>
 
+#include "rt/geometry/nurbs.h"
 #include "rt/positioning/solver.h"
 
 /* ---- the problem ----------------------------------------------------------------------------- */
@@ -32,6 +33,9 @@ static bool check_element(const gw_element *e, int i, const char *member, gw_err
         return fail_at(error, i, member, "The point's coordinates must be finite numbers.");
     if (!reachable(e->p))
         return fail_at(error, i, member, "The point's coordinates must be at most 1e75 m.");
+    if (gw_is_free_form(e->kind))
+        return (e->nurbs && fabs(gw_quat_dot(e->q, e->q) - 1) < 1e-6) ||
+               fail_at(error, i, member, "A curve or surface needs its shape and a frame.");
     if (e->kind == GW_POINT)
         return true;
     if (!gw_finite3(e->d) || fabs(gw_norm(e->d) - 1) > 1e-9)
@@ -122,6 +126,16 @@ unsigned long gw_satisfied_constraints(const gw_solver *solver, const gw_pose *x
 
 /* ---- sets of poses --------------------------------------------------------------------------- */
 
+/* Arbitrary parameters within the domain. */
+static void generic_parameters(const gw_nurbs *shape, int k, double *z)
+{
+    static const double share[2][2] = {{0.37, 0.71}, {0.83, 0.19}};
+    for (int i = 0; i < shape->dimension; i++) {
+        const gw_nurbs_direction *d = &shape->direction[i];
+        z[i] = d->low + share[k][i] * (d->high - d->low);
+    }
+}
+
 int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
 {
     /* arbitrary parameters: within the range of angles, and of lengths about the size */
@@ -132,12 +146,15 @@ int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
         {0.11286402400164293, -0.29835131290481515, 0.89832065464112809, -0.30210628530248246},
         {0.84899021114913231, -0.48508424806143263, -0.19058175680446485, 0.087106185939633582}};
     const gw_locus_kind kind = set->translation.locus.kind;
-    const bool turns =
-        kind == GW_LOCUS_SPHERE || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
+    const bool turns = kind == GW_LOCUS_SPHERE || kind == GW_LOCUS_CIRCLE ||
+                       kind == GW_LOCUS_ELLIPSE || kind == GW_LOCUS_CURVE ||
+                       kind == GW_LOCUS_SURFACE;
     for (int k = 0; k < 2; k++) {
         double z[6];
         for (int i = 0; i < 6; i++)
             z[i] = generic[k][i];
+        if (kind == GW_LOCUS_CURVE || kind == GW_LOCUS_SURFACE)
+            generic_parameters(set->translation.locus.nurbs, k, z + set->rotation.dof);
         for (int i = set->rotation.dof; i < set->dof && !turns; i++)
             z[i] *= kind == GW_LOCUS_CYLINDER && i + 1 == set->dof ? 1 : size;
         x[k] = set->rotation.kind == GW_ROTATION_FREE

@@ -365,6 +365,19 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
     return check_unilaterals(s, o->id, error);
 }
 
+/* A curve or surface has no volume that a mass could follow from. */
+static bool check_free_form(const gw_object *o, int index, gw_error *error)
+{
+    bool moves = !o->fixed && !o->massless;
+    bool stated = o->body.source == GW_MASS_GIVEN && o->body.has_inertia;
+    if (!gw_shape_is_free_form(o->shape.kind) || !moves || stated)
+        return true;
+    return gw_scene_invalid(error, "objects", index, "/body",
+                            "\"%s\" is a %s, which has no volume: one that moves states its mass "
+                            "and its inertia (or is \"fixed\")",
+                            o->id, gw_shape_kind_name(o->shape.kind));
+}
+
 static bool check_object(const gw_scene *s, int index, gw_error *error)
 {
     const gw_object *o = &s->objects[index];
@@ -381,7 +394,8 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
     if (o->material[0] && gw_scene_material(s, o->material) < 0)
         return gw_scene_invalid(error, "objects", index, "/material", "there is no material \"%s\"",
                                 o->material);
-    return check_body(&o->body, index, error) && check_free(s, index, error);
+    return check_free_form(o, index, error) && check_body(&o->body, index, error) &&
+           check_free(s, index, error);
 }
 
 /* An object, or a link. */

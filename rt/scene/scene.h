@@ -13,6 +13,7 @@
 #include "rt/haptics/desired_impedance.h"
 #include "rt/haptics/impedance.h"
 #include "rt/geometry/feature.h"
+#include "rt/geometry/nurbs.h"
 #include "rt/geometry/shape.h"
 #include "rt/dynamics/chain.h"
 #include "rt/scene/joint.h"

@@ -38,6 +38,8 @@ static bool surface_of_shape(const gw_shape *shape, const char *name, gw_surface
     case GW_SHAPE_CONE:
         s->kind = GW_SURFACE_RIM;
         return strcmp(name, "base-rim") == 0;
+    case GW_SHAPE_NURBS_CURVE:
+    case GW_SHAPE_NURBS_SURFACE:
     case GW_SHAPE_BOX:
     case GW_SHAPE_MESH:
     case GW_SHAPE_COMPOUND:

@@ -234,6 +234,28 @@ static double rest_potential(const gw_scenario_def *def, const gw_scenario *s)
     return sum;
 }
 
+static void hold_shape(gw_scenario *s, const gw_shape *shape)
+{
+    if (gw_shape_is_free_form(shape->kind))
+        s->shapes[s->shape_count++] = gw_nurbs_get(shape->nurbs);
+}
+
+/* Sets and constraints point to the free-form shapes of the scene, which may be gone before the
+ * scenario is. */
+static bool hold_shapes(gw_scenario *s, const gw_scene *scene, gw_error *error)
+{
+    s->shapes = calloc((size_t)gw_scene_body_count(scene) + 1, sizeof(gw_nurbs *));
+    if (!s->shapes)
+        return gw_fail(error, GW_FAILED, "", "no memory for a scenario's shapes");
+    for (int i = 0; i < scene->object_count; i++)
+        hold_shape(s, &scene->objects[i].shape);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        for (int k = 0; k < scene->mechanisms[i].link_count; k++)
+            if (scene->mechanisms[i].geometries[k].has_geometry)
+                hold_shape(s, &scene->mechanisms[i].geometries[k].shape);
+    return true;
+}
+
 gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
 {
     gw_scenario *s = calloc(1, sizeof *s);
@@ -242,8 +264,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         return NULL;
     }
     s->kinematics = gw_kinematics_create(def->scene, def->layout, error);
-    if (!s->kinematics) {
-        free(s);
+    if (!s->kinematics || !hold_shapes(s, def->scene, error)) {
+        gw_scenario_destroy(s);
         return NULL;
     }
     s->built = s->revision = def->revision;
@@ -278,6 +300,9 @@ void gw_scenario_destroy(gw_scenario *scenario)
         return;
     gw_scene_dynamics_destroy(scenario->dynamics);
     gw_kinematics_destroy(scenario->kinematics);
+    for (int i = 0; i < scenario->shape_count; i++)
+        gw_nurbs_put(scenario->shapes[i]);
+    free(scenario->shapes);
     free(scenario);
 }
 

@@ -56,6 +56,8 @@ struct gw_scenario {
     bool latched;                /* one of the devices */
     gw_kinematics *kinematics;   /* owned */
     gw_scene_dynamics *dynamics; /* owned */
+    int shape_count;
+    gw_nurbs **shapes; /* free-form ones that sets and constraints point to: a reference each */
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };

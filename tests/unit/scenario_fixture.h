@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/geometry/nurbs.h"
 #include "rt/haptics/admittance.h"
 #include "rt/sim/scenario_private.h"
 #include "rt/sim/simulation.h"
@@ -14,7 +15,7 @@
 static inline gw_submanifold fixture_set(gw_rotation_kind rotation, gw_locus_kind locus,
                                          bool in_mobile)
 {
-    static const int turns[] = {3, 2, 1, 0}, slides[] = {3, 2, 2, 2, 1, 1, 1, 0};
+    static const int turns[] = {3, 2, 1, 0}, slides[] = {3, 2, 2, 2, 1, 1, 1, 1, 2, 0};
     gw_submanifold set;
     memset(&set, 0, sizeof set);
     set.rotation.kind = rotation;
@@ -29,6 +30,13 @@ static inline gw_submanifold fixture_set(gw_rotation_kind rotation, gw_locus_kin
     set.translation.dof = slides[locus];
     set.translation.in_mobile = in_mobile;
     *l = (gw_locus){.kind = locus, .a = 0.1, .b = 0.07};
+    if (locus == GW_LOCUS_CURVE || locus == GW_LOCUS_SURFACE) {
+        static gw_nurbs *curve, *surface;
+        curve = curve ? curve : gw_nurbs_circle(0.1, NULL);
+        surface = surface ? surface : gw_nurbs_ellipsoid(gw_v3(0.1, 0.08, 0.06), NULL);
+        l->nurbs = locus == GW_LOCUS_CURVE ? curve : surface;
+        l->a = locus == GW_LOCUS_CURVE ? 0 : 0.02;
+    }
     l->e1 = gw_v3(1, 0, 0);
     l->e2 = gw_v3(0, 1, 0);
     l->e3 = gw_v3(0, 0, 1);

@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
 
-#define KINDS 6
+#define KINDS 10
+
+static const gw_nurbs *ellipsoid, *circle;
 
 static unsigned long long state = 7;
 
@@ -38,6 +41,12 @@ static void random_rows(gw_row *rows)
                            .n = gw_unit(vector()),
                            .value = 0.3};
     rows[GW_ROW_ANGLE].m = gw_unit(rows[GW_ROW_ANGLE].m);
+    /* small shapes: all about them has one closest point */
+    for (int i = GW_ROW_SURFACE; i < KINDS; i++) {
+        bool surface = i == GW_ROW_SURFACE || i == GW_ROW_SURFACE_BODY;
+        rows[i].q = random_pose().q;
+        rows[i].nurbs = surface ? ellipsoid : circle;
+    }
 }
 
 static gw_pose moved(const gw_pose *x, const gw_twist *twist, double h)
@@ -75,7 +84,7 @@ static void bias_is_the_second_derivative_at_constant_twist(void **unused)
         random_rows(rows);
         gw_pose x = random_pose();
         gw_twist t = {vector(), vector()};
-        double drift[KINDS], here[KINDS], plus[KINDS], minus[KINDS], h = 1e-4;
+        double drift[KINDS], here[KINDS], plus[KINDS], minus[KINDS], h = 2e-5;
         gw_rows_bias(rows, KINDS, &x, &t, drift);
         gw_pose forward = moved(&x, &t, h), backward = moved(&x, &t, -h);
         gw_rows_value(rows, KINDS, &x, here);
@@ -132,6 +141,8 @@ static void projection_reaches_the_rows_at_every_scale(void **unused)
 
 int main(void)
 {
+    ellipsoid = gw_nurbs_ellipsoid(gw_v3(0.1, 0.08, 0.06), NULL);
+    circle = gw_nurbs_circle(0.05, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jacobian_is_the_derivative_of_the_rows),
         cmocka_unit_test(bias_is_the_second_derivative_at_constant_twist),

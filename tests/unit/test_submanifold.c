@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "rt/geometry/freedom_path.h"
+#include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
 
 static unsigned long long state = 11;
@@ -32,7 +33,7 @@ static gw_quat rotation(void)
 
 static gw_submanifold random_set(gw_rotation_kind rotation_kind, gw_locus_kind locus, bool mobile)
 {
-    static const int rotation_dof[] = {3, 2, 1, 0}, locus_dof[] = {3, 2, 2, 2, 1, 1, 1, 0};
+    static const int rotation_dof[] = {3, 2, 1, 0}, locus_dof[] = {3, 2, 2, 2, 1, 1, 1, 1, 2, 0};
     gw_submanifold set;
     memset(&set, 0, sizeof set);
     set.rotation.kind = rotation_kind;
@@ -52,6 +53,13 @@ static gw_submanifold random_set(gw_rotation_kind rotation_kind, gw_locus_kind l
     l->e2 = gw_cross(l->e3, l->e1);
     l->a = 0.8;
     l->b = 0.3;
+    if (locus == GW_LOCUS_CURVE || locus == GW_LOCUS_SURFACE) {
+        static gw_nurbs *curve, *surface;
+        curve = curve ? curve : gw_nurbs_circle(0.8, NULL);
+        surface = surface ? surface : gw_nurbs_ellipsoid(gw_v3(0.8, 0.5, 0.3), NULL);
+        l->nurbs = locus == GW_LOCUS_CURVE ? curve : surface;
+        l->a = locus == GW_LOCUS_CURVE ? 0 : 0.1;
+    }
     set.translation.dof = locus_dof[locus];
     set.translation.in_mobile = mobile;
     set.translation.of = vector();
@@ -71,9 +79,9 @@ static void random_parameters(const gw_submanifold *set, double *z)
 }
 
 #define FOR_EVERY_SET(set)                                                                         \
-    for (int k_ = 0; k_ < 4 * 8 * 2; k_++)                                                         \
+    for (int k_ = 0; k_ < 4 * 10 * 2; k_++)                                                        \
         for (gw_submanifold set = random_set((gw_rotation_kind)(k_ % 4),                           \
-                                             (gw_locus_kind)(k_ / 4 % 8), k_ >= 32),               \
+                                             (gw_locus_kind)(k_ / 4 % 10), k_ >= 40),              \
                             *once_ = &set;                                                         \
              once_; once_ = NULL)
 

@@ -1,0 +1,167 @@
+/*
+ * Motion along and beside free-form shapes. Any thread, RT safe.
+ *
+ * With N = S_u x S_v, L = |N|, n = N / L, and ' the rate along the motion of the parameters:
+ *
+ *   L' = n . N',   n' = (N' - L' n) / L,   L'' = n . N'' + n' . N',
+ *   n'' = (N'' - L'' n - 2 L' n') / L
+ *
+ * The closest parameters of a moving point x satisfy S_i . (S - x) = 0, so H u' = (S_i . x') with H
+ * as in nurbs_nearest.c (implicit function theorem). The distance phi = n . (x - S) of a surface
+ * has the gradient n, and phi'' = x' . n' + n . x''.
+ */
+#include "rt/geometry/nurbs_motion.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#define NEAR 1e-3 /* of the size: a followed branch that ends farther off is another one */
+
+void gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double parameter[2],
+                      gw_nurbs_point *at)
+{
+    double p[2] = {parameter[0], parameter[1]};
+    gw_nurbs_event event = gw_nurbs_follow(s, x, p, NULL, at);
+    double off = fabs(gw_distance(at->d[0][0], x) - fabs(distance));
+    if (event == GW_NURBS_FOCAL || off > NEAR * s->size) {
+        gw_nurbs_nearest nearest;
+        gw_nurbs_nearest_point(s, x, &nearest);
+        if (fabs(nearest.distance - fabs(distance)) < off) {
+            p[0] = nearest.parameter[0];
+            p[1] = nearest.parameter[1];
+            gw_nurbs_evaluate(s, p, 2, NULL, at);
+        }
+    }
+    parameter[0] = p[0];
+    parameter[1] = p[1];
+}
+
+/* Derivatives by the parameters of N = S_u x S_v: first ones, and the second along `rate`. */
+static void normal_field(const gw_nurbs_point *at, const double rate[2], gw_vec3 first[2],
+                         gw_vec3 *second)
+{
+    const gw_vec3(*d)[GW_NURBS_ORDER + 1] = at->d;
+    first[0] = gw_add(gw_cross(d[2][0], d[0][1]), gw_cross(d[1][0], d[1][1]));
+    first[1] = gw_add(gw_cross(d[1][1], d[0][1]), gw_cross(d[1][0], d[0][2]));
+    gw_vec3 uu = gw_add(gw_cross(d[3][0], d[0][1]),
+                        gw_mul_add(gw_cross(d[1][0], d[2][1]), 2, gw_cross(d[2][0], d[1][1])));
+    gw_vec3 uv = gw_add(gw_add(gw_cross(d[2][1], d[0][1]), gw_cross(d[2][0], d[0][2])),
+                        gw_cross(d[1][0], d[1][2]));
+    gw_vec3 vv = gw_add(gw_cross(d[1][0], d[0][3]),
+                        gw_mul_add(gw_cross(d[1][2], d[0][1]), 2, gw_cross(d[1][1], d[0][2])));
+    *second = gw_add(gw_add(gw_scale(rate[0] * rate[0], uu), gw_scale(rate[1] * rate[1], vv)),
+                     gw_scale(2 * rate[0] * rate[1], uv));
+}
+
+/* p += offset n, with its derivatives. */
+static void add_offset(const gw_nurbs_point *at, const double rate[2], double offset,
+                       gw_nurbs_motion *m)
+{
+    gw_vec3 across = gw_cross(at->d[1][0], at->d[0][1]), first[2], second, turn[2];
+    double length = gw_norm(across);
+    if (!(length > 0))
+        return;
+    gw_vec3 n = gw_scale(1 / length, across);
+    normal_field(at, rate, first, &second);
+    for (int i = 0; i < 2; i++)
+        turn[i] = gw_scale(1 / length, gw_reject(first[i], n));
+    gw_vec3 rate_first = gw_add(gw_scale(rate[0], first[0]), gw_scale(rate[1], first[1]));
+    gw_vec3 rate_turn = gw_add(gw_scale(rate[0], turn[0]), gw_scale(rate[1], turn[1]));
+    double grows = gw_dot(n, rate_first);
+    gw_vec3 bends =
+        gw_scale(1 / length, gw_sub(gw_reject(second, n), gw_scale(2 * grows, rate_turn)));
+    /* along n: n . n'' = -|n'|^2 */
+    bends = gw_mul_add(bends, -gw_norm2(rate_turn) - gw_dot(bends, n), n);
+    m->p = gw_mul_add(m->p, offset, n);
+    m->d[0] = gw_mul_add(m->d[0], offset, turn[0]);
+    m->d[1] = gw_mul_add(m->d[1], offset, turn[1]);
+    m->bias = gw_mul_add(m->bias, offset, bends);
+}
+
+void gw_nurbs_move(const gw_nurbs *s, const double parameter[2], const double rate[2],
+                   double offset, gw_nurbs_motion *m)
+{
+    gw_nurbs_point at;
+    bool beside = offset != 0 && s->dimension == 2;
+    gw_nurbs_span span = {{0, 0}};
+    gw_nurbs_evaluate(s, parameter, beside ? 3 : 2, &span, &at);
+    double v = s->dimension == 2 ? rate[1] : 0, both[2] = {rate[0], v};
+    m->p = at.d[0][0];
+    m->d[0] = at.d[1][0];
+    m->d[1] = at.d[0][1];
+    m->bias = gw_add(gw_add(gw_scale(rate[0] * rate[0], at.d[2][0]), gw_scale(v * v, at.d[0][2])),
+                     gw_scale(2 * rate[0] * v, at.d[1][1]));
+    if (beside)
+        add_offset(&at, both, offset, m);
+    m->velocity = gw_add(gw_scale(rate[0], m->d[0]), gw_scale(v, m->d[1]));
+}
+
+/* The rates of the closest parameters, H u' = S_i . x'. Zero where H is singular. */
+static void closest_rates(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 d, gw_vec3 velocity,
+                          double rate[2])
+{
+    double uu = gw_norm2(at->d[1][0]) + gw_dot(d, at->d[2][0]);
+    double g0 = gw_dot(at->d[1][0], velocity), g1 = gw_dot(at->d[0][1], velocity);
+    rate[0] = rate[1] = 0;
+    if (s->dimension == 1) {
+        rate[0] = uu != 0 ? g0 / uu : 0;
+        return;
+    }
+    double vv = gw_norm2(at->d[0][1]) + gw_dot(d, at->d[0][2]);
+    double uv = gw_dot(at->d[1][0], at->d[0][1]) + gw_dot(d, at->d[1][1]);
+    double det = uu * vv - uv * uv;
+    if (det == 0)
+        return;
+    rate[0] = (g0 * vv - g1 * uv) / det;
+    rate[1] = (g1 * uu - g0 * uv) / det;
+}
+
+/*
+ * h = a . (x - C) with a fixed: h' = a . (x' - C' s'), H s' = C' . x', and for x'' = 0
+ * H s'' = C'' . x' s' - H' s',  H' = 3 C' . C'' s' + d . C''' s' - C'' . x',  d = C - x.
+ */
+static void curve_distance(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 x, gw_vec3 velocity,
+                           gw_vec3 along, gw_nurbs_distance *out)
+{
+    gw_vec3 d = gw_sub(at->d[0][0], x), c1 = at->d[1][0], c2 = at->d[2][0];
+    double h = gw_norm2(c1) + gw_dot(d, c2), rate[2];
+    out->value = -gw_dot(along, d);
+    out->gradient = along;
+    out->second = 0;
+    if (h == 0)
+        return;
+    closest_rates(s, at, d, velocity, rate);
+    double r = rate[0], turn = gw_dot(c2, velocity);
+    double h_rate = 3 * gw_dot(c1, c2) * r + gw_dot(d, at->d[3][0]) * r - turn;
+    double r_rate = (turn * r - h_rate * r) / h;
+    out->gradient = gw_mul_add(along, -gw_dot(along, c1) / h, c1);
+    out->second = -gw_dot(along, gw_add(gw_scale(r * r, c2), gw_scale(r_rate, c1)));
+}
+
+void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
+                          double expected, double parameter[2], gw_nurbs_distance *out)
+{
+    gw_nurbs_point at;
+    gw_nurbs_closest(s, x, expected, parameter, &at);
+    if (s->dimension == 1) {
+        gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
+        curve_distance(s, &at, x, velocity, along, out);
+        return;
+    }
+    gw_vec3 n = gw_nurbs_normal(s, parameter, &at), off = gw_sub(x, at.d[0][0]);
+    double height = gw_dot(n, off), distance = gw_norm(off), rate[2];
+    /* beyond an edge the distance is that from the edge, on the side where x is */
+    bool beside = distance > fabs(height) + 1e-9 * s->size;
+    out->value = beside ? copysign(distance, height) : height;
+    out->gradient = beside ? gw_scale(copysign(1, height) / distance, off) : n;
+    closest_rates(s, &at, gw_neg(off), velocity, rate);
+    gw_vec3 first[2], second, across = gw_cross(at.d[1][0], at.d[0][1]);
+    double length = gw_norm(across);
+    out->second = 0;
+    if (!(length > 0))
+        return;
+    normal_field(&at, rate, first, &second);
+    gw_vec3 turn =
+        gw_scale(1 / length, gw_add(gw_scale(rate[0], first[0]), gw_scale(rate[1], first[1])));
+    out->second = gw_dot(velocity, gw_reject(turn, n));
+}

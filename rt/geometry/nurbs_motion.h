@@ -1,0 +1,41 @@
+/*
+ * Points that move along free-form curves and surfaces or beside them, in the shape's own frame:
+ * what loci, charts and rows need. Any thread, RT safe.
+ */
+#ifndef GW_GEOMETRY_NURBS_MOTION_H
+#define GW_GEOMETRY_NURBS_MOTION_H
+
+#include "rt/geometry/nurbs_nearest.h"
+
+/*
+ * The parameters of the point closest to `x`, which is about `distance` (m, of either sign) from
+ * the shape: followed from `parameter`, and where that leads elsewhere searched for globally.
+ */
+void gw_nurbs_closest(const gw_nurbs *nurbs, gw_vec3 x, double distance, double parameter[2],
+                      gw_nurbs_point *at);
+
+/* P = C(s) of a curve, S(u, v) + offset n(u, v) of a surface, while the parameters move at `rate`:
+ * its derivatives by them, velocity, and acceleration at rate' = 0. */
+typedef struct gw_nurbs_motion {
+    gw_vec3 p, d[2];
+    gw_vec3 velocity, bias;
+} gw_nurbs_motion;
+
+void gw_nurbs_move(const gw_nurbs *nurbs, const double parameter[2], const double rate[2],
+                   double offset, gw_nurbs_motion *motion);
+
+/*
+ * A distance of a point x from the shape: of a surface h = n . (x - S) with S closest to x and n
+ * the normal there; of a curve h = along . (x - C). Both vanish on the shape, with the gradient
+ * below. `parameter`: near the closest point; moved onto it.
+ */
+typedef struct gw_nurbs_distance {
+    double value;
+    gw_vec3 gradient;
+    double second; /* h'' of an x with velocity x' and acceleration zero */
+} gw_nurbs_distance;
+
+void gw_nurbs_distance_at(const gw_nurbs *nurbs, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
+                          double expected, double parameter[2], gw_nurbs_distance *distance);
+
+#endif
