@@ -267,6 +267,10 @@ extern const wire_table wire_table_device;
 extern const wire_table wire_table_device_info;
 extern const wire_table wire_table_driver;
 extern const wire_table wire_table_element;
+extern const wire_table wire_table_curve_element;
+extern const wire_table wire_table_surface_element;
+extern const wire_table wire_table_nurbs_curve; /* geometries */
+extern const wire_table wire_table_nurbs_surface;
 extern const wire_table wire_table_energy;
 extern const wire_table wire_table_feature;
 extern const wire_table wire_table_gains;

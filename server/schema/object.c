@@ -113,11 +113,16 @@ static const wire_type mesh_convex = {check_convex, encode_convex, wire_schema_b
 static const wire_field of_mesh[] = {
     {"file", &mesh_file, .flags = REQUIRED}, {"convex", &mesh_convex}, {0}};
 
-static const char *const shape_types[] = {
-    [GW_SHAPE_BOX] = "box",           [GW_SHAPE_CYLINDER] = "cylinder",
-    [GW_SHAPE_CONE] = "cone",         [GW_SHAPE_SPHERE] = "sphere",
-    [GW_SHAPE_COMPOUND] = "compound", [GW_SHAPE_CAPSULE] = "capsule",
-    [GW_SHAPE_MESH] = "mesh",         NULL};
+static const char *const shape_types[] = {[GW_SHAPE_BOX] = "box",
+                                          [GW_SHAPE_CYLINDER] = "cylinder",
+                                          [GW_SHAPE_CONE] = "cone",
+                                          [GW_SHAPE_SPHERE] = "sphere",
+                                          [GW_SHAPE_COMPOUND] = "compound",
+                                          [GW_SHAPE_CAPSULE] = "capsule",
+                                          [GW_SHAPE_MESH] = "mesh",
+                                          [GW_SHAPE_NURBS_CURVE] = "nurbs-curve",
+                                          [GW_SHAPE_NURBS_SURFACE] = "nurbs-surface",
+                                          NULL};
 
 static const wire_table box = {.fields = of_box}, round_solid = {.fields = of_round},
                         sphere = {.fields = of_sphere};
@@ -133,7 +138,8 @@ static const wire_table *const primitives[] = {
     [GW_SHAPE_BOX] = &box,          [GW_SHAPE_CYLINDER] = &round_solid,
     [GW_SHAPE_CONE] = &round_solid, [GW_SHAPE_SPHERE] = &sphere,
     [GW_SHAPE_COMPOUND] = NULL,     [GW_SHAPE_CAPSULE] = &round_solid,
-    [GW_SHAPE_MESH] = &mesh};
+    [GW_SHAPE_MESH] = &mesh,        [GW_SHAPE_NURBS_CURVE] = NULL,
+    [GW_SHAPE_NURBS_SURFACE] = NULL};
 const wire_table wire_table_primitive = {.name = "Primitive",
                                          .fields = of_shape,
                                          .size = sizeof(gw_shape),
@@ -167,11 +173,15 @@ HOOK(check_shape)
     return gw_fail(error, inner.code, where, "%s", inner.message);
 }
 
-static const wire_table *const shapes[] = {
-    [GW_SHAPE_BOX] = &box,           [GW_SHAPE_CYLINDER] = &round_solid,
-    [GW_SHAPE_CONE] = &round_solid,  [GW_SHAPE_SPHERE] = &sphere,
-    [GW_SHAPE_COMPOUND] = &compound, [GW_SHAPE_CAPSULE] = &round_solid,
-    [GW_SHAPE_MESH] = &mesh};
+static const wire_table *const shapes[] = {[GW_SHAPE_BOX] = &box,
+                                           [GW_SHAPE_CYLINDER] = &round_solid,
+                                           [GW_SHAPE_CONE] = &round_solid,
+                                           [GW_SHAPE_SPHERE] = &sphere,
+                                           [GW_SHAPE_COMPOUND] = &compound,
+                                           [GW_SHAPE_CAPSULE] = &round_solid,
+                                           [GW_SHAPE_MESH] = &mesh,
+                                           [GW_SHAPE_NURBS_CURVE] = &wire_table_nurbs_curve,
+                                           [GW_SHAPE_NURBS_SURFACE] = &wire_table_nurbs_surface};
 const wire_table wire_table_shape = {
     .name = "Geometry",
     .about = "Boxes, cylinders, capsules and spheres are centred on their frame, axis along +z (a "

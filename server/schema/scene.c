@@ -48,12 +48,30 @@ typedef struct one_element {
     gw_element element;
 } one_element;
 
-static const wire_field of_element[] = {ELEMENT(one_element, element), {0}};
+/* Free-form shapes are elements of problems; scenes have them as geometries of objects. */
+static const wire_field of_element[] = {
+    ELEMENT(one_element, element),
+    {"curve", OBJECT, AT(one_element, element), ALTERNATIVE, .kinds = KIND(GW_CURVE),
+     .table = &wire_table_curve_element},
+    {"surface", OBJECT, AT(one_element, element), ALTERNATIVE, .kinds = KIND(GW_SURFACE),
+     .table = &wire_table_surface_element},
+    {0}};
+
+static void finish_element(void *element)
+{
+    gw_element *e = element;
+    gw_nurbs_put((gw_nurbs *)e->nurbs);
+    e->nurbs = NULL;
+}
+
 const wire_table wire_table_element = {.name = "Element",
-                                       .about = "A point, a line or a plane.",
+                                       .about =
+                                           "A point, a line or a plane; or a free-form curve or "
+                                           "surface in the frame of the other elements.",
                                        .fields = of_element,
                                        .size = sizeof(gw_element),
                                        .initial = no_element,
+                                       .finish = finish_element,
                                        .kind = offsetof(gw_element, kind)};
 
 json_t *wire_element(const gw_element *element)
@@ -73,6 +91,10 @@ static const wire_field of_feature[] = {
     {"id", FEATURE_ID, AT(gw_feature, object), REQUIRED | IN_ADDRESS},
     {"derived", BOOLEAN, .flags = READ_ONLY},
     ELEMENT(gw_feature, element),
+    {"curve", OBJECT, AT(gw_feature, element), READ_ONLY, .kinds = KIND(GW_CURVE),
+     .table = &wire_table_curve_element},
+    {"surface", OBJECT, AT(gw_feature, element), READ_ONLY, .kinds = KIND(GW_SURFACE),
+     .table = &wire_table_surface_element},
     {0}};
 const wire_table wire_table_feature = {
     .name = "Feature",

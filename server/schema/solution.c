@@ -103,7 +103,7 @@ SCHEMA(schema_range)
 static const wire_type parameter_range = {NULL, encode_range, schema_range};
 
 static const char *const parts[] = {"rotation", "translation", "pose", NULL};
-static const char *const units[] = {"rad", "m", NULL};
+static const char *const units[] = {"rad", "m", "1", NULL};
 static const wire_field of_parameter[] = {
     {"name", TEXT, AT(gw_submanifold_parameter, name)},
     {"part", TEXT, AT(gw_submanifold_parameter, part), .choices = parts},

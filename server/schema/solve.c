@@ -44,6 +44,13 @@ static const wire_table mobile = {.fields = of_mobile};
 
 INITIAL(no_constraint, stated_constraint, (stated_constraint){0})
 
+static void finish_constraint(void *stated)
+{
+    gw_constraint *c = &((stated_constraint *)stated)->constraint;
+    wire_table_element.finish(&c->mobile);
+    wire_table_element.finish(&c->fixed);
+}
+
 HOOK(check_value)
 {
     const gw_constraint *c = &((const stated_constraint *)owner)->constraint;
@@ -73,7 +80,8 @@ const wire_table wire_table_problem_constraint = {.name = "ProblemConstraint",
                                                   .fields = of_constraint,
                                                   .size = sizeof(stated_constraint),
                                                   .initial = no_constraint,
-                                                  .after = check_value};
+                                                  .after = check_value,
+                                                  .finish = finish_constraint};
 
 /* The rows of "at" are read when the branch is known. */
 DECODE(keep_rows)
@@ -175,6 +183,8 @@ void wire_problem_destroy(wire_problem *p)
 {
     if (!p)
         return;
+    for (int i = 0; p->request.stated && i < p->request.count; i++)
+        finish_constraint(&p->request.stated[i]);
     free(p->request.stated);
     json_decref(p->request.at_rows);
     free(p);

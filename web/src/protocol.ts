@@ -50,7 +50,7 @@ export type {
 // ---- parts of resources ---------------------------------------------------------------------------
 
 export type Feature = api.Feature & { derived?: boolean };
-export type Primitive = Exclude<api.Geometry['type'], 'mesh' | 'compound'>;
+export type Primitive = Exclude<api.Geometry['type'], 'mesh' | 'compound' | 'nurbs-curve' | 'nurbs-surface'>;
 export type ConstraintType = api.Constraint['type'];
 export type Bound = NonNullable<api.Constraint['bound']>; // one-sided, but for equal
 export type Sense = NonNullable<api.Constraint['sense']>;

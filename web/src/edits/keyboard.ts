@@ -10,7 +10,7 @@ import { moveAlong } from './constraints';
 import { patchJoint } from './mechanisms';
 import { push } from './simulation';
 
-const NUDGE = { m: 0.001, rad: Math.PI / 180 };
+const NUDGE = { m: 0.001, rad: Math.PI / 180, 1: 0.01 };
 const PUSH_N = 4;
 const PUSH_A = 3; // m/s^2
 

@@ -1,6 +1,6 @@
 // Tasks in words, and their edits: each one REST call.
 
-import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepProgress, Task, TaskProgress } from '../protocol';
+import type { Branch, ConstrainStep, MoveStep, Step, StepProgress, Task, TaskProgress } from '../protocol';
 import { basisOf } from '../state/freedoms';
 import { call, callWithRevision, enc } from '../state/rest';
 import * as store from '../state/store';
@@ -16,7 +16,7 @@ export function branchOf(object: string): Branch | undefined {
 
 const TURNS = new Set(['phi', 'theta', 'yaw', 'pitch', 'roll', 'phi_t', 'azimuth', 'polar']);
 
-export const unitOf = (name: string): Parameter['unit'] => (TURNS.has(name) ? 'rad' : 'm');
+export const unitOf = (name: string): 'rad' | 'm' => (TURNS.has(name) ? 'rad' : 'm');
 
 // Up and down where a slide goes that way: 1 or -1, else 0.
 function upright(object: string, name: string): number {

@@ -19,7 +19,7 @@ function meanLength(m: Mechanism): number {
 }
 
 function thickness(g: Geometry | undefined): number {
-  if (!g || g.type === 'mesh' || g.type === 'compound') return 0;
+  if (!g || !('radius' in g || 'size' in g)) return 0;
   return g.type === 'box' ? Math.max(...g.size) / 2 : g.radius;
 }
 
@@ -30,7 +30,7 @@ function rod(link: Link, width: number): WorldElement[] {
   const g = link.geometry;
   const { p } = fullPose(link.geometry_at);
   const length = norm(p);
-  if (!g || g.type === 'mesh' || g.type === 'compound') return [];
+  if (!g || !('radius' in g || 'size' in g)) return [];
   const reach = g.type === 'box' || g.type === 'sphere' ? thickness(g) : Math.hypot(g.radius, g.height); // at most
   if (length <= 1.05 * reach) return [];
   return [

@@ -13,6 +13,9 @@ function volumeOf(g: Geometry): number {
       return (Math.PI / 3) * g.radius ** 2 * g.height;
     case 'capsule':
       return Math.PI * g.radius ** 2 * (g.height + (4 / 3) * g.radius);
+    case 'nurbs-surface':
+    case 'nurbs-curve':
+      return 1e-3; // none: one that moves states its mass
     case 'mesh':
       return 1e-3; // a litre: its triangles may not be here
     case 'compound':

@@ -43,6 +43,8 @@ export const geometryWords: Record<Geometry['type'], string> = {
   sphere: 'sphere',
   capsule: 'capsule',
   mesh: 'mesh',
+  'nurbs-curve': 'curve',
+  'nurbs-surface': 'surface',
   compound: 'compound',
 };
 
@@ -69,7 +71,11 @@ export function freedomName(parameter: Parameter, translation: Translation): str
 }
 
 // How a length or an angle is shown: its unit, and how many of them 1 m or 1 rad is.
-export const DISPLAY = { m: { unit: 'mm', scale: MM }, rad: { unit: '\u00b0', scale: DEG } } as const;
+export const DISPLAY = {
+  m: { unit: 'mm', scale: MM },
+  rad: { unit: '\u00b0', scale: DEG },
+  1: { unit: '', scale: 1 },
+} as const;
 
 export function measure(unit: 'm' | 'rad', value: number): string {
   return unit === 'm' ? mm(value) : degrees(value);

@@ -14,6 +14,13 @@ export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => 
         {g.convex ? ', its hull' : ''}
       </Row>
     );
+  if (g.type === 'nurbs-surface')
+    return (
+      <Row label="surface">
+        {g.points.length} × {g.points[0]!.length} control points
+      </Row>
+    );
+  if (g.type === 'nurbs-curve') return <Row label="curve">{g.points.length} control points</Row>;
   if (g.type === 'box')
     return (
       <Triple

@@ -4,6 +4,7 @@ import type { Geometry, Mechanism, Pose, Scene, Vec3 } from '../protocol';
 import { linkShape } from '../state/linkshape';
 import { add, compose, cross, dot, IDENTITY, perpendicular, rotate, scale, sub, toWorld, unit } from '../state/maths';
 import { fullPose, linkPoses } from '../state/mechanisms';
+import { type Surface, surfaceNet } from '../state/nurbs';
 
 const EYE = unit([0.8, -1.25, 0.62]);
 const RIGHT = unit(cross([0, 0, 1], EYE));
@@ -77,6 +78,27 @@ function ballFaces(radius: number, g: Pose, fixed: boolean): Face[] {
   return [{ points, fixed, lit: 2, depth: dot(g.p, EYE) }];
 }
 
+// Some tiles of a free-form surface.
+function surfaceFaces(surface: Surface, g: Pose, fixed: boolean): Face[] {
+  const net = surfaceNet(surface);
+  const steps = (count: number): number[] => Array.from({ length: 9 }, (_, i) => Math.round((i * (count - 1)) / 8));
+  const [rows, columns] = [steps(net.length), steps(net[0]!.length)];
+  return rows.slice(1).flatMap((i, a) =>
+    columns.slice(1).map((j, b) => {
+      const [i0, j0] = [rows[a]!, columns[b]!];
+      const corners: [number, number][] = [
+        [i0, j0],
+        [i, j0],
+        [i, j],
+        [i0, j],
+      ];
+      const points = corners.map(([k, l]) => toWorld(g, net[k]![l]!));
+      const n = unit(cross(sub(points[2]!, points[0]!), sub(points[3]!, points[1]!)));
+      return { points, fixed, lit: shade(dot(n, EYE) < 0 ? scale(n, -1) : n), depth: dot(points[0]!, EYE) };
+    }),
+  );
+}
+
 function faces(geometry: Geometry, g: Pose, fixed: boolean): Face[] {
   switch (geometry.type) {
     case 'box':
@@ -94,6 +116,9 @@ function faces(geometry: Geometry, g: Pose, fixed: boolean): Face[] {
           ballFaces(geometry.radius, compose(g, { p: [0, 0, (s * geometry.height) / 2], q: IDENTITY.q }), fixed),
         ),
       ];
+    case 'nurbs-surface':
+      return surfaceFaces(geometry, g, fixed);
+    case 'nurbs-curve':
     case 'mesh':
       return ballFaces(0.02, g, fixed);
     case 'compound':

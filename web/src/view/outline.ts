@@ -4,6 +4,7 @@ import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
 import { along, cross, dot, IDENTITY, perpendicular, rotate, sub, toLocal, toWorld, unit } from '../state/maths';
 import { fullPose } from '../state/mechanisms';
 import { trianglesOf } from '../state/meshes';
+import { controlBox } from '../state/nurbs';
 
 export interface Outline {
   kind: 'point' | 'line' | 'plane';
@@ -34,6 +35,9 @@ export function boundsOf(g: Geometry): Bounds {
         low: [-g.radius, -g.radius, -g.height / 2 - g.radius],
         high: [g.radius, g.radius, g.height / 2 + g.radius],
       };
+    case 'nurbs-surface':
+    case 'nurbs-curve':
+      return controlBox(g);
     case 'mesh':
       return meshBounds(g.file);
     case 'cone':

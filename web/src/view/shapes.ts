@@ -2,6 +2,7 @@
 // 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call.
 import { BufferGeometry, type Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
 import type { Geometry } from '../protocol';
+import { type Curve, curvePoints, type Surface, surfaceNet } from '../state/nurbs';
 import { meshGeometryOf } from './meshgeometry';
 
 const AROUND = 64; // facets of a full turn
@@ -135,6 +136,72 @@ function capsule(radius: number, height: number): BufferGeometry {
   return b.done();
 }
 
+const minus = (a: readonly number[], b: readonly number[]): number[] => a.map((x, i) => x - b[i]!);
+const cross = (a: readonly number[], b: readonly number[]): number[] =>
+  [0, 1, 2].map((i) => a[(i + 1) % 3]! * b[(i + 2) % 3]! - a[(i + 2) % 3]! * b[(i + 1) % 3]!);
+const unit = (a: readonly number[]): number[] => {
+  const n = Math.hypot(...a);
+  return n > 0 ? a.map((x) => x / n) : [0, 0, 1];
+};
+
+// A free-form surface: both faces, since it has no inside; its edges are drawn.
+function surface(g: Surface): BufferGeometry {
+  const b = new Builder();
+  const net = surfaceNet(g);
+  const [rows, columns] = [net.length, net[0]!.length];
+  const at = (i: number, j: number): readonly number[] =>
+    net[Math.min(Math.max(i, 0), rows - 1)]![Math.min(Math.max(j, 0), columns - 1)]!;
+  for (const face of [1, -1])
+    for (let i = 0; i < rows; i++)
+      for (let j = 0; j < columns; j++) {
+        const n = unit(cross(minus(at(i + 1, j), at(i - 1, j)), minus(at(i, j + 1), at(i, j - 1))));
+        const v = b.vertex(
+          at(i, j),
+          n.map((x) => face * x),
+          (2 * i) / (rows - 1) - 1,
+          (2 * j) / (columns - 1) - 1,
+        );
+        if (i === 0 || j === 0) continue;
+        const [across, before] = [v - columns, v - 1];
+        if (face > 0) {
+          b.triangle(across - 1, v, before);
+          b.triangle(across - 1, across, v);
+        } else {
+          b.triangle(across - 1, before, v);
+          b.triangle(across - 1, v, across);
+        }
+      }
+  return b.done();
+}
+
+// A free-form curve, as a thin wire.
+function wire(g: Curve): BufferGeometry {
+  const b = new Builder();
+  const points = curvePoints(g);
+  const radius = 0.006 * Math.hypot(...minus(points[0]!, points[points.length >> 1]!));
+  const around = 8;
+  points.forEach((p, i) => {
+    const along = unit(minus(points[Math.min(i + 1, points.length - 1)]!, points[Math.max(i - 1, 0)]!));
+    const x = unit(cross(along, Math.abs(along[2]!) < 0.9 ? [0, 0, 1] : [1, 0, 0]));
+    const y = cross(along, x);
+    for (let k = 0; k <= around; k++) {
+      const a = (2 * Math.PI * k) / around;
+      const n = x.map((e, c) => Math.cos(a) * e + Math.sin(a) * y[c]!);
+      const v = b.vertex(
+        p.map((e, c) => e + radius * n[c]!),
+        n,
+        0,
+        0,
+      );
+      if (i === 0 || k === 0) continue;
+      const back = v - around - 1;
+      b.triangle(back - 1, back, v);
+      b.triangle(back - 1, v, v - 1);
+    }
+  });
+  return b.done();
+}
+
 const cache = new Map<string, BufferGeometry>();
 
 // The mesh of a primitive; equal ones share one buffer.
@@ -144,6 +211,8 @@ export function geometryOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGe
   let found = cache.get(key);
   if (!found) {
     if (g.type === 'box') found = box(g.size);
+    else if (g.type === 'nurbs-surface') found = surface(g);
+    else if (g.type === 'nurbs-curve') found = wire(g);
     else if (g.type === 'sphere') found = sphere(g.radius);
     else if (g.type === 'capsule') found = capsule(g.radius, g.height);
     else found = g.type === 'cone' ? cone(g.radius, g.height) : cylinder(g.radius, g.height);

@@ -1,0 +1,360 @@
+/*
+ * Free-form curves and surfaces: geometries of objects, and elements of problems. The members are
+ * arrays whose lengths depend on one another: each is checked for its form as it is decoded, and
+ * the shape is made of all of them once they are there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/schema/field.h"
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+DECODE(accept)
+{
+    /* make_shape() reads it */
+    return true;
+}
+
+static const gw_nurbs *shape_of(const wire_field *f, const void *owner)
+{
+    return *(gw_nurbs *const *)(const void *)((const char *)owner + f->offset);
+}
+
+/* The numbers of an array, owned; NULL with an error at its place. */
+static double *read_numbers(const json_t *value, const wire_path *at, int *count, gw_error *error)
+{
+    if (!json_is_array(value)) {
+        wire_refuse(at, error, "must be an array of numbers");
+        return NULL;
+    }
+    size_t n = json_array_size(value);
+    double *out = malloc((n + 1) * sizeof *out);
+    if (!out)
+        wire_refuse(at, error, "no memory for %zu numbers", n);
+    for (size_t i = 0; out && i < n; i++) {
+        const json_t *entry = json_array_get(value, i);
+        if (!json_is_number(entry)) {
+            wire_refuse(&(wire_path){.parent = at, .index = i}, error, "must be a number");
+            free(out);
+            return NULL;
+        }
+        out[i] = json_number_value(entry);
+    }
+    *count = (int)n;
+    return out;
+}
+
+/* The entry of a pair, for u and v, of a surface; of a curve the member itself. */
+static const json_t *of_direction(const json_t *value, int dimension, int k)
+{
+    return dimension == 2 ? json_array_get(value, (size_t)k) : value;
+}
+
+static bool read_degrees(const json_t *value, const wire_path *at, gw_nurbs_def *def,
+                         gw_error *error)
+{
+    const json_t *degree = json_object_get(value, "degree");
+    wire_path here = {.parent = at, .name = "degree"};
+    if (def->dimension == 2 && (!json_is_array(degree) || json_array_size(degree) != 2))
+        return wire_refuse(&here, error, "must be two whole numbers, along u and v");
+    for (int k = 0; k < def->dimension; k++) {
+        const json_t *entry = of_direction(degree, def->dimension, k);
+        wire_path place = {.parent = &here, .index = (size_t)k};
+        json_int_t d = json_integer_value(entry);
+        if (!json_is_integer(entry) || d < 1 || d > GW_MAX_NURBS_DEGREE)
+            return wire_refuse(def->dimension == 2 ? &place : &here, error,
+                               "must be a whole number from 1 to %d", GW_MAX_NURBS_DEGREE);
+        def->degree[k] = (int)d;
+    }
+    return true;
+}
+
+static bool read_knots(const json_t *value, const wire_path *at, gw_nurbs_def *def, gw_error *error)
+{
+    const json_t *knots = json_object_get(value, "knots");
+    wire_path here = {.parent = at, .name = "knots"};
+    if (def->dimension == 2 && (!json_is_array(knots) || json_array_size(knots) != 2))
+        return wire_refuse(&here, error, "must be two arrays of numbers, along u and v");
+    for (int k = 0; k < def->dimension; k++) {
+        wire_path place = {.parent = &here, .index = (size_t)k};
+        def->knots[k] =
+            read_numbers(of_direction(knots, def->dimension, k),
+                         def->dimension == 2 ? &place : &here, &def->knot_count[k], error);
+        if (!def->knots[k])
+            return false;
+    }
+    return true;
+}
+
+/* What points and weights share: rows of entries, each row as long as the first. */
+static bool read_rows(const json_t *rows, const wire_path *at, gw_nurbs_def *def, bool points,
+                      double *out, gw_error *error)
+{
+    int n = points ? 3 : 1, across = def->dimension == 2 ? def->count[1] : 1;
+    for (int i = 0; i < def->count[0]; i++) {
+        wire_path row_at = {.parent = at, .index = (size_t)i};
+        const json_t *row = json_array_get(rows, (size_t)i);
+        if (def->dimension == 2 && (!json_is_array(row) || json_array_size(row) != (size_t)across))
+            return wire_refuse(&row_at, error, "must be an array of %d entries, along v", across);
+        for (int j = 0; j < across; j++) {
+            wire_path entry_at = {.parent = &row_at, .index = (size_t)j};
+            const json_t *entry = def->dimension == 2 ? json_array_get(row, (size_t)j) : row;
+            const wire_path *place = def->dimension == 2 ? &entry_at : &row_at;
+            double *to = out + (i * across + j) * n;
+            if (points ? !wire_get_numbers(entry, place, 3, to, error) : !json_is_number(entry))
+                return points || wire_refuse(place, error, "must be a number");
+            if (!points)
+                *to = json_number_value(entry);
+        }
+    }
+    return true;
+}
+
+/* An array along u of, for surfaces, arrays along v: its numbers, owned. */
+static double *read_net(const json_t *value, const wire_path *at, const char *member,
+                        gw_nurbs_def *def, bool points, gw_error *error)
+{
+    const json_t *rows = json_object_get(value, member);
+    wire_path here = {.parent = at, .name = member};
+    size_t along = json_array_size(rows), across = 1;
+    if (def->dimension == 2)
+        across = json_array_size(json_array_get(rows, 0));
+    if (!json_is_array(rows) || along == 0 || across == 0) {
+        wire_refuse(&here, error, "must be an array%s",
+                    def->dimension == 2 ? " along u of arrays along v" : "");
+        return NULL;
+    }
+    if (along > GW_MAX_NURBS_POINTS || across > GW_MAX_NURBS_POINTS / along) {
+        wire_refuse(&here, error, "%zu x %zu control points, at most %d", along, across,
+                    GW_MAX_NURBS_POINTS);
+        return NULL;
+    }
+    if (!points &&
+        (def->count[0] != (int)along || (def->dimension == 2 && def->count[1] != (int)across))) {
+        wire_refuse(&here, error, "must have as many entries as there are points");
+        return NULL;
+    }
+    def->count[0] = (int)along;
+    def->count[1] = (int)across;
+    double *out = malloc(along * across * (points ? 3 : 1) * sizeof *out);
+    if (!out) {
+        wire_refuse(&here, error, "no memory for %zu control points", along * across);
+        return NULL;
+    }
+    if (read_rows(rows, &here, def, points, out, error))
+        return out;
+    free(out);
+    return NULL;
+}
+
+static gw_nurbs *make_shape(const json_t *value, const wire_path *at, int dimension,
+                            gw_error *error)
+{
+    gw_nurbs_def def = {.dimension = dimension};
+    gw_nurbs *shape = NULL;
+    gw_error inner = {0};
+    char here[WIRE_POINTER], where[WIRE_POINTER * 2];
+    bool has_weights = json_object_get(value, "weights") != NULL;
+    double *points = NULL, *weights = NULL;
+    bool read = read_degrees(value, at, &def, error) && read_knots(value, at, &def, error);
+    if (read)
+        points = read_net(value, at, "points", &def, true, error);
+    if (points && has_weights)
+        weights = read_net(value, at, "weights", &def, false, error);
+    if (points && (weights || !has_weights)) {
+        /* a vector is three numbers in a row */
+        def.points = (const gw_vec3 *)(const void *)points;
+        def.weights = weights;
+        shape = gw_nurbs_create(&def, &inner);
+        if (!shape) {
+            wire_path_text(at, here);
+            snprintf(where, sizeof where, "%s%s", here, inner.where);
+            gw_fail(error, inner.code, where, "%s", inner.message);
+        }
+    }
+    for (int k = 0; k < dimension; k++)
+        free((double *)def.knots[k]);
+    free(points);
+    free(weights);
+    return shape;
+}
+
+HOOK(make_curve)
+{
+    return (((gw_shape *)owner)->nurbs = make_shape(value, at, 1, error)) != NULL;
+}
+
+HOOK(make_surface)
+{
+    return (((gw_shape *)owner)->nurbs = make_shape(value, at, 2, error)) != NULL;
+}
+
+/* Decoded in the place of the element's point: the frame is that of the other elements. */
+static bool make_element(const json_t *value, const wire_path *at, gw_element *e,
+                         gw_element_kind kind, gw_error *error)
+{
+    e->p = gw_v3(0, 0, 0);
+    e->q = gw_quat_identity();
+    e->nurbs = make_shape(value, at, kind == GW_CURVE ? 1 : 2, error);
+    return e->nurbs != NULL;
+}
+
+HOOK(make_curve_element)
+{
+    return make_element(value, at, owner, GW_CURVE, error);
+}
+
+HOOK(make_surface_element)
+{
+    return make_element(value, at, owner, GW_SURFACE, error);
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* One entry, or one for each direction. */
+static json_t *in_directions(const gw_nurbs *s, json_t *entry[2])
+{
+    return s->dimension == 2 ? json_pack("[oo]", entry[0], entry[1]) : entry[0];
+}
+
+ENCODE(encode_degree)
+{
+    const gw_nurbs *s = shape_of(f, owner);
+    json_t *entry[2] = {json_integer(s->direction[0].degree), NULL};
+    if (s->dimension == 2)
+        entry[1] = json_integer(s->direction[1].degree);
+    return in_directions(s, entry);
+}
+
+ENCODE(encode_knots)
+{
+    const gw_nurbs *s = shape_of(f, owner);
+    json_t *entry[2] = {NULL, NULL};
+    for (int k = 0; k < s->dimension; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        entry[k] = wire_numbers(d->knots, d->count + d->degree + 1, context);
+    }
+    return in_directions(s, entry);
+}
+
+static json_t *encode_net(const gw_nurbs *s, bool points)
+{
+    int across = s->direction[1].count;
+    json_t *rows = json_array();
+    for (int i = 0; rows && i < s->direction[0].count; i++) {
+        json_t *row = json_array();
+        for (int j = 0; row && j < across; j++) {
+            int at = i * across + j;
+            row = wire_append(row, points ? wire_vec3(s->stated[at]) : json_real(s->weights[at]));
+        }
+        if (row && s->dimension == 1) {
+            json_t *only = json_incref(json_array_get(row, 0));
+            json_decref(row);
+            row = only;
+        }
+        rows = wire_append(rows, row);
+    }
+    return rows;
+}
+
+ENCODE(encode_points)
+{
+    return encode_net(shape_of(f, owner), true);
+}
+
+ENCODE(encode_weights)
+{
+    return encode_net(shape_of(f, owner), false);
+}
+
+/* ---- schemas: arrays of arrays, one level more for a surface -------------------------------- */
+
+static json_t *array_of(json_t *items)
+{
+    return json_pack("{ss so}", "type", "array", "items", items);
+}
+
+static json_t *number_schema(const char *type)
+{
+    return json_pack("{ss}", "type", type);
+}
+
+SCHEMA(schema_degree)
+{
+    return number_schema("integer");
+}
+
+SCHEMA(schema_degrees)
+{
+    return array_of(number_schema("integer"));
+}
+
+SCHEMA(schema_list)
+{
+    return array_of(number_schema("number"));
+}
+
+SCHEMA(schema_lists)
+{
+    return array_of(array_of(number_schema("number")));
+}
+
+SCHEMA(schema_points)
+{
+    return array_of(wire_schema_ref("Vec3"));
+}
+
+SCHEMA(schema_net)
+{
+    return array_of(array_of(wire_schema_ref("Vec3")));
+}
+
+static const wire_type degree = {accept, encode_degree, schema_degree},
+                       degrees = {accept, encode_degree, schema_degrees},
+                       knot_list = {accept, encode_knots, schema_list},
+                       knot_lists = {accept, encode_knots, schema_lists},
+                       point_list = {accept, encode_points, schema_points},
+                       point_net = {accept, encode_points, schema_net},
+                       weight_list = {accept, encode_weights, schema_list},
+                       weight_net = {accept, encode_weights, schema_lists};
+
+WHEN(shape_has_weights, gw_shape, it->nurbs->weights != NULL)
+WHEN(element_has_weights, gw_element, it->nurbs->weights != NULL)
+
+#define MEMBERS(owner, form_degree, form_knots, form_points, form_weights, has_weights)            \
+    {"degree", &form_degree, AT(owner, nurbs), REQUIRED, .about = "1 to 9"},                       \
+        {"knots", &form_knots, AT(owner, nurbs), REQUIRED,                                         \
+         .about = "in full, points + degree + 1; ends clamped or periodic"},                       \
+        {"points",   &form_points, AT(owner, nurbs), REQUIRED, .about = "control points",          \
+         .unit = "m"},                                                                             \
+        {"weights", &form_weights, AT(owner, nurbs), .when = has_weights,                          \
+         .about = "1 unless given"},                                                               \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+static const wire_field of_curve[] = {
+    MEMBERS(gw_shape, degree, knot_list, point_list, weight_list, shape_has_weights)};
+static const wire_field of_surface[] = {
+    MEMBERS(gw_shape, degrees, knot_lists, point_net, weight_net, shape_has_weights)};
+static const wire_field of_curve_element[] = {
+    MEMBERS(gw_element, degree, knot_list, point_list, weight_list, element_has_weights)};
+static const wire_field of_surface_element[] = {
+    MEMBERS(gw_element, degrees, knot_lists, point_net, weight_net, element_has_weights)};
+
+const wire_table wire_table_nurbs_curve = {
+    .about = "A rational B-spline curve.", .fields = of_curve, .after = make_curve};
+const wire_table wire_table_nurbs_surface = {
+    .about = "A rational B-spline surface: points[i][j], i along u. Its normal is Su x Sv.",
+    .fields = of_surface,
+    .after = make_surface};
+const wire_table wire_table_curve_element = {.name = "Curve",
+                                             .about = "A rational B-spline curve.",
+                                             .fields = of_curve_element,
+                                             .after = make_curve_element};
+const wire_table wire_table_surface_element = {
+    .name = "Surface",
+    .about = "A rational B-spline surface: points[i][j], i along u. Its normal is Su x Sv.",
+    .fields = of_surface_element,
+    .after = make_surface_element};
