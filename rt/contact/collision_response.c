@@ -356,19 +356,21 @@ static void add_friction(const impact *x)
     int count = 0, of[2 * GW_MAX_SIMULTANEOUS_CONTACTS][2];
     double limit[GW_MAX_SIMULTANEOUS_CONTACTS], offset[2 * GW_MAX_SIMULTANEOUS_CONTACTS],
         p[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
+    gw_contact_jacobian_row row;
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
         bool grips = grips_slip(c);
+        bool rubs = w->rules.impact_friction || x->kind == GW_COLLISION_LOAD;
         limit[count] = grips ? GRIP * x->p[i] : c->candidate.surface.friction * x->p[i];
-        if (!(limit[count] > 0) || !(grips || w->rules.impact_friction) ||
+        if (!(limit[count] > 0) || !(grips || rubs) ||
             (w->rules.self_each_link && c->system_a == c->system_b))
             continue;
         gw_vec3 t[2] = {gw_any_normal(c->now.normal)};
         t[1] = gw_cross(c->now.normal, t[0]);
         for (int k = 0; k < 2; k++) {
             int at = 2 * count + k;
-            gw_contact_jacobian(w, c, t[k], true, true, &w->rows[0]);
-            put_row(x, &w->rows[0], w->jacobian + (size_t)at * n, of[at], &offset[at]);
+            gw_contact_jacobian(w, c, t[k], true, true, &row);
+            put_row(x, &row, w->jacobian + (size_t)at * n, of[at], &offset[at]);
         }
         count++;
     }
@@ -384,7 +386,7 @@ static void add_friction(const impact *x)
                                   .context = x};
     int sweeps =
         gw_impulse_friction(&problem, limit, w->impulse_workspace.memory, w->dv, w->generalised, p);
-    for (int i = 0; i < 2 * count; i++)
+    for (int i = 0; i < 2 * count && x->kind != GW_COLLISION_LOAD; i++)
         w->external_work -= p[i] * offset[i];
     w->effort += sweeps * count / SWEEPS_PER_EFFORT;
 }
@@ -496,4 +498,152 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
     w->any_contact = true;
     w->effort += 1 + (large ? x.rows : x.rows * x.rows / ROWS_PER_EFFORT);
     update_states(&x);
+}
+
+/* ---- loads -----------------------------------------------------------------------------------
+ */
+
+#define LOADED_RATIO 50.0 /* of masses from which on a contact may be loaded */
+
+/* A spring that the step keeps softer than its surface is gives way. */
+static bool gives_way(const gw_contact *c)
+{
+    double stated = c->candidate.surface.stiffness;
+    bool soft = !(stated > 0) || c->stiffness < 0.99 * stated;
+    return c->continuous && soft && -c->now.gap - c->rest_penetration > GW_CONTACT_LOADED_DEPTH;
+}
+
+/* One body moves along the normal with so much more mass than the spring is made for. */
+static bool is_pressed_by_heavy(const gw_world *w, gw_contact *c)
+{
+    gw_contact_jacobian_row row;
+    if (!gw_contact_both_dynamic(c))
+        return false;
+    gw_contact_jacobian(w, c, c->now.normal, true, true, &row);
+    double heaviest = 0, light = gw_jacobian_row_inverse_mass(w, &row);
+    for (int side = 0; side < 2; side++) {
+        gw_contact_jacobian(w, c, c->now.normal, side == 0, side == 1, &row);
+        double inverse = gw_jacobian_row_inverse_mass(w, &row);
+        heaviest = inverse > 0 ? fmax(heaviest, 1 / inverse) : heaviest;
+    }
+    return heaviest * light > LOADED_RATIO;
+}
+
+static bool bears(const gw_world *w, int system)
+{
+    for (int i = system >= 0 ? w->contacts_of.first[system] : -1; i >= 0;
+         i = w->contacts_of.next[i])
+        if (w->contacts[w->contacts_of.of[i]].loaded)
+            return true;
+    return false;
+}
+
+static void make_loaded(gw_contact *c)
+{
+    c->loaded = true;
+    c->load = c->stored = 0;
+    c->rest_penetration = fmax(c->rest_penetration, -c->now.gap);
+    c->friction_spring.slip = gw_v3(0, 0, 0);
+    c->friction_spring.spin = 0;
+}
+
+bool gw_island_loads(gw_world *w)
+{
+    bool any = false;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!c->loaded && gives_way(c)) {
+            /* what a light body presses on in turn carries the same */
+            bool heavy = !c->weighed && is_pressed_by_heavy(w, c);
+            c->weighed = true;
+            if (heavy || bears(w, c->system_a) || bears(w, c->system_b))
+                make_loaded(c);
+        }
+        any = any || (c->continuous && c->loaded);
+    }
+    return any;
+}
+
+static void add_loaded_rows(impact *x)
+{
+    gw_world *w = x->world;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        c->load = 0;
+        if (c->continuous && c->loaded && !c->spurious)
+            add_row(x, w->active.contacts[i], true, true);
+    }
+}
+
+#define LOAD_FEEDBACK 0.1 /* of what a contact is too deep, taken away in a substep */
+
+/* Normal impulses, with what friction changes of the velocity beside them. */
+static void solve_normal_loads(impact *x, const double *friction, double h)
+{
+    gw_world *w = x->world;
+    fill(x);
+    for (int i = 0; i < x->rows; i++) {
+        const gw_contact *c = &w->contacts[x->contact[i]];
+        double gap = c->start.gap + c->rest_penetration;
+        x->offset[i] += (gap > 0 ? gap : c->stored > 0 ? LOAD_FEEDBACK * gap : 0) / h;
+        x->e[i] = 0;
+    }
+    for (int i = 0; i < x->from[x->block_count]; i++)
+        w->v[i] += friction[i];
+    gw_impulse_problem problem = {.rows = x->rows,
+                                  .dof = x->from[x->block_count],
+                                  .blocks = x->block_count,
+                                  .from = x->from,
+                                  .of = (const int(*)[2])x->of,
+                                  .j = w->jacobian,
+                                  .v = w->v,
+                                  .e = x->e,
+                                  .offset = x->offset,
+                                  .only_push = true,
+                                  .inverse = apply_inverse,
+                                  .context = x};
+    gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x->p);
+    for (int i = 0; i < x->from[x->block_count]; i++)
+        w->v[i] -= friction[i];
+}
+
+/*
+ * After a trial of the substep without loads, with u the gap rates at its end and g the gaps at
+ * its start over the rest penetrations (of those too deep a part, as far as energy that was stored
+ * as they sank lasts),
+ *
+ *   min 1/2 P^T A P + P^T (u + g / h)   over P >= 0
+ *
+ * (Moreau's time stepping; A: the Delassus operator of all loaded contacts of the group), then
+ * friction within mu P, and P again, because friction changes the gap rates. Each system gets half
+ * of J^T P as the substep begins, half as it ends.
+ */
+void gw_solve_loads(gw_world *w, double h)
+{
+    impact x = {.world = w, .kind = GW_COLLISION_LOAD, .max_rows = GW_MAX_SIMULTANEOUS_CONTACTS};
+    double friction[GW_WORLD_MAX_DOF] = {0};
+    assert(h > 0);
+    for (int i = 0; i < w->system_count; i++)
+        x.block[i] = -1;
+    add_loaded_rows(&x);
+    if (x.rows == 0)
+        return;
+    size_t n = (size_t)x.from[x.block_count];
+    solve_normal_loads(&x, friction, h);
+    memcpy(friction, w->dv, n * sizeof *friction);
+    add_friction(&x);
+    for (size_t i = 0; i < n; i++)
+        friction[i] = w->dv[i] - friction[i];
+    solve_normal_loads(&x, friction, h);
+    for (size_t i = 0; i < n; i++)
+        w->dv[i] += friction[i];
+    for (int i = 0; i < x.rows; i++)
+        w->contacts[x.contact[i]].load = fmax(0, x.p[i]) / h;
+    for (int k = 0; k < x.block_count; k++) {
+        int m = x.systems[k];
+        w->loaded[m] = true;
+        for (int i = 0; i < x.from[k + 1] - x.from[k]; i++)
+            w->load_rate[(size_t)m * GW_MODEL_MAX_DOF + (size_t)i] = w->dv[x.from[k] + i] / h;
+    }
+    w->effort += 2 * (1 + x.rows * x.rows / ROWS_PER_EFFORT);
 }

@@ -83,7 +83,8 @@ static void relax_springs(gw_world *w, double factor)
     for (int i = 0; i < w->island.contact_count; i++) {
         gw_contact *c = &w->contacts[w->island.contacts[i]];
         double depth = -c->now.gap - c->rest_penetration;
-        if (c->continuous && depth > 0)
+        c->stored *= factor * factor;
+        if (c->continuous && depth > 0 && !c->loaded)
             c->rest_penetration += (1 - factor) * depth;
         c->friction_spring.slip = gw_scale(factor, c->friction_spring.slip);
         c->friction_spring.spin *= factor;

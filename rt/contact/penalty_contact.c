@@ -400,6 +400,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
         return;
     }
     c->continuous = true;
+    c->loaded = c->weighed = false;
     c->stiffness = stated_or(c->candidate.surface.stiffness, c->stiffness);
     c->damping = stated_or(c->candidate.surface.damping, c->damping);
     c->friction_spring.slip = gw_v3(0, 0, 0);
@@ -410,7 +411,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
 
 static void release(gw_world *w, gw_contact *c)
 {
-    c->continuous = false;
+    c->continuous = c->loaded = false;
     c->rest_penetration = 0;
     c->friction_spring.slip = gw_v3(0, 0, 0);
     c->friction_spring.spin = 0;
@@ -470,6 +471,8 @@ double gw_contact_spring_energy(const gw_contact *c)
     const gw_friction_spring *t = &c->friction_spring;
     if (!c->continuous)
         return 0;
+    if (c->loaded)
+        return c->stored;
     return 0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip) +
                   t->spin_stiffness * t->spin * t->spin);
 }
@@ -560,6 +563,8 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c)
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
     if (!c->continuous)
         return on.f;
+    if (c->loaded)
+        return gw_scale(c->now.lever > 0 ? 0 : c->load, c->now.normal);
     if (c->candidate.row)
         return row_force_of(c, a, b, 0).force;
     gw_penalty_batch f;
@@ -590,8 +595,9 @@ void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *q
     query->t = NAN;
     for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
         const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
+        bool springs = c->continuous && !c->loaded && !c->candidate.row;
         query->any_rows = query->any_rows || (c->candidate.row && c->continuous);
-        for (int side = 0; c->continuous && !c->candidate.row && side < 2; side++) {
+        for (int side = 0; springs && side < 2; side++) {
             if ((side == 0 ? c->system_a : c->system_b) != system)
                 continue;
             int mine = side == 0 ? c->candidate.a : c->candidate.b;
@@ -663,7 +669,7 @@ static void add_row_forces(const gw_contact_force_query *query, double t, const 
     int system = query->system;
     for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
         const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
-        if (!c->candidate.row || !c->continuous)
+        if (!c->candidate.row || !c->continuous || c->loaded)
             continue;
         gw_body_state a = stage_state(query, c->candidate.a, t, pose, twist);
         gw_body_state b = stage_state(query, c->candidate.b, t, pose, twist);
@@ -714,7 +720,7 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     if (!by_a && !by_b)
         return 0;
     gw_vec3 couple = {0, 0, 0}, force = gw_contact_force(w, c);
-    if (c->candidate.row && c->continuous) {
+    if (c->candidate.row && c->continuous && !c->loaded) {
         row_force f = row_force_of(c, a, b, since);
         force = f.force;
         couple = f.couple;
@@ -761,6 +767,8 @@ static gw_vec3 anchor_motion(const gw_world *w, const gw_contact *c)
 static double normal_force(const gw_contact *c)
 {
     double depth = -c->now.gap - c->rest_penetration;
+    if (c->continuous && c->loaded)
+        return c->load;
     if (!c->continuous || !(depth > 0))
         return 0;
     return fmax(0, c->stiffness * depth - (is_damped(c) ? c->damping * c->gap_rate : 0));
@@ -800,6 +808,23 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->external_power = external_power(w, c, 0);
 }
 
+/* The rest penetration shrinks as the contact comes out; a loaded one keeps to its own, but where
+ * it is pressed much deeper. */
+static double rest_after(const gw_contact *c)
+{
+    double depth = -c->now.gap;
+    if (!c->loaded || c->load == 0)
+        return fmax(0, fmin(c->rest_penetration, depth));
+    return fmax(c->rest_penetration, depth - GW_CONTACT_LOADED_DEPTH);
+}
+
+/* What the load takes as the contact is pressed deeper brings it out again. */
+static double stored_after(const gw_contact *c)
+{
+    double deeper = c->start.gap - c->now.gap;
+    return c->loaded && c->load > 0 ? fmax(0, c->stored + c->load * deeper) : 0;
+}
+
 void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
 {
     if (!c->continuous)
@@ -809,11 +834,12 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     motion = gw_reject(motion, c->now.normal);
     w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
-    if (w->rules.friction == GW_FRICTION_STICK || grips(c))
+    if ((w->rules.friction == GW_FRICTION_STICK || grips(c)) && !c->loaded)
         c->friction_spring.slip = slip_after(&c->friction_spring, limit, motion);
-    if (grips(c))
+    if (grips(c) && !c->loaded)
         c->friction_spring.spin = limit > 0 ? c->friction_spring.spin + spin : 0;
-    c->rest_penetration = fmax(0, fmin(c->rest_penetration, -c->now.gap));
+    c->stored = stored_after(c);
+    c->rest_penetration = rest_after(c);
     set_anchors(w, c);
     if (c->now.gap > RELEASE_GAP || (c->now.gap > 0 && c->gap_rate > w->rules.rest_speed))
         release(w, c);

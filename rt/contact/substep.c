@@ -31,6 +31,17 @@ static gw_wrench hand_at(const void *context, double t, const gw_pose *held, con
     return hand->at(hand->context, query->world->substep_start[query->system] + t, held, twist);
 }
 
+/* What loaded contacts do to a model in a time. */
+static void load(const gw_world *w, int m, gw_model *model, double time)
+{
+    double dv[GW_MODEL_MAX_DOF];
+    if (!w->loaded[m])
+        return;
+    for (int i = 0; i < gw_model_dof(model); i++)
+        dv[i] = time * w->load_rate[(size_t)m * GW_MODEL_MAX_DOF + (size_t)i];
+    gw_model_kick(model, dv);
+}
+
 /* Integrates a model (the system's own, or scratch memory) from the start of the system's substep
  * to t seconds into the step. */
 static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *step)
@@ -51,7 +62,9 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
                         .context = &query,
                         .touch = w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
                         .touching = &query};
+    load(w, m, model, 0.5 * h);
     gw_model_step(model, &forces, h, step);
+    load(w, m, model, 0.5 * h);
     w->effort += 1 + gw_model_dof(model) / 8;
 }
 
@@ -72,6 +85,14 @@ void gw_substep_trial(gw_world *w, double t)
         w->substep_end[m] = t;
     }
     gw_world_update_gaps(w, t);
+}
+
+double gw_substep_latest_start(const gw_world *w)
+{
+    double t = 0;
+    for (int i = 0; i < w->active.system_count; i++)
+        t = fmax(t, w->substep_start[w->active.systems[i]]);
+    return t;
 }
 
 /* State of a body in a trial of one contact's systems; model NULL: not of a stepped system. */
@@ -189,10 +210,27 @@ static void estimate_impacts(gw_world *w, const gw_island *of)
     }
 }
 
+/* A trial to the end of the step without the loads of loaded contacts, and with those that this one
+ * asks for. */
+static void try_with_loads(gw_world *w)
+{
+    double h = w->dt - gw_substep_latest_start(w);
+    if (!(h > 0))
+        return;
+    gw_substep_trial(w, w->dt);
+    gw_solve_loads(w, h);
+    gw_substep_trial(w, w->dt);
+}
+
 /* Tries the active part to the end of the step. */
 static void try_to_end(gw_world *w)
 {
-    gw_substep_trial(w, w->dt);
+    for (int i = 0; i < w->active.system_count; i++)
+        w->loaded[w->active.systems[i]] = false;
+    if (gw_island_loads(w))
+        try_with_loads(w);
+    else
+        gw_substep_trial(w, w->dt);
     estimate_impacts(w, &w->active);
     for (int i = 0; i < w->boundary.contact_count; i++) {
         gw_contact *c = &w->contacts[w->boundary.contacts[i]];

@@ -579,15 +579,6 @@ bool gw_toi_redetect_after_trial(gw_world *w)
     return any;
 }
 
-/* The latest start of the active systems' substeps: the trial cannot be shortened beyond it. */
-static double latest_start(const gw_world *w)
-{
-    double t = 0;
-    for (int i = 0; i < w->active.system_count; i++)
-        t = fmax(t, w->substep_start[w->active.systems[i]]);
-    return t;
-}
-
 double gw_toi_rewind(gw_world *w, gw_contact *c, double t)
 {
     bracket b;
@@ -595,7 +586,7 @@ double gw_toi_rewind(gw_world *w, gw_contact *c, double t)
     if (!bracket_impact(w, c, t, &b))
         return INFINITY;
     for (int i = 0; c && i < MAX_TRIALS; i++) {
-        double at = fmax(time_of_impact(w, c, b), latest_start(w));
+        double at = fmax(time_of_impact(w, c, b), gw_substep_latest_start(w));
         if (at < t) {
             t = at;
             rewound = c->reimpact = true;

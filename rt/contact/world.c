@@ -33,6 +33,7 @@ static bool allocate(gw_world *w)
     w->contacts = zeroed(2 * GW_MAX_CONTACT_CANDIDATES, sizeof *w->contacts);
     w->pairs = zeroed(2 * GW_MAX_CONTACT_CANDIDATES, sizeof *w->pairs);
     w->candidates = zeroed(GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
+    w->load_rate = zeroed(systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
     w->unilaterals = zeroed((size_t)w->unilateral_count, sizeof *w->unilaterals);
     w->saved_models = zeroed(systems, w->model_stride);
     w->scratch_models[0] = zeroed(1, w->model_stride);
@@ -45,9 +46,9 @@ static bool allocate(gw_world *w)
     w->jacobian =
         zeroed(2 * GW_MAX_SIMULTANEOUS_CONTACTS * entries, sizeof(double)); /* two across each */
     w->v = zeroed(3 * entries, sizeof(double));
-    return w->bodies && w->contacts && w->pairs && w->candidates && w->unilaterals &&
-           w->saved_models && w->scratch_models[0] && w->scratch_models[1] && w->penalty_batches &&
-           w->predicted && w->impulse_workspace.memory && w->jacobian && w->v;
+    return w->bodies && w->contacts && w->pairs && w->candidates && w->load_rate &&
+           w->unilaterals && w->saved_models && w->scratch_models[0] && w->scratch_models[1] &&
+           w->penalty_batches && w->predicted && w->impulse_workspace.memory && w->jacobian && w->v;
 }
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
@@ -97,6 +98,7 @@ void gw_world_destroy(gw_world *w)
     free(w->pairs);
     free(w->candidates);
     free(w->unilaterals);
+    free(w->load_rate);
     free(w->saved_models);
     free(w->scratch_models[0]);
     free(w->scratch_models[1]);

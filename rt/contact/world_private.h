@@ -20,7 +20,9 @@
 
 #define GW_CONTACT_CLOSED_GAP     1e-9 /* a contact is closed where its gap is at most this (m) */
 #define GW_CONTACT_MATCH_DISTANCE 0.01 /* contacts of two bodies this near may be the same (m) */
-#define GW_ISLAND_SMALL           16   /* an island of at most so many systems is one group */
+#define GW_CONTACT_LOADED_DEPTH                                                                    \
+    1e-4                   /* compression of a soft spring from which on it is loaded (m) */
+#define GW_ISLAND_SMALL 16 /* an island of at most so many systems is one group */
 #define GW_WORLD_MAX_DOF                                                                           \
     (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all systems of a scene */
 #define GW_WORLD_REDETECTIONS_MAX 64                   /* narrow-phase queries in a step */
@@ -73,6 +75,8 @@ typedef struct gw_contact {
     bool reimpact;           /* continuous, but driven to approach by an impulse elsewhere */
     bool overcompressed;     /* at the start of the step: its damping is off, else it would creep */
     bool immovable;          /* closed, and no system can move along the normal */
+    bool loaded;             /* a force that is solved for stands for its spring */
+    bool weighed;            /* whether it is to be loaded by itself was found out */
     bool bottomed_out;       /* it passed a soft surface's range: hence its rest penetration */
     bool collided;           /* in this step */
     bool no_rebound;         /* collided in the step before and is still deep */
@@ -92,6 +96,7 @@ typedef struct gw_contact {
     double last_depth;       /* penetration at the end of the last step (m) */
     double energy_to_repay;  /* put into its spring by redetection, to be taken from motion (J) */
     double stiffness, damping; /* N/m, N s/m, within the step's stability limit */
+    double load, stored;       /* of a loaded one, over the substep (N); its energy (J) */
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
     double impulse;        /* along the normal in this step (N s) */
@@ -180,6 +185,8 @@ struct gw_world {
     gw_step trial[GW_MAX_MODELS];
     bool advanced[GW_MAX_MODELS]; /* the model differs from the saved one */
     double substep_start[GW_MAX_MODELS], substep_end[GW_MAX_MODELS]; /* s into the step */
+    bool loaded[GW_MAX_MODELS]; /* contacts' loads drive the system in this substep, */
+    double *load_rate;          /* by these accelerations: GW_MODEL_MAX_DOF of each system */
     int toi_queue_count;
     int toi_queue[GW_MAX_CONTACT_CANDIDATES]; /* contacts with an estimated time of impact */
 
@@ -317,6 +324,9 @@ void gw_island_step(gw_world *w, gw_world_step_result *out);
 /* Integrates the active systems from the starts of their substeps to t seconds into the step. */
 void gw_substep_trial(gw_world *w, double t);
 
+/* The latest start of the active systems' substeps: the trial cannot be shortened beyond it. */
+double gw_substep_latest_start(const gw_world *w);
+
 /* Integrates copies of one contact's systems only; gap (above impact_gap) and its rate there. */
 void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double *gap,
                               double *rate);
@@ -387,6 +397,7 @@ double gw_jacobian_row_inverse_mass(const gw_world *w, const gw_contact_jacobian
 typedef enum gw_collision_kind {
     GW_COLLISION_RESTITUTION,
     GW_COLLISION_PLASTIC,       /* all restitution is zero */
+    GW_COLLISION_LOAD,          /* none: what loaded contacts carry */
     GW_COLLISION_OVERCOMPRESSED /* bodies that compress springs too far are returned elastically */
 } gw_collision_kind;
 
@@ -395,6 +406,14 @@ bool gw_contact_collides(const gw_world *w, const gw_contact *c);
 
 /* A contact of the active part is overcompressed and approaches. */
 bool gw_island_overcompressed(const gw_world *w);
+
+/* A spring that the step keeps soft, for a body is light, gives way under a heavy one: from then on
+ * the contact is loaded. True where any of the active part is. */
+bool gw_island_loads(gw_world *w);
+
+/* The active part having been tried for `h` seconds without the loads of its loaded contacts: finds
+ * these. */
+void gw_solve_loads(gw_world *w, double h);
 
 /* Resolves the collision of the active part. */
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind);

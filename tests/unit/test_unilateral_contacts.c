@@ -505,6 +505,49 @@ static void a_steady_hand_is_held_in_a_corner(void **state)
     running_close(&r);
 }
 
+/* ---- mass ratios --------------------------------------------------------------------------- */
+
+/* A light body under a heavy one: springs that a step bears at the light one would give way, the
+ * forces that are solved for do not. Boxes, a ball under a guided load, dropped on or laid on. */
+static void light_bodies_stay_under_heavy_ones(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        gw_scene *s = weighty();
+        running r;
+        add_floor(s, 0);
+        gw_shape cube = {.kind = GW_SHAPE_BOX, .size = {0.1, 0.1, 0.1}};
+        add_solid(s, "light", k == 2 ? sphere(0.05) : cube, gw_v3(0, 0, 0.05), 1e-3);
+        add_solid(s, "heavy", cube, gw_v3(0, 0, k == 1 ? 0.3 : 0.15), 100);
+        s->contact.enabled = true;
+        if (k == 2) { /* it cannot topple */
+            gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+            strcpy(j->id, "guide");
+            j->type = GW_MOBILIZER_PRISMATIC;
+            j->enabled = true;
+            strcpy(j->a.object, "heavy"), strcpy(j->b.object, "floor");
+            j->a.at = j->b.at = gw_pose_identity();
+            j->b.at.p.z = 0.25;
+        }
+        running_open(&r, s);
+        const gw_snapshot *now = NULL;
+        double worst = 0;
+        for (int i = 0; i < 2000; i++) {
+            now = running_tick(&r);
+            worst = fmax(worst, fabs(energy_error(now)));
+        }
+        const gw_free_body *light = body(now, &r, "light"), *heavy = body(now, &r, "heavy");
+        print_message("1 g under 100 kg: %.2g mm and %.2g mm deep, %.2g m/s; books out by %.2g J\n",
+                      1e3 * (0.05 - light->pose.p.z), 1e3 * (0.15 - heavy->pose.p.z),
+                      gw_norm(heavy->twist.v), worst);
+        assert_true(fabs(light->pose.p.z - 0.05) < 2e-4 && fabs(heavy->pose.p.z - 0.15) < 4e-4);
+        assert_true(gw_norm(light->twist.v) < 1e-4 && gw_norm(heavy->twist.v) < 1e-4);
+        assert_true(gw_norm(light->pose.p) < 0.051);
+        assert_true(worst < 1e-6 * 100 * G * 0.1);
+        running_close(&r);
+    }
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static double uniform(uint64_t *seed)
@@ -584,6 +627,7 @@ int main(void)
         cmocka_unit_test(a_string_between_two_bodies_shares_momentum),
         cmocka_unit_test(links_are_kept_too),
         cmocka_unit_test(a_steady_hand_is_held_in_a_corner),
+        cmocka_unit_test(light_bodies_stay_under_heavy_ones),
         cmocka_unit_test(rows_are_gradients_of_their_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
