@@ -364,6 +364,38 @@ test('a coin rolls without slip and loses nothing', () => {
   assert.equal(r.summary.mobility, 3);
 });
 
+test('a ball that may part rolls off a sphere and leaves it at cos 10/17', () => {
+  const start = 0.05, c = Math.cos(start), s = Math.sin(start);
+  const r = run({ gravity: [0, 0, -G],
+    objects: [{ id: 'big', geometry: { type: 'sphere', radius: 1 }, fixed: true },
+      { id: 'ball', geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [1.1 * s, 0, 1.1 * c] }, free: true, body: { mass: 1 } }],
+    constraints: [{ id: 'r', type: 'rolling', a: 'ball/surface', b: 'big/surface', contact: 'unilateral' }] }, 2);
+  let k = 0, slip = 0;
+  for (; k < r.count && Math.hypot(...r.p(k, 'ball')) < 1.1 + 1e-7; k++) {
+    const n = r.p(k, 'ball').map((x) => x / 1.1);
+    if (k > 10 && n[2] > 0.62) slip = Math.max(slip, Math.hypot(...add(r.v(k, 'ball'), cross(r.w(k, 'ball'), n.map((x) => -0.1 * x)))));
+  }
+  const left = r.p(k, 'ball')[2] / Math.hypot(...r.p(k, 'ball'));
+  assert.ok(Math.abs(left / c - 10 / 17) < 0.02, `left at cos ${left / c}`); // the gap opens with the third power of time
+  assert.ok(slip < 1e-3, `slip ${slip} m/s`);
+  assert.equal(r.summary.mobility, 6);
+  const { energy: e } = r.summary;
+  near(e.final, e.initial + e.work_in + e.motors - e.dissipated + e.edits, 1e-8);
+});
+
+test('a bound of an angle and one between two planes hold what moves', () => {
+  const r = run({ gravity: [0, 0, -G],
+    objects: [ground, sized('box', [0.1, 0.1, 0.1], { pose: { p: [0.5, 0, 0.3] } }),
+      sized('flap', [0.4, 0.1, 0.02], { pose: { p: [0, 0, 0.5] }, body: { mass: 1 } })],
+    features: [{ id: 'flap/hinge', line: { point: [-0.2, 0, 0], direction: [0, 1, 0] } }, { id: 'ground/hinge', line: { point: [-0.2, 0, 0.55], direction: [0, 1, 0] } }],
+    joints: [revolute('h', 'flap/hinge', 'ground/hinge')],
+    constraints: [{ id: 'a', type: 'angle', a: 'flap/axis-x', b: 'ground/axis-x', value: 0.4, bound: 'at-most' },
+      { id: 'd', type: 'distance', a: 'box/-z', b: 'ground/+z', value: 0.15, bound: 'at-least' }] }, 3);
+  assert.ok(Math.abs(r.get(-1, 'h.q0') - 0.4) < 1e-3, `at ${r.get(-1, 'h.q0')}`);
+  assert.ok(Math.abs(r.p(-1, 'box')[2] - 0.2) < 1e-4);
+  assert.equal(r.summary.mobility, 7);
+});
+
 test("Chaplygin's sleigh ends straight, all its energy along the blade", () => {
   const r = run({
     objects: [ground, sized('sleigh', [0.4, 0.2, 0.1], { pose: { p: [0, 0, 0.05] }, body: { mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }, velocity: { v: [0, 0, 0], w: [0, 0, 3] } })],
