@@ -119,7 +119,8 @@ static void chart_velocity(const gw_chart *chart, const gw_guided *body, double 
     const gw_submanifold *set = &body->def.set;
     double fresh[6];
     memcpy(z_dot, body->z_dot, sizeof body->z_dot);
-    bool turned = set->rotation.kind == GW_ROTATION_FREE;
+    bool turned =
+        set->rotation.kind == GW_ROTATION_FREE || set->rotation.kind == GW_ROTATION_TWO_ANGLES;
     bool slid = set->translation.locus.kind == GW_LOCUS_SPHERE;
     if (!turned && !slid)
         return;
@@ -167,7 +168,8 @@ static const gw_tableau *tableau_for(const gw_guided *body)
 {
     const gw_guided_def *def = &body->def;
     const gw_submanifold *set = &def->set;
-    bool tumbles = set->rotation.dof > 1 || set->translation.in_mobile ||
+    bool tumbles = set->rotation.dof > 1 || set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
+                   set->translation.shift_count > 0 || set->translation.in_mobile ||
                    set->translation.locus.kind == GW_LOCUS_SPHERE;
     bool damped = body->decay[0] + body->decay[1] > STRONG_DAMPING;
     return tumbles || damped || gw_norm2(def->gravity) > 0 || body->base.moves ? &gw_butcher6
@@ -357,7 +359,8 @@ static void step_in_substeps(gw_guided *body, const gw_forces *forces, double dt
 static int substep_count(const gw_guided *body, double dt)
 {
     const gw_submanifold *set = &body->def.set;
-    bool tumbles = set->general || set->rotation.dof > 1;
+    bool tumbles =
+        set->general || set->rotation.dof > 1 || set->rotation.kind == GW_ROTATION_TWO_ANGLES;
     double count = (body->decay[0] + body->decay[1]) * dt / SUBSTEP_DECAY;
     if (tumbles || body->base.moves) {
         double turn = gw_norm(body->twist.w) * dt;

@@ -7,8 +7,9 @@
  */
 #include <assert.h>
 
+#include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs_motion.h"
-#include "rt/geometry/submanifold.h"
+#include "rt/geometry/two_angles.h"
 
 /* For functions that every stage of a step calls. */
 #define STEP_INLINE static inline __attribute__((always_inline))
@@ -58,6 +59,8 @@ static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
         double lack = atan2(sin(set->angle) * c - cos(set->angle) * s,
                             cos(set->angle) * c + sin(set->angle) * s);
         return gw_quat_unit(gw_quat_mul(turn_about(gw_scale(1 / s, n), lack), q));
+    case GW_ROTATION_TWO_ANGLES:
+        return gw_two_angles_project(set, q);
     case GW_ROTATION_FREE:
     case GW_ROTATION_GENERAL:
         break;
@@ -283,6 +286,71 @@ static void free_motion(const gw_chart *chart, const double *z, const double *z_
     m->bias = gw_mul_add(m->bias, e.c, gw_cross(r_dot, across));
 }
 
+/*
+ * Two angles, R = exp(p1 f1) R_centre exp(p2 u1): the first angle holds for any p, the second is
+ * g(p) = f2 . R u2 = cos beta. Its derivatives, with x = R u1 and y = R u2:
+ *   g1 = f2 . f1 x y,  g2 = f2 . x x y,  g11 = f2 . f1 x (f1 x y),  g12 = f2 . f1 x (x x y), ...
+ */
+typedef struct second_angle_motion {
+    gw_quat q;
+    gw_vec3 x;
+    double g, g1, g2, g11, g12, g22;
+} second_angle_motion;
+
+static second_angle_motion second_angle_at(const gw_chart *chart, const double p[2])
+{
+    const gw_rotation_set *set = &chart->set->rotation;
+    second_angle_motion m;
+    m.q = gw_quat_mul(gw_quat_mul(turn_about(set->axis, p[0]), chart->centre.q),
+                      turn_about(set->axis_body, p[1]));
+    m.x = gw_rotate(m.q, set->axis_body);
+    gw_vec3 y = gw_rotate(m.q, set->second.axis_body), f = set->second.axis;
+    gw_vec3 by1 = gw_cross(set->axis, y), by2 = gw_cross(m.x, y);
+    m.g = gw_dot(f, y) - set->second.cosine_2;
+    m.g1 = gw_dot(f, by1);
+    m.g2 = gw_dot(f, by2);
+    m.g11 = gw_dot(f, gw_cross(set->axis, by1));
+    m.g12 = gw_dot(f, gw_cross(set->axis, by2));
+    m.g22 = gw_dot(f, gw_cross(m.x, by2));
+    return m;
+}
+
+/* p with turn . p = along and g1 p1 + g2 p2 = across; along the turn where the curve has no
+ * direction. */
+static void solve_turns(const gw_chart *chart, const second_angle_motion *m, double along,
+                        double across, double p[2])
+{
+    double det = chart->turn[0] * m->g2 - chart->turn[1] * m->g1;
+    bool regular = fabs(det) > 1e-12;
+    p[0] = regular ? (along * m->g2 - across * chart->turn[1]) / det : along * chart->turn[0];
+    p[1] = regular ? (across * chart->turn[0] - along * m->g1) / det : along * chart->turn[1];
+}
+
+/* z is the part of p along the tangent at the centre; g(p) = 0 by Newton's method. Then
+ * w = p1' f1 + p2' x,  w' = p1'' f1 + p2'' x + p1' p2' f1 x x. */
+static void two_angles_motion(const gw_chart *chart, double z, double z_dot, rotation_motion *m)
+{
+    const gw_rotation_set *set = &chart->set->rotation;
+    double p[2] = {z * chart->turn[0], z * chart->turn[1]}, step[2], rate[2], unit[2], bend[2];
+    second_angle_motion at = second_angle_at(chart, p);
+    for (int i = 0; i < 8 && fabs(at.g) > 2e-16; i++) {
+        solve_turns(chart, &at, 0, -at.g, step);
+        p[0] += step[0];
+        p[1] += step[1];
+        at = second_angle_at(chart, p);
+    }
+    solve_turns(chart, &at, 1, 0, unit);
+    rate[0] = z_dot * unit[0], rate[1] = z_dot * unit[1];
+    double curvature =
+        at.g11 * rate[0] * rate[0] + 2 * at.g12 * rate[0] * rate[1] + at.g22 * rate[1] * rate[1];
+    solve_turns(chart, &at, 0, -curvature, bend);
+    m->q = at.q;
+    m->w[0] = gw_add(gw_scale(unit[0], set->axis), gw_scale(unit[1], at.x));
+    m->velocity = gw_scale(z_dot, m->w[0]);
+    m->bias = gw_add(gw_scale(bend[0], set->axis), gw_scale(bend[1], at.x));
+    m->bias = gw_mul_add(m->bias, rate[0] * rate[1], gw_cross(set->axis, at.x));
+}
+
 STEP_INLINE void rotation_at(const gw_chart *chart, const double *z, const double *z_dot,
                              rotation_motion *m)
 {
@@ -306,6 +374,9 @@ STEP_INLINE void rotation_at(const gw_chart *chart, const double *z, const doubl
         m->w[0] = set->axis;
         m->velocity = gw_scale(z_dot[0], set->axis);
         return;
+    case GW_ROTATION_TWO_ANGLES:
+        two_angles_motion(chart, z[0], z_dot[0], m);
+        return;
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
         m->q = chart->centre.q;
@@ -325,6 +396,16 @@ STEP_INLINE void put(double *row, gw_vec3 v, gw_vec3 w)
     row[5] = w.z;
 }
 
+/* The tangent of a curve of two angles at the centre, in (p1, p2). */
+static void put_tangent_turn(gw_chart *chart)
+{
+    static const double none[2] = {0, 0};
+    second_angle_motion at = second_angle_at(chart, none);
+    double size = hypot(at.g1, at.g2);
+    chart->turn[0] = size > 0 ? at.g2 / size : 1;
+    chart->turn[1] = size > 0 ? -at.g1 / size : 0;
+}
+
 void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_chart *chart)
 {
     assert(set->dof >= 0 && set->dof <= 6);
@@ -338,12 +419,19 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
     const gw_translation_set *t = &set->translation;
     gw_quat q = rotation_on_set(&set->rotation, world_from_body->q);
     chart->centre.q = q;
+    if (set->rotation.kind == GW_ROTATION_TWO_ANGLES)
+        put_tangent_turn(chart);
+    gw_vec3 shift = set->translation.shift_count > 0 ? gw_shift_at(t, q) : gw_v3(0, 0, 0);
     gw_vec3 x = t->in_mobile ? gw_unrotate(q, gw_sub(t->of, world_from_body->p))
                              : gw_add(world_from_body->p, gw_rotate(q, t->of));
+    if (set->translation.shift_count > 0)
+        x = gw_sub(x, shift);
     locus_centre(&t->locus, x, chart);
     static const double none[6] = {0};
     locus_motion m;
     locus_at(chart, none, none, &m);
+    if (set->translation.shift_count > 0)
+        m.p = gw_add(m.p, shift);
     chart->centre.p =
         t->in_mobile ? gw_sub(t->of, gw_rotate(q, m.p)) : gw_sub(m.p, gw_rotate(q, t->of));
 }
@@ -371,7 +459,7 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
     const gw_submanifold *set = chart->set;
     const gw_rotation_set *r = &set->rotation;
     gw_vec3 w = gw_v3(0, 0, 0), b;
-    double c, wa, wb;
+    double c, wa, wb, turns[2];
     switch (r->kind) {
     case GW_ROTATION_FREE:
         z_dot[0] = twist->w.x;
@@ -380,13 +468,21 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
         w = twist->w;
         break;
     case GW_ROTATION_ANGLE:
+    case GW_ROTATION_TWO_ANGLES:
         b = gw_rotate(chart->centre.q, r->axis_body);
         c = gw_dot(r->axis, b);
         wa = gw_dot(r->axis, twist->w);
         wb = gw_dot(b, twist->w);
-        z_dot[0] = (wa - c * wb) / (1 - c * c);
-        z_dot[1] = (wb - c * wa) / (1 - c * c);
-        w = gw_mul_add(gw_scale(z_dot[0], r->axis), z_dot[1], b);
+        turns[0] = (wa - c * wb) / (1 - c * c);
+        turns[1] = (wb - c * wa) / (1 - c * c);
+        if (r->kind == GW_ROTATION_TWO_ANGLES) {
+            z_dot[0] = chart->turn[0] * turns[0] + chart->turn[1] * turns[1];
+            turns[0] = z_dot[0] * chart->turn[0];
+            turns[1] = z_dot[0] * chart->turn[1];
+        } else {
+            z_dot[0] = turns[0], z_dot[1] = turns[1];
+        }
+        w = gw_mul_add(gw_scale(turns[0], r->axis), turns[1], b);
         break;
     case GW_ROTATION_AXIS:
         z_dot[0] = gw_dot(r->axis, twist->w);
@@ -405,6 +501,8 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
     } else {
         velocity = gw_add(twist->v, gw_cross(w, gw_rotate(chart->centre.q, t->of)));
     }
+    if (t->shift_count > 0)
+        velocity = gw_sub(velocity, gw_shift_rate(t, chart->centre.q, w));
     locus_velocity(chart, velocity, z_dot + r->dof);
 }
 
@@ -412,6 +510,7 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
  * Locus in the world, t = P - R s:      t' = P' - w x R s,  t'' = P'' - w' x R s - w x (w x R s)
  * Locus in the body,  t = s - R P:      t' = -R P' - w x R P,
  *                                       t'' = -R P'' - 2 w x R P' - w' x R P - w x (w x R P)
+ * P is the locus's point and what its origin has shifted.
  */
 void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, gw_pose *pose,
                    double (*jacobian)[6], double *bias)
@@ -422,6 +521,11 @@ void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, 
     locus_motion l;
     rotation_at(chart, z, z_dot, &r);
     locus_at(chart, z + turns, z_dot + turns, &l);
+    if (t->shift_count > 0) {
+        l.p = gw_add(l.p, gw_shift_at(t, r.q));
+        l.velocity = gw_add(l.velocity, gw_shift_rate(t, r.q, r.velocity));
+        l.bias = gw_add(l.bias, gw_shift_acceleration(t, r.q, r.velocity, r.bias));
+    }
     gw_vec3 arm = gw_rotate(r.q, t->in_mobile ? l.p : t->of);
     gw_vec3 acceleration = l.bias;
     if (t->in_mobile) {
@@ -431,8 +535,14 @@ void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, 
     }
     pose->q = r.q;
     pose->p = gw_sub(t->in_mobile ? t->of : l.p, arm);
-    for (int k = 0; k < turns; k++)
-        put(jacobian[k], gw_cross(arm, r.w[k]), r.w[k]);
+    for (int k = 0; k < turns; k++) {
+        gw_vec3 v = gw_cross(arm, r.w[k]);
+        if (t->shift_count > 0) {
+            gw_vec3 shift = gw_shift_rate(t, r.q, r.w[k]);
+            v = t->in_mobile ? gw_sub(v, gw_rotate(r.q, shift)) : gw_add(v, shift);
+        }
+        put(jacobian[k], v, r.w[k]);
+    }
     for (int k = 0; k < t->dof; k++) {
         gw_vec3 d = t->in_mobile ? gw_neg(gw_rotate(r.q, l.d[k])) : l.d[k];
         put(jacobian[turns + k], d, gw_v3(0, 0, 0));

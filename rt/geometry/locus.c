@@ -269,3 +269,43 @@ double gw_locus_nearest_derivative(const gw_locus *l, gw_vec3 y, gw_vec3 d)
     double bend = 1 + kappa * gw_dot(d, out);
     return bend > 1e-9 ? 1 / bend : 1e9;
 }
+
+/* ---- loci that shift as the body rotates ----------------------------------------------------- */
+
+gw_vec3 gw_shift_at(const gw_translation_set *t, gw_quat q)
+{
+    gw_vec3 to = {0, 0, 0};
+    for (int i = 0; i < t->shift_count; i++) {
+        const gw_locus_shift *s = &t->shifts[i];
+        gw_vec3 arm = t->in_mobile ? gw_unrotate(q, s->arm) : gw_rotate(q, s->arm);
+        to = gw_mul_add(to, -gw_dot(s->normal, arm), s->along);
+    }
+    return to;
+}
+
+/* The vector d/dt (R a) = w x R a, or d/dt (R^T a) = -R^T (w x a), of every arm. */
+gw_vec3 gw_shift_rate(const gw_translation_set *t, gw_quat q, gw_vec3 w)
+{
+    gw_vec3 rate = {0, 0, 0};
+    for (int i = 0; i < t->shift_count; i++) {
+        const gw_locus_shift *s = &t->shifts[i];
+        gw_vec3 arm = t->in_mobile ? gw_neg(gw_unrotate(q, gw_cross(w, s->arm)))
+                                   : gw_cross(w, gw_rotate(q, s->arm));
+        rate = gw_mul_add(rate, -gw_dot(s->normal, arm), s->along);
+    }
+    return rate;
+}
+
+/* w' x R a + w x (w x R a), or R^T (w x (w x a) - w' x a) */
+gw_vec3 gw_shift_acceleration(const gw_translation_set *t, gw_quat q, gw_vec3 w, gw_vec3 w_dot)
+{
+    gw_vec3 sum = {0, 0, 0};
+    for (int i = 0; i < t->shift_count; i++) {
+        const gw_locus_shift *s = &t->shifts[i];
+        gw_vec3 arm = t->in_mobile ? s->arm : gw_rotate(q, s->arm);
+        gw_vec3 inward = gw_cross(w, gw_cross(w, arm)), swing = gw_cross(w_dot, arm);
+        gw_vec3 a = t->in_mobile ? gw_unrotate(q, gw_sub(inward, swing)) : gw_add(swing, inward);
+        sum = gw_mul_add(sum, -gw_dot(s->normal, a), s->along);
+    }
+    return sum;
+}

@@ -30,6 +30,13 @@ double gw_locus_nearest_derivative(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);
 
+/* Where the origin of the locus is beside locus.origin while the body has the rotation q; its rate
+ * with the angular velocity w (world axes), and its acceleration with w and w_dot. All of them in
+ * the frame of the locus (relational-positioning eqs. 11 to 14). */
+gw_vec3 gw_shift_at(const gw_translation_set *t, gw_quat q);
+gw_vec3 gw_shift_rate(const gw_translation_set *t, gw_quat q, gw_vec3 w);
+gw_vec3 gw_shift_acceleration(const gw_translation_set *t, gw_quat q, gw_vec3 w, gw_vec3 w_dot);
+
 /* gw_submanifold_nearest() of a general set: from its seed, and from the projection of `near` onto
  * the rows. */
 double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
@@ -52,6 +59,12 @@ typedef struct gw_circle_distance {
 double gw_circle_distance_minimum(const gw_circle_distance *circle);
 /* The same to a few digits, as a start for other searches. */
 double gw_circle_distance_start(const gw_circle_distance *circle);
+
+/* gw_submanifold_nearest() of a set whose locus shifts, or of two angles: a coarse search over the
+ * rotational factor, then Newton's method. q1: the rotation of the factor nearest to the wanted
+ * one; not used of two angles. */
+double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose *near,
+                                       double length, gw_quat q1, gw_pose *nearest);
 
 /* The problem of a point on a sphere, X(u) = c + r u; theta is the angle between u and u0. */
 typedef struct gw_sphere_distance {

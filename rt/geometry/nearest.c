@@ -391,6 +391,9 @@ double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, do
     assert(length > 0 && nearest);
     if (set->general)
         return gw_submanifold_nearest_general(set, near, length, nearest);
+    if (set->translation.shift_count > 0 || set->rotation.kind == GW_ROTATION_TWO_ANGLES)
+        return gw_submanifold_nearest_shifting(set, near, length,
+                                               nearest_rotation(&set->rotation, near->q), nearest);
     search s = {set, near, length};
     candidate c = closed_nearest(&s);
     *nearest = c.pose;

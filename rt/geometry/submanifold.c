@@ -9,6 +9,7 @@
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
+#include "rt/geometry/two_angles.h"
 
 #include <stddef.h>
 
@@ -17,7 +18,11 @@ gw_submanifold gw_submanifold_free(void)
     gw_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
     return (gw_submanifold){
         .dof = 6,
-        .rotation = {GW_ROTATION_FREE, 3, gw_quat_identity(), z, z, 0},
+        .rotation = {.kind = GW_ROTATION_FREE,
+                     .dof = 3,
+                     .zero = gw_quat_identity(),
+                     .axis = z,
+                     .axis_body = z},
         .translation = {.dof = 3, .locus = {.kind = GW_LOCUS_FREE, .e1 = x, .e2 = y, .e3 = z}},
         .seed = gw_pose_identity()};
 }
@@ -26,7 +31,7 @@ gw_submanifold gw_submanifold_free(void)
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind)
 {
-    static const char *const names[] = {"free", "angle", "axis", "fixed", "general"};
+    static const char *const names[] = {"free", "angle", "axis", "fixed", "two-angles", "general"};
     return names[kind];
 }
 
@@ -63,6 +68,9 @@ static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *
         return 2;
     case GW_ROTATION_AXIS:
         out[0] = turn("phi", "rotation");
+        return 1;
+    case GW_ROTATION_TWO_ANGLES:
+        out[0] = turn("psi", "rotation");
         return 1;
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
@@ -132,8 +140,14 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_paramete
 
 static int rotation_count(gw_rotation_kind kind)
 {
-    static const int count[] = {3, 2, 1, 0, 0};
+    static const int count[] = {3, 2, 1, 0, 1, 0};
     return count[kind];
+}
+
+/* An angle brought into -pi .. pi. */
+static double wrapped(double a)
+{
+    return remainder(a, 2 * GW_PI);
 }
 
 static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
@@ -148,17 +162,13 @@ static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
                            gw_quat_axis(r->axis_body, z[1]));
     case GW_ROTATION_AXIS: /* relational-positioning (3) */
         return gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero);
+    case GW_ROTATION_TWO_ANGLES:
+        return gw_two_angles_rotation(r, wrapped(z[0]));
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
         break;
     }
     return r->zero;
-}
-
-/* An angle brought into -pi .. pi. */
-static double wrapped(double a)
-{
-    return remainder(a, 2 * GW_PI);
 }
 
 /* The angle by which q turns about `axis` (unit). */
@@ -194,6 +204,8 @@ static void rotation_parameters_at(const gw_rotation_set *r, gw_quat q, double *
         z[0] = atan2(gw_dot(r->axis, gw_cross(from, to)), gw_dot(from, to));
         gw_quat rest = gw_quat_mul(gw_quat_axis(r->axis, -z[0]), q);
         z[1] = turn_about(gw_quat_mul(gw_quat_conj(r->zero), rest), r->axis_body);
+    } else if (r->kind == GW_ROTATION_TWO_ANGLES) {
+        z[0] = gw_two_angles_parameter(r, q);
     }
 }
 
@@ -415,6 +427,8 @@ gw_pose gw_submanifold_pose_at_rotation(const gw_submanifold *set, gw_quat q, co
     const gw_translation_set *t = &set->translation;
     gw_pose x = {.q = q};
     gw_vec3 point = gw_locus_point(&t->locus, z);
+    if (t->shift_count > 0)
+        point = gw_add(point, gw_shift_at(t, q));
     /* P = R s + t, or R P + t = s */
     x.p =
         t->in_mobile ? gw_sub(t->of, gw_rotate(x.q, point)) : gw_sub(point, gw_rotate(x.q, t->of));
@@ -446,6 +460,8 @@ void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, d
     const gw_translation_set *t = &set->translation;
     rotation_parameters_at(&set->rotation, x->q, z);
     gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, gw_sub(t->of, x->p)) : gw_pose_point(x, t->of);
+    if (t->shift_count > 0)
+        point = gw_sub(point, gw_shift_at(t, x->q));
     gw_locus_parameters(&t->locus, point, z + rotation_count(set->rotation.kind));
 }
 
@@ -463,6 +479,9 @@ static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
     case GW_ROTATION_AXIS:
         out[0] = r->axis;
         return 1;
+    case GW_ROTATION_TWO_ANGLES:
+        out[0] = gw_two_angles_axis(r, q, NULL);
+        return 1;
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
         break;
@@ -478,7 +497,8 @@ static void put(double out[6], gw_vec3 v, gw_vec3 w)
 
 /*
  * Columns: a turn w with the point held on its place of the locus, v = -w x r, r the arm from the
- * body's origin to the point; a slide dP, of the point (world) or against it (body).
+ * body's origin to the point, plus the locus's own shift; a slide dP, of the point (world) or
+ * against it (body).
  */
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                             double (*basis)[6])
@@ -491,9 +511,17 @@ void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double 
     gw_vec3 arm = t->in_mobile ? gw_sub(t->of, x->p) : gw_rotate(x->q, t->of);
     gw_vec3 axes[3], slides[3];
     int n = rotation_axes(&set->rotation, x->q, axes);
-    for (int i = 0; i < n; i++)
-        put(basis[i], gw_cross(arm, axes[i]), gw_scale(length, axes[i]));
+    for (int i = 0; i < n; i++) {
+        gw_vec3 v = gw_cross(arm, axes[i]);
+        if (t->shift_count > 0) {
+            gw_vec3 shift = gw_shift_rate(t, x->q, axes[i]);
+            v = t->in_mobile ? gw_sub(v, gw_rotate(x->q, shift)) : gw_add(v, shift);
+        }
+        put(basis[i], v, gw_scale(length, axes[i]));
+    }
     gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, arm) : gw_add(arm, x->p);
+    if (t->shift_count > 0)
+        point = gw_sub(point, gw_shift_at(t, x->q));
     int m = gw_locus_tangent(&t->locus, point, slides);
     for (int i = 0; i < m; i++)
         put(basis[n + i], t->in_mobile ? gw_neg(gw_rotate(x->q, slides[i])) : slides[i],

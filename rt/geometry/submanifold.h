@@ -8,6 +8,9 @@
  *   point of the body on a locus in the world:   P(z_T) = R(z_R) s + t,       s = `of`
  *   point of the world on a locus of the body:   R(z_R) P(z_T) + t = s,       s = `of`
  *
+ * The locus may move as the body rotates, its origin being linear in R (relational-positioning eqs.
+ * 11 to 14): points of the body on lines and planes of the world that are not one point.
+ *
  * and algebraically, as independent scalar rows H(x) = 0 (framework eq. 14), which every set has
  * and which are all that a `general` set has (its factors do not separate): that one is
  * parameterised locally, by projection along its tangent space.
@@ -24,11 +27,12 @@
 
 /* Rotational factor; the comment gives R(z_R) and the dimension. */
 typedef enum gw_rotation_kind {
-    GW_ROTATION_FREE,   /* any R: 3 */
-    GW_ROTATION_ANGLE,  /* R(axis, phi) R0 R(axis_body, theta): 2 */
-    GW_ROTATION_AXIS,   /* R(axis, phi) R0: 1 */
-    GW_ROTATION_FIXED,  /* R0: 0 */
-    GW_ROTATION_GENERAL /* of a general set; its dimension where it is known */
+    GW_ROTATION_FREE,       /* any R: 3 */
+    GW_ROTATION_ANGLE,      /* R(axis, phi) R0 R(axis_body, theta): 2 */
+    GW_ROTATION_AXIS,       /* R(axis, phi) R0: 1 */
+    GW_ROTATION_FIXED,      /* R0: 0 */
+    GW_ROTATION_TWO_ANGLES, /* two angles, axis . R axis_body and another such pair: 1 */
+    GW_ROTATION_GENERAL     /* of a general set; its dimension where it is known */
 } gw_rotation_kind;
 
 /* Locus of a point, with e1, e2, e3 orthonormal; the comment gives P(z_T). */
@@ -46,13 +50,30 @@ typedef enum gw_locus_kind {
     GW_LOCUS_GENERAL   /* of a general set */
 } gw_locus_kind;
 
+/* The second pair of a rotation with two angles, and what two_angles.c makes of both pairs. */
+typedef struct gw_second_angle {
+    gw_vec3 axis, axis_body;       /* unit, world and body */
+    double angle;                  /* between axis and R axis_body (rad) */
+    int loops;                     /* closed curves that the rotations are: 1 or 2 */
+    int loop;                      /* of two, which: 1 or -1; 0: they cross, and are one set */
+    double cosine, sine, cosine_2; /* of the angles */
+    double sine_axes, cosine_axes; /* between the axes of the world */
+    double cosine_body;            /* between those of the body */
+    gw_vec3 e1, e2;                /* of the world, normal to the first pair's axis */
+    gw_quat body;                  /* the frame of the axes of the body */
+    double middle, half;           /* of the diagonal's cosine c, middle +- half */
+    double azimuth_low, azimuth_high, turn_low, turn_high; /* ends of c */
+    unsigned char at_low, at_high;                         /* which of these middle -+ half is */
+} gw_second_angle;
+
 typedef struct gw_rotation_set {
     gw_rotation_kind kind;
     int dof;
-    gw_quat zero;      /* R0: R where phi = theta = 0 */
-    gw_vec3 axis;      /* unit, world */
-    gw_vec3 axis_body; /* unit, body; for kind axis: R0^T axis */
-    double angle;      /* kind angle: between axis and R axis_body (rad) */
+    gw_quat zero;           /* R0: R where phi = theta = 0, psi = 0 */
+    gw_vec3 axis;           /* unit, world */
+    gw_vec3 axis_body;      /* unit, body; for kind axis: R0^T axis */
+    double angle;           /* kinds angle, two angles: between axis and R axis_body (rad) */
+    gw_second_angle second; /* kind two angles */
 } gw_rotation_set;
 
 typedef struct gw_locus {
@@ -64,11 +85,21 @@ typedef struct gw_locus {
     double start[2];       /* and parameters near those wanted, where charts look first */
 } gw_locus;
 
+/* The origin of a locus moves by -along (normal . R arm), or, for one of the body, by
+ * -along (normal . R^T arm); `arm` is a vector of the other side. */
+typedef struct gw_locus_shift {
+    gw_vec3 along, normal, arm;
+} gw_locus_shift;
+
+#define GW_MAX_SHIFTS 3
+
 typedef struct gw_translation_set {
     int dof;
-    gw_locus locus;
+    gw_locus locus; /* where it shifts: about the origin of no shift */
     bool in_mobile; /* false: locus in the world; true: in the body's frame */
     gw_vec3 of;     /* the point on it: of the body, or of the world when in_mobile */
+    int shift_count;
+    gw_locus_shift shifts[GW_MAX_SHIFTS];
 } gw_translation_set;
 
 /*
@@ -141,9 +172,9 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
 
 /*
  * One named parameter of a branch. Rotational parameters come first, then translational ones.
- * Names: axis: phi; angle: phi, theta; free: yaw, pitch, roll (R(k,yaw) R(j,pitch) R(i,roll));
- * line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder: s, phi_t; sphere:
- * azimuth, polar; curve: s; surface: u, v; general: z1 ... zn about the seed.
+ * Names: axis: phi; angle: phi, theta; two angles: psi; free: yaw, pitch, roll (R(k,yaw) R(j,pitch)
+ * R(i,roll)); line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder: s, phi_t;
+ * sphere: azimuth, polar; curve: s; surface: u, v; general: z1 ... zn about the seed.
  */
 typedef struct gw_submanifold_parameter {
     const char *name;
@@ -210,6 +241,7 @@ typedef struct gw_chart {
     gw_vec3 e1, e2, e3;  /* sphere: two tangent directions and the outward one at the centre */
     double cosine, sine; /* circle, ellipse, cylinder: of the angle at the centre */
     double parameter[2]; /* curve, surface: at the centre */
+    double turn[2];      /* two angles: the tangent in the angles about both axes of the first */
     double basis[6][6];  /* general set: its tangent basis at the centre */
 } gw_chart;
 

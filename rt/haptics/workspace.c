@@ -3,6 +3,8 @@
  */
 #include "rt/haptics/workspace.h"
 
+#include "rt/geometry/locus.h"
+
 #define BOUNDED_FRACTION   0.5 /* of the workspace radius, so that there is room left to turn */
 #define UNBOUNDED_FRACTION 0.5 /* n of (30) */
 
@@ -33,9 +35,10 @@ static gw_vec3 locus_centre_of_tool(const gw_workspace_fit *fit)
     const gw_translation_set *t = &fit->set->translation;
     gw_quat q = fit->world_from_body.q;
     gw_vec3 tool = fit->body_from_tool.p;
+    gw_vec3 centre = gw_add(t->locus.origin, gw_shift_at(t, q));
     if (t->in_mobile)
-        return gw_add(t->of, gw_rotate(q, gw_sub(tool, t->locus.origin)));
-    return gw_add(t->locus.origin, gw_rotate(q, gw_sub(tool, t->of)));
+        return gw_add(t->of, gw_rotate(q, gw_sub(tool, centre)));
+    return gw_add(centre, gw_rotate(q, gw_sub(tool, t->of)));
 }
 
 bool gw_workspace_fits_locus(const gw_workspace_fit *fit)

@@ -468,6 +468,33 @@ static progress solve_rotation(gw_solver *solver, gw_solver_state *state)
     return branch_on(solver, state, 0, from);
 }
 
+/* Two angles that leave two loops of rotations: each is a branch of its own, where the state has a
+ * closed form. */
+static progress choose_loop(gw_solver *solver, gw_solver_state *state)
+{
+    gw_submanifold set;
+    state->loop = 1;
+    bool closed = gw_synthesise(solver, state, &set);
+    state->loop = 0;
+    if (!closed || set.rotation.second.loops != 2)
+        return UNCHANGED;
+    unsigned long from = state->angles[0].from | state->angles[1].from;
+    add_trace(solver, "two angles: two loops of rotations", from);
+    if (solver->tracked) {
+        state->loop = (signed char)gw_tracked_loop(solver, &set.rotation);
+        add_choice(state, state->loop > 0 ? '0' : '1');
+        return UNCHANGED;
+    }
+    for (int k = 0; k < 2 && !solver->stop; k++) {
+        gw_solver_state next;
+        copy_state(&next, state);
+        next.loop = k == 0 ? 1 : -1;
+        add_choice(&next, (char)('0' + k));
+        solver->leaf(solver, &next);
+    }
+    return ENDED;
+}
+
 /* ---- exploring ------------------------------------------------------------------------------- */
 
 #define MAX_ROUNDS 2000 /* rewriting ends: each round removes or moves a constraint for good */
@@ -492,6 +519,8 @@ static void explore(gw_solver *solver, gw_solver_state *state)
             (state->angle_count > 2 || (state->angle_count == 1 && state->distance_count > 1)))
             p = solve_rotation(solver, state);
     }
+    if (p == UNCHANGED && !solver->stop && !state->rotation_known && state->angle_count == 2)
+        p = choose_loop(solver, state);
     if (p == UNCHANGED || (p == CHANGED && !solver->stop))
         solver->leaf(solver, state);
 }

@@ -38,6 +38,8 @@ static const char *describe_rotation(const gw_submanifold *set)
         if (l->kind == GW_LOCUS_LINE && fabs(gw_dot(l->e3, axis)) > 1 - 1e-9)
             return "turns about it (1)";
         return "turns about its axis (1)";
+    case GW_ROTATION_TWO_ANGLES:
+        return "turns at two fixed angles (1)";
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
         break;
@@ -63,6 +65,13 @@ static void describe_general(const gw_submanifold *set, char *text, size_t size)
         join(text, size, NULL, ", shifting as it turns");
 }
 
+static void describe_factors(const gw_submanifold *set, char *text, size_t size)
+{
+    join(text, size, describe_translation(set->translation.locus.kind), describe_rotation(set));
+    if (set->translation.shift_count > 0)
+        join(text, size, NULL, ", shifting as it turns");
+}
+
 void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size)
 {
     if (size == 0)
@@ -79,7 +88,7 @@ void gw_submanifold_description(const gw_submanifold *set, char *text, size_t si
     if (set->general)
         describe_general(set, text, size);
     else
-        join(text, size, describe_translation(set->translation.locus.kind), describe_rotation(set));
+        describe_factors(set, text, size);
 }
 
 /* The meaning of a conflict's value to a person; the names are those of README.md. */

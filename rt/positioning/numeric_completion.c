@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/geometry/two_angles.h"
 #include "rt/positioning/numeric_completion.h"
 #include "rt/positioning/random.h"
 
@@ -183,7 +184,9 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
         if (d->angle == 0 && gw_dot(gw_rotate(x->q, d->u), d->f) < 0)
             return false;
     }
-    return true;
+    gw_rotation_set loops;
+    return s->loop == 0 || !gw_rotation_by_two_angles(s, &loops) ||
+           gw_two_angles_loop(&loops, x->q) == s->loop;
 }
 
 bool gw_completion_refine(gw_completion *c, gw_pose *x)

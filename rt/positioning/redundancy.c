@@ -152,9 +152,11 @@ static void check_leaf(gw_solver *solver, const gw_solver_state *state)
     pass *p = solver->context;
     gw_submanifold set;
     p->any = true;
-    if (gw_synthesise(solver, state, &set))
+    bool numeric = p->answer->method == GW_NUMERIC;
+    if (gw_synthesise(solver, state, &set) &&
+        (!numeric || gw_verified(solver->problem, solver->use, solver->size, &set)))
         p->follow = on_set(solver, &set, p->follow);
-    else if (p->answer->method == GW_NUMERIC) /* else it is not worth the time */
+    else if (numeric) /* else it is not worth the time */
         p->follow = dependent_on_leaf(solver, state, p->answer, p->follow);
     else
         p->follow = 0;

@@ -109,6 +109,22 @@ void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *
     }
 }
 
+/* Tells of closed forms whose rotation or translation no single constraint gives. */
+static void trace_closed_form(const gw_solver_state *state, const gw_submanifold *set,
+                              gw_solution *s)
+{
+    unsigned long from = 0;
+    if (set->rotation.kind == GW_ROTATION_TWO_ANGLES && state->loop == 0 &&
+        s->trace_count < GW_MAX_TRACE)
+        s->trace[s->trace_count++] = (gw_trace_step){"two angles: a loop of rotations",
+                                                     state->angles[0].from | state->angles[1].from};
+    for (int i = 0; i < state->distance_count; i++)
+        from |= state->distances[i].from;
+    if (set->translation.shift_count > 0 && s->trace_count < GW_MAX_TRACE)
+        s->trace[s->trace_count++] =
+            (gw_trace_step){"places of several points: the translation follows the rotation", from};
+}
+
 /* A leaf of the exploration: its closed form, verified; else a conflict of the constraints as they
  * were stated, or the numeric completion. */
 static void solve_leaf(gw_solver *solver, const gw_solver_state *state)
@@ -117,6 +133,7 @@ static void solve_leaf(gw_solver *solver, const gw_solver_state *state)
     gw_submanifold set;
     if (gw_synthesise(solver, state, &set) &&
         gw_verified(solver->problem, solver->use, solver->size, &set)) {
+        trace_closed_form(state, &set, s);
         gw_add_branch(solver, state, "", &set, NULL);
         return;
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/geometry/two_angles.h"
 #include "rt/positioning/solver.h"
 
 typedef struct tracking {
@@ -73,6 +74,12 @@ gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state,
     if (label == '0' || label == '1')
         return label == '0' ? GW_SAME : GW_OPPOSITE;
     return sense_at(&solver->problem->constraints[i], &solver->tracked->before->nearest);
+}
+
+/* Loops that met may have parted again under other names: the pose chooses. */
+int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations)
+{
+    return gw_two_angles_loop(rotations, solver->tracked->before->nearest.q);
 }
 
 /* True where the choices made are those of the id: all of them, or all before a numeric name. */

@@ -36,6 +36,7 @@ typedef struct gw_solver_state {
     bool rotation_known;
     bool nearly_double; /* the rotation is a nearly double root: a conflict with it is no proof */
     bool capped;        /* a cap was reached: the list of constraints is not complete */
+    signed char loop;   /* of the two that two angles leave, 1 or -1; 0: none chosen */
     gw_quat rotation;
     unsigned long rotation_from; /* bits of the input constraints that it stems from */
     unsigned long left_out; /* bits of constraints that others nearly imply: no rule uses them */
@@ -244,6 +245,8 @@ bool gw_use_known_directions(const gw_solver *solver, gw_solver_state *state, un
 /* The closed form of a state; false where its factors do not separate. Rows are filled in either
  * case, and rotation data as far as it is known. */
 bool gw_synthesise(const gw_solver *solver, const gw_solver_state *state, gw_submanifold *set);
+/* The rotational factor of a state's two angles, on its loop; false where there is none. */
+bool gw_rotation_by_two_angles(const gw_solver_state *state, gw_rotation_set *r);
 /* The set of one pose x of a state. */
 void gw_synthesise_pose(const gw_solver *solver, const gw_solver_state *state, const gw_pose *x,
                         gw_submanifold *set);
@@ -324,6 +327,9 @@ void gw_perturb_alternatives(gw_solver *solver);
 int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state);
 /* The sense that it has chosen of constraint i. */
 gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state, int i);
+
+/* The loop of rotations that it is on, 1 or -1. */
+int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations);
 
 /* ---- redundancy.c ---------------------------------------------------------------------------- */
 

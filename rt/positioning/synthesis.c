@@ -4,6 +4,7 @@
  * of distances that share one point, and the rows of both. Any thread, RT safe.
  */
 #include "rt/geometry/locus.h"
+#include "rt/geometry/two_angles.h"
 #include "rt/positioning/solver.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -121,6 +122,21 @@ static void rotation_by_angle(const gw_angle_constraint *d, gw_rotation_set *r)
     r->zero = gw_quat_axis(w, sigma - d->angle);
 }
 
+bool gw_rotation_by_two_angles(const gw_solver_state *state, gw_rotation_set *r)
+{
+    gw_vector_angle pair[2];
+    if (state->rotation_known || state->angle_count != 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const gw_angle_constraint *d = &state->angles[i];
+        pair[i] = (gw_vector_angle){d->f, d->u, d->angle};
+    }
+    if (!gw_two_angles(&pair[0], &pair[1], r))
+        return false;
+    gw_two_angles_choose(r, state->loop);
+    return true;
+}
+
 /* The rotational factor; false where there is none in closed form. */
 static bool rotational(const gw_solver_state *state, gw_rotation_set *r)
 {
@@ -133,9 +149,12 @@ static bool rotational(const gw_solver_state *state, gw_rotation_set *r)
     }
     if (state->angle_count == 1)
         rotation_by_angle(&state->angles[0], r);
-    else if (state->angle_count > 1)
-        r->kind = GW_ROTATION_GENERAL, r->dof = 0;
-    return state->angle_count < 2;
+    if (state->angle_count < 2)
+        return true;
+    if (gw_rotation_by_two_angles(state, r))
+        return r->second.loops == 1 || state->loop != 0;
+    r->kind = GW_ROTATION_GENERAL, r->dof = 0;
+    return false;
 }
 
 /* ---- translational factor -------------------------------------------------------------------- */
@@ -195,38 +214,141 @@ static void ellipse_locus(const gw_distance_constraint *cylinder,
     l->e3 = n;
 }
 
+/* One plane row n . (X(P) + arm - f) = 0 of a distance without value; `arm` from the reference
+ * point P, on the side that has the point. */
+typedef struct plane_row {
+    gw_vec3 n, f, arm;
+} plane_row;
+
+/* Rows of the distances, the first one's point the reference; 0 where they are not of one side, or
+ * not of lines and planes without a value. */
+static int plane_rows(const gw_solver_state *state, plane_row *rows)
+{
+    const gw_distance_constraint *first = &state->distances[0];
+    int n = 0;
+    for (int i = 0; i < state->distance_count; i++) {
+        const gw_distance_constraint *x = &state->distances[i];
+        if (x->surface == GW_POINT || x->p > 0 || x->body_owns != first->body_owns ||
+            n + 2 > GW_MAX_ROWS)
+            return 0;
+        gw_vec3 arm = gw_sub(x->a, first->a);
+        if (x->surface == GW_PLANE) {
+            rows[n++] = (plane_row){x->d, x->b, arm};
+        } else {
+            gw_vec3 normal = gw_any_normal(x->d);
+            rows[n++] = (plane_row){normal, x->b, arm};
+            rows[n++] = (plane_row){gw_cross(x->d, normal), x->b, arm};
+        }
+    }
+    return n;
+}
+
+#define INDEPENDENT 1e-6 /* sine between a normal and those before it */
+
+/* Moves rows with independent normals to the front, of the rest the one that is most so each time;
+ * returns how many. The others follow from them and the rotation, or the verification fails. */
+static int choose_independent(plane_row *rows, int count)
+{
+    gw_vec3 across[GW_MAX_ROWS];
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        across[i] = rows[i].n;
+    while (n < count && n < 3) {
+        int best = n;
+        for (int i = n + 1; i < count; i++)
+            best = gw_norm2(across[i]) > 1.01 * gw_norm2(across[best]) ? i : best;
+        double size = gw_norm(across[best]);
+        if (size < INDEPENDENT)
+            break;
+        plane_row row = rows[best];
+        gw_vec3 unit = gw_scale(1 / size, across[best]);
+        for (int i = best; i > n; i--)
+            rows[i] = rows[i - 1], across[i] = across[i - 1];
+        rows[n++] = row;
+        for (int i = n; i < count; i++)
+            across[i] = gw_reject(across[i], unit);
+    }
+    return n;
+}
+
+/* The vectors w_i with w_i . n_j = (i == j), of two or three normals. */
+static void dual_basis(const plane_row *rows, int n, gw_vec3 dual[3])
+{
+    gw_vec3 a = rows[0].n, b = rows[1].n;
+    gw_vec3 c = n == 3 ? rows[2].n : gw_unit(gw_cross(a, b));
+    double det = gw_dot(a, gw_cross(b, c));
+    dual[0] = gw_scale(1 / det, gw_cross(b, c));
+    dual[1] = gw_scale(1 / det, gw_cross(c, a));
+    dual[2] = gw_scale(1 / det, gw_cross(a, b));
+}
+
+/*
+ * Points on lines and planes that are not one point (Table IV, second, third and sixth row): the
+ * planes of the others are moved by R times their arm, n . (X - (f - R arm)) = 0, and meet in a
+ * line or a point, whose place is linear in R (relational-positioning (11) to (14)).
+ */
+static bool shifting_locus(const gw_solver_state *state, gw_translation_set *t)
+{
+    plane_row rows[GW_MAX_ROWS];
+    gw_vec3 dual[3];
+    int n = choose_independent(rows, plane_rows(state, rows));
+    if (n < 2)
+        return false;
+    gw_locus *l = &t->locus;
+    dual_basis(rows, n, dual);
+    l->kind = n == 3 ? GW_LOCUS_POINT : GW_LOCUS_LINE;
+    l->a = l->b = 0;
+    l->origin = rows[0].f;
+    axes_about(l, n == 3 ? gw_v3(0, 0, 1) : gw_unit(gw_cross(rows[0].n, rows[1].n)));
+    for (int i = 0; i < n; i++) {
+        double off = gw_dot(rows[i].n, gw_sub(rows[i].f, rows[0].f));
+        l->origin = gw_mul_add(l->origin, off, dual[i]);
+        if (gw_norm2(rows[i].arm) > 0)
+            t->shifts[t->shift_count++] = (gw_locus_shift){dual[i], rows[i].n, rows[i].arm};
+    }
+    return true;
+}
+
+/* An ellipse: a point on a cylinder and a plane, or two points, whose plane then moves by R times
+ * their arm. */
+static bool cylinder_and_plane(const gw_solver *solver, const gw_solver_state *state,
+                               gw_translation_set *t)
+{
+    const gw_distance_constraint *x = &state->distances[0], *y = &state->distances[1];
+    const gw_distance_constraint *cylinder = x->surface == GW_LINE ? x : y,
+                                 *plane = cylinder == x ? y : x;
+    if (cylinder->surface != GW_LINE || plane->surface != GW_PLANE ||
+        x->body_owns != y->body_owns || fabs(gw_dot(cylinder->d, plane->d)) <= GW_SNAP)
+        return false;
+    ellipse_locus(cylinder, plane, &t->locus);
+    t->of = cylinder->a;
+    gw_vec3 arm = gw_sub(plane->a, cylinder->a);
+    if (gw_norm(arm) > solver->snap)
+        t->shifts[t->shift_count++] = (gw_locus_shift){
+            gw_scale(1 / gw_dot(cylinder->d, plane->d), cylinder->d), plane->d, arm};
+    return true;
+}
+
 /* The translational factor; false where there is none in closed form. */
 static bool translational(const gw_solver *solver, const gw_solver_state *state,
                           gw_translation_set *t)
 {
-    const gw_distance_constraint *x = &state->distances[0], *y = &state->distances[1];
+    const gw_distance_constraint *x = &state->distances[0];
     t->of = gw_v3(0, 0, 0);
     t->in_mobile = false;
-    if (state->distance_count == 0) {
-        t->locus = (gw_locus){.kind = GW_LOCUS_FREE,
-                              .origin = {0, 0, 0},
-                              .e1 = {1, 0, 0},
-                              .e2 = {0, 1, 0},
-                              .e3 = {0, 0, 1},
-                              .a = 0,
-                              .b = 0};
-    } else if (state->distance_count == 1) {
-        single_locus(x, &t->locus);
-    } else if (state->distance_count == 2) {
-        const gw_distance_constraint *cylinder = x->surface == GW_LINE ? x : y,
-                                     *plane = cylinder == x ? y : x;
-        if (cylinder->surface != GW_LINE || plane->surface != GW_PLANE ||
-            x->body_owns != y->body_owns || gw_distance(x->a, y->a) > solver->snap ||
-            fabs(gw_dot(cylinder->d, plane->d)) <= GW_SNAP)
-            return false;
-        ellipse_locus(cylinder, plane, &t->locus);
-    } else {
-        return false;
-    }
+    t->shift_count = 0;
     if (state->distance_count > 0) {
         t->of = x->a;
         t->in_mobile = x->body_owns;
     }
+    if (state->distance_count == 0)
+        t->locus =
+            (gw_locus){.kind = GW_LOCUS_FREE, .e1 = {1, 0, 0}, .e2 = {0, 1, 0}, .e3 = {0, 0, 1}};
+    else if (state->distance_count == 1)
+        single_locus(x, &t->locus);
+    else if (!shifting_locus(state, t) &&
+             (state->distance_count > 2 || !cylinder_and_plane(solver, state, t)))
+        return false;
     t->dof = gw_locus_dof(t->locus.kind);
     return true;
 }

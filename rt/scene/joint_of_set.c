@@ -6,7 +6,7 @@ gw_mobilizer gw_joint_of_set(const gw_submanifold *set)
 {
     const gw_rotation_set *r = &set->rotation;
     const gw_locus *l = &set->translation.locus;
-    if (set->general)
+    if (set->general || set->translation.shift_count > 0)
         return GW_MOBILIZER_FREE;
     gw_vec3 axis = r->kind != GW_ROTATION_AXIS  ? gw_v3(0, 0, 0)
                    : set->translation.in_mobile ? r->axis_body

@@ -15,13 +15,25 @@ static const char *rotation_kind(int kind)
 }
 
 #define ROTATION(kind) KIND(GW_ROTATION_##kind)
+#define ANGLES         (ROTATION(ANGLE) | ROTATION(TWO_ANGLES))
+
+/* The second pair of a rotation with two angles. */
+static const wire_field of_second_angle[] = {
+    {"axis", VEC3, AT(gw_second_angle, axis)},
+    {"axis_body", VEC3, AT(gw_second_angle, axis_body)},
+    {"angle", NUMBER, AT(gw_second_angle, angle), .unit = "rad"},
+    {0}};
+static const wire_table a_second_angle = {.fields = of_second_angle, .answered = true};
 
 static const wire_field of_rotation[] = {
     {"kind", CHOICE, AT(gw_rotation_set, kind), .name_of = rotation_kind},
     {"dof", WHOLE, AT(gw_rotation_set, dof)},
-    {"axis", VEC3, AT(gw_rotation_set, axis), .kinds = ROTATION(AXIS) | ROTATION(ANGLE)},
-    {"axis_body", VEC3, AT(gw_rotation_set, axis_body), .kinds = ROTATION(ANGLE)},
-    {"angle", NUMBER, AT(gw_rotation_set, angle), .kinds = ROTATION(ANGLE), .unit = "rad"},
+    {"axis", VEC3, AT(gw_rotation_set, axis), .kinds = ROTATION(AXIS) | ANGLES},
+    {"axis_body", VEC3, AT(gw_rotation_set, axis_body), .kinds = ANGLES},
+    {"angle", NUMBER, AT(gw_rotation_set, angle), .kinds = ANGLES, .unit = "rad",
+     .about = "between the axis and the body's"},
+    {"second", OBJECT, AT(gw_rotation_set, second), .kinds = ROTATION(TWO_ANGLES),
+     .table = &a_second_angle, .about = "the other axis with its angle"},
     {"zero", QUAT, AT(gw_rotation_set, zero), .kinds = ~ROTATION(GENERAL),
      .about = "orientation where the parameters are 0"},
     {0}};
@@ -55,6 +67,14 @@ ENCODE(encode_radii)
                         context);
 }
 
+WHEN(has_shifts, gw_translation_set, it->shift_count > 0)
+
+static const wire_field of_shift[] = {{"along", VEC3, AT(gw_locus_shift, along)},
+                                      {"normal", VEC3, AT(gw_locus_shift, normal)},
+                                      {"arm", VEC3, AT(gw_locus_shift, arm), .unit = "m"},
+                                      {0}};
+static const wire_table a_shift = {.fields = of_shift, .answered = true};
+
 static const wire_field a_vector = {"vector", VEC3}, a_number = {"number", NUMBER},
                         an_id = {"id", ID};
 static const wire_type locus_axes = {NULL, encode_axes, wire_schema_list};
@@ -76,6 +96,10 @@ static const wire_field of_translation[] = {
     {"axes", &locus_axes, .item = &a_vector, .least = 2, .most = 2,
      .kinds = FLAT | LOCUS(CYLINDER)},
     {"radius", NUMBER, AT(gw_translation_set, locus.a), .kinds = ROUND, .unit = "m"},
+    {"shifts", LIST_WITHIN, AT(gw_translation_set, shifts), .when = has_shifts, .table = &a_shift,
+     COUNTED(gw_translation_set, shift_count, gw_locus_shift), .most = GW_MAX_SHIFTS,
+     .about = "where the locus moves as the body rotates, each by -along (normal . R arm), in the "
+              "mobile's frame by -along (normal . R^T arm), from the point that is told"},
     {"radii", &locus_radii, .most = 2, .kinds = LOCUS(ELLIPSE) | LOCUS(CIRCLE), .unit = "m"},
     {0}};
 const wire_table wire_table_translation = {
@@ -178,12 +202,29 @@ static const wire_field of_sample[] = {
     {0}};
 const wire_table wire_table_sample = {.name = "Sample", .fields = of_sample, .answered = true};
 
-static const char *const set_kinds[] = {"separable", "general", NULL};
+/* Coupled: parameters with names and a range for all of it, but rotations that follow two angles,
+ * or a locus whose place depends on the rotation. */
+static const char *const set_kinds[] = {"separable", "general", "coupled", NULL};
+
+ENCODE(encode_set_kind)
+{
+    const gw_submanifold *set = &((const gw_branch *)owner)->set;
+    bool coupled = set->translation.shift_count > 0 || set->rotation.kind == GW_ROTATION_TWO_ANGLES;
+    return json_string(set_kinds[set->general ? 1 : coupled ? 2 : 0]);
+}
+
+SCHEMA(schema_set_kind)
+{
+    return json_pack("{ss s[sss]}", "type", "string", "enum", set_kinds[0], set_kinds[1],
+                     set_kinds[2]);
+}
+
+static const wire_type set_kind = {NULL, encode_set_kind, schema_set_kind};
 
 static const wire_field of_branch[] = {
     {"id", STRING, AT(gw_branch, id)},
     {"dof", WHOLE, AT(gw_branch, set.dof)},
-    {"kind", CHOICE, AT(gw_branch, set.general), .choices = set_kinds},
+    {"kind", &set_kind},
     {"words", &branch_words},
     {"rotation", OBJECT, AT(gw_branch, set.rotation), .table = &wire_table_rotation},
     {"translation", OBJECT, AT(gw_branch, set.translation), .table = &wire_table_translation},

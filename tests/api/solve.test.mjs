@@ -159,7 +159,11 @@ test('errors name the member, the same from both', async () => {
   const good = { type: 'coincident', mobile: point([0, 0, 0]), fixed: point([0, 0, 0]) };
   const turn = { line: { point: [0, 0, 0], direction: [0, 0, 1] } };
   const onPlane = (p) => ({ type: 'coincident', mobile: point(p), fixed: { plane: { point: p, normal: p } } });
-  const onPlanes = [onPlane([1, 0, 0]), onPlane([0, 1, 0])]; // a general set, told in its zero's tangent space
+  const onPlanes = [onPlane([1, 0, 0]), onPlane([0, 1, 0])];
+  const general = [ // told in its zero's tangent space
+    { type: 'coincident', mobile: point([0.4, 0, 0]), fixed: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } } },
+    { type: 'distance', value: 0.6, mobile: point([-0.4, 0, 0]), fixed: point([0, 0.3, 0.5]) },
+  ];
   const bad = [
     [{ constraints: [good, { ...good, mobile: point([0, 'x', 0]) }] }, '/constraints/1/mobile/point/1'],
     [{ constraints: [{ ...good, fixed: {} }] }, '/constraints/0/fixed'],
@@ -177,7 +181,7 @@ test('errors name the member, the same from both', async () => {
     [{ constraints: [{ ...good, mobile: point([0, 1e200, 0]) }] }, '/constraints/0/mobile'],
     [{ constraints: [{ ...good, type: 'coincident', value: 0.05 }] }, '/constraints/0/value'],
     [{ constraints: [{ ...good, type: 'distance', value: 1e200 }] }, '/constraints/0/value'],
-    [{ constraints: onPlanes, at: { branch: 'b0', parameters: [[0, 0, 0, 0], [0, 0, 9, 9]] } }, '/at/parameters/1'],
+    [{ constraints: general, at: { branch: 'b0', parameters: [[0, 0, 0, 0], [0, 0, 9, 9]] } }, '/at/parameters/1'],
     [{ constraints: Array(65).fill(good) }, '/constraints'],
   ];
   for (const [p, pointer] of bad) {
@@ -188,4 +192,8 @@ test('errors name the member, the same from both', async () => {
     assert.ok(s.status >= 400 && s.status < 500, `${s.status}`);
     assert.ok(JSON.stringify(s.json).includes(pointer), `${JSON.stringify(s.json)} does not name ${pointer}`);
   }
+  const { json } = await call('POST', '/solve', { constraints: onPlanes });
+  const [branch] = json.branches;
+  assert.deepEqual([json.method, branch.kind, branch.translation.kind], ['closed-form', 'coupled', 'line']);
+  assert.deepEqual(branch.parameters.map((p) => p.name), ['yaw', 'pitch', 'roll', 's']);
 });

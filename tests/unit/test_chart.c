@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "rt/geometry/two_angles.h"
 #include "tests/unit/scenario_fixture.h"
 
 static const double z0[6] = {0.021, -0.034, 0.013, 0.027, -0.018, 0.009};
@@ -37,6 +38,29 @@ static gw_twist moved(const gw_chart *chart, const double *z, const double *way,
     gw_chart_eval(chart, z, none, &a, jacobian, bias);
     gw_chart_eval(chart, at, none, &b, jacobian, bias);
     return gw_pose_sub(&b, &a);
+}
+
+/* The same with two angles, and with a locus that shifts. */
+static gw_submanifold shifting_chart_of(int rotation, int locus, bool in_mobile, gw_chart *chart,
+                                        gw_submanifold *kept)
+{
+    gw_submanifold set = chart_of(rotation, locus, in_mobile, chart, kept);
+    if (rotation == GW_ROTATION_FIXED) {
+        gw_vector_angle first = {{0, 0, 1}, {0, 0, 1}, 0.7};
+        gw_vector_angle second = {{1, 0, 0}, {0, 0.6, 0.8}, 1.1};
+        assert_true(gw_two_angles(&first, &second, &set.rotation));
+        set.dof++;
+    }
+    set.translation.shift_count = 2;
+    set.translation.shifts[0] =
+        (gw_locus_shift){{0.3, -0.8, 0.2}, {0.6, 0, 0.8}, {0.04, 0.07, -0.05}};
+    set.translation.shifts[1] = (gw_locus_shift){{0.9, 0.3, 0.5}, {0, 1, 0}, {-0.06, 0.02, 0.03}};
+    gw_pose near = {{0.13, -0.06, 0.05}, set.rotation.zero};
+    if (rotation == GW_ROTATION_FREE)
+        near.q = gw_quat_exp(gw_v3(0.3, -0.8, 0.5));
+    *kept = set;
+    gw_chart_at(kept, &near, chart);
+    return set;
 }
 
 static void check_close(gw_vec3 a, gw_vec3 b, double tolerance)
@@ -95,6 +119,8 @@ static void for_every_kind(void (*check)(const gw_chart *chart, int dof))
             for (int l = GW_LOCUS_FREE; l <= GW_LOCUS_POINT; l++) {
                 gw_chart chart;
                 gw_submanifold kept, set = chart_of(r, l, mobile, &chart, &kept);
+                check(&chart, set.dof);
+                set = shifting_chart_of(r, l, mobile, &chart, &kept);
                 check(&chart, set.dof);
             }
 }

@@ -176,9 +176,11 @@ static void compare(const gw_problem *p, const gw_branch *b, bool kept, tally *s
     }
     sum->compared++;
     sum->missing += !(off < 1e-5); /* a numeric answer is not complete */
-    /* rotations out of three angles, and numeric poses, are named anew by the view */
+    /* rotations out of three angles, and numeric poses, are named anew by the view; loops of two
+     * angles that have met and parted since may have changed their names */
     bool other = !same || fabs(same->distance - b->distance) > 1e-6 * size;
-    bool by_signs = !b->set.general && b->set.rotation.kind != GW_ROTATION_FIXED;
+    bool by_signs = !b->set.general && b->set.rotation.kind != GW_ROTATION_FIXED &&
+                    b->set.rotation.kind != GW_ROTATION_TWO_ANGLES;
     if (by_signs && other) {
         print_problem(p->constraints, p->count);
         fail_msg("branch %s is another one in the answer", b->id);

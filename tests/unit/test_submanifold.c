@@ -12,6 +12,7 @@
 #include "rt/geometry/freedom_path.h"
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
+#include "rt/geometry/two_angles.h"
 
 static unsigned long long state = 11;
 
@@ -78,12 +79,63 @@ static void random_parameters(const gw_submanifold *set, double *z)
                    : uniform();
 }
 
+/* Two angles out of one rotation that has them; on a loop where there are two. */
+static gw_rotation_set random_two_angles(void)
+{
+    gw_rotation_set r = {.kind = GW_ROTATION_FREE};
+    bool made = false;
+    while (!made) {
+        gw_quat q = rotation();
+        gw_vector_angle pair[2];
+        for (int i = 0; i < 2; i++) {
+            pair[i].axis = gw_unit(vector()), pair[i].axis_body = gw_unit(vector());
+            pair[i].angle = gw_angle_between(pair[i].axis, gw_rotate(q, pair[i].axis_body));
+        }
+        made = gw_two_angles(&pair[0], &pair[1], &r);
+        if (made)
+            gw_two_angles_choose(&r, gw_two_angles_loop(&r, q));
+    }
+    return r;
+}
+
+static gw_submanifold random_two_angle_set(gw_locus_kind locus, bool mobile)
+{
+    gw_submanifold set = random_set(GW_ROTATION_AXIS, locus, mobile);
+    set.rotation = random_two_angles();
+    return set;
+}
+
+/* A set of any rotation but a fixed one, whose locus shifts as the body rotates. */
+static gw_submanifold random_shifting_set(int rotation_kind, gw_locus_kind locus, bool mobile)
+{
+    gw_submanifold set = rotation_kind == 3
+                             ? random_two_angle_set(locus, mobile)
+                             : random_set((gw_rotation_kind)rotation_kind, locus, mobile);
+    set.translation.shift_count = 1 + (int)(1.49 * (1 + uniform()));
+    for (int i = 0; i < set.translation.shift_count; i++)
+        set.translation.shifts[i] =
+            (gw_locus_shift){gw_unit(vector()), gw_unit(vector()), gw_scale(0.7, vector())};
+    return set;
+}
+
+enum { PLAIN = 4 * 10 * 2, TWO_ANGLES = 8 * 2, SHIFTING = 4 * 4 * 2 };
+
+static gw_submanifold nth_random_set(int k)
+{
+    static const gw_locus_kind shifting[] = {GW_LOCUS_POINT, GW_LOCUS_LINE, GW_LOCUS_ELLIPSE,
+                                             GW_LOCUS_CIRCLE};
+    if (k < PLAIN)
+        return random_set((gw_rotation_kind)(k % 4), (gw_locus_kind)(k / 4 % 10), k >= 40);
+    k -= PLAIN;
+    if (k < TWO_ANGLES)
+        return random_two_angle_set((gw_locus_kind)(k % 8), k >= 8);
+    k -= TWO_ANGLES;
+    return random_shifting_set(k % 4, shifting[k / 4 % 4], k >= 16);
+}
+
 #define FOR_EVERY_SET(set)                                                                         \
-    for (int k_ = 0; k_ < 4 * 10 * 2; k_++)                                                        \
-        for (gw_submanifold set = random_set((gw_rotation_kind)(k_ % 4),                           \
-                                             (gw_locus_kind)(k_ / 4 % 10), k_ >= 40),              \
-                            *once_ = &set;                                                         \
-             once_; once_ = NULL)
+    for (int k_ = 0; k_ < PLAIN + TWO_ANGLES + SHIFTING; k_++)                                     \
+        for (gw_submanifold set = nth_random_set(k_), *once_ = &set; once_; once_ = NULL)
 
 static void parameters_and_poses_are_inverse(void **unused)
 {
@@ -172,6 +224,49 @@ static void nearest_holds_for_planes_across_an_axis(void **unused)
         l->e2 = gw_cross(l->e3, l->e1);
         check_nearest(&set, lengths[trial % 3]);
     }
+}
+
+/* The number of sheets at which two angles hold, counted on a fine grid of azimuths. */
+static void check_loops(const gw_vector_angle pair[2], int loops)
+{
+    gw_rotation_set r;
+    assert_true(gw_two_angles(&pair[0], &pair[1], &r));
+    assert_int_equal(r.second.loops, loops);
+    for (int loop = 1; loop >= (loops == 2 ? -1 : 1); loop -= 2) {
+        gw_two_angles_choose(&r, loop);
+        gw_quat before = gw_two_angles_rotation(&r, -GW_PI);
+        for (int i = 1; i <= 4000; i++) {
+            double psi = -GW_PI + i * (2 * GW_PI / 4000);
+            gw_quat q = gw_two_angles_rotation(&r, psi);
+            for (int k = 0; k < 2; k++)
+                assert_true(fabs(gw_angle_between(pair[k].axis, gw_rotate(q, pair[k].axis_body)) -
+                                 pair[k].angle) < 1e-12);
+            assert_true(gw_quat_angle(before, q) < 0.1); /* it goes on without a jump */
+            if (loops == 2)
+                assert_int_equal(gw_two_angles_loop(&r, q), loop);
+            before = q;
+        }
+        assert_true(gw_quat_angle(gw_two_angles_rotation(&r, -GW_PI), before) < 1e-7);
+    }
+}
+
+/* Each kind of the curve of two angles: loops by either sign, one loop, one that crosses itself,
+ * and two that cross. */
+static void two_angles_leave_closed_loops(void **unused)
+{
+    (void)unused;
+    const gw_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    const gw_vec3 off = {cos(0.8), sin(0.8), 0};
+    check_loops((const gw_vector_angle[]){{z, x, 0.6}, {x, y, 1.3}}, 2);
+    check_loops((const gw_vector_angle[]){{z, x, 1.4}, {x, y, 0.5}}, 2);
+    check_loops((const gw_vector_angle[]){{z, x, 0.6}, {x, off, 0.5}}, 1);
+    check_loops((const gw_vector_angle[]){{z, x, 1}, {x, y, 1}}, 1); /* all of two loops */
+    check_loops((const gw_vector_angle[]){{z, x, GW_PI / 2}, {x, y, 1}}, 2);
+    /* sigma_b - alpha = sigma - beta, at one end alone */
+    gw_vec3 u = gw_v3(cos(0.9), sin(0.9), 0), f = gw_v3(sin(1.2), 0, cos(1.2));
+    check_loops((const gw_vector_angle[]){{z, gw_v3(1, 0, 0), 0.5}, {f, u, 0.2}}, 1);
+    /* corners of one diagonal meet: the other one serves */
+    check_loops((const gw_vector_angle[]){{z, gw_v3(1, 0, 0), 1.2}, {f, u, 0.9}}, 1);
 }
 
 static void a_general_set_is_parameterised_about_its_seed(void **unused)
@@ -322,6 +417,7 @@ int main(void)
         cmocka_unit_test(tangents_are_orthonormal_and_lie_in_the_set),
         cmocka_unit_test(nearest_beats_every_sampled_pose),
         cmocka_unit_test(nearest_holds_for_planes_across_an_axis),
+        cmocka_unit_test(two_angles_leave_closed_loops),
         cmocka_unit_test(a_general_set_is_parameterised_about_its_seed),
         cmocka_unit_test(a_general_sets_parameters_lead_onto_it_or_nowhere),
         cmocka_unit_test(freedom_paths_of_a_general_set_stay_on_it),

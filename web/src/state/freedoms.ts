@@ -221,7 +221,7 @@ function within(
 
 // Poses a little to and fro along freedom k of the chosen branch, from where the body is.
 export function swing(solution: Solution, branch: Branch, k: number, pose: Pose, size: number): Pose[] {
-  if (branch.kind === 'general') {
+  if (branch.kind !== 'separable') {
     const strand = solution.strands?.[k];
     if (!strand) return [];
     return strand.poses.slice(Math.max(0, strand.here - 3), strand.here + 4);

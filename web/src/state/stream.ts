@@ -271,7 +271,8 @@ const STRANDS = 14;
 // Freedoms that do not separate can be drawn only by their ways, which the server walks.
 function needsPaths(object: string): boolean {
   const solution = store.solutions.peek().get(object);
-  return solution?.branches.find((b) => b.id === solution.branch)?.kind === 'general';
+  const branch = solution?.branches.find((b) => b.id === solution.branch);
+  return !!branch && branch.kind !== 'separable';
 }
 
 async function refreshSolution(object: string): Promise<void> {

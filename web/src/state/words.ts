@@ -51,6 +51,7 @@ export const geometryWords: Record<Geometry['type'], string> = {
 const names: Record<string, string> = {
   phi: 'turn',
   theta: 'spin',
+  psi: 'turn',
   yaw: 'yaw',
   pitch: 'pitch',
   roll: 'roll',

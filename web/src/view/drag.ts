@@ -163,7 +163,7 @@ export class Drag {
     const solution = store.solutions.value.get(this.object);
     const branch = currentBranch(solution);
     if (!solution || !branch || !this.start) return;
-    if (branch.kind === 'general') this.slideLocal(solution);
+    if (branch.kind !== 'separable') this.slideLocal(solution);
     else if (branch.parameters.length === this.parameters.length) {
       const which = this.only >= 0 ? [this.only] : dragParameters(branch, this.turn);
       const change = parametersToward(branch, this.start, toArray(this.local), toArray(this.target), which);

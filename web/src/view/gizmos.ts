@@ -59,7 +59,7 @@ export class Gizmos {
 
   show(branch: Branch, strands: readonly Strand[] | undefined, size: number): void {
     this.clear();
-    if (branch.kind === 'general') this.local(strands ?? [], size);
+    if (branch.kind !== 'separable') this.local(strands ?? [], size);
     else this.separable(branch);
     this.light(this.lit);
   }

@@ -141,7 +141,7 @@ export class SubmanifoldView {
   }
 
   show(what: Shown | null): void {
-    const general = what?.branch.kind === 'general';
+    const local = !!what && what.branch.kind !== 'separable';
     const key = JSON.stringify(
       what && [
         what.branch.rotation,
@@ -150,7 +150,7 @@ export class SubmanifoldView {
         what.size,
         what.most,
         what.ghost,
-        general && what.strands,
+        local && what.strands,
       ],
     );
     if (key === this.key) return;
@@ -164,7 +164,7 @@ export class SubmanifoldView {
     if (!what || !this.root.visible) return;
     this.size = what.size;
     this.most = what.most;
-    if (general) for (const strand of what.strands ?? []) this.way(strand, what.middle);
+    if (local) for (const strand of what.strands ?? []) this.way(strand, what.middle);
     else this.draw(what.branch.translation);
     this.marks.live = !what.ghost;
     this.marks.show(what.branch, what.strands, what.size);

@@ -1,0 +1,772 @@
+/*
+ * The nearest pose of sets whose locus shifts while the body rotates, and of two angles, by
+ * f = |dp|^2 + (L theta)^2. Any thread, RT safe.
+ *
+ * Rotated about its origin by D from the wanted rotation, the body brings the point to X(D), which
+ * has to move to the nearest point Y of the locus. With the locus's shift counted as X's, d = X - O
+ * is linear in the matrix D (relational-positioning eqs. 11 to 14):
+ *
+ *   d_c = k_c + <B_c, D>,  and for D turned on by w,  M_c = B_c D^T:
+ *   d_c' = g_c . w,  g_c the axial vector of M_c,     d_c'' = w . (sym M_c - tr M_c I) w
+ *
+ * so that f, its gradient and its second derivative are closed forms. A grid over the factor gives
+ * starts, one a local minimum; Newton's method descends from each unless it cannot come below the
+ * best.
+ */
+#include <string.h>
+
+#include "rt/base/simd.h"
+#include "rt/base/small.h"
+#include "rt/geometry/locus.h"
+#include "rt/geometry/two_angles.h"
+
+#define GRID     64
+#define STARTS   8
+#define THOROUGH 2 /* of |B|^2 / L^2 */
+#define STEPS    40
+#define FARTHEST 0.7   /* rad, of one step */
+#define CLOSE    0.999 /* cosine of half the angle: 5 degrees */
+
+typedef struct problem {
+    const gw_submanifold *set;
+    const gw_pose *near;
+    double length;
+    int count;    /* of the parts of d along e */
+    gw_vec3 e[3]; /* axes of the locus's frame */
+    double k[3];  /* d at D = 0 */
+    gw_mat3 b[3];
+    bool curved;   /* the nearest point is no linear function of d */
+    bool thorough; /* many starts: d changes much more than L theta does, or has kinks */
+} problem;
+
+/* ---- d as a function of the rotation --------------------------------------------------------- */
+
+/* Adds scale a b^T. */
+static void add_product(gw_mat3 *m, double scale, gw_vec3 a, gw_vec3 b)
+{
+    const double x[3] = {scale * a.x, scale * a.y, scale * a.z}, y[3] = {b.x, b.y, b.z};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            m->m[i][j] += x[i] * y[j];
+}
+
+/* e . R v = <e (R0 v)^T, D>,  e . R^T a = <a (R0 e)^T, D> */
+static void add_arm(const problem *s, gw_mat3 *b, double scale, gw_vec3 e, gw_vec3 arm)
+{
+    if (s->set->translation.in_mobile)
+        add_product(b, scale, arm, gw_rotate(s->near->q, e));
+    else
+        add_product(b, scale, e, gw_rotate(s->near->q, arm));
+}
+
+static void begin(problem *s, const gw_submanifold *set, const gw_pose *near, double length)
+{
+    static const int parts[] = {0, 1, 3, 3, 2, 3, 3, 3, 0};
+    const gw_translation_set *t = &set->translation;
+    const gw_locus *l = &t->locus;
+    s->set = set;
+    s->near = near;
+    s->length = length;
+    s->count = parts[l->kind];
+    s->curved = l->kind == GW_LOCUS_SPHERE || l->kind == GW_LOCUS_CYLINDER ||
+                l->kind == GW_LOCUS_CIRCLE || l->kind == GW_LOCUS_ELLIPSE;
+    s->e[0] = l->kind == GW_LOCUS_PLANE ? l->e3 : l->e1;
+    s->e[1] = l->e2;
+    s->e[2] = l->e3;
+    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, near->p) : t->of;
+    double bb = 0;
+    gw_vec3 from = t->in_mobile ? gw_neg(l->origin) : gw_sub(near->p, l->origin);
+    for (int c = 0; c < s->count; c++) {
+        s->b[c] = (gw_mat3){{{0}}};
+        s->k[c] = gw_dot(s->e[c], from);
+        add_arm(s, &s->b[c], 1, s->e[c], arm);
+        for (int i = 0; i < t->shift_count; i++)
+            add_arm(s, &s->b[c], gw_dot(s->e[c], t->shifts[i].along), t->shifts[i].normal,
+                    t->shifts[i].arm);
+        for (int j = 0; j < 9; j++)
+            bb += s->b[c].m[j / 3][j % 3] * s->b[c].m[j / 3][j % 3];
+    }
+    s->thorough = s->curved || bb > THOROUGH * length * length;
+}
+
+/* Half of f, half its gradient and half its second derivative by w, for R turned on by exp(w); and
+ * that of d without its second derivatives, which is positive (Gauss and Newton). */
+typedef struct expansion {
+    double f;
+    gw_vec3 g;
+    double h[3][3], gauss[3][3];
+} expansion;
+
+/* L^2 theta^2 / 2: its gradient is the rotation vector, its curvature theta/2 cot(theta/2) across.
+ */
+static void add_turn(const problem *s, gw_quat d, expansion *at)
+{
+    double ll = s->length * s->length;
+    gw_vec3 log = gw_quat_log(d);
+    double tt = gw_norm2(log), theta = sqrt(tt);
+    double around = tt < 1e-4 ? 1 - tt / 12 : 0.5 * theta / tan(0.5 * theta);
+    double k = tt < 1e-4 ? 1. / 12 : (1 - around) / tt, r[3] = {log.x, log.y, log.z};
+    at->f += 0.5 * ll * tt;
+    at->g = gw_mul_add(at->g, ll, log);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j <= i; j++)
+            at->h[i][j] = ll * (k * r[i] * r[j] + (i == j ? around : 0));
+    for (int i = 0; i < 3; i++)
+        at->gauss[i][i] = ll;
+}
+
+/* d less the point of the locus nearest to it, in the axes of e; N, the derivative of that by d. */
+static void subtract_nearest(const problem *s, double d[3], double n[3][3])
+{
+    const gw_locus *l = &s->set->translation.locus;
+    gw_vec3 x = l->origin, way[3];
+    for (int c = 0; c < 3; c++)
+        x = gw_mul_add(x, d[c], s->e[c]);
+    gw_vec3 y = gw_locus_nearest(l, x), off = gw_sub(x, y);
+    int tangents = gw_locus_tangent(l, y, way);
+    double share = gw_locus_nearest_derivative(l, y, off), t[3];
+    if (l->kind == GW_LOCUS_SPHERE) {
+        double out = gw_dot(off, gw_unit(gw_sub(y, l->origin)));
+        share = l->a / fmax(l->a + out, 1e-9 * l->a);
+    }
+    for (int i = 0; i < 3; i++) {
+        d[i] = gw_dot(off, s->e[i]);
+        for (int j = 0; j < 3; j++)
+            n[i][j] = i == j;
+    }
+    for (int k = 0; k < tangents; k++) {
+        bool straight = l->kind == GW_LOCUS_CYLINDER && k == 0;
+        for (int i = 0; i < 3; i++)
+            t[i] = gw_dot(way[k], s->e[i]);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                n[i][j] -= (straight ? 1 : share) * t[i] * t[j];
+    }
+}
+
+/* The lower triangle of h is filled. */
+static void expand(const problem *s, gw_quat q, expansion *at)
+{
+    gw_quat turn = gw_quat_mul(q, gw_quat_conj(s->near->q));
+    gw_mat3 r = gw_quat_to_mat3(turn), m[3];
+    double d[3], g[3][3], trace[3], n[3][3];
+    *at = (expansion){.f = 0};
+    add_turn(s, turn, at);
+    for (int c = 0; c < s->count; c++) {
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                m[c].m[i][j] = s->b[c].m[i][0] * r.m[j][0] + s->b[c].m[i][1] * r.m[j][1] +
+                               s->b[c].m[i][2] * r.m[j][2];
+        trace[c] = m[c].m[0][0] + m[c].m[1][1] + m[c].m[2][2];
+        d[c] = s->k[c] + trace[c];
+        g[c][0] = m[c].m[2][1] - m[c].m[1][2];
+        g[c][1] = m[c].m[0][2] - m[c].m[2][0];
+        g[c][2] = m[c].m[1][0] - m[c].m[0][1];
+    }
+    if (s->curved)
+        subtract_nearest(s, d, n);
+    for (int c = 0; c < s->count; c++) {
+        at->f += 0.5 * d[c] * d[c];
+        at->g = gw_mul_add(at->g, d[c], gw_v3(g[c][0], g[c][1], g[c][2]));
+        for (int i = 0; i < 3; i++) {
+            at->h[i][i] -= d[c] * trace[c];
+            for (int j = 0; j <= i; j++) {
+                at->h[i][j] += 0.5 * d[c] * (m[c].m[i][j] + m[c].m[j][i]);
+                double gg = g[c][i] * g[c][j];
+                for (int k = 0; k < s->count && s->curved; k++)
+                    gg += (n[c][k] - (k == c)) * g[c][i] * g[k][j];
+                at->h[i][j] += gg;
+                at->gauss[i][j] += gg;
+            }
+        }
+    }
+}
+
+/* f alone. */
+static double value_at(const problem *s, gw_quat q)
+{
+    gw_quat turn = gw_quat_mul(q, gw_quat_conj(s->near->q));
+    gw_mat3 r = gw_quat_to_mat3(turn);
+    double theta = 2 * atan2(gw_norm(gw_v3(turn.x, turn.y, turn.z)), fabs(turn.w)), d[3], n[3][3];
+    double f = s->length * s->length * theta * theta;
+    for (int c = 0; c < s->count; c++) {
+        d[c] = s->k[c];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                d[c] += s->b[c].m[i][j] * r.m[i][j];
+    }
+    if (s->curved)
+        subtract_nearest(s, d, n);
+    for (int c = 0; c < s->count; c++)
+        f += d[c] * d[c];
+    return 0.5 * f;
+}
+
+/* ---- along the factor ------------------------------------------------------------------------ */
+
+/* The gradient and second derivative along the factor's own freedoms, n of them. */
+typedef struct reduced {
+    int n;
+    double g[3], h[3][6], gauss[3][6];
+    gw_vec3 k[2], rate;
+} reduced;
+
+static double quadratic(const double h[3][3], gw_vec3 a, gw_vec3 b)
+{
+    const double x[3] = {a.x, a.y, a.z}, y[3] = {b.x, b.y, b.z};
+    double sum = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            sum += x[i] * y[j] * (i > j ? h[i][j] : h[j][i]);
+    return sum;
+}
+
+/*
+ * exp(a k0) exp(b k1) turns by a k0 + b k1 + a b k0 x k1 / 2, to second order; a curve's axis turns
+ * on by its rate.
+ */
+static void reduce(const problem *s, gw_quat q, const expansion *at, reduced *to)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    to->n = r->dof;
+    to->rate = gw_v3(0, 0, 0);
+    const double(*h)[3] = (const double(*)[3])at->h, (*gauss)[3] = (const double(*)[3])at->gauss;
+    if (r->kind == GW_ROTATION_FREE) {
+        const double g[3] = {at->g.x, at->g.y, at->g.z};
+        for (int i = 0; i < 3; i++) {
+            to->g[i] = g[i];
+            for (int j = 0; j <= i; j++)
+                to->h[i][j] = h[i][j], to->gauss[i][j] = gauss[i][j];
+        }
+        return;
+    }
+    to->k[0] = r->kind == GW_ROTATION_TWO_ANGLES ? gw_two_angles_axis(r, q, &to->rate) : r->axis;
+    to->k[1] = gw_rotate(q, r->axis_body);
+    for (int i = 0; i < to->n; i++) {
+        to->g[i] = gw_dot(at->g, to->k[i]);
+        for (int j = 0; j <= i; j++) {
+            to->gauss[i][j] = quadratic(gauss, to->k[i], to->k[j]);
+            to->h[i][j] = quadratic(h, to->k[i], to->k[j]);
+        }
+    }
+    if (r->kind == GW_ROTATION_TWO_ANGLES)
+        to->h[0][0] += gw_dot(at->g, to->rate);
+    else if (r->kind == GW_ROTATION_ANGLE)
+        to->h[1][0] += 0.5 * gw_dot(at->g, gw_cross(to->k[0], to->k[1]));
+}
+
+/* exp(r) but for the third power of r. */
+static gw_quat nearly_exp(gw_vec3 r)
+{
+    return (gw_quat){1, 0.5 * r.x, 0.5 * r.y, 0.5 * r.z};
+}
+
+/* q turned by the step along the factor's freedoms. */
+static gw_quat turned(const problem *s, gw_quat q, const reduced *at, const double *step)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    if (r->kind == GW_ROTATION_TWO_ANGLES)
+        return gw_two_angles_project(
+            r, gw_quat_unit(gw_quat_mul(nearly_exp(gw_mul_add(gw_scale(step[0], at->k[0]),
+                                                              0.5 * step[0] * step[0], at->rate)),
+                                        q)));
+    if (r->kind == GW_ROTATION_AXIS)
+        return gw_quat_unit(gw_quat_mul(nearly_exp(gw_scale(step[0], r->axis)), q));
+    if (r->kind == GW_ROTATION_ANGLE)
+        return gw_quat_unit(gw_quat_mul(gw_quat_mul(nearly_exp(gw_scale(step[0], r->axis)), q),
+                                        nearly_exp(gw_scale(step[1], r->axis_body))));
+    return gw_quat_unit(gw_quat_mul(nearly_exp(gw_v3(step[0], step[1], step[2])), q));
+}
+
+/* False where a step has led beside a curve, or to the other one of two loops; small steps do not.
+ */
+static bool is_on_loop(const problem *s, double size, gw_quat q)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    const gw_second_angle *second = &r->second;
+    if (r->kind != GW_ROTATION_TWO_ANGLES)
+        return true;
+    if (size < 0.02 && second->half > 0.01)
+        return true;
+    double h = gw_dot(r->axis, gw_rotate(q, r->axis_body)) - second->cosine;
+    double g = gw_dot(second->axis, gw_rotate(q, second->axis_body)) - second->cosine_2;
+    return fabs(h) + fabs(g) < 1e-13 &&
+           (second->loops == 1 || gw_two_angles_loop(r, q) == second->loop);
+}
+
+/* The step by Newton's method, or by Gauss's where f is not convex, both with a damping; its size.
+ * `fall`: the gradient's part of what f falls by. */
+static double step_of(const reduced *r, double raise, bool *newton, double *fall, double step[6])
+{
+    double scale = 1e-300, size = 0;
+    for (int k = 0; k < r->n; k++)
+        scale = fmax(scale, r->gauss[k][k]);
+    *newton = gw_small_cholesky_solve(r->n, r->h, raise * scale, r->g, step);
+    if (!*newton)
+        gw_small_cholesky_solve(r->n, r->gauss, (raise + 1e-12) * scale, r->g, step);
+    *fall = 0;
+    for (int k = 0; k < r->n; k++) {
+        *fall += step[k] * r->g[k];
+        size += step[k] * step[k];
+    }
+    size = sqrt(size);
+    for (int k = 0; k < r->n; k++)
+        step[k] *= -fmin(1, FARTHEST / size);
+    return size;
+}
+
+/* Descends from q with steps that are damped until f falls; gives up where it comes near the best
+ * rotation so far, or the gradient tells that f will stay above `least`, of that. Returns half of
+ * f.
+ */
+static double descend(const problem *s, gw_quat *q, gw_quat best, double least)
+{
+    expansion at, next_at;
+    reduced r;
+    double raise = 0, step[6], fall;
+    bool newton;
+    expand(s, *q, &at);
+    for (int i = 0; i < STEPS; i++) {
+        reduce(s, *q, &at, &r);
+        double size = step_of(&r, raise, &newton, &fall, step);
+        bool hopeless = raise == 0 && i > 0 && at.f - fall > least;
+        bool known = newton && size < 0.3 && fabs(gw_quat_dot(*q, best)) > CLOSE;
+        if (hopeless || known)
+            break;
+        gw_quat next = turned(s, *q, &r, step);
+        bool on = is_on_loop(s, size, next), last = newton && raise == 0 && size < 1e-7 && on;
+        if (last) {
+            *q = next; /* what is left is its square */
+            break;
+        }
+        expand(s, next, &next_at);
+        if (on && next_at.f < at.f) {
+            *q = next;
+            at = next_at;
+            raise = raise > 1e-4 ? 0.1 * raise : 0;
+        } else if (size < 1e-7 || raise > 1e8) {
+            break;
+        } else {
+            raise = fmax(6 * raise, 1e-2);
+        }
+    }
+    return at.f;
+}
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+#define GROUPS (GRID / GW_LANES)
+
+/* Rotations relative to the wanted one, and half of f there. */
+typedef struct grid {
+    int count;
+    gw_lanes w[GROUPS], x[GROUPS], y[GROUPS], z[GROUPS];
+    double f[GRID];
+} grid;
+
+/* theta^2 / 4 of cos(theta / 2), to some 1e-4: Abramowitz and Stegun 4.4.45. */
+#define HALF_ANGLE_SQUARED(c)                                                                      \
+    ((1 - (c)) * (1.5707288 + (c) * (-0.2121144 + (c) * (0.0742610 - 0.0187293 * (c)))) *          \
+     (1.5707288 + (c) * (-0.2121144 + (c) * (0.0742610 - 0.0187293 * (c)))))
+
+/* k + <B, D> as a quadratic form of the quaternion, times a factor: w w, x x, y y, z z, w x, w y, w
+ * z, x y, x z, y z. */
+static void quadratic_form(double k, const double b[3][3], double a[10])
+{
+    a[0] = k + b[0][0] + b[1][1] + b[2][2];
+    a[1] = k + b[0][0] - b[1][1] - b[2][2];
+    a[2] = k - b[0][0] + b[1][1] - b[2][2];
+    a[3] = k - b[0][0] - b[1][1] + b[2][2];
+    a[4] = 2 * (b[2][1] - b[1][2]);
+    a[5] = 2 * (b[0][2] - b[2][0]);
+    a[6] = 2 * (b[1][0] - b[0][1]);
+    a[7] = 2 * (b[0][1] + b[1][0]);
+    a[8] = 2 * (b[0][2] + b[2][0]);
+    a[9] = 2 * (b[1][2] + b[2][1]);
+}
+
+/*
+ * The planes that a shifting locus is common to, as unit vectors along e: those that shift, and
+ * others normal to the directions in which these move it. Where planes meet at small angles |d| is
+ * many times the distance from them.
+ */
+static void planes_of(const problem *s, double n[3][3])
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_vec3 own[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, along[3];
+    int given = t->shift_count < s->count ? t->shift_count : 0;
+    for (int i = 0; i < given; i++) {
+        const gw_locus_shift *p = &t->shifts[i];
+        gw_vec3 a = {0, 0, 0}, b = {0, 0, 0};
+        for (int c = 0; c < s->count; c++) {
+            a = gw_mul_add(a, gw_dot(s->e[c], p->normal), own[c]);
+            b = gw_mul_add(b, gw_dot(s->e[c], p->along), own[c]);
+        }
+        n[i][0] = a.x, n[i][1] = a.y, n[i][2] = a.z;
+        along[i] = b;
+    }
+    gw_vec3 rest[2] = {{1, 0, 0}, {0, 1, 0}};
+    if (given == 1 && s->count == 2)
+        rest[0] = gw_unit(gw_v3(-along[0].y, along[0].x, 0));
+    else if (given == 1)
+        rest[0] = gw_any_normal(gw_unit(along[0])), rest[1] = gw_cross(gw_unit(along[0]), rest[0]);
+    else if (given == 2)
+        rest[0] = gw_unit(gw_cross(along[0], along[1]));
+    for (int i = given; i < s->count; i++) {
+        gw_vec3 r = given ? rest[i - given] : own[i];
+        n[i][0] = r.x, n[i][1] = r.y, n[i][2] = r.z;
+    }
+}
+
+/* The distances from those planes, each scaled to what is left of it where the body rotates by the
+ * best of a linear model: d^2 L^2 / (L^2 + g^2), g^2 on the average two thirds of B^2. */
+static void rank_forms(const problem *s, double a[3][10])
+{
+    double n[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    bool any = s->set->rotation.kind == GW_ROTATION_FREE;
+    if (any)
+        planes_of(s, n);
+    for (int i = 0; i < s->count; i++) {
+        double b[3][3] = {{0}}, k = 0, bb = 0;
+        for (int c = 0; c < s->count; c++) {
+            k += n[i][c] * s->k[c];
+            for (int j = 0; j < 9; j++)
+                b[j / 3][j % 3] += n[i][c] * s->b[c].m[j / 3][j % 3];
+        }
+        for (int j = 0; j < 9; j++)
+            bb += b[j / 3][j % 3] * b[j / 3][j % 3];
+        double ll = s->length * s->length, scale = any ? sqrt(ll / (ll + 0.67 * bb)) : 1;
+        quadratic_form(k, (const double(*)[3])b, a[i]);
+        for (int j = 0; j < 10; j++)
+            a[i][j] *= scale;
+    }
+}
+
+/* What starts are chosen by. */
+GW_TARGET_CLONES
+static void evaluate_flat(const problem *s, grid *g)
+{
+    const gw_mask magnitude = (gw_mask){0} + 0x7fffffffffffffff;
+    const double ll = 2 * s->length * s->length;
+    double a[3][10];
+    rank_forms(s, a);
+    for (int i = 0; i < g->count / GW_LANES; i++) {
+        gw_lanes w = g->w[i], x = g->x[i], y = g->y[i], z = g->z[i];
+        gw_lanes cosine = (gw_lanes)((gw_mask)w & magnitude);
+        gw_lanes f = ll * HALF_ANGLE_SQUARED(cosine);
+        for (int c = 0; c < s->count; c++) {
+            gw_lanes d = w * (a[c][0] * w + a[c][4] * x + a[c][5] * y + a[c][6] * z) +
+                         x * (a[c][1] * x + a[c][7] * y + a[c][8] * z) +
+                         y * (a[c][2] * y + a[c][9] * z) + a[c][3] * z * z;
+            f += 0.5 * d * d;
+        }
+        for (int k = 0; k < GW_LANES; k++)
+            g->f[i * GW_LANES + k] = f[k];
+    }
+}
+
+static gw_quat grid_rotation(const problem *s, const grid *g, int i)
+{
+    int at = i / GW_LANES, k = i % GW_LANES;
+    return gw_quat_unit(
+        gw_quat_mul((gw_quat){g->w[at][k], g->x[at][k], g->y[at][k], g->z[at][k]}, s->near->q));
+}
+
+static void evaluate(const problem *s, grid *g)
+{
+    if (!s->curved)
+        evaluate_flat(s, g);
+    for (int i = 0; i < g->count && s->curved; i++)
+        g->f[i] = value_at(s, grid_rotation(s, g, i));
+}
+
+static void put(grid *g, int i, gw_quat q)
+{
+    int at = i / GW_LANES, k = i % GW_LANES;
+    g->w[at][k] = q.w, g->x[at][k] = q.x, g->y[at][k] = q.y, g->z[at][k] = q.z;
+}
+
+/* The 60 rotations of an icosahedron: none of SO(3) is farther than 45 degrees from one. The
+ * neighbours of each, 72 degrees away. */
+static const unsigned char free_neighbours[60][12] = {
+    {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+    {0, 2, 5, 6, 9, 11, 13, 14, 21, 22, 25, 33},
+    {0, 1, 7, 8, 9, 11, 15, 16, 21, 22, 28, 35},
+    {0, 4, 5, 6, 10, 12, 17, 18, 23, 24, 26, 36},
+    {0, 3, 7, 8, 10, 12, 19, 20, 23, 24, 27, 34},
+    {0, 1, 3, 6, 9, 10, 13, 17, 25, 26, 29, 37},
+    {0, 1, 3, 5, 11, 12, 14, 18, 25, 26, 32, 39},
+    {0, 2, 4, 8, 9, 10, 15, 19, 27, 28, 30, 40},
+    {0, 2, 4, 7, 11, 12, 16, 20, 27, 28, 31, 38},
+    {0, 1, 2, 5, 7, 10, 13, 15, 21, 29, 30, 41},
+    {0, 3, 4, 5, 7, 9, 17, 19, 24, 29, 30, 43},
+    {0, 1, 2, 6, 8, 12, 14, 16, 22, 31, 32, 44},
+    {0, 3, 4, 6, 8, 11, 18, 20, 23, 31, 32, 42},
+    {1, 5, 9, 21, 25, 29, 33, 37, 41, 48, 52, 56},
+    {1, 6, 11, 22, 25, 32, 33, 39, 44, 50, 53, 59},
+    {2, 7, 9, 21, 28, 30, 35, 40, 41, 49, 55, 58},
+    {2, 8, 11, 22, 28, 31, 35, 38, 44, 51, 54, 57},
+    {3, 5, 10, 24, 26, 29, 36, 37, 43, 51, 54, 57},
+    {3, 6, 12, 23, 26, 32, 36, 39, 42, 49, 55, 58},
+    {4, 7, 10, 24, 27, 30, 34, 40, 43, 50, 53, 59},
+    {4, 8, 12, 23, 27, 31, 34, 38, 42, 48, 52, 56},
+    {1, 2, 9, 13, 15, 22, 33, 35, 41, 45, 48, 49},
+    {1, 2, 11, 14, 16, 21, 33, 35, 44, 45, 50, 51},
+    {3, 4, 12, 18, 20, 24, 34, 36, 42, 45, 48, 49},
+    {3, 4, 10, 17, 19, 23, 34, 36, 43, 45, 50, 51},
+    {1, 5, 6, 13, 14, 26, 33, 37, 39, 46, 52, 53},
+    {3, 5, 6, 17, 18, 25, 36, 37, 39, 46, 54, 55},
+    {4, 7, 8, 19, 20, 28, 34, 38, 40, 46, 52, 53},
+    {2, 7, 8, 15, 16, 27, 35, 38, 40, 46, 54, 55},
+    {5, 9, 10, 13, 17, 30, 37, 41, 43, 47, 56, 57},
+    {7, 9, 10, 15, 19, 29, 40, 41, 43, 47, 58, 59},
+    {8, 11, 12, 16, 20, 32, 38, 42, 44, 47, 56, 57},
+    {6, 11, 12, 14, 18, 31, 39, 42, 44, 47, 58, 59},
+    {1, 13, 14, 21, 22, 25, 34, 45, 48, 50, 52, 53},
+    {4, 19, 20, 23, 24, 27, 33, 45, 48, 50, 52, 53},
+    {2, 15, 16, 21, 22, 28, 36, 45, 49, 51, 54, 55},
+    {3, 17, 18, 23, 24, 26, 35, 45, 49, 51, 54, 55},
+    {5, 13, 17, 25, 26, 29, 38, 46, 52, 54, 56, 57},
+    {8, 16, 20, 27, 28, 31, 37, 46, 52, 54, 56, 57},
+    {6, 14, 18, 25, 26, 32, 40, 46, 53, 55, 58, 59},
+    {7, 15, 19, 27, 28, 30, 39, 46, 53, 55, 58, 59},
+    {9, 13, 15, 21, 29, 30, 42, 47, 48, 49, 56, 58},
+    {12, 18, 20, 23, 31, 32, 41, 47, 48, 49, 56, 58},
+    {10, 17, 19, 24, 29, 30, 44, 47, 50, 51, 57, 59},
+    {11, 14, 16, 22, 31, 32, 43, 47, 50, 51, 57, 59},
+    {21, 22, 23, 24, 33, 34, 35, 36, 48, 49, 50, 51},
+    {25, 26, 27, 28, 37, 38, 39, 40, 52, 53, 54, 55},
+    {29, 30, 31, 32, 41, 42, 43, 44, 56, 57, 58, 59},
+    {13, 20, 21, 23, 33, 34, 41, 42, 45, 49, 52, 56},
+    {15, 18, 21, 23, 35, 36, 41, 42, 45, 48, 55, 58},
+    {14, 19, 22, 24, 33, 34, 43, 44, 45, 51, 53, 59},
+    {16, 17, 22, 24, 35, 36, 43, 44, 45, 50, 54, 57},
+    {13, 20, 25, 27, 33, 34, 37, 38, 46, 48, 53, 56},
+    {14, 19, 25, 27, 33, 34, 39, 40, 46, 50, 52, 59},
+    {16, 17, 26, 28, 35, 36, 37, 38, 46, 51, 55, 57},
+    {15, 18, 26, 28, 35, 36, 39, 40, 46, 49, 54, 58},
+    {13, 20, 29, 31, 37, 38, 41, 42, 47, 48, 52, 57},
+    {16, 17, 29, 31, 37, 38, 43, 44, 47, 51, 54, 56},
+    {15, 18, 30, 32, 39, 40, 41, 42, 47, 49, 55, 59},
+    {14, 19, 30, 32, 39, 40, 43, 44, 47, 50, 53, 58}};
+
+static void free_grid(grid *g)
+{
+#define A 0.80901699437494742
+#define B 0.5
+#define C 0.30901699437494742
+    static const double table[4][60] = {
+        {1, A, A, A, A, A, A, A, A, A, A, A, A, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B,
+         B, B, B, C, C, C, C, C, C, C, C, C, C, C, C, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+        {0,  B, B,  -B, -B, 0, 0,  0,  0, C, -C, C, -C, B, B,  B, B,  -B, -B, -B,
+         -B, A, A,  -A, -A, C, -C, -C, C, 0, 0,  0, 0,  A, -A, A, -A, 0,  0,  0,
+         0,  B, -B, -B, B,  1, 0,  0,  A, A, A,  A, B,  B, B,  B, C,  C,  C,  C},
+        {0,  C, -C, C, -C, B, B, -B, -B, 0,  0,  0,  0, B, B,  -B, -B, B,  B,  -B,
+         -B, 0, 0,  0, 0,  A, A, -A, -A, C,  -C, -C, C, B, -B, -B, B,  A,  -A, A,
+         -A, 0, 0,  0, 0,  0, 1, 0,  C,  -C, C,  -C, A, A, -A, -A, B,  -B, -B, B},
+        {0,  0, 0,  0,  0,  C, -C, C, -C, B, B,  -B, -B, B,  -B, B, -B, B,  -B, B,
+         -B, C, -C, -C, C,  0, 0,  0, 0,  A, A,  -A, -A, 0,  0,  0, 0,  B,  -B, -B,
+         B,  A, -A, A,  -A, 0, 0,  1, B,  B, -B, -B, C,  -C, -C, C, A,  -A, A,  -A},
+    };
+#undef A
+#undef B
+#undef C
+    g->count = 60;
+    memcpy(g->w, table[0], sizeof table[0]);
+    memcpy(g->x, table[1], sizeof table[1]);
+    memcpy(g->y, table[2], sizeof table[2]);
+    memcpy(g->z, table[3], sizeof table[3]);
+}
+
+/* Multiples of 45 degrees of both angles, from the rotation q1 of the set. */
+static void angle_grid(const problem *s, gw_quat q1, grid *g)
+{
+    static const double cosine[] = {
+        1, 0.92387953251128674,  0.70710678118654752,  0.38268343236508977,
+        0, -0.38268343236508977, -0.70710678118654752, -0.92387953251128674};
+    static const double sine[] = {0, 0.38268343236508977, 0.70710678118654752, 0.92387953251128674,
+                                  1, 0.92387953251128674, 0.70710678118654752, 0.38268343236508977};
+    const gw_rotation_set *r = &s->set->rotation;
+    gw_quat last = gw_quat_conj(s->near->q);
+    gw_vec3 u = r->axis_body, f = r->axis;
+    /* exp(phi f) q1 exp(theta u) q0^-1: bilinear in the half angles */
+    gw_quat c = gw_quat_mul(q1, last),
+            cu = gw_quat_mul(gw_quat_mul(q1, (gw_quat){0, u.x, u.y, u.z}), last);
+    gw_quat axis = {0, f.x, f.y, f.z}, fc = gw_quat_mul(axis, c), fcu = gw_quat_mul(axis, cu);
+    g->count = 64;
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8 / GW_LANES; j++) {
+            gw_lanes even, odd;
+            memcpy(&even, cosine + j * GW_LANES, sizeof even);
+            memcpy(&odd, sine + j * GW_LANES, sizeof odd);
+            double p = cosine[i], q = sine[i];
+            int at = i * 8 / GW_LANES + j;
+            g->w[at] = even * (p * c.w + q * fc.w) + odd * (p * cu.w + q * fcu.w);
+            g->x[at] = even * (p * c.x + q * fc.x) + odd * (p * cu.x + q * fcu.x);
+            g->y[at] = even * (p * c.y + q * fc.y) + odd * (p * cu.y + q * fcu.y);
+            g->z[at] = even * (p * c.z + q * fc.z) + odd * (p * cu.z + q * fcu.z);
+        }
+}
+
+#define CURVE 16
+
+/* sin and cos of psi / 2 at psi = (i + 1/2) 2 pi / CURVE - pi. */
+static const double curve_sine[CURVE] = {
+    -0.99518472667219682, -0.95694033573220894, -0.88192126434835494, -0.77301045336273699,
+    -0.63439328416364549, -0.47139673682599775, -0.29028467725446228, -0.098017140329560715,
+    0.098017140329560715, 0.29028467725446228,  0.47139673682599775,  0.63439328416364538,
+    0.77301045336273699,  0.88192126434835494,  0.95694033573220894,  0.99518472667219682};
+static const double curve_cosine[CURVE] = {
+    0.09801714032956077, 0.29028467725446233, 0.47139673682599781, 0.63439328416364549,
+    0.77301045336273699, 0.88192126434835494, 0.95694033573220894, 0.99518472667219693,
+    0.99518472667219693, 0.95694033573220894, 0.88192126434835494, 0.77301045336273699,
+    0.63439328416364549, 0.47139673682599781, 0.29028467725446233, 0.09801714032956077};
+
+/* f along the curve: D = R R0^T has the trace <R, R0> = 4 cos(theta/2)^2 - 1, and <B, D> = <B R0,
+ * R>.
+ */
+static void evaluate_curve(const problem *s, grid *g)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    gw_mat3 body = gw_quat_to_mat3(gw_quat_mul(s->near->q, r->second.body)), b[3];
+    g->count = CURVE;
+    for (int c = 0; c < s->count; c++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                b[c].m[i][j] = s->b[c].m[i][0] * body.m[0][j] + s->b[c].m[i][1] * body.m[1][j] +
+                               s->b[c].m[i][2] * body.m[2][j];
+    for (int k = 0; k < CURVE; k++) {
+        gw_vec3 frame[3];
+        double d[3], n[3][3], trace = 0, f = 0;
+        gw_two_angles_frame(r, curve_sine[k], curve_cosine[k], frame);
+        for (int c = 0; c < s->count; c++)
+            d[c] = s->k[c];
+        for (int j = 0; j < 3; j++) {
+            trace +=
+                body.m[0][j] * frame[j].x + body.m[1][j] * frame[j].y + body.m[2][j] * frame[j].z;
+            for (int c = 0; c < s->count; c++)
+                d[c] += b[c].m[0][j] * frame[j].x + b[c].m[1][j] * frame[j].y +
+                        b[c].m[2][j] * frame[j].z;
+        }
+        if (s->curved)
+            subtract_nearest(s, d, n);
+        for (int c = 0; c < s->count; c++)
+            f += d[c] * d[c];
+        double cosine = sqrt(fmax(0, 0.25 * (1 + trace)));
+        g->f[k] = 0.5 * f + 2 * s->length * s->length * HALF_ANGLE_SQUARED(cosine);
+    }
+}
+
+/* The rotation where a parabola through three neighbours has its minimum. */
+static gw_quat curve_start(const problem *s, const grid *g, int i)
+{
+    double before = g->f[(i + CURVE - 1) % CURVE], after = g->f[(i + 1) % CURVE];
+    double bend = before - 2 * g->f[i] + after;
+    double share = bend > 0 ? 0.5 * (before - after) / bend : 0;
+    double psi = (i + 0.5 + share) * (2 * GW_PI / CURVE) - GW_PI;
+    return gw_two_angles_rotation(&s->set->rotation, remainder(psi, 2 * GW_PI));
+}
+
+static void axis_grid(const problem *s, gw_quat q1, grid *g)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    gw_quat last = gw_quat_conj(s->near->q);
+    g->count = 16;
+    for (int i = 0; i < g->count; i++)
+        put(g, i,
+            gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, 2 * GW_PI * i / g->count), q1), last));
+}
+
+/* True where no neighbour on the grid is lower: of the icosahedron, of the torus, on the ring. */
+static bool is_lowest(const problem *s, const grid *g, int at)
+{
+    const int n = g->count;
+    bool lowest = true;
+    if (s->set->rotation.kind == GW_ROTATION_FREE) {
+        for (int k = 0; k < 12 && lowest; k++)
+            lowest = g->f[free_neighbours[at][k]] >= g->f[at];
+    } else if (s->set->rotation.kind == GW_ROTATION_ANGLE) {
+        for (int k = 0; k < 9 && lowest; k++) {
+            int row = (at / 8 + k / 3 + 7) % 8, column = (at % 8 + k % 3 + 7) % 8;
+            lowest = g->f[8 * row + column] >= g->f[at];
+        }
+    } else {
+        lowest = g->f[(at + 1) % n] >= g->f[at] && g->f[(at + n - 1) % n] >= g->f[at];
+    }
+    return lowest;
+}
+
+/* The local minima of the grid, lowest first; at most STARTS. Of a curved locus, whose f has kinks,
+ * all of its points are starts. */
+static int lowest_of(const problem *s, const grid *g, int starts[STARTS])
+{
+    int count = 0;
+    for (int i = 0; i < g->count; i++) {
+        if ((count == STARTS && g->f[i] >= g->f[starts[STARTS - 1]]) ||
+            (!s->thorough && !is_lowest(s, g, i)))
+            continue;
+        int at = count < STARTS ? count++ : STARTS - 1;
+        for (; at > 0 && g->f[starts[at - 1]] > g->f[i]; at--)
+            starts[at] = starts[at - 1];
+        starts[at] = i;
+    }
+    return count;
+}
+
+static gw_pose pose_at(const problem *s, gw_quat q)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_vec3 shift = gw_shift_at(t, q), x = t->in_mobile ? gw_unrotate(q, gw_sub(t->of, s->near->p))
+                                                        : gw_add(s->near->p, gw_rotate(q, t->of));
+    gw_vec3 y = gw_add(gw_locus_nearest(&t->locus, gw_sub(x, shift)), shift);
+    return (gw_pose){t->in_mobile ? gw_sub(t->of, gw_rotate(q, y)) : gw_sub(y, gw_rotate(q, t->of)),
+                     q};
+}
+
+double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose *near,
+                                       double length, gw_quat q1, gw_pose *nearest)
+{
+    problem s;
+    grid g = {.count = 0};
+    begin(&s, set, near, length);
+    switch (set->rotation.kind) {
+    case GW_ROTATION_FREE:
+        free_grid(&g);
+        break;
+    case GW_ROTATION_ANGLE:
+        angle_grid(&s, q1, &g);
+        break;
+    case GW_ROTATION_TWO_ANGLES:
+        evaluate_curve(&s, &g);
+        break;
+    case GW_ROTATION_AXIS:
+        axis_grid(&s, q1, &g);
+        break;
+    case GW_ROTATION_FIXED:
+    case GW_ROTATION_GENERAL:
+        *nearest = pose_at(&s, set->rotation.zero);
+        return gw_pose_distance(nearest, near, length);
+    }
+    bool curve = set->rotation.kind == GW_ROTATION_TWO_ANGLES;
+    if (!curve)
+        evaluate(&s, &g);
+    int starts[STARTS], count = lowest_of(&s, &g, starts);
+    double best_f = HUGE_VAL;
+    gw_quat best = {0, 0, 0, 0};
+    if (curve) { /* the wanted rotation itself, where it is on the curve */
+        gw_quat q = gw_two_angles_rotation(&set->rotation,
+                                           gw_two_angles_parameter(&set->rotation, near->q));
+        if (value_at(&s, q) < g.f[starts[0]]) {
+            best_f = descend(&s, &q, best, HUGE_VAL);
+            best = q;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        gw_quat q = curve ? curve_start(&s, &g, starts[i]) : grid_rotation(&s, &g, starts[i]);
+        double f = descend(&s, &q, best, best_f);
+        if (f < best_f)
+            best_f = f, best = q;
+    }
+    *nearest = pose_at(&s, best);
+    return gw_pose_distance(nearest, near, length);
+}

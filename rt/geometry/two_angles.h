@@ -1,0 +1,46 @@
+/*
+ * The rotations that keep two angles (relational-positioning Table III, fourth row): one or two
+ * closed curves, with one parameter each. Inside of rt/geometry and rt/positioning. Any thread, RT
+ * safe.
+ */
+#ifndef GW_GEOMETRY_TWO_ANGLES_H
+#define GW_GEOMETRY_TWO_ANGLES_H
+
+#include "rt/geometry/submanifold.h"
+
+/* One of the two: cos(angle) = axis . R axis_body. */
+typedef struct gw_vector_angle {
+    gw_vec3 axis, axis_body; /* unit, world and body */
+    double angle;            /* rad, within 0 .. pi */
+} gw_vector_angle;
+
+/*
+ * The rotational factor of both, `loop` 0: of two loops its `second.loops` tells, and
+ * gw_two_angles_choose() takes one. False where the curve has no closed form here: vectors of one
+ * side along one another, angles that cannot be or are at their limit, or all four sides of the
+ * spherical quadrilateral alike.
+ */
+bool gw_two_angles(const gw_vector_angle *first, const gw_vector_angle *second,
+                   gw_rotation_set *out);
+
+/* Takes loop 1 or -1 of two; nothing where they are one set. */
+void gw_two_angles_choose(gw_rotation_set *r, int loop);
+
+/* The loop that a rotation of the set is on: 1 or -1. */
+int gw_two_angles_loop(const gw_rotation_set *r, gw_quat q);
+
+/* R(psi), psi within -pi .. pi, and back. */
+gw_quat gw_two_angles_rotation(const gw_rotation_set *r, double psi);
+double gw_two_angles_parameter(const gw_rotation_set *r, gw_quat q);
+
+/* R times the frame of `second.body`, at the sine and cosine of psi / 2. */
+void gw_two_angles_frame(const gw_rotation_set *r, double sine, double cosine, gw_vec3 frame[3]);
+
+/* The unit axis (world) about which R turns along the curve; and its derivative by the angle turned
+ * (may be NULL). Where loops cross, one of the two. */
+gw_vec3 gw_two_angles_axis(const gw_rotation_set *r, gw_quat q, gw_vec3 *rate);
+
+/* The rotation of the set next to q, which is near it, by Newton's method on both angles. */
+gw_quat gw_two_angles_project(const gw_rotation_set *r, gw_quat q);
+
+#endif
