@@ -174,10 +174,11 @@ $(BUILD)/example-steps: examples/steps.c $(BUILD)/libguideway.a
 # these measure time: nothing runs beside them; of the others as many at once as there are processors
 UNIT_ALONE := $(BUILD)/unit/test_loop $(BUILD)/unit/test_watchdog
 
-unit: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay
+unit: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay
 	@$(BUILD)/example-solve
 	@$(BUILD)/example-steps
 	@echo "== $(BUILD)/fuzz-replay"; $(BUILD)/fuzz-replay tests/fuzz/corpus
+	@echo "== $(BUILD)/fuzz-parse-replay"; $(BUILD)/fuzz-parse-replay tests/fuzz/parse
 	@printf '%s\n' $(filter-out $(UNIT_ALONE),$(UNIT_BIN)) | xargs -P "$$(nproc)" -I{} sh -c \
 	    'echo "== {}"; {} > {}.log 2>&1 || { cat {}.log; echo "{} failed"; exit 255; }'
 	@set -e; for t in $(UNIT_ALONE); do echo "== $$t"; $$t; done
@@ -205,7 +206,7 @@ verify-systems: SECONDS ?= 600
 verify-systems: $(BUILD)/verify-systems
 	$(BUILD)/verify-systems $(SECONDS) $(SEED)
 
-# ---- the solver under a coverage-guided fuzzer; its corpus without one -----------------------------
+# ---- parsers and the solver under a coverage-guided fuzzer; their corpora without one -------------
 
 FUZZ_SRC := tests/fuzz/coded.c tests/fuzz/fuzz_solve.c
 FUZZED_SRC := $(RT_SRC) $(DRIVER_SRC) $(WIRE_SRC) $(ORACLE_SRC) $(FUZZ_SRC)
@@ -216,6 +217,13 @@ $(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
 
+PARSE_SRC := tests/fuzz/fuzz_parse.c server/files/urdf.c server/files/urdf_parse.c server/files/mesh_file.c \
+             server/net/request_head.c server/net/guard.c
+
+$(BUILD)/fuzz-parse-replay: $(call obj,tests/fuzz/replay.c $(PARSE_SRC) $(WIRE_SRC)) $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson -lexpat
+
 $(BUILD)/obj/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CLANG $<"
@@ -225,17 +233,27 @@ $(BUILD)/fuzz-solve: $(patsubst %.c,$(BUILD)/obj/fuzz/%.o,$(FUZZED_SRC))
 	@echo "  LINK  $@"
 	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_RT) -ljansson
 
+# the parsers alone are watched; the library behind them is as it is built
+$(BUILD)/fuzz-parse: $(patsubst %.c,$(BUILD)/obj/fuzz/%.o,$(WIRE_SRC) $(PARSE_SRC)) $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_RT) -ljansson -lexpat
+
 # what is new goes to $(BUILD)/fuzz; what is untrue stays there as crash-..., its problem on the screen
 fuzz: SECONDS ?= 600
 fuzz:
 	@sh tests/deps.sh $(NEEDS) $(NEEDS_FUZZ)
-	@$(MAKE) --no-print-directory $(BUILD)/fuzz-solve
-	@mkdir -p $(BUILD)/fuzz/found
+	@$(MAKE) --no-print-directory $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse
+	@mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/parsed
+	$(BUILD)/fuzz-parse -max_len=4096 -timeout=20 -max_total_time=$(SECONDS) -dict=tests/fuzz/parse.dict \
+	    -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/parsed tests/fuzz/parse
 	$(BUILD)/fuzz-solve -max_len=212 -timeout=120 -max_total_time=$(SECONDS) \
 	    -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found tests/fuzz/corpus
 
 # the fewest inputs that reach all that the found and the kept ones reach
-fuzz-keep: $(BUILD)/fuzz-solve
+fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse
+	@rm -rf $(BUILD)/fuzz/kept && mkdir -p $(BUILD)/fuzz/kept
+	$(BUILD)/fuzz-parse -max_len=4096 -use_counters=0 -merge=1 $(BUILD)/fuzz/kept tests/fuzz/parse $(BUILD)/fuzz/parsed
+	@rm -f tests/fuzz/parse/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/parse/
 	@rm -rf $(BUILD)/fuzz/kept && mkdir -p $(BUILD)/fuzz/kept
 	$(BUILD)/fuzz-solve -max_len=212 -use_counters=0 -merge=1 $(BUILD)/fuzz/kept tests/fuzz/corpus $(BUILD)/fuzz/found
 	@rm -f tests/fuzz/corpus/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/corpus/

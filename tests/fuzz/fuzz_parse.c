@@ -1,0 +1,204 @@
+/*
+ * One input for every parser that reads what strangers send: the first byte chooses the parser, the
+ * rest is its text. A parser takes it or refuses it with an error that says something; what it took
+ * is checked, written and read again, to the same text.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/files/mesh_file.h"
+#include "server/files/urdf.h"
+#include "server/net/guard.h"
+#include "server/net/request_head.h"
+#include "server/schema/wire.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "untrue: %s\n", what);
+    abort();
+}
+
+static void judge_refusal(bool taken, const gw_error *error)
+{
+    if (!taken && (!error->code || !error->message[0]))
+        fail("refused without a word");
+    if (taken && error->code)
+        fail("taken with an error");
+}
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/* What is written of it reads back and is written the same. */
+static void judge_text(json_t *value)
+{
+    gw_error error = {0};
+    gw_text *first = wire_text(value);
+    if (!first)
+        fail("what was taken cannot be written");
+    json_t *again = wire_parse_document(first->data, first->size, &error);
+    if (!again)
+        fail("what was written cannot be read");
+    gw_text *second = wire_text(again);
+    if (!second || second->size != first->size ||
+        memcmp(first->data, second->data, first->size) != 0)
+        fail("what was read is written otherwise");
+    text_unref(first);
+    text_unref(second);
+}
+
+static void read_scene(const char *text, size_t size)
+{
+    gw_error error = {0};
+    json_t *value = wire_parse_document(text, size, &error);
+    gw_scene *scene = value ? wire_get_scene(value, &error) : NULL;
+    judge_refusal(scene != NULL, &error);
+    json_decref(value);
+    if (scene && gw_scene_check(scene, &error))
+        judge_text(wire_scene(scene));
+    gw_scene_destroy(scene);
+}
+
+static void read_problem(const char *text, size_t size)
+{
+    gw_error error = {0};
+    json_t *value = wire_parse(text, size, &error);
+    wire_problem *problem = value ? wire_get_problem(value, &error) : NULL;
+    judge_refusal(problem != NULL, &error);
+    wire_problem_destroy(problem);
+    json_decref(value);
+}
+
+/* Bodies of requests: an entry of each kind. */
+static void read_body(const char *text, size_t size)
+{
+    gw_error error = {0};
+    json_t *value = wire_parse(text, size, &error);
+    gw_object object = {0};
+    gw_feature feature = {0};
+    gw_scene_constraint constraint = {0};
+    gw_tool tool = {0};
+    gw_device device = {0};
+    gw_task task = {0};
+    gw_scene_joint joint = {0};
+    gw_scene_spring spring = {0};
+    gw_material material = {0};
+    gw_motor motor = {0};
+    if (!value)
+        return;
+    if (wire_get_object(value, "", &object, &error)) {
+        judge_text(wire_object(&object));
+        gw_shape_finish(&object.shape);
+    }
+    error = (gw_error){0};
+    judge_refusal(wire_get_feature(value, "", &feature, &error), &error);
+    error = (gw_error){0};
+    judge_refusal(wire_get_constraint(value, "", &constraint, &error), &error);
+    error = (gw_error){0};
+    judge_refusal(wire_get_tool(value, "", &tool, &error), &error);
+    error = (gw_error){0};
+    if (wire_get_device(value, "", &device, &error)) {
+        judge_text(wire_device(&device));
+        gw_operator_finish(&device.operator);
+    }
+    error = (gw_error){0};
+    if (wire_get_task(value, "", &task, &error)) {
+        judge_text(wire_task(&task));
+        gw_task_finish(&task);
+    }
+    error = (gw_error){0};
+    judge_refusal(wire_get_scene_joint(value, "", &joint, &error), &error);
+    error = (gw_error){0};
+    judge_refusal(wire_get_scene_spring(value, "", &spring, &error), &error);
+    error = (gw_error){0};
+    judge_refusal(wire_get_material(value, "", &material, &error), &error);
+    error = (gw_error){0};
+    judge_refusal(wire_get_motor(value, "", &motor, &error), &error);
+    json_decref(value);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static void read_urdf(const char *text, size_t size)
+{
+    static urdf_robot robot;
+    gw_error error = {0};
+    bool taken = urdf_read(text, size, NULL, &robot, &error);
+    judge_refusal(taken, &error);
+    if (!taken)
+        return;
+    judge_text(robot.one_body ? wire_object(&robot.object) : wire_mechanism(&robot.mechanism));
+    urdf_finish(&robot);
+}
+
+static void read_mesh(const char *name, const char *text, size_t size)
+{
+    gw_error error = {0};
+    gw_mesh *mesh = mesh_file_parse(name, text, size, &error);
+    judge_refusal(mesh != NULL, &error);
+    gw_mesh_put(mesh);
+}
+
+/* ---- heads --------------------------------------------------------------------------------- */
+
+static void read_head(char *text, size_t size)
+{
+    request_head head;
+    guard_head fields = {0};
+    const char *detail;
+    gw_guard guard = {.loopback = true, .host = "127.0.0.1"};
+    if (head_parse(text, size, &head) != HEAD_WHOLE)
+        return;
+    if (head.size > size || head.field_count > HEAD_FIELDS || !head.target[0])
+        fail("a head that is none");
+    for (int i = 0; i < head.field_count; i++)
+        guard_head_add(&fields, head.field[i].name, head.field[i].value);
+    if (!guard_head_ambiguous(&fields, &detail) && fields.lengths > 1)
+        fail("a length that is told twice");
+    (void)guard_head_sender(&guard, &fields, &detail);
+    (void)guard_roles(&guard, guard_bearer(head_find(&head, "Authorization")));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1)
+        return 0;
+    size_t rest = size - 1;
+    char *text = malloc(rest + 1); /* its own block, so that no byte too far is read */
+    if (!text)
+        return 0;
+    memcpy(text, data + 1, rest);
+    text[rest] = 0;
+    wire_watch_memory();
+    wire_memory_clear();
+    switch (data[0]) {
+    case 's':
+        read_scene(text, rest);
+        break;
+    case 'p':
+        read_problem(text, rest);
+        break;
+    case 'b':
+        read_body(text, rest);
+        break;
+    case 'u':
+        read_urdf(text, rest);
+        break;
+    case 't':
+        read_mesh("a.stl", text, rest);
+        break;
+    case 'o':
+        read_mesh("a.obj", text, rest);
+        break;
+    case 'h':
+        read_head(text, rest);
+        break;
+    default:
+        break;
+    }
+    free(text);
+    return 0;
+}
