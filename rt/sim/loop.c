@@ -126,24 +126,37 @@ static void take_commands(gw_loop *loop)
     }
 }
 
-/* As much of a snapshot as it holds. */
+/* The members from `first` up to `end`, which is not copied. */
+#define COPY_MEMBERS(to, from, first, end)                                                         \
+    memcpy(&(to)->first, &(from)->first, offsetof(gw_snapshot, end) - offsetof(gw_snapshot, first))
+#define COPY_ENTRIES(to, from, array, count)                                                       \
+    memcpy((to)->array, (from)->array, (size_t)(count) * sizeof *(from)->array)
+
+/* As much of a snapshot as it holds: of its arrays the entries that there are, in the struct's
+ * order. */
 static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
 {
-    memcpy(to, s, RECORD_BYTES);
+    uint64_t hits = s->hit_count;
+    COPY_MEMBERS(to, s, tick, tools);
+    COPY_ENTRIES(to, s, tools, s->tool_count);
+    COPY_MEMBERS(to, s, energy, q);
+    COPY_ENTRIES(to, s, q, s->joint_count);
+    COPY_ENTRIES(to, s, v, s->joint_count);
+    COPY_MEMBERS(to, s, contact, followers);
+    COPY_ENTRIES(to, s, followers, s->follower_count);
+    COPY_ENTRIES(to, s, links, s->joint_count);
+    COPY_ENTRIES(to, s, link_twists, s->joint_count);
+    COPY_ENTRIES(to, s, link_dragged, s->joint_count);
+    to->coordinate_count = s->coordinate_count;
+    COPY_ENTRIES(to, s, coordinates, s->coordinate_count);
+    COPY_ENTRIES(to, s, rates, s->coordinate_count);
     to->free_count = s->free_count;
     to->contact_count = s->contact_count;
-    memcpy(to->followers, s->followers, (size_t)s->follower_count * sizeof *s->followers);
-    memcpy(to->links, s->links, (size_t)s->joint_count * sizeof *s->links);
-    memcpy(to->link_twists, s->link_twists, (size_t)s->joint_count * sizeof *s->link_twists);
-    memcpy(to->link_dragged, s->link_dragged, (size_t)s->joint_count * sizeof *s->link_dragged);
-    to->coordinate_count = s->coordinate_count;
-    memcpy(to->coordinates, s->coordinates, (size_t)s->coordinate_count * sizeof *s->coordinates);
-    memcpy(to->rates, s->rates, (size_t)s->coordinate_count * sizeof *s->rates);
-    memcpy(to->free, s->free, (size_t)s->free_count * sizeof *s->free);
-    memcpy(to->contacts, s->contacts, (size_t)s->contact_count * sizeof *s->contacts);
-    to->hit_count = s->hit_count;
+    COPY_ENTRIES(to, s, free, s->free_count);
+    COPY_ENTRIES(to, s, contacts, s->contact_count);
+    to->hit_count = hits;
     to->hits_of = s->hits_of;
-    memcpy(to->hits, s->hits, sizeof s->hits);
+    COPY_ENTRIES(to, s, hits, hits < GW_MAX_SHOWN_COLLISIONS ? hits : GW_MAX_SHOWN_COLLISIONS);
 }
 
 static void publish(gw_loop *loop)
