@@ -6,10 +6,12 @@ import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { client, guideway, root, sanitized, start, stream, until } from './server.mjs';
+import { client, guideway, request, root, sanitized, start, stream, until } from './server.mjs';
 
 // Sanitizers bring their own malloc: a preloaded one does not go with them.
 const options = { skip: sanitized && 'sanitizers have their own malloc', timeout: 120000 };
+// Set: every call fails in its turn, however long that takes; else as many as the time allows.
+const EVERY = Boolean(process.env.GUIDEWAY_MEMORY_EVERY);
 const folder = mkdtempSync(join(tmpdir(), 'guideway-memory-'));
 const library = join(folder, 'fault.so');
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -140,7 +142,7 @@ const edits = [
   { name: 'a list', method: 'GET', path: '/scenes' },
 ];
 
-test('edits with one memory call failing: done or not done, and the server goes on', options, async (t) => {
+test('edits with one memory call failing: done or not done, and the server goes on', { ...options, timeout: EVERY ? 3600000 : 120000 }, async (t) => {
   const fault = page('server'), server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });
   t.after(() => server.stop('SIGKILL'));
   const { call, expect } = await client(server);
@@ -164,7 +166,8 @@ test('edits with one memory call failing: done or not done, and the server goes 
     assert.ok(right.status < 300, `${edit.name}: ${right.text}`);
     const after = await scene();
     await prepare(edit);
-    for (const n of spread(calls + 20, 60).filter((each, i, all) => each <= 10 || i % Math.ceil(all.length / 60) === 0)) {
+    const thin = (each, i, all) => EVERY || each <= 10 || i % Math.ceil(all.length / 60) === 0;
+    for (const n of spread(calls + 20, EVERY ? calls + 20 : 60).filter(thin)) {
       fault.arm(n);
       const reply = await perform(edit);
       fault.arm(0);
@@ -183,6 +186,52 @@ test('edits with one memory call failing: done or not done, and the server goes 
   console.log(`# ${made} edits, ${fault.failed()} memory calls failed, ${refused} edits refused`);
   assert.ok(refused > made / 4, `${refused} of ${made}`);
   assert.equal((await server.stop()).code, 0);
+});
+
+// A server that starts, or says why not and ends.
+function serving(n, out = `${folder}/start-${n}`) {
+  return new Promise((done) => {
+    const child = spawn(guideway, ["serve", "--listen", "127.0.0.1:0", "--data", out, "--scene", "cone-on-cylinder"],
+      { env: { ...process.env, LD_PRELOAD: library, GUIDEWAY_FAIL_AT: String(n) }, stdio: ["ignore", "pipe", "pipe"] });
+    let text = "", err = "", address = "";
+    const late = setTimeout(() => child.kill("SIGKILL"), 20000);
+    child.stderr.on("data", (data) => (err += data));
+    child.stdout.on("data", async (data) => {
+      text += data;
+      const found = /http:..(\S+?:\d+)./.exec(text);
+      if (!found || address) return;
+      address = found[1];
+      const answered = await request({ address }, "GET", "/healthz").catch((error) => ({ status: error.code }));
+      if (answered.status !== 200) err += `healthz: ${answered.status}`;
+      child.kill("SIGTERM");
+    });
+    child.on("close", (code, signal) => {
+      clearTimeout(late);
+      rmSync(out, { recursive: true, force: true });
+      done({ n, code, signal, err, address });
+    });
+  });
+}
+
+test("serve with one memory call failing at its start: it serves, or ends with a message", { ...options, timeout: 3600000 }, async () => {
+  const counter = page("start"), server = await start({ env: counter.env, args: ["--scene", "cone-on-cylinder"] });
+  const all = counter.counted();
+  await server.stop();
+  const left = EVERY ? Array.from({ length: all }, (_, i) => i + 1) : spread(all, 40), wrong = [];
+  const end = performance.now() + (EVERY ? 3600000 : 15000);
+  let made = 0, served = 0;
+  const worker = async () => {
+    for (let n; (n = left.shift()) !== undefined && performance.now() < end; made++) {
+      const how = await serving(n);
+      served += how.address !== "";
+      const fine = how.address ? how.code === 0 && !how.err.includes("healthz") : how.code === 1 && /^guideway: ./m.test(how.err);
+      if (!fine) wrong.push({ ...how, err: how.err.slice(0, 300) });
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  console.log(`# ${made} starts over ${all} memory calls, ${served} served`);
+  assert.deepEqual(wrong, []);
+  assert.ok(made > 10 && served < made, `${made} starts, ${served} served`);
 });
 
 test('a stream with memory calls failing: it lives on or can be opened again', options, async (t) => {
