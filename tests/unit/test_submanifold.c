@@ -128,7 +128,8 @@ static gw_submanifold nth_random_set(int k)
         return random_set((gw_rotation_kind)(k % 4), (gw_locus_kind)(k / 4 % 10), k >= 40);
     k -= PLAIN;
     if (k < TWO_ANGLES)
-        return random_two_angle_set((gw_locus_kind)(k % 8), k >= 8);
+        return random_two_angle_set(
+            k % 8 < GW_LOCUS_CURVE ? (gw_locus_kind)(k % 8) : GW_LOCUS_POINT, k >= 8);
     k -= TWO_ANGLES;
     return random_shifting_set(k % 4, shifting[k / 4 % 4], k >= 16);
 }
