@@ -11,7 +11,7 @@
  * world, that holds at x. */
 static gw_constraint on(gw_element_kind kind, bool mobile, const gw_pose *x)
 {
-    gw_element e = {kind, vector(), direction()};
+    gw_element e = {.kind = kind, .p = vector(), .d = direction()};
     gw_pose back = gw_pose_inverse(x);
     if (!mobile)
         return coincident(point_at(gw_pose_point(&back, e.p)), e);

@@ -378,11 +378,16 @@ static void angles_are_kept(void **state)
         hinge(s, "h", "bar", "near", "ground", "left");
         s->objects[1].body.has_com = true;
         s->objects[1].body.com = gw_v3(0.1, 0, 0);
-        state_feature(s, "bar", "along", (gw_element){GW_LINE, {0, 0, 0}, {1, 0, 0}});
-        state_feature(s, "bar", "across", (gw_element){GW_PLANE, {0, 0, 0}, {0, 1, 0}});
-        state_feature(s, "ground", "level", (gw_element){GW_LINE, {0, 0, 0}, {1, 0, 0}});
-        state_feature(s, "ground", "up", (gw_element){GW_PLANE, {0, 0, 0}, {0, 1, 0}});
-        state_feature(s, "ground", "down", (gw_element){GW_LINE, {0, 0, 0}, {0, -1, 0}});
+        state_feature(s, "bar", "along",
+                      (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {1, 0, 0}});
+        state_feature(s, "bar", "across",
+                      (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 1, 0}});
+        state_feature(s, "ground", "level",
+                      (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {1, 0, 0}});
+        state_feature(s, "ground", "up",
+                      (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 1, 0}});
+        state_feature(s, "ground", "down",
+                      (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {0, -1, 0}});
         gw_scene_constraint *c =
             join(s, "limit", GW_ANGLE, "bar", cases[k].own, "ground", cases[k].other);
         c->bound = cases[k].bound;
@@ -455,9 +460,12 @@ static void links_are_kept_too(void **state)
             for (int n = 0; n < 3; n++)
                 m->links[i].mass.inertia.m[n][n] = 0.01;
         }
-        state_feature(s, "arm.1", "tip", (gw_element){GW_POINT, {0.2, 0, 0}, {0, 0, 0}});
-        state_feature(s, "arm.0", "root", (gw_element){GW_POINT, {0, 0, 0}, {0, 0, 0}});
-        state_feature(s, "ground", "root", (gw_element){GW_PLANE, {0, 0, 0}, {0, 0, 1}});
+        state_feature(s, "arm.1", "tip",
+                      (gw_element){.kind = GW_POINT, .p = {0.2, 0, 0}, .d = {0, 0, 0}});
+        state_feature(s, "arm.0", "root",
+                      (gw_element){.kind = GW_POINT, .p = {0, 0, 0}, .d = {0, 0, 0}});
+        state_feature(s, "ground", "root",
+                      (gw_element){.kind = GW_PLANE, .p = {0, 0, 0}, .d = {0, 0, 1}});
         gw_scene_constraint *c = join(s, "keep", GW_DISTANCE, "arm.1", "tip", other[k], "root");
         c->bound = GW_BOUND_AT_LEAST;
         c->value = k ? 0.3 : -0.15;
@@ -580,8 +588,8 @@ static void rows_are_gradients_of_their_gaps(void **state)
         for (int k = 0; k < 2; k++) {
             int kind = trial / (k ? 4 : 12) % 3;
             kind = angle && kind == GW_POINT ? GW_PLANE : kind;
-            *element[k] =
-                (gw_element){(gw_element_kind)kind, anywhere(&seed), gw_unit(anywhere(&seed))};
+            *element[k] = (gw_element){
+                .kind = (gw_element_kind)kind, .p = anywhere(&seed), .d = gw_unit(anywhere(&seed))};
             pose[k] = (gw_pose){anywhere(&seed), gw_quat_exp(anywhere(&seed))};
             twist[k] = (gw_twist){anywhere(&seed), anywhere(&seed)};
         }
