@@ -245,6 +245,31 @@ static void rims_and_sides_land(void **state)
     }
 }
 
+/* An edit elsewhere is not felt by what rolls and rests on its contacts. */
+static void an_edit_leaves_what_rolls_alone(void **state)
+{
+    (void)state;
+    gw_scene *s = weighty();
+    running r;
+    add_floor(s, 0.1);
+    gw_vec3 n = gw_rotate(s->objects[0].pose.q, gw_v3(0, 0, 1));
+    add_solid(s, "ball", sphere(0.1), gw_scale(0.1, n), 1);
+    touches(s, GW_ROLLING, "ball", "surface", "floor", "+z");
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    double last = 0;
+    for (int i = 0; i < 600; i++) {
+        now = running_tick(&r);
+        double v = gw_norm(body(now, &r, "ball")->twist.v);
+        assert_true(i < 20 || fabs(v - last - G * sin(0.1) * 5 / 7 * DT) < 1e-6);
+        assert_true(fabs(energy_error(now)) < 1e-9);
+        last = v;
+        if (i % 150 == 149)
+            hand_over(&r, now, NULL);
+    }
+    running_close(&r);
+}
+
 /* Restitution is that of the materials that are named, else none. */
 static void it_bounces_as_its_material_says(void **state)
 {
@@ -628,6 +653,7 @@ int main(void)
         cmocka_unit_test(a_ball_dropped_on_a_slope_rolls),
         cmocka_unit_test(a_spinning_ball_lands_without_slip),
         cmocka_unit_test(rims_and_sides_land),
+        cmocka_unit_test(an_edit_leaves_what_rolls_alone),
         cmocka_unit_test(it_bounces_as_its_material_says),
         cmocka_unit_test(unilateral_contacts_are_not_counted),
         cmocka_unit_test(every_pair_keeps_its_distance),
