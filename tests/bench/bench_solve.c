@@ -276,6 +276,23 @@ static void make_32(int i, int which, gw_constraint *c, gw_problem *p)
     move_joint(i, c, p, 5);
 }
 
+/* Two constraints whose closed form has a rotation parameter (relational-positioning Table III, two
+ * angles; Table IV, the second, third and sixth row: points on lines and planes that are not one).
+ */
+enum { TWO_ANGLES, LINES, LINE_AND_PLANE, PLANES };
+
+static void make_coupled(int i, int which, gw_constraint *c, gw_problem *p)
+{
+    static const gw_element_kind on[][2] = {[LINES] = {GW_LINE, GW_LINE},
+                                            [LINE_AND_PLANE] = {GW_LINE, GW_PLANE},
+                                            [PLANES] = {GW_PLANE, GW_PLANE}};
+    gw_pose x = spread_pose(i, 800);
+    for (int k = 0; k < 2; k++)
+        c[k] = which == TWO_ANGLES ? planted(GW_ANGLE, GW_LINE, GW_LINE, &x, i, 13 * k)
+                                   : planted(GW_COINCIDENT, GW_POINT, on[which][k], &x, i, 13 * k);
+    begin(i, 2, c, p);
+}
+
 /* `which` consistent constraints of mixed kinds. */
 static void make_many(int i, int which, gw_constraint *c, gw_problem *p)
 {
@@ -329,6 +346,11 @@ static bool measure_cone(bench_row *r, int which)
 static bool measure_one(bench_row *r, int which)
 {
     return time_solves(r, make_one, which, INSTANCES);
+}
+
+static bool measure_coupled(bench_row *r, int which)
+{
+    return time_solves(r, make_coupled, which, INSTANCES);
 }
 
 static bool measure_peg(bench_row *r, int which)
@@ -419,6 +441,19 @@ static const bench fixed_rows[] = {
      measure_socket,
      0},
     {{"solve-32", "five constraints, 32 branches", "us", 40, false, true, 2, 0, 0}, measure_32, 0},
+    {{"solve-two-angles", "two angles (Table III)", "us", 3, false, false, 0, 0, 0},
+     measure_coupled,
+     TWO_ANGLES},
+    {{"solve-points-lines", "two points on two lines (Table IV)", "us", 3, false, false, 0, 0, 0},
+     measure_coupled,
+     LINES},
+    {{"solve-points-line-plane", "on a line and on a plane (Table IV)", "us", 3, false, false, 0, 0,
+      0},
+     measure_coupled,
+     LINE_AND_PLANE},
+    {{"solve-points-planes", "on two planes (Table IV)", "us", 3, false, false, 0, 0, 0},
+     measure_coupled,
+     PLANES},
     {{"roots-lines", "three points on lines, up to 8 poses", "us", 1e3, false, true, 0, 0, 0},
      measure_isolated,
      0},
