@@ -52,9 +52,9 @@ struct gw_nurbs_tree {
 
 static const double binomial[ORDERS][ORDERS] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
 
-static double length3(gw_homogeneous a)
+static double length3(const gw_homogeneous *a)
 {
-    return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+    return sqrt((*a)[0] * (*a)[0] + (*a)[1] * (*a)[1] + (*a)[2] * (*a)[2]);
 }
 
 /* Differences of Bezier control points along one direction: the derivative's, times range/degree.
@@ -90,7 +90,7 @@ static void derivative_bounds(const gw_nurbs *s, tree_leaf *leaf, const gw_homog
         for (int l = 0; k + l <= GW_NURBS_ORDER && l <= q; l++) {
             for (int i = 0; i <= p - k; i++) {
                 for (int j = 0; j <= q - l; j++) {
-                    top[k][l] = fmax(top[k][l], scale * length3(b[i * stride + j]));
+                    top[k][l] = fmax(top[k][l], scale * length3(&b[i * stride + j]));
                     weight[k][l] = fmax(weight[k][l], scale * fabs(b[i * stride + j][3]));
                 }
             }

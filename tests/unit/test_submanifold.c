@@ -118,24 +118,30 @@ static gw_submanifold random_shifting_set(int rotation_kind, gw_locus_kind locus
     return set;
 }
 
-enum { PLAIN = 4 * 10 * 2, TWO_ANGLES = 8 * 2, SHIFTING = 4 * 4 * 2 };
+enum { PLAIN = 4 * 8 * 2, TWO_ANGLES = 8 * 2, SHIFTING = 4 * 4 * 2, FREE_FORM = 4 * 2 * 2 };
 
 static gw_submanifold nth_random_set(int k)
 {
+    static const gw_locus_kind plain[] = {GW_LOCUS_FREE,     GW_LOCUS_PLANE, GW_LOCUS_SPHERE,
+                                          GW_LOCUS_CYLINDER, GW_LOCUS_LINE,  GW_LOCUS_CIRCLE,
+                                          GW_LOCUS_ELLIPSE,  GW_LOCUS_POINT};
     static const gw_locus_kind shifting[] = {GW_LOCUS_POINT, GW_LOCUS_LINE, GW_LOCUS_ELLIPSE,
                                              GW_LOCUS_CIRCLE};
     if (k < PLAIN)
-        return random_set((gw_rotation_kind)(k % 4), (gw_locus_kind)(k / 4 % 10), k >= 40);
+        return random_set((gw_rotation_kind)(k % 4), plain[k / 4 % 8], k >= 32);
     k -= PLAIN;
     if (k < TWO_ANGLES)
-        return random_two_angle_set(
-            k % 8 < GW_LOCUS_CURVE ? (gw_locus_kind)(k % 8) : GW_LOCUS_POINT, k >= 8);
+        return random_two_angle_set(plain[k % 8], k >= 8);
     k -= TWO_ANGLES;
-    return random_shifting_set(k % 4, shifting[k / 4 % 4], k >= 16);
+    if (k < SHIFTING)
+        return random_shifting_set(k % 4, shifting[k / 4 % 4], k >= 16);
+    k -= SHIFTING;
+    return random_set((gw_rotation_kind)(k % 4), k / 4 % 2 ? GW_LOCUS_SURFACE : GW_LOCUS_CURVE,
+                      k >= 8);
 }
 
 #define FOR_EVERY_SET(set)                                                                         \
-    for (int k_ = 0; k_ < PLAIN + TWO_ANGLES + SHIFTING; k_++)                                     \
+    for (int k_ = 0; k_ < PLAIN + TWO_ANGLES + SHIFTING + FREE_FORM; k_++)                         \
         for (gw_submanifold set = nth_random_set(k_), *once_ = &set; once_; once_ = NULL)
 
 static void parameters_and_poses_are_inverse(void **unused)
