@@ -791,10 +791,10 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
         return false;
     for (int i = 0; i < index; i++)
         if ((strcmp(s->tools[i].object, t->object) == 0 &&
-             strcmp(s->tools[i].mechanism, t->mechanism) == 0) ||
+             strcmp(s->tools[i].mechanism, t->mechanism) == 0 && s->tools[i].link == t->link) ||
             strcmp(s->tools[i].device, t->device) == 0)
             return gw_scene_invalid(error, "tools", index, "",
-                                    "two tools need two objects or mechanisms, and two devices");
+                                    "two tools need two objects or links, and two devices");
     if (!gw_finite_pose(&t->at) || !gw_finite_pose(&t->start))
         return gw_scene_invalid(error, "tools", index, "/at", "a pose must be finite");
     return check_rendering(t, index, error) && check_desired(t, index, error);

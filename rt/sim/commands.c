@@ -8,14 +8,19 @@
 
 /* ---- a new scenario -------------------------------------------------------------------------- */
 
-/* The hold that the new scenario's tool continues: the one of the same object. */
+/* The hold that the new scenario's tool continues: the one of the same object or mechanism; of two
+ * such, that of the same device. */
 static const gw_haptic_tool *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
 {
-    for (int i = 0; i < s->scenario->tool_count; i++)
-        if (strcmp(s->tools[i].def->object_id, tool->object_id) == 0 &&
-            (s->tools[i].def->mechanism < 0) == (tool->mechanism < 0))
-            return &s->tools[i];
-    return NULL;
+    const gw_haptic_tool *found = NULL;
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        const gw_scenario_tool *was = s->tools[i].def;
+        bool same = strcmp(was->object_id, tool->object_id) == 0 &&
+                    (was->mechanism < 0) == (tool->mechanism < 0);
+        if (same && (!found || was->slot->id == tool->slot->id))
+            found = &s->tools[i];
+    }
+    return found;
 }
 
 static void switch_scenario(gw_simulation *s, gw_scenario *next)

@@ -441,6 +441,20 @@ test('two hands push one system together', () => {
   closed(r);
 });
 
+test('two hands hold two links of one mechanism', () => {
+  const hand = (id, z) => ({ id, driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, z], torque: [0, 0, 0] }] } });
+  const link = (mass) => ({ joint: { type: 'prismatic', axis: [0, 0, 1] }, mass, com: [0, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] });
+  const scene = { gravity: [0, 0, 0], objects: [], mechanisms: [{ id: 'lift', links: [link(2), link(3)] }], devices: [hand('left', 5), hand('right', 6)],
+    tools: [{ mechanism: 'lift', link: 0, device: 'left', control: 'admittance' }, { mechanism: 'lift', link: 1, device: 'right', control: 'admittance' }] };
+  const r = run(scene, 0.501);
+  near(r.get(500, 'lift.0.v0') / (0.5 * 5 / 2), 1, 1e-9);
+  near((r.get(500, 'lift.0.v0') + r.get(500, 'lift.1.v0')) / (0.5 * 6 / 3), 1, 1e-9);
+  near(r.summary.energy.final, r.summary.energy.work_in, 1e-9);
+  const twice = command({ ...scene, format: 'guideway-scene/1', tools: scene.tools.map((t) => ({ ...t, link: 0 })) }, '--seconds', '0.01');
+  assert.equal(twice.status, 2);
+  assert.match(twice.stderr, /two tools need two objects or links/);
+});
+
 test('the coupler of a four-bar may be held: the hand drives the whole of it', () => {
   const scene = { ...linkage('joints'), gravity: [0, 0, 0], ...held('coupler', [0, 0, 0], [0, 0, 0.05]) };
   scene.objects = scene.objects.map(({ free, ...o }) => ({ ...o, fixed: o.fixed }));
