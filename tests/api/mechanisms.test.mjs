@@ -180,7 +180,6 @@ const wrong = [
   ['a motor of no speed', joint(0, { motor: { speed: -1 } }), `${L}/0/joint/motor/speed`, /unlimited/],
   ['a motor of less than nothing', joint(0, { motor: { max: -1 } }), `${L}/0/joint/motor/max`, /unlimited/],
   ['a free object that is fixed', scene((s) => (s.objects[1].fixed = true)), '/objects/1/free', /fixed/],
-  ['a free object that is held', tool({ object: 'ball' }), '/tool/object', /free/],
   ['freedom in words', scene((s) => (s.objects[1].free = 'yes')), '/objects/1/free', /true or false/],
   ['an object of unknown material', scene((s) => (s.objects[1].material = 'glass')), '/objects/1/material', /glass/],
   ['a feature of a mechanism', scene((s) => s.features.push({ id: 'arm/tip', point: [0, 0, 0] })), '/features/0/id', /"arm" is a mechanism: name a link, "arm.0" to "arm.\d"/],

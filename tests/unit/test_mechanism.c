@@ -263,7 +263,6 @@ static void checks_keep_free_objects_free(void **state)
     (void)state;
     REFUSED(s->objects[1].fixed = true, "/objects/1/free", "fixed");
     REFUSED(s->objects[1].massless = true, "/objects/1/massless", "moves by its mass");
-    REFUSED((strcpy(tool->mechanism, ""), strcpy(tool->object, "ball")), "/tools/0/object", "free");
     REFUSED(strcpy(s->objects[1].material, "glass"), "/objects/1/material", "glass");
     REFUSED(
         for (int i = 0; i < GW_MAX_SYSTEM_BODIES; i++) {
