@@ -569,7 +569,7 @@ static double work_in_way(const gw_wrench *w, const gw_twist *way)
  * The work of the step that is not the hand's and control's, W - W_applied, is the desired
  * impedance's: its spring stores a part, its damper dissipates another, and what is left is done by
  * the control that makes the model's inertia another one, a motor. Without a desired mass nothing
- * is left: there the damper's part is what the books ask for.
+ * is left: there the damper's part is what the energy balance asks for.
  */
 static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
 {

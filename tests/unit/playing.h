@@ -185,4 +185,11 @@ static inline void stop_play(play *p)
     gw_scene_destroy(p->scene);
 }
 
+/* Energy (J) that the balance does not account for. */
+static inline double energy_residual(const gw_energy *e)
+{
+    return e->kinetic + e->potential + e->dissipated - e->initial - e->work_in - e->motors -
+           e->edits;
+}
+
 #endif

@@ -1,7 +1,7 @@
 /*
  * What the hand feels of what it holds: the desired impedance (mechanisms eq. 4) against closed
- * forms and its own equations, scaled forces, a grasp at a point; under every control, with books
- * that close.
+ * forms and its own equations, scaled forces, a grasp at a point; under every control, with the
+ * energy that close.
  */
 // clang-format off
 #include <setjmp.h>
@@ -171,12 +171,6 @@ static gw_scene *box_scene(const char *driver, gw_wrench push)
     return s;
 }
 
-static double books(const gw_energy *e)
-{
-    return e->kinetic + e->potential + e->dissipated - e->initial - e->work_in - e->motors -
-           e->edits;
-}
-
 /* So many ticks; the last snapshot's tool and energy. */
 static gw_tool_state run_for(gw_scene *scene, int ticks, gw_energy *energy)
 {
@@ -205,13 +199,13 @@ static void a_box_feels_as_heavy_as_desired(void **state)
     gw_tool_state end = run_for(s, 1000, &e);
     assert_true(fabs(end.world_from_tool.p.x - 0.5) < 1e-12);
     assert_true(fabs(end.world_from_tool.p.y - 0.125) < 1e-12);
-    assert_true(fabs(e.work_in - 0.625) < 1e-12 && fabs(books(&e)) < 1e-12);
+    assert_true(fabs(e.work_in - 0.625) < 1e-12 && fabs(energy_residual(&e)) < 1e-12);
     s = box_scene("sim", (gw_wrench){{0, 0, 0}, {0, 0.01, 0}});
     d = &s->tools[0].desired;
     d->has_mass = true;
     set_six(d->mass, 1, 0.2);
     end = run_for(s, 1000, &e);
-    assert_true(fabs(end.twist.w.y - 0.05) < 1e-12 && fabs(books(&e)) < 1e-12);
+    assert_true(fabs(end.twist.w.y - 0.05) < 1e-12 && fabs(energy_residual(&e)) < 1e-12);
 }
 
 /* m x'' + b x' + k x = F from rest */
@@ -234,10 +228,10 @@ static void a_box_swings_as_desired(void **state)
         set_six(d->stiffness, 50, 1);
         double m = with_mass ? 0.5 : 2, x = oscillator(m, 1, 50, 1, 2);
         gw_tool_state end = run_for(s, 2000, &e);
-        print_message("%g kg: %.3g m from the closed form, books %.3g J\n", m,
-                      end.world_from_tool.p.x - x, books(&e));
+        print_message("%g kg: %.3g m from the closed form, energy residual %.3g J\n", m,
+                      end.world_from_tool.p.x - x, energy_residual(&e));
         assert_true(fabs(end.world_from_tool.p.x - x) < 1e-9);
-        assert_true(fabs(books(&e)) < 1e-12);
+        assert_true(fabs(energy_residual(&e)) < 1e-12);
         assert_true(with_mass || e.motors == 0);
     }
 }
@@ -250,11 +244,11 @@ static void stiff_ones_are_right_too(void **state)
     gw_scene *s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
     set_six(s->tools[0].desired.stiffness, 1e7, 1e3);
     gw_tool_state end = run_for(s, 1000, &e);
-    assert_true(fabs(end.world_from_tool.p.x - 1e-7) < 1e-12 && fabs(books(&e)) < 1e-12);
+    assert_true(fabs(end.world_from_tool.p.x - 1e-7) < 1e-12 && fabs(energy_residual(&e)) < 1e-12);
     s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
     set_six(s->tools[0].desired.damping, 1e5, 1e3);
     end = run_for(s, 1000, &e);
-    assert_true(fabs(end.twist.v.x - 1e-5) < 1e-12 && fabs(books(&e)) < 1e-12);
+    assert_true(fabs(end.twist.v.x - 1e-5) < 1e-12 && fabs(energy_residual(&e)) < 1e-12);
 }
 
 /* A mass as the body's own changes nothing, spinning about its middle axis too. */
@@ -274,7 +268,7 @@ static void its_own_mass_changes_nothing(void **state)
         for (int i = 0; i < 3; i++)
             d->mass[3 + i] = own.inertia.m[i][i];
         at[k] = run_for(s, 1000, &e).world_from_tool;
-        assert_true(fabs(books(&e)) < 1e-8);
+        assert_true(fabs(energy_residual(&e)) < 1e-8);
     }
     assert_true(gw_pose_distance(&at[0], &at[1], 1) < 1e-9);
 }
@@ -302,10 +296,10 @@ static void every_control_shows_it(void **state)
         bool coupled = control == GW_CONTROL_COUPLING;
         double x = oscillator(coupled ? 2 : 1, 4, 50, 1, 0.6);
         gw_tool_state end = run_for(s, 600, &e);
-        print_message("control %d: device %.4g m off, books %.2g J\n", control, end.device.p.x - x,
-                      books(&e));
+        print_message("control %d: device %.4g m off, energy residual %.2g J\n", control,
+                      end.device.p.x - x, energy_residual(&e));
         assert_true(fabs(end.device.p.x - x) < (coupled ? 1e-3 : 3e-5));
-        assert_true(fabs(books(&e)) < 1e-12);
+        assert_true(fabs(energy_residual(&e)) < 1e-12);
     }
 }
 
@@ -341,11 +335,11 @@ static void an_arm_feels_as_heavy_as_desired(void **state)
     for (int i = 0; i < 2000; i++)
         tick_play(&p, 5);
     gw_energy e = gw_simulation_snapshot(p.simulation)->energy;
-    assert_true(fabs(books(&e)) < 1e-12);
+    assert_true(fabs(energy_residual(&e)) < 1e-12);
     stop_play(&p);
 }
 
-/* An edit of the impedance takes effect without a bump and keeps the books. */
+/* An edit of the impedance takes effect without a bump and keeps the energy balance. */
 static void an_edit_takes_effect_where_the_hand_is(void **state)
 {
     (void)state;
@@ -366,7 +360,7 @@ static void an_edit_takes_effect_where_the_hand_is(void **state)
     /* at rest 1 cm from where it took effect */
     double from = was.world_from_tool.p.x;
     assert_true(fabs(now.world_from_tool.p.x - from - 0.01) < 1e-3);
-    assert_true(gw_norm(now.twist.v) < 1e-6 && fabs(books(&e)) < 1e-12);
+    assert_true(gw_norm(now.twist.v) < 1e-6 && fabs(energy_residual(&e)) < 1e-12);
     stop_play(&p);
 }
 
@@ -396,7 +390,7 @@ static void scaled_forces_make_light_work(void **state)
             assert_true(fabs(end.twist.w.z - turn) < 1e-3 * turn);
             assert_true(fabs(end.operator.f.x - s) < 1e-12);
             assert_true(fabs(e.work_in - s * (x + 0.01 * turn * 0.25)) < 1e-3 * e.work_in);
-            assert_true(fabs(books(&e)) < 1e-12);
+            assert_true(fabs(energy_residual(&e)) < 1e-12);
         }
     }
 }
@@ -439,7 +433,7 @@ static void at_a_point_torques_do_not_act(void **state)
             t->control = (gw_control_kind)control;
             t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
             end[k] = run_for(s, 1000, &e);
-            assert_true(fabs(books(&e)) < 1e-12);
+            assert_true(fabs(energy_residual(&e)) < 1e-12);
         }
         assert_true(gw_pose_distance(&end[0].world_from_tool, &end[1].world_from_tool, 1) < 1e-12);
         assert_true(gw_distance(end[0].device.p, end[1].device.p) < 1e-12);
@@ -526,7 +520,7 @@ static void set_control(gw_tool *t, int control)
     t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
 }
 
-/* So long pushed, with books that close and nothing that runs away. */
+/* So long pushed, with an energy balance that closes and nothing that runs away. */
 static void push_through(gw_scene *scene, gw_wrench push, const char *what)
 {
     play p;
@@ -542,9 +536,10 @@ static void push_through(gw_scene *scene, gw_wrench push, const char *what)
         const gw_snapshot *s = tick_play(&p, 5);
         quickest = fmax(quickest, gw_norm(s->tools[0].twist.w));
         quickest = fmax(quickest, gw_norm(s->tools[0].twist.v));
-        out = fmax(out, fabs(books(&s->energy)));
+        out = fmax(out, fabs(energy_residual(&s->energy)));
     }
-    print_message("%s: at most %.3g m/s or rad/s, books out by %.2g J\n", what, quickest, out);
+    print_message("%s: at most %.3g m/s or rad/s, energy balance out by %.2g J\n", what, quickest,
+                  out);
     assert_true(isfinite(quickest) && quickest < 30);
     assert_true(out < 1e-9);
     stop_play(&p);
@@ -645,7 +640,7 @@ static void what_cannot_be_is_told(void **state)
     gw_energy e;
     gw_tool_state end = run_for(s, 1000, &e); /* 1 g of 2 kg: 20 g are felt, along three axes */
     assert_int_equal(end.too_light, 3);
-    assert_true(fabs(end.world_from_tool.p.x - 25) < 1e-6 && fabs(books(&e)) < 1e-6);
+    assert_true(fabs(end.world_from_tool.p.x - 25) < 1e-6 && fabs(energy_residual(&e)) < 1e-6);
 }
 
 int main(void)

@@ -41,12 +41,6 @@ static gw_scene *arm_scene(const how *h)
     return s;
 }
 
-static double books(const gw_energy *e)
-{
-    return e->kinetic + e->potential + e->dissipated - e->initial - e->work_in - e->motors -
-           e->edits;
-}
-
 static gw_command named(gw_command command, const char *link)
 {
     strcpy(command.object, link);
@@ -86,10 +80,10 @@ static void a_push_moves_the_joints(void **state)
             assert_true(fabs(now->v[i] - 1e-3 * a[i]) <= 1e-5 * (fabs(1e-3 * a[i]) + 1e-6));
         for (int i = 0; i < 300; i++)
             now = tick_play(&p, 5);
-        print_message("%s: %.3g J by the hand, books %.2g J\n", hows[n].what, now->energy.work_in,
-                      books(&now->energy));
+        print_message("%s: %.3g J by the hand, energy residual %.2g J\n", hows[n].what,
+                      now->energy.work_in, energy_residual(&now->energy));
         assert_true(now->energy.work_in > 1e-4);
-        assert_true(fabs(books(&now->energy)) <= (hows[n].local ? 1e-9 : 1e-12));
+        assert_true(fabs(energy_residual(&now->energy)) <= (hows[n].local ? 1e-9 : 1e-12));
         command_play(&p, named((gw_command){.kind = GW_COMMAND_PUSH}, "arm.1"));
         double given = tick_play(&p, 5)->energy.work_in;
         double after = tick_play(&p, 5)->energy.work_in;
@@ -114,10 +108,10 @@ static void a_drag_draws_the_link_there(void **state)
     for (int i = 0; i < 8000; i++)
         now = tick_play(&p, 5);
     gw_vec3 end = gw_pose_point(&now->links[2], gw_v3(0.03, 0, 0));
-    print_message("%.2g m off, books %.2g J\n", gw_distance(end, gw_v3(0.02, 0.09, 0)),
-                  books(&now->energy));
+    print_message("%.2g m off, energy residual %.2g J\n", gw_distance(end, gw_v3(0.02, 0.09, 0)),
+                  energy_residual(&now->energy));
     assert_true(gw_distance(end, gw_v3(0.02, 0.09, 0)) < 1e-4);
-    assert_true(fabs(books(&now->energy)) < 1e-12);
+    assert_true(fabs(energy_residual(&now->energy)) < 1e-12);
     /* an edit keeps the hand */
     assert_true(change_play(&p, NULL));
     drag.drag.target = gw_v3(0.05, 0.07, 0);
@@ -159,9 +153,9 @@ static void the_audit_leaves_a_push_its_work(void **state)
         for (int i = 0; i < 300; i++)
             now = tick_play(&p, 5);
         speed[contacts] = now->v[0];
-        print_message("%.9g rad/s, %.3g J, books %.2g J\n", now->v[0], now->energy.work_in,
-                      books(&now->energy));
-        assert_true(now->energy.work_in > 1e-4 && fabs(books(&now->energy)) < 1e-9);
+        print_message("%.9g rad/s, %.3g J, energy residual %.2g J\n", now->v[0],
+                      now->energy.work_in, energy_residual(&now->energy));
+        assert_true(now->energy.work_in > 1e-4 && fabs(energy_residual(&now->energy)) < 1e-9);
         stop_play(&p);
     }
     assert_true(fabs(speed[1] - speed[0]) < 1e-6 * fabs(speed[0]));
