@@ -391,8 +391,10 @@ static void fill_points(gw_nurbs *s, const gw_nurbs_def *def)
     s->size = gw_distance(box->low, box->high);
 }
 
-static bool same_point(const gw_nurbs *s, gw_homogeneous a, gw_homogeneous b)
+/* Control points i and j are one. */
+static bool same_point(const gw_nurbs *s, int i, int j)
 {
+    const gw_homogeneous a = s->points[i], b = s->points[j];
     double across = 0;
     for (int k = 0; k < 3; k++)
         across = fmax(across, fabs(a[k] / a[3] - b[k] / b[3]));
@@ -406,8 +408,7 @@ static bool rows_repeat(const gw_nurbs *s, int k, int repeat)
     int step = k == 0 ? s->direction[1].count : 1, side = k == 0 ? 1 : s->direction[1].count;
     for (int i = 0; i < repeat; i++)
         for (int j = 0; j < across; j++)
-            if (!same_point(s, s->points[i * step + j * side],
-                            s->points[(along - repeat + i) * step + j * side]))
+            if (!same_point(s, i * step + j * side, (along - repeat + i) * step + j * side))
                 return false;
     return true;
 }
