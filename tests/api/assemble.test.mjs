@@ -1,7 +1,7 @@
 // Assembly: a four-bar whose parts lie anywhere comes together, by the command and over REST.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -17,25 +17,43 @@ const at = (object, p) => ({ object, at: { p, q: [1, 0, 0, 0] } });
 const hinge = (id, a, b, more = {}) => ({ id, type: 'revolute', a, b, ...more });
 const turned = { p: [-2, 1, 3], q: [0.5, 0.5, -0.5, 0.5] };
 const fourBar = {
-  format: 'guideway-scene/1', name: 'Scattered',
-  objects: [box('ground', [0, 0, 0], { fixed: true }), box('crank', [1, 2, 3]),
-    box('coupler', [0, 0, 0], { pose: turned, free: true }), box('rocker', [3, -1, 0.5])],
-  joints: [hinge('j1', at('crank', [0, 0, 0]), at('ground', [0, 0, 0])), hinge('j2', at('coupler', [0, 0, 0]), at('crank', [0.1, 0, 0])),
-    hinge('j3', at('rocker', [0, 0, 0]), at('ground', [0.3, 0, 0])), hinge('j4', at('coupler', [0.3, 0, 0]), at('rocker', [0.2, 0, 0]))],
+  format: 'guideway-scene/1',
+  name: 'Scattered',
+  objects: [
+    box('ground', [0, 0, 0], { fixed: true }),
+    box('crank', [1, 2, 3]),
+    box('coupler', [0, 0, 0], { pose: turned, free: true }),
+    box('rocker', [3, -1, 0.5]),
+  ],
+  joints: [
+    hinge('j1', at('crank', [0, 0, 0]), at('ground', [0, 0, 0])),
+    hinge('j2', at('coupler', [0, 0, 0]), at('crank', [0.1, 0, 0])),
+    hinge('j3', at('rocker', [0, 0, 0]), at('ground', [0.3, 0, 0])),
+    hinge('j4', at('coupler', [0.3, 0, 0]), at('rocker', [0.2, 0, 0])),
+  ],
 };
-const torn = { ...fourBar, joints: fourBar.joints.map((j) => (j.id === 'j3' ? { ...j, b: at('ground', [2, 0, 0]) } : j)) };
+const torn = {
+  ...fourBar,
+  joints: fourBar.joints.map((j) => (j.id === 'j3' ? { ...j, b: at('ground', [2, 0, 0]) } : j)),
+};
 
 // A point of an object in the world: p + q x q*.
 function point({ p, q: [w, ...u] }, x) {
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-  const t = cross(u, x).map((c) => 2 * c), s = cross(u, t);
+  const t = cross(u, x).map((c) => 2 * c),
+    s = cross(u, t);
   return x.map((c, i) => p[i] + c + w * t[i] + s[i]);
 }
 const apart = (a, b) => Math.hypot(...a.map((c, i) => c - b[i]));
 
 // By how much the hinges of a four-bar with these poses are open.
 function opening(joints, poses) {
-  const place = (end) => point(poses[end.object], end.at.p), above = (end) => point(poses[end.object], end.at.p.map((c, i) => c + (i === 2)));
+  const place = (end) => point(poses[end.object], end.at.p),
+    above = (end) =>
+      point(
+        poses[end.object],
+        end.at.p.map((c, i) => c + (i === 2)),
+      );
   return Math.max(...joints.flatMap(({ a, b }) => [apart(place(a), place(b)), apart(above(a), above(b))]));
 }
 const byId = (list) => Object.fromEntries(list.map(({ id, pose }) => [id, pose]));
@@ -48,7 +66,8 @@ const assemble = (...args) => spawnSync(guideway, ['assemble', ...args], { encod
 
 for (const method of ['auto', 'lm', 'newton', 'gradient'])
   test(`the command assembles by ${method}`, () => {
-    const out = join(folder, `${method}.json`), csv = join(folder, `${method}.csv`);
+    const out = join(folder, `${method}.json`),
+      csv = join(folder, `${method}.csv`);
     const ran = assemble(file('far.json', fourBar), '--out', out, '--csv', csv, '--method', method, '--seed', '7');
     assert.equal(ran.status, 0, ran.stderr);
     const told = JSON.parse(ran.stdout);
@@ -104,7 +123,8 @@ test('what is asked wrongly is refused by name', () => {
     [['--ground', 'crank,nobody'], /\/ground\/1: there is no object "nobody"/],
     [['--ground', 'crank,,rocker'], /--ground takes ids/],
     [['--ground', 'ground,crank,coupler,rocker'], /nothing to move/],
-    [['--seed', '-1'], /--seed takes 0 to/]]) {
+    [['--seed', '-1'], /--seed takes 0 to/],
+  ]) {
     const ran = assemble(far, ...args);
     assert.equal(ran.status, 2, ran.stderr);
     assert.match(ran.stderr, words);
@@ -120,8 +140,19 @@ test('POST answers where the parts go and changes nothing', async () => {
   await expect(200, 'PUT', '/scene', still);
   const { json: before, headers } = await expect(200, 'GET', '/scene');
   const { json } = await expect(200, 'POST', '/assemble', { method: 'auto', seed: 2 });
-  assert.deepEqual(Object.keys(json), ['residual', 'iterations', 'starts', 'method', 'remaining', 'poses', 'committed']);
-  assert.deepEqual(json.poses.map((o) => o.id), ['crank', 'coupler', 'rocker']);
+  assert.deepEqual(Object.keys(json), [
+    'residual',
+    'iterations',
+    'starts',
+    'method',
+    'remaining',
+    'poses',
+    'committed',
+  ]);
+  assert.deepEqual(
+    json.poses.map((o) => o.id),
+    ['crank', 'coupler', 'rocker'],
+  );
   assert.ok(opening(still.joints, { ...byId(json.poses), ground: still.objects[0].pose }) < 1e-9);
   assert.equal(json.committed, false);
   const after = await expect(200, 'GET', '/scene');
@@ -159,8 +190,14 @@ test('where relations remain nothing is committed', async () => {
 
 test('REST refuses by pointer', async () => {
   await expect(200, 'PUT', '/scene', still);
-  for (const [body, pointer] of [[{ method: 'magic' }, '/method'], [{ ground: ['crank', 'nobody'] }, '/ground/1'], [{ ground: 'crank' }, '/ground'],
-    [{ seed: -1 }, '/seed'], [{ speed: 1 }, '/speed'], [{ ground: ['ground', 'crank', 'coupler', 'rocker'] }, '']]) {
+  for (const [body, pointer] of [
+    [{ method: 'magic' }, '/method'],
+    [{ ground: ['crank', 'nobody'] }, '/ground/1'],
+    [{ ground: 'crank' }, '/ground'],
+    [{ seed: -1 }, '/seed'],
+    [{ speed: 1 }, '/speed'],
+    [{ ground: ['ground', 'crank', 'coupler', 'rocker'] }, ''],
+  ]) {
     const { json } = await expect(400, 'POST', '/assemble', body);
     assert.equal(json.errors[0].pointer, pointer);
   }

@@ -22,50 +22,200 @@ const cases = [
   ['an unknown object', 'POST', '/constraints', { ...c, b: 'table/top' }, 400, '/b', /table/],
   ['a constraint within one object', 'POST', '/constraints', { ...c, b: 'cone/apex' }, 400, /^\/?/, /./],
   ['kinds that do not fit', 'POST', '/constraints', { ...c, type: 'parallel', a: 'cone/apex' }, 400, /^\//, /./],
-  ['a negative distance of points', 'POST', '/constraints', { ...c, type: 'distance', a: 'cone/apex', b: 'cylinder/center', value: -1 }, 400, '/value', /./],
-  ['a value where there is none', 'POST', '/constraints', { ...c, type: 'coincident', a: 'cone/axis', b: 'cylinder/axis', value: 0.05 }, 400, '/value', /0\.05.*only a distance/],
-  ['an angle out of range', 'POST', '/constraints', { ...c, type: 'angle', a: 'cone/axis', b: 'cylinder/axis', value: 7 }, 400, '/value', /./],
+  [
+    'a negative distance of points',
+    'POST',
+    '/constraints',
+    { ...c, type: 'distance', a: 'cone/apex', b: 'cylinder/center', value: -1 },
+    400,
+    '/value',
+    /./,
+  ],
+  [
+    'a value where there is none',
+    'POST',
+    '/constraints',
+    { ...c, type: 'coincident', a: 'cone/axis', b: 'cylinder/axis', value: 0.05 },
+    400,
+    '/value',
+    /0\.05.*only a distance/,
+  ],
+  [
+    'an angle out of range',
+    'POST',
+    '/constraints',
+    { ...c, type: 'angle', a: 'cone/axis', b: 'cylinder/axis', value: 7 },
+    400,
+    '/value',
+    /./,
+  ],
   ['an unknown member', 'POST', '/constraints', { ...c, colour: 'red' }, 400, '/colour', /colour/],
   ['a wrong type', 'POST', '/constraints', { ...c, enabled: 'yes' }, 400, '/enabled', /./],
   ['an unknown type', 'POST', '/constraints', { ...c, type: 'near' }, 400, '/type', /./],
   ['a bad id', 'POST', '/objects', { ...box, id: 'a/b' }, 400, '/id', /./],
-  ['an empty id', 'POST', '/constraints', { id: '', type: 'coincident', a: 'cone/base', b: 'cylinder/top' }, 400, '/id', /left out/],
+  [
+    'an empty id',
+    'POST',
+    '/constraints',
+    { id: '', type: 'coincident', a: 'cone/base', b: 'cylinder/top' },
+    400,
+    '/id',
+    /left out/,
+  ],
   ['a long id', 'POST', '/objects', { ...box, id: 'a'.repeat(65) }, 400, '/id', /./],
-  ['a negative radius', 'POST', '/objects', { ...box, geometry: { type: 'sphere', radius: -1 } }, 400, '/geometry/radius', /./],
-  ['a zero size', 'POST', '/objects', { ...box, geometry: { type: 'box', size: [1, 0, 1] } }, 400, /^\/geometry\/size/, /./],
-  ['a quaternion that is none', 'POST', '/objects', { ...box, pose: { p: [0, 0, 0], q: [1, 1, 0, 0] } }, 400, '/pose/q', /./],
+  [
+    'a negative radius',
+    'POST',
+    '/objects',
+    { ...box, geometry: { type: 'sphere', radius: -1 } },
+    400,
+    '/geometry/radius',
+    /./,
+  ],
+  [
+    'a zero size',
+    'POST',
+    '/objects',
+    { ...box, geometry: { type: 'box', size: [1, 0, 1] } },
+    400,
+    /^\/geometry\/size/,
+    /./,
+  ],
+  [
+    'a quaternion that is none',
+    'POST',
+    '/objects',
+    { ...box, pose: { p: [0, 0, 0], q: [1, 1, 0, 0] } },
+    400,
+    '/pose/q',
+    /./,
+  ],
   ['a negative mass', 'POST', '/objects', { ...box, body: { mass: -1 } }, 400, '/body/mass', /./],
-  ['a mesh that is not there', 'POST', '/objects', { ...box, geometry: { type: 'mesh', file: 'a.stl' } }, 400, '/geometry/file', /no mesh/],
-  ['a capsule without length', 'POST', '/objects', { ...box, geometry: { type: 'capsule', radius: 1, height: 0 } }, 400, '/geometry/height', /greater than 0/],
-  ['control that the device cannot have', 'PUT', '/tool', { object: 'cone', device: 'sim', control: 'impedance' }, 400, '/control', /admittance device/],
-  ['a held mechanism that is not there', 'PUT', '/tool', { mechanism: 'arm', link: 1, device: 'sim' }, 400, '/mechanism', /no mechanism "arm"/],
+  [
+    'a mesh that is not there',
+    'POST',
+    '/objects',
+    { ...box, geometry: { type: 'mesh', file: 'a.stl' } },
+    400,
+    '/geometry/file',
+    /no mesh/,
+  ],
+  [
+    'a capsule without length',
+    'POST',
+    '/objects',
+    { ...box, geometry: { type: 'capsule', radius: 1, height: 0 } },
+    400,
+    '/geometry/height',
+    /greater than 0/,
+  ],
+  [
+    'control that the device cannot have',
+    'PUT',
+    '/tool',
+    { object: 'cone', device: 'sim', control: 'impedance' },
+    400,
+    '/control',
+    /admittance device/,
+  ],
+  [
+    'a held mechanism that is not there',
+    'PUT',
+    '/tool',
+    { mechanism: 'arm', link: 1, device: 'sim' },
+    400,
+    '/mechanism',
+    /no mechanism "arm"/,
+  ],
   ['a fixed object held', 'PUT', '/tool', { object: 'cylinder' }, 400, /^\/object/, /./],
   ['an unknown device', 'PUT', '/tool', { object: 'cone', device: 'glove' }, 400, '/device', /glove/],
-  ['an operator back in time', 'PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 1, force: [0, 0, 0] }, { t: 0, force: [0, 0, 0] }] }, 400, '/samples/1/t', /./],
+  [
+    'an operator back in time',
+    'PUT',
+    '/devices/sim/operator',
+    {
+      type: 'wrench',
+      samples: [
+        { t: 1, force: [0, 0, 0] },
+        { t: 0, force: [0, 0, 0] },
+      ],
+    },
+    400,
+    '/samples/1/t',
+    /./,
+  ],
   ['a list for an object', 'PATCH', '/solutions/cone', [1], 400, '', /object/],
   ['a string for an object', 'PATCH', '/scene', '"x"', 400, '', /object/],
   ['another format', 'PUT', '/scene', () => scene({ format: 'guideway-scene/9' }), 400, '/format', /./],
-  ['a mechanism without links', 'PUT', '/scene', () => scene({ mechanisms: [{ id: 'arm' }] }), 400, '/mechanisms/0/links', /missing/],
-  ['two of one id', 'PUT', '/scene', () => scene({ objects: [...before_.json.objects, before_.json.objects[0]] }), [400, 409], /^\/objects\/2/, /./],
-  ['10,000 objects', 'PUT', '/scene', () => scene({ objects: Array.from({ length: 10000 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: 1 } })) }), 413, '/objects', /4096/],
-  ['2,000 constraints', 'PUT', '/scene', () => scene({ constraints: Array.from({ length: 2000 }, (_, i) => ({ ...c, id: `c${i}` })) }), 413, '/constraints', /1024/],
+  [
+    'a mechanism without links',
+    'PUT',
+    '/scene',
+    () => scene({ mechanisms: [{ id: 'arm' }] }),
+    400,
+    '/mechanisms/0/links',
+    /missing/,
+  ],
+  [
+    'two of one id',
+    'PUT',
+    '/scene',
+    () => scene({ objects: [...before_.json.objects, before_.json.objects[0]] }),
+    [400, 409],
+    /^\/objects\/2/,
+    /./,
+  ],
+  [
+    '10,000 objects',
+    'PUT',
+    '/scene',
+    () =>
+      scene({
+        objects: Array.from({ length: 10000 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: 1 } })),
+      }),
+    413,
+    '/objects',
+    /4096/,
+  ],
+  [
+    '2,000 constraints',
+    'PUT',
+    '/scene',
+    () => scene({ constraints: Array.from({ length: 2000 }, (_, i) => ({ ...c, id: `c${i}` })) }),
+    413,
+    '/constraints',
+    /1024/,
+  ],
 ];
 
 for (const [what, method, path, body, status, pointer, words] of cases)
   test(what, async () => {
-    const { json, text, status: got } = await request(server, method, `/api/v1${path}`, typeof body === 'function' ? body() : body);
+    const {
+      json,
+      text,
+      status: got,
+    } = await request(server, method, `/api/v1${path}`, typeof body === 'function' ? body() : body);
     assert.ok([status].flat().includes(got), `${got}: ${text}`);
     assert.equal(json.status, got);
-    assert.match(json.errors[0].pointer, pointer instanceof RegExp ? pointer : new RegExp(`^${pointer.replaceAll('/', '\\/')}$`));
+    assert.match(
+      json.errors[0].pointer,
+      pointer instanceof RegExp ? pointer : new RegExp(`^${pointer.replaceAll('/', '\\/')}$`),
+    );
     assert.match(json.errors[0].detail, words);
   });
 
 // what, body as text, words
 const texts = [
-  ['NaN', '{"gravity":[NaN,0,0]}', /line 1/], ['a number too large', '{"gravity":[1e400,0,0]}', /./], ['infinity', '{"gravity":[Infinity,0,0]}', /./],
-  ['half of it', '{"gravity":[0,', /./], ['nothing', '', /./], ['two members of one name', '{"name":"a","name":"b"}', /duplicate/],
-  ['40 levels', `{"name":${'['.repeat(40)}${']'.repeat(40)}}`, /32/], ['bytes that are no text', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]).toString('latin1'), /./],
-  ['a million brackets', '['.repeat(1 << 19) + ']'.repeat((1 << 19) - 8), /deep/], ['a zero byte', '{"name":"a\\u0000b"}', /./],
+  ['NaN', '{"gravity":[NaN,0,0]}', /line 1/],
+  ['a number too large', '{"gravity":[1e400,0,0]}', /./],
+  ['infinity', '{"gravity":[Infinity,0,0]}', /./],
+  ['half of it', '{"gravity":[0,', /./],
+  ['nothing', '', /./],
+  ['two members of one name', '{"name":"a","name":"b"}', /duplicate/],
+  ['40 levels', `{"name":${'['.repeat(40)}${']'.repeat(40)}}`, /32/],
+  ['bytes that are no text', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]).toString('latin1'), /./],
+  ['a million brackets', '['.repeat(1 << 19) + ']'.repeat((1 << 19) - 8), /deep/],
+  ['a zero byte', '{"name":"a\\u0000b"}', /./],
 ];
 for (const [what, text, words] of texts)
   test(`text: ${what}`, async () => {
@@ -103,7 +253,8 @@ test('a body put beyond all numbers: its state is still told, and the way back i
   const wrong = (await expect(400, 'PATCH', '/scene', { gravity: [0, 0, -1e200] })).json.errors[0];
   assert.deepEqual(wrong, { pointer: '/gravity/2', detail: 'is -1e+200, must be from -1e+75 to 1e+75' });
   for (const [path, patch, pointer] of [
-    ['/objects/cone', { pose: { p: [1e300, 0, 1e300], q: [1, 0, 0, 0] } }, '/pose/p/0'], ['/objects/cone', { body: { mass: 1e76 } }, '/body/mass'],
+    ['/objects/cone', { pose: { p: [1e300, 0, 1e300], q: [1, 0, 0, 0] } }, '/pose/p/0'],
+    ['/objects/cone', { body: { mass: 1e76 } }, '/body/mass'],
     ['/objects/cone', { velocity: { v: [0, -1e76, 0] } }, '/velocity/v/1'],
   ])
     assert.equal((await expect(400, 'PATCH', path, patch)).json.errors[0].pointer, pointer);
@@ -111,7 +262,10 @@ test('a body put beyond all numbers: its state is still told, and the way back i
   await expect(200, 'PATCH', '/objects/cone', { pose: { p: [1e75, 0, 1e75], q: [1, 0, 0, 0] } });
   const { json } = await expect(200, 'PUT', '/simulation', { state: 'running' });
   assert.ok(Number.isFinite(json.energy.potential) && Math.abs(json.energy.potential) < 1e200);
-  assert.ok(json.tools.every((t) => Math.hypot(...t.constraint.force) < 1e200), 'lambda is a number');
+  assert.ok(
+    json.tools.every((t) => Math.hypot(...t.constraint.force) < 1e200),
+    'lambda is a number',
+  );
   await expect(200, 'GET', '/simulation');
   await expect(200, 'POST', '/scene/undo');
   await expect(200, 'PATCH', '/scene', { gravity });
@@ -119,14 +273,29 @@ test('a body put beyond all numbers: its state is still told, and the way back i
 
 test('all errors of a document are told, twenty at most', async () => {
   const { json } = await expect(400, 'PUT', '/scene', {
-    format: 'guideway-scene/1', gravity: 1, foo: 2,
-    objects: [{ id: 'a', geometry: { type: 'box', size: [1, 2] }, hui: 1 }, { id: 'b', geometry: { type: 'cone', radius: -1, height: 1 } }],
+    format: 'guideway-scene/1',
+    gravity: 1,
+    foo: 2,
+    objects: [
+      { id: 'a', geometry: { type: 'box', size: [1, 2] }, hui: 1 },
+      { id: 'b', geometry: { type: 'cone', radius: -1, height: 1 } },
+    ],
   });
   const pointers = json.errors.map((e) => e.pointer);
-  for (const pointer of ['/foo', '/gravity', '/objects/0/hui', '/objects/0/geometry/size', '/objects/1/geometry/radius']) assert.ok(pointers.includes(pointer), `${pointer} in ${pointers}`);
+  for (const pointer of [
+    '/foo',
+    '/gravity',
+    '/objects/0/hui',
+    '/objects/0/geometry/size',
+    '/objects/1/geometry/radius',
+  ])
+    assert.ok(pointers.includes(pointer), `${pointer} in ${pointers}`);
   assert.equal(new Set(json.errors.map((e) => e.pointer + e.detail)).size, json.errors.length);
   assert.equal(json.detail, json.errors[0].detail);
-  const many = await expect(400, 'PUT', '/scene', { format: 'guideway-scene/1', objects: Array.from({ length: 50 }, () => ({ wrong: 1 })) });
+  const many = await expect(400, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    objects: Array.from({ length: 50 }, () => ({ wrong: 1 })),
+  });
   assert.equal(many.json.errors.length, 20);
 });
 

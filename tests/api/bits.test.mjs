@@ -3,13 +3,15 @@
 // world's thread saw last, so its bits depend on when that looked; none of the bundled ones is.)
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { client, guideway, root, sanitized, start, stream, until } from './server.mjs';
 
-const names = readdirSync(join(root, 'scenes')).filter((f) => f.endsWith('.json')).map((f) => f.slice(0, -5));
+const names = readdirSync(join(root, 'scenes'))
+  .filter((f) => f.endsWith('.json'))
+  .map((f) => f.slice(0, -5));
 const folder = mkdtempSync(join(tmpdir(), 'guideway-bits-'));
 let server, expect;
 
@@ -26,21 +28,25 @@ async function headless(name) {
   const csv = join(folder, `${name}.csv`);
   const child = spawn(guideway, ['run', name, '--seconds', '1', '--csv', csv], { stdio: 'ignore' });
   assert.equal(await new Promise((done) => child.on('exit', done)), 0, name);
-  const [head, ...rows] = readFileSync(csv, 'utf8').trim().split('\n').map((line) => line.split(','));
+  const [head, ...rows] = readFileSync(csv, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
   return { head, rows: rows.map((row) => row.map(Number)) };
 }
 
 // From tick 0 on for so many ticks; what came of them, by tick.
 async function watched(name, ticks) {
-  const live = stream(server), rows = new Map();
+  const live = stream(server),
+    rows = new Map();
   await live.opened;
   live.send({ op: 'subscribe', stream: 'samples' });
   const { columns } = await live.wait('subscribed');
   await expect(200, 'PUT', '/simulation', { state: 'running' });
   const take = () => {
     const frames = live.frames.splice(0).filter((f) => f.type === 2);
-    for (const frame of frames)
-      frame.rows.forEach((row, i) => rows.set(frame.first + i, row)); // those of tick 0 that wait for it go first
+    // those of tick 0 that wait for it go first
+    for (const frame of frames) frame.rows.forEach((row, i) => rows.set(frame.first + i, row));
     return rows.has(ticks);
   };
   await until(`${ticks} ticks of ${name}`, take, sanitized ? 60000 : 10000);
@@ -56,7 +62,8 @@ function compare(what, { head, rows }, seen, ticks, least) {
     if (!row) continue; // a client that is slow loses rows, never bits
     found++;
     head.forEach((column, i) =>
-      assert.ok(Object.is(row[i], rows[k][i]), `${what}, tick ${k}: ${column} is ${row[i]}, run has ${rows[k][i]}`));
+      assert.ok(Object.is(row[i], rows[k][i]), `${what}, tick ${k}: ${column} is ${row[i]}, run has ${rows[k][i]}`),
+    );
   }
   assert.ok(found >= least * ticks, `${what}: ${found} of ${ticks} ticks arrived`);
 }
@@ -64,7 +71,8 @@ function compare(what, { head, rows }, seen, ticks, least) {
 for (const name of names)
   test(`${name} on the stream is what run writes`, async () => {
     const alone = await headless(name);
-    const ticks = alone.rows.length, least = sanitized ? 0.2 : 0.9;
+    const ticks = alone.rows.length,
+      least = sanitized ? 0.2 : 0.9;
     await expect(200, 'POST', '/scene/open', { scene: name });
     compare(name, alone, await watched(name, ticks), ticks, least);
     // stopped amid its motion and started again at once: nothing of the first time is left

@@ -25,10 +25,16 @@ after(async () => {
 });
 
 const scene = {
-  format: 'guideway-scene/1', name: 'Contract',
+  format: 'guideway-scene/1',
+  name: 'Contract',
   objects: [
     { id: 'cylinder', geometry: { type: 'cylinder', radius: 0.1, height: 0.2 }, fixed: true },
-    { id: 'cone', geometry: { type: 'cone', radius: 0.04, height: 0.1 }, pose: { p: [0.1, 0, 0.3], q: [1, 0, 0, 0] }, body: { mass: 2 } },
+    {
+      id: 'cone',
+      geometry: { type: 'cone', radius: 0.04, height: 0.1 },
+      pose: { p: [0.1, 0, 0.3], q: [1, 0, 0, 0] },
+      body: { mass: 2 },
+    },
   ],
   tool: { object: 'cone', device: 'sim' },
   devices: [{ id: 'sim', driver: 'sim' }],
@@ -36,8 +42,9 @@ const scene = {
 
 test('the document and the route table are the same', () => {
   const routes = execFileSync(guideway, ['routes'], { encoding: 'utf8' }).trim().split('\n').sort();
-  const declared = Object.entries(contract.document.paths).flatMap(([path, item]) =>
-    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`)).sort();
+  const declared = Object.entries(contract.document.paths)
+    .flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`))
+    .sort();
   assert.deepEqual(routes, declared);
 });
 
@@ -46,11 +53,18 @@ test('no schema is open', async () => {
   const closed = (schema, where) => {
     if (schema === null || typeof schema !== 'object') return;
     if (schema.type === 'object')
-      assert.ok(schema.additionalProperties === false || typeof schema.additionalProperties === 'object', `${where} is open`);
+      assert.ok(
+        schema.additionalProperties === false || typeof schema.additionalProperties === 'object',
+        `${where} is open`,
+      );
     else
-      assert.ok(schema.$ref || schema.type || schema.oneOf || schema.anyOf || schema.enum || 'const' in schema, `${where} says nothing`);
+      assert.ok(
+        schema.$ref || schema.type || schema.oneOf || schema.anyOf || schema.enum || 'const' in schema,
+        `${where} says nothing`,
+      );
     for (const [name, part] of Object.entries(schema.properties ?? {})) closed(part, `${where}/${name}`);
-    for (const list of ['oneOf', 'anyOf']) (schema[list] ?? []).forEach((part, i) => closed(part, `${where}/${list}/${i}`));
+    for (const list of ['oneOf', 'anyOf'])
+      (schema[list] ?? []).forEach((part, i) => closed(part, `${where}/${list}/${i}`));
     if (schema.items) closed(schema.items, `${where}/items`);
     if (typeof schema.additionalProperties === 'object') closed(schema.additionalProperties, `${where}/*`);
   };
@@ -60,7 +74,19 @@ test('no schema is open', async () => {
 test('a merge patch knows the members of what it patches', () => {
   const { schemas } = contract.document.components;
   const members = (schema) => Object.keys(schema.properties ?? {}).sort();
-  for (const name of ['Body', 'Constraint', 'Contact', 'Device', 'Joint', 'Link', 'Material', 'Object', 'Scene', 'Settings', 'Task'])
+  for (const name of [
+    'Body',
+    'Constraint',
+    'Contact',
+    'Device',
+    'Joint',
+    'Link',
+    'Material',
+    'Object',
+    'Scene',
+    'Settings',
+    'Task',
+  ])
     assert.deepEqual(members(schemas[`${name}Patch`]), members(schemas[name]), name);
   const motor = schemas.JointPatch.properties.motor.anyOf.find((part) => part.properties);
   assert.deepEqual(members(motor), members(schemas.Motor), 'Motor');
@@ -78,9 +104,13 @@ test('the scene', async () => {
   await expect(409, 'POST', '/scene/redo');
   await expect(400, 'PUT', '/scene', { ...scene, colour: 'red' });
   await expect(400, 'PATCH', '/scene', { rate: 1 });
-  const clash = { ...scene, constraints: [
-    { id: 'c1', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 },
-    { id: 'c2', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.2 }] };
+  const clash = {
+    ...scene,
+    constraints: [
+      { id: 'c1', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 },
+      { id: 'c2', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.2 },
+    ],
+  };
   const refused = await expect(422, 'PUT', '/scene', clash);
   assert.equal(refused.json.status, 'incompatible');
   assert.deepEqual(refused.json.conflict.constraints.sort(), ['c1', 'c2']);
@@ -93,7 +123,11 @@ test('several edits at once', async () => {
   await expect(200, 'POST', '/scene/edits', [ball, { method: 'DELETE', path: '/objects/ball' }]);
   await expect(409, 'POST', '/scene/edits', [ball, ball]);
   await expect(400, 'POST', '/scene/edits', [{ method: 'DELETE', path: '/objects/ball' }]);
-  const distance = (id, value) => ({ method: 'POST', path: '/constraints', body: { id, type: 'distance', a: 'cone/apex', b: 'cylinder/top', value } });
+  const distance = (id, value) => ({
+    method: 'POST',
+    path: '/constraints',
+    body: { id, type: 'distance', a: 'cone/apex', b: 'cylinder/top', value },
+  });
   await expect(422, 'POST', '/scene/edits', [distance('c1', 0.1), distance('c2', 0.2)]);
 });
 
@@ -106,9 +140,16 @@ test('saving and opening', async () => {
   assert.ok(list.json.some((s) => s.file === 'my-scene' && s.saved));
   await expect(200, 'GET', '/scenes/my-scene');
   await expect(404, 'GET', '/scenes/nowhere');
-  writeFileSync(join(server.folder, 'scenes/clash.json'), JSON.stringify({ ...scene, constraints: [
-    { id: 'c1', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 },
-    { id: 'c2', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.2 }] }));
+  writeFileSync(
+    join(server.folder, 'scenes/clash.json'),
+    JSON.stringify({
+      ...scene,
+      constraints: [
+        { id: 'c1', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 },
+        { id: 'c2', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.2 },
+      ],
+    }),
+  );
   await expect(422, 'POST', '/scene/open', { scene: 'clash' });
   await expect(404, 'POST', '/scene/open', { scene: 'nowhere' });
   await expect(400, 'POST', '/scene/open', { scene: 7 });
@@ -176,8 +217,21 @@ test('features', async () => {
   await expect(400, 'PATCH', '/features/cone/rim', { point: [0, 0] });
   await expect(404, 'PATCH', '/features/cone/nose', { point: [0, 0, 0] });
   await expect(409, 'PATCH', '/features/cone/apex', { point: [0, 0, 0] });
-  await expect(201, 'POST', '/constraints', { id: 'f1', type: 'distance', a: 'cone/rim', b: 'cylinder/center', value: 0.2 });
-  await expect(201, 'POST', '/constraints', { id: 'f2', type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.05, sense: 'same' });
+  await expect(201, 'POST', '/constraints', {
+    id: 'f1',
+    type: 'distance',
+    a: 'cone/rim',
+    b: 'cylinder/center',
+    value: 0.2,
+  });
+  await expect(201, 'POST', '/constraints', {
+    id: 'f2',
+    type: 'distance',
+    a: 'cone/base',
+    b: 'cylinder/top',
+    value: 0.05,
+    sense: 'same',
+  });
   await expect(422, 'PUT', '/features/cone/rim', { point: [0, 0, 9] });
   await expect(422, 'PATCH', '/features/cone/rim', { point: [0, 0, 9] });
   await expect(409, 'DELETE', '/features/cone/rim');
@@ -198,52 +252,100 @@ test('constraints', async () => {
   assert.equal(made.headers.location, '/api/v1/constraints/c1');
   await expect(409, 'POST', '/constraints', c1);
   await expect(400, 'POST', '/constraints', { ...c1, id: 'c9', a: 'cone/nose' });
-  const clash = await expect(422, 'POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.1 });
+  const clash = await expect(422, 'POST', '/constraints', {
+    id: 'c2',
+    type: 'distance',
+    a: 'cone/base',
+    b: 'cylinder/top',
+    value: 0.1,
+  });
   assert.equal(clash.json.conflict.message.length > 10, true);
   await expect(200, 'GET', '/constraints/c1');
   await expect(404, 'GET', '/constraints/c2');
   await expect(200, 'PATCH', '/constraints/c1', { enabled: false });
-  await expect(201, 'POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.1 });
+  await expect(201, 'POST', '/constraints', {
+    id: 'c2',
+    type: 'distance',
+    a: 'cone/base',
+    b: 'cylinder/top',
+    value: 0.1,
+  });
   await expect(422, 'PATCH', '/constraints/c1', { enabled: true });
   await expect(409, 'PATCH', '/constraints/c2', { id: 'c1' });
   await expect(404, 'PATCH', '/constraints/c3', { enabled: true });
   await expect(400, 'PATCH', '/constraints/c2', { value: 'far' });
   await expect(200, 'PATCH', '/constraints/c2?dryRun=true', { value: 0.2 });
-  await expect(200, 'PATCH', '/scene', { tasks: [{ id: 'lift', object: 'cone', steps: [{ type: 'constrain', disable: ['c2'] }] }] });
+  await expect(200, 'PATCH', '/scene', {
+    tasks: [{ id: 'lift', object: 'cone', steps: [{ type: 'constrain', disable: ['c2'] }] }],
+  });
   assert.match((await expect(409, 'DELETE', '/constraints/c2')).json.detail, /task lift/);
   assert.match((await expect(409, 'DELETE', '/objects/cone')).json.detail, /task lift/);
   await expect(200, 'PATCH', '/scene', { tasks: [] });
-  const wall = await expect(201, 'POST', '/constraints', { id: 'wall', type: 'distance', bound: 'at-least', a: 'cone/apex', b: 'cylinder/top', value: 0.02 });
+  const wall = await expect(201, 'POST', '/constraints', {
+    id: 'wall',
+    type: 'distance',
+    bound: 'at-least',
+    a: 'cone/apex',
+    b: 'cylinder/top',
+    value: 0.02,
+  });
   assert.equal(wall.json.bound, 'at-least');
-  const planes = await expect(201, 'POST', '/constraints', { type: 'distance', bound: 'at-most', a: 'cone/base', b: 'cylinder/top', value: 0.2 });
+  const planes = await expect(201, 'POST', '/constraints', {
+    type: 'distance',
+    bound: 'at-most',
+    a: 'cone/base',
+    b: 'cylinder/top',
+    value: 0.2,
+  });
   await expect(204, 'DELETE', `/constraints/${planes.json.id}`);
-  const pair = await expect(400, 'POST', '/constraints', { type: 'parallel', bound: 'at-most', a: 'cone/base', b: 'cylinder/top' });
+  const pair = await expect(400, 'POST', '/constraints', {
+    type: 'parallel',
+    bound: 'at-most',
+    a: 'cone/base',
+    b: 'cylinder/top',
+  });
   assert.equal(pair.json.errors[0].pointer, '/bound');
   await expect(204, 'DELETE', '/constraints/wall');
   await expect(200, 'DELETE', '/constraints/c2?dryRun=true');
   await expect(204, 'DELETE', '/constraints/c2');
   await expect(404, 'DELETE', '/constraints/c2');
   await expect(200, 'PATCH', '/constraints/c1', { enabled: true });
-  const unnamed = await expect(201, 'POST', '/constraints', { type: 'distance', a: 'cone/axis', b: 'cylinder/axis', value: 0.05 });
+  const unnamed = await expect(201, 'POST', '/constraints', {
+    type: 'distance',
+    a: 'cone/axis',
+    b: 'cylinder/axis',
+    value: 0.05,
+  });
   assert.match(unnamed.json.id, /^c\d+$/);
   await expect(204, 'DELETE', `/constraints/${unnamed.json.id}`);
 });
 
 test('a geometry that cannot hold its constraints is refused', async () => {
-  await expect(201, 'POST', '/constraints', { id: 'tall', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 });
+  await expect(201, 'POST', '/constraints', {
+    id: 'tall',
+    type: 'distance',
+    a: 'cone/apex',
+    b: 'cylinder/top',
+    value: 0.1,
+  });
   await expect(422, 'PATCH', '/objects/cone', { geometry: { height: 0.2 } });
   await expect(204, 'DELETE', '/constraints/tall');
 });
 
 test('solutions', async () => {
   const all = await expect(200, 'GET', '/solutions');
-  assert.deepEqual(all.json.map((s) => s.object), ['cone']);
+  assert.deepEqual(
+    all.json.map((s) => s.object),
+    ['cone'],
+  );
   const one = await expect(200, 'GET', '/solutions/cone');
   assert.equal(one.json.state, 'under');
   assert.equal(one.json.parameters.length, 3);
   await expect(404, 'GET', '/solutions/cylinder');
   const moved = await expect(200, 'PATCH', '/solutions/cone', { parameters: [0.5, 0.02, -0.03] });
-  one.json.branches[0].parameters.forEach((_, i) => assert.ok(Math.abs(moved.json.parameters[i] - [0.5, 0.02, -0.03][i]) < 1e-9));
+  one.json.branches[0].parameters.forEach((_, i) =>
+    assert.ok(Math.abs(moved.json.parameters[i] - [0.5, 0.02, -0.03][i]) < 1e-9),
+  );
   await expect(200, 'PATCH', '/solutions/cone', { branch: moved.json.branch });
   await expect(200, 'PATCH', '/solutions/cone?dryRun=true', { parameters: [0, 0, 0] });
   await expect(400, 'PATCH', '/solutions/cone', { parameters: [0] });
@@ -270,7 +372,8 @@ test('solutions', async () => {
 });
 
 test('joints and springs', async () => {
-  for (const id of ['hub', 'wheel']) await expect(201, 'POST', '/objects', { id, geometry: { type: 'sphere', radius: 0.1 } });
+  for (const id of ['hub', 'wheel'])
+    await expect(201, 'POST', '/objects', { id, geometry: { type: 'sphere', radius: 0.1 } });
   const hinge = { id: 'hinge', type: 'revolute', a: { object: 'wheel' }, b: { object: 'hub' } };
   const spring = { id: 'coil', a: { object: 'wheel' }, b: { object: 'world' }, stiffness: 10 };
   const gear = { id: 'gear', type: 'gear', joints: ['hinge', 'j1'], ratio: 2 };
@@ -316,13 +419,30 @@ test('joints and springs', async () => {
 });
 
 test('devices and operators', async () => {
-  const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }, { t: 0.5, force: [1, 0, -5], torque: [0, 0, 0] }] };
+  const wrench = {
+    type: 'wrench',
+    samples: [
+      { t: 0, force: [0, 0, 0], torque: [0, 0, 0] },
+      { t: 0.5, force: [1, 0, -5], torque: [0, 0, 0] },
+    ],
+  };
   const { json: drivers } = await expect(200, 'GET', '/drivers');
-  assert.deepEqual(drivers.map((d) => [d.name, d.class]), [['sim', 'admittance'], ['sim-impedance', 'impedance']]);
+  assert.deepEqual(
+    drivers.map((d) => [d.name, d.class]),
+    [
+      ['sim', 'admittance'],
+      ['sim-impedance', 'impedance'],
+    ],
+  );
   assert.ok(drivers.every((d) => d.settings.every((s) => s.low <= s.ideal && s.ideal <= s.high)));
   await expect(200, 'GET', '/devices');
   await expect(200, 'POST', '/devices?dryRun=true', { id: 'second', driver: 'sim' });
-  await expect(201, 'POST', '/devices', { id: 'second', driver: 'sim', settings: { profile: 'cobotic-hand-controller' }, operator: wrench });
+  await expect(201, 'POST', '/devices', {
+    id: 'second',
+    driver: 'sim',
+    settings: { profile: 'cobotic-hand-controller' },
+    operator: wrench,
+  });
   await expect(409, 'POST', '/devices', { id: 'second', driver: 'sim' });
   await expect(400, 'POST', '/devices', { id: 'third', driver: 'teleport' });
   const got = await expect(200, 'GET', '/devices/second');
@@ -337,7 +457,13 @@ test('devices and operators', async () => {
   await expect(404, 'GET', '/devices/third/operator');
   await expect(200, 'PUT', '/devices/sim/operator', wrench);
   await expect(200, 'PUT', '/devices/sim/operator?dryRun=true', { type: 'none' });
-  const hand = await expect(200, 'PUT', '/devices/sim/operator', { type: 'hand', mass: 0.5, stiffness: 500, damping: 20, path: [{ t: 0, p: [0, 0, 0.2] }] });
+  const hand = await expect(200, 'PUT', '/devices/sim/operator', {
+    type: 'hand',
+    mass: 0.5,
+    stiffness: 500,
+    damping: 20,
+    path: [{ t: 0, p: [0, 0, 0.2] }],
+  });
   assert.deepEqual(hand.json.path[0].q, [1, 0, 0, 0]);
   await expect(400, 'PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: -1 }] });
   await expect(404, 'PUT', '/devices/third/operator', wrench);
@@ -358,7 +484,13 @@ test('the tool', async () => {
   assert.deepEqual([mass.why, mass.requested === mass.applied, stiffness], ['as-asked', true, undefined]);
   const rates = { force_rate: 1000, torque_rate: 50, acceleration: 20, spin_acceleration: 100, reach: 0.4 };
   assert.equal((await expect(200, 'GET', '/tool')).json.limits.reach, undefined);
-  assert.deepEqual((await expect(200, 'PATCH', '/tool', { limits: rates })).json.limits, { force: 30, torque: 0, speed: 0, spin: 0, ...rates });
+  assert.deepEqual((await expect(200, 'PATCH', '/tool', { limits: rates })).json.limits, {
+    force: 30,
+    torque: 0,
+    speed: 0,
+    spin: 0,
+    ...rates,
+  });
   await expect(400, 'PATCH', '/tool', { limits: { reach: -1 } });
   await expect(200, 'PATCH', '/tool?dryRun=true', { object: 'cone' });
   await expect(400, 'PATCH', '/tool', { object: 'nothing' });
@@ -401,12 +533,23 @@ test('the simulation', async () => {
 });
 
 test('tasks', async () => {
-  const task = { id: 'lift', name: 'Lift', object: 'cone', steps: [{ type: 'wait', seconds: 0.05 }, { type: 'move', by: { s: 0.01 }, speed: 0.1 }] };
+  const task = {
+    id: 'lift',
+    name: 'Lift',
+    object: 'cone',
+    steps: [
+      { type: 'wait', seconds: 0.05 },
+      { type: 'move', by: { s: 0.01 }, speed: 0.1 },
+    ],
+  };
   await expect(200, 'GET', '/tasks');
   await expect(200, 'POST', '/tasks?dryRun=true', task);
   const made = await expect(201, 'POST', '/tasks', task);
   assert.equal(made.headers.location, '/api/v1/tasks/lift');
-  assert.deepEqual([made.json.progress.state, made.json.progress.steps.map((s) => s.state)], ['idle', ['waiting', 'waiting']]);
+  assert.deepEqual(
+    [made.json.progress.state, made.json.progress.steps.map((s) => s.state)],
+    ['idle', ['waiting', 'waiting']],
+  );
   await expect(409, 'POST', '/tasks', task);
   await expect(400, 'POST', '/tasks', { ...task, id: 'none', steps: [] });
   await expect(200, 'GET', '/tasks/lift');
@@ -440,8 +583,23 @@ test('tasks', async () => {
   await expect(200, 'PUT', '/simulation', { state: 'stopped' });
 });
 
-const link = { joint: { type: 'revolute', axis: [0, 0, 1] }, mass: 1, com: [0.2, 0, 0], inertia: [0.01, 0.02, 0.02, 0, 0, 0] };
-const arm = { id: 'arm', base: { p: [1, 0, 0] }, links: [link, { joint: { type: 'prismatic', origin: { p: [0.4, 0, 0] }, axis: [1, 0, 0] }, geometry: { type: 'sphere', radius: 0.05 } }] };
+const link = {
+  joint: { type: 'revolute', axis: [0, 0, 1] },
+  mass: 1,
+  com: [0.2, 0, 0],
+  inertia: [0.01, 0.02, 0.02, 0, 0, 0],
+};
+const arm = {
+  id: 'arm',
+  base: { p: [1, 0, 0] },
+  links: [
+    link,
+    {
+      joint: { type: 'prismatic', origin: { p: [0.4, 0, 0] }, axis: [1, 0, 0] },
+      geometry: { type: 'sphere', radius: 0.05 },
+    },
+  ],
+};
 
 test('mechanisms', async () => {
   await expect(200, 'GET', '/mechanisms');
@@ -524,7 +682,10 @@ test('materials and contacts', async () => {
   await expect(400, 'PATCH', '/contact', { model: 'guess' });
   await expect(200, 'GET', '/contacts');
   const full = await expect(200, 'GET', '/scene');
-  assert.deepEqual([full.json.mechanisms.length, full.json.materials.length, full.json.contact.friction], [1, 1, 'stick']);
+  assert.deepEqual(
+    [full.json.mechanisms.length, full.json.materials.length, full.json.contact.friction],
+    [1, 1, 'stick'],
+  );
   await expect(200, 'PUT', '/scene?dryRun=true', full.json);
   const again = { mechanisms: full.json.mechanisms, materials: full.json.materials, contact: full.json.contact };
   await expect(200, 'PATCH', '/scene', again);
@@ -543,17 +704,49 @@ test('events and solve', async () => {
   await expect(200, 'GET', '/loop');
   const events = (await expect(200, 'GET', '/events')).json;
   assert.ok(events.length > 0);
-  assert.deepEqual((await expect(200, 'GET', `/events?since=${events.at(-1).seq}`)).json.filter((e) => e.seq <= events.at(-1).seq), []);
+  assert.deepEqual(
+    (await expect(200, 'GET', `/events?since=${events.at(-1).seq}`)).json.filter((e) => e.seq <= events.at(-1).seq),
+    [],
+  );
   await expect(400, 'GET', '/events?since=yesterday');
   const solved = await expect(200, 'POST', '/solve', {
-    constraints: [{ type: 'coincident', mobile: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } }, fixed: { plane: { point: [0, 0, 1], normal: [0, 0, 1] } } }], samples: 3 });
+    constraints: [
+      {
+        type: 'coincident',
+        mobile: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } },
+        fixed: { plane: { point: [0, 0, 1], normal: [0, 0, 1] } },
+      },
+    ],
+    samples: 3,
+  });
   assert.equal(solved.json.dof, 3);
   const clash = await expect(200, 'POST', '/solve', {
-    constraints: [{ type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }, { type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [1, 0, 0] } }] });
+    constraints: [
+      { type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } },
+      { type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [1, 0, 0] } },
+    ],
+  });
   assert.equal(clash.json.status, 'incompatible');
-  const normals = [[2, 1, 2], [1, 2, 2], [2, 2, 1], [-1, 2, 2], [2, -1, 2], [2, 2, -1]].map((n) => n.map((x) => x / 3));
-  const planes = [[1, 0, 0], [1, 2, 0], [0, 0, 3], [0, 1, 0], [0, 1, 2], [2, 0, 1]].map((p, i) => ({
-    type: 'coincident', mobile: { point: p }, fixed: { plane: { point: p, normal: normals[i] } } }));
+  const normals = [
+    [2, 1, 2],
+    [1, 2, 2],
+    [2, 2, 1],
+    [-1, 2, 2],
+    [2, -1, 2],
+    [2, 2, -1],
+  ].map((n) => n.map((x) => x / 3));
+  const planes = [
+    [1, 0, 0],
+    [1, 2, 0],
+    [0, 0, 3],
+    [0, 1, 0],
+    [0, 1, 2],
+    [2, 0, 1],
+  ].map((p, i) => ({
+    type: 'coincident',
+    mobile: { point: p },
+    fixed: { plane: { point: p, normal: normals[i] } },
+  }));
   const isolated = await expect(200, 'POST', '/solve', { constraints: planes });
   assert.equal(isolated.json.dof, 0);
   assert.equal(isolated.json.roots.real, isolated.json.branches.length);
@@ -569,11 +762,30 @@ test('assembly', async () => {
 });
 
 // An address for a path of the document: ids that exist where that matters.
-const address = (path) => path.replace('/api/v1', '').replace('{file}', 'paper-plane').replace('{name}', 'wedge.obj').replace('{object}/{feature}', 'cone/apex')
-  .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1').replace('/tasks/{id}', '/tasks/lift')
-  .replace('/joints/{id}', '/joints/hinge').replace('/springs/{id}', '/springs/coil').replace('/mechanisms/{id}', '/mechanisms/arm').replace('{link}', '1').replace('/materials/{id}', '/materials/rubber');
-const operations = () => Object.entries(contract.document.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path: address(path), operation })));
+const address = (path) =>
+  path
+    .replace('/api/v1', '')
+    .replace('{file}', 'paper-plane')
+    .replace('{name}', 'wedge.obj')
+    .replace('{object}/{feature}', 'cone/apex')
+    .replace('{object}', 'cone')
+    .replace('/devices/{id}', '/devices/sim')
+    .replace('/objects/{id}', '/objects/cone')
+    .replace('/constraints/{id}', '/constraints/c1')
+    .replace('/tasks/{id}', '/tasks/lift')
+    .replace('/joints/{id}', '/joints/hinge')
+    .replace('/springs/{id}', '/springs/coil')
+    .replace('/mechanisms/{id}', '/mechanisms/arm')
+    .replace('{link}', '1')
+    .replace('/materials/{id}', '/materials/rubber');
+const operations = () =>
+  Object.entries(contract.document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path: address(path),
+      operation,
+    })),
+  );
 
 test('meshes', async () => {
   const wedge = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n';
@@ -607,7 +819,9 @@ test('every route refuses foreign hosts, foreign origins and strangers', async (
 
 test('every route with a body refuses other types, rubbish and too much', async () => {
   const much = `{"x":"${'y'.repeat(1 << 20)}"}`;
-  for (const { method, path, operation } of operations().filter((o) => o.operation.requestBody && !o.operation.requestBody.content['application/octet-stream'])) {
+  for (const { method, path, operation } of operations().filter(
+    (o) => o.operation.requestBody && !o.operation.requestBody.content['application/octet-stream'],
+  )) {
     await expect(415, method, path, '{}', { 'content-type': 'text/plain' });
     await expect(415, method, path, '{}', { 'content-type': null });
     await expect(400, method, path, '{"open":');
@@ -618,7 +832,10 @@ test('every route with a body refuses other types, rubbish and too much', async 
 
 test('every route refuses query parameters that it does not know, and names those that it does', async () => {
   for (const { method, path, operation } of operations()) {
-    const known = (operation.parameters ?? []).map((p) => contract.follow(p)).filter((p) => p.in === 'query').map((p) => p.name);
+    const known = (operation.parameters ?? [])
+      .map((p) => contract.follow(p))
+      .filter((p) => p.in === 'query')
+      .map((p) => p.name);
     const { json } = await expect(400, method, `${path}?nonsense=1`, operation.requestBody ? {} : undefined);
     assert.match(json.detail, /nonsense/);
     for (const name of known) assert.ok(json.detail.includes(name), `${method} ${path}: ${json.detail}`);
@@ -627,7 +844,8 @@ test('every route refuses query parameters that it does not know, and names thos
 
 test('what is known already is not sent again', async () => {
   for (const { path } of operations().filter((o) => o.operation.responses[304])) {
-    const first = await expect(200, 'GET', path), tag = first.headers.etag;
+    const first = await expect(200, 'GET', path),
+      tag = first.headers.etag;
     await expect(304, 'GET', path, undefined, { 'if-none-match': tag });
     assert.equal((await expect(200, 'GET', path, undefined, { 'if-none-match': '"0"' })).text, first.text);
   }
@@ -649,17 +867,24 @@ test('collections are read by the page', async () => {
     await expect(400, 'GET', `${path}?limit=-1`);
     await expect(400, 'GET', `${path}?offset=half`);
     const id = all[0]?.id ?? all[0]?.file ?? all[0]?.object ?? all[0]?.name;
-    if (typeof id === 'string') assert.deepEqual((await expect(200, 'GET', `${path}?after=${encodeURIComponent(id)}`)).json, all.slice(1), path);
+    if (typeof id === 'string')
+      assert.deepEqual((await expect(200, 'GET', `${path}?after=${encodeURIComponent(id)}`)).json, all.slice(1), path);
     await expect(400, 'GET', `${path}?after=nobody`);
     await expect(400, 'GET', `${path}?nobody=1`);
   }
 });
 
 test('numbers are as short as they read back the same', async () => {
-  const p = [0.1, 1 / 3, -1e-9], q = [0.30000000000000004, 4.35, 1e22];
+  const p = [0.1, 1 / 3, -1e-9],
+    q = [0.30000000000000004, 4.35, 1e22];
   const { text } = await expect(200, 'PATCH', '/objects/cone?dryRun=false', { pose: { p } });
   assert.ok(text.includes(`"p":[0.1,${1 / 3},-0.000000001]`), text);
-  for (const each of [q, ...Array.from({ length: 50 }, () => [0, 1, 2].map(() => (Math.random() - 0.5) * 10 ** Math.floor(Math.random() * 30 - 15)))]) {
+  for (const each of [
+    q,
+    ...Array.from({ length: 50 }, () =>
+      [0, 1, 2].map(() => (Math.random() - 0.5) * 10 ** Math.floor(Math.random() * 30 - 15)),
+    ),
+  ]) {
     const { json } = await expect(200, 'PATCH', '/objects/cone', { pose: { p: each } });
     assert.deepEqual(json.pose.p, each);
   }
@@ -667,15 +892,30 @@ test('numbers are as short as they read back the same', async () => {
 });
 
 test('entries of a list are chosen by their members', async () => {
-  const objects = (await expect(200, 'GET', '/objects')).json, features = (await expect(200, 'GET', '/features')).json;
-  assert.deepEqual((await expect(200, 'GET', '/objects?fixed=true')).json, objects.filter((o) => o.fixed));
-  assert.deepEqual((await expect(200, 'GET', '/objects?id=cone')).json, objects.filter((o) => o.id === 'cone'));
-  assert.deepEqual((await expect(200, 'GET', '/features?object=cone&derived=true&limit=1')).json, features.filter((f) => f.id.startsWith('cone/') && f.derived).slice(0, 1));
+  const objects = (await expect(200, 'GET', '/objects')).json,
+    features = (await expect(200, 'GET', '/features')).json;
+  assert.deepEqual(
+    (await expect(200, 'GET', '/objects?fixed=true')).json,
+    objects.filter((o) => o.fixed),
+  );
+  assert.deepEqual(
+    (await expect(200, 'GET', '/objects?id=cone')).json,
+    objects.filter((o) => o.id === 'cone'),
+  );
+  assert.deepEqual(
+    (await expect(200, 'GET', '/features?object=cone&derived=true&limit=1')).json,
+    features.filter((f) => f.id.startsWith('cone/') && f.derived).slice(0, 1),
+  );
   assert.deepEqual((await expect(200, 'GET', '/constraints?type=screw')).json, []);
 });
 
 test('a list that is long comes in pieces, with all of its entries', async () => {
-  const boxes = Array.from({ length: 200 }, (_, i) => ({ id: `b${i}`, fixed: true, geometry: { type: 'box', size: [1, 1, 1] }, pose: { p: [2 * i, 0, 0] } }));
+  const boxes = Array.from({ length: 200 }, (_, i) => ({
+    id: `b${i}`,
+    fixed: true,
+    geometry: { type: 'box', size: [1, 1, 1] },
+    pose: { p: [2 * i, 0, 0] },
+  }));
   await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'boxes', objects: boxes });
   const { json, headers } = await expect(200, 'GET', '/features');
   assert.equal(headers['transfer-encoding'], 'chunked');
@@ -689,17 +929,39 @@ test('a list that is long comes in pieces, with all of its entries', async () =>
 
 test('every edit heeds If-Match', async () => {
   const bodies = {
-    'PUT /scene': scene, 'PATCH /scene': {}, 'POST /scene/open': { scene: 'sphere' }, 'POST /scene/save': { name: 'conditional' }, 'POST /scene/edits': [{ method: 'DELETE', path: '/tool' }],
-    'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } }, 'PATCH /objects/cone': {},
-    'POST /features': { id: 'cone/f', point: [0, 0, 0] }, 'PUT /features/cone/apex': { point: [0, 0, 0] }, 'PATCH /features/cone/apex': {},
-    'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' }, 'PATCH /constraints/c1': {},
-    'POST /joints': { type: 'fixed', a: { object: 'wheel' }, b: { object: 'hub' } }, 'PATCH /joints/hinge': {},
-    'POST /springs': { a: { object: 'cone' }, b: { object: 'cylinder' } }, 'PATCH /springs/coil': {},
-    'PATCH /solutions/cone': {}, 'POST /devices': { id: 'd', driver: 'sim' }, 'PATCH /devices/sim': {},
-    'PUT /devices/sim/operator': { type: 'none' }, 'PUT /tool': { object: 'cone' }, 'PATCH /tool': {},
-    'POST /tasks': { id: 't', object: 'cone', steps: [{ type: 'wait', seconds: 1 }] }, 'PATCH /tasks/lift': {},
-    'POST /mechanisms': { ...arm, id: 'leg' }, 'PATCH /mechanisms/arm': {}, 'POST /mechanisms/arm/links': link, 'PATCH /mechanisms/arm/links/1': {},
-    'PUT /mechanisms/arm/joints/1/motor': {}, 'POST /materials': { id: 'm' }, 'PATCH /materials/rubber': {}, 'PATCH /contact': {}, 'POST /assemble': { commit: true },
+    'PUT /scene': scene,
+    'PATCH /scene': {},
+    'POST /scene/open': { scene: 'sphere' },
+    'POST /scene/save': { name: 'conditional' },
+    'POST /scene/edits': [{ method: 'DELETE', path: '/tool' }],
+    'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } },
+    'PATCH /objects/cone': {},
+    'POST /features': { id: 'cone/f', point: [0, 0, 0] },
+    'PUT /features/cone/apex': { point: [0, 0, 0] },
+    'PATCH /features/cone/apex': {},
+    'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' },
+    'PATCH /constraints/c1': {},
+    'POST /joints': { type: 'fixed', a: { object: 'wheel' }, b: { object: 'hub' } },
+    'PATCH /joints/hinge': {},
+    'POST /springs': { a: { object: 'cone' }, b: { object: 'cylinder' } },
+    'PATCH /springs/coil': {},
+    'PATCH /solutions/cone': {},
+    'POST /devices': { id: 'd', driver: 'sim' },
+    'PATCH /devices/sim': {},
+    'PUT /devices/sim/operator': { type: 'none' },
+    'PUT /tool': { object: 'cone' },
+    'PATCH /tool': {},
+    'POST /tasks': { id: 't', object: 'cone', steps: [{ type: 'wait', seconds: 1 }] },
+    'PATCH /tasks/lift': {},
+    'POST /mechanisms': { ...arm, id: 'leg' },
+    'PATCH /mechanisms/arm': {},
+    'POST /mechanisms/arm/links': link,
+    'PATCH /mechanisms/arm/links/1': {},
+    'PUT /mechanisms/arm/joints/1/motor': {},
+    'POST /materials': { id: 'm' },
+    'PATCH /materials/rubber': {},
+    'PATCH /contact': {},
+    'POST /assemble': { commit: true },
     'PUT /tasks/lift': { object: 'cone', steps: [{ type: 'wait', seconds: 1 }] },
   };
   for (const { method, path, operation } of operations().filter((o) => o.operation.responses[412])) {
@@ -726,26 +988,50 @@ test('every dry run leaves the scene alone', async () => {
 
 test('what cannot be joined is unhandled, wherever it is asked', async () => {
   const at = (object, p) => ({ object, at: { p, q: [1, 0, 0, 0] } });
-  const bar = (joint) => ({ joint: { type: 'revolute', origin: { p: [0.1, 0, 0] }, ...joint }, mass: 1, inertia: [0.01, 0.01, 0.01, 0, 0, 0] });
-  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'Apart', tool: { mechanism: 'left', link: 0, device: 'sim' }, devices: [{ id: 'sim', driver: 'sim' }], objects: [{ id: 'table', geometry: { type: 'box', size: [1, 1, 0.1] }, fixed: true }],
-    mechanisms: [{ id: 'left', links: [bar(), bar()] }, { id: 'right', base: { p: [0.2, 0, 0] }, links: [bar(), bar()] }],
-    joints: [{ id: 'near', type: 'revolute', a: at('left.1', [0.1, 0, 0]), b: at('right.1', [0.1, 0, 0]) }] });
+  const bar = (joint) => ({
+    joint: { type: 'revolute', origin: { p: [0.1, 0, 0] }, ...joint },
+    mass: 1,
+    inertia: [0.01, 0.01, 0.01, 0, 0, 0],
+  });
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'Apart',
+    tool: { mechanism: 'left', link: 0, device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim' }],
+    objects: [{ id: 'table', geometry: { type: 'box', size: [1, 1, 0.1] }, fixed: true }],
+    mechanisms: [
+      { id: 'left', links: [bar(), bar()] },
+      { id: 'right', base: { p: [0.2, 0, 0] }, links: [bar(), bar()] },
+    ],
+    joints: [{ id: 'near', type: 'revolute', a: at('left.1', [0.1, 0, 0]), b: at('right.1', [0.1, 0, 0]) }],
+  });
   const before = await expect(200, 'GET', '/scene');
   const far = { type: 'revolute', a: at('left.0', [0.1, 0, 0]), b: at('world', [9, 0, 0]) };
-  for (const [method, path, body] of [['POST', '/joints', far], ['PATCH', '/joints/near', far], ['PATCH', '/mechanisms/right', { base: { p: [9, 0, 0] } }], ['PATCH', '/mechanisms/right/links/0', { joint: { origin: { p: [9, 0, 0] } } }]])
+  for (const [method, path, body] of [
+    ['POST', '/joints', far],
+    ['PATCH', '/joints/near', far],
+    ['PATCH', '/mechanisms/right', { base: { p: [9, 0, 0] } }],
+    ['PATCH', '/mechanisms/right/links/0', { joint: { origin: { p: [9, 0, 0] } } }],
+  ])
     assert.equal((await expect(422, method, path, body)).json.status, 'unhandled');
   assert.deepEqual((await expect(200, 'GET', '/scene')).json, before.json);
 });
 
 test('undo without anything to undo', async () => {
   let last;
-  do last = await call('POST', '/scene/undo'); while (last.status === 200);
+  do last = await call('POST', '/scene/undo');
+  while (last.status === 200);
   assert.equal(last.status, 409);
 });
 
 test('every problem has a type with a page', async () => {
   const types = new Set();
-  for (const [method, path, body, status] of [['GET', '/objects/nobody', undefined, 404], ['PATCH', '/tool', { hui: 1 }, 400], ['POST', '/solutions/cone', {}, 405], ['POST', '/objects', { id: 'cone', geometry: { type: 'sphere', radius: 1 } }, 409]]) {
+  for (const [method, path, body, status] of [
+    ['GET', '/objects/nobody', undefined, 404],
+    ['PATCH', '/tool', { hui: 1 }, 400],
+    ['POST', '/solutions/cone', {}, 405],
+    ['POST', '/objects', { id: 'cone', geometry: { type: 'sphere', radius: 1 } }, 409],
+  ]) {
     const { json, headers, ...answer } = await request(server, method, `/api/v1${path}`, body);
     assert.equal(answer.status, status);
     assert.match(headers['content-type'], /problem\+json/);
@@ -768,50 +1054,89 @@ test('a request has an id, its own where it brings one', async () => {
   const second = (await request(server, 'GET', '/')).headers['x-request-id'];
   assert.match(first, /^[0-9a-f]{16}$/);
   assert.notEqual(first, second);
-  assert.equal((await request(server, 'GET', '/api/v1/nothing', undefined, { 'x-request-id': 'mine:1' })).headers['x-request-id'], 'mine:1');
-  assert.match((await request(server, 'GET', '/healthz', undefined, { 'x-request-id': 'two words' })).headers['x-request-id'], /^[0-9a-f]{16}$/);
+  assert.equal(
+    (await request(server, 'GET', '/api/v1/nothing', undefined, { 'x-request-id': 'mine:1' })).headers['x-request-id'],
+    'mine:1',
+  );
+  assert.match(
+    (await request(server, 'GET', '/healthz', undefined, { 'x-request-id': 'two words' })).headers['x-request-id'],
+    /^[0-9a-f]{16}$/,
+  );
 });
 
 test('a POST that is repeated with its key is carried out once', async () => {
-  const ball = { id: 'ball', geometry: { type: 'sphere', radius: 0.1 } }, key = { 'idempotency-key': 'k-1' };
+  const ball = { id: 'ball', geometry: { type: 'sphere', radius: 0.1 } },
+    key = { 'idempotency-key': 'k-1' };
   const first = await expect(201, 'POST', '/objects', ball, key);
   const again = await expect(201, 'POST', '/objects', ball, key);
-  assert.deepEqual([again.json, again.headers.etag, again.headers.location], [first.json, first.headers.etag, first.headers.location]);
+  assert.deepEqual(
+    [again.json, again.headers.etag, again.headers.location],
+    [first.json, first.headers.etag, first.headers.location],
+  );
   assert.equal(again.headers['idempotency-replayed'], 'true');
   const other = await call('POST', '/objects', { ...ball, id: 'other' }, key);
   assert.deepEqual([other.status, other.json.type], [422, '/problems/key-reused']);
-  for (const { path } of operations().filter((o) => o.method === 'POST' && o.operation.responses[422])) await expect(422, 'POST', path, {}, key);
+  for (const { path } of operations().filter((o) => o.method === 'POST' && o.operation.responses[422]))
+    await expect(422, 'POST', path, {}, key);
   await expect(409, 'POST', '/objects', ball, { 'idempotency-key': 'k-2' });
   await expect(409, 'POST', '/objects', ball);
   assert.equal((await call('POST', '/objects', ball, { 'idempotency-key': 'two words' })).status, 400);
-  const both = await Promise.all([1, 2].map(() => call('POST', '/objects', { ...ball, id: 'twice' }, { 'idempotency-key': 'k-3' })));
-  assert.ok(both.some((r) => r.status === 201) && both.every((r) => r.status === 201 || /carried out/.test(r.json.detail)), both.map((r) => r.text));
+  const both = await Promise.all(
+    [1, 2].map(() => call('POST', '/objects', { ...ball, id: 'twice' }, { 'idempotency-key': 'k-3' })),
+  );
+  assert.ok(
+    both.some((r) => r.status === 201) && both.every((r) => r.status === 201 || /carried out/.test(r.json.detail)),
+    both.map((r) => r.text),
+  );
   await expect(200, 'PUT', '/scene', scene);
 });
 
 test('documents are packed for who takes gzip', async () => {
   const plain = await request(server, 'GET', '/api/v1/openapi.json');
-  const { headers, status } = await request(server, 'HEAD', '/api/v1/openapi.json', undefined, { 'accept-encoding': 'br, gzip' });
+  const { headers, status } = await request(server, 'HEAD', '/api/v1/openapi.json', undefined, {
+    'accept-encoding': 'br, gzip',
+  });
   assert.deepEqual([status, headers['content-encoding'], headers.vary], [200, 'gzip', 'Accept-Encoding']);
   assert.ok(Number(headers['content-length']) < plain.text.length / 4);
   const packed = await fetch(`http://${server.address}/api/v1/openapi.json`);
   assert.equal(await packed.text(), plain.text);
-  assert.equal((await request(server, 'HEAD', '/api/v1/openapi.json', undefined, { 'accept-encoding': 'gzip;q=0' })).headers['content-encoding'], undefined);
+  assert.equal(
+    (await request(server, 'HEAD', '/api/v1/openapi.json', undefined, { 'accept-encoding': 'gzip;q=0' })).headers[
+      'content-encoding'
+    ],
+    undefined,
+  );
 });
 
 test('the address of the interface lists what there is, and the specification has a page', async () => {
   const { json } = await expect(200, 'GET', '');
   const paths = Object.entries(contract.document.paths);
   assert.equal(json.resources.length, paths.length);
-  for (const [path, methods] of paths) assert.deepEqual(json.resources.find((r) => r.path === path).methods.map((m) => m.toLowerCase()).sort(), Object.keys(methods).sort(), path);
+  for (const [path, methods] of paths)
+    assert.deepEqual(
+      json.resources
+        .find((r) => r.path === path)
+        .methods.map((m) => m.toLowerCase())
+        .sort(),
+      Object.keys(methods).sort(),
+      path,
+    );
   const page = await request(server, 'GET', json.docs);
   assert.match(page.type, /text\/html/);
-  for (const file of page.text.matchAll(/(?:src|href)="(\/docs[^"]+)"/g)) assert.equal((await request(server, 'GET', file[1])).status, 200, file[1]);
+  for (const file of page.text.matchAll(/(?:src|href)="(\/docs[^"]+)"/g))
+    assert.equal((await request(server, 'GET', file[1])).status, 200, file[1]);
 });
 
 test('everything that the document declares was seen', () => {
   const declared = Object.entries(contract.document.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>
-      Object.keys(operation.responses).filter((s) => s !== 'default').map((status) => `${method.toUpperCase()} ${path} ${status}`)));
-  assert.deepEqual(declared.filter((what) => !contract.seen.has(what)), []);
+      Object.keys(operation.responses)
+        .filter((s) => s !== 'default')
+        .map((status) => `${method.toUpperCase()} ${path} ${status}`),
+    ),
+  );
+  assert.deepEqual(
+    declared.filter((what) => !contract.seen.has(what)),
+    [],
+  );
 });

@@ -34,18 +34,24 @@ async function reopened(server, data, signal = 'SIGKILL') {
 let seed = 4711;
 const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648 - 0.5;
 const quaternion = () => {
-  const q = [random(), random(), random(), random()], length = Math.hypot(...q);
+  const q = [random(), random(), random(), random()],
+    length = Math.hypot(...q);
   return q.map((v) => v / length);
 };
 
 test('killed without having saved: the same document at its revision, and undo and redo go on', async (t) => {
   const data = kept();
-  let server = await start({ data }), { expect } = await client(server);
+  let server = await start({ data }),
+    { expect } = await client(server);
   t.after(() => server.stop('SIGKILL'));
   await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
   const states = [await document(server)];
   const edits = [
-    ['POST', '/objects', { id: 'box', geometry: { type: 'box', size: [0.1, 0.2, 0.3] }, pose: { p: [1 / 3, 0.1, 2], q: quaternion() } }],
+    [
+      'POST',
+      '/objects',
+      { id: 'box', geometry: { type: 'box', size: [0.1, 0.2, 0.3] }, pose: { p: [1 / 3, 0.1, 2], q: quaternion() } },
+    ],
     ['POST', '/features', { id: 'box/slant', line: { point: [0, 0, 1 / 7], direction: [1, 2, 3] } }],
     ['POST', '/constraints', { type: 'parallel', a: 'box/slant', b: 'cylinder/axis' }],
     ['PATCH', '/scene', { description: 'naïve café ✓ "quoted" \\ and\nmore', gravity: [0, 0, -9.81] }],
@@ -92,9 +98,22 @@ test('every number comes back bit by bit, however often', async (t) => {
   const data = kept();
   let server = await start({ data });
   t.after(() => server.stop('SIGKILL'));
-  const objects = Array.from({ length: 300 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: Math.abs(random()) + 1e-3 }, pose: { p: [random(), 1e9 * random(), 1e-9 * random()], q: quaternion() }, fixed: true }));
-  const features = objects.map((o) => ({ id: `${o.id}/line`, line: { point: [random(), random(), random()], direction: [random(), random(), 1e-3 * random()] } }));
-  const put = await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Numbers', objects, features });
+  const objects = Array.from({ length: 300 }, (_, i) => ({
+    id: `o${i}`,
+    geometry: { type: 'sphere', radius: Math.abs(random()) + 1e-3 },
+    pose: { p: [random(), 1e9 * random(), 1e-9 * random()], q: quaternion() },
+    fixed: true,
+  }));
+  const features = objects.map((o) => ({
+    id: `${o.id}/line`,
+    line: { point: [random(), random(), random()], direction: [random(), random(), 1e-3 * random()] },
+  }));
+  const put = await request(server, 'PUT', '/api/v1/scene', {
+    format: 'guideway-scene/1',
+    name: 'Numbers',
+    objects,
+    features,
+  });
   assert.equal(put.status, 200, put.text.slice(0, 300));
   const before = await document(server);
   for (let i = 0; i < 4; i++) {
@@ -107,7 +126,11 @@ test('many edits: undo goes back two hundred of them, after another start too', 
   const data = kept();
   let server = await start({ data });
   t.after(() => server.stop('SIGKILL'));
-  const patch = async (i) => assert.equal((await request(server, 'PATCH', '/api/v1/scene', { name: 'Many', description: `edit ${i}` })).status, 200);
+  const patch = async (i) =>
+    assert.equal(
+      (await request(server, 'PATCH', '/api/v1/scene', { name: 'Many', description: `edit ${i}` })).status,
+      200,
+    );
   for (let i = 0; i < 450; i++) {
     await patch(i);
     if (i % 100 === 99) server = await reopened(server, data);
@@ -142,28 +165,44 @@ test('a drag of a slider is one step for undo after another start', async (t) =>
 
 // Clients that count in an object of their own each, one request after the other, until the end.
 function count(server, clients, last) {
-  return Promise.all(Array.from({ length: clients }, async (_, k) => {
-    for (let n = last[k].acknowledged + 1; ; n++) {
-      last[k].sent = n;
-      const reply = await request(server, 'PATCH', `/api/v1/objects/o${k}`, { pose: { p: [n, k, 0] } }).catch(() => null);
-      if (!reply) return;
-      if (reply.status !== 200) throw new Error(reply.text);
-      last[k].acknowledged = n;
-      last.revision = Math.max(last.revision, Number(reply.headers.etag.slice(1, -1)));
-    }
-  }));
+  return Promise.all(
+    Array.from({ length: clients }, async (_, k) => {
+      for (let n = last[k].acknowledged + 1; ; n++) {
+        last[k].sent = n;
+        const reply = await request(server, 'PATCH', `/api/v1/objects/o${k}`, { pose: { p: [n, k, 0] } }).catch(
+          () => null,
+        );
+        if (!reply) return;
+        if (reply.status !== 200) throw new Error(reply.text);
+        last[k].acknowledged = n;
+        last.revision = Math.max(last.revision, Number(reply.headers.etag.slice(1, -1)));
+      }
+    }),
+  );
 }
 
-test(`killed ${KILLS} times while four clients edit: no acknowledged edit is lost, every scene opens`, { timeout: 1000 * (60 + 5 * KILLS) }, async (t) => {
+test(`killed ${KILLS} times while four clients edit: no acknowledged edit is lost, every scene opens`, {
+  timeout: 1000 * (60 + 5 * KILLS),
+}, async (t) => {
   const data = kept();
-  const objects = Array.from({ length: 40 }, (_, k) => ({ id: `o${k}`, geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [0, k, 0] }, fixed: k % 2 === 0 }));
-  let server = await start({ data }), edits = 0;
+  const objects = Array.from({ length: 40 }, (_, k) => ({
+    id: `o${k}`,
+    geometry: { type: 'sphere', radius: 0.1 },
+    pose: { p: [0, k, 0] },
+    fixed: k % 2 === 0,
+  }));
+  let server = await start({ data }),
+    edits = 0;
   t.after(() => server.stop('SIGKILL'));
-  assert.equal((await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Counted', objects })).status, 200);
+  assert.equal(
+    (await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Counted', objects })).status,
+    200,
+  );
   const last = Array.from({ length: 4 }, () => ({ sent: 0, acknowledged: 0 }));
   last.revision = 0;
   for (let round = 0; round < KILLS; round++) {
-    const begun = last.reduce((sum, l) => sum + l.acknowledged, 0), counting = count(server, 4, last);
+    const begun = last.reduce((sum, l) => sum + l.acknowledged, 0),
+      counting = count(server, 4, last);
     if (round % 5 === 0) await request(server, 'POST', '/api/v1/scene/save', { name: `round ${round}` });
     await sleep(30 + 170 * (random() + 0.5));
     await server.stop('SIGKILL');
@@ -176,7 +215,10 @@ test(`killed ${KILLS} times while four clients edit: no acknowledged edit is los
     assert.ok(now.revision <= last.revision + 4, `revision ${now.revision}, acknowledged ${last.revision}`);
     for (let k = 0; k < 4; k++) {
       const n = now.scene.objects[k].pose.p[0];
-      assert.ok(n >= last[k].acknowledged && n <= last[k].sent, `round ${round}: o${k} is at ${n}, acknowledged ${last[k].acknowledged}, sent ${last[k].sent}`);
+      assert.ok(
+        n >= last[k].acknowledged && n <= last[k].sent,
+        `round ${round}: o${k} is at ${n}, acknowledged ${last[k].acknowledged}, sent ${last[k].sent}`,
+      );
       last[k].acknowledged = n;
     }
     last.revision = now.revision;
@@ -197,7 +239,10 @@ test('geometry that a sensor moves is kept, too', async (t) => {
   assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'cone-on-cylinder' })).status, 200);
   assert.equal((await request(server, 'PUT', '/api/v1/simulation', { state: 'running' })).status, 200);
   for (let i = 0; i < 200; i++)
-    assert.equal((await request(server, 'PATCH', '/api/v1/objects/cylinder', { pose: { p: [0, 0, i / 1e5] } })).status, 200);
+    assert.equal(
+      (await request(server, 'PATCH', '/api/v1/objects/cylinder', { pose: { p: [0, 0, i / 1e5] } })).status,
+      200,
+    );
   const last = await document(server);
   server = await reopened(server, data);
   assert.deepEqual(await document(server), last);
@@ -222,11 +267,45 @@ test('a mesh that is gone: the working document is named, the server starts, and
   const data = kept();
   let server = await start({ data });
   t.after(() => server.stop('SIGKILL'));
-  const stl = 'solid t\n' + [[[0, 0, 0], [0, 1, 0], [1, 0, 0]], [[0, 0, 0], [1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]]
-    .map((f) => `facet normal 0 0 0\nouter loop\n${f.map((v) => `vertex ${v.join(' ')}`).join('\n')}\nendloop\nendfacet\n`).join('') + 'endsolid t\n';
-  const put = await request(server, 'PUT', '/api/v1/meshes/part.stl', stl, { 'content-type': 'application/octet-stream' });
+  const stl =
+    'solid t\n' +
+    [
+      [
+        [0, 0, 0],
+        [0, 1, 0],
+        [1, 0, 0],
+      ],
+      [
+        [0, 0, 0],
+        [1, 0, 0],
+        [0, 0, 1],
+      ],
+      [
+        [0, 0, 0],
+        [0, 0, 1],
+        [0, 1, 0],
+      ],
+      [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+      ],
+    ]
+      .map(
+        (f) =>
+          `facet normal 0 0 0\nouter loop\n${f.map((v) => `vertex ${v.join(' ')}`).join('\n')}\nendloop\nendfacet\n`,
+      )
+      .join('') +
+    'endsolid t\n';
+  const put = await request(server, 'PUT', '/api/v1/meshes/part.stl', stl, {
+    'content-type': 'application/octet-stream',
+  });
   assert.ok(put.status < 300, put.text);
-  const made = await request(server, 'POST', '/api/v1/objects', { id: 'part', geometry: { type: 'mesh', file: 'part.stl' }, fixed: true });
+  const made = await request(server, 'POST', '/api/v1/objects', {
+    id: 'part',
+    geometry: { type: 'mesh', file: 'part.stl' },
+    fixed: true,
+  });
   assert.equal(made.status, 201, made.text);
   const before = await document(server);
   await server.stop('SIGKILL');
@@ -234,9 +313,15 @@ test('a mesh that is gone: the working document is named, the server starts, and
   server = await start({ data });
   assert.match(server.log(), /the working document cannot be opened: .*part\.stl/);
   const events = (await request(server, 'GET', '/api/v1/events')).json;
-  assert.ok(events.some((e) => e.kind === 'storage' && /part\.stl/.test(e.message)), JSON.stringify(events));
+  assert.ok(
+    events.some((e) => e.kind === 'storage' && /part\.stl/.test(e.message)),
+    JSON.stringify(events),
+  );
   assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 409, 'not without the mesh');
-  assert.ok((await request(server, 'PUT', '/api/v1/meshes/part.stl', stl, { 'content-type': 'application/octet-stream' })).status < 300);
+  assert.ok(
+    (await request(server, 'PUT', '/api/v1/meshes/part.stl', stl, { 'content-type': 'application/octet-stream' }))
+      .status < 300,
+  );
   assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 200);
   assert.deepEqual((await document(server)).scene, before.scene);
 });
@@ -244,7 +329,11 @@ test('a mesh that is gone: the working document is named, the server starts, and
 test('files of the version before this one are taken over on the first start', async (t) => {
   const data = kept();
   execFileSync('mkdir', ['-p', join(data, 'scenes')]);
-  const scene = (name) => ({ format: 'guideway-scene/1', name, objects: [{ id: 'ball', geometry: { type: 'sphere', radius: 0.1 } }] });
+  const scene = (name) => ({
+    format: 'guideway-scene/1',
+    name,
+    objects: [{ id: 'ball', geometry: { type: 'sphere', radius: 0.1 } }],
+  });
   writeFileSync(join(data, 'scenes/old.json'), JSON.stringify(scene('Old'), null, 1));
   await sleep(20);
   writeFileSync(join(data, 'scenes/newer.json'), JSON.stringify(scene('Newer'), null, 1));
@@ -252,20 +341,32 @@ test('files of the version before this one are taken over on the first start', a
   t.after(() => server.stop('SIGKILL'));
   assert.equal((await document(server)).scene.name, 'Newer', 'the one saved last opens');
   const saved = (await request(server, 'GET', '/api/v1/scenes')).json.filter((s) => s.saved);
-  assert.deepEqual(saved.map((s) => [s.file, s.name]), [['newer', 'Newer'], ['old', 'Old']]);
+  assert.deepEqual(
+    saved.map((s) => [s.file, s.name]),
+    [
+      ['newer', 'Newer'],
+      ['old', 'Old'],
+    ],
+  );
   rmSync(join(data, 'scenes'), { recursive: true });
   server = await reopened(server, data);
   assert.equal((await request(server, 'GET', '/api/v1/scenes/old')).json.name, 'Old', 'the database has it');
 });
 
-const refused = (data) => spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data], { encoding: 'utf8', timeout: 20000 });
+const refused = (data) =>
+  spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data], { encoding: 'utf8', timeout: 20000 });
 
 test('a database of a later version, or a damaged one, is named and left alone', async () => {
-  const data = kept(), file = join(data, 'guideway.db');
+  const data = kept(),
+    file = join(data, 'guideway.db');
   await (await start({ data })).stop();
-  const whole = readFileSync(file), later = Buffer.from(whole);
+  const whole = readFileSync(file),
+    later = Buffer.from(whole);
   later.writeUInt32BE(99, 60); // the header's user version
-  for (const [content, words] of [[later, /version 99/], [Buffer.from('no database at all '.repeat(500)), /guideway\.db/]]) {
+  for (const [content, words] of [
+    [later, /version 99/],
+    [Buffer.from('no database at all '.repeat(500)), /guideway\.db/],
+  ]) {
     writeFileSync(file, content);
     const { status, stderr } = refused(data);
     assert.ok(status === 1 || status === 2, `${status} ${stderr}`);
@@ -285,16 +386,23 @@ if (!sanitized) {
 }
 
 async function faulty() {
-  const data = kept(), file = join(data, 'fault');
+  const data = kept(),
+    file = join(data, 'fault');
   writeFileSync(file, '');
   const server = await start({ data, env: { LD_PRELOAD: library, GUIDEWAY_DISK: file } });
   return { data, server, fault: (what) => writeFileSync(file, what) };
 }
 
-const faults = { ENOSPC: [507, /is full/, /free some space/], EROFS: [500, /read-only/, /writable/], EIO: [500, /guideway\.db/, /nothing was changed/] };
+const faults = {
+  ENOSPC: [507, /is full/, /free some space/],
+  EROFS: [500, /read-only/, /writable/],
+  EIO: [500, /guideway\.db/, /nothing was changed/],
+};
 
 for (const [name, [expected, ...words]] of Object.entries(faults))
-  test(`writes that fail with ${name}: refused by name, nothing has happened, and later it goes on`, { skip: sanitized }, async (t) => {
+  test(`writes that fail with ${name}: refused by name, nothing has happened, and later it goes on`, {
+    skip: sanitized,
+  }, async (t) => {
     const { data, server, fault } = await faulty();
     t.after(() => server.stop('SIGKILL'));
     const { call, expect } = await client(server);
@@ -302,8 +410,13 @@ for (const [name, [expected, ...words]] of Object.entries(faults))
     await expect(200, 'PUT', '/simulation', { state: 'running' });
     const before = await document(server);
     fault(`write ${name}`);
-    for (const [method, path, body] of [['PATCH', '/scene', { name: 'Never' }], ['POST', '/objects', { id: 'x', geometry: { type: 'sphere', radius: 1 } }],
-      ['POST', '/scene/undo'], ['PUT', '/scene', before.scene], ['POST', '/scene/save', { name: 'never' }]]) {
+    for (const [method, path, body] of [
+      ['PATCH', '/scene', { name: 'Never' }],
+      ['POST', '/objects', { id: 'x', geometry: { type: 'sphere', radius: 1 } }],
+      ['POST', '/scene/undo'],
+      ['PUT', '/scene', before.scene],
+      ['POST', '/scene/save', { name: 'never' }],
+    ]) {
       const { status, json } = await call(method, path, body);
       assert.equal(status, expected, `${method} ${path}: ${JSON.stringify(json)}`);
       for (const w of words) assert.match(json.detail, w);
@@ -343,12 +456,18 @@ test('a sync that fails: the edit is not acknowledged, and none after it', { ski
   await again.stop();
 });
 
-test('edits that fail after they were written down are taken back, on the disk too', { skip: sanitized, timeout: 120000 }, async (t) => {
-  const data = kept(), file = join(data, 'calls'), alloc = join(data, 'alloc.so');
+test('edits that fail after they were written down are taken back, on the disk too', {
+  skip: sanitized,
+  timeout: 120000,
+}, async (t) => {
+  const data = kept(),
+    file = join(data, 'calls'),
+    alloc = join(data, 'alloc.so');
   execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', alloc, join(root, 'tests/api/alloc_fault.c')]);
   writeFileSync(file, Buffer.alloc(4096));
   const arm = (n) => {
-    const fd = openSync(file, 'r+'), word = Buffer.alloc(4);
+    const fd = openSync(file, 'r+'),
+      word = Buffer.alloc(4);
     word.writeInt32LE(n);
     writeSync(fd, word, 0, 4, 0);
     readSync(fd, word, 0, 4, 8);
@@ -356,7 +475,8 @@ test('edits that fail after they were written down are taken back, on the disk t
     return word.readInt32LE(0); // calls that failed so far
   };
   const env = { LD_PRELOAD: alloc, GUIDEWAY_FAULT: file };
-  let server = await start({ data, env }), refused = 0;
+  let server = await start({ data, env }),
+    refused = 0;
   t.after(() => server.stop('SIGKILL'));
   const send = (method, path, body) => request(server, method, `/api/v1${path}`, body).catch(() => ({ status: 0 }));
   await send('POST', '/scene/open', { scene: 'cone-on-cylinder' });
@@ -394,11 +514,16 @@ test('one sync serves the edits of several clients', { skip: sanitized }, async 
   const { server, fault } = await faulty();
   t.after(() => server.stop('SIGKILL'));
   const objects = Array.from({ length: 8 }, (_, k) => ({ id: `o${k}`, geometry: { type: 'sphere', radius: 0.1 } }));
-  assert.equal((await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Slow disk', objects })).status, 200);
+  assert.equal(
+    (await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Slow disk', objects })).status,
+    200,
+  );
   fault('sync SLOW'); // 20 ms each
   const begun = performance.now();
   for (let round = 0; round < 10; round++)
-    await Promise.all(objects.map(({ id }, k) => request(server, 'PATCH', `/api/v1/objects/${id}`, { pose: { p: [round, k, 0] } })));
+    await Promise.all(
+      objects.map(({ id }, k) => request(server, 'PATCH', `/api/v1/objects/${id}`, { pose: { p: [round, k, 0] } })),
+    );
   const ms = performance.now() - begun;
   assert.ok(ms > 10 * 20, `${ms} ms: nothing was synced`);
   assert.ok(ms < 10 * 8 * 20 * 0.8, `${ms} ms: each edit had a sync of its own`);
@@ -408,18 +533,24 @@ test('edits a second', async (t) => {
   const server = await start();
   t.after(() => server.stop('SIGKILL'));
   const objects = Array.from({ length: 16 }, (_, k) => ({ id: `o${k}`, geometry: { type: 'sphere', radius: 0.1 } }));
-  assert.equal((await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Fast', objects })).status, 200);
+  assert.equal(
+    (await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: 'Fast', objects })).status,
+    200,
+  );
   const rate = async (clients, each) => {
     const begun = performance.now();
-    await Promise.all(Array.from({ length: clients }, async (_, k) => {
-      for (let i = 0; i < each; i++) {
-        const { status } = await request(server, 'PATCH', `/api/v1/objects/o${k}`, { pose: { p: [i + 1, k, 0] } });
-        assert.equal(status, 200);
-      }
-    }));
+    await Promise.all(
+      Array.from({ length: clients }, async (_, k) => {
+        for (let i = 0; i < each; i++) {
+          const { status } = await request(server, 'PATCH', `/api/v1/objects/o${k}`, { pose: { p: [i + 1, k, 0] } });
+          assert.equal(status, 200);
+        }
+      }),
+    );
     return (1000 * clients * each) / (performance.now() - begun);
   };
-  const one = await rate(1, 300), eight = await rate(8, 150);
+  const one = await rate(1, 300),
+    eight = await rate(8, 150);
   console.log(`# ${Math.round(one)} edits a second of one client, ${Math.round(eight)} of eight`);
   assert.ok(one > 10 && eight > 20, `${one}, ${eight}`); // of a disk that others use, too
 });

@@ -11,17 +11,23 @@ const plane = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top',
 const distance = { id: 'c2', type: 'distance', a: 'cone/axis', b: 'cylinder/axis', value: 0.05 };
 const open = (scene) => expect(200, 'POST', '/scene/open', { scene });
 const pose = async () => (await tool()).pose;
-const close = (a, b, tolerance = 1e-9) => a.forEach((v, i) => assert.ok(Math.abs(v - b[i]) <= tolerance, `${a} is not ${b}`));
+const close = (a, b, tolerance = 1e-9) =>
+  a.forEach((v, i) => assert.ok(Math.abs(v - b[i]) <= tolerance, `${a} is not ${b}`));
 
 test('a constraint posted while running is in effect, and its event here, within 50 ms', async () => {
   const times = [];
   await open('cone-on-cylinder');
   await run('running');
   for (let i = 0; i < 20; i++) {
-    const from = live.messages.length, sent = performance.now();
+    const from = live.messages.length,
+      sent = performance.now();
     const { headers } = await expect(201, 'POST', '/constraints', plane);
     const revision = Number(headers.etag.slice(1, -1));
-    const event = await until('the event', () => live.messages.slice(from).find((m) => m.op === 'event' && m.event.kind === 'active' && m.event.revision === revision));
+    const event = await until('the event', () =>
+      live.messages
+        .slice(from)
+        .find((m) => m.op === 'event' && m.event.kind === 'active' && m.event.revision === revision),
+    );
     const scene = live.messages.slice(from).find((m) => m.op === 'scene' && m.revision === revision);
     assert.ok(scene, 'the scene comes first');
     times.push(event.at - sent);
@@ -39,7 +45,11 @@ test('an edit settles within half a second of simulated time from 5 cm away', as
   await sleep(50);
   const from = live.messages.length;
   await expect(201, 'POST', '/constraints', { ...plane, sense: 'same' });
-  const of = (kind) => live.messages.slice(from).filter((m) => m.op === 'event' && m.event.kind === kind).at(-1)?.event;
+  const of = (kind) =>
+    live.messages
+      .slice(from)
+      .filter((m) => m.op === 'event' && m.event.kind === kind)
+      .at(-1)?.event;
   await until('settled', () => of('settled')?.tick > of('active')?.tick);
   assert.ok((of('settled').tick - of('active').tick) / 1000 <= 0.5, `${of('settled').tick - of('active').tick} ticks`);
   const { json } = await expect(200, 'GET', '/simulation');
@@ -99,7 +109,12 @@ test('a refused edit changes nothing, and the simulation does not notice', async
   await open('paper-plane');
   await run('running');
   const before = await expect(200, 'GET', '/scene');
-  const { json } = await expect(422, 'POST', '/constraints', { type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.2 });
+  const { json } = await expect(422, 'POST', '/constraints', {
+    type: 'distance',
+    a: 'cone/base',
+    b: 'cylinder/top',
+    value: 0.2,
+  });
   assert.equal(json.status, 'incompatible');
   assert.equal(json.object, 'cone');
   const now = await expect(200, 'GET', '/scene');
@@ -109,7 +124,12 @@ test('a refused edit changes nothing, and the simulation does not notice', async
 
 test('a dry run tells of a conflict, too, and of whichever object has it', async () => {
   await open('paper-plane');
-  const { json } = await expect(200, 'POST', '/constraints?dryRun=true', { type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.2 });
+  const { json } = await expect(200, 'POST', '/constraints?dryRun=true', {
+    type: 'distance',
+    a: 'cone/base',
+    b: 'cylinder/top',
+    value: 0.2,
+  });
   assert.deepEqual([json.status, json.state, json.object], ['incompatible', 'conflict', 'cone']);
   assert.ok(json.conflict.message.length > 10 && json.conflict.constraints.includes('c1'));
   const moved = await expect(200, 'PATCH', '/objects/cylinder?dryRun=true', { geometry: { height: 0.3 } });
@@ -120,9 +140,14 @@ test('undo and redo go through every kind of edit', async () => {
   await open('cone-on-cylinder');
   const states = [(await expect(200, 'GET', '/scene')).json];
   for (const [method, path, body] of [
-    ['POST', '/constraints', plane], ['PATCH', '/objects/cone', { id: 'hat' }], ['POST', '/features', { id: 'hat/rim', point: [0.04, 0, 0] }],
-    ['PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 0, force: [1, 0, 0] }] }], ['PATCH', '/constraints/c1', { enabled: false }],
-    ['POST', '/devices', { id: 'other', driver: 'sim' }], ['DELETE', '/tool'], ['POST', '/objects', { id: 'ball', geometry: { type: 'sphere', radius: 0.1 } }],
+    ['POST', '/constraints', plane],
+    ['PATCH', '/objects/cone', { id: 'hat' }],
+    ['POST', '/features', { id: 'hat/rim', point: [0.04, 0, 0] }],
+    ['PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 0, force: [1, 0, 0] }] }],
+    ['PATCH', '/constraints/c1', { enabled: false }],
+    ['POST', '/devices', { id: 'other', driver: 'sim' }],
+    ['DELETE', '/tool'],
+    ['POST', '/objects', { id: 'ball', geometry: { type: 'sphere', radius: 0.1 } }],
     ['PATCH', '/scene', { gravity: [0, 0, -9.81] }],
   ]) {
     await expect(method === 'POST' ? 201 : method === 'DELETE' ? 204 : 200, method, path, body);
@@ -141,8 +166,7 @@ test('undo and redo go through every kind of edit', async () => {
 test('a drag of a slider is one step for undo', async () => {
   await open('paper-plane');
   const before = (await expect(200, 'GET', '/scene')).json;
-  for (let i = 0; i < 10; i++)
-    await expect(200, 'PATCH', '/solutions/cone', { parameters: [0.1 * i, 0, 0] });
+  for (let i = 0; i < 10; i++) await expect(200, 'PATCH', '/solutions/cone', { parameters: [0.1 * i, 0, 0] });
   await expect(200, 'POST', '/scene/undo');
   assert.deepEqual((await expect(200, 'GET', '/scene')).json, before);
 });
@@ -164,7 +188,13 @@ test('an operator takes effect at once and its time counts from there', async ()
   await open('free-body');
   await run('running');
   await sleep(100);
-  await expect(200, 'PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0] }, { t: 0.1, force: [3, 0, 0] }] });
+  await expect(200, 'PUT', '/devices/sim/operator', {
+    type: 'wrench',
+    samples: [
+      { t: 0, force: [0, 0, 0] },
+      { t: 0.1, force: [3, 0, 0] },
+    ],
+  });
   await sleep(20);
   assert.equal((await expect(200, 'GET', '/simulation')).json.tools[0].operator.force[0], 0);
   await until('the force', async () => (await expect(200, 'GET', '/simulation')).json.tools[0].operator.force[0] === 3);
@@ -183,7 +213,13 @@ test('a hand that holds still feels a switch as at most 0.05 N per ms', async ()
   await open('cone-on-cylinder');
   const above = { p: [0, 0, 0.15], q: [0, 1, 0, 0] };
   await expect(200, 'PATCH', '/objects/cone', { pose: above });
-  await expect(200, 'PUT', '/devices/sim/operator', { type: 'hand', mass: 0.5, stiffness: 500, damping: 20, path: [{ t: 0, ...above }] });
+  await expect(200, 'PUT', '/devices/sim/operator', {
+    type: 'hand',
+    mass: 0.5,
+    stiffness: 500,
+    damping: 20,
+    path: [{ t: 0, ...above }],
+  });
   await run('running');
   const own = stream(server);
   await own.wait('hello');
@@ -193,7 +229,9 @@ test('a hand that holds still feels a switch as at most 0.05 N per ms', async ()
   await expect(201, 'POST', '/constraints', { ...plane, sense: 'same' });
   await own.wait('event', (m) => m.event.kind === 'settled');
   const force = ['fx', 'fy', 'fz'].map((name) => columns.indexOf(name));
-  const ticks = own.frames.filter((f) => f.type === 2).flatMap((f) => f.rows.map((row, i) => [f.first + i, force.map((k) => row[k])]));
+  const ticks = own.frames
+    .filter((f) => f.type === 2)
+    .flatMap((f) => f.rows.map((row, i) => [f.first + i, force.map((k) => row[k])]));
   let worst = 0;
   for (let i = 1; i < ticks.length; i++)
     if (ticks[i][0] === ticks[i - 1][0] + 1)

@@ -11,16 +11,21 @@ before(async () => {
 });
 after(() => server?.stop());
 
-const output = (command, args) => new Promise((done, failed) => {
-  const child = spawn(command, args, { cwd: '/' });
-  let text = '';
-  child.stdout.on('data', (data) => (text += data));
-  child.stderr.on('data', (data) => (text += data));
-  child.on('error', failed);
-  child.on('exit', (code) => done({ code, text }));
-});
+const output = (command, args) =>
+  new Promise((done, failed) => {
+    const child = spawn(command, args, { cwd: '/' });
+    let text = '';
+    child.stdout.on('data', (data) => (text += data));
+    child.stderr.on('data', (data) => (text += data));
+    child.on('error', failed);
+    child.on('exit', (code) => done({ code, text }));
+  });
 
-for (const [command, file] of [['sh', 'circle.sh'], ['python3', 'circle.py'], [process.execPath, 'circle.mjs']])
+for (const [command, file] of [
+  ['sh', 'circle.sh'],
+  ['python3', 'circle.py'],
+  [process.execPath, 'circle.mjs'],
+])
   test(file, async (t) => {
     let ran;
     try {
@@ -37,7 +42,10 @@ for (const [command, file] of [['sh', 'circle.sh'], ['python3', 'circle.py'], [p
     assert.ok(Math.abs(Math.hypot(x, y) - 0.05) < 1e-9 && Math.abs(z - 0.1) < 1e-9, `${[x, y, z]}`);
     assert.ok(y > 0.03, 'it was pushed along');
     assert.ok(json.tools[0].residual < 1e-12);
-    assert.deepEqual((await expect(200, 'GET', '/constraints')).json.map((c) => c.id), ['plane', 'axes']);
+    assert.deepEqual(
+      (await expect(200, 'GET', '/constraints')).json.map((c) => c.id),
+      ['plane', 'axes'],
+    );
   });
 
 test('sensor.py', async (t) => {

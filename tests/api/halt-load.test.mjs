@@ -19,21 +19,34 @@ before(async () => {
 after(() => server?.stop());
 
 const boxes = {
-  format: 'guideway-scene/1', name: 'boxes',
-  objects: [{ id: 'cone', geometry: { type: 'cone', radius: 0.04, height: 0.1 }, body: { mass: 2 } },
-    ...Array.from({ length: Number(process.env.GUIDEWAY_BOXES ?? 600) }, (_, i) => ({ id: `b${i}`, fixed: true, geometry: { type: 'box', size: [0.01, 0.01, 0.01] }, pose: { p: [i / 10, 1, 0] } }))],
-  tool: { object: 'cone', device: 'sim' }, devices: [{ id: 'sim', driver: 'sim' }] };
+  format: 'guideway-scene/1',
+  name: 'boxes',
+  objects: [
+    { id: 'cone', geometry: { type: 'cone', radius: 0.04, height: 0.1 }, body: { mass: 2 } },
+    ...Array.from({ length: Number(process.env.GUIDEWAY_BOXES ?? 600) }, (_, i) => ({
+      id: `b${i}`,
+      fixed: true,
+      geometry: { type: 'box', size: [0.01, 0.01, 0.01] },
+      pose: { p: [i / 10, 1, 0] },
+    })),
+  ],
+  tool: { object: 'cone', device: 'sim' },
+  devices: [{ id: 'sim', driver: 'sim' }],
+};
 
 // Milliseconds that a halt took on a connection of its own, or on the agent's.
 function halt(agent) {
   const [host, port] = server.address.split(':');
   const began = performance.now();
   return new Promise((done, failed) => {
-    const sent = http.request({ host, port, method: 'POST', path: '/api/v1/simulation/halt', agent: agent ?? new http.Agent() }, (reply) => {
-      let text = '';
-      reply.on('data', (part) => (text += part));
-      reply.on('end', () => done({ ms: performance.now() - began, status: reply.statusCode, text }));
-    });
+    const sent = http.request(
+      { host, port, method: 'POST', path: '/api/v1/simulation/halt', agent: agent ?? new http.Agent() },
+      (reply) => {
+        let text = '';
+        reply.on('data', (part) => (text += part));
+        reply.on('end', () => done({ ms: performance.now() - began, status: reply.statusCode, text }));
+      },
+    );
     sent.on('error', failed);
     sent.end();
   });
@@ -41,14 +54,22 @@ function halt(agent) {
 
 async function halts(kind, prepare) {
   const load = spawn(process.execPath, [script, server.address, kind], { stdio: ['ignore', 'ignore', 'inherit'] });
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 }), took = { new: [], kept: [] };
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 }),
+    took = { new: [], kept: [] };
   try {
     await sleep(500);
     for (let i = 0; i < HALTS; i++) {
       const kept = i % 2 === 1;
       if (i % 10 === 0) await prepare?.();
       // a connection that was used for something else before is one of HTTP's
-      if (kept) await new Promise((done) => http.get({ host: '127.0.0.1', port: server.address.split(':')[1], path: '/healthz', agent }, (r) => r.resume().on('end', done)).on('error', done));
+      if (kept)
+        await new Promise((done) =>
+          http
+            .get({ host: '127.0.0.1', port: server.address.split(':')[1], path: '/healthz', agent }, (r) =>
+              r.resume().on('end', done),
+            )
+            .on('error', done),
+        );
       const answered = await halt(kept ? agent : undefined);
       assert.equal(answered.status, 200, answered.text);
       const told = JSON.parse(answered.text);
@@ -63,7 +84,9 @@ async function halts(kind, prepare) {
   for (const [name, list] of Object.entries(took)) {
     list.sort((a, b) => a - b);
     const at = (share) => list[Math.min(list.length - 1, Math.floor(share * list.length))].toFixed(1);
-    console.log(`# ${kind}, ${name} connections: ${list.length} halts, p50 ${at(0.5)} ms, p99 ${at(0.99)}, p99.9 ${at(0.999)}, max ${at(1)}`);
+    console.log(
+      `# ${kind}, ${name} connections: ${list.length} halts, p50 ${at(0.5)} ms, p99 ${at(0.99)}, p99.9 ${at(0.999)}, max ${at(1)}`,
+    );
     assert.ok(list.at(-1) < SLOWEST, `the slowest halt took ${list.at(-1)} ms`);
   }
 }
@@ -99,8 +122,13 @@ test('afterwards it is well', { timeout: 60000 }, async () => {
 
 // Of the process, in MB: what it takes now and the most that it ever took. Threads' stacks and the
 // loop's memory are locked, so they count whole.
-const memory = () => Object.fromEntries(['VmRSS', 'VmHWM'].map((name) =>
-  [name, Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024]));
+const memory = () =>
+  Object.fromEntries(
+    ['VmRSS', 'VmHWM'].map((name) => [
+      name,
+      Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024,
+    ]),
+  );
 
 test('and all of that took little memory, and gave it back', { skip: sanitized }, async () => {
   const { VmRSS, VmHWM } = memory();

@@ -34,9 +34,16 @@ test('it outlives loads, new scenes, another rate, undo and stops', async () => 
   const { halt } = await now();
   const scene = (await expect(200, 'GET', '/scene')).json;
   const steps = [
-    ['POST', '/scene/open', { scene: 'sphere' }], ['PUT', '/scene', scene], ['PATCH', '/scene', { rate: 500 }],
-    ['POST', '/scene/undo'], ['POST', '/scene/redo'], ['POST', '/scene/undo'], ['PUT', '/simulation', { state: 'stopped' }],
-    ['PATCH', '/tool', { limits: { force: 9 } }], ['PUT', '/simulation', { state: 'paused' }]];
+    ['POST', '/scene/open', { scene: 'sphere' }],
+    ['PUT', '/scene', scene],
+    ['PATCH', '/scene', { rate: 500 }],
+    ['POST', '/scene/undo'],
+    ['POST', '/scene/redo'],
+    ['POST', '/scene/undo'],
+    ['PUT', '/simulation', { state: 'stopped' }],
+    ['PATCH', '/tool', { limits: { force: 9 } }],
+    ['PUT', '/simulation', { state: 'paused' }],
+  ];
   for (const [method, path, body] of steps) {
     const answered = await call(method, path, body);
     assert.ok(answered.status < 300, `${method} ${path}: ${answered.text}`);

@@ -9,8 +9,13 @@ serve({ watched: false });
 const inertia = [0.01, 0.01, 0.01, 0, 0, 0];
 const link = (origin) => ({ joint: { type: 'revolute', origin: { p: origin } }, mass: 1, com: [0.1, 0, 0], inertia });
 const parts = {
-  format: 'guideway-scene/1', name: 'Parts',
-  objects: [box('ground', [0, 0, 0], { fixed: true }), box('crank', [0.1, 0, 0.3]), box('rod', [0.3, 0, 0.3], { massless: true })],
+  format: 'guideway-scene/1',
+  name: 'Parts',
+  objects: [
+    box('ground', [0, 0, 0], { fixed: true }),
+    box('crank', [0.1, 0, 0.3]),
+    box('rod', [0.3, 0, 0.3], { massless: true }),
+  ],
   features: [{ id: 'crank/pin', line: { point: [0.05, 0, 0], direction: [0, 0, 1] } }],
   mechanisms: [{ id: 'arm', links: [link([0, 1, 0]), link([0.2, 0, 0])] }],
 };
@@ -21,13 +26,46 @@ const put = (change) => expect(200, 'PUT', '/scene', { ...parts, ...change });
 
 // Switched off, for together they would be a linkage that nothing assembles.
 const whole = [
-  { ...hinge, enabled: false, position: [0.3], velocity: [-1], limits: [[-1, 1]], damping: [0.1], friction: [0.2], spring: { stiffness: [3], rest: [0.5] },
-    motor: { torque: 1, target: 0.5, stiffness: 2, rate: 0, damping: 0.3, max: 4, speed: 5 }, collide: true },
-  { id: 'rail', type: 'prismatic', a: frame('rod', { p: [0, 0.1, 0], q: [0, 1, 0, 0] }), b: 'ground/+z', limits: [[0, 0]], enabled: false },
-  { id: 'sleeve', type: 'cylindrical', a: 'crank/pin', b: frame('rod'), limits: [null, [-1, 2]], damping: [0, 0.5], enabled: false },
+  {
+    ...hinge,
+    enabled: false,
+    position: [0.3],
+    velocity: [-1],
+    limits: [[-1, 1]],
+    damping: [0.1],
+    friction: [0.2],
+    spring: { stiffness: [3], rest: [0.5] },
+    motor: { torque: 1, target: 0.5, stiffness: 2, rate: 0, damping: 0.3, max: 4, speed: 5 },
+    collide: true,
+  },
+  {
+    id: 'rail',
+    type: 'prismatic',
+    a: frame('rod', { p: [0, 0.1, 0], q: [0, 1, 0, 0] }),
+    b: 'ground/+z',
+    limits: [[0, 0]],
+    enabled: false,
+  },
+  {
+    id: 'sleeve',
+    type: 'cylindrical',
+    a: 'crank/pin',
+    b: frame('rod'),
+    limits: [null, [-1, 2]],
+    damping: [0, 0.5],
+    enabled: false,
+  },
   { id: 'thread', type: 'screw', a: frame('rod'), b: frame('world'), pitch: -0.002, enabled: false },
   { id: 'cardan', type: 'universal', a: frame('arm.1'), b: frame('rod'), position: [0.1, 0.2], enabled: false },
-  { id: 'table', type: 'planar', a: frame('rod'), b: 'ground/+z', position: [1, 2, 3], friction: [0, 0, 1], enabled: false },
+  {
+    id: 'table',
+    type: 'planar',
+    a: frame('rod'),
+    b: 'ground/+z',
+    position: [1, 2, 3],
+    friction: [0, 0, 1],
+    enabled: false,
+  },
   { id: 'ball', type: 'spherical', a: frame('crank'), b: frame('arm.0'), velocity: [0, 0, 1], enabled: false },
   { id: 'weld', type: 'fixed', a: frame('crank'), b: frame('rod'), enabled: false },
   { id: 'belt', type: 'gear', joints: ['hinge', 'sleeve'], ratio: -2.5, enabled: false },
@@ -37,30 +75,62 @@ const whole = [
 test('every type of joint comes back as it was said', async () => {
   await put({ joints: whole });
   const { json } = await expect(200, 'GET', '/scene');
-  assert.deepEqual(Object.fromEntries(json.joints.map((j) => [j.id, j])), Object.fromEntries(whole.map((j) => [j.id, j])));
+  assert.deepEqual(
+    Object.fromEntries(json.joints.map((j) => [j.id, j])),
+    Object.fromEntries(whole.map((j) => [j.id, j])),
+  );
   await expect(200, 'PUT', '/scene', json);
   assert.deepEqual((await expect(200, 'GET', '/scene')).json, json);
 });
 
 test('only type, a and b are needed; ids are made', async () => {
-  await put({ joints: [{ type: 'revolute', a: { object: 'crank' }, b: { object: 'world' } }, { ...hinge, id: 'j2' },
-    { type: 'spherical', a: { object: 'rod' }, b: { object: 'crank' } }] });
+  await put({
+    joints: [
+      { type: 'revolute', a: { object: 'crank' }, b: { object: 'world' } },
+      { ...hinge, id: 'j2' },
+      { type: 'spherical', a: { object: 'rod' }, b: { object: 'crank' } },
+    ],
+  });
   const { joints } = (await expect(200, 'GET', '/scene')).json;
-  assert.deepEqual(joints.map((j) => j.id), ['j1', 'j2', 'j3']);
+  assert.deepEqual(
+    joints.map((j) => j.id),
+    ['j1', 'j2', 'j3'],
+  );
   assert.deepEqual(joints[0], { id: 'j1', type: 'revolute', a: frame('crank'), b: frame('world'), enabled: true });
 });
 
 test('springs come back as they were said', async () => {
-  const springs = [{ id: 'k', a: { object: 'rod', p: [0.1, 0, 0] }, b: { object: 'world', p: [0, 0, 2] }, stiffness: 1000, damping: 3, length: 0.1, enabled: false }];
+  const springs = [
+    {
+      id: 'k',
+      a: { object: 'rod', p: [0.1, 0, 0] },
+      b: { object: 'world', p: [0, 0, 2] },
+      stiffness: 1000,
+      damping: 3,
+      length: 0.1,
+      enabled: false,
+    },
+  ];
   await put({ springs: [...springs, { a: { object: 'arm.1' }, b: { object: 'crank' } }] });
-  const made = { id: 's1', a: { object: 'arm.1', p: [0, 0, 0] }, b: { object: 'crank', p: [0, 0, 0] }, stiffness: 0, damping: 0, length: 0, enabled: true };
+  const made = {
+    id: 's1',
+    a: { object: 'arm.1', p: [0, 0, 0] },
+    b: { object: 'crank', p: [0, 0, 0] },
+    stiffness: 0,
+    damping: 0,
+    length: 0,
+    enabled: true,
+  };
   assert.deepEqual((await expect(200, 'GET', '/scene')).json.springs, [...springs, made]);
 });
 
 test('a massless object says so', async () => {
   await put({});
   const { objects } = (await expect(200, 'GET', '/scene')).json;
-  assert.deepEqual(objects.map((o) => o.massless), [undefined, undefined, true]);
+  assert.deepEqual(
+    objects.map((o) => o.massless),
+    [undefined, undefined, true],
+  );
 });
 
 test('an object called world is meant by its name', async () => {
@@ -76,8 +146,21 @@ test('renaming goes through everything that stands on an object, a link or a joi
   await expect(200, 'PATCH', '/objects/rod', { id: 'bar' });
   await expect(200, 'PATCH', '/mechanisms/arm', { id: 'leg' });
   await expect(200, 'PATCH', '/joints/hinge', { id: 'pin' });
-  assert.deepEqual((await list('joints')).map((j) => (j.joints ?? [j.a, j.b].map((end) => end.object ?? end)).join(' ')),
-    ['crank ground', 'bar ground/+z', 'crank/pin bar', 'bar world', 'leg.1 bar', 'bar ground/+z', 'crank leg.0', 'crank bar', 'pin sleeve', 'leg.1 table']);
+  assert.deepEqual(
+    (await list('joints')).map((j) => (j.joints ?? [j.a, j.b].map((end) => end.object ?? end)).join(' ')),
+    [
+      'crank ground',
+      'bar ground/+z',
+      'crank/pin bar',
+      'bar world',
+      'leg.1 bar',
+      'bar ground/+z',
+      'crank leg.0',
+      'crank bar',
+      'pin sleeve',
+      'leg.1 table',
+    ],
+  );
   const { a, b } = await one('/springs/k');
   assert.deepEqual([a.object, b.object], ['bar', 'leg.1']);
   await expect(200, 'POST', '/scene/undo');
@@ -99,19 +182,49 @@ test('what others refer to is not removed, and they are named', async () => {
 test('another type drops the numbers of the coordinates', async () => {
   await put({ joints: whole });
   await expect(200, 'PATCH', '/joints/thread', { type: 'cylindrical', damping: [1, 2] });
-  assert.deepEqual(await one('/joints/thread'), { id: 'thread', type: 'cylindrical', a: frame('rod'), b: frame('world'), damping: [1, 2], enabled: false });
+  assert.deepEqual(await one('/joints/thread'), {
+    id: 'thread',
+    type: 'cylindrical',
+    a: frame('rod'),
+    b: frame('world'),
+    damping: [1, 2],
+    enabled: false,
+  });
   await expect(200, 'PATCH', '/joints/cardan', { type: 'gear', joints: ['table', 'hinge'], ratio: 3 });
-  assert.deepEqual(await one('/joints/cardan'), { id: 'cardan', type: 'gear', joints: ['table', 'hinge'], ratio: 3, enabled: false });
-  assert.match((await expect(400, 'PATCH', '/joints/cardan', { type: 'fixed' })).json.errors[0].detail, /a: is missing/);
+  assert.deepEqual(await one('/joints/cardan'), {
+    id: 'cardan',
+    type: 'gear',
+    joints: ['table', 'hinge'],
+    ratio: 3,
+    enabled: false,
+  });
+  assert.match(
+    (await expect(400, 'PATCH', '/joints/cardan', { type: 'fixed' })).json.errors[0].detail,
+    /a: is missing/,
+  );
 });
 
 test('a joint of bodies that move tells where it is', async () => {
   const beam = box('beam', [0.1, 0, 0.3], { free: true });
-  await put({ gravity: [0, -9.81, 0], objects: [...parts.objects, beam],
-    joints: [{ id: 'pin', type: 'revolute', a: frame('beam', { ...identity, p: [-0.1, 0, 0] }), b: frame('ground', { ...identity, p: [0, 0, 0.3] }), velocity: [0.5] }] });
+  await put({
+    gravity: [0, -9.81, 0],
+    objects: [...parts.objects, beam],
+    joints: [
+      {
+        id: 'pin',
+        type: 'revolute',
+        a: frame('beam', { ...identity, p: [-0.1, 0, 0] }),
+        b: frame('ground', { ...identity, p: [0, 0, 0.3] }),
+        velocity: [0.5],
+      },
+    ],
+  });
   const at = await one('/joints/pin');
   assert.deepEqual([at.state.position.length, at.state.velocity.length], [1, 1]);
-  assert.ok(Math.abs(at.state.position[0]) < 1e-9 && Math.abs(at.state.velocity[0] - 0.5) < 1e-9, JSON.stringify(at.state));
+  assert.ok(
+    Math.abs(at.state.position[0]) < 1e-9 && Math.abs(at.state.velocity[0] - 0.5) < 1e-9,
+    JSON.stringify(at.state),
+  );
   await expect(200, 'PUT', '/simulation', { state: 'paused' });
   await expect(200, 'POST', '/simulation/step', { ticks: 100 });
   const { state } = (await list('joints'))[0];
@@ -123,7 +236,12 @@ test('a joint of bodies that move tells where it is', async () => {
 
 test('a joint of what stands still tells where the scene has it', async () => {
   const q = [Math.cos(0.2), 0, 0, Math.sin(0.2)];
-  await put({ joints: [{ ...hinge, a: frame('crank', { p: [-0.1, 0, -0.3], q }) }, { ...hinge, id: 'rail', type: 'cylindrical' }] });
+  await put({
+    joints: [
+      { ...hinge, a: frame('crank', { p: [-0.1, 0, -0.3], q }) },
+      { ...hinge, id: 'rail', type: 'cylindrical' },
+    ],
+  });
   const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
   near((await one('/joints/hinge')).state.position[0], 0.4);
   near((await one('/joints/rail')).state.position[0], 0.3);
@@ -131,17 +249,47 @@ test('a joint of what stands still tells where the scene has it', async () => {
 
 test('a null takes members away, an id stays', async () => {
   await put({ joints: whole });
-  await expect(200, 'PATCH', '/joints/hinge', { id: null, limits: null, spring: null, motor: null, position: null, velocity: null, damping: null, friction: null, collide: null });
+  await expect(200, 'PATCH', '/joints/hinge', {
+    id: null,
+    limits: null,
+    spring: null,
+    motor: null,
+    position: null,
+    velocity: null,
+    damping: null,
+    friction: null,
+    collide: null,
+  });
   assert.deepEqual(await one('/joints/hinge'), { ...hinge, enabled: false });
 });
 
 test('a loop that cannot be closed is no answer, and nothing changes', async () => {
-  const bar = (id, at) => ({ id, type: 'revolute', a: frame(id, { p: [-0.1, 0, 0], q: [1, 0, 0, 0] }), b: frame('world', { p: at, q: [1, 0, 0, 0] }) });
-  await put({ objects: [box('ground', [0, 0, 0], { fixed: true }), box('crank', [0.1, 0, 0], { free: true }), box('rod', [1.1, 0, 0])], mechanisms: [],
-    joints: [bar('crank', [0, 0, 0]), bar('rod', [1, 0, 0])] });
+  const bar = (id, at) => ({
+    id,
+    type: 'revolute',
+    a: frame(id, { p: [-0.1, 0, 0], q: [1, 0, 0, 0] }),
+    b: frame('world', { p: at, q: [1, 0, 0, 0] }),
+  });
+  await put({
+    objects: [
+      box('ground', [0, 0, 0], { fixed: true }),
+      box('crank', [0.1, 0, 0], { free: true }),
+      box('rod', [1.1, 0, 0]),
+    ],
+    mechanisms: [],
+    joints: [bar('crank', [0, 0, 0]), bar('rod', [1, 0, 0])],
+  });
   const before = await expect(200, 'GET', '/scene');
-  const far = { type: 'revolute', a: frame('crank', { p: [0.1, 0, 0], q: [1, 0, 0, 0] }), b: frame('rod', { p: [0.1, 0, 0], q: [1, 0, 0, 0] }) };
-  for (const [method, path, body] of [['POST', '/joints', { id: 'knee', ...far }], ['POST', '/joints?dryRun=true', { id: 'knee', ...far }], ['POST', '/scene/edits', [{ method: 'POST', path: '/joints', body: { id: 'knee', ...far } }]]]) {
+  const far = {
+    type: 'revolute',
+    a: frame('crank', { p: [0.1, 0, 0], q: [1, 0, 0, 0] }),
+    b: frame('rod', { p: [0.1, 0, 0], q: [1, 0, 0, 0] }),
+  };
+  for (const [method, path, body] of [
+    ['POST', '/joints', { id: 'knee', ...far }],
+    ['POST', '/joints?dryRun=true', { id: 'knee', ...far }],
+    ['POST', '/scene/edits', [{ method: 'POST', path: '/joints', body: { id: 'knee', ...far } }]],
+  ]) {
     const { json } = await expect(422, method, path, body);
     assert.equal(json.status, 'unhandled');
     assert.equal(json.left.length, 1);
@@ -162,22 +310,40 @@ test('undo and redo take a joint and a spring back and again', async () => {
 });
 
 test('features of links, stated or of their geometry, are features like others', async () => {
-  const tube = { ...link([0.2, 0, 0]), geometry: { type: 'cylinder', radius: 0.01, height: 0.2 }, geometry_at: { p: [0.1, 0, 0], q: [Math.SQRT1_2, 0, Math.SQRT1_2, 0] } };
+  const tube = {
+    ...link([0.2, 0, 0]),
+    geometry: { type: 'cylinder', radius: 0.01, height: 0.2 },
+    geometry_at: { p: [0.1, 0, 0], q: [Math.SQRT1_2, 0, Math.SQRT1_2, 0] },
+  };
   const leg = { ...parts.mechanisms[0], links: [link([0, 1, 0]), tube] };
-  await put({ mechanisms: [leg], features: [...parts.features, { id: 'arm.0/eye', point: [0, 0, 0.1] }],
+  await put({
+    mechanisms: [leg],
+    features: [...parts.features, { id: 'arm.0/eye', point: [0, 0, 0.1] }],
     joints: [{ id: 'end', type: 'spherical', a: 'arm.1/top', b: 'crank/pin' }],
-    constraints: [{ id: 'c', type: 'coincident', a: 'arm.0/eye', b: 'arm.1/mid', enabled: false }] });
-  const top = (await one('/features/arm.1/top'));
+    constraints: [{ id: 'c', type: 'coincident', a: 'arm.0/eye', b: 'arm.1/mid', enabled: false }],
+  });
+  const top = await one('/features/arm.1/top');
   assert.ok(top.derived);
-  [...top.plane.point, ...top.plane.normal].forEach((x, i) => assert.ok(Math.abs(x - [0.2, 0, 0, 1, 0, 0][i]) < 1e-12, JSON.stringify(top)));
-  assert.deepEqual((await list('features?object=arm.0')).map((f) => f.id), ['arm.0/eye']);
+  [...top.plane.point, ...top.plane.normal].forEach((x, i) =>
+    assert.ok(Math.abs(x - [0.2, 0, 0, 1, 0, 0][i]) < 1e-12, JSON.stringify(top)),
+  );
+  assert.deepEqual(
+    (await list('features?object=arm.0')).map((f) => f.id),
+    ['arm.0/eye'],
+  );
   assert.ok((await list('features')).some((f) => f.id === 'arm.1/axis'));
   await expect(200, 'PATCH', '/features/arm.0/eye', { point: [0, 0, 0.2] });
   await expect(201, 'POST', '/features', { id: 'arm.1/tip', point: [0.2, 0, 0] });
   await expect(409, 'POST', '/features', { id: 'arm.1/top', point: [0.2, 0, 0] });
-  assert.match((await expect(409, 'DELETE', '/mechanisms/arm')).json.detail, /constraint c, feature eye, feature tip, joint end: delete/);
+  assert.match(
+    (await expect(409, 'DELETE', '/mechanisms/arm')).json.detail,
+    /constraint c, feature eye, feature tip, joint end: delete/,
+  );
   await expect(200, 'PATCH', '/mechanisms/arm', { id: 'leg' });
-  assert.deepEqual((await list('constraints')).map((c) => [c.a, c.b]), [['leg.0/eye', 'leg.1/mid']]);
+  assert.deepEqual(
+    (await list('constraints')).map((c) => [c.a, c.b]),
+    [['leg.0/eye', 'leg.1/mid']],
+  );
   await expect(200, 'GET', '/features/leg.1/tip');
   assert.equal((await one('/joints/end')).a, 'leg.1/top');
 });
@@ -196,15 +362,34 @@ test('a tool may name a link as an object', async () => {
 
 test('branches, joints of several coordinates, gears and a tip of a mechanism', async () => {
   const { mechanisms, ...rest } = parts;
-  const tree = { id: 'hand', tip: 0, gears: [{ joints: [0, 1], ratio: -2 }], links: [link([0, 1, 0]), link([0.2, 0, 0])] };
-  await expect(200, 'PUT', '/scene', { ...rest, mechanisms: [tree], joints: [{ ...hinge, id: 'j1' }],
-    devices: [{ id: 'touch', driver: 'sim-impedance' }], tool: { mechanism: 'hand', device: 'touch', control: 'impedance' } });
+  const tree = {
+    id: 'hand',
+    tip: 0,
+    gears: [{ joints: [0, 1], ratio: -2 }],
+    links: [link([0, 1, 0]), link([0.2, 0, 0])],
+  };
+  await expect(200, 'PUT', '/scene', {
+    ...rest,
+    mechanisms: [tree],
+    joints: [{ ...hinge, id: 'j1' }],
+    devices: [{ id: 'touch', driver: 'sim-impedance' }],
+    tool: { mechanism: 'hand', device: 'touch', control: 'impedance' },
+  });
   assert.equal((await one('/tool')).link, 0);
-  assert.deepEqual((await list('joints'))[1], { id: 'j2', type: 'gear', joints: ['hand.0', 'hand.1'], ratio: -2, enabled: true });
+  assert.deepEqual((await list('joints'))[1], {
+    id: 'j2',
+    type: 'gear',
+    joints: ['hand.0', 'hand.1'],
+    ratio: -2,
+    enabled: true,
+  });
   assert.deepEqual((({ tip, gears }) => [tip, gears])(await one('/mechanisms/hand')), [0, undefined]);
   await expect(201, 'POST', '/mechanisms', { ...tree, id: 'foot' });
   assert.deepEqual((await list('joints'))[2].joints, ['foot.0', 'foot.1']);
-  assert.match((await expect(400, 'PATCH', '/mechanisms/foot', { gears: [{ joints: [0, 2], ratio: 1 }] })).json.errors[0].detail, /links 0 to 1/);
+  assert.match(
+    (await expect(400, 'PATCH', '/mechanisms/foot', { gears: [{ joints: [0, 2], ratio: 1 }] })).json.errors[0].detail,
+    /links 0 to 1/,
+  );
   await expect(201, 'POST', '/mechanisms/foot/links', { ...link([0, 0, 0]), parent: 1 });
   assert.equal((await one('/mechanisms/foot/links/2')).parent, undefined);
 });
@@ -230,26 +415,98 @@ const wrong = [
   ['a feature of the world', [{ ...hinge, b: 'world/top' }], 400, '/joints/0/b', /no feature "top"/],
   ['one object twice', [{ ...hinge, b: 'crank/+z' }], 400, '/joints/0/b', /both "crank"/],
   ['two fixed things', [{ ...hinge, a: frame('world') }], 400, '/joints/0/a', /"world" and "ground" are both fixed/],
-  ['too many positions', [{ ...hinge, position: [0, 0] }], 400, '/joints/0/position', /array of 1 numbers: a revolute joint has 1 coordinate/],
-  ['too few dampings', [{ ...table, damping: [1] }], 400, '/joints/0/damping', /array of 3 numbers: a planar joint has 3/],
-  ['coordinates of a fixed joint', [{ ...hinge, type: 'fixed', velocity: [0] }], 400, '/joints/0/velocity', /a fixed joint has no coordinates/],
-  ['a motor of a fixed joint', [{ ...hinge, type: 'fixed', motor: { torque: 1 } }], 400, '/joints/0/motor', /no coordinate/],
+  [
+    'too many positions',
+    [{ ...hinge, position: [0, 0] }],
+    400,
+    '/joints/0/position',
+    /array of 1 numbers: a revolute joint has 1 coordinate/,
+  ],
+  [
+    'too few dampings',
+    [{ ...table, damping: [1] }],
+    400,
+    '/joints/0/damping',
+    /array of 3 numbers: a planar joint has 3/,
+  ],
+  [
+    'coordinates of a fixed joint',
+    [{ ...hinge, type: 'fixed', velocity: [0] }],
+    400,
+    '/joints/0/velocity',
+    /a fixed joint has no coordinates/,
+  ],
+  [
+    'a motor of a fixed joint',
+    [{ ...hinge, type: 'fixed', motor: { torque: 1 } }],
+    400,
+    '/joints/0/motor',
+    /no coordinate/,
+  ],
   ['limits that are no pair', [{ ...hinge, limits: [1] }], 400, '/joints/0/limits/0', /\[lower, upper\], or null/],
-  ['limits the wrong way round', [{ ...table, limits: [null, [1, 0.5], null] }], 400, '/joints/0/limits/1', /lower is 1, must be at most upper, 0.5/],
+  [
+    'limits the wrong way round',
+    [{ ...table, limits: [null, [1, 0.5], null] }],
+    400,
+    '/joints/0/limits/1',
+    /lower is 1, must be at most upper, 0.5/,
+  ],
   ['damping below 0', [{ ...table, damping: [0, 0, -1] }], 400, '/joints/0/damping/2', /-1, must be 0 or more/],
   ['friction below 0', [{ ...hinge, friction: [-1] }], 400, '/joints/0/friction/0', /must be 0 or more/],
-  ['a spring below 0', [{ ...hinge, spring: { stiffness: [-1] } }], 400, '/joints/0/spring/stiffness/0', /must be 0 or more/],
+  [
+    'a spring below 0',
+    [{ ...hinge, spring: { stiffness: [-1] } }],
+    400,
+    '/joints/0/spring/stiffness/0',
+    /must be 0 or more/,
+  ],
   ['a motor below 0', [{ ...hinge, motor: { stiffness: -1 } }], 400, '/joints/0/motor/stiffness', /must be 0 or more/],
   ['two of one id', [hinge, { ...table, id: 'hinge' }], 409, '/joints/1/id', /taken by \/joints\/0/],
   ['the name of a link', [{ ...hinge, id: 'arm.0' }], 400, '/joints/0/id', /link 0 of mechanism arm/],
   ['a gear of nothing', [hinge, gear], 400, '/joints/1/joints/1', /no joint "table"/],
   ['a gear of itself', [hinge, { ...gear, joints: ['hinge', 'g'] }], 400, '/joints/1/joints/1', /"g" is a gear/],
-  ['a gear of one joint', [hinge, { ...gear, joints: ['hinge', 'hinge'] }], 400, '/joints/1/joints/1', /both are "hinge"/],
-  ['a gear of a fixed joint', [hinge, { ...table, type: 'fixed', position: [], friction: [] }, gear], 400, '/joints/2/joints/1', /is fixed: it has no coordinate/],
-  ['a gear of a ball', [hinge, { ...hinge, id: 'ball', type: 'spherical' }, { ...gear, joints: ['ball', 'hinge'] }], 400, '/joints/2/joints/0', /no fixed axes/],
-  ['a gear of two turns', [hinge, { ...hinge, id: 'cardan', type: 'universal' }, { ...gear, joints: ['hinge', 'cardan'] }], 400, '/joints/2/coordinates', /say which/],
-  ['a coordinate out of range', [hinge, table, { ...gear, coordinates: [1, 0] }], 400, '/joints/2/coordinates/0', /has 0 to 0/],
-  ['a coordinate that is no number', [hinge, table, { ...gear, coordinates: [0, 0.5] }], 400, '/joints/2/coordinates/1', /number of a coordinate/],
+  [
+    'a gear of one joint',
+    [hinge, { ...gear, joints: ['hinge', 'hinge'] }],
+    400,
+    '/joints/1/joints/1',
+    /both are "hinge"/,
+  ],
+  [
+    'a gear of a fixed joint',
+    [hinge, { ...table, type: 'fixed', position: [], friction: [] }, gear],
+    400,
+    '/joints/2/joints/1',
+    /is fixed: it has no coordinate/,
+  ],
+  [
+    'a gear of a ball',
+    [hinge, { ...hinge, id: 'ball', type: 'spherical' }, { ...gear, joints: ['ball', 'hinge'] }],
+    400,
+    '/joints/2/joints/0',
+    /no fixed axes/,
+  ],
+  [
+    'a gear of two turns',
+    [hinge, { ...hinge, id: 'cardan', type: 'universal' }, { ...gear, joints: ['hinge', 'cardan'] }],
+    400,
+    '/joints/2/coordinates',
+    /say which/,
+  ],
+  [
+    'a coordinate out of range',
+    [hinge, table, { ...gear, coordinates: [1, 0] }],
+    400,
+    '/joints/2/coordinates/0',
+    /has 0 to 0/,
+  ],
+  [
+    'a coordinate that is no number',
+    [hinge, table, { ...gear, coordinates: [0, 0.5] }],
+    400,
+    '/joints/2/coordinates/1',
+    /number of a coordinate/,
+  ],
   ['a gear of ratio 0', [hinge, table, { ...gear, ratio: 0 }], 400, '/joints/2/ratio', /must not be 0/],
   ['a gear with an end', [hinge, table, { ...gear, a: frame('crank') }], 400, '/joints/2/a', /unknown member/],
 ];
@@ -269,7 +526,12 @@ for (const [what, one, pointer, words] of slack)
   test(`refused: ${what}`, () => refused({ springs: [one] }, 400, pointer, words));
 
 test('refused: a free object without mass', () =>
-  refused({ objects: [box('loose', [0, 0, 0], { free: true, massless: true })], features: [] }, 400, '/objects/0/massless', /only follows/));
+  refused(
+    { objects: [box('loose', [0, 0, 0], { free: true, massless: true })], features: [] },
+    400,
+    '/objects/0/massless',
+    /only follows/,
+  ));
 
 async function refused(change, status, pointer, words) {
   const reply = await request(server, 'PUT', '/api/v1/scene', { ...parts, ...change });

@@ -18,7 +18,8 @@ after(async () => {
 });
 
 const now = async () => (await expect(200, 'GET', '/simulation')).json;
-const operators = (of = live) => of.messages.filter((m) => m.op === 'event' && m.event.kind === 'lease').map((m) => m.event.message);
+const operators = (of = live) =>
+  of.messages.filter((m) => m.op === 'event' && m.event.kind === 'lease').map((m) => m.event.message);
 
 async function run(safety) {
   await expect(200, 'POST', '/simulation/arm');
@@ -100,7 +101,8 @@ test('who drags at a latched device operates it, everyone is told, and no second
     await sleep(400);
     assert.equal((await now()).halted, false, 'given back in order');
     await other.close();
-  }));
+  }),
+);
 
 test('a drag that is not renewed is the dead man: off, told, latched, and let go of', { timeout: 120000 }, async () => {
   await latched(async () => {
@@ -133,7 +135,9 @@ test('a push of nothing ends in order, a push that stays out is the dead man', {
   });
 });
 
-test('a lease that was asked for is kept by its message alone, and ends in order or by going away', { timeout: 120000 }, async () => {
+test('a lease that was asked for is kept by its message alone, and ends in order or by going away', {
+  timeout: 120000,
+}, async () => {
   for (const goes of [false, true])
     await latched(async () => {
       const other = stream(server);

@@ -19,8 +19,15 @@ const text = (method, path, body) => {
 // its last chunk.
 function again(next) {
   const socket = connect();
-  let left = -1, head = '', tail = '';
-  const ask = () => { left = -1; head = ''; tail = ''; socket.write(next()); };
+  let left = -1,
+    head = '',
+    tail = '';
+  const ask = () => {
+    left = -1;
+    head = '';
+    tail = '';
+    socket.write(next());
+  };
   socket.on('connect', ask);
   socket.on('close', () => setTimeout(() => again(next), 20));
   socket.on('data', (data) => {
@@ -42,15 +49,28 @@ function again(next) {
 const scenes = ['sphere', 'cone-on-cylinder', 'paper-plane'];
 let turn = 0;
 const kinds = {
-  readers: () => { for (let i = 0; i < 24; i++) again(() => text('GET', '/features')); },
-  idle: async () => {
-    for (;; await sleep(1000))
-      for (let i = 0; i < 256; i++) { connect(); connect().write(`GET /healthz HTTP/1.1\r\nHost: ${address}\r\n\r\n`); }
+  readers: () => {
+    for (let i = 0; i < 24; i++) again(() => text('GET', '/features'));
   },
-  loads: () => { for (let i = 0; i < 3; i++) again(() => text('POST', '/scene/open', { scene: scenes[turn++ % 3] })); },
-  edits: () => { for (let i = 0; i < 16; i++) again(() => text('PATCH', '/tool', { limits: { force: 10 + (turn++ % 5) } })); },
-  steps: () => { for (let i = 0; i < 4; i++) again(() => text('POST', '/simulation/step', { ticks: 100000 })); },
+  idle: async () => {
+    for (; ; await sleep(1000))
+      for (let i = 0; i < 256; i++) {
+        connect();
+        connect().write(`GET /healthz HTTP/1.1\r\nHost: ${address}\r\n\r\n`);
+      }
+  },
+  loads: () => {
+    for (let i = 0; i < 3; i++) again(() => text('POST', '/scene/open', { scene: scenes[turn++ % 3] }));
+  },
+  edits: () => {
+    for (let i = 0; i < 16; i++) again(() => text('PATCH', '/tool', { limits: { force: 10 + (turn++ % 5) } }));
+  },
+  steps: () => {
+    for (let i = 0; i < 4; i++) again(() => text('POST', '/simulation/step', { ticks: 100000 }));
+  },
   none: () => setInterval(() => {}, 1000),
-  arms: () => { for (let i = 0; i < 4; i++) again(() => text('POST', '/simulation/arm')); },
+  arms: () => {
+    for (let i = 0; i < 4; i++) again(() => text('POST', '/simulation/arm'));
+  },
 };
 kinds[kind]();

@@ -14,7 +14,7 @@ after(() => server?.stop());
 const loop = async () => (await expect(200, 'GET', '/loop')).json;
 
 test('scheduling is told as the system has it', async () => {
-  const now = await until('figures', async () => ((await loop()).ticks > 0 && loop()));
+  const now = await until('figures', async () => (await loop()).ticks > 0 && loop());
   // /proc/PID/task/TID/stat: fields behind the name; the 38th of them is the policy, 1 for SCHED_FIFO
   const fields = readFileSync(`/proc/${server.pid}/task/${now.thread}/stat`, 'utf8').split(') ').at(-1).split(' ');
   assert.equal(now.scheduling, fields[38] === '1' ? 'fifo' : 'best effort');
@@ -66,7 +66,10 @@ test('stages add up to ticks, samples are young, a stop is the fault of waking',
     return figures.overruns_by.wake > now.overruns_by.wake && figures;
   });
   assert.equal(then.worst[0].stage, 'wake');
-  assert.equal(Object.values(then.overruns_by).reduce((all, n) => all + n, 0), then.overruns);
+  assert.equal(
+    Object.values(then.overruns_by).reduce((all, n) => all + n, 0),
+    then.overruns,
+  );
   const metrics = (await request(server, 'GET', '/metrics')).text;
   assert.match(metrics, /^guideway_stage_seconds\{stage="dynamics",quantile="0.99"\} \d/m);
   assert.match(metrics, /^guideway_overruns_by_stage_total\{stage="wake"\} [1-9]/m);
@@ -78,15 +81,18 @@ test('the last ticks before a fault are kept and can be downloaded', { timeout: 
   const begun = (await expect(200, 'GET', '/loop')).json.ticks;
   await until('a thousand ticks', async () => (await loop()).ticks > begun + 1100, 20000);
   const { tick } = (await expect(200, 'POST', '/simulation/halt')).json;
-  const faults = (await expect(200, 'GET', '/loop/faults')).json, fault = faults.at(-1);
+  const faults = (await expect(200, 'GET', '/loop/faults')).json,
+    fault = faults.at(-1);
   assert.deepEqual([fault.cause, fault.ticks], ['software', 1000]);
   assert.match(fault.by, /^rest 127/);
   const csv = (await expect(200, 'GET', `/loop/faults/${fault.number}`)).text.trimEnd().split('\n');
-  const names = csv[0].split(','), rows = csv.slice(1).map((row) => row.split(','));
+  const names = csv[0].split(','),
+    rows = csv.slice(1).map((row) => row.split(','));
   assert.equal(rows.length, 1000);
   for (const row of rows) assert.equal(row.length, names.length);
   const column = (name) => rows.map((row) => Number(row[names.indexOf(name)]));
-  const ticks = column('tick'), t = column('t');
+  const ticks = column('tick'),
+    t = column('t');
   for (let i = 1; i < 1000; i++) {
     assert.ok(ticks[i] >= ticks[i - 1] && ticks[i] <= ticks[i - 1] + 1 && t[i] > t[i - 1], `row ${i}`);
   }
@@ -96,7 +102,10 @@ test('the last ticks before a fault are kept and can be downloaded', { timeout: 
   for (let i = 0; i < 5; i++) {
     await expect(200, 'POST', '/simulation/arm');
     await expect(200, 'POST', '/simulation/halt');
-    await until('it is kept', async () => (await expect(200, 'GET', '/loop/faults')).json.at(-1).number === fault.number + i + 1);
+    await until(
+      'it is kept',
+      async () => (await expect(200, 'GET', '/loop/faults')).json.at(-1).number === fault.number + i + 1,
+    );
   }
   assert.equal((await expect(200, 'GET', '/loop/faults')).json.length, 4);
   await expect(404, 'GET', `/loop/faults/${fault.number}`);

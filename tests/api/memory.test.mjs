@@ -2,7 +2,7 @@
 // so, no crash, nothing half changed.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -21,22 +21,30 @@ function page(name) {
   const path = join(folder, name);
   writeFileSync(path, Buffer.alloc(4096));
   const word = (at, value) => {
-    const fd = openSync(path, 'r+'), bytes = Buffer.alloc(4);
-    if (value !== undefined) { bytes.writeInt32LE(value); writeSync(fd, bytes, 0, 4, at); }
+    const fd = openSync(path, 'r+'),
+      bytes = Buffer.alloc(4);
+    if (value !== undefined) {
+      bytes.writeInt32LE(value);
+      writeSync(fd, bytes, 0, 4, at);
+    }
     readSync(fd, bytes, 0, 4, at);
     closeSync(fd);
     return bytes.readInt32LE(0);
   };
   return {
     env: { LD_PRELOAD: library, GUIDEWAY_FAULT: path },
-    arm: (n) => word(0, n), armed: () => word(0), counted: () => word(4), failed: () => word(8),
+    arm: (n) => word(0, n),
+    armed: () => word(0),
+    counted: () => word(4),
+    failed: () => word(8),
   };
 }
 
 function command(args, env) {
   return new Promise((done) => {
     const child = spawn(guideway, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-    let out = '', err = '';
+    let out = '',
+      err = '';
     child.stdout.on('data', (text) => (out += text));
     child.stderr.on('data', (text) => (err += text));
     child.on('close', (code, signal) => done({ code, signal, out, err }));
@@ -52,13 +60,17 @@ function spread(all, dense) {
 
 // Runs the command for each n, a few at a time, until the time is over.
 async function sweep(args, all, dense, plain, seconds) {
-  const right = plain((await command(args)).out), end = performance.now() + 1000 * seconds;
-  const left = spread(all, dense), wrong = [];
-  let made = 0, refused = 0;
+  const right = plain((await command(args)).out),
+    end = performance.now() + 1000 * seconds;
+  const left = spread(all, dense),
+    wrong = [];
+  let made = 0,
+    refused = 0;
   const worker = async () => {
     for (let n; (n = left.shift()) !== undefined && performance.now() < end; made++) {
       const { code, signal, out, err } = await command(args, { LD_PRELOAD: library, GUIDEWAY_FAIL_AT: String(n) });
-      const fine = code === 0 ? out !== '' && plain(out) === right : code === 1 && out === '' && /^guideway: ./.test(err);
+      const fine =
+        code === 0 ? out !== '' && plain(out) === right : code === 1 && out === '' && /^guideway: ./.test(err);
       refused += code === 1;
       if (!fine) wrong.push({ n, code, signal, out: out.slice(0, 200), err: err.slice(0, 200) });
     }
@@ -79,13 +91,23 @@ async function callsOf(args) {
 
 test('solve with one memory call failing: right, or exit 1 with a message', options, async () => {
   const file = join(folder, 'problem.json');
-  writeFileSync(file, JSON.stringify({
-    mobile: { pose: { p: [0, 0, 0], q: [1, 0, 0, 0] }, length: 1 },
-    constraints: [
-      { id: 'c1', type: 'coincident', mobile: { point: [0, 5, 3] }, fixed: { line: { point: [0, 0, 3], direction: [0, 1, 0] } } },
-      { id: 'c2', type: 'coincident', mobile: { point: [0, 7, 3] }, fixed: { point: [-2, 0, 3] } }],
-    samples: 2, seed: 1,
-  }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      mobile: { pose: { p: [0, 0, 0], q: [1, 0, 0, 0] }, length: 1 },
+      constraints: [
+        {
+          id: 'c1',
+          type: 'coincident',
+          mobile: { point: [0, 5, 3] },
+          fixed: { line: { point: [0, 0, 3], direction: [0, 1, 0] } },
+        },
+        { id: 'c2', type: 'coincident', mobile: { point: [0, 7, 3] }, fixed: { point: [-2, 0, 3] } },
+      ],
+      samples: 2,
+      seed: 1,
+    }),
+  );
   const plain = (out) => out.replace(/"time_us":[^,}]*/, '');
   await sweep(['solve', file], await callsOf(['solve', file]), 150, plain, 6);
 });
@@ -98,13 +120,28 @@ test('run with one memory call failing: right, or exit 1 with a message', option
 
 test('a run of a mechanism among bodies with one memory call failing: right, or exit 1', options, async () => {
   const file = join(folder, 'arm.json');
-  writeFileSync(file, JSON.stringify({
-    format: 'guideway-scene/1', gravity: [0, 0, -9.81], contact: { ignore: [['arm.0', 'floor']] }, materials: [{ id: 'steel' }], mechanisms: [arm],
-    objects: [
-      { id: 'floor', fixed: true, geometry: { type: 'box', size: [1, 1, 0.1] } },
-      { id: 'ball', free: true, material: 'steel', geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [0, 0, 0.151] } }],
-    tool: { mechanism: 'arm', link: 0, device: 'hand', control: 'penalty' }, devices: [{ id: 'hand', driver: 'sim-impedance' }],
-  }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      format: 'guideway-scene/1',
+      gravity: [0, 0, -9.81],
+      contact: { ignore: [['arm.0', 'floor']] },
+      materials: [{ id: 'steel' }],
+      mechanisms: [arm],
+      objects: [
+        { id: 'floor', fixed: true, geometry: { type: 'box', size: [1, 1, 0.1] } },
+        {
+          id: 'ball',
+          free: true,
+          material: 'steel',
+          geometry: { type: 'sphere', radius: 0.1 },
+          pose: { p: [0, 0, 0.151] },
+        },
+      ],
+      tool: { mechanism: 'arm', link: 0, device: 'hand', control: 'penalty' },
+      devices: [{ id: 'hand', driver: 'sim-impedance' }],
+    }),
+  );
   const args = ['run', file, '--seconds', '0.02'];
   const plain = (out) => out.replace(/"wall_s":[^,}]*|"tick_us":\{[^}]*\}|"overruns":[^,}]*/g, '');
   await sweep(args, await callsOf(args), 150, plain, 8);
@@ -119,31 +156,83 @@ test('a task run with one memory call failing: right, or exit 1 with a message',
 const plane = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'either' };
 const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, -1], torque: [0, 0, 0] }] };
 
-const arm = { id: 'arm', base: { p: [2, 0, 0] }, links: [{ joint: { type: 'revolute' }, geometry: { type: 'compound', parts: [{ geometry: { type: 'box', size: [0.2, 0.1, 0.1] } }] } }] };
+const arm = {
+  id: 'arm',
+  base: { p: [2, 0, 0] },
+  links: [
+    {
+      joint: { type: 'revolute' },
+      geometry: { type: 'compound', parts: [{ geometry: { type: 'box', size: [0.2, 0.1, 0.1] } }] },
+    },
+  ],
+};
 
 // An edit, and what the scene needs before it: a constraint, a mechanism.
 const edits = [
   { name: 'a constraint more', method: 'POST', path: '/constraints', body: plane },
   { name: 'a constraint less', before: plane, method: 'DELETE', path: '/constraints/c1' },
   { name: 'a constraint changed', before: plane, method: 'PATCH', path: '/constraints/c1', body: { enabled: false } },
-  { name: 'an object more', method: 'POST', path: '/objects', body: { id: 'ball', geometry: { type: 'compound', parts: [{ geometry: { type: 'sphere', radius: 0.1 } }] } } },
-  { name: 'an object changed', method: 'PATCH', path: '/objects/cone', body: { id: 'hat', geometry: { height: 0.15 } } },
+  {
+    name: 'an object more',
+    method: 'POST',
+    path: '/objects',
+    body: { id: 'ball', geometry: { type: 'compound', parts: [{ geometry: { type: 'sphere', radius: 0.1 } }] } },
+  },
+  {
+    name: 'an object changed',
+    method: 'PATCH',
+    path: '/objects/cone',
+    body: { id: 'hat', geometry: { height: 0.15 } },
+  },
   { name: 'another branch', before: plane, method: 'PATCH', path: '/solutions/cone', body: { branch: 'b0' } },
   { name: 'an operator', method: 'PUT', path: '/devices/sim/operator', body: wrench },
   { name: 'a device with an operator', method: 'PATCH', path: '/devices/sim', body: { operator: wrench } },
   { name: 'undo', before: plane, method: 'POST', path: '/scene/undo' },
   { name: 'another scene', method: 'POST', path: '/scene/open', body: { scene: 'sphere' } },
-  { name: 'a task more', method: 'POST', path: '/tasks', body: { id: 'lift', object: 'cone', steps: [{ type: 'move', by: { z: 0.1 }, until: { reaction: 5 } }, { type: 'wait', seconds: 1 }] } },
+  {
+    name: 'a task more',
+    method: 'POST',
+    path: '/tasks',
+    body: {
+      id: 'lift',
+      object: 'cone',
+      steps: [
+        { type: 'move', by: { z: 0.1 }, until: { reaction: 5 } },
+        { type: 'wait', seconds: 1 },
+      ],
+    },
+  },
   { name: 'a mechanism more', method: 'POST', path: '/mechanisms', body: arm },
   { name: 'a link more', with: arm, method: 'POST', path: '/mechanisms/arm/links', body: arm.links[0] },
   { name: 'another motor', with: arm, method: 'PUT', path: '/mechanisms/arm/joints/0/motor', body: { torque: 0.1 } },
-  { name: 'contacts', with: arm, method: 'PATCH', path: '/contact', body: { enabled: true, ignore: [['arm.0', 'cone'], ['cone', 'cylinder']] } },
-  { name: 'a free object', method: 'POST', path: '/objects', body: { id: 'ball', free: true, geometry: { type: 'sphere', radius: 0.1 } } },
+  {
+    name: 'contacts',
+    with: arm,
+    method: 'PATCH',
+    path: '/contact',
+    body: {
+      enabled: true,
+      ignore: [
+        ['arm.0', 'cone'],
+        ['cone', 'cylinder'],
+      ],
+    },
+  },
+  {
+    name: 'a free object',
+    method: 'POST',
+    path: '/objects',
+    body: { id: 'ball', free: true, geometry: { type: 'sphere', radius: 0.1 } },
+  },
   { name: 'a list', method: 'GET', path: '/scenes' },
 ];
 
-test('edits with one memory call failing: done or not done, and the server goes on', { ...options, timeout: EVERY ? 3600000 : 120000 }, async (t) => {
-  const fault = page('server'), server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });
+test('edits with one memory call failing: done or not done, and the server goes on', {
+  ...options,
+  timeout: EVERY ? 3600000 : 120000,
+}, async (t) => {
+  const fault = page('server'),
+    server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });
   t.after(() => server.stop('SIGKILL'));
   const { call, expect } = await client(server);
   const first = (await expect(200, 'GET', '/scene')).json;
@@ -154,15 +243,19 @@ test('edits with one memory call failing: done or not done, and the server goes 
     if (edit.before) await expect(201, 'POST', '/constraints', edit.before);
     await expect(200, 'PUT', '/simulation', { state: 'running' });
   };
-  const perform = (edit) => call(edit.method, edit.path, edit.body).catch((error) => {
-    if (error.code === 'ERR_ASSERTION') throw error;
-    return { status: 0, text: error.message }; // the connection ended: an answer of sorts
-  });
-  let made = 0, refused = 0;
+  const perform = (edit) =>
+    call(edit.method, edit.path, edit.body).catch((error) => {
+      if (error.code === 'ERR_ASSERTION') throw error;
+      return { status: 0, text: error.message }; // the connection ended: an answer of sorts
+    });
+  let made = 0,
+    refused = 0;
   for (const edit of edits) {
     await prepare(edit);
-    const old = await scene(), idle = fault.counted();
-    const right = await perform(edit), calls = fault.counted() - idle;
+    const old = await scene(),
+      idle = fault.counted();
+    const right = await perform(edit),
+      calls = fault.counted() - idle;
     assert.ok(right.status < 300, `${edit.name}: ${right.text}`);
     const after = await scene();
     await prepare(edit);
@@ -171,15 +264,18 @@ test('edits with one memory call failing: done or not done, and the server goes 
       fault.arm(n);
       const reply = await perform(edit);
       fault.arm(0);
-      const now = await scene(), what = `${edit.name}, call ${n}: ${reply.status} ${reply.text.slice(0, 200)}`;
+      const now = await scene(),
+        what = `${edit.name}, call ${n}: ${reply.status} ${reply.text.slice(0, 200)}`;
       const changed = JSON.stringify(now) !== JSON.stringify(old);
       made++;
       refused += reply.status >= 300 || reply.status === 0;
       assert.ok(reply.status < 300 || reply.status >= 500, what);
-      if (reply.status && reply.status < 300) assert.deepEqual(reply.json, edit.path === '/scenes' ? right.json : reply.json, what);
+      if (reply.status && reply.status < 300)
+        assert.deepEqual(reply.json, edit.path === '/scenes' ? right.json : reply.json, what);
       assert.deepEqual(now, (reply.status && reply.status < 300) || changed ? after : old, what);
-      if (edit.name === 'undo' && !changed) // no step of the history is lost
-        assert.deepEqual((await expect(200, 'POST', '/scene/undo')) && await scene(), first, what);
+      if (edit.name === 'undo' && !changed)
+        // no step of the history is lost
+        assert.deepEqual((await expect(200, 'POST', '/scene/undo')) && (await scene()), first, what);
       if (changed || edit.name === 'undo' || made % 8 === 0) await prepare(edit);
     }
   }
@@ -191,21 +287,25 @@ test('edits with one memory call failing: done or not done, and the server goes 
 // A server that starts, or says why not and ends.
 function serving(n, out = `${folder}/start-${n}`) {
   return new Promise((done) => {
-    const child = spawn(guideway, ["serve", "--listen", "127.0.0.1:0", "--data", out, "--scene", "cone-on-cylinder"],
-      { env: { ...process.env, LD_PRELOAD: library, GUIDEWAY_FAIL_AT: String(n) }, stdio: ["ignore", "pipe", "pipe"] });
-    let text = "", err = "", address = "";
-    const late = setTimeout(() => child.kill("SIGKILL"), 20000);
-    child.stderr.on("data", (data) => (err += data));
-    child.stdout.on("data", async (data) => {
+    const child = spawn(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', out, '--scene', 'cone-on-cylinder'], {
+      env: { ...process.env, LD_PRELOAD: library, GUIDEWAY_FAIL_AT: String(n) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let text = '',
+      err = '',
+      address = '';
+    const late = setTimeout(() => child.kill('SIGKILL'), 20000);
+    child.stderr.on('data', (data) => (err += data));
+    child.stdout.on('data', async (data) => {
       text += data;
       const found = /http:..(\S+?:\d+)./.exec(text);
       if (!found || address) return;
       address = found[1];
-      const answered = await request({ address }, "GET", "/healthz").catch((error) => ({ status: error.code }));
+      const answered = await request({ address }, 'GET', '/healthz').catch((error) => ({ status: error.code }));
       if (answered.status !== 200) err += `healthz: ${answered.status}`;
-      child.kill("SIGTERM");
+      child.kill('SIGTERM');
     });
-    child.on("close", (code, signal) => {
+    child.on('close', (code, signal) => {
       clearTimeout(late);
       rmSync(out, { recursive: true, force: true });
       done({ n, code, signal, err, address });
@@ -213,18 +313,26 @@ function serving(n, out = `${folder}/start-${n}`) {
   });
 }
 
-test("serve with one memory call failing at its start: it serves, or ends with a message", { ...options, timeout: 3600000 }, async () => {
-  const counter = page("start"), server = await start({ env: counter.env, args: ["--scene", "cone-on-cylinder"] });
+test('serve with one memory call failing at its start: it serves, or ends with a message', {
+  ...options,
+  timeout: 3600000,
+}, async () => {
+  const counter = page('start'),
+    server = await start({ env: counter.env, args: ['--scene', 'cone-on-cylinder'] });
   const all = counter.counted();
   await server.stop();
-  const left = EVERY ? Array.from({ length: all }, (_, i) => i + 1) : spread(all, 40), wrong = [];
+  const left = EVERY ? Array.from({ length: all }, (_, i) => i + 1) : spread(all, 40),
+    wrong = [];
   const end = performance.now() + (EVERY ? 3600000 : 15000);
-  let made = 0, served = 0;
+  let made = 0,
+    served = 0;
   const worker = async () => {
     for (let n; (n = left.shift()) !== undefined && performance.now() < end; made++) {
       const how = await serving(n);
-      served += how.address !== "";
-      const fine = how.address ? how.code === 0 && !how.err.includes("healthz") : how.code === 1 && /^guideway: ./m.test(how.err);
+      served += how.address !== '';
+      const fine = how.address
+        ? how.code === 0 && !how.err.includes('healthz')
+        : how.code === 1 && /^guideway: ./m.test(how.err);
       if (!fine) wrong.push({ ...how, err: how.err.slice(0, 300) });
     }
   };
@@ -235,11 +343,13 @@ test("serve with one memory call failing at its start: it serves, or ends with a
 });
 
 test('a stream with memory calls failing: it lives on or can be opened again', options, async (t) => {
-  const fault = page('stream'), server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });
+  const fault = page('stream'),
+    server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });
   t.after(() => server.stop('SIGKILL'));
   const { expect } = await client(server);
   await expect(200, 'PUT', '/simulation', { state: 'running' });
-  let live = stream(server), opened = 1;
+  let live = stream(server),
+    opened = 1;
   await live.wait('hello');
   for (let n = 1; n < 240; n += n < 40 ? 3 : 25) {
     fault.arm(n);
@@ -248,7 +358,10 @@ test('a stream with memory calls failing: it lives on or can be opened again', o
     await until('the memory call that fails', () => fault.armed() <= 0);
     fault.arm(0);
     const seen = live.frames.length;
-    await until('frames, or an end', () => live.frames.length > seen + 1 || live.socket.readyState !== live.socket.OPEN);
+    await until(
+      'frames, or an end',
+      () => live.frames.length > seen + 1 || live.socket.readyState !== live.socket.OPEN,
+    );
     if (live.socket.readyState === live.socket.OPEN) continue;
     live = stream(server);
     opened++;

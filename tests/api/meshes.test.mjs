@@ -1,6 +1,6 @@
 // Mesh files: kept, listed, drawn from, used by scenes; what is no mesh, or too much of one, is refused.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,17 @@ after(async () => server?.stop());
 // A box of full lengths a, b, c as 12 triangles [corner, corner, corner], counter-clockwise from outside.
 function block(a, b, c) {
   const p = (i) => [i & 1 ? a / 2 : -a / 2, i & 2 ? b / 2 : -b / 2, i & 4 ? c / 2 : -c / 2];
-  return [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]]
-    .flatMap(([i, j, k, l]) => [[p(i), p(j), p(k)], [p(i), p(k), p(l)]]);
+  return [
+    [1, 3, 7, 5],
+    [0, 4, 6, 2],
+    [2, 6, 7, 3],
+    [0, 1, 5, 4],
+    [4, 5, 7, 6],
+    [0, 2, 3, 1],
+  ].flatMap(([i, j, k, l]) => [
+    [p(i), p(j), p(k)],
+    [p(i), p(k), p(l)],
+  ]);
 }
 
 function binary(triangles, count = triangles.length) {
@@ -29,16 +38,25 @@ function binary(triangles, count = triangles.length) {
   return out;
 }
 
-const ascii = (triangles) => `solid box\n${triangles.map((t) =>
-  `facet normal 0 0 0\n outer loop\n${t.map((p) => `  vertex ${p.join(' ')}\n`).join('')} endloop\nendfacet\n`).join('')}endsolid box\n`;
+const ascii = (triangles) =>
+  `solid box\n${triangles
+    .map(
+      (t) =>
+        `facet normal 0 0 0\n outer loop\n${t.map((p) => `  vertex ${p.join(' ')}\n`).join('')} endloop\nendfacet\n`,
+    )
+    .join('')}endsolid box\n`;
 
 const obj = `# a cube\nv -.5 -.5 -.5\nv .5 -.5 -.5\nv .5 .5 -.5\nv -.5 .5 -.5\nv -.5 -.5 .5\nv .5 -.5 .5\nv .5 .5 .5\nv -.5 .5 .5
 vn 0 0 1\nusemtl grey\nf 4 3 2 1\nf 5/1 6/1 7/1 8/1\nf 1//1 2//1 6//1 5//1\nf 2/1/1 3/1/1 7/1/1 6/1/1\nf 3 4 8 7\nf -8 -4 -1 -5\n`;
 
-const put = (name, body) => request(server, 'PUT', `/api/v1/meshes/${name}`, body, { 'content-type': 'application/octet-stream' });
+const put = (name, body) =>
+  request(server, 'PUT', `/api/v1/meshes/${name}`, body, { 'content-type': 'application/octet-stream' });
 
 test('STL and OBJ make the round trip', async () => {
-  for (const [name, body] of [['a.stl', binary(block(0.1, 0.2, 0.3))], ['b.STL', ascii(block(0.1, 0.2, 0.3))]]) {
+  for (const [name, body] of [
+    ['a.stl', binary(block(0.1, 0.2, 0.3))],
+    ['b.STL', ascii(block(0.1, 0.2, 0.3))],
+  ]) {
     const reply = await expect(201, 'PUT', `/meshes/${name}`, body);
     assert.equal(reply.headers.location, `/api/v1/meshes/${name}`);
     assert.deepEqual([reply.json.vertices, reply.json.triangles, reply.json.closed], [8, 12, true]);
@@ -50,7 +68,10 @@ test('STL and OBJ make the round trip', async () => {
   const cube = await expect(201, 'PUT', '/meshes/cube.obj', obj);
   assert.ok(cube.json.closed && Math.abs(cube.json.volume - 1) < 1e-12);
   assert.equal((await expect(200, 'PUT', '/meshes/cube.obj', obj)).json.triangles, 12);
-  assert.deepEqual((await expect(200, 'GET', '/meshes')).json.map((m) => m.name), ['a.stl', 'b.STL', 'cube.obj']);
+  assert.deepEqual(
+    (await expect(200, 'GET', '/meshes')).json.map((m) => m.name),
+    ['a.stl', 'b.STL', 'cube.obj'],
+  );
   await expect(204, 'DELETE', '/meshes/b.STL');
   await expect(404, 'DELETE', '/meshes/b.STL');
   await expect(404, 'GET', '/meshes/b.STL');
@@ -67,7 +88,10 @@ test('objects take their shape from a mesh, which then stays', async () => {
   assert.ok((await expect(200, 'GET', '/features')).json.some((f) => f.id === 'part/center'));
   assert.match((await expect(409, 'DELETE', '/meshes/part.stl')).json.detail, /part/);
   await expect(409, 'PUT', '/meshes/part.stl', binary(block(1, 1, 1)));
-  await expect(201, 'POST', '/objects', { id: 'pair', geometry: { type: 'compound', parts: [{ geometry }, { geometry, pose: { p: [1, 0, 0], q: [1, 0, 0, 0] } }] } });
+  await expect(201, 'POST', '/objects', {
+    id: 'pair',
+    geometry: { type: 'compound', parts: [{ geometry }, { geometry, pose: { p: [1, 0, 0], q: [1, 0, 0, 0] } }] },
+  });
   await expect(201, 'POST', '/scene/save', { name: 'with a mesh' });
   await expect(200, 'POST', '/scene/open', { scene: 'with-a-mesh' });
   await expect(204, 'DELETE', '/objects/pair');
@@ -91,15 +115,28 @@ test('open surfaces are no solids, their hulls are', async () => {
 
 test('what is no mesh is refused by name', async () => {
   const refused = [
-    ['empty.stl', '', /empty/], ['text.stl', 'hello', /no STL/],
+    ['empty.stl', '', /empty/],
+    ['text.stl', 'hello', /no STL/],
     ['short.stl', binary(block(1, 1, 1), 13), /three numbers|no STL|triangles/],
-    ['bomb.stl', (() => { const b = binary([]); b.write('x'); b.writeUInt32LE(0xffffffff, 80); return b; })(), /no STL/],
+    [
+      'bomb.stl',
+      (() => {
+        const b = binary([]);
+        b.write('x');
+        b.writeUInt32LE(0xffffffff, 80);
+        return b;
+      })(),
+      /no STL/,
+    ],
     ['half.stl', 'solid\nvertex 0 0 0\nvertex 1 0 0\n', /within a triangle/],
-    ['word.stl', 'solid\nvertex 0 zero 0\n', /line 2/], ['nan.stl', 'solid\nvertex 0 nan 0\nvertex 1 0 0\nvertex 0 1 0\n', /finite/],
+    ['word.stl', 'solid\nvertex 0 zero 0\n', /line 2/],
+    ['nan.stl', 'solid\nvertex 0 nan 0\nvertex 1 0 0\nvertex 0 1 0\n', /finite/],
     ['far.stl', 'solid\nvertex 0 1e300 0\nvertex 1 0 0\nvertex 0 1 0\n', /1e6/],
-    ['index.obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n', /line 4: vertex 4 of 3/], ['zero.obj', 'v 0 0 0\nf 0 1 1\n', /line 2/],
+    ['index.obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n', /line 4: vertex 4 of 3/],
+    ['zero.obj', 'v 0 0 0\nf 0 1 1\n', /line 2/],
     ['back.obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 -2 -4\n', /line 4: vertex -4/],
-    ['huge.obj', 'v 0 0 0\nf 1 99999999999999999999 1\n', /line 2/], ['two.obj', 'v 0 0 0\nv 1 0 0\nf 1 2\n', /three|triangles/],
+    ['huge.obj', 'v 0 0 0\nf 1 99999999999999999999 1\n', /line 2/],
+    ['two.obj', 'v 0 0 0\nv 1 0 0\nf 1 2\n', /three|triangles/],
     ['none.obj', 'v 0 0 0\n', /triangles/],
   ];
   for (const [name, body, why] of refused) {
@@ -110,7 +147,16 @@ test('what is no mesh is refused by name', async () => {
 });
 
 test('names lead nowhere else', async () => {
-  for (const name of ['..%2f..%2fx.stl', '.hidden.stl', '%2e%2e', 'a%2fb.stl', 'a.txt', 'a', 'x%00.stl', `${'x'.repeat(70)}.stl`]) {
+  for (const name of [
+    '..%2f..%2fx.stl',
+    '.hidden.stl',
+    '%2e%2e',
+    'a%2fb.stl',
+    'a.txt',
+    'a',
+    'x%00.stl',
+    `${'x'.repeat(70)}.stl`,
+  ]) {
     const reply = await put(name, binary(block(1, 1, 1)));
     assert.ok(reply.status === 400 || reply.status === 404, `${name}: ${reply.status}`);
     const read = await request(server, 'GET', `/api/v1/meshes/${name}`);
@@ -128,10 +174,16 @@ test('names lead nowhere else', async () => {
 test('a mesh may be large, but not larger than its cap', async () => {
   const n = 300000; // 15 MB: points on a ball's screw, no surface at all
   const point = (i) => [Math.cos(i), Math.sin(i), i / n];
-  const reply = await put('large.stl', binary(Array.from({ length: n }, (_, i) => [point(i), point(i + 1), point(i + 2)])));
+  const reply = await put(
+    'large.stl',
+    binary(Array.from({ length: n }, (_, i) => [point(i), point(i + 1), point(i + 2)])),
+  );
   assert.equal(reply.status, 201, reply.text.slice(0, 200));
   assert.equal(reply.json.triangles, n);
-  const hull = await expect(400, 'POST', '/objects', { id: 'x', geometry: { type: 'mesh', file: 'large.stl', convex: true } }).catch((e) => e);
+  const hull = await expect(400, 'POST', '/objects', {
+    id: 'x',
+    geometry: { type: 'mesh', file: 'large.stl', convex: true },
+  }).catch((e) => e);
   assert.ok(!hull.json || /hull/.test(JSON.stringify(hull.json)));
   const beyond = await put('beyond.stl', Buffer.alloc((16 << 20) + 1, 32));
   assert.equal(beyond.status, 413);
@@ -143,14 +195,22 @@ test('a mesh may be large, but not larger than its cap', async () => {
 test('run finds a mesh beside its scene, and in the data folder', () => {
   const folder = mkdtempSync(join(tmpdir(), 'guideway-mesh-'));
   const scene = {
-    format: 'guideway-scene/1', name: 'mesh',
+    format: 'guideway-scene/1',
+    name: 'mesh',
     objects: [{ id: 'part', geometry: { type: 'mesh', file: 'part.stl' }, body: { density: 500 } }],
     tool: { object: 'part', device: 'sim' },
-    devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [3, 0, 0], torque: [0, 0, 0] }] } }],
+    devices: [
+      {
+        id: 'sim',
+        driver: 'sim',
+        operator: { type: 'wrench', samples: [{ t: 0, force: [3, 0, 0], torque: [0, 0, 0] }] },
+      },
+    ],
   };
   writeFileSync(join(folder, 'scene.json'), JSON.stringify(scene));
   const env = { ...process.env, XDG_DATA_HOME: join(folder, 'data') };
-  const run = () => spawnSync(guideway, ['run', join(folder, 'scene.json'), '--seconds', '1'], { encoding: 'utf8', env });
+  const run = () =>
+    spawnSync(guideway, ['run', join(folder, 'scene.json'), '--seconds', '1'], { encoding: 'utf8', env });
   assert.equal(run().status, 2);
   assert.match(run().stderr, /\/objects\/0\/geometry\/file: .*part\.stl/);
   writeFileSync(join(folder, 'part.stl'), binary(block(0.1, 0.2, 0.3)));

@@ -10,12 +10,18 @@ serve();
 
 const shelfAt = (z) => ({ plane: { point: [0, 0, z], normal: [0, 0, 1] } });
 const scene = {
-  format: 'guideway-scene/1', name: 'moving shelf',
-  objects: [box('ground', [0, 0, 0], { fixed: true }), box('lid', [0, 0, 0.2]), box('knob', [0, 0, 0.4], { massless: true })],
+  format: 'guideway-scene/1',
+  name: 'moving shelf',
+  objects: [
+    box('ground', [0, 0, 0], { fixed: true }),
+    box('lid', [0, 0, 0.2]),
+    box('knob', [0, 0, 0.4], { massless: true }),
+  ],
   features: [{ id: 'ground/shelf', ...shelfAt(0.1) }],
   constraints: [
     { id: 'c1', type: 'coincident', a: 'lid/-z', b: 'ground/shelf', sense: 'opposite' },
-    { id: 'c2', type: 'coincident', a: 'knob/-z', b: 'lid/+z', sense: 'opposite' }],
+    { id: 'c2', type: 'coincident', a: 'knob/-z', b: 'lid/+z', sense: 'opposite' },
+  ],
   tool: { object: 'lid', device: 'sim', control: 'admittance' },
   devices: [{ id: 'sim', driver: 'sim' }],
 };
@@ -50,20 +56,31 @@ test('the tool follows a feature that is patched again and again, and so does wh
 test('a stream of values is told to clients some times a second, and the newest revision last', async () => {
   await load();
   let quiet = 0; // what came before has been told
-  for (let count = -1; quiet < 8; quiet = count === live.messages.filter((m) => m.op === 'event').length ? quiet + 1 : 0) {
+  for (
+    let count = -1;
+    quiet < 8;
+    quiet = count === live.messages.filter((m) => m.op === 'event').length ? quiet + 1 : 0
+  ) {
     count = live.messages.filter((m) => m.op === 'event').length;
     await sleep(100);
   }
   const from = live.messages.length;
   let revision;
   for (let k = 0; k < 300; k++)
-    revision = Number((await expect(200, 'PATCH', '/features/ground/shelf', shelfAt(0.1 + 1e-5 * k))).headers.etag.slice(1, -1));
+    revision = Number(
+      (await expect(200, 'PATCH', '/features/ground/shelf', shelfAt(0.1 + 1e-5 * k))).headers.etag.slice(1, -1),
+    );
   const since = () => live.messages.slice(from);
   await until('the newest scene', () => since().some((m) => m.op === 'scene' && m.revision === revision));
-  await until('the newest event', () => since().some((m) => m.op === 'event' && m.event.kind === 'active' && m.event.revision === revision));
+  await until('the newest event', () =>
+    since().some((m) => m.op === 'event' && m.event.kind === 'active' && m.event.revision === revision),
+  );
   const events = since().filter((m) => m.op === 'event' && m.event.kind === 'active');
   assert.ok(events.length < 100, `${events.length} events`);
-  assert.equal(events.reduce((sum, m) => sum + (m.event.count ?? 1), 0), 300);
+  assert.equal(
+    events.reduce((sum, m) => sum + (m.event.count ?? 1), 0),
+    300,
+  );
   assert.ok(since().filter((m) => m.op === 'scene').length < 150);
 });
 
@@ -83,18 +100,26 @@ test('a single value is gone to at bounded speed', async () => {
   await until('the tool there', async () => Math.abs((await tool()).pose.p[2] - 0.25) < 1e-9);
   const frames = live.frames.slice(from);
   for (let i = 1; i < frames.length; i++) {
-    const [a, b] = [frames[i - 1], frames[i]], dt = (b.tick - a.tick) / 1000;
+    const [a, b] = [frames[i - 1], frames[i]],
+      dt = (b.tick - a.tick) / 1000;
     assert.ok(Math.abs(b.poses[0].p[2] - a.poses[0].p[2]) <= 0.2501 * dt + 1e-6, 'too fast');
   }
 });
 
 test('geometry that takes a branch away brings the tool onto another one', async () => {
   // two spheres about pins cut in a circle; on their way to the other side they cut no more
-  const pins = { ...scene, name: 'pins',
-    features: [{ id: 'ground/pin', point: [0, 0, 0.1] }, { id: 'ground/other', point: [0.1, 0, 0.1] }],
+  const pins = {
+    ...scene,
+    name: 'pins',
+    features: [
+      { id: 'ground/pin', point: [0, 0, 0.1] },
+      { id: 'ground/other', point: [0.1, 0, 0.1] },
+    ],
     constraints: [
       { id: 'c1', type: 'distance', a: 'lid/center', b: 'ground/pin', value: 0.1 },
-      { id: 'c2', type: 'distance', a: 'lid/center', b: 'ground/other', value: 0.05 }] };
+      { id: 'c2', type: 'distance', a: 'lid/center', b: 'ground/other', value: 0.05 },
+    ],
+  };
   await expect(200, 'PUT', '/scene', pins);
   await run('running');
   await sleep(100);
@@ -104,14 +129,24 @@ test('geometry that takes a branch away brings the tool onto another one', async
   await until('the branch to be gone', () => of('left-behind'));
   await until('the tool on its constraints again', async () => {
     const t = await tool();
-    return !t.travelling && t.residual < 1e-9 && Math.abs(Math.hypot(t.pose.p[0] + 0.1, t.pose.p[1], t.pose.p[2] - 0.1) - 0.05) < 1e-9;
+    return (
+      !t.travelling &&
+      t.residual < 1e-9 &&
+      Math.abs(Math.hypot(t.pose.p[0] + 0.1, t.pose.p[1], t.pose.p[2] - 0.1) - 0.05) < 1e-9
+    );
   });
 });
 
 test('a value that cannot hold changes nothing', async () => {
   await load();
   await expect(201, 'POST', '/features', { id: 'ground/pin', point: [0, 0, 0.1] });
-  await expect(201, 'POST', '/constraints', { id: 'c3', type: 'distance', a: 'lid/center', b: 'ground/pin', value: 0.06 });
+  await expect(201, 'POST', '/constraints', {
+    id: 'c3',
+    type: 'distance',
+    a: 'lid/center',
+    b: 'ground/pin',
+    value: 0.06,
+  });
   const refused = await expect(422, 'PATCH', '/features/ground/pin', { point: [0, 0, 0.9] });
   assert.equal(refused.json.status, 'incompatible');
   assert.ok(refused.json.conflict.constraints.includes('c3'));
@@ -160,21 +195,35 @@ test('trees and cycles keep their constraints in headless runs', () => {
   for (const name of ['tray', 'four-bar']) {
     const done = spawnSync(guideway, ['run', name, '--seconds', '3'], { encoding: 'utf8' });
     assert.equal(done.status, 0, done.stderr);
-    const summary = JSON.parse(done.stdout), e = summary.energy;
+    const summary = JSON.parse(done.stdout),
+      e = summary.energy;
     assert.ok(summary.constraint_residual_max < 1e-12, `${name}: ${summary.constraint_residual_max}`);
     near(e.final - e.initial, e.work_in - e.dissipated, 1e-12);
   }
 });
 
 test('two hands hold bodies of one system; to hold what has no mass and follows is refused by name', async () => {
-  const two = (massless) => ({ ...scene, tool: undefined, devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }],
+  const two = (massless) => ({
+    ...scene,
+    tool: undefined,
+    devices: [
+      { id: 'sim', driver: 'sim' },
+      { id: 'left', driver: 'sim' },
+    ],
     objects: [...scene.objects.slice(0, 2), box('knob', [0, 0, 0.4], { massless })],
-    tools: [{ object: 'lid', device: 'sim', control: 'admittance' }, { object: 'knob', device: 'left', control: 'admittance' }] });
+    tools: [
+      { object: 'lid', device: 'sim', control: 'admittance' },
+      { object: 'knob', device: 'left', control: 'admittance' },
+    ],
+  });
   const { json } = await expect(400, 'PUT', '/scene', two(true));
   assert.match(json.errors[0].detail, /lid.*knob|knob.*lid/);
   await expect(200, 'PUT', '/scene', two(false));
   await run('running');
-  await expect(200, 'PUT', '/devices/left/operator', { type: 'wrench', samples: [{ t: 0, force: [0.1, 0, -1], torque: [0, 0, 0] }] });
+  await expect(200, 'PUT', '/devices/left/operator', {
+    type: 'wrench',
+    samples: [{ t: 0, force: [0.1, 0, -1], torque: [0, 0, 0] }],
+  });
   const tools = await until('the knob slides on the lid', async () => {
     const { tools } = await now();
     return tools[1].pose.p[0] > 0.01 && tools;

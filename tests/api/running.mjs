@@ -24,5 +24,10 @@ export const run = (state) => expect(200, 'PUT', '/simulation', { state });
 export const now = async () => (await expect(200, 'GET', '/simulation')).json;
 export const tool = async () => (await now()).tools[0];
 export const events = async (kind) => (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === kind);
-export const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p, q: [1, 0, 0, 0] }, ...more });
+export const box = (id, p, more = {}) => ({
+  id,
+  geometry: { type: 'box', size: [0.1, 0.1, 0.1] },
+  pose: { p, q: [1, 0, 0, 0] },
+  ...more,
+});
 export const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);

@@ -34,12 +34,20 @@ after(() => void setTimeout(() => running.forEach((child) => child.kill('SIGKILL
 // A running appliance with a data folder of its own; stop() ends it and tells how it ended.
 export async function start({ args = [], env = {}, data, listen = '127.0.0.1:0', program = guideway } = {}) {
   const folder = data ?? mkdtempSync(join(tmpdir(), 'guideway-api-'));
-  const child = spawn(program, ['serve', '--listen', listen, '--data', folder, ...args],
-    { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '', err = '';
+  const child = spawn(program, ['serve', '--listen', listen, '--data', folder, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '',
+    err = '';
   running.add(child);
   child.stderr.on('data', (text) => (err += text));
-  const ended = new Promise((done) => child.on('exit', (code, signal) => { running.delete(child); done({ code, signal }); }));
+  const ended = new Promise((done) =>
+    child.on('exit', (code, signal) => {
+      running.delete(child);
+      done({ code, signal });
+    }),
+  );
   const address = await new Promise((done, failed) => {
     child.stdout.on('data', (text) => {
       out += text;
@@ -66,8 +74,7 @@ export function request(server, method, path, body, headers = {}) {
   const [host, port] = server.address.split(/:(?=\d+$)/);
   const data = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const all = { host: server.address, ...headers };
-  if (data !== undefined && all['content-type'] === undefined)
-    all['content-type'] = 'application/json';
+  if (data !== undefined && all['content-type'] === undefined) all['content-type'] = 'application/json';
   if (all['content-type'] === null) delete all['content-type'];
   return new Promise((done, failed) => {
     const sent = http.request({ host, port, method, path, headers: all, agent }, (reply) => {
@@ -81,7 +88,11 @@ export function request(server, method, path, body, headers = {}) {
       });
     });
     // a kept connection that the server closed while this process was busy elsewhere
-    sent.on('error', (error) => (sent.reusedSocket && error.code === 'ECONNRESET' ? done(request(server, method, path, body, headers)) : failed(error)));
+    sent.on('error', (error) =>
+      sent.reusedSocket && error.code === 'ECONNRESET'
+        ? done(request(server, method, path, body, headers))
+        : failed(error),
+    );
     sent.end(data);
   });
 }
@@ -93,8 +104,10 @@ export class Contract {
     this.ajv.addSchema(document, 'openapi');
     this.seen = new Set();
     this.validators = new Map();
-    this.paths = Object.keys(document.paths).map((path) =>
-      ({ path, pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`) }));
+    this.paths = Object.keys(document.paths).map((path) => ({
+      path,
+      pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    }));
   }
 
   // The document's path for an address; exact ones go before those with parameters.
@@ -104,7 +117,12 @@ export class Contract {
   }
 
   follow(part) {
-    return part.$ref ? part.$ref.slice(2).split('/').reduce((at, name) => at[name], this.document) : part;
+    return part.$ref
+      ? part.$ref
+          .slice(2)
+          .split('/')
+          .reduce((at, name) => at[name], this.document)
+      : part;
   }
 
   validator(schema) {
@@ -118,7 +136,10 @@ export class Contract {
 
   validate(schema, value, what) {
     const check = this.validator(schema);
-    assert.ok(check(value), `${what}: ${JSON.stringify(check.errors?.slice(0, 4))}\n${JSON.stringify(value)?.slice(0, 600)}`);
+    assert.ok(
+      check(value),
+      `${what}: ${JSON.stringify(check.errors?.slice(0, 4))}\n${JSON.stringify(value)?.slice(0, 600)}`,
+    );
   }
 
   // The reply is one that the document declares for this operation, to the letter.
@@ -128,7 +149,8 @@ export class Contract {
     assert.ok(operation, `${method} ${address} is not in the document`);
     const what = `${method} ${path} ${reply.status}`;
     // what the server itself fails at is declared once, as any other status
-    const declared = operation.responses[reply.status] ?? (reply.status >= 500 ? operation.responses.default : undefined);
+    const declared =
+      operation.responses[reply.status] ?? (reply.status >= 500 ? operation.responses.default : undefined);
     assert.ok(declared, `${what} is not declared: ${reply.text.slice(0, 300)}`);
     const response = this.follow(declared);
     const [type, media] = Object.entries(response.content ?? {})[0] ?? ['', null];
@@ -164,26 +186,39 @@ export async function client(server) {
 // A stream with everything that came, in order, each message with the time of its arrival.
 export function stream(server, { headers = {}, protocols = 'guideway.v1', path = '/ws' } = {}) {
   const socket = new WebSocket(`ws://${server.address}${path}`, protocols, { headers });
-  const messages = [], frames = [];
+  const messages = [],
+    frames = [];
   socket.binaryType = 'nodebuffer';
   socket.on('message', (data, binary) => {
     if (binary) frames.push({ at: performance.now(), ...frame(data) });
     else messages.push({ at: performance.now(), ...JSON.parse(data) });
   });
   const closed = new Promise((done) => socket.on('close', (code, reason) => done({ code, reason: String(reason) })));
-  const opened = new Promise((done, failed) => { socket.on('open', done); socket.on('error', failed); });
+  const opened = new Promise((done, failed) => {
+    socket.on('open', done);
+    socket.on('error', failed);
+  });
   opened.catch(() => {});
   const find = (op, matches = () => true) => messages.find((m) => m.op === op && matches(m));
   return {
-    socket, messages, frames, closed, opened, find,
+    socket,
+    messages,
+    frames,
+    closed,
+    opened,
+    find,
     send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     wait: (op, matches, ms) => until(`${op} on the stream`, () => find(op, matches), ms),
-    close: async () => { socket.close(); return closed; },
+    close: async () => {
+      socket.close();
+      return closed;
+    },
   };
 }
 
 export function frame(data) {
-  const type = data.readUInt32LE(0), count = data.readUInt32LE(4);
+  const type = data.readUInt32LE(0),
+    count = data.readUInt32LE(4);
   const first = Number(data.readBigUInt64LE(8));
   if (type === 1) {
     const poses = [];
@@ -193,7 +228,8 @@ export function frame(data) {
     }
     return { type, count, tick: first, t: data.readDoubleLE(16), poses, size: data.length };
   }
-  const columns = data.readUInt32LE(16), rows = [];
+  const columns = data.readUInt32LE(16),
+    rows = [];
   for (let row = 0; row < count; row++)
     rows.push(Array.from({ length: columns }, (_, k) => data.readDoubleLE(20 + 8 * (row * columns + k))));
   return { type, count, first, columns, rows, size: data.length };

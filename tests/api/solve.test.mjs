@@ -33,10 +33,14 @@ function uniform() {
   state = (state * 6364136223846793005n + 1442695040888963407n) & 0xffffffffffffffffn;
   return Number(state >> 11n) / 2 ** 52 - 1;
 }
-const below = (n) => Math.min(n - 1, Math.floor((uniform() + 1) / 2 * n));
-const vector = () => below(2) ? [uniform(), uniform(), uniform()] : [below(3) - 1, below(3) - 1, below(3)];
-const element = () => [{ point: vector() }, { line: { point: vector(), direction: [uniform(), 1, below(2)] } },
-  { plane: { point: vector(), normal: [1, uniform(), below(2)] } }][below(3)];
+const below = (n) => Math.min(n - 1, Math.floor(((uniform() + 1) / 2) * n));
+const vector = () => (below(2) ? [uniform(), uniform(), uniform()] : [below(3) - 1, below(3) - 1, below(3)]);
+const element = () =>
+  [
+    { point: vector() },
+    { line: { point: vector(), direction: [uniform(), 1, below(2)] } },
+    { plane: { point: vector(), normal: [1, uniform(), below(2)] } },
+  ][below(3)];
 const kinds = ['coincident', 'distance', 'angle', 'parallel', 'perpendicular'];
 
 function constraint() {
@@ -50,7 +54,9 @@ function constraint() {
 }
 
 const problem = () => ({
-  mobile: { pose: { p: vector(), q: [1, 0, 0, 0] } }, samples: 3, seed: 1 + below(1000),
+  mobile: { pose: { p: vector(), q: [1, 0, 0, 0] } },
+  samples: 3,
+  seed: 1 + below(1000),
   constraints: Array.from({ length: 1 + below(4) }, constraint),
 });
 
@@ -59,7 +65,8 @@ test('the command line and the server agree to the last bit', async () => {
   for (let i = 0; i < 60; i++) {
     const p = problem();
     const [a, b] = [byCommand(p), await byServer(p)];
-    delete a.time_us, delete b.time_us;
+    delete a.time_us;
+    delete b.time_us;
     assert.equal(JSON.stringify(a), JSON.stringify(b), JSON.stringify(p));
     statuses.add(a.status);
   }
@@ -67,7 +74,11 @@ test('the command line and the server agree to the last bit', async () => {
 });
 
 test('the same problem and seed give the same samples, another seed others', async () => {
-  const p = { constraints: [{ type: 'distance', value: 1, mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }], samples: 5, seed: 3 };
+  const p = {
+    constraints: [{ type: 'distance', value: 1, mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }],
+    samples: 5,
+    seed: 3,
+  };
   const poses = async (seed) => JSON.stringify((await byServer({ ...p, seed })).branches[0].samples);
   assert.equal(await poses(3), await poses(3));
   assert.notEqual(await poses(3), await poses(4));
@@ -80,12 +91,19 @@ test('samples evaluate again to their poses', async () => {
     const a = await byServer(p);
     for (const b of a.branches) {
       if (b.kind === 'general') continue; // parameters are about the present zero only
-      const again = await byServer({ ...p, samples: 0, at: { branch: b.id, parameters: b.samples.map((s) => s.parameters) } });
+      const again = await byServer({
+        ...p,
+        samples: 0,
+        at: { branch: b.id, parameters: b.samples.map((s) => s.parameters) },
+      });
       const same = again.branches.find((x) => x.id === b.id);
       same.samples.forEach((s, k) => {
         const was = b.samples[k].pose;
         const turn = s.pose.q.reduce((sum, v, n) => sum + v * was.q[n], 0);
-        assert.ok(Math.hypot(...s.pose.p.map((v, n) => v - was.p[n])) < 1e-8 && 1 - Math.abs(turn) < 1e-12, JSON.stringify(p));
+        assert.ok(
+          Math.hypot(...s.pose.p.map((v, n) => v - was.p[n])) < 1e-8 && 1 - Math.abs(turn) < 1e-12,
+          JSON.stringify(p),
+        );
         checked++;
       });
     }
@@ -98,26 +116,46 @@ test('samples evaluate again to their poses', async () => {
 const point = (p) => ({ point: p });
 const zAxis = { line: { point: [0, 0, 0], direction: [0, 0, 1] } };
 const samplesOf = async (constraints) => (await byServer({ constraints, samples: 256 })).branches;
-const widest = (values, from, to) => [from, ...values.sort((a, b) => a - b), to]
-  .reduce((gap, v, i, all) => (i ? Math.max(gap, v - all[i - 1]) : 0), 0);
+const widest = (values, from, to) =>
+  [from, ...values.sort((a, b) => a - b), to].reduce((gap, v, i, all) => (i ? Math.max(gap, v - all[i - 1]) : 0), 0);
 
 test('samples of a circle, a sphere and a turn leave no gap', async () => {
   const [ring] = await samplesOf([
     { type: 'coincident', mobile: point([0, 0, 0]), fixed: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } } },
     { type: 'distance', value: 2, mobile: point([0, 0, 0]), fixed: point([0, 0, 0]) },
-    { type: 'parallel', sense: 'same', mobile: zAxis, fixed: zAxis }]);
+    { type: 'parallel', sense: 'same', mobile: zAxis, fixed: zAxis },
+  ]);
   assert.equal(ring.dof, 2);
   for (const k of [0, 1])
-    assert.ok(widest(ring.samples.map((s) => s.parameters[k]), -Math.PI, Math.PI) < 0.2, `parameter ${k}`);
+    assert.ok(
+      widest(
+        ring.samples.map((s) => s.parameters[k]),
+        -Math.PI,
+        Math.PI,
+      ) < 0.2,
+      `parameter ${k}`,
+    );
   const [ball] = await samplesOf([{ type: 'distance', value: 2, mobile: point([0, 0, 0]), fixed: point([0, 0, 0]) }]);
   for (const k of [0, 1, 2]) // a sphere's heights are uniform
-    assert.ok(widest(ball.samples.map((s) => s.pose.p[k]), -2, 2) < 0.16, `axis ${k}`);
+    assert.ok(
+      widest(
+        ball.samples.map((s) => s.pose.p[k]),
+        -2,
+        2,
+      ) < 0.16,
+      `axis ${k}`,
+    );
 });
 
 // Two angles: body axis x at a from z, body axis y at b from z. z in the body is (cos a, cos b, +-c):
 // two circles of rotations; with a third direction shared instead, one loop from end to end.
 test('samples of two angles are on both sheets and reach both ends', async () => {
-  const angle = (d, f, value) => ({ type: 'angle', value, mobile: { line: { point: [0, 0, 0], direction: d } }, fixed: { line: { point: [0, 0, 0], direction: f } } });
+  const angle = (d, f, value) => ({
+    type: 'angle',
+    value,
+    mobile: { line: { point: [0, 0, 0], direction: d } },
+    fixed: { line: { point: [0, 0, 0], direction: f } },
+  });
   const pinned = { type: 'coincident', mobile: point([0, 0, 0]), fixed: point([0, 0, 0]) };
   const f2 = [0, Math.sin(1.2), Math.cos(1.2)];
   const branches = await samplesOf([pinned, angle([1, 0, 0], [0, 0, 1], 0.7), angle([0, 1, 0], f2, 0.8)]);
@@ -128,16 +166,28 @@ test('samples of two angles are on both sheets and reach both ends', async () =>
     for (const s of b.samples) {
       const x = turned(s.pose);
       assert.ok(Math.abs(Math.acos(x[2]) - 0.7) < 1e-8);
-      const y = (({ q: [w, x1, y1, z1] }) => [2 * (x1 * y1 - w * z1), 1 - 2 * (x1 * x1 + z1 * z1), 2 * (y1 * z1 + w * x1)])(s.pose);
+      const y = (({ q: [w, x1, y1, z1] }) => [
+        2 * (x1 * y1 - w * z1),
+        1 - 2 * (x1 * x1 + z1 * z1),
+        2 * (y1 * z1 + w * x1),
+      ])(s.pose);
       // R x's height along f2 runs between its ends; R y is on one side of the plane of R x and f2
       heights.push(x[1] * f2[1] + x[2] * f2[2]);
-      sheets.add(Math.sign(x[0] * (y[1] * f2[2] - y[2] * f2[1]) + x[1] * (y[2] * f2[0] - y[0] * f2[2]) + x[2] * (y[0] * f2[1] - y[1] * f2[0])));
+      sheets.add(
+        Math.sign(
+          x[0] * (y[1] * f2[2] - y[2] * f2[1]) +
+            x[1] * (y[2] * f2[0] - y[0] * f2[2]) +
+            x[2] * (y[0] * f2[1] - y[1] * f2[0]),
+        ),
+      );
     }
   // R x, R y at right angles, R y at 0.8 from f2: R x between pi/2 - 0.8 and pi/2 + 0.8 from f2, and
   // at 0.7 from z, which is 1.2 from f2: between 0.5 and 1.9
   const [low, high] = [Math.cos(1.9), Math.cos(Math.PI / 2 - 0.8)];
-  assert.ok(Math.min(...heights) < low + 0.02 && Math.max(...heights) > high - 0.02,
-    `${Math.min(...heights)} .. ${Math.max(...heights)} of ${low} .. ${high}`);
+  assert.ok(
+    Math.min(...heights) < low + 0.02 && Math.max(...heights) > high - 0.02,
+    `${Math.min(...heights)} .. ${Math.max(...heights)} of ${low} .. ${high}`,
+  );
   assert.ok(widest(heights, low, high) < 0.1, `gap ${widest(heights, low, high)}`);
   assert.ok(sheets.has(1) && sheets.has(-1));
 });
@@ -145,12 +195,18 @@ test('samples of two angles are on both sheets and reach both ends', async () =>
 test('a sense that nothing takes is told, not refused', () => {
   const at = point([0, 0, 0]);
   const face = { plane: { point: [0, 0, 0], normal: [0, 0, 1] } };
-  const answer = byCommand({ constraints: [
-    { type: 'coincident', mobile: at, fixed: face, sense: 'same' }, { type: 'parallel', mobile: face, fixed: face, sense: 'same' },
-  ] });
+  const answer = byCommand({
+    constraints: [
+      { type: 'coincident', mobile: at, fixed: face, sense: 'same' },
+      { type: 'parallel', mobile: face, fixed: face, sense: 'same' },
+    ],
+  });
   assert.equal(answer.status, 'solved');
   assert.deepEqual(answer.trace.filter((line) => /sense not used/.test(line)).length, 1);
-  assert.match(answer.trace.find((line) => /sense not used/.test(line)), /c1/);
+  assert.match(
+    answer.trace.find((line) => /sense not used/.test(line)),
+    /c1/,
+  );
 });
 
 // ---- errors ----------------------------------------------------------------------------------
@@ -160,7 +216,8 @@ test('errors name the member, the same from both', async () => {
   const turn = { line: { point: [0, 0, 0], direction: [0, 0, 1] } };
   const onPlane = (p) => ({ type: 'coincident', mobile: point(p), fixed: { plane: { point: p, normal: p } } });
   const onPlanes = [onPlane([1, 0, 0]), onPlane([0, 1, 0])];
-  const general = [ // told in its zero's tangent space
+  const general = [
+    // told in its zero's tangent space
     { type: 'coincident', mobile: point([0.4, 0, 0]), fixed: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } } },
     { type: 'distance', value: 0.6, mobile: point([-0.4, 0, 0]), fixed: point([0, 0.3, 0.5]) },
   ];
@@ -169,7 +226,15 @@ test('errors name the member, the same from both', async () => {
     [{ constraints: [{ ...good, fixed: {} }] }, '/constraints/0/fixed'],
     [{ constraints: [{ ...good, sense: 'up' }] }, '/constraints/0/sense'],
     [{ constraints: [{ ...good, id: 'a b' }] }, '/constraints/0/id'],
-    [{ constraints: [{ ...good, id: 'c' }, { ...good, id: 'c' }] }, '/constraints/1/id'],
+    [
+      {
+        constraints: [
+          { ...good, id: 'c' },
+          { ...good, id: 'c' },
+        ],
+      },
+      '/constraints/1/id',
+    ],
     [{ constraints: [{ type: 'angle', value: 4, mobile: turn, fixed: turn }] }, '/constraints/0/value'],
     [{ constraints: [{ type: 'angle', value: 1, mobile: point([0, 0, 0]), fixed: turn }] }, '/constraints/0/type'],
     [{ constraints: [good], samples: -1 }, '/samples'],
@@ -181,7 +246,19 @@ test('errors name the member, the same from both', async () => {
     [{ constraints: [{ ...good, mobile: point([0, 1e200, 0]) }] }, '/constraints/0/mobile'],
     [{ constraints: [{ ...good, type: 'coincident', value: 0.05 }] }, '/constraints/0/value'],
     [{ constraints: [{ ...good, type: 'distance', value: 1e200 }] }, '/constraints/0/value'],
-    [{ constraints: general, at: { branch: 'b0', parameters: [[0, 0, 0, 0], [0, 0, 9, 9]] } }, '/at/parameters/1'],
+    [
+      {
+        constraints: general,
+        at: {
+          branch: 'b0',
+          parameters: [
+            [0, 0, 0, 0],
+            [0, 0, 9, 9],
+          ],
+        },
+      },
+      '/at/parameters/1',
+    ],
     [{ constraints: Array(65).fill(good) }, '/constraints'],
   ];
   for (const [p, pointer] of bad) {
@@ -195,5 +272,8 @@ test('errors name the member, the same from both', async () => {
   const { json } = await call('POST', '/solve', { constraints: onPlanes });
   const [branch] = json.branches;
   assert.deepEqual([json.method, branch.kind, branch.translation.kind], ['closed-form', 'coupled', 'line']);
-  assert.deepEqual(branch.parameters.map((p) => p.name), ['yaw', 'pitch', 'roll', 's']);
+  assert.deepEqual(
+    branch.parameters.map((p) => p.name),
+    ['yaw', 'pitch', 'roll', 's'],
+  );
 });

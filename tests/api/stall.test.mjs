@@ -34,10 +34,13 @@ test('a device says whether it is latched; a simulated one is lenient unless tol
 test('a lenient device goes on; every missed tick is counted', { timeout: 60000 }, async () => {
   await expect(200, 'PUT', '/simulation', { state: 'running' });
   await sleep(100);
-  const begun = performance.now(), from = await now(), asked = performance.now();
+  const begun = performance.now(),
+    from = await now(),
+    asked = performance.now();
   const lost = await stopped(1000);
   const to = await until('ticks after it', async () => {
-    const sent = performance.now(), s = await now();
+    const sent = performance.now(),
+      s = await now();
     return s.tick > from.tick + 100 && { ...s, least: sent - asked, most: performance.now() - begun };
   });
   const counted = to.tick - from.tick + to.missed - from.missed;

@@ -21,7 +21,8 @@ async function paused(scene) {
 }
 
 test('10000 ticks are made when it answers, faster than real time', { timeout: 60000 }, async () => {
-  const from = await paused(), began = performance.now();
+  const from = await paused(),
+    began = performance.now();
   const { json } = await expect(200, 'POST', '/simulation/step', { ticks: 10000 });
   const ms = performance.now() - began;
   assert.equal(json.tick, from + 10000);
@@ -33,11 +34,17 @@ test('10000 ticks are made when it answers, faster than real time', { timeout: 6
 
 test('a scene with contacts finds them as it would in real time', { timeout: 60000 }, async () => {
   await expect(200, 'PUT', '/scene', {
-    format: 'guideway-scene/1', name: 'dropped', gravity: [0, 0, -9.81], contact: {},
+    format: 'guideway-scene/1',
+    name: 'dropped',
+    gravity: [0, 0, -9.81],
+    contact: {},
     objects: [
       { id: 'floor', fixed: true, geometry: { type: 'box', size: [1, 1, 0.1] }, pose: { p: [0, 0, -0.05] } },
-      { id: 'ball', free: true, geometry: { type: 'sphere', radius: 0.05 }, pose: { p: [0, 0, 0.3] } }] });
-  const from = await paused(), began = performance.now();
+      { id: 'ball', free: true, geometry: { type: 'sphere', radius: 0.05 }, pose: { p: [0, 0, 0.3] } },
+    ],
+  });
+  const from = await paused(),
+    began = performance.now();
   const { json } = await expect(200, 'POST', '/simulation/step', { ticks: 5000 });
   const ms = performance.now() - began;
   assert.equal(json.tick, from + 5000);
@@ -50,14 +57,23 @@ test('a scene with contacts finds them as it would in real time', { timeout: 600
 test('requests of steps follow one another; a fifth is refused by name', { timeout: 60000 }, async () => {
   const from = await paused('cone-on-cylinder');
   const all = await Promise.all([1, 2, 3, 4].map(() => step(2000)));
-  assert.deepEqual(all.map((a) => a.status), [200, 200, 200, 200]);
-  assert.deepEqual(all.map((a) => a.json.tick).sort((a, b) => a - b), [1, 2, 3, 4].map((n) => from + 2000 * n));
+  assert.deepEqual(
+    all.map((a) => a.status),
+    [200, 200, 200, 200],
+  );
+  assert.deepEqual(
+    all.map((a) => a.json.tick).sort((a, b) => a - b),
+    [1, 2, 3, 4].map((n) => from + 2000 * n),
+  );
   const many = await Promise.all([1, 2, 3, 4, 5, 6].map(() => step(20000)));
   assert.ok(many.some((a) => a.status === 409 && /wait already/.test(a.json.detail)));
 });
 
 test('a halt and a stop end the steps that are left', { timeout: 60000 }, async () => {
-  for (const [method, path, body, words] of [['POST', '/simulation/halt', undefined, /halted after/], ['PUT', '/simulation', { state: 'stopped' }, /after \d+ of 1000000/]]) {
+  for (const [method, path, body, words] of [
+    ['POST', '/simulation/halt', undefined, /halted after/],
+    ['PUT', '/simulation', { state: 'stopped' }, /after \d+ of 1000000/],
+  ]) {
     const from = await paused('cone-on-cylinder');
     const long = step(1000000);
     await until('ticks', async () => (await now()).tick > from + 100);
@@ -91,7 +107,9 @@ test('other requests are answered while steps are made', { timeout: 60000 }, asy
 test('the server ends while steps are made', { timeout: 60000 }, async () => {
   const other = await start({ args: ['--scene', 'cone-on-cylinder'] });
   await request(other, 'PUT', '/api/v1/simulation', { state: 'paused' });
-  const long = [1, 2, 3].map(() => request(other, 'POST', '/api/v1/simulation/step', { ticks: 1000000 }).catch(() => {}));
+  const long = [1, 2, 3].map(() =>
+    request(other, 'POST', '/api/v1/simulation/step', { ticks: 1000000 }).catch(() => {}),
+  );
   await until('ticks', async () => (await request(other, 'GET', '/api/v1/simulation')).json.tick > 100);
   const began = performance.now();
   assert.equal((await other.stop()).code, 0);

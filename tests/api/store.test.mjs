@@ -8,7 +8,8 @@ import { test } from 'node:test';
 import { client, guideway, request, root, sleep, start } from './server.mjs';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'guideway-store-'));
-const saved = async (server) => (await request(server, 'GET', '/api/v1/scenes')).json.filter((s) => s.saved).map((s) => s.file);
+const saved = async (server) =>
+  (await request(server, 'GET', '/api/v1/scenes')).json.filter((s) => s.saved).map((s) => s.file);
 
 test('the scene saved last is what the next start opens', async () => {
   const data = folder();
@@ -25,7 +26,10 @@ test('the scene saved last is what the next start opens', async () => {
   ({ expect } = await client(server));
   assert.deepEqual((await expect(200, 'GET', '/scene')).json, before);
   const list = (await expect(200, 'GET', '/scenes')).json;
-  assert.deepEqual(list.filter((s) => s.saved).map((s) => s.file), ['first', 'second']);
+  assert.deepEqual(
+    list.filter((s) => s.saved).map((s) => s.file),
+    ['first', 'second'],
+  );
   assert.equal(list[0].saved, false, 'the gallery comes first');
   const { json, headers } = await expect(200, 'GET', '/scenes/second');
   assert.equal(json.format, 'guideway-scene/1');
@@ -37,29 +41,52 @@ test('the scene saved last is what the next start opens', async () => {
 test('names cannot lead out of the folder', async () => {
   const server = await start();
   const { expect } = await client(server);
-  const names = { '../../evil': 'evil', '.hidden': 'hidden', 'a/b\\c': 'a-b-c', 'Ünï cødé': 'n-c-d', ['x'.repeat(200)]: 'x'.repeat(64), '  two  words ': 'two-words' };
+  const names = {
+    '../../evil': 'evil',
+    '.hidden': 'hidden',
+    'a/b\\c': 'a-b-c',
+    'Ünï cødé': 'n-c-d',
+    ['x'.repeat(200)]: 'x'.repeat(64),
+    '  two  words ': 'two-words',
+  };
   for (const [name, file] of Object.entries(names)) {
     const { headers } = await expect(201, 'POST', '/scene/save', { name });
     assert.equal(headers.location, `/api/v1/scenes/${file}`);
   }
-  for (const name of ['', '..', '...', '✓', '/', '\n'])
-    await expect(400, 'POST', '/scene/save', { name });
+  for (const name of ['', '..', '...', '✓', '/', '\n']) await expect(400, 'POST', '/scene/save', { name });
   assert.deepEqual((await saved(server)).sort(), Object.values(names).sort());
-  assert.deepEqual(readdirSync(server.folder).filter((f) => !/^(guideway\.db(-wal)?|lock|scenes)$/.test(f)), []);
+  assert.deepEqual(
+    readdirSync(server.folder).filter((f) => !/^(guideway\.db(-wal)?|lock|scenes)$/.test(f)),
+    [],
+  );
   for (const scene of ['../../../etc/passwd', '/etc/passwd', '.hidden', 'evil.json', ''])
     await expect(404, 'POST', '/scene/open', { scene });
   await server.stop();
 });
 
-test('a scene of as many objects as there can be is saved, opened, run and started with', { timeout: 120000 }, async () => {
-  const data = folder(), server = await start({ data });
+test('a scene of as many objects as there can be is saved, opened, run and started with', {
+  timeout: 120000,
+}, async () => {
+  const data = folder(),
+    server = await start({ data });
   const { expect } = await client(server);
   const pose = (i) => ({ p: [(i % 64) / 7, Math.floor(i / 64) / 7, i / 3], q: [1, 0, 0, 0] });
-  const objects = Array.from({ length: 4096 }, (_, i) => ({ id: `a-box-with-a-name-of-its-own-${i}`, geometry: { type: 'box', size: [0.1 / 3, 0.2 / 3, 0.1] }, pose: pose(i), fixed: true }));
+  const objects = Array.from({ length: 4096 }, (_, i) => ({
+    id: `a-box-with-a-name-of-its-own-${i}`,
+    geometry: { type: 'box', size: [0.1 / 3, 0.2 / 3, 0.1] },
+    pose: pose(i),
+    fixed: true,
+  }));
   await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'Large', objects: objects.slice(0, 2048) });
-  for (let at = 2048; at < 4096; at += 512) { // a body has at most 1 MiB
+  for (let at = 2048; at < 4096; at += 512) {
+    // a body has at most 1 MiB
     const { json } = await request(server, 'GET', '/api/v1/scene');
-    const short = [...json.objects, ...objects.slice(at, at + 512)].map(({ id, geometry, pose, fixed }) => ({ id, geometry, pose: { p: pose.p }, fixed }));
+    const short = [...json.objects, ...objects.slice(at, at + 512)].map(({ id, geometry, pose, fixed }) => ({
+      id,
+      geometry,
+      pose: { p: pose.p },
+      fixed,
+    }));
     await expect(200, 'PUT', '/scene', { ...json, objects: short });
   }
   const before = await request(server, 'GET', '/api/v1/scene');
@@ -97,8 +124,10 @@ test('a value left behind by a change of type is no reason not to open a scene',
 });
 
 test('a data folder has one server', async () => {
-  const data = folder(), server = await start({ data });
-  const second = () => spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data], { encoding: 'utf8', timeout: 20000 });
+  const data = folder(),
+    server = await start({ data });
+  const second = () =>
+    spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data], { encoding: 'utf8', timeout: 20000 });
   const { status, stderr } = second();
   assert.equal(status, 2, stderr);
   assert.ok(stderr.includes(`another server uses the data folder ${data}`), stderr);
@@ -111,7 +140,10 @@ test('a data folder has one server', async () => {
 });
 
 test('a data folder that cannot be written in is refused by name', () => {
-  const { status, stderr } = spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', '/proc/guideway'], { encoding: 'utf8', timeout: 20000 });
+  const { status, stderr } = spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', '/proc/guideway'], {
+    encoding: 'utf8',
+    timeout: 20000,
+  });
   assert.equal(status, 1, stderr);
   assert.match(stderr, /\/proc\/guideway/);
 });
@@ -135,12 +167,19 @@ test('a damaged file is listed as such, refused by name, and no reason not to st
 
 test('killed while saving: the old scene or the new one, never half of one', async () => {
   const data = folder();
-  const objects = (n) => Array.from({ length: 400 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: n + 1 }, fixed: true }));
+  const objects = (n) =>
+    Array.from({ length: 400 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: n + 1 }, fixed: true }));
   for (let round = 0; round < 6; round++) {
     const server = await start({ data });
-    await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: `Round ${round}`, objects: objects(round) });
+    await request(server, 'PUT', '/api/v1/scene', {
+      format: 'guideway-scene/1',
+      name: `Round ${round}`,
+      objects: objects(round),
+    });
     if (round === 0) await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
-    const saves = Array.from({ length: 40 }, () => request(server, 'POST', '/api/v1/scene/save', { name: 'kept' }).catch(() => null));
+    const saves = Array.from({ length: 40 }, () =>
+      request(server, 'POST', '/api/v1/scene/save', { name: 'kept' }).catch(() => null),
+    );
     await sleep(10 + 15 * round);
     await server.stop('SIGKILL');
     await Promise.all(saves);
@@ -170,17 +209,25 @@ test('a folder that is gone: an error that says so, and nothing else happens', a
 });
 
 test('a disk that is full: what was saved stays, the document too', async (t) => {
-  const data = folder(), server = await start({ data });
+  const data = folder(),
+    server = await start({ data });
   t.after(() => server.stop('SIGKILL'));
   const { call, expect } = await client(server);
   await expect(201, 'POST', '/scene/save', { name: 'kept' });
   const { json: before, headers } = await expect(200, 'GET', '/scenes/kept');
   const document = await expect(200, 'GET', '/scene');
   // a limit on file size stands in for a full disk: prlimit works on a running process
-  const limit = (bytes) => spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:unlimited`]).status === 0;
+  const limit = (bytes) =>
+    spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:unlimited`]).status === 0;
   if (!limit(100)) return t.skip('no prlimit here');
-  for (const [method, path, body] of [['POST', '/scene/save', { name: 'kept' }], ['POST', '/scene/save', { name: 'other' }], ['DELETE', '/scenes/kept'],
-    ['PATCH', '/scene', { name: 'Never' }], ['DELETE', '/tool'], ['POST', '/scene/open', { scene: 'sphere' }]]) {
+  for (const [method, path, body] of [
+    ['POST', '/scene/save', { name: 'kept' }],
+    ['POST', '/scene/save', { name: 'other' }],
+    ['DELETE', '/scenes/kept'],
+    ['PATCH', '/scene', { name: 'Never' }],
+    ['DELETE', '/tool'],
+    ['POST', '/scene/open', { scene: 'sphere' }],
+  ]) {
     const { status, json } = await call(method, path, body);
     assert.ok(status === 500 || status === 507, `${method} ${path}: ${status}`);
     assert.match(json.detail, /nothing was changed/);
@@ -190,12 +237,16 @@ test('a disk that is full: what was saved stays, the document too', async (t) =>
   const now = await expect(200, 'GET', '/scene');
   assert.deepEqual([now.json, now.headers.etag], [document.json, document.headers.etag]);
   assert.deepEqual(await saved(server), ['kept']);
-  assert.ok((await expect(200, 'GET', '/events')).json.some((e) => e.kind === 'storage' && e.severity === 'error'), 'an event tells');
+  assert.ok(
+    (await expect(200, 'GET', '/events')).json.some((e) => e.kind === 'storage' && e.severity === 'error'),
+    'an event tells',
+  );
   limit('unlimited'); // there is room again
   await expect(200, 'PATCH', '/scene', { name: 'After' });
   const last = await expect(200, 'GET', '/scene');
   assert.equal((await server.stop()).code, 0);
-  const again = await start({ data }), back = await request(again, 'GET', '/api/v1/scene');
+  const again = await start({ data }),
+    back = await request(again, 'GET', '/api/v1/scene');
   assert.deepEqual([back.json, back.headers.etag], [last.json, last.headers.etag]);
   await again.stop();
   rmSync(data, { recursive: true });
@@ -206,8 +257,15 @@ test('two names that are written alike have a file each', async () => {
   const { expect } = await client(server);
   const save = async (name) => (await expect(201, 'POST', '/scene/save', { name })).headers.location.split('/').pop();
   assert.deepEqual([await save('a/b'), await save('a b'), await save('a?b')], ['a-b', 'a-b-2', 'a-b-3']);
-  assert.deepEqual([await save('a b'), await save('a/b'), await save('a-b')], ['a-b-2', 'a-b', 'a-b'], 'each finds its own');
-  assert.deepEqual([await save(`${'x'.repeat(63)}/y`), await save(`${'x'.repeat(63)} y`)], ['x'.repeat(63), `${'x'.repeat(62)}-2`]);
+  assert.deepEqual(
+    [await save('a b'), await save('a/b'), await save('a-b')],
+    ['a-b-2', 'a-b', 'a-b'],
+    'each finds its own',
+  );
+  assert.deepEqual(
+    [await save(`${'x'.repeat(63)}/y`), await save(`${'x'.repeat(63)} y`)],
+    ['x'.repeat(63), `${'x'.repeat(62)}-2`],
+  );
   await server.stop();
 });
 
@@ -232,7 +290,8 @@ test('saving over another scene: a condition that is stated is heeded', async ()
 
 test('what was saved over or deleted can be brought back', async () => {
   const data = folder();
-  let server = await start({ data }), { expect } = await client(server);
+  let server = await start({ data }),
+    { expect } = await client(server);
   const names = ['One', 'Two', 'Three'];
   for (const name of names) {
     await expect(200, 'PATCH', '/scene', { name });
@@ -240,8 +299,14 @@ test('what was saved over or deleted can be brought back', async () => {
   }
   const versions = async () => (await expect(200, 'GET', '/scenes/kept/versions')).json;
   const name = async () => (await expect(200, 'GET', '/scenes/kept')).json.name;
-  assert.deepEqual((await versions()).map((v) => v.name), ['Three', 'Two', 'One']);
-  assert.deepEqual((await versions()).map((v) => v.replaced === undefined), [true, false, false]);
+  assert.deepEqual(
+    (await versions()).map((v) => v.name),
+    ['Three', 'Two', 'One'],
+  );
+  assert.deepEqual(
+    (await versions()).map((v) => v.replaced === undefined),
+    [true, false, false],
+  );
   assert.equal((await expect(200, 'POST', '/scenes/kept/restore', {})).json.name, 'Two');
   assert.equal(await name(), 'Two');
   await expect(204, 'DELETE', '/scenes/kept');
@@ -264,13 +329,20 @@ test('what was saved over or deleted can be brought back', async () => {
 test('a file that is put into the folder is a scene, again when it changes', async () => {
   const server = await start();
   const { expect } = await client(server);
-  const put = (name) => writeFileSync(join(server.folder, 'scenes/mine.json'), JSON.stringify({ format: 'guideway-scene/1', name, objects: [] }));
+  const put = (name) =>
+    writeFileSync(
+      join(server.folder, 'scenes/mine.json'),
+      JSON.stringify({ format: 'guideway-scene/1', name, objects: [] }),
+    );
   const listed = async () => (await expect(200, 'GET', '/scenes')).json.find((s) => s.file === 'mine');
   put('First');
   assert.deepEqual([(await listed()).name, (await listed()).saved], ['First', true]);
   put('Second, longer');
   assert.equal((await expect(200, 'POST', '/scene/open', { scene: 'mine' })).json.name, 'Second, longer');
-  assert.deepEqual((await expect(200, 'GET', '/scenes/mine/versions')).json.map((v) => v.name), ['Second, longer', 'First']);
+  assert.deepEqual(
+    (await expect(200, 'GET', '/scenes/mine/versions')).json.map((v) => v.name),
+    ['Second, longer', 'First'],
+  );
   await expect(204, 'DELETE', '/scenes/mine');
   assert.equal(await listed(), undefined);
   await server.stop();
@@ -283,11 +355,14 @@ const damaged = {
   'bytes that are no text': [Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0xfe]), /not JSON/],
   'zeros, as a crash may leave': [Buffer.alloc(4096), /not JSON/],
   'a later format': ['{"format":"guideway-scene/9","objects":[]}', /\/format/],
-  'another program\'s': ['{"version":3,"nodes":[]}', /version|format/],
+  "another program's": ['{"version":3,"nodes":[]}', /version|format/],
   'a list': ['[1, 2]', /object/],
   'deeper than anyone writes': ['['.repeat(100000), /deeper/],
   'larger than any scene': [`{"name":"${'x'.repeat(33 << 20)}"}`, /at most/],
-  'a constraint on nothing': ['{"format":"guideway-scene/1","objects":[],"constraints":[{"type":"coincident","a":"x/y","b":"z/w"}]}', /constraints/],
+  'a constraint on nothing': [
+    '{"format":"guideway-scene/1","objects":[],"constraints":[{"type":"coincident","a":"x/y","b":"z/w"}]}',
+    /constraints/,
+  ],
 };
 
 for (const [what, [content, words]] of Object.entries(damaged))
@@ -301,7 +376,10 @@ for (const [what, [content, words]] of Object.entries(damaged))
     assert.equal((await expect(200, 'GET', '/scene')).json.name, 'Cone over cylinder');
     assert.match(server.log(), /^guideway: the saved scene worn cannot be opened: ./);
     assert.match(server.log(), words);
-    assert.ok((await expect(200, 'GET', '/scenes')).json.some((s) => s.file === 'worn'), 'it is listed');
+    assert.ok(
+      (await expect(200, 'GET', '/scenes')).json.some((s) => s.file === 'worn'),
+      'it is listed',
+    );
     const { status } = await request(server, 'POST', '/api/v1/scene/open', { scene: 'worn' });
     assert.ok(status >= 400, `opened with ${status}`);
     await expect(201, 'POST', '/scene/save', { name: 'worn' }); // and can be replaced
@@ -320,8 +398,15 @@ test('a folder or a closed door in the place of a file', async (t) => {
   assert.match(server.log(), /odd cannot be opened: ./);
   assert.equal((await request(server, 'GET', '/api/v1/scenes')).status, 200);
   assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'odd' })).status, 500);
-  assert.match((await request(server, 'GET', '/api/v1/scenes')).json.find((s) => s.file === 'odd').description, /damaged/);
-  assert.equal((await request(server, 'POST', '/api/v1/scene/save', { name: 'odd' })).status, 201, 'a scene of that name can be saved');
+  assert.match(
+    (await request(server, 'GET', '/api/v1/scenes')).json.find((s) => s.file === 'odd').description,
+    /damaged/,
+  );
+  assert.equal(
+    (await request(server, 'POST', '/api/v1/scene/save', { name: 'odd' })).status,
+    201,
+    'a scene of that name can be saved',
+  );
   assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'odd' })).status, 200);
   assert.deepEqual(readdirSync(join(data, 'scenes')), ['odd.json'], 'what is no file of ours stays');
   await server.stop();
@@ -329,9 +414,14 @@ test('a folder or a closed door in the place of a file', async (t) => {
 });
 
 test('a scene asked for by name that is damaged: exit 2 and a word why', () => {
-  const data = folder(), file = join(data, 'cut.json');
+  const data = folder(),
+    file = join(data, 'cut.json');
   writeFileSync(file, whole.subarray(0, whole.length / 2));
-  const { status, stderr } = spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data, '--scene', file], { encoding: 'utf8', timeout: 20000 });
+  const { status, stderr } = spawnSync(
+    guideway,
+    ['serve', '--listen', '127.0.0.1:0', '--data', data, '--scene', file],
+    { encoding: 'utf8', timeout: 20000 },
+  );
   assert.equal(status, 2, stderr);
   assert.match(stderr, /cut\.json: not JSON/);
   rmSync(data, { recursive: true });

@@ -26,9 +26,15 @@ test('hello is the whole scene, and its parts are those of the document', async 
   contract.validate(schema('Scene'), hello.scene, 'hello.scene');
   contract.validate({ type: 'array', items: schema('Solution') }, hello.solutions, 'hello.solutions');
   contract.validate(schema('Simulation'), hello.simulation, 'hello.simulation');
-  assert.deepEqual(hello.index, hello.scene.objects.filter((o) => !o.fixed).map((o) => o.id));
+  assert.deepEqual(
+    hello.index,
+    hello.scene.objects.filter((o) => !o.fixed).map((o) => o.id),
+  );
   await until('frames', () => live.frames.length > 3);
-  assert.deepEqual(live.frames[0].poses.map((p) => p.index), hello.index.map((_, i) => i));
+  assert.deepEqual(
+    live.frames[0].poses.map((p) => p.index),
+    hello.index.map((_, i) => i),
+  );
   assert.equal(live.frames[0].size, 24 + 32 * hello.index.length);
   await live.close();
 });
@@ -41,17 +47,25 @@ test('a client without a sub-protocol is served too', async () => {
 
 test('poses come 60 times a second, or as often as asked', async () => {
   const live = await entered();
-  for (const [hz, ask] of [[60], [20, { op: 'subscribe', stream: 'poses', hz: 20 }], [200, { op: 'subscribe', stream: 'poses', hz: 200 }]]) {
+  for (const [hz, ask] of [
+    [60],
+    [20, { op: 'subscribe', stream: 'poses', hz: 20 }],
+    [200, { op: 'subscribe', stream: 'poses', hz: 200 }],
+  ]) {
     if (ask) live.send(ask);
     // the best of a few seconds: the machine may be busy with other things
     const counts = [];
     for (let i = 0; i < 5 && !counts.some((n) => Math.abs(n - hz) <= (sanitized ? hz : 0.15 * hz)); i++) {
       await sleep(100);
-      const from = live.frames.length, began = performance.now();
+      const from = live.frames.length,
+        began = performance.now();
       await sleep(1000);
-      counts.push((live.frames.length - from) * 1000 / (performance.now() - began));
+      counts.push(((live.frames.length - from) * 1000) / (performance.now() - began));
     }
-    assert.ok(Math.abs(counts.at(-1) - hz) <= (sanitized ? hz : 0.15 * hz), `${counts} frames in a second, ${hz} asked`);
+    assert.ok(
+      Math.abs(counts.at(-1) - hz) <= (sanitized ? hz : 0.15 * hz),
+      `${counts} frames in a second, ${hz} asked`,
+    );
   }
   live.send({ op: 'unsubscribe', stream: 'poses' });
   await sleep(100);
@@ -85,14 +99,23 @@ test('samples are every tick, in order, also across a load', async () => {
   live.send({ op: 'subscribe', stream: 'samples' });
   const { columns } = await live.wait('subscribed', (m) => m.stream === 'samples');
   assert.equal(columns[0], 't');
-  const ticks = () => live.frames.filter((f) => f.type === 2).flatMap((f) => f.rows.map((row, i) => [f.first + i, row]));
+  const ticks = () =>
+    live.frames.filter((f) => f.type === 2).flatMap((f) => f.rows.map((row, i) => [f.first + i, row]));
   for (let load = 0; load < 2; load++) {
     const from = live.frames.length;
     await expect(200, 'PUT', '/simulation', { state: 'running' });
-    await until('samples', () => live.frames.slice(from).filter((f) => f.type === 2).reduce((n, f) => n + f.count, 0) > 500);
+    await until(
+      'samples',
+      () =>
+        live.frames
+          .slice(from)
+          .filter((f) => f.type === 2)
+          .reduce((n, f) => n + f.count, 0) > 500,
+    );
     await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
   }
-  let before = -1, gaps = 0;
+  let before = -1,
+    gaps = 0;
   assert.equal(ticks()[0][0], 0, 'the first tick comes too');
   for (const [tick, row] of ticks()) {
     assert.equal(row.length, columns.length);
@@ -109,7 +132,8 @@ test('samples are every tick, in order, also across a load', async () => {
 test('a drag is a spring: the object follows, and is let go when the client goes', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
   await expect(200, 'PUT', '/simulation', { state: 'running' });
-  const watcher = await entered(), live = await entered();
+  const watcher = await entered(),
+    live = await entered();
   const start = live.messages[0].simulation.tools[0].pose.p;
   const target = [start[0] + 0.05, start[1], start[2]];
   live.send({ op: 'drag', tool: 0, point: [0, 0, 0], target });
@@ -125,21 +149,35 @@ test('a drag is a spring: the object follows, and is let go when the client goes
 });
 
 test('a free object is dragged and pushed by its name while it runs', async () => {
-  const door = { ...box('door', [0.1, 0, 0]), free: true, body: { mass: 1, damping: { angular: 0.05 } } }, pin = (point) => ({ line: { point, direction: [0, 0, 1] } });
+  const door = { ...box('door', [0.1, 0, 0]), free: true, body: { mass: 1, damping: { angular: 0.05 } } },
+    pin = (point) => ({ line: { point, direction: [0, 0, 1] } });
   await expect(200, 'PUT', '/scene', {
-    format: 'guideway-scene/1', name: 'door', objects: [{ ...box('wall', [0, 0, 0]), fixed: true }, door],
-    features: [{ id: 'wall/pin', ...pin([0, 0, 0]) }, { id: 'door/pin', ...pin([-0.1, 0, 0]) }],
-    constraints: [{ id: 'hinge', type: 'coincident', a: 'door/pin', b: 'wall/pin', sense: 'same' }, { id: 'level', type: 'coincident', a: 'door/mid-z', b: 'wall/mid-z', sense: 'same' }],
+    format: 'guideway-scene/1',
+    name: 'door',
+    objects: [{ ...box('wall', [0, 0, 0]), fixed: true }, door],
+    features: [
+      { id: 'wall/pin', ...pin([0, 0, 0]) },
+      { id: 'door/pin', ...pin([-0.1, 0, 0]) },
+    ],
+    constraints: [
+      { id: 'hinge', type: 'coincident', a: 'door/pin', b: 'wall/pin', sense: 'same' },
+      { id: 'level', type: 'coincident', a: 'door/mid-z', b: 'wall/mid-z', sense: 'same' },
+    ],
   });
   await expect(200, 'PUT', '/simulation', { state: 'running' });
-  const watcher = await entered(), live = await entered();
+  const watcher = await entered(),
+    live = await entered();
   const body = () => watcher.messages.filter((m) => m.op === 'state').at(-1)?.simulation.bodies[0];
   const at = () => watcher.frames.at(-1).poses[0].p;
   live.send({ op: 'drag', object: 'door', point: [0.05, 0, 0], target: [0, 0.15, 0.3] });
   await until('it has come round', () => body()?.dragging && Math.abs(at()[0]) < 1e-3 && at()[1] > 0.099);
   assert.ok(Math.abs(body().operator.force[2]) > 29 && Math.abs(at()[2]) < 1e-6, 'the hinge bears what leads off it');
   assert.ok(Math.hypot(...body().operator.force) <= 30 + 1e-9, 'a bounded pull');
-  contract.validate(schema('Simulation'), watcher.messages.filter((m) => m.op === 'state').at(-1).simulation, 'state.simulation');
+  contract.validate(
+    schema('Simulation'),
+    watcher.messages.filter((m) => m.op === 'state').at(-1).simulation,
+    'state.simulation',
+  );
   assert.ok((await expect(200, 'GET', '/simulation')).json.energy.work_in > 0);
   for (const [message, words] of [
     [{ op: 'drag', object: 'door', point: [0, 0, 0], target: [0, 0, 0] }, /another operator holds door/],
@@ -150,7 +188,10 @@ test('a free object is dragged and pushed by its name while it runs', async () =
   ]) {
     const from = watcher.messages.length;
     watcher.send(message);
-    assert.match((await until('the refusal', () => watcher.messages.slice(from).find((m) => m.op === 'error'))).detail, words);
+    assert.match(
+      (await until('the refusal', () => watcher.messages.slice(from).find((m) => m.op === 'error'))).detail,
+      words,
+    );
   }
   live.socket.terminate();
   await until('the release', () => body() && !body().dragging);
@@ -161,14 +202,22 @@ test('a free object is dragged and pushed by its name while it runs', async () =
 });
 
 test('a mechanism that nothing is joined to is dragged by any of its links, held elsewhere or not', async () => {
-  const link = (x) => ({ joint: { type: 'revolute', origin: { p: [x, 0, 0] }, axis: [0, 0, 1], damping: 0.2 }, mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] });
+  const link = (x) => ({
+    joint: { type: 'revolute', origin: { p: [x, 0, 0] }, axis: [0, 0, 1], damping: 0.2 },
+    mass: 1,
+    com: [0.1, 0, 0],
+    inertia: [0.01, 0.01, 0.01, 0, 0, 0],
+  });
   for (const held of [undefined, { mechanism: 'arm', link: 0, device: 'sim', control: 'admittance' }]) {
     await expect(200, 'PUT', '/scene', {
-      format: 'guideway-scene/1', name: 'arm', mechanisms: [{ id: 'arm', links: [link(0), link(0.2)] }],
+      format: 'guideway-scene/1',
+      name: 'arm',
+      mechanisms: [{ id: 'arm', links: [link(0), link(0.2)] }],
       ...(held ? { tool: held, devices: [{ id: 'sim', driver: 'sim' }] } : {}),
     });
     await expect(200, 'PUT', '/simulation', { state: 'running' });
-    const watcher = await entered(), live = await entered();
+    const watcher = await entered(),
+      live = await entered();
     const now = () => watcher.messages.filter((m) => m.op === 'state').at(-1)?.simulation;
     const tip = () => {
       const [a, b] = now()?.mechanisms[0].positions ?? [0, 0];
@@ -178,9 +227,15 @@ test('a mechanism that nothing is joined to is dragged by any of its links, held
     await until('it has come there', () => Math.hypot(tip()[0] - 0.1, tip()[1] - 0.25) < 2e-3);
     const from = watcher.messages.length;
     watcher.send({ op: 'drag', object: 'arm.1', point: [0, 0, 0], target: [0, 0, 0] });
-    assert.match((await until('the refusal', () => watcher.messages.slice(from).find((m) => m.op === 'error'))).detail, /another operator holds arm.1/);
+    assert.match(
+      (await until('the refusal', () => watcher.messages.slice(from).find((m) => m.op === 'error'))).detail,
+      /another operator holds arm.1/,
+    );
     const e = (await expect(200, 'GET', '/simulation')).json.energy;
-    assert.ok(Math.abs(e.kinetic + e.potential - e.initial - e.work_in - e.motors - e.edits + e.dissipated) < 1e-9 && e.work_in > 0.01);
+    assert.ok(
+      Math.abs(e.kinetic + e.potential - e.initial - e.work_in - e.motors - e.edits + e.dissipated) < 1e-9 &&
+        e.work_in > 0.01,
+    );
     live.socket.terminate();
     watcher.send({ op: 'push', object: 'arm.0', force: [0, 0, 0], torque: [0, 0, -1] });
     await until('the push', () => now().mechanisms[0].velocities[0] < -0.05);
@@ -211,11 +266,21 @@ test('rubbish is answered by name and does no harm', async () => {
   await expect(200, 'PUT', '/simulation', { state: 'running' });
   const live = await entered();
   const bad = [
-    ['rubbish', /not JSON/], ['[1,2]', /object/], ['{"op":"dance","id":9}', /op is/], ['{"op":"drag","tool":0}', /point/],
-    ['{"op":"drag","tool":7,"point":[0,0,0],"target":[0,0,0]}', /tool/], ['{"op":"drag","tool":0,"point":[0,0,0],"target":[1e60,0,0]}', /target/], ['{"op":"drag","tool":0,"point":[0,0,0],"target":[1e300,0,0]}', /1e\+75/],
-    ['{"op":"drag","tool":0,"point":[0,0],"target":[0,0,0]}', /point|three|3/], ['{"op":"push","tool":0,"force":[1,0,0],"colour":1}', /colour/],
-    ['{"op":"subscribe","stream":"poses","hz":1e9}', /250/], ['{"op":"subscribe","stream":"gossip"}', /poses or samples/], ['{"op":"clutch"}', /on/],
-    ['['.repeat(40) + ']'.repeat(40), /deep/], ['{"op":"halt","op":"halt"}', /not JSON/], ['', /not JSON/],
+    ['rubbish', /not JSON/],
+    ['[1,2]', /object/],
+    ['{"op":"dance","id":9}', /op is/],
+    ['{"op":"drag","tool":0}', /point/],
+    ['{"op":"drag","tool":7,"point":[0,0,0],"target":[0,0,0]}', /tool/],
+    ['{"op":"drag","tool":0,"point":[0,0,0],"target":[1e60,0,0]}', /target/],
+    ['{"op":"drag","tool":0,"point":[0,0,0],"target":[1e300,0,0]}', /1e\+75/],
+    ['{"op":"drag","tool":0,"point":[0,0],"target":[0,0,0]}', /point|three|3/],
+    ['{"op":"push","tool":0,"force":[1,0,0],"colour":1}', /colour/],
+    ['{"op":"subscribe","stream":"poses","hz":1e9}', /250/],
+    ['{"op":"subscribe","stream":"gossip"}', /poses or samples/],
+    ['{"op":"clutch"}', /on/],
+    ['['.repeat(40) + ']'.repeat(40), /deep/],
+    ['{"op":"halt","op":"halt"}', /not JSON/],
+    ['', /not JSON/],
   ];
   for (const [text, words] of bad) {
     const from = live.messages.length;
@@ -232,7 +297,8 @@ test('rubbish is answered by name and does no harm', async () => {
 });
 
 test('a client that floods is cut off, or served; the others do not notice', async () => {
-  const flood = await entered(), calm = await entered();
+  const flood = await entered(),
+    calm = await entered();
   for (let i = 0; i < 5000; i++) flood.socket.send('rubbish');
   await sleep(300);
   const from = calm.frames.length;
@@ -246,7 +312,9 @@ async function deaf() {
   const [host, port] = server.address.split(/:(?=\d+$)/);
   const socket = net.connect({ host, port: Number(port) });
   await new Promise((done) => socket.on('connect', done));
-  socket.write(`GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: guideway.v1\r\n\r\n`);
+  socket.write(
+    `GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: guideway.v1\r\n\r\n`,
+  );
   socket.pause();
   return socket;
 }
@@ -269,9 +337,16 @@ test('who reads slowly still gets every event, in order', async () => {
   for (let i = 0; i < 30; i++) await expect(200, 'PUT', '/simulation', { state: i % 2 ? 'running' : 'paused' });
   await sleep(200);
   live.socket.resume();
-  const states = () => live.messages.slice(from).filter((m) => m.op === 'event' && m.event.kind === 'state').map((m) => m.event.seq);
+  const states = () =>
+    live.messages
+      .slice(from)
+      .filter((m) => m.op === 'event' && m.event.kind === 'state')
+      .map((m) => m.event.seq);
   await until('all events', () => states().length >= 30);
-  const seqs = live.messages.slice(from).filter((m) => m.op === 'event').map((m) => m.event.seq);
+  const seqs = live.messages
+    .slice(from)
+    .filter((m) => m.op === 'event')
+    .map((m) => m.event.seq);
   seqs.forEach((seq, i) => i && assert.equal(seq, seqs[i - 1] + 1));
   await live.close();
 });

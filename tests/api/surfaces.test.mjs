@@ -1,22 +1,22 @@
 // Free-form curves and surfaces: problems, scenes, refusals.
-import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { test } from "node:test";
-import { request, start } from "./server.mjs";
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { request, start } from './server.mjs';
 
-const GUIDEWAY = process.env.GUIDEWAY ?? new URL("../../build/guideway", import.meta.url).pathname;
-const scratch = mkdtempSync(join(tmpdir(), "guideway-surfaces-"));
+const GUIDEWAY = process.env.GUIDEWAY ?? new URL('../../build/guideway', import.meta.url).pathname;
+const scratch = mkdtempSync(join(tmpdir(), 'guideway-surfaces-'));
 
 function guideway(args, input) {
-  const r = spawnSync(GUIDEWAY, args, { input, encoding: "utf8", cwd: scratch, timeout: 60000 });
+  const r = spawnSync(GUIDEWAY, args, { input, encoding: 'utf8', cwd: scratch, timeout: 60000 });
   return { code: r.status, out: r.stdout, err: r.stderr };
 }
 
 function solve(problem) {
-  const r = guideway(["solve", "-"], JSON.stringify(problem));
+  const r = guideway(['solve', '-'], JSON.stringify(problem));
   assert.equal(r.code, 0, r.err);
   return JSON.parse(r.out);
 }
@@ -25,122 +25,201 @@ function solve(problem) {
 const bend = [1, -1, 1]; // of t^2 over -1 .. 1
 const saddle = {
   degree: [2, 2],
-  knots: [[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]],
+  knots: [
+    [0, 0, 0, 1, 1, 1],
+    [0, 0, 0, 1, 1, 1],
+  ],
   points: [-1, 0, 1].map((x, i) => [-1, 0, 1].map((y, j) => [x, y, bend[i] - bend[j]])),
 };
 const off = ([x, y, z]) => Math.abs(z - (x * x - y * y));
 // A point of the body in the world.
 function moved({ p, q: [w, x, y, z] }, [a, b, c]) {
   const t = [2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)];
-  return [p[0] + a + w * t[0] + y * t[2] - z * t[1], p[1] + b + w * t[1] + z * t[0] - x * t[2],
-    p[2] + c + w * t[2] + x * t[1] - y * t[0]];
+  return [
+    p[0] + a + w * t[0] + y * t[2] - z * t[1],
+    p[1] + b + w * t[1] + z * t[0] - x * t[2],
+    p[2] + c + w * t[2] + x * t[1] - y * t[0],
+  ];
 }
 
-test("a point on a surface keeps its three rotations", () => {
-  const s = solve({ mobile: { pose: { p: [0.2, -0.1, 0.4] } }, samples: 20,
-    constraints: [{ type: "coincident", mobile: { point: [0.1, 0.2, 0] }, fixed: { surface: saddle } }] });
-  assert.equal(s.status, "solved");
-  assert.equal(s.method, "closed-form");
+test('a point on a surface keeps its three rotations', () => {
+  const s = solve({
+    mobile: { pose: { p: [0.2, -0.1, 0.4] } },
+    samples: 20,
+    constraints: [{ type: 'coincident', mobile: { point: [0.1, 0.2, 0] }, fixed: { surface: saddle } }],
+  });
+  assert.equal(s.status, 'solved');
+  assert.equal(s.method, 'closed-form');
   assert.equal(s.dof, 5);
   const [b] = s.branches;
-  assert.equal(b.rotation.kind, "free");
-  assert.equal(b.translation.kind, "surface");
-  assert.deepEqual(b.parameters.slice(3).map((p) => [p.name, p.range]), [["u", [0, 1]], ["v", [0, 1]]]);
+  assert.equal(b.rotation.kind, 'free');
+  assert.equal(b.translation.kind, 'surface');
+  assert.deepEqual(
+    b.parameters.slice(3).map((p) => [p.name, p.range]),
+    [
+      ['u', [0, 1]],
+      ['v', [0, 1]],
+    ],
+  );
   for (const { pose } of b.samples) assert.ok(off(moved(pose, [0.1, 0.2, 0])) < 1e-12);
   assert.ok(off(moved(b.nearest.pose, [0.1, 0.2, 0])) < 1e-12);
 });
 
-test("a distance from a surface is along its normal, with its sign", () => {
+test('a distance from a surface is along its normal, with its sign', () => {
   for (const value of [0.1, -0.1]) {
-    const s = solve({ mobile: { pose: { p: [0, 0, 0.4] } }, samples: 20,
-      constraints: [{ type: "distance", value, mobile: { point: [0, 0, 0] }, fixed: { surface: saddle } },
-        { type: "parallel", sense: "same", mobile: { line: { point: [0, 0, 0], direction: [0, 0, 1] } },
-          fixed: { line: { point: [0, 0, 0], direction: [0, 0, 1] } } }] });
+    const s = solve({
+      mobile: { pose: { p: [0, 0, 0.4] } },
+      samples: 20,
+      constraints: [
+        { type: 'distance', value, mobile: { point: [0, 0, 0] }, fixed: { surface: saddle } },
+        {
+          type: 'parallel',
+          sense: 'same',
+          mobile: { line: { point: [0, 0, 0], direction: [0, 0, 1] } },
+          fixed: { line: { point: [0, 0, 0], direction: [0, 0, 1] } },
+        },
+      ],
+    });
     assert.equal(s.dof, 3);
     for (const { pose, parameters } of s.branches[0].samples) {
       const [x, y] = parameters.slice(1).map((t) => 2 * t - 1);
-      const n = [-2 * x, 2 * y, 1], l = Math.hypot(...n);
+      const n = [-2 * x, 2 * y, 1],
+        l = Math.hypot(...n);
       const expected = [x, y, x * x - y * y].map((e, i) => e + (value * n[i]) / l);
       pose.p.forEach((e, i) => assert.ok(Math.abs(e - expected[i]) < 1e-12));
     }
   }
 });
 
-test("the body may own the curve", () => {
-  const curve = { degree: 1, knots: [0, 0, 1, 2, 2], points: [[0, 0, 0], [1, 0, 0], [1, 1, 0]], weights: [1, 2, 1] };
-  const s = solve({ mobile: { pose: { p: [0, 0.3, 0.2] } },
-    constraints: [{ type: "coincident", mobile: { curve }, fixed: { point: [0.5, 0.5, 0] } }] });
+test('the body may own the curve', () => {
+  const curve = {
+    degree: 1,
+    knots: [0, 0, 1, 2, 2],
+    points: [
+      [0, 0, 0],
+      [1, 0, 0],
+      [1, 1, 0],
+    ],
+    weights: [1, 2, 1],
+  };
+  const s = solve({
+    mobile: { pose: { p: [0, 0.3, 0.2] } },
+    constraints: [{ type: 'coincident', mobile: { curve }, fixed: { point: [0.5, 0.5, 0] } }],
+  });
   assert.equal(s.dof, 4);
-  assert.equal(s.branches[0].translation.kind, "curve");
-  assert.equal(s.branches[0].translation.in, "mobile");
-  assert.equal(s.branches[0].parameters.at(-1).name, "s");
+  assert.equal(s.branches[0].translation.kind, 'curve');
+  assert.equal(s.branches[0].translation.in, 'mobile');
+  assert.equal(s.branches[0].parameters.at(-1).name, 's');
 });
 
-test("bad shapes are refused at their member", () => {
+test('bad shapes are refused at their member', () => {
   const refused = (surface, where) => {
-    const r = guideway(["solve", "-"], JSON.stringify({ constraints: [
-      { type: "coincident", mobile: { point: [0, 0, 0] }, fixed: { surface } }] }));
+    const r = guideway(
+      ['solve', '-'],
+      JSON.stringify({ constraints: [{ type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { surface } }] }),
+    );
     assert.equal(r.code, 2);
     assert.ok(r.err.includes(`/constraints/0/fixed/surface${where}:`), r.err);
   };
-  refused({ ...saddle, degree: [2, 12] }, "/degree/1");
-  refused({ ...saddle, knots: [saddle.knots[0], [0, 0, 0, 1, 1]] }, "/knots/1");
-  refused({ ...saddle, knots: [[0, 0, 0, 1, 1, 0.5], saddle.knots[1]] }, "/knots/0/5");
-  refused({ ...saddle, points: [saddle.points[0], saddle.points[1], [[0, 0, 0]]] }, "/points/2");
-  refused({ ...saddle, weights: [[1, 1, 1], [1, 0, 1], [1, 1, 1]] }, "/weights/1/1");
-  const angle = guideway(["solve", "-"], JSON.stringify({ constraints: [
-    { type: "angle", mobile: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } }, fixed: { surface: saddle } }] }));
+  refused({ ...saddle, degree: [2, 12] }, '/degree/1');
+  refused({ ...saddle, knots: [saddle.knots[0], [0, 0, 0, 1, 1]] }, '/knots/1');
+  refused({ ...saddle, knots: [[0, 0, 0, 1, 1, 0.5], saddle.knots[1]] }, '/knots/0/5');
+  refused({ ...saddle, points: [saddle.points[0], saddle.points[1], [[0, 0, 0]]] }, '/points/2');
+  refused(
+    {
+      ...saddle,
+      weights: [
+        [1, 1, 1],
+        [1, 0, 1],
+        [1, 1, 1],
+      ],
+    },
+    '/weights/1/1',
+  );
+  const angle = guideway(
+    ['solve', '-'],
+    JSON.stringify({
+      constraints: [
+        { type: 'angle', mobile: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } }, fixed: { surface: saddle } },
+      ],
+    }),
+  );
   assert.equal(angle.code, 2);
   assert.match(angle.err, /takes a point/);
 });
 
-test("a held body slides on a surface, up to its edge", () => {
-  const file = join(scratch, "saddle.json");
-  const scene = { format: "guideway-scene/1", name: "saddle",
+test('a held body slides on a surface, up to its edge', () => {
+  const file = join(scratch, 'saddle.json');
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'saddle',
     objects: [
-      { id: "saddle", geometry: { type: "nurbs-surface", ...saddle }, fixed: true },
-      { id: "probe", geometry: { type: "sphere", radius: 0.02 }, pose: { p: [0, 0, 0.1], q: [1, 0, 0, 0] }, body: { mass: 1 } }],
-    constraints: [{ id: "c1", type: "coincident", a: "probe/center", b: "saddle/surface" }],
-    tool: { object: "probe", device: "sim" },
-    devices: [{ id: "sim", driver: "sim", operator: { type: "wrench", samples: [{ t: 0, force: [0.8, 0.3, 0], torque: [0, 0, 0] }] } }] };
+      { id: 'saddle', geometry: { type: 'nurbs-surface', ...saddle }, fixed: true },
+      {
+        id: 'probe',
+        geometry: { type: 'sphere', radius: 0.02 },
+        pose: { p: [0, 0, 0.1], q: [1, 0, 0, 0] },
+        body: { mass: 1 },
+      },
+    ],
+    constraints: [{ id: 'c1', type: 'coincident', a: 'probe/center', b: 'saddle/surface' }],
+    tool: { object: 'probe', device: 'sim' },
+    devices: [
+      {
+        id: 'sim',
+        driver: 'sim',
+        operator: { type: 'wrench', samples: [{ t: 0, force: [0.8, 0.3, 0], torque: [0, 0, 0] }] },
+      },
+    ],
+  };
   writeFileSync(file, JSON.stringify(scene));
-  const csv = join(scratch, "saddle.csv");
-  const r = guideway(["run", file, "--seconds", "3", "--csv", csv]);
+  const csv = join(scratch, 'saddle.csv');
+  const r = guideway(['run', file, '--seconds', '3', '--csv', csv]);
   assert.equal(r.code, 0, r.err);
-  const summary = JSON.parse(r.out), e = summary.energy;
+  const summary = JSON.parse(r.out),
+    e = summary.energy;
   assert.ok(summary.constraint_residual_max < 1e-12);
   assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-5);
-  const rows = readFileSync(csv, "utf8").trim().split("\n").slice(1).map((l) => l.split(",").map(Number));
+  const rows = readFileSync(csv, 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((l) => l.split(',').map(Number));
   for (const [, x, y, z] of rows) {
     assert.ok(off([x, y, z]) < 1e-12);
     assert.ok(x <= 1 + 1e-12);
   }
-  assert.ok(Math.abs(rows.at(-1)[1] - 1) < 1e-9, "the edge stops it");
+  assert.ok(Math.abs(rows.at(-1)[1] - 1) < 1e-9, 'the edge stops it');
   const moving = structuredClone(scene);
   delete moving.objects[0].fixed;
   writeFileSync(file, JSON.stringify(moving));
-  const refused = guideway(["run", file, "--seconds", "1"]);
+  const refused = guideway(['run', file, '--seconds', '1']);
   assert.equal(refused.code, 2);
   assert.match(refused.err, /\/objects\/0\/body: .*states its mass/);
 });
 
-test("surfaces are read as they were written, and may be replaced while one is felt", async () => {
+test('surfaces are read as they were written, and may be replaced while one is felt', async () => {
   const server = await start();
   try {
-    await request(server, "PUT", "/api/v1/scene", JSON.parse(readFileSync(new URL("../../scenes/probe-on-hood.json", import.meta.url))));
-    const scene = (await request(server, "GET", "/api/v1/scene")).json;
-    const again = JSON.parse(readFileSync(new URL("../../scenes/probe-on-hood.json", import.meta.url)));
+    await request(
+      server,
+      'PUT',
+      '/api/v1/scene',
+      JSON.parse(readFileSync(new URL('../../scenes/probe-on-hood.json', import.meta.url))),
+    );
+    const scene = (await request(server, 'GET', '/api/v1/scene')).json;
+    const again = JSON.parse(readFileSync(new URL('../../scenes/probe-on-hood.json', import.meta.url)));
     assert.deepEqual(scene.objects[0].geometry, again.objects[0].geometry);
-    const edge = (await request(server, "GET", "/api/v1/features/hood/u0")).json;
+    const edge = (await request(server, 'GET', '/api/v1/features/hood/u0')).json;
     assert.equal(edge.curve.degree, 3);
-    await request(server, "PUT", "/api/v1/simulation", { state: "running" });
+    await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
     for (let k = 0; k < 10; k++) {
       const geometry = structuredClone(again.objects[0].geometry);
       geometry.points[2][2][2] += 0.002 * k;
-      const r = await request(server, "PATCH", "/api/v1/objects/hood", { geometry });
+      const r = await request(server, 'PATCH', '/api/v1/objects/hood', { geometry });
       assert.equal(r.status, 200, JSON.stringify(r));
     }
-    assert.equal((await request(server, "GET", "/api/v1/simulation")).json.state, "running");
+    assert.equal((await request(server, 'GET', '/api/v1/simulation')).json.state, 'running');
   } finally {
     await server.stop();
   }

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { expect, near, now, run as set, serve } from './running.mjs';
+import { expect, near, now, serve, run as set } from './running.mjs';
 import { guideway, until } from './server.mjs';
 
 serve({ watched: false });
@@ -22,21 +22,31 @@ function command(scene, ...more) {
 
 // A run: its summary, the columns of all bodies, and the same of the tool.
 function run(scene, seconds) {
-  const csv = join(folder, 'bodies.csv'), tool = join(folder, 'tool.csv');
+  const csv = join(folder, 'bodies.csv'),
+    tool = join(folder, 'tool.csv');
   const done = command(scene, '--seconds', `${seconds}`, '--bodies', csv, '--csv', tool);
   assert.equal(done.status, 0, done.stderr);
   const table = (file) => {
-    const [head, ...rows] = readFileSync(file, 'utf8').trim().split('\n').map((line) => line.split(','));
+    const [head, ...rows] = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(','));
     const at = new Map(head.map((name, i) => [name, i]));
     return { head, rows, get: (k, name) => Number(rows.at(k)[at.get(name)]) };
   };
   const bodies = table(csv);
   const vec = (k, id, names) => names.map((n) => bodies.get(k, `${id}.${n}`));
   return {
-    summary: JSON.parse(done.stdout), head: bodies.head, count: bodies.rows.length, text: readFileSync(csv, 'utf8'),
-    get: bodies.get, tool: table(tool).get,
-    p: (k, id) => vec(k, id, ['px', 'py', 'pz']), q: (k, id) => vec(k, id, ['qw', 'qx', 'qy', 'qz']),
-    v: (k, id) => vec(k, id, ['vx', 'vy', 'vz']), w: (k, id) => vec(k, id, ['wx', 'wy', 'wz']),
+    summary: JSON.parse(done.stdout),
+    head: bodies.head,
+    count: bodies.rows.length,
+    text: readFileSync(csv, 'utf8'),
+    get: bodies.get,
+    tool: table(tool).get,
+    p: (k, id) => vec(k, id, ['px', 'py', 'pz']),
+    q: (k, id) => vec(k, id, ['qw', 'qx', 'qy', 'qz']),
+    v: (k, id) => vec(k, id, ['vx', 'vy', 'vz']),
+    w: (k, id) => vec(k, id, ['wx', 'wy', 'wz']),
   };
 }
 
@@ -52,7 +62,14 @@ const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 const rotate = ([w, ...u], v) => add(add(v, cross(u, v), 2 * w), cross(u, cross(u, v)), 2);
 const about = (axis, angle) => [Math.cos(angle / 2), ...axis.map((x) => x * Math.sin(angle / 2))];
 const far = (a, b) => Math.hypot(...add(a, b, -1));
-const apart = (q, r) => Math.min(far(q, r), far(q, r.map((x) => -x))); // quaternions
+const apart = (q, r) =>
+  Math.min(
+    far(q, r),
+    far(
+      q,
+      r.map((x) => -x),
+    ),
+  ); // quaternions
 const wrap = (a) => a - 2 * Math.PI * Math.round(a / 2 / Math.PI);
 
 const ground = { id: 'ground', geometry: { type: 'box', size: [4, 4, 0.1] }, pose: { p: [0, 0, -0.05] }, fixed: true };
@@ -60,14 +77,21 @@ const sized = (id, size, more) => ({ id, geometry: { type: 'box', size }, free: 
 const frame = (object, p = [0, 0, 0], q = [1, 0, 0, 0]) => ({ object, at: { p, q } });
 const revolute = (id, a, b, more) => ({ id, type: 'revolute', a, b, ...more });
 // a uniform bar of 1 kg along its x, thin
-const rod = (id, length, p, angle, more) => sized(id, [length, 0.01, 0.01],
-  { pose: { p, q: about([0, 0, 1], angle) }, body: { mass: 1, com: [0, 0, 0], inertia: [1e-5, length ** 2 / 12, length ** 2 / 12, 0, 0, 0] }, ...more });
+const rod = (id, length, p, angle, more) =>
+  sized(id, [length, 0.01, 0.01], {
+    pose: { p, q: about([0, 0, 1], angle) },
+    body: { mass: 1, com: [0, 0, 0], inertia: [1e-5, length ** 2 / 12, length ** 2 / 12, 0, 0, 0] },
+    ...more,
+  });
 
 // Fourth-order Runge-Kutta of y' = f(y), steps of h.
 function integrate(f, y, h, steps) {
   for (let i = 0; i < steps; i++) {
-    const a = f(y), b = f(add(y, a, h / 2)), c = f(add(y, b, h / 2)), d = f(add(y, c, h));
-    y = y.map((x, k) => x + h / 6 * (a[k] + 2 * b[k] + 2 * c[k] + d[k]));
+    const a = f(y),
+      b = f(add(y, a, h / 2)),
+      c = f(add(y, b, h / 2)),
+      d = f(add(y, c, h));
+    y = y.map((x, k) => x + (h / 6) * (a[k] + 2 * b[k] + 2 * c[k] + d[k]));
   }
   return y;
 }
@@ -76,7 +100,8 @@ function integrate(f, y, h, steps) {
 
 // IFToMM's benchmark A02: 2 N + 1 bars of 1 m and 1 kg, upright, their heads moving at 1 m/s.
 function fourBars(n) {
-  const objects = [{ ...ground, geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }], joints = [];
+  const objects = [{ ...ground, geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }],
+    joints = [];
   for (let i = 0; i <= n; i++) {
     objects.push(rod(`v${i}`, 1, [i, 0.5, 0], Math.PI / 2, { velocity: { v: [0.5, 0, 0], w: [0, 0, -1] } }));
     joints.push(revolute(`g${i}`, frame(`v${i}`, [-0.5, 0, 0]), frame('world', [i, 0, 0])));
@@ -98,12 +123,13 @@ test('the N four-bar of the IFToMM benchmarks goes where it is published to go',
   assert.equal(r.summary.mobility, 1);
   assert.deepEqual(r.summary.redundant, []);
   const again = run(fourBars(2), 1);
-  assert.equal(again.text, r.text.split('\n').slice(0, 1001).join('\n') + '\n', 'the same bits');
+  assert.equal(again.text, `${r.text.split('\n').slice(0, 1001).join('\n')}\n`, 'the same bits');
 });
 
 test('forty loops in a row do as well', () => {
   const r = run(fourBars(40), 1.001);
-  const n = 40, rate = G * ((n + 1) / 2 + n) / ((n + 1) / 3 + n);
+  const n = 40,
+    rate = (G * ((n + 1) / 2 + n)) / ((n + 1) / 3 + n);
   const [angle] = integrate(([a, w]) => [w, -rate * Math.cos(a)], [Math.PI / 2, -1], 1e-4, 10000);
   for (const i of [0, 20, 40])
     assert.ok(far(r.p(1000, `v${i}`), [i + 0.5 * Math.cos(angle), 0.5 * Math.sin(angle), 0]) < 1e-9);
@@ -113,37 +139,88 @@ test('forty loops in a row do as well', () => {
 
 // Crank of 0.1 m, coupler of 0.3 m, rocker of 0.2 m, pins 0.3 m apart; the crank starts at an angle.
 const angles = (start) => {
-  const crank = [0.1 * Math.cos(start), 0.1 * Math.sin(start)], d = [crank[0] - 0.3, crank[1]], l = Math.hypot(...d);
+  const crank = [0.1 * Math.cos(start), 0.1 * Math.sin(start)],
+    d = [crank[0] - 0.3, crank[1]],
+    l = Math.hypot(...d);
   const rocker = Math.atan2(d[1], d[0]) - Math.acos((0.04 + l * l - 0.09) / (0.4 * l));
   const end = [0.3 + 0.2 * Math.cos(rocker), 0.2 * Math.sin(rocker)];
   return { crank, rocker, coupler: Math.atan2(end[1] - crank[1], end[0] - crank[0]) };
 };
 function linkage(way) {
-  const { crank, rocker, coupler } = angles(1), turn = (a) => about([0, 0, 1], a);
-  const bar = (id, length, p, angle) => { // its frame at the near end
-    const inertia = [1e-5, length ** 2 / 3 + 1e-5, length ** 2 / 3 + 1e-5, 0, 0, 0].map((x, i) => (i === 0 || i > 2 ? x : x - length ** 2 / 4));
-    return { id, geometry: { type: 'box', size: [length, 0.01, 0.01] }, free: true, pose: { p: [...p, 0], q: turn(angle) }, body: { mass: 1, com: [length / 2, 0, 0], inertia } };
+  const { crank, rocker, coupler } = angles(1),
+    turn = (a) => about([0, 0, 1], a);
+  const bar = (id, length, p, angle) => {
+    // its frame at the near end
+    const inertia = [1e-5, length ** 2 / 3 + 1e-5, length ** 2 / 3 + 1e-5, 0, 0, 0].map((x, i) =>
+      i === 0 || i > 2 ? x : x - length ** 2 / 4,
+    );
+    return {
+      id,
+      geometry: { type: 'box', size: [length, 0.01, 0.01] },
+      free: true,
+      pose: { p: [...p, 0], q: turn(angle) },
+      body: { mass: 1, com: [length / 2, 0, 0], inertia },
+    };
   };
-  const bars = [bar('crank', 0.1, [0, 0], 1), bar('coupler', 0.3, crank, coupler), bar('rocker', 0.2, [0.3, 0], rocker)];
-  const joints = [revolute('j1', frame('crank'), frame('world')), revolute('j2', frame('coupler'), frame('crank', [0.1, 0, 0])),
-    revolute('j3', frame('rocker'), frame('world', [0.3, 0, 0])), revolute('j4', frame('coupler', [0.3, 0, 0]), frame('rocker', [0.2, 0, 0]))];
+  const bars = [
+    bar('crank', 0.1, [0, 0], 1),
+    bar('coupler', 0.3, crank, coupler),
+    bar('rocker', 0.2, [0.3, 0], rocker),
+  ];
+  const joints = [
+    revolute('j1', frame('crank'), frame('world')),
+    revolute('j2', frame('coupler'), frame('crank', [0.1, 0, 0])),
+    revolute('j3', frame('rocker'), frame('world', [0.3, 0, 0])),
+    revolute('j4', frame('coupler', [0.3, 0, 0]), frame('rocker', [0.2, 0, 0])),
+  ];
   const scene = { gravity: [0, -G, 0], objects: [{ ...ground, pose: { p: [0, 0, 0] } }, ...bars] };
   if (way === 'joints') return { ...scene, joints };
   const pin = (id, x) => ({ id, line: { point: [x, 0, 0], direction: [0, 0, 1] } });
   const level = (id) => ({ id: `${id}/level`, plane: { point: [0, 0, 0], normal: [0, 0, 1] } });
   if (way === 'constraints') {
-    const hinges = [['crank/near', 'ground/near'], ['coupler/near', 'crank/far'], ['rocker/near', 'ground/far'], ['coupler/far', 'rocker/far']];
-    return { ...scene,
-      features: [pin('ground/near', 0), pin('ground/far', 0.3), pin('crank/near', 0), pin('crank/far', 0.1), pin('coupler/near', 0),
-        pin('coupler/far', 0.3), pin('rocker/near', 0), pin('rocker/far', 0.2), ...['ground', 'crank', 'coupler', 'rocker'].map(level)],
-      constraints: hinges.flatMap(([a, b], i) => [{ id: `h${i}`, type: 'coincident', a, b, sense: 'same' },
-        { id: `l${i}`, type: 'coincident', a: `${a.split('/')[0]}/level`, b: `${b.split('/')[0]}/level`, sense: 'same' }]) };
+    const hinges = [
+      ['crank/near', 'ground/near'],
+      ['coupler/near', 'crank/far'],
+      ['rocker/near', 'ground/far'],
+      ['coupler/far', 'rocker/far'],
+    ];
+    return {
+      ...scene,
+      features: [
+        pin('ground/near', 0),
+        pin('ground/far', 0.3),
+        pin('crank/near', 0),
+        pin('crank/far', 0.1),
+        pin('coupler/near', 0),
+        pin('coupler/far', 0.3),
+        pin('rocker/near', 0),
+        pin('rocker/far', 0.2),
+        ...['ground', 'crank', 'coupler', 'rocker'].map(level),
+      ],
+      constraints: hinges.flatMap(([a, b], i) => [
+        { id: `h${i}`, type: 'coincident', a, b, sense: 'same' },
+        {
+          id: `l${i}`,
+          type: 'coincident',
+          a: `${a.split('/')[0]}/level`,
+          b: `${b.split('/')[0]}/level`,
+          sense: 'same',
+        },
+      ]),
+    };
   }
-  const link = (x, position, { body: { mass, com, inertia } }) =>
-    ({ joint: { type: 'revolute', origin: { p: [x, 0, 0] }, axis: [0, 0, 1], position }, mass, com, inertia });
-  return { ...scene, objects: [scene.objects[0], bars[2]],
+  const link = (x, position, { body: { mass, com, inertia } }) => ({
+    joint: { type: 'revolute', origin: { p: [x, 0, 0] }, axis: [0, 0, 1], position },
+    mass,
+    com,
+    inertia,
+  });
+  return {
+    ...scene,
+    objects: [scene.objects[0], bars[2]],
     mechanisms: [{ id: 'arm', links: [link(0, 1, bars[0]), link(0.1, wrap(coupler - 1), bars[1])] }],
-    joints: [joints[2], revolute('j4', frame('arm.1', [0.3, 0, 0]), frame('rocker', [0.2, 0, 0]))] };
+    joints: [joints[2], revolute('j4', frame('arm.1', [0.3, 0, 0]), frame('rocker', [0.2, 0, 0]))],
+  };
 }
 
 test('a four-bar moves the same by joints, by constraints and by a mechanism with a closing joint', () => {
@@ -153,31 +230,52 @@ test('a four-bar moves the same by joints, by constraints and by a mechanism wit
     assert.equal(r.summary.mobility, 1);
   }
   for (let k = 0; k < joints.count; k += 10) {
-    for (const id of ['crank', 'coupler', 'rocker']) assert.ok(far(joints.p(k, id), constraints.p(k, id)) < 1e-9 && apart(joints.q(k, id), constraints.q(k, id)) < 1e-9);
-    assert.ok(far(joints.p(k, 'coupler'), mechanism.p(k, 'arm.1')) < 1e-9 && far(joints.p(k, 'rocker'), mechanism.p(k, 'rocker')) < 1e-9);
-    near(wrap(joints.get(k, 'j1.q0') - (mechanism.get(k, 'arm.0.q0') - mechanism.get(0, 'arm.0.q0')) - joints.get(0, 'j1.q0')), 0, 1e-9);
+    for (const id of ['crank', 'coupler', 'rocker'])
+      assert.ok(
+        far(joints.p(k, id), constraints.p(k, id)) < 1e-9 && apart(joints.q(k, id), constraints.q(k, id)) < 1e-9,
+      );
+    assert.ok(
+      far(joints.p(k, 'coupler'), mechanism.p(k, 'arm.1')) < 1e-9 &&
+        far(joints.p(k, 'rocker'), mechanism.p(k, 'rocker')) < 1e-9,
+    );
+    near(
+      wrap(
+        joints.get(k, 'j1.q0') - (mechanism.get(k, 'arm.0.q0') - mechanism.get(0, 'arm.0.q0')) - joints.get(0, 'j1.q0'),
+      ),
+      0,
+      1e-9,
+    );
   }
 });
 
 test('every joint of a loop may have forces, limits or a gear', () => {
-  const free = run(linkage('joints'), 2), all = linkage('joints'), loose = structuredClone(all), stiff = structuredClone(all), geared = structuredClone(all);
+  const free = run(linkage('joints'), 2),
+    all = linkage('joints'),
+    loose = structuredClone(all),
+    stiff = structuredClone(all),
+    geared = structuredClone(all);
   loose.joints.forEach((j) => (j.limits = [[-100, 100]]));
   const limited = run(loose, 2);
   closed(limited);
   assert.equal(limited.summary.mobility, 1);
   for (let k = 0; k < free.count; k += 10)
-    for (const id of ['crank', 'coupler', 'rocker']) assert.ok(far(free.p(k, id), limited.p(k, id)) < 1e-8 && apart(free.q(k, id), limited.q(k, id)) < 1e-8);
+    for (const id of ['crank', 'coupler', 'rocker'])
+      assert.ok(far(free.p(k, id), limited.p(k, id)) < 1e-8 && apart(free.q(k, id), limited.q(k, id)) < 1e-8);
   for (const id of ['j1', 'j2', 'j3', 'j4']) near(limited.get(1500, `${id}.q0`), free.get(1500, `${id}.q0`), 1e-7);
   // what dampers take is what their joints' rates say
   stiff.joints.forEach((j, i) => (j.damping = [0.01 * (i + 1)]));
-  const damped = run(stiff, 2.001), { energy } = damped.summary;
+  const damped = run(stiff, 2.001),
+    { energy } = damped.summary;
   closed(damped);
   const power = (k) => [1, 2, 3, 4].reduce((sum, i) => sum + 0.01 * i * damped.get(k, `j${i}.v0`) ** 2, 0);
   let taken = 0; // Simpson's rule
-  for (let k = 0; k + 2 <= 2000; k += 2) taken += 1e-3 / 3 * (power(k) + 4 * power(k + 1) + power(k + 2));
+  for (let k = 0; k + 2 <= 2000; k += 2) taken += (1e-3 / 3) * (power(k) + 4 * power(k + 1) + power(k + 2));
   near(taken, energy.dissipated, 1e-6 * energy.dissipated);
   // a gear on the joint that closes the loop, and on all others: nothing can move
-  geared.joints.push({ id: 'g1', type: 'gear', joints: ['j1', 'j2'], ratio: 1 }, { id: 'g2', type: 'gear', joints: ['j3', 'j4'], ratio: 3 });
+  geared.joints.push(
+    { id: 'g1', type: 'gear', joints: ['j1', 'j2'], ratio: 1 },
+    { id: 'g2', type: 'gear', joints: ['j3', 'j4'], ratio: 3 },
+  );
   const still = run(geared, 0.5);
   closed(still);
   assert.equal(still.summary.mobility, 0);
@@ -185,12 +283,29 @@ test('every joint of a loop may have forces, limits or a gear', () => {
 });
 
 test('a joint beside one of its own kind takes nothing away', () => {
-  const turn = about([0.6, 0, 0.8], 0.6), freedoms = { revolute: 1, prismatic: 1, cylindrical: 2, screw: 1, spherical: 3, universal: 2, planar: 3, fixed: 0 };
+  const turn = about([0.6, 0, 0.8], 0.6),
+    freedoms = { revolute: 1, prismatic: 1, cylindrical: 2, screw: 1, spherical: 3, universal: 2, planar: 3, fixed: 0 };
   for (const [type, dof] of Object.entries(freedoms)) {
-    const first = { id: 'first', type, a: frame('a', [0.05, 0.02, 0], turn), b: frame('world', [0.1, 0.2, 0.3], turn), ...(type === 'screw' && { pitch: 0.05 }), ...(dof && { velocity: [0.3, 0.2, 0.5].slice(0, dof) }) };
+    const first = {
+      id: 'first',
+      type,
+      a: frame('a', [0.05, 0.02, 0], turn),
+      b: frame('world', [0.1, 0.2, 0.3], turn),
+      ...(type === 'screw' && { pitch: 0.05 }),
+      ...(dof && { velocity: [0.3, 0.2, 0.5].slice(0, dof) }),
+    };
     const { velocity, ...second } = { ...first, id: 'second', a: frame('b', [-0.25, 0.02, 0], turn) };
-    const r = run({ gravity: [0, 1, -G], objects: [sized('a', [0.2, 0.1, 0.05], { free: true, body: { mass: 1 } }), sized('b', [0.2, 0.1, 0.05], { pose: { p: [0.3, 0, 0] }, body: { mass: 2 } })],
-      joints: [first, { id: 'weld', type: 'fixed', a: frame('b'), b: frame('a', [0.3, 0, 0]) }, second] }, 0.5);
+    const r = run(
+      {
+        gravity: [0, 1, -G],
+        objects: [
+          sized('a', [0.2, 0.1, 0.05], { free: true, body: { mass: 1 } }),
+          sized('b', [0.2, 0.1, 0.05], { pose: { p: [0.3, 0, 0] }, body: { mass: 2 } }),
+        ],
+        joints: [first, { id: 'weld', type: 'fixed', a: frame('b'), b: frame('a', [0.3, 0, 0]) }, second],
+      },
+      0.5,
+    );
     assert.equal(r.summary.mobility, dof, type);
     assert.deepEqual(r.summary.redundant, ['second'], type);
     closed(r);
@@ -202,7 +317,16 @@ test('a joint beside one of its own kind takes nothing away', () => {
 });
 
 test('a tool holds a free body, alone and in a system, as one that is not free', () => {
-  const hand = { tool: { object: 'crank', device: 'sim' }, devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [1, 2, 0], torque: [0, 0, 0.01] }] } }] };
+  const hand = {
+    tool: { object: 'crank', device: 'sim' },
+    devices: [
+      {
+        id: 'sim',
+        driver: 'sim',
+        operator: { type: 'wrench', samples: [{ t: 0, force: [1, 2, 0], torque: [0, 0, 0.01] }] },
+      },
+    ],
+  };
   for (const scene of [linkage('joints'), { ...linkage('joints'), joints: [], gravity: [0, 0, 0] }]) {
     const held = { ...scene, objects: scene.objects.map((o) => (o.id === 'crank' ? { ...o, free: false } : o)) };
     const [free, given] = [run({ ...scene, ...hand }, 0.5), run({ ...held, ...hand }, 0.5)];
@@ -213,35 +337,64 @@ test('a tool holds a free body, alone and in a system, as one that is not free',
 
 test('friction where nothing can move', () => {
   const pin = (id, object, p, more) => revolute(id, frame(object, [0, 0, 0]), frame('world', p), more);
-  const held = run({ gravity: [0, 0, -G], objects: [sized('a', [0.2, 0.1, 0.1], { free: true, body: { mass: 2 } })],
-    joints: [{ ...pin('turn', 'a', [0, 0, 0], { friction: [0.1], limits: [[-1, 1]], damping: [0.1] }), a: frame('a', [0, 0, 0], about([0, 1, 0], 1)), b: frame('world', [0, 0, 0], about([0, 1, 0], 1)) },
-      { id: 'ball', type: 'spherical', a: frame('a', [0.1, 0, 0]), b: frame('world', [0.1, 0, 0]) }] }, 0.1);
+  const held = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [sized('a', [0.2, 0.1, 0.1], { free: true, body: { mass: 2 } })],
+      joints: [
+        {
+          ...pin('turn', 'a', [0, 0, 0], { friction: [0.1], limits: [[-1, 1]], damping: [0.1] }),
+          a: frame('a', [0, 0, 0], about([0, 1, 0], 1)),
+          b: frame('world', [0, 0, 0], about([0, 1, 0], 1)),
+        },
+        { id: 'ball', type: 'spherical', a: frame('a', [0.1, 0, 0]), b: frame('world', [0.1, 0, 0]) },
+      ],
+    },
+    0.1,
+  );
   assert.equal(held.summary.mobility, 0);
   near(held.summary.energy.final, held.summary.energy.initial, 1e-12);
 });
 
 test('a slider-crank follows its equation of motion', () => {
-  const a = 0.2, l = 0.5, start = 0.7, slope = -Math.asin(a / l * Math.sin(start));
+  const a = 0.2,
+    l = 0.5,
+    start = 0.7,
+    slope = -Math.asin((a / l) * Math.sin(start));
   const end = a * Math.cos(start) + l * Math.cos(slope);
-  const scene = { gravity: [0, -G, 0],
-    objects: [rod('crank', a, [a / 2 * Math.cos(start), a / 2 * Math.sin(start), 0], start),
-      rod('rod', l, [(a * Math.cos(start) + end) / 2, a / 2 * Math.sin(start), 0], slope),
-      sized('slider', [0.1, 0.1, 0.1], { pose: { p: [end, 0, 0] }, body: { mass: 2 } })],
-    joints: [revolute('pivot', frame('crank', [-a / 2, 0, 0]), frame('world'), { position: [start], velocity: [3] }),
+  const scene = {
+    gravity: [0, -G, 0],
+    objects: [
+      rod('crank', a, [(a / 2) * Math.cos(start), (a / 2) * Math.sin(start), 0], start),
+      rod('rod', l, [(a * Math.cos(start) + end) / 2, (a / 2) * Math.sin(start), 0], slope),
+      sized('slider', [0.1, 0.1, 0.1], { pose: { p: [end, 0, 0] }, body: { mass: 2 } }),
+    ],
+    joints: [
+      revolute('pivot', frame('crank', [-a / 2, 0, 0]), frame('world'), { position: [start], velocity: [3] }),
       revolute('elbow', frame('rod', [-l / 2, 0, 0]), frame('crank', [a / 2, 0, 0])),
       revolute('wrist', frame('slider'), frame('rod', [l / 2, 0, 0])),
-      { id: 'rail', type: 'prismatic', a: frame('slider', [0, 0, 0], about([0, 1, 0], Math.PI / 2)), b: frame('world', [0, 0, 0], about([0, 1, 0], Math.PI / 2)) }] };
+      {
+        id: 'rail',
+        type: 'prismatic',
+        a: frame('slider', [0, 0, 0], about([0, 1, 0], Math.PI / 2)),
+        b: frame('world', [0, 0, 0], about([0, 1, 0], Math.PI / 2)),
+      },
+    ],
+  };
   const r = run(scene, 2.001);
   // one coordinate: M(q) q'' + M'(q) q'^2 / 2 + V'(q) = 0
   const mass = (q) => {
-    const p = -Math.asin(a / l * Math.sin(q)), turn = -a * Math.cos(q) / (l * Math.cos(p));
-    const x = -a * Math.sin(q) - l / 2 * Math.sin(p) * turn, y = a * Math.cos(q) + l / 2 * Math.cos(p) * turn;
+    const p = -Math.asin((a / l) * Math.sin(q)),
+      turn = (-a * Math.cos(q)) / (l * Math.cos(p));
+    const x = -a * Math.sin(q) - (l / 2) * Math.sin(p) * turn,
+      y = a * Math.cos(q) + (l / 2) * Math.cos(p) * turn;
     const slide = -a * Math.sin(q) - l * Math.sin(p) * turn;
-    return a * a / 3 + x * x + y * y + l * l / 12 * turn * turn + 2 * slide * slide;
+    return (a * a) / 3 + x * x + y * y + ((l * l) / 12) * turn * turn + 2 * slide * slide;
   };
-  const weight = (q) => G * (a / 2 * Math.cos(q) + a / 2 * Math.cos(q)); // the rod's middle is at half the crank's head
+  // the rod's middle is at half the crank's head
+  const weight = (q) => G * ((a / 2) * Math.cos(q) + (a / 2) * Math.cos(q));
   const slopeOf = (q, h = 1e-4) => (8 * (mass(q + h) - mass(q - h)) - (mass(q + 2 * h) - mass(q - 2 * h))) / (12 * h);
-  const [q, w] = integrate(([q, w]) => [w, -(slopeOf(q) * w * w / 2 + weight(q)) / mass(q)], [start, 3], 2e-4, 10000);
+  const [q, w] = integrate(([q, w]) => [w, -((slopeOf(q) * w * w) / 2 + weight(q)) / mass(q)], [start, 3], 2e-4, 10000);
   near(r.get(2000, 'pivot.q0'), q, 1e-8);
   near(r.get(2000, 'pivot.v0'), w, 1e-7);
   near(r.p(2000, 'slider')[0], a * Math.cos(q) + Math.sqrt(l * l - (a * Math.sin(q)) ** 2), 1e-8);
@@ -256,13 +409,27 @@ test('a double pendulum follows its equations of motion', () => {
   const [one, two] = [0.5, 1.2]; // from straight down
   const head = ([x, y], t, s) => [x + s * Math.sin(t), y - s * Math.cos(t), 0];
   const knee = head([0, 0], one, 1);
-  const r = run({ gravity: [0, -G, 0],
-    objects: [rod('a', 1, head([0, 0], one, 0.5), one - Math.PI / 2), rod('b', 1, head(knee, two, 0.5), two - Math.PI / 2)],
-    joints: [revolute('hip', frame('a', [-0.5, 0, 0]), frame('world')), revolute('knee', frame('b', [-0.5, 0, 0]), frame('a', [0.5, 0, 0]))] }, 3.001);
+  const r = run(
+    {
+      gravity: [0, -G, 0],
+      objects: [
+        rod('a', 1, head([0, 0], one, 0.5), one - Math.PI / 2),
+        rod('b', 1, head(knee, two, 0.5), two - Math.PI / 2),
+      ],
+      joints: [
+        revolute('hip', frame('a', [-0.5, 0, 0]), frame('world')),
+        revolute('knee', frame('b', [-0.5, 0, 0]), frame('a', [0.5, 0, 0])),
+      ],
+    },
+    3.001,
+  );
   const motion = ([s, t, v, w]) => {
-    const c = Math.cos(s - t) / 2, d = Math.sin(s - t) / 2;
-    const f = -d * w * w - 1.5 * G * Math.sin(s), g = d * v * v - G / 2 * Math.sin(t), det = 4 / 9 - c * c;
-    return [v, w, (f / 3 - c * g) / det, (4 / 3 * g - c * f) / det];
+    const c = Math.cos(s - t) / 2,
+      d = Math.sin(s - t) / 2;
+    const f = -d * w * w - 1.5 * G * Math.sin(s),
+      g = d * v * v - (G / 2) * Math.sin(t),
+      det = 4 / 9 - c * c;
+    return [v, w, (f / 3 - c * g) / det, ((4 / 3) * g - c * f) / det];
   };
   const [s, t] = integrate(motion, [one, two, 0, 0], 1e-4, 30000);
   near(wrap(r.get(3000, 'hip.q0') - (s - Math.PI / 2)), 0, 1e-7);
@@ -272,11 +439,19 @@ test('a double pendulum follows its equations of motion', () => {
 });
 
 test('a nut goes down its screw at g m / (m + I / p^2)', () => {
-  const p = 0.02, inertia = 2 * 0.1 ** 2 / 2;
-  const r = run({ gravity: [0, 0, -G],
-    objects: [{ id: 'nut', geometry: { type: 'cylinder', radius: 0.1, height: 0.05 }, free: true, body: { mass: 2 } }],
-    joints: [{ id: 'thread', type: 'screw', pitch: p, a: frame('nut'), b: frame('world') }] }, 2.001);
-  const down = G * 2 / (2 + inertia / p ** 2) * 2; // m/s after 2 s
+  const p = 0.02,
+    inertia = (2 * 0.1 ** 2) / 2;
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        { id: 'nut', geometry: { type: 'cylinder', radius: 0.1, height: 0.05 }, free: true, body: { mass: 2 } },
+      ],
+      joints: [{ id: 'thread', type: 'screw', pitch: p, a: frame('nut'), b: frame('world') }],
+    },
+    2.001,
+  );
+  const down = ((G * 2) / (2 + inertia / p ** 2)) * 2; // m/s after 2 s
   near(r.v(2000, 'nut')[2], -down, 1e-9);
   near(r.p(2000, 'nut')[2], -down, 1e-9);
   near(r.get(2000, 'thread.q0'), -down / p, 1e-7); // turns count on
@@ -284,13 +459,23 @@ test('a nut goes down its screw at g m / (m + I / p^2)', () => {
 });
 
 test('a Hooke joint turns its shafts by tan(out) = tan(in) cos(bend)', () => {
-  const bend = 0.6, tilt = about([1, 0, 0], bend);
+  const bend = 0.6,
+    tilt = about([1, 0, 0], bend);
   const shaft = (id, q) => sized(id, [0.1, 0.1, 0.5], { pose: { p: [0, 0, 0], q }, body: { mass: 1 } });
-  const r = run({ objects: [shaft('in', [1, 0, 0, 0]), shaft('out', tilt)],
-    joints: [revolute('i', frame('in'), frame('world'), { velocity: [4] }), revolute('o', frame('out'), frame('world', [0, 0, 0], tilt)),
-      { id: 'cross', type: 'universal', a: frame('in'), b: frame('out') }] }, 3);
+  const r = run(
+    {
+      objects: [shaft('in', [1, 0, 0, 0]), shaft('out', tilt)],
+      joints: [
+        revolute('i', frame('in'), frame('world'), { velocity: [4] }),
+        revolute('o', frame('out'), frame('world', [0, 0, 0], tilt)),
+        { id: 'cross', type: 'universal', a: frame('in'), b: frame('out') },
+      ],
+    },
+    3,
+  );
   for (let k = 0; k < r.count; k += 5) {
-    const turned = r.get(k, 'i.q0'), out = Math.atan2(Math.sin(turned) * Math.cos(bend), Math.cos(turned));
+    const turned = r.get(k, 'i.q0'),
+      out = Math.atan2(Math.sin(turned) * Math.cos(bend), Math.cos(turned));
     near(wrap(r.get(k, 'o.q0') - out), 0, 1e-9);
   }
   assert.ok(r.get(-1, 'i.q0') > 2 * Math.PI, 'it went round');
@@ -299,12 +484,28 @@ test('a Hooke joint turns its shafts by tan(out) = tan(in) cos(bend)', () => {
 });
 
 test('a gear train carries the inertia of its last wheel to the motor of the first', () => {
-  const wheel = (id, x, mass) => ({ id, geometry: { type: 'cylinder', radius: 0.1, height: 0.02 }, pose: { p: [x, 0, 0] }, free: true, body: { mass } });
+  const wheel = (id, x, mass) => ({
+    id,
+    geometry: { type: 'cylinder', radius: 0.1, height: 0.02 },
+    pose: { p: [x, 0, 0] },
+    free: true,
+    body: { mass },
+  });
   const turns = (id, of, x, more) => revolute(id, frame(of), frame('world', [x, 0, 0]), more);
-  const r = run({ objects: [wheel('a', 0, 1), wheel('b', 0.3, 2), wheel('c', 0.6, 3)],
-    joints: [turns('ja', 'a', 0, { motor: { torque: 0.05 } }), turns('jb', 'b', 0.3), turns('jc', 'c', 0.6),
-      { id: 'g1', type: 'gear', joints: ['ja', 'jb'], ratio: -2 }, { id: 'g2', type: 'gear', joints: ['jb', 'jc'], ratio: -1.5 }] }, 1.001);
-  const inertia = 0.1 ** 2 / 2 * (1 + 2 / 4 + 3 / 9);
+  const r = run(
+    {
+      objects: [wheel('a', 0, 1), wheel('b', 0.3, 2), wheel('c', 0.6, 3)],
+      joints: [
+        turns('ja', 'a', 0, { motor: { torque: 0.05 } }),
+        turns('jb', 'b', 0.3),
+        turns('jc', 'c', 0.6),
+        { id: 'g1', type: 'gear', joints: ['ja', 'jb'], ratio: -2 },
+        { id: 'g2', type: 'gear', joints: ['jb', 'jc'], ratio: -1.5 },
+      ],
+    },
+    1.001,
+  );
+  const inertia = (0.1 ** 2 / 2) * (1 + 2 / 4 + 3 / 9);
   near(r.get(1000, 'ja.v0'), 0.05 / inertia, 1e-8);
   near(r.get(1000, 'jb.v0'), -0.05 / inertia / 2, 1e-8);
   near(r.get(1000, 'jc.q0'), 0.05 / inertia / 2 / 3, 1e-8);
@@ -315,12 +516,26 @@ test('a gear train carries the inertia of its last wheel to the motor of the fir
 
 test('two bodies swing on a spring with the frequency of their reduced mass, and its damping is told', () => {
   const body = (id, x, mass) => sized(id, [0.1, 0.1, 0.1], { pose: { p: [x, 0, 0] }, body: { mass } });
-  const scene = (damping) => ({ objects: [body('a', 0, 1), body('b', 0.6, 3)],
-    springs: [{ id: 's', a: { object: 'a', p: [0, 0, 0] }, b: { object: 'b', p: [0, 0, 0] }, stiffness: 75, damping, length: 0.5 }] });
+  const scene = (damping) => ({
+    objects: [body('a', 0, 1), body('b', 0.6, 3)],
+    springs: [
+      {
+        id: 's',
+        a: { object: 'a', p: [0, 0, 0] },
+        b: { object: 'b', p: [0, 0, 0] },
+        stiffness: 75,
+        damping,
+        length: 0.5,
+      },
+    ],
+  });
   for (const damping of [0, 1.5]) {
-    const r = run(scene(damping), 2.001), half = damping / 0.75 / 2, w = Math.sqrt(100 - half * half);
+    const r = run(scene(damping), 2.001),
+      half = damping / 0.75 / 2,
+      w = Math.sqrt(100 - half * half);
     for (const k of [500, 1000, 2000]) {
-      const t = k / 1000, x = 0.1 * Math.exp(-half * t) * (Math.cos(w * t) + half / w * Math.sin(w * t));
+      const t = k / 1000,
+        x = 0.1 * Math.exp(-half * t) * (Math.cos(w * t) + (half / w) * Math.sin(w * t));
       near(r.p(k, 'b')[0] - r.p(k, 'a')[0] - 0.5, x, 1e-8);
     }
     near(r.v(2000, 'a')[0] + 3 * r.v(2000, 'b')[0], 0, 1e-12);
@@ -333,14 +548,38 @@ test('two bodies swing on a spring with the frequency of their reduced mass, and
 
 test('a ball on a turntable goes round at two sevenths of its rate', () => {
   const W = 2;
-  const r = run({ gravity: [0, 0, -G],
-    objects: [ground, { id: 'table', geometry: { type: 'cylinder', radius: 1, height: 0.1 }, pose: { p: [0, 0, 0.05] }, free: true, body: { mass: 1e9 }, velocity: { v: [0, 0, 0], w: [0, 0, W] } },
-      { id: 'ball', geometry: { type: 'sphere', radius: 0.05 }, pose: { p: [0.3, 0, 0.15] }, free: true, velocity: { v: [0, 0.2, 0], w: [0, 0, 0] } }],
-    joints: [revolute('t', { object: 'table' }, 'ground/+z')],
-    constraints: [{ id: 'r', type: 'rolling', a: 'ball/surface', b: 'table/top' }] }, 5.001);
-  const [vx, vy] = r.v(0, 'ball'), [x, y, z] = r.p(0, 'ball'), rate = 2 / 7 * W;
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        ground,
+        {
+          id: 'table',
+          geometry: { type: 'cylinder', radius: 1, height: 0.1 },
+          pose: { p: [0, 0, 0.05] },
+          free: true,
+          body: { mass: 1e9 },
+          velocity: { v: [0, 0, 0], w: [0, 0, W] },
+        },
+        {
+          id: 'ball',
+          geometry: { type: 'sphere', radius: 0.05 },
+          pose: { p: [0.3, 0, 0.15] },
+          free: true,
+          velocity: { v: [0, 0.2, 0], w: [0, 0, 0] },
+        },
+      ],
+      joints: [revolute('t', { object: 'table' }, 'ground/+z')],
+      constraints: [{ id: 'r', type: 'rolling', a: 'ball/surface', b: 'table/top' }],
+    },
+    5.001,
+  );
+  const [vx, vy] = r.v(0, 'ball'),
+    [x, y, z] = r.p(0, 'ball'),
+    rate = (2 / 7) * W;
   for (const k of [1000, 3000, 5000]) {
-    const c = Math.cos(rate * k / 1000), s = Math.sin(rate * k / 1000);
+    const c = Math.cos((rate * k) / 1000),
+      s = Math.sin((rate * k) / 1000);
     assert.ok(far(r.v(k, 'ball'), [c * vx - s * vy, s * vx + c * vy, 0]) < 1e-8);
     assert.ok(far(r.p(k, 'ball'), [x + (s * vx - (1 - c) * vy) / rate, y + ((1 - c) * vx + s * vy) / rate, z]) < 1e-8);
   }
@@ -348,13 +587,35 @@ test('a ball on a turntable goes round at two sevenths of its rate', () => {
 });
 
 test('a coin rolls without slip and loses nothing', () => {
-  const r = run({ gravity: [0, 0, -G],
-    objects: [ground, { id: 'coin', geometry: { type: 'cylinder', radius: 0.1, height: 0.01 }, pose: { p: [0, 0, 0.11], q: about([1, 0, 0], 1.3) }, free: true, velocity: { v: [0.5, 0, 0], w: [0, 5, 2] } }],
-    constraints: [{ id: 'r', type: 'rolling', a: 'coin/bottom-rim', b: 'ground/+z' }] }, 3);
-  let slip = 0, gap = 0;
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        ground,
+        {
+          id: 'coin',
+          geometry: { type: 'cylinder', radius: 0.1, height: 0.01 },
+          pose: { p: [0, 0, 0.11], q: about([1, 0, 0], 1.3) },
+          free: true,
+          velocity: { v: [0.5, 0, 0], w: [0, 5, 2] },
+        },
+      ],
+      constraints: [{ id: 'r', type: 'rolling', a: 'coin/bottom-rim', b: 'ground/+z' }],
+    },
+    3,
+  );
+  let slip = 0,
+    gap = 0;
   for (let k = 0; k < r.count; k++) {
-    const axis = rotate(r.q(k, 'coin'), [0, 0, 1]), down = add([0, 0, -1], axis, axis[2]), n = Math.hypot(...down);
-    const arm = add(down.map((x) => 0.1 * x / n), axis, -0.005), contact = add(r.p(k, 'coin'), arm);
+    const axis = rotate(r.q(k, 'coin'), [0, 0, 1]),
+      down = add([0, 0, -1], axis, axis[2]),
+      n = Math.hypot(...down);
+    const arm = add(
+        down.map((x) => (0.1 * x) / n),
+        axis,
+        -0.005,
+      ),
+      contact = add(r.p(k, 'coin'), arm);
     gap = Math.max(gap, Math.abs(contact[2]));
     slip = Math.max(slip, Math.hypot(...add(r.v(k, 'coin'), cross(r.w(k, 'coin'), arm))));
   }
@@ -365,18 +626,47 @@ test('a coin rolls without slip and loses nothing', () => {
 });
 
 test('a ball that may part rolls off a sphere and leaves it at cos 10/17', () => {
-  const start = 0.05, c = Math.cos(start), s = Math.sin(start);
-  const r = run({ gravity: [0, 0, -G],
-    objects: [{ id: 'big', geometry: { type: 'sphere', radius: 1 }, fixed: true },
-      { id: 'ball', geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [1.1 * s, 0, 1.1 * c] }, free: true, body: { mass: 1 } }],
-    constraints: [{ id: 'r', type: 'rolling', a: 'ball/surface', b: 'big/surface', contact: 'unilateral' }] }, 2);
-  let k = 0, slip = 0;
+  const start = 0.05,
+    c = Math.cos(start),
+    s = Math.sin(start);
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        { id: 'big', geometry: { type: 'sphere', radius: 1 }, fixed: true },
+        {
+          id: 'ball',
+          geometry: { type: 'sphere', radius: 0.1 },
+          pose: { p: [1.1 * s, 0, 1.1 * c] },
+          free: true,
+          body: { mass: 1 },
+        },
+      ],
+      constraints: [{ id: 'r', type: 'rolling', a: 'ball/surface', b: 'big/surface', contact: 'unilateral' }],
+    },
+    2,
+  );
+  let k = 0,
+    slip = 0;
   for (; k < r.count && Math.hypot(...r.p(k, 'ball')) < 1.1 + 1e-7; k++) {
     const n = r.p(k, 'ball').map((x) => x / 1.1);
-    if (k > 10 && n[2] > 0.62) slip = Math.max(slip, Math.hypot(...add(r.v(k, 'ball'), cross(r.w(k, 'ball'), n.map((x) => -0.1 * x)))));
+    if (k > 10 && n[2] > 0.62)
+      slip = Math.max(
+        slip,
+        Math.hypot(
+          ...add(
+            r.v(k, 'ball'),
+            cross(
+              r.w(k, 'ball'),
+              n.map((x) => -0.1 * x),
+            ),
+          ),
+        ),
+      );
   }
   const left = r.p(k, 'ball')[2] / Math.hypot(...r.p(k, 'ball'));
-  assert.ok(Math.abs(left / c - 10 / 17) < 0.02, `left at cos ${left / c}`); // the gap opens with the third power of time
+  // the gap opens with the third power of time
+  assert.ok(Math.abs(left / c - 10 / 17) < 0.02, `left at cos ${left / c}`);
   assert.ok(slip < 1e-3, `slip ${slip} m/s`);
   assert.equal(r.summary.mobility, 6);
   const { energy: e } = r.summary;
@@ -384,25 +674,53 @@ test('a ball that may part rolls off a sphere and leaves it at cos 10/17', () =>
 });
 
 test('a bound of an angle and one between two planes hold what moves', () => {
-  const r = run({ gravity: [0, 0, -G],
-    objects: [ground, sized('box', [0.1, 0.1, 0.1], { pose: { p: [0.5, 0, 0.3] } }),
-      sized('flap', [0.4, 0.1, 0.02], { pose: { p: [0, 0, 0.5] }, body: { mass: 1 } })],
-    features: [{ id: 'flap/hinge', line: { point: [-0.2, 0, 0], direction: [0, 1, 0] } }, { id: 'ground/hinge', line: { point: [-0.2, 0, 0.55], direction: [0, 1, 0] } }],
-    joints: [revolute('h', 'flap/hinge', 'ground/hinge')],
-    constraints: [{ id: 'a', type: 'angle', a: 'flap/axis-x', b: 'ground/axis-x', value: 0.4, bound: 'at-most' },
-      { id: 'd', type: 'distance', a: 'box/-z', b: 'ground/+z', value: 0.15, bound: 'at-least' }] }, 3);
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        ground,
+        sized('box', [0.1, 0.1, 0.1], { pose: { p: [0.5, 0, 0.3] } }),
+        sized('flap', [0.4, 0.1, 0.02], { pose: { p: [0, 0, 0.5] }, body: { mass: 1 } }),
+      ],
+      features: [
+        { id: 'flap/hinge', line: { point: [-0.2, 0, 0], direction: [0, 1, 0] } },
+        { id: 'ground/hinge', line: { point: [-0.2, 0, 0.55], direction: [0, 1, 0] } },
+      ],
+      joints: [revolute('h', 'flap/hinge', 'ground/hinge')],
+      constraints: [
+        { id: 'a', type: 'angle', a: 'flap/axis-x', b: 'ground/axis-x', value: 0.4, bound: 'at-most' },
+        { id: 'd', type: 'distance', a: 'box/-z', b: 'ground/+z', value: 0.15, bound: 'at-least' },
+      ],
+    },
+    3,
+  );
   assert.ok(Math.abs(r.get(-1, 'h.q0') - 0.4) < 1e-3, `at ${r.get(-1, 'h.q0')}`);
   assert.ok(Math.abs(r.p(-1, 'box')[2] - 0.2) < 1e-4);
   assert.equal(r.summary.mobility, 7);
 });
 
 test("Chaplygin's sleigh ends straight, all its energy along the blade", () => {
-  const r = run({
-    objects: [ground, sized('sleigh', [0.4, 0.2, 0.1], { pose: { p: [0, 0, 0.05] }, body: { mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }, velocity: { v: [0, 0, 0], w: [0, 0, 3] } })],
-    features: [{ id: 'sleigh/knife', line: { point: [0, 0, 0], direction: [0, 1, 0] } }],
-    constraints: [{ id: 'flat', type: 'coincident', a: 'sleigh/-z', b: 'ground/+z', sense: 'opposite' }, { id: 'k', type: 'knife-edge', a: 'sleigh/knife', b: 'ground/+z' }] }, 20);
+  const r = run(
+    {
+      objects: [
+        ground,
+        sized('sleigh', [0.4, 0.2, 0.1], {
+          pose: { p: [0, 0, 0.05] },
+          body: { mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] },
+          velocity: { v: [0, 0, 0], w: [0, 0, 3] },
+        }),
+      ],
+      features: [{ id: 'sleigh/knife', line: { point: [0, 0, 0], direction: [0, 1, 0] } }],
+      constraints: [
+        { id: 'flat', type: 'coincident', a: 'sleigh/-z', b: 'ground/+z', sense: 'opposite' },
+        { id: 'k', type: 'knife-edge', a: 'sleigh/knife', b: 'ground/+z' },
+      ],
+    },
+    20,
+  );
   let aside = 0;
-  for (let k = 0; k < r.count; k += 7) aside = Math.max(aside, Math.abs(dot(r.v(k, 'sleigh'), rotate(r.q(k, 'sleigh'), [0, 1, 0]))));
+  for (let k = 0; k < r.count; k += 7)
+    aside = Math.max(aside, Math.abs(dot(r.v(k, 'sleigh'), rotate(r.q(k, 'sleigh'), [0, 1, 0]))));
   assert.ok(aside < 1e-10, `${aside} m/s across the blade`);
   assert.ok(Math.abs(r.w(-1, 'sleigh')[2]) < 1e-6);
   near(Math.hypot(...r.v(-1, 'sleigh')), Math.sqrt(2 * r.summary.energy.initial), 1e-8);
@@ -412,45 +730,109 @@ test("Chaplygin's sleigh ends straight, all its energy along the blade", () => {
 
 /* ---- the hand -------------------------------------------------------------------------------- */
 
-const held = (object, force, torque) => ({ tool: { object, device: 'sim', control: 'admittance' },
-  devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force, torque }] } }] });
+const held = (object, force, torque) => ({
+  tool: { object, device: 'sim', control: 'admittance' },
+  devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force, torque }] } }],
+});
 
 test('a hand feels weight and inertia of what is joined to what it holds', () => {
-  const block = (id, p, mass, more) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p }, body: { mass }, ...more });
+  const block = (id, p, mass, more) => ({
+    id,
+    geometry: { type: 'box', size: [0.1, 0.1, 0.1] },
+    pose: { p },
+    body: { mass },
+    ...more,
+  });
   const weld = { id: 'weld', type: 'fixed', a: frame('load'), b: frame('tray', [0.2, 0, 0]) };
-  const lift = (more) => run({ gravity: [0, 0, -G], objects: [block('tray', [0, 0, 0], 2), block('load', [0.2, 0, 0], 3, more)],
-    joints: [{ id: 'rail', type: 'prismatic', a: frame('tray'), b: frame('world') }, weld], ...held('tray', [0, 0, 60], [0, 0, 0]) }, 0.501);
+  const lift = (more) =>
+    run(
+      {
+        gravity: [0, 0, -G],
+        objects: [block('tray', [0, 0, 0], 2), block('load', [0.2, 0, 0], 3, more)],
+        joints: [{ id: 'rail', type: 'prismatic', a: frame('tray'), b: frame('world') }, weld],
+        ...held('tray', [0, 0, 60], [0, 0, 0]),
+      },
+      0.501,
+    );
   near(lift().tool(500, 'vz') / (0.5 * (60 / 5 - G)), 1, 1e-6);
   near(lift({ massless: true }).tool(500, 'vz') / (0.5 * (60 / 2 - G)), 1, 1e-6);
-  const turn = run({ objects: [block('tray', [0, 0, 0], 2), block('load', [0.2, 0, 0], 3)],
-    joints: [revolute('pin', frame('tray'), frame('world')), weld], ...held('tray', [0, 0, 0], [0, 0, 0.4]) }, 0.501);
-  near(turn.tool(500, 'wz') / (0.5 * 0.4 / (5 * 0.01 / 6 + 3 * 0.04)), 1, 1e-6);
+  const turn = run(
+    {
+      objects: [block('tray', [0, 0, 0], 2), block('load', [0.2, 0, 0], 3)],
+      joints: [revolute('pin', frame('tray'), frame('world')), weld],
+      ...held('tray', [0, 0, 0], [0, 0, 0.4]),
+    },
+    0.501,
+  );
+  near(turn.tool(500, 'wz') / ((0.5 * 0.4) / ((5 * 0.01) / 6 + 3 * 0.04)), 1, 1e-6);
   const { energy: e } = turn.summary;
   near(e.final - e.initial, e.work_in, 1e-9);
   assert.ok(e.work_in > 0.1);
 });
 
 test('two hands push one system together', () => {
-  const block = (id, x, mass) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p: [x, 0, 0] }, body: { mass } });
-  const hand = (id, z) => ({ id, driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, z], torque: [0, 0, 0] }] } });
-  const r = run({ objects: [block('tray', 0, 2), block('load', 0.2, 3)], devices: [hand('left', 5), hand('right', -1)],
-    joints: [{ id: 'rail', type: 'prismatic', a: frame('tray'), b: frame('world') }, { id: 'weld', type: 'fixed', a: frame('load'), b: frame('tray', [0.2, 0, 0]) }],
-    tools: [{ object: 'tray', device: 'left', control: 'admittance' }, { object: 'load', device: 'right', control: 'admittance' }] }, 0.501);
-  near(r.get(500, 'rail.v0') / (0.5 * (5 - 1) / 5), 1, 1e-9);
+  const block = (id, x, mass) => ({
+    id,
+    geometry: { type: 'box', size: [0.1, 0.1, 0.1] },
+    pose: { p: [x, 0, 0] },
+    body: { mass },
+  });
+  const hand = (id, z) => ({
+    id,
+    driver: 'sim',
+    operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, z], torque: [0, 0, 0] }] },
+  });
+  const r = run(
+    {
+      objects: [block('tray', 0, 2), block('load', 0.2, 3)],
+      devices: [hand('left', 5), hand('right', -1)],
+      joints: [
+        { id: 'rail', type: 'prismatic', a: frame('tray'), b: frame('world') },
+        { id: 'weld', type: 'fixed', a: frame('load'), b: frame('tray', [0.2, 0, 0]) },
+      ],
+      tools: [
+        { object: 'tray', device: 'left', control: 'admittance' },
+        { object: 'load', device: 'right', control: 'admittance' },
+      ],
+    },
+    0.501,
+  );
+  near(r.get(500, 'rail.v0') / ((0.5 * (5 - 1)) / 5), 1, 1e-9);
   near(r.summary.energy.final, r.summary.energy.work_in, 1e-9);
   closed(r);
 });
 
 test('two hands hold two links of one mechanism', () => {
-  const hand = (id, z) => ({ id, driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, z], torque: [0, 0, 0] }] } });
-  const link = (mass) => ({ joint: { type: 'prismatic', axis: [0, 0, 1] }, mass, com: [0, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] });
-  const scene = { gravity: [0, 0, 0], objects: [], mechanisms: [{ id: 'lift', links: [link(2), link(3)] }], devices: [hand('left', 5), hand('right', 6)],
-    tools: [{ mechanism: 'lift', link: 0, device: 'left', control: 'admittance' }, { mechanism: 'lift', link: 1, device: 'right', control: 'admittance' }] };
+  const hand = (id, z) => ({
+    id,
+    driver: 'sim',
+    operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, z], torque: [0, 0, 0] }] },
+  });
+  const link = (mass) => ({
+    joint: { type: 'prismatic', axis: [0, 0, 1] },
+    mass,
+    com: [0, 0, 0],
+    inertia: [0.01, 0.01, 0.01, 0, 0, 0],
+  });
+  const scene = {
+    gravity: [0, 0, 0],
+    objects: [],
+    mechanisms: [{ id: 'lift', links: [link(2), link(3)] }],
+    devices: [hand('left', 5), hand('right', 6)],
+    tools: [
+      { mechanism: 'lift', link: 0, device: 'left', control: 'admittance' },
+      { mechanism: 'lift', link: 1, device: 'right', control: 'admittance' },
+    ],
+  };
   const r = run(scene, 0.501);
-  near(r.get(500, 'lift.0.v0') / (0.5 * 5 / 2), 1, 1e-9);
-  near((r.get(500, 'lift.0.v0') + r.get(500, 'lift.1.v0')) / (0.5 * 6 / 3), 1, 1e-9);
+  near(r.get(500, 'lift.0.v0') / ((0.5 * 5) / 2), 1, 1e-9);
+  near((r.get(500, 'lift.0.v0') + r.get(500, 'lift.1.v0')) / ((0.5 * 6) / 3), 1, 1e-9);
   near(r.summary.energy.final, r.summary.energy.work_in, 1e-9);
-  const twice = command({ ...scene, format: 'guideway-scene/1', tools: scene.tools.map((t) => ({ ...t, link: 0 })) }, '--seconds', '0.01');
+  const twice = command(
+    { ...scene, format: 'guideway-scene/1', tools: scene.tools.map((t) => ({ ...t, link: 0 })) },
+    '--seconds',
+    '0.01',
+  );
   assert.equal(twice.status, 2);
   assert.match(twice.stderr, /two tools need two objects or links/);
 });
@@ -468,15 +850,48 @@ test('the coupler of a four-bar may be held: the hand drives the whole of it', (
 /* ---- what is told ---------------------------------------------------------------------------- */
 
 test('the columns are bodies, then joints', () => {
-  const r = run({ objects: [ground, sized('a', [0.1, 0.1, 0.1], { pose: { p: [0, 0, 1] } }), sized('b', [0.1, 0.1, 0.1], { free: undefined, pose: { p: [0, 0, 1.2] } })],
-    mechanisms: [{ id: 'arm', base: { p: [3, 0, 0] }, links: [{ joint: { type: 'revolute' }, mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }] }],
-    joints: [{ id: 'ball', type: 'spherical', a: frame('b', [0, 0, -0.1]), b: frame('a', [0, 0, 0.1]), velocity: [1, 2, 3] },
-      { id: 'tube', type: 'cylindrical', a: frame('a'), b: frame('world'), velocity: [0.1, 0] }, { id: 'weld', type: 'fixed', a: frame('b'), b: frame('a'), enabled: false }] }, 0.01);
-  const of = (id) => ['px', 'py', 'pz', 'qw', 'qx', 'qy', 'qz', 'vx', 'vy', 'vz', 'wx', 'wy', 'wz'].map((n) => `${id}.${n}`);
-  assert.deepEqual(r.head.filter((n) => !/^(weld)/.test(n)), ['t', ...of('a'), ...of('b'), ...of('arm.0'), 'arm.0.q0', 'arm.0.v0',
-    ...['q0', 'q1', 'q2', 'v0', 'v1', 'v2'].map((n) => `ball.${n}`), ...['q0', 'q1', 'v0', 'v1'].map((n) => `tube.${n}`)]);
+  const r = run(
+    {
+      objects: [
+        ground,
+        sized('a', [0.1, 0.1, 0.1], { pose: { p: [0, 0, 1] } }),
+        sized('b', [0.1, 0.1, 0.1], { free: undefined, pose: { p: [0, 0, 1.2] } }),
+      ],
+      mechanisms: [
+        {
+          id: 'arm',
+          base: { p: [3, 0, 0] },
+          links: [{ joint: { type: 'revolute' }, mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }],
+        },
+      ],
+      joints: [
+        { id: 'ball', type: 'spherical', a: frame('b', [0, 0, -0.1]), b: frame('a', [0, 0, 0.1]), velocity: [1, 2, 3] },
+        { id: 'tube', type: 'cylindrical', a: frame('a'), b: frame('world'), velocity: [0.1, 0] },
+        { id: 'weld', type: 'fixed', a: frame('b'), b: frame('a'), enabled: false },
+      ],
+    },
+    0.01,
+  );
+  const of = (id) =>
+    ['px', 'py', 'pz', 'qw', 'qx', 'qy', 'qz', 'vx', 'vy', 'vz', 'wx', 'wy', 'wz'].map((n) => `${id}.${n}`);
+  assert.deepEqual(
+    r.head.filter((n) => !/^(weld)/.test(n)),
+    [
+      't',
+      ...of('a'),
+      ...of('b'),
+      ...of('arm.0'),
+      'arm.0.q0',
+      'arm.0.v0',
+      ...['q0', 'q1', 'q2', 'v0', 'v1', 'v2'].map((n) => `ball.${n}`),
+      ...['q0', 'q1', 'v0', 'v1'].map((n) => `tube.${n}`),
+    ],
+  );
   assert.equal(r.count, 10);
-  assert.deepEqual(['v0', 'v1', 'v2'].map((n) => r.get(0, `ball.${n}`)), [1, 2, 3]);
+  assert.deepEqual(
+    ['v0', 'v1', 'v2'].map((n) => r.get(0, `ball.${n}`)),
+    [1, 2, 3],
+  );
   assert.equal(r.get(0, 'tube.v0'), 0.1);
   assert.equal(r.summary.mobility, 6);
 });
@@ -493,7 +908,12 @@ test('solutions tell what the whole linkage may still do', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
   for (const id of ['crank', 'coupler', 'rocker']) {
     const { system } = (await expect(200, 'GET', `/solutions/${id}`)).json;
-    assert.deepEqual(system, { bodies: 3, mobility: 1, freedoms: 1, words: 'the linkage of 3 bodies has 1 freedom; this one moves with it' });
+    assert.deepEqual(system, {
+      bodies: 3,
+      mobility: 1,
+      freedoms: 1,
+      words: 'the linkage of 3 bodies has 1 freedom; this one moves with it',
+    });
   }
   await expect(200, 'PATCH', '/objects/coupler', { massless: true });
   assert.equal((await expect(200, 'GET', '/solutions/coupler')).json.system, undefined);
@@ -505,14 +925,44 @@ const refused = [
   ['a type that is none', (s) => (s.joints[0].type = 'hinge'), '/joints/0/type', /revolute/],
   ['too many coordinates', (s) => (s.joints[0].position = [1, 2]), '/joints/0/position', /1/],
   ['a screw without pitch', (s) => (s.joints[0].type = 'screw'), '/joints/0/pitch', /pitch|missing/],
-  ['a gear of what is no joint', (s) => s.joints.push({ id: 'g', type: 'gear', joints: ['j1', 'nobody'], ratio: 1 }), '/joints/4/joints/1', /nobody/],
+  [
+    'a gear of what is no joint',
+    (s) => s.joints.push({ id: 'g', type: 'gear', joints: ['j1', 'nobody'], ratio: 1 }),
+    '/joints/4/joints/1',
+    /nobody/,
+  ],
   ['limits the wrong way round', (s) => (s.joints[0].limits = [[1, -1]]), '/joints/0/limits/0', /-?1/],
-  ['a start beyond the limits', (s) => Object.assign(s.joints[0], { limits: [[-1, 1]], position: [2] }), '/joints/0/position', /limits/],
-  ['a spring that pushes apart', (s) => (s.springs = [{ id: 's', a: { object: 'crank' }, b: { object: 'world' }, stiffness: -1 }]), '/springs/0/stiffness', /0 or more/],
-  ['friction of a ball', (s) => Object.assign(s.joints[0], { type: 'spherical', friction: [0, 0, 1] }), '/joints/0/friction', /spherical/],
-  ['a spring of a ball', (s) => Object.assign(s.joints[0], { type: 'spherical', spring: { stiffness: [1, 1, 1], rest: [0, 0, 0] } }), '/joints/0/spring', /spherical/],
+  [
+    'a start beyond the limits',
+    (s) => Object.assign(s.joints[0], { limits: [[-1, 1]], position: [2] }),
+    '/joints/0/position',
+    /limits/,
+  ],
+  [
+    'a spring that pushes apart',
+    (s) => (s.springs = [{ id: 's', a: { object: 'crank' }, b: { object: 'world' }, stiffness: -1 }]),
+    '/springs/0/stiffness',
+    /0 or more/,
+  ],
+  [
+    'friction of a ball',
+    (s) => Object.assign(s.joints[0], { type: 'spherical', friction: [0, 0, 1] }),
+    '/joints/0/friction',
+    /spherical/,
+  ],
+  [
+    'a spring of a ball',
+    (s) => Object.assign(s.joints[0], { type: 'spherical', spring: { stiffness: [1, 1, 1], rest: [0, 0, 0] } }),
+    '/joints/0/spring',
+    /spherical/,
+  ],
   ['two joints of one name', (s) => (s.joints[1].id = 'j1'), '/joints/1/id', /taken/],
-  ['a loop that cannot close', (s) => (s.joints[2].b.at.p = [5, 0, 0]), '/joints/', /j[1-4] cannot hold together with what else joins these bodies/],
+  [
+    'a loop that cannot close',
+    (s) => (s.joints[2].b.at.p = [5, 0, 0]),
+    '/joints/',
+    /j[1-4] cannot hold together with what else joins these bodies/,
+  ],
 ];
 for (const [what, change, pointer, words] of refused)
   test(`refused: ${what}`, () => {
@@ -525,9 +975,13 @@ for (const [what, change, pointer, words] of refused)
   });
 
 test('a joint that is made while it runs catches a body, one that is removed lets it go', async () => {
-  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'caught', gravity: [0, -G, 0],
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'caught',
+    gravity: [0, -G, 0],
     objects: [ground, rod('a', 1, [0.5, 0, 0], 0), rod('b', 1, [1.5, 0, 0], 0)],
-    joints: [revolute('hip', frame('a', [-0.5, 0, 0]), frame('world'))] });
+    joints: [revolute('hip', frame('a', [-0.5, 0, 0]), frame('world'))],
+  });
   await set('running');
   const body = async (id) => (await now()).bodies.find((b) => b.object === id);
   await until('both fall', async () => (await body('b')).pose.p[1] < -0.01);
@@ -536,7 +990,8 @@ test('a joint that is made while it runs catches a body, one that is removed let
   await set('running');
   const end = ({ pose }, x) => add(pose.p, rotate(pose.q, [x, 0, 0]));
   const gap = async () => {
-    const { bodies } = await now(), of = (id) => bodies.find((b) => b.object === id);
+    const { bodies } = await now(),
+      of = (id) => bodies.find((b) => b.object === id);
     return far(end(of('a'), 0.5), end(of('b'), -0.5));
   };
   await until('they are joined', async () => (await gap()) < 1e-9);

@@ -14,7 +14,9 @@ before(async () => {
   server = await start();
   ({ expect } = await client(server));
 });
-after(async () => { await server?.stop(); });
+after(async () => {
+  await server?.stop();
+});
 
 beforeEach(async () => {
   await expect(200, 'POST', '/simulation/arm');
@@ -23,22 +25,34 @@ beforeEach(async () => {
 
 const patient = sanitized ? 120000 : 30000;
 const progress = async () => (await expect(200, 'GET', '/tasks/assemble/progress')).json;
-const over = (ms = patient) => until('the task to end', async () => {
-  const now = await progress();
-  return now.state !== 'running' && now;
-}, ms);
+const over = (ms = patient) =>
+  until(
+    'the task to end',
+    async () => {
+      const now = await progress();
+      return now.state !== 'running' && now;
+    },
+    ms,
+  );
 const begin = async () => (await expect(200, 'POST', '/tasks/assemble/start')).json;
-const step = (n) => until(`step ${n}`, async () => {
-  const now = await progress();
-  assert.equal(now.state, 'running', now.message);
-  return now.step >= n && now;
-}, patient);
+const step = (n) =>
+  until(
+    `step ${n}`,
+    async () => {
+      const now = await progress();
+      assert.equal(now.state, 'running', now.message);
+      return now.step >= n && now;
+    },
+    patient,
+  );
 const parameters = async () => (await expect(200, 'GET', '/solutions/cover')).json.parameters;
 
 // The assembled cover in the base: its frame at (-0.014, 0, 0.044), turned as the base is.
 const turn = ([w, x, y, z], v) => {
-  const u = [x, y, z], cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-  const t = cross(u, v).map((c) => 2 * c), s = cross(u, t);
+  const u = [x, y, z],
+    cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const t = cross(u, v).map((c) => 2 * c),
+    s = cross(u, t);
   return v.map((c, i) => c + w * t[i] + s[i]);
 };
 const apart = (a, b) => Math.hypot(...a.map((c, i) => c - b[i]));
@@ -51,7 +65,10 @@ async function assertAssembled() {
   const there = base.p.map((c, i) => c + at[i]);
   assert.ok(apart(tools[0].pose.p, there) < 1e-4, `${apart(tools[0].pose.p, there)} m off`);
   assert.ok(angle(tools[0].pose.q, base.q) < 1e-3, `${angle(tools[0].pose.q, base.q)} rad off`);
-  assert.deepEqual(tools[0].walls.slice().sort(), ['back', 'lock', 'rail-left', 'rail-right'].filter((w) => tools[0].walls.includes(w)));
+  assert.deepEqual(
+    tools[0].walls.slice().sort(),
+    ['back', 'lock', 'rail-left', 'rail-right'].filter((w) => tools[0].walls.includes(w)),
+  );
   assert.ok(tools[0].penetration < 1e-4);
 }
 
@@ -67,13 +84,19 @@ test('the assembly runs to its end, every guard for its reason', async () => {
   assert.equal(done.state, 'done', done.message);
   assert.deepEqual(reasons(done), whole);
   const [, above, , back, lock] = done.steps;
-  assert.ok(Math.abs(above.parameters.phi + 0.35) < 1e-3 && Math.abs(above.parameters.s - 0.08) < 1e-4 && Math.abs(above.parameters.t - 0.05) < 1e-4);
+  assert.ok(
+    Math.abs(above.parameters.phi + 0.35) < 1e-3 &&
+      Math.abs(above.parameters.s - 0.08) < 1e-4 &&
+      Math.abs(above.parameters.t - 0.05) < 1e-4,
+  );
   assert.ok(Math.abs(done.steps[2].parameters.s) < 2e-4); // on the rails
   assert.ok(back.reaction >= 5 && Math.abs(back.parameters.t) < 2e-4);
   assert.ok(lock.reaction >= 0.3 && Math.abs(lock.parameters.phi) < 2e-3);
   await assertAssembled();
   // the stream told of it all, in sentences
-  const told = await until('the result on the stream', () => heard.find('event', (m) => m.event.kind === 'task' && /is done/.test(m.event.message)));
+  const told = await until('the result on the stream', () =>
+    heard.find('event', (m) => m.event.kind === 'task' && /is done/.test(m.event.message)),
+  );
   assert.match(told.event.message, /^Task assemble is done\. Done: 6 steps in \d/);
   const words = heard.messages.filter((m) => m.op === 'event' && m.event.kind === 'task').map((m) => m.event.message);
   assert.equal(words.length, 8, words.join('\n'));
@@ -83,7 +106,9 @@ test('the assembly runs to its end, every guard for its reason', async () => {
   const state = await heard.wait('state', (m) => m.task?.progress.state === 'done');
   assert.equal(state.task.id, 'assemble');
   assert.ok(heard.messages.some((m) => m.op === 'state' && m.task?.progress.state === 'running'));
-  const residuals = heard.messages.filter((m) => m.op === 'state').flatMap((m) => m.simulation.tools.map((t) => t.residual));
+  const residuals = heard.messages
+    .filter((m) => m.op === 'state')
+    .flatMap((m) => m.simulation.tools.map((t) => t.residual));
   assert.ok(residuals.length > 10 && Math.max(...residuals) < 1e-12);
   await heard.close();
 });
@@ -105,7 +130,9 @@ test('what a task shows before it ran, and beside another', async () => {
 test('a base that was moved is no other task', async () => {
   const yaw = -1.1;
   const before = (await expect(200, 'GET', '/tasks/assemble')).json.steps;
-  await expect(200, 'PATCH', '/objects/base', { pose: { p: [-0.3, 0.2, 0.07], q: [Math.cos(yaw / 2), 0, 0, Math.sin(yaw / 2)] } });
+  await expect(200, 'PATCH', '/objects/base', {
+    pose: { p: [-0.3, 0.2, 0.07], q: [Math.cos(yaw / 2), 0, 0, Math.sin(yaw / 2)] },
+  });
   await begin();
   const done = await over();
   assert.deepEqual([done.state, reasons(done)], ['done', whole]);
@@ -123,7 +150,9 @@ test('a base that was moved is no other task', async () => {
 test('a base that moves while the task runs takes it along', async () => {
   await begin();
   await step(2);
-  await expect(200, 'PATCH', '/objects/base', { pose: { p: [0.08, -0.05, -0.03], q: [Math.cos(0.3), 0, 0, Math.sin(0.3)] } });
+  await expect(200, 'PATCH', '/objects/base', {
+    pose: { p: [0.08, -0.05, -0.03], q: [Math.cos(0.3), 0, 0, Math.sin(0.3)] },
+  });
   const done = await over();
   assert.deepEqual([done.state, reasons(done)], ['done', whole], done.message);
   await assertAssembled();
@@ -135,7 +164,10 @@ test('a wall that is missing fails the guard that needs it', async () => {
   const failed = await over();
   assert.equal(failed.state, 'failed');
   assert.deepEqual(reasons(failed), ['applied', 'reached', 'contact', 'no-guard', '', '']);
-  assert.deepEqual(failed.steps.map((s) => s.state), ['done', 'done', 'done', 'failed', 'waiting', 'waiting']);
+  assert.deepEqual(
+    failed.steps.map((s) => s.state),
+    ['done', 'done', 'done', 'failed', 'waiting', 'waiting'],
+  );
   assert.match(failed.message, /^Step 4 of 6 failed: it reached its end, and nothing had pushed back/);
   const events = (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === 'task');
   assert.equal(events.at(-1).severity, 'error');
@@ -157,18 +189,41 @@ test('the wrong order fails with a reason', async () => {
   assert.equal(named.steps[0].reason, 'no-parameter');
   assert.match(named.message, /no parameter "z" here, the branch has phi, s, t/);
   // nobody pushes back where nobody is asked for: it is blocked
-  await expect(200, 'PATCH', '/tasks/assemble', { steps: [{ type: 'move', to: { phi: 0, s: 0.05, t: 0.02 } }, { type: 'move', by: { s: -0.1 } }] });
+  await expect(200, 'PATCH', '/tasks/assemble', {
+    steps: [
+      { type: 'move', to: { phi: 0, s: 0.05, t: 0.02 } },
+      { type: 'move', by: { s: -0.1 } },
+    ],
+  });
   await begin();
   const blocked = await over();
   assert.deepEqual(reasons(blocked), ['reached', 'blocked']);
 });
 
 test('an edit of a task is an edit: visible, undone as one, refused where it has no solution', async () => {
-  await expect(201, 'POST', '/constraints', { id: 'flat', type: 'distance', a: 'cover/back-left', b: 'base/part1.+z', value: 0.06, enabled: false });
-  await expect(201, 'POST', '/constraints', { id: 'high', type: 'distance', a: 'cover/back-left', b: 'base/part1.+z', value: 0.09, enabled: false });
-  await expect(200, 'PATCH', '/tasks/assemble', { steps: [
-    { type: 'constrain', enable: ['flat'] }, { type: 'move', by: { t: 0.03 } },
-    { type: 'constrain', enable: ['high'], disable: ['flat'] }] });
+  await expect(201, 'POST', '/constraints', {
+    id: 'flat',
+    type: 'distance',
+    a: 'cover/back-left',
+    b: 'base/part1.+z',
+    value: 0.06,
+    enabled: false,
+  });
+  await expect(201, 'POST', '/constraints', {
+    id: 'high',
+    type: 'distance',
+    a: 'cover/back-left',
+    b: 'base/part1.+z',
+    value: 0.09,
+    enabled: false,
+  });
+  await expect(200, 'PATCH', '/tasks/assemble', {
+    steps: [
+      { type: 'constrain', enable: ['flat'] },
+      { type: 'move', by: { t: 0.03 } },
+      { type: 'constrain', enable: ['high'], disable: ['flat'] },
+    ],
+  });
   const heard = stream(server);
   await heard.wait('hello');
   const { headers } = await expect(200, 'GET', '/scene');
@@ -182,9 +237,14 @@ test('an edit of a task is an edit: visible, undone as one, refused where it has
   await heard.wait('scene', (m) => m.scene.constraints.some((c) => c.id === 'flat' && c.enabled));
   await expect(200, 'POST', '/scene/undo');
   assert.equal((await expect(200, 'GET', '/constraints/flat')).json.enabled, false);
-  await expect(200, 'PATCH', '/tasks/assemble', { steps: [
-    { type: 'constrain', enable: ['flat'] }, { type: 'move', by: { s: 0.03 } },
-    { type: 'constrain', enable: ['high'], disable: ['flat'] }, { type: 'constrain', enable: ['flat'] }] });
+  await expect(200, 'PATCH', '/tasks/assemble', {
+    steps: [
+      { type: 'constrain', enable: ['flat'] },
+      { type: 'move', by: { s: 0.03 } },
+      { type: 'constrain', enable: ['high'], disable: ['flat'] },
+      { type: 'constrain', enable: ['flat'] },
+    ],
+  });
   await begin();
   const refused = await over();
   assert.deepEqual(reasons(refused), ['applied', 'reached', 'applied', 'refused'], refused.message);
@@ -231,8 +291,12 @@ test('a simulation that is stopped, and another scene, end the task', async () =
   await begin();
   await step(1);
   await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
-  await until('the task to be gone', async () => (await expect(200, 'GET', '/events')).json.at(-1).message.startsWith('Task assemble was left')
-    || (await expect(200, 'GET', '/events')).json.some((e) => e.kind === 'task' && /left at step 2/.test(e.message)));
+  await until(
+    'the task to be gone',
+    async () =>
+      (await expect(200, 'GET', '/events')).json.at(-1).message.startsWith('Task assemble was left') ||
+      (await expect(200, 'GET', '/events')).json.some((e) => e.kind === 'task' && /left at step 2/.test(e.message)),
+  );
   await expect(404, 'GET', '/tasks/assemble');
 });
 
@@ -261,7 +325,7 @@ test('a pause holds the task, and it goes on', async () => {
   assert.equal((await over()).state, 'done');
 });
 
-test('a drag takes the assembled cover out of the robot\'s hand', async () => {
+test("a drag takes the assembled cover out of the robot's hand", async () => {
   await begin();
   await over();
   const heard = stream(server);
@@ -276,14 +340,31 @@ test('a drag takes the assembled cover out of the robot\'s hand', async () => {
 test('starts, stops, edits and loads at once leave everything in order', async () => {
   const { call } = await client(server);
   const end = performance.now() + (sanitized ? 6000 : 3000);
-  const loop = async (work) => { for (let i = 0; performance.now() < end; i++) await work(i); };
+  const loop = async (work) => {
+    for (let i = 0; performance.now() < end; i++) await work(i);
+  };
   await Promise.all([
     loop(() => call('POST', '/tasks/assemble/start')),
-    loop(async () => { await sleep(37); await call('POST', '/tasks/assemble/stop'); }),
-    loop(async (i) => { await call('PATCH', '/constraints/back', { enabled: i % 2 === 0 }); await sleep(11); }),
-    loop(async (i) => { await call('PATCH', '/tasks/assemble', { name: `Name ${i}` }); await sleep(3); }),
-    loop(async (i) => { await sleep(151); await call('PUT', '/simulation', { state: ['stopped', 'paused', 'running'][i % 3] }); }),
-    loop(async () => { await sleep(701); await call('POST', '/scene/open', { scene: 'cover-and-base' }); }),
+    loop(async () => {
+      await sleep(37);
+      await call('POST', '/tasks/assemble/stop');
+    }),
+    loop(async (i) => {
+      await call('PATCH', '/constraints/back', { enabled: i % 2 === 0 });
+      await sleep(11);
+    }),
+    loop(async (i) => {
+      await call('PATCH', '/tasks/assemble', { name: `Name ${i}` });
+      await sleep(3);
+    }),
+    loop(async (i) => {
+      await sleep(151);
+      await call('PUT', '/simulation', { state: ['stopped', 'paused', 'running'][i % 3] });
+    }),
+    loop(async () => {
+      await sleep(701);
+      await call('POST', '/scene/open', { scene: 'cover-and-base' });
+    }),
     loop(() => call('GET', '/tasks')),
   ]);
   await expect(200, 'POST', '/tasks/assemble/stop');
@@ -303,15 +384,27 @@ test('what is wrong with a task is said by pointer', async () => {
     [{ ...good, object: 'base' }, '/object', /is fixed/],
     [{ ...good, steps: [{ type: 'jump' }] }, '/steps/0/type', /"constrain", "move", "wait"/],
     [{ ...good, steps: [{ type: 'wait', seconds: -1 }] }, '/steps/0/seconds', /0 to 3600/],
-    [{ ...good, steps: [{ type: 'constrain', enable: ['middle', 'none'] }] }, '/steps/0/enable/1', /no constraint "none"/],
+    [
+      { ...good, steps: [{ type: 'constrain', enable: ['middle', 'none'] }] },
+      '/steps/0/enable/1',
+      /no constraint "none"/,
+    ],
     [{ ...good, steps: [{ type: 'constrain', enable: ['back'], disable: ['back'] }] }, '/steps/0/disable', /not both/],
     [{ ...good, steps: [{ type: 'move' }] }, '/steps/0', /"to" or "by"/],
-    [{ ...good, steps: [good.steps[0], { type: 'move', to: { sideways: 1 } }] }, '/steps/1/to/sideways', /no parameter/],
+    [
+      { ...good, steps: [good.steps[0], { type: 'move', to: { sideways: 1 } }] },
+      '/steps/1/to/sideways',
+      /no parameter/,
+    ],
     [{ ...good, steps: [{ type: 'move', to: { s: 1 }, by: { s: 1 } }] }, '/steps/0/by/s', /not both/],
     [{ ...good, steps: [{ type: 'move', to: { s: 'far' } }] }, '/steps/0/to/s', /number/],
     [{ ...good, steps: [{ type: 'move', by: { s: 1 }, speed: 0 }] }, '/steps/0/speed', /0\.0001/],
     [{ ...good, steps: [{ type: 'move', by: { s: 1 }, until: {} }] }, '/steps/0/until', /reaction .*contact/],
-    [{ ...good, steps: [{ type: 'move', by: { s: 1 }, until: { reaction: 0 } }] }, '/steps/0/until/reaction', /greater than 0/],
+    [
+      { ...good, steps: [{ type: 'move', by: { s: 1 }, until: { reaction: 0 } }] },
+      '/steps/0/until/reaction',
+      /greater than 0/,
+    ],
     [{ ...good, steps: [{ type: 'move', by: { s: 1 }, required: true }] }, '/steps/0/required', /until/],
     [{ ...good, colour: 'red' }, '/colour', /unknown/],
   ];
@@ -338,10 +431,14 @@ test('a task is renamed with what it names, and kept by saving and opening', asy
   const again = (await expect(200, 'GET', '/tasks/close')).json;
   assert.deepEqual(again.steps, task.steps);
   await expect(200, 'POST', '/tasks/close/start');
-  const done = await until('the end', async () => {
-    const now = (await expect(200, 'GET', '/tasks/close/progress')).json;
-    return now.state !== 'running' && now;
-  }, patient);
+  const done = await until(
+    'the end',
+    async () => {
+      const now = (await expect(200, 'GET', '/tasks/close/progress')).json;
+      return now.state !== 'running' && now;
+    },
+    patient,
+  );
   assert.equal(done.state, 'done');
   await expect(204, 'DELETE', '/scenes/with-task');
 });
@@ -356,10 +453,15 @@ test('a task without a tool is refused', async () => {
 const run = (args) => spawnSync(guideway, ['run', ...args], { encoding: 'utf8' });
 
 test('run --task: the same task, deterministic, its constraint kept all along', () => {
-  const twice = [0, 1].map(() => JSON.parse(execFileSync(guideway, ['run', 'cover-and-base', '--task', 'assemble'], { encoding: 'utf8' })));
+  const twice = [0, 1].map(() =>
+    JSON.parse(execFileSync(guideway, ['run', 'cover-and-base', '--task', 'assemble'], { encoding: 'utf8' })),
+  );
   const [a, b] = twice;
   assert.equal(a.task.progress.state, 'done');
-  assert.deepEqual(a.task.progress.steps.map((s) => s.reason), whole);
+  assert.deepEqual(
+    a.task.progress.steps.map((s) => s.reason),
+    whole,
+  );
   assert.deepEqual(a.task, b.task);
   assert.deepEqual(a.final, b.final);
   assert.ok(a.constraint_residual_max < 1e-12, `${a.constraint_residual_max} m`);
@@ -367,7 +469,8 @@ test('run --task: the same task, deterministic, its constraint kept all along', 
   const e = a.energy;
   assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-9 * e.work_in);
   const end = a.task.progress.steps[5].parameters;
-  for (const name of ['phi', 's', 't']) assert.ok(Math.abs(end[name]) < (name === 'phi' ? 1e-3 : 1e-4), `${name} ${end[name]}`);
+  for (const name of ['phi', 's', 't'])
+    assert.ok(Math.abs(end[name]) < (name === 'phi' ? 1e-3 : 1e-4), `${name} ${end[name]}`);
 });
 
 test('run --task: failures and bad names by exit code', () => {

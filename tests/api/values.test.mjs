@@ -9,19 +9,29 @@ serve();
 
 const at = (p) => ({ p, q: [1, 0, 0, 0] });
 const scene = {
-  format: 'guideway-scene/1', name: 'Boxes', gravity: [0, 0, -9.81],
-  objects: [{ id: 'floor', geometry: { type: 'box', size: [4, 4, 0.1] }, pose: at([0, 0, -0.05]), fixed: true },
-    box('peg', [1, 0, 0.05], { fixed: true }), box('ball', [-1, 0, 0.05], { free: true, material: 'wood' }),
-    box('aside', [0, 1, 0.05]), box('tool', [0, -1, 0.5])],
+  format: 'guideway-scene/1',
+  name: 'Boxes',
+  gravity: [0, 0, -9.81],
+  objects: [
+    { id: 'floor', geometry: { type: 'box', size: [4, 4, 0.1] }, pose: at([0, 0, -0.05]), fixed: true },
+    box('peg', [1, 0, 0.05], { fixed: true }),
+    box('ball', [-1, 0, 0.05], { free: true, material: 'wood' }),
+    box('aside', [0, 1, 0.05]),
+    box('tool', [0, -1, 0.5]),
+  ],
   features: [{ id: 'peg/mark', point: [0, 0, 0.05] }],
-  materials: [{ id: 'wood', friction: 0.4 }], contact: { enabled: true },
-  tool: { object: 'tool', device: 'sim', control: 'admittance' }, devices: [{ id: 'sim', driver: 'sim' }],
+  materials: [{ id: 'wood', friction: 0.4 }],
+  contact: { enabled: true },
+  tool: { object: 'tool', device: 'sim', control: 'admittance' },
+  devices: [{ id: 'sim', driver: 'sim' }],
 };
 
 const built = async () =>
   Number(/^guideway_detectors_built_total (\d+)$/m.exec((await request(server, 'GET', '/metrics')).text)[1]);
-const inEffect = (revision) => until(`revision ${revision} in effect`, () =>
-  live.messages.some((m) => m.op === 'event' && m.event.kind === 'active' && m.event.revision === revision));
+const inEffect = (revision) =>
+  until(`revision ${revision} in effect`, () =>
+    live.messages.some((m) => m.op === 'event' && m.event.kind === 'active' && m.event.revision === revision),
+  );
 
 async function edit(method, path, body) {
   const before = await built();
@@ -64,10 +74,21 @@ for (const state of ['stopped', 'running', 'paused'])
   });
 
 test('a material that changes is what bodies slide by from then on', async () => {
-  const slope = { format: 'guideway-scene/1', name: 'Slope', gravity: [5, 0, -9.81],
+  const slope = {
+    format: 'guideway-scene/1',
+    name: 'Slope',
+    gravity: [5, 0, -9.81],
     objects: [scene.objects[0], box('block', [0, 0, 0.05], { free: true })],
-    materials: [], contact: { enabled: true }, tool: undefined, devices: [] };
-  const wood = { ...slope, materials: [{ id: 'wood', friction: 1 }], objects: slope.objects.map((o) => ({ ...o, material: 'wood' })) };
+    materials: [],
+    contact: { enabled: true },
+    tool: undefined,
+    devices: [],
+  };
+  const wood = {
+    ...slope,
+    materials: [{ id: 'wood', friction: 1 }],
+    objects: slope.objects.map((o) => ({ ...o, material: 'wood' })),
+  };
   await expect(200, 'PUT', '/scene', JSON.parse(JSON.stringify(wood)));
   await run('paused');
   const x = async () => {

@@ -8,21 +8,41 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request, root, sleep, start, stream } from '../api/server.mjs';
 
-const seconds = Number(process.argv[2] ?? 3600), table = process.argv[3] ?? 'soak.md';
+const seconds = Number(process.argv[2] ?? 3600),
+  table = process.argv[3] ?? 'soak.md';
 const data = mkdtempSync(join(tmpdir(), 'guideway-soak-'));
-const begun = performance.now(), end = begun + 1000 * seconds;
+const begun = performance.now(),
+  end = begun + 1000 * seconds;
 const left = () => end - performance.now();
 
 const done = { edits: 0, conflicts: 0, halts: 0, arms: 0, stops: 0, kills: 0, lives: 0, loads: 0, faults: 0 };
-const causes = {}, failures = [], refused = {}, haltMs = [];
-const figures = { ticks: 0, missed: 0, overruns: 0, late_p99: 0, late_p999: 0, tick_p99: 0, rss: 0, commands_refused: 0 };
-const fail = (what) => { if (failures.length < 50) failures.push(what); };
+const causes = {},
+  failures = [],
+  refused = {},
+  haltMs = [];
+const figures = {
+  ticks: 0,
+  missed: 0,
+  overruns: 0,
+  late_p99: 0,
+  late_p999: 0,
+  tick_p99: 0,
+  rss: 0,
+  commands_refused: 0,
+};
+const fail = (what) => {
+  if (failures.length < 50) failures.push(what);
+};
 
-let server, kept, killing = false, seen = 0;
+let server,
+  kept,
+  killing = false,
+  seen = 0;
 const call = async (method, path, body) => {
   try {
     const answered = await request(server, method, `/api/v1${path}`, body);
-    if (answered.status >= 500 && answered.status !== 503) fail(`${method} ${path}: ${answered.status} ${answered.text.slice(0, 120)}`);
+    if (answered.status >= 500 && answered.status !== 503)
+      fail(`${method} ${path}: ${answered.status} ${answered.text.slice(0, 120)}`);
     if (answered.status >= 400) refused[answered.status] = (refused[answered.status] ?? 0) + 1;
     return answered;
   } catch (error) {
@@ -33,23 +53,42 @@ const call = async (method, path, body) => {
 
 // ---- one life of the server ------------------------------------------------------------------------
 
-const streams = [], loads = [];
+const streams = [],
+  loads = [];
 
 async function live() {
-  server = await start({ data, program: process.env.GUIDEWAY_FAULTS, args: done.lives ? [] : ['--scene', 'cone-on-cylinder'] });
-  server.ended.then(({ code, signal }) => { if (!killing) fail(`the server ended: ${code ?? signal} ${server.log().slice(-300)}`); });
+  server = await start({
+    data,
+    program: process.env.GUIDEWAY_FAULTS,
+    args: done.lives ? [] : ['--scene', 'cone-on-cylinder'],
+  });
+  server.ended.then(({ code, signal }) => {
+    if (!killing) fail(`the server ended: ${code ?? signal} ${server.log().slice(-300)}`);
+  });
   if (done.lives++ === 0) {
-    await call('POST', '/devices', { id: 'failing', driver: 'faults', safety: 'latched', settings: { fault_period: 1.1, fault_lasts: 0.03 } });
+    await call('POST', '/devices', {
+      id: 'failing',
+      driver: 'faults',
+      safety: 'latched',
+      settings: { fault_period: 1.1, fault_lasts: 0.03 },
+    });
     await call('PATCH', '/tool', { device: 'failing' });
   } else {
     const scene = (await call('GET', '/scene')).json;
-    if (scene?.tool?.limits?.force !== kept) fail(`after kill -9 the limit is ${scene?.tool?.limits?.force}, ${kept} was acknowledged`);
+    if (scene?.tool?.limits?.force !== kept)
+      fail(`after kill -9 the limit is ${scene?.tool?.limits?.force}, ${kept} was acknowledged`);
   }
   seen = 0;
   for (let i = 0; i < 10; i++) {
     const one = stream(server);
     one.socket.on('error', () => {});
-    one.opened.then(() => { one.send({ op: 'subscribe', stream: i % 2 ? 'samples' : 'poses', hz: 60 }); if (i > 7) one.socket.pause(); }, () => {});
+    one.opened.then(
+      () => {
+        one.send({ op: 'subscribe', stream: i % 2 ? 'samples' : 'poses', hz: 60 });
+        if (i > 7) one.socket.pause();
+      },
+      () => {},
+    );
     streams.push(one);
   }
 }
@@ -68,16 +107,29 @@ async function die() {
 async function edit() {
   const force = 10 + Math.floor(Math.random() * 1000) / 10;
   const { status } = await call('PATCH', '/tool', { limits: { force } });
-  if (status === 200) { kept = force; done.edits++; }
+  if (status === 200) {
+    kept = force;
+    done.edits++;
+  }
   if (Math.random() < 0.2) {
-    await call('POST', '/constraints', { id: 'soak', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'either' });
+    await call('POST', '/constraints', {
+      id: 'soak',
+      type: 'coincident',
+      a: 'cone/base',
+      b: 'cylinder/top',
+      sense: 'either',
+    });
     await call('DELETE', '/constraints/soak');
   }
 }
 
 async function halt() {
-  const asked = performance.now(), { status } = await call('POST', '/simulation/halt');
-  if (status !== 200) { if (status) fail(`a halt was answered ${status}`); return; }
+  const asked = performance.now(),
+    { status } = await call('POST', '/simulation/halt');
+  if (status !== 200) {
+    if (status) fail(`a halt was answered ${status}`);
+    return;
+  }
   haltMs.push(performance.now() - asked);
   done.halts++;
   const now = (await call('GET', '/simulation')).json;
@@ -97,7 +149,8 @@ async function stop() {
   done.stops++;
   await sleep(60);
   const now = (await call('GET', '/simulation')).json;
-  if (latchedAt?.state === 'running' && now && !now.halted) fail('a latched device went on after a stop of the process');
+  if (latchedAt?.state === 'running' && now && !now.halted)
+    fail('a latched device went on after a stop of the process');
 }
 
 function load() {
@@ -110,7 +163,8 @@ function load() {
 
 // What the loop has to say, and what faults it kept.
 async function look() {
-  const loop = (await call('GET', '/loop')).json, faults = (await call('GET', '/loop/faults')).json ?? [];
+  const loop = (await call('GET', '/loop')).json,
+    faults = (await call('GET', '/loop/faults')).json ?? [];
   for (const fault of faults) {
     if (fault.number <= seen) continue;
     seen = fault.number;
@@ -146,7 +200,10 @@ while (left() > 0) {
     await edit();
     if (turn % 3 === 0) await run();
     if (turn % 19 === 0) await halt();
-    if (turn % 23 === 11) { await run(); await stop(); }
+    if (turn % 23 === 11) {
+      await run();
+      await stop();
+    }
     if (turn % 40 === 3) load();
     if (turn % 4 === 1) await look();
     await sleep(40);
@@ -158,18 +215,33 @@ while (left() > 0) {
 rmSync(data, { recursive: true, force: true });
 
 haltMs.sort((a, b) => a - b);
-const at = (share) => haltMs.length ? `${haltMs[Math.min(haltMs.length - 1, Math.floor(share * haltMs.length))].toFixed(1)} ms` : 'none';
+const at = (share) =>
+  haltMs.length ? `${haltMs[Math.min(haltMs.length - 1, Math.floor(share * haltMs.length))].toFixed(1)} ms` : 'none';
 const rows = [
-  ['time', `${Math.round((performance.now() - begun) / 1000)} s`], ['servers started, kill -9', `${done.lives}, ${done.kills}`],
+  ['time', `${Math.round((performance.now() - begun) / 1000)} s`],
+  ['servers started, kill -9', `${done.lives}, ${done.kills}`],
   ['edits acknowledged, lost', `${done.edits}, ${failures.filter((f) => f.includes('kill -9')).length}`],
   ['halts asked for; p50, p99, p99.9 to the answer', `${done.halts}; ${at(0.5)}, ${at(0.99)}, ${at(0.999)}`],
-  ['halts and force-offs by cause', Object.entries(causes).map(([cause, n]) => `${cause} ${n}`).join(', ')],
-  ['stops of the process', done.stops], ['ticks, missed, overruns', `${figures.ticks}, ${figures.missed}, ${figures.overruns}`],
+  [
+    'halts and force-offs by cause',
+    Object.entries(causes)
+      .map(([cause, n]) => `${cause} ${n}`)
+      .join(', '),
+  ],
+  ['stops of the process', done.stops],
+  ['ticks, missed, overruns', `${figures.ticks}, ${figures.missed}, ${figures.overruns}`],
   ['lateness of waking, worst life: p99, p99.9', `${figures.late_p99} us, ${figures.late_p999} us`],
-  ['a tick, worst life: p99', `${figures.tick_p99} us`], ['commands refused', figures.commands_refused],
+  ['a tick, worst life: p99', `${figures.tick_p99} us`],
+  ['commands refused', figures.commands_refused],
   ['resident memory at most', `${figures.rss.toFixed(1)} MB`],
-  ['answers that refuse', Object.entries(refused).map(([status, n]) => `${status}: ${n}`).join(', ') || 'none'],
-  ['failures', failures.length]];
+  [
+    'answers that refuse',
+    Object.entries(refused)
+      .map(([status, n]) => `${status}: ${n}`)
+      .join(', ') || 'none',
+  ],
+  ['failures', failures.length],
+];
 const text = `# Soak\n\n| what | result |\n|---|---|\n${rows.map(([what, result]) => `| ${what} | ${result} |\n`).join('')}${failures.map((f) => `\n- ${f}`).join('')}\n`;
 writeFileSync(table, text);
 console.log(text);
