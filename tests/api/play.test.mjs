@@ -1,6 +1,6 @@
 // A script that edits whatever there is: bases, features, constraints, mechanisms, motors, tools, control, materials,
 // contacts, gravity, devices, undo and redo, hands that push and let go. Whatever it does, every answer is one of the
-// specification, revisions count, a refused edit changes nothing, books close, nothing jumps. Between edits it steps, so
+// specification, revisions count, a refused edit changes nothing, energy is balanced, nothing jumps. Between edits it steps, so
 // that a seed plays the same on every machine; GUIDEWAY_PLAY_RUNNING plays while it runs. GUIDEWAY_PLAY_EDITS and
 // GUIDEWAY_PLAY_SEED play longer, or another way.
 import assert from 'node:assert/strict';
@@ -258,7 +258,7 @@ test(`edits at random (seed ${seed})`, { timeout: 1000 * (EDITS + 60) }, async (
     worst = Math.max(worst, off(energy) / scale(energy));
     assert.ok(
       off(energy) <= 1e-6 * scale(energy),
-      `books out by ${off(energy)} J: ${JSON.stringify(energy)} after ${what()}`,
+      `energy off by ${off(energy)} J: ${JSON.stringify(energy)} after ${what()}`,
     );
     // an edit of a mechanism's links, base, motors leaves the joints that stay where they are
     const joints = new Map((mechanisms ?? []).map((m) => [m.id, m]));
@@ -289,7 +289,7 @@ test(`edits at random (seed ${seed})`, { timeout: 1000 * (EDITS + 60) }, async (
     for (const pose of frame.poses ?? [])
       assert.ok([...pose.p, ...pose.q].every(Number.isFinite), `a pose at tick ${frame.tick}`);
   console.log(
-    `# ${done} edits: ${JSON.stringify(counts)}; books out by ${worst.toExponential(1)} of the largest energy at most`,
+    `# ${done} edits: ${JSON.stringify(counts)}; energy off by ${worst.toExponential(1)} of the largest energy at most`,
   );
   await live.close();
   await server.stop();

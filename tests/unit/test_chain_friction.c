@@ -1,5 +1,6 @@
 /*
- * Coulomb friction of joints: it stops what slides, holds what stands, and its books close.
+ * Coulomb friction of joints: it stops what slides, holds what stands, and its energy balance
+ * closes.
  */
 #include "tests/unit/chain_checks.h"
 

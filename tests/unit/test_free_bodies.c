@@ -1,6 +1,6 @@
 /*
  * Free bodies on what their constraints to fixed objects leave them: doors, beads, boxes on a
- * plane. Against closed motions, momentum, their books.
+ * plane. Against closed motions, momentum, energy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static void a_door_swings_as_a_physical_pendulum(void **state)
     }
     double about_pin = m * (0.2 * 0.2 + 0.02 * 0.02) / 12 + m * l * l;
     double closed = 4 * elliptic_k(sin(0.5 * swing)) * sqrt(about_pin / (m * 9.81 * l));
-    print_message("door: period %.9f s, closed %.9f s; books out by %.2g J, residual %.2g m\n",
+    print_message("door: period %.9f s, closed %.9f s; energy off by %.2g J, residual %.2g m\n",
                   period(&p), closed, worst, apart);
     assert_true(p.count >= 70);
     assert_true(fabs(period(&p) - closed) <= 1e-8);
@@ -106,7 +106,7 @@ static void a_bead_on_a_ring_keeps_its_period(void **state)
         assert_true(gw_norm(gw_sub(b->twist.w, gw_v3(3, 5, -4))) <= 1e-9);
     }
     double closed = 4 * elliptic_k(sin(0.5 * swing)) * sqrt(radius / 9.81);
-    print_message("bead: period %.9f s, closed %.9f s; books out by %.2g J, residual %.2g m\n",
+    print_message("bead: period %.9f s, closed %.9f s; energy off by %.2g J, residual %.2g m\n",
                   period(&p), closed, worst, apart);
     assert_true(fabs(period(&p) - closed) <= 1e-8);
     assert_true(worst <= 1e-11);
@@ -128,7 +128,7 @@ static void a_plate_on_three_threads_keeps_its_energy(void **state)
         peak = fmax(peak, now->energy.kinetic);
         apart = fmax(apart, residual(&r, now));
     }
-    print_message("plate: books out by %.2g J of %.2g J, residual %.2g m\n", worst, peak, apart);
+    print_message("plate: energy off by %.2g J of %.2g J, residual %.2g m\n", worst, peak, apart);
     assert_true(peak > 0.05);
     assert_true(worst <= 1e-8 * peak);
     assert_true(apart <= 1e-9);
@@ -174,7 +174,7 @@ static void a_box_on_a_plane_keeps_momentum_in_it(void **state)
         assert_true(residual(&r, now) <= 1e-15);
     }
     const gw_snapshot *now = running_tick(&r);
-    print_message("box and ball: momentum in the plane off by %.2g N s, books by %.2g J\n", off,
+    print_message("box and ball: momentum in the plane off by %.2g N s, energy by %.2g J\n", off,
                   worst);
     assert_true(now->contact.collisions >= 1);
     assert_true(body(now, &r, "box")->twist.v.x > 0.01 && turned > 0.01);
@@ -292,7 +292,7 @@ static void a_door_comes_to_rest_at_its_stop(void **state)
         touched = touched || b->walls == 1;
         worst = fmax(worst, fabs(energy_error(now)));
     }
-    print_message("door at its stop: %.2g m deep at most, books out by %.2g J, %.3f J went\n",
+    print_message("door at its stop: %.2g m deep at most, energy off by %.2g J, %.3f J went\n",
                   deepest, worst, now->energy.dissipated);
     assert_true(touched);
     assert_true(deepest > 1e-6 && deepest <= 5e-5);
@@ -338,7 +338,7 @@ static void a_bead_bounces_at_its_stops(void **state)
             before = b->twist.v.x != 0 ? b->twist.v.x : before;
         }
         double left = fabs(body(now, &r, "bead")->twist.v.x);
-        print_message("bead with e %g at %g m/s: %.2g m beyond, books out by %.2g of %.2g J\n", e,
+        print_message("bead with e %g at %g m/s: %.2g m beyond, energy off by %.2g of %.2g J\n", e,
                       v, deepest, worst, 0.5 * mass * v * v);
         assert_true(deepest <= 1e-9);
         assert_true(worst <= 1e-12 * mass * v * v + 1e-16);
@@ -401,7 +401,7 @@ static void stops_hold_beside_contacts(void **state)
         deepest = fmax(deepest, 0.02 - end.x);
         worst = fmax(worst, fabs(energy_error(now)));
     }
-    print_message("stop beside contacts: %.2g m deep, books out by %.2g J\n", deepest, worst);
+    print_message("stop beside contacts: %.2g m deep, energy off by %.2g J\n", deepest, worst);
     assert_true(deepest > 1e-6 && deepest <= 5e-5);
     assert_true(worst <= 1e-9);
     running_close(&r);

@@ -25,7 +25,7 @@ static int events_of(running *r, gw_event_kind kind, gw_event *last)
 }
 
 /* A ball that flies is caught by a ring and let go again: it is brought there, without a jump of
- * place or speed, and its books stay closed. */
+ * place or speed, and its energy balance stays closed. */
 static void an_edit_brings_a_body_onto_its_set(void **state)
 {
     (void)state;
@@ -59,9 +59,10 @@ static void an_edit_brings_a_body_onto_its_set(void **state)
         before = *b;
     }
     arrived -= 0.1;
-    print_message("caught: arrives after %.3f s; %.2g mm and %.2g m/s a tick at most, books out by "
-                  "%.2g J\n",
-                  arrived, 1e3 * jump, jerk, worst);
+    print_message(
+        "caught: arrives after %.3f s; %.2g mm and %.2g m/s a tick at most, energy off by "
+        "%.2g J\n",
+        arrived, 1e3 * jump, jerk, worst);
     assert_true(arrived > 0.3 && arrived < 1);
     assert_true(jump <= 4e-3 && jerk <= 0.1);
     assert_int_equal(events_of(&r, GW_EVENT_SETTLED, &event), 1);
@@ -108,9 +109,10 @@ static void a_body_is_brought_onto_geometry_that_moves(void **state)
     }
     gw_vec3 pin = gw_pose_point(&body(now, &r, "door")->pose, gw_v3(0.1, 0, 0));
     gw_vec3 off = gw_sub(pin, gw_pose_point(&turned, gw_v3(0.5, 0, 0)));
-    print_message("another pin of a ground that moves: %.2g m off it, %.2g mm a tick, books out by "
-                  "%.2g J\n",
-                  gw_norm(off), 1e3 * jump, worst);
+    print_message(
+        "another pin of a ground that moves: %.2g m off it, %.2g mm a tick, energy off by "
+        "%.2g J\n",
+        gw_norm(off), 1e3 * jump, worst);
     assert_true(gw_norm(off) <= 1e-12 && jump <= 4e-3 && worst <= 1e-11);
     assert_true(!body(now, &r, "door")->travelling);
     running_close(&r);
@@ -157,7 +159,7 @@ static void a_body_follows_geometry_that_moves(void **state)
     }
     const gw_free_body *b = body(now, &r, "door");
     gw_vec3 pin = gw_pose_point(&b->pose, gw_v3(0.1, 0, 0));
-    print_message("door on a pin that moved: %.2g m off it, books out by %.2g J, edits %.4f J\n",
+    print_message("door on a pin that moved: %.2g m off it, energy off by %.2g J, edits %.4f J\n",
                   gw_norm(gw_sub(pin, gw_v3(0.06, 0.08, 0))), worst, now->energy.edits);
     assert_true(gw_norm(gw_sub(pin, gw_v3(0.06, 0.08, 0))) <= 1e-12);
     assert_true(worst <= 1e-12);
@@ -220,7 +222,7 @@ static void a_fixed_object_that_moves_pushes_bodies(void **state)
         for (int k = 0; k < now->contact_count; k++)
             deepest = fmax(deepest, -now->contacts[k].at.gap);
     }
-    print_message("pushed: %.2g m deep, books out by %.2g J, edits %.3g J\n", deepest, worst,
+    print_message("pushed: %.2g m deep, energy off by %.2g J, edits %.3g J\n", deepest, worst,
                   now->energy.edits);
     double x = body(now, &r, "bead")->pose.p.x;
     assert_true(x >= 0.27 - 1e-6 && x <= 0.4);
@@ -243,15 +245,15 @@ static gw_scene *door_with_wing(bool joined)
     return s;
 }
 
-/* Where the door is after a second; what the books and the hinges are out by on the way. */
-static gw_pose door_after_a_second(gw_scene *s, double *books, double *hinges)
+/* Where the door is after a second; how far energy and hinges are off on the way. */
+static gw_pose door_after_a_second(gw_scene *s, double *energy_off, double *hinges)
 {
     running r;
     running_open(&r, s);
     const gw_snapshot *now = NULL;
     for (int i = 0; i < 1000; i++) {
         now = running_tick(&r);
-        *books = fmax(*books, fabs(energy_error(now)));
+        *energy_off = fmax(*energy_off, fabs(energy_error(now)));
         *hinges = fmax(*hinges, residual(&r, now));
     }
     gw_pose out = body(now, &r, "door")->pose;
@@ -263,25 +265,26 @@ static gw_pose door_after_a_second(gw_scene *s, double *books, double *hinges)
 static void what_is_joined_to_a_free_body_moves_with_it(void **state)
 {
     (void)state;
-    double books = 0, hinges = 0;
-    gw_pose alone = door_after_a_second(door_with_wing(false), &books, &hinges);
+    double energy_off = 0, hinges = 0;
+    gw_pose alone = door_after_a_second(door_with_wing(false), &energy_off, &hinges);
     gw_scene *s = door_with_wing(true);
-    gw_pose led = door_after_a_second(s, &books, &hinges);
+    gw_pose led = door_after_a_second(s, &energy_off, &hinges);
     s = door_with_wing(true);
     s->objects[2].free = true;
-    gw_pose both_free = door_after_a_second(s, &books, &hinges);
+    gw_pose both_free = door_after_a_second(s, &energy_off, &hinges);
     s = door_with_wing(true);
     hold(s, "wing");
-    gw_pose held = door_after_a_second(s, &books, &hinges);
+    gw_pose held = door_after_a_second(s, &energy_off, &hinges);
     s = door_with_wing(true);
     s->objects[2].massless = true;
-    gw_pose massless = door_after_a_second(s, &books, &hinges);
-    print_message("a door with a wing: books out by %.2g J, hinges by %.2g m\n", books, hinges);
+    gw_pose massless = door_after_a_second(s, &energy_off, &hinges);
+    print_message("a door with a wing: energy off by %.2g J, hinges by %.2g m\n", energy_off,
+                  hinges);
     assert_true(gw_pose_distance(&led, &both_free, 0.1) == 0);
     assert_true(gw_pose_distance(&led, &held, 0.1) <= 1e-12);
     assert_true(gw_pose_distance(&alone, &massless, 0.1) == 0);
     assert_true(gw_pose_distance(&alone, &led, 0.1) > 0.01);
-    assert_true(books <= 1e-9 && hinges <= 1e-12);
+    assert_true(energy_off <= 1e-9 && hinges <= 1e-12);
 }
 
 /* ---- the same again -------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static void a_dragged_door_turns_on_its_hinge(void **state)
     assert_true(b->dragging);
     gw_vec3 pull = b->operator.f, weight = gw_v3(0, -0.08 * 9.81, 0);
     double torque = gw_cross(at, pull).z + gw_cross(arm, weight).z;
-    print_message("dragged door: %.2g N m left, books out by %.2g J, %.2g m off, %.1f N at most\n",
+    print_message("dragged door: %.2g N m left, energy off by %.2g J, %.2g m off, %.1f N at most\n",
                   torque, worst, off, most);
     assert_true(fabs(torque) <= 1e-6 && gw_norm(b->twist.w) <= 1e-5);
     assert_true(gw_cross(gw_unit(at), gw_unit(pull)).z < 0.1 && at.x > 0.1);
@@ -85,7 +85,7 @@ static void a_pull_is_bounded_and_lifts_what_is_heavy(void **state)
             worst = fmax(worst, fabs(energy_error(now)));
         }
         double top = body(now, &r, "box")->pose.p.z + 0.05;
-        print_message("%g kg: lifted to %.3f m of 3, at most %.1f N, books out by %.2g J\n", mass,
+        print_message("%g kg: lifted to %.3f m of 3, at most %.1f N, energy off by %.2g J\n", mass,
                       top, most, worst);
         assert_true(top > 2.97 && top <= 3);
         assert_true(most <= 30 + 2 * mass * 9.81 + 1e-9);
@@ -139,7 +139,7 @@ static void a_dragged_body_feels_contacts(void **state)
         deepest = fmax(deepest, fmax(0.1 - (far - near), far - 0.3));
         worst = fmax(worst, fabs(energy_error(now)));
     }
-    print_message("dragged against a wall: %.2g m deep, books out by %.2g J\n", deepest, worst);
+    print_message("dragged against a wall: %.2g m deep, energy off by %.2g J\n", deepest, worst);
     /* 30 N by the plain surface's 15 kN/m */
     assert_true(fabs(body(now, &r, "far")->pose.p.x - 0.302) <= 1e-6);
     assert_true(gw_norm(body(now, &r, "near")->operator.f) > 29);

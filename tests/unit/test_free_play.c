@@ -1,6 +1,6 @@
 /*
  * Free bodies at random play: dragged, pushed, joined, let go, their geometry moved, thrown against
- * stops and one another. Whatever is done, the books close and everything stays a number.
+ * stops and one another. Whatever is done, the energy balance closes and everything stays a number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,9 +143,10 @@ static void play_for(uint64_t seed, bool contacts, int ticks)
         now = running_tick(&p.r);
         judge(&p, now);
     }
-    print_message("%d edits, %d moves, %d hands, %s contacts: up to %.1f m/s; books out by %.2g of "
-                  "%.2g J\n",
-                  p.edits, p.moves, p.hands, contacts ? "with" : "no", p.fastest, p.worst, p.scale);
+    print_message(
+        "%d edits, %d moves, %d hands, %s contacts: up to %.1f m/s; energy off by %.2g of "
+        "%.2g J\n",
+        p.edits, p.moves, p.hands, contacts ? "with" : "no", p.fastest, p.worst, p.scale);
     assert_true(p.edits > 0 && p.moves > 0 && p.hands > 0);
     /* a bar that a hand whirls at 200 rad/s is beyond what a step resolves to the last digit */
     assert_true(p.worst <= 1e-9 * fmax(p.scale, 1));

@@ -68,8 +68,9 @@ static void a_door_hangs_along_apparent_weight(void **state)
         off = fmax(off, fabs(angle_of(body(now, &r, "door")) - lean));
     }
     double v = body(now, &r, "door")->twist.v.x;
-    print_message("door pushed on at 1 m/s2: leans by %.6f, off by %.2g rad; books out by %.2g J\n",
-                  lean, off, worst);
+    print_message(
+        "door pushed on at 1 m/s2: leans by %.6f, off by %.2g rad; energy off by %.2g J\n", lean,
+        off, worst);
     assert_true(off <= 2e-6);
     assert_true(fabs(v - 0.199) <= 1e-3); /* the ground is a tick behind */
     assert_true(worst <= 1e-12);
@@ -99,7 +100,7 @@ static void follow_hyperbola(const char *what, void (*turn)(running *r, double a
         if (i >= 10)
             off = fmax(off, fabs(at - r0 * cosh(w * t) - u0 / w * sinh(w * t)));
     }
-    print_message("bead on a rod that turns (%s): off by %.2g m of 0.13; books out by %.2g J\n",
+    print_message("bead on a rod that turns (%s): off by %.2g m of 0.13; energy off by %.2g J\n",
                   what, off, worst);
     assert_true(off <= 1e-13);
     assert_true(worst <= 1e-13);
@@ -144,7 +145,7 @@ static void threads_that_are_pulled_on_are_threads_under_leaning_weight(void **s
         off = fmax(off, gw_pose_distance(&p, &q, 0.1));
         worst = fmax(worst, fabs(energy_error(x)));
     }
-    print_message("plate on threads: off by %.2g m, books out by %.2g J\n", off, worst);
+    print_message("plate on threads: off by %.2g m, energy off by %.2g J\n", off, worst);
     assert_true(off <= 2e-7);
     assert_true(worst <= 1e-12);
     running_close(&moved);
@@ -175,7 +176,7 @@ static void what_is_carried_hits_with_its_whole_speed(void **state)
     gw_vec3 v = body(now, &r, "ball")->twist.v, n = gw_unit(v);
     gw_vec3 bead = body(now, &r, "bead")->twist.v;
     double left = gw_norm(v), closed = 2 * speed * n.y / (n.x * n.x + 1);
-    print_message("carried against a ball: it leaves at %.12f of %.12f m/s, books out by %.2g J\n",
+    print_message("carried against a ball: it leaves at %.12f of %.12f m/s, energy off by %.2g J\n",
                   left, closed, worst);
     assert_int_equal(now->contact.collisions, 1);
     assert_true(n.x > 0.3 && n.y > 0.3 && fabs(left - closed) <= 1e-9);

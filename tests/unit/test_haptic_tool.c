@@ -538,8 +538,7 @@ static void push_through(gw_scene *scene, gw_wrench push, const char *what)
         quickest = fmax(quickest, gw_norm(s->tools[0].twist.v));
         out = fmax(out, fabs(energy_residual(&s->energy)));
     }
-    print_message("%s: at most %.3g m/s or rad/s, energy balance out by %.2g J\n", what, quickest,
-                  out);
+    print_message("%s: at most %.3g m/s or rad/s, energy off by %.2g J\n", what, quickest, out);
     assert_true(isfinite(quickest) && quickest < 30);
     assert_true(out < 1e-9);
     stop_play(&p);

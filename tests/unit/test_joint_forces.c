@@ -1,5 +1,5 @@
 /*
- * What acts at a chain's joints: damping, motors, limits, and their books.
+ * What acts at a chain's joints: damping, motors, limits, and their energy.
  */
 #include "tests/unit/chain_checks.h"
 

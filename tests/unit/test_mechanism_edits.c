@@ -38,7 +38,7 @@ static gw_scene *swinging(int links, bool local)
     return s;
 }
 
-static double books(const gw_snapshot *s)
+static double energy_off(const gw_snapshot *s)
 {
     double off = fabs(energy_error(s) - s->energy.motors);
     assert_true(isfinite(off));
@@ -62,7 +62,7 @@ static void move_base(bool local)
         double own = 1e-3 * fmax(gw_norm(v), gw_norm(y->tools[0].twist.v));
         jump = i > 0 ? fmax(jump, gw_distance(p, last) - own) : 0;
         base = fmax(base, gw_distance(x->links[0].p, was.p));
-        worst = fmax(worst, books(x));
+        worst = fmax(worst, energy_off(x));
         was = x->links[0];
         last = p;
         if (i == 300) {
@@ -71,7 +71,7 @@ static void move_base(bool local)
         }
     }
     print_message("base elsewhere: %.2g m a tick, the held point %.2g m beyond its own motion; "
-                  "books out by %.2g J\n",
+                  "energy off by %.2g J\n",
                   base, jump, worst);
     assert_true(gw_distance(x->links[0].p, to.p) <= 1e-12);
     assert_true(base <= 0.25e-3 + 1e-9);
@@ -102,13 +102,13 @@ static void change_joints(bool local)
             jump = fmax(jump, fabs(now->q[k] - last[k]) - 1e-3 * fabs(now->v[k]));
             last[k] = now->q[k];
         }
-        worst = fmax(worst, books(now));
+        worst = fmax(worst, energy_off(now));
         if (i != 400 && i != 800)
             continue;
         make_links(&r.scene->mechanisms[0], i == 400 ? 3 : 2);
         hand_over(&r, now, NULL);
     }
-    print_message("a joint more, a joint less: %.2g rad beyond its speed; books out by %.2g J\n",
+    print_message("a joint more, a joint less: %.2g rad beyond its speed; energy off by %.2g J\n",
                   jump, worst);
     assert_true(jump <= 2e-4);
     assert_true(worst <= 1e-8);

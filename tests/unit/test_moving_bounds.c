@@ -56,7 +56,7 @@ static void a_moving_stop_throws_a_free_bead(void **state)
             deepest = fmax(deepest, stop + 0.02 - body(now, &r, "bead")->pose.p.x);
         }
         double v = body(now, &r, "bead")->twist.v.x;
-        print_message("stop at %g m/s, e = %g: bead at %.12f m/s, %.2g m deep at most; books out "
+        print_message("stop at %g m/s, e = %g: bead at %.12f m/s, %.2g m deep at most; energy "
                       "by %.2g J\n",
                       SPEED, e, v, deepest, worst);
         assert_true(fabs(v - (1 + e) * SPEED) <= 1e-9);
@@ -90,7 +90,7 @@ static void a_moving_stop_shoves_a_held_bead(void **state)
             from = now->tools[0].world_from_object.p.x;
     }
     double v = (now->tools[0].world_from_object.p.x - from) / (100 * DT);
-    print_message("held: shoved at %.9f m/s, %.2g m deep at most; books out by %.2g J, %.2g J "
+    print_message("held: shoved at %.9f m/s, %.2g m deep at most; energy off by %.2g J, %.2g J "
                   "gained in a tick\n",
                   v, deepest, worst, lost);
     assert_true(fabs(v - SPEED) <= 1e-6);
@@ -124,7 +124,7 @@ static void a_base_takes_its_stop_along(void **state)
     gw_pose back = gw_pose_inverse(&to);
     gw_vec3 at = gw_pose_point(&back, body(now, &r, "bead")->pose.p);
     deepest = -0.03 - at.x;
-    print_message("base with its stop: bead %.2g m in at last, up to %.2f m/s; books out by %.2g "
+    print_message("base with its stop: bead %.2g m in at last, up to %.2f m/s; energy off by %.2g "
                   "J\n",
                   deepest, fastest, worst);
     assert_true(deepest > 0 && deepest <= 1e-4);
@@ -173,7 +173,7 @@ static void edits_meanwhile(bool held)
             hand_over(&edited, y, NULL);
     }
     print_message("three edits while the base moves, %s: off by %.2g m, %.2g m a tick at most; "
-                  "books out by %.2g J\n",
+                  "energy off by %.2g J\n",
                   held ? "held" : "free", off, jump, worst);
     assert_true(off <= 1e-12);
     assert_true(jump <= 4e-4);
@@ -208,8 +208,8 @@ static void a_base_that_an_edit_moves_goes_there(void **state)
         worst = fmax(worst, fabs(energy_error(now)));
         last = p;
     }
-    print_message("moved with a whole scenario: %.2g m a tick at most; books out by %.2g J\n", jump,
-                  worst);
+    print_message("moved with a whole scenario: %.2g m a tick at most; energy off by %.2g J\n",
+                  jump, worst);
     assert_true(fabs(last.y - 0.2) <= 1e-12);
     assert_true(jump <= 3e-4);
     assert_true(worst <= 1e-12);

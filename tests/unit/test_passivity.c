@@ -44,13 +44,13 @@ static gw_wrench some_push(double force, double torque)
                        {0, 0, uniform(-torque, torque)}};
 }
 
-/* The books at every tick: E - E0 - work in - motors - edits never rises by more than is allowed
- * over its least value so far; it may fall, by what was dissipated. What came out of the device's
- * port is held against what had come out a second ago, whichever second that is. */
-typedef struct books {
+/* The energy balance at every tick: E - E0 - work in - motors - edits never rises by more than is
+ * allowed over its least value so far; it may fall, by what was dissipated. What came out of the
+ * device's port is held against what had come out a second ago, whichever second that is. */
+typedef struct balance {
     double least, worst, dissipated, busiest;
     double port[RATE_MOST], port_worst, damped;
-} books;
+} balance;
 
 static double gone(const gw_energy *e)
 {
@@ -65,7 +65,7 @@ static double in_a_second(double *past, double now, uint64_t tick, int rate)
     return now - was;
 }
 
-static void watch(books *b, const gw_snapshot *s, int rate)
+static void watch(balance *b, const gw_snapshot *s, int rate)
 {
     double now = gone(&s->energy);
     b->worst = fmax(b->worst, now - b->least);
@@ -89,8 +89,8 @@ typedef struct game {
 
 static void play_on(const game *g)
 {
-    static books all;
-    books *b = &all;
+    static balance all;
+    balance *b = &all;
     play p;
     gw_scene *scene = g->scene();
     int ticks = (int)(seconds() * g->rate), look = (g->rate + 199) / 200;

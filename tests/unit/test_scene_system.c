@@ -438,7 +438,7 @@ static void a_four_bar_moves_the_same_however_it_is_stated(void **state)
     (void)state;
     running r[2];
     const char *const ids[] = {"crank", "coupler", "rocker"};
-    double apart = 0, books = 0, out = 0, way = 0;
+    double apart = 0, energy_off = 0, out = 0, way = 0;
     running_open(&r[0], constrained_four_bar());
     running_open(&r[1], jointed_four_bar());
     gw_pose start = r[0].layout->poses[gw_scene_object(r[0].scene, "rocker")];
@@ -449,14 +449,14 @@ static void a_four_bar_moves_the_same_however_it_is_stated(void **state)
             apart = fmax(apart, gw_pose_distance(one, &body(b, &r[1], ids[k])->pose, 0.1));
         }
         way = fmax(way, gw_pose_distance(&body(a, &r[0], "rocker")->pose, &start, 0.1));
-        books = fmax(books, fmax(fabs(energy_error(a)), fabs(energy_error(b))));
+        energy_off = fmax(energy_off, fmax(fabs(energy_error(a)), fabs(energy_error(b))));
         out = fmax(out, residual(&r[0], a));
     }
-    print_message("four-bar by constraints and by joints: %.2g m apart in 5 s, books out by "
+    print_message("four-bar by constraints and by joints: %.2g m apart in 5 s, energy off by "
                   "%.2g J, hinges by %.2g m\n",
-                  apart, books, out);
+                  apart, energy_off, out);
     assert_true(way > 0.05);
-    assert_true(apart <= 1e-9 && books <= 1e-8 && out <= 1e-12);
+    assert_true(apart <= 1e-9 && energy_off <= 1e-8 && out <= 1e-12);
     running_close(&r[0]);
     running_close(&r[1]);
 }
@@ -499,7 +499,7 @@ static void a_spring_swings_at_its_frequency(void **state)
 {
     (void)state;
     running r;
-    double off = 0, books = 0;
+    double off = 0, energy_off = 0;
     gw_scene *s = new_scene();
     gw_object *o = add_free(s, "weight", gw_v3(0, 0, -0.55));
     o->body.mass = 1;
@@ -510,10 +510,10 @@ static void a_spring_swings_at_its_frequency(void **state)
         const gw_snapshot *now = running_tick(&r);
         double z = body(now, &r, "weight")->pose.p.z;
         off = fmax(off, fabs(z + 0.5 + 0.05 * cos(10 * now->time)));
-        books = fmax(books, fabs(energy_error(now)));
+        energy_off = fmax(energy_off, fabs(energy_error(now)));
     }
-    print_message("spring: %.2g m off, books out by %.2g J\n", off, books);
-    assert_true(off <= 1e-9 && books <= 1e-9);
+    print_message("spring: %.2g m off, energy off by %.2g J\n", off, energy_off);
+    assert_true(off <= 1e-9 && energy_off <= 1e-9);
     running_close(&r);
 }
 

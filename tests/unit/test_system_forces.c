@@ -76,7 +76,7 @@ static gw_step run(gw_system *s, const gw_forces *forces, double seconds, double
     }
     double out = total(s) - before - sum.work - sum.motors + sum.dissipated;
     if (!(fabs(out) <= within))
-        print_message("energy out by %.3e of %.3e\n", out, total(s));
+        print_message("energy off by %.3e of %.3e\n", out, total(s));
     assert_true(fabs(out) <= within);
     return sum;
 }
@@ -298,7 +298,7 @@ static void motors_do_what_their_law_says(void **state)
     gw_system_destroy(s);
 }
 
-/* Random trees with springs, dampers and motors at all their joints: the books close. */
+/* Random trees with springs, dampers and motors at all their joints: the energy balance closes. */
 static void smooth_joint_forces_close_their_books(void **state)
 {
     (void)state;
@@ -441,7 +441,8 @@ static void springs_of_any_stiffness_hold_their_weight(void **state)
         }
 }
 
-/* Off the centres of mass, of links of two trees, damped: the books close, and momentum is kept. */
+/* Off the centres of mass, of links of two trees, damped: the energy balance closes, and momentum
+ * is kept. */
 static void springs_close_their_books(void **state)
 {
     (void)state;

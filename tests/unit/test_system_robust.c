@@ -138,7 +138,7 @@ static void run_random_systems(const random_traits *traits, int first, int count
             unbooked += step.unbooked;
             told += step.unbooked > 0;
             largest = fmax(largest, kinetic_of(s, &potential));
-            /* the books close, and all that is there comes from the start */
+            /* the energy balance closes, and all that is there comes from the start */
             assert_true(fabs(total(s) + dissipated - start) < 1e-7 * largest + unbooked);
             assert_true(total(s) < start + 1e-7 * largest + unbooked);
             assert_true(gw_system_residual(s) < 1e-11);

@@ -72,7 +72,7 @@ static void a_door_in_hand_hangs_along_apparent_weight(void **state)
         off = fmax(off, fabs(angle_of(now->tools[0].world_from_object) - lean));
     }
     double v = now->tools[0].twist.v.x;
-    print_message("held door pushed on at 1 m/s2: off by %.2g rad; books out by %.2g J\n", off,
+    print_message("held door pushed on at 1 m/s2: off by %.2g rad; energy off by %.2g J\n", off,
                   worst);
     assert_true(off <= 2e-6);
     assert_true(fabs(v - 0.199) <= 1e-3); /* the ground is a tick behind */
@@ -121,7 +121,7 @@ static void follow_hyperbola(const char *what, void (*turn)(running *r, double a
             off = fmax(off, fabs(at - r0 * cosh(w * t) - u0 / w * sinh(w * t)));
     }
     print_message("held bead on a rod that turns (%s): off by %.2g m of 0.13; device within %.2g "
-                  "m; books out by %.2g J\n",
+                  "m; energy off by %.2g J\n",
                   what, off, apart, worst);
     assert_true(off <= 1e-13);
     assert_true(apart <= 1e-4);
@@ -156,7 +156,7 @@ static void threads_pulled_on_are_threads_under_leaning_weight(void **state)
         off = fmax(off, gw_pose_distance(&p, &q, 0.1));
         worst = fmax(worst, fabs(energy_error(x)));
     }
-    print_message("held plate on threads: off by %.2g m, books out by %.2g J\n", off, worst);
+    print_message("held plate on threads: off by %.2g m, energy off by %.2g J\n", off, worst);
     assert_true(off <= 2e-7);
     assert_true(worst <= 1e-12);
     running_close(&moved);
@@ -189,7 +189,7 @@ static void the_device_is_taken_along(gw_control_law kind, const char *name, dou
         worst = fmax(worst, fabs(energy_error(now)));
     }
     gw_vec3 p = now->tools[0].world_from_object.p;
-    print_message("held bead, %s control: device within %.2g m, at %.3f m; books out by %.2g J\n",
+    print_message("held bead, %s control: device within %.2g m, at %.3f m; energy off by %.2g J\n",
                   name, apart, gw_norm(p), worst);
     assert_true(apart <= most);
     assert_true(worst <= 1e-12);
@@ -233,7 +233,7 @@ static void a_clutched_bead_goes_along(void **state)
         worst = fmax(worst, fabs(energy_error(now)));
         last = at.p;
     }
-    print_message("clutched and halted: off its rail by %.2g m, %.2g m a tick; books out by %.2g "
+    print_message("clutched and halted: off its rail by %.2g m, %.2g m a tick; energy off by %.2g "
                   "J\n",
                   off, bump, worst);
     assert_true(off <= 1e-12);

@@ -1,6 +1,6 @@
 /*
  * Walls at the held object: they push, never pull, hold what they are pushed with, keep the
- * energy's books, and take an object that is found beyond them as it is.
+ * the energy balance, and take an object that is found beyond them as it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -96,8 +96,8 @@ static void a_ball_leaves_a_sphere(void **state)
                 slip =
                     fmax(slip, fabs(b->twist.v.x * n.z - b->twist.v.z * n.x - 0.1 * b->twist.w.y));
         }
-        print_message("%s: leaves at cos %.6f of its start's, %.6f expected; slip %.2g m/s, books "
-                      "out by %.2g J\n",
+        print_message("%s: leaves at cos %.6f of its start's, %.6f expected; slip %.2g m/s, energy "
+                      "off by %.2g J\n",
                       gw_any_constraint_names[cases[k].kind], left / cos(start), cases[k].leaves,
                       slip, worst);
         assert_true(fabs(left / cos(start) - cases[k].leaves) < 2e-3); /* a tick's way */
@@ -570,9 +570,10 @@ static void light_bodies_stay_under_heavy_ones(void **state)
             worst = fmax(worst, fabs(energy_error(now)));
         }
         const gw_free_body *light = body(now, &r, "light"), *heavy = body(now, &r, "heavy");
-        print_message("1 g under 100 kg: %.2g mm and %.2g mm deep, %.2g m/s; books out by %.2g J\n",
-                      1e3 * (0.05 - light->pose.p.z), 1e3 * (0.15 - heavy->pose.p.z),
-                      gw_norm(heavy->twist.v), worst);
+        print_message(
+            "1 g under 100 kg: %.2g mm and %.2g mm deep, %.2g m/s; energy off by %.2g J\n",
+            1e3 * (0.05 - light->pose.p.z), 1e3 * (0.15 - heavy->pose.p.z), gw_norm(heavy->twist.v),
+            worst);
         assert_true(fabs(light->pose.p.z - 0.05) < 2e-4 && fabs(heavy->pose.p.z - 0.15) < 4e-4);
         assert_true(gw_norm(light->twist.v) < 1e-4 && gw_norm(heavy->twist.v) < 1e-4);
         assert_true(gw_norm(light->pose.p) < 0.051);
