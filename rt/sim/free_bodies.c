@@ -36,7 +36,7 @@ struct gw_bound_impacts {
     int wall[GW_MAX_UNILATERALS]; /* of each row */
     double j[GW_MAX_UNILATERALS * 6], e[GW_MAX_UNILATERALS], offset[GW_MAX_UNILATERALS],
         p[GW_MAX_UNILATERALS];
-    double carried[GW_MAX_UNILATERALS]; /* speed from the wall that they are carried with */
+    double carried[GW_MAX_UNILATERALS]; /* speed from the bound that they are carried with */
     double v[6], dv[6], generalised[6];
     double memory[];
 };
@@ -71,7 +71,7 @@ static void inverse(const void *context, int block, const double *force, double 
     gw_model_apply_inverse(&b->body.model, force, answer);
 }
 
-/* What carries body or wall takes it beyond: its set hardly leads off it. */
+/* What carries body or bound takes it beyond: its set hardly leads off it. */
 static bool wedged(const gw_dynamic_free_body *b, const double *row, double speed, double coming)
 {
     double answer[6], yield = 0, kinetic, potential;
@@ -85,7 +85,7 @@ static bool wedged(const gw_dynamic_free_body *b, const double *row, double spee
     return gw_row_wedged(speed, yield, kinetic);
 }
 
-/* A row where the wall would be passed: J of the way off it. */
+/* A row where the bound would be passed: J of the way off it. */
 static void add_row(gw_bound_impacts *s, const gw_dynamic_free_body *b, int i, double dt)
 {
     const gw_unilaterals *walls = &b->walls->state;
@@ -115,7 +115,8 @@ static void add_row(gw_bound_impacts *s, const gw_dynamic_free_body *b, int i, d
     s->wall[s->rows++] = i;
 }
 
-/* The body after it; what the walls took, and what carries body and walls gave, into the books. */
+/* The body after it; what the bounds took, and what carries body and bounds gave, into the energy
+ * balance. */
 static void strike(gw_scene_dynamics *m, gw_dynamic_free_body *b)
 {
     gw_bound_impacts *s = m->stops;
@@ -252,7 +253,7 @@ void gw_free_bodies_pre_step(gw_scene_dynamics *m, double dt)
 }
 
 /*
- * What walls took and their springs do not hold went into their damping. The world has seen to it
+ * What bounds took and their springs do not hold went into their damping. The world has seen to it
  * that the motion got no more than the work told of; without one, its energy says itself what it
  * got, kinks inside a step included.
  */
@@ -264,7 +265,7 @@ static double close_walls(const gw_scene_dynamics *m, const gw_dynamic_free_body
     return b->walls->spring - spring_energy_of(b) - (got - work);
 }
 
-/* Work of what moves walls, by their damping. */
+/* Work of what moves bounds, by their damping. */
 static double walls_work(const gw_dynamic_free_body *b, double dt)
 {
     double power = gw_unilaterals_power(&b->walls->state, &b->body.pose, &b->body.twist);
@@ -317,7 +318,7 @@ static gw_submanifold guide(const gw_scene_dynamics_def *def, gw_dynamic_free_bo
     return branch->set;
 }
 
-/* Of the two objects that wall `index` keeps apart. */
+/* Of the two objects that bound `index` keeps apart. */
 static double restitution(const gw_scene *scene, int index)
 {
     const gw_scene_constraint *c = &scene->constraints[index];
@@ -514,7 +515,7 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *ol
     }
 }
 
-/* The set goes on its way by a tick; walls yield to that, as to an edit. */
+/* The set goes on its way by a tick; bounds yield to that, as to an edit. */
 static void go_on(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *after)
 {
     gw_twist rate;

@@ -127,7 +127,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
                           const gw_scene_dynamics *dynamics, int index);
 
 /* The tool's geometry moves in this tick of `dt` seconds (`kinematics`; NULL: none does): the body
- * rides to its moved set (moved_set.h), the energy is booked under edits. False where its branch is
+ * rides to its moved set (moved_set.h), the energy counts under edits. False where its branch is
  * gone. Between sense and pre-step. */
 bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, double dt);
 

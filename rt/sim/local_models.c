@@ -38,12 +38,12 @@ typedef struct looked_chain {
 
 struct gw_local_models {
     int count;
-    double horizon; /* s that a look serves for, and as many tells */
+    double horizon; /* s that a local model serves for, and as many tells */
     uint64_t tells;
     looked_chain *chains;
 };
 
-/* Motors, losses and limits are the loop's: a look has inertia and weight. */
+/* Motors, losses and limits are the loop's: a local model has inertia and weight. */
 static gw_chain_def bare(const gw_chain_def *def)
 {
     gw_chain_def out = *def;

@@ -29,7 +29,7 @@
 #define FIGURES_PERIOD    63      /* ticks between two that tell how the loop does */
 #define AHEAD_SHARE       0.6     /* of a period: steps leave the processor to others */
 #define AHEAD_WAIT_NS     20000   /* until the world's thread is asked again */
-#define WORLD_PERIOD      0.005   /* s, while there is nothing to look at */
+#define WORLD_PERIOD      0.005   /* s, while there is nothing to detect */
 #define WATCH_NS          1000000 /* of the watchdog, while a device is to be watched */
 #define WATCH_IDLE_NS     20000000
 #define RAMP_MIN_NS       4000000       /* even at the slowest rate a force does not end at once */
@@ -47,12 +47,12 @@ struct gw_loop {
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
     int latency_fd;      /* holds the processors' sleep states off; -1: not granted */
     pthread_t thread, world, watchdog;
-    sem_t look_now;                        /* the loop steps ahead and waits for a look */
+    sem_t look_now;                        /* the loop steps ahead and waits for a detection */
     atomic_ullong looks_asked, looks_made; /* made: all that were asked for before it began */
     uint64_t looks_waited;                 /* for this one, 0: for none; of the loop's thread */
     double ahead;                          /* ticks stepped since the last one; likewise */
-    pthread_mutex_t looking;               /* the world thread looks, or a scenario is destroyed */
-    pthread_mutex_t watching;              /* the watchdog has its hand on devices */
+    pthread_mutex_t looking;  /* the world thread detects, or a scenario is destroyed */
+    pthread_mutex_t watching; /* the watchdog has its hand on devices */
     _Atomic(const gw_scenario *) scenario; /* that the watchdog looks after */
     atomic_llong heart; /* when the devices got their last command (ns); 0: none */
     _Atomic(gw_detection *) detection;
@@ -230,8 +230,8 @@ static void publish_figures(gw_loop *loop)
     gw_mailbox_give(&loop->figures);
 }
 
-/* True where detection has seen what the coming tick needs: it looks as often, in ticks, as it
- * would in real time. Asks for a look where it has not. */
+/* True where detection has seen what the coming tick needs: it runs as often, in ticks, as it
+ * would in real time. Asks for a detection where it has not. */
 static bool has_looked(gw_loop *loop)
 {
     gw_detection *detection = gw_simulation_detection(loop->simulation);
@@ -373,7 +373,7 @@ static void *watch_heart(void *arg)
 
 /* ---- the world's thread --------------------------------------------------------------------- */
 
-/* True where the loop wants a look before that. */
+/* True where the loop wants a detection before that. */
 static bool rest_until(gw_loop *loop, int64_t ns)
 {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -383,9 +383,9 @@ static bool rest_until(gw_loop *loop, int64_t ns)
     return woken == 0;
 }
 
-/* Looks for what is near at its own rate, before everything but the loop: late by tens of
+/* Detects collision candidates at its own rate, before everything but the loop: late by tens of
  * milliseconds, as ordinary threads are on a busy machine, it would find bodies only once they
- * overlap. It rests at least as long as it looks, so that a scene too rich for its rate leaves the
+ * overlap. It rests at least as long as it ran, so that a scene too rich for its rate leaves the
  * rest of the machine alone. */
 static void *watch(void *arg)
 {

@@ -33,10 +33,10 @@ typedef struct gw_motion_executor {
     gw_twist slide, turn;   /* T of the sliding and turning parameters, tool frame */
     gw_pose reference;      /* of the tool frame, on the set */
     gw_twist reference_twist, acceleration;
-    uint64_t touched;          /* walls that touched when the way began */
+    uint64_t touched;          /* bounds that touched when the way began */
     double stuck;              /* s for which nothing went on */
     gw_motion_outcome outcome; /* of the last way */
-    double reaction;           /* N or N m, whichever moves; of the last look */
+    double reaction;           /* N or N m, whichever moves; of the last evaluation of its guards */
 } gw_motion_executor;
 
 /* Inputs of a tick. */

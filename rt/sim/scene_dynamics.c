@@ -267,9 +267,9 @@ static int tell_model(const gw_model *model, int body, gw_detection_body *told)
     return count;
 }
 
-/* What a look brings is paid with what earlier ones took, else by the motion: whatever Coriolis
- * terms are left out, a mechanism never has more energy than hand, motors and contacts gave it.
- * What looks took is remembered up to the energy of its motion. */
+/* Energy that a new local model brings is paid with what earlier ones took, else by the motion:
+ * whatever Coriolis terms are left out, a mechanism never has more energy than hand, motors and
+ * contacts gave it. What local models took is remembered up to the energy of its motion. */
 static void take_look(gw_scene_dynamics *m, int index)
 {
     gw_dynamic_mechanism *c = &m->chains[index];
@@ -283,7 +283,7 @@ static void take_look(gw_scene_dynamics *m, int index)
     c->owed -= paid;
 }
 
-/* Local models go over to newer looks; those that have none in time are said to be strained. */
+/* Mechanisms go over to newer local models; one whose model is too old is reported as strained. */
 static void exchange_looks(gw_scene_dynamics *m)
 {
     m->was_strained = m->strained;
@@ -364,7 +364,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     f->collisions += (uint64_t)m->last.collisions;
 }
 
-/* What no hand holds: nobody else books its sums. */
+/* What no hand holds: no tool accounts for its sums. */
 static void book(gw_scene_dynamics *m)
 {
     bool held[GW_MAX_MODELS] = {false};
@@ -378,8 +378,8 @@ static void book(gw_scene_dynamics *m)
     }
 }
 
-/* A mechanism whose look is too old, or too far from where it is, is no longer driven by what is
- * true: it comes to rest until there is a new one. */
+/* A mechanism whose local model is too old, or too far from where it is, is no longer driven by
+ * what is true: it comes to rest until there is a new one. */
 static void brake(gw_scene_dynamics *m, double dt)
 {
     for (int i = 0; i < m->chain_count; i++)

@@ -62,9 +62,9 @@ gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *dynamics, int i
 void gw_scene_dynamics_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 
 /* What geometry does in this tick of `dt` seconds to free bodies that stand on it (`kinematics`;
- * NULL: none moves), and how far those go that an edit gave other sets: their sets ride along. What
- * that brings is booked as an edit's. The object of one whose branch is gone, -1 where all have
- * theirs.
+ * NULL: none moves), and how far those go that an edit gave other sets: their sets are carried
+ * along. What that brings counts as an edit's work. The object of one whose branch is gone, -1
+ * where all have theirs.
  */
 int gw_scene_dynamics_move_sets(gw_scene_dynamics *dynamics, gw_kinematics *kinematics, double dt);
 
@@ -98,10 +98,11 @@ void gw_scene_dynamics_energy(const gw_scene_dynamics *dynamics, gw_energy *ener
 /* Joints, links, free bodies, contacts: into the snapshot. */
 void gw_scene_dynamics_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 
-/* The directions that a look at the mechanism of a tool is to find (U^), from the next one on. */
+/* The directions that the local model of a tool's mechanism is to have (U^), from the next one on.
+ */
 void gw_scene_dynamics_set_resisted(gw_scene_dynamics *dynamics, int tool,
                                     const gw_resisted_def *def);
-/* Those of its last look; NULL: it runs exactly, they are to be found. */
+/* Those of its last local model; NULL: it runs exactly, they are to be found. */
 const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *dynamics,
                                                          int tool);
 

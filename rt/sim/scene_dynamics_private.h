@@ -39,15 +39,15 @@ typedef struct gw_dynamic_mechanism {
     int body;                 /* of its link 0 in the world */
     gw_resisted_def resisted; /* of the tool that holds it */
     double strain;            /* of its local model, beyond 1: it is braked */
-    double owed;              /* what looks brought and motion has not paid back yet (J) */
+    double owed;              /* what local models brought and motion has not paid back yet (J) */
 } gw_dynamic_mechanism;
 
 /* One-sided distances of a free body. */
 typedef struct gw_body_unilaterals {
     gw_unilaterals state;
     double before, spring; /* all its energy, and what of it springs held, before the step (J) */
-    double power;          /* of what moves walls, then (W) */
-    uint64_t met;          /* bit i: wall i was run into as the last step began */
+    double power;          /* of what moves bounds, then (W) */
+    uint64_t met;          /* bit i: bound i was run into as the last step began */
     int count;
     gw_unilateral wall[GW_MAX_UNILATERALS];
     double restitution[GW_MAX_UNILATERALS]; /* of the two objects' materials */
@@ -131,7 +131,7 @@ struct gw_scene_dynamics {
     gw_dynamic_mechanism *chains;
     gw_dynamic_free_body *bodies;
     gw_dynamic_system *systems;
-    gw_bound_impacts *stops;           /* owned; NULL where no body has walls */
+    gw_bound_impacts *stops;           /* owned; NULL where no body has bounds */
     gw_scene_unilaterals *unilaterals; /* owned */
 
     int object_count, body_count;

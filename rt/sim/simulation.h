@@ -52,7 +52,7 @@ typedef struct gw_motion_target {
     double speed, spin; /* at most, of the tool frame (m/s, rad/s) */
     double force,
         torque;   /* ends when the reaction along a slide, about a turn reaches it; 0: never */
-    bool contact; /* ends when a wall touches that did not at the start */
+    bool contact; /* ends when a bound touches that did not at the start */
 } gw_motion_target;
 
 /* How a guided motion ended. */
@@ -60,7 +60,7 @@ typedef enum gw_motion_outcome {
     GW_MOTION_NONE,
     GW_MOTION_REACHED,  /* the end, to 5e-5 m and 5e-4 rad */
     GW_MOTION_REACTION, /* the environment pushed back as asked */
-    GW_MOTION_CONTACT,  /* a wall touched */
+    GW_MOTION_CONTACT,  /* a bound touched */
     GW_MOTION_BLOCKED,  /* no progress for half a second */
     GW_MOTION_LOST      /* released, halted, another command or another set */
 } gw_motion_outcome;
@@ -121,9 +121,9 @@ typedef struct gw_tool_state {
     gw_pose device_true;     /* simulated device's true pose, in task space; else `device` */
     gw_wrench operator;      /* what acts at the tool frame, world axes */
     gw_wrench constraint;    /* lambda: constraint wrench at the tool frame, world axes */
-    gw_wrench contact;       /* of the walls at the tool frame, world axes */
-    uint64_t walls;          /* bit i: wall i of the object touches (gw_scene_unilateral()) */
-    double depth;            /* how far the deepest wall is passed (m) */
+    gw_wrench contact;       /* of the bounds at the tool frame, world axes */
+    uint64_t walls;          /* bit i: bound i of the object touches (gw_scene_unilateral()) */
+    double depth;            /* how far the deepest bound is passed (m) */
     gw_motion_state guide;
     double force_normal, force_tangential; /* of the operator's force against the set (N) */
     double error_p, error_r;               /* virtual tool and device (m, rad) */
@@ -169,7 +169,7 @@ typedef struct gw_free_body {
     gw_wrench constraint;      /* lambda of the last step, at the object's origin, world axes */
     gw_wrench operator;        /* of a hand that drags or pushes it, in the last step, there too */
     bool dragging, travelling; /* by a hand; onto the set that an edit gave it */
-    uint64_t walls;            /* bit i: wall i of the object touches (gw_scene_unilateral()) */
+    uint64_t walls;            /* bit i: bound i of the object touches (gw_scene_unilateral()) */
 } gw_free_body;
 
 /* Sums since tick 0, and the newest numbers, of the world's contacts. */

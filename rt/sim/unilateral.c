@@ -9,8 +9,8 @@
 /* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.1. */
 #define STIFFNESS_SHARE 0.1
 #define DAMPING_RATIO   0.5
-#define SHARED_FROM     4.0 /* walls near at once, from where on they share the stiffness */
-#define AHEAD_TICKS     4   /* a wall that would be passed within so many is near */
+#define SHARED_FROM     4.0 /* bounds near at once, from where on they share the stiffness */
+#define AHEAD_TICKS     4   /* a bound that would be passed within so many is near */
 
 /* ---- building ------------------------------------------------------------------------------ */
 
@@ -161,7 +161,7 @@ static int bits(uint64_t mask)
     return count;
 }
 
-/* Stiffness and damping of a wall that comes near, for as long as it touches. */
+/* Stiffness and damping of a bound that comes near, for as long as it touches. */
 static void set_stiffness(gw_unilaterals *set, int i, double mass, double dt)
 {
     double share = fmax(1, (bits(set->near) + 1) / SHARED_FROM);

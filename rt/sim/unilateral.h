@@ -24,7 +24,7 @@
 
 /* As it is built. */
 typedef struct gw_unilateral {
-    gw_row row;  /* of the distance: its value is the wall's */
+    gw_row row;  /* of the distance: its value is the bound's */
     double sign; /* 1: more than the value is beyond (at-most); -1: less is (at-least) */
     gw_geometry_feature own, other; /* what it keeps apart */
 } gw_unilateral;

@@ -1,6 +1,6 @@
 /*
  * Held objects on geometry that moves: the hand that holds them feels the base's speed and
- * acceleration as free ones do (test_free_ride.c), against closed forms; what moves it works, and
+ * acceleration as free ones do (test_free_moving_base.c), against closed forms; what moves it works, and
  * that is booked.
  */
 #include <setjmp.h>
