@@ -135,7 +135,7 @@ static void open_group(builder *b, int link, int body)
     gather(b, link, body, &here, b->deep);
 }
 
-/* ---- looks ---------------------------------------------------------------------------------- */
+/* ---- geometry of links ---------------------------------------------------------------------- */
 
 /* Letters that ids do not have become underscores. */
 static void make_id(const char *name, char id[GW_MAX_ID + 1])
@@ -200,20 +200,23 @@ static bool compound(const builder *b, const urdf_link *link, const int *list, i
 }
 
 /* The geometry of a group, in its frame. */
-static bool make_look(const builder *b, const urdf_link *link, gw_link_geometry *look)
+static bool make_geometry(const builder *b, const urdf_link *link, gw_link_geometry *geometry)
 {
     group *g = b->group;
     int *list = g->chosen;
     int mesh = mesh_of(b), count = primitives_of(b, list);
-    make_id(link->name, look->id);
+    make_id(link->name, geometry->id);
     if (mesh >= 0)
-        snprintf(look->mesh, sizeof look->mesh, "%s", b->tree->solids[g->solids[mesh]].mesh);
-    look->pose = mesh >= 0 ? g->placed[mesh] : count > 0 ? g->placed[list[0]] : gw_pose_identity();
-    look->has_geometry = count > 0;
+        snprintf(geometry->mesh, sizeof geometry->mesh, "%s",
+                 b->tree->solids[g->solids[mesh]].mesh);
+    geometry->pose = mesh >= 0   ? g->placed[mesh]
+                     : count > 0 ? g->placed[list[0]]
+                                 : gw_pose_identity();
+    geometry->has_geometry = count > 0;
     if (count == 1 && mesh < 0)
-        look->shape = b->tree->solids[g->solids[list[0]]].shape;
+        geometry->shape = b->tree->solids[g->solids[list[0]]].shape;
     else if (count > 0)
-        return compound(b, link, list, count, &look->pose, &look->shape);
+        return compound(b, link, list, count, &geometry->pose, &geometry->shape);
     return true;
 }
 
@@ -355,12 +358,12 @@ static bool make_gears(const builder *b)
 /* ---- the mechanism -------------------------------------------------------------------------- */
 
 /* A link that moves and says nothing of its mass has that of its geometry. */
-static void weigh_geometry(const builder *b, const urdf_link *link, const gw_link_geometry *look,
-                           gw_mass *mass)
+static void weigh_geometry(const builder *b, const urdf_link *link,
+                           const gw_link_geometry *geometry, gw_mass *mass)
 {
-    if (mass->mass > 0 || !look->has_geometry)
+    if (mass->mass > 0 || !geometry->has_geometry)
         return;
-    *mass = gw_placed_mass(&look->shape, &look->pose, DENSITY);
+    *mass = gw_placed_mass(&geometry->shape, &geometry->pose, DENSITY);
     note(b, "link \"%s\" has no mass: it gets that of its geometry at %d kg/m3", link->name,
          DENSITY);
 }
@@ -382,7 +385,7 @@ static bool make_link(builder *b, int joint)
     b->moved[joint] = index;
     open_group(b, j->to, index);
     m->links[index].mass = b->group->mass;
-    if (!make_look(b, link, &m->geometries[index]))
+    if (!make_geometry(b, link, &m->geometries[index]))
         return false;
     weigh_geometry(b, link, &m->geometries[index], &m->links[index].mass);
     return true;

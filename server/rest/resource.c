@@ -202,7 +202,7 @@ static void add(api_call *call, app_edit *edit, void *e)
         return;
     }
     memcpy(place, e, r->size);
-    if (r->settle && !r->settle(edit->scene, &error)) {
+    if (r->derive && !r->derive(edit->scene, &error)) {
         api_abandon(call, edit, &error);
         return;
     }
@@ -229,7 +229,7 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
     drop(r, now);
     memcpy(now, e, r->size);
     gw_error error = {0};
-    if (r->settle && !r->settle(edit->scene, &error)) {
+    if (r->derive && !r->derive(edit->scene, &error)) {
         api_abandon(call, edit, &error);
         return;
     }

@@ -61,7 +61,7 @@ typedef struct gw_resource {
      */
     bool (*complete)(const gw_scene *scene, void *entry, gw_error *error);
     /* After a new or changed entry is in the scene. False with an error. */
-    bool (*settle)(gw_scene *scene, gw_error *error);
+    bool (*derive)(gw_scene *scene, gw_error *error);
     /* The same as `complete` of a patched entry; `now` is what it takes the place of. */
     void (*patched)(const json_t *patch, const void *now, void *entry);
     /* True where an id that is not in the scene is of something that can only be read: the error

@@ -692,7 +692,7 @@ static const gw_resource resources[] = {
                     .decode_posted = decode_posted_mechanism,
                     .show = show_mechanism,
                     .users = users_of_mechanism,
-                    .settle = wire_take_gears,
+                    .derive = wire_take_gears,
                     .in_use = "%s is referred to by %s: delete or change these first"},
     [TASKS] = {"tasks", "task", sizeof(gw_task), AT(tasks, task_count), id_at_head, gw_scene_task,
                add_task, gw_scene_remove_task, NULL, finish_task, encode_task, decode_task,

@@ -18,7 +18,7 @@ enum { PLANAR = GW_JOINT_KIND_COUNT, SPHERICAL, FLOATING, JOINT_TYPES };
 
 typedef struct link_row {
     gw_chain_link link;
-    gw_link_geometry look;
+    gw_link_geometry geometry;
     double position, velocity;
     int type, parent, index;
 } link_row;
@@ -81,7 +81,7 @@ const wire_table wire_table_joint_limits = {
 INITIAL(no_link, link_row,
         (link_row){
             .link = {.parent_from_joint = gw_pose_identity(), .axis = {0, 0, 1}},
-            .look = {.pose = gw_pose_identity()},
+            .geometry = {.pose = gw_pose_identity()},
             .parent = BEFORE,
         })
 
@@ -149,10 +149,10 @@ HOOK(complete_mass)
     bool inertia = json_object_get(value, "inertia") != NULL;
     if (!is_stated(value, at, "id", error) || !is_stated(value, at, "material", error))
         return false;
-    row->look.has_geometry = json_object_get(value, "geometry") != NULL;
-    if (!row->look.has_geometry)
+    row->geometry.has_geometry = json_object_get(value, "geometry") != NULL;
+    if (!row->geometry.has_geometry)
         return !missing(value, at, "mass", error) && !missing(value, at, "inertia", error);
-    *m = gw_placed_mass(&row->look.shape, &row->look.pose, DENSITY);
+    *m = gw_placed_mass(&row->geometry.shape, &row->geometry.pose, DENSITY);
     double whole = m->mass;
     if (json_object_get(value, "mass"))
         m->mass = stated.mass;
@@ -166,16 +166,16 @@ HOOK(complete_mass)
 }
 
 WHEN(hangs_elsewhere, link_row, it->parent != it->index - 1)
-WHEN(has_look, link_row, it->look.has_geometry || it->look.mesh[0])
-WHEN(has_geometry, link_row, it->look.has_geometry)
+WHEN(is_shown, link_row, it->geometry.has_geometry || it->geometry.mesh[0])
+WHEN(has_geometry, link_row, it->geometry.has_geometry)
 
 static void finish_row(void *row)
 {
-    gw_shape_finish(&((link_row *)row)->look.shape);
+    gw_shape_finish(&((link_row *)row)->geometry.shape);
 }
 
 static const wire_field of_link[] = {
-    {"id", ID, AT(link_row, look.id), OMITTED,
+    {"id", ID, AT(link_row, geometry.id), OMITTED,
      .about = "a label; messages name a link mechanism.number"},
     {"parent", WHOLE, AT(link_row, parent), RANGE(-1, GW_MAX_LINKS - 2), .when = hangs_elsewhere,
      .about = "number of the link that it hangs on, -1 the base; the one before it unless given"},
@@ -187,12 +187,13 @@ static const wire_field of_link[] = {
     {"inertia", &tensor, .most = 6, .unit = "kg m2",
      .about = "ixx iyy izz ixy ixz iyz, entries of the tensor about the centre of mass; the "
               "geometry's unless given"},
-    {"geometry", OBJECT, AT(link_row, look.shape), .when = has_geometry,
+    {"geometry", OBJECT, AT(link_row, geometry.shape), .when = has_geometry,
      .table = &wire_table_shape},
-    {"geometry_at", OBJECT, AT(link_row, look.pose), .when = has_look, .table = &wire_table_pose},
-    {"mesh", STRING, AT(link_row, look.mesh), OMITTED,
+    {"geometry_at", OBJECT, AT(link_row, geometry.pose), .when = is_shown,
+     .table = &wire_table_pose},
+    {"mesh", STRING, AT(link_row, geometry.mesh), OMITTED,
      .about = "name of a mesh file that the page shows"},
-    {"material", ID, AT(link_row, look.material), OMITTED},
+    {"material", ID, AT(link_row, geometry.material), OMITTED},
     {0}};
 const wire_table wire_table_link = {
     .name = "Link",
@@ -217,7 +218,7 @@ static bool get_link(const json_t *value, const wire_path *at, gw_mechanism *m, 
         row.type < GW_JOINT_KIND_COUNT ? (gw_joint_kind)row.type : GW_JOINT_REVOLUTE;
     m->several[index] = several_of[row.type];
     m->parent[index] = row.parent == BEFORE ? index - 1 : row.parent;
-    m->geometries[index] = row.look;
+    m->geometries[index] = row.geometry;
     m->position[index] = row.position;
     m->velocity[index] = row.velocity;
     return true;
@@ -231,7 +232,7 @@ bool wire_get_link(const json_t *value, const char *at, gw_mechanism *m, int ind
 json_t *wire_link(const gw_mechanism *m, int index)
 {
     const link_row row = {.link = m->links[index],
-                          .look = m->geometries[index],
+                          .geometry = m->geometries[index],
                           .position = m->position[index],
                           .velocity = m->velocity[index],
                           .type = type_of(m, index),

@@ -333,7 +333,7 @@ const wire_table wire_table_scene = {
 /* What a stored scene may lack, and what it may have too much: ids of relations are made; a tool
  * may name a link as an object; the value that a constraint had before its type was changed is no
  * reason not to open it. */
-static bool settle(gw_scene *s, gw_error *error)
+static bool complete(gw_scene *s, gw_error *error)
 {
     for (int i = 0; i < s->constraint_count; i++)
         if (!gw_constraint_has_value(s->constraints[i].kind))
@@ -369,7 +369,7 @@ gw_scene *wire_get_scene(const json_t *value, gw_error *error)
         gw_scene_destroy(scene);
         return NULL;
     }
-    if (settle(scene, error) && gw_scene_check(scene, error))
+    if (complete(scene, error) && gw_scene_check(scene, error))
         return scene;
     name_tool(value, error);
     gw_scene_destroy(scene);

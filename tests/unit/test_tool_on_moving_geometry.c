@@ -1,7 +1,7 @@
 /*
  * Held objects on geometry that moves: the hand that holds them feels the base's speed and
- * acceleration as free ones do (test_free_moving_base.c), against closed forms; what moves it works, and
- * that is booked.
+ * acceleration as free ones do (test_free_moving_base.c), against closed forms; what moves it
+ * works, and that is booked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
