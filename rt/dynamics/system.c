@@ -768,6 +768,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         for (int i = 0; i < def->body_count; i++)
             s->total_mass += def->bodies[i].mass.mass;
         s->dt = def->dt > 0 ? def->dt : 1e-3;
+        s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
         s->body_from_held = gw_pose_identity();
         for (int i = 0; i < def->closure_count; i++)
             count_rows(s, &def->closures[i]);

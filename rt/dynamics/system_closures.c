@@ -315,7 +315,7 @@ double gw_closures_residual(const gw_system *s)
 #define FARTHEST 0.3 /* rad, or of the length: no joint goes farther in one Newton step */
 
 /* Newton's step, or as much of it as takes no joint too far: rows are linear but near by. */
-static double share_of_step(const gw_system *s)
+static double share_of_step(gw_system *s)
 {
     double most = 0;
     for (int i = 0; i < s->body_count; i++) {
@@ -325,6 +325,7 @@ static double share_of_step(const gw_system *s)
             most = fmax(most, fabs(k->rest[j]) / (turns ? 1 : s->length));
         }
     }
+    s->settled += fmin(most, FARTHEST);
     return most > FARTHEST ? FARTHEST / most : 1;
 }
 
@@ -434,6 +435,7 @@ void gw_closures_assemble(gw_system *s, int steps)
 void gw_closures_settle(gw_system *s)
 {
     double before = INFINITY, now = INFINITY, weight = 0;
+    s->settled = 0;
     gw_tree_update_positions(s);
     if (s->row_count == 0) {
         gw_system_update_velocities(s);

@@ -21,9 +21,7 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define SAME_ROW      1e-11 /* of a row's share that is left beside others: less follows from them */
 #define SURE          1e-6  /* of it: less asks for pivots among all rows */
-#define NO_ROW        1e-13 /* of the largest K_ii: less is moved by nothing */
 #define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: less is rounding where no row is moved */
 #define DENSE_MOST    600   /* rows of which a dense operator is kept */
 
@@ -439,7 +437,7 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
         rest[r] = block[r * (m + 1)];
     }
     for (int at = 0; at < k->active; at++) {
-        double left = SAME_ROW;
+        double left = s->same_row;
         int best = -1;
         for (int i = at; i < k->active; i++) {
             int r = pivots[i];
@@ -558,7 +556,7 @@ static void factor_dense(gw_system *s)
         order[i] = i;
     for (int at = 0; at < m; at++) {
         int best = -1;
-        double left = SAME_ROW;
+        double left = s->same_row;
         for (int i = at; i < m; i++) {
             int r = order[i];
             double d = k[r * m + r], rest = d;
@@ -628,7 +626,7 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
     for (int i = 0; i < s->block_count; i++) {
         gw_closure_block *k = &s->blocks[i];
         bool spring = i >= s->closure_count;
-        keep_live_rows(s, k, spring ? 0 : fmax(NO_ROW * most, rounding));
+        keep_live_rows(s, k, spring ? 0 : fmax(s->no_row * most, rounding));
         s->active_rows += k->active;
         for (int r = 0; r < k->active && spring; r++)
             s->share[k->first + r] += 1;

@@ -201,6 +201,10 @@ struct gw_system {
     int *dense_order, *dense_rows, dense_count;
     bool is_dense;   /* the factors are those of the dense operator */
     double margin;   /* the least share of its K_ii that a row had left in the factors */
+    double same_row; /* a row with less of its K_ii left follows from others */
+    double no_row;   /* a row with less of the largest K_ii is moved by nothing */
+    double settled;  /* how far the rows have moved joints since the substep's start (rad; of the
+                        length) */
     double *numbers; /* all arrays of numbers */
     gw_joint_force_model *models;     /* of every coordinate, in an implicit step */
     signed char *motor_states;        /* the same, of all runs, and of one step before */
@@ -425,6 +429,10 @@ void gw_closures_update_values(gw_system *system);
 
 /* The rows of a block as bodies that move in a plane feel them. */
 void gw_closures_flatten(const gw_system *system, const gw_closure_block *block);
+
+#define GW_SAME_ROW     1e-11
+#define GW_NO_ROW       1e-13
+#define GW_SINGULAR_ROW 1e-6 /* both, in a step over a singular posture */
 
 /* J D^-1 J^T of these rows, by the trees' factors, and its factors. */
 void gw_closures_factor(gw_system *system, gw_active_rows which);

@@ -382,8 +382,9 @@ static void velocity_in(const gw_system_body *k, const rigid_motion *x, double u
                    gw_unrotate(k->def.parent_from_f.q, x->w));
 }
 
-/* Takes `energy` (J) out of the motion and keeps the momentum of what floats, so that only the
- * motion beside the rigid one of the same momentum can pay. Returns what it cannot. */
+/* Takes `energy` (J; negative: puts it) out of the motion and keeps the momentum of what floats, so
+ * that only the motion beside the rigid one of the same momentum can pay. Returns what it cannot.
+ */
 static double brake(gw_system *s, double energy)
 {
     double payable = s->kinetic;
@@ -423,11 +424,24 @@ static void close_energy_balance(gw_system *s, double kinetic, double potential,
 
 /* ---- substeps ------------------------------------------------------------------------------- */
 
-/* Back onto the closures. */
-static void finish_substep(gw_system *s)
+#define MOST_SETTLED 0.1 /* of the largest joint motion of a substep: rows move joints no farther  \
+                          */
+#define SURELY_CLOSED 1e-7 /* rad; of the length: so little is not looked at */
+
+/* Back onto the closures. False: that took the joints farther than rows can be trusted. */
+static bool finish_substep(gw_system *s)
 {
+    double most = 0;
     gw_closures_settle(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
+    if (s->settled <= SURELY_CLOSED)
+        return true;
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++) {
+            bool turns = gw_mobilizers[s->bodies[i].def.joint].turns >> j & 1;
+            most = fmax(most, fabs(s->by[s->bodies[i].first + j]) / (turns ? 1 : s->length));
+        }
+    return s->settled <= MOST_SETTLED * most;
 }
 
 static bool all_finite(const gw_system *s)
@@ -552,6 +566,79 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
         at->level--;
 }
 
+/* What the balance of a substep is out by (J). */
+static double imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
+{
+    double come = own->hand + own->contact + own->motors - own->dissipated;
+    return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
+}
+
+/*
+ * Over a posture where rows become dependent (a parallelogram in line), accelerations a little off
+ * the rows are as good as arbitrary, and no formula gets across. There the substep coasts: with the
+ * acceleration of where it begins, by the rows that are independent for sure, and back onto those;
+ * the motion is scaled until its energy balance closes. Where that is out by more than coasting can
+ * be, the system stops there.
+ */
+#define KINK_BALANCE 1e-6   /* of the kinetic energy: a substep out by less has met a limit's kink \
+                             */
+#define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
+#define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */
+
+static bool coast(gw_system *s, const gw_forces *forces, double t, double h, const substep *b,
+                  gw_system_work *sum)
+{
+    gw_system_work before = {0}, after = {0};
+    return_to(s, s->home);
+    gw_system_ask_forces(s, forces, t);
+    gw_system_outer_power(s, forces, &before);
+    gw_system_accelerate(s, &before);
+    gw_system_gather(s, s->accelerations);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++) {
+            int at = s->bodies[i].first + j;
+            double u = s->home[i].u[j], a = s->accelerations[at];
+            s->by[at] = h * (u + h / 2 * a);
+            s->scratch[at] = u + h * a;
+        }
+    go_to(s, s->scratch);
+    bool settled = finish_substep(s);
+    gw_system_ask_forces(s, forces, t + h);
+    gw_system_outer_power(s, forces, &after);
+    gw_system_accelerate(s, &after);
+    add_work(sum, h / 2, &before);
+    add_work(sum, h / 2, &after);
+    double surplus = imbalance(s, b, sum);
+    if (!settled || !(fabs(surplus) <= COAST_BALANCE * b->kinetic) ||
+        !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
+        return false;
+    sum->unbooked = fabs(surplus) + brake(s, surplus);
+    return true;
+}
+
+/* Back where the substep began, with no more motion than momentum asks for. */
+static void stop_there(gw_system *s, const substep *b, gw_system_work *sum)
+{
+    return_to(s, s->home);
+    s->kinetic = b->kinetic, s->potential = b->potential;
+    brake(s, INFINITY);
+    *sum = (gw_system_work){.dissipated = b->kinetic - s->kinetic};
+    sum->unbooked = sum->dissipated;
+}
+
+/* A substep that no formula takes. */
+static void pass_singular_posture(gw_system *s, const gw_forces *forces, double t, double h,
+                                  const substep *b, gw_system_work *own)
+{
+    *own = (gw_system_work){0};
+    s->same_row = s->no_row = GW_SINGULAR_ROW;
+    if (!coast(s, forces, t, h, b, own))
+        stop_there(s, b, own);
+    s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
+    s->projected = b->projected;
+    gw_system_update(s);
+}
+
 typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
 
 /* A step starts at the level at which the last one ended, and repeats a substep where its energy
@@ -571,8 +658,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         keep_home(s);
         (stiff ? integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
-        finish_substep(s);
-        last = judge_substep(s, &b, &own);
+        bool settled = finish_substep(s);
+        last = settled ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
         if (last == TOO_COARSE && refine(s, &b, kink)) {
             return_to(s, s->home);
@@ -584,7 +671,10 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             }
             continue;
         }
-        if (stiff || last == TOO_COARSE)
+        bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0;
+        if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= KINK_BALANCE * b.kinetic))
+            pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
+        else if (stiff || last == TOO_COARSE)
             close_energy_balance(s, b.kinetic, b.potential, &own);
         slip(s, &own);
         add_work(sum, 1, &own);
