@@ -424,8 +424,9 @@ static void close_energy_balance(gw_system *s, double kinetic, double potential,
 
 /* ---- substeps ------------------------------------------------------------------------------- */
 
-#define MOST_SETTLED 0.1 /* of the largest joint motion of a substep: rows move joints no farther  \
-                          */
+#define MOST_SETTLED                                                                               \
+    0.1 /* of the largest joint motion of a substep: rows move joints no farther                   \
+         */
 #define SURELY_CLOSED 1e-7 /* rad; of the length: so little is not looked at */
 
 /* Back onto the closures. False: that took the joints farther than rows can be trusted. */
@@ -580,7 +581,8 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
  * the motion is scaled until its energy balance closes. Where that is out by more than coasting can
  * be, the system stops there.
  */
-#define KINK_BALANCE 1e-6   /* of the kinetic energy: a substep out by less has met a limit's kink \
+#define KINK_BALANCE                                                                               \
+    1e-6                    /* of the kinetic energy: a substep out by less has met a limit's kink \
                              */
 #define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
 #define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */

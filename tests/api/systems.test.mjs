@@ -896,6 +896,17 @@ test('the columns are bodies, then joints', () => {
   assert.equal(r.summary.mobility, 6);
 });
 
+test('a scissor lift goes through its singular posture hundreds of times and stays on its branch', () => {
+  const done = spawnSync(guideway, ['run', 'scissor-lift', '--seconds', '300'], { encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+  const { energy, final, constraint_residual_max: open } = JSON.parse(done.stdout);
+  const work = 24 * (final.pose.p[2] - 0.45); // the script's constant force
+  assert.ok(Math.abs(final.pose.p[0]) < 1e-9, `the deck is ${final.pose.p[0]} m aside`);
+  assert.ok(energy.dissipated < 1e-3, `${energy.dissipated} J lost`);
+  assert.ok(Math.abs(energy.work_in - work) < 0.02, `${energy.work_in} J of work, ${work} J by the path`);
+  assert.ok(open < 1e-7, `open by ${open} m`);
+});
+
 test('a doubled relation is redundant, a loop in space that is planar is not', () => {
   const scene = linkage('joints');
   assert.deepEqual(run(scene, 0.01).summary.redundant, []);
