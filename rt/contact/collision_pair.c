@@ -275,6 +275,15 @@ static const gw_contact_candidate *unilateral_again(const gw_world *w,
     return NULL;
 }
 
+/* A body of a model is where it was: until the first step nobody else says where. */
+static void take_state(gw_world *w, int body, const gw_body_state *was)
+{
+    if (w->bodies[body].model < 0)
+        return;
+    w->bodies[body].pose = was->pose;
+    w->bodies[body].twist = was->twist;
+}
+
 double gw_world_carry_over(gw_world *w, const gw_world *old,
                            int (*body)(const void *context, int old), const void *context)
 {
@@ -287,6 +296,8 @@ double gw_world_carry_over(gw_world *w, const gw_world *old,
         if (a < 0 || b < 0)
             continue;
         assert(a < w->body_count && b < w->body_count);
+        take_state(w, a, &old->bodies[from->candidate.a]);
+        take_state(w, b, &old->bodies[from->candidate.b]);
         const gw_contact_candidate *row = unilateral_again(w, &from->candidate);
         if (from->candidate.row && !row)
             continue;

@@ -339,6 +339,11 @@ static double effective_inertia(const gw_world *w, const gw_contact *c)
     return effective_mass(w, &turns, c->now.normal);
 }
 
+static bool grips(const gw_contact *c)
+{
+    return c->candidate.row && c->candidate.row->grip != GW_GRIP_NONE;
+}
+
 /* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
  * system moves along the normal. */
 static void stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
@@ -348,7 +353,9 @@ static void stable_stiffness(const gw_world *w, const gw_contact *c, double *sti
     bool turns = c->now.lever > 0; /* a couple has no tangents */
     double m1 = turns ? INFINITY : effective_mass(w, c, t1);
     double m2 = turns ? INFINITY : effective_mass(w, c, t2), across = fmin(m1, m2);
-    double along = effective_mass(w, c, n), mass = fmin(along, TANGENTIAL_MASS * across);
+    double along = effective_mass(w, c, n), mass = along;
+    if (!c->candidate.row || grips(c)) /* a bound acts far from where a body turns, say at a line */
+        mass = fmin(along, TANGENTIAL_MASS * across);
     double contacts = contacts_at_system(w, c), dt = w->dt;
     double stiff = STIFFNESS_SHARE / fmax(1, contacts / SHARED_STIFFNESS) / (dt * dt);
     double share = fmax(1, contacts / SHARED_DAMPING);
@@ -505,11 +512,6 @@ static gw_penalty_contact parameters(const gw_world *w, const gw_contact *c, boo
                                 .anchor_offset = c->anchor_offset};
 }
 
-static bool grips(const gw_contact *c)
-{
-    return c->candidate.row && c->candidate.row->grip != GW_GRIP_NONE;
-}
-
 /* Force at the contact points and couple on a; the opposite acts on b. */
 typedef struct row_force {
     gw_vec3 force, couple;
@@ -557,16 +559,22 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     return f;
 }
 
-gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c)
+gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple)
 {
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
+    *couple = on.t;
     if (!c->continuous)
         return on.f;
-    if (c->loaded)
+    if (c->loaded) {
+        *couple = gw_scale(c->load * c->now.lever, c->now.normal);
         return gw_scale(c->now.lever > 0 ? 0 : c->load, c->now.normal);
-    if (c->candidate.row)
-        return row_force_of(c, a, b, 0).force;
+    }
+    if (c->candidate.row) {
+        row_force f = row_force_of(c, a, b, 0);
+        *couple = f.couple;
+        return f.force;
+    }
     gw_penalty_batch f;
     gw_penalty_contact contact = parameters(w, c, true);
     gw_body_motion motion_a = gw_body_motion_of(&a->pose, &a->twist);
@@ -719,7 +727,7 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     double power = 0;
     if (!by_a && !by_b)
         return 0;
-    gw_vec3 couple = {0, 0, 0}, force = gw_contact_force(w, c);
+    gw_vec3 couple, force = gw_contact_force(w, c, &couple);
     if (c->candidate.row && c->continuous && !c->loaded) {
         row_force f = row_force_of(c, a, b, since);
         force = f.force;

@@ -303,6 +303,7 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
     for (int i = 0; i < w->contact_count && count < capacity; i++) {
         const gw_contact *c = &w->contacts[i];
         gw_contact_state state = state_of(c);
+        gw_vec3 couple;
         if (state == GW_CONTACT_NONE && (c->now.gap >= 0 || c->spurious))
             continue;
         points[count++] = (gw_contact_point){.a = c->candidate.a,
@@ -310,9 +311,25 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
                                              .state = state,
                                              .point = c->now.at_a,
                                              .normal = c->now.normal,
-                                             .force = gw_contact_force(w, c),
+                                             .force = gw_contact_force(w, c, &couple),
                                              .impulse = c->impulse,
                                              .gap = c->now.gap};
+    }
+    return count;
+}
+
+int gw_world_unilaterals(const gw_world *w, gw_unilateral_state *states, int capacity)
+{
+    int count = 0;
+    for (int i = 0; i < w->contact_count && count < capacity; i++) {
+        const gw_contact *c = &w->contacts[i];
+        if (!c->candidate.row)
+            continue;
+        gw_unilateral_state *s = &states[count++];
+        *s = (gw_unilateral_state){
+            .row = c->candidate.row, .gap = c->now.gap, .at_a = c->now.at_a, .at_b = c->now.at_b};
+        s->force = gw_contact_force(w, c, &s->couple);
+        s->pressed = c->collided || gw_norm2(s->force) + gw_norm2(s->couple) > 0;
     }
     return count;
 }

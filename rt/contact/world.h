@@ -83,6 +83,15 @@ typedef struct gw_contact_point {
     double gap;            /* m */
 } gw_contact_point;
 
+/* A unilateral constraint of the world as it is. */
+typedef struct gw_unilateral_state {
+    const struct gw_unilateral_row *row; /* as it was given */
+    bool pressed;                        /* it pushes, or it collided in the last step */
+    double gap;                          /* m */
+    gw_vec3 force, couple;               /* on a now (N, N m); the opposite acts on b */
+    gw_vec3 at_a, at_b;                  /* where the force acts, world */
+} gw_unilateral_state;
+
 /* One model in a step. */
 typedef struct gw_world_system {
     gw_model *model;
@@ -170,5 +179,8 @@ void gw_world_step_all(gw_world *world, gw_world_system *systems, double dt,
 /* The contacts that are closed now or collided in the last step; returns how many, at most
  * `capacity`. RT safe. */
 int gw_world_contacts(const gw_world *world, gw_contact_point *points, int capacity);
+
+/* All unilateral constraints, in no order; returns how many, at most `capacity`. RT safe. */
+int gw_world_unilaterals(const gw_world *world, gw_unilateral_state *states, int capacity);
 
 #endif

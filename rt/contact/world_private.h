@@ -353,8 +353,9 @@ double gw_toi_rewind(gw_world *w, gw_contact *c, double t);
 
 /* ---- penalty forces: penalty_contact.c ------------------------------------------------------- */
 
-/* Penalty and friction force on a now (N, world axes). */
-gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c);
+/* Penalty and friction force on a now, and the couple of what rolls or of an angle (N, N m, world
+ * axes). */
+gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple);
 
 /* Collects the system's continuous contacts for the stages of its integrator. */
 void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query);

@@ -263,11 +263,11 @@ static bool check_unilaterals(const gw_scene *s, const char *object, gw_error *e
     int count = 0;
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
-        count += c->bound != GW_BOUND_EQUAL && c->enabled &&
+        count += gw_scene_constraint_is_unilateral(c) &&
                  (strcmp(c->a.object, object) == 0 || strcmp(c->b.object, object) == 0);
         if (count > GW_MAX_UNILATERALS)
             return gw_fail(error, GW_TOO_LARGE, "/constraints",
-                           "\"%s\" has more than %d one-sided distances", object,
+                           "\"%s\" has more than %d unilateral constraints", object,
                            GW_MAX_UNILATERALS);
     }
     return true;

@@ -187,24 +187,13 @@ int gw_scene_feature(const gw_scene *s, const char *object, const char *name)
     return -1;
 }
 
-bool gw_scene_holds_by_spring(const gw_scene *s, const gw_scene_constraint *c)
-{
-    gw_element a, b;
-    int ia = gw_scene_object(s, c->a.object), ib = gw_scene_object(s, c->b.object);
-    if (c->kind != GW_DISTANCE || !c->enabled || c->bound == GW_BOUND_EQUAL || ia < 0 || ib < 0 ||
-        !gw_scene_element(s, &c->a, &a) || !gw_scene_element(s, &c->b, &b))
-        return false;
-    return (a.kind == GW_POINT || b.kind == GW_POINT) &&
-           (s->objects[ia].fixed || s->objects[ib].fixed);
-}
-
 int gw_scene_unilateral(const gw_scene *s, int object, int n)
 {
     assert(object >= 0 && object < s->object_count);
     const char *id = s->objects[object].id;
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
-        if (!gw_scene_holds_by_spring(s, c) ||
+        if (!gw_scene_constraint_is_unilateral(c) ||
             (strcmp(c->a.object, id) != 0 && strcmp(c->b.object, id) != 0))
             continue;
         if (n-- == 0)

@@ -60,7 +60,7 @@ typedef struct gw_feature_ref {
 } gw_feature_ref;
 
 /* Which side of its value a distance may take. Unilateral (one-sided) ones never position an
- * object: the loop pushes objects back from them (rt/sim/unilateral.h). */
+ * object: they are contacts of what moves (rt/contact/unilateral_row.h). */
 typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
 
 /* Names on the wire of all kinds of constraints, with NULL behind the last (surface.c). */
@@ -391,9 +391,6 @@ static inline bool gw_scene_constraint_is_unilateral(const gw_scene_constraint *
         return c->enabled && c->bound != GW_BOUND_EQUAL;
     return c->enabled && c->unilateral == GW_CONTACT_UNILATERAL;
 }
-
-/* Whether it is a bound of the distance of a point from what is fixed. */
-bool gw_scene_holds_by_spring(const gw_scene *scene, const gw_scene_constraint *c);
 
 /* The index of the n-th unilateral constraint of an object, n from 0: enabled ones in scene order;
  * -1 where there are no more. */

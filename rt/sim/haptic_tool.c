@@ -113,67 +113,6 @@ static double slow_down(gw_haptic_tool *tool, double factor)
     return before - after;
 }
 
-/* ---- unilateral constraints -------------------------------------------------------------------
- */
-
-/* The pose at which the object is shown where the model's held frame is at *held, which is
- * displaced along with it. */
-static gw_pose body_shown(const gw_haptic_tool *tool, gw_pose *held)
-{
-    gw_pose held_from_body = gw_pose_inverse(&tool->body.def.body_from_held);
-    gw_twist unused = {{0, 0, 0}, {0, 0, 0}};
-    gw_transition_apply(&tool->transition, held, &unused);
-    return gw_pose_mul(held, &held_from_body);
-}
-
-static gw_pose body_now(const gw_haptic_tool *tool)
-{
-    gw_pose held;
-    gw_twist twist;
-    gw_model_held(&tool->body.model, &held, &twist);
-    return body_shown(tool, &held);
-}
-
-/* The constraints' wrench at the held frame of a model there. They act where the object is shown,
- * and damp the model's own motion, not the transition's. */
-static gw_wrench unilateral_wrench_at(const gw_haptic_tool *tool, gw_pose held, gw_twist twist)
-{
-    if (!tool->unilaterals.near)
-        return no_wrench;
-    gw_pose body = body_shown(tool, &held);
-    gw_vec3 arm = gw_sub(held.p, body.p);
-    twist.v = gw_sub(twist.v, gw_cross(twist.w, arm));
-    gw_wrench c = gw_unilaterals_wrench(&tool->unilaterals, &body, &twist);
-    c.t = gw_sub(c.t, gw_cross(arm, c.f));
-    return c;
-}
-
-/* As the tick begins: which constraints are near or touch, and their wrench. */
-static void detect_unilaterals(gw_haptic_tool *tool, double dt)
-{
-    const gw_guided_def *def = &tool->body.def;
-    gw_pose held;
-    gw_twist twist;
-    tool->unilateral_wrench = no_wrench;
-    if (tool->unilaterals.count == 0)
-        return;
-    gw_model_held(&tool->body.model, &held, &twist);
-    gw_pose model = held, body = body_shown(tool, &held);
-    gw_twist origin = {gw_sub(twist.v, gw_cross(twist.w, gw_sub(held.p, body.p))), twist.w};
-    gw_unilaterals_detect(&tool->unilaterals, &tool->body.model, def->mass.mass,
-                          &def->body_from_held, &body, &origin, dt);
-    tool->unilateral_wrench = unilateral_wrench_at(tool, model, twist);
-}
-
-/* Of the constraints' springs (J). */
-static double unilateral_energy(const gw_haptic_tool *tool)
-{
-    if (!tool->unilaterals.near)
-        return 0;
-    gw_pose body = body_now(tool);
-    return gw_unilaterals_energy(&tool->unilaterals, &body);
-}
-
 /* Of the desired impedance's spring (J). */
 static double desired_energy(const gw_haptic_tool *tool)
 {
@@ -190,7 +129,6 @@ void gw_haptic_tool_energy(const gw_haptic_tool *tool, double *kinetic, double *
     *kinetic = *potential = 0;
     if (!tool->shared) {
         gw_model_energy(&tool->body.model, kinetic, potential);
-        *potential += unilateral_energy(tool);
     }
     *potential += desired_energy(tool);
 }
@@ -220,67 +158,6 @@ void gw_haptic_tool_stop(gw_haptic_tool *tool)
     }
     tool->transition.pace = 0;
     gw_haptic_tool_update_pose(tool);
-}
-
-static void move_unilaterals(gw_haptic_tool *tool, const gw_kinematics *kinematics, double dt)
-{
-    gw_pose body = body_now(tool);
-    gw_unilaterals_move(&tool->unilaterals, kinematics, &body, dt);
-}
-
-/* Goes on with the transition, to which unilateral constraints yield; true when it ends. */
-static bool advance_transition(gw_haptic_tool *tool, double dt, double pace)
-{
-    gw_pose before = body_now(tool);
-    bool ended = gw_transition_advance(&tool->transition, dt, pace);
-    gw_pose after = body_now(tool);
-    gw_unilaterals_yield(&tool->unilaterals, &before, &after);
-    return ended;
-}
-
-/* Power of moving constraints, by their damping (W). */
-static double unilateral_power(const gw_haptic_tool *tool)
-{
-    gw_pose held;
-    gw_twist twist;
-    if (!tool->unilaterals.moving)
-        return 0;
-    gw_model_held(&tool->body.model, &held, &twist);
-    gw_pose body = body_shown(tool, &held);
-    twist.v = gw_sub(twist.v, gw_cross(twist.w, gw_sub(held.p, body.p)));
-    return gw_unilaterals_power(&tool->unilaterals, &body, &twist);
-}
-
-static gw_tool_unilateral_step unilateral_pre_step(const gw_haptic_tool *tool, double energy)
-{
-    gw_tool_unilateral_step open = {.near = tool->unilaterals.near != 0,
-                                    .in_transition = tool->transition.active,
-                                    .before = energy};
-    gw_twist twist;
-    if (open.near) {
-        gw_model_held(&tool->body.model, &open.held, &twist);
-        open.power = unilateral_power(tool);
-    }
-    return open;
-}
-
-/* Corrects work and dissipation of the step of `dt` seconds (gw_tool_unilateral_step). `lost`:
- * energy that limits took since the step, which is booked already (J). */
-static void unilateral_post_step(gw_haptic_tool *tool, const gw_tool_unilateral_step *open,
-                                 const gw_step *step, double limited, double dt)
-{
-    double kinetic, potential, given = 0.5 * dt * (open->power + unilateral_power(tool));
-    gw_pose held;
-    gw_twist twist;
-    gw_haptic_tool_energy(tool, &kinetic, &potential);
-    gw_model_held(&tool->body.model, &held, &twist);
-    gw_twist d = gw_pose_sub(&held, &open->held);
-    double work = gw_dot(tool->wrench.f, d.v) + gw_dot(tool->wrench.t, d.w);
-    double lost = work + given + step->base_work - step->dissipated - limited -
-                  (kinetic + potential - open->before);
-    tool->edits += given;
-    tool->work += work - step->work - (open->in_transition ? lost : 0);
-    tool->dissipated += open->in_transition ? 0 : lost;
 }
 
 /* ---- control of an impedance device -----------------------------------------------------------
@@ -421,7 +298,7 @@ static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
                           .gravity = def->gravity,
                           .body_from_tool = def->body_from_held,
                           .body = tool->body.pose,
-                          .contact = tool->unilateral_wrench,
+                          .contact = tool->unilaterals.wrench,
                           .touching = tool->unilaterals.touching,
                           .length = def->length,
                           .dt = dt};
@@ -514,6 +391,18 @@ static void update_clutch(gw_haptic_tool *tool)
     tool->clutched = wanted;
 }
 
+/* Of the held object; their wrench at the tool frame of the model, displaced or not. */
+static void take_unilaterals(gw_haptic_tool *tool, const gw_scene_dynamics *dynamics)
+{
+    gw_pose held;
+    gw_twist twist;
+    tool->unilaterals = (gw_unilaterals_at){.wrench = no_wrench};
+    if (tool->def->object < 0)
+        return;
+    gw_model_held(model_of(tool), &held, &twist);
+    tool->unilaterals = gw_scene_dynamics_unilaterals(dynamics, tool->def->object, held.p);
+}
+
 void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
                           const gw_scene_dynamics *dynamics, int index)
 {
@@ -521,8 +410,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     assert(tick->dt > 0);
     tool->limited = tool->motion.ended = false;
     gw_haptic_tool_update_pose(tool);
-    if (!tool->shared)
-        detect_unilaterals(tool, tick->dt);
+    take_unilaterals(tool, dynamics);
     if (waits(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
         gw_device_slot_true_pose(slot, &tool->reading.pose);
         return;
@@ -557,7 +445,7 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
     gw_wrench w = tool->wrench_on_model;
     if (__builtin_expect(tool->desired.active, 0))
         w = gw_desired_wrench(&tool->desired, &w, held, twist);
-    return tool->unilaterals.near ? gw_wrench_add(w, unilateral_wrench_at(tool, *held, *twist)) : w;
+    return w;
 }
 
 static double work_in_way(const gw_wrench *w, const gw_twist *way)
@@ -576,7 +464,7 @@ static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
     const gw_desired_impedance *d = &tool->desired;
     gw_pose held;
     gw_twist twist;
-    if (!d->active || !step->finite || tool->unilateral_step.near)
+    if (!d->active || !step->finite)
         return;
     gw_model_held(model_of(tool), &held, &twist);
     gw_twist way = gw_pose_sub(&held, &d->pose);
@@ -643,7 +531,6 @@ void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world
         return;
     gw_haptic_tool_energy(tool, &kinetic, &potential);
     tool->kinetic_before = kinetic;
-    tool->unilateral_step = unilateral_pre_step(tool, kinetic + potential);
     tool->start = tool->body.pose;
     gw_model_held(system->model, &held, &twist);
     tool->speed = gw_norm(twist.v);
@@ -687,13 +574,9 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     if (!step->finite && isfinite(tool->kinetic_before))
         tool->dissipated += tool->kinetic_before;
     book_desired(tool, step, tick->dt);
-    double lost = tool->dissipated - tool->edits;
     limit_speed(tool);
-    lost = tool->dissipated - tool->edits - lost;
     if (tool->transition.active)
-        tool->arrived = advance_transition(tool, tick->dt, transition_pace(tool));
-    if (tool->unilateral_step.near && step->finite)
-        unilateral_post_step(tool, &tool->unilateral_step, step, lost, tick->dt);
+        tool->arrived = gw_transition_advance(&tool->transition, tick->dt, transition_pace(tool));
 }
 
 void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
@@ -708,12 +591,11 @@ void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
 bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, double dt)
 {
     const gw_pose shown = gw_pose_identity();
-    if (tool->shared || !(kinematics || tool->body.base.moves || tool->unilaterals.moving))
+    if (tool->shared || !(kinematics || tool->body.base.moves))
         return true;
     double before = total_energy(tool);
     gw_moved_set_status moved = gw_moved_set_advance(
         kinematics, tool->def->object, tool->def->branch, &tool->body, &shown, &shown, dt);
-    move_unilaterals(tool, kinematics, dt);
     tool->edits += total_energy(tool) - before;
     return moved != GW_MOVED_SET_GONE;
 }

@@ -17,24 +17,6 @@
 #include "rt/sim/scenario_private.h"
 #include "rt/sim/scene_dynamics.h"
 
-/*
- * The energy balance of a step near a unilateral constraint: what its spring does not give back
- * went into its damping, so
- *
- *   dissipated = W - d(kinetic + potential + springs),   W = f . dp + tau . dtheta
- *
- * with W of the operator, whose wrench is constant during the step. Force and motion have kinks
- * there that a quadrature over the step would miss. During a transition the constraints' damping
- * counts as an operator's work. A constraint that moves works too, by its damping: its power as the
- * step begins and as it ends, booked under edits.
- */
-typedef struct gw_tool_unilateral_step {
-    bool near, in_transition;
-    double before; /* all energy (J) */
-    double power;  /* of moving constraints (W) */
-    gw_pose held;
-} gw_tool_unilateral_step;
-
 typedef struct gw_haptic_tool {
     const gw_scenario_tool *def;
     gw_guided body;   /* the held object; unused where `shared` is there */
@@ -50,7 +32,6 @@ typedef struct gw_haptic_tool {
     gw_transition transition;
     gw_drag drag;
     gw_motion_executor motion;
-    gw_unilaterals unilaterals;
     gw_wrench push;
     double felt_mass, felt_inertia; /* that the hand moves, at least (kg, kg m^2) */
     bool clutch_wanted;             /* by command; the device's button counts as well */
@@ -70,16 +51,15 @@ typedef struct gw_haptic_tool {
     gw_wrench beside;          /* of drag, push and guided motion: it acts beside the device */
     gw_wrench wrench_on_model; /* what control makes of it */
     gw_impedance_out output;
-    gw_wrench unilateral_wrench; /* at the tool frame */
-    gw_wrench constraint;        /* lambda at the tool frame */
-    bool limited;                /* a limit acted on wrench, speed or command */
-    bool arrived;                /* a transition ended in this tick */
-    bool singular;               /* close to a singular point of its set */
+    gw_unilaterals_at unilaterals; /* of the held object, after the last step; at the tool frame */
+    gw_wrench constraint;          /* lambda at the tool frame */
+    bool limited;                  /* a limit acted on wrench, speed or command */
+    bool arrived;                  /* a transition ended in this tick */
+    bool singular;                 /* close to a singular point of its set */
 
-    gw_pose start;         /* of the body, before the step */
-    double speed, spin;    /* of the model's held frame, before the step (m/s, rad/s) */
-    double kinetic_before; /* J */
-    gw_tool_unilateral_step unilateral_step;
+    gw_pose start;                    /* of the body, before the step */
+    double speed, spin;               /* of the model's held frame, before the step (m/s, rad/s) */
+    double kinetic_before;            /* J */
     double impulse[GW_MODEL_MAX_DOF]; /* of contacts in the last step, generalised */
     bool had_impulse;
     bool control_active; /* control began a tick that it is to end */
@@ -154,8 +134,7 @@ gw_pose gw_haptic_tool_object_pose(const gw_haptic_tool *tool);
  * bound along any direction. */
 gw_mass gw_haptic_tool_mass(const gw_haptic_tool *tool);
 
-/* Energy of the held object, its unilateral constraints' springs included (J); 0 for a mechanism,
- * which the scene's dynamics counts. */
+/* Energy of the held object (J); 0 for a mechanism, which the scene's dynamics counts. */
 void gw_haptic_tool_energy(const gw_haptic_tool *tool, double *kinetic, double *potential);
 
 /* Into the snapshot: the state before the step, between sense and pre-step; and what the step adds,

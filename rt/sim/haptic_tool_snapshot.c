@@ -80,7 +80,7 @@ void gw_haptic_tool_publish_state(const gw_haptic_tool *tool, gw_tool_state *s)
     s->travelling = tool->transition.active;
     s->clutched = tool->clutched;
     s->dragging = tool->drag.active;
-    s->contact = tool->unilateral_wrench;
+    s->contact = tool->unilaterals.wrench;
     s->walls = tool->unilaterals.touching;
     s->depth = tool->unilaterals.depth;
     if (!tool->shared)

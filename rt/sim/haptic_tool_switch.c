@@ -57,7 +57,6 @@ static void join_device(gw_haptic_tool *tool)
 static void take_body(gw_haptic_tool *tool, const gw_scenario_tool *def)
 {
     gw_guided_init(&tool->body, &def->guided, &def->pose);
-    gw_unilaterals_switch(&tool->unilaterals, def->walls, def->wall_count, NULL, 0);
 }
 
 void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_model *shared,
@@ -169,6 +168,18 @@ static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_impedance_switch(&tool->control, &def->rendering);
 }
 
+/* Of the unilateral constraints that touched, those of the same name. */
+static uint64_t touched_again(const gw_scenario_tool *was, const gw_scenario_tool *def,
+                              uint64_t touched)
+{
+    uint64_t again = 0;
+    for (int i = 0; i < def->unilateral_count; i++)
+        for (int k = 0; k < was->unilateral_count; k++)
+            if (def->unilaterals[i] == was->unilaterals[k])
+                again |= (touched >> k & 1) << i;
+    return again;
+}
+
 /* The new set goes on moving with geometry that is in motion. */
 static void keep_riding(gw_guided *body, const gw_guided *was, const gw_kinematics *kinematics)
 {
@@ -217,8 +228,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_model_held(&tool->body.model, &model, &model_twist);
     gw_transition_limits limits = transition_limits(tool, scenario);
     gw_transition_start(&tool->transition, &at, &at_twist, &model, &model_twist, &limits);
-    tool->motion.touched = gw_unilaterals_switch(&tool->unilaterals, def->walls, def->wall_count,
-                                                 scenario->kinematics, tool->motion.touched);
+    tool->motion.touched = touched_again(old->def, def, old->motion.touched);
     gw_motion_switch_set(&tool->motion, &old->body.def.set, &guided.set, &tool->body.pose,
                          &def->guided.body_from_held);
     tool->arrived = !tool->transition.active;

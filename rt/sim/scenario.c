@@ -96,7 +96,11 @@ static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, c
     memcpy(t->branch, placement->solution.branches[placement->branch].id, sizeof t->branch);
     t->pose = def->layout->poses[t->object];
     t->twist = (gw_twist){object->velocity, object->spin};
-    t->wall_count = gw_unilaterals_build(def->scene, def->layout->poses, t->object, t->walls);
+    int *count = &t->unilateral_count;
+    for (int i; *count < GW_MAX_UNILATERALS &&
+                (i = gw_scene_unilateral(def->scene, t->object, *count)) >= 0;
+         ++*count)
+        t->unilaterals[*count] = gw_name_hash(def->scene->constraints[i].id, 0);
     return true;
 }
 

@@ -12,7 +12,6 @@
 #include "rt/sim/scene_dynamics.h"
 #include "rt/sim/kinematics.h"
 #include "rt/sim/device_slot.h"
-#include "rt/sim/unilateral.h"
 #include "rt/dynamics/guided.h"
 
 #define GW_TRANSITION_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
@@ -37,9 +36,9 @@ typedef struct gw_scenario_tool {
     bool scale_stated; /* by the scene: taken over while it runs as well */
     bool scale_fitted; /* to how far its set lets it go: taken over with another set */
     double gain_p, gain_i, gain_d;
-    gw_command_limits limits; /* of the scene, task space */
-    int wall_count;
-    gw_unilateral walls[GW_MAX_UNILATERALS];
+    gw_command_limits limits;                 /* of the scene, task space */
+    int unilateral_count;                     /* of the object (gw_scene_unilateral()), */
+    uint64_t unilaterals[GW_MAX_UNILATERALS]; /* hashes of their names */
 } gw_scenario_tool;
 
 struct gw_scenario {

@@ -134,6 +134,7 @@ static void take_start_contacts(gw_scene_dynamics *m)
         return;
     gw_world_reset(m->world);
     gw_scene_unilaterals_reset(m->unilaterals, m->world);
+    gw_scene_unilaterals_update(m->unilaterals, m->world);
     if (!m->touching)
         return;
     const gw_contact_candidate *near = gw_detection_start_candidates(m->detection, &count);
@@ -182,9 +183,11 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
     m->contact.spring = 0;
     m->contact.touching = 0;
     m->last.touching = old->last.touching;
-    if (m->world && old->world)
+    if (m->world && old->world) {
         m->contact.spring = gw_world_carry_over(m->world, old->world, body_again,
                                                 &(gw_scene_dynamics_pair){m, old});
+        gw_scene_unilaterals_update(m->unilaterals, m->world);
+    }
     if (m->detection)
         gw_scene_dynamics_exchange(m);
 }
@@ -255,6 +258,13 @@ void gw_scene_dynamics_move_unilaterals(gw_scene_dynamics *m, const gw_kinematic
 {
     if (m->world && gw_kinematics_moved(kinematics))
         gw_scene_unilaterals_move(m->unilaterals, m->world, kinematics, dt);
+}
+
+gw_unilaterals_at gw_scene_dynamics_unilaterals(const gw_scene_dynamics *m, int object,
+                                                gw_vec3 point)
+{
+    assert(object >= 0);
+    return gw_scene_unilaterals_at(m->unilaterals, object, point);
 }
 
 static int tell_model(const gw_model *model, int body, gw_detection_body *told)
@@ -362,6 +372,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     f->spring = m->last.spring;
     f->touching = m->last.touching;
     f->collisions += (uint64_t)m->last.collisions;
+    gw_scene_unilaterals_update(m->unilaterals, m->world);
 }
 
 /* What no hand holds: no tool accounts for its sums. */
@@ -392,7 +403,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
 {
     assert(dt > 0);
     brake(m, dt);
-    gw_free_bodies_pre_step(m, dt);
+    gw_free_bodies_pre_step(m);
     gw_mechanisms_pre_step(m);
     gw_body_systems_pre_step(m);
     if (m->world)
@@ -400,7 +411,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
     else
         step_apart(m, dt);
     book(m);
-    gw_free_bodies_post_step(m, dt);
+    gw_free_bodies_post_step(m);
     gw_mechanisms_post_step(m);
     gw_body_systems_post_step(m);
 }
@@ -450,7 +461,7 @@ void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
         e->kinetic += kinetic;
         e->potential += potential;
     }
-    e->potential += m->contact.spring + gw_free_bodies_spring_energy(m);
+    e->potential += m->contact.spring;
     e->work_in += m->work;
     e->dissipated += m->dissipated;
     e->motors += m->motors;

@@ -84,6 +84,18 @@ bool gw_scene_dynamics_has_contacts(const gw_scene_dynamics *dynamics);
 void gw_scene_dynamics_move_unilaterals(gw_scene_dynamics *dynamics,
                                         const gw_kinematics *kinematics, double dt);
 
+/* What unilateral constraints do to a body. */
+typedef struct gw_unilaterals_at {
+    uint64_t touching; /* bit i: the object's unilateral constraint i pushes, or collided in the
+                          last step (gw_scene_unilateral()) */
+    double depth;      /* the deepest (m), 0: none is passed */
+    gw_wrench wrench;  /* of those that push, about the point asked for, world axes */
+} gw_unilaterals_at;
+
+/* Those at an object, after the last step. */
+gw_unilaterals_at gw_scene_dynamics_unilaterals(const gw_scene_dynamics *dynamics, int object,
+                                                gw_vec3 point);
+
 /* One step of everything. */
 void gw_scene_dynamics_step(gw_scene_dynamics *dynamics, double dt);
 

@@ -8,7 +8,6 @@
 #include "rt/sim/scene_dynamics.h"
 #include "rt/sim/operators.h"
 #include "rt/contact/unilateral_row.h"
-#include "rt/sim/unilateral.h"
 #include "rt/dynamics/guided.h"
 
 /* A person's hand at a body. */
@@ -39,19 +38,8 @@ typedef struct gw_dynamic_mechanism {
     int body;                 /* of its link 0 in the world */
     gw_resisted_def resisted; /* of the tool that holds it */
     double strain;            /* of its local model, beyond 1: it is braked */
-    double owed;              /* what local models brought and motion has not paid back yet (J) */
+    double owed;              /* what looks brought and motion has not paid back yet (J) */
 } gw_dynamic_mechanism;
-
-/* One-sided distances of a free body. */
-typedef struct gw_body_unilaterals {
-    gw_unilaterals state;
-    double before, spring; /* all its energy, and what of it springs held, before the step (J) */
-    double power;          /* of what moves bounds, then (W) */
-    uint64_t met;          /* bit i: bound i was run into as the last step began */
-    int count;
-    gw_unilateral wall[GW_MAX_UNILATERALS];
-    double restitution[GW_MAX_UNILATERALS]; /* of the two objects' materials */
-} gw_body_unilaterals;
 
 /* A free body on the set that its constraints leave it. */
 typedef struct gw_dynamic_free_body {
@@ -60,9 +48,8 @@ typedef struct gw_dynamic_free_body {
     char branch[16]; /* id of its set; empty: nothing guides it */
     gw_guided_def def;
     gw_pose pose;
-    gw_twist twist;             /* of the origin */
-    bool placed;                /* by an edit: it does not go on from where it was */
-    gw_body_unilaterals *walls; /* owned; NULL where it has none */
+    gw_twist twist; /* of the origin */
+    bool placed;    /* by an edit: it does not go on from where it was */
     gw_free_body_hand hand;
     gw_transition travel; /* onto the set that an edit gave it, seen at the pose where it lands */
     gw_pose landing;
@@ -88,8 +75,6 @@ typedef struct gw_dynamic_system {
     int *coordinates; /* first one of each joint among the scene's */
 } gw_dynamic_system;
 
-typedef struct gw_bound_impacts gw_bound_impacts;
-
 /* A unilateral constraint of the scene, or one of two that it has. */
 typedef struct gw_scene_unilateral_row {
     gw_unilateral_row row;
@@ -97,6 +82,8 @@ typedef struct gw_scene_unilateral_row {
     int body[2];                /* of the scene: objects, then links */
     gw_geometry_feature end[2]; /* of a bound */
     int anchor[2];              /* -1: none */
+    int place[2];               /* among those of either object (gw_scene_unilateral()), or -1 */
+    gw_unilateral_state now;    /* after the last step; its gap infinite before the first */
 } gw_scene_unilateral_row;
 
 /* The body of the world that stands for a stated feature of a fixed object. */
@@ -110,6 +97,7 @@ typedef struct gw_scene_unilaterals {
     gw_scene_unilateral_row rows[GW_MAX_WORLD_UNILATERALS];
     gw_contact_candidate candidates[GW_MAX_WORLD_UNILATERALS];
     gw_unilateral_anchor anchors[2 * GW_MAX_WORLD_UNILATERALS];
+    gw_unilateral_state states[GW_MAX_WORLD_UNILATERALS]; /* scratch */
 } gw_scene_unilaterals;
 
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
@@ -131,7 +119,6 @@ struct gw_scene_dynamics {
     gw_dynamic_mechanism *chains;
     gw_dynamic_free_body *bodies;
     gw_dynamic_system *systems;
-    gw_bound_impacts *stops;           /* owned; NULL where no body has bounds */
     gw_scene_unilaterals *unilaterals; /* owned */
 
     int object_count, body_count;
@@ -165,10 +152,7 @@ void gw_mechanisms_move_bases(gw_scene_dynamics *dynamics, double dt);
 
 /* ---- unilateral_rows.c ---------------------------------------------------------------------- */
 
-/* Whether it is a spring at a held or a free body (unilateral.h). */
-bool gw_unilateral_is_spring(const gw_scene_dynamics_def *def, int constraint);
-
-/* Those of the scene that no spring stands for. Not RT safe. */
+/* Those of the scene. Not RT safe. */
 gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *def,
                                                   gw_error *error);
 
@@ -183,6 +167,13 @@ int gw_scene_unilaterals_object(const gw_scene_unilaterals *unilaterals, int bod
 void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *world);
 void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
                                const gw_kinematics *kinematics, double dt);
+
+/* Takes over what the world has of them. */
+void gw_scene_unilaterals_update(gw_scene_unilaterals *unilaterals, const gw_world *world);
+
+/* Those of a body (of the scene: objects, then links); its wrench about a point of the world. */
+gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilaterals, int body,
+                                          gw_vec3 point);
 
 /* ---- mechanism_hands.c ---------------------------------------------------------------------- */
 
@@ -248,16 +239,13 @@ void gw_free_bodies_reset(gw_scene_dynamics *dynamics);
 void gw_free_bodies_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                gw_kinematics *kinematics, const gw_transition_limits *limits);
 
-/* Before and after a step: hands and unilateral constraints, with impacts. */
-void gw_free_bodies_pre_step(gw_scene_dynamics *dynamics, double dt);
-void gw_free_bodies_post_step(gw_scene_dynamics *dynamics, double dt);
+/* Before and after a step: hands. */
+void gw_free_bodies_pre_step(gw_scene_dynamics *dynamics);
+void gw_free_bodies_post_step(gw_scene_dynamics *dynamics);
 
 /* A hand at a body of that mass takes a command: drag, release or push. */
 void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
                             gw_vec3 gravity, double dt);
-
-/* Energy of their constraints' springs (J). */
-double gw_free_bodies_spring_energy(const gw_scene_dynamics *dynamics);
 
 void gw_free_bodies_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 

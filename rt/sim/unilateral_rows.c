@@ -57,23 +57,20 @@ static double length_of(const gw_scene *scene, const gw_scene_constraint *c)
     return 0.1; /* a link's */
 }
 
-/* Moves on its own, held or free, in no system of bodies. */
-static bool moves_alone(const gw_scene_dynamics_def *def, int object)
+/* Which of the body's unilateral constraints it is (gw_scene_unilateral()); -1: a bit has no room
+ * for it, or the body is a link. */
+static int place_of(const gw_scene *scene, int body, int constraint)
 {
-    if (object < 0 || def->layout->system_of[object] >= 0)
-        return false;
-    for (int t = 0; t < def->tool_count; t++)
-        if (def->objects[t] == object)
-            return true;
-    return def->scene->objects[object].free;
-}
-
-bool gw_unilateral_is_spring(const gw_scene_dynamics_def *def, int constraint)
-{
-    const gw_scene *s = def->scene;
-    const gw_scene_constraint *c = &s->constraints[constraint];
-    int a = gw_scene_object(s, c->a.object), b = gw_scene_object(s, c->b.object);
-    return gw_scene_holds_by_spring(s, c) && (moves_alone(def, a) || moves_alone(def, b));
+    int place = 0;
+    if (body < 0 || body >= scene->object_count)
+        return -1;
+    const char *id = scene->objects[body].id;
+    for (int i = 0; i < constraint; i++) {
+        const gw_scene_constraint *c = &scene->constraints[i];
+        place += gw_scene_constraint_is_unilateral(c) &&
+                 (strcmp(c->a.object, id) == 0 || strcmp(c->b.object, id) == 0);
+    }
+    return place < GW_MAX_UNILATERALS ? place : -1;
 }
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -161,7 +158,7 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
     }
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
-        if (!gw_scene_constraint_is_unilateral(c) || gw_unilateral_is_spring(def, i))
+        if (!gw_scene_constraint_is_unilateral(c))
             continue;
         bool positional = gw_constraint_is_positional(c->kind);
         if (!(positional ? add_bound : add_contact)(u, def, i)) {
@@ -171,9 +168,14 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
             return NULL;
         }
     }
-    for (int i = 0; i < u->count; i++)
-        for (int side = 0; side < 2 && u->rows[i].row.kind != GW_UNILATERAL_SURFACES; side++)
-            add_anchor(u, def, &u->rows[i], side);
+    for (int i = 0; i < u->count; i++) {
+        gw_scene_unilateral_row *r = &u->rows[i];
+        for (int side = 0; side < 2; side++) {
+            r->place[side] = place_of(scene, r->body[side], r->constraint);
+            if (r->row.kind != GW_UNILATERAL_SURFACES)
+                add_anchor(u, def, r, side);
+        }
+    }
     return u;
 }
 
@@ -246,4 +248,42 @@ void gw_scene_unilaterals_move(gw_scene_unilaterals *u, gw_world *world,
         if (r->anchor[1] < 0 && r->end[1].feature >= 0)
             r->row.b = gw_kinematics_element(kinematics, &r->end[1]);
     }
+}
+
+/* ---- what they tell -------------------------------------------------------------------------- */
+
+void gw_scene_unilaterals_update(gw_scene_unilaterals *u, const gw_world *world)
+{
+    for (int i = 0; i < u->count; i++)
+        u->rows[i].now = (gw_unilateral_state){.gap = INFINITY};
+    int count = gw_world_unilaterals(world, u->states, GW_MAX_WORLD_UNILATERALS);
+    for (int i = 0; i < count; i++) {
+        /* the row is the first member of what the scene has of it */
+        const gw_scene_unilateral_row *of = (const gw_scene_unilateral_row *)u->states[i].row;
+        u->rows[of - u->rows].now = u->states[i];
+    }
+}
+
+gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *u, int body, gw_vec3 point)
+{
+    gw_unilaterals_at at = {.wrench = {{0, 0, 0}, {0, 0, 0}}};
+    for (int i = 0; i < u->count; i++) {
+        const gw_scene_unilateral_row *r = &u->rows[i];
+        for (int side = 0; side < 2; side++) {
+            if (r->body[side] != body)
+                continue;
+            const gw_unilateral_state *now = &r->now;
+            double sign = side == 0 ? 1 : -1;
+            gw_vec3 f = gw_scale(sign, now->force), x = side == 0 ? now->at_a : now->at_b;
+            at.depth = fmax(at.depth, -now->gap);
+            if (!now->pressed)
+                continue;
+            if (r->place[side] >= 0)
+                at.touching |= 1ull << r->place[side];
+            at.wrench.f = gw_add(at.wrench.f, f);
+            at.wrench.t = gw_add(at.wrench.t, gw_cross(gw_sub(x, point), f));
+            at.wrench.t = gw_mul_add(at.wrench.t, sign, now->couple);
+        }
+    }
+    return at;
 }

@@ -90,6 +90,91 @@ static inline gw_kinematics *fixture_network(void)
     return gw_kinematics_create(&scene, &layout, NULL);
 }
 
+/* A unilateral constraint of the held object: of a line or a point of it from something fixed. */
+typedef struct fixture_wall {
+    const char *id;
+    gw_element own, other; /* in the body's frame, in the world */
+    gw_bound bound;
+    double value;
+} fixture_wall;
+
+static inline gw_element fixture_point(gw_vec3 p)
+{
+    return (gw_element){.kind = GW_POINT, .p = p};
+}
+
+static inline gw_element fixture_plane(gw_vec3 p, gw_vec3 normal)
+{
+    return (gw_element){.kind = GW_PLANE, .p = p, .d = normal};
+}
+
+static inline gw_element fixture_line(gw_vec3 p, gw_vec3 direction)
+{
+    return (gw_element){.kind = GW_LINE, .p = p, .d = direction};
+}
+
+/* The held object keeps one point at x = `at` at most. */
+static inline fixture_wall fixture_wall_at_x(const char *id, double at)
+{
+    return (fixture_wall){.id = id,
+                          .own = fixture_point(gw_v3(0, 0, 0)),
+                          .other = fixture_plane(gw_v3(at, 0, 0), gw_v3(1, 0, 0)),
+                          .bound = GW_BOUND_AT_MOST};
+}
+
+/* What a scenario that is made by hand has of a scene: names of the held object, and the
+ * constraints that keep it to one side of what is fixed. */
+static inline gw_scene *fixture_walls(const fixture_wall *walls, int count)
+{
+    gw_scene *s = malloc(sizeof *s);
+    *s = gw_scene_default();
+    strcpy(gw_scene_add_object(s, NULL)->id, "cone");
+    gw_object *ground = gw_scene_add_object(s, NULL);
+    strcpy(ground->id, "ground");
+    ground->fixed = true;
+    for (int i = 0; i < count; i++) {
+        gw_scene_constraint *c = gw_scene_add_constraint(s, NULL);
+        c->kind = GW_DISTANCE;
+        c->bound = walls[i].bound;
+        c->value = walls[i].value;
+        strcpy(c->id, walls[i].id);
+        for (int side = 0; side < 2; side++) {
+            gw_feature_ref *ref = side ? &c->b : &c->a;
+            gw_feature *f = gw_scene_add_feature(s, NULL);
+            strcpy(f->object, side ? "ground" : "cone");
+            strcpy(f->name, walls[i].id);
+            f->element = side ? walls[i].other : walls[i].own;
+            strcpy(ref->object, f->object);
+            strcpy(ref->feature, f->name);
+        }
+    }
+    return s;
+}
+
+/* The scenario's held object is kept by these. */
+static inline void fixture_set_walls(gw_scenario *scenario, const fixture_wall *walls, int count)
+{
+    gw_scene *s = fixture_walls(walls, count);
+    gw_scenario_tool *t = &scenario->tools[0];
+    int held = 0, none = -1, system_of[2] = {-1, -1};
+    gw_pose poses[2] = {t->pose, gw_pose_identity()};
+    gw_layout layout = {.poses = poses, .system_of = system_of};
+    gw_scene_dynamics_destroy(scenario->dynamics);
+    scenario->dynamics = gw_scene_dynamics_create(&(gw_scene_dynamics_def){.scene = s,
+                                                                           .layout = &layout,
+                                                                           .tool_count = 1,
+                                                                           .objects = &held,
+                                                                           .mechanisms = &none,
+                                                                           .systems = &none,
+                                                                           .bodies = &none,
+                                                                           .rate = scenario->rate},
+                                                  NULL);
+    t->unilateral_count = count;
+    for (int i = 0; i < count; i++)
+        t->unilaterals[i] = gw_name_hash(walls[i].id, 0);
+    gw_scene_destroy(s);
+}
+
 /* `tools` held objects, and nothing that touches them. */
 static inline gw_scene_dynamics *fixture_movers(int rate, int tools)
 {

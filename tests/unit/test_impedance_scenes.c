@@ -207,10 +207,21 @@ static void what_starts_quick_does_not_pass(void **state)
     stop_play(&p);
 }
 
-/* A held box of 1 kg that 2 N push for 2 s against a wall 1 cm below: how far in the hand comes. */
-static double pressed_in(gw_control_kind control)
+/* The wall as a hand feels it. */
+typedef struct felt_wall {
+    double deepest;     /* of the device (m) */
+    double force;       /* of the wall on the tool, in the end (N) */
+    double speed;       /* of tool and device, at most in the last quarter (m/s) */
+    int parted;         /* ticks without contact in the last quarter */
+    double out_of_book; /* energy balance (J) */
+} felt_wall;
+
+/* A held box of 1 kg that 2 N push for 2 s against a wall 1 cm below. */
+static felt_wall pressed_in(gw_control_kind control)
 {
     play p;
+    felt_wall at = {0};
+    bool admittance = control == GW_CONTROL_ADMITTANCE;
     gw_scene *s = malloc(sizeof *s);
     *s = gw_scene_default();
     put(s, "base", box(0.2, 0.2, 0.02), gw_v3(0, 0, -0.05))->fixed = true;
@@ -225,25 +236,46 @@ static double pressed_in(gw_control_kind control)
                                .b = {"base", "+z"},
                                .value = 0.03,
                                .bound = GW_BOUND_AT_LEAST};
-    gw_tool *t = put_tool(s, "sim-impedance");
+    gw_tool *t = put_tool(s, admittance ? "sim" : "sim-impedance");
     strcpy(t->object, "peg");
     t->control = control;
-    t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
+    if (!admittance)
+        t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
     assert_true(start_play(&p, s));
     command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {0, 0, -2}});
-    double deepest = 0;
-    for (int i = 0; i < 2000; i++)
-        deepest = fmin(deepest, tick_play(&p, 5)->tools[0].device_true.p.z);
+    gw_vec3 before = {0, 0, 0};
+    for (int i = 0; i < 2000; i++) {
+        const gw_snapshot *now = tick_play(&p, 5);
+        const gw_tool_state *tool = &now->tools[0];
+        const gw_energy *e = &now->energy;
+        at.deepest = fmax(at.deepest, -0.01 - tool->device_true.p.z);
+        at.force = tool->contact.f.z;
+        at.out_of_book = fmax(at.out_of_book, fabs(e->kinetic + e->potential + e->dissipated -
+                                                   e->initial - e->work_in - e->edits));
+        if (i >= 1500) {
+            double device = gw_distance(tool->device_true.p, before) * 1000; /* at 1 kHz */
+            at.parted += tool->walls == 0;
+            at.speed = fmax(at.speed, fmax(gw_norm(tool->twist.v), device));
+        }
+        before = tool->device_true.p;
+    }
     stop_play(&p);
-    print_message("control %d: %.2f mm in\n", control, -1e3 * (deepest + 0.01));
-    return -deepest - 0.01;
+    print_message("control %d: %.2f mm in, held with %.6f N; %.1g m/s, apart in %d ticks; books "
+                  "out by %.1g J\n",
+                  control, 1e3 * at.deepest, at.force, at.speed, at.parted, at.out_of_book);
+    return at;
 }
 
 static void a_wall_is_felt_by_every_control(void **state)
 {
     (void)state;
-    for (int control = GW_CONTROL_IMPEDANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++)
-        assert_true(pressed_in((gw_control_kind)control) <= 1e-3);
+    for (int control = GW_CONTROL_ADMITTANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++) {
+        felt_wall at = pressed_in((gw_control_kind)control);
+        assert_true(at.deepest <= 1e-3);
+        assert_true(fabs(at.force - 2) < 0.1);
+        assert_true(at.speed < 2e-4 && at.parted == 0); /* no buzz */
+        assert_true(at.out_of_book < 1e-9);
+    }
 }
 
 int main(void)

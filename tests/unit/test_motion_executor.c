@@ -11,7 +11,7 @@
 
 #include "tests/unit/world_fixture.h"
 
-static world made_on(gw_submanifold set, const char *profile, const gw_unilateral *walls, int count)
+static world made_on(gw_submanifold set, const char *profile, const fixture_wall *walls, int count)
 {
     world w = fixture_world(&(world_def){
         .body = fixture_body(set), .profile = profile, .walls = walls, .wall_count = count});
@@ -19,7 +19,7 @@ static world made_on(gw_submanifold set, const char *profile, const gw_unilatera
     return w;
 }
 
-static world made(const gw_unilateral *walls, int count)
+static world made(const fixture_wall *walls, int count)
 {
     return made_on(fixture_turning(GW_LOCUS_PLANE), "", walls, count);
 }
@@ -57,10 +57,18 @@ static int until_end(world *w, int most)
     return most;
 }
 
-static gw_unilateral wall_at_x(double x)
+static fixture_wall wall_at_x(double x)
 {
-    return (gw_unilateral){.row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {x, 0, 0}},
-                           .sign = 1};
+    return fixture_wall_at_x("x", x);
+}
+
+/* The point p of the body keeps y at `at` at most. */
+static fixture_wall wall_at_y(gw_vec3 p, double at)
+{
+    return (fixture_wall){.id = "y",
+                          .own = fixture_point(p),
+                          .other = fixture_plane(gw_v3(0, at, 0), gw_v3(0, 1, 0)),
+                          .bound = GW_BOUND_AT_MOST};
 }
 
 /* ---- ways ----------------------------------------------------------------------------------- */
@@ -183,7 +191,7 @@ static void it_follows_a_circle_and_carries_the_weight(void **state)
 static void a_reaction_ends_the_way_where_the_wall_is(void **state)
 {
     (void)state;
-    gw_unilateral wall = wall_at_x(0.15);
+    fixture_wall wall = wall_at_x(0.15);
     world w = made(&wall, 1);
     gw_motion_target g = nowhere();
     g.to[1] = 0.3;
@@ -204,9 +212,7 @@ static void a_reaction_ends_the_way_where_the_wall_is(void **state)
 static void a_turn_is_ended_by_torque(void **state)
 {
     (void)state;
-    gw_unilateral wall = {
-        .row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.03, 0}, .m = {0.06, 0, 0}},
-        .sign = 1};
+    fixture_wall wall = wall_at_y(gw_v3(0.06, 0, 0), 0.03);
     world w = made(&wall, 1);
     gw_motion_target g = nowhere();
     g.by[0] = 2;
@@ -225,9 +231,7 @@ static void a_turn_is_ended_by_torque(void **state)
 static void what_pushes_across_is_no_reaction(void **state)
 {
     (void)state;
-    gw_unilateral walls[2] = {
-        wall_at_x(0.12),
-        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, .sign = 1}};
+    fixture_wall walls[2] = {wall_at_x(0.12), wall_at_y(gw_v3(0, 0, 0), 0.1)};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     ticked(&w, 1500);
@@ -247,9 +251,7 @@ static void what_pushes_across_is_no_reaction(void **state)
 static void contact_is_with_another_wall(void **state)
 {
     (void)state;
-    gw_unilateral walls[2] = {
-        wall_at_x(0.12),
-        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, .sign = 1}};
+    fixture_wall walls[2] = {wall_at_x(0.12), wall_at_y(gw_v3(0, 0, 0), 0.1)};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     assert_true(ticked(&w, 1500)->walls == 1);
@@ -269,7 +271,7 @@ static void contact_is_with_another_wall(void **state)
 static void walls_that_change_places_are_no_contact(void **state)
 {
     (void)state;
-    gw_unilateral walls[2] = {wall_at_x(0.5), wall_at_x(0.12)};
+    fixture_wall walls[2] = {fixture_wall_at_x("far", 0.5), wall_at_x(0.12)};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     assert_true(ticked(&w, 1500)->walls == 2);
@@ -279,8 +281,7 @@ static void walls_that_change_places_are_no_contact(void **state)
     guide(&w, g, 3);
     ticked(&w, 300);
     gw_scenario *next = fixture_scenario(&w.body, w.slot, 1000);
-    next->tools[0].walls[0] = walls[1];
-    next->tools[0].wall_count = 1;
+    fixture_set_walls(next, &walls[1], 1);
     command(&w, (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = next});
     assert_true(ticked(&w, 100)->walls == 1);
     until_end(&w, 8000);
@@ -291,7 +292,7 @@ static void walls_that_change_places_are_no_contact(void **state)
 static void without_a_guard_a_wall_blocks(void **state)
 {
     (void)state;
-    gw_unilateral wall = wall_at_x(0.15);
+    fixture_wall wall = wall_at_x(0.15);
     world w = made(&wall, 1);
     gw_motion_target g = nowhere();
     g.to[1] = 0.3;
@@ -453,7 +454,7 @@ static void a_set_that_moved_takes_the_way_along(void **state)
 static void energy_balances_under_the_robot(void **state)
 {
     (void)state;
-    gw_unilateral wall = wall_at_x(0.15);
+    fixture_wall wall = wall_at_x(0.15);
     world w = made(&wall, 1);
     gw_motion_target g = nowhere();
     g.to[1] = 0.3, g.to[0] = 1;
@@ -472,7 +473,7 @@ static void energy_balances_under_the_robot(void **state)
 static void two_runs_give_the_same_bits(void **state)
 {
     (void)state;
-    gw_unilateral wall = wall_at_x(0.15);
+    fixture_wall wall = wall_at_x(0.15);
     gw_pose last[2];
     for (int i = 0; i < 2; i++) {
         world w = made(&wall, 1);

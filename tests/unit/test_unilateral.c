@@ -10,19 +10,18 @@
 
 #include <cmocka.h>
 
+#include "rt/sim/scene_dynamics_private.h"
 #include "tests/unit/world_fixture.h"
 
 #define PLACE 0.2 /* m: of the walls below */
 
 /* The body's origin keeps x at most PLACE. */
-static gw_unilateral wall_at_x(void)
+static fixture_wall wall_at_x(void)
 {
-    return (gw_unilateral){
-        .row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {PLACE, 0, 0}, .m = {0, 0, 0}},
-        .sign = 1};
+    return fixture_wall_at_x("x", PLACE);
 }
 
-static world made(const gw_guided_def *body, int rate, const gw_unilateral *walls, int count,
+static world made(const gw_guided_def *body, int rate, const fixture_wall *walls, int count,
                   const gw_operator *operator)
 {
     world w = fixture_world(&(world_def){
@@ -52,10 +51,10 @@ static void a_wall_holds_what_pushes(void **state)
         gw_wrench_sample push = {0, {{5, 0, 0}, {0, 0, 0}}};
         gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
         gw_guided_def body = on_plane();
-        gw_unilateral wall = wall_at_x();
+        fixture_wall wall = wall_at_x();
         world w = made(&body, rates[i], &wall, 1, &o);
         const gw_tool_state *t = ticked(&w, 3 * rates[i]);
-        double k = 0.1 * 2 * rates[i] * rates[i]; /* at the body's 2 kg */
+        double k = 0.4 * 2 * rates[i] * rates[i]; /* at the body's 2 kg */
         assert_true(t->walls == 1);
         assert_true(fabs(t->depth - 5 / k) < 1e-4 * t->depth);
         assert_true(fabs(t->world_from_tool.p.x - PLACE - t->depth) < 1e-12);
@@ -72,7 +71,7 @@ static void a_wall_never_pulls_and_lets_go(void **state)
         {0, {{5, 0, 0}, {0, 0, 0}}}, {0.5, {{-5, 0, 0}, {0, 0, 0}}}, {0.6, {{0, 0, 0}, {0, 0, 0}}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 3, .samples = push};
     gw_guided_def body = on_plane();
-    gw_unilateral wall = wall_at_x();
+    fixture_wall wall = wall_at_x();
     world w = made(&body, 1000, &wall, 1, &o);
     bool touched = false;
     for (int k = 0; k < 1500; k++) {
@@ -91,27 +90,23 @@ static void every_pair_keeps_its_distance(void **state)
 {
     (void)state;
     gw_vec3 far = {PLACE + 0.3, 0, 0}, z = {0, 0, 1}, x = {1, 0, 0};
-    const struct {
-        gw_unilateral wall;
-        double at; /* x of the body's origin, at which it stands */
-    } cases[] = {
-        {{.row = {.kind = GW_ROW_PLANE, .n = gw_neg(x), .f = far, .value = 0.3}, .sign = -1},
-         PLACE},
-        {{.row = {.kind = GW_ROW_SPHERE, .f = far, .value = 0.3}, .sign = -1}, PLACE},
-        {{.row = {.kind = GW_ROW_SPHERE, .f = {-0.1, 0, 0}, .value = 0.3}, .sign = 1}, PLACE},
-        {{.row = {.kind = GW_ROW_CYLINDER, .f = far, .n = z, .value = 0.3}, .sign = -1}, PLACE},
-        {{.row = {.kind = GW_ROW_CYLINDER_BODY, .f = far, .n = z, .value = 0.3}, .sign = -1},
-         PLACE},
-        {{.row = {.kind = GW_ROW_PLANE_BODY, .f = far, .n = x, .value = 0.3}, .sign = -1}, PLACE},
+    gw_element origin = fixture_point(gw_v3(0, 0, 0)), point = fixture_point(far);
+    const fixture_wall cases[] = {
+        {"plane", origin, fixture_plane(far, gw_neg(x)), GW_BOUND_AT_LEAST, 0.3},
+        {"sphere", origin, point, GW_BOUND_AT_LEAST, 0.3},
+        {"tether", origin, fixture_point(gw_v3(-0.1, 0, 0)), GW_BOUND_AT_MOST, 0.3},
+        {"cylinder", origin, fixture_line(far, z), GW_BOUND_AT_LEAST, 0.3},
+        {"own cylinder", fixture_line(origin.p, z), point, GW_BOUND_AT_LEAST, 0.3},
+        {"own plane", fixture_plane(origin.p, x), point, GW_BOUND_AT_LEAST, 0.3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         gw_wrench_sample push = {0, {{2, 0, 0}, {0, 0, 0}}};
         gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
         gw_guided_def body = on_plane();
-        world w = made(&body, 1000, &cases[i].wall, 1, &o);
+        world w = made(&body, 1000, &cases[i], 1, &o);
         const gw_tool_state *t = ticked(&w, 2000);
         assert_true(t->walls == 1 && fabs(t->contact.f.x + 2) < 0.02);
-        assert_true(fabs(t->world_from_tool.p.x - cases[i].at) < 2e-5);
+        assert_true(fabs(t->world_from_tool.p.x - PLACE) < 2e-5);
         gone(&w);
     }
 }
@@ -123,9 +118,12 @@ static void sixty_four_walls_at_one_place_stand_still(void **state)
     gw_wrench_sample push = {0, {{20, 0, 0}, {0, 0, 0}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_unilateral walls[GW_MAX_UNILATERALS];
-    for (int i = 0; i < GW_MAX_UNILATERALS; i++)
-        walls[i] = wall_at_x();
+    fixture_wall walls[GW_MAX_UNILATERALS];
+    char id[GW_MAX_UNILATERALS][16];
+    for (int i = 0; i < GW_MAX_UNILATERALS; i++) {
+        snprintf(id[i], sizeof id[i], "w%d", i);
+        walls[i] = fixture_wall_at_x(id[i], PLACE);
+    }
     world w = made(&body, 1000, walls, GW_MAX_UNILATERALS, &o);
     double deepest = 0;
     for (int k = 0; k < 2000; k++)
@@ -145,11 +143,14 @@ static void a_corner_that_turns_is_held_too(void **state)
     gw_wrench_sample push = {0, {{0, 0, 0}, {0, 0, 0.2}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_unilateral walls[2] = {
-        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.05, 0}, .m = {0.08, 0, 0}},
-         .sign = 1},
-        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, -0.05, 0}, .m = {-0.08, 0, 0}},
-         .sign = -1}};
+    fixture_wall walls[2];
+    for (int i = 0; i < 2; i++) {
+        double side = i ? -1 : 1;
+        walls[i] = (fixture_wall){.id = i ? "lower" : "upper",
+                                  .own = fixture_point(gw_v3(0.08 * side, 0, 0)),
+                                  .other = fixture_plane(gw_v3(0, 0.05 * side, 0), gw_v3(0, 1, 0)),
+                                  .bound = i ? GW_BOUND_AT_LEAST : GW_BOUND_AT_MOST};
+    }
     world w = made(&body, 1000, walls, 2, &o);
     const gw_tool_state *t = ticked(&w, 4000);
     assert_true(t->walls == 3);
@@ -166,7 +167,7 @@ static void energy_balances_through_a_hundred_bounces(void **state)
     (void)state;
     gw_guided_def body = on_plane();
     body.gravity = gw_v3(9.81, 0, 0);
-    gw_unilateral wall = wall_at_x();
+    fixture_wall wall = wall_at_x();
     world w = made(&body, 1000, &wall, 1, NULL);
     double lost = 0, most = 0;
     bool touching = false;
@@ -195,7 +196,7 @@ static void work_is_what_the_hand_did(void **state)
     gw_wrench_sample push = {0, {{5, 0, 0}, {0, 0, 0}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_unilateral wall = wall_at_x();
+    fixture_wall wall = wall_at_x();
     world w = made(&body, 1000, &wall, 1, &o);
     for (int k = 0; k < 3000; k++) {
         const gw_tool_state *t = ticked(&w, 1);
@@ -211,15 +212,15 @@ static void tumbling_against_walls_balances(void **state)
     (void)state;
     gw_guided_def body = fixture_body(fixture_set(GW_ROTATION_FREE, GW_LOCUS_FREE, false));
     body.mass.com = gw_v3(0.01, 0.005, -0.02);
-    gw_unilateral walls[6];
+    static const char *const names[6] = {"a", "b", "c", "d", "e", "f"};
+    fixture_wall walls[6];
     for (int i = 0; i < 6; i++) {
         double s = i % 2 ? -1 : 1;
         gw_vec3 n = i < 2 ? gw_v3(s, 0, 0) : i < 4 ? gw_v3(0, s, 0) : gw_v3(0, 0, s);
-        walls[i] = (gw_unilateral){.row = {.kind = GW_ROW_PLANE,
-                                           .n = n,
-                                           .f = gw_scale(PLACE, n),
-                                           .m = gw_scale(0.05, gw_v3(n.y, n.z, n.x))},
-                                   .sign = 1};
+        walls[i] = (fixture_wall){.id = names[i],
+                                  .own = fixture_point(gw_scale(0.05, gw_v3(n.y, n.z, n.x))),
+                                  .other = fixture_plane(gw_scale(PLACE, n), n),
+                                  .bound = GW_BOUND_AT_MOST};
     }
     world w = made(&body, 1000, walls, 6, NULL);
     gw_command retired,
@@ -252,8 +253,8 @@ static void a_wall_found_passed_does_not_throw(void **state)
     gw_guided_def body = on_plane();
     world w = made(&body, 1000, NULL, 0, NULL);
     ticked(&w, 10);
-    gw_unilateral wall = wall_at_x();
-    wall.row.f.x = 0.05; /* the body stands at 0.1 */
+    fixture_wall wall = wall_at_x();
+    wall.other.p.x = 0.05; /* the body stands at 0.1 */
     apply_scenario(&w, scenario_of(&w, &wall, 1));
     const gw_tool_state *t = ticked(&w, 200);
     assert_true(gw_norm(t->contact.f) == 0 && gw_norm(t->twist.v) == 0);
@@ -278,8 +279,7 @@ static void an_edit_leaves_who_leans_alone(void **state)
     gw_wrench_sample push = {0, {{5, 0, 0}, {0, 0, 0}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_unilateral walls[2] = {wall_at_x(), wall_at_x()};
-    walls[0].row.f.x = 0.7;
+    fixture_wall walls[2] = {fixture_wall_at_x("far", 0.7), wall_at_x()};
     world w = made(&body, 1000, &walls[1], 1, &o);
     gw_vec3 before = ticked(&w, 3000)->world_from_tool.p;
     for (int i = 0; i < 20; i++) {
@@ -301,9 +301,10 @@ static void a_wall_yields_to_a_travel_and_not_to_a_hand(void **state)
 {
     (void)state;
     gw_guided_def body = fixture_body(fixture_turning(GW_LOCUS_PLANE));
-    gw_unilateral walls[2] = {
-        {.row = {.kind = GW_ROW_PLANE, .n = {0, 0, 1}, .f = {0, 0, 0.05}}, .sign = 1},
-        {.row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {0.12, 0, 0}}, .sign = 1}};
+    fixture_wall walls[2] = {{"z", fixture_point(gw_v3(0, 0, 0)),
+                              fixture_plane(gw_v3(0, 0, 0.05), gw_v3(0, 0, 1)), GW_BOUND_AT_MOST,
+                              0},
+                             fixture_wall_at_x("x", 0.12)};
     world w = made(&body, 1000, walls, 2, NULL);
     gw_command retired, push = {.kind = GW_COMMAND_PUSH, .push = {{10, 0, 0}, {0, 0, 0}}};
     gw_simulation_apply(w.simulation, &push, &retired);
@@ -350,15 +351,22 @@ static gw_scene *two_boxes(void)
     return s;
 }
 
-/* Depth of the only wall of `cover` at its pose. */
-static double depth_of(const gw_scene *s)
+/* Depth of the only wall of `cover`, which moves freely, at its pose. */
+static double depth_of(gw_scene *s)
 {
-    gw_pose poses[2] = {s->objects[0].pose, s->objects[1].pose};
-    gw_unilateral walls[GW_MAX_UNILATERALS];
-    double h;
-    assert_int_equal(gw_unilaterals_build(s, poses, 1, walls), 1);
-    gw_rows_value(&walls[0].row, 1, &poses[1], &h);
-    return walls[0].sign * h;
+    gw_error error = {0};
+    s->objects[1].free = true;
+    s->gravity = gw_v3(0, 0, 0);
+    gw_layout *layout = gw_layout_create(s, NULL, &error);
+    gw_scene_dynamics *d = gw_scene_dynamics_create(
+        &(gw_scene_dynamics_def){.scene = s, .layout = layout, .rate = 1000}, &error);
+    assert_non_null(d);
+    gw_scene_dynamics_step(d, 1e-3);
+    assert_int_equal(d->unilaterals->count, 1);
+    double depth = -d->unilaterals->rows[0].now.gap;
+    gw_scene_dynamics_destroy(d);
+    gw_layout_destroy(layout);
+    return depth;
 }
 
 static void walls_mean_what_the_scene_says(void **state)

@@ -18,17 +18,16 @@ typedef struct world_def {
     int rate;                    /* 0: 1 kHz */
     const char *profile;         /* of the device, NULL: ideal */
     const gw_operator *operator; /* NULL: nobody */
-    const gw_unilateral *walls;
+    const fixture_wall *walls;
     int wall_count;
 } world_def;
 
 /* What w starts with, or is switched to: its body as it is now, these walls. */
-static inline gw_scenario *scenario_of(const world *w, const gw_unilateral *walls, int count)
+static inline gw_scenario *scenario_of(const world *w, const fixture_wall *walls, int count)
 {
     gw_scenario *s = fixture_scenario(&w->body, w->slot, w->rate);
     if (count)
-        memcpy(s->tools[0].walls, walls, (size_t)count * sizeof *walls);
-    s->tools[0].wall_count = count;
+        fixture_set_walls(s, walls, count);
     return s;
 }
 
