@@ -14,15 +14,21 @@
 #include "rt/dynamics/system_private.h"
 
 #define ASSEMBLE_STEPS 100  /* of the projection, at creation */
-#define PLACE_STEPS    20   /* of it, where bodies are put */
 #define HELD           1e-9 /* of the length: closures are met at creation */
 
 /* ---- the state as a model ------------------------------------------------------------------- */
+
+static gw_ground_state *grounds_of(const gw_system_state *m)
+{
+    return (gw_ground_state *)(m->joints + m->system->body_count);
+}
 
 static void take_state(gw_system *s, gw_system_state *m)
 {
     for (int i = 0; i < s->body_count; i++)
         m->joints[i] = s->bodies[i].joint;
+    for (int i = 0; i < s->ground_count; i++)
+        grounds_of(m)[i] = s->grounds[i].state;
     m->integrator = s->integrator;
     gw_system_energy(s, &s->kinetic, &s->potential);
     m->stamp = s->stamp = ++s->last_stamp;
@@ -37,11 +43,25 @@ static gw_system *system_of(const gw_model *model)
         return s;
     for (int i = 0; i < s->body_count; i++)
         s->bodies[i].joint = m->joints[i];
+    for (int i = 0; i < s->ground_count; i++)
+        s->grounds[i].state = grounds_of(m)[i];
+    if (s->ground_count > 0)
+        gw_grounds_update(s);
     s->integrator = m->integrator;
     gw_system_update(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
     s->stamp = m->stamp;
     return s;
+}
+
+void gw_system_bring_up(gw_system *s)
+{
+    system_of(&s->model->model);
+}
+
+void gw_system_take_state(gw_system *s)
+{
+    take_state(s, s->model);
 }
 
 static int model_dof(const gw_model *model)
@@ -207,9 +227,25 @@ static void model_energy(const gw_model *model, double *kinetic, double *potenti
 static void model_velocity(const gw_model *model, double *v)
 {
     const gw_system_state *m = (const gw_system_state *)model;
-    const gw_system *s = m->system;
+    gw_system *s = m->system;
     for (int i = 0; i < s->body_count; i++)
         memcpy(v + s->bodies[i].first, m->joints[i].u, (size_t)s->bodies[i].dof * sizeof *v);
+    if (s->ground_count == 0 || !system_of(model)->moving)
+        return;
+    gw_grounds_find_least(s);
+    for (int i = 0; i < s->dof; i++)
+        v[i] -= s->least[i];
+}
+
+static bool model_carried(const gw_model *model, int index, gw_twist *twist)
+{
+    gw_system *s = system_of(model);
+    assert(index >= 0 && index < s->body_count);
+    if (!s->moving)
+        return false;
+    gw_grounds_find_least(s);
+    *twist = s->carried[index];
+    return true;
 }
 
 static void model_kick(gw_model *model, const double *dv)
@@ -314,71 +350,6 @@ void gw_system_push(gw_system *s, int index, const gw_wrench *wrench)
     s->is_pushed = false;
     for (int i = 0; i < s->body_count; i++)
         s->is_pushed = s->is_pushed || gw_norm2(s->pushed[i].f) + gw_norm2(s->pushed[i].t) > 0;
-}
-
-/* The joint of a body where `pose` and `twist` have it; its parent is in place. */
-static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_twist *twist)
-{
-    gw_system_body *k = &s->bodies[index];
-    const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-    gw_pose on_body = gw_pose_mul(pose, &k->def.body_from_m);
-    gw_pose on_parent = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
-    const gw_pose *m = k->def.reversed ? &on_parent : &on_body,
-                  *f = k->def.reversed ? &on_body : &on_parent;
-    gw_pose f_from_world = gw_pose_inverse(f), f_from_m = gw_pose_mul(&f_from_world, m);
-    double was[6], now[6];
-    memcpy(was, k->joint.z, sizeof was);
-    gw_mobilizer_position(k->def.joint, &f_from_m, now);
-    for (int j = 0; j < k->dof && gw_mobilizer_rotation(k->def.joint) == 6; j++)
-        if (gw_mobilizers[k->def.joint].turns >> j & 1)
-            now[j] = was[j] + remainder(now[j] - was[j], 2 * GW_PI);
-    memcpy(k->joint.z, now, sizeof now);
-    int at = gw_mobilizer_rotation(k->def.joint);
-    if (at < 6)
-        k->joint.turn = gw_quat_exp(gw_v3(now[at], now[at + 1], now[at + 2]));
-    gw_twist of_parent = p ? p->twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_vec3 from_parent = p ? gw_sub(m->p, p->pose.p) : m->p;
-    gw_vec3 v = gw_sub(gw_add(twist->v, gw_cross(twist->w, gw_sub(m->p, pose->p))),
-                       gw_add(of_parent.v, gw_cross(of_parent.w, from_parent)));
-    gw_vec3 w = gw_sub(twist->w, of_parent.w);
-    double sign = k->def.reversed ? -1 : 1;
-    gw_twist relative = {gw_scale(sign, gw_unrotate(f->q, v)),
-                         gw_scale(sign, gw_unrotate(f->q, w))};
-    gw_mobilizer_velocity(k->def.joint, &f_from_m, &relative, k->joint.u);
-}
-
-double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twists)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        place_joint(s, i, &poses[i], &twists[i]);
-        gw_tree_update_positions(s);
-        gw_tree_update_velocities(s);
-    }
-    double left = gw_closures_project(s, PLACE_STEPS);
-    take_state(s, s->model);
-    return left;
-}
-
-double gw_system_scale_velocity(gw_system *s, double factor)
-{
-    system_of(&s->model->model);
-    double before = s->kinetic;
-    for (int i = 0; i < s->body_count; i++)
-        for (int j = 0; j < s->bodies[i].dof; j++)
-            s->bodies[i].joint.u[j] *= factor;
-    gw_tree_update_velocities(s);
-    gw_closures_update_rates(s);
-    take_state(s, s->model);
-    return before - s->kinetic;
-}
-
-void gw_system_reset(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++)
-        s->bodies[i].joint = s->start[i];
-    s->integrator = (gw_system_integrator){0};
-    gw_system_update(s);
-    take_state(s, s->model);
 }
 
 int gw_system_mobility(gw_system *s)
@@ -494,6 +465,7 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           .m_from_body = gw_pose_inverse(&def->body_from_m),
                           .dof = gw_mobilizers[def->joint].dof,
                           .first = first,
+                          .ground = def->parent,
                           .is_at_joint = is_identity(&def->body_from_m),
                           .inertia_in_body = lower_of(&def->mass.inertia),
                           .is_free = true,
@@ -524,11 +496,17 @@ static double *part_of(double **free_numbers, size_t count)
     return part;
 }
 
+static size_t state_size(const gw_system *s)
+{
+    return sizeof *s->model + (size_t)s->body_count * sizeof s->model->joints[0] +
+           (size_t)s->ground_count * sizeof(gw_ground_state);
+}
+
 static bool take_memory(gw_system *s)
 {
     size_t n = (size_t)s->body_count, springs = (size_t)s->spring_count;
     size_t m = (size_t)s->row_count + 3 * springs, d = (size_t)s->dof;
-    size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 5 + 2 * 12;
+    size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 6 + 2 * 12;
     double *numbers = s->numbers = calloc(stages * d + 1, sizeof *numbers);
     s->closures = calloc((size_t)s->closure_count + 1, sizeof *s->closures);
     s->springs = calloc(springs + 1, sizeof *s->springs);
@@ -539,14 +517,19 @@ static bool take_memory(gw_system *s)
     s->poses = calloc(n + 1, sizeof *s->poses);
     s->twists = calloc(n + 1, sizeof *s->twists);
     s->on = calloc(4 * n + 1, sizeof *s->on);
-    s->model = calloc(1, sizeof *s->model + n * sizeof s->model->joints[0]);
+    s->model = calloc(1, state_size(s));
+    s->grounds = calloc((size_t)s->ground_count + 1, sizeof *s->grounds);
+    s->carried = calloc(n + 1, sizeof *s->carried);
+    s->planes = calloc(n + 1, sizeof *s->planes);
     if (!s->numbers || !s->closures || !s->springs || !s->rows || !s->models || !s->motor_states ||
-        !s->home || !s->poses || !s->twists || !s->on || !s->model)
+        !s->home || !s->poses || !s->twists || !s->on || !s->model || !s->grounds || !s->carried ||
+        !s->planes)
         return false;
     s->generalised = part_of(&numbers, d);
     s->joint_force = part_of(&numbers, d);
     s->added = part_of(&numbers, d);
     s->scratch = part_of(&numbers, d);
+    s->least = part_of(&numbers, d);
     s->by = part_of(&numbers, d);
     s->rates = part_of(&numbers, GW_RK_MAX_STAGES * d);
     s->accelerations = part_of(&numbers, GW_RK_MAX_STAGES * d);
@@ -652,6 +635,11 @@ static void view_pull_back(const gw_model *view, int index, const gw_wrench *wre
     model_pull_back(viewed(view), index, wrench, force);
 }
 
+static bool view_carried(const gw_model *view, int index, gw_twist *twist)
+{
+    return model_carried(viewed(view), index, twist);
+}
+
 gw_model *gw_system_second_hold(gw_system *s, int index, const gw_pose *body_from_held)
 {
     assert(index >= 0 && index < s->body_count);
@@ -668,6 +656,7 @@ gw_model *gw_system_second_hold(gw_system *s, int index, const gw_pose *body_fro
                                  .body = view_body,
                                  .pull_back = view_pull_back,
                                  .positional = view_positional,
+                                 .carried = view_carried,
                                  .size = sizeof s->view};
     s->view = (gw_system_view){{&s->view_ops}, s, index, *body_from_held};
     return &s->view.model;
@@ -690,8 +679,8 @@ static void init_model(gw_system *s)
                             .body = model_body,
                             .pull_back = model_pull_back,
                             .positional = model_positional,
-                            .size = sizeof *s->model +
-                                    (size_t)s->body_count * sizeof s->model->joints[0]};
+                            .carried = model_carried,
+                            .size = state_size(s)};
     s->model->model.ops = &s->ops;
     s->model->system = s;
 }
@@ -711,7 +700,7 @@ static void find_islands(gw_system *s)
         s->bodies[i].island = i;
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body_def *def = &s->bodies[i].def;
-        bool floats = def->joint == GW_MOBILIZER_FREE && !def->reversed;
+        bool floats = def->joint == GW_MOBILIZER_FREE && !def->reversed && def->parent == GW_GROUND;
         if (def->parent >= 0 || !floats)
             join_islands(s, i, def->parent);
     }
@@ -729,6 +718,11 @@ static void count_rows(gw_system *s, const gw_closure_def *closure)
     s->row_count += positions + velocities;
 }
 
+static bool is_end(const gw_system_def *def, int body)
+{
+    return body >= GW_MOVING_GROUND(def->ground_count - 1) && body < def->body_count;
+}
+
 /* Programmers' errors assert; surfaces that cannot touch are told. */
 static bool check_closure(const gw_system_def *def, int index, gw_error *error)
 {
@@ -736,7 +730,7 @@ static bool check_closure(const gw_system_def *def, int index, gw_error *error)
     char pointer[16];
     gw_error own = {0};
     assert(c->a >= 0 && c->a < def->body_count);
-    assert(c->b >= (c->kind == GW_CLOSURE_GEAR ? 0 : GW_GROUND) && c->b < def->body_count);
+    assert(c->kind == GW_CLOSURE_GEAR ? c->b >= 0 && c->b < def->body_count : is_end(def, c->b));
     if (gw_closure_check(c, &own))
         return true;
     snprintf(pointer, sizeof pointer, "/%d", index);
@@ -763,6 +757,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         s->body_count = def->body_count;
         s->closure_count = def->closure_count;
         s->spring_count = def->spring_count;
+        s->ground_count = def->ground_count;
         s->gravity = def->gravity;
         s->length = def->length > 0 ? def->length : 1;
         for (int i = 0; i < def->body_count; i++)
@@ -776,9 +771,11 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     if (s)
         s->bodies = calloc((size_t)def->body_count + 1, sizeof *s->bodies);
     for (int i = 0; s && s->bodies && i < def->body_count; i++) {
-        assert(def->bodies[i].parent < i && def->bodies[i].parent >= GW_GROUND);
+        assert(def->bodies[i].parent < i && is_end(def, def->bodies[i].parent));
         init_body(&s->bodies[i], &def->bodies[i], s->dof);
         s->dof += s->bodies[i].dof;
+        if (s->bodies[i].def.parent >= 0)
+            s->bodies[i].ground = s->bodies[s->bodies[i].def.parent].ground;
     }
     if (!s || !s->bodies || !take_memory(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
@@ -794,11 +791,13 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     }
     for (int i = 0; i < def->spring_count; i++) {
         assert(def->springs[i].a >= 0 && def->springs[i].a < def->body_count);
-        assert(def->springs[i].b >= GW_GROUND && def->springs[i].b < def->body_count);
+        assert(is_end(def, def->springs[i].b));
         s->springs[i] = def->springs[i];
     }
     find_islands(s);
-    if (!gw_planar_init(s) || !gw_closures_init(s)) {
+    gw_grounds_init(s);
+    gw_planar_find(s);
+    if (!gw_closures_init(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system's closures");
         gw_system_destroy(s);
         return NULL;
@@ -828,6 +827,8 @@ void gw_system_destroy(gw_system *s)
         return;
     free(s->bodies);
     free(s->planes);
+    free(s->grounds);
+    free(s->carried);
     free(s->numbers);
     free(s->closures);
     free(s->springs);

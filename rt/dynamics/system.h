@@ -26,13 +26,22 @@
 #include "rt/geometry/shape.h"
 #include "rt/geometry/submanifold.h"
 
-#define GW_GROUND (-1) /* as a parent, or a closure's body: the world */
+#define GW_GROUND (-1) /* as a parent, or a closure's or a spring's b: the world */
+/* The same: one of the grounds that may move, which are frames whose motion is prescribed. A ground
+ * is where the world's origin is when the system is made. */
+#define GW_MOVING_GROUND(k) (-2 - (k))
+
+/* Of a moving ground: pose, twist of its origin and the rate of that (world axes). */
+typedef struct gw_ground_motion {
+    gw_pose pose;
+    gw_twist twist, acceleration;
+} gw_ground_motion;
 
 typedef struct gw_system_body_def {
     gw_mass mass; /* in the body's frame */
-    int parent;   /* a body before this one, or GW_GROUND */
+    int parent;   /* a body before this one, or a ground */
     gw_mobilizer joint;
-    gw_pose parent_from_f; /* in the parent's frame, or the world's */
+    gw_pose parent_from_f; /* in the parent's frame, or the ground's */
     gw_pose body_from_m;
     bool reversed; /* F is the body's and M the parent's: `parent_from_f` says where M is in the
                       parent, `body_from_m` where F is in the body; coordinates stay M's in F */
@@ -92,7 +101,7 @@ typedef enum gw_closure_kind {
 
 /* What holds between two bodies. */
 typedef struct gw_closure_def {
-    int a, b; /* bodies; b may be GW_GROUND, but of a gear */
+    int a, b; /* bodies; b may be a ground, but of a gear */
     /* each a function of b_from_a, as if b were the world and a the body (submanifold.h) */
     int row_count;
     gw_row rows[GW_MAX_ROWS];
@@ -110,8 +119,8 @@ typedef struct gw_closure_def {
 
 /* A spring with a damper between two points, along the line between them. */
 typedef struct gw_system_spring_def {
-    int a, b;           /* bodies; b may be GW_GROUND */
-    gw_vec3 on_a, on_b; /* in the bodies' frames, or the world's */
+    int a, b;           /* bodies; b may be a ground */
+    gw_vec3 on_a, on_b; /* in the bodies' frames, or the ground's */
     double stiffness;   /* N/m */
     double damping;     /* N s/m */
     double length;      /* at rest (m) */
@@ -126,6 +135,7 @@ typedef struct gw_system_def {
     double dt;       /* period that limits' springs must be stable at (s); 0: 1e-3 */
     int spring_count;
     const gw_system_spring_def *springs;
+    int ground_count; /* that may move */
 } gw_system_def;
 
 typedef struct gw_system gw_system;
@@ -171,7 +181,23 @@ double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *
 /* Scales all velocities; the kinetic energy that goes (J). */
 double gw_system_scale_velocity(gw_system *system, double factor);
 
-/* Back to where it was created. */
+/* Puts all moving grounds, one pose and one twist of the origin each (world axes), which from now
+ * on go on with that steady twist. Joints keep their positions as far as closures let them. Where a
+ * twist changes at once, what hangs on the ground is hit: it keeps, of its motion, what joints and
+ * closures allow in the mass metric. The energy of all this is in the next step's base_work. RT
+ * safe. */
+void gw_system_move_grounds(gw_system *system, const gw_pose *poses, const gw_twist *twists);
+
+/* The same of one ground that moves as `at` says, `t` seconds from now, which is asked at every
+ * stage of a step; `context` is kept. */
+void gw_system_drive_ground(gw_system *system, int ground,
+                            gw_ground_motion (*at)(const void *context, double t),
+                            const void *context);
+
+/* Where a ground is, moving or GW_GROUND, and how it moves. */
+gw_ground_motion gw_system_ground(gw_system *system, int ground);
+
+/* Back to where it was created, grounds at rest. */
 void gw_system_reset(gw_system *system);
 
 /* The motor at a coordinate of a body's joint, from now on. */

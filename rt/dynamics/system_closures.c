@@ -63,9 +63,9 @@ static void angle_row(const gw_row *row, const gw_system_body *a, const gw_syste
  *   J-dot v = drift - f . (w_b x (w_b x d) + 2 w_b x v) - t . (w_b x w) */
 static void general_rows(const gw_system *s, const gw_closure_def *c, gw_closure_row *r)
 {
-    const gw_system_body *a = &s->bodies[c->a], *b = c->b >= 0 ? &s->bodies[c->b] : NULL;
-    gw_pose world_from_b = b ? b->pose : gw_pose_identity();
-    gw_twist moves = b ? b->twist : (gw_twist){0};
+    const gw_system_body *a = &s->bodies[c->a], *b = gw_body_of(s, c->b);
+    gw_pose world_from_b = b->pose;
+    gw_twist moves = b->twist;
     gw_pose b_from_world = gw_pose_inverse(&world_from_b);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, &a->pose);
     gw_vec3 d = gw_sub(a->pose.p, world_from_b.p);
@@ -174,6 +174,7 @@ void gw_closures_classify(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
+        s->blocks[i].idle = 0;
         s->blocks[i].simple = c->kind == GW_CLOSURE_ROWS;
         for (int k = 0; k < c->row_count; k++)
             s->blocks[i].simple = s->blocks[i].simple && is_simple(&c->rows[k]);
@@ -181,7 +182,7 @@ void gw_closures_classify(gw_system *s)
     gw_tree_update_positions(s);
     gw_tree_update_velocities(s);
     gw_closures_update_rows(s);
-    for (int i = 0; i < s->closure_count; i++) {
+    for (int i = 0; i < s->closure_count && !s->moving; i++) {
         const gw_closure_def *c = &s->closures[i];
         gw_planar_body a = s->bodies[c->a].flat, b = gw_body_of(s, c->b)->flat;
         if (c->b < 0)

@@ -224,8 +224,8 @@ void gw_closures_ask_bias(gw_system *s)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             double bias = r->bias + along_coasting(&s->bodies[r->a], r->on_a, r->flat_a);
-            if (r->b >= 0)
-                bias += along_coasting(&s->bodies[r->b], r->on_b, r->flat_b);
+            if (r->b != GW_GROUND)
+                bias += along_coasting(gw_body_of(s, r->b), r->on_b, r->flat_b);
             s->right[s->blocks[i].first + n] = -r->scale * bias;
         }
 }

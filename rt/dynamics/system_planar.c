@@ -9,10 +9,10 @@
  *   at u-dot = 0   a = a_p - w_p^2 (r - R b) - w^2 R b,    of a sliding joint + 2 w_p (R_p d)' u
  *
  * and no angular acceleration. A body in space that hangs on one in a plane passes on what the
- * plane feels of its inertia and forces. gw_planar_init() takes memory; the rest is RT safe.
+ * plane feels of its inertia and forces. What stands on
+ * a ground that moves counts as in space. RT safe.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "rt/dynamics/system_private.h"
 
@@ -23,7 +23,7 @@
 /* Where the body, its joint and its centre of mass are while all angles are zero. */
 static gw_quat upright_of(const gw_system *s, int body)
 {
-    return body >= 0 ? s->bodies[body].flat.upright : gw_quat_identity();
+    return gw_body_of(s, body)->flat.upright;
 }
 
 static gw_vec3 axis_of(const gw_system *s, int body)
@@ -64,6 +64,8 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     gw_quat joint = gw_quat_mul(parent, def->parent_from_f.q);
     gw_vec3 axis = axis_of(s, index), from_joint = gw_rotate(joint, k->m_from_body.p);
     gw_vec3 from_parent = gw_rotate(parent, def->parent_from_f.p);
+    if (def->parent < GW_GROUND)
+        from_parent = gw_add(gw_body_of(s, def->parent)->pose.p, from_parent);
     gw_vec3 com = gw_rotate(b->upright, def->mass.com);
     gw_vec3 n = gw_unrotate(b->upright, plane->normal);
     b->plane = plane;
@@ -82,38 +84,36 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     b->spin_inertia = gw_dot(n, gw_sym3_mul(&k->inertia_in_body, n));
 }
 
-bool gw_planar_init(gw_system *s)
+void gw_planar_find(gw_system *s)
 {
-    int *of_tree = calloc((size_t)s->body_count + 1, sizeof *of_tree), trees = 0;
-    s->planes = calloc((size_t)s->body_count + 1, sizeof *s->planes);
-    for (int i = 0; s->planes && of_tree && i < s->body_count; i++) {
+    for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         const gw_system_body_def *def = &k->def;
-        int parent = def->parent;
-        gw_quat joint = gw_quat_mul(upright_of(s, parent), def->parent_from_f.q);
+        gw_quat joint = gw_quat_mul(upright_of(s, def->parent), def->parent_from_f.q);
         k->flat.upright = gw_quat_unit(gw_quat_mul(joint, k->m_from_body.q));
+        k->flat.plane = NULL;
     }
-    for (int i = 0; s->planes && of_tree && i < s->body_count; i++) {
+    for (int i = 0, root = 0; i < s->body_count; i++) {
         const gw_system_body_def *def = &s->bodies[i].def;
         int parent = def->parent;
+        for (root = i; s->bodies[root].def.parent >= 0;)
+            root = s->bodies[root].def.parent;
+        gw_plane *plane = &s->planes[root];
         if (parent < 0) {
             gw_vec3 n = gw_unit(normal_of(s, i)), x = gw_any_normal(n), y = gw_cross(n, x);
-            s->planes[trees] = (gw_plane){x, y, n, {gw_dot(x, s->gravity), gw_dot(y, s->gravity)}};
+            *plane = (gw_plane){x, y, n, {gw_dot(x, s->gravity), gw_dot(y, s->gravity)}};
         }
-        of_tree[i] = parent < 0 ? trees++ : of_tree[parent];
-        const gw_plane *plane = &s->planes[of_tree[i]];
         gw_vec3 axis = axis_of(s, i);
         bool turns = def->joint == GW_MOBILIZER_REVOLUTE &&
                      gw_norm(gw_cross(axis, plane->normal)) < IN_PLANE;
         bool slides =
             def->joint == GW_MOBILIZER_FIXED ||
             (def->joint == GW_MOBILIZER_PRISMATIC && fabs(gw_dot(axis, plane->normal)) < IN_PLANE);
-        if ((turns || slides) && (parent < 0 || s->bodies[parent].flat.plane))
+        int ground = s->bodies[i].ground;
+        bool in_space = ground != GW_GROUND && s->grounds[GW_MOVING_GROUND(ground)].in_space;
+        if ((turns || slides) && !in_space && (parent < 0 || s->bodies[parent].flat.plane))
             place_in_plane(s, i, plane);
     }
-    bool done = s->planes && of_tree;
-    free(of_tree);
-    return done;
 }
 
 /* ---- kinematics ----------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "rt/dynamics/guided.h"
 #include "rt/dynamics/runge_kutta.h"
 #include "rt/dynamics/sym3.h"
 #include "rt/dynamics/system.h"
@@ -19,7 +20,18 @@ typedef struct gw_system_integrator {
     int level, patience, implicit_level;
     double implicit_dt;         /* its period where it was implicit, else 0 */
     gw_wrench implicit_on_held; /* the hand's in it, at the held body's origin */
+    double base_work;           /* of grounds since the last step (J) */
 } gw_system_integrator;
+
+/* How a moving ground moves: steadily, or where `at` is given as that says, `time` being what went
+ * by since. */
+typedef struct gw_ground_state {
+    bool moves;
+    gw_base_motion steady;
+    gw_ground_motion (*at)(const void *context, double t);
+    const void *context;
+    double time;
+} gw_ground_state;
 
 /* The state as a model: what a copy of it has to have. */
 typedef struct gw_system_state {
@@ -27,14 +39,15 @@ typedef struct gw_system_state {
     gw_system *system;
     gw_system_integrator integrator;
     uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
-    gw_mobilizer_state joints[];
+    gw_mobilizer_state joints[]; /* of each body; behind them, the state of each moving ground */
 } gw_system_state;
 
-/* Powers (W), or their integrals (J): of the hand, contacts and motors, and what damping takes;
+/* Powers (W), or their integrals (J): of the hand, contacts, motors and grounds, and what damping
+ * takes;
  * `contact` is of all that acts on bodies beside the hand, `pushed` what of it pushes them;
  * `unbooked` is energy that no formula could account for. */
 typedef struct gw_system_work {
-    double hand, contact, pushed, motors, dissipated, unbooked;
+    double hand, contact, pushed, motors, base, dissipated, unbooked;
 } gw_system_work;
 
 /* f = M a + B alpha, t = B^T a + I alpha. */
@@ -77,6 +90,7 @@ typedef struct gw_system_body {
     bool is_free;            /* nothing acts at its joint */
     bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
     int dof, first;          /* coordinates; of them in the system's vectors */
+    int ground;              /* that its tree stands on */
     gw_sym3 inertia_in_body; /* about the centre of mass, in its axes */
     gw_mobilizer_state joint;
     gw_planar_body flat;
@@ -105,6 +119,14 @@ typedef struct gw_system_body {
     double mobility[6];   /* the largest (D^-1 P)_jj of a few postures; 0: not known */
     gw_system_body_def def;
 } gw_system_body;
+
+/* A ground that may move. As a body: where it is, its acceleration as `coasting`. */
+typedef struct gw_moving_ground {
+    gw_ground_state state;
+    bool displaced; /* it moves, or is not where it was when the system was made */
+    bool in_space;  /* no body on it counts as moving in a plane */
+    gw_system_body body;
+} gw_moving_ground;
 
 /* One row of a closure at a configuration: as wrenches on its bodies, and its right sides. */
 typedef struct gw_closure_row {
@@ -174,7 +196,13 @@ struct gw_system {
     int row_count, position_rows; /* of closures; of them those of positions */
     int active_rows;              /* those that the factors are of */
     gw_system_body *bodies;
-    gw_plane *planes; /* of the trees, where they have one */
+    int ground_count;
+    gw_moving_ground *grounds;
+    bool moving;          /* any of them */
+    gw_twist *carried;    /* of bodies in the motion of least energy that moving grounds allow */
+    double *least;        /* its velocities */
+    uint64_t least_stamp; /* of the state that these are of */
+    gw_plane *planes;     /* of the trees, by their first bodies, where they have one */
     gw_closure_def *closures;
     gw_system_spring_def *springs;
     gw_vec3 gravity;
@@ -275,7 +303,20 @@ extern const gw_system_body gw_ground_body;
 
 static inline const gw_system_body *gw_body_of(const gw_system *s, int body)
 {
-    return body >= 0 ? &s->bodies[body] : &gw_ground_body;
+    if (body >= 0)
+        return &s->bodies[body];
+    return body == GW_GROUND ? &gw_ground_body : &s->grounds[GW_MOVING_GROUND(body)].body;
+}
+
+/* What carries a body: its parent, or a ground that moves or was moved; else NULL. */
+static inline const gw_system_body *gw_carrier_of(const gw_system *s, const gw_system_body *k)
+{
+    int parent = k->def.parent;
+    if (parent >= 0)
+        return &s->bodies[parent];
+    return parent != GW_GROUND && s->grounds[GW_MOVING_GROUND(parent)].displaced
+               ? &s->grounds[GW_MOVING_GROUND(parent)].body
+               : NULL;
 }
 
 /* A body as contacts see it. */
@@ -352,8 +393,8 @@ void gw_tree_solve_upper(const gw_system_body *k, double *x);
 
 /* ---- bodies that move in a plane: system_planar.c -------------------------------------------- */
 
-/* Finds them. False: no memory. */
-bool gw_planar_init(gw_system *system);
+/* Finds them, where grounds are now; what stands on a ground that moves is in space. */
+void gw_planar_find(gw_system *system);
 
 /* The same as of bodies in space; p: the parent, NULL: the ground. */
 void gw_planar_update_position(gw_system_body *k, const gw_system_body *p);
@@ -411,6 +452,34 @@ static inline gw_twist gw_acceleration_of(const gw_system_body *k)
                           gw_scale(b->acceleration[2], b->plane->normal)};
     return (gw_twist){gw_linear_part(k->acceleration), gw_angular_part(k->acceleration)};
 }
+
+/* ---- grounds that move: system_ground.c ------------------------------------------------------ */
+
+/* All where the world's origin is, before anything else is known of them. */
+void gw_grounds_init(gw_system *system);
+
+/* After their states were changed: puts them there, and looks again which bodies move in planes. */
+void gw_grounds_update(gw_system *system);
+
+/* Puts those that move where they are t seconds on. */
+void gw_grounds_go_to(gw_system *system, double t);
+
+/* dt went by. */
+void gw_grounds_advance(gw_system *system, double dt);
+
+/* All of them stop where they are, or go back to where they were when the system was made. */
+void gw_grounds_stop(gw_system *system);
+void gw_grounds_reset(gw_system *system);
+
+/* The velocities nearest in the mass metric to these twists of the bodies (NULL: at rest): what
+ * remains of them where joints and closures take hold at once. Positions and factors are there. */
+void gw_grounds_catch(gw_system *system, const gw_twist *twists);
+
+/* The motion of least kinetic energy, into `least` and `carried`. */
+void gw_grounds_find_least(gw_system *system);
+
+/* The power of the grounds, where accelerations and multipliers are (W). */
+double gw_grounds_power(const gw_system *system);
 
 /* ---- closures: system_closures.c and system_elimination.c ----------------------------------- */
 
@@ -497,6 +566,9 @@ double gw_springs_energy(const gw_system *system);
 /* Their rows in an implicit step of h, and what that adds to `by_springs`. */
 void gw_springs_update_rows(gw_system *system, double h);
 
+/* The power of grounds by the springs that are tied to them (W). */
+double gw_springs_ground_power(const gw_system *system);
+
 /* Adds h C + h^2 K of them, of the twists in the bodies' `acceleration`, to `on`; returns its
  * power. And an upper bound of the eigenvalues of D^-1 P (h C + h^2 K). */
 double gw_springs_resist(gw_system *system, double h);
@@ -551,7 +623,16 @@ void gw_system_accelerate_implicitly(gw_system *system, double h, signed char *m
 double gw_system_motor_work(const gw_system *system, double h, const signed char *motor_states);
 double gw_system_motor_work_max(const gw_system *system);
 
+/* ---- the state: system.c --------------------------------------------------------------------- */
+
+/* The system with everything up to date for its own state; and that state as what it is now. */
+void gw_system_bring_up(gw_system *system);
+void gw_system_take_state(gw_system *system);
+
 /* ---- steps: system_step.c ------------------------------------------------------------------- */
+
+/* The body's rate of momentum less its weight and what acts on it from outside (at its origin). */
+gw_wrench gw_system_borne(const gw_system *system, int body);
 
 void gw_system_step(gw_system *system, const gw_forces *forces, double dt, gw_step *step);
 

@@ -23,11 +23,6 @@ typedef struct spring_state {
     double stiffness, across; /* k and k (1 - l_0 / l) */
 } spring_state;
 
-static gw_twist twist_of(const gw_system *s, int body)
-{
-    return body >= 0 ? s->bodies[body].twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
-}
-
 static spring_state state_of(const gw_system *s, const gw_system_spring_def *def)
 {
     const int bodies[2] = {def->a, def->b};
@@ -35,8 +30,8 @@ static spring_state state_of(const gw_system *s, const gw_system_spring_def *def
     gw_vec3 p[2], v[2];
     spring_state x = {.stiffness = def->stiffness};
     for (int i = 0; i < 2; i++) {
-        gw_pose pose = bodies[i] >= 0 ? s->bodies[bodies[i]].pose : gw_pose_identity();
-        gw_twist t = twist_of(s, bodies[i]);
+        gw_pose pose = gw_body_of(s, bodies[i])->pose;
+        gw_twist t = gw_body_of(s, bodies[i])->twist;
         x.arm[i] = gw_rotate(pose.q, points[i]);
         p[i] = gw_add(pose.p, x.arm[i]);
         v[i] = gw_add(t.v, gw_cross(t.w, x.arm[i]));
@@ -72,6 +67,21 @@ void gw_springs_load(gw_system *s, gw_system_work *power)
     }
 }
 
+double gw_springs_ground_power(const gw_system *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->spring_count; i++) {
+        const gw_system_spring_def *def = &s->springs[i];
+        if (def->b >= GW_GROUND)
+            continue;
+        const gw_twist *t = &gw_body_of(s, def->b)->twist;
+        spring_state x = state_of(s, def);
+        double tension = def->stiffness * (x.length - def->length) + def->damping * x.rate;
+        sum -= tension * gw_dot(x.along, gw_add(t->v, gw_cross(t->w, x.arm[1])));
+    }
+    return sum;
+}
+
 double gw_springs_energy(const gw_system *s)
 {
     double sum = 0;
@@ -95,7 +105,8 @@ void gw_springs_update_rows(gw_system *s, double h)
     for (int i = 0; i < s->spring_count; i++) {
         const gw_system_spring_def *def = &s->springs[i];
         spring_state x = state_of(s, def);
-        gw_vec3 axes[3] = {x.along}, wa = twist_of(s, def->a).w, wb = twist_of(s, def->b).w;
+        gw_vec3 axes[3] = {x.along};
+        gw_vec3 wa = gw_body_of(s, def->a)->twist.w, wb = gw_body_of(s, def->b)->twist.w;
         across(x.along, axes + 1);
         gw_vec3 turning =
             gw_sub(gw_cross(wa, gw_cross(wa, x.arm[0])), gw_cross(wb, gw_cross(wb, x.arm[1])));

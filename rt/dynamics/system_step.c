@@ -20,14 +20,14 @@ static void add_work(gw_system_work *sum, double weight, const gw_system_work *p
     sum->contact += weight * power->contact;
     sum->pushed += weight * power->pushed;
     sum->motors += weight * power->motors;
+    sum->base += weight * power->base;
     sum->unbooked += weight * power->unbooked;
     sum->dissipated += weight * power->dissipated;
 }
 
 /* ---- what is borne -------------------------------------------------------------------------- */
 
-/* The body's rate of momentum less its weight and what acts on it from outside (at its origin). */
-static gw_wrench borne(const gw_system *s, int index)
+gw_wrench gw_system_borne(const gw_system *s, int index)
 {
     const gw_system_body *k = &s->bodies[index];
     gw_vec3 a = gw_add(gw_linear_part(k->acceleration), gw_linear_part(k->coasting));
@@ -42,7 +42,7 @@ static gw_wrench borne(const gw_system *s, int index)
 static void keep_wrenches(gw_system *s, gw_wrench *constraint)
 {
     for (int i = 0; i < s->body_count; i++)
-        s->joint_wrench[i] = borne(s, i);
+        s->joint_wrench[i] = gw_system_borne(s, i);
     *constraint = s->joint_wrench[s->held];
     for (int i = 0; i < s->body_count && s->spring_count > 0; i++) {
         gw_wrench *w = &s->joint_wrench[i];
@@ -81,8 +81,11 @@ static void keep_home(gw_system *s)
         s->home[i] = s->bodies[i].joint;
 }
 
-static void return_to(gw_system *s, const gw_mobilizer_state *states)
+/* Where the joints were, t seconds into the step. */
+static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
 {
+    if (s->moving)
+        gw_grounds_go_to(s, t);
     for (int i = 0; i < s->body_count; i++)
         s->bodies[i].joint = states[i];
     gw_system_update(s);
@@ -172,6 +175,8 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         gw_system_work power = {0};
         if (i > 0) {
             go_to_stage(s, rk, i, h);
+            if (s->moving)
+                gw_grounds_go_to(s, t + rk->c[i] * h);
             gw_system_update(s);
         } else {
             memset(s->by, 0, (size_t)s->dof * sizeof *s->by);
@@ -181,11 +186,15 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         gw_system_outer_power(s, forces, &power);
         gw_system_accelerate(s, &power);
         gw_system_gather(s, s->accelerations + i * s->dof);
+        if (s->moving)
+            power.base = gw_grounds_power(s);
         add_work(sum, rk->b[i] * h, &power);
         if (i == 0 && t == 0)
             keep_wrenches(s, constraint);
     }
     go_to_stage(s, rk, rk->stages, h);
+    if (s->moving)
+        gw_grounds_go_to(s, t + h);
 }
 
 /* ---- implicit integration: linearly implicit Euler, extrapolated -------------------------------
@@ -215,6 +224,8 @@ static void euler_step(gw_system *s, const gw_forces *forces, double t, double h
     gw_system_work power = {0};
     memcpy(s->by, by, (size_t)s->dof * sizeof *by);
     go_to(s, u);
+    if (s->moving)
+        gw_grounds_go_to(s, t);
     gw_tree_update_positions(s);
     gw_tree_update_velocities(s);
     if (s->row_count > 0)
@@ -222,6 +233,8 @@ static void euler_step(gw_system *s, const gw_forces *forces, double t, double h
     gw_system_ask_forces(s, forces, t);
     gw_system_accelerate_implicitly(s, h, motor_states);
     sum->motors += gw_system_motor_work(s, h, motor_states);
+    if (s->moving)
+        sum->base += h * gw_grounds_power(s);
     gw_system_gather(s, s->scratch);
     add_scaled(s->dof, h, s->scratch, u);
     for (int i = 0; i < s->body_count; i++)
@@ -270,6 +283,8 @@ static void integrate_implicitly(gw_system *s, const gw_forces *forces, double t
     }
     s->integrator.implicit_on_held = s->on_held;
     go_to(s, s->scratch);
+    if (s->moving)
+        gw_grounds_go_to(s, t + h);
 }
 
 void gw_system_free_acceleration(gw_system *s, double *a)
@@ -313,7 +328,7 @@ typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 static accuracy judge_energy(const gw_system *s, double kinetic, double potential,
                              const gw_system_work *sum)
 {
-    double come = sum->hand + sum->contact + sum->motors - sum->dissipated;
+    double come = sum->hand + sum->contact + sum->motors + sum->base - sum->dissipated;
     double out = fabs((s->kinetic - kinetic) + (s->potential - potential) - come);
     double scale =
         BALANCE * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
@@ -414,11 +429,13 @@ static double brake(gw_system *s, double energy)
 static void close_energy_balance(gw_system *s, double kinetic, double potential,
                                  gw_system_work *sum)
 {
-    double come = sum->hand + sum->contact + sum->motors;
+    double come = sum->hand + sum->contact + sum->motors + sum->base;
     double lost = come - (s->kinetic - kinetic) - (s->potential - potential);
     sum->unbooked = fabs(lost - sum->dissipated);
     sum->dissipated = fmax(0, lost);
-    if (lost < 0)
+    if (lost < 0 && s->moving) /* grounds hold whatever they have to */
+        sum->base -= lost;
+    else if (lost < 0)
         sum->unbooked += brake(s, -lost);
 }
 
@@ -513,10 +530,10 @@ static double credit_motors(const gw_system *s, double kinetic, double potential
                             gw_system_work *own)
 {
     double kept = (s->kinetic - kinetic) + (s->potential - potential);
-    double needed = kept - own->hand - own->contact, most = gw_system_motor_work_max(s);
-    own->motors = fmin(fmax(own->motors, needed), most);
-    own->dissipated = fmax(0, own->hand + own->contact + own->motors - kept);
-    return fmax(0, kept - own->hand - own->contact - own->motors);
+    double needed = kept - own->hand - own->contact - own->base;
+    own->motors = fmin(fmax(own->motors, needed), gw_system_motor_work_max(s));
+    own->dissipated = fmax(0, own->hand + own->contact + own->motors + own->base - kept);
+    return fmax(0, kept - own->hand - own->contact - own->motors - own->base);
 }
 
 /* A substep under way: where it began, in sixteenths of the step, how wide it is, and the energies
@@ -570,7 +587,7 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
 /* What the balance of a substep is out by (J). */
 static double imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
 {
-    double come = own->hand + own->contact + own->motors - own->dissipated;
+    double come = own->hand + own->contact + own->motors + own->base - own->dissipated;
     return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
 }
 
@@ -591,10 +608,12 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
                   gw_system_work *sum)
 {
     gw_system_work before = {0}, after = {0};
-    return_to(s, s->home);
+    return_to(s, s->home, t);
     gw_system_ask_forces(s, forces, t);
     gw_system_outer_power(s, forces, &before);
     gw_system_accelerate(s, &before);
+    if (s->moving)
+        before.base = gw_grounds_power(s);
     gw_system_gather(s, s->accelerations);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++) {
@@ -604,24 +623,32 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
             s->scratch[at] = u + h * a;
         }
     go_to(s, s->scratch);
+    if (s->moving)
+        gw_grounds_go_to(s, t + h);
     bool settled = finish_substep(s);
     gw_system_ask_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
+    if (s->moving)
+        after.base = gw_grounds_power(s);
     add_work(sum, h / 2, &before);
     add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
     if (!settled || !(fabs(surplus) <= COAST_BALANCE * b->kinetic) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
-    sum->unbooked = fabs(surplus) + brake(s, surplus);
+    sum->unbooked = fabs(surplus);
+    if (s->moving)
+        sum->base += surplus;
+    else
+        sum->unbooked += brake(s, surplus);
     return true;
 }
 
 /* Back where the substep began, with no more motion than momentum asks for. */
-static void stop_there(gw_system *s, const substep *b, gw_system_work *sum)
+static void stop_there(gw_system *s, const substep *b, double t, gw_system_work *sum)
 {
-    return_to(s, s->home);
+    return_to(s, s->home, t);
     s->kinetic = b->kinetic, s->potential = b->potential;
     brake(s, INFINITY);
     *sum = (gw_system_work){.dissipated = b->kinetic - s->kinetic};
@@ -635,7 +662,7 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
     *own = (gw_system_work){0};
     s->same_row = s->no_row = GW_SINGULAR_ROW;
     if (!coast(s, forces, t, h, b, own))
-        stop_there(s, b, own);
+        stop_there(s, b, t, own);
     s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
     s->projected = b->projected;
     gw_system_update(s);
@@ -664,7 +691,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         last = settled ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
         if (last == TOO_COARSE && refine(s, &b, kink)) {
-            return_to(s, s->home);
+            return_to(s, s->home, dt * b.begin / WHOLE);
             s->kinetic = b.kinetic, s->potential = b.potential, s->projected = b.projected;
             if (!stiff && b.cut == WHOLE && s->integrator.level == DOUBT_LEVEL && has_bounds(s)) {
                 gw_system_take_mobilities(s);
@@ -693,8 +720,9 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
 {
     gw_system_work sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
-    double kinetic = s->kinetic;
+    double kinetic = s->kinetic, base_work = s->integrator.base_work;
     assert(isfinite(dt));
+    s->integrator.base_work = 0;
     for (int i = 0; i < s->body_count; i++)
         s->begin[i] = s->bodies[i].joint;
     s->projected = 0;
@@ -703,7 +731,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     double potential = s->potential;
     outcome made = take_substeps(s, stiff, forces, dt, &sum, &constraint);
     if (made == TURNED_STIFF) {
-        return_to(s, s->begin);
+        return_to(s, s->begin, 0);
         s->kinetic = kinetic, s->potential = potential, s->projected = 0;
         sum = (gw_system_work){0};
         stiff = true;
@@ -713,16 +741,24 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     if (made == FAILED) { /* back to the start, at rest */
         for (int i = 0; i < s->body_count; i++)
             memset(s->begin[i].u, 0, sizeof s->begin[i].u);
-        return_to(s, s->begin);
+        return_to(s, s->begin, 0);
+        if (s->moving) {
+            gw_grounds_stop(s);
+            gw_system_update(s);
+        }
         s->integrator.level = 0;
-        *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0, .finite = false};
+        *step = (gw_step){
+            .dissipated = isfinite(kinetic) ? kinetic : 0, .base_work = base_work, .finite = false};
         return;
     }
+    if (s->moving)
+        gw_grounds_advance(s, dt);
     *step = (gw_step){.constraint = constraint,
                       .work = sum.hand,
                       .dissipated = sum.dissipated,
                       .motors = sum.motors,
                       .pushed = sum.pushed,
+                      .base_work = base_work + sum.base,
                       .unbooked = sum.unbooked,
                       .margin = 1,
                       .finite = true};

@@ -8,9 +8,10 @@
  *   a = a_p + alpha_p x r + c_v + S_v u-dot,     c_v = w_p x (w_p x r) + 2 w_p x S_v u + S_v-dot u
  *   alpha = alpha_p + c_w + S_w u-dot,           c_w = w_p x S_w u + S_w-dot u
  *
- * S-dot u is what the columns change by as the joint itself moves. The accelerations at u-dot = 0,
- * `coasting`, are summed up first, with the momentum rates that they ask for, so that the passes of
- * the articulated-body algorithm are linear: u-dot by forces.
+ * On a moving ground these are the ground's instead of the parent's. S-dot u is what the columns
+ * change by as the joint itself moves. The accelerations at u-dot = 0, `coasting`, are summed up
+ * first, with the momentum rates that they ask for, so that the passes of the articulated-body
+ * algorithm are linear: u-dot by forces.
  */
 #include <math.h>
 #include <string.h>
@@ -102,11 +103,10 @@ void gw_tree_update_positions(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         if (k->flat.plane)
-            gw_planar_update_position(k, p);
+            gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
         else
-            update_position(k, p);
+            update_position(k, gw_carrier_of(s, k));
     }
 }
 
@@ -161,11 +161,10 @@ void gw_tree_update_velocities(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         if (k->flat.plane)
-            gw_planar_update_velocity(k, p);
+            gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
         else
-            update_velocity(k, p);
+            update_velocity(k, gw_carrier_of(s, k));
     }
 }
 

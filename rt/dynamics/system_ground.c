@@ -1,0 +1,281 @@
+/*
+ * Grounds of a system that move by themselves: their motion is prescribed, and what stands on them
+ * rides along. RT safe.
+ *
+ * In the trees' kinematics a ground stands where a parent does, with its twist and acceleration;
+ * rows and springs see it as a body without inertia. Where its twist changes at once, joints and
+ * closures take hold of the bodies by impulses: of all velocities u that the rows allow with the
+ * new twist,
+ *
+ *   u nearest to what the bodies had, in the mass metric:    D u = S^T M (V - V_0) + J^T lambda
+ *
+ * V the twists they had, V_0 those that the grounds' motion gives them at u = 0. The power of a
+ * ground is that of what its joints, closures and springs exert on the bodies, at its own twist.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/dynamics/rigid_body.h"
+#include "rt/dynamics/system_private.h"
+
+#define PUT_STEPS 20 /* of the projection, where grounds are put */
+
+static const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+
+static gw_vec3 velocity_at(const gw_twist *t, gw_vec3 r)
+{
+    return gw_add(t->v, gw_cross(t->w, r));
+}
+
+/* ---- where they are ------------------------------------------------------------------------- */
+
+/* The steady twist is about the world's origin: v = V + w x p, v' = w x v. */
+static gw_ground_motion motion_at(const gw_ground_state *x, double t)
+{
+    if (x->at)
+        return x->at(x->context, x->time + t);
+    gw_ground_motion m = {gw_base_motion_frame(&x->steady, t), still, still};
+    m.pose.q = gw_quat_unit(m.pose.q);
+    if (!x->moves)
+        return m;
+    m.twist = (gw_twist){velocity_at(&x->steady.twist, m.pose.p), x->steady.twist.w};
+    m.acceleration.v = gw_cross(m.twist.w, m.twist.v);
+    return m;
+}
+
+static void put(gw_moving_ground *g, double t)
+{
+    gw_ground_motion m = motion_at(&g->state, t);
+    g->body.pose = m.pose;
+    g->body.turn = gw_quat_to_mat3(m.pose.q);
+    g->body.flat.upright = m.pose.q;
+    g->body.twist = m.twist;
+    gw_spatial_set(g->body.coasting, m.acceleration.v, m.acceleration.w);
+}
+
+static bool is_home(const gw_pose *x)
+{
+    return gw_norm2(x->p) == 0 && fabs(x->q.w) == 1;
+}
+
+static bool same_pose(const gw_pose *a, const gw_pose *b)
+{
+    return a->p.x == b->p.x && a->p.y == b->p.y && a->p.z == b->p.z && a->q.w == b->q.w &&
+           a->q.x == b->q.x && a->q.y == b->q.y && a->q.z == b->q.z;
+}
+
+void gw_grounds_update(gw_system *s)
+{
+    bool looks = false;
+    s->moving = false;
+    for (int i = 0; i < s->ground_count; i++) {
+        gw_moving_ground *g = &s->grounds[i];
+        gw_pose was = g->body.pose;
+        bool in_space = g->in_space;
+        put(g, 0);
+        g->in_space = g->state.moves;
+        g->displaced = g->state.moves || !is_home(&g->body.pose);
+        s->moving = s->moving || g->state.moves;
+        looks = looks || in_space != g->in_space || (!in_space && !same_pose(&was, &g->body.pose));
+    }
+    if (!looks)
+        return;
+    gw_planar_find(s);
+    gw_closures_classify(s);
+}
+
+void gw_grounds_go_to(gw_system *s, double t)
+{
+    for (int i = 0; i < s->ground_count; i++)
+        if (s->grounds[i].state.moves)
+            put(&s->grounds[i], t);
+}
+
+void gw_grounds_advance(gw_system *s, double dt)
+{
+    for (int i = 0; i < s->ground_count; i++) {
+        gw_ground_state *x = &s->grounds[i].state;
+        if (x->moves) {
+            x->steady.time += dt;
+            x->time += dt;
+        }
+    }
+}
+
+static gw_ground_state resting_at(const gw_pose *pose)
+{
+    return (gw_ground_state){.steady = gw_base_motion_from_twist(pose, &still)};
+}
+
+void gw_grounds_stop(gw_system *s)
+{
+    for (int i = 0; i < s->ground_count; i++)
+        if (s->grounds[i].state.moves)
+            s->grounds[i].state = resting_at(&s->grounds[i].body.pose);
+    gw_grounds_update(s);
+}
+
+void gw_grounds_init(gw_system *s)
+{
+    const gw_pose home = gw_pose_identity();
+    for (int i = 0; i < s->ground_count; i++) {
+        s->grounds[i].state = resting_at(&home);
+        put(&s->grounds[i], 0);
+    }
+}
+
+void gw_grounds_reset(gw_system *s)
+{
+    const gw_pose home = gw_pose_identity();
+    for (int i = 0; i < s->ground_count; i++)
+        s->grounds[i].state = resting_at(&home);
+    gw_grounds_update(s);
+}
+
+/* ---- velocities ----------------------------------------------------------------------------- */
+
+void gw_grounds_catch(gw_system *s, const gw_twist *twists)
+{
+    for (int i = 0; i < s->body_count; i++)
+        memset(s->bodies[i].joint.u, 0, sizeof s->bodies[i].joint.u);
+    gw_tree_update_velocities(s);
+    gw_closures_update_rates(s);
+    gw_planar_expand(s);
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        gw_twist to = twists ? twists[i] : still;
+        gw_twist lacks = {gw_sub(to.v, k->twist.v), gw_sub(to.w, k->twist.w)};
+        gw_vec3 f = gw_scale(k->def.mass.mass, velocity_at(&lacks, k->com));
+        gw_vec3 t = gw_add(gw_sym3_mul(&k->inertia_com, lacks.w), gw_cross(k->com, f));
+        memset(k->rest, 0, sizeof k->rest);
+        if (k->flat.plane)
+            gw_planar_wrench(k->flat.plane, f, t, k->flat.force);
+        else
+            gw_spatial_set(k->force, f, t);
+    }
+    gw_tree_reduce(s);
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            s->right[s->blocks[i].first + n] = -r->scale * r->rate;
+        }
+    if (s->active_rows > 0)
+        gw_closures_respond(s);
+    gw_tree_accelerate(s);
+    for (int i = 0; i < s->body_count; i++)
+        memcpy(s->bodies[i].joint.u, s->bodies[i].rest, (size_t)s->bodies[i].dof * sizeof(double));
+    gw_tree_update_velocities(s);
+    gw_closures_update_rates(s);
+}
+
+void gw_grounds_find_least(gw_system *s)
+{
+    if (s->least_stamp == s->stamp)
+        return;
+    for (int i = 0; i < s->body_count; i++)
+        s->home[i] = s->bodies[i].joint;
+    gw_grounds_catch(s, NULL);
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        s->carried[i] = k->twist;
+        memcpy(s->least + k->first, k->joint.u, (size_t)k->dof * sizeof *s->least);
+        k->joint = s->home[i];
+    }
+    gw_tree_update_velocities(s);
+    gw_closures_update_rates(s);
+    s->least_stamp = s->stamp;
+}
+
+/* ---- power ---------------------------------------------------------------------------------- */
+
+double gw_grounds_power(const gw_system *s)
+{
+    double sum = gw_springs_ground_power(s);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i], *g = gw_body_of(s, k->ground);
+        if (k->ground == GW_GROUND)
+            continue;
+        gw_wrench w = gw_system_borne(s, i);
+        w.f = gw_mul_add(w.f, k->def.damping_linear, k->twist.v);
+        w.t = gw_mul_add(w.t, k->def.damping_angular, k->twist.w);
+        if (s->spring_count > 0) {
+            w.f = gw_sub(w.f, s->by_springs[i].f);
+            w.t = gw_sub(w.t, s->by_springs[i].t);
+        }
+        gw_vec3 r = gw_sub(k->pose.p, g->pose.p);
+        sum += gw_dot(w.f, velocity_at(&g->twist, r)) + gw_dot(w.t, g->twist.w);
+    }
+    /* of what rows exert on bodies the ground bears the opposite by their joints, and its own share
+     */
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            double by = -r->scale * s->solution[s->blocks[i].first + n];
+            const int ends[2] = {r->a, r->b};
+            for (int e = 0; e < 2; e++) {
+                const double *on = e == 0 ? r->on_a : r->on_b;
+                int ground = ends[e] >= 0 ? s->bodies[ends[e]].ground : ends[e];
+                if (ground == GW_GROUND)
+                    continue;
+                const gw_system_body *g = gw_body_of(s, ground);
+                gw_vec3 at = gw_sub(gw_body_of(s, ends[e])->pose.p, g->pose.p);
+                sum += by * (gw_dot(gw_linear_part(on), velocity_at(&g->twist, at)) +
+                             gw_dot(gw_angular_part(on), g->twist.w));
+            }
+        }
+    return sum;
+}
+
+/* ---- what moves them ------------------------------------------------------------------------ */
+
+/* Everything that follows from new states of the grounds: `hits` where twists changed. */
+static void set_states(gw_system *s, bool hits)
+{
+    double before = s->kinetic + s->potential;
+    for (int i = 0; i < s->body_count; i++)
+        s->twists[i] = s->bodies[i].twist;
+    gw_grounds_update(s);
+    gw_closures_project(s, PUT_STEPS);
+    if (hits)
+        gw_grounds_catch(s, s->twists);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    s->integrator.base_work += s->kinetic + s->potential - before;
+    gw_system_take_state(s);
+}
+
+void gw_system_move_grounds(gw_system *s, const gw_pose *poses, const gw_twist *twists)
+{
+    bool hits = false, any = false;
+    gw_system_bring_up(s);
+    for (int i = 0; i < s->ground_count; i++) {
+        gw_moving_ground *g = &s->grounds[i];
+        gw_twist w = twists[i], is = g->body.twist;
+        gw_twist about = {gw_sub(w.v, gw_cross(w.w, poses[i].p)), w.w};
+        bool moves = gw_norm2(w.v) + gw_norm2(w.w) > 0;
+        assert(gw_finite_pose(&poses[i]) && gw_finite3(w.v) && gw_finite3(w.w));
+        hits = hits || gw_norm2(gw_sub(w.v, is.v)) + gw_norm2(gw_sub(w.w, is.w)) > 0;
+        any = any || moves || g->state.moves || !same_pose(&poses[i], &g->body.pose);
+        g->state = (gw_ground_state){.moves = moves,
+                                     .steady = gw_base_motion_from_twist(&poses[i], &about)};
+    }
+    if (any)
+        set_states(s, hits);
+}
+
+void gw_system_drive_ground(gw_system *s, int ground,
+                            gw_ground_motion (*at)(const void *context, double t),
+                            const void *context)
+{
+    assert(ground >= 0 && ground < s->ground_count && at);
+    gw_system_bring_up(s);
+    s->grounds[ground].state = (gw_ground_state){.moves = true, .at = at, .context = context};
+    set_states(s, true);
+}
+
+gw_ground_motion gw_system_ground(gw_system *s, int ground)
+{
+    gw_system_bring_up(s);
+    const gw_system_body *k = gw_body_of(s, ground);
+    return (gw_ground_motion){
+        k->pose, k->twist, {gw_linear_part(k->coasting), gw_angular_part(k->coasting)}};
+}
