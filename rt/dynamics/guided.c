@@ -51,7 +51,8 @@ GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int
 /* How many columns rotate the body: they come first; a general set's tangent basis mixes both. */
 static int rotational_columns(const gw_submanifold *set)
 {
-    return set->general ? set->dof : set->rotation.dof;
+    bool all = set->general || set->rotation.kind == GW_ROTATION_NORMAL;
+    return all ? set->dof : set->rotation.dof;
 }
 
 /* M_z = J^T M J, from the columns' linear momentum and angular momentum about the centre of mass.
@@ -119,8 +120,9 @@ static void chart_velocity(const gw_chart *chart, const gw_guided *body, double 
     const gw_submanifold *set = &body->def.set;
     double fresh[6];
     memcpy(z_dot, body->z_dot, sizeof body->z_dot);
+    gw_rotation_kind kind = set->rotation.kind;
     bool turned =
-        set->rotation.kind == GW_ROTATION_FREE || set->rotation.kind == GW_ROTATION_TWO_ANGLES;
+        kind == GW_ROTATION_FREE || kind == GW_ROTATION_TWO_ANGLES || kind == GW_ROTATION_NORMAL;
     bool slid = set->translation.locus.kind == GW_LOCUS_SPHERE;
     if (!turned && !slid)
         return;
@@ -169,8 +171,8 @@ static const gw_tableau *tableau_for(const gw_guided *body)
     const gw_guided_def *def = &body->def;
     const gw_submanifold *set = &def->set;
     bool tumbles = set->rotation.dof > 1 || set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
-                   set->translation.shift_count > 0 || set->translation.in_mobile ||
-                   set->translation.locus.kind == GW_LOCUS_SPHERE;
+                   set->rotation.kind == GW_ROTATION_NORMAL || set->translation.shift_count > 0 ||
+                   set->translation.in_mobile || set->translation.locus.kind == GW_LOCUS_SPHERE;
     bool damped = body->decay[0] + body->decay[1] > STRONG_DAMPING;
     return tumbles || damped || gw_norm2(def->gravity) > 0 || body->base.moves ? &gw_butcher6
                                                                                : &gw_fehlberg4;
@@ -359,8 +361,9 @@ static void step_in_substeps(gw_guided *body, const gw_forces *forces, double dt
 static int substep_count(const gw_guided *body, double dt)
 {
     const gw_submanifold *set = &body->def.set;
-    bool tumbles =
-        set->general || set->rotation.dof > 1 || set->rotation.kind == GW_ROTATION_TWO_ANGLES;
+    bool tumbles = set->general || set->rotation.dof > 1 ||
+                   set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
+                   set->rotation.kind == GW_ROTATION_NORMAL;
     double count = (body->decay[0] + body->decay[1]) * dt / SUBSTEP_DECAY;
     if (tumbles || body->base.moves) {
         double turn = gw_norm(body->twist.w) * dt;

@@ -7,6 +7,7 @@
  */
 #include <assert.h>
 
+#include "rt/geometry/along_normal.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/two_angles.h"
@@ -62,6 +63,7 @@ static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
     case GW_ROTATION_TWO_ANGLES:
         return gw_two_angles_project(set, q);
     case GW_ROTATION_FREE:
+    case GW_ROTATION_NORMAL:
     case GW_ROTATION_GENERAL:
         break;
     }
@@ -378,6 +380,7 @@ STEP_INLINE void rotation_at(const gw_chart *chart, const double *z, const doubl
         two_angles_motion(chart, z[0], z_dot[0], m);
         return;
     case GW_ROTATION_FIXED:
+    case GW_ROTATION_NORMAL:
     case GW_ROTATION_GENERAL:
         m->q = chart->centre.q;
         return;
@@ -414,6 +417,10 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
     if (set->general) {
         gw_rows_project(set->rows, set->row_count, 6 - set->dof, 1, 20, &chart->centre);
         gw_submanifold_tangent(set, &chart->centre, 1, chart->basis);
+        return;
+    }
+    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+        gw_along_normal_chart_at(set, world_from_body, chart);
         return;
     }
     const gw_translation_set *t = &set->translation;
@@ -460,6 +467,10 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
     const gw_rotation_set *r = &set->rotation;
     gw_vec3 w = gw_v3(0, 0, 0), b;
     double c, wa, wb, turns[2];
+    if (r->kind == GW_ROTATION_NORMAL) {
+        gw_along_normal_velocity(chart, twist, z_dot);
+        return;
+    }
     switch (r->kind) {
     case GW_ROTATION_FREE:
         z_dot[0] = twist->w.x;
@@ -488,6 +499,7 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
         z_dot[0] = gw_dot(r->axis, twist->w);
         w = gw_scale(z_dot[0], r->axis);
         break;
+    case GW_ROTATION_NORMAL:
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
         break;
@@ -517,6 +529,10 @@ void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, 
 {
     const gw_translation_set *t = &chart->set->translation;
     int turns = chart->set->rotation.dof;
+    if (__builtin_expect(chart->set->rotation.kind == GW_ROTATION_NORMAL, 0)) {
+        gw_along_normal_eval(chart, z, z_dot, pose, jacobian, bias);
+        return;
+    }
     rotation_motion r;
     locus_motion l;
     rotation_at(chart, z, z_dot, &r);

@@ -26,10 +26,12 @@ void gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double para
     if (event == GW_NURBS_FOCAL || off > NEAR * s->size) {
         gw_nurbs_nearest nearest;
         gw_nurbs_nearest_point(s, x, &nearest);
-        if (fabs(nearest.distance - fabs(distance)) < off) {
+        /* at an edge, or a pole, there may be closer points inside */
+        bool ended = event == GW_NURBS_EDGE && off > NEAR * s->size;
+        if (ended || fabs(nearest.distance - fabs(distance)) < off) {
             p[0] = nearest.parameter[0];
             p[1] = nearest.parameter[1];
-            gw_nurbs_evaluate(s, p, 2, NULL, at);
+            gw_nurbs_follow(s, x, p, NULL, at); /* to the last digits */
         }
     }
     parameter[0] = p[0];
@@ -53,47 +55,65 @@ static void normal_field(const gw_nurbs_point *at, const double rate[2], gw_vec3
                      gw_scale(2 * rate[0] * rate[1], uv));
 }
 
-/* p += offset n, with its derivatives. */
-static void add_offset(const gw_nurbs_point *at, const double rate[2], double offset,
-                       gw_nurbs_motion *m)
+/* The normal and its derivatives; false where there is none. */
+static bool turn_of(const gw_nurbs_point *at, const double rate[2], gw_nurbs_turn *t)
 {
-    gw_vec3 across = gw_cross(at->d[1][0], at->d[0][1]), first[2], second, turn[2];
+    gw_vec3 across = gw_cross(at->d[1][0], at->d[0][1]), first[2], second;
     double length = gw_norm(across);
+    *t = (gw_nurbs_turn){.n = {0, 0, 0}};
     if (!(length > 0))
-        return;
-    gw_vec3 n = gw_scale(1 / length, across);
+        return false;
+    t->n = gw_scale(1 / length, across);
     normal_field(at, rate, first, &second);
     for (int i = 0; i < 2; i++)
-        turn[i] = gw_scale(1 / length, gw_reject(first[i], n));
+        t->d[i] = gw_scale(1 / length, gw_reject(first[i], t->n));
     gw_vec3 rate_first = gw_add(gw_scale(rate[0], first[0]), gw_scale(rate[1], first[1]));
-    gw_vec3 rate_turn = gw_add(gw_scale(rate[0], turn[0]), gw_scale(rate[1], turn[1]));
-    double grows = gw_dot(n, rate_first);
+    t->velocity = gw_add(gw_scale(rate[0], t->d[0]), gw_scale(rate[1], t->d[1]));
+    double grows = gw_dot(t->n, rate_first);
     gw_vec3 bends =
-        gw_scale(1 / length, gw_sub(gw_reject(second, n), gw_scale(2 * grows, rate_turn)));
+        gw_scale(1 / length, gw_sub(gw_reject(second, t->n), gw_scale(2 * grows, t->velocity)));
     /* along n: n . n'' = -|n'|^2 */
-    bends = gw_mul_add(bends, -gw_norm2(rate_turn) - gw_dot(bends, n), n);
-    m->p = gw_mul_add(m->p, offset, n);
-    m->d[0] = gw_mul_add(m->d[0], offset, turn[0]);
-    m->d[1] = gw_mul_add(m->d[1], offset, turn[1]);
-    m->bias = gw_mul_add(m->bias, offset, bends);
+    t->bias = gw_mul_add(bends, -gw_norm2(t->velocity) - gw_dot(bends, t->n), t->n);
+    return true;
+}
+
+static void motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
+                      double offset, gw_nurbs_motion *m, gw_nurbs_turn *turn)
+{
+    double u = rate[0], v = s->dimension == 2 ? rate[1] : 0, both[2] = {u, v};
+    m->p = at->d[0][0];
+    m->d[0] = at->d[1][0];
+    m->d[1] = at->d[0][1];
+    m->bias = gw_add(gw_add(gw_scale(u * u, at->d[2][0]), gw_scale(v * v, at->d[0][2])),
+                     gw_scale(2 * u * v, at->d[1][1]));
+    if (turn && turn_of(at, both, turn)) {
+        m->p = gw_mul_add(m->p, offset, turn->n);
+        m->d[0] = gw_mul_add(m->d[0], offset, turn->d[0]);
+        m->d[1] = gw_mul_add(m->d[1], offset, turn->d[1]);
+        m->bias = gw_mul_add(m->bias, offset, turn->bias);
+    }
+    m->velocity = gw_add(gw_scale(u, m->d[0]), gw_scale(v, m->d[1]));
 }
 
 void gw_nurbs_move(const gw_nurbs *s, const double parameter[2], const double rate[2],
                    double offset, gw_nurbs_motion *m)
 {
     gw_nurbs_point at;
+    gw_nurbs_turn turn;
     bool beside = offset != 0 && s->dimension == 2;
     gw_nurbs_span span = {{0, 0}};
     gw_nurbs_evaluate(s, parameter, beside ? 3 : 2, &span, &at);
-    double v = s->dimension == 2 ? rate[1] : 0, both[2] = {rate[0], v};
-    m->p = at.d[0][0];
-    m->d[0] = at.d[1][0];
-    m->d[1] = at.d[0][1];
-    m->bias = gw_add(gw_add(gw_scale(rate[0] * rate[0], at.d[2][0]), gw_scale(v * v, at.d[0][2])),
-                     gw_scale(2 * rate[0] * v, at.d[1][1]));
-    if (beside)
-        add_offset(&at, both, offset, m);
-    m->velocity = gw_add(gw_scale(rate[0], m->d[0]), gw_scale(v, m->d[1]));
+    motion_at(s, &at, rate, offset, m, beside ? &turn : NULL);
+}
+
+void gw_nurbs_move_with_normal(const gw_nurbs *s, const double parameter[2], const double rate[2],
+                               double offset, gw_nurbs_motion *m, gw_nurbs_turn *turn)
+{
+    gw_nurbs_point at;
+    gw_nurbs_span span = {{0, 0}};
+    assert(s->dimension == 2);
+    gw_nurbs_evaluate(s, parameter, 3, &span, &at);
+    motion_at(s, &at, rate, offset, m, turn);
 }
 
 /* The rates of the closest parameters, H u' = S_i . x'. Zero where H is singular. */
@@ -164,4 +184,66 @@ void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec
     gw_vec3 turn =
         gw_scale(1 / length, gw_add(gw_scale(rate[0], first[0]), gw_scale(rate[1], first[1])));
     out->second = gw_dot(velocity, gw_reject(turn, n));
+}
+
+/* u'' of the closest parameters, for x'' = 0:  H u'' = 2 S_i' . x' - q_i . d - 2 S_i' . S' - S_i .
+ * q, with ' along u', q = S_jk u_j' u_k', q_i = S_ijk u_j' u_k' and d = S - x. */
+static void closest_accelerations(const gw_nurbs_point *at, gw_vec3 d, gw_vec3 velocity,
+                                  const double rate[2], double out[2])
+{
+    const gw_vec3(*s)[GW_NURBS_ORDER + 1] = at->d;
+    double u = rate[0], v = rate[1], right[2];
+    gw_vec3 along = gw_add(gw_scale(u, s[1][0]), gw_scale(v, s[0][1]));
+    gw_vec3 bend = gw_add(gw_add(gw_scale(u * u, s[2][0]), gw_scale(v * v, s[0][2])),
+                          gw_scale(2 * u * v, s[1][1]));
+    gw_vec3 slip = gw_sub(velocity, along);
+    for (int i = 0; i < 2; i++) {
+        int a = i == 0, b = i == 1; /* S_i = s[a][b] */
+        gw_vec3 turn = gw_add(gw_scale(u, s[a + 1][b]), gw_scale(v, s[a][b + 1]));
+        gw_vec3 third = gw_add(gw_add(gw_scale(u * u, s[a + 2][b]), gw_scale(v * v, s[a][b + 2])),
+                               gw_scale(2 * u * v, s[a + 1][b + 1]));
+        right[i] = 2 * gw_dot(turn, slip) - gw_dot(third, d) - gw_dot(s[a][b], bend);
+    }
+    double uu = gw_norm2(s[1][0]) + gw_dot(d, s[2][0]);
+    double vv = gw_norm2(s[0][1]) + gw_dot(d, s[0][2]);
+    double uv = gw_dot(s[1][0], s[0][1]) + gw_dot(d, s[1][1]), det = uu * vv - uv * uv;
+    out[0] = det != 0 ? (right[0] * vv - right[1] * uv) / det : 0;
+    out[1] = det != 0 ? (right[1] * uu - right[0] * uv) / det : 0;
+}
+
+void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double expected,
+                        double parameter[2], gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second)
+{
+    gw_nurbs_point at;
+    gw_nurbs_turn turn;
+    double moves[2], bends[2];
+    assert(s->dimension == 2);
+    gw_nurbs_closest(s, x, expected, parameter, &at);
+    gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
+    gw_vec3 d = gw_sub(at.d[0][0], x);
+    closest_rates(s, &at, d, velocity, moves);
+    closest_accelerations(&at, d, velocity, moves, bends);
+    if (!turn_of(&at, moves, &turn))
+        turn.n = gw_nurbs_normal(s, parameter, &at);
+    *n = turn.n;
+    *rate = turn.velocity;
+    *second =
+        gw_add(turn.bias, gw_add(gw_scale(bends[0], turn.d[0]), gw_scale(bends[1], turn.d[1])));
+}
+
+double gw_nurbs_focal_distance(const gw_nurbs *s, const double parameter[2], double side)
+{
+    gw_nurbs_point at;
+    assert(s->dimension == 2);
+    gw_nurbs_evaluate(s, parameter, 2, NULL, &at);
+    gw_vec3 n = gw_nurbs_normal(s, parameter, &at), u = at.d[1][0], v = at.d[0][1];
+    double uu = gw_norm2(u), uv = gw_dot(u, v), vv = gw_norm2(v), det = uu * vv - uv * uv;
+    double l = gw_dot(n, at.d[2][0]), m = gw_dot(n, at.d[1][1]), r = gw_dot(n, at.d[0][2]);
+    if (!(det > 1e-18 * (uu + vv) * (uu + vv)))
+        return copysign(HUGE_VAL, side);
+    /* k^2 - 2 mean k + gauss = 0 */
+    double mean = (l * vv - 2 * m * uv + r * uu) / (2 * det), gauss = (l * r - m * m) / det;
+    double root = sqrt(fmax(mean * mean - gauss, 0));
+    double most = side < 0 ? mean - root : mean + root;
+    return most * side > 0 ? 1 / most : copysign(HUGE_VAL, side);
 }

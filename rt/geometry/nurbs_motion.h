@@ -24,6 +24,34 @@ typedef struct gw_nurbs_motion {
 void gw_nurbs_move(const gw_nurbs *nurbs, const double parameter[2], const double rate[2],
                    double offset, gw_nurbs_motion *motion);
 
+/* The unit normal of a surface while the parameters move: its derivatives by them, its rate, and
+ * the rate of that at rate' = 0. */
+typedef struct gw_nurbs_turn {
+    gw_vec3 n, d[2];
+    gw_vec3 velocity, bias;
+} gw_nurbs_turn;
+
+/* The same of a surface, with its normal. */
+void gw_nurbs_move_with_normal(const gw_nurbs *surface, const double parameter[2],
+                               const double rate[2], double offset, gw_nurbs_motion *motion,
+                               gw_nurbs_turn *turn);
+
+/*
+ * The unit normal at the point of a surface closest to x, which is about `expected` from it: n, its
+ * rate as x moves with `velocity`, and n'' for x'' = 0. The derivative of n by x is symmetric: the
+ * gradient of t . n by x is the rate for x' = t. `parameter`: near the closest point; moved onto
+ * it.
+ */
+void gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, double expected,
+                        double parameter[2], gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second);
+
+/*
+ * The focal distance of a surface at a point, on the side of the sign of `side`: the least 1 / k of
+ * the principal curvatures k towards that side, with its sign; infinite where there is none. S + a
+ * n folds where a reaches it, and points beyond are closer to another point of the surface.
+ */
+double gw_nurbs_focal_distance(const gw_nurbs *surface, const double parameter[2], double side);
+
 /*
  * A distance of a point x from the shape: of a surface h = n . (x - S) with S closest to x and n
  * the normal there; of a curve h = along . (x - C). Both vanish on the shape, with the gradient

@@ -382,14 +382,16 @@ static void minimise(const gw_nurbs *s, gw_vec3 to, const rectangle *r, double x
             *first_step = length;
         /* a Newton step this short leaves an error of its square */
         last = length <= (newton ? 1e-8 : 1e-15) * s->size;
+        /* the distance's rounding hides what a short one gains */
+        bool sure = last || (newton && length <= 1e-6 * s->size);
         double t = 1;
         do {
             for (int i = 0; i < 2; i++)
                 x[i] = fmin(fmax(start[i] + t * step[i], r->low[i]), r->high[i]);
             model_at(s, to, x, span, m);
             t *= 0.5;
-        } while (!last && m->f > f && t > 1e-9);
-        if (!last && m->f > f) { /* rounding level */
+        } while (!sure && m->f > f && t > 1e-9);
+        if (!sure && m->f > f) { /* rounding level */
             memcpy(x, start, sizeof start);
             model_at(s, to, x, span, m);
             return;

@@ -12,6 +12,7 @@
  * and a are taken in the body's frame and turned into world axes.
  */
 #include <assert.h>
+#include <stddef.h>
 
 #include "rt/base/small.h"
 #include "rt/geometry/nurbs_motion.h"
@@ -28,7 +29,7 @@ typedef struct arm {
 static bool owned_by_body(gw_row_kind kind)
 {
     return kind == GW_ROW_PLANE_BODY || kind == GW_ROW_CYLINDER_BODY ||
-           kind == GW_ROW_SURFACE_BODY || kind == GW_ROW_CURVE_BODY;
+           kind == GW_ROW_SURFACE_BODY || kind == GW_ROW_CURVE_BODY || kind == GW_ROW_NORMAL_BODY;
 }
 
 static bool about_axis(gw_row_kind kind)
@@ -40,7 +41,8 @@ static arm arm_of(const gw_row *row, const gw_pose *x)
 {
     arm a;
     a.m = gw_rotate(x->q, row->m);
-    a.n = owned_by_body(row->kind) ? gw_rotate(x->q, row->n) : row->n;
+    bool turns = row->kind == GW_ROW_NORMAL || owned_by_body(row->kind);
+    a.n = turns && row->kind != GW_ROW_NORMAL_BODY ? gw_rotate(x->q, row->n) : row->n;
     gw_vec3 from_f = gw_sub(gw_add(a.m, x->p), row->f);
     a.g = owned_by_body(row->kind) ? gw_neg(from_f) : from_f;
     if (about_axis(row->kind))
@@ -80,10 +82,49 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
     return d.value - row->value;
 }
 
+static bool is_of_normal(gw_row_kind kind)
+{
+    return kind == GW_ROW_NORMAL || kind == GW_ROW_NORMAL_BODY;
+}
+
+/*
+ * h = T . N of a direction T and the normal N at the point closest to X, which both move relative
+ * to the shape; T' = +-w x T, the sign of the side that turns:
+ *   h' = T' . N + T . N',   h'' = T'' . N + 2 T' . N' + T . N''
+ * With G the gradient of T . N by X, for T' = 0.
+ */
+typedef struct of_normal {
+    gw_vec3 n, rate, second; /* N, N', and N'' for X'' = 0 (world axes) */
+    gw_vec3 gradient;        /* G */
+} of_normal;
+
+/* s: velocity of X relative to the shape; NULL: N and G alone. */
+static of_normal normal_of(const gw_row *row, const gw_pose *x, const arm *a, const gw_vec3 *s)
+{
+    gw_quat q = owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    double start[2] = {row->start[0], row->start[1]};
+    gw_vec3 at = gw_unrotate(q, a->g);
+    of_normal m = {.n = {0, 0, 0}};
+    gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, a->n), row->value, start, &m.n, &m.gradient,
+                       &m.second);
+    if (s)
+        gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, *s), row->value, start, &m.n, &m.rate,
+                           &m.second);
+    m.n = gw_rotate(q, m.n);
+    m.rate = gw_rotate(q, m.rate);
+    m.second = gw_rotate(q, m.second);
+    m.gradient = gw_rotate(q, m.gradient);
+    return m;
+}
+
 static double row_value(const gw_row *row, const gw_pose *x)
 {
     gw_vec3 u, none = {0, 0, 0};
     double second;
+    if (is_of_normal(row->kind)) {
+        arm at = arm_of(row, x);
+        return gw_dot(at.n, normal_of(row, x, &at, NULL).n);
+    }
     if (is_free_form(row->kind)) {
         arm at = arm_of(row, x);
         return free_form(row, x, &at, none, &u, &second);
@@ -122,6 +163,16 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
         return gw_dot(row->n, m) - row->value;
     }
     arm a = arm_of(row, x);
+    if (is_of_normal(row->kind)) {
+        bool body = owned_by_body(row->kind);
+        of_normal m = normal_of(row, x, &a, NULL);
+        gw_vec3 turn = gw_cross(a.n, m.n);
+        if (body)
+            put(out, gw_neg(m.gradient), gw_sub(gw_cross(m.gradient, gw_sub(row->f, x->p)), turn));
+        else
+            put(out, m.gradient, gw_add(gw_cross(a.m, m.gradient), turn));
+        return gw_dot(a.n, m.n);
+    }
     double value = 0, second;
     bool flat = row->kind == GW_ROW_PLANE || row->kind == GW_ROW_PLANE_BODY;
     gw_vec3 u = flat ? a.n : radial_unit(row, &a);
@@ -165,6 +216,13 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
         gw_vec3 turning = gw_cross(w, b.m);
         s = gw_add(twist->v, turning);
         a = gw_cross(w, turning);
+    }
+    if (is_of_normal(row->kind)) {
+        of_normal m = normal_of(row, x, &b, &s);
+        gw_vec3 swing = gw_cross(w, b.n);
+        double turn = owned_by_body(row->kind) ? -2 : 2;
+        return gw_dot(gw_cross(w, swing), m.n) + turn * gw_dot(swing, m.rate) +
+               gw_dot(b.n, m.second) + gw_dot(m.gradient, a);
     }
     if (is_free_form(row->kind)) {
         gw_vec3 u;

@@ -6,6 +6,7 @@
  * seed along the tangent basis there, and the pose is where that normal space meets the rows.
  */
 #include "rt/base/small.h"
+#include "rt/geometry/along_normal.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
@@ -31,7 +32,8 @@ gw_submanifold gw_submanifold_free(void)
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind)
 {
-    static const char *const names[] = {"free", "angle", "axis", "fixed", "two-angles", "general"};
+    static const char *const names[] = {"free",       "angle",  "axis",   "fixed",
+                                        "two-angles", "normal", "general"};
     return names[kind];
 }
 
@@ -67,6 +69,7 @@ static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *
         out[1] = turn("theta", "rotation");
         return 2;
     case GW_ROTATION_AXIS:
+    case GW_ROTATION_NORMAL:
         out[0] = turn("phi", "rotation");
         return 1;
     case GW_ROTATION_TWO_ANGLES:
@@ -140,7 +143,7 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_paramete
 
 static int rotation_count(gw_rotation_kind kind)
 {
-    static const int count[] = {3, 2, 1, 0, 1, 0};
+    static const int count[] = {3, 2, 1, 0, 1, 1, 0};
     return count[kind];
 }
 
@@ -165,6 +168,7 @@ static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
     case GW_ROTATION_TWO_ANGLES:
         return gw_two_angles_rotation(r, wrapped(z[0]));
     case GW_ROTATION_FIXED:
+    case GW_ROTATION_NORMAL:
     case GW_ROTATION_GENERAL:
         break;
     }
@@ -326,9 +330,29 @@ static bool has_its_freedoms(const gw_submanifold *set, const gw_pose *x)
             !freedoms_persist(set, length, x, freedoms, (const double(*)[6])basis));
 }
 
+/* True where an axis along a normal has the sense that it is stated with: two rows beside one
+ * another say which, n1 x n2 being along it. */
+static bool normal_sense(const gw_submanifold *set, const gw_pose *x)
+{
+    for (int i = 0; i + 1 < set->row_count; i++) {
+        const gw_row *a = &set->rows[i], *b = a + 1;
+        if ((a->kind != GW_ROW_NORMAL && a->kind != GW_ROW_NORMAL_BODY) || b->kind != a->kind)
+            continue;
+        gw_row along = *a;
+        double cosine;
+        along.n = gw_cross(a->n, b->n);
+        gw_rows_value(&along, 1, x, &cosine);
+        if (cosine < 0)
+            return false;
+        i++;
+    }
+    return true;
+}
+
 bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *x)
 {
-    return same_sense(set, x) && (!set->general || has_its_freedoms(set, x));
+    return same_sense(set, x) && normal_sense(set, x) &&
+           (!set->general || has_its_freedoms(set, x));
 }
 
 /* Scales a row and its residual to metres. */
@@ -439,6 +463,10 @@ bool gw_submanifold_try_pose(const gw_submanifold *set, const double *z, gw_pose
 {
     if (set->general)
         return general_pose(set, z, x) && gw_submanifold_contains(set, x);
+    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+        *x = gw_along_normal_pose(set, z);
+        return true;
+    }
     *x = gw_submanifold_pose_at_rotation(set, gw_quat_unit(rotation_at(&set->rotation, z)),
                                          z + rotation_count(set->rotation.kind));
     return true;
@@ -455,6 +483,10 @@ void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, d
 {
     if (set->general) {
         general_parameters_at(set, x, z);
+        return;
+    }
+    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+        gw_along_normal_parameters(set, x, z);
         return;
     }
     const gw_translation_set *t = &set->translation;
@@ -483,6 +515,7 @@ static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
         out[0] = gw_two_angles_axis(r, q, NULL);
         return 1;
     case GW_ROTATION_FIXED:
+    case GW_ROTATION_NORMAL:
     case GW_ROTATION_GENERAL:
         break;
     }
@@ -495,6 +528,24 @@ static void put(double out[6], gw_vec3 v, gw_vec3 w)
     out[3] = w.x, out[4] = w.y, out[5] = w.z;
 }
 
+/* The columns of the chart there. */
+static void normal_tangent(const gw_submanifold *set, const gw_pose *x, double length,
+                           const double *zero, double (*basis)[6])
+{
+    gw_chart chart;
+    gw_pose centre;
+    double bias[6];
+    gw_chart_at(set, x, &chart);
+    gw_chart_eval(&chart, zero, zero, &centre, basis, bias);
+    for (int i = 0; i < 3; i++)
+        for (int j = 3; j < 6; j++)
+            basis[i][j] *= length;
+    gw_small_orthonormalise(3, basis);
+    for (int i = 0; i < 3; i++)
+        for (int j = 3; j < 6; j++)
+            basis[i][j] /= length;
+}
+
 /*
  * Columns: a turn w with the point held on its place of the locus, v = -w x r, r the arm from the
  * body's origin to the point, plus the locus's own shift; a slide dP, of the point (world) or
@@ -505,6 +556,11 @@ void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double 
 {
     if (set->general) {
         general_tangent(set, x, length, basis);
+        return;
+    }
+    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+        static const double none[3] = {0};
+        normal_tangent(set, x, length, none, basis);
         return;
     }
     const gw_translation_set *t = &set->translation;

@@ -32,6 +32,8 @@ typedef enum gw_rotation_kind {
     GW_ROTATION_AXIS,       /* R(axis, phi) R0: 1 */
     GW_ROTATION_FIXED,      /* R0: 0 */
     GW_ROTATION_TWO_ANGLES, /* two angles, axis . R axis_body and another such pair: 1 */
+    GW_ROTATION_NORMAL,     /* an axis along the normal of the surface that the locus is of, turned
+                               about     it: 1; with the locus's parameters (along_normal.h) */
     GW_ROTATION_GENERAL     /* of a general set; its dimension where it is known */
 } gw_rotation_kind;
 
@@ -69,9 +71,11 @@ typedef struct gw_second_angle {
 typedef struct gw_rotation_set {
     gw_rotation_kind kind;
     int dof;
-    gw_quat zero;           /* R0: R where phi = theta = 0, psi = 0 */
-    gw_vec3 axis;           /* unit, world */
-    gw_vec3 axis_body;      /* unit, body; for kind axis: R0^T axis */
+    gw_quat zero;           /* R0: R where phi = theta = 0, psi = 0; kind normal: turns the axis's
+                               owner so that the axis is z */
+    gw_vec3 axis;           /* unit, world; kind normal: where the surface is the body's */
+    gw_vec3 axis_body;      /* unit, body; for kind axis: R0^T axis; kind normal: where the surface
+                               is the world's */
     double angle;           /* kinds angle, two angles: between axis and R axis_body (rad) */
     gw_second_angle second; /* kind two angles */
 } gw_rotation_set;
@@ -118,7 +122,11 @@ typedef enum gw_row_kind {
     GW_ROW_SURFACE,      /* distance along the surface's normal - value; m the body's point */
     GW_ROW_SURFACE_BODY, /* the same; f the world's point */
     GW_ROW_CURVE,        /* n . (X - C), C the closest point, n of the shape's frame */
-    GW_ROW_CURVE_BODY
+    GW_ROW_CURVE_BODY,
+    /* n . N, N the surface's normal at the point closest to X, which is about `value` from it; n a
+     * vector of the point's owner, as long as the row is to be in metres */
+    GW_ROW_NORMAL,
+    GW_ROW_NORMAL_BODY
 } gw_row_kind;
 
 typedef struct gw_row {
@@ -172,9 +180,9 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
 
 /*
  * One named parameter of a branch. Rotational parameters come first, then translational ones.
- * Names: axis: phi; angle: phi, theta; two angles: psi; free: yaw, pitch, roll (R(k,yaw) R(j,pitch)
- * R(i,roll)); line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder: s, phi_t;
- * sphere: azimuth, polar; curve: s; surface: u, v; general: z1 ... zn about the seed.
+ * Names: axis, normal: phi; angle: phi, theta; two angles: psi; free: yaw, pitch, roll (R(k,yaw)
+ * R(j,pitch) R(i,roll)); line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder:
+ * s, phi_t; sphere: azimuth, polar; curve: s; surface: u, v; general: z1 ... zn about the seed.
  */
 typedef struct gw_submanifold_parameter {
     const char *name;

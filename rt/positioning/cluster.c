@@ -28,9 +28,7 @@
 /* The sense, or the one that `either` has at this pose. */
 static gw_sense sense_at(const gw_constraint *c, const gw_pose *b_from_a)
 {
-    if (c->sense != GW_EITHER)
-        return c->sense;
-    return gw_dot(gw_rotate(b_from_a->q, c->mobile.d), c->fixed.d) < 0 ? GW_OPPOSITE : GW_SAME;
+    return c->sense != GW_EITHER ? c->sense : gw_constraint_sense_at(c, b_from_a);
 }
 
 void gw_constraint_edge_resolve(gw_constraint_edge *edge, const gw_pose *world_from_a,

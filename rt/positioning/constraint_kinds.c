@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "rt/geometry/nurbs_nearest.h"
+#include "rt/geometry/nurbs_motion.h"
 #include "rt/positioning/solver.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@
 const char *const gw_constraint_kind_names[GW_CONSTRAINT_KIND_COUNT + 1] = {
     [GW_DISTANCE] = "distance",           [GW_ANGLE] = "angle",
     [GW_COINCIDENT] = "coincident",       [GW_PARALLEL] = "parallel",
-    [GW_PERPENDICULAR] = "perpendicular",
+    [GW_PERPENDICULAR] = "perpendicular", [GW_NORMAL] = "normal",
 };
 
 static const gw_constraint_kind_info kinds[GW_CONSTRAINT_KIND_COUNT] = {
@@ -75,6 +75,17 @@ static const gw_constraint_kind_info kinds[GW_CONSTRAINT_KIND_COUNT] = {
             .alike = GW_ACROSS,
             .mixed = GW_ALONG,
         },
+    [GW_NORMAL] =
+        {
+            .description = "A line lies along the normal of a free-form surface at the point "
+                           "closest to its own point, which is `value` metres from the surface "
+                           "along that normal. The turn about the line is free.",
+            .value = GW_LENGTH_VALUE,
+            .unit = "m",
+            .distance = GW_VALUE_DISTANCE,
+            .alike = GW_ALONG,
+            .mixed = GW_ALONG,
+        },
 };
 
 const gw_constraint_kind_info *gw_constraint_kind_info_of(gw_constraint_kind kind)
@@ -87,6 +98,13 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
                         const char **why)
 {
     const char *needs = gw_constraint_kind_info_of(kind)->needs;
+    bool lies = (a == GW_LINE && b == GW_SURFACE) || (a == GW_SURFACE && b == GW_LINE);
+    if (kind == GW_NORMAL) {
+        if (why && !lies)
+            *why = "normal joins a line and a free-form surface: the line lies along the "
+                   "surface's normal.";
+        return lies;
+    }
     if (gw_is_free_form(a) || gw_is_free_form(b)) {
         bool curve = a == GW_CURVE || b == GW_CURVE, point = a == GW_POINT || b == GW_POINT;
         if (point && (kind == GW_COINCIDENT || (kind == GW_DISTANCE && !curve)))
@@ -94,7 +112,7 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
         if (why)
             *why =
                 "A free-form curve or surface takes a point: coincident with it or, of a surface, "
-                "at a distance.";
+                "at a distance; a surface takes a line as well, along its normal.";
         return false;
     }
     if (!needs || (a != GW_POINT && b != GW_POINT))
@@ -168,7 +186,7 @@ gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, u
 /* The distance of one element's point from the other element: the higher one is the surface, planes
  * over lines over points, the fixed one of equals. */
 static void add_distance(const gw_solver *solver, gw_solver_state *state, const gw_constraint *c,
-                         double value, unsigned long from)
+                         double value, gw_sense sense, unsigned long from)
 {
     gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
     /* a distance that is zero but for round-off is a coincidence: its sphere has no gradient */
@@ -189,6 +207,8 @@ static void add_distance(const gw_solver *solver, gw_solver_state *state, const 
         p.q = surface->q;
         p.nurbs = surface->nurbs;
     }
+    p.normal = c->kind == GW_NORMAL;
+    p.along = sense == GW_OPPOSITE ? gw_neg(point->d) : point->d;
     if (surface->kind == GW_PLANE) {
         p.b = gw_mul_add(surface->p, value, surface->d);
         p.p = 0;
@@ -220,8 +240,9 @@ void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sen
     gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
     unsigned long from = 1ul << i;
     if (info->distance != GW_ANY_DISTANCE)
-        add_distance(solver, state, c, info->distance == GW_ZERO_DISTANCE ? 0 : c->value, from);
-    if (m == GW_POINT || f == GW_POINT)
+        add_distance(solver, state, c, info->distance == GW_ZERO_DISTANCE ? 0 : c->value, sense,
+                     from);
+    if (m == GW_POINT || f == GW_POINT || c->kind == GW_NORMAL)
         return;
     double angle =
         angle_asked(m == f ? info->alike : info->mixed, sense == GW_OPPOSITE ? GW_PI : 0, c->value);
@@ -262,6 +283,8 @@ gw_sense gw_implied_sense(const gw_solver *solver, const gw_solver_state *state,
 {
     const gw_constraint *c = &solver->problem->constraints[i];
     gw_vec3 u = c->mobile.d, f = c->fixed.d;
+    if (c->kind == GW_NORMAL) /* the normal depends on where it is */
+        return GW_EITHER;
     if (state->rotation_known)
         return gw_dot(gw_rotate(state->rotation, u), f) < 0 ? GW_OPPOSITE : GW_SAME;
     for (int k = 0; k < state->angle_count; k++) {
@@ -285,11 +308,48 @@ static double along_error(gw_vec3 a, gw_vec3 b, gw_sense sense)
     return fmin(angle, GW_PI - angle);
 }
 
+/* The normal of a surface, in world axes, at the point closest to `point`; the parameters there. */
+static gw_vec3 normal_below(gw_vec3 point, const gw_element *shape, double parameter[2])
+{
+    gw_vec3 x = gw_unrotate(shape->q, gw_sub(point, shape->p));
+    gw_nurbs_nearest nearest;
+    gw_nurbs_point at;
+    gw_nurbs_nearest_point(shape->nurbs, x, &nearest);
+    parameter[0] = nearest.parameter[0];
+    parameter[1] = nearest.parameter[1];
+    gw_nurbs_evaluate(shape->nurbs, nearest.parameter, 2, NULL, &at);
+    return gw_rotate(shape->q, gw_nurbs_normal(shape->nurbs, nearest.parameter, &at));
+}
+
+/* The surface of a constraint on one, and the other element, in world axes. */
+static const gw_element *surface_of(const gw_constraint *c, const gw_element *m,
+                                    const gw_element **other)
+{
+    bool fixed = c->fixed.kind == GW_SURFACE;
+    *other = fixed ? m : &c->fixed;
+    return fixed ? &c->fixed : m;
+}
+
+/* The direction of the line of `normal`, and the normal that it lies along, world axes. */
+static void line_and_normal(const gw_constraint *c, const gw_element *m, gw_vec3 *line,
+                            gw_vec3 *normal)
+{
+    const gw_element *other, *surface = surface_of(c, m, &other);
+    double parameter[2];
+    *line = other->d;
+    *normal = normal_below(other->p, surface, parameter);
+}
+
 /* |angle - what the kind asks|, of elements that both have a direction. */
 static double angle_error(const gw_constraint *c, const gw_element *m)
 {
     const gw_element *f = &c->fixed;
     const gw_constraint_kind_info *info = &kinds[c->kind];
+    if (c->kind == GW_NORMAL) {
+        gw_vec3 line, normal;
+        line_and_normal(c, m, &line, &normal);
+        return along_error(line, normal, c->sense);
+    }
     gw_angle_demand demand = m->kind == f->kind ? info->alike : info->mixed;
     switch (demand) {
     case GW_ALONG:
@@ -312,6 +372,27 @@ static double distance_to_line(gw_vec3 point, const gw_element *line)
 static double height_over_plane(gw_vec3 point, const gw_element *plane)
 {
     return gw_dot(plane->d, gw_sub(point, plane->p));
+}
+
+gw_sense gw_constraint_sense_at(const gw_constraint *c, const gw_pose *x)
+{
+    gw_element m = gw_element_moved(x, &c->mobile);
+    gw_vec3 a = m.d, b = c->fixed.d;
+    if (c->kind == GW_NORMAL)
+        line_and_normal(c, &m, &a, &b);
+    return gw_dot(a, b) < 0 ? GW_OPPOSITE : GW_SAME;
+}
+
+double gw_constraint_focal_distance(const gw_constraint *c, const gw_pose *x)
+{
+    bool surface = c->fixed.kind == GW_SURFACE || c->mobile.kind == GW_SURFACE;
+    if (!surface || !gw_constraint_has_length(c->kind) || c->value == 0)
+        return copysign(HUGE_VAL, c->value);
+    gw_element m = gw_element_moved(x, &c->mobile);
+    const gw_element *other, *shape = surface_of(c, &m, &other);
+    double parameter[2];
+    normal_below(other->p, shape, parameter);
+    return gw_nurbs_focal_distance(shape->nurbs, parameter, c->value);
 }
 
 /* The distance from a curve; from a surface signed along its normal. */

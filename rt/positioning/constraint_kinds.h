@@ -19,6 +19,7 @@ typedef enum gw_constraint_kind {
     GW_COINCIDENT, /* contained: distance 0 */
     GW_PARALLEL,
     GW_PERPENDICULAR,
+    GW_NORMAL, /* a line along a free-form surface's normal, its point at value m from it */
     GW_CONSTRAINT_KIND_COUNT,
     /* Between surfaces of two objects of a scene, and of velocities: no rows of the table, the
      * solver has nothing to say of them (rt/scene/surface.h). */
@@ -86,6 +87,18 @@ bool gw_constraint_has_length(gw_constraint_kind kind);
 
 /* True where the kind asks something of the distance between its elements. */
 bool gw_constraint_has_distance(gw_constraint_kind kind);
+
+struct gw_constraint;
+
+/* The sense that a constraint with a sense to choose has at a pose. */
+gw_sense gw_constraint_sense_at(const struct gw_constraint *constraint,
+                                const gw_pose *world_from_body);
+
+/* Where a free-form surface is offset: the focal distance (m, with the offset's sign) at the point
+ * closest to where the other element is at this pose, beyond which points at that offset have
+ * another closest point. HUGE_VAL with that sign where there is none, or no offset. */
+double gw_constraint_focal_distance(const struct gw_constraint *constraint,
+                                    const gw_pose *world_from_body);
 
 /* The range of the value of a kind that has one, m or rad; -HUGE_VAL, HUGE_VAL: no bound. */
 void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,

@@ -38,6 +38,8 @@ static const char *describe_rotation(const gw_submanifold *set)
         if (l->kind == GW_LOCUS_LINE && fabs(gw_dot(l->e3, axis)) > 1 - 1e-9)
             return "turns about it (1)";
         return "turns about its axis (1)";
+    case GW_ROTATION_NORMAL:
+        return "turns about its normal (1)";
     case GW_ROTATION_TWO_ANGLES:
         return "turns at two fixed angles (1)";
     case GW_ROTATION_FIXED:

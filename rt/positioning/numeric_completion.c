@@ -171,6 +171,17 @@ static bool is_known(const gw_completion *c, const gw_pose *x)
     return false;
 }
 
+/* True where a direction along a normal is not opposite to it. */
+static bool has_sense(const gw_distance_constraint *d, const gw_pose *x)
+{
+    gw_row rows[3];
+    double cosine;
+    gw_distance_rows(d, rows);
+    rows[1].n = d->along;
+    gw_rows_value(&rows[1], 1, x, &cosine);
+    return cosine > 0;
+}
+
 /* False where a pose belongs to another branch: the rows of parallels hold for opposite vectors. */
 static bool on_this_branch(const gw_completion *c, const gw_pose *x)
 {
@@ -184,6 +195,9 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
         if (d->angle == 0 && gw_dot(gw_rotate(x->q, d->u), d->f) < 0)
             return false;
     }
+    for (int i = 0; i < s->distance_count; i++)
+        if (s->distances[i].normal && !has_sense(&s->distances[i], x))
+            return false;
     gw_rotation_set loops;
     return s->loop == 0 || !gw_rotation_by_two_angles(s, &loops) ||
            gw_two_angles_loop(&loops, x->q) == s->loop;

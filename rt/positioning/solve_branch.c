@@ -20,11 +20,6 @@ typedef struct tracking {
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-static gw_sense sense_at(const gw_constraint *c, const gw_pose *x)
-{
-    return gw_dot(gw_rotate(x->q, c->mobile.d), c->fixed.d) < 0 ? GW_OPPOSITE : GW_SAME;
-}
-
 /* How far a pose is from an alternative (m). */
 static double misfit(const gw_solver *solver, const gw_alternative *e, const gw_pose *x)
 {
@@ -73,7 +68,8 @@ gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state,
     char label = next_label(solver, state);
     if (label == '0' || label == '1')
         return label == '0' ? GW_SAME : GW_OPPOSITE;
-    return sense_at(&solver->problem->constraints[i], &solver->tracked->before->nearest);
+    return gw_constraint_sense_at(&solver->problem->constraints[i],
+                                  &solver->tracked->before->nearest);
 }
 
 /* Loops that met may have parted again under other names: the pose chooses. */
@@ -334,7 +330,8 @@ static void track_stated(const gw_solver *solver, tracking *f)
     for (int i = 0; i < solver->problem->count; i++) {
         const gw_constraint *c = &solver->problem->constraints[i];
         gw_decompose(solver, &state, i,
-                     c->sense == GW_EITHER ? sense_at(c, &f->before->nearest) : c->sense);
+                     c->sense == GW_EITHER ? gw_constraint_sense_at(c, &f->before->nearest)
+                                           : c->sense);
     }
     f->found = !state.capped && continue_numerically(solver, &state, f);
 }

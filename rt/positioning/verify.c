@@ -66,7 +66,21 @@ static bool check_value(const gw_constraint *c, int i, gw_error *error)
     return true;
 }
 
-static bool check_constraint(const gw_constraint *c, int i, gw_error *error)
+/* Offset surfaces fold at the focal distance. */
+static bool check_offset(const gw_constraint *c, const gw_pose *pose, int i, gw_error *error)
+{
+    char message[200];
+    double focal = gw_constraint_focal_distance(c, pose);
+    if (fabs(c->value) < fabs(focal))
+        return true;
+    snprintf(message, sizeof message,
+             "The offset of %g m is beyond the focal distance, %g m at the closest point now: the "
+             "surface bends by 1/%g m towards that side.",
+             c->value, focal, fabs(focal));
+    return fail_at(error, i, "value", message);
+}
+
+static bool check_constraint(const gw_constraint *c, const gw_pose *pose, int i, gw_error *error)
 {
     const char *why = "";
     if ((unsigned)c->kind >= GW_CONSTRAINT_KIND_COUNT)
@@ -76,7 +90,8 @@ static bool check_constraint(const gw_constraint *c, int i, gw_error *error)
     if (!gw_constraint_fits(c->kind, c->mobile.kind, c->fixed.kind, &why))
         return fail_at(error, i, "type", why);
     return check_element(&c->mobile, i, "mobile", error) &&
-           check_element(&c->fixed, i, "fixed", error) && check_value(c, i, error);
+           check_element(&c->fixed, i, "fixed", error) && check_value(c, i, error) &&
+           check_offset(c, pose, i, error);
 }
 
 bool gw_problem_check(const gw_problem *p, gw_error *error)
@@ -93,7 +108,7 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
     if (!isfinite(p->length) || p->length <= 0)
         return fail_at(error, -1, "mobile/length", "The length must be a positive number.");
     for (int i = 0; i < p->count; i++)
-        if (!check_constraint(&p->constraints[i], i, error))
+        if (!check_constraint(&p->constraints[i], &p->pose, i, error))
             return false;
     return true;
 }

@@ -467,6 +467,23 @@ static bool check_value(const gw_scene_constraint *c, const gw_element *a, const
                 : "an angle must be within 0 and pi (rad)");
 }
 
+/* Offset surfaces fold at the focal distance; told for the point closest to where the objects are.
+ */
+static bool check_offset(const gw_scene *s, const gw_scene_constraint *c, const gw_element *a,
+                         const gw_element *b, int index, gw_error *error)
+{
+    gw_constraint stated = {.kind = c->kind, .value = c->value, .mobile = *a};
+    stated.fixed = gw_element_moved(&s->objects[gw_scene_object(s, c->b.object)].pose, b);
+    double focal =
+        gw_constraint_focal_distance(&stated, &s->objects[gw_scene_object(s, c->a.object)].pose);
+    return fabs(c->value) < fabs(focal) ||
+           gw_scene_invalid(error, "constraints", index, "/value",
+                            "the offset of %g m is beyond the focal distance, %g m at the point "
+                            "closest to \"%s/%s\" now, where the surface folds: an offset must be "
+                            "less than that, or start where the surface is flatter",
+                            c->value, focal, c->a.object, c->a.feature);
+}
+
 static bool check_bound(const gw_scene_constraint *c, int index, gw_error *error)
 {
     if (c->bound == GW_BOUND_EQUAL)
@@ -536,7 +553,8 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     if (!link && s->objects[ia].fixed && s->objects[ib].fixed)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
-    return check_value(c, &a, &b, index, error) && check_bound(c, index, error);
+    return check_value(c, &a, &b, index, error) && check_bound(c, index, error) &&
+           (link || check_offset(s, c, &a, &b, index, error));
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ const char *const gw_any_constraint_names[GW_ANY_CONSTRAINT_COUNT + 1] = {
     [GW_COINCIDENT] = "coincident",
     [GW_PARALLEL] = "parallel",
     [GW_PERPENDICULAR] = "perpendicular",
+    [GW_NORMAL] = "normal",
     [GW_SLIDING] = "sliding",
     [GW_ROLLING] = "rolling",
     [GW_PURE_ROLLING] = "pure-rolling",

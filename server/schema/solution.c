@@ -28,8 +28,8 @@ static const wire_table a_second_angle = {.fields = of_second_angle, .answered =
 static const wire_field of_rotation[] = {
     {"kind", CHOICE, AT(gw_rotation_set, kind), .name_of = rotation_kind},
     {"dof", WHOLE, AT(gw_rotation_set, dof)},
-    {"axis", VEC3, AT(gw_rotation_set, axis), .kinds = ROTATION(AXIS) | ANGLES},
-    {"axis_body", VEC3, AT(gw_rotation_set, axis_body), .kinds = ANGLES},
+    {"axis", VEC3, AT(gw_rotation_set, axis), .kinds = ROTATION(AXIS) | ANGLES | ROTATION(NORMAL)},
+    {"axis_body", VEC3, AT(gw_rotation_set, axis_body), .kinds = ANGLES | ROTATION(NORMAL)},
     {"angle", NUMBER, AT(gw_rotation_set, angle), .kinds = ANGLES, .unit = "rad",
      .about = "between the axis and the body's"},
     {"second", OBJECT, AT(gw_rotation_set, second), .kinds = ROTATION(TWO_ANGLES),
@@ -209,7 +209,9 @@ static const char *const set_kinds[] = {"separable", "general", "coupled", NULL}
 ENCODE(encode_set_kind)
 {
     const gw_submanifold *set = &((const gw_branch *)owner)->set;
-    bool coupled = set->translation.shift_count > 0 || set->rotation.kind == GW_ROTATION_TWO_ANGLES;
+    bool coupled = set->translation.shift_count > 0 ||
+                   set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
+                   set->rotation.kind == GW_ROTATION_NORMAL;
     return json_string(set_kinds[set->general ? 1 : coupled ? 2 : 0]);
 }
 

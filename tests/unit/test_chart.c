@@ -112,8 +112,31 @@ static void check_bias(const gw_chart *chart, int dof)
     check_close(gw_scale(5e5, gw_sub(ahead.w, back.w)), gw_v3(bias[3], bias[4], bias[5]), 1e-8);
 }
 
+/* An axis along the normal of an ellipsoid, beside it. */
+static gw_submanifold normal_chart_of(bool in_mobile, gw_chart *chart, gw_submanifold *kept)
+{
+    gw_submanifold set = fixture_set(GW_ROTATION_AXIS, GW_LOCUS_SURFACE, in_mobile);
+    set.rotation.kind = GW_ROTATION_NORMAL;
+    set.rotation.axis = set.rotation.axis_body = gw_v3(0.6, 0, 0.8);
+    set.rotation.zero = gw_quat_between(set.rotation.axis, gw_v3(0, 0, 1));
+    set.translation.of = gw_v3(0.03, -0.02, 0.05);
+    gw_quat turn = gw_quat_exp(gw_v3(0.2, -0.1, 0.4));
+    gw_locus *l = &set.translation.locus;
+    l->origin = gw_v3(0.02, 0.01, -0.03);
+    l->e1 = gw_rotate(turn, l->e1), l->e2 = gw_rotate(turn, l->e2), l->e3 = gw_rotate(turn, l->e3);
+    gw_pose near = gw_submanifold_pose(&set, (const double[]){0.4, 1.3, 0.6});
+    *kept = set;
+    gw_chart_at(kept, &near, chart);
+    return set;
+}
+
 static void for_every_kind(void (*check)(const gw_chart *chart, int dof))
 {
+    for (int mobile = 0; mobile < 2; mobile++) {
+        gw_chart chart;
+        gw_submanifold kept, set = normal_chart_of(mobile, &chart, &kept);
+        check(&chart, set.dof);
+    }
     for (int mobile = 0; mobile < 2; mobile++)
         for (int r = GW_ROTATION_FREE; r <= GW_ROTATION_FIXED; r++)
             for (int l = GW_LOCUS_FREE; l <= GW_LOCUS_POINT; l++) {

@@ -10,7 +10,7 @@
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
 
-#define KINDS 10
+#define KINDS 12
 
 static const gw_nurbs *ellipsoid, *circle;
 
@@ -43,7 +43,7 @@ static void random_rows(gw_row *rows)
     rows[GW_ROW_ANGLE].m = gw_unit(rows[GW_ROW_ANGLE].m);
     /* small shapes: all about them has one closest point */
     for (int i = GW_ROW_SURFACE; i < KINDS; i++) {
-        bool surface = i == GW_ROW_SURFACE || i == GW_ROW_SURFACE_BODY;
+        bool surface = i != GW_ROW_CURVE && i != GW_ROW_CURVE_BODY;
         rows[i].q = random_pose().q;
         rows[i].nurbs = surface ? ellipsoid : circle;
     }

@@ -95,6 +95,14 @@ export const KINDS: readonly Kind[] = [
     sense: () => false,
     oneSided: () => true,
   },
+  {
+    ...plain('normal', 'along the normal'),
+    quantity: 'Offset',
+    unit: 'm',
+    words: (value) => `along the normal, ${mm(value)} off`,
+    misfit: () => 'it takes a line and a free-form surface',
+    sense: () => true,
+  },
 ];
 
 export const kindOf = (type: ConstraintType): Kind => KINDS.find((k) => k.type === type) ?? plain(type);

@@ -1,0 +1,209 @@
+/*
+ * An axis along the normal of a free-form surface: the solver's answers, focal distances, and a
+ * held body that moves so.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rt/dynamics/guided.h"
+#include "rt/geometry/nurbs_motion.h"
+#include "rt/positioning/solve.h"
+
+static gw_nurbs *saddle(void)
+{
+    /* z = x^2 - y^2 over -1 .. 1 */
+    static const double knots[] = {0, 0, 0, 1, 1, 1}, bend[] = {1, -1, 1};
+    gw_vec3 points[9];
+    for (int i = 0; i < 9; i++)
+        points[i] = gw_v3(i / 3 - 1, i % 3 - 1, bend[i / 3] - bend[i % 3]);
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                           .degree = {2, 2},
+                                           .count = {3, 3},
+                                           .knot_count = {6, 6},
+                                           .knots = {knots, knots},
+                                           .points = points},
+                           NULL);
+}
+
+/* An axis 0.1 m along z of the body, 0.05 m over the saddle, pointing down on it. */
+static gw_constraint nozzle(const gw_nurbs *surface, bool swapped)
+{
+    gw_element line = {.kind = GW_LINE, .p = {0.02, 0, 0.1}, .d = {0, 0, 1}};
+    gw_element shape = {
+        .kind = GW_SURFACE, .p = {0.01, 0.02, 0}, .q = {1, 0, 0, 0}, .nurbs = surface};
+    return (gw_constraint){.kind = GW_NORMAL,
+                           .sense = GW_OPPOSITE,
+                           .value = 0.05,
+                           .mobile = swapped ? shape : line,
+                           .fixed = swapped ? line : shape};
+}
+
+/* How far the line is from where it should be: from the offset point, and its direction. */
+static double off_by(const gw_constraint *c, const gw_pose *x)
+{
+    gw_element m = gw_element_moved(x, &c->mobile);
+    const gw_element *shape = c->fixed.kind == GW_SURFACE ? &c->fixed : &m;
+    const gw_element *line = c->fixed.kind == GW_SURFACE ? &m : &c->fixed;
+    gw_vec3 at = gw_unrotate(shape->q, gw_sub(line->p, shape->p));
+    /* the foot: S + a n = p */
+    double best = HUGE_VAL;
+    for (int i = 0; i < 20; i++) {
+        gw_vec3 foot = at;
+        static double u, v;
+        u = i == 0 ? at.x : u, v = i == 0 ? at.y : v;
+        gw_vec3 n = gw_unit(gw_v3(-2 * u, 2 * v, 1));
+        foot = gw_mul_add(at, -c->value, n);
+        u = foot.x, v = foot.y;
+        double height = fabs(foot.z - (u * u - v * v));
+        gw_vec3 d = gw_unrotate(shape->q, line->d);
+        best = fmax(height, gw_norm(gw_add(d, n)));
+    }
+    return best;
+}
+
+static void a_nozzle_keeps_its_offset_and_its_direction(void **unused)
+{
+    (void)unused;
+    gw_nurbs *surface = saddle();
+    for (int swapped = 0; swapped < 2; swapped++) {
+        static gw_solution s;
+        gw_constraint c = nozzle(surface, swapped);
+        gw_problem p = {{{0.2, -0.1, 0.4}, {0, 1, 0, 0}}, 1, 1, &c};
+        gw_error error = {0};
+        assert_true(gw_problem_check(&p, &error));
+        gw_solve(&p, &s);
+        assert_int_equal(s.status, GW_SOLVED);
+        assert_int_equal(s.method, GW_CLOSED_FORM);
+        assert_int_equal(s.branch_count, 1);
+        gw_branch *b = &s.branches[0];
+        assert_int_equal(b->set.dof, 3);
+        char words[160];
+        gw_submanifold_description(&b->set, words, sizeof words);
+        assert_string_equal(words,
+                            "3 freedoms: slides on the surface (2), turns about its normal (1)");
+        assert_true(off_by(&c, &b->nearest) < 1e-12);
+        unsigned long long random = 5;
+        for (int i = 0; i < 50; i++) {
+            gw_pose x = gw_branch_sample(b, 1, &random);
+            double z[6], h[GW_MAX_ROWS];
+            assert_true(off_by(&c, &x) < 1e-12);
+            gw_submanifold_parameters_at(&b->set, &x, z);
+            gw_pose again = gw_submanifold_pose(&b->set, z);
+            assert_true(gw_pose_distance(&x, &again, 1) < 1e-9);
+            gw_rows_value(b->set.rows, b->set.row_count, &x, h);
+            assert_int_equal(b->set.row_count, 3);
+            for (int k = 0; k < 3; k++)
+                assert_true(fabs(h[k]) < 1e-12);
+        }
+        /* nearer than all about it */
+        for (int i = 0; i < 500; i++) {
+            double z[3];
+            gw_submanifold_parameters_at(&b->set, &b->nearest, z);
+            for (int k = 0; k < 3; k++)
+                z[k] += 0.2 * ((double)((i * (7 + 6 * k)) % 101) / 50 - 1);
+            gw_pose x = gw_submanifold_pose(&b->set, z);
+            assert_true(gw_pose_distance(&x, &p.pose, 1) > b->distance - 1e-12);
+        }
+        gw_branch after;
+        c.value = 0.06;
+        assert_true(gw_solve_branch(&p, b, &after));
+        assert_true(off_by(&c, &after.nearest) < 1e-12);
+    }
+    gw_nurbs_put(surface);
+}
+
+static void either_sense_is_two_branches(void **unused)
+{
+    (void)unused;
+    static gw_solution s;
+    gw_nurbs *surface = saddle();
+    gw_constraint c = nozzle(surface, false);
+    c.sense = GW_EITHER;
+    gw_problem p = {{{0.2, -0.1, 0.4}, {0, 1, 0, 0}}, 1, 1, &c};
+    gw_solve(&p, &s);
+    assert_int_equal(s.branch_count, 2);
+    assert_string_equal(s.branches[0].id, "b1");
+    assert_string_equal(s.branches[1].id, "b0");
+    gw_nurbs_put(surface);
+}
+
+/* An ellipsoid's principal radii at the end of an axis a are b^2/a and c^2/a, inward. */
+static void an_offset_ends_at_the_focal_distance(void **unused)
+{
+    (void)unused;
+    gw_nurbs *s = gw_nurbs_ellipsoid(gw_v3(1, 0.5, 0.25), NULL);
+    gw_constraint c = {.kind = GW_NORMAL,
+                       .sense = GW_SAME,
+                       .mobile = {.kind = GW_LINE, .d = {1, 0, 0}},
+                       .fixed = {.kind = GW_SURFACE, .q = {1, 0, 0, 0}, .nurbs = s}};
+    gw_problem p = {{{1.1, 0, 0}, {1, 0, 0, 0}}, 1, 1, &c};
+    gw_error error = {0};
+    double start[2] = {0, 0.5};
+    assert_true(fabs(gw_nurbs_focal_distance(s, start, -1) + 0.0625) < 1e-12);
+    assert_true(isinf(gw_nurbs_focal_distance(s, start, 1)));
+    c.value = -0.06;
+    assert_true(gw_problem_check(&p, &error));
+    c.value = -0.07;
+    assert_false(gw_problem_check(&p, &error));
+    assert_string_equal(error.where, "/constraints/0/value");
+    assert_non_null(strstr(error.message, "-0.07 m is beyond the focal distance, -0.0625 m"));
+    gw_nurbs_put(s);
+}
+
+static void energy_is_kept_while_a_nozzle_swings_over_a_surface(void **unused)
+{
+    (void)unused;
+    gw_nurbs *surface = saddle();
+    for (int swapped = 0; swapped < 2; swapped++) {
+        static gw_solution s;
+        gw_constraint c = nozzle(surface, swapped);
+        gw_problem p = {{{0.2, -0.1, 0.4}, {0, 1, 0, 0}}, 1, 1, &c};
+        gw_solve(&p, &s);
+        gw_guided_def def = {.set = s.branches[0].set,
+                             .mass = {.mass = 2, .com = {0.01, 0.02, 0.03}},
+                             .body_from_held = gw_pose_identity(),
+                             .length = 0.1};
+        def.mass.inertia = (gw_mat3){{{0.02, 0, 0}, {0, 0.03, 0}, {0, 0, 0.01}}};
+        gw_guided body;
+        gw_guided_init(&body, &def, &s.branches[0].nearest);
+        double basis[6][6];
+        gw_pose at = body.pose;
+        gw_submanifold_tangent(&def.set, &at, 1, basis);
+        gw_twist t = {{0, 0, 0}, {0, 0, 0}};
+        for (int k = 0; k < 3; k++) {
+            double by = 0.3 - 0.25 * k;
+            t.v = gw_mul_add(t.v, by, gw_v3(basis[k][0], basis[k][1], basis[k][2]));
+            t.w = gw_mul_add(t.w, by, gw_v3(basis[k][3], basis[k][4], basis[k][5]));
+        }
+        gw_guided_set_twist(&body, &t);
+        double before, after, potential, worst = 0;
+        gw_model_energy(&body.model, &before, &potential);
+        for (int i = 0; i < 1000; i++) {
+            gw_step step;
+            gw_model_step(&body.model, NULL, 1e-3, &step);
+            assert_true(step.finite);
+            gw_pose x = body.pose;
+            worst = fmax(worst, off_by(&c, &x));
+        }
+        assert_true(worst < 1e-12);
+        gw_model_energy(&body.model, &after, &potential);
+        print_message("energy %g of %g J, off the normal by %g\n", after - before, before, worst);
+        assert_true(before > 0.005 && fabs(after - before) < 1e-9 * before);
+    }
+    gw_nurbs_put(surface);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nozzle_keeps_its_offset_and_its_direction),
+        cmocka_unit_test(either_sense_is_two_branches),
+        cmocka_unit_test(an_offset_ends_at_the_focal_distance),
+        cmocka_unit_test(energy_is_kept_while_a_nozzle_swings_over_a_surface),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
