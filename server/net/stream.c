@@ -44,16 +44,19 @@ static char *put(char *at, const void *value, size_t size)
     return at + size;
 }
 
-static gw_text *scene_text(const char *op, const app_document *document,
-                           const gw_snapshot *snapshot)
+/* `client`: who it is sent to, NULL where it is for all. */
+static gw_text *scene_text(const char *op, const stream_client *client,
+                           const app_document *document, const gw_snapshot *snapshot)
 {
     gw_text *simulation = simulation_text(document, snapshot);
     gw_text *members = simulation ? app_document_text(document) : NULL;
-    char head[96];
+    char by[PEER_NAME] = "", head[128 + PEER_NAME];
     static const char between[] = ",\"simulation\":";
-    int begun = snprintf(head, sizeof head,
-                         "{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\",", op,
-                         GUIDEWAY_VERSION);
+    if (client)
+        peer_name(lws_get_socket_fd(client->wsi), "stream", by);
+    int begun = snprintf(
+        head, sizeof head, "{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\",%s%s%s",
+        op, GUIDEWAY_VERSION, client ? "\"client\":\"" : "", by, client ? "\"," : "");
     size_t size = simulation ? simulation->size : 0;
     gw_text *text =
         members ? text_new((size_t)begun + members->size + sizeof between - 1 + size + 1) : NULL;
@@ -214,7 +217,7 @@ static bool send_hello(gw_stream *stream, stream_client *client)
     app_document *document;
     gw_snapshot snapshot;
     app_peek(stream->app, &document, &snapshot);
-    gw_text *hello = scene_text("hello", document, &snapshot);
+    gw_text *hello = scene_text("hello", client, document, &snapshot);
     client->greeted = true;
     client->version_seen = document->version;
     client->shape_seen = document->shape;
@@ -235,7 +238,7 @@ static bool send_scene(gw_stream *stream, stream_client *client)
     app_peek(stream->app, &document, &snapshot);
     if (!stream->scene || stream->scene_version != document->version) {
         text_unref(stream->scene);
-        stream->scene = scene_text("scene", document, &snapshot);
+        stream->scene = scene_text("scene", NULL, document, &snapshot);
         stream->scene_version = document->version;
     }
     client->version_seen = document->version;

@@ -8,3 +8,4 @@ import './tasks.test.mjs';
 import './mechanisms.test.mjs';
 import './contacts.test.mjs';
 import './view.test.mjs';
+import './trust.test.mjs';

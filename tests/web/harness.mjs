@@ -10,7 +10,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const need = createRequire(join(root, 'web/package.json'));
+export const need = createRequire(join(root, 'web/package.json'));
 export const { chromium } = need('playwright-core');
 const axePath = need.resolve('axe-core/axe.min.js');
 const binary = process.env.GUIDEWAY ?? join(root, 'build/guideway');

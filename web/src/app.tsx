@@ -7,10 +7,13 @@ import { ControlPanel } from './panels/control';
 import { DevicePanel } from './panels/device';
 import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
+import { FaultsPanel } from './panels/faults';
 import { FeaturesPanel } from './panels/features';
 import { FeltPanel } from './panels/felt';
+import { Halt } from './panels/halt';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
+import { LoopPanel } from './panels/loop';
 import { MechanismPanel } from './panels/mechanism';
 import { NewConstraint } from './panels/newconstraint';
 import { NewMechanism } from './panels/newmechanism';
@@ -59,34 +62,39 @@ export function App(): JSX.Element {
   const epoch = store.sceneEpoch.value; // with another scene the panels begin anew
   return (
     <div class={`app tab-${store.narrowTab.value}`} onDragOver={(e) => e.preventDefault()} onDrop={dropped}>
-      <Header />
-      <nav key={`left ${epoch}`} class="left" aria-label="Scene">
-        <Tree />
-        <Constraints />
-        <Relations />
-        <Contacts />
-        <Tasks />
-        <SceneSettings />
-      </nav>
-      <Stage />
-      <Tabs />
-      <aside key={`right ${epoch}`} class="right" aria-label="Inspector">
-        <NewConstraint />
-        <Inspector />
-        <MechanismPanel />
-        <FeaturesPanel />
-        <TaskPanel />
-        <SolutionPanel />
-        <ControlPanel />
-        <FeltPanel />
-        <DevicePanel />
-      </aside>
-      <section class="bottom" aria-label="Plots and events">
-        <Plots />
-        <Events />
-      </section>
+      <div class="page" inert={store.dialog.value !== ''}>
+        <Header />
+        <nav key={`left ${epoch}`} class="left" aria-label="Scene">
+          <Tree />
+          <Constraints />
+          <Relations />
+          <Contacts />
+          <Tasks />
+          <SceneSettings />
+        </nav>
+        <Stage />
+        <Tabs />
+        <aside key={`right ${epoch}`} class="right" aria-label="Inspector">
+          <NewConstraint />
+          <Inspector />
+          <MechanismPanel />
+          <FeaturesPanel />
+          <TaskPanel />
+          <SolutionPanel />
+          <ControlPanel />
+          <FeltPanel />
+          <DevicePanel />
+          <FaultsPanel />
+          <LoopPanel />
+        </aside>
+        <section class="bottom" aria-label="Plots and events">
+          <Plots />
+          <Events />
+        </section>
+      </div>
       <Dialogs />
       <NewMechanism />
+      <Halt />
       <div class="away" role="status" aria-live="polite" data-said>
         {store.announced.value}
       </div>

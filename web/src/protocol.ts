@@ -14,11 +14,14 @@ export type {
   DeviceInfo,
   Driver,
   Element,
+  Fault,
+  Halt,
   Hit,
   Joint,
   Limits,
   Link,
   LogEvent,
+  LoopFigures,
   Mechanism,
   Mesh,
   MeshAbout,
@@ -28,6 +31,7 @@ export type {
   Parameter,
   Pose,
   PoseGiven,
+  Quantiles,
   Quat,
   Rendering,
   Resisted,
@@ -110,7 +114,7 @@ export interface SceneDocument {
 }
 
 export type ServerMessage =
-  | ({ op: 'hello'; protocol: string; version: string } & SceneDocument)
+  | ({ op: 'hello'; protocol: string; version: string; client: string } & SceneDocument)
   | ({ op: 'scene' } & SceneDocument)
   | { op: 'state'; simulation: api.Simulation; task?: TaskNow | null }
   | { op: 'event'; event: api.LogEvent }
@@ -124,7 +128,7 @@ export type ClientMessage =
   | { op: 'auth'; token: string }
   | { op: 'subscribe'; stream: 'poses'; hz: number }
   | { op: 'subscribe' | 'unsubscribe'; stream: 'samples' }
-  | ({ op: 'drag'; point: api.Vec3; target: api.Vec3; turn: boolean } & HandTarget)
+  | ({ op: 'drag'; id: string; point: api.Vec3; target: api.Vec3; turn: boolean } & HandTarget)
   | ({ op: 'release' } & HandTarget)
   | { op: 'lease'; on: boolean }
   | ({ op: 'push'; force: api.Vec3; torque: api.Vec3 } & HandTarget)

@@ -93,7 +93,7 @@ export const commands: Command[] = [
     group: 'Simulation',
     run: () => void setRun('stopped'),
   },
-  { id: 'halt', label: 'HALT', keys: 'Ctrl+. / Pause', group: 'Simulation', run: halt },
+  { id: 'halt', label: 'HALT', keys: 'Ctrl+. / Pause', group: 'Simulation', run: () => void halt() },
   { id: 'arm', label: 'Arm again', group: 'Simulation', run: open('arm'), when: () => store.halted.value },
   { id: 'gallery', label: 'Open the gallery', keys: 'G', group: 'Scene', run: open('gallery') },
   { id: 'save', label: 'Save scene', keys: 'Ctrl+S', group: 'Scene', run: open('save') },

@@ -21,6 +21,16 @@ let pushed: HandTarget | null = null;
 const isText = (e: Element | null): boolean =>
   e instanceof HTMLInputElement || e instanceof HTMLSelectElement || e instanceof HTMLTextAreaElement;
 
+// What has the focus because it was clicked, not because the keyboard went there.
+let clicked: Element | null = null;
+
+// Space runs and pauses after a click on anything but a field that takes text, and in a dialog.
+function isSpaceAfterClick(e: KeyboardEvent, pressed: string): boolean {
+  const target = e.target as Element;
+  const types = target.matches('textarea, input:not([type=checkbox], [type=radio], [type=range], [type=button])');
+  return pressed === 'Space' && target === clicked && !types && !document.querySelector('dialog[open]');
+}
+
 function name(e: KeyboardEvent): string {
   const key = e.key === ' ' ? 'Space' : e.key === 'Escape' ? 'Esc' : e.key.length === 1 ? e.key.toUpperCase() : e.key;
   const shift = e.shiftKey && (e.ctrlKey || e.metaKey || e.key.length > 1);
@@ -135,7 +145,8 @@ function tab(e: KeyboardEvent): boolean {
 
 function down(e: KeyboardEvent): void {
   const pressed = name(e);
-  if (belongsToControl(e, pressed)) return;
+  if (pressed.endsWith('Tab')) clicked = null;
+  if (e.eventPhase === Event.BUBBLING_PHASE && belongsToControl(e, pressed)) return;
   if (tab(e) || arrow(e)) {
     e.preventDefault();
     return;
@@ -146,10 +157,22 @@ function down(e: KeyboardEvent): void {
   command.run();
 }
 
+// Before what was clicked sees it.
+function spaceAfterClick(e: KeyboardEvent): void {
+  if (!isSpaceAfterClick(e, name(e))) return;
+  e.stopPropagation();
+  down(e);
+}
+
 export function listen(): void {
+  document.addEventListener('keydown', spaceAfterClick, true);
   document.addEventListener('keydown', down);
   document.addEventListener('keyup', (e) => {
     held.delete(e.key);
+    if (isSpaceAfterClick(e, name(e))) e.preventDefault(); // where the release is what presses a button
+  });
+  document.addEventListener('click', (e) => {
+    if (e.detail > 0) clicked = document.activeElement;
   });
   window.addEventListener('blur', () => held.clear());
 }

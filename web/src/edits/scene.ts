@@ -1,7 +1,7 @@
 // The scene as a document: undo and redo, gallery, saved scenes and files, members that hold for the whole scene.
 
 import type { Scene } from '../protocol';
-import { call, enc, Refused } from '../state/rest';
+import { call, enc, Refused, save } from '../state/rest';
 import * as store from '../state/store';
 import { inform, refuse } from '../state/store';
 import { refreshScenes } from '../state/stream';
@@ -45,11 +45,8 @@ export async function downloadScene(): Promise<void> {
   await attempt(async () => {
     const scene = await call<Scene>('GET', '/scene');
     const text = `${JSON.stringify(scene, null, 1)}\n`;
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-    link.download = `${(scene.name || 'scene').toLowerCase().replace(/[^a-z0-9]+/g, '-')}.json`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    const name = (scene.name || 'scene').toLowerCase().replace(/[^a-z0-9]+/g, '-');
+    save(new Blob([text], { type: 'application/json' }), `${name}.json`);
   });
 }
 

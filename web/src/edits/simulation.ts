@@ -1,8 +1,8 @@
 // Run, pause, step, stop, halt, arm; and the hand of the person at the page: drag, push, clutch (over the stream).
 import type { Halted, HandTarget, RunState, Simulation, Vec3 } from '../protocol';
-import { call } from '../state/rest';
+import { call, file, Refused, save } from '../state/rest';
 import * as store from '../state/store';
-import { send } from '../state/stream';
+import { HAND, send } from '../state/stream';
 import { attempt } from './request';
 
 export const setRun = (state: RunState): Promise<boolean> =>
@@ -18,14 +18,34 @@ export const step = (): Promise<boolean> =>
     store.simulation.value = await call<Simulation>('POST', '/simulation/step', { ticks: 1 });
   });
 
-export function halt(): void {
+// ---- halting: until the appliance has answered -----------------------------------------------------
+
+const AGAIN_MS = 200;
+
+// One asking; true when it was answered, be it by a refusal.
+async function askForHalt(): Promise<boolean> {
   send({ op: 'halt' });
-  void attempt(async () => {
+  try {
     const halted = await call<Halted>('POST', '/simulation/halt');
     const now = store.simulation.peek();
     if (now) store.simulation.value = { ...now, ...halted };
-  });
-  store.announce('Halted. Nothing moves until it is armed.');
+    store.announce('Halted. Nothing moves until it is armed.');
+  } catch (e) {
+    if (!(e instanceof Refused) || e.status === 0 || e.status >= 500) return false;
+    store.refuse(`It was not halted: ${e.message}`);
+  }
+  return true;
+}
+
+// Asked for while the appliance does not answer, a halt is asked for again until it does.
+export async function halt(): Promise<void> {
+  if (store.halting.peek()) {
+    send({ op: 'halt' });
+    return;
+  }
+  store.halting.value = true;
+  while (!(await askForHalt())) await new Promise((done) => setTimeout(done, AGAIN_MS));
+  store.halting.value = false;
 }
 
 export const arm = (): Promise<boolean> =>
@@ -33,6 +53,10 @@ export const arm = (): Promise<boolean> =>
     store.simulation.value = await call<Simulation>('POST', '/simulation/arm');
     store.announce('Armed.');
   });
+
+// The ticks before a fault, as a file.
+export const downloadFault = (number: number): Promise<boolean> =>
+  attempt(async () => save(await file(`/loop/faults/${number}`), `fault-${number}.csv`));
 
 export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch', tool, on });
 
@@ -56,7 +80,7 @@ function endLease(): void {
 
 export function drag(what: HandTarget, point: Vec3, target: Vec3, turn: boolean): boolean {
   keepLease(what);
-  return send({ op: 'drag', ...what, point, target, turn });
+  return send({ op: 'drag', id: HAND, ...what, point, target, turn });
 }
 
 export function release(what: HandTarget): boolean {

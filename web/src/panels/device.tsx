@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { chooseDriver, patchSetting, patchTool, setOperator } from '../edits/devices';
 import { clutch } from '../edits/simulation';
 import type { Device, DeviceInfo, Driver, DriverSetting, Limits, Tool, ToolState } from '../protocol';
+import { clock, nameOf } from '../state/halts';
 import { heldId } from '../state/mechanisms';
 import * as store from '../state/store';
 import { degrees, fixed, mm, newtons } from '../state/words';
@@ -70,7 +71,7 @@ function OperatorRow({ device }: { device: Device }): JSX.Element {
   );
 }
 
-function Hand({ state }: { state: ToolState }): JSX.Element {
+function Hand({ state, script }: { state: ToolState; script: string }): JSX.Element {
   const notes: [boolean, string, string, string][] = [
     [state.dragging, 'hand', 'dragged', 'under'],
     [state.travelling, 'right', 'travelling to its new place', 'under'],
@@ -79,7 +80,7 @@ function Hand({ state }: { state: ToolState }): JSX.Element {
   ];
   return (
     <>
-      <Row label="your force">{newtons(Math.hypot(...state.operator.force))}</Row>
+      <Row label={script || 'your force'}>{newtons(Math.hypot(...state.operator.force))}</Row>
       <Row label="constraint's force">{newtons(Math.hypot(...state.constraint.force))}</Row>
       <Row label="tool to device">
         {mm(state.error_p)}, {degrees(state.error_r)}
@@ -180,6 +181,13 @@ function Bounds({ tool }: { tool: Tool }): JSX.Element {
 
 const stepOf = (s: DriverSetting): number => (s.high <= 0.1 ? 1e-5 : s.unit === 'ticks' || s.high === 1 ? 1 : 0.1);
 
+// Of the devices that are off until armed once something fails: one client at a time.
+function operatedBy(): string {
+  const operator = store.figures.value?.operator;
+  if (!operator) return 'nobody: a drag takes it';
+  return `${nameOf(operator.by)}, since ${clock(operator.since)}`;
+}
+
 function One({ device, info }: { device: Device; info: DeviceInfo | undefined }): JSX.Element {
   const tool = store.tools.value.find((t) => t.device === device.id);
   const index = store.tools.value.findIndex((t) => t.device === device.id);
@@ -218,12 +226,17 @@ function One({ device, info }: { device: Device; info: DeviceInfo | undefined })
         </select>
       </Row>
       <OperatorRow device={device} />
+      {store.latched(index) && (
+        <Row label="operated by">
+          <span data-operator>{operatedBy()}</span>
+        </Row>
+      )}
       {tool && (
         <Row label="holds">
           {heldId(tool)}, {tool.control ?? 'admittance'}
         </Row>
       )}
-      {state && <Hand state={state} />}
+      {state && <Hand state={state} script={store.scriptOf(index)} />}
       {state && (
         <button
           type="button"

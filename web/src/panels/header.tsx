@@ -1,10 +1,10 @@
-// The bar on top: the scene and its files, history, the simulation, the loop's figures, and HALT.
+// The bar on top: the scene and its files, history, the simulation, the loop's figures, and room for HALT.
 
 import type { JSX } from 'preact';
 import { cycleTheme } from '../edits/commands';
 import { importFiles, TAKES } from '../edits/imports';
 import { downloadScene, openScene, redo, undo } from '../edits/scene';
-import { halt, setRun, step } from '../edits/simulation';
+import { setRun, step } from '../edits/simulation';
 import * as store from '../state/store';
 import { Icon } from '../ui/icons';
 import { Tool } from '../ui/widgets';
@@ -152,16 +152,11 @@ function Theme(): JSX.Element {
   return <Tool icon={icon} label={`Colours: ${now}`} onClick={cycleTheme} />;
 }
 
-function Halt(): JSX.Element {
-  return store.halted.value ? (
+function Armed(): JSX.Element | null {
+  if (!store.halted.value) return null;
+  return (
     <button type="button" class="arm" onClick={() => (store.dialog.value = 'arm')}>
-      <Icon name="halt" />
-      Halted {'\u2013'} arm{'\u2026'}
-    </button>
-  ) : (
-    <button type="button" class="halt" title="Stops everything at once (Ctrl+. or Pause)" onClick={halt}>
-      <Icon name="halt" />
-      HALT
+      Arm{'\u2026'}
     </button>
   );
 }
@@ -200,7 +195,8 @@ export function Header(): JSX.Element {
         <Tool icon="keys" label="Sheet of keys" keys="?" onClick={() => (store.dialog.value = 'keys')} />
         <Theme />
       </div>
-      <Halt />
+      <Armed />
+      <span class="halt-room" aria-hidden="true" />
     </header>
   );
 }

@@ -4,9 +4,12 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { draft, preview } from '../edits/draft';
 import { setRun } from '../edits/simulation';
-import { linkName } from '../state/mechanisms';
+import type { Halt } from '../protocol';
+import { causeWords, clock, nameOf } from '../state/halts';
+import { heldId, linkName } from '../state/mechanisms';
 import * as store from '../state/store';
 import { setView } from '../state/viewer';
+import { newtons } from '../state/words';
 import { Icon } from '../ui/icons';
 import { Viewport } from '../view/viewport';
 
@@ -62,7 +65,16 @@ function Hints(): JSX.Element | null {
   );
 }
 
+const whence = (h: Halt): string => ` at ${clock(h.since)} by ${nameOf(h.by)}: ${causeWords[h.cause]}`;
+
 function Banner(): JSX.Element | null {
+  if (store.halting.value && store.connection.value !== 'open')
+    return (
+      <div class="banner halted" role="alert">
+        <Icon name="halt" />
+        HALT is not answered: it is asked for again until it is. Use the device{'\u2019'}s own button.
+      </div>
+    );
   if (store.connection.value === 'lost' || store.connection.value === 'connecting')
     return (
       <div class="banner lost" role="status">
@@ -78,7 +90,7 @@ function Banner(): JSX.Element | null {
       <div class="banner halted" role="alert">
         <Icon name="halt" />
         <span>
-          <strong>Halted{halt ? ` (${halt.cause}) by ${halt.by}` : ''}.</strong> Nothing moves until it is armed again.
+          <strong>Halted{halt && whence(halt)}.</strong> Nothing moves until it is armed again.
         </span>
         <button type="button" onClick={() => (store.dialog.value = 'arm')}>
           Arm{'\u2026'}
@@ -87,6 +99,40 @@ function Banner(): JSX.Element | null {
     );
   }
   return null;
+}
+
+// A hand that follows a script, and a robot at its task, push as a person does: they are named.
+function scripted(): string[] {
+  if (store.runState.value === 'stopped') return [];
+  return store.tools.value.flatMap((tool, i) => {
+    const hand = store.scriptOf(i);
+    const force = store.figures.value?.tools[i]?.operator.force;
+    return hand ? [`${hand} at ${heldId(tool)}${force ? `: ${newtons(Math.hypot(...force))}` : ''}`] : [];
+  });
+}
+
+// Who operates: everyone sees it beforehand, and what pushes by itself.
+function Hands(): JSX.Element | null {
+  const operator = store.figures.value?.operator;
+  const mine = operator?.by === store.client.value;
+  const scripts = scripted();
+  if (store.connection.value !== 'open' || (!operator && !scripts.length)) return null;
+  return (
+    <div class="hands">
+      {operator && (
+        <p class={mine ? 'hand mine' : 'hand'} role="status">
+          <Icon name="hand" />
+          {mine ? 'You operate the device' : `${operator.by} operates the device: nobody else can`}
+        </p>
+      )}
+      {scripts.map((words) => (
+        <p key={words} class="hand">
+          <Icon name="hand" />
+          {words}
+        </p>
+      ))}
+    </div>
+  );
 }
 
 const PASSING_MS = 5000;
@@ -218,6 +264,7 @@ export function Stage(): JSX.Element {
       <NoticeBox />
       <Empty />
       <Hints />
+      <Hands />
       <StatusLine />
       {store.connection.value === 'open' &&
         store.runState.value === 'stopped' &&

@@ -84,6 +84,17 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   return (reply.status === 204 ? undefined : await reply.json()) as T;
 }
 
+export const file = async (path: string): Promise<Blob> => (await request('GET', path)).blob();
+
+// Gives the person a file.
+export function save(blob: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
 // A part of the document with the revision that it is of.
 export async function callWithRevision<T>(
   path: string,

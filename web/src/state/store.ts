@@ -34,6 +34,7 @@ export type Connection = 'connecting' | 'open' | 'lost' | 'token';
 export const connection = signal<Connection>('connecting');
 export const retryIn = signal(0); // seconds until the next try
 export const version = signal('');
+export const client = signal(''); // this page's name at the appliance
 export const scene = signal<Scene>({ format: '', name: '', objects: [] });
 export const solutions = signal<ReadonlyMap<string, Solution>>(new Map());
 export const revision = signal(0);
@@ -62,6 +63,7 @@ export const taskProgress = signal<ReadonlyMap<string, TaskProgress>>(new Map())
 
 export const runState = computed(() => simulation.value?.state ?? 'stopped');
 export const halted = computed(() => simulation.value?.halted ?? false);
+export const halting = signal(false); // asked for, and not answered yet
 export const running = computed(() => runState.value === 'running' && !halted.value);
 
 export function objectOf(id: string): SceneObject | undefined {
@@ -78,12 +80,36 @@ export function latched(tool: number): boolean {
   return !!device && (device.safety ?? (device.driver.startsWith('sim') ? 'lenient' : 'latched')) === 'latched';
 }
 
+// Who operates the devices that are latched, where it is somebody else; '' where a hand may take them.
+export const otherOperator = computed(() => {
+  const by = figures.value?.operator?.by ?? '';
+  return by === client.value ? '' : by;
+});
+
+// What pushes at a tool by itself, in words; '' for nothing but a person.
+export function scriptOf(tool: number): string {
+  const device = scene.value.devices?.find((d) => d.id === tools.value[tool]?.device);
+  const type = device?.operator?.type ?? 'none';
+  const task = simulation.value?.task;
+  if (simulation.value?.tools[tool]?.dragging) return '';
+  if (
+    task?.progress.state === 'running' &&
+    tasks.value.find((t) => t.id === task.id)?.object === tools.value[tool]?.object
+  )
+    return 'robot of the task';
+  return type === 'none' ? '' : type === 'wrench' ? 'scripted wrench' : 'scripted hand';
+}
+
 // Of an object or a link.
 export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldId(t) === held);
 
 export function toolState(held: string): ToolState | undefined {
   return simulation.value?.tools.find((t) => heldId(t) === held);
 }
+
+// Pulled by somebody's pointer, as the appliance tells it; of links that no tool holds it does not.
+export const isDragged = (id: string): boolean =>
+  !!(toolState(id) ?? simulation.value?.bodies?.find((b) => b.object === id))?.dragging;
 
 // A person's force on what is held, or on a free object.
 export const handForce = (id: string): Vec3 | undefined =>

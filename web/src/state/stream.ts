@@ -20,6 +20,7 @@ import { refreshMeshes } from './meshes';
 import { poses } from './poses';
 import { call, callWithRevision, currentToken, enc } from './rest';
 import * as store from './store';
+import { currentView } from './viewer';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
 const SILENT_MS = 700;
@@ -115,7 +116,8 @@ function receiveState(now: Simulation): void {
   if (now.task) store.taskProgress.value = new Map(store.taskProgress.peek()).set(now.task.id, now.task.progress);
   store.simulation.value = now;
   const due = performance.now() - figuresAt > FIGURES_MS;
-  if (!due && shown?.state === now.state && shown.halted === now.halted) return;
+  const same = shown?.state === now.state && shown.halted === now.halted && shown.operator?.by === now.operator?.by;
+  if (!due && same) return;
   figuresAt = performance.now();
   store.figures.value = now;
 }
@@ -127,8 +129,11 @@ function receiveEvent(event: LogEvent): void {
   store.events.value = [...known, event].slice(-MAX_EVENTS);
 }
 
+export const HAND = 'hand'; // id of the messages of a drag
+
 // A hand that is refused says so many times a second.
-function receiveError(detail: string): void {
+function receiveError(detail: string, id?: string): void {
+  if (id === HAND) currentView()?.cancel(); // the drag; its spring goes with it
   if (store.notice.peek()?.text !== detail) store.announce(detail);
   store.notice.value = { tone: 'error', text: detail, fixes: [], passing: true };
 }
@@ -136,13 +141,14 @@ function receiveError(detail: string): void {
 function receiveMessage(message: ServerMessage): void {
   if (message.op === 'hello') {
     store.version.value = message.version;
+    store.client.value = message.client;
     receiveDocument(message);
     opened();
   } else if (message.op === 'scene') receiveDocument(message);
   else if (message.op === 'state') receiveState({ ...message.simulation, task: message.task });
   else if (message.op === 'event') receiveEvent(message.event);
   else if (message.op === 'subscribed' && message.columns) onColumns(message.columns);
-  else if (message.op === 'error') receiveError(message.detail);
+  else if (message.op === 'error') receiveError(message.detail, message.id);
 }
 
 let lostAt = 0; // 0: not lost

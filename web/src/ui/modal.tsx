@@ -1,4 +1,5 @@
-// A dialog over the page; Esc and a click beside it close it, unless it is locked.
+// A dialog over the page, which is inert meanwhile (app.tsx), but for HALT: so it is no modal one of the browser's,
+// above which nothing else can be. Esc and a click beside it close it, unless it is locked.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -16,31 +17,36 @@ export function Modal(p: {
   locked?: boolean;
 }): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
+  const before = useRef(document.activeElement);
   useLayoutEffect(() => {
     const d = box.current!;
-    if (!d.open) d.showModal();
-    d.querySelector<HTMLElement>('[data-first]')?.focus();
-    return () => d.close();
+    d.show();
+    (d.querySelector<HTMLElement>('[data-first]') ?? d).focus();
+    const key = (e: KeyboardEvent): void => {
+      if (e.key === 'Escape' && !p.locked) closeDialog();
+    };
+    document.addEventListener('keydown', key);
+    return () => {
+      document.removeEventListener('keydown', key);
+      setTimeout(() => before.current instanceof HTMLElement && before.current.focus()); // no longer inert by then
+    };
   }, []);
   return (
-    <dialog
-      ref={box}
-      class={p.wide ? 'modal wide' : 'modal'}
-      aria-label={p.title}
-      onCancel={(e) => (p.locked ? e.preventDefault() : closeDialog())}
-      onClick={(e) => e.target === box.current && !p.locked && closeDialog()}
-    >
-      <div class="modal-inner">
-        <div class="modal-head">
-          <h2>{p.title}</h2>
-          {!p.locked && (
-            <button type="button" class="tool" aria-label="Close" onClick={closeDialog}>
-              <Icon name="close" />
-            </button>
-          )}
+    <>
+      <div class="dim" onClick={() => !p.locked && closeDialog()} />
+      <dialog ref={box} class={p.wide ? 'modal wide' : 'modal'} aria-label={p.title} aria-modal="true" tabIndex={-1}>
+        <div class="modal-inner">
+          <div class="modal-head">
+            <h2>{p.title}</h2>
+            {!p.locked && (
+              <button type="button" class="tool" aria-label="Close" onClick={closeDialog}>
+                <Icon name="close" />
+              </button>
+            )}
+          </div>
+          {p.children}
         </div>
-        {p.children}
-      </div>
-    </dialog>
+      </dialog>
+    </>
   );
 }

@@ -13,8 +13,9 @@ export function Section(p: {
   title: string;
   children: ComponentChildren;
   extra?: ComponentChildren;
+  shut?: boolean; // until it is opened
 }): JSX.Element {
-  const shut = store.folded.value[p.id] ?? false;
+  const shut = store.folded.value[p.id] ?? p.shut ?? false;
   const flip = (): void => {
     store.folded.value = { ...store.folded.value, [p.id]: !shut };
     store.remember('folded', JSON.stringify(store.folded.value));

@@ -18,12 +18,18 @@ import type { Hit, Picker } from './picking';
 
 const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
+const TAKEN_MS = 250; // an appliance that refuses a drag has said so by then
+
 export type DragKind = 'pull' | 'slide' | 'reach' | ''; // reach: a link, its joints follow
+
+// Somebody else operates the device that holds it.
+export const operatedByOther = (object: string): string =>
+  store.latched(store.toolIndex(object)) ? store.otherOperator.value : '';
 
 // What a press on this body would do.
 export function dragKind(object: string): DragKind {
   if (store.connection.value !== 'open') return '';
-  if (store.runState.value === 'running') return store.movesByForce(object) ? 'pull' : '';
+  if (store.runState.value === 'running') return store.movesByForce(object) && !operatedByOther(object) ? 'pull' : '';
   if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
@@ -52,6 +58,7 @@ export class Drag {
   private turn = false;
   private only = -1; // the one freedom whose mark was grabbed
   private depthY = 0;
+  private begun = 0; // ms
 
   constructor(
     private readonly camera: Camera,
@@ -65,6 +72,7 @@ export class Drag {
 
   begin(hit: Hit, kind: DragKind, y: number): void {
     this.kind = kind;
+    this.begun = performance.now();
     this.object = hit.body.id;
     this.local.copy(hit.local);
     this.target.copy(hit.world);
@@ -149,7 +157,10 @@ export class Drag {
     this.grabbed.applyQuaternion({ x, y, z, w } as never).add(new Vector3(...g.p));
   }
 
+  // Not before the appliance has taken the drag, where that is told soon: one that is refused draws none.
   private drawSpring(): void {
+    const taken = store.isDragged(this.object) || performance.now() > this.begun + TAKEN_MS;
+    if (!taken) return;
     const force = store.handForce(this.object);
     const size = force ? Math.hypot(...force) : 0;
     this.overlay.spring = {

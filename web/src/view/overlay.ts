@@ -412,7 +412,8 @@ export class Overlay {
     const states = store.simulation.value?.tools ?? [];
     for (let i = 0; i < states.length && i < tools.length; i++) {
       const state = states[i]!;
-      this.force(tools[i]!, state.operator.force, this.palette.css('force'), 3);
+      const script = store.scriptOf(i);
+      this.force(tools[i]!, state.operator.force, this.palette.css('force'), 3, script && `${script} `);
       this.force(tools[i]!, state.constraint.force, this.palette.css('reaction'), 1.5);
       this.force(tools[i]!, state.command?.force, this.palette.css('reaction'), 2, 'device ');
       this.force(tools[i]!, state.impulse?.force, this.palette.css('selected'), 2.4, 'hit ');

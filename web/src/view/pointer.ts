@@ -3,7 +3,7 @@
 import { Vector3 } from 'three';
 import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import * as store from '../state/store';
-import { type Drag, type DragKind, dragKind } from './drag';
+import { type Drag, type DragKind, dragKind, operatedByOther } from './drag';
 import type { Gizmos } from './gizmos';
 import type { Hit, Picker } from './picking';
 
@@ -53,6 +53,8 @@ export class Pointer {
     const kind = freedom >= 0 ? 'slide' : hit ? dragKind(hit.body.id) : '';
     this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId, freedom };
     this.controls.enabled = kind === '';
+    const operator = hit ? operatedByOther(hit.body.id) : '';
+    if (operator && store.running.value) store.refuse(`${operator} operates the device: one operator at a time.`);
   }
 
   private move(e: PointerEvent): void {

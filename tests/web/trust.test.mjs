@@ -1,0 +1,306 @@
+// What the page owes to somebody with a motor in the hand: HALT from any state, who operates, why devices
+// are off, how the loop does.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { appliance, browser, page, person, suite, visit } from './fixture.mjs';
+import { need, Person, place, until } from './harness.mjs';
+
+const { WebSocket } = need('ws');
+
+const simulation = () => appliance.get('/simulation');
+// The page halts by stream and by REST: what comes second makes an arming lose.
+const armed = () => until(() => appliance.api('POST', '/simulation/arm'), 'armed');
+const run = () => appliance.api('PUT', '/simulation', { state: 'running' });
+const stop = () => appliance.api('PUT', '/simulation', { state: 'stopped' });
+
+// The same numbers in every run.
+function random(seed) {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+// Where on the page what is held is, at its start.
+const held = async (of = person) => of.at(place((await appliance.tool()).pose, [0, 0, 0]));
+
+// A hand on it, the button down.
+async function grab({ x, y }, of = page) {
+  await of.mouse.move(x, y);
+  await of.mouse.down();
+  await of.mouse.move(x + 30, y + 20, { steps: 2 });
+}
+
+// Ways into a state of the page and out of it. `moves`: it needs devices that are armed.
+const shut = async () => {
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('dialog', { state: 'detached' });
+};
+const dialog = (name) => ({
+  name: `a dialog, ${name}`,
+  enter: async () => {
+    await page.locator('#canvas').focus();
+    await page.keyboard.press(name);
+    await page.waitForSelector('dialog[open]');
+  },
+  leave: shut,
+});
+const release = async () => {
+  await page.mouse.up();
+  await stop();
+};
+let start;
+const states = [
+  dialog('g'),
+  dialog('Control+s'),
+  dialog('?'),
+  dialog('Control+k'),
+  {
+    name: 'a dialog of many fields',
+    enter: async () => {
+      await page.click('button[aria-label="Add a mechanism"]');
+      await page.waitForSelector('dialog[open]');
+    },
+    leave: shut,
+  },
+  {
+    name: 'asked about arming, armed by another',
+    moves: true,
+    enter: async () => {
+      await halt(1);
+      await page.click('.arm');
+      await page.waitForSelector('dialog[open]');
+      await armed();
+    },
+    leave: shut,
+  },
+  {
+    name: 'a drag while running',
+    moves: true,
+    hands: true,
+    enter: async () => {
+      await run();
+      await grab(start);
+    },
+    leave: release,
+  },
+  { name: 'a drag while stopped', moves: true, hands: true, enter: () => grab(start), leave: release },
+  {
+    name: 'the view being turned',
+    hands: true,
+    enter: async () => {
+      await page.mouse.move(420, 180);
+      await page.mouse.down();
+      await page.mouse.move(440, 190);
+    },
+    leave: () => page.mouse.up(),
+  },
+  { name: 'a field half typed', enter: () => page.fill('.left input[aria-label^="Gravity"]', '-1') },
+  { name: 'a list of choices', enter: () => page.click('select[aria-label="Rate of the loop"]') },
+  {
+    name: 'a task',
+    moves: true,
+    enter: async () => {
+      const [task] = await appliance.get('/tasks');
+      await appliance.api('POST', `/tasks/${task.id}/start`);
+    },
+    leave: stop,
+  },
+  { name: 'running', moves: true, enter: run, leave: stop },
+  { name: 'a constraint chosen', enter: () => page.locator('.entry-main').first().click() },
+  {
+    name: 'pushing by the arrows',
+    moves: true,
+    enter: async () => {
+      await run();
+      await page.locator('#canvas').focus();
+      await page.keyboard.down('ArrowUp');
+    },
+    leave: async () => {
+      await page.keyboard.up('ArrowUp');
+      await stop();
+    },
+  },
+  {
+    name: 'a small window',
+    enter: () => page.setViewportSize({ width: 640, height: 360 }),
+    leave: () => page.setViewportSize(SIZE),
+  },
+  { name: 'disconnected and back', away: true, enter: () => page.context().setOffline(true) },
+];
+const SIZE = { width: 860, height: 480 }; // little to draw
+
+// By a click, Ctrl+. or Pause; answers what the appliance said to the page.
+async function halt(way, away) {
+  const answered = page.waitForResponse((r) => r.url().endsWith('/simulation/halt'));
+  if (way === 0) await page.mouse.click(page.viewportSize().width - 50, 20);
+  else await page.keyboard.press(way === 1 ? 'Control+.' : 'Pause');
+  if (away) await page.context().setOffline(false);
+  return (await answered).json();
+}
+
+suite('trust', () => {
+  test('HALT acts at the first click or key in 200 random states', async () => {
+    await visit('cover-and-base', { viewport: SIZE });
+    await page
+      .locator('.hints button')
+      .click({ timeout: 500 })
+      .catch(() => undefined);
+    start = await held();
+    const next = random(20081);
+    const taken = new Set();
+    let arming;
+    for (let i = 0; i < 200; i++) {
+      const state = states[i < states.length ? i : next(states.length)];
+      const way = state.hands ? 1 + next(2) : next(3);
+      const what = `${state.name}, by ${['a click', 'Ctrl+.', 'Pause'][way]}`;
+      if (state.moves) await arming;
+      await Promise.all([arming, state.enter()]);
+      while ((await simulation()).halted) await armed(); // the second word of the last halt came late
+      assert.equal((await halt(way, state.away)).halted, true, `${i}, ${what}`);
+      arming = armed();
+      await state.leave?.();
+      taken.add(what);
+    }
+    await arming;
+    assert.ok(taken.size > 35, `${taken.size} ways`);
+  });
+
+  test('Space runs and pauses whatever was clicked last, and types where text is', async () => {
+    await visit('cone-on-cylinder');
+    const state = (is) => until(async () => (await simulation()).state === is, `it is ${is}`);
+    await page.click('.tree [data-key="cylinder"]');
+    await page.keyboard.press('Space');
+    await state('running');
+    assert.equal(await page.locator('.tree-line.chosen').getAttribute('data-key'), 'cylinder', 'and nothing else');
+    await page.click('button[aria-label="Undo"]', { force: true });
+    await page.click('.section .fold'); // shuts a section
+    await page.keyboard.press('Space');
+    await state('paused');
+    await page.click('.section .fold');
+    await page.keyboard.press('Space');
+    await state('running');
+    await page.click('.tree [data-key="cone"]');
+    const name = page.locator('.right input.name');
+    await name.click();
+    await page.keyboard.press('Space');
+    assert.match(await name.inputValue(), / /);
+    await page.keyboard.press('Escape');
+    await page.locator('.section .fold').first().focus();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab'); // by the keyboard: Space is the button's
+    const open = await page.locator('.section .fold').first().getAttribute('aria-expanded');
+    await page.keyboard.press('Space');
+    assert.notEqual(await page.locator('.section .fold').first().getAttribute('aria-expanded'), open);
+    await page.keyboard.press('Space');
+    await state('running');
+  });
+
+  test('who operates a latched device is seen by all, and nobody else drags it', async () => {
+    await visit({
+      name: 'Latched',
+      objects: [{ id: 'block', geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }],
+      devices: [{ id: 'sim', driver: 'sim', safety: 'latched' }],
+      tool: { object: 'block', device: 'sim' },
+    });
+    await until(async () => /nobody/.test(await person.text('[data-operator]')), 'nobody yet');
+    const other = new WebSocket(`ws://127.0.0.1:${appliance.port}/ws`, 'guideway.v1');
+    const lease = (on) => other.readyState === 1 && other.send(JSON.stringify({ op: 'lease', on }));
+    const renewing = setInterval(() => lease(true), 50);
+    try {
+      await page.waitForSelector('.hand:has-text("operates the device: nobody else can")');
+      assert.match(await person.text('[data-operator]'), /stream 127.0.0.1:\d+, since/);
+      await until(
+        async () => {
+          if ((await simulation()).halted) await armed(); // on a machine that stood still for too long
+          await run();
+          await page.waitForSelector('.hand');
+          await grab(await held());
+          assert.ok(!(await page.locator('#canvas.dragging').count()), 'no drag, no spring');
+          await page.mouse.up();
+          return page.locator('.notice.error:has-text("one operator at a time")').count();
+        },
+        'it is told why',
+        30000,
+      );
+      assert.ok(!(await appliance.tool()).dragging);
+      clearInterval(renewing);
+      lease(false);
+      await page.waitForSelector('.hand', { state: 'detached' });
+    } finally {
+      clearInterval(renewing);
+      other.close();
+    }
+  });
+
+  test('a drag that the appliance refuses ends, and draws no spring', async () => {
+    await visit('cone-on-cylinder');
+    const at = await held();
+    const other = await Person.arrive(browser, appliance);
+    try {
+      await run();
+      await grab(at);
+      await until(async () => (await appliance.tool()).dragging, 'dragged here');
+      await grab(await held(other), other.page);
+      await other.page.waitForSelector('.notice.error:has-text("another operator holds")');
+      await other.page.waitForSelector('#canvas:not(.dragging)');
+      await other.page.mouse.up();
+      assert.ok((await appliance.tool()).dragging);
+      await page.mouse.up();
+    } finally {
+      await other.leave();
+    }
+  });
+
+  test('what pushes by itself is named', async () => {
+    await visit('ur5');
+    await run();
+    await page.waitForSelector('.hand:has-text("scripted hand at ur5")');
+    await until(async () => /scripted hand/.test(await person.text('.right')), 'and at its device');
+    await stop();
+    await page.waitForSelector('.hand', { state: 'detached' });
+  });
+
+  test('a force-off tells its cause, who and when, and its last ticks can be taken away', async () => {
+    await visit('cone-on-cylinder');
+    await run();
+    await until(async () => (await simulation()).tick > 50, 'some ticks');
+    await page.keyboard.press('Control+.');
+    await page.waitForSelector('.banner.halted:has-text("asked for")');
+    assert.match(await person.text('.banner.halted'), /^Halted at .+ by (you|page 127\.0\.0\.1:\d+): asked for\./);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('.fault button').first().click(),
+    ]);
+    const rows = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+    assert.match(rows[0], /^tick,t,state/);
+    assert.ok(rows.length > 50, `${rows.length} rows`);
+    await armed();
+    await page.waitForSelector('.row:has-text("armed"):has-text("rest 127.0.0.1")');
+  });
+
+  test('the loop panel tells of its stages, who was to blame, and its worst ticks', async () => {
+    await visit('cone-on-cylinder');
+    const fold = page.locator('.fold:has-text("Loop")');
+    await fold.click();
+    const ticks = async () => Number(await person.text('[data-ticks]'));
+    const first = await until(ticks, 'its ticks');
+    await until(async () => (await ticks()) > first, 'brought up to date');
+    const rows = await page.locator('table[aria-label="Time by stage"] tbody th').allInnerTexts();
+    assert.deepEqual(rows, [
+      'waking',
+      'commands',
+      'device',
+      'geometry',
+      'dynamics',
+      'control',
+      'publish',
+      'whole tick',
+    ]);
+    await page.click('summary:has-text("Worst ticks")');
+    assert.ok((await page.locator('.group-of[open] .numbers tbody tr').count()) > 0);
+    await fold.click();
+  });
+});

@@ -1,0 +1,22 @@
+// Why devices are off, and who somebody is, in words.
+import type { Halt } from '../protocol';
+import * as store from './store';
+
+export type Cause = Halt['cause'];
+
+export const causeWords: Readonly<Record<Cause, string>> = {
+  software: 'asked for',
+  button: 'the device\u2019s own button',
+  velocity: 'a device moved too fast',
+  watchdog: 'the loop\u2019s heart stopped',
+  overrun: 'the loop stood still for too long',
+  disconnect: 'a device fell silent or told garbage',
+  'dead-man': 'the operator\u2019s lease was not renewed',
+  fault: 'a step or a command was not finite',
+};
+
+// "page 127.0.0.1:4711" and the like, as the appliance names its clients.
+export const nameOf = (by: string): string =>
+  by === store.client.value ? 'you' : by === 'loop' ? 'the loop itself' : by;
+
+export const clock = (utc: string): string => new Date(utc).toLocaleTimeString();
