@@ -22,7 +22,7 @@ ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c t
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: deps deps-test build lib run test unit api page check bench verify verify-systems fuzz fuzz-keep tools asan tsan format clean install
+.PHONY: deps deps-test build lib run test unit unit-build api page check bench verify verify-systems fuzz fuzz-keep tools asan tsan format clean install
 
 build: $(BUILD)/guideway
 
@@ -120,8 +120,11 @@ $(BUILD)/guideway: $(call obj,$(SERVER_SRC)) $(BUILD)/obj/assets.o $(BUILD)/libg
 $(BUILD)/openapi.json: $(BUILD)/guideway
 	@$(BUILD)/guideway openapi > $@
 
+# compiled on all processors, unless make was told how many
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 run: deps
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory $(JOBS) build
 	$(BUILD)/guideway serve
 
 # ---- tests -------------------------------------------------------------------------------------
@@ -152,6 +155,7 @@ $(BUILD)/unit/test_request_head: tests/unit/test_request_head.c $(call obj,serve
 	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka
 
 test: deps-test
+	@$(MAKE) --no-print-directory $(JOBS) build unit-build
 	@$(MAKE) --no-print-directory check unit api page
 
 $(BUILD)/example-solve: examples/solve.c $(BUILD)/libguideway.a
@@ -174,7 +178,9 @@ $(BUILD)/example-steps: examples/steps.c $(BUILD)/libguideway.a
 # these measure time: nothing runs beside them; of the others as many at once as there are processors
 UNIT_ALONE := $(BUILD)/unit/test_loop $(BUILD)/unit/test_watchdog
 
-unit: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay
+unit-build: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay
+
+unit: unit-build
 	@$(BUILD)/example-solve
 	@$(BUILD)/example-steps
 	@echo "== $(BUILD)/fuzz-replay"; $(BUILD)/fuzz-replay tests/fuzz/corpus
@@ -258,9 +264,19 @@ fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse
 	$(BUILD)/fuzz-solve -max_len=212 -use_counters=0 -merge=1 $(BUILD)/fuzz/kept tests/fuzz/corpus $(BUILD)/fuzz/found
 	@rm -f tests/fuzz/corpus/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/corpus/
 
-# GUIDEWAY names the binary that the tests start; a test that hangs ends with the whole
+# GUIDEWAY names the binary that the tests start; a test that hangs ends with its file. Each file starts
+# its own servers, on free ports and with folders of their own. These measure time or load the machine:
+# nothing runs beside them. Of the others as many at once as there are processors, the longest first.
+API_ALONE := durable edits faults halt-load halt lease loop moving stall step stream stress
+API_LONG := tasks bits access memory
+API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
+
 api: $(BUILD)/guideway $(NODE_MODULES)
-	GUIDEWAY=$(abspath $<) timeout -k 10 2400 node --test tests/api/
+	@mkdir -p $(BUILD)/api
+	@export GUIDEWAY=$(abspath $<); one='timeout -k 10 900 node --test tests/api/{}.test.mjs > $(BUILD)/api/{}.log 2>&1; \
+	    status=$$?; echo "== tests/api/{}.test.mjs"; cat $(BUILD)/api/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'; \
+	printf '%s\n' $(API_LONG) $(API_REST) | xargs -P "$$(nproc)" -I{} sh -c "$$one" && \
+	printf '%s\n' $(API_ALONE) | xargs -I{} sh -c "$$one"
 	sh tests/install.sh $(BUILD)
 
 page: $(BUILD)/guideway $(NODE_MODULES)
