@@ -1,11 +1,11 @@
 /*
- * Rows of systems of bodies: steps of 1 ms of chains, a tree, and the N four-bar (IFToMM A02; its
- * hinges are spatial, three of five rows redundant).
+ * Rows of systems of bodies: steps of 1 ms of chains, a tree, the N four-bar (IFToMM A02; its
+ * hinges are spatial, three of five rows redundant) and the bundled Stewart platform.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rt/dynamics/system.h"
+#include "rt/scene/layout.h"
 #include "server/cli/command.h"
 #include "tests/bench/bench.h"
 
@@ -66,13 +66,30 @@ static gw_system *n_four_bar(int n)
     return system;
 }
 
+/* Thirteen bodies, five loops, falling slowly. */
+static gw_system *stewart_platform(void)
+{
+    gw_scene *scene = command_scene("stewart-platform", NULL);
+    gw_layout *layout = scene ? gw_layout_create(scene, NULL, NULL) : NULL;
+    gw_system *system = NULL;
+    if (layout && layout->system_count > 0) {
+        gw_system_def def = gw_scene_system_def(layout->systems[0]);
+        def.gravity = (gw_vec3){0.004, 0.004, -0.01};
+        system = gw_system_create(&def, NULL);
+    }
+    gw_layout_destroy(layout);
+    gw_scene_destroy(scene);
+    return system;
+}
+
 static bool measure_system(bench_row *r, int which)
 {
     enum { BATCHES = 200 };
     double times[BATCHES];
-    gw_system *s = which >= 1000 ? n_four_bar(which - 1000)
-                   : which < 0   ? open_tree(-which, true)
-                                 : open_tree(which, false);
+    gw_system *s = which == 0      ? stewart_platform()
+                   : which >= 1000 ? n_four_bar(which - 1000)
+                   : which < 0     ? open_tree(-which, true)
+                                   : open_tree(which, false);
     int steps = which > 1010 ? 1 : 20;
     gw_step step;
     for (int i = 0; s && i < BATCHES; i++) {
@@ -92,17 +109,21 @@ int bench_system_rows(bench *rows, int room)
     static const struct {
         const char *name, *what;
         int which;
-    } table[] = {{"system-chain-3", "system of bodies, chain of 3, a step", 3},
-                 {"system-chain-20", "chain of 20", 20},
-                 {"system-chain-500", "chain of 500", 500},
-                 {"system-tree-50", "binary tree of 50", -50},
-                 {"system-four-bar", "four-bar, one spatial loop", 1001},
-                 {"system-four-bar-2", "N four-bar, N = 2", 1002},
-                 {"system-four-bar-40", "N four-bar, N = 40", 1040}};
+        double limit; /* us; 0: only told */
+    } table[] = {{"system-chain-3", "system of bodies, chain of 3, a step", 3, 0},
+                 {"system-chain-20", "chain of 20", 20, 0},
+                 {"system-chain-500", "chain of 500", 500, 350},
+                 {"system-tree-50", "binary tree of 50", -50, 40},
+                 {"system-four-bar", "four-bar, one spatial loop", 1001, 5},
+                 {"system-four-bar-2", "N four-bar, N = 2", 1002, 8},
+                 {"system-four-bar-40", "N four-bar, N = 40", 1040, 120},
+                 {"system-stewart", "Stewart platform, 13 bodies, 5 loops", 0, 40}};
     int count = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {
         bench *b = &rows[count++];
-        *b = (bench){.row = {.unit = "us"}, .measure = measure_system, .which = table[i].which};
+        *b = (bench){.row = {.unit = "us", .limit = table[i].limit, .held = table[i].limit > 0},
+                     .measure = measure_system,
+                     .which = table[i].which};
         snprintf(b->row.name, sizeof b->row.name, "%s", table[i].name);
         snprintf(b->row.what, sizeof b->row.what, "%s", table[i].what);
     }
