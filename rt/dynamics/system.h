@@ -184,15 +184,14 @@ double gw_system_scale_velocity(gw_system *system, double factor);
 /* Puts all moving grounds, one pose and one twist of the origin each (world axes), which from now
  * on go on with that steady twist. Joints keep their positions as far as closures let them. Where a
  * twist changes at once, what hangs on the ground is hit: it keeps, of its motion, what joints and
- * closures allow in the mass metric. The energy of all this is in the next step's base_work. RT
- * safe. */
-void gw_system_move_grounds(gw_system *system, const gw_pose *poses, const gw_twist *twists);
+ * closures allow in the mass metric. Returns the energy that all this brings (J). RT safe. */
+double gw_system_move_grounds(gw_system *system, const gw_pose *poses, const gw_twist *twists);
 
 /* The same of one ground that moves as `at` says, `t` seconds from now, which is asked at every
  * stage of a step; `context` is kept. */
-void gw_system_drive_ground(gw_system *system, int ground,
-                            gw_ground_motion (*at)(const void *context, double t),
-                            const void *context);
+double gw_system_drive_ground(gw_system *system, int ground,
+                              gw_ground_motion (*at)(const void *context, double t),
+                              const void *context);
 
 /* Where a ground is, moving or GW_GROUND, and how it moves. */
 gw_ground_motion gw_system_ground(gw_system *system, int ground);

@@ -228,8 +228,9 @@ double gw_grounds_power(const gw_system *s)
 
 /* ---- what moves them ------------------------------------------------------------------------ */
 
-/* Everything that follows from new states of the grounds: `hits` where twists changed. */
-static void set_states(gw_system *s, bool hits)
+/* Everything that follows from new states of the grounds: `hits` where twists changed. The energy
+ * that it brings. */
+static double set_states(gw_system *s, bool hits)
 {
     double before = s->kinetic + s->potential;
     for (int i = 0; i < s->body_count; i++)
@@ -238,12 +239,11 @@ static void set_states(gw_system *s, bool hits)
     gw_closures_project(s, PUT_STEPS);
     if (hits)
         gw_grounds_catch(s, s->twists);
-    gw_system_energy(s, &s->kinetic, &s->potential);
-    s->integrator.base_work += s->kinetic + s->potential - before;
     gw_system_take_state(s);
+    return s->kinetic + s->potential - before;
 }
 
-void gw_system_move_grounds(gw_system *s, const gw_pose *poses, const gw_twist *twists)
+double gw_system_move_grounds(gw_system *s, const gw_pose *poses, const gw_twist *twists)
 {
     bool hits = false, any = false;
     gw_system_bring_up(s);
@@ -258,18 +258,17 @@ void gw_system_move_grounds(gw_system *s, const gw_pose *poses, const gw_twist *
         g->state = (gw_ground_state){.moves = moves,
                                      .steady = gw_base_motion_from_twist(&poses[i], &about)};
     }
-    if (any)
-        set_states(s, hits);
+    return any ? set_states(s, hits) : 0;
 }
 
-void gw_system_drive_ground(gw_system *s, int ground,
-                            gw_ground_motion (*at)(const void *context, double t),
-                            const void *context)
+double gw_system_drive_ground(gw_system *s, int ground,
+                              gw_ground_motion (*at)(const void *context, double t),
+                              const void *context)
 {
     assert(ground >= 0 && ground < s->ground_count && at);
     gw_system_bring_up(s);
     s->grounds[ground].state = (gw_ground_state){.moves = true, .at = at, .context = context};
-    set_states(s, true);
+    return set_states(s, true);
 }
 
 gw_ground_motion gw_system_ground(gw_system *s, int ground)

@@ -720,9 +720,8 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
 {
     gw_system_work sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
-    double kinetic = s->kinetic, base_work = s->integrator.base_work;
+    double kinetic = s->kinetic;
     assert(isfinite(dt));
-    s->integrator.base_work = 0;
     for (int i = 0; i < s->body_count; i++)
         s->begin[i] = s->bodies[i].joint;
     s->projected = 0;
@@ -747,8 +746,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
             gw_system_update(s);
         }
         s->integrator.level = 0;
-        *step = (gw_step){
-            .dissipated = isfinite(kinetic) ? kinetic : 0, .base_work = base_work, .finite = false};
+        *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0, .finite = false};
         return;
     }
     if (s->moving)
@@ -758,7 +756,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .dissipated = sum.dissipated,
                       .motors = sum.motors,
                       .pushed = sum.pushed,
-                      .base_work = base_work + sum.base,
+                      .base_work = sum.base,
                       .unbooked = sum.unbooked,
                       .margin = 1,
                       .finite = true};

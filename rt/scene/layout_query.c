@@ -66,6 +66,28 @@ int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout)
     return sum;
 }
 
+gw_system_def gw_scene_system_def(const gw_scene_system *s)
+{
+    return (gw_system_def){.body_count = s->body_count,
+                           .closure_count = s->closure_count,
+                           .bodies = s->bodies,
+                           .closures = s->closures,
+                           .gravity = s->gravity,
+                           .length = s->length,
+                           .dt = s->dt,
+                           .spring_count = s->spring_count,
+                           .springs = s->springs,
+                           .ground_count = s->ground_count};
+}
+
+int gw_scene_system_body(const gw_scene_system *s, int object)
+{
+    for (int i = 0; i < s->member_count; i++)
+        if (s->members[i].number == object)
+            return i;
+    return -1;
+}
+
 double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
 {
     double worst = 0;

@@ -6,7 +6,8 @@
  * a joint would: the solver's answer for the pair (a line on a line and a point on a plane are a
  * revolute joint). Candidates with the fewest freedoms go first; before them those that have no
  * closure rows (screws), that forces act on (springs, limits, motors), or whose position the scene
- * states. A body that no candidate reaches floats, and its constraints are closures.
+ * states. A body that no candidate reaches floats, and its constraints are closures. Every fixed
+ * object, and every base of a mechanism, is a ground of its own, which may move.
  */
 #include "rt/scene/scene_system.h"
 
@@ -22,8 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STARTS     8 /* of an assembly, where bodies lie apart */
-#define NO_OBJECT  (-2)
+#define STARTS     8    /* of an assembly, where bodies lie apart */
 #define ON_ITS_SET 1e-7 /* of the length: bodies are where their constraints have them */
 
 static bool is_object(const gw_scene *s, int body)
@@ -40,7 +40,7 @@ static bool is_massless(const gw_scene *s, int body)
 
 /* What may be a joint of the tree: a stated joint, or the answer for two bodies' constraints. */
 typedef struct candidate {
-    int a, b;  /* bodies of the scene, or GW_GROUND; M is a's, F is b's */
+    int a, b;  /* ends; M is a's, F is b's */
     int joint; /* of the scene, or -1 */
     bool link; /* it is that of link a */
     gw_mobilizer type;
@@ -53,7 +53,7 @@ typedef struct candidate {
 
 /* All constraints between two bodies. */
 typedef struct bundle {
-    int a, b; /* bodies of the scene; b may be GW_GROUND */
+    int a, b; /* ends; a is a member */
     bool in_tree;
 } bundle;
 
@@ -78,10 +78,27 @@ static bool is_member(const builder *w, int object)
     return object >= 0 && w->of_body[object] == w->number;
 }
 
-/* Members keep their index, all else is the ground. */
-static int end_of(const builder *w, int object)
+/* An end of a relation: a member's index in the scene, GW_GROUND for the world, or the moving
+ * ground of a fixed object, or, plus the number of objects, of a mechanism's base. */
+static int end_of(const builder *w, int body)
 {
-    return is_member(w, object) ? object : GW_GROUND;
+    if (is_member(w, body))
+        return body;
+    return is_object(w->scene, body) ? GW_MOVING_GROUND(body) : GW_GROUND;
+}
+
+/* An end in the system: a body of it, or a ground as it numbers them. */
+static int body_of(const builder *w, int end)
+{
+    gw_scene_system *s = w->out;
+    int which = GW_MOVING_GROUND(end), i = 0;
+    if (end >= GW_GROUND)
+        return end == GW_GROUND ? GW_GROUND : w->body[end];
+    while (i < s->ground_count && s->grounds[i] != which)
+        i++;
+    if (i == s->ground_count)
+        s->grounds[s->ground_count++] = which;
+    return GW_MOVING_GROUND(i);
 }
 
 /* ---- frames of joints ----------------------------------------------------------------------- */
@@ -164,7 +181,8 @@ static void collect_links(builder *w)
                 f = gw_pose_mul(&m->base, &f);
             w->candidates[w->candidate_count++] =
                 (candidate){.a = first + k,
-                            .b = m->parent[k] < 0 ? GW_GROUND : first + m->parent[k],
+                            .b = m->parent[k] < 0 ? GW_MOVING_GROUND(s->object_count + i)
+                                                  : first + m->parent[k],
                             .joint = -1,
                             .link = true,
                             .type = type,
@@ -194,10 +212,9 @@ static void collect_edges(builder *w, const gw_constraint_edge *const *edges, in
     for (int i = 0; i < count; i++) {
         int a = end_of(w, edges[i]->a), b = end_of(w, edges[i]->b);
         bool follower = is_massless(w->scene, edges[i]->a) || is_massless(w->scene, edges[i]->b);
-        if ((a == GW_GROUND && b == GW_GROUND) || follower)
+        if ((a < 0 && b < 0) || follower)
             continue;
-        w->bundle_of[w->edge_count] =
-            a == GW_GROUND ? bundle_between(w, b, a) : bundle_between(w, a, b);
+        w->bundle_of[w->edge_count] = a < 0 ? bundle_between(w, b, a) : bundle_between(w, a, b);
         w->edges[w->edge_count++] = edges[i];
     }
 }
@@ -212,7 +229,7 @@ static gw_constraint seen_from(const builder *w, const gw_constraint_edge *e, co
 {
     int other = e->a == k->a ? e->b : e->a;
     gw_pose in_b = gw_pose_identity();
-    if (k->b == GW_GROUND)
+    if (k->b < 0)
         in_b = w->poses[other];
     return gw_constraint_of_edge(e, k->a, &in_b);
 }
@@ -255,12 +272,7 @@ static void classify(builder *w, int number)
 
 static bool in_tree(const builder *w, int end)
 {
-    return end == GW_GROUND || w->body[end] >= 0;
-}
-
-static int parent_body(const builder *w, int end)
-{
-    return end == GW_GROUND ? GW_GROUND : w->body[end];
+    return end < 0 || w->body[end] >= 0;
 }
 
 static gw_twist twist_of(const builder *w, int end)
@@ -366,7 +378,7 @@ static gw_system_body_def *add_body(builder *w, int object, int joint)
 /* The candidate as the mobilizer of a body that is, or is part of, one of its ends. */
 static void mobilize(builder *w, const candidate *c, bool a_is_child, gw_system_body_def *d)
 {
-    d->parent = parent_body(w, a_is_child ? c->b : c->a);
+    d->parent = body_of(w, a_is_child ? c->b : c->a);
     d->joint = c->type;
     d->pitch = c->pitch;
     d->reversed = !a_is_child;
@@ -460,7 +472,7 @@ static gw_mass half_of(const gw_mass *m)
 static void cut_body(builder *w, candidate *c)
 {
     gw_scene_system *s = w->out;
-    bool a_is_child = c->a != GW_GROUND;
+    bool a_is_child = c->a >= 0;
     int child = a_is_child ? c->a : c->b, whole = w->body[child], half = s->body_count++;
     s->bodies[whole].mass = half_of(&s->bodies[whole].mass);
     s->members[half] = (gw_system_member){.number = child, .joint = c->joint};
@@ -486,14 +498,14 @@ static void close_joint(builder *w, candidate *c)
     gw_closure_def *k = &w->out->closures[w->out->closure_count++];
     gw_pose f = c->b_from_f, m = c->a_from_m;
     int a = c->a, b = c->b;
-    if (a == GW_GROUND) { /* rows are of a body in the ground's frame */
-        a = c->b, b = GW_GROUND;
+    if (a < 0) { /* rows are of a body in the ground's frame */
+        a = c->b, b = c->a;
         f = c->a_from_m, m = c->b_from_f;
         if (c->type == GW_MOBILIZER_UNIVERSAL)
             f = turned_about_z(&f, -0.5 * GW_PI), m = turned_about_z(&m, 0.5 * GW_PI);
     }
-    k->a = parent_body(w, a);
-    k->b = parent_body(w, b);
+    k->a = body_of(w, a);
+    k->b = body_of(w, b);
     k->row_count = gw_mobilizer_rows(c->type, &f, &m, k->rows);
 }
 
@@ -504,8 +516,8 @@ static void close_edge(builder *w, const gw_constraint_edge *e, const bundle *k)
     gw_pose a = pose_of(w, k->a), b = pose_of(w, k->b);
     gw_closure_def *closure = &w->out->closures[w->out->closure_count++];
     gw_constraint_edge_resolve(&seen, &a, &b);
-    closure->a = parent_body(w, k->a);
-    closure->b = parent_body(w, k->b);
+    closure->a = body_of(w, k->a);
+    closure->b = body_of(w, k->b);
     closure->row_count = seen.row_count;
     memcpy(closure->rows, seen.rows, (size_t)seen.row_count * sizeof *seen.rows);
 }
@@ -532,8 +544,8 @@ static void add_closures(builder *w)
         if (c->joint < 0)
             continue;
         w->out->joints[w->out->joint_count++] = (gw_placed_joint){.joint = c->joint,
-                                                                  .a = parent_body(w, c->a),
-                                                                  .b = parent_body(w, c->b),
+                                                                  .a = body_of(w, c->a),
+                                                                  .b = body_of(w, c->b),
                                                                   .body = mobilized(w, c->joint),
                                                                   .a_from_m = c->a_from_m,
                                                                   .b_from_f = c->b_from_f,
@@ -554,7 +566,7 @@ static int fixed_body(builder *w, int object)
     s->members[s->body_count] = (gw_system_member){.number = object, .joint = -1};
     s->bodies[s->body_count] =
         (gw_system_body_def){.mass = gw_object_mass(&w->scene->objects[object]),
-                             .parent = GW_GROUND,
+                             .parent = body_of(w, GW_MOVING_GROUND(object)),
                              .joint = GW_MOBILIZER_FIXED,
                              .parent_from_f = w->poses[object],
                              .body_from_m = gw_pose_identity()};
@@ -585,8 +597,8 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
             return false;
         int left = swapped ? b : a, right = swapped ? a : b;
         c->a = is_member(w, left) ? w->body[left] : fixed_body(w, left);
-        c->b = is_member(w, right) ? w->body[right] : GW_GROUND;
-        if (c->b == GW_GROUND && c->kind == GW_CLOSURE_CONTACT)
+        c->b = body_of(w, end_of(w, right));
+        if (c->b < 0 && c->kind == GW_CLOSURE_CONTACT)
             move_to_world(&w->poses[right], &c->contact.on_b);
         w->out->closure_count++;
     }
@@ -609,15 +621,16 @@ static void add_springs(builder *w)
         bool has_a = is_member(w, a), has_b = is_member(w, b);
         if (!k->enabled || (!has_a && !has_b) || is_massless(s, a) || is_massless(s, b))
             continue;
-        gw_system_spring_def d = {.a = has_a ? w->body[a] : GW_GROUND,
-                                  .b = has_b ? w->body[b] : GW_GROUND,
+        gw_system_spring_def d = {.a = body_of(w, end_of(w, a)),
+                                  .b = body_of(w, end_of(w, b)),
                                   .on_a = spring_point(w, a, k->a.p),
                                   .on_b = spring_point(w, b, k->b.p),
                                   .stiffness = k->stiffness,
                                   .damping = k->damping,
                                   .length = k->length};
         if (!has_a) { /* a is the body */
-            d.a = d.b, d.b = GW_GROUND;
+            int ground = d.a;
+            d.a = d.b, d.b = ground;
             gw_vec3 swap = d.on_a;
             d.on_a = d.on_b, d.on_b = swap;
         }
@@ -688,6 +701,8 @@ static bool take_memory(builder *w, int members, int edges)
     s->closures = calloc(e + j + v + 1, sizeof *s->closures);
     s->joints = calloc(j + 1, sizeof *s->joints);
     s->springs = calloc((size_t)w->scene->spring_count + 1, sizeof *s->springs);
+    s->grounds = calloc((size_t)(w->scene->object_count + w->scene->mechanism_count) + 1,
+                        sizeof *s->grounds);
     w->candidates = calloc(e + j + n + 1, sizeof *w->candidates);
     w->bundles = calloc(e + 1, sizeof *w->bundles);
     w->edges = calloc(e + 1, sizeof *w->edges);
@@ -696,8 +711,8 @@ static bool take_memory(builder *w, int members, int edges)
     w->solution = calloc(1, sizeof *w->solution);
     for (int i = 0; w->body && i < gw_scene_body_count(w->scene); i++)
         w->body[i] = -1;
-    return s->members && s->bodies && s->closures && s->joints && s->springs && w->candidates &&
-           w->bundles && w->edges && w->bundle_of && w->body && w->solution;
+    return s->members && s->bodies && s->closures && s->joints && s->springs && s->grounds &&
+           w->candidates && w->bundles && w->edges && w->bundle_of && w->body && w->solution;
 }
 
 static void give_back(builder *w)
@@ -725,19 +740,6 @@ static double length_of(const builder *w)
             length = fmax(length,
                           gw_distance(w->poses[i].p, middle) + gw_scene_body_length(w->scene, i));
     return length;
-}
-
-gw_system_def gw_scene_system_def(const gw_scene_system *s)
-{
-    return (gw_system_def){.body_count = s->body_count,
-                           .closure_count = s->closure_count,
-                           .bodies = s->bodies,
-                           .closures = s->closures,
-                           .gravity = s->gravity,
-                           .length = s->length,
-                           .dt = s->dt,
-                           .spring_count = s->spring_count,
-                           .springs = s->springs};
 }
 
 /* Assembles it, and keeps where that leads. */
@@ -878,13 +880,6 @@ void gw_scene_system_destroy(gw_scene_system *s)
     free(s->closures);
     free(s->joints);
     free(s->springs);
+    free(s->grounds);
     free(s);
-}
-
-int gw_scene_system_body(const gw_scene_system *s, int object)
-{
-    for (int i = 0; i < s->member_count; i++)
-        if (s->members[i].number == object)
-            return i;
-    return -1;
 }

@@ -28,9 +28,9 @@ typedef struct gw_placed_joint {
     int joint; /* index in the scene */
     gw_mobilizer type;
     double pitch;
-    int a, b;         /* bodies, or GW_GROUND */
+    int a, b;         /* bodies, or grounds */
     int body;         /* whose mobilizer it is; -1: a closure */
-    gw_pose a_from_m; /* frames in the bodies, or in the world */
+    gw_pose a_from_m; /* frames in the bodies, or in the world as it is laid out */
     gw_pose b_from_f;
 } gw_placed_joint;
 
@@ -43,6 +43,9 @@ typedef struct gw_scene_system {
     gw_closure_def *closures;      /* owned */
     gw_placed_joint *joints;       /* owned */
     gw_system_spring_def *springs; /* owned */
+    int ground_count;
+    int *grounds; /* owned: what each ground that may move is: a fixed object, or, plus the number
+                     of objects, a mechanism's base */
     gw_vec3 gravity;
     double length; /* m: scales angles of rows */
     double dt;     /* of a step (s) */

@@ -10,8 +10,9 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-#define UNBOOKED_SHARE 1e-6 /* of a system's kinetic energy: more is told */
-#define REACHED        1e-9 /* of the length: closures hold where bodies are put */
+#define UNBOOKED_SHARE 1e-6  /* of a system's kinetic energy: more is told */
+#define REACHED        1e-9  /* of the length: closures hold where bodies are put */
+#define SAME_PLACE     1e-13 /* m, and of how far it is: rounding of poses */
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -32,22 +33,39 @@ static uint64_t label_of(const gw_scene *scene, int number)
     return gw_name_hash(label, 0);
 }
 
+static gw_dynamic_ground ground_of(const gw_scene_dynamics_def *def, int which)
+{
+    const gw_scene *scene = def->scene;
+    int base = which - scene->object_count;
+    if (base >= 0)
+        return (gw_dynamic_ground){.object = -1,
+                                   .name = gw_name_hash(scene->mechanisms[base].id, 0),
+                                   .start = scene->mechanisms[base].base};
+    return (gw_dynamic_ground){.object = which,
+                               .name = gw_name_hash(scene->objects[which].id, 0),
+                               .start = def->layout->poses[which]};
+}
+
 static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
 {
-    size_t n = (size_t)d->from->body_count;
+    size_t n = (size_t)d->from->body_count, grounds = (size_t)d->from->ground_count;
     d->numbers = calloc(n + 1, sizeof *d->numbers);
     d->names = calloc(n + 1, sizeof *d->names);
     d->labels = calloc(n + 1, sizeof *d->labels);
     d->hands = calloc(n + 1, sizeof *d->hands);
-    d->poses = calloc(n + 1, sizeof *d->poses);
-    d->twists = calloc(n + 1, sizeof *d->twists);
+    d->poses = calloc(n + grounds + 1, sizeof *d->poses);
+    d->twists = calloc(n + grounds + 1, sizeof *d->twists);
+    d->grounds = calloc(grounds + 1, sizeof *d->grounds);
     d->coms = calloc(n + 1, sizeof *d->coms);
     d->joint_count = d->from->joint_count;
     d->joints = calloc((size_t)d->joint_count + 1, sizeof *d->joints);
     d->coordinates = calloc((size_t)d->joint_count + 1, sizeof *d->coordinates);
     if (!d->numbers || !d->names || !d->labels || !d->hands || !d->poses || !d->twists ||
-        !d->coms || !d->joints || !d->coordinates)
+        !d->coms || !d->joints || !d->coordinates || !d->grounds)
         return false;
+    for (int i = 0; i < d->from->ground_count; i++)
+        d->grounds[i] = ground_of(def, d->from->grounds[i]);
+    d->ground_count = d->from->ground_count;
     for (int i = 0; i < d->joint_count; i++) {
         d->joints[i] = d->from->joints[i];
         d->coordinates[i] = gw_scene_first_coordinate(def->scene, d->joints[i].joint);
@@ -145,6 +163,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         free(d->hands);
         free(d->poses);
         free(d->twists);
+        free(d->grounds);
         free(d->coms);
         free(d->work);
         free(d->joints);
@@ -162,6 +181,9 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         gw_system_reset(d->system);
+        d->rides = false;
+        for (int k = 0; k < d->ground_count; k++)
+            d->grounds[k].travel = (gw_transition){0};
         for (int k = 0; k < d->body_count; k++) {
             gw_system_push(d->system, k, &none);
             d->hands[k] = (gw_free_body_hand){0};
@@ -211,24 +233,122 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
     return false;
 }
 
+/* ---- grounds -------------------------------------------------------------------------------- */
+
+/* Where a base of a mechanism is shown, on its way to where the scene has it. */
+static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
+{
+    gw_pose base = g->start;
+    *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_transition_apply(&g->travel, &base, rate);
+    return base;
+}
+
+bool gw_body_systems_find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose,
+                               gw_twist *twist)
+{
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].ground_count; k++) {
+            const gw_dynamic_ground *g = &m->systems[i].grounds[k];
+            if (g->object >= 0 || g->name != name)
+                continue;
+            *pose = base_of(g, twist);
+            return true;
+        }
+    return false;
+}
+
+/* The way of a ground from where it was laid out. */
+static gw_pose displacement(const gw_dynamic_ground *g, const gw_pose *now)
+{
+    gw_pose back = gw_pose_inverse(&g->start);
+    return gw_pose_mul(now, &back);
+}
+
+/* From `from`, such that it is at `to` in dt; at rest where they are the same but for rounding. */
+static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
+{
+    gw_twist way = gw_pose_sub(to, from);
+    if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(from->p)))
+        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_twist about = gw_base_motion_between(from, to, dt).twist;
+    return (gw_twist){gw_add(about.v, gw_cross(about.w, from->p)), about.w};
+}
+
+void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kinematics, double dt)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        gw_dynamic_system *d = &m->systems[i];
+        bool moves = kinematics || d->rides;
+        for (int k = 0; k < d->ground_count; k++)
+            moves = moves || d->grounds[k].travel.active;
+        d->rides = false;
+        for (int k = 0; k < d->ground_count && moves; k++) {
+            gw_dynamic_ground *g = &d->grounds[k];
+            gw_pose to = d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose, now;
+            gw_twist rate;
+            if (g->object >= 0 && kinematics) {
+                now = gw_kinematics_pose(kinematics, g->object);
+                to = displacement(g, &now);
+            } else if (g->travel.active) {
+                gw_transition_advance(&g->travel, dt, 1);
+                now = base_of(g, &rate);
+                to = displacement(g, &now);
+            }
+            d->twists[k] = twist_between(&d->poses[k], &to, dt);
+            d->rides = d->rides || gw_norm2(d->twists[k].v) + gw_norm2(d->twists[k].w) > 0;
+        }
+        if (moves && d->ground_count > 0)
+            m->edits += gw_system_move_grounds(d->system, d->poses, d->twists);
+    }
+}
+
+/* Puts its grounds where geometry and bases are shown, at rest. */
+static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
+                          const gw_kinematics *kinematics, const gw_transition_limits *limits)
+{
+    const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+    for (int k = 0; k < d->ground_count; k++) {
+        gw_dynamic_ground *g = &d->grounds[k];
+        gw_pose now = g->start;
+        gw_twist rate = still;
+        if (g->object >= 0)
+            now = gw_kinematics_pose(kinematics, g->object);
+        else if (gw_scene_dynamics_find_base(old, g->name, &now, &rate))
+            gw_transition_start(&g->travel, &now, &rate, &g->start, &still, limits);
+        d->poses[k] = displacement(g, &now);
+        gw_twist way = gw_pose_sub(&now, &g->start);
+        if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(now.p)))
+            d->poses[k] = gw_pose_identity();
+        d->twists[k] = still;
+    }
+    gw_system_move_grounds(d->system, d->poses, d->twists);
+    d->rides = true; /* to be looked at in the next tick */
+}
+
 /* Bodies of the same name go on where they are, as near as the relations let them. Where they hold
  * nowhere near, the system begins where the layout has it, at rest. */
-static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old)
+static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
+                         const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
     const gw_model *model = gw_system_model(d->system);
+    carry_grounds(d, old, kinematics, limits);
     for (int k = 0; k < gw_model_bodies(model); k++)
         gw_model_body(model, k, &d->poses[k], &d->twists[k]);
     for (int k = 0; k < d->body_count; k++) {
         gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k], &d->hands[k]);
     }
-    if (!(gw_system_place(d->system, d->poses, d->twists) <= REACHED))
-        gw_system_reset(d->system);
+    if (gw_system_place(d->system, d->poses, d->twists) <= REACHED)
+        return;
+    gw_system_reset(d->system);
+    carry_grounds(d, old, kinematics, limits);
 }
 
-void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old)
+void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
+                                const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
     for (int i = 0; i < m->system_count; i++)
-        carry_system(&m->systems[i], old);
+        carry_system(&m->systems[i], old, kinematics, limits);
 }
 
 /* ---- hands ---------------------------------------------------------------------------------- */
@@ -380,18 +500,26 @@ bool gw_body_systems_joint_of_link(const gw_scene_dynamics *m, uint64_t name, do
     return false;
 }
 
+/* Where an end of a joint is, a body or a ground, and how it moves. */
+static gw_pose end_of(const gw_dynamic_system *d, int end, gw_twist *twist)
+{
+    gw_pose pose;
+    if (end >= 0) {
+        gw_model_body(gw_system_model(d->system), end, &pose, twist);
+        return pose;
+    }
+    gw_ground_motion ground = gw_system_ground(d->system, end);
+    *twist = ground.twist;
+    return ground.pose;
+}
+
 /* Position and velocity of a joint that closes a loop, from where its bodies are; turns go on from
  * where they were. */
 static void tell_closure(const gw_dynamic_system *d, const gw_placed_joint *j, double *q, double *v)
 {
-    const gw_model *model = gw_system_model(d->system);
-    gw_pose a = gw_pose_identity(), b = a;
-    gw_twist of_a = {{0, 0, 0}, {0, 0, 0}}, of_b = of_a;
+    gw_twist of_a, of_b;
+    gw_pose a = end_of(d, j->a, &of_a), b = end_of(d, j->b, &of_b);
     double now[6], rate[6];
-    if (j->a >= 0)
-        gw_model_body(model, j->a, &a, &of_a);
-    if (j->b >= 0)
-        gw_model_body(model, j->b, &b, &of_b);
     gw_pose m = gw_pose_mul(&a, &j->a_from_m), f = gw_pose_mul(&b, &j->b_from_f);
     gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
     gw_vec3 at_a = gw_add(of_a.v, gw_cross(of_a.w, gw_sub(m.p, a.p)));

@@ -297,6 +297,7 @@ int gw_scene_dynamics_move_sets(gw_scene_dynamics *m, gw_kinematics *kinematics,
 {
     int left = -1;
     gw_mechanisms_move_bases(m, dt);
+    gw_body_systems_move_grounds(m, kinematics, dt);
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
         b->settled = false;

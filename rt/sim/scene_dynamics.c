@@ -50,6 +50,17 @@ static gw_pose base_now(const gw_dynamic_mechanism *c, gw_twist *rate)
     return base;
 }
 
+bool gw_scene_dynamics_find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose,
+                                 gw_twist *twist)
+{
+    for (int i = 0; i < m->chain_count; i++)
+        if (gw_name_hash(m->chains[i].id, 0) == name) {
+            *pose = base_now(&m->chains[i], twist);
+            return true;
+        }
+    return gw_body_systems_find_base(m, name, pose, twist);
+}
+
 /* Joints that it had go on as they are, those that it has more of begin. */
 static void carry_chain(gw_scene_dynamics *m, int index, const gw_dynamic_mechanism *was,
                         const gw_transition_limits *limits)
@@ -73,10 +84,13 @@ static void carry_chain(gw_scene_dynamics *m, int index, const gw_dynamic_mechan
 }
 
 /* It was part of a system: its joints go on as they are. */
-static void leave_system(gw_scene_dynamics *m, int index, const gw_scene_dynamics *old)
+static void leave_system(gw_scene_dynamics *m, int index, const gw_scene_dynamics *old,
+                         const gw_transition_limits *limits)
 {
     gw_dynamic_mechanism *c = &m->chains[index];
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    gw_twist rate, still = {{0, 0, 0}, {0, 0, 0}};
+    gw_pose from;
     bool was = false;
     for (int k = 0; k < c->def.count; k++) {
         q[k] = c->q0[k];
@@ -87,6 +101,10 @@ static void leave_system(gw_scene_dynamics *m, int index, const gw_scene_dynamic
     }
     if (!was)
         return;
+    if (gw_body_systems_find_base(old, gw_name_hash(c->id, 0), &from, &rate)) {
+        gw_transition_start(&c->travel, &from, &rate, &c->base, &still, limits);
+        c->def.world_from_base = from;
+    }
     start_chain(m, index, q, v);
     look_first(m, index);
 }
@@ -99,7 +117,7 @@ static void carry_over_mechanisms(gw_scene_dynamics *m, const gw_scene_dynamics 
             if (strcmp(old->chains[k].id, m->chains[i].id) == 0)
                 carry_chain(m, i, &old->chains[k], limits);
     for (int i = 0; i < m->chain_count && old->system_count > 0; i++)
-        leave_system(m, i, old);
+        leave_system(m, i, old, limits);
 }
 
 static double energy_of(const gw_chain *chain)
@@ -178,7 +196,7 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
 {
     carry_over_mechanisms(m, old, limits);
     gw_free_bodies_carry_over(m, old, kinematics, limits);
-    gw_body_systems_carry_over(m, old);
+    gw_body_systems_carry_over(m, old, kinematics, limits);
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;

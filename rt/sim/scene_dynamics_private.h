@@ -57,6 +57,14 @@ typedef struct gw_dynamic_free_body {
     gw_guided body;
 } gw_dynamic_free_body;
 
+/* A ground of a system that may move: a fixed object, or a mechanism's base. */
+typedef struct gw_dynamic_ground {
+    int object;           /* index in the scene; -1: a base */
+    uint64_t name;        /* hash of its id, or the mechanism's */
+    gw_pose start;        /* as laid out */
+    gw_transition travel; /* of a base, that an edit put there */
+} gw_dynamic_ground;
+
 /* A system of bodies. Its memory is owned. */
 typedef struct gw_dynamic_system {
     const gw_scene_system *from; /* while it is made */
@@ -67,8 +75,11 @@ typedef struct gw_dynamic_system {
     uint64_t *labels; /* and of what a command calls them: "mechanism.number" for links */
     gw_vec3 *coms;    /* in the bodies' frames (m) */
     gw_free_body_hand *hands;
-    gw_pose *poses; /* scratch of bodies */
+    gw_pose *poses; /* scratch of bodies and grounds */
     gw_twist *twists;
+    int ground_count;
+    gw_dynamic_ground *grounds;
+    bool rides;   /* one of them moves in this tick */
     double *work; /* 7 entries a degree of freedom */
     int joint_count;
     gw_placed_joint *joints;
@@ -204,7 +215,21 @@ bool gw_body_systems_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics
 void gw_body_systems_destroy(gw_scene_dynamics *dynamics);
 
 void gw_body_systems_reset(gw_scene_dynamics *dynamics);
-void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old);
+void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
+                                const gw_kinematics *kinematics,
+                                const gw_transition_limits *limits);
+
+/* Their grounds go on by dt with the geometry (NULL: none moves), and with bases of mechanisms that
+ * an edit put elsewhere. */
+void gw_body_systems_move_grounds(gw_scene_dynamics *dynamics, const gw_kinematics *kinematics,
+                                  double dt);
+
+/* Where the base of a mechanism is shown, by the hash of its id, and how that moves; false: no
+ * system, or no chain either, has it. */
+bool gw_body_systems_find_base(const gw_scene_dynamics *dynamics, uint64_t name, gw_pose *pose,
+                               gw_twist *twist);
+bool gw_scene_dynamics_find_base(const gw_scene_dynamics *dynamics, uint64_t name, gw_pose *pose,
+                                 gw_twist *twist);
 
 /* Where the object of that name (a hash) is that a system, a free body or a tool moves on its own,
  * and the hand at it; false: none does. */

@@ -150,8 +150,7 @@ static void a_steady_ground_carries_as_a_heavy_body_does(void **state)
         gw_system_move_grounds(a, &home, &moves); /* as it moves already: nothing is hit */
         for (int n = 0; n < 400; n++) {
             double out = step_once(a, 1e-3);
-            if (n > 0)
-                balance = fmax(balance, fabs(out) / (1 + total(a)));
+            balance = fmax(balance, fabs(out) / (1 + total(a)));
             for (int k = 0; k < 4; k++)
                 gw_model_step(gw_system_model(b), NULL, 2.5e-4, &(gw_step){0});
         }
@@ -254,10 +253,9 @@ static gw_system *one_body(gw_mobilizer joint, gw_mass mass, gw_pose f, double z
 static double run_driven(gw_system *s, gw_ground_motion (*how)(const void *, double),
                          const shaking *size)
 {
-    double work = 0, before = total(s), kinetic;
+    double before = total(s), work = gw_system_drive_ground(s, 0, how, size);
     gw_step step;
-    gw_system_drive_ground(s, 0, how, size);
-    gw_model_energy(gw_system_model(s), &kinetic, &(double){0});
+    assert_true(fabs(total(s) - before - work) < 1e-14);
     for (int i = 0; i < 1000; i++) {
         gw_model_step(gw_system_model(s), NULL, 1e-3, &step);
         work += step.base_work - step.dissipated;
@@ -353,8 +351,7 @@ static void a_linkage_on_a_ground_of_steady_speed_moves_as_at_rest(void **state)
     set_moving(rides, &moves);
     for (int i = 0; i < 1000; i++) {
         step_once(rests, 1e-3);
-        double out = step_once(rides, 1e-3);
-        assert_true(i == 0 || fabs(out) < 1e-11); /* the first tells of the blow too */
+        assert_true(fabs(step_once(rides, 1e-3)) < 1e-11);
         for (int k = 0; k < 3; k++)
             worst = fmax(worst, fabs(position_of(rests, k) - position_of(rides, k)));
     }
@@ -402,7 +399,6 @@ static void a_linkage_between_two_grounds_stays_closed(void **state)
     double residual = 0, slip = 0, balance = 0;
     gw_system_drive_ground(s, 1, shaken, &small);
     gw_system_drive_ground(s, 0, turned, &turning);
-    step_once(s, 1e-3);
     for (int i = 0; i < 1000; i++) {
         balance = fmax(balance, fabs(step_once(s, 1e-3)));
         residual = fmax(residual, gw_system_residual(s));
@@ -461,8 +457,8 @@ static void blows_of_the_ground_are_impulses(void **state)
         int dof = gw_model_dof(gw_system_model(s));
         gw_model_velocity(gw_system_model(s), was);
         assert_false(gw_model_base_velocity(gw_system_model(s), 0, &twist));
-        gw_system_move_grounds(s, &home, &moves);
-        double hit = total(s) - before;
+        double hit = gw_system_move_grounds(s, &home, &moves);
+        missing = fmax(missing, fabs(total(s) - before - hit));
         /* T = T_least + 1/2 v D v, of what is left when v is taken away */
         gw_model_energy(gw_system_model(s), &kinetic, &(double){0});
         gw_model_velocity(gw_system_model(s), v);
@@ -482,15 +478,10 @@ static void blows_of_the_ground_are_impulses(void **state)
         gw_model_base_velocity(copy, 0, &carried);
         split = fmax(split, gw_norm(gw_sub(twist.v, carried.v)));
         assert_true(least <= kinetic);
-        gw_system_move_grounds(s, &home, &still);
+        missing = fmax(missing, fabs(gw_system_move_grounds(s, &home, &still) + hit));
         gw_model_velocity(gw_system_model(s), v);
         for (int i = 0; i < dof; i++)
             worst = fmax(worst, fabs(v[i] - was[i]));
-        gw_step step;
-        before = total(s);
-        gw_model_step(gw_system_model(s), NULL, 1e-3, &step);
-        /* both blows are told; together they are nothing */
-        missing = fmax(missing, fabs(step.base_work) / (1 + fabs(hit)));
         free(copy);
         gw_system_destroy(s);
     }
@@ -543,9 +534,8 @@ static void stiff_joints_ride_along(void **state)
         .body_count = 2, .bodies = bodies, .gravity = {0, -G, 0}, .ground_count = 1};
     gw_system *s = gw_system_create(&def, NULL);
     const shaking shake = {0.2, 10};
-    double given = 0, start = total(s), unbooked = 0;
+    double start = total(s), given = gw_system_drive_ground(s, 0, turned, &shake), unbooked = 0;
     gw_step step;
-    gw_system_drive_ground(s, 0, turned, &shake);
     for (int i = 0; i < 2000; i++) {
         gw_model_step(gw_system_model(s), NULL, 1e-3, &step);
         given += step.base_work + step.motors - step.dissipated;

@@ -1,0 +1,115 @@
+/*
+ * Systems of bodies on geometry that moves, and at edits: they ride along, nothing jumps, and the
+ * books close.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rt/sim/scenario_private.h"
+#include "tests/unit/free_fixture.h"
+
+#define DT 1e-3
+
+static gw_pose ground_at(double t)
+{
+    return (gw_pose){{0.05 * sin(4 * t), 0.03 * sin(7 * t), 0.02 * t},
+                     gw_quat_exp(gw_v3(0.1 * sin(3 * t), 0, 0.2 * sin(5 * t)))};
+}
+
+/* How far the bearings of the four-bar are from their pins, the ground being at `ground`. */
+static double open_by(const running *r, const gw_snapshot *s, const gw_pose *ground, double right)
+{
+    const gw_pose *crank = &body(s, r, "crank")->pose, *rocker = &body(s, r, "rocker")->pose;
+    gw_vec3 z = {0, 0, 1};
+    double tilt = gw_norm(gw_sub(gw_rotate(crank->q, z), gw_rotate(ground->q, z)));
+    double left = gw_distance(crank->p, ground->p);
+    return fmax(fmax(left, tilt),
+                gw_distance(rocker->p, gw_pose_point(ground, gw_v3(right, 0, 0))));
+}
+
+static void a_four_bar_rides_on_a_ground_that_is_streamed(void **state)
+{
+    (void)state;
+    running r;
+    double open = 0, worst = 0;
+    running_open(&r, four_bar());
+    const gw_snapshot *now = running_tick(&r);
+    assert_true(open_by(&r, now, &(gw_pose){{0, 0, 0}, {1, 0, 0, 0}}, 0.3) < 1e-12);
+    for (int i = 0; i < 1000; i++) {
+        move_object(&r, "ground", ground_at(fmax(0, i - 2) * DT));
+        gw_pose ground = gw_kinematics_pose(gw_simulation_scenario(r.simulation)->kinematics, 0);
+        now = running_tick(&r); /* as it was before that */
+        worst = fmax(worst, fabs(energy_error(now)));
+        open = fmax(open, open_by(&r, now, &ground, 0.3));
+    }
+    gw_pose last = ground_at(997 * DT);
+    for (int i = 0; i < 500; i++)
+        now = running_tick(&r);
+    print_message("bearings open by %.2g m, at the end %.2g m; books out by %.2g J\n", open,
+                  open_by(&r, now, &last, 0.3), worst);
+    assert_true(open < 1e-12);
+    assert_true(open_by(&r, now, &last, 0.3) < 1e-12);
+    assert_true(worst < 1e-9);
+    running_close(&r);
+}
+
+/* The most that any body's origin went in a tick beyond its speed, and the largest speed. */
+typedef struct watched {
+    gw_vec3 p[3], v[3];
+    double jump, speed, books;
+    bool any;
+} watched;
+
+static void watch(watched *w, const running *r, const gw_snapshot *s)
+{
+    static const char *const names[3] = {"crank", "coupler", "rocker"};
+    for (int i = 0; i < 3; i++) {
+        const gw_free_body *b = body(s, r, names[i]);
+        gw_vec3 mean = gw_scale(0.5 * DT, gw_add(b->twist.v, w->v[i]));
+        if (w->any)
+            w->jump = fmax(w->jump, gw_norm(gw_sub(gw_sub(b->pose.p, w->p[i]), mean)));
+        w->speed = fmax(w->speed, gw_norm(b->twist.v));
+        w->p[i] = b->pose.p;
+        w->v[i] = b->twist.v;
+    }
+    w->any = true;
+    w->books = fmax(w->books, fabs(energy_error(s)));
+}
+
+static void a_four_bar_goes_with_a_ground_that_is_dragged_away(void **state)
+{
+    (void)state;
+    running r;
+    watched w = {.any = false};
+    gw_pose to = {{0.3, -0.2, 0.1}, gw_quat_exp(gw_v3(0, 0, 0.7))};
+    const gw_snapshot *now = NULL;
+    running_open(&r, four_bar());
+    for (int i = 0; i < 5000; i++) {
+        now = running_tick(&r);
+        watch(&w, &r, now);
+        if (i != 300)
+            continue;
+        r.scene->objects[0].pose = to;
+        hand_over(&r, now, NULL);
+    }
+    print_message("a tick's way is %.2g m off the speed, at most %.3g m/s; open by %.2g m; books "
+                  "out by %.2g J\n",
+                  w.jump, w.speed, open_by(&r, now, &to, 0.3), w.books);
+    assert_true(w.jump < 1e-5);
+    assert_true(w.speed < 1);
+    assert_true(open_by(&r, now, &to, 0.3) < 1e-12);
+    assert_true(w.books < 1e-9);
+    running_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_four_bar_rides_on_a_ground_that_is_streamed),
+        cmocka_unit_test(a_four_bar_goes_with_a_ground_that_is_dragged_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
