@@ -68,6 +68,7 @@ typedef struct gw_implied {
 typedef struct gw_conflict {
     unsigned long constraints;   /* bits */
     unsigned long first, second; /* bits: of those that ask for p or alpha, and for q or beta */
+    double excess;               /* by which it fails: rad, or over the problem's size */
     const char *condition;       /* static text of the inequality, in the names below */
     int value_count;
     struct {

@@ -288,6 +288,23 @@ static void a_contradiction_tells_what_would_hold(void **unused)
          "side and the 100 mm of c2 together.");
 }
 
+/* A plate at 100 mm from the floor has its top in the ceiling: 60 mm from there is 60 mm off, and
+ * not the 140 mm of the plate turned over, whichever branch was explored first. */
+static void a_contradiction_is_that_of_the_nearest_branch(void **unused)
+{
+    (void)unused;
+    gw_vec3 up = {0, 0, 1}, down = {0, 0, -1};
+    gw_constraint lower =
+        distance(plane(gw_v3(0, 0, -0.05), down), plane(gw_v3(0, 0, 0.05), up), 0.1);
+    gw_constraint upper =
+        distance(plane(gw_v3(0, 0, 0.05), up), plane(gw_v3(0, 0, 0.25), down), 0.06);
+    const gw_constraint orders[2][2] = {{lower, upper}, {upper, lower}};
+    for (int i = 0; i < 2; i++)
+        told(orders[i], 2,
+             "c1, c2: The same part would have to be in two parallel planes at once. The 60 mm "
+             "between the planes would have to be 0 mm.");
+}
+
 /* In one sense of the second the first two contradict each other, in the other one the third does:
  * it takes all three, whichever branch had the shorter proof. */
 static void a_conflict_names_constraints_that_contradict(void **unused)
@@ -550,6 +567,7 @@ int main(void)
         cmocka_unit_test(five_incidences_have_thirty_two_branches),
         cmocka_unit_test(a_contradiction_is_told_with_its_numbers),
         cmocka_unit_test(a_contradiction_tells_what_would_hold),
+        cmocka_unit_test(a_contradiction_is_that_of_the_nearest_branch),
         cmocka_unit_test(a_conflict_names_constraints_that_contradict),
         cmocka_unit_test(a_set_within_another_is_no_branch),
         cmocka_unit_test(angles_about_nearly_one_direction_are_solved),
