@@ -187,21 +187,6 @@ static bool check_mechanism_ids(const gw_scene *s, gw_error *error)
     return true;
 }
 
-static bool check_material_ids(const gw_scene *s, gw_error *error)
-{
-    for (int i = 0; i < s->material_count; i++) {
-        char where[64];
-        int first = gw_scene_material(s, s->materials[i].id);
-        snprintf(where, sizeof where, "/materials/%d/id", i);
-        if (!check_id(s->materials[i].id, "materials", i, error))
-            return false;
-        if (first < i)
-            return gw_fail(error, GW_CONFLICT, where, "the id %s is taken by /materials/%d",
-                           s->materials[i].id, first);
-    }
-    return true;
-}
-
 /* The ids of a collection whose entries begin with them. */
 static bool check_collection(entry *entries, const void *array, int count, size_t size,
                              const char *collection, gw_error *error)
@@ -234,25 +219,22 @@ static bool check_joint_names(const gw_scene *s, gw_error *error)
     return true;
 }
 
-#define COLLECTION(name, counter)                                                                  \
-    check_collection(entries, s->name, s->counter, sizeof *s->name, #name, error)
-
 static bool check_ids(const gw_scene *s, gw_error *error)
 {
-    const int counts[] = {s->object_count, s->feature_count, s->constraint_count,
-                          s->device_count, s->joint_count,   s->spring_count};
     int most = 1;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        most = counts[i] > most ? counts[i] : most;
+#define LARGEST(name, type, cap, id) most = s->name##_count > most ? s->name##_count : most;
+    GW_SCENE_ARRAYS(LARGEST)
     entry *entries = calloc((size_t)most, sizeof *entries);
     if (!entries)
         return gw_fail(error, GW_FAILED, "", "no memory to check the scene");
-    bool ok = COLLECTION(objects, object_count) && check_feature_ids(s, entries, error) &&
-              COLLECTION(constraints, constraint_count) && COLLECTION(devices, device_count) &&
-              COLLECTION(joints, joint_count) && COLLECTION(springs, spring_count);
+    bool ok = true;
+#define IDS(name, type, cap, id)                                                                   \
+    ok = ok && (!(id) || check_collection(entries, s->name##s, s->name##_count, sizeof(type),      \
+                                          #name "s", error));
+    GW_SCENE_ARRAYS(IDS)
+    ok = ok && check_feature_ids(s, entries, error);
     free(entries);
-    return ok && check_mechanism_ids(s, error) && check_joint_names(s, error) &&
-           check_material_ids(s, error);
+    return ok && check_mechanism_ids(s, error) && check_joint_names(s, error);
 }
 
 /* ---- objects and features ------------------------------------------------------------------- */

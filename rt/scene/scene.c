@@ -77,7 +77,7 @@ bool gw_operator_copy(gw_operator *to, const gw_operator *from)
     return ok;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- arrays --------------------------------------------------------------------------------- */
 
 /* Every array is taken at a multiple of this many entries. */
 enum { GROW_BY = 16 };
@@ -99,33 +99,136 @@ static void *copy_array(const void *from, int count, size_t size, bool *ok)
     return to;
 }
 
-/* After the flat copy, the entries' own memory; what fails is left empty. */
-static bool copy_owned(gw_scene *to, const gw_scene *from)
+/* ---- entries: how they begin, what they own ------------------------------------------------- */
+
+static void start_object(void *entry)
 {
-    bool ok = true;
-    for (int i = 0; i < to->object_count; i++)
-        ok &= gw_shape_copy(&to->objects[i].shape, &from->objects[i].shape, NULL);
-    for (int i = 0; i < to->device_count; i++)
-        ok &= gw_operator_copy(&to->devices[i].operator, & from->devices[i].operator);
-    for (int i = 0; i < to->task_count; i++)
-        ok &= gw_task_copy(&to->tasks[i], &from->tasks[i]);
-    for (int i = 0; i < to->mechanism_count; i++)
-        ok &= gw_mechanism_copy(&to->mechanisms[i], &from->mechanisms[i]);
-    return ok;
+    gw_object *object = entry;
+    object->pose = gw_pose_identity();
+    object->body.density = 1000;
 }
+
+static void start_constraint(void *entry)
+{
+    ((gw_scene_constraint *)entry)->enabled = true;
+}
+
+static void start_tool(void *entry)
+{
+    *(gw_tool *)entry = gw_tool_default();
+}
+
+static void start_mechanism(void *entry)
+{
+    ((gw_mechanism *)entry)->base = gw_pose_identity();
+}
+
+static void start_material(void *entry)
+{
+    ((gw_material *)entry)->surface = gw_contact_material_default();
+}
+
+static void start_joint(void *entry)
+{
+    gw_scene_joint *joint = entry;
+    joint->a.at = joint->b.at = gw_pose_identity();
+    joint->coordinates[0] = joint->coordinates[1] = -1;
+    joint->enabled = true;
+}
+
+static void start_spring(void *entry)
+{
+    ((gw_scene_spring *)entry)->enabled = true;
+}
+
+static void start_zero(void *entry)
+{
+    (void)entry;
+}
+
+static bool copy_object(void *to, const void *from)
+{
+    return gw_shape_copy(&((gw_object *)to)->shape, &((const gw_object *)from)->shape, NULL);
+}
+
+static void finish_object(void *entry)
+{
+    gw_shape_finish(&((gw_object *)entry)->shape);
+}
+
+static bool copy_device(void *to, const void *from)
+{
+    return gw_operator_copy(&((gw_device *)to)->operator, &((const gw_device *)from)->operator);
+}
+
+static void finish_device(void *entry)
+{
+    gw_operator_finish(&((gw_device *)entry)->operator);
+}
+
+static bool copy_task(void *to, const void *from)
+{
+    return gw_task_copy(to, from);
+}
+
+static void finish_task(void *entry)
+{
+    gw_task_finish(entry);
+}
+
+static bool copy_mechanism(void *to, const void *from)
+{
+    return gw_mechanism_copy(to, from);
+}
+
+static void finish_mechanism(void *entry)
+{
+    gw_mechanism_finish(entry);
+}
+
+static bool copy_nothing(void *to, const void *from)
+{
+    (void)to, (void)from;
+    return true;
+}
+
+static void finish_nothing(void *entry)
+{
+    (void)entry;
+}
+
+/* What else a copied entry has of its own: called with the flat copy; what fails is left empty. */
+#define COPY_OWNED(type)                                                                           \
+    _Generic((type *)0, gw_object *                                                                \
+             : copy_object, gw_device *                                                            \
+             : copy_device, gw_task *                                                              \
+             : copy_task, gw_mechanism *                                                           \
+             : copy_mechanism, default                                                             \
+             : copy_nothing)
+#define FINISH(type)                                                                               \
+    _Generic((type *)0, gw_object *                                                                \
+             : finish_object, gw_device *                                                          \
+             : finish_device, gw_task *                                                            \
+             : finish_task, gw_mechanism *                                                         \
+             : finish_mechanism, default                                                           \
+             : finish_nothing)
+#define START(type)                                                                                \
+    _Generic((type *)0, gw_object *                                                                \
+             : start_object, gw_scene_constraint *                                                 \
+             : start_constraint, gw_tool *                                                         \
+             : start_tool, gw_mechanism *                                                          \
+             : start_mechanism, gw_material *                                                      \
+             : start_material, gw_scene_joint *                                                    \
+             : start_joint, gw_scene_spring *                                                      \
+             : start_spring, default                                                               \
+             : start_zero)
+
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static void free_arrays(gw_scene *scene)
 {
-    free(scene->objects);
-    free(scene->features);
-    free(scene->constraints);
-    free(scene->tools);
-    free(scene->devices);
-    free(scene->tasks);
-    free(scene->mechanisms);
-    free(scene->materials);
-    free(scene->joints);
-    free(scene->springs);
+#define FREE(name, type, most, id) free(scene->name##s);
+    GW_SCENE_ARRAYS(FREE)
     free(scene->contact.ignore);
     free(scene);
 }
@@ -138,25 +241,20 @@ gw_scene *gw_scene_copy(const gw_scene *from)
     bool ok = true;
     *to = *from;
     const gw_scene_contact *contact = &from->contact;
-    to->objects = copy_array(from->objects, from->object_count, sizeof *to->objects, &ok);
-    to->features = copy_array(from->features, from->feature_count, sizeof *to->features, &ok);
-    to->constraints =
-        copy_array(from->constraints, from->constraint_count, sizeof *to->constraints, &ok);
-    to->tools = copy_array(from->tools, from->tool_count, sizeof *to->tools, &ok);
-    to->devices = copy_array(from->devices, from->device_count, sizeof *to->devices, &ok);
-    to->tasks = copy_array(from->tasks, from->task_count, sizeof *to->tasks, &ok);
-    to->mechanisms =
-        copy_array(from->mechanisms, from->mechanism_count, sizeof *to->mechanisms, &ok);
-    to->materials = copy_array(from->materials, from->material_count, sizeof *to->materials, &ok);
-    to->joints = copy_array(from->joints, from->joint_count, sizeof *to->joints, &ok);
-    to->springs = copy_array(from->springs, from->spring_count, sizeof *to->springs, &ok);
+#define COPY(name, type, most, id)                                                                 \
+    to->name##s = copy_array(from->name##s, from->name##_count, sizeof(type), &ok);
+    GW_SCENE_ARRAYS(COPY)
     to->contact.ignore =
         copy_array(contact->ignore, contact->ignore_count, sizeof *contact->ignore, &ok);
     if (!ok) {
         free_arrays(to);
         return NULL;
     }
-    if (!copy_owned(to, from)) {
+#define OWNED(name, type, most, id)                                                                \
+    for (int i = 0; i < to->name##_count; i++)                                                     \
+        ok &= COPY_OWNED(type)(&to->name##s[i], &from->name##s[i]);
+    GW_SCENE_ARRAYS(OWNED)
+    if (!ok) {
         gw_scene_destroy(to);
         return NULL;
     }
@@ -167,18 +265,14 @@ void gw_scene_destroy(gw_scene *scene)
 {
     if (!scene)
         return;
-    for (int i = 0; i < scene->object_count; i++)
-        gw_shape_finish(&scene->objects[i].shape);
-    for (int i = 0; i < scene->device_count; i++)
-        gw_operator_finish(&scene->devices[i].operator);
-    for (int i = 0; i < scene->task_count; i++)
-        gw_task_finish(&scene->tasks[i]);
-    for (int i = 0; i < scene->mechanism_count; i++)
-        gw_mechanism_finish(&scene->mechanisms[i]);
+#define END(name, type, most, id)                                                                  \
+    for (int i = 0; i < scene->name##_count; i++)                                                  \
+        FINISH(type)(&scene->name##s[i]);
+    GW_SCENE_ARRAYS(END)
     free_arrays(scene);
 }
 
-/* ---- growth --------------------------------------------------------------------------------- */
+/* ---- growth and removal --------------------------------------------------------------------- */
 
 /* One more zeroed entry at the end of *array. */
 static void *grow(void **array, int *count, size_t size, int cap, const char *what, gw_error *error)
@@ -201,160 +295,37 @@ static void *grow(void **array, int *count, size_t size, int cap, const char *wh
     return entry;
 }
 
-gw_object *gw_scene_add_object(gw_scene *s, gw_error *error)
-{
-    gw_object *o =
-        grow((void **)&s->objects, &s->object_count, sizeof *o, GW_MAX_OBJECTS, "objects", error);
-    if (o) {
-        o->pose = gw_pose_identity();
-        o->body.density = 1000;
-    }
-    return o;
-}
-
-gw_feature *gw_scene_add_feature(gw_scene *s, gw_error *error)
-{
-    return grow((void **)&s->features, &s->feature_count, sizeof(gw_feature), GW_MAX_FEATURES,
-                "features", error);
-}
-
-gw_scene_constraint *gw_scene_add_constraint(gw_scene *s, gw_error *error)
-{
-    gw_scene_constraint *c = grow((void **)&s->constraints, &s->constraint_count, sizeof *c,
-                                  GW_MAX_CONSTRAINTS, "constraints", error);
-    if (c)
-        c->enabled = true;
-    return c;
-}
-
-gw_tool *gw_scene_add_tool(gw_scene *s, gw_error *error)
-{
-    gw_tool *t = grow((void **)&s->tools, &s->tool_count, sizeof *t, GW_MAX_TOOLS, "tools", error);
-    if (t)
-        *t = gw_tool_default();
-    return t;
-}
-
-gw_device *gw_scene_add_device(gw_scene *s, gw_error *error)
-{
-    return grow((void **)&s->devices, &s->device_count, sizeof(gw_device), GW_MAX_DEVICES,
-                "devices", error);
-}
-
-gw_task *gw_scene_add_task(gw_scene *s, gw_error *error)
-{
-    return grow((void **)&s->tasks, &s->task_count, sizeof(gw_task), GW_MAX_TASKS, "tasks", error);
-}
-
-gw_mechanism *gw_scene_add_mechanism(gw_scene *s, gw_error *error)
-{
-    gw_mechanism *m = grow((void **)&s->mechanisms, &s->mechanism_count, sizeof *m,
-                           GW_MAX_MECHANISMS, "mechanisms", error);
-    if (m)
-        m->base = gw_pose_identity();
-    return m;
-}
-
-gw_material *gw_scene_add_material(gw_scene *s, gw_error *error)
-{
-    gw_material *m = grow((void **)&s->materials, &s->material_count, sizeof *m, GW_MAX_MATERIALS,
-                          "materials", error);
-    if (m)
-        m->surface = gw_contact_material_default();
-    return m;
-}
-
-gw_scene_joint *gw_scene_add_joint(gw_scene *s, gw_error *error)
-{
-    gw_scene_joint *j =
-        grow((void **)&s->joints, &s->joint_count, sizeof *j, GW_MAX_SCENE_JOINTS, "joints", error);
-    if (j) {
-        j->a.at = j->b.at = gw_pose_identity();
-        j->coordinates[0] = j->coordinates[1] = -1;
-        j->enabled = true;
-    }
-    return j;
-}
-
-gw_scene_spring *gw_scene_add_spring(gw_scene *s, gw_error *error)
-{
-    gw_scene_spring *k = grow((void **)&s->springs, &s->spring_count, sizeof *k,
-                              GW_MAX_SCENE_SPRINGS, "springs", error);
-    if (k)
-        k->enabled = true;
-    return k;
-}
-
-gw_pair_name *gw_scene_add_ignored(gw_scene *s, gw_error *error)
-{
-    return grow((void **)&s->contact.ignore, &s->contact.ignore_count, sizeof(gw_pair_name),
-                GW_MAX_IGNORED, "pairs that never touch", error);
-}
-
-/* ---- removal -------------------------------------------------------------------------------- */
-
 static void cut(void *array, int *count, size_t size, int index)
 {
-    assert(index >= 0 && index < *count);
     char *at = (char *)array + (size_t)index * size;
     memmove(at, at + size, (size_t)(*count - index - 1) * size);
     --*count;
 }
 
-void gw_scene_remove_object(gw_scene *s, int index)
-{
-    assert(index >= 0 && index < s->object_count);
-    gw_shape_finish(&s->objects[index].shape);
-    cut(s->objects, &s->object_count, sizeof *s->objects, index);
-}
+/* gw_scene_add_object(), gw_scene_finish_object() and gw_scene_remove_object(), and so on. */
+#define ENTRIES(name, type, most, id)                                                              \
+    type *gw_scene_add_##name(gw_scene *s, gw_error *error)                                        \
+    {                                                                                              \
+        type *entry =                                                                              \
+            grow((void **)&s->name##s, &s->name##_count, sizeof *entry, most, #name "s", error);   \
+        if (entry)                                                                                 \
+            START(type)(entry);                                                                    \
+        return entry;                                                                              \
+    }                                                                                              \
+    void gw_scene_finish_##name(type *entry)                                                       \
+    {                                                                                              \
+        FINISH(type)(entry);                                                                       \
+    }                                                                                              \
+    void gw_scene_remove_##name(gw_scene *s, int index)                                            \
+    {                                                                                              \
+        assert(index >= 0 && index < s->name##_count);                                             \
+        FINISH(type)(&s->name##s[index]);                                                          \
+        cut(s->name##s, &s->name##_count, sizeof(type), index);                                    \
+    }
+GW_SCENE_ARRAYS(ENTRIES)
 
-void gw_scene_remove_feature(gw_scene *s, int index)
+gw_pair_name *gw_scene_add_ignored(gw_scene *s, gw_error *error)
 {
-    cut(s->features, &s->feature_count, sizeof *s->features, index);
-}
-
-void gw_scene_remove_constraint(gw_scene *s, int index)
-{
-    cut(s->constraints, &s->constraint_count, sizeof *s->constraints, index);
-}
-
-void gw_scene_remove_tool(gw_scene *s, int index)
-{
-    cut(s->tools, &s->tool_count, sizeof *s->tools, index);
-}
-
-void gw_scene_remove_device(gw_scene *s, int index)
-{
-    assert(index >= 0 && index < s->device_count);
-    gw_operator_finish(&s->devices[index].operator);
-    cut(s->devices, &s->device_count, sizeof *s->devices, index);
-}
-
-void gw_scene_remove_task(gw_scene *s, int index)
-{
-    assert(index >= 0 && index < s->task_count);
-    gw_task_finish(&s->tasks[index]);
-    cut(s->tasks, &s->task_count, sizeof *s->tasks, index);
-}
-
-void gw_scene_remove_mechanism(gw_scene *s, int index)
-{
-    assert(index >= 0 && index < s->mechanism_count);
-    gw_mechanism_finish(&s->mechanisms[index]);
-    cut(s->mechanisms, &s->mechanism_count, sizeof *s->mechanisms, index);
-}
-
-void gw_scene_remove_material(gw_scene *s, int index)
-{
-    cut(s->materials, &s->material_count, sizeof *s->materials, index);
-}
-
-void gw_scene_remove_joint(gw_scene *s, int index)
-{
-    cut(s->joints, &s->joint_count, sizeof *s->joints, index);
-}
-
-void gw_scene_remove_spring(gw_scene *s, int index)
-{
-    cut(s->springs, &s->spring_count, sizeof *s->springs, index);
+    return grow((void **)&s->contact.ignore, &s->contact.ignore_count, sizeof(gw_pair_name),
+                GW_MAX_IGNORED, "pairs that never touch", error);
 }

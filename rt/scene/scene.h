@@ -284,6 +284,24 @@ void gw_scene_destroy(gw_scene *scene); /* NULL is fine */
 gw_tool gw_tool_default(void);
 const char *gw_tool_held_id(const gw_tool *tool);
 
+/*
+ * The arrays of a scene, a row each: what an entry is called (the members are the same with an s
+ * and with _count), its type, how many there are at most, and whether entries begin with an id that
+ * no other of the array has. Copies, growth, removal and the check of ids follow. What an entry is
+ * before anything is said of it, where that is not zero, and what it owns are in scene.c.
+ */
+#define GW_SCENE_ARRAYS(ROW)                                                                       \
+    ROW(object, gw_object, GW_MAX_OBJECTS, true)                                                   \
+    ROW(feature, gw_feature, GW_MAX_FEATURES, false)                                               \
+    ROW(constraint, gw_scene_constraint, GW_MAX_CONSTRAINTS, true)                                 \
+    ROW(device, gw_device, GW_MAX_DEVICES, true)                                                   \
+    ROW(joint, gw_scene_joint, GW_MAX_SCENE_JOINTS, true)                                          \
+    ROW(spring, gw_scene_spring, GW_MAX_SCENE_SPRINGS, true)                                       \
+    ROW(tool, gw_tool, GW_MAX_TOOLS, false)                                                        \
+    ROW(task, gw_task, GW_MAX_TASKS, false)                                                        \
+    ROW(mechanism, gw_mechanism, GW_MAX_MECHANISMS, false)                                         \
+    ROW(material, gw_material, GW_MAX_MATERIALS, true)
+
 /* Grow by one zeroed entry and return it; NULL with an error beyond the cap or without memory. */
 gw_object *gw_scene_add_object(gw_scene *scene, gw_error *error);
 gw_feature *gw_scene_add_feature(gw_scene *scene, gw_error *error);
@@ -296,6 +314,10 @@ gw_material *gw_scene_add_material(gw_scene *scene, gw_error *error);   /* like 
 gw_scene_joint *gw_scene_add_joint(gw_scene *scene, gw_error *error);
 gw_scene_spring *gw_scene_add_spring(gw_scene *scene, gw_error *error);
 gw_pair_name *gw_scene_add_ignored(gw_scene *scene, gw_error *error);
+
+/* Frees what an entry owns: gw_scene_finish_object(), and so on for each array. */
+#define GW_SCENE_FINISH(name, type, most, id) void gw_scene_finish_##name(type *entry);
+GW_SCENE_ARRAYS(GW_SCENE_FINISH)
 
 /* Remove the entry at `index`, the others keep their order. What it owns is freed. */
 void gw_scene_remove_object(gw_scene *scene, int index);

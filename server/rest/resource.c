@@ -37,6 +37,24 @@ void *resource_entry(const gw_resource *r, const gw_scene *scene, int index)
     return entries + (size_t)index * r->size;
 }
 
+static int find(const gw_resource *r, const gw_scene *scene, const char *id)
+{
+    if (r->find)
+        return r->find(scene, id);
+    for (int i = 0; i < resource_count(r, scene); i++)
+        if (strcmp(resource_entry(r, scene, i), id) == 0)
+            return i;
+    return -1;
+}
+
+static void id_of(const gw_resource *r, const void *e, char id[RESOURCE_ID])
+{
+    if (r->id)
+        r->id(e, id);
+    else
+        snprintf(id, RESOURCE_ID, "%s", (const char *)e);
+}
+
 void resource_address(const api_call *call, char id[RESOURCE_ID])
 {
     bool two = row_of(call)->two_parts;
@@ -98,7 +116,7 @@ void resource_get(api_call *call)
     gw_snapshot snapshot;
     resource_address(call, id);
     app_document *document = newest(call, &snapshot);
-    int index = row_of(call)->find(document->scene, id);
+    int index = find(row_of(call), document->scene, id);
     if (index < 0)
         resource_missing(call);
     else
@@ -108,18 +126,12 @@ void resource_get(api_call *call)
 
 /* ---- edits --------------------------------------------------------------------------------- */
 
-static void drop(const gw_resource *r, void *e)
-{
-    if (r->finish)
-        r->finish(e);
-}
-
 /* True where the id is taken: the reply is set and the edit has ended. */
 static bool taken(api_call *call, app_edit *edit, const char *id)
 {
     const gw_resource *r = row_of(call), *by = r;
-    if (r->find(edit->scene, id) < 0)
-        by = r->shares_ids && r->shares_ids->find(edit->scene, id) >= 0 ? r->shares_ids : NULL;
+    if (find(r, edit->scene, id) < 0)
+        by = r->shares_ids && find(r->shares_ids, edit->scene, id) >= 0 ? r->shares_ids : NULL;
     if (!by)
         return false;
     api_refuse(call, 409, "/id", "there is %s %s %s already",
@@ -136,7 +148,7 @@ int resource_begin(api_call *call, app_edit *edit)
     resource_address(call, id);
     if ((r->locked && r->locked(call)) || !api_begin(call, edit))
         return -1;
-    int index = r->find(edit->scene, id);
+    int index = find(r, edit->scene, id);
     if (index >= 0)
         return index;
     if (r->derived && r->derived(edit->scene, id, &error))
@@ -165,7 +177,7 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     gw_snapshot snapshot;
     snprintf(item, sizeof item, "/%s/%d", r->collection, index);
     object_of(r, edit->scene, index, object);
-    r->id(resource_entry(r, edit->scene, index), id);
+    id_of(r, resource_entry(r, edit->scene, index), id);
     if (!api_commit(call, edit, item, object[0] ? object : NULL))
         return;
     app_document *document = edit->document;
@@ -188,16 +200,17 @@ static void add(api_call *call, app_edit *edit, void *e)
     const gw_resource *r = row_of(call);
     char id[RESOURCE_ID];
     gw_error error = {0};
-    bool whole = !r->complete || r->complete(edit->scene, e, &error);
-    r->id(e, id);
-    if (whole && taken(call, edit, id)) {
-        drop(r, e);
+    if (r->letter && !*(char *)e)
+        wire_make_id(edit->scene, r->find, r->letter, e);
+    id_of(r, e, id);
+    if (taken(call, edit, id)) {
+        r->finish(e);
         return;
     }
-    bool derived = whole && r->derived && r->derived(edit->scene, id, &error);
-    void *place = whole && !derived ? r->add(edit->scene, &error) : NULL;
+    bool derived = r->derived && r->derived(edit->scene, id, &error);
+    void *place = derived ? NULL : r->add(edit->scene, &error);
     if (!place) {
-        drop(r, e);
+        r->finish(e);
         api_abandon(call, edit, &error);
         return;
     }
@@ -215,18 +228,18 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
     const gw_resource *r = row_of(call);
     void *now = resource_entry(r, edit->scene, index);
     char from[RESOURCE_ID], to[RESOURCE_ID];
-    r->id(now, from);
-    r->id(e, to);
+    id_of(r, now, from);
+    id_of(r, e, to);
     bool renamed = strcmp(from, to) != 0;
     if (renamed && taken(call, edit, to)) {
-        drop(r, e);
+        r->finish(e);
         return;
     }
     if (renamed && r->rename)
         r->rename(edit->scene, from, to);
     if (r->group)
         snprintf(edit->group, sizeof edit->group, "%s %.80s", r->group, to);
-    drop(r, now);
+    r->finish(now);
     memcpy(now, e, r->size);
     gw_error error = {0};
     if (r->derive && !r->derive(edit->scene, &error)) {
@@ -256,7 +269,7 @@ void resource_post(api_call *call)
     if (!read)
         api_error(call, &error);
     else if (!api_begin(call, &edit))
-        drop(r, &e);
+        r->finish(&e);
     else
         add(call, &edit, &e);
 }
@@ -271,10 +284,10 @@ static bool decode_addressed(const api_call *call, json_t *body, void *e, gw_err
         json_object_set_new(body, "id", json_string(address));
     if (!decode(r, body, e, error))
         return false;
-    r->id(e, id);
+    id_of(r, e, id);
     if (strcmp(id, address) == 0)
         return true;
-    drop(r, e);
+    r->finish(e);
     return gw_fail(error, GW_BAD_INPUT, "/id", r->mismatch, address);
 }
 
@@ -291,10 +304,10 @@ void resource_put(api_call *call)
         return;
     }
     if ((r->locked && r->locked(call)) || !api_begin(call, &edit)) {
-        drop(r, &e);
+        r->finish(&e);
         return;
     }
-    int index = r->find(edit.scene, id);
+    int index = find(r, edit.scene, id);
     if (index < 0)
         add(call, &edit, &e);
     else
@@ -321,6 +334,8 @@ void resource_patch(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
+    if (r->letter && !e.bytes[0]) /* an id that a patch takes away stays */
+        strcpy((char *)e.bytes, now);
     if (r->patched)
         r->patched(call->body, now, &e);
     replace(call, &edit, index, &e);

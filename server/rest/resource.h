@@ -21,27 +21,26 @@ typedef struct resource_view {
 } resource_view;
 
 typedef struct gw_resource {
-    const char *collection; /* its path, and its member of the scene file: "objects" */
-    const char *noun;       /* in sentences: "object" */
-    size_t size, entries_at,
-        count_at; /* of an entry; where gw_scene has the array and its length */
+    const char *collection;      /* its path, and its member of the scene file: "objects" */
+    const char *noun;            /* in sentences: "object" */
+    size_t size;                 /* of an entry */
+    size_t entries_at, count_at; /* where gw_scene has the array and its length */
 
-    /* The scene's functions. `entry` is a pointer to one entry. */
-    void (*id)(const void *entry, char id[RESOURCE_ID]);
-    int (*find)(const gw_scene *scene, const char *id); /* -1: there is none */
+    /* The scene's functions, and the entry as the scene file has it. */
     void *(*add)(gw_scene *scene, gw_error *error);
     void (*remove)(gw_scene *scene, int index);
-    /* References to an entry that is renamed. NULL: there are none. */
-    void (*rename)(gw_scene *scene, const char *from, const char *to);
-    void (*finish)(void *entry); /* NULL: it owns nothing */
-
-    /* The entry as the scene file has it. */
+    void (*finish)(void *entry);
     json_t *(*encode)(const void *entry);
     bool (*decode)(const json_t *value, const char *at, void *entry, gw_error *error);
 
-    /* ---- what a row may leave out --------------------------------------------------------------
-     */
+    /* ---- what a row may leave out ---- */
 
+    /* The name of an entry, and where it is, -1: nowhere. NULL: entries begin with their id. */
+    void (*id)(const void *entry, char id[RESOURCE_ID]);
+    int (*find)(const gw_scene *scene, const char *id);
+    /* References to an entry that is renamed. NULL: there are none. */
+    void (*rename)(gw_scene *scene, const char *from, const char *to);
+    char letter; /* an id that is left out is made, beginning so; 0: it is refused */
     const struct gw_resource *shares_ids; /* the two have no id in common */
     const char *read_only;                /* member that answers have and bodies need not */
     bool live;                            /* `show` needs the loop's newest state */
@@ -57,12 +56,9 @@ typedef struct gw_resource {
     void (*object)(const gw_scene *scene, int index, char object[GW_MAX_ID + 1]);
     /* True where the entry that the address names cannot be changed now: the reply is set. */
     bool (*locked)(api_call *call);
-    /* Completes a new entry: an id that was left out, or what it may not be. False with an error.
-     */
-    bool (*complete)(const gw_scene *scene, void *entry, gw_error *error);
     /* After a new or changed entry is in the scene. False with an error. */
     bool (*derive)(gw_scene *scene, gw_error *error);
-    /* The same as `complete` of a patched entry; `now` is what it takes the place of. */
+    /* Completes a patched entry; `now` is what it takes the place of. */
     void (*patched)(const json_t *patch, const void *now, void *entry);
     /* True where an id that is not in the scene is of something that can only be read: the error
      * says so. */

@@ -13,45 +13,32 @@
 /* ---- what every row does alike ------------------------------------------------------------- */
 
 /* The functions of scene and schema as a row takes them, without the type of the entry. */
-#define ENTRY(name, type) ENTRY_AS(name, name, type)
-#define ENTRY_AS(name, wire, type)                                                                 \
-    static json_t *encode_##name(const void *entry)                                                \
+#define ENTRY(name, type, most, made)                                                              \
+    static inline json_t *encode_##name(const void *entry)                                         \
     {                                                                                              \
-        return wire_##wire(entry);                                                                 \
+        return wire_##name(entry);                                                                 \
     }                                                                                              \
-    static bool decode_##name(const json_t *value, const char *at, void *entry, gw_error *error)   \
+    static inline bool decode_##name(const json_t *value, const char *at, void *entry,             \
+                                     gw_error *error)                                              \
     {                                                                                              \
-        return wire_get_##wire(value, at, entry, error);                                           \
+        return wire_get_##name(value, at, entry, error);                                           \
     }                                                                                              \
-    static void *add_##name(gw_scene *scene, gw_error *error)                                      \
+    static inline void *add_##name(gw_scene *scene, gw_error *error)                               \
     {                                                                                              \
         return gw_scene_add_##name(scene, error);                                                  \
     }                                                                                              \
-    _Static_assert(sizeof(type) <= RESOURCE_BYTES, "an entry of any resource has room")
+    static inline void finish_##name(void *entry)                                                  \
+    {                                                                                              \
+        gw_scene_finish_##name(entry);                                                             \
+    }                                                                                              \
+    _Static_assert(sizeof(type) <= RESOURCE_BYTES, "an entry of any resource has room");
+GW_SCENE_ARRAYS(ENTRY)
 
-#define AT(entries, count) offsetof(gw_scene, entries), offsetof(gw_scene, count)
-
-ENTRY(object, gw_object);
-ENTRY(feature, gw_feature);
-ENTRY(constraint, gw_scene_constraint);
-ENTRY(device, gw_device);
-ENTRY(material, gw_material);
-ENTRY(mechanism, gw_mechanism);
-ENTRY(task, gw_task);
-ENTRY_AS(joint, scene_joint, gw_scene_joint);
-ENTRY_AS(spring, scene_spring, gw_scene_spring);
-
-/* All but features begin with their id. */
-static void id_at_head(const void *entry, char id[RESOURCE_ID])
-{
-    snprintf(id, RESOURCE_ID, "%s", (const char *)entry);
-}
-
-_Static_assert(offsetof(gw_object, id) == 0 && offsetof(gw_scene_constraint, id) == 0 &&
-                   offsetof(gw_device, id) == 0 && offsetof(gw_material, id) == 0 &&
-                   offsetof(gw_mechanism, id) == 0 && offsetof(gw_task, id) == 0 &&
-                   offsetof(gw_scene_joint, id) == 0 && offsetof(gw_scene_spring, id) == 0,
-               "id_at_head()");
+/* What the row of an array of the scene begins with. */
+#define COLLECTION(name)                                                                           \
+#name "s", #name, sizeof *((gw_scene *)NULL)->name##s, offsetof(gw_scene, name##s),            \
+        offsetof(gw_scene, name##_count), add_##name, gw_scene_remove_##name, finish_##name,       \
+        encode_##name, decode_##name
 
 static bool is(const char *a, const char *b)
 {
@@ -85,11 +72,6 @@ static void users_of_body(const gw_scene *scene, const gw_body_ref *body, char *
 }
 
 /* ---- objects ------------------------------------------------------------------------------- */
-
-static void finish_object(void *entry)
-{
-    gw_shape_finish(&((gw_object *)entry)->shape);
-}
 
 static void object_itself(const gw_scene *scene, int index, char object[GW_MAX_ID + 1])
 {
@@ -289,24 +271,13 @@ static void api_feature_get(api_call *call)
 
 /* ---- constraints --------------------------------------------------------------------------- */
 
-static bool complete_constraint(const gw_scene *scene, void *entry, gw_error *error)
-{
-    gw_scene_constraint *constraint = entry;
-    (void)error;
-    if (!constraint->id[0])
-        wire_make_constraint_id(scene, constraint->id);
-    return true;
-}
-
 /* The former type's value does not outlive it. */
 static void patched_constraint(const json_t *patch, const void *now, void *entry)
 {
-    const gw_scene_constraint *was = now;
     gw_scene_constraint *constraint = entry;
+    (void)now;
     if (!gw_constraint_has_value(constraint->kind) && !json_object_get(patch, "value"))
         constraint->value = 0;
-    if (!constraint->id[0])
-        strcpy(constraint->id, was->id);
 }
 
 static json_t *show_constraint(const resource_view *view, int index)
@@ -344,39 +315,13 @@ static void users_of_constraint(const gw_scene *scene, int index, char *list, si
         api_name(list, size, "task", task->id);
 }
 
-/* ---- joints and springs -------------------------------------------------------------------- */
-
-static bool complete_joint(const gw_scene *scene, void *entry, gw_error *error)
-{
-    gw_scene_joint *joint = entry;
-    (void)error;
-    if (!joint->id[0])
-        wire_make_joint_id(scene, joint->id);
-    return true;
-}
-
-static bool complete_spring(const gw_scene *scene, void *entry, gw_error *error)
-{
-    gw_scene_spring *spring = entry;
-    (void)error;
-    if (!spring->id[0])
-        wire_make_spring_id(scene, spring->id);
-    return true;
-}
-
-/* An id that a patch takes away stays: joints and springs begin with theirs. */
-static void keep_id(const json_t *patch, const void *now, void *entry)
-{
-    (void)patch;
-    if (!*(const char *)entry)
-        strcpy(entry, now);
-}
+/* ---- joints -------------------------------------------------------------------------------- */
 
 /* The scene's words, and where it is now. */
 static json_t *show_joint(const resource_view *view, int index)
 {
     const gw_scene *scene = view->document->scene;
-    json_t *json = wire_scene_joint(&scene->joints[index]);
+    json_t *json = wire_joint(&scene->joints[index]);
     json_t *state = wire_scene_joint_state(scene, index, view->snapshot);
     if (state)
         wire_add(json, "state", state);
@@ -392,11 +337,6 @@ static void users_of_joint(const gw_scene *scene, int index, char *list, size_t 
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */
-
-static void finish_device(void *entry)
-{
-    gw_operator_finish(&((gw_device *)entry)->operator);
-}
 
 static json_t *show_device(const resource_view *view, int index)
 {
@@ -441,11 +381,6 @@ static void users_of_material(const gw_scene *scene, int index, char *list, size
 }
 
 /* ---- mechanisms ---------------------------------------------------------------------------- */
-
-static void finish_mechanism(void *entry)
-{
-    gw_mechanism_finish(entry);
-}
 
 /* The scene's words, and the joints now. */
 static json_t *show_mechanism(const resource_view *view, int index)
@@ -563,11 +498,6 @@ static void users_of_mechanism(const gw_scene *scene, int index, char *list, siz
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
-static void finish_task(void *entry)
-{
-    gw_task_finish(entry);
-}
-
 /* The progress of a task: what is known of it, or nothing yet. */
 static json_t *progress_of(gw_app *app, const gw_task *task)
 {
@@ -625,78 +555,35 @@ static void api_task_stop(api_call *call)
 enum { OBJECTS, FEATURES, CONSTRAINTS, JOINTS, SPRINGS, DEVICES, MATERIALS, MECHANISMS, TASKS };
 
 static const gw_resource resources[] = {
-    [OBJECTS] = {"objects", "object", sizeof(gw_object), AT(objects, object_count), id_at_head,
-                 gw_scene_object, add_object, gw_scene_remove_object, gw_scene_rename_object,
-                 finish_object, encode_object, decode_object, .shares_ids = &resources[MECHANISMS],
-                 .decode_posted = decode_posted_object, .object = object_itself,
-                 .users = users_of_object, .in_use = "%s is referred to by %s: delete these first"},
-    [FEATURES] = {"features",
-                  "feature",
-                  sizeof(gw_feature),
-                  AT(features, feature_count),
-                  id_of_feature,
-                  find_feature,
-                  add_feature,
-                  gw_scene_remove_feature,
-                  NULL,
-                  NULL,
-                  encode_feature,
-                  decode_feature,
-                  .show = show_feature,
-                  .object = object_of_feature,
-                  .users = users_of_feature,
-                  .in_use = "%s is used by %s: delete these first",
-                  .derived = derived_feature,
-                  .two_parts = true,
-                  .mismatch = "the address says %s",
-                  .group = "feature"},
-    [CONSTRAINTS] = {"constraints", "constraint", sizeof(gw_scene_constraint),
-                     AT(constraints, constraint_count), id_at_head, gw_scene_constraint_index,
-                     add_constraint, gw_scene_remove_constraint, gw_scene_rename_constraint, NULL,
-                     encode_constraint, decode_constraint, .show = show_constraint,
+    [OBJECTS] = {COLLECTION(object), .rename = gw_scene_rename_object,
+                 .shares_ids = &resources[MECHANISMS], .decode_posted = decode_posted_object,
+                 .object = object_itself, .users = users_of_object,
+                 .in_use = "%s is referred to by %s: delete these first"},
+    [FEATURES] = {COLLECTION(feature), .id = id_of_feature, .find = find_feature,
+                  .show = show_feature, .object = object_of_feature, .users = users_of_feature,
+                  .in_use = "%s is used by %s: delete these first", .derived = derived_feature,
+                  .two_parts = true, .mismatch = "the address says %s", .group = "feature"},
+    [CONSTRAINTS] = {COLLECTION(constraint), .find = gw_scene_constraint_index, .letter = 'c',
+                     .rename = gw_scene_rename_constraint, .show = show_constraint,
                      .object = object_of_constraint, .users = users_of_constraint,
                      .in_use = "%s is referred to by %s: delete this first",
-                     .complete = complete_constraint, .patched = patched_constraint},
-    [JOINTS] = {"joints", "joint", sizeof(gw_scene_joint), AT(joints, joint_count), id_at_head,
-                gw_scene_joint_index, add_joint, gw_scene_remove_joint, gw_scene_rename_joint, NULL,
-                encode_joint, decode_joint, .read_only = "state", .live = true, .show = show_joint,
-                .users = users_of_joint, .in_use = "%s is referred to by %s: delete these first",
-                .complete = complete_joint, .patched = keep_id},
-    [SPRINGS] = {"springs", "spring", sizeof(gw_scene_spring), AT(springs, spring_count),
-                 id_at_head, gw_scene_spring_index, add_spring, gw_scene_remove_spring, NULL, NULL,
-                 encode_spring, decode_spring, .complete = complete_spring, .patched = keep_id},
-    [DEVICES] = {"devices", "device", sizeof(gw_device), AT(devices, device_count), id_at_head,
-                 gw_scene_device, add_device, gw_scene_remove_device, rename_device, finish_device,
-                 encode_device, decode_device, .show = show_device, .users = users_of_device,
-                 .in_use = "%s holds %s: delete the tool first"},
-    [MATERIALS] = {"materials", "material", sizeof(gw_material), AT(materials, material_count),
-                   id_at_head, gw_scene_material, add_material, gw_scene_remove_material,
-                   gw_scene_rename_material, NULL, encode_material, decode_material,
+                     .patched = patched_constraint},
+    [JOINTS] = {COLLECTION(joint), .find = gw_scene_joint_index, .letter = 'j',
+                .rename = gw_scene_rename_joint, .read_only = "state", .live = true,
+                .show = show_joint, .users = users_of_joint,
+                .in_use = "%s is referred to by %s: delete these first"},
+    [SPRINGS] = {COLLECTION(spring), .find = gw_scene_spring_index, .letter = 's'},
+    [DEVICES] = {COLLECTION(device), .rename = rename_device, .show = show_device,
+                 .users = users_of_device, .in_use = "%s holds %s: delete the tool first"},
+    [MATERIALS] = {COLLECTION(material), .rename = gw_scene_rename_material,
                    .users = users_of_material,
                    .in_use = "%s is referred to by %s: change these first"},
-    [MECHANISMS] = {"mechanisms",
-                    "mechanism",
-                    sizeof(gw_mechanism),
-                    AT(mechanisms, mechanism_count),
-                    id_at_head,
-                    gw_scene_mechanism,
-                    add_mechanism,
-                    gw_scene_remove_mechanism,
-                    gw_scene_rename_mechanism,
-                    finish_mechanism,
-                    encode_mechanism,
-                    decode_mechanism,
-                    .shares_ids = &resources[OBJECTS],
-                    .read_only = "state",
-                    .live = true,
-                    .decode_posted = decode_posted_mechanism,
-                    .show = show_mechanism,
-                    .users = users_of_mechanism,
-                    .derive = wire_take_gears,
+    [MECHANISMS] = {COLLECTION(mechanism), .rename = gw_scene_rename_mechanism,
+                    .shares_ids = &resources[OBJECTS], .read_only = "state", .live = true,
+                    .decode_posted = decode_posted_mechanism, .show = show_mechanism,
+                    .users = users_of_mechanism, .derive = wire_take_gears,
                     .in_use = "%s is referred to by %s: delete or change these first"},
-    [TASKS] = {"tasks", "task", sizeof(gw_task), AT(tasks, task_count), id_at_head, gw_scene_task,
-               add_task, gw_scene_remove_task, NULL, finish_task, encode_task, decode_task,
-               .show = show_task, .locked = task_runs,
+    [TASKS] = {COLLECTION(task), .show = show_task, .locked = task_runs,
                .mismatch = "the address says %s; PATCH renames"},
 };
 

@@ -251,6 +251,10 @@ void wire_add_components(json_t *schemas, const wire_table *table);
 
 /* ---- shapes that several files use --------------------------------------------------------- */
 
+/* One for each array of the scene: wire_table_object, .. */
+#define WIRE_TABLE(name, type, most, id) extern const wire_table wire_table_##name;
+GW_SCENE_ARRAYS(WIRE_TABLE)
+
 /* One a line: a list in paragraphs conflicts whenever two tables are added. */
 extern const wire_table wire_table_answer;
 extern const wire_table wire_table_assembly;
@@ -258,12 +262,10 @@ extern const wire_table wire_table_assembly_request;
 extern const wire_table wire_table_body;
 extern const wire_table wire_table_branch;
 extern const wire_table wire_table_conflict;
-extern const wire_table wire_table_constraint;
 extern const wire_table wire_table_contact;
 extern const wire_table wire_table_contact_figures;
 extern const wire_table wire_table_contact_point;
 extern const wire_table wire_table_damping;
-extern const wire_table wire_table_device;
 extern const wire_table wire_table_device_info;
 extern const wire_table wire_table_driver;
 extern const wire_table wire_table_element;
@@ -272,7 +274,6 @@ extern const wire_table wire_table_surface_element;
 extern const wire_table wire_table_nurbs_curve; /* geometries */
 extern const wire_table wire_table_nurbs_surface;
 extern const wire_table wire_table_energy;
-extern const wire_table wire_table_feature;
 extern const wire_table wire_table_gains;
 extern const wire_table wire_table_desired;
 extern const wire_table wire_table_guard;
@@ -281,7 +282,7 @@ extern const wire_table wire_table_halted;
 extern const wire_table wire_table_hand_knot;
 extern const wire_table wire_table_hit;
 extern const wire_table wire_table_implied;
-extern const wire_table wire_table_joint;
+extern const wire_table wire_table_link_joint;
 extern const wire_table wire_table_joint_frame;
 extern const wire_table wire_table_joint_limits;
 extern const wire_table wire_table_joints;
@@ -294,13 +295,10 @@ extern const wire_table wire_table_loop;
 extern const wire_table wire_table_loop_figures;
 extern const wire_table wire_table_overruns_by;
 extern const wire_table wire_table_stages;
-extern const wire_table wire_table_material;
-extern const wire_table wire_table_mechanism;
 extern const wire_table wire_table_mesh;
 extern const wire_table wire_table_mesh_about;
 extern const wire_table wire_table_motor;
 extern const wire_table wire_table_nearest;
-extern const wire_table wire_table_object;
 extern const wire_table wire_table_operator;
 extern const wire_table wire_table_parameter;
 extern const wire_table wire_table_part;
@@ -320,21 +318,17 @@ extern const wire_table wire_table_sample;
 extern const wire_table wire_table_rendered;
 extern const wire_table wire_table_rendered_value;
 extern const wire_table wire_table_scene;
-extern const wire_table wire_table_scene_joint;
 extern const wire_table wire_table_scene_joint_state;
-extern const wire_table wire_table_scene_spring;
 extern const wire_table wire_table_shape;
 extern const wire_table wire_table_simulation;
 extern const wire_table wire_table_solution;
 extern const wire_table wire_table_spread;
-extern const wire_table wire_table_spring;
+extern const wire_table wire_table_rendering_spring;
 extern const wire_table wire_table_spring_end;
 extern const wire_table wire_table_step;
 extern const wire_table wire_table_step_progress;
 extern const wire_table wire_table_strand;
-extern const wire_table wire_table_task;
 extern const wire_table wire_table_task_progress;
-extern const wire_table wire_table_tool;
 extern const wire_table wire_table_tool_state;
 extern const wire_table wire_table_translation;
 extern const wire_table wire_table_twist;

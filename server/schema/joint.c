@@ -349,7 +349,7 @@ static const wire_field of_scene_joint[] = {
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES,
      .table = &wire_table_scene_joint_state},
     {0}};
-const wire_table wire_table_scene_joint = {
+const wire_table wire_table_joint = {
     .name = "SceneJoint",
     .about =
         "A relation with coordinates between two objects, links of mechanisms or the world, or "
@@ -363,7 +363,7 @@ const wire_table wire_table_scene_joint = {
     .after = tell_gear,
     .of_kind = joint_kinds};
 
-CODEC(scene_joint, gw_scene_joint)
+CODEC(joint, gw_scene_joint)
 
 /* ---- springs ------------------------------------------------------------------------------- */
 
@@ -394,7 +394,7 @@ static const wire_field of_spring[] = {
     {"length", NUMBER, AT(gw_scene_spring, length), LOW(0), .about = "at rest", .unit = "m"},
     {"enabled", BOOLEAN, AT(gw_scene_spring, enabled)},
     {0}};
-const wire_table wire_table_scene_spring = {
+const wire_table wire_table_spring = {
     .name = "SceneSpring",
     .about = "A spring with a damper along the line between two points. An id left out is made.",
     .patch = {"SceneSpringPatch", "Merge patch of a spring. Another id renames it."},
@@ -402,4 +402,4 @@ const wire_table wire_table_scene_spring = {
     .size = sizeof(gw_scene_spring),
     .initial = no_spring};
 
-CODEC(scene_spring, gw_scene_spring)
+CODEC(spring, gw_scene_spring)

@@ -194,13 +194,31 @@ static void add_component(json_t *schemas, const wire_table *t, wire_form form,
         json_object_set_new(schemas, as->name, wire_table_schema(t, form, as->about));
 }
 
+static void add_components_of(json_t *schemas, const wire_field *fields)
+{
+    for (const wire_field *f = fields; f->name; f++) {
+        if (f->table)
+            wire_add_components(schemas, f->table);
+        if (f->item && f->item->table)
+            wire_add_components(schemas, f->item->table);
+    }
+}
+
 void wire_add_components(json_t *schemas, const wire_table *t)
 {
+    bool by_hand = !t->fields, there = t->name && json_object_get(schemas, t->name);
+    if (by_hand || there)
+        return;
     add_component(schemas, t, WIRE_DOCUMENT, &(wire_component){t->name, t->about});
     add_component(schemas, t, WIRE_READ, &t->read);
     add_component(schemas, t, WIRE_GIVEN, &t->given);
     add_component(schemas, t, WIRE_PATCH, &t->patch);
-    for (int i = 0; t->of_kind && wire_choice_name(&t->fields[0], i); i++)
-        if (!is_repeated(t, i) && t->of_kind[i]->name)
+    add_components_of(schemas, t->fields);
+    for (int i = 0; t->of_kind && wire_choice_name(&t->fields[0], i); i++) {
+        if (is_repeated(t, i))
+            continue;
+        if (t->of_kind[i]->name)
             json_object_set_new(schemas, t->of_kind[i]->name, variant_schema(t, i, WIRE_DOCUMENT));
+        add_components_of(schemas, t->of_kind[i]->fields);
+    }
 }

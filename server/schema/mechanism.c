@@ -101,7 +101,7 @@ static const wire_field of_joint[] = {
      .table = &wire_table_joint_limits},
     {"motor", OBJECT, AT(link_row, link.motor), OMITTED, .table = &wire_table_motor},
     {0}};
-const wire_table wire_table_joint = {
+const wire_table wire_table_link_joint = {
     .name = "Joint", .patch = {"JointPatch", NULL}, .fields = of_joint, .size = sizeof(link_row)};
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ static const wire_field of_link[] = {
      .about = "a label; messages name a link mechanism.number"},
     {"parent", WHOLE, AT(link_row, parent), RANGE(-1, GW_MAX_LINKS - 2), .when = hangs_elsewhere,
      .about = "number of the link that it hangs on, -1 the base; the one before it unless given"},
-    {"joint", OBJECT, .flags = REQUIRED, .table = &wire_table_joint},
+    {"joint", OBJECT, .flags = REQUIRED, .table = &wire_table_link_joint},
     {"mass", NUMBER, AT(link_row, link.mass.mass), SOMETIMES,
      .unit = "kg; that of the geometry at 1000 kg/m3 unless given"},
     {"com", VEC3, AT(link_row, link.mass.com), SOMETIMES,
@@ -334,7 +334,7 @@ bool wire_take_gears(gw_scene *scene, gw_error *error)
         gw_mechanism *m = &scene->mechanisms[i];
         for (int k = 0; k < m->gear_count; k++) {
             char id[GW_MAX_ID + 1]; /* of none that is there yet */
-            wire_make_joint_id(scene, id);
+            wire_make_id(scene, gw_scene_joint_index, 'j', id);
             gw_scene_joint *joint = gw_scene_add_joint(scene, error);
             if (!joint)
                 return false;

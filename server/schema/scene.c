@@ -150,10 +150,8 @@ CODEC(constraint, gw_scene_constraint)
 
 /* ---- ids that are made ---------------------------------------------------------------------- */
 
-typedef int finder(const gw_scene *scene, const char *id);
-
 /* The first free one of c1, c2 .. from *n on, which moves past it. */
-static void next_id(const gw_scene *scene, finder *find, char letter, int *n,
+static void next_id(const gw_scene *scene, wire_finder *find, char letter, int *n,
                     char id[GW_MAX_ID + 1])
 {
     do
@@ -161,24 +159,14 @@ static void next_id(const gw_scene *scene, finder *find, char letter, int *n,
     while (find(scene, id) >= 0);
 }
 
-void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
+void wire_make_id(const gw_scene *scene, wire_finder *find, char letter, char id[GW_MAX_ID + 1])
 {
-    next_id(scene, gw_scene_constraint_index, 'c', &(int){1}, id);
-}
-
-void wire_make_joint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
-{
-    next_id(scene, gw_scene_joint_index, 'j', &(int){1}, id);
-}
-
-void wire_make_spring_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
-{
-    next_id(scene, gw_scene_spring_index, 's', &(int){1}, id);
+    next_id(scene, find, letter, &(int){1}, id);
 }
 
 /* Gives ids to the entries of a collection that have none; an entry begins with its id. It is made
  * aside, for the scene is searched meanwhile. */
-static void make_ids(const gw_scene *scene, finder *find, char letter, void *array, int count,
+static void make_ids(const gw_scene *scene, wire_finder *find, char letter, void *array, int count,
                      size_t size)
 {
     int n = 1;
@@ -196,21 +184,12 @@ static void make_ids(const gw_scene *scene, finder *find, char letter, void *arr
 INITIAL(default_scene, gw_scene, gw_scene_default())
 
 /* Room for one more in an array of the scene. */
-#define ADD(what)                                                                                  \
-    static void *add_##what(void *scene, gw_error *error)                                          \
+#define ADD(name, type, most, id)                                                                  \
+    static void *add_##name(void *scene, gw_error *error)                                          \
     {                                                                                              \
-        return gw_scene_add_##what(scene, error);                                                  \
+        return gw_scene_add_##name(scene, error);                                                  \
     }
-ADD(object)
-ADD(feature)
-ADD(constraint)
-ADD(tool)
-ADD(device)
-ADD(task)
-ADD(mechanism)
-ADD(material)
-ADD(joint)
-ADD(spring)
+GW_SCENE_ARRAYS(ADD)
 
 /* One tool is written as "tool", two as "tools". */
 WHEN(one_tool, gw_scene, it->tool_count == 1)
@@ -279,9 +258,11 @@ static bool has_contact(const void *scene, const wire_context *context UNUSED)
     return contact != NULL;
 }
 
-#define ALL(member, counter, entry, table_, most_, add_)                                           \
-    LIST, AT(gw_scene, member), .table = &table_, COUNTED(gw_scene, counter, entry),               \
-                                .most = most_, .add = add_
+/* An array of the scene, of the table that has the name of its entries. */
+#define ALL(name, most_)                                                                           \
+    LIST, AT(gw_scene, name##s),                                                                   \
+        .table = &wire_table_##name, .count = offsetof(gw_scene, name##_count),                    \
+        .stride = sizeof *((gw_scene *)NULL)->name##s, .most = most_, .add = add_##name
 
 static const wire_field of_scene[] = {
     {"format", &scene_format, .flags = REQUIRED},
@@ -289,35 +270,17 @@ static const wire_field of_scene[] = {
     {"description", STRING, AT(gw_scene, description), OMITTED},
     {"gravity", VEC3, AT(gw_scene, gravity), .unit = "m/s2"},
     {"rate", WHOLE, AT(gw_scene, rate), RANGE(GW_RATE_MIN_HZ, GW_RATE_MAX_HZ), .unit = "Hz"},
-    {"objects",
-     ALL(objects, object_count, gw_object, wire_table_object, GW_MAX_OBJECTS, add_object)},
-    {"features",
-     ALL(features, feature_count, gw_feature, wire_table_feature, GW_MAX_FEATURES, add_feature)},
-    {"constraints", ALL(constraints, constraint_count, gw_scene_constraint, wire_table_constraint,
-                        GW_MAX_CONSTRAINTS, add_constraint)},
+    {"objects", ALL(object, GW_MAX_OBJECTS)},
+    {"features", ALL(feature, GW_MAX_FEATURES)},
+    {"constraints", ALL(constraint, GW_MAX_CONSTRAINTS)},
     {"tool", &single_tool, .when = one_tool, .table = &wire_table_tool},
-    {"tools", ALL(tools, tool_count, gw_tool, wire_table_tool, GW_MAX_TOOLS, add_tool),
-     .when = more_tools},
-    {"devices",
-     ALL(devices, device_count, gw_device, wire_table_device, GW_MAX_DEVICES, add_device)},
-    {"mechanisms",
-     ALL(mechanisms, mechanism_count, gw_mechanism, wire_table_mechanism, GW_MAX_MECHANISMS,
-         add_mechanism),
-     .flags = OMITTED | LAST},
-    {"joints",
-     ALL(joints, joint_count, gw_scene_joint, wire_table_scene_joint, GW_MAX_SCENE_JOINTS,
-         add_joint),
-     .flags = OMITTED | LAST},
-    {"springs",
-     ALL(springs, spring_count, gw_scene_spring, wire_table_scene_spring, GW_MAX_SCENE_SPRINGS,
-         add_spring),
-     .flags = OMITTED | LAST},
-    {"tasks", ALL(tasks, task_count, gw_task, wire_table_task, GW_MAX_TASKS, add_task),
-     .flags = OMITTED},
-    {"materials",
-     ALL(materials, material_count, gw_material, wire_table_material, GW_MAX_MATERIALS,
-         add_material),
-     .flags = OMITTED | LAST},
+    {"tools", ALL(tool, GW_MAX_TOOLS), .when = more_tools},
+    {"devices", ALL(device, GW_MAX_DEVICES)},
+    {"mechanisms", ALL(mechanism, GW_MAX_MECHANISMS), .flags = OMITTED | LAST},
+    {"joints", ALL(joint, GW_MAX_SCENE_JOINTS), .flags = OMITTED | LAST},
+    {"springs", ALL(spring, GW_MAX_SCENE_SPRINGS), .flags = OMITTED | LAST},
+    {"tasks", ALL(task, GW_MAX_TASKS), .flags = OMITTED},
+    {"materials", ALL(material, GW_MAX_MATERIALS), .flags = OMITTED | LAST},
     {"contact", OBJECT, AT(gw_scene, contact), LAST, .when = has_contact,
      .table = &wire_table_contact},
     {0}};

@@ -19,7 +19,7 @@ static const wire_field of_spring[] = {
     {"linear_damping", NUMBER, AT(gw_spring_damper, linear_damping), LOW(0), .unit = "N s/m"},
     {"angular_damping", NUMBER, AT(gw_spring_damper, angular_damping), LOW(0), .unit = "N m s/rad"},
     {0}};
-const wire_table wire_table_spring = {.name = "Spring", .fields = of_spring};
+const wire_table wire_table_rendering_spring = {.name = "Spring", .fields = of_spring};
 
 #define RENDERING(member) AT(gw_impedance_def, member)
 
@@ -40,9 +40,9 @@ static const wire_field of_rendering[] = {
      .about = "of a singular value over the largest"},
     {"fade", NUMBER, RENDERING(resisted.fade), LOW(0), .about = "free from so many thresholds on"},
     {"weights", CHOICE, RENDERING(resisted.weighting), .choices = weights},
-    {"coordination", OBJECT, RENDERING(coordination), .table = &wire_table_spring,
+    {"coordination", OBJECT, RENDERING(coordination), .table = &wire_table_rendering_spring,
      .about = "0: what the control needs"},
-    {"coupling", OBJECT, RENDERING(coupling), .table = &wire_table_spring,
+    {"coupling", OBJECT, RENDERING(coupling), .table = &wire_table_rendering_spring,
      .about = "0: as stiff as the bound allows"},
     {"penalty", OBJECT, .table = &penalty},
     {"passivity", BOOLEAN, RENDERING(passivity),

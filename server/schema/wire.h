@@ -68,45 +68,27 @@ bool wire_only(const json_t *object, const char *at, const char *const *allowed,
 
 /* ---- scene --------------------------------------------------------------------------------- */
 
-bool wire_get_object(const json_t *value, const char *at, gw_object *object, gw_error *error);
-bool wire_get_feature(const json_t *value, const char *at, gw_feature *feature, gw_error *error);
-bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constraint *constraint,
-                         gw_error *error);
-bool wire_get_tool(const json_t *value, const char *at, gw_tool *tool, gw_error *error);
-bool wire_get_device(const json_t *value, const char *at, gw_device *device, gw_error *error);
-bool wire_get_task(const json_t *value, const char *at, gw_task *task, gw_error *error);
-bool wire_get_mechanism(const json_t *value, const char *at, gw_mechanism *mechanism,
-                        gw_error *error);
+/* wire_get_object() and wire_object(), and so on for an entry of each array of the scene. */
+#define WIRE_ENTRY(name, type, most, id)                                                           \
+    bool wire_get_##name(const json_t *value, const char *at, type *entry, gw_error *error);       \
+    json_t *wire_##name(const type *entry);
+GW_SCENE_ARRAYS(WIRE_ENTRY)
+
 /* Link `index` of a mechanism that has room for it; what it was is finished. */
 bool wire_get_link(const json_t *value, const char *at, gw_mechanism *mechanism, int index,
                    gw_error *error);
-bool wire_get_scene_joint(const json_t *value, const char *at, gw_scene_joint *joint,
-                          gw_error *error);
-bool wire_get_scene_spring(const json_t *value, const char *at, gw_scene_spring *spring,
-                           gw_error *error);
 bool wire_get_motor(const json_t *value, const char *at, gw_motor *motor, gw_error *error);
-bool wire_get_material(const json_t *value, const char *at, gw_material *material, gw_error *error);
 /* Its pairs are finished first, and again where something is wrong. */
 bool wire_get_contact(const json_t *value, const char *at, gw_scene_contact *contact,
                       gw_error *error);
 bool wire_get_operator(const json_t *value, const char *at, gw_operator *operator,
                        gw_error * error);
 
-json_t *wire_object(const gw_object *object);
-json_t *wire_feature(const gw_feature *feature);
 json_t *wire_element(const gw_element *element); /* {"point":..} {"line":..} {"plane":..} */
-json_t *wire_constraint(const gw_scene_constraint *constraint);
-json_t *wire_tool(const gw_tool *tool);
-json_t *wire_device(const gw_device *device);
-json_t *wire_mechanism(const gw_mechanism *mechanism);
 json_t *wire_link(const gw_mechanism *mechanism, int index);
-json_t *wire_scene_joint(const gw_scene_joint *joint);
-json_t *wire_scene_spring(const gw_scene_spring *spring);
 json_t *wire_motor(const gw_motor *motor);
-json_t *wire_material(const gw_material *material);
 json_t *wire_contact(const gw_scene_contact *contact);
 json_t *wire_operator(const gw_operator *operator);
-json_t *wire_task(const gw_task *task);
 json_t *wire_task_progress(const gw_task_progress *progress);
 json_t *wire_driver(const gw_driver *driver);
 json_t *wire_safety(const gw_device *device); /* in effect, stated or not */
@@ -121,10 +103,10 @@ bool wire_take_gears(gw_scene *scene, gw_error *error);
 gw_scene *wire_get_scene(const json_t *value, gw_error *error);
 json_t *wire_scene(const gw_scene *scene);
 
-/* Ids that were left out get made here, the first free one of c1, c2 .. (j1, j2 .., s1, s2 ..). */
-void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
-void wire_make_joint_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
-void wire_make_spring_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
+/* Ids that were left out get made here: the first free one of c1, c2 .. with that letter, which
+ * `find` does not find. */
+typedef int wire_finder(const gw_scene *scene, const char *id);
+void wire_make_id(const gw_scene *scene, wire_finder *find, char letter, char id[GW_MAX_ID + 1]);
 
 /* ---- solve --------------------------------------------------------------------------------- */
 

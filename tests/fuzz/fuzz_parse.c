@@ -110,9 +110,9 @@ static void read_body(const char *text, size_t size)
         gw_task_finish(&task);
     }
     error = (gw_error){0};
-    judge_refusal(wire_get_scene_joint(value, "", &joint, &error), &error);
+    judge_refusal(wire_get_joint(value, "", &joint, &error), &error);
     error = (gw_error){0};
-    judge_refusal(wire_get_scene_spring(value, "", &spring, &error), &error);
+    judge_refusal(wire_get_spring(value, "", &spring, &error), &error);
     error = (gw_error){0};
     judge_refusal(wire_get_material(value, "", &material, &error), &error);
     error = (gw_error){0};
