@@ -668,6 +668,19 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
     gw_system_update(s);
 }
 
+/* Substeps may be out by BALANCE each, and by no more than that in any number of them: the motion
+ * pays what has come together. */
+#define PAID_FROM 1e-10 /* of the kinetic energy */
+#define PAID_TO   1e-7  /* more waits until there is more motion */
+
+static void pay_back(gw_system *s, double out)
+{
+    double *owed = &s->integrator.owed;
+    *owed += out;
+    if (fabs(*owed) > PAID_FROM * s->kinetic && fabs(*owed) < PAID_TO * s->kinetic && !s->moving)
+        *owed = brake(s, *owed);
+}
+
 typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
 
 /* A step starts at the level at which the last one ended, and repeats a substep where its energy
@@ -705,6 +718,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
         else if (stiff || last == TOO_COARSE)
             close_energy_balance(s, b.kinetic, b.potential, &own);
+        else
+            pay_back(s, imbalance(s, &b, &own));
         slip(s, &own);
         add_work(sum, 1, &own);
         if (!all_finite(s))
@@ -720,7 +735,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
 {
     gw_system_work sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
-    double kinetic = s->kinetic;
+    double kinetic = s->kinetic, owed = s->integrator.owed;
     assert(isfinite(dt));
     for (int i = 0; i < s->body_count; i++)
         s->begin[i] = s->bodies[i].joint;
@@ -732,6 +747,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     if (made == TURNED_STIFF) {
         return_to(s, s->begin, 0);
         s->kinetic = kinetic, s->potential = potential, s->projected = 0;
+        s->integrator.owed = owed;
         sum = (gw_system_work){0};
         stiff = true;
         made = take_substeps(s, true, forces, dt, &sum, &constraint);

@@ -907,6 +907,18 @@ test('a scissor lift goes through its singular posture hundreds of times and sta
   assert.ok(open < 1e-7, `open by ${open} m`);
 });
 
+test('ten minutes of a loop: it stays closed, and no energy comes or goes', () => {
+  for (const scene of ['four-bar', 'spatial-four-bar']) {
+    const done = spawnSync(guideway, ['run', scene, '--seconds', '600'], { encoding: 'utf8' });
+    assert.equal(done.status, 0, done.stderr);
+    const { energy, constraint_residual_max: open } = JSON.parse(done.stdout);
+    const out = energy.final - energy.initial - energy.work_in;
+    assert.equal(energy.dissipated, 0);
+    assert.ok(Math.abs(out) < 1e-8 * energy.final, `${scene}: ${out} of ${energy.final} J`);
+    assert.ok(open < 1e-12, `${scene}: open by ${open} m`);
+  }
+});
+
 test('a doubled relation is redundant, a loop in space that is planar is not', () => {
   const scene = linkage('joints');
   assert.deepEqual(run(scene, 0.01).summary.redundant, []);
