@@ -94,10 +94,15 @@ void wire_errors_clear(void)
 
 /* ---- decoding a table ---------------------------------------------------------------------- */
 
+const wire_table *wire_kind(const wire_table *t, int kind)
+{
+    return t->of_kind[kind] ? t->of_kind[kind] : t->other;
+}
+
 /* The table of a union's kind; NULL where it is no union. */
 static const wire_table *variant_of(const wire_table *t, const void *owner)
 {
-    return t->of_kind ? t->of_kind[wire_chosen(&t->fields[0], owner)] : NULL;
+    return t->of_kind ? wire_kind(t, wire_chosen(&t->fields[0], owner)) : NULL;
 }
 
 static bool taken(const wire_field *f)

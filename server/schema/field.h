@@ -102,9 +102,10 @@ struct wire_table {
     wire_component read, given, patch; /* a patch with words but no name: where it is used */
     /* A union: the first field is the CHOICE between these tables; two kinds may share one. */
     const wire_table *const *of_kind;
-    const char *excluded;  /* sentence about a kind without a table */
-    const char *no_object; /* sentence about what is no object; NULL: the usual one */
-    size_t kind;           /* offset of the int that `kinds` of fields means */
+    const wire_table *other; /* of kinds that have none of their own there */
+    const char *excluded;    /* sentence about a kind without a table */
+    const char *no_object;   /* sentence about what is no object; NULL: the usual one */
+    size_t kind;             /* offset of the int that `kinds` of fields means */
 };
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -203,6 +204,9 @@ typedef struct wire_failed {
 bool wire_goes_on(wire_failed *failed, gw_error *error);
 
 void wire_say_nothing(const wire_table *table, void *owner);
+
+/* The table of a kind of a union; NULL: it is excluded. */
+const wire_table *wire_kind(const wire_table *table, int kind);
 
 /* Name `i` of a CHOICE, NULL behind the last one; which one a struct has; what a LIST consists of.
  */

@@ -318,15 +318,7 @@ json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapsh
 
 /* ---- the union ----------------------------------------------------------------------------- */
 
-static const wire_table *const joint_kinds[] = {[GW_MOBILIZER_FIXED] = &plain,
-                                                [GW_MOBILIZER_REVOLUTE] = &plain,
-                                                [GW_MOBILIZER_PRISMATIC] = &plain,
-                                                [GW_MOBILIZER_CYLINDRICAL] = &plain,
-                                                [GW_MOBILIZER_SCREW] = &screw,
-                                                [GW_MOBILIZER_UNIVERSAL] = &plain,
-                                                [GW_MOBILIZER_PLANAR] = &plain,
-                                                [GW_MOBILIZER_SPHERICAL] = &plain,
-                                                [GEAR] = &gear};
+static const wire_table *const joint_kinds[] = {[GW_MOBILIZER_SCREW] = &screw, [GEAR] = &gear};
 
 INITIAL(no_joint, gw_scene_joint,
         (gw_scene_joint){.a.at = gw_pose_identity(),
@@ -361,7 +353,8 @@ const wire_table wire_table_joint = {
     .size = sizeof(gw_scene_joint),
     .initial = no_joint,
     .after = tell_gear,
-    .of_kind = joint_kinds};
+    .of_kind = joint_kinds,
+    .other = &plain};
 
 CODEC(joint, gw_scene_joint)
 

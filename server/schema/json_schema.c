@@ -108,11 +108,11 @@ static json_t *object_schema(const char *about, json_t *properties, json_t *requ
 /* One alternative of a union: the kinds from `first` on that share a table. */
 static json_t *variant_schema(const wire_table *t, int first, wire_form form)
 {
-    const wire_table *variant = t->of_kind[first];
+    const wire_table *variant = wire_kind(t, first);
     const char *names[MOST_KINDS + 1] = {NULL};
     int count = 0;
     for (int i = first; wire_choice_name(&t->fields[0], i) && count < MOST_KINDS; i++)
-        if (t->of_kind[i] == variant)
+        if (wire_kind(t, i) == variant)
             names[count++] = wire_choice_name(&t->fields[0], i);
     json_t *properties = json_object(), *required = json_array();
     const wire_field kind = {.type = CHOICE, .choices = names};
@@ -126,9 +126,9 @@ static json_t *variant_schema(const wire_table *t, int first, wire_form form)
 static bool is_repeated(const wire_table *t, int kind)
 {
     for (int i = 0; i < kind; i++)
-        if (t->of_kind[i] == t->of_kind[kind])
+        if (wire_kind(t, i) == wire_kind(t, kind))
             return true;
-    return !t->of_kind[kind];
+    return !wire_kind(t, kind);
 }
 
 static json_t *one_of(json_t *alternatives, const char *about)
@@ -145,8 +145,8 @@ static json_t *union_schema(const wire_table *t, wire_form form, const char *abo
     json_t *alternatives = json_array();
     for (int i = 0; wire_choice_name(&t->fields[0], i); i++)
         if (!is_repeated(t, i))
-            json_array_append_new(alternatives, t->of_kind[i]->name
-                                                    ? wire_schema_ref(t->of_kind[i]->name)
+            json_array_append_new(alternatives, wire_kind(t, i)->name
+                                                    ? wire_schema_ref(wire_kind(t, i)->name)
                                                     : variant_schema(t, i, form));
     return one_of(alternatives, about);
 }
@@ -182,8 +182,8 @@ json_t *wire_table_schema(const wire_table *t, wire_form form, const char *about
     json_t *properties = json_object(), *required = json_array();
     describe_fields(t, form, NULL, properties, required);
     for (int i = 0; t->of_kind && wire_choice_name(&t->fields[0], i); i++)
-        if (t->of_kind[i])
-            describe_fields(t->of_kind[i], form, NULL, properties, required);
+        if (wire_kind(t, i))
+            describe_fields(wire_kind(t, i), form, NULL, properties, required);
     return object_schema(about, properties, required);
 }
 
@@ -217,8 +217,9 @@ void wire_add_components(json_t *schemas, const wire_table *t)
     for (int i = 0; t->of_kind && wire_choice_name(&t->fields[0], i); i++) {
         if (is_repeated(t, i))
             continue;
-        if (t->of_kind[i]->name)
-            json_object_set_new(schemas, t->of_kind[i]->name, variant_schema(t, i, WIRE_DOCUMENT));
-        add_components_of(schemas, t->of_kind[i]->fields);
+        if (wire_kind(t, i)->name)
+            json_object_set_new(schemas, wire_kind(t, i)->name,
+                                variant_schema(t, i, WIRE_DOCUMENT));
+        add_components_of(schemas, wire_kind(t, i)->fields);
     }
 }
