@@ -204,6 +204,8 @@ void gw_pairs_add_unilaterals(gw_world *w)
 {
     for (int i = 0; i < w->unilateral_count; i++) {
         const gw_contact_candidate *candidate = &w->unilaterals[i];
+        if (!w->followed[i])
+            continue;
         int pair = gw_pair_of_candidate(w, candidate);
         if (!gw_pair_find_contact(w, &w->pairs[pair], candidate))
             gw_pair_add_contact(w, pair, candidate);
@@ -239,7 +241,8 @@ bool gw_pairs_apply_candidates(gw_world *w)
     for (int i = 0; i < w->candidate_count; i++)
         w->pairs[gw_pair_of_candidate(w, &w->candidates[i])].kept = true;
     for (int i = 0; i < w->unilateral_count; i++)
-        w->pairs[gw_pair_of_candidate(w, &w->unilaterals[i])].kept = true;
+        if (w->followed[i])
+            w->pairs[gw_pair_of_candidate(w, &w->unilaterals[i])].kept = true;
     remove_pairs(w);
     /* pairs that were queried inside the last steps know their contacts better than the detector */
     for (int i = 0; i < w->pair_count; i++) {
@@ -251,7 +254,8 @@ bool gw_pairs_apply_candidates(gw_world *w)
         c->kept = c->pair >= 0 && w->pairs[c->pair].has_detection;
     }
     for (int i = 0; i < w->unilateral_count; i++)
-        keep_contact(w, gw_pair_of_candidate(w, &w->unilaterals[i]), &w->unilaterals[i]);
+        if (w->followed[i])
+            keep_contact(w, gw_pair_of_candidate(w, &w->unilaterals[i]), &w->unilaterals[i]);
     for (int i = 0; i < w->candidate_count; i++) {
         int pair = gw_pair_of_candidate(w, &w->candidates[i]);
         if (!w->pairs[pair].has_detection && !w->candidates[i].proximity_only)
@@ -260,6 +264,25 @@ bool gw_pairs_apply_candidates(gw_world *w)
     compact_contacts(w);
     w->candidate_count = -1;
     return true;
+}
+
+void gw_pairs_apply_followed(gw_world *w)
+{
+    if (!w->follows_others)
+        return;
+    w->follows_others = false;
+    for (int i = 0; i < w->contact_count; i++)
+        w->contacts[i].kept = !w->contacts[i].candidate.row;
+    for (int i = 0; i < w->unilateral_count; i++)
+        if (w->followed[i])
+            keep_contact(w, gw_pair_of_candidate(w, &w->unilaterals[i]), &w->unilaterals[i]);
+    for (int i = 0; i < w->pair_count; i++)
+        w->pairs[i].kept = w->pairs[i].geom_a >= 0;
+    for (int i = 0; i < w->contact_count; i++)
+        if (w->contacts[i].kept)
+            w->pairs[w->contacts[i].pair].kept = true;
+    remove_pairs(w);
+    compact_contacts(w);
 }
 
 /* ---- carry-over to another world --------------------------------------------------------------

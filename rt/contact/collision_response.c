@@ -161,6 +161,7 @@ static bool takes_part(const gw_world *w, const gw_contact *c, gw_collision_kind
 typedef struct impact {
     gw_world *world;
     gw_collision_kind kind;
+    double over; /* a step of so long that the systems answer in (s); 0: at once */
     int rows, max_rows, block_count;
     int systems[GW_MAX_MODELS];  /* of each block */
     int from[GW_MAX_MODELS + 1]; /* its first entry, and the end */
@@ -174,7 +175,11 @@ typedef struct impact {
 static void apply_inverse(const void *context, int block, const double *force, double *answer)
 {
     const impact *x = context;
-    gw_model_apply_inverse(gw_world_model(x->world, x->systems[block]), force, answer);
+    const gw_model *model = gw_world_model(x->world, x->systems[block]);
+    if (x->over > 0)
+        gw_model_apply_inverse_over(model, x->over, force, answer);
+    else
+        gw_model_apply_inverse(model, force, answer);
 }
 
 /* Adds the row's systems as blocks; false where there is no room. */
@@ -569,7 +574,8 @@ static void add_loaded_rows(impact *x)
     gw_world *w = x->world;
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
-        c->load = 0;
+        if (!gw_contact_holds(c))
+            c->load = 0;
         if (c->continuous && c->loaded && !c->spurious)
             add_row(x, w->active.contacts[i], true, true);
     }
@@ -577,16 +583,43 @@ static void add_loaded_rows(impact *x)
 
 #define LOAD_FEEDBACK 0.1 /* of what a contact is too deep, taken away in a substep */
 
-/* Normal impulses, with what friction changes of the velocity beside them. */
+/* The rate at which the row's gap is to close at most, by where the substep begins (m/s). */
+static double aim_of(const gw_contact *c, double h)
+{
+    double gap = c->start.gap + c->rest_penetration;
+    return (gap > 0 ? gap : c->stored > 0 ? LOAD_FEEDBACK * gap : 0) / h;
+}
+
+/* v += D^-1 J_i^T p of row i; returns J_i D^-1 J_i^T. */
+static double add_answer(const impact *x, int i, double p, double *v)
+{
+    const gw_contact_jacobian_row *row = &x->world->rows[i];
+    double answer[GW_MODEL_MAX_DOF], sum = 0;
+    for (int k = 0; k < 2; k++) {
+        if (row->system[k] < 0)
+            continue;
+        int block = x->of[i][k], from = x->from[block];
+        apply_inverse(x, block, row->entry[k], answer);
+        for (int n = from; n < x->from[block + 1]; n++) {
+            v[n] += p * answer[n - from];
+            sum += row->entry[k][n - from] * answer[n - from];
+        }
+    }
+    return sum;
+}
+
+/* Normal impulses, with what friction changes of the velocity beside them. Of contacts that hold
+ * the trial had a load, whose answer is taken away first. */
 static void solve_normal_loads(impact *x, const double *friction, double h)
 {
     gw_world *w = x->world;
     fill(x);
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
-        double gap = c->start.gap + c->rest_penetration;
-        x->offset[i] += (gap > 0 ? gap : c->stored > 0 ? LOAD_FEEDBACK * gap : 0) / h;
+        x->offset[i] += aim_of(c, h);
         x->e[i] = 0;
+        if (gw_contact_holds(c) && c->tried > 0)
+            add_answer(x, i, -c->tried, w->v);
     }
     for (int i = 0; i < x->from[x->block_count]; i++)
         w->v[i] += friction[i];
@@ -607,6 +640,49 @@ static void solve_normal_loads(impact *x, const double *friction, double h)
         w->v[i] -= friction[i];
 }
 
+#define HELD_RATE  1e-9 /* at which a contact that holds may move (m/s), */
+#define HELD_SHARE 1e-6 /* and as a part of the rate that its load holds back */
+
+/* Takes the loads that the trial had of contacts that hold; true where all held. */
+static bool loads_hold(impact *x, double h)
+{
+    gw_world *w = x->world;
+    bool hold = true;
+    for (int i = 0; i < x->rows; i++) {
+        gw_contact *c = &w->contacts[x->contact[i]];
+        if (!gw_contact_holds(c))
+            continue;
+        c->tried = c->load * h;
+        double rate = c->gap_rate + aim_of(c, h);
+        double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
+        hold = hold && (c->tried > 0 ? fabs(rate) <= most : rate >= -most);
+    }
+    return hold;
+}
+
+/* What the loads do to a system as the substep begins and ends: without those that hold, which act
+ * all through it. True where there are any. */
+static bool keep_kicks(impact *x, double h)
+{
+    gw_world *w = x->world;
+    bool any = false;
+    for (int i = 0; i < x->rows; i++) {
+        gw_contact *c = &w->contacts[x->contact[i]];
+        c->load = fmax(0, x->p[i]) / h;
+        if (gw_contact_holds(c))
+            add_answer(x, i, -x->p[i], w->dv);
+        else
+            any = true;
+    }
+    for (int k = 0; k < x->block_count && any; k++) {
+        int m = x->systems[k];
+        w->loaded[m] = true;
+        for (int i = 0; i < x->from[k + 1] - x->from[k]; i++)
+            w->load_rate[(size_t)m * GW_MODEL_MAX_DOF + (size_t)i] = w->dv[x->from[k] + i] / h;
+    }
+    return any;
+}
+
 /*
  * After a trial of the substep without loads, with u the gap rates at its end and g the gaps at
  * its start over the rest penetrations (of those too deep a part, as far as energy that was stored
@@ -616,18 +692,24 @@ static void solve_normal_loads(impact *x, const double *friction, double h)
  *
  * (Moreau's time stepping; A: the Delassus operator of all loaded contacts of the group), then
  * friction within mu P, and P again, because friction changes the gap rates. Each system gets half
- * of J^T P as the substep begins, half as it ends.
+ * of J^T P as the substep begins, half as it ends. A contact that holds pushes with P / h all
+ * through it instead, so that what it bears stands still whatever drives it, and P is found by
+ * trials from that of the substep before on. A is that of the whole step, (D + h C + h^2 K)^-1 in
+ * place of D^-1 where a system steps implicitly.
  */
-void gw_solve_loads(gw_world *w, double h)
+gw_loads gw_solve_loads(gw_world *w, double h)
 {
-    impact x = {.world = w, .kind = GW_COLLISION_LOAD, .max_rows = GW_MAX_SIMULTANEOUS_CONTACTS};
+    impact x = {
+        .world = w, .kind = GW_COLLISION_LOAD, .over = h, .max_rows = GW_MAX_SIMULTANEOUS_CONTACTS};
     double friction[GW_WORLD_MAX_DOF] = {0};
     assert(h > 0);
     for (int i = 0; i < w->system_count; i++)
         x.block[i] = -1;
     add_loaded_rows(&x);
     if (x.rows == 0)
-        return;
+        return GW_LOADS_HELD;
+    fill(&x);
+    bool hold = loads_hold(&x, h);
     size_t n = (size_t)x.from[x.block_count];
     solve_normal_loads(&x, friction, h);
     memcpy(friction, w->dv, n * sizeof *friction);
@@ -637,13 +719,7 @@ void gw_solve_loads(gw_world *w, double h)
     solve_normal_loads(&x, friction, h);
     for (size_t i = 0; i < n; i++)
         w->dv[i] += friction[i];
-    for (int i = 0; i < x.rows; i++)
-        w->contacts[x.contact[i]].load = fmax(0, x.p[i]) / h;
-    for (int k = 0; k < x.block_count; k++) {
-        int m = x.systems[k];
-        w->loaded[m] = true;
-        for (int i = 0; i < x.from[k + 1] - x.from[k]; i++)
-            w->load_rate[(size_t)m * GW_MODEL_MAX_DOF + (size_t)i] = w->dv[x.from[k] + i] / h;
-    }
     w->effort += 2 * (1 + x.rows * x.rows / ROWS_PER_EFFORT);
+    bool kicks = keep_kicks(&x, h);
+    return !hold ? GW_LOADS_BETTER : kicks ? GW_LOADS_FOUND : GW_LOADS_HELD;
 }

@@ -407,7 +407,9 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
         return;
     }
     c->continuous = true;
-    c->loaded = c->weighed = false;
+    c->loaded = gw_contact_is_held(c);
+    c->weighed = false;
+    c->load = c->stored = c->tried = 0;
     c->stiffness = stated_or(c->candidate.surface.stiffness, c->stiffness);
     c->damping = stated_or(c->candidate.surface.damping, c->damping);
     c->friction_spring.slip = gw_v3(0, 0, 0);
@@ -492,6 +494,11 @@ static bool is_damped(const gw_contact *c)
     return c->damping_active && !c->overcompressed;
 }
 
+bool gw_contact_is_held(const gw_contact *c)
+{
+    return c->candidate.row && c->candidate.row->holds;
+}
+
 /* Parameters as body a (or b) of the pair asks for them. */
 static gw_penalty_contact parameters(const gw_world *w, const gw_contact *c, bool is_a)
 {
@@ -543,7 +550,11 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     row_force f = {.at = gw_gap_of_states(&c->candidate, a, b, &rate)};
     double depth = -f.at.gap - c->rest_penetration;
     double push = c->stiffness * depth - (is_damped(c) ? c->damping * rate : 0);
-    if (!(depth > 0) || !(push > 0))
+    if (gw_contact_holds(c))
+        push = c->load;
+    else if (!(depth > 0))
+        return f;
+    if (!(push > 0))
         return f;
     gw_vec3 n = f.at.normal;
     f.force = gw_scale(f.at.lever > 0 ? 0 : push, n);
@@ -677,7 +688,7 @@ static void add_row_forces(const gw_contact_force_query *query, double t, const 
     int system = query->system;
     for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
         const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
-        if (!c->candidate.row || !c->continuous || c->loaded)
+        if (!c->candidate.row || !c->continuous || (c->loaded && !gw_contact_holds(c)))
             continue;
         gw_body_state a = stage_state(query, c->candidate.a, t, pose, twist);
         gw_body_state b = stage_state(query, c->candidate.b, t, pose, twist);
@@ -821,7 +832,7 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
 static double rest_after(const gw_contact *c)
 {
     double depth = -c->now.gap;
-    if (!c->loaded || c->load == 0)
+    if (!c->loaded || c->load == 0 || gw_contact_holds(c))
         return fmax(0, fmin(c->rest_penetration, depth));
     return fmax(c->rest_penetration, depth - GW_CONTACT_LOADED_DEPTH);
 }

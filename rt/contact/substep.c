@@ -19,7 +19,8 @@
 
 #include "rt/contact/world_private.h"
 
-#define MERGE_GAP 1e-7 /* gap up to which a collision takes other groups in (m) */
+#define MERGE_GAP       1e-7 /* gap up to which a collision takes other groups in (m) */
+#define MAX_LOAD_TRIALS 6    /* of a substep, for loads that hold */
 
 /* ---- trials --------------------------------------------------------------------------------- */
 
@@ -211,15 +212,22 @@ static void estimate_impacts(gw_world *w, const gw_island *of)
 }
 
 /* A trial to the end of the step without the loads of loaded contacts, and with those that this one
- * asks for. */
+ * asks for. Of contacts that hold the loads of the step before are tried first, and again as long
+ * as they do not hold. */
 static void try_with_loads(gw_world *w)
 {
     double h = w->dt - gw_substep_latest_start(w);
+    gw_loads found = GW_LOADS_BETTER;
     if (!(h > 0))
         return;
-    gw_substep_trial(w, w->dt);
-    gw_solve_loads(w, h);
-    gw_substep_trial(w, w->dt);
+    for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_LOADS_BETTER; n++) {
+        for (int i = 0; i < w->active.system_count; i++)
+            w->loaded[w->active.systems[i]] = false;
+        gw_substep_trial(w, w->dt);
+        found = gw_solve_loads(w, h);
+    }
+    if (found != GW_LOADS_HELD)
+        gw_substep_trial(w, w->dt);
 }
 
 /* Tries the active part to the end of the step. */

@@ -83,6 +83,20 @@ static gw_gap angle_between(const gw_element *a, const gw_element *b)
     return along(gw_neg(axis), atan2(s, cosine), a->p);
 }
 
+/*
+ * Of directions across the axis n,
+ *
+ *   angle = atan2(n . (d_b x d_a), d_b . d_a),    d(angle)/dt = (w_a - w_b) . n
+ */
+static gw_gap turn_between(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
+{
+    gw_vec3 n = gw_rotate(row->axis_in_a ? a->q : b->q, row->axis);
+    gw_vec3 d_a = gw_rotate(a->q, row->a.d), d_b = gw_rotate(b->q, row->b.d);
+    double angle = atan2(gw_dot(n, gw_cross(d_b, d_a)), gw_dot(d_b, d_a));
+    return along(n, row->near + remainder(angle - row->near, 2 * GW_PI),
+                 gw_pose_point(a, row->a.p));
+}
+
 gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
 {
     if (row->kind == GW_UNILATERAL_SURFACES) {
@@ -93,8 +107,10 @@ gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, con
     }
     assert(row->sign == 1 || row->sign == -1);
     gw_element at_a = gw_element_moved(a, &row->a), at_b = gw_element_moved(b, &row->b);
-    bool angle = row->kind == GW_UNILATERAL_ANGLE;
-    gw_gap g = angle ? angle_between(&at_a, &at_b) : distance_between(&at_a, &at_b);
+    bool turn = row->kind == GW_UNILATERAL_TURN, angle = turn || row->kind == GW_UNILATERAL_ANGLE;
+    gw_gap g = turn    ? turn_between(row, a, b)
+               : angle ? angle_between(&at_a, &at_b)
+                       : distance_between(&at_a, &at_b);
     double scale = angle ? row->length : 1;
     g.gap = scale * row->sign * (g.gap - row->value);
     g.normal = gw_scale(row->sign, g.normal);

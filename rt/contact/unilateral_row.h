@@ -5,6 +5,7 @@
  *   distance, at least d   gap = h - d           h of two points, lines or planes
  *             at most d    gap = d - h
  *   angle                  gap = L (angle - a), or L (a - angle)     L: m that a radian counts
+ *   turn                   the same of a joint's coordinate, whose turns count on beyond pi
  *   surfaces               gap of two surfaces that may slide or roll on one another
  *
  * h is the distance of two points, of a point from a line, and of two lines along their common
@@ -24,6 +25,8 @@
 typedef enum gw_unilateral_kind {
     GW_UNILATERAL_DISTANCE,
     GW_UNILATERAL_ANGLE, /* no points */
+    GW_UNILATERAL_TURN,  /* about an axis that the bodies share: of a's direction from b's, which
+                            lie across it */
     GW_UNILATERAL_SURFACES
 } gw_unilateral_kind;
 
@@ -40,8 +43,13 @@ typedef struct gw_unilateral_row {
     double value;                /* d (m) or a (rad) */
     double sign;                 /* 1: at least the value; -1: at most */
     double length;               /* L (m), of an angle */
+    gw_vec3 axis;                /* of a turn, in the frame of b, */
+    bool axis_in_a;              /* or of a */
+    double near;                 /* of a turn: the angle is the one nearest to this (rad) */
+    int owned;                   /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */
     gw_unilateral_grip grip;
+    bool holds; /* what presses on it is borne by a force that is solved for, not by a spring */
 } gw_unilateral_row;
 
 /* Gap, normal and points with the bodies there: d(gap)/dt is the power of a unit force along the

@@ -35,6 +35,7 @@ static bool allocate(gw_world *w)
     w->candidates = zeroed(GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
     w->load_rate = zeroed(systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
     w->unilaterals = zeroed((size_t)w->unilateral_count, sizeof *w->unilaterals);
+    w->followed = zeroed((size_t)w->unilateral_count, sizeof *w->followed);
     w->saved_models = zeroed(systems, w->model_stride);
     w->scratch_models[0] = zeroed(1, w->model_stride);
     w->scratch_models[1] = zeroed(1, w->model_stride);
@@ -47,15 +48,16 @@ static bool allocate(gw_world *w)
         zeroed(2 * GW_MAX_SIMULTANEOUS_CONTACTS * entries, sizeof(double)); /* two across each */
     w->v = zeroed(3 * entries, sizeof(double));
     return w->bodies && w->contacts && w->pairs && w->candidates && w->load_rate &&
-           w->unilaterals && w->saved_models && w->scratch_models[0] && w->scratch_models[1] &&
-           w->penalty_batches && w->predicted && w->impulse_workspace.memory && w->jacobian && w->v;
+           w->unilaterals && w->followed && w->saved_models && w->scratch_models[0] &&
+           w->scratch_models[1] && w->penalty_batches && w->predicted &&
+           w->impulse_workspace.memory && w->jacobian && w->v;
 }
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
 {
     assert(def->system_count >= 0 && def->system_count <= GW_MAX_MODELS);
     assert(def->body_count >= 0 && (def->bodies || def->body_count == 0));
-    assert(def->unilateral_count >= 0 && def->unilateral_count <= GW_MAX_WORLD_UNILATERALS);
+    assert(def->unilateral_count >= 0);
     gw_world *w = calloc(1, sizeof *w);
     if (w) {
         w->system_count = def->system_count;
@@ -76,6 +78,7 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
         assert(def->unilaterals[i].row);
         w->unilaterals[i] = def->unilaterals[i];
         w->unilaterals[i].geom_a = w->unilaterals[i].geom_b = -1; /* no detector knows them */
+        w->followed[i] = true;
     }
     gw_pairs_add_unilaterals(w);
     w->dv = w->v + GW_WORLD_MAX_DOF;
@@ -98,6 +101,7 @@ void gw_world_destroy(gw_world *w)
     free(w->pairs);
     free(w->candidates);
     free(w->unilaterals);
+    free(w->followed);
     free(w->load_rate);
     free(w->saved_models);
     free(w->scratch_models[0]);
@@ -125,6 +129,13 @@ void gw_world_set_candidates(gw_world *w, const gw_contact_candidate *candidates
         assert(candidates[i].a >= 0 && candidates[i].a < w->body_count && candidates[i].b >= 0 &&
                candidates[i].b < w->body_count);
     memcpy(w->candidates, candidates, (size_t)w->candidate_count * sizeof *candidates);
+}
+
+void gw_world_follow(gw_world *w, int index, bool follow)
+{
+    assert(index >= 0 && index < w->unilateral_count);
+    w->follows_others = w->follows_others || w->followed[index] != follow;
+    w->followed[index] = follow;
 }
 
 void gw_world_set_body(gw_world *w, int body, const gw_pose *pose, const gw_twist *twist)
@@ -211,6 +222,7 @@ static void update_contacts(gw_world *w, bool updated)
 static bool update_pairs(gw_world *w)
 {
     bool redetected = gw_pairs_apply_redetected(w), set = gw_pairs_apply_candidates(w);
+    gw_pairs_apply_followed(w);
     for (int i = 0; i < w->pair_count; i++) {
         update_body(w, w->pairs[i].a);
         update_body(w, w->pairs[i].b);
@@ -313,7 +325,8 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
                                              .normal = c->now.normal,
                                              .force = gw_contact_force(w, c, &couple),
                                              .impulse = c->impulse,
-                                             .gap = c->now.gap};
+                                             .gap = c->now.gap,
+                                             .row = c->candidate.row};
     }
     return count;
 }

@@ -77,10 +77,11 @@ typedef enum gw_contact_state {
 typedef struct gw_contact_point {
     int a, b; /* bodies */
     gw_contact_state state;
-    gw_vec3 point, normal; /* world; the normal points from b towards a */
-    gw_vec3 force;         /* on a: penalty and friction now (N) */
-    double impulse;        /* along the normal in the last step (N s) */
-    double gap;            /* m */
+    gw_vec3 point, normal;               /* world; the normal points from b towards a */
+    gw_vec3 force;                       /* on a: penalty and friction now (N) */
+    double impulse;                      /* along the normal in the last step (N s) */
+    double gap;                          /* m */
+    const struct gw_unilateral_row *row; /* of a unilateral constraint, else NULL */
 } gw_contact_point;
 
 /* A unilateral constraint of the world as it is. */
@@ -123,7 +124,7 @@ typedef struct gw_world_def {
     int body_count;
     const gw_world_body *bodies; /* copied */
     /* Unilateral constraints: candidates with a `row` (which outlives the world) and keys of their
-     * own, followed always; at most GW_MAX_WORLD_UNILATERALS. Copied. */
+     * own, followed unless gw_world_follow() says that they are far. Copied. */
     int unilateral_count;
     const gw_contact_candidate *unilaterals;
     gw_contact_rules rules;
@@ -158,6 +159,11 @@ void gw_world_set_narrow_phase(gw_world *world, const gw_narrow_phase *narrow_ph
 
 /* Contact candidates from the next step on: copied. States are kept by key. RT safe. */
 void gw_world_set_candidates(gw_world *world, const gw_contact_candidate *candidates, int count);
+
+/* Whether unilateral constraint `index` is followed in the steps to come: one that cannot be met in
+ * them need not be. At most GW_MAX_CONTACT_CANDIDATES are, of which detected candidates take a
+ * part. RT safe. */
+void gw_world_follow(gw_world *world, int index, bool follow);
 
 /* Pose and twist (of its origin, world axes) of a body that belongs to no model, from now on; of
  * others it does nothing. RT safe. */

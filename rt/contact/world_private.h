@@ -97,6 +97,7 @@ typedef struct gw_contact {
     double energy_to_repay;  /* put into its spring by redetection, to be taken from motion (J) */
     double stiffness, damping; /* N/m, N s/m, within the step's stability limit */
     double load, stored;       /* of a loaded one, over the substep (N); its energy (J) */
+    double tried;              /* of one that holds: what the last trial had (N s) */
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
     double impulse;        /* along the normal in this step (N s) */
@@ -156,8 +157,10 @@ struct gw_world {
     int pair_hash[GW_PAIR_HASH_SLOTS]; /* index + 1 */
     int candidate_count;               /* set by the detector; -1: none since the last step */
     gw_contact_candidate *candidates;
-    int unilateral_count; /* always in the cache */
+    int unilateral_count;
     gw_contact_candidate *unilaterals;
+    bool *followed;      /* these are in the cache */
+    bool follows_others; /* than the cache has */
 
     /* narrow phase inside the step: time_of_impact.c */
     gw_narrow_phase narrow_phase;
@@ -230,6 +233,9 @@ static inline int gw_contact_any_system(const gw_contact *c)
     return c->system_a >= 0 ? c->system_a : c->system_b;
 }
 
+/* What presses on it is borne by a force that is solved for, for as long as it is continuous. */
+bool gw_contact_is_held(const gw_contact *c);
+
 /* The other of a contact's or a pair's systems; -1: none. */
 static inline int gw_other_system(int system, int a, int b)
 {
@@ -255,8 +261,11 @@ void gw_pairs_clear(gw_world *w);
 /* Index of the pair of a candidate's geoms; it is added where there is none. */
 int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate);
 
-/* Enters the world's unilateral constraints that are not in the cache. */
+/* Enters the world's unilateral constraints that are followed and not in the cache. */
 void gw_pairs_add_unilaterals(gw_world *w);
+
+/* The same, and drops those that are followed no more. */
+void gw_pairs_apply_followed(gw_world *w);
 
 /* The pair's contact of the same features (key); NULL: none. */
 gw_contact *gw_pair_find_contact(gw_world *w, const gw_collision_pair *p,
@@ -412,9 +421,21 @@ bool gw_island_overcompressed(const gw_world *w);
  * the contact is loaded. True where any of the active part is. */
 bool gw_island_loads(gw_world *w);
 
-/* The active part having been tried for `h` seconds without the loads of its loaded contacts: finds
- * these. */
-void gw_solve_loads(gw_world *w, double h);
+/* Whether it is a loaded unilateral constraint whose load acts all through the substep. */
+static inline bool gw_contact_holds(const gw_contact *c)
+{
+    return c->loaded && gw_contact_is_held(c);
+}
+
+typedef enum gw_loads {
+    GW_LOADS_FOUND,  /* to be tried with */
+    GW_LOADS_BETTER, /* the same, and then to be looked at again */
+    GW_LOADS_HELD    /* the trial had them */
+} gw_loads;
+
+/* The active part having been tried for `h` seconds without the loads of its loaded contacts, but
+ * with those of contacts that hold as they are: finds these. */
+gw_loads gw_solve_loads(gw_world *w, double h);
 
 /* Resolves the collision of the active part. */
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind);

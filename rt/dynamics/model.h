@@ -72,6 +72,10 @@ typedef struct gw_model_ops {
     void (*jacobian)(const gw_model *model, double (*columns)[6], double *bias);
     /* D^-1 P w: generalised acceleration (dof entries) by the generalised force w. */
     void (*apply_inverse)(const gw_model *model, const double *force, double *acceleration);
+    /* The same as the mean over a step of h that the model makes implicitly: (D + h C + h^2 K)^-1 P
+     * w. NULL: no steps are. */
+    void (*apply_inverse_over)(const gw_model *model, double h, const double *force,
+                               double *acceleration);
     /* Kinetic and potential energy now (J). */
     void (*energy)(const gw_model *model, double *kinetic, double *potential);
     /* Advances by dt seconds. */
@@ -122,6 +126,15 @@ static inline void gw_model_apply_inverse(const gw_model *m, const double *force
                                           double *acceleration)
 {
     m->ops->apply_inverse(m, force, acceleration);
+}
+
+static inline void gw_model_apply_inverse_over(const gw_model *m, double h, const double *force,
+                                               double *acceleration)
+{
+    if (m->ops->apply_inverse_over)
+        m->ops->apply_inverse_over(m, h, force, acceleration);
+    else
+        m->ops->apply_inverse(m, force, acceleration);
 }
 
 static inline void gw_model_energy(const gw_model *m, double *kinetic, double *potential)

@@ -217,6 +217,16 @@ static void model_apply_inverse(const gw_model *model, const double *force, doub
     gw_system_gather(s, acceleration);
 }
 
+static void model_apply_inverse_over(const gw_model *model, double h, const double *force,
+                                     double *acceleration)
+{
+    gw_system *s = system_of(model);
+    if (s->integrator.implicit_dt > 0)
+        gw_system_answer_implicitly(s, h, force, acceleration);
+    else
+        model_apply_inverse(model, force, acceleration);
+}
+
 static void model_energy(const gw_model *model, double *kinetic, double *potential)
 {
     const gw_system *s = system_of(model);
@@ -670,6 +680,7 @@ static void init_model(gw_system *s)
                             .held = model_held,
                             .jacobian = model_jacobian,
                             .apply_inverse = model_apply_inverse,
+                            .apply_inverse_over = model_apply_inverse_over,
                             .energy = model_energy,
                             .step = model_step,
                             .velocity = model_velocity,

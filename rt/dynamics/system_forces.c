@@ -383,6 +383,23 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
     }
 }
 
+void gw_system_answer_implicitly(gw_system *s, double h, const double *force, double *acceleration)
+{
+    gw_system_work power = {0};
+    linearise(s);
+    if (s->spring_count > 0) {
+        gw_springs_load(s, &power);
+        gw_springs_update_rows(s, h);
+    }
+    implicit_joint_forces(s, h, s->motor_states + (GW_SYSTEM_RUNS - 1) * s->dof);
+    gw_tree_articulate(s, h, s->added);
+    gw_closures_factor(s, GW_ROWS_WITH_SPRINGS);
+    memcpy(s->generalised, force, (size_t)s->dof * sizeof *force);
+    gw_system_answer(s, false);
+    gw_system_gather(s, acceleration);
+    gw_system_update(s);
+}
+
 double gw_system_motor_work(const gw_system *s, double h, const signed char *states)
 {
     double sum = 0;

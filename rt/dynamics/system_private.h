@@ -620,6 +620,10 @@ bool gw_system_is_stiff(gw_system *system, double h, double limit);
  * to date; leaves its own factors behind. Then the work of the motors, and the most that they can
  * have done since `home`. */
 void gw_system_accelerate_implicitly(gw_system *system, double h, signed char *motor_states);
+/* (D + h C + h^2 K)^-1 P w, with motors in the states that the last implicit substep ended with. */
+void gw_system_answer_implicitly(gw_system *system, double h, const double *force,
+                                 double *acceleration);
+
 double gw_system_motor_work(const gw_system *system, double h, const signed char *motor_states);
 double gw_system_motor_work_max(const gw_system *system);
 

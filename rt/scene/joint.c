@@ -148,6 +148,9 @@ static bool check_joint(const gw_scene *s, int index, gw_error *error)
         !check_apart(s, j->a.object, j->b.object, bodies, "joints", index, error) ||
         !check_pitch(j, index, error))
         return false;
+    if (!(j->restitution >= 0 && j->restitution <= 1))
+        return gw_scene_invalid(error, "joints", index, "/restitution", "is %g, must be 0 to 1",
+                                j->restitution);
     int dof = gw_mobilizers[j->type].dof;
     for (int i = 0; i < dof; i++)
         if (!check_coordinate(j, index, i, error))

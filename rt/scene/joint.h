@@ -40,6 +40,7 @@ typedef struct gw_scene_joint {
     double velocity[6];
     bool limited[6]; /* lower .. upper bound each coordinate */
     double lower[6], upper[6];
+    double restitution;  /* at its limits, 0 to 1 */
     double damping[6];   /* N s/m, N m s/rad */
     double friction[6];  /* Coulomb's (N, N m) */
     double stiffness[6]; /* of its spring towards `rest` (N/m, N m/rad) */

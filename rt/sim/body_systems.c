@@ -87,6 +87,34 @@ static bool may_touch(const gw_scene *scene)
     return touches;
 }
 
+static bool has_limits(const gw_scene_system *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < 6; j++)
+            any = any || s->bodies[i].limited[j];
+    return any;
+}
+
+/* Its limits are contacts (joint_limits.c). */
+static gw_system *create_without_limits(const gw_scene_system *from, gw_error *error)
+{
+    gw_system_def def = gw_scene_system_def(from);
+    size_t bytes = (size_t)def.body_count * sizeof *def.bodies;
+    gw_system_body_def *bodies = malloc(bytes + 1);
+    if (!bodies) {
+        gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
+        return NULL;
+    }
+    memcpy(bodies, def.bodies, bytes);
+    for (int i = 0; i < def.body_count; i++)
+        memset(bodies[i].limited, 0, sizeof bodies[i].limited);
+    def.bodies = bodies;
+    gw_system *system = gw_system_create(&def, error);
+    free(bodies);
+    return system;
+}
+
 static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic_system *d,
                          gw_error *error)
 {
@@ -96,16 +124,16 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     d->body_count = d->from->member_count;
     if (!take_bodies(def, d))
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
-    gw_system_def system = gw_scene_system_def(d->from);
-    d->system = gw_system_create(&system, error);
+    d->system = create_without_limits(d->from, error);
+    bool limited = has_limits(d->from);
     d->from = NULL; /* the layout's */
     if (!d->system)
         return false;
     int dof = gw_model_dof(gw_system_model(d->system));
-    if (dof > GW_MODEL_MAX_DOF && (may_touch(def->scene) || def->scene->tool_count > 0))
+    if (dof > GW_MODEL_MAX_DOF && (limited || may_touch(def->scene) || def->scene->tool_count > 0))
         return gw_fail(error, GW_TOO_LARGE, "",
-                       "a system of bodies that is held or collides has at most %d coordinates of "
-                       "its joints; this one has %d",
+                       "a system of bodies that is held, collides or has limits has at most %d "
+                       "coordinates of its joints; this one has %d",
                        GW_MODEL_MAX_DOF, dof);
     d->work = calloc(7 * (size_t)dof + 1, sizeof *d->work);
     return d->work || gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");

@@ -375,6 +375,7 @@ static void step_apart(gw_scene_dynamics *m, double dt)
 static void step_together(gw_scene_dynamics *m, double dt)
 {
     gw_contact_statistics *f = &m->contact;
+    gw_joint_limits_pre_step(m, dt);
     gw_world_step_all(m->world, m->mover, dt, &m->last);
     m->was_jammed = m->immovable;
     m->immovable = m->last.immovable;
@@ -522,13 +523,23 @@ static gw_contact_body toucher(const gw_scene_dynamics *m, int body)
     return body < m->object_count ? body : m->object_count - 1 - body;
 }
 
+static bool is_joint_limit(const gw_scene_dynamics *m, const gw_contact_point *point)
+{
+    int owned = point->row ? point->row->owned : -1;
+    return owned >= 0 && owned < m->limits.count && point->row == &m->limits.of[owned].row;
+}
+
 static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     gw_contact_point point[GW_MAX_SHOWN_CONTACTS];
     s->contact = m->contact;
     s->contact_count = m->world ? gw_world_contacts(m->world, point, GW_MAX_SHOWN_CONTACTS) : 0;
-    for (int i = 0; i < s->contact_count; i++) {
-        s->contacts[i] =
+    int count = s->contact_count;
+    s->contact_count = 0;
+    for (int i = 0; i < count; i++) {
+        if (is_joint_limit(m, &point[i])) /* told with its joint */
+            continue;
+        s->contacts[s->contact_count++] =
             (gw_snapshot_contact){toucher(m, point[i].a), toucher(m, point[i].b), point[i]};
         s->contact.impulse += point[i].impulse;
     }

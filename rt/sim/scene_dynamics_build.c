@@ -322,9 +322,10 @@ static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def 
             b->model = m->first_system + i;
             b->index = k;
         }
-    for (int i = m->body_count; i < m->world_body_count; i++)
-        bodies[i] =
-            (gw_world_body){.model = -1, .pose = m->unilaterals->anchors[i - m->body_count].start};
+    for (int i = 0; i < m->unilaterals->anchor_count; i++)
+        bodies[m->body_count + i] =
+            (gw_world_body){.model = -1, .pose = m->unilaterals->anchors[i].start};
+    bodies[m->world_body_count - 1] = (gw_world_body){.model = -1, .pose = gw_pose_identity()};
     for (int i = 0; i < m->chain_count; i++) {
         gw_pose links[GW_MAX_LINKS];
         gw_chain_link_poses(&m->chains[i].chain, links, twists + m->chains[i].body);
@@ -367,14 +368,22 @@ static int system_bodies(const gw_scene_dynamics *m)
 static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
                        const gw_world_body *bodies, gw_error *error)
 {
+    size_t constraints = (size_t)m->unilaterals->count, limits = (size_t)m->limits.count;
+    gw_contact_candidate *all = calloc(constraints + limits + 1, sizeof *all);
+    if (!all)
+        return gw_fail(error, GW_FAILED, "", "no memory for contacts");
+    memcpy(all, m->unilaterals->candidates, constraints * sizeof *all);
+    memcpy(all + constraints, m->limits.candidates, limits * sizeof *all);
+    m->limits.first = (int)constraints;
     gw_world_def world = {.system_count = m->mover_count,
                           .model_bytes = largest_model(m),
                           .body_count = m->world_body_count,
                           .bodies = bodies,
-                          .unilateral_count = m->unilaterals->count,
-                          .unilaterals = m->unilaterals->candidates,
+                          .unilateral_count = (int)(constraints + limits),
+                          .unilaterals = all,
                           .rules = def->scene->contact.rules};
     m->world = gw_world_create(&world, error);
+    free(all);
     return m->world;
 }
 
@@ -414,10 +423,13 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     m->unilaterals = gw_scene_unilaterals_create(def, error);
     if (!m->unilaterals)
         return false;
-    if ((!solid && m->unilaterals->count == 0) || m->mover_count == 0)
+    if (!gw_joint_limits_create(&m->limits, def))
+        return gw_fail(error, GW_FAILED, "", "no memory for joint limits");
+    if ((!solid && m->unilaterals->count == 0 && m->limits.most == 0) || m->mover_count == 0)
         return true;
     gw_scene_unilaterals_number(m->unilaterals, m->body_count);
-    m->world_body_count = m->body_count + m->unilaterals->anchor_count;
+    m->world_body_count = m->body_count + m->unilaterals->anchor_count + 1;
+    gw_joint_limits_build(&m->limits, def, m->world_body_count - 1);
     size_t bodies_count = (size_t)m->world_body_count + 1;
     int most = m->object_count < GW_MAX_FOLLOWERS ? m->object_count : GW_MAX_FOLLOWERS;
     m->moved_most = most;
@@ -455,6 +467,7 @@ static void drop_contacts(gw_scene_dynamics *m)
 {
     gw_world_destroy(m->world);
     free(m->unilaterals);
+    gw_joint_limits_destroy(&m->limits);
     gw_detection_destroy(m->detection);
     touching_destroy(m->touching);
     free(m->told);

@@ -108,8 +108,20 @@ typedef struct gw_scene_unilaterals {
     gw_scene_unilateral_row rows[GW_MAX_WORLD_UNILATERALS];
     gw_contact_candidate candidates[GW_MAX_WORLD_UNILATERALS];
     gw_unilateral_anchor anchors[2 * GW_MAX_WORLD_UNILATERALS];
-    gw_unilateral_state states[GW_MAX_WORLD_UNILATERALS]; /* scratch */
+    gw_unilateral_state states[GW_MAX_CONTACT_CANDIDATES]; /* scratch */
 } gw_scene_unilaterals;
+
+/* One end of a coordinate of a system's joint. */
+typedef struct gw_joint_limit {
+    gw_unilateral_row row;
+    int system, body, coordinate; /* whose joint it is, in the system */
+} gw_joint_limit;
+
+typedef struct gw_joint_limits {
+    int count, most, first; /* first: among the world's unilateral constraints */
+    gw_joint_limit *of;     /* owned */
+    gw_contact_candidate *candidates;
+} gw_joint_limits;
 
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
@@ -131,10 +143,11 @@ struct gw_scene_dynamics {
     gw_dynamic_free_body *bodies;
     gw_dynamic_system *systems;
     gw_scene_unilaterals *unilaterals; /* owned */
+    gw_joint_limits limits;
 
     int object_count, body_count;
-    int world_body_count;              /* those, then anchors of unilateral constraints */
-    int held[GW_MAX_TOOLS];            /* object of mover i, i < first_chain */
+    int world_body_count;   /* those, then anchors of unilateral constraints, then the ground */
+    int held[GW_MAX_TOOLS]; /* object of mover i, i < first_chain */
     uint64_t held_names[GW_MAX_TOOLS]; /* hashes of their ids */
     gw_world *world;                   /* NULL: nothing touches */
     gw_detection *detection;
@@ -185,6 +198,17 @@ void gw_scene_unilaterals_update(gw_scene_unilaterals *unilaterals, const gw_wor
 /* Those of a body (of the scene: objects, then links); its wrench about a point of the world. */
 gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilaterals, int body,
                                           gw_vec3 point);
+
+/* ---- joint_limits.c -------------------------------------------------------------------------- */
+
+/* Room for the limits of all systems; false: no memory. Then their rows, with `ground` the body of
+ * the world that stands. Not RT safe. */
+bool gw_joint_limits_create(gw_joint_limits *limits, const gw_scene_dynamics_def *def);
+void gw_joint_limits_build(gw_joint_limits *limits, const gw_scene_dynamics_def *def, int ground);
+void gw_joint_limits_destroy(gw_joint_limits *limits);
+
+/* Before a step: which are near. */
+void gw_joint_limits_pre_step(gw_scene_dynamics *dynamics, double dt);
 
 /* ---- mechanism_hands.c ---------------------------------------------------------------------- */
 

@@ -171,6 +171,7 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *r = &u->rows[i];
         for (int side = 0; side < 2; side++) {
+            r->row.owned = i;
             r->place[side] = place_of(scene, r->body[side], r->constraint);
             if (r->row.kind != GW_UNILATERAL_SURFACES)
                 add_anchor(u, def, r, side);
@@ -256,11 +257,11 @@ void gw_scene_unilaterals_update(gw_scene_unilaterals *u, const gw_world *world)
 {
     for (int i = 0; i < u->count; i++)
         u->rows[i].now = (gw_unilateral_state){.gap = INFINITY};
-    int count = gw_world_unilaterals(world, u->states, GW_MAX_WORLD_UNILATERALS);
+    int count = gw_world_unilaterals(world, u->states, GW_MAX_CONTACT_CANDIDATES);
     for (int i = 0; i < count; i++) {
-        /* the row is the first member of what the scene has of it */
-        const gw_scene_unilateral_row *of = (const gw_scene_unilateral_row *)u->states[i].row;
-        u->rows[of - u->rows].now = u->states[i];
+        int owned = u->states[i].row->owned;
+        if (u->states[i].row == &u->rows[owned].row) /* else it is the limit of a joint */
+            u->rows[owned].now = u->states[i];
     }
 }
 

@@ -193,6 +193,8 @@ static const wire_table joint_spring = {.about = "Of each coordinate; 0 unless g
          .unit = "m/s, rad/s", .about = "at tick 0; that of the objects unless given"},            \
         {"limits", &joint_limits, .when = has_limits, .unit = "m, rad",                            \
          .about = "[lower, upper] of each coordinate, null where it has none"},                    \
+        {"restitution", NUMBER,      AT(gw_scene_joint, restitution),                              \
+         OMITTED,       RANGE(0, 1), .about = "at its limits; 0 unless given"},                    \
         {"damping", COORDINATES(damping), OMITTED, LOW(0), .unit = "N s/m, N m s/rad"},            \
         {"friction", COORDINATES(friction), OMITTED,                                               \
          LOW(0),     .unit = "N, N m",      .about = "Coulomb's"},                                 \

@@ -32,6 +32,7 @@ const whole = [
     position: [0.3],
     velocity: [-1],
     limits: [[-1, 1]],
+    restitution: 0.5,
     damping: [0.1],
     friction: [0.2],
     spring: { stiffness: [3], rest: [0.5] },

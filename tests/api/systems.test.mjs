@@ -699,6 +699,21 @@ test('a bound of an angle and one between two planes hold what moves', () => {
   assert.equal(r.summary.mobility, 7);
 });
 
+test('a joint bounces off its limit with its restitution, and rests there', () => {
+  const bar = rod('a', 1, [0.5, 0, 0], 0), lost = [];
+  for (const restitution of [0.5, 0]) {
+    const r = run({ gravity: [0, -G, 0], objects: [bar],
+      joints: [revolute('hip', frame('a', [-0.5, 0, 0]), frame('world'), { limits: [[-1, 3]], restitution })] }, 3);
+    closed(r);
+    const hit = Array.from({ length: r.count - 1 }, (_, k) => k + 1).find((k) => r.get(k, 'hip.v0') >= -1e-6 && r.get(k - 1, 'hip.v0') < -0.1);
+    lost.push(r.get(hit, 'hip.v0') / r.get(hit - 1, 'hip.v0'));
+    near(r.get(-1, 'hip.q0'), -1, 1e-6);
+    near(r.summary.energy.dissipated, 0.5 * G * Math.sin(1), 1e-6);
+  }
+  near(lost[0], -0.5, 0.01);
+  near(lost[1], 0, 1e-6);
+});
+
 test("Chaplygin's sleigh ends straight, all its energy along the blade", () => {
   const r = run(
     {
@@ -961,6 +976,7 @@ const refused = [
     '/joints/0/position',
     /limits/,
   ],
+  ['a restitution above one', (s) => (s.joints[0].restitution = 2), '/joints/0/restitution', /1/],
   [
     'a spring that pushes apart',
     (s) => (s.springs = [{ id: 's', a: { object: 'crank' }, b: { object: 'world' }, stiffness: -1 }]),

@@ -1,0 +1,170 @@
+/*
+ * Limits of the joints of systems of bodies as rows of a scene's contacts
+ * (rt/contact/unilateral_row.h): a hit is an impulse through joints and loops, with the joint's
+ * restitution; what presses on a limit is held there. Built outside the tick; the rest is RT safe.
+ *
+ * A limit is followed by the world while its coordinate is near: it is no work for a step else.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "rt/sim/scene_dynamics_private.h"
+
+#define NEAR_GAP   0.1 /* rad, m: a limit so near is followed, */
+#define NEAR_STEPS 4   /* and one that the coordinate reaches in so many steps */
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* Where the frames of a joint stand: M on a, F on b, bodies of the world. */
+typedef struct joint_frames {
+    int a, b;
+    gw_pose a_from_m, b_from_f;
+} joint_frames;
+
+/* The scene's fixed object that a body of the system hangs on, -1: the world. */
+static int fixed_object(const gw_scene *scene, const gw_system_member *member)
+{
+    if (member->joint < 0)
+        return -1;
+    const gw_scene_joint *j = &scene->joints[member->joint];
+    const char *ids[2] = {j->a.object, j->b.object};
+    for (int k = 0; k < 2; k++) {
+        int object = gw_scene_object(scene, ids[k]);
+        if (object >= 0 && scene->objects[object].fixed)
+            return object;
+    }
+    return -1;
+}
+
+static joint_frames frames_of(const gw_scene_dynamics_def *def, const gw_scene_system *s, int body,
+                              int ground)
+{
+    const gw_system_body_def *d = &s->bodies[body];
+    int own = s->members[body].number, parent = ground;
+    gw_pose on_parent = d->parent_from_f;
+    if (d->parent >= 0) {
+        parent = s->members[d->parent].number;
+    } else {
+        int object = fixed_object(def->scene, &s->members[body]);
+        if (object >= 0) {
+            gw_pose from_world = gw_pose_inverse(&def->layout->poses[object]);
+            on_parent = gw_pose_mul(&from_world, &d->parent_from_f);
+            parent = object;
+        }
+    }
+    joint_frames f = {own, parent, d->body_from_m, on_parent};
+    return d->reversed ? (joint_frames){parent, own, on_parent, d->body_from_m} : f;
+}
+
+/* The row of coordinate j between the frames, without the end that it keeps to. */
+static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f, double length)
+{
+    static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    gw_unilateral_row row = {.length = length};
+    bool universal = type == GW_MOBILIZER_UNIVERSAL, turns = gw_mobilizers[type].turns >> j & 1;
+    if (!turns) {
+        int along = type == GW_MOBILIZER_PLANAR ? j : 2;
+        row.kind = GW_UNILATERAL_DISTANCE;
+        row.a = (gw_element){.kind = GW_POINT, .p = f->a_from_m.p};
+        row.b = (gw_element){
+            .kind = GW_PLANE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, axes[along])};
+        return row;
+    }
+    /* F's x from M's x about z, of a universal joint about F's y; then F's y from M's y about M's x
+     */
+    row.kind = GW_UNILATERAL_TURN;
+    row.axis_in_a = universal && j == 1;
+    gw_vec3 zero = axes[universal && j == 1 ? 1 : 0];
+    gw_vec3 axis = axes[!universal ? 2 : j == 0 ? 1 : 0];
+    row.axis = gw_rotate(row.axis_in_a ? f->a_from_m.q : f->b_from_f.q, axis);
+    row.a = (gw_element){.kind = GW_LINE, .p = f->a_from_m.p, .d = gw_rotate(f->a_from_m.q, zero)};
+    row.b = (gw_element){.kind = GW_LINE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, zero)};
+    return row;
+}
+
+static int count_limits(const gw_layout *layout)
+{
+    int count = 0;
+    for (int i = 0; i < layout->system_count; i++)
+        for (int k = 0; layout->systems[i] && k < layout->systems[i]->body_count; k++)
+            for (int j = 0; j < 6; j++)
+                count += 2 * layout->systems[i]->bodies[k].limited[j];
+    return count;
+}
+
+/* Both ends of a coordinate. */
+static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int system, int body,
+                       int j, int ground)
+{
+    const gw_scene_system *s = def->layout->systems[system];
+    const gw_system_body_def *d = &s->bodies[body];
+    const gw_system_member *member = &s->members[body];
+    const joint_frames f = frames_of(def, s, body, ground);
+    double restitution = member->joint >= 0 ? def->scene->joints[member->joint].restitution : 0;
+    for (int upper = 0; upper < 2; upper++) {
+        gw_joint_limit *limit = &l->of[l->count];
+        *limit = (gw_joint_limit){.system = system, .body = body, .coordinate = j};
+        limit->row = row_of(d->joint, j, &f, gw_scene_body_length(def->scene, member->number));
+        limit->row.owned = l->count;
+        limit->row.holds = true;
+        limit->row.sign = upper ? -1 : 1;
+        limit->row.value = upper ? d->upper[j] : d->lower[j];
+        uint64_t key = (uint64_t)member->number * 6 + (uint64_t)j;
+        if (member->joint >= 0)
+            key = gw_name_hash(def->scene->joints[member->joint].id, (uint64_t)j + 1);
+        l->candidates[l->count] = (gw_contact_candidate){.key = 2 * key + (uint64_t)upper,
+                                                         .a = f.a,
+                                                         .b = f.b,
+                                                         .row = &limit->row,
+                                                         .surface = {.restitution = restitution}};
+        l->count++;
+    }
+}
+
+bool gw_joint_limits_create(gw_joint_limits *l, const gw_scene_dynamics_def *def)
+{
+    int count = count_limits(def->layout);
+    *l = (gw_joint_limits){.of = calloc((size_t)count + 1, sizeof *l->of),
+                           .candidates = calloc((size_t)count + 1, sizeof *l->candidates)};
+    l->most = count;
+    return l->of && l->candidates;
+}
+
+void gw_joint_limits_build(gw_joint_limits *l, const gw_scene_dynamics_def *def, int ground)
+{
+    for (int i = 0; i < def->layout->system_count; i++) {
+        const gw_scene_system *s = def->layout->systems[i];
+        for (int k = 0; k < s->body_count; k++)
+            for (int j = 0; j < 6; j++)
+                if (s->bodies[k].limited[j])
+                    add_limits(l, def, i, k, j, ground);
+    }
+    assert(l->count == l->most);
+}
+
+void gw_joint_limits_destroy(gw_joint_limits *l)
+{
+    free(l->of);
+    free(l->candidates);
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
+{
+    gw_joint_limits *l = &m->limits;
+    double q[6], v[6];
+    int followed = 0;
+    for (int i = 0; i < l->count; i++) {
+        gw_joint_limit *limit = &l->of[i];
+        int j = limit->coordinate;
+        if (i == 0 || limit->body != limit[-1].body || limit->system != limit[-1].system)
+            gw_system_joint(m->systems[limit->system].system, limit->body, q, v);
+        double gap = limit->row.sign * (q[j] - limit->row.value);
+        bool follow = gap < NEAR_GAP + NEAR_STEPS * dt * fabs(v[j]);
+        follow = follow && followed < GW_MAX_WORLD_UNILATERALS;
+        followed += follow;
+        limit->row.near = q[j];
+        gw_world_follow(m->world, l->first + i, follow);
+    }
+}
