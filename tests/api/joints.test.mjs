@@ -253,6 +253,7 @@ test('a null takes members away, an id stays', async () => {
   await expect(200, 'PATCH', '/joints/hinge', {
     id: null,
     limits: null,
+    restitution: null,
     spring: null,
     motor: null,
     position: null,

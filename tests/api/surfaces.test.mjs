@@ -226,20 +226,36 @@ test('surfaces are read as they were written, and may be replaced while one is f
 });
 
 test("an axis stays along a surface's normal, at its offset, whoever is held", () => {
-  const nozzle = { type: "normal", value: 0.06, sense: "opposite",
-    mobile: { line: { point: [0, 0, 0.1], direction: [0, 0, 1] } }, fixed: { surface: saddle } };
+  const nozzle = {
+    type: 'normal',
+    value: 0.06,
+    sense: 'opposite',
+    mobile: { line: { point: [0, 0, 0.1], direction: [0, 0, 1] } },
+    fixed: { surface: saddle },
+  };
   const pose = { p: [0.1, -0.2, 0.4], q: [0, 1, 0, 0] };
   const s = solve({ mobile: { pose }, constraints: [nozzle] });
-  assert.equal(s.method, "closed-form");
-  assert.equal(s.branches[0].words, "3 freedoms: slides on the surface (2), turns about its normal (1)");
-  assert.deepEqual(s.branches[0].parameters.map((p) => p.name), ["phi", "u", "v"]);
-  const beyond = guideway(["solve", "-"], JSON.stringify({ mobile: { pose: { p: [0, 0, 0.3], q: [0, 1, 0, 0] } }, constraints: [{ ...nozzle, value: 0.6 }] }));
+  assert.equal(s.method, 'closed-form');
+  assert.equal(s.branches[0].words, '3 freedoms: slides on the surface (2), turns about its normal (1)');
+  assert.deepEqual(
+    s.branches[0].parameters.map((p) => p.name),
+    ['phi', 'u', 'v'],
+  );
+  const beyond = guideway(
+    ['solve', '-'],
+    JSON.stringify({ mobile: { pose: { p: [0, 0, 0.3], q: [0, 1, 0, 0] } }, constraints: [{ ...nozzle, value: 0.6 }] }),
+  );
   assert.equal(beyond.code, 2);
   assert.match(beyond.err, /\/constraints\/0\/value: .*0\.6 m is beyond the focal distance, 0\.5 m/);
-  const hood = guideway(["run", new URL("../../scenes/hood-over-nozzle.json", import.meta.url).pathname, "--seconds", "3"]);
+  const hood = guideway([
+    'run',
+    new URL('../../scenes/hood-over-nozzle.json', import.meta.url).pathname,
+    '--seconds',
+    '3',
+  ]);
   assert.equal(hood.code, 0, hood.err);
   const run = JSON.parse(hood.out);
   assert.equal(run.mobility, 3);
   assert.ok(run.constraint_residual_max < 1e-12);
-  assert.ok(Math.hypot(...run.final.twist.w) > 0.01, "the hood tilts as it slides");
+  assert.ok(Math.hypot(...run.final.twist.w) > 0.01, 'the hood tilts as it slides');
 });
