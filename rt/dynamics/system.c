@@ -822,6 +822,10 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         gw_system_destroy(s);
         return NULL;
     }
+    if (!gw_contacts_check(s, error)) {
+        gw_system_destroy(s);
+        return NULL;
+    }
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.bristle_root[j] = s->bodies[i].joint.z[j];

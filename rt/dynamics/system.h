@@ -65,16 +65,23 @@ typedef struct gw_system_body_def {
 /* A surface of a body, in its frame. A contact takes a plane from the side that its normal points
  * to, a rim as a circle's line. */
 typedef enum gw_surface_kind {
-    GW_SURFACE_PLANE,    /* point, axis: the normal */
-    GW_SURFACE_SPHERE,   /* point: the centre, radius */
-    GW_SURFACE_CYLINDER, /* point and axis, radius */
-    GW_SURFACE_RIM       /* point: the centre, axis: across the circle, radius */
+    GW_SURFACE_PLANE,     /* point, axis: the normal */
+    GW_SURFACE_SPHERE,    /* point: the centre, radius */
+    GW_SURFACE_CYLINDER,  /* point and axis, radius */
+    GW_SURFACE_RIM,       /* point: the centre, axis: across the circle, radius */
+    GW_SURFACE_ELLIPSOID, /* point: the centre, turn, semi_axes */
+    GW_SURFACE_FREE_FORM, /* point, turn: the frame of a surface `nurbs`, normal S_u x S_v outward
+                           */
+    GW_SURFACE_CURVE      /* point, turn: the frame of a curve `nurbs` */
 } gw_surface_kind;
 
 typedef struct gw_surface {
     gw_surface_kind kind;
     gw_vec3 point, axis; /* axis: a unit vector */
     double radius;       /* m */
+    gw_quat turn;
+    gw_vec3 semi_axes;     /* m */
+    const gw_nurbs *nurbs; /* not owned */
 } gw_surface;
 
 /* What two surfaces that stay in touch may do; a cylinder on a plane touches along a line, so that
@@ -85,10 +92,19 @@ typedef enum gw_contact_motion {
     GW_CONTACT_ROLLS_PURELY /* nor spin about the normal */
 } gw_contact_motion;
 
-/* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane. */
+/* Where two curved surfaces touch: parameters of a free-form one, a unit vector of an ellipsoid,
+ * and so on (surface_contact.c). */
+typedef struct gw_contact_place {
+    bool known; /* false: to be searched for */
+    double a[3], b[3];
+} gw_contact_place;
+
+/* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane.
+ * Where one of them is an ellipsoid or of free form: a anything but a plane, on b a surface. */
 typedef struct gw_closure_contact {
     gw_surface on_a, on_b;
-    bool inside; /* within b's sphere or cylinder */
+    gw_contact_place place; /* near it; it moves along within a system */
+    bool inside; /* within b's sphere or cylinder; of other surfaces, on the other side */
     gw_contact_motion motion;
 } gw_closure_contact;
 

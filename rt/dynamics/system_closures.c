@@ -124,7 +124,7 @@ static void simple_rows(const gw_system *s, const gw_closure_def *c, unsigned id
 
 static void update_closure(const gw_system *s, int index, bool rates)
 {
-    const gw_closure_def *c = &s->closures[index];
+    gw_closure_def *c = &s->closures[index];
     const gw_closure_block *k = &s->blocks[index];
     gw_closure_row *rows = s->rows + k->first;
     if (k->simple)

@@ -11,19 +11,13 @@
  * common normal; along two tangents it is the slip.
  */
 #include <math.h>
+#include <stdio.h>
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/surface_contact.h"
 
 #define FLAT                                                                                       \
     1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
           */
-
-/* Where two surfaces touch, and how that moves. */
-typedef struct contact_state {
-    double gap;
-    gw_vec3 c, c_dot, n, n_dot;
-    gw_vec3 axis, axis_dot; /* of a cylinder that lies on a plane */
-} contact_state;
 
 /* The velocity of the body's point that is at x. */
 static gw_vec3 velocity_at(const gw_body_frame *f, gw_vec3 x)
@@ -56,7 +50,7 @@ static gw_vec3 across(gw_vec3 x, gw_vec3 x_dot, gw_vec3 u, gw_vec3 u_dot, gw_vec
 
 /* A sphere at o on a plane, on a sphere or a cylinder, or within one of these. */
 static void sphere_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
-                           const gw_body_frame *b, contact_state *x)
+                           const gw_body_frame *b, gw_contact_state *x)
 {
     gw_vec3 f = point_of(b, k->on_b.point), u = gw_mat3_mul(&b->turn, k->on_b.axis);
     gw_vec3 u_dot = gw_cross(b->twist.w, u), d = gw_sub(o, f), e = d, e_dot;
@@ -82,7 +76,7 @@ static void sphere_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot
 
 /* The rim of radius R about o on a plane: c = o + R m, m the lowest direction across the axis. */
 static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
-                        const gw_body_frame *a, const gw_body_frame *b, contact_state *x)
+                        const gw_body_frame *a, const gw_body_frame *b, gw_contact_state *x)
 {
     gw_vec3 f = point_of(b, k->on_b.point), n = gw_mat3_mul(&b->turn, k->on_b.axis);
     gw_vec3 u = gw_mat3_mul(&a->turn, k->on_a.axis), u_dot = gw_cross(a->twist.w, u), e_dot, up_dot;
@@ -97,7 +91,7 @@ static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
 
 /* A cylinder on a plane touches along a line; c is the foot of the stated point of its axis. */
 static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
-                         const gw_body_frame *a, const gw_body_frame *b, contact_state *x)
+                         const gw_body_frame *a, const gw_body_frame *b, gw_contact_state *x)
 {
     sphere_contact(k, o, o_dot, b, x);
     x->axis = gw_mat3_mul(&a->turn, k->on_a.axis);
@@ -106,13 +100,18 @@ static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
 
 static bool is_line_contact(const gw_closure_contact *k)
 {
-    return k->on_a.kind == GW_SURFACE_CYLINDER;
+    return k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_PLANE;
 }
 
-static contact_state contact_of(const gw_closure_contact *k, const gw_body_frame *a,
-                                const gw_body_frame *b)
+/* `place`: of contacts without a closed form, followed. */
+static gw_contact_state contact_of(const gw_closure_contact *k, const gw_body_frame *a,
+                                   const gw_body_frame *b, gw_contact_place *place)
 {
-    contact_state x = {0};
+    gw_contact_state x = {0};
+    if (gw_surface_contact_is_general(k)) {
+        gw_surface_contact_at(k, a, b, place, &x);
+        return x;
+    }
     gw_vec3 o = point_of(a, k->on_a.point), o_dot = velocity_at(a, o);
     if (is_line_contact(k))
         line_contact(k, o, o_dot, a, b, &x);
@@ -132,7 +131,8 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
                             double *gap, gw_vec3 *normal, gw_vec3 *point)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    contact_state x = contact_of(contact, &frame_a, &frame_b);
+    gw_contact_place place = contact->place;
+    gw_contact_state x = contact_of(contact, &frame_a, &frame_b, &place);
     *gap = x.gap;
     *normal = x.n;
     *point = x.c;
@@ -141,7 +141,7 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* Two unit vectors across n, and their rates. */
-static void tangents(const contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
+static void tangents(const gw_contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
 {
     gw_vec3 n = x->n, zero = {0, 0, 0}, e_dot, axis;
     double length;
@@ -152,12 +152,12 @@ static void tangents(const contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
     t_dot[1] = gw_add(gw_cross(x->n_dot, t[0]), gw_cross(n, t_dot[0]));
 }
 
-static void contact_rows(const gw_system *s, const gw_closure_def *def, gw_closure_row *positions,
+static void contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *positions,
                          gw_closure_row *velocities)
 {
-    const gw_closure_contact *k = &def->contact;
+    gw_closure_contact *k = &def->contact;
     gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
-    contact_state x = contact_of(k, &a, &b);
+    gw_contact_state x = contact_of(k, &a, &b, &k->place);
     gw_vec3 t[2], t_dot[2];
     positions->value = x.gap;
     gw_put_point_row(positions++, &a, &b, x.c, x.c_dot, x.n, x.n_dot);
@@ -179,7 +179,7 @@ static void knife_edge_row(const gw_system *s, const gw_closure_def *def, gw_clo
 {
     gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
     gw_vec3 d = gw_mat3_mul(&a.turn, def->knife_edge.direction);
-    contact_state x = {.c = point_of(&a, def->knife_edge.point)};
+    gw_contact_state x = {.c = point_of(&a, def->knife_edge.point)};
     x.c_dot = velocity_at(&a, x.c);
     gw_put_point_row(r, &a, &b, x.c, x.c_dot, d, gw_cross(a.twist.w, d));
 }
@@ -196,7 +196,7 @@ static void gear_row(const gw_system *s, const gw_closure_def *def, gw_closure_r
     r->scale = gw_mobilizers[a->def.joint].turns >> i & 1 ? s->length : 1;
 }
 
-void gw_contact_rows(const gw_system *s, const gw_closure_def *def, gw_closure_row *positions,
+void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *positions,
                      gw_closure_row *velocities)
 {
     int position_count, velocity_count;
@@ -247,10 +247,13 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
 
 bool gw_closure_check(const gw_closure_def *def, gw_error *error)
 {
-    static const char *const names[] = {"plane", "sphere", "cylinder", "rim"};
+    static const char *const names[] = {
+        "plane", "sphere", "cylinder", "rim", "ellipsoid", "free-form surface", "free-form curve"};
     const gw_surface *a = &def->contact.on_a, *b = &def->contact.on_b;
     if (def->kind != GW_CLOSURE_CONTACT)
         return true;
+    if (gw_surface_contact_is_general(&def->contact))
+        return gw_surface_contact_check(&def->contact, error);
     bool known = a->kind == GW_SURFACE_SPHERE
                      ? b->kind != GW_SURFACE_RIM
                      : a->kind != GW_SURFACE_PLANE && b->kind == GW_SURFACE_PLANE;
@@ -258,7 +261,7 @@ bool gw_closure_check(const gw_closure_def *def, gw_error *error)
         gw_fail(
             error, GW_BAD_INPUT, "",
             "a %s cannot touch %s %s: a sphere can touch a plane, a sphere or a cylinder, these "
-            "also from within, a cylinder or a rim a plane",
+            "also from within, a cylinder or a rim a plane, and all of them what is of free form",
             names[a->kind], def->contact.inside ? "the inside of a" : "a", names[b->kind]);
         return false;
     }
@@ -268,6 +271,35 @@ bool gw_closure_check(const gw_closure_def *def, gw_error *error)
             "a sphere of radius %g m cannot roll within a %s of radius %g m: it must be smaller",
             a->radius, names[b->kind], b->radius);
         return false;
+    }
+    return true;
+}
+
+bool gw_contacts_check(gw_system *s, gw_error *error)
+{
+    for (int i = 0; i < s->closure_count; i++) {
+        gw_closure_def *c = &s->closures[i];
+        if (c->kind != GW_CLOSURE_CONTACT || !gw_surface_contact_is_general(&c->contact))
+            continue;
+        char where[16];
+        gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
+        gw_contact_state x = {0};
+        bool found = gw_surface_contact_at(&c->contact, &a, &b, &c->contact.place, &x);
+        snprintf(where, sizeof where, "%d", i);
+        if (x.conforms)
+            return gw_fail(error, GW_BAD_INPUT, where,
+                           "the surfaces conform: where they touch they bend alike in one "
+                           "direction at least, so that they touch along a line and not in a "
+                           "point; a cylinder on a plane takes the cylinder's own \"surface\"");
+        if (!found)
+            return gw_fail(error, GW_BAD_INPUT, where,
+                           "the surfaces have no common normal where they could touch: bring them "
+                           "nearer to one another, away from edges");
+        if (x.bend < 0)
+            return gw_fail(error, GW_BAD_INPUT, where,
+                           "the surfaces cross beside the point where they touch (relative "
+                           "curvature %g 1/m): one is bent too sharply for the other",
+                           x.bend);
     }
     return true;
 }

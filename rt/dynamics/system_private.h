@@ -552,7 +552,10 @@ void gw_closures_settle(gw_system *system);
 void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities);
 
 /* The rows of a closure that is not GW_CLOSURE_ROWS, where the bodies are. */
-void gw_contact_rows(const gw_system *system, const gw_closure_def *def, gw_closure_row *positions,
+/* Whether curved surfaces touch in a point each; GW_BAD_INPUT with the number of the closure. */
+bool gw_contacts_check(gw_system *system, gw_error *error);
+
+void gw_contact_rows(const gw_system *system, gw_closure_def *def, gw_closure_row *positions,
                      gw_closure_row *velocities);
 
 /* ---- springs: system_springs.c --------------------------------------------------------------- */

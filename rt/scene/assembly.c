@@ -195,6 +195,15 @@ static bool add_contact(gw_assembly *w, int index, gw_error *error)
     gw_relation *r = add_relation(w, GW_RELATION_CONSTRAINT, index);
     gw_row row = {.m = on_a->point, .f = on_b->point, .n = on_b->axis, .value = on_a->radius};
     double apart = closure.contact.inside ? -on_a->radius : on_a->radius;
+    if (on_b->kind == GW_SURFACE_FREE_FORM && on_a->kind == GW_SURFACE_SPHERE) {
+        row.kind = GW_ROW_SURFACE;
+        row.q = on_b->turn, row.nurbs = on_b->nurbs;
+        row.value = apart;
+        add_row(w, r, a, b, &row);
+        return true;
+    }
+    if (on_a->nurbs || on_b->nurbs) /* brought to touch when their system is made */
+        return true;
     if (on_a->kind == GW_SURFACE_RIM) {
         gw_term *t = add_term(w, r, GW_TERM_RIM, a, b);
         t->m = on_a->point, t->f = on_b->point;

@@ -578,6 +578,7 @@ static void move_to_world(const gw_pose *world_from_object, gw_surface *surface)
 {
     surface->point = gw_pose_point(world_from_object, surface->point);
     surface->axis = gw_rotate(world_from_object->q, surface->axis);
+    surface->turn = gw_quat_mul(world_from_object->q, surface->turn);
 }
 
 static bool add_velocity_constraints(builder *w, gw_error *error)

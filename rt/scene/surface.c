@@ -24,7 +24,7 @@ static bool surface_of_shape(const gw_shape *shape, const char *name, gw_surface
 {
     bool side = strcmp(name, "surface") == 0;
     bool top = strcmp(name, "top-rim") == 0, bottom = strcmp(name, "bottom-rim") == 0;
-    *s = (gw_surface){.axis = {0, 0, 1}, .radius = shape->radius};
+    *s = (gw_surface){.axis = {0, 0, 1}, .radius = shape->radius, .turn = {1, 0, 0, 0}};
     switch (shape->kind) {
     case GW_SHAPE_SPHERE:
         s->kind = GW_SURFACE_SPHERE;
@@ -71,6 +71,7 @@ static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
         return false;
     s->point = gw_pose_point(&p->pose, s->point);
     s->axis = gw_rotate(p->pose.q, s->axis);
+    s->turn = gw_quat_mul(p->pose.q, s->turn);
     return true;
 }
 
@@ -79,8 +80,16 @@ bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surfa
     gw_element e;
     int object = gw_scene_object(scene, ref->object);
     if (gw_scene_element(scene, ref, &e)) {
-        *surface = (gw_surface){GW_SURFACE_PLANE, e.p, e.d, 0};
-        return e.kind == GW_PLANE;
+        *surface = (gw_surface){.kind = GW_SURFACE_PLANE,
+                                .point = e.p,
+                                .axis = e.d,
+                                .turn = gw_is_free_form(e.kind) ? e.q : gw_quat_identity(),
+                                .nurbs = gw_is_free_form(e.kind) ? e.nurbs : NULL};
+        if (gw_is_free_form(e.kind)) {
+            surface->kind = e.kind == GW_CURVE ? GW_SURFACE_CURVE : GW_SURFACE_FREE_FORM;
+            surface->axis = gw_v3(0, 0, 1);
+        }
+        return e.kind == GW_PLANE || gw_is_free_form(e.kind);
     }
     return object >= 0 && surface_of(&scene->objects[object].shape, ref->feature, surface);
 }
@@ -94,7 +103,7 @@ static bool find_surface(const gw_scene *s, const gw_feature_ref *ref, int index
            gw_scene_invalid(error, "constraints", index, member,
                             "\"%s/%s\" is no surface: a sphere, a cylinder and a capsule have "
                             "\"surface\", a cylinder \"top-rim\" and \"bottom-rim\", a cone "
-                            "\"base-rim\"; any plane is one",
+                            "\"base-rim\"; any plane is one, and free-form surfaces and curves",
                             ref->object, ref->feature);
 }
 
@@ -112,9 +121,14 @@ static bool knife_edge(const gw_scene *s, int index, gw_closure_def *c, gw_error
     return true;
 }
 
-/* Spheres, cylinders and rims stand on the left, planes on the right. */
+/* Spheres, cylinders, rims and curves stand on the left, planes on the right; of two that bend
+ * freely the surface stands there. */
 static bool stands_right(const gw_surface *a, const gw_surface *b)
 {
+    if (b->kind == GW_SURFACE_CURVE || a->kind == GW_SURFACE_PLANE)
+        return false;
+    if (a->nurbs || b->nurbs)
+        return b->nurbs || b->kind == GW_SURFACE_PLANE;
     if (a->kind == GW_SURFACE_SPHERE)
         return true;
     return b->kind == GW_SURFACE_PLANE;

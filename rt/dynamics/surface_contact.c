@@ -1,0 +1,527 @@
+/*
+ * Contacts of curved surfaces by their common normal. RT safe.
+ *
+ * a has a point x_a with orthonormal tangents a_i (one of a curve), b a point x_b with orthonormal
+ * tangents b_i and the normal n towards a; second derivatives a_ij, b_ij are those in coordinates
+ * with these tangents. With d = x_a - x_b the common normal is (surface-constraints 5)
+ *
+ *   d . b_i = 0,    a_i . n = 0                                  gap = n . d
+ *
+ * which stays regular at touch, where the conditions d . a_i = 0 of closest points do not. With
+ * C_ij = b_i . a_j, H_ij = delta_ij - d . b_ij, N_ij = a_i . n_j = -(b_jk . n)(a_i . b_k), steps
+ * of Newton's method are
+ *
+ *   H y_b = C y_a + d . b,     K y_a = -a . n - N H^-1 (d . b),     K = a_ij . n + N H^-1 C
+ *
+ * K is the relative curvature: singular where the surfaces conform. The points move over the
+ * surfaces by the same equations (Montana's, with a gap), V being the bodies' velocities:
+ *
+ *   H y_b' = C y_a' + g,       K y_a' = -(w_a - w_b) . (a_i x n) - N H^-1 g
+ *   g_i = (V_a(x_a) - V_b(x_b)) . b_i + d . (w_b x b_i)
+ *   n' = w_b x n + n_j y_bj',  c = x_b,  c' = V_b(x_b) + b_i y_bi'
+ */
+#include "rt/dynamics/surface_contact.h"
+
+#include <math.h>
+
+#include "rt/geometry/nurbs_nearest.h"
+
+#define NEWTON_STEPS 20
+#define CONVERGED    1e-8  /* of the size: a step this short leaves an error of its square */
+#define FARTHEST     0.25  /* of the size: no step goes farther over a surface */
+#define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
+#define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
+#define DEGENERATE   1e-12 /* of the size: no less derivative, at a pole */
+#define GRID         8     /* samples of a direction, for a search */
+#define CANDIDATES   6     /* samples that are tried */
+
+/* ---- one side ------------------------------------------------------------------------------- */
+
+/* A point of a surface or a curve with its tangents and second derivatives (world axes). */
+typedef struct patch {
+    int count;                   /* of tangents */
+    gw_vec3 p, n, t[2], bend[3]; /* n outward; bend: 11, 12, 22 */
+    double to[2][2];             /* coordinates of the place from those along the tangents */
+    bool beyond;
+} patch;
+
+/* Point, derivatives and normal in the body's frame, by coordinates of the place. */
+typedef struct raw_patch {
+    gw_vec3 p, n, d[2], dd[3];
+    bool beyond;
+} raw_patch;
+
+static bool is_curve(const gw_surface *s)
+{
+    return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
+}
+
+/* The length that steps and curvatures are measured by (m). */
+static double size_of(const gw_surface *s)
+{
+    switch (s->kind) {
+    case GW_SURFACE_PLANE:
+        return HUGE_VAL;
+    case GW_SURFACE_SPHERE:
+    case GW_SURFACE_CYLINDER:
+    case GW_SURFACE_RIM:
+        return s->radius;
+    case GW_SURFACE_ELLIPSOID:
+        return fmin(s->semi_axes.x, fmin(s->semi_axes.y, s->semi_axes.z));
+    case GW_SURFACE_FREE_FORM:
+    case GW_SURFACE_CURVE:
+        return 0.5 * s->nurbs->size;
+    }
+    return 1;
+}
+
+/* p = point + D q with q = (c + z1 e1 + z2 e2) / |..|, |c| = 1. */
+static raw_patch on_ellipsoid(const gw_surface *s, const double *z)
+{
+    raw_patch r = {.beyond = false};
+    gw_vec3 q = {z[0], z[1], z[2]}, e = gw_any_normal(q), f = gw_cross(q, e);
+    gw_vec3 semi = s->semi_axes;
+    if (s->kind == GW_SURFACE_SPHERE)
+        semi = gw_v3(s->radius, s->radius, s->radius);
+    gw_vec3 x[4] = {q, e, f, gw_v3(q.x / semi.x, q.y / semi.y, q.z / semi.z)};
+    for (int i = 0; i < 3; i++)
+        x[i] = gw_v3(semi.x * x[i].x, semi.y * x[i].y, semi.z * x[i].z);
+    for (int i = 0; i < 4 && s->kind == GW_SURFACE_ELLIPSOID; i++)
+        x[i] = gw_rotate(s->turn, x[i]);
+    r.p = gw_add(s->point, x[0]);
+    r.d[0] = x[1], r.d[1] = x[2];
+    r.dd[0] = r.dd[2] = gw_neg(x[0]);
+    r.n = gw_unit(x[3]);
+    return r;
+}
+
+/* Planes: along two directions; cylinders: angle, height; rims: angle. */
+static raw_patch on_simple(const gw_surface *s, const double *z)
+{
+    raw_patch r = {.beyond = false};
+    gw_vec3 e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
+    if (s->kind == GW_SURFACE_PLANE) {
+        r.p = gw_mul_add(gw_mul_add(s->point, z[0], e), z[1], f);
+        r.d[0] = e, r.d[1] = f, r.n = s->axis;
+        return r;
+    }
+    double c = s->radius * cos(z[0]), k = s->radius * sin(z[0]);
+    gw_vec3 out = gw_mul_add(gw_scale(c, e), k, f);
+    r.p = gw_add(s->point, out);
+    if (s->kind == GW_SURFACE_CYLINDER)
+        r.p = gw_mul_add(r.p, z[1], s->axis);
+    r.d[0] = gw_mul_add(gw_scale(-k, e), c, f);
+    r.d[1] = s->axis;
+    r.dd[0] = gw_neg(out);
+    r.n = gw_unit(out);
+    return r;
+}
+
+static raw_patch on_free_form(const gw_surface *s, const double *z)
+{
+    raw_patch r = {.beyond = false};
+    gw_nurbs_point at;
+    double x[2] = {z[0], z[1]};
+    gw_nurbs_evaluate(s->nurbs, x, 2, NULL, &at);
+    r.p = gw_add(s->point, gw_rotate(s->turn, at.d[0][0]));
+    r.d[0] = gw_rotate(s->turn, at.d[1][0]);
+    r.dd[0] = gw_rotate(s->turn, at.d[2][0]);
+    r.beyond = gw_nurbs_into_domain(s->nurbs, x);
+    if (s->kind == GW_SURFACE_CURVE)
+        return r;
+    r.d[1] = gw_rotate(s->turn, at.d[0][1]);
+    r.dd[1] = gw_rotate(s->turn, at.d[1][1]);
+    r.dd[2] = gw_rotate(s->turn, at.d[0][2]);
+    gw_vec3 n = gw_cross(r.d[0], r.d[1]);
+    double length = gw_norm(n);
+    r.n = length > 0 ? gw_scale(1 / length, n)
+                     : gw_rotate(s->turn, gw_nurbs_normal(s->nurbs, z, &at));
+    return r;
+}
+
+static raw_patch raw_at(const gw_surface *s, const double *z)
+{
+    switch (s->kind) {
+    case GW_SURFACE_SPHERE:
+    case GW_SURFACE_ELLIPSOID:
+        return on_ellipsoid(s, z);
+    case GW_SURFACE_FREE_FORM:
+    case GW_SURFACE_CURVE:
+        return on_free_form(s, z);
+    case GW_SURFACE_PLANE:
+    case GW_SURFACE_CYLINDER:
+    case GW_SURFACE_RIM:
+        break;
+    }
+    return on_simple(s, z);
+}
+
+/* In coordinates whose tangents are orthonormal, and in world axes: d = t M, M upper triangular. */
+static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame *frame)
+{
+    raw_patch r = raw_at(s, z);
+    patch x = {.count = is_curve(s) ? 1 : 2, .beyond = r.beyond};
+    double least = DEGENERATE * size_of(s);
+    least = isfinite(least) ? least : 0;
+    double first = fmax(gw_norm(r.d[0]), least), p00 = 1 / first, p01 = 0, p11 = 0;
+    x.t[0] = gw_scale(p00, r.d[0]);
+    if (x.count == 2) {
+        double along = gw_dot(x.t[0], r.d[1]);
+        gw_vec3 across = gw_mul_add(r.d[1], -along, x.t[0]);
+        double second = fmax(gw_norm(across), least);
+        x.t[1] = gw_scale(1 / second, across);
+        p11 = 1 / second;
+        p01 = -along * p00 * p11;
+    }
+    x.to[0][0] = p00, x.to[0][1] = p01, x.to[1][0] = 0, x.to[1][1] = p11;
+    x.bend[0] = gw_scale(p00 * p00, r.dd[0]);
+    x.bend[1] = gw_add(gw_scale(p00 * p01, r.dd[0]), gw_scale(p00 * p11, r.dd[1]));
+    x.bend[2] = gw_add(gw_scale(p01 * p01, r.dd[0]), gw_scale(p11 * p11, r.dd[2]));
+    x.bend[2] = gw_mul_add(x.bend[2], 2 * p01 * p11, r.dd[1]);
+    x.p = gw_add(frame->p, gw_mat3_mul(&frame->turn, r.p));
+    x.n = gw_mat3_mul(&frame->turn, r.n);
+    for (int i = 0; i < 2; i++)
+        x.t[i] = gw_mat3_mul(&frame->turn, x.t[i]);
+    for (int i = 0; i < 3; i++)
+        x.bend[i] = gw_mat3_mul(&frame->turn, x.bend[i]);
+    return x;
+}
+
+/* Moves a place by y along the tangents of its patch. */
+static void move_place(const gw_surface *s, const patch *x, const double y[2], double *z)
+{
+    double u = x->to[0][0] * y[0] + (x->count == 2 ? x->to[0][1] * y[1] : 0);
+    double v = x->count == 2 ? x->to[1][1] * y[1] : 0;
+    if (s->kind == GW_SURFACE_SPHERE || s->kind == GW_SURFACE_ELLIPSOID) {
+        gw_vec3 q = {z[0], z[1], z[2]}, e = gw_any_normal(q), f = gw_cross(q, e);
+        q = gw_unit(gw_mul_add(gw_mul_add(q, u, e), v, f));
+        z[0] = q.x, z[1] = q.y, z[2] = q.z;
+        return;
+    }
+    z[0] += u;
+    z[1] += v;
+}
+
+/* ---- the common normal ---------------------------------------------------------------------- */
+
+/* Both sides at a place, and the matrices of the equations above. */
+typedef struct normal_system {
+    patch a, b;
+    gw_vec3 n, d;
+    double c[2][2], ii[2][2]; /* C; b_ij . n */
+    double h[2][2], k[2][2];  /* H^-1; K */
+    double nh[2][2];          /* N H^-1 */
+} normal_system;
+
+static bool invert2(const double m[2][2], double out[2][2])
+{
+    double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    if (!(fabs(det) > 1e-300))
+        return false;
+    out[0][0] = m[1][1] / det, out[1][1] = m[0][0] / det;
+    out[0][1] = -m[0][1] / det, out[1][0] = -m[1][0] / det;
+    return true;
+}
+
+static bool system_at(const gw_closure_contact *k, const gw_body_frame *fa, const gw_body_frame *fb,
+                      const gw_contact_place *place, normal_system *s)
+{
+    s->a = patch_at(&k->on_a, place->a, fa);
+    s->b = patch_at(&k->on_b, place->b, fb);
+    s->n = k->inside ? gw_neg(s->b.n) : s->b.n;
+    s->d = gw_sub(s->a.p, s->b.p);
+    double h[2][2], n[2][2] = {{0}};
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            s->c[i][j] = j < s->a.count ? gw_dot(s->b.t[i], s->a.t[j]) : 0;
+            s->ii[i][j] = gw_dot(s->b.bend[i + j], s->n);
+            h[i][j] = (i == j) - gw_dot(s->d, s->b.bend[i + j]);
+        }
+    if (!invert2((const double(*)[2])h, s->h))
+        return false;
+    for (int i = 0; i < s->a.count; i++)
+        for (int j = 0; j < 2; j++)
+            n[i][j] = -(s->c[0][i] * s->ii[0][j] + s->c[1][i] * s->ii[1][j]);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            s->nh[i][j] = n[i][0] * s->h[0][j] + n[i][1] * s->h[1][j];
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            s->k[i][j] = gw_dot(s->a.bend[i + j], s->n) + s->nh[i][0] * s->c[0][j] +
+                         s->nh[i][1] * s->c[1][j];
+    return true;
+}
+
+/* K y_a = right_a - N H^-1 right_b, y_b = H^-1 (C y_a + right_b). */
+static bool solve_normal(const normal_system *s, const double right_a[2], const double right_b[2],
+                         double y_a[2], double y_b[2])
+{
+    double r[2], inverse[2][2];
+    for (int i = 0; i < 2; i++)
+        r[i] = right_a[i] - s->nh[i][0] * right_b[0] - s->nh[i][1] * right_b[1];
+    if (s->a.count == 1) {
+        if (!(fabs(s->k[0][0]) > 0))
+            return false;
+        y_a[0] = r[0] / s->k[0][0], y_a[1] = 0;
+    } else {
+        if (!invert2((const double(*)[2])s->k, inverse))
+            return false;
+        for (int i = 0; i < 2; i++)
+            y_a[i] = inverse[i][0] * r[0] + inverse[i][1] * r[1];
+    }
+    double sum[2];
+    for (int i = 0; i < 2; i++)
+        sum[i] = s->c[i][0] * y_a[0] + s->c[i][1] * y_a[1] + right_b[i];
+    for (int i = 0; i < 2; i++)
+        y_b[i] = s->h[i][0] * sum[0] + s->h[i][1] * sum[1];
+    return true;
+}
+
+/* The least relative curvature: the smaller eigenvalue of K, which is symmetric at a common normal;
+ * negative where the surfaces cross beside it. */
+static double least_bend(const normal_system *s)
+{
+    if (s->a.count == 1)
+        return s->k[0][0];
+    double off = 0.5 * (s->k[0][1] + s->k[1][0]), mean = 0.5 * (s->k[0][0] + s->k[1][1]);
+    return mean - hypot(0.5 * (s->k[0][0] - s->k[1][1]), off);
+}
+
+/* Newton's method from a place; false where it does not converge. `way`: how far it went over the
+ * surfaces, of the size. */
+static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                   double size, gw_contact_place *place, normal_system *s, double *way)
+{
+    *way = 0;
+    for (int i = 0; i < NEWTON_STEPS; i++) {
+        double right_a[2] = {0, 0}, right_b[2], y_a[2], y_b[2];
+        if (!system_at(k, a, b, place, s))
+            return false;
+        for (int j = 0; j < 2; j++) {
+            right_a[j] = j < s->a.count ? -gw_dot(s->a.t[j], s->n) : 0;
+            right_b[j] = gw_dot(s->d, s->b.t[j]);
+        }
+        if (!solve_normal(s, right_a, right_b, y_a, y_b))
+            return false;
+        double far = fmax(hypot(y_a[0], y_a[1]), hypot(y_b[0], y_b[1]));
+        if (!isfinite(far))
+            return false;
+        double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
+        for (int j = 0; j < 2; j++)
+            y_a[j] *= share, y_b[j] *= share;
+        move_place(&k->on_a, &s->a, y_a, place->a);
+        move_place(&k->on_b, &s->b, y_b, place->b);
+        *way += share * far / size;
+        if (far < CONVERGED * size)
+            return system_at(k, a, b, place, s);
+    }
+    return false;
+}
+
+/* ---- the search ----------------------------------------------------------------------------- */
+
+/* Sample `i` of a surface or curve; false past the last. */
+static bool sample_of(const gw_surface *s, int i, double z[3])
+{
+    int u = i % GRID, v = i / GRID;
+    double x = (u + 0.5) / GRID, y = (v + 0.5) / GRID;
+    z[2] = 0;
+    if (v >= (is_curve(s) ? 4 : GRID))
+        return false;
+    if (is_curve(s))
+        x = (i + 0.5) / (4 * GRID), y = 0;
+    switch (s->kind) {
+    case GW_SURFACE_SPHERE:
+    case GW_SURFACE_ELLIPSOID: {
+        double up = 2 * y - 1, out = sqrt(1 - up * up), turn = 2 * GW_PI * x;
+        z[0] = out * cos(turn), z[1] = out * sin(turn), z[2] = up;
+        return true;
+    }
+    case GW_SURFACE_CYLINDER:
+        z[0] = 2 * GW_PI * x;
+        z[1] = 4 * s->radius * (2 * y - 1);
+        return true;
+    case GW_SURFACE_RIM:
+        z[0] = 2 * GW_PI * x, z[1] = 0;
+        return true;
+    case GW_SURFACE_PLANE:
+        z[0] = z[1] = 0;
+        return i == 0;
+    case GW_SURFACE_FREE_FORM:
+    case GW_SURFACE_CURVE:
+        for (int k = 0; k < 2; k++) {
+            const gw_nurbs_direction *d = &s->nurbs->direction[k];
+            z[k] = k < s->nurbs->dimension ? d->low + (k ? y : x) * (d->high - d->low) : 0;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* The place of a surface near the point x of its body's frame, the closest where that is simple. */
+static void place_near(const gw_surface *s, gw_vec3 x, double z[3])
+{
+    gw_vec3 d = gw_sub(x, s->point), e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
+    gw_nurbs_nearest nearest;
+    z[0] = z[1] = z[2] = 0;
+    switch (s->kind) {
+    case GW_SURFACE_PLANE:
+        z[0] = gw_dot(d, e), z[1] = gw_dot(d, f);
+        return;
+    case GW_SURFACE_CYLINDER:
+    case GW_SURFACE_RIM:
+        z[0] = atan2(gw_dot(d, f), gw_dot(d, e));
+        z[1] = s->kind == GW_SURFACE_CYLINDER ? gw_dot(d, s->axis) : 0;
+        return;
+    case GW_SURFACE_SPHERE:
+    case GW_SURFACE_ELLIPSOID:
+        if (s->kind == GW_SURFACE_ELLIPSOID) {
+            d = gw_unrotate(s->turn, d);
+            d = gw_v3(d.x / s->semi_axes.x, d.y / s->semi_axes.y, d.z / s->semi_axes.z);
+        }
+        d = gw_norm2(d) > 0 ? gw_unit(d) : gw_v3(1, 0, 0);
+        z[0] = d.x, z[1] = d.y, z[2] = d.z;
+        return;
+    case GW_SURFACE_FREE_FORM:
+    case GW_SURFACE_CURVE:
+        gw_nurbs_nearest_point(s->nurbs, gw_unrotate(s->turn, d), &nearest);
+        z[0] = nearest.parameter[0], z[1] = nearest.parameter[1];
+        return;
+    }
+}
+
+static gw_vec3 into_body(const gw_body_frame *f, gw_vec3 x)
+{
+    gw_vec3 d = gw_sub(x, f->p);
+    return gw_v3(f->turn.m[0][0] * d.x + f->turn.m[1][0] * d.y + f->turn.m[2][0] * d.z,
+                 f->turn.m[0][1] * d.x + f->turn.m[1][1] * d.y + f->turn.m[2][1] * d.z,
+                 f->turn.m[0][2] * d.x + f->turn.m[1][2] * d.y + f->turn.m[2][2] * d.z);
+}
+
+/* The lowest samples of a over b, rising; returns how many. */
+static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, gw_contact_place *found)
+{
+    double height[CANDIDATES];
+    int count = 0;
+    gw_contact_place at = {.known = true};
+    if (k->on_a.kind == GW_SURFACE_SPHERE) { /* under its centre */
+        gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
+        place_near(&k->on_b, into_body(b, centre), at.b);
+        gw_vec3 down = gw_scale(k->inside ? 1 : -1, patch_at(&k->on_b, at.b, b).n);
+        down = into_body(a, gw_add(a->p, down));
+        at.a[0] = down.x, at.a[1] = down.y, at.a[2] = down.z;
+        found[0] = at;
+        return 1;
+    }
+    for (int i = 0; sample_of(&k->on_a, i, at.a); i++) {
+        gw_vec3 x = patch_at(&k->on_a, at.a, a).p;
+        place_near(&k->on_b, into_body(b, x), at.b);
+        patch below = patch_at(&k->on_b, at.b, b);
+        double h = gw_dot(below.n, gw_sub(x, below.p)) * (k->inside ? -1 : 1);
+        if (count == CANDIDATES && h >= height[count - 1])
+            continue;
+        int to = count < CANDIDATES ? count++ : count - 1;
+        for (; to > 0 && height[to - 1] > h; to--)
+            height[to] = height[to - 1], found[to] = found[to - 1];
+        height[to] = h, found[to] = at;
+    }
+    return count;
+}
+
+/* Over the whole of both: the common normal of the least gap, those that do not cross first. */
+static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                   double size, gw_contact_place *place, normal_system *s)
+{
+    gw_contact_place start[CANDIDATES];
+    int count = lowest_samples(k, a, b, start);
+    bool found = false, crosses = true;
+    double least = HUGE_VAL;
+    for (int i = 0; i < count; i++) {
+        normal_system there;
+        double way;
+        gw_contact_place at = start[i];
+        if (!follow(k, a, b, size, &at, &there, &way) || there.a.beyond || there.b.beyond)
+            continue;
+        double gap = gw_dot(there.n, there.d);
+        bool cross = least_bend(&there) <= 0;
+        if (found && (cross > crosses || (cross == crosses && gap >= least)))
+            continue;
+        found = true, crosses = cross, least = gap;
+        *s = there, *place = at;
+    }
+    if (!found && count > 0) {
+        *place = start[0];
+        system_at(k, a, b, place, s);
+    }
+    place->known = found;
+    return found;
+}
+
+/* ---- for others ----------------------------------------------------------------------------- */
+
+static bool bends(gw_surface_kind kind)
+{
+    return kind == GW_SURFACE_FREE_FORM || kind == GW_SURFACE_CURVE || kind == GW_SURFACE_ELLIPSOID;
+}
+
+bool gw_surface_contact_is_general(const gw_closure_contact *k)
+{
+    return bends(k->on_a.kind) || bends(k->on_b.kind);
+}
+
+bool gw_surface_contact_check(const gw_closure_contact *k, gw_error *error)
+{
+    if (is_curve(&k->on_b) || k->on_a.kind == GW_SURFACE_PLANE)
+        return gw_fail(error, GW_BAD_INPUT, "",
+                       "a curve or a rim touches a surface, and something that bends a plane: two "
+                       "curves do not touch, and nor do two planes");
+    if (k->inside && k->on_b.kind == GW_SURFACE_PLANE)
+        return gw_fail(error, GW_BAD_INPUT, "", "a plane has no inside");
+    return true;
+}
+
+/* Rates of the contact point and the normal. */
+static bool put_rates(const normal_system *s, const gw_body_frame *a, const gw_body_frame *b,
+                      gw_contact_state *x)
+{
+    gw_vec3 v_a = gw_add(a->twist.v, gw_cross(a->twist.w, gw_sub(s->a.p, a->p)));
+    gw_vec3 v_b = gw_add(b->twist.v, gw_cross(b->twist.w, gw_sub(s->b.p, b->p)));
+    gw_vec3 slip = gw_sub(v_a, v_b), spin = gw_sub(a->twist.w, b->twist.w);
+    double right_a[2] = {0, 0}, right_b[2], y_a[2] = {0, 0}, y_b[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        if (i < s->a.count)
+            right_a[i] = -gw_dot(spin, gw_cross(s->a.t[i], s->n));
+        right_b[i] = gw_dot(slip, s->b.t[i]) + gw_dot(s->d, gw_cross(b->twist.w, s->b.t[i]));
+    }
+    bool moves = solve_normal(s, right_a, right_b, y_a, y_b);
+    x->c_dot = v_b;
+    x->n_dot = gw_cross(b->twist.w, s->n);
+    for (int j = 0; j < 2 && moves; j++) {
+        x->c_dot = gw_mul_add(x->c_dot, y_b[j], s->b.t[j]);
+        double turn = s->ii[0][j] * y_b[0] + s->ii[1][j] * y_b[1];
+        x->n_dot = gw_mul_add(x->n_dot, -turn, s->b.t[j]);
+    }
+    return moves;
+}
+
+bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_contact_place *place, gw_contact_state *x)
+{
+    normal_system s = {.n = {0, 0, 1}};
+    double size = fmin(size_of(&k->on_a), size_of(&k->on_b)), way;
+    gw_contact_place at = *place;
+    bool found = place->known && follow(k, a, b, size, &at, &s, &way) && way < JUMP;
+    if (!found) {
+        at = *place;
+        found = search(k, a, b, size, &at, &s);
+    }
+    *place = at;
+    *x = (gw_contact_state){.c = s.b.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
+    x->beyond = s.a.beyond || s.b.beyond;
+    x->bend = least_bend(&s);
+    x->conforms = fabs(x->bend) < CONFORMING / size;
+    if (!found || x->conforms)
+        return false;
+    return put_rates(&s, a, b, x);
+}

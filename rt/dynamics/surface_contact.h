@@ -1,0 +1,36 @@
+/*
+ * Where two curved surfaces touch, or a curve and a surface, and how that moves: the common normal
+ * of free-form surfaces, ellipsoids and what else bends, followed along its branch. Inside of
+ * rt/dynamics; RT safe.
+ */
+#ifndef GW_DYNAMICS_SURFACE_CONTACT_H
+#define GW_DYNAMICS_SURFACE_CONTACT_H
+
+#include "rt/dynamics/system_private.h"
+
+/* Where two surfaces touch, and how that moves. */
+typedef struct gw_contact_state {
+    double gap;                 /* m, along n */
+    gw_vec3 c, c_dot, n, n_dot; /* on b's surface; its normal, towards a */
+    gw_vec3 axis, axis_dot;     /* of a cylinder that lies on a plane */
+    double bend;                /* least relative curvature (1/m); 0 where it is not known */
+    bool conforms;              /* they bend alike in a direction: they touch along a line */
+    bool beyond;                /* past the edge of a surface or the end of a curve */
+} gw_contact_state;
+
+/* True where the contact is one of these, and no closed form serves. */
+bool gw_surface_contact_is_general(const gw_closure_contact *contact);
+
+/* Whether the two can touch; GW_BAD_INPUT that says what can. */
+bool gw_surface_contact_check(const gw_closure_contact *contact, gw_error *error);
+
+/*
+ * The contact with the bodies in these frames, followed from `place`, which moves along; searched
+ * for over the whole of both where the place is not known, or nothing is found from there. False
+ * where there is no common normal; the state is then that of the closest points that were found.
+ */
+bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_contact_place *place,
+                           gw_contact_state *state);
+
+#endif

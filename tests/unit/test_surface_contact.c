@@ -1,0 +1,388 @@
+/*
+ * Contacts of curved surfaces: rows against central differences, motions against closed forms and
+ * against the equations of a rolling body integrated on their own.
+ */
+#include "rt/dynamics/surface_contact.h"
+#include "rt/geometry/nurbs.h"
+#include "tests/unit/rolling.h"
+
+static gw_surface shape(const gw_nurbs *nurbs)
+{
+    return (gw_surface){.kind = nurbs->dimension == 2 ? GW_SURFACE_FREE_FORM : GW_SURFACE_CURVE,
+                        .axis = {0, 0, 1},
+                        .turn = {1, 0, 0, 0},
+                        .nurbs = nurbs};
+}
+
+static gw_surface ellipsoid(double a, double b, double c)
+{
+    return (gw_surface){.kind = GW_SURFACE_ELLIPSOID, .turn = {1, 0, 0, 0}, .semi_axes = {a, b, c}};
+}
+
+/* z = (x^2 - y^2) / 2 r over a square of half width w. */
+static gw_nurbs *saddle(double w, double r)
+{
+    static const double knots[] = {0, 0, 0, 1, 1, 1}, bend[] = {1, -1, 1};
+    gw_vec3 points[9];
+    for (int i = 0; i < 9; i++)
+        points[i] =
+            gw_v3(w * (i / 3 - 1), w * (i % 3 - 1), w * w / (2 * r) * (bend[i / 3] - bend[i % 3]));
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                           .degree = {2, 2},
+                                           .count = {3, 3},
+                                           .knot_count = {6, 6},
+                                           .knots = {knots, knots},
+                                           .points = points},
+                           NULL);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static void rows_are_derivatives_apart_and_through(void **state)
+{
+    (void)state;
+    srand(4);
+    gw_nurbs *torus = gw_nurbs_torus(0.2, 0.08, NULL),
+             *egg = gw_nurbs_ellipsoid(gw_v3(0.3, 0.2, 0.25), NULL);
+    gw_nurbs *ring = gw_nurbs_circle(0.15, NULL);
+    gw_surface ball = surface_at(GW_SURFACE_SPHERE, gw_v3(0.02, 0.01, -0.03), zero, 0.07);
+    gw_surface flat = surface_at(GW_SURFACE_PLANE, gw_v3(0.1, 0, 0), gw_unit(gw_v3(1, 2, -1)), 0);
+    gw_surface stone = ellipsoid(0.12, 0.08, 0.1);
+    stone.point = gw_v3(0.02, -0.03, 0.01);
+    stone.turn = gw_quat_exp(gw_v3(0.3, 0.7, -0.4));
+    gw_surface egg_there = shape(egg);
+    egg_there.point = stone.point, egg_there.turn = stone.turn;
+    for (int motion = 0; motion < 3; motion++) {
+        gw_contact_motion m = (gw_contact_motion)motion;
+        rows_are_derivatives(contact(0, ball, 1, egg_there, m));
+        rows_are_derivatives(contact(0, stone, 1, egg_there, m));
+        rows_are_derivatives(contact(0, stone, 1, flat, m));
+        rows_are_derivatives(contact(0, egg_there, 1, flat, m));
+        rows_are_derivatives(contact(0, shape(ring), 1, egg_there, m));
+    }
+    gw_nurbs_put(torus);
+    gw_nurbs_put(egg);
+    gw_nurbs_put(ring);
+}
+
+/* ---- a rolling body by itself ---------------------------------------------------------------- */
+
+/* The arm from the centre of an ellipsoid or a torus to where it touches the plane below, and its
+ * rate; n up, in the body's axes. */
+typedef struct roller {
+    gw_mass mass;
+    gw_vec3 semi_axes; /* of an ellipsoid, or: */
+    double ring, tube; /* radii of a torus about z */
+} roller;
+
+static gw_vec3 arm_of(const roller *r, gw_vec3 n)
+{
+    if (r->tube > 0) {
+        double out = hypot(n.x, n.y);
+        return gw_sub(gw_scale(-r->tube, n), gw_scale(r->ring / out, gw_v3(n.x, n.y, 0)));
+    }
+    gw_vec3 d = {r->semi_axes.x * n.x, r->semi_axes.y * n.y, r->semi_axes.z * n.z};
+    double over = -1 / gw_norm(d);
+    return gw_v3(over * r->semi_axes.x * d.x, over * r->semi_axes.y * d.y,
+                 over * r->semi_axes.z * d.z);
+}
+
+typedef struct rolling {
+    gw_quat q;
+    gw_vec3 w, p; /* spin in the body's axes, place of the centre */
+} rolling;
+
+/* With all in the body's axes, s the arm, n up: v = -w x s, and
+ *   I w' + w x I w = s x (m (v' + w x v) + m g n),  v' = -w' x s - w x s' */
+static rolling rates_of(const roller *r, const rolling *x)
+{
+    gw_vec3 n = gw_unrotate(x->q, ez), w = x->w, s = arm_of(r, n), n_dot = gw_cross(n, w);
+    double h = 1e-5, m = r->mass.mass;
+    gw_vec3 s_dot = gw_sub(
+        gw_scale(8,
+                 gw_sub(arm_of(r, gw_mul_add(n, h, n_dot)), arm_of(r, gw_mul_add(n, -h, n_dot)))),
+        gw_sub(arm_of(r, gw_mul_add(n, 2 * h, n_dot)), arm_of(r, gw_mul_add(n, -2 * h, n_dot))));
+    s_dot = gw_scale(1 / (12 * h), s_dot);
+    gw_vec3 v = gw_neg(gw_cross(w, s));
+    gw_vec3 rest = gw_sub(gw_cross(w, v), gw_cross(w, s_dot));
+    gw_vec3 push = gw_scale(m, gw_mul_add(rest, G, n));
+    gw_vec3 right = gw_sub(gw_cross(s, push), gw_cross(w, gw_mat3_mul(&r->mass.inertia, w)));
+    /* (I + m (s.s - s s^T)) w' = right */
+    gw_mat3 a = r->mass.inertia;
+    const double e[3] = {s.x, s.y, s.z};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            a.m[i][j] += m * ((i == j) * gw_norm2(s) - e[i] * e[j]);
+    gw_vec3 c0 = {a.m[0][0], a.m[1][0], a.m[2][0]}, c1 = {a.m[0][1], a.m[1][1], a.m[2][1]},
+            c2 = {a.m[0][2], a.m[1][2], a.m[2][2]};
+    double det = gw_dot(c0, gw_cross(c1, c2));
+    rolling d;
+    d.w = gw_v3(gw_dot(right, gw_cross(c1, c2)) / det, gw_dot(c0, gw_cross(right, c2)) / det,
+                gw_dot(c0, gw_cross(c1, right)) / det);
+    d.p = gw_rotate(x->q, v);
+    d.q = gw_quat_mul(x->q, (gw_quat){0, 0.5 * w.x, 0.5 * w.y, 0.5 * w.z});
+    return d;
+}
+
+static rolling ahead(const rolling *x, double h, const rolling *d)
+{
+    return (rolling){
+        {x->q.w + h * d->q.w, x->q.x + h * d->q.x, x->q.y + h * d->q.y, x->q.z + h * d->q.z},
+        gw_mul_add(x->w, h, d->w),
+        gw_mul_add(x->p, h, d->p)};
+}
+
+static void integrate(const roller *r, rolling *x, double seconds, double h)
+{
+    for (int n = (int)lround(seconds / h); n > 0; n--) {
+        rolling a = rates_of(r, x), xb = ahead(x, h / 2, &a), b = rates_of(r, &xb);
+        rolling xc = ahead(x, h / 2, &b), c = rates_of(r, &xc), xd = ahead(x, h, &c);
+        rolling d = rates_of(r, &xd);
+        *x = ahead(x, h / 6, &a);
+        *x = ahead(x, h / 3, &b);
+        *x = ahead(x, h / 3, &c);
+        *x = ahead(x, h / 6, &d);
+        x->q = gw_quat_unit(x->q);
+    }
+}
+
+/* A system with that body on the plane z = 0. */
+static gw_system *rolling_system(const roller *r, gw_surface surface, const rolling *x)
+{
+    gw_system_body_def body = joined(GW_MOBILIZER_FREE, r->mass);
+    gw_vec3 turn = gw_quat_log(x->q), w = gw_rotate(x->q, x->w);
+    gw_vec3 s = gw_rotate(x->q, arm_of(r, gw_unrotate(x->q, ez)));
+    gw_vec3 v = gw_neg(gw_cross(w, s));
+    double position[6] = {x->p.x, x->p.y, -s.z, turn.x, turn.y, turn.z};
+    double velocity[6] = {v.x, v.y, v.z, w.x, w.y, w.z};
+    memcpy(body.position, position, sizeof position);
+    memcpy(body.velocity, velocity, sizeof velocity);
+    gw_closure_def c = contact(0, surface, GW_GROUND, plane(ez), GW_CONTACT_ROLLS);
+    return make(&body, 1, &c, 1, gw_v3(0, 0, -G));
+}
+
+static void check_rolling(const char *name, const roller *r, gw_surface surface, rolling x,
+                          double seconds, double tolerance)
+{
+    x.p = gw_v3(0, 0, -gw_rotate(x.q, arm_of(r, gw_unrotate(x.q, ez))).z);
+    gw_system *s = rolling_system(r, surface, &x);
+    double off = 0, slip = 0, gap = 0, before = total(s);
+    for (double t = 0; t < seconds - 1e-9; t += 0.25) {
+        integrate(r, &x, 0.25, 2.5e-5);
+        run(s, 0.25);
+        gw_pose at = s->bodies[0].pose;
+        off = fmax(off, gw_distance(at.p, x.p));
+        off = fmax(off, gw_quat_angle(at.q, x.q));
+        slip = fmax(slip, gw_system_slip_velocity(s));
+        gap = fmax(gap, gw_system_residual(s));
+    }
+    print_message("%s: off %.1e, slip %.1e m/s, gap %.1e m, energy %.1e J of %.3g\n", name, off,
+                  slip, gap, total(s) - before, before);
+    assert_true(off < tolerance);
+    assert_true(slip < 1e-10);
+    assert_true(gap < 1e-12 * 0.1);
+    assert_true(fabs(total(s) - before) < 1e-8 * before);
+    gw_system_destroy(s);
+}
+
+static void ellipsoids_roll_on_a_plane(void **state)
+{
+    (void)state;
+    gw_nurbs *egg = gw_nurbs_ellipsoid(gw_v3(0.1, 0.06, 0.07), NULL);
+    roller r = {.mass = diagonal(1, 1.7e-3, 3e-3, 2.7e-3), .semi_axes = {0.1, 0.06, 0.07}};
+    rolling x = {gw_quat_exp(gw_v3(0.3, 0.2, -0.1)), {2, 1, -1.5}, zero};
+    check_rolling("ellipsoid", &r, ellipsoid(0.1, 0.06, 0.07), x, 2, 1e-6);
+    check_rolling("ellipsoid of free form", &r, shape(egg), x, 0.5, 1e-6);
+    gw_nurbs_put(egg);
+}
+
+static void a_torus_rolls_on_a_plane(void **state)
+{
+    (void)state;
+    gw_nurbs *torus = gw_nurbs_torus(0.1, 0.03, NULL);
+    roller r = {.mass = diagonal(1, 5.6e-3, 5.6e-3, 1.07e-2), .ring = 0.1, .tube = 0.03};
+    rolling x = {gw_quat_exp(gw_v3(1.2, 0, 0)), {0, 0.3, 6}, zero};
+    check_rolling("torus", &r, shape(torus), x, 2, 1e-6);
+    gw_nurbs_put(torus);
+}
+
+/* A rattleback: principal axes of the inertia turned a little against those of the surface. Spun
+ * the one way it rattles and turns back. */
+static void a_rattleback_turns_back(void **state)
+{
+    (void)state;
+    gw_vec3 semi = {0.1, 0.02, 0.015};
+    double c = cos(0.1), k = sin(0.1), ix = 4e-5, iy = 1.2e-3;
+    roller r = {.mass = {0.4, zero, {{{0}}}}, .semi_axes = semi};
+    r.mass.inertia = (gw_mat3){{{ix * c * c + iy * k * k, (ix - iy) * c * k, 0},
+                                {(ix - iy) * c * k, ix * k * k + iy * c * c, 0},
+                                {0, 0, 1.2e-3}}};
+    rolling x = {gw_quat_exp(gw_v3(0.01, 0.01, 0)), {0, 0, -4}, zero}, y = x;
+    double most = -4;
+    for (int i = 0; i < 40; i++) {
+        integrate(&r, &y, 0.1, 1e-4);
+        most = fmax(most, y.w.z);
+    }
+    print_message("rattleback: spin from -4 to %.3g rad/s\n", most);
+    assert_true(most > 1);
+    check_rolling("rattleback", &r, ellipsoid(semi.x, semi.y, semi.z), x, 3, 1e-5);
+}
+
+/* ---- closed forms ---------------------------------------------------------------------------- */
+
+static void a_ball_in_a_free_form_tube_goes_up_and_down(void **state)
+{
+    (void)state;
+    double tube = 0.5, r = 0.1, round = 4, n = sqrt(2. / 7) * round, away = tube - r;
+    gw_nurbs *surface = gw_nurbs_cylinder(tube, 10, NULL),
+             *round_ball = gw_nurbs_ellipsoid(gw_v3(r, r, r), NULL);
+    for (int which = 0; which < 2; which++) {
+        gw_system_body_def ball = solid_ball(r);
+        ball.position[0] = away;
+        ball.velocity[1] = round * away;
+        ball.velocity[5] = -round * away / r;
+        gw_closure_def c = contact(0, which ? shape(round_ball) : sphere(r), GW_GROUND,
+                                   shape(surface), GW_CONTACT_ROLLS);
+        c.contact.inside = true;
+        gw_system *s = make(&ball, 1, &c, 1, gw_v3(0, 0, -G));
+        double worst = 0, before = total(s);
+        for (int k = 1; k <= (which ? 1 : 5); k++) {
+            double q[6], v[6];
+            run(s, 1);
+            gw_system_joint(s, 0, q, v);
+            double z = -5 * G / 7 * (1 - cos(n * k)) / (n * n);
+            worst =
+                fmax(worst, gw_distance(gw_v3(q[0], q[1], q[2]),
+                                        gw_v3(away * cos(round * k), away * sin(round * k), z)));
+        }
+        print_message("ball in a tube off %.2e m, slip %.1e m/s\n", worst,
+                      gw_system_slip_velocity(s));
+        assert_true(worst < 1e-7);
+        assert_true(fabs(total(s) - before) < 1e-8);
+        assert_true(gw_system_slip_velocity(s) < 1e-10);
+        gw_system_destroy(s);
+    }
+    gw_nurbs_put(surface);
+    gw_nurbs_put(round_ball);
+}
+
+/* On a sphere R from rest near the top, s = R + r: (7/10) (s theta')^2 = g s (cos0 - cos); it
+ * presses until g cos = s theta'^2, which from the top is at cos = 10/17. */
+static void a_ball_leaves_a_sphere_at_ten_seventeenths(void **state)
+{
+    (void)state;
+    double big = 0.5, r = 0.1, s0 = big + r, start = 0.02;
+    gw_nurbs *globe = gw_nurbs_ellipsoid(gw_v3(big, big, big), NULL),
+             *ball_shape = gw_nurbs_ellipsoid(gw_v3(r, r, r), NULL);
+    for (int which = 0; which < 2; which++) {
+        gw_system_body_def ball = solid_ball(r);
+        ball.position[0] = s0 * sin(start), ball.position[2] = s0 * cos(start);
+        gw_surface on_b = shape(globe);
+        on_b.turn = gw_quat_axis(ex, GW_PI / 2); /* its poles aside */
+        gw_surface on_a = which ? shape(ball_shape) : sphere(r);
+        on_a.turn = on_b.turn;
+        gw_closure_def c = contact(0, on_a, GW_GROUND, on_b, GW_CONTACT_ROLLS);
+        gw_system *s = make(&ball, 1, &c, 1, gw_v3(0, 0, -G));
+        double before = 0, cosine = 1, leaves = 0, first = cos(start);
+        for (int k = 0; k < 3000 && leaves == 0; k++) {
+            double q[6], v[6];
+            run(s, 1e-3);
+            gw_system_joint(s, 0, q, v);
+            double cos_now = q[2] / s0, press = G * cos_now - (v[0] * v[0] + v[2] * v[2]) / s0;
+            double square = 10. / 7 * G * s0 * (first - cos_now);
+            assert_true(fabs(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] - square) < 1e-9);
+            if (press < 0)
+                leaves = cosine + (cos_now - cosine) * before / (before - press);
+            before = press, cosine = cos_now;
+        }
+        print_message("leaves at cos %.9g, %.9g expected\n", leaves, 10. / 17 * first);
+        assert_true(fabs(leaves - 10. / 17 * first) < 1e-6);
+        gw_system_destroy(s);
+    }
+    gw_nurbs_put(globe);
+    gw_nurbs_put(ball_shape);
+}
+
+/* The same motion whether the ball is a primitive or of free form; it slides, rolls, or rolls
+ * without spin over a saddle. */
+static void a_ball_on_a_saddle_is_one_and_the_same(void **state)
+{
+    (void)state;
+    double r = 0.05;
+    gw_nurbs *surface = saddle(0.5, 1), *ball_shape = gw_nurbs_ellipsoid(gw_v3(r, r, r), NULL);
+    for (int motion = 0; motion < 3; motion++) {
+        gw_vec3 end[3];
+        for (int which = 0; which < 3; which++) {
+            gw_system_body_def ball = solid_ball(r);
+            ball.position[0] = 0.3, ball.position[2] = 0.1;
+            ball.velocity[1] = 0.1;
+            gw_surface on_a = which == 1   ? shape(ball_shape)
+                              : which == 2 ? ellipsoid(r, r, r)
+                                           : sphere(r);
+            on_a.turn = gw_quat_axis(ex, GW_PI / 2);
+            gw_closure_def c =
+                contact(0, on_a, GW_GROUND, shape(surface), (gw_contact_motion)motion);
+            gw_system *s = make(&ball, 1, &c, 1, gw_v3(0, 0, -G));
+            double before = total(s);
+            run(s, 0.8);
+            end[which] = s->bodies[0].pose.p;
+            assert_true(fabs(total(s) - before) < 1e-8);
+            assert_true(gw_system_residual(s) < 1e-13);
+            assert_true(gw_system_slip_velocity(s) < 1e-10);
+            gw_system_destroy(s);
+        }
+        print_message("apart by %.1e and %.1e m at (%g, %g)\n", gw_distance(end[0], end[1]),
+                      gw_distance(end[0], end[2]), end[0].x, end[0].y);
+        assert_true(gw_distance(end[0], end[1]) < 1e-9);
+        assert_true(gw_distance(end[0], end[2]) < 1e-9);
+    }
+    gw_nurbs_put(surface);
+    gw_nurbs_put(ball_shape);
+}
+
+static void refused(gw_closure_def c, gw_vec3 at, const char *why)
+{
+    gw_system_body_def ball = solid_ball(0.1);
+    gw_error error = {0};
+    ball.position[0] = at.x, ball.position[1] = at.y, ball.position[2] = at.z;
+    gw_system_def def = {.body_count = 1, .closure_count = 1, .bodies = &ball, .closures = &c};
+    assert_null(gw_system_create(&def, &error));
+    if (!strstr(error.message, why))
+        print_message("%s\n", error.message);
+    assert_non_null(strstr(error.message, why));
+}
+
+static void surfaces_that_conform_or_cross_are_named(void **state)
+{
+    (void)state;
+    gw_nurbs *bole = gw_nurbs_cylinder(0.1, 0.3, NULL), *valley = saddle(0.05, 0.5);
+    gw_nurbs *tube = gw_nurbs_cylinder(0.2, 1, NULL), *ring = gw_nurbs_circle(0.1, NULL);
+    gw_surface lying = shape(bole);
+    lying.turn = gw_quat_axis(ex, GW_PI / 2);
+    refused(contact(0, lying, GW_GROUND, plane(ez), GW_CONTACT_ROLLS), gw_v3(0, 0, 0.1), "conform");
+    gw_closure_def inside = contact(0, sphere(0.2), GW_GROUND, shape(tube), GW_CONTACT_ROLLS);
+    inside.contact.inside = true;
+    refused(inside, gw_v3(1e-3, 0, 0), "conform");
+    refused(contact(0, ellipsoid(0.3, 0.3, 0.05), GW_GROUND, shape(valley), GW_CONTACT_SLIDES),
+            gw_v3(0, 0, 0.05), "cross");
+    refused(contact(0, sphere(0.1), GW_GROUND, shape(ring), GW_CONTACT_SLIDES), zero, "a curve");
+    gw_nurbs_put(bole);
+    gw_nurbs_put(valley);
+    gw_nurbs_put(tube);
+    gw_nurbs_put(ring);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_derivatives_apart_and_through),
+        cmocka_unit_test(ellipsoids_roll_on_a_plane),
+        cmocka_unit_test(a_torus_rolls_on_a_plane),
+        cmocka_unit_test(a_rattleback_turns_back),
+        cmocka_unit_test(a_ball_in_a_free_form_tube_goes_up_and_down),
+        cmocka_unit_test(a_ball_leaves_a_sphere_at_ten_seventeenths),
+        cmocka_unit_test(a_ball_on_a_saddle_is_one_and_the_same),
+        cmocka_unit_test(surfaces_that_conform_or_cross_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
