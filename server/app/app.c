@@ -225,12 +225,14 @@ static bool keep_first(const app_def *def, app_document *document, gw_error *err
         document->revision++;
         done = text ? history_add(history, document->revision,
                                   &(history_text){text->data, text->size, true}, false, error) &&
+                          history_mark_saved(history, history_state(history), error) &&
                           database_sync(def->database, history_ticket(history), error)
                     : gw_fail(error, GW_FAILED, "", "memory is short for this scene");
         text_unref(text);
     }
     document->undo = history_undo(history);
     document->redo = history_redo(history);
+    document->state = history_state(history);
     return done;
 }
 
@@ -251,6 +253,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
     pthread_mutex_init(&app->stepping, NULL);
     app->database = def->database;
     app->history = def->history;
+    atomic_init(&app->saved, history_saved(def->history));
     pthread_mutex_init(&app->state, NULL);
     pthread_mutex_init(&app->edit, NULL);
     pthread_mutex_init(&app->view, NULL);

@@ -37,6 +37,7 @@ typedef struct app_document {
     int *moving;      /* objects that are not fixed, by index: the order of pose frames */
     int link_count;   /* links of all mechanisms: they follow in pose frames */
     bool undo, redo;  /* is there something to undo, to redo */
+    int64_t state;    /* of the history, by its number */
     app_texts *texts; /* made when somebody reads them: app_document_text() */
 } app_document;
 
@@ -49,6 +50,12 @@ void app_document_put(app_document *document); /* NULL is fine */
  * short.
  */
 gw_text *app_document_text(const app_document *document);
+
+/* The document was saved or opened as it is: until it changes, and again when undo and redo come
+ * back to it, app_is_saved() says so. Kept over a restart; a disk that refuses leaves it as it was.
+ */
+void app_mark_saved(gw_app *app, const app_document *document);
+bool app_is_saved(gw_app *app, const app_document *document);
 
 /* The scene as text, as a scene file has it: one reference. NULL when memory is short. */
 gw_text *app_document_scene(const app_document *document);

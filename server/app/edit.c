@@ -601,6 +601,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         return false;
     edit->document->undo = history_undo(app->history);
     edit->document->redo = history_redo(app->history);
+    edit->document->state = history_state(app->history);
     if (!hand_over(edit, &diff, error)) {
         history_take_back(app->history);
         return false;
@@ -667,6 +668,26 @@ bool app_redo(gw_app *app, gw_error *error)
     return travel(app, 1, error);
 }
 
+/* ---- saved ---------------------------------------------------------------------------------- */
+
+void app_mark_saved(gw_app *app, const app_document *document)
+{
+    assert(app && document);
+    gw_error error = {0};
+    pthread_mutex_lock(&app->edit);
+    if (history_mark_saved(app->history, document->state, &error)) {
+        atomic_store(&app->saved, document->state);
+        database_sync_later(app->database);
+    }
+    pthread_mutex_unlock(&app->edit);
+    app_wake(app);
+}
+
+bool app_is_saved(gw_app *app, const app_document *document)
+{
+    return atomic_load(&app->saved) == document->state;
+}
+
 /* ---- back to the scene's poses ----------------------------------------------------------------
  */
 
@@ -685,6 +706,7 @@ void app_lay_out_again(gw_app *app)
         edit.document->revision = now->revision;
         edit.document->undo = now->undo;
         edit.document->redo = now->redo;
+        edit.document->state = now->state;
         edit.document->same_index = true;
         app_document_inherit(edit.document, now, &none);
         edit.document->placed_since = now->revision;

@@ -78,6 +78,7 @@ struct gw_app {
     app_state_text newest;  /* the newest state as text, */
     struct gw_database *database;
     struct gw_history *history; /* edit */
+    atomic_llong saved;         /* the history's state that was saved or opened last */
     char group[96];             /* edit: of the newest edit, and when it was made (s) */
     double group_s;
     app_document *group_base;      /* edit: before the first edit of the group; NULL: no group */

@@ -318,7 +318,7 @@ static void *sync_after_a_while(void *context)
  * What takes a database from one version to the next. `saved`: saved scenes, the newest of a file
  * and those that it replaced. `imported`: files of the folder of scenes as they were when they were
  * read. `step`: states of the working document, each whole or as the change from its parent.
- * `work`: which of them it is, and up to which one can be redone.
+ * `work`: which of them it is, up to which one can be redone, and which one was saved last.
  */
 static const char *const migrations[] = {
     "create table saved (version integer primary key autoincrement, file text not null, title text,"
@@ -330,7 +330,8 @@ static const char *const migrations[] = {
     "create table step (id integer primary key autoincrement, parent integer not null,"
     " whole integer not null, size integer not null, text text not null);"
     "create table work (only integer primary key check (only = 1), current integer not null,"
-    " tip integer not null, revision integer not null);"};
+    " tip integer not null, revision integer not null);",
+    "alter table work add column saved integer not null default 0"};
 
 #define VERSION ((int)(sizeof migrations / sizeof migrations[0]))
 

@@ -30,7 +30,7 @@ typedef struct chain {
 struct gw_history {
     gw_database *database;
     chain chain, before; /* before: the last change */
-    int64_t last_id;
+    int64_t last_id, saved;
     int64_t added;  /* by the last change; 0: none was */
     int gone_count; /* states that left the chain, still in the table */
     int64_t gone[2 * STATES];
@@ -92,7 +92,8 @@ static bool read_chain(gw_history *h, gw_error *error)
         " select step.id, parent, whole, size, 0 from step join work on step.id = tip"
         " union all select step.id, step.parent, step.whole, step.size, depth + 1"
         " from step join back on step.id = back.parent)"
-        "select back.id, whole, size, current, revision from back, work order by depth desc",
+        "select back.id, whole, size, current, revision, saved from back, work"
+        " order by depth desc",
         "");
     while (rows && database_row(h->database, rows, &why)) {
         if (c->count == STATES)
@@ -106,6 +107,8 @@ static bool read_chain(gw_history *h, gw_error *error)
         if (s->id == sqlite3_column_int64(rows, 3))
             c->now = c->count - 1;
         c->revision = (uint64_t)sqlite3_column_int64(rows, 4);
+        h->saved = sqlite3_column_int64(rows, 5);
+        h->last_id = h->saved > h->last_id ? h->saved : h->last_id;
     }
     database_done(rows);
     while (c->count > 0 && !c->states[0].whole)
@@ -167,6 +170,16 @@ bool history_undo(const gw_history *h)
 bool history_redo(const gw_history *h)
 {
     return h->chain.now + 1 < h->chain.count;
+}
+
+int64_t history_state(const gw_history *h)
+{
+    return h->chain.now < 0 ? 0 : h->chain.states[h->chain.now].id;
+}
+
+int64_t history_saved(const gw_history *h)
+{
+    return h->saved;
 }
 
 bool history_wants_whole(const gw_history *h)
@@ -231,10 +244,10 @@ static bool write_work(gw_history *h, gw_error *error)
 {
     const chain *c = &h->chain;
     return database_run(h->database, error,
-                        "insert or replace into work (only, current, tip, revision)"
-                        " values (1, ?, ?, ?)",
-                        "iii", c->states[c->now].id, c->states[c->count - 1].id,
-                        (int64_t)c->revision);
+                        "insert or replace into work (only, current, tip, revision, saved)"
+                        " values (1, ?, ?, ?, ?)",
+                        "iiii", c->states[c->now].id, c->states[c->count - 1].id,
+                        (int64_t)c->revision, h->saved);
 }
 
 static bool write_state(gw_history *h, const history_text *text, gw_error *error)
@@ -293,6 +306,20 @@ bool history_make_whole(gw_history *h, const char *text, size_t size, gw_error *
     s->size = size;
     s->whole = true;
     return true;
+}
+
+bool history_mark_saved(gw_history *h, int64_t marked, gw_error *error)
+{
+    assert(h && h->chain.now >= 0);
+    int64_t before = h->saved;
+    h->saved = marked;
+    bool begun = database_begin(h->database, error);
+    bool done = begun && write_work(h, error);
+    if (begun && !done)
+        database_abandon(h->database);
+    done = done && database_commit(h->database, &h->ticket, error);
+    h->saved = done ? marked : before;
+    return done;
 }
 
 bool history_add(gw_history *h, uint64_t revision, const history_text *text, bool instead,

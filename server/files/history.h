@@ -40,6 +40,12 @@ uint64_t history_revision(const gw_history *history);
 bool history_undo(const gw_history *history);
 bool history_redo(const gw_history *history);
 
+/* The present state by a number that no other one has had, and that of the state that was saved or
+ * opened last: where they are the same, the working document has no changes that are not saved. */
+int64_t history_state(const gw_history *history);
+int64_t history_saved(const gw_history *history);
+bool history_mark_saved(gw_history *history, int64_t marked, gw_error *error);
+
 /* So many changes were written since the last whole state that the present one shall be, too. */
 bool history_wants_whole(const gw_history *history);
 bool history_make_whole(gw_history *history, const char *text, size_t size, gw_error *error);

@@ -77,8 +77,9 @@ static gw_text *state_text(gw_app *app, const app_document *document, const gw_s
     wire_memory_clear();
     gw_text *task = wire_text(describe_task(app, document));
     if (simulation && task)
-        text = text_format("{\"op\":\"state\",\"simulation\":%s,\"task\":%s}", simulation->data,
-                           task->data);
+        text = text_format("{\"op\":\"state\",\"simulation\":%s,\"task\":%s,\"saved\":%s}",
+                           simulation->data, task->data,
+                           app_is_saved(app, document) ? "true" : "false");
     text_unref(task);
     text_unref(simulation);
     return text;

@@ -154,6 +154,7 @@ static void save(api_call *call, const char *name, const char *file, int64_t ver
         store_save(call->store, file, name, scene, asked ? version : -1, &error)) {
         api_location(call, "scenes", file);
         api_part(call, 201, document, scene);
+        app_mark_saved(call->app, document);
         app_log(call->app, "saved", "info", "Saved as %s.", file);
         return;
     }
@@ -190,6 +191,17 @@ void api_scene_save(api_call *call)
     app_document_put(document);
 }
 
+/* What was opened is as it was saved, where nobody has edited it since. */
+static void mark_opened(api_call *call)
+{
+    char now[API_TAG];
+    app_document *document = app_document_get(call->app);
+    snprintf(now, sizeof now, "\"%llu\"", (unsigned long long)document->revision);
+    if (strcmp(now, call->reply->etag) == 0)
+        app_mark_saved(call->app, document);
+    app_document_put(document);
+}
+
 void api_scene_open(api_call *call)
 {
     gw_error error = {0};
@@ -203,8 +215,10 @@ void api_scene_open(api_call *call)
     }
     load(call, value);
     json_decref(value);
-    if (call->reply->status == 200)
+    if (call->reply->status == 200) {
+        mark_opened(call);
         app_log(call->app, "opened", "info", "Opened %.64s.", file);
+    }
 }
 
 void api_scenes_get(api_call *call)

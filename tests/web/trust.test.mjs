@@ -303,4 +303,55 @@ suite('trust', () => {
     assert.ok((await page.locator('.group-of[open] .numbers tbody tr').count()) > 0);
     await fold.click();
   });
+
+  test('the mark of the document tells whether it is saved; undo leads back to that', async () => {
+    await visit('cone-on-cylinder');
+    const saved = (is) => page.waitForSelector(`.saved[data-saved=${is}]`);
+    await saved(true);
+    await page.click('button[aria-label="Add a box"]');
+    await saved(false);
+    assert.match(await page.title(), /^\u2022 /);
+    await page.click('button[aria-label="Undo"]');
+    await saved(true);
+    await page.click('button[aria-label="Redo"]');
+    await saved(false);
+    await appliance.down();
+    await page.waitForSelector('.banner.lost');
+    await appliance.up();
+    await page.waitForSelector('.notice.info:has-text("as it was")', { timeout: 20000 });
+    assert.match(await person.text('.notice.info'), /started anew and brought .+ back as it was/);
+    await saved(false);
+    await appliance.api('POST', '/scene/save', { name: 'marked' });
+    await saved(true);
+    await page.click('button[aria-label="New scene"]');
+    await saved(false);
+    await page.click('button[aria-label="Undo"]');
+    await saved(true);
+    await appliance.api('DELETE', '/scenes/marked');
+  });
+
+  test('Stop keeps all plots alike, and the next run begins them anew', async () => {
+    await visit('ur5');
+    const traced = () =>
+      page.locator('.plot canvas').evaluateAll((list) =>
+        list.map((c) => {
+          const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', { willReadFrequently: true });
+          copy.drawImage(c, 0, 0);
+          const { data } = copy.getImageData(0, 0, c.width, c.height);
+          let drawn = 0;
+          for (let i = 3; i < data.length; i += 4) drawn += data[i] > 200;
+          return drawn;
+        }),
+      );
+    const [bare] = await traced();
+    await run();
+    await until(async () => (await simulation()).time > 1.5, 'it ran');
+    await until(async () => (await traced())[0] > bare + 100, 'a trace is drawn');
+    await stop();
+    await page.waitForSelector('.transport button[aria-label^="Stop"][aria-pressed="true"]');
+    await person.drawn();
+    assert.ok((await traced())[0] > bare + 100, 'the force stays');
+    await page.click('.plot-tabs button:has-text("Energy")');
+    await until(async () => (await traced())[0] > bare + 100, 'and so does the energy');
+  });
 });

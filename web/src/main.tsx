@@ -27,6 +27,9 @@ effect(() => {
   document.documentElement.dataset.theme = store.theme.value;
   forgetColours();
 });
+effect(() => {
+  document.title = `${store.saved.value ? '' : '\u2022 '}${store.scene.value.name || 'Guideway'}`;
+});
 render(<App />, document.getElementById('app')!);
 keepFeatures();
 keepDevices();

@@ -116,7 +116,7 @@ export interface SceneDocument {
 export type ServerMessage =
   | ({ op: 'hello'; protocol: string; version: string; client: string } & SceneDocument)
   | ({ op: 'scene' } & SceneDocument)
-  | { op: 'state'; simulation: api.Simulation; task?: TaskNow | null }
+  | { op: 'state'; simulation: api.Simulation; task?: TaskNow | null; saved?: boolean }
   | { op: 'event'; event: api.LogEvent }
   | { op: 'error'; detail: string; pointer?: string; id?: string }
   | { op: 'subscribed'; stream: string; columns?: string[] };

@@ -7,7 +7,7 @@ import { chooseBranch, deleteConstraint } from './constraints';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
 import { deleteSelectedMechanism } from './mechanisms';
 import { addFeature, addObject, deleteObject } from './objects';
-import { downloadScene, redo, undo } from './scene';
+import { downloadScene, newScene, redo, undo } from './scene';
 import { halt, setRun, step, toggleRun } from './simulation';
 import { addTask, deleteTask } from './tasks';
 
@@ -95,6 +95,7 @@ export const commands: Command[] = [
   },
   { id: 'halt', label: 'HALT', keys: 'Ctrl+. / Pause', group: 'Simulation', run: () => void halt() },
   { id: 'arm', label: 'Arm again', group: 'Simulation', run: open('arm'), when: () => store.halted.value },
+  { id: 'new', label: 'New scene', group: 'Scene', run: () => void newScene() },
   { id: 'gallery', label: 'Open the gallery', keys: 'G', group: 'Scene', run: open('gallery') },
   { id: 'save', label: 'Save scene', keys: 'Ctrl+S', group: 'Scene', run: open('save') },
   { id: 'download', label: 'Download scene', group: 'Scene', run: () => void downloadScene() },

@@ -28,6 +28,12 @@ export const openScene = (file: string): Promise<boolean> =>
     store.clearSelection();
   });
 
+export const newScene = (): Promise<boolean> =>
+  attempt(async () => {
+    await call('PUT', '/scene', { format: 'guideway-scene/1', name: 'Untitled scene', objects: [] });
+    store.clearSelection();
+  });
+
 export const saveScene = (name: string): Promise<boolean> =>
   attempt(async () => {
     await call('POST', '/scene/save', { name });

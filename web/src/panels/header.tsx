@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { cycleTheme } from '../edits/commands';
 import { importFiles, TAKES } from '../edits/imports';
-import { downloadScene, openScene, redo, undo } from '../edits/scene';
+import { downloadScene, newScene, openScene, redo, undo } from '../edits/scene';
 import { setRun, step } from '../edits/simulation';
 import * as store from '../state/store';
 import { Icon } from '../ui/icons';
@@ -33,6 +33,20 @@ function SceneMenu(): JSX.Element {
   );
 }
 
+// Nothing is lost either way: the working document is kept by the appliance, and undo leads back.
+function Saved(): JSX.Element {
+  const saved = store.saved.value;
+  return (
+    <span
+      class={`saved ${saved ? '' : 'dirty'}`}
+      data-saved={saved}
+      role="img"
+      aria-label={saved ? 'Saved' : 'Changes that are not saved'}
+      title={saved ? 'As it was saved or opened' : 'Changes since it was saved or opened: Ctrl+S saves them'}
+    />
+  );
+}
+
 function Files(): JSX.Element {
   const choose = (input: HTMLInputElement): void => {
     void importFiles([...(input.files ?? [])]);
@@ -40,6 +54,7 @@ function Files(): JSX.Element {
   };
   return (
     <div class="group" role="group" aria-label="Scene files">
+      <Tool icon="plus" label="New scene" onClick={() => void newScene()} />
       <Tool icon="gallery" label="Gallery of scenes" keys="G" onClick={() => (store.dialog.value = 'gallery')} />
       <Tool icon="save" label="Save scene" keys="Ctrl+S" onClick={() => (store.dialog.value = 'save')} />
       <Tool icon="download" label="Download scene" onClick={() => void downloadScene()} />
@@ -172,6 +187,7 @@ export function Header(): JSX.Element {
         <span>Guideway</span>
       </h1>
       <SceneMenu />
+      <Saved />
       <Files />
       <div class="group" role="group" aria-label="History">
         <Tool icon="undo" label="Undo" keys="Ctrl+Z" disabled={!store.canUndo.value} onClick={() => void undo()} />

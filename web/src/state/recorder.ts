@@ -47,10 +47,19 @@ export const sampled = signal(0); // raised a few times a second while samples c
 
 // ---- ten times a second ----------------------------------------------------------------------------------
 
+// Stop keeps all plots; the next run begins them anew.
+let rests = true;
+
 function receiveState(): void {
   const sim = store.simulation.value;
   const tool = sim?.tools[0];
   if (!sim) return;
+  if (sim.state === 'stopped') {
+    rests = true;
+    return;
+  }
+  if (rests) hand.count = motion.count = 0;
+  rests = false;
   const i = hand.next(sim.time);
   if (i < 0) return;
   hand.values[0]![i] = tool?.force_normal ?? 0;

@@ -40,6 +40,7 @@ export const solutions = signal<ReadonlyMap<string, Solution>>(new Map());
 export const revision = signal(0);
 export const canUndo = signal(false);
 export const canRedo = signal(false);
+export const saved = signal(true); // the document is as it was saved or opened last
 export const simulation = signal<Simulation | null>(null);
 export const figures = signal<Simulation | null>(null); // the same, a few times a second: for numbers that are read
 export const events = signal<readonly LogEvent[]>([]);

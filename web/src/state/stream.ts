@@ -145,13 +145,16 @@ function receiveMessage(message: ServerMessage): void {
     receiveDocument(message);
     opened();
   } else if (message.op === 'scene') receiveDocument(message);
-  else if (message.op === 'state') receiveState({ ...message.simulation, task: message.task });
-  else if (message.op === 'event') receiveEvent(message.event);
+  else if (message.op === 'state') {
+    receiveState({ ...message.simulation, task: message.task });
+    store.saved.value = message.saved ?? true;
+  } else if (message.op === 'event') receiveEvent(message.event);
   else if (message.op === 'subscribed' && message.columns) onColumns(message.columns);
   else if (message.op === 'error') receiveError(message.detail, message.id);
 }
 
 let lostAt = 0; // 0: not lost
+let lostWith = { name: '', revision: 0 }; // the document then
 
 function opened(): void {
   tries = 0;
@@ -163,6 +166,15 @@ function opened(): void {
   void refreshAfterLoss().then(() => away && announceMissed(away, heard));
 }
 
+// What a server that was started anew shows: the same document, one that was edited since, or another one.
+function broughtBack(): string {
+  const { name } = store.scene.peek();
+  const later = store.revision.peek() - lostWith.revision;
+  if (name !== lostWith.name || later < 0)
+    return `shows \u201c${name}\u201d in place of \u201c${lostWith.name}\u201d. Undo leads back where it can.`;
+  return `brought \u201c${name}\u201d back${later ? `, ${later} edited states later` : ' as it was'}.`;
+}
+
 // What happened while nothing was heard. An appliance that no longer knows what it said was started anew.
 function announceMissed(away: number, heard: readonly LogEvent[]): void {
   const now = store.events.peek();
@@ -170,7 +182,7 @@ function announceMissed(away: number, heard: readonly LogEvent[]): void {
   const anew = heard.some((e) => !(e.seq < (now[0]?.seq ?? 0)) && !now.some((n) => same(n, e)));
   const missed = now.filter((n) => !heard.some((e) => same(n, e))).length;
   const what = anew
-    ? `It was started anew and shows \u201c${store.scene.peek().name}\u201d.`
+    ? `It was started anew and ${broughtBack()}`
     : missed
       ? `${missed} ${missed === 1 ? 'event' : 'events'} meanwhile, in the list below.`
       : 'Nothing happened meanwhile.';
@@ -236,7 +248,10 @@ export function connect(): void {
 
 async function lost(): Promise<void> {
   socket = null;
-  if (store.connection.peek() === 'open') lostAt = performance.now();
+  if (store.connection.peek() === 'open') {
+    lostAt = performance.now();
+    lostWith = { name: store.scene.peek().name, revision: store.revision.peek() };
+  }
   store.connection.value = 'lost';
   if (tries % 4 === 0 && (await tokenWanted())) askForToken();
   else waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
