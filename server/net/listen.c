@@ -25,7 +25,8 @@
 
 #include "server/net/halt_reply.h"
 #include "server/net/request_head.h"
-#include "server/rest/problem.h"
+#include "server/net/state_reply.h"
+#include "server/net/turn_away.h"
 
 #define MAX_WAITING 1024 /* connections that have not said yet what they want */
 #define EXPIRE_MS   250
@@ -47,6 +48,7 @@ struct gw_listener {
     char host[128];
     listener_def def;
     gw_halt_replies *halts;
+    gw_state_replies *states;
     pthread_t thread;
     waiting waiting[MAX_WAITING];
 };
@@ -58,38 +60,17 @@ static long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- refusing ------------------------------------------------------------------------------ */
-
-/* Closes a connection with an answer. What it sent is read first: at close it would be answered
- * with a reset that eats the reply. */
-static void turn_away(int fd, int status, const char *fields, const char *detail)
-{
-    char body[512], answer[1024], scratch[4096], id[HEAD_REQUEST_ID + 1];
-    const problem_kind *kind = problem_of_status(status);
-    head_request_id(NULL, id);
-    int size = snprintf(body, sizeof body,
-                        "{\"type\":\"" PROBLEM_PATH "/%s\",\"title\":\"%s\",\"status\":%d,"
-                        "\"detail\":\"%s\"}",
-                        kind->name, kind->title, status, detail);
-    size = snprintf(answer, sizeof answer,
-                    "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
-                    "Content-Length: %d\r\nX-Request-Id: %s\r\n%sConnection: close\r\n\r\n%s",
-                    status, kind->title, size, id, fields, body);
-    ssize_t got = send(fd, answer, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    shutdown(fd, SHUT_WR);
-    while (got > 0)
-        got = recv(fd, scratch, sizeof scratch, MSG_DONTWAIT);
-    close(fd);
-}
-
-static void turn_busy(int fd)
-{
-    turn_away(fd, 503, "Retry-After: 1\r\n", "too busy now");
-}
-
 /* ---- what a request wants ------------------------------------------------------------------ */
 
-typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_REFUSED, WISH_GONE } wish;
+typedef enum wish {
+    WISH_UNKNOWN,
+    WISH_HTTP,
+    WISH_STREAM,
+    WISH_HALT,
+    WISH_STATE,
+    WISH_REFUSED,
+    WISH_GONE
+} wish;
 
 /* What was read of a request without taking it. */
 typedef struct peeked {
@@ -177,14 +158,19 @@ static wish look(const gw_listener *listener, int fd, peeked *p)
         return WISH_UNKNOWN;
     head_status read = head_parse(p->data, p->size, &p->head);
     p->whole = read == HEAD_WHOLE;
-    if (read == HEAD_PARTIAL && p->size < HEAD_BYTES && (stream || halt))
+    if (read == HEAD_PARTIAL && p->size < HEAD_BYTES)
         return WISH_UNKNOWN;
     if (stream)
         return WISH_STREAM;
     if (halt && p->whole && !p->head.old)
         return halt_wish(listener->def.guard, p);
     p->refused = refusal_of(read, p, &p->detail);
-    return p->refused ? WISH_REFUSED : WISH_HTTP;
+    if (p->refused)
+        return WISH_REFUSED;
+    return p->whole && strcmp(p->head.method, "GET") == 0 &&
+                   strcmp(p->head.target, STATE_REPLY_PATH) == 0
+               ? WISH_STATE
+               : WISH_HTTP;
 }
 
 /* ---- handing over -------------------------------------------------------------------------- */
@@ -246,6 +232,8 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
         carry_out_halt(listener, fd, p);
     else if (wanted == WISH_STREAM)
         admit(listener, fd, p);
+    else if (wanted == WISH_STATE && state_replies_adopt(listener->states, fd))
+        return;
     else if (!http_adopt(listener->def.http, fd, (const struct sockaddr *)&entry->peer,
                          entry->peer_size))
         turn_busy(fd);
@@ -455,7 +443,9 @@ bool listener_start(gw_listener *listener, const listener_def *def, gw_error *er
     assert(listener && def && def->http && def->stream && !listener->started);
     listener->def = *def;
     listener->halts = halt_replies_create(def->app, error);
-    if (!listener->halts)
+    state_reply_def states = {def->app, def->guard, def->http};
+    listener->states = listener->halts ? state_replies_create(&states, error) : NULL;
+    if (!listener->states)
         return false;
     listener->epoll = epoll_create1(EPOLL_CLOEXEC);
     listener->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -483,6 +473,7 @@ void listener_destroy(gw_listener *listener)
         pthread_join(listener->thread, NULL);
     }
     halt_replies_destroy(listener->halts);
+    state_replies_destroy(listener->states);
     for (int i = 0; i < MAX_WAITING; i++)
         if (listener->waiting[i].fd >= 0)
             close(listener->waiting[i].fd);

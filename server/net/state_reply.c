@@ -1,0 +1,305 @@
+/*
+ * Every request is peeked and read strictly before it is taken. One that is the same, byte for byte,
+ * as the one before it on its connection is not read again: it was fine then. Answers are short
+ * beside a socket's buffer; who does not take one is cut.
+ */
+#include "server/net/state_reply.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/net/request_head.h"
+#include "server/net/turn_away.h"
+
+#define PLACES     256   /* connections; more are HTTP's */
+#define KEPT_MS    60000 /* between requests */
+#define EXPIRE_MS  500
+#define KNOWN      1024 /* bytes of a request that is compared with the next one */
+#define HEAD_ROOM  640
+#define ID_STOP    PLACES
+#define AT_ONCE    64
+#define DATE_BYTES 40
+
+typedef struct place {
+    int fd; /* -1: free */
+    long deadline_ms;
+    size_t known_size; /* 0: no request was answered yet */
+    char known[KNOWN];
+    char id[HEAD_REQUEST_ID + 1]; /* that its client gave it; empty: none */
+} place;
+
+struct gw_state_replies {
+    state_reply_def def;
+    int epoll, stop;
+    pthread_t thread;
+    bool started;
+    time_t date_s; /* of `date` */
+    char date[DATE_BYTES];
+    pthread_mutex_t lock; /* of which places are free, and of their deadlines */
+    place places[PLACES];
+};
+
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- places -------------------------------------------------------------------------------- */
+
+/* Gives the place back; the socket is the caller's. */
+static int leave(gw_state_replies *replies, place *p)
+{
+    int fd = p->fd;
+    epoll_ctl(replies->epoll, EPOLL_CTL_DEL, fd, NULL);
+    pthread_mutex_lock(&replies->lock);
+    p->fd = -1;
+    pthread_mutex_unlock(&replies->lock);
+    return fd;
+}
+
+static void hand_over(gw_state_replies *replies, place *p)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    int fd = leave(replies, p);
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
+        close(fd);
+    else if (!http_adopt(replies->def.http, fd, (const struct sockaddr *)&peer, size))
+        turn_busy(fd);
+}
+
+bool state_replies_adopt(gw_state_replies *replies, int fd)
+{
+    assert(replies && fd >= 0);
+    bool room = false;
+    pthread_mutex_lock(&replies->lock);
+    for (int i = 0; i < PLACES && !room; i++) {
+        place *p = &replies->places[i];
+        if (p->fd >= 0)
+            continue;
+        p->fd = fd;
+        p->deadline_ms = now_ms() + KEPT_MS;
+        p->known_size = 0;
+        struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.u32 = (uint32_t)i};
+        room = epoll_ctl(replies->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+        if (!room) {
+            p->fd = -1;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&replies->lock);
+    return room;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+typedef enum finding { ASKS, ASKS_ELSE, NOT_WHOLE, GONE } finding;
+
+static bool is_fine(const gw_guard *guard, const request_head *head)
+{
+    static const char *const for_http[] = {"Content-Length", "Transfer-Encoding", "Expect",
+                                           "Upgrade", "If-None-Match"};
+    const char *detail, *connection = head_find(head, "Connection");
+    guard_head fields = {0};
+    for (int i = 0; i < head->field_count; i++)
+        guard_head_add(&fields, head->field[i].name, head->field[i].value);
+    for (size_t i = 0; i < sizeof for_http / sizeof *for_http; i++)
+        if (head_find(head, for_http[i]))
+            return false;
+    return !head->old && strcmp(head->method, "GET") == 0 &&
+           strcmp(head->target, STATE_REPLY_PATH) == 0 &&
+           (!connection || strcasecmp(connection, "keep-alive") == 0) &&
+           !guard_head_ambiguous(&fields, &detail) &&
+           !guard_head_sender(guard, &fields, &detail) &&
+           guard_roles(guard, guard_bearer(head_find(head, "Authorization")));
+}
+
+/* What the next request is; where it asks for the state its bytes are taken from the socket. */
+static finding look(const gw_state_replies *replies, place *p)
+{
+    char data[HEAD_BYTES + 1], copy[KNOWN];
+    request_head head;
+    ssize_t got = recv(p->fd, data, HEAD_BYTES, MSG_PEEK | MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        return GONE;
+    size_t size = got > 0 ? (size_t)got : 0;
+    if (p->known_size > 0 && size >= p->known_size && memcmp(data, p->known, p->known_size) == 0) {
+        recv(p->fd, NULL, p->known_size, MSG_DONTWAIT | MSG_TRUNC);
+        return ASKS;
+    }
+    data[size] = 0;
+    memcpy(copy, data, size < KNOWN ? size : KNOWN);
+    head_status read = head_parse(data, size, &head);
+    if (read == HEAD_PARTIAL && size < HEAD_BYTES)
+        return NOT_WHOLE;
+    if (read != HEAD_WHOLE || head.size > KNOWN || !is_fine(replies->def.guard, &head))
+        return ASKS_ELSE;
+    const char *given = head_find(&head, "X-Request-Id");
+    p->id[0] = 0;
+    if (given)
+        head_request_id(given, p->id);
+    p->known_size = head.size;
+    memcpy(p->known, copy, head.size);
+    recv(p->fd, NULL, head.size, MSG_DONTWAIT | MSG_TRUNC);
+    return ASKS;
+}
+
+/* ---- answering ----------------------------------------------------------------------------- */
+
+/* RFC 9110, 5.6.7, whatever the locale is. */
+static const char *date_of(gw_state_replies *replies)
+{
+    static const char days[] = "SunMonTueWedThuFriSat";
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t now = time(NULL);
+    struct tm t;
+    if (now != replies->date_s && gmtime_r(&now, &t)) {
+        snprintf(replies->date, sizeof replies->date, "%.3s, %02d %.3s %d %02d:%02d:%02d GMT",
+                 days + 3 * t.tm_wday, t.tm_mday % 100, months + 3 * t.tm_mon,
+                 (t.tm_year + 1900) % 10000, t.tm_hour % 100, t.tm_min % 100, t.tm_sec % 100);
+        replies->date_s = now;
+    }
+    return replies->date;
+}
+
+/* False: the connection is to end. */
+static bool answer(gw_state_replies *replies, const place *p)
+{
+    char head[HEAD_ROOM], made[HEAD_REQUEST_ID + 1];
+    gw_text *text = app_simulation_text(replies->def.app);
+    if (!text)
+        return false;
+    if (!p->id[0])
+        head_request_id(NULL, made);
+    int size = snprintf(head, sizeof head,
+                        "HTTP/1.1 200 OK\r\nDate: %s\r\nX-Request-Id: %s\r\n"
+                        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+                        "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
+                        "Content-Type: application/json\r\nCache-Control: no-store\r\n"
+                        "Content-Length: %zu\r\n\r\n",
+                        date_of(replies), p->id[0] ? p->id : made, text->size);
+    assert(size > 0 && (size_t)size < sizeof head);
+    struct iovec parts[2] = {{head, (size_t)size}, {text->data, text->size}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t sent = sendmsg(p->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    bool whole = sent == (ssize_t)((size_t)size + text->size);
+    text_unref(text);
+    return whole;
+}
+
+static void serve(gw_state_replies *replies, place *p)
+{
+    if (p->fd < 0)
+        return;
+    switch (look(replies, p)) {
+    case ASKS:
+        pthread_mutex_lock(&replies->lock);
+        p->deadline_ms = now_ms() + KEPT_MS;
+        pthread_mutex_unlock(&replies->lock);
+        if (!answer(replies, p))
+            close(leave(replies, p));
+        return;
+    case ASKS_ELSE:
+    case NOT_WHOLE: /* HTTP waits for the rest, and answers whatever it is */
+        hand_over(replies, p);
+        return;
+    case GONE:
+        close(leave(replies, p));
+        return;
+    }
+}
+
+static void expire(gw_state_replies *replies)
+{
+    long now = now_ms();
+    for (int i = 0; i < PLACES; i++) {
+        place *p = &replies->places[i];
+        pthread_mutex_lock(&replies->lock);
+        bool over = p->fd >= 0 && now > p->deadline_ms;
+        pthread_mutex_unlock(&replies->lock);
+        if (over)
+            close(leave(replies, p));
+    }
+}
+
+static void *run(void *context)
+{
+    gw_state_replies *replies = context;
+    struct epoll_event events[AT_ONCE];
+    long next = now_ms() + EXPIRE_MS;
+    for (;;) {
+        int count = epoll_wait(replies->epoll, events, AT_ONCE, EXPIRE_MS);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.u32 == ID_STOP)
+                return NULL;
+            serve(replies, &replies->places[events[i].data.u32]);
+        }
+        if (now_ms() >= next) {
+            expire(replies);
+            next = now_ms() + EXPIRE_MS;
+        }
+    }
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+gw_state_replies *state_replies_create(const state_reply_def *def, gw_error *error)
+{
+    assert(def && def->app && def->guard && def->http);
+    gw_state_replies *replies = calloc(1, sizeof *replies);
+    if (!replies) {
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
+    }
+    replies->def = *def;
+    pthread_mutex_init(&replies->lock, NULL);
+    for (int i = 0; i < PLACES; i++)
+        replies->places[i].fd = -1;
+    replies->epoll = epoll_create1(EPOLL_CLOEXEC);
+    replies->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event stops = {.events = EPOLLIN, .data.u32 = ID_STOP};
+    replies->started = replies->epoll >= 0 && replies->stop >= 0 &&
+                       epoll_ctl(replies->epoll, EPOLL_CTL_ADD, replies->stop, &stops) == 0 &&
+                       pthread_create(&replies->thread, NULL, run, replies) == 0;
+    if (replies->started) {
+        pthread_setname_np(replies->thread, "gw-state");
+        return replies;
+    }
+    gw_fail(error, GW_FAILED, "", "answers of the state could not be started: %s", strerror(errno));
+    state_replies_destroy(replies);
+    return NULL;
+}
+
+void state_replies_destroy(gw_state_replies *replies)
+{
+    if (!replies)
+        return;
+    const uint64_t one = 1;
+    if (replies->started) {
+        while (write(replies->stop, &one, sizeof one) < 0 && errno == EINTR)
+            ;
+        pthread_join(replies->thread, NULL);
+    }
+    for (int i = 0; i < PLACES; i++)
+        if (replies->places[i].fd >= 0)
+            close(replies->places[i].fd);
+    if (replies->epoll >= 0)
+        close(replies->epoll);
+    if (replies->stop >= 0)
+        close(replies->stop);
+    pthread_mutex_destroy(&replies->lock);
+    free(replies);
+}
