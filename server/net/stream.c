@@ -125,21 +125,10 @@ static gw_text *pose_frame(const app_document *document, const gw_snapshot *snap
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
-json_t *stream_columns(int columns)
-{
-    char name[WIRE_COLUMN_NAME];
-    json_t *names = json_array();
-    for (int i = 0; i < columns; i++) {
-        wire_sample_column(i, columns, name);
-        json_array_append_new(names, json_string(name));
-    }
-    return json_pack("{s:s, s:s, s:o}", "op", "subscribed", "stream", "samples", "columns", names);
-}
-
 static gw_text *columns_text(int columns)
 {
     wire_memory_clear();
-    return wire_text(stream_columns(columns));
+    return wire_text(wire_subscribed(true, columns));
 }
 
 /* Room for rows of so many columns; those before are gone. False where memory is short: the rows

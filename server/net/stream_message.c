@@ -12,14 +12,11 @@
 #include "server/net/stream_private.h"
 #include "server/schema/wire.h"
 
-#define REACH_MAX 1e4 /* m: a target or a grabbed point beyond is a mistake */
-#define FORCE_MAX 1e4 /* N and N m of a push: the same */
-
 /* A client's message at work; what is wrong with it goes into `error`. */
 typedef struct stream_request {
     gw_stream *stream;
     stream_client *client;
-    const json_t *json;
+    wire_message said;
     gw_error error;
 } stream_request;
 
@@ -42,62 +39,14 @@ static void reply(stream_client *client, json_t *value)
 static void reply_error(stream_client *client, const gw_error *error, const json_t *id)
 {
     wire_memory_clear();
-    json_t *value =
-        json_pack("{s:s, s:o, s:o}", "op", "error", "detail", describe_text(error->message),
-                  "pointer", describe_text(error->where));
-    if (id)
-        json_object_set(value, "id", (json_t *)(size_t)id);
+    json_t *detail = describe_text(error->message), *pointer = describe_text(error->where);
+    json_t *value = wire_refusal(json_string_value(detail), json_string_value(pointer), id);
+    json_decref(detail);
+    json_decref(pointer);
     reply(client, value);
 }
 
-/* ---- members ------------------------------------------------------------------------------- */
-
-static const json_t *member(const stream_request *now, const char *name)
-{
-    return json_object_get(now->json, name);
-}
-
-static bool only(stream_request *now, const char *const *allowed)
-{
-    return wire_only(now->json, "", allowed, &now->error);
-}
-
-static bool get_vec3(stream_request *now, const char *name, bool needed, double most, gw_vec3 *v)
-{
-    char at[32];
-    const json_t *value = member(now, name);
-    snprintf(at, sizeof at, "/%s", name);
-    if (!value && !needed)
-        return true;
-    if (!value)
-        return gw_fail(&now->error, GW_BAD_INPUT, at, "%s must be given: [x,y,z]", name);
-    if (!wire_get_vec3(value, at, v, &now->error))
-        return false;
-    return gw_norm(*v) <= most ||
-           gw_fail(&now->error, GW_BAD_INPUT, at, "%s is longer than %g", name, most);
-}
-
-static bool get_bool(stream_request *now, const char *name, bool needed, bool *out)
-{
-    char at[32];
-    const json_t *value = member(now, name);
-    snprintf(at, sizeof at, "/%s", name);
-    if (value ? !json_is_boolean(value) : needed)
-        return gw_fail(&now->error, GW_BAD_INPUT, at, "%s is true or false", name);
-    if (value)
-        *out = json_is_true(value);
-    return true;
-}
-
 /* ---- subscriptions ------------------------------------------------------------------------- */
-
-static bool get_stream(stream_request *now, bool *samples)
-{
-    const char *name = json_string_value(member(now, "stream"));
-    *samples = name && strcmp(name, "samples") == 0;
-    return *samples || (name && strcmp(name, "poses") == 0) ||
-           gw_fail(&now->error, GW_BAD_INPUT, "/stream", "a stream is poses or samples");
-}
 
 static void set_samples(gw_stream *stream, stream_client *client, bool on)
 {
@@ -112,49 +61,34 @@ static void set_samples(gw_stream *stream, stream_client *client, bool on)
     client->sample_next = stream->row_count;
 }
 
-static void answer_subscription(const stream_request *now, bool samples)
+static void answer_subscription(const stream_request *now)
 {
-    if (!samples) {
-        reply(now->client, json_pack("{s:s, s:s}", "op", "subscribed", "stream", "poses"));
-        return;
+    int columns = 0;
+    if (now->said.samples) {
+        app_document *document = app_document_get(now->stream->app);
+        columns = now->client->columns_told = wire_sample_columns(document->link_count);
+        app_document_put(document);
     }
-    app_document *document = app_document_get(now->stream->app);
-    now->client->columns_told = wire_sample_columns(document->link_count);
-    app_document_put(document);
-    reply(now->client, stream_columns(now->client->columns_told));
+    reply(now->client, wire_subscribed(now->said.samples, columns));
 }
 
 static bool on_subscribe(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", "stream", "hz", NULL};
-    bool samples;
-    const json_t *hz = member(now, "hz");
-    double rate = hz ? json_number_value(hz) : 60;
-    if (!only(now, allowed) || !get_stream(now, &samples))
-        return false;
-    if (hz && (samples || !json_is_number(hz) || rate < 1 || rate > 250))
-        return gw_fail(&now->error, GW_BAD_INPUT, "/hz",
-                       samples ? "samples come as they are made: no hz"
-                               : "poses come 1 to 250 times a second");
     stream_client *client = now->client;
-    if (samples)
+    if (now->said.samples)
         set_samples(now->stream, client, true);
     else {
         client->poses = true;
-        client->pose_period_us = (uint64_t)(1e6 / rate);
+        client->pose_period_us = (uint64_t)(1e6 / now->said.hz);
         client->pose_next_us = 0;
     }
-    answer_subscription(now, samples);
+    answer_subscription(now);
     return true;
 }
 
 static bool on_unsubscribe(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", "stream", NULL};
-    bool samples;
-    if (!only(now, allowed) || !get_stream(now, &samples))
-        return false;
-    if (samples)
+    if (now->said.samples)
         set_samples(now->stream, now->client, false);
     else
         now->client->poses = now->client->pose_due = false;
@@ -163,13 +97,8 @@ static bool on_unsubscribe(stream_request *now)
 
 static bool on_auth(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", "token", NULL};
-    if (!only(now, allowed))
-        return false;
-    const char *token = json_string_value(member(now, "token"));
     int fd = lws_get_socket_fd(now->client->wsi);
-    guard_answer judged =
-        guard_judge(now->stream->guard, token ? token : "", fd, &now->client->roles);
+    guard_answer judged = guard_judge(now->stream->guard, now->said.token, fd, &now->client->roles);
     if (judged == GUARD_WRONG) {
         char by[PEER_NAME];
         peer_name(fd, "stream", by);
@@ -194,32 +123,12 @@ static bool send_hand(stream_request *now, const gw_command *command)
 
 /* ---- what is meant --------------------------------------------------------------------------- */
 
-static bool get_tool(stream_request *now, int *tool)
+/* A command to the tool or the body that the message names. */
+static gw_command command_of(const stream_request *now, gw_command_kind kind)
 {
-    const json_t *value = member(now, "tool");
-    *tool = (int)json_integer_value(value);
-    if (!value || (json_is_integer(value) && *tool >= 0 && *tool < GW_MAX_TOOLS &&
-                   *tool == json_integer_value(value)))
-        return true;
-    return gw_fail(&now->error, GW_BAD_INPUT, "/tool", "a tool is a number from 0 to %d",
-                   GW_MAX_TOOLS - 1);
-}
-
-/* `tool`, or as `object` the name of a body that moves by itself. */
-static bool get_grasp(stream_request *now, gw_command *command)
-{
-    const json_t *object = member(now, "object");
-    const char *id = json_string_value(object);
-    if (!object)
-        return get_tool(now, &command->tool);
-    if (member(now, "tool"))
-        return gw_fail(&now->error, GW_BAD_INPUT, "/object",
-                       "either a tool or an object is meant, not both");
-    if (!id || !*id || strlen(id) > GW_MAX_LINK_NAME)
-        return gw_fail(&now->error, GW_BAD_INPUT, "/object",
-                       "object is the id of an object that moves by itself, or of a link");
-    strcpy(command->object, id);
-    return true;
+    gw_command command = {.kind = kind, .tool = now->said.tool};
+    strcpy(command.object, now->said.object);
+    return command;
 }
 
 /* Only what moves by itself can be taken without a tool. */
@@ -316,18 +225,12 @@ static bool operate(stream_request *now, const gw_command *command)
 
 static bool on_drag(stream_request *now)
 {
-    static const char *const allowed[] = {"op",    "id",     "tool", "object",
-                                          "point", "target", "turn", NULL};
-    gw_command command = {.kind = GW_COMMAND_DRAG};
-    bool turn = false;
-    if (!only(now, allowed) || !get_grasp(now, &command) ||
-        !get_vec3(now, "point", true, REACH_MAX, &command.drag.point) ||
-        !get_vec3(now, "target", true, REACH_MAX, &command.drag.target) ||
-        !get_bool(now, "turn", false, &turn) || !may_take(now, &command, GW_COMMAND_DRAG) ||
-        !operate(now, &command))
-        return false;
-    command.drag.turn = turn;
-    return send_hand(now, &command) && take_grip(now, &command);
+    gw_command command = command_of(now, GW_COMMAND_DRAG);
+    command.drag.point = now->said.point;
+    command.drag.target = now->said.target;
+    command.drag.turn = now->said.on;
+    return may_take(now, &command, GW_COMMAND_DRAG) && operate(now, &command) &&
+           send_hand(now, &command) && take_grip(now, &command);
 }
 
 /* A task has the tool: who drags nothing has nothing to let go of. */
@@ -340,10 +243,8 @@ static bool task_runs(const stream_request *now)
 
 static bool on_release(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", "tool", "object", NULL};
-    gw_command command = {.kind = GW_COMMAND_RELEASE};
-    if (!only(now, allowed) || !get_grasp(now, &command) ||
-        !may_take(now, &command, GW_COMMAND_DRAG))
+    gw_command command = command_of(now, GW_COMMAND_RELEASE);
+    if (!may_take(now, &command, GW_COMMAND_DRAG))
         return false;
     stream_grip *g = grip_of(now->stream, &command, GW_COMMAND_DRAG);
     if (!g && !command.object[0] && task_runs(now))
@@ -366,12 +267,9 @@ static bool end_push(stream_request *now, const gw_command *command)
 
 static bool on_push(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", "tool", "object", "force", "torque", NULL};
-    gw_command command = {.kind = GW_COMMAND_PUSH};
-    if (!only(now, allowed) || !get_grasp(now, &command) ||
-        !get_vec3(now, "force", false, FORCE_MAX, &command.push.f) ||
-        !get_vec3(now, "torque", false, FORCE_MAX, &command.push.t) ||
-        !may_take(now, &command, GW_COMMAND_PUSH))
+    gw_command command = command_of(now, GW_COMMAND_PUSH);
+    command.push = (gw_wrench){now->said.force, now->said.torque};
+    if (!may_take(now, &command, GW_COMMAND_PUSH))
         return false;
     bool none = gw_norm(command.push.f) == 0 && gw_norm(command.push.t) == 0;
     if (none && at_latched(now, &command))
@@ -381,11 +279,7 @@ static bool on_push(stream_request *now)
 
 static bool on_lease(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", "on", NULL};
-    bool on = true;
-    if (!only(now, allowed) || !get_bool(now, "on", false, &on))
-        return false;
-    if (on)
+    if (now->said.on || !now->said.says_on)
         return stream_lease_take(now->stream, now->client, true, &now->error);
     stream_lease_give_back(now->stream, now->client);
     return true;
@@ -393,21 +287,14 @@ static bool on_lease(stream_request *now)
 
 static bool on_clutch(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", "tool", "on", NULL};
-    gw_command command = {.kind = GW_COMMAND_CLUTCH};
-    bool closed = false;
-    if (!only(now, allowed) || !get_tool(now, &command.tool) || !get_bool(now, "on", true, &closed))
-        return false;
-    command.clutch = closed;
+    gw_command command = command_of(now, GW_COMMAND_CLUTCH);
+    command.clutch = now->said.on;
     return send_hand(now, &command);
 }
 
 static bool on_halt(stream_request *now)
 {
-    static const char *const allowed[] = {"op", "id", NULL};
     char by[GW_HALT_BY];
-    if (!only(now, allowed))
-        return false;
     peer_name(lws_get_socket_fd(now->client->wsi), "stream", by);
     app_halt_latch(now->stream->app, by);
     return true;
@@ -447,38 +334,35 @@ void stream_let_go(gw_stream *stream, stream_client *client)
 /* ---- dispatch ------------------------------------------------------------------------------ */
 
 static const struct {
-    const char *op;
     handler *handle;
     unsigned role; /* 0: any */
-} operations[] = {
-    {"auth", on_auth, 0},
-    {"subscribe", on_subscribe, 0},
-    {"unsubscribe", on_unsubscribe, 0},
-    {"drag", on_drag, GUARD_OPERATE},
-    {"release", on_release, GUARD_OPERATE},
-    {"push", on_push, GUARD_OPERATE},
-    {"clutch", on_clutch, GUARD_OPERATE},
-    {"halt", on_halt, 0},
-    {"lease", on_lease, GUARD_OPERATE},
+} operations[WIRE_OPS] = {
+    [WIRE_AUTH] = {on_auth, 0},
+    [WIRE_SUBSCRIBE] = {on_subscribe, 0},
+    [WIRE_UNSUBSCRIBE] = {on_unsubscribe, 0},
+    [WIRE_DRAG] = {on_drag, GUARD_OPERATE},
+    [WIRE_RELEASE] = {on_release, GUARD_OPERATE},
+    [WIRE_PUSH] = {on_push, GUARD_OPERATE},
+    [WIRE_LEASE] = {on_lease, GUARD_OPERATE},
+    [WIRE_CLUTCH] = {on_clutch, GUARD_OPERATE},
+    [WIRE_HALT] = {on_halt, 0},
 };
 
-static bool dispatch(stream_request *now)
+static bool dispatch(stream_request *now, const json_t *json)
 {
-    const char *op = json_string_value(member(now, "op"));
-    if (!now->client->authorised && (!op || strcmp(op, "auth") != 0)) {
+    const char *name = json_string_value(json_object_get(json, "op"));
+    int op = 0;
+    while (op < WIRE_OPS && !(name && strcmp(wire_ops[op], name) == 0))
+        op++;
+    if (!now->client->authorised && op != WIRE_AUTH) {
         now->client->close = STREAM_CLOSE_NO_TOKEN;
         lws_callback_on_writable(now->client->wsi);
         return true;
     }
-    for (size_t i = 0; op && i < sizeof operations / sizeof operations[0]; i++)
-        if (strcmp(operations[i].op, op) == 0)
-            return operations[i].role & ~now->client->roles
-                       ? gw_fail(&now->error, GW_CONFLICT, "/op",
-                                 "this token may not operate: %s is for those that may", op)
-                       : operations[i].handle(now);
-    return gw_fail(
-        &now->error, GW_BAD_INPUT, "/op",
-        "an op is auth, subscribe, unsubscribe, drag, release, push, clutch, lease or halt");
+    if (op < WIRE_OPS && operations[op].role & ~now->client->roles)
+        return gw_fail(&now->error, GW_CONFLICT, "/op",
+                       "this token may not operate: %s is for those that may", name);
+    return wire_get_message(json, &now->said, &now->error) && operations[op].handle(now);
 }
 
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size)
@@ -487,10 +371,7 @@ void stream_message(gw_stream *stream, stream_client *client, const char *data, 
     stream_request now = {.stream = stream, .client = client};
     wire_memory_clear();
     json_t *json = wire_parse(data, size, &now.error);
-    now.json = json;
-    if (json && !json_is_object(json))
-        gw_fail(&now.error, GW_BAD_INPUT, "", "a message is a JSON object with op");
-    if (!json_is_object(json) || !dispatch(&now))
+    if (!json || !dispatch(&now, json))
         reply_error(client, &now.error, json_object_get(json, "id"));
     json_decref(json);
 }

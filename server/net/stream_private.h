@@ -132,7 +132,4 @@ void stream_lease_leave(gw_stream *stream, const stream_client *client);
 /* Takes notice of a lease that ran out. */
 void stream_watch_lease(gw_stream *stream);
 
-/* The message `subscribed` that names so many columns of samples. */
-json_t *stream_columns(int columns);
-
 #endif

@@ -65,8 +65,9 @@ struct wire_field {
     const char *unit, *about; /* in the description */
     bool has_low, has_high;   /* range, always in the schema */
     double low, high;
-    const char *must;            /* sentence where a number is out of range or a name empty; NULL:
-                                    the range is checked where the whole scene is, in rt/ */
+    const char *must; /* sentence where a number is out of range, a name empty or no choice
+                         of those there are; NULL: the range is checked where the whole
+                         scene is, in rt/ */
     const char *const *choices;  /* CHOICE: names in the enum's order, the last one NULL */
     const char *(*name_of)(int); /* the same as a function; NULL behind the last */
     const wire_table *table;     /* OBJECT, and LIST of objects */
@@ -265,6 +266,7 @@ extern const wire_table wire_table_assembly;
 extern const wire_table wire_table_assembly_request;
 extern const wire_table wire_table_body;
 extern const wire_table wire_table_branch;
+extern const wire_table wire_table_client_message;
 extern const wire_table wire_table_conflict;
 extern const wire_table wire_table_contact;
 extern const wire_table wire_table_contact_figures;
@@ -294,6 +296,7 @@ extern const wire_table wire_table_limits;
 extern const wire_table wire_table_line;
 extern const wire_table wire_table_link;
 extern const wire_table wire_table_holder;
+extern const wire_table wire_table_event;
 extern const wire_table wire_table_fault;
 extern const wire_table wire_table_loop;
 extern const wire_table wire_table_loop_figures;
@@ -324,6 +327,7 @@ extern const wire_table wire_table_rendered_value;
 extern const wire_table wire_table_scene;
 extern const wire_table wire_table_scene_joint_state;
 extern const wire_table wire_table_shape;
+extern const wire_table wire_table_server_message;
 extern const wire_table wire_table_simulation;
 extern const wire_table wire_table_solution;
 extern const wire_table wire_table_spread;

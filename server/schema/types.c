@@ -365,6 +365,8 @@ DECODE(decode_choice)
             *(int *)member(f, owner) = i;
         return true;
     }
+    if (f->must)
+        return wire_refuse(at, error, "%s", f->must);
     char message[256];
     int n = snprintf(message, sizeof message, "must be one of");
     for (int i = 0; wire_choice_name(f, i) && n < (int)sizeof message; i++)

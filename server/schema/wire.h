@@ -192,6 +192,50 @@ json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *snapsho
 json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *snapshot);
 json_t *wire_contact_figures(const gw_contact_statistics *figures);
 
+/* ---- stream -------------------------------------------------------------------------------- */
+
+typedef enum wire_op {
+    WIRE_AUTH,
+    WIRE_SUBSCRIBE,
+    WIRE_UNSUBSCRIBE,
+    WIRE_DRAG,
+    WIRE_RELEASE,
+    WIRE_PUSH,
+    WIRE_LEASE,
+    WIRE_CLUTCH,
+    WIRE_HALT,
+    WIRE_OPS
+} wire_op;
+
+extern const char *const wire_ops[WIRE_OPS + 1]; /* the last one NULL */
+
+#define WIRE_REACH_MAX 1e4 /* m: a target or a grabbed point beyond is a mistake */
+#define WIRE_PUSH_MAX  1e4 /* N and N m of a push: the same */
+
+/* A client's message: members that its op has not are as nothing said. */
+typedef struct wire_message {
+    wire_op op;
+    const char *token; /* of the JSON value */
+    bool samples;      /* the stream that is meant; else poses */
+    double hz;
+    int tool;
+    char object[GW_MAX_LINK_NAME + 1]; /* empty: the tool is meant */
+    gw_vec3 point, target;             /* m */
+    gw_vec3 force, torque;             /* N, N m */
+    bool on;                           /* of a drag: it turns */
+    bool says_hz, says_on, names_tool, names_object;
+} wire_message;
+
+/* Lives as long as the value. */
+bool wire_get_message(const json_t *value, wire_message *message, gw_error *error);
+
+/* The messages `error` (`id`: of the one that it answers, NULL: none) and `subscribed`, with the
+ * names of so many columns of samples. */
+json_t *wire_refusal(const char *detail, const char *pointer, const json_t *id);
+json_t *wire_subscribed(bool samples, int columns);
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
 /* Columns of `run`'s CSV with so many joints, the name of one of them, one row of values. */
 #define WIRE_COLUMN_NAME  24
 #define WIRE_MOST_COLUMNS (40 + 2 * GW_MAX_JOINTS)

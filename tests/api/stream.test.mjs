@@ -8,6 +8,10 @@ import { sanitized, sleep, stream, until } from './server.mjs';
 serve({ watched: false });
 
 const schema = (name) => ({ $ref: `#/components/schemas/${name}` });
+// Every message so far is one that the document describes.
+const described = (live) => {
+  for (const { at, ...message } of live.messages) contract.validate(schema('ServerMessage'), message, message.op);
+};
 const tool = (live) => live.messages.filter((m) => m.op === 'state').at(-1)?.simulation.tools[0];
 
 async function entered(options) {
@@ -36,6 +40,13 @@ test('hello is the whole scene, and its parts are those of the document', async 
     hello.index.map((_, i) => i),
   );
   assert.equal(live.frames[0].size, 24 + 32 * hello.index.length);
+  live.send({ op: 'subscribe', stream: 'samples', id: 'mine' });
+  await live.wait('subscribed', (m) => m.columns.length > 4);
+  await expect(200, 'PATCH', '/scene', { name: 'Another' });
+  await live.wait('event', (m) => m.event.kind === 'active');
+  await live.wait('scene');
+  await live.wait('state');
+  described(live);
   await live.close();
 });
 
@@ -289,6 +300,10 @@ test('rubbish is answered by name and does no harm', async () => {
     assert.match(error.detail, words, text);
   }
   assert.equal(live.messages.find((m) => m.op === 'error' && m.id === 9)?.id, 9);
+  described(live);
+  const drag = { op: 'drag', tool: 0, point: [0, 0, 0], target: [0, 0, 0] };
+  contract.validate(schema('ClientMessage'), drag, 'a drag');
+  assert.throws(() => contract.validate(schema('ClientMessage'), { ...drag, colour: 1 }, 'a drag'));
   live.socket.send(Buffer.from([1, 2, 3]));
   await sleep(50);
   live.socket.send('x'.repeat(100000));

@@ -90,47 +90,27 @@ export type Scene = Omit<api.Scene, 'format' | 'objects' | 'constraints' | 'mate
 };
 
 export type Halted = api.Halted;
-export type Simulation = api.Simulation & { task?: TaskNow | null };
+export type Simulation = api.Simulation & { task?: api.TaskNow | null };
 
 // A problem, or a refusal by the solver.
 export type Problem = Partial<Omit<api.Problem, 'status'> & Omit<api.Refusal, 'status'>> & { status: number };
 
 // ---- messages of the stream -----------------------------------------------------------------------
 
-// The task that runs, or ran last.
-export interface TaskNow {
-  id: string;
-  progress: api.TaskProgress;
-}
+export type { ClientMessage, TaskNow } from './openapi';
 
-export interface SceneDocument {
-  revision: number;
-  scene: Scene;
-  solutions: api.Solution[];
-  index: string[]; // ids of what moves, in the order of pose frames
-  undo: boolean;
-  redo: boolean;
-  simulation: api.Simulation;
-}
+type Told<Message> = Omit<Message, 'scene'> & { scene: Scene };
+
+export type SceneDocument = Pick<
+  Told<api.SceneMessage>,
+  'revision' | 'scene' | 'solutions' | 'index' | 'undo' | 'redo' | 'simulation'
+>;
 
 export type ServerMessage =
-  | ({ op: 'hello'; protocol: string; version: string; client: string } & SceneDocument)
-  | ({ op: 'scene' } & SceneDocument)
-  | { op: 'state'; simulation: api.Simulation; task?: TaskNow | null; saved?: boolean }
-  | { op: 'event'; event: api.LogEvent }
-  | { op: 'error'; detail: string; pointer?: string; id?: string }
-  | { op: 'subscribed'; stream: string; columns?: string[] };
+  | Told<api.HelloMessage>
+  | Told<api.SceneMessage>
+  | (Omit<api.ErrorMessage, 'id'> & { id?: string }) // the page's messages have names, if any
+  | Exclude<api.ServerMessage, { op: 'hello' | 'scene' | 'error' }>;
 
 // What a hand on the page holds: what a tool holds, or a free object.
 export type HandTarget = { tool: number } | { object: string };
-
-export type ClientMessage =
-  | { op: 'auth'; token: string }
-  | { op: 'subscribe'; stream: 'poses'; hz: number }
-  | { op: 'subscribe' | 'unsubscribe'; stream: 'samples' }
-  | ({ op: 'drag'; id: string; point: api.Vec3; target: api.Vec3; turn: boolean } & HandTarget)
-  | ({ op: 'release' } & HandTarget)
-  | { op: 'lease'; on: boolean }
-  | ({ op: 'push'; force: api.Vec3; torque: api.Vec3 } & HandTarget)
-  | { op: 'clutch'; tool: number; on: boolean }
-  | { op: 'halt' };
