@@ -29,6 +29,7 @@ static void take_state(gw_system *s, gw_system_state *m)
         m->joints[i] = s->bodies[i].joint;
     for (int i = 0; i < s->ground_count; i++)
         grounds_of(m)[i] = s->grounds[i].state;
+    m->apart = s->apart;
     m->integrator = s->integrator;
     gw_system_energy(s, &s->kinetic, &s->potential);
     m->stamp = s->stamp = ++s->last_stamp;
@@ -45,8 +46,8 @@ static gw_system *system_of(const gw_model *model)
         s->bodies[i].joint = m->joints[i];
     for (int i = 0; i < s->ground_count; i++)
         s->grounds[i].state = grounds_of(m)[i];
-    if (s->ground_count > 0)
-        gw_grounds_update(s);
+    s->apart = m->apart;
+    gw_grounds_update(s);
     s->integrator = m->integrator;
     gw_system_update(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
@@ -240,7 +241,9 @@ static void model_velocity(const gw_model *model, double *v)
     gw_system *s = m->system;
     for (int i = 0; i < s->body_count; i++)
         memcpy(v + s->bodies[i].first, m->joints[i].u, (size_t)s->bodies[i].dof * sizeof *v);
-    if (s->ground_count == 0 || !system_of(model)->moving)
+    if (!s->moving && s->ground_count == 0)
+        return;
+    if (!system_of(model)->moving)
         return;
     gw_grounds_find_least(s);
     for (int i = 0; i < s->dof; i++)
@@ -517,6 +520,8 @@ static bool take_memory(gw_system *s)
     size_t n = (size_t)s->body_count, springs = (size_t)s->spring_count;
     size_t m = (size_t)s->row_count + 3 * springs, d = (size_t)s->dof;
     size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 6 + 2 * 12;
+    s->offsets = calloc(n + 1, sizeof *s->offsets);
+    s->row_offsets = calloc(m + 1, sizeof *s->row_offsets);
     double *numbers = s->numbers = calloc(stages * d + 1, sizeof *numbers);
     s->closures = calloc((size_t)s->closure_count + 1, sizeof *s->closures);
     s->springs = calloc(springs + 1, sizeof *s->springs);
@@ -526,14 +531,14 @@ static bool take_memory(gw_system *s)
     s->home = calloc(3 * n + 1, sizeof *s->home);
     s->poses = calloc(n + 1, sizeof *s->poses);
     s->twists = calloc(n + 1, sizeof *s->twists);
-    s->on = calloc(4 * n + 1, sizeof *s->on);
+    s->on = calloc(5 * n + 1, sizeof *s->on);
     s->model = calloc(1, state_size(s));
     s->grounds = calloc((size_t)s->ground_count + 1, sizeof *s->grounds);
     s->carried = calloc(n + 1, sizeof *s->carried);
     s->planes = calloc(n + 1, sizeof *s->planes);
     if (!s->numbers || !s->closures || !s->springs || !s->rows || !s->models || !s->motor_states ||
         !s->home || !s->poses || !s->twists || !s->on || !s->model || !s->grounds || !s->carried ||
-        !s->planes)
+        !s->planes || !s->offsets || !s->row_offsets)
         return false;
     s->generalised = part_of(&numbers, d);
     s->joint_force = part_of(&numbers, d);
@@ -551,6 +556,7 @@ static bool take_memory(gw_system *s)
     }
     s->by_springs = s->on + n;
     s->pushed = s->on + 3 * n;
+    s->borne = s->on + 4 * n;
     s->joint_wrench = s->by_springs + n;
     s->begin = s->home + n;
     s->start = s->begin + n;
@@ -844,6 +850,8 @@ void gw_system_destroy(gw_system *s)
     free(s->planes);
     free(s->grounds);
     free(s->carried);
+    free(s->offsets);
+    free(s->row_offsets);
     free(s->numbers);
     free(s->closures);
     free(s->springs);

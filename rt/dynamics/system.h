@@ -194,6 +194,17 @@ void gw_system_push(gw_system *system, int body, const gw_wrench *wrench);
  * closures (m). */
 double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *twists);
 
+/* The same where joints and closures do not hold as they are, after an edit: bodies are put exactly
+ * there, every joint and every row with an offset that it has to lose; as much of their motion
+ * stays as all allow in the mass metric. The largest offsets (m, and rad), 0 where there is none.
+ */
+void gw_system_place_apart(gw_system *system, const gw_pose *poses, const gw_twist *twists,
+                           double *way, double *turn);
+
+/* What is left of all offsets, 1 to 0, and how that changes from now on (1/s). Returns the energy
+ * that it brings as a blow (J); the work of the way is gw_step.base_work. RT safe. */
+double gw_system_move_offsets(gw_system *system, double share, double rate);
+
 /* Scales all velocities; the kinetic energy that goes (J). */
 double gw_system_scale_velocity(gw_system *system, double factor);
 

@@ -150,16 +150,45 @@ void gw_closures_flatten(const gw_system *s, const gw_closure_block *k)
     }
 }
 
+/* g - share g_0, where rows have offsets that they lose; nothing of those that are left out. */
+static void take_offsets(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].rows; n++) {
+            int at = s->blocks[i].first + n;
+            bool out = s->blocks[i].idle >> n & 1;
+            s->rows[at].value = out ? 0 : s->rows[at].value - s->apart_now * s->row_offsets[at];
+            s->rows[at].rate = out ? 0 : s->rows[at].rate - s->apart.rate * s->row_offsets[at];
+        }
+}
+
+void gw_closures_leave_out_dependent(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++) {
+        gw_closure_block *k = &s->blocks[i];
+        k->left_out = 0;
+        for (int at = k->rank; at < k->active; at++)
+            k->left_out |= 1u << s->live[k->first + s->pivots[k->first + at]];
+        k->idle = k->left_out;
+    }
+}
+
 void gw_closures_update_rows(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++) {
         update_closure(s, i, false);
         gw_closures_flatten(s, &s->blocks[i]);
     }
+    if (s->is_apart)
+        take_offsets(s);
 }
 
 void gw_closures_update_rates(gw_system *s)
 {
+    if (s->is_apart) {
+        gw_closures_update_rows(s);
+        return;
+    }
     for (int i = 0; i < s->closure_count; i++)
         update_closure(s, i, true);
 }
@@ -174,7 +203,7 @@ void gw_closures_classify(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        s->blocks[i].idle = 0;
+        s->blocks[i].idle = s->is_apart ? s->blocks[i].left_out : 0;
         s->blocks[i].simple = c->kind == GW_CLOSURE_ROWS;
         for (int k = 0; k < c->row_count; k++)
             s->blocks[i].simple = s->blocks[i].simple && is_simple(&c->rows[k]);
@@ -182,7 +211,7 @@ void gw_closures_classify(gw_system *s)
     gw_tree_update_positions(s);
     gw_tree_update_velocities(s);
     gw_closures_update_rows(s);
-    for (int i = 0; i < s->closure_count && !s->moving; i++) {
+    for (int i = 0; i < s->closure_count && !s->moving && !s->is_apart; i++) {
         const gw_closure_def *c = &s->closures[i];
         gw_planar_body a = s->bodies[c->a].flat, b = gw_body_of(s, c->b)->flat;
         if (c->b < 0)
@@ -212,6 +241,10 @@ static double simple_value(const gw_row *row, const gw_system_body *a, const gw_
 
 void gw_closures_update_values(gw_system *s)
 {
+    if (s->is_apart) {
+        gw_closures_update_rows(s);
+        return;
+    }
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
         const gw_system_body *a = gw_body_of(s, c->a), *b = gw_body_of(s, c->b);

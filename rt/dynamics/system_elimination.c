@@ -21,6 +21,9 @@
 
 #include "rt/dynamics/system_private.h"
 
+/* A row of which less of its share is left than this follows from others, while offsets keep rows
+ * from following exactly. */
+#define SAME_APART    1e-3
 #define SURE          1e-6  /* of it: less asks for pivots among all rows */
 #define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: less is rounding where no row is moved */
 #define DENSE_MOST    600   /* rows of which a dense operator is kept */
@@ -423,6 +426,12 @@ static void assemble(gw_system *s)
             s->delassus[s->blocks[i].diagonal + r * (s->blocks[i].rows + 1)] += 1;
 }
 
+/* What a row may have left beside others and still follow from them. */
+static double same_row(const gw_system *s)
+{
+    return s->is_apart ? SAME_APART : s->same_row;
+}
+
 /* Pivoted Cholesky of a block on the diagonal. False where a row has more left than nothing, but
  * too little to be sure of. */
 static bool factor_diagonal(gw_system *s, gw_closure_block *k)
@@ -437,7 +446,7 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
         rest[r] = block[r * (m + 1)];
     }
     for (int at = 0; at < k->active; at++) {
-        double left = s->same_row;
+        double left = same_row(s);
         int best = -1;
         for (int i = at; i < k->active; i++) {
             int r = pivots[i];
@@ -556,7 +565,7 @@ static void factor_dense(gw_system *s)
         order[i] = i;
     for (int at = 0; at < m; at++) {
         int best = -1;
-        double left = s->same_row;
+        double left = same_row(s);
         for (int i = at; i < m; i++) {
             int r = order[i];
             double d = k[r * m + r], rest = d;

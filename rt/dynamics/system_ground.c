@@ -11,6 +11,9 @@
  *
  * V the twists they had, V_0 those that the grounds' motion gives them at u = 0. The power of a
  * ground is that of what its joints, closures and springs exert on the bodies, at its own twist.
+ *
+ * After an edit a joint's frame, or a row, may be off by an offset whose share goes to nothing: the
+ * frame then moves in its parent, the row is g = share g_0, and both do work in the same way.
  */
 #include <assert.h>
 #include <string.h>
@@ -66,8 +69,10 @@ static bool same_pose(const gw_pose *a, const gw_pose *b)
 
 void gw_grounds_update(gw_system *s)
 {
-    bool looks = false;
-    s->moving = false;
+    bool apart = s->apart.now != 0 || s->apart.rate != 0, looks = apart != s->is_apart;
+    s->is_apart = apart;
+    s->apart_now = s->apart.now;
+    s->moving = s->apart.rate != 0;
     for (int i = 0; i < s->ground_count; i++) {
         gw_moving_ground *g = &s->grounds[i];
         gw_pose was = g->body.pose;
@@ -86,6 +91,7 @@ void gw_grounds_update(gw_system *s)
 
 void gw_grounds_go_to(gw_system *s, double t)
 {
+    s->apart_now = s->apart.now + t * s->apart.rate;
     for (int i = 0; i < s->ground_count; i++)
         if (s->grounds[i].state.moves)
             put(&s->grounds[i], t);
@@ -93,6 +99,7 @@ void gw_grounds_go_to(gw_system *s, double t)
 
 void gw_grounds_advance(gw_system *s, double dt)
 {
+    s->apart.now += dt * s->apart.rate;
     for (int i = 0; i < s->ground_count; i++) {
         gw_ground_state *x = &s->grounds[i].state;
         if (x->moves) {
@@ -109,6 +116,7 @@ static gw_ground_state resting_at(const gw_pose *pose)
 
 void gw_grounds_stop(gw_system *s)
 {
+    s->apart.rate = 0;
     for (int i = 0; i < s->ground_count; i++)
         if (s->grounds[i].state.moves)
             s->grounds[i].state = resting_at(&s->grounds[i].body.pose);
@@ -126,6 +134,7 @@ void gw_grounds_init(gw_system *s)
 
 void gw_grounds_reset(gw_system *s)
 {
+    s->apart = (gw_offset_share){0, 0};
     const gw_pose home = gw_pose_identity();
     for (int i = 0; i < s->ground_count; i++)
         s->grounds[i].state = resting_at(&home);
@@ -188,13 +197,13 @@ void gw_grounds_find_least(gw_system *s)
 
 /* ---- power ---------------------------------------------------------------------------------- */
 
-double gw_grounds_power(const gw_system *s)
+/* What each joint exerts on its body, at the body's origin: what that and all that hangs on it
+ * bear.
+ */
+static void gather_wrenches(const gw_system *s)
 {
-    double sum = gw_springs_ground_power(s);
     for (int i = 0; i < s->body_count; i++) {
-        const gw_system_body *k = &s->bodies[i], *g = gw_body_of(s, k->ground);
-        if (k->ground == GW_GROUND)
-            continue;
+        const gw_system_body *k = &s->bodies[i];
         gw_wrench w = gw_system_borne(s, i);
         w.f = gw_mul_add(w.f, k->def.damping_linear, k->twist.v);
         w.t = gw_mul_add(w.t, k->def.damping_angular, k->twist.w);
@@ -202,26 +211,63 @@ double gw_grounds_power(const gw_system *s)
             w.f = gw_sub(w.f, s->by_springs[i].f);
             w.t = gw_sub(w.t, s->by_springs[i].t);
         }
-        gw_vec3 r = gw_sub(k->pose.p, g->pose.p);
-        sum += gw_dot(w.f, velocity_at(&g->twist, r)) + gw_dot(w.t, g->twist.w);
+        s->borne[i] = w;
     }
-    /* of what rows exert on bodies the ground bears the opposite by their joints, and its own share
-     */
     for (int i = 0; i < s->closure_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             double by = -r->scale * s->solution[s->blocks[i].first + n];
-            const int ends[2] = {r->a, r->b};
-            for (int e = 0; e < 2; e++) {
-                const double *on = e == 0 ? r->on_a : r->on_b;
-                int ground = ends[e] >= 0 ? s->bodies[ends[e]].ground : ends[e];
-                if (ground == GW_GROUND)
-                    continue;
-                const gw_system_body *g = gw_body_of(s, ground);
-                gw_vec3 at = gw_sub(gw_body_of(s, ends[e])->pose.p, g->pose.p);
-                sum += by * (gw_dot(gw_linear_part(on), velocity_at(&g->twist, at)) +
-                             gw_dot(gw_angular_part(on), g->twist.w));
+            gw_wrench *a = &s->borne[r->a], *b = r->b >= 0 ? &s->borne[r->b] : NULL;
+            a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
+            a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
+            if (b) {
+                b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
+                b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
             }
+        }
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        const gw_wrench *w = &s->borne[i];
+        if (s->bodies[i].def.parent < 0)
+            continue;
+        gw_wrench *p = &s->borne[s->bodies[i].def.parent];
+        gw_vec3 r = gw_sub(s->bodies[i].pose.p, s->bodies[s->bodies[i].def.parent].pose.p);
+        p->f = gw_add(p->f, w->f);
+        p->t = gw_add(p->t, gw_add(w->t, gw_cross(r, w->f)));
+    }
+}
+
+/* The power of a wrench at a body's origin where that goes with a frame. */
+static double power_by(const gw_wrench *w, gw_vec3 origin, const gw_pose *frame, gw_vec3 v,
+                       gw_vec3 turn)
+{
+    gw_twist t = {v, turn};
+    return gw_dot(w->f, velocity_at(&t, gw_sub(origin, frame->p))) + gw_dot(w->t, turn);
+}
+
+double gw_grounds_power(const gw_system *s)
+{
+    double sum = gw_springs_ground_power(s);
+    gather_wrenches(s);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i], *g = gw_body_of(s, k->def.parent);
+        const gw_joint_offset *o = &s->offsets[i];
+        if (k->def.parent < GW_GROUND)
+            sum += power_by(&s->borne[i], k->pose.p, &g->pose, g->twist.v, g->twist.w);
+        if (s->is_apart)
+            sum += power_by(&s->borne[i], k->pose.p, &o->frame, o->v, o->w);
+    }
+    /* rows that hold a ground, and those that lose an offset: lambda J v */
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            double by = r->scale * s->solution[s->blocks[i].first + n];
+            if (r->b < GW_GROUND) {
+                const gw_twist *t = &gw_body_of(s, r->b)->twist;
+                sum -= by * (gw_dot(gw_linear_part(r->on_b), t->v) +
+                             gw_dot(gw_angular_part(r->on_b), t->w));
+            }
+            if (s->is_apart)
+                sum += by * s->apart.rate * s->row_offsets[r - s->rows];
         }
     return sum;
 }
@@ -268,6 +314,15 @@ double gw_system_drive_ground(gw_system *s, int ground,
     assert(ground >= 0 && ground < s->ground_count && at);
     gw_system_bring_up(s);
     s->grounds[ground].state = (gw_ground_state){.moves = true, .at = at, .context = context};
+    return set_states(s, true);
+}
+
+double gw_system_move_offsets(gw_system *s, double share, double rate)
+{
+    gw_system_bring_up(s);
+    if (share == s->apart.now && rate == s->apart.rate)
+        return 0;
+    s->apart = (gw_offset_share){share, rate};
     return set_states(s, true);
 }
 

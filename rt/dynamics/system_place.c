@@ -7,7 +7,8 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define PLACE_STEPS 20 /* of the projection */
+#define PLACE_STEPS 20    /* of the projection */
+#define ROUNDING    1e-11 /* of the length: offsets that are none */
 
 /* The joint of a body where `pose` and `twist` have it; its parent is in place. */
 static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_twist *twist)
@@ -40,9 +41,79 @@ static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_t
     gw_mobilizer_velocity(k->def.joint, &f_from_m, &relative, k->joint.u);
 }
 
+/* Where the joint's coordinates and `pose` ask the frame on the parent to be, from where it is. */
+static void take_offset(gw_system *s, int index, const gw_pose *pose)
+{
+    gw_system_body *k = &s->bodies[index];
+    const gw_system_body *p = gw_carrier_of(s, k);
+    gw_joint_offset *o = &s->offsets[index];
+    gw_vec3 v[6], w[6];
+    gw_pose on_body = gw_pose_mul(pose, &k->def.body_from_m);
+    gw_pose is = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
+    gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
+    gw_pose back = k->def.reversed ? f_from_m : gw_pose_inverse(&f_from_m);
+    gw_pose asked = gw_pose_mul(&on_body, &back), by = gw_pose_inverse(&is);
+    by = gw_pose_mul(&by, &asked);
+    *o = (gw_joint_offset){.way = by.p, .turn = gw_quat_log(by.q)};
+    if (gw_norm(o->way) < ROUNDING * s->length && gw_norm(o->turn) < ROUNDING)
+        o->way = o->turn = gw_v3(0, 0, 0);
+}
+
+/* Of rows, where the bodies are; the largest along a way and of a turn. */
+static void take_row_offsets(gw_system *s, double *way, double *turn)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].position_rows; n++) {
+            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
+            double open = fabs(r->scale * r->value);
+            s->row_offsets[r - s->rows] = open < ROUNDING * s->length ? 0 : r->value;
+            *way = fmax(*way, r->scale == 1 ? open : 0);
+            *turn = fmax(*turn, r->scale == 1 ? 0 : open / s->length);
+        }
+}
+
+void gw_system_place_apart(gw_system *s, const gw_pose *poses, const gw_twist *twists, double *way,
+                           double *turn)
+{
+    gw_system_bring_up(s);
+    *way = *turn = 0;
+    memset(s->row_offsets, 0, (size_t)s->row_count * sizeof *s->row_offsets);
+    memset(s->offsets, 0, (size_t)s->body_count * sizeof *s->offsets);
+    for (int i = 0; i < s->closure_count; i++)
+        s->blocks[i].left_out = s->blocks[i].idle = 0;
+    s->apart = (gw_offset_share){1, 0};
+    gw_grounds_update(s);
+    for (int i = 0; i < s->body_count; i++) {
+        place_joint(s, i, &poses[i], &twists[i]);
+        take_offset(s, i, &poses[i]);
+        *way = fmax(*way, gw_norm(s->offsets[i].way));
+        *turn = fmax(*turn, gw_norm(s->offsets[i].turn));
+        gw_tree_update_positions(s);
+        gw_tree_update_velocities(s);
+    }
+    gw_closures_update_rows(s);
+    take_row_offsets(s, way, turn);
+    if (*way < ROUNDING * s->length && *turn < ROUNDING) {
+        *way = *turn = 0;
+        s->apart.now = 0;
+        gw_grounds_update(s);
+    }
+    gw_closures_project(s, PLACE_STEPS);
+    if (s->is_apart) {
+        gw_closures_leave_out_dependent(s);
+        gw_system_update(s);
+    }
+    gw_grounds_catch(s, twists);
+    gw_system_take_state(s);
+}
+
 double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twists)
 {
     gw_system_bring_up(s);
+    if (s->is_apart) {
+        s->apart = (gw_offset_share){0, 0};
+        gw_grounds_update(s);
+    }
     for (int i = 0; i < s->body_count; i++) {
         place_joint(s, i, &poses[i], &twists[i]);
         gw_tree_update_positions(s);
@@ -78,8 +149,7 @@ void gw_system_reset(gw_system *s)
     for (int i = 0; i < s->body_count; i++)
         s->bodies[i].joint = s->start[i];
     s->integrator = (gw_system_integrator){0};
-    if (s->ground_count > 0)
-        gw_grounds_reset(s);
+    gw_grounds_reset(s);
     gw_system_update(s);
     gw_system_take_state(s);
 }

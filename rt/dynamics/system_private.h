@@ -33,12 +33,18 @@ typedef struct gw_ground_state {
     double time;
 } gw_ground_state;
 
+/* What is left of all offsets of joints and rows, and how that changes (1/s). */
+typedef struct gw_offset_share {
+    double now, rate;
+} gw_offset_share;
+
 /* The state as a model: what a copy of it has to have. */
 typedef struct gw_system_state {
     gw_model model;
     gw_system *system;
     gw_system_integrator integrator;
     uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
+    gw_offset_share apart;
     gw_mobilizer_state joints[]; /* of each body; behind them, the state of each moving ground */
 } gw_system_state;
 
@@ -128,6 +134,14 @@ typedef struct gw_moving_ground {
     gw_system_body body;
 } gw_moving_ground;
 
+/* A joint whose frame on the parent is not where it is to be: it is there times
+ * (share way, exp(share turn)), with a steady share in a step. */
+typedef struct gw_joint_offset {
+    gw_vec3 way, turn; /* in the frame's axes (m, rad) */
+    gw_pose frame;     /* where that is; its motion relative to the parent: */
+    gw_vec3 v, w;      /* world axes (m/s, rad/s) */
+} gw_joint_offset;
+
 /* One row of a closure at a configuration: as wrenches on its bodies, and its right sides. */
 typedef struct gw_closure_row {
     int a, b;
@@ -156,6 +170,7 @@ typedef struct gw_closure_block {
     int diagonal;                     /* the block in s->delassus and s->factor */
     int below, below_count;           /* blocks under it, by their turns */
     unsigned idle;                    /* bit i: no joint ever feels row i */
+    unsigned left_out;                /* the same while there are offsets: it follows from others */
     bool simple;                      /* all rows keep a point in a plane, or an angle */
 } gw_closure_block;
 
@@ -198,7 +213,13 @@ struct gw_system {
     gw_system_body *bodies;
     int ground_count;
     gw_moving_ground *grounds;
-    bool moving;          /* any of them */
+    bool moving;           /* any of them, or the share of the offsets */
+    gw_offset_share apart; /* as the step begins */
+    double apart_now;
+    bool is_apart;            /* there are offsets: */
+    gw_joint_offset *offsets; /* of each body's joint */
+    double *row_offsets;      /* of each row: value, less that */
+    gw_wrench *borne;         /* scratch of gw_grounds_power() */
     gw_twist *carried;    /* of bodies in the motion of least energy that moving grounds allow */
     double *least;        /* its velocities */
     uint64_t least_stamp; /* of the state that these are of */
@@ -461,7 +482,7 @@ void gw_grounds_init(gw_system *system);
 /* After their states were changed: puts them there, and looks again which bodies move in planes. */
 void gw_grounds_update(gw_system *system);
 
-/* Puts those that move where they are t seconds on. */
+/* Puts those that move, and offsets, where they are t seconds on. */
 void gw_grounds_go_to(gw_system *system, double t);
 
 /* dt went by. */
@@ -490,6 +511,10 @@ void gw_closures_free(gw_system *system);
 /* Rows that no joint ever feels, as all of both bodies' move in a plane across what they hold:
  * their values stay, and they are left out from then on. */
 void gw_closures_classify(gw_system *system);
+
+/* Rows that follow from others are left out while there are offsets: on the way they contradict
+ * these. */
+void gw_closures_leave_out_dependent(gw_system *system);
 
 /* All rows where the bodies are; rates and biases alone; the values of positions alone. */
 void gw_closures_update_rows(gw_system *system);

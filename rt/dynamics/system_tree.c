@@ -74,13 +74,25 @@ static gw_pose move_f(gw_system_body *k, const gw_pose *m)
     return f;
 }
 
-static void update_position(gw_system_body *k, const gw_system_body *p)
+/* The frame on the parent, by its offset. */
+static gw_pose offset_frame(const gw_system *s, gw_joint_offset *o, const gw_pose *frame)
+{
+    gw_pose by = {gw_scale(s->apart_now, o->way), gw_quat_exp(gw_scale(s->apart_now, o->turn))};
+    o->frame = gw_pose_mul(frame, &by);
+    o->v = gw_rotate(frame->q, gw_scale(s->apart.rate, o->way));
+    o->w = gw_rotate(frame->q, gw_scale(s->apart.rate, o->turn));
+    return o->frame;
+}
+
+static void update_position(gw_system *s, gw_system_body *k, const gw_system_body *p)
 {
     gw_pose joint = k->def.parent_from_f;
     if (p) {
         joint.p = gw_add(p->pose.p, gw_mat3_mul(&p->turn, joint.p));
         joint.q = gw_quat_mul(p->pose.q, joint.q);
     }
+    if (s->is_apart)
+        joint = offset_frame(s, &s->offsets[k - s->bodies], &joint);
     gw_pose moved = k->def.reversed ? move_f(k, &joint) : move_m(k, &joint);
     /* columns about the body's origin */
     gw_vec3 m_at = k->def.reversed ? joint.p : moved.p;
@@ -106,7 +118,7 @@ void gw_tree_update_positions(gw_system *s)
         if (k->flat.plane)
             gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
         else
-            update_position(k, gw_carrier_of(s, k));
+            update_position(s, k, gw_carrier_of(s, k));
     }
 }
 
@@ -125,7 +137,25 @@ gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alph
     return (gw_wrench){f, t};
 }
 
-static void update_velocity(gw_system_body *k, const gw_system_body *p)
+/* The offset frame as what carries the joint: with d from the parent's origin,
+ *   v = v_p + w_p x d + v_o,   a = a_p + alpha_p x d + w_p x (w_p x d) + 2 w_p x v_o,
+ *   w = w_p + w_o,             alpha = alpha_p + w_p x w_o */
+static gw_system_body moving_frame(const gw_joint_offset *o, const gw_system_body *p)
+{
+    gw_system_body f = {.pose = o->frame, .twist = {o->v, o->w}};
+    if (!p)
+        return f;
+    gw_twist c = gw_coasting_of(p);
+    gw_vec3 w = p->twist.w, d = gw_sub(o->frame.p, p->pose.p), carried = gw_cross(w, d);
+    f.twist.v = gw_add(o->v, gw_add(p->twist.v, carried));
+    f.twist.w = gw_add(o->w, w);
+    gw_vec3 a = gw_add(gw_cross(c.w, d), gw_cross(w, gw_mul_add(carried, 2, o->v)));
+    gw_spatial_set(f.coasting, gw_add(c.v, a), gw_add(c.w, gw_cross(w, o->w)));
+    return f;
+}
+
+/* r: from the origin of p, which carries the joint. */
+static void update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
 {
     gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_v = {0, 0, 0}, c_w = {0, 0, 0};
     for (int j = 0; j < k->dof; j++) {
@@ -145,16 +175,28 @@ static void update_velocity(gw_system_body *k, const gw_system_body *p)
     }
     k->twist = (gw_twist){rel_v, rel_w};
     if (p) {
-        gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);
+        gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, r);
         gw_twist coasting = gw_coasting_of(p);
         k->twist.v = gw_add(rel_v, gw_add(p->twist.v, carried));
         k->twist.w = gw_add(rel_w, w_p);
         c_v = gw_add(c_v, gw_cross(w_p, gw_mul_add(carried, 2, rel_v)));
-        c_v = gw_add(c_v, gw_add(coasting.v, gw_cross(coasting.w, k->r)));
+        c_v = gw_add(c_v, gw_add(coasting.v, gw_cross(coasting.w, r)));
         c_w = gw_add(gw_add(c_w, gw_cross(w_p, rel_w)), coasting.w);
     }
     gw_spatial_set(k->coasting, c_v, c_w);
     k->needed = gw_tree_momentum_rate(k, c_v, c_w);
+}
+
+static void update_carried(const gw_system *s, gw_system_body *k)
+{
+    const gw_joint_offset *o = &s->offsets[k - s->bodies];
+    const gw_system_body *p = gw_carrier_of(s, k);
+    if (!s->is_apart) {
+        update_velocity(k, p, k->r);
+        return;
+    }
+    gw_system_body frame = moving_frame(o, p);
+    update_velocity(k, &frame, gw_sub(k->pose.p, o->frame.p));
 }
 
 void gw_tree_update_velocities(gw_system *s)
@@ -164,7 +206,7 @@ void gw_tree_update_velocities(gw_system *s)
         if (k->flat.plane)
             gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
         else
-            update_velocity(k, gw_carrier_of(s, k));
+            update_carried(s, k);
     }
 }
 
