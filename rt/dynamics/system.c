@@ -438,6 +438,12 @@ gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
     return s->joint_wrench[index];
 }
 
+gw_wrench gw_system_closure_wrench(const gw_system *s, int index)
+{
+    assert(index >= 0 && index < s->closure_count);
+    return s->closure_wrench[index];
+}
+
 /* ---- making --------------------------------------------------------------------------------- */
 
 static bool is_identity(const gw_pose *x)
@@ -531,7 +537,7 @@ static bool take_memory(gw_system *s)
     s->home = calloc(3 * n + 1, sizeof *s->home);
     s->poses = calloc(n + 1, sizeof *s->poses);
     s->twists = calloc(n + 1, sizeof *s->twists);
-    s->on = calloc(5 * n + 1, sizeof *s->on);
+    s->on = calloc(5 * n + (size_t)s->closure_count + 1, sizeof *s->on);
     s->model = calloc(1, state_size(s));
     s->grounds = calloc((size_t)s->ground_count + 1, sizeof *s->grounds);
     s->carried = calloc(n + 1, sizeof *s->carried);
@@ -558,6 +564,7 @@ static bool take_memory(gw_system *s)
     s->pushed = s->on + 3 * n;
     s->borne = s->on + 4 * n;
     s->joint_wrench = s->by_springs + n;
+    s->closure_wrench = s->on + 5 * n;
     s->begin = s->home + n;
     s->start = s->begin + n;
     return true;

@@ -251,4 +251,8 @@ int gw_system_joint(gw_system *system, int body, double position[6], double velo
  * body's origin), springs and damping included; what closures exert comes on top. */
 gw_wrench gw_system_joint_wrench(const gw_system *system, int body);
 
+/* The same of a closure on its body `a`: the sum of its rows' multipliers, redundant ones of which
+ * carry nothing. */
+gw_wrench gw_system_closure_wrench(const gw_system *system, int closure);
+
 #endif

@@ -265,10 +265,11 @@ struct gw_system {
     gw_twist *twists;
     gw_wrench *on, *by_springs, *joint_wrench, on_held; /* at the bodies' origins */
     gw_wrench *pushed;                                  /* gw_system_push() */
-    bool is_pushed;                                     /* any of them is not zero */
-    double *generalised;     /* forces at the coordinates, besides what acts on the bodies */
-    double *joint_force;     /* by what belongs to the joints */
-    double *added, *scratch; /* to the joints' inertias in an implicit step; free for use */
+    gw_wrench *closure_wrench; /* of each, on its first body, at that one's origin */
+    bool is_pushed;            /* any of them is not zero */
+    double *generalised;       /* forces at the coordinates, besides what acts on the bodies */
+    double *joint_force;       /* by what belongs to the joints */
+    double *added, *scratch;   /* to the joints' inertias in an implicit step; free for use */
     double projected, kinetic, potential;
     gw_system_integrator integrator;
     double dt, substep; /* period that limits are made for; of the implicit substep under way */

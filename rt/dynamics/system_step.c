@@ -50,11 +50,17 @@ static void keep_wrenches(gw_system *s, gw_wrench *constraint)
     }
     gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
     constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
+    memset(s->closure_wrench, 0, (size_t)s->closure_count * sizeof *s->closure_wrench);
     for (int i = 0; i < s->block_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             double by = -r->scale * s->solution[s->blocks[i].first + n];
             gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
+            if (i < s->closure_count) { /* else it is a spring's */
+                gw_wrench *own = &s->closure_wrench[i];
+                own->f = gw_mul_add(own->f, -by, gw_linear_part(r->on_a));
+                own->t = gw_mul_add(own->t, -by, gw_angular_part(r->on_a));
+            }
             a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
             a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
             if (b) {
@@ -670,8 +676,8 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
 
 /* Substeps may be out by BALANCE each, and by no more than that in any number of them: the motion
  * pays what has come together. */
-#define PAID_FROM 1e-10 /* of the kinetic energy */
-#define PAID_TO   1e-7  /* more waits until there is more motion */
+#define PAID_FROM 2e-9 /* of the kinetic energy */
+#define PAID_TO   1e-7 /* more waits until there is more motion */
 
 static void pay_back(gw_system *s, double out)
 {

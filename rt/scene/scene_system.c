@@ -49,6 +49,7 @@ typedef struct candidate {
     int rank;   /* smaller goes into the tree first */
     int bundle; /* of the constraints that it stands for, or -1 */
     bool used;
+    int closure; /* that it is instead, if any */
 } candidate;
 
 /* All constraints between two bodies. */
@@ -495,6 +496,7 @@ static void close_joint(builder *w, candidate *c)
         cut_body(w, c);
         return;
     }
+    c->closure = w->out->closure_count;
     gw_closure_def *k = &w->out->closures[w->out->closure_count++];
     gw_pose f = c->b_from_f, m = c->a_from_m;
     int a = c->a, b = c->b;
@@ -547,6 +549,7 @@ static void add_closures(builder *w)
                                                                   .a = body_of(w, c->a),
                                                                   .b = body_of(w, c->b),
                                                                   .body = mobilized(w, c->joint),
+                                                                  .closure = c->closure,
                                                                   .a_from_m = c->a_from_m,
                                                                   .b_from_f = c->b_from_f,
                                                                   .type = c->type,

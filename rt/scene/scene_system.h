@@ -29,7 +29,8 @@ typedef struct gw_placed_joint {
     gw_mobilizer type;
     double pitch;
     int a, b;         /* bodies, or grounds */
-    int body;         /* whose mobilizer it is; -1: a closure */
+    int body;         /* whose mobilizer it is; -1: a closure, */
+    int closure;      /* of this number, of a's body, or of b's where a is a ground */
     gw_pose a_from_m; /* frames in the bodies, or in the world as it is laid out */
     gw_pose b_from_f;
 } gw_placed_joint;

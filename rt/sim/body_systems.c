@@ -147,6 +147,7 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
                        GW_MAX_SYSTEMS);
     m->systems = calloc((size_t)count + 1, sizeof *m->systems);
     m->gravity = def->scene->gravity;
+    m->scene_joint_count = def->scene->joint_count;
     m->coordinate_count = gw_scene_first_coordinate(def->scene, def->scene->joint_count);
     m->still = calloc((size_t)m->coordinate_count + 1, sizeof *m->still);
     if (!m->systems || !m->still)
@@ -563,13 +564,38 @@ static void tell_closure(const gw_dynamic_system *d, const gw_placed_joint *j, d
     }
 }
 
-static void publish_joints(const gw_scene_dynamics *m, const gw_dynamic_system *d, gw_snapshot *s)
+/* What b exerts on a of a joint, its limits included, at a's frame. */
+static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, const gw_placed_joint *j)
 {
+    const gw_dynamic_system *d = &m->systems[system];
+    const gw_model *model = gw_system_model(d->system);
+    gw_pose at;
+    gw_twist unused;
+    gw_pose a = end_of(d, j->a, &unused);
+    gw_vec3 point = gw_pose_point(&a, j->a_from_m.p);
+    bool cut = j->body >= 0 && j->body != j->a && j->body != j->b; /* a half of a, or of b */
+    bool on_b = cut || j->body < 0 ? j->a < 0 : j->body == j->b;
+    int body = j->body >= 0 ? j->body : on_b ? j->b : j->a;
+    gw_wrench w = j->body >= 0 ? gw_system_joint_wrench(d->system, j->body)
+                               : gw_system_closure_wrench(d->system, j->closure);
+    gw_model_body(model, body, &at, &unused);
+    w.t = gw_add(w.t, gw_cross(gw_sub(at.p, point), w.f));
+    if (on_b)
+        w = (gw_wrench){gw_neg(w.f), gw_neg(w.t)};
+    if (j->body >= 0)
+        gw_joint_limits_add_wrench(m, system, j->body, point, &w);
+    return w;
+}
+
+static void publish_joints(const gw_scene_dynamics *m, int system, gw_snapshot *s)
+{
+    const gw_dynamic_system *d = &m->systems[system];
     for (int i = 0; i < d->joint_count; i++) {
         const gw_placed_joint *j = &d->joints[i];
         double q[6], v[6], *to = s->coordinates + d->coordinates[i];
         double *rates = s->rates + d->coordinates[i];
         size_t bytes = (size_t)gw_mobilizers[j->type].dof * sizeof *q;
+        s->joint_wrenches[j->joint] = wrench_of(m, system, j);
         if (j->body >= 0) {
             gw_system_joint(d->system, j->body, q, v);
             memcpy(to, q, bytes);
@@ -584,13 +610,16 @@ static void publish_joints(const gw_scene_dynamics *m, const gw_dynamic_system *
 
 void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)
 {
-    if (s->coordinate_count != m->coordinate_count || s->tick == 0) {
+    if (s->coordinate_count != m->coordinate_count || s->tick == 0 ||
+        s->scene_joint_count != m->scene_joint_count) {
         s->coordinate_count = m->coordinate_count;
         memcpy(s->coordinates, m->still, (size_t)m->coordinate_count * sizeof *s->coordinates);
         memset(s->rates, 0, (size_t)m->coordinate_count * sizeof *s->rates);
+        s->scene_joint_count = m->scene_joint_count;
+        memset(s->joint_wrenches, 0, (size_t)m->scene_joint_count * sizeof *s->joint_wrenches);
     }
     for (int i = 0; i < m->system_count; i++)
-        publish_joints(m, &m->systems[i], s);
+        publish_joints(m, i, s);
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
         const gw_model *model = gw_system_model(d->system);

@@ -168,3 +168,19 @@ void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
         gw_world_follow(m->world, l->first + i, follow);
     }
 }
+
+/* ---- what they tell -------------------------------------------------------------------------- */
+
+void gw_joint_limits_add_wrench(const gw_scene_dynamics *m, int system, int body, gw_vec3 point,
+                                gw_wrench *wrench)
+{
+    for (int i = 0; i < m->limits.count; i++) {
+        const gw_joint_limit *limit = &m->limits.of[i];
+        const gw_unilateral_state *now = &limit->now;
+        if (!now->pressed || limit->system != system || limit->body != body)
+            continue;
+        wrench->f = gw_add(wrench->f, now->force);
+        wrench->t = gw_add(wrench->t, now->couple);
+        wrench->t = gw_add(wrench->t, gw_cross(gw_sub(now->at_a, point), now->force));
+    }
+}

@@ -150,6 +150,8 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     to->coordinate_count = s->coordinate_count;
     COPY_ENTRIES(to, s, coordinates, s->coordinate_count);
     COPY_ENTRIES(to, s, rates, s->coordinate_count);
+    to->scene_joint_count = s->scene_joint_count;
+    COPY_ENTRIES(to, s, joint_wrenches, s->scene_joint_count);
     to->free_count = s->free_count;
     to->contact_count = s->contact_count;
     COPY_ENTRIES(to, s, free, s->free_count);

@@ -152,7 +152,7 @@ static void take_start_contacts(gw_scene_dynamics *m)
         return;
     gw_world_reset(m->world);
     gw_scene_unilaterals_reset(m->unilaterals, m->world);
-    gw_scene_unilaterals_update(m->unilaterals, m->world);
+    gw_scene_unilaterals_update(m);
     if (!m->touching)
         return;
     const gw_contact_candidate *near = gw_detection_start_candidates(m->detection, &count);
@@ -204,7 +204,7 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
     if (m->world && old->world) {
         m->contact.spring = gw_world_carry_over(m->world, old->world, body_again,
                                                 &(gw_scene_dynamics_pair){m, old});
-        gw_scene_unilaterals_update(m->unilaterals, m->world);
+        gw_scene_unilaterals_update(m);
     }
     if (m->detection)
         gw_scene_dynamics_exchange(m);
@@ -391,7 +391,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     f->spring = m->last.spring;
     f->touching = m->last.touching;
     f->collisions += (uint64_t)m->last.collisions;
-    gw_scene_unilaterals_update(m->unilaterals, m->world);
+    gw_scene_unilaterals_update(m);
 }
 
 /* What no hand holds: no tool accounts for its sums. */

@@ -115,6 +115,7 @@ typedef struct gw_scene_unilaterals {
 typedef struct gw_joint_limit {
     gw_unilateral_row row;
     int system, body, coordinate; /* whose joint it is, in the system */
+    gw_unilateral_state now;      /* after the last step */
 } gw_joint_limit;
 
 typedef struct gw_joint_limits {
@@ -127,12 +128,12 @@ typedef struct gw_joint_limits {
 struct gw_scene_dynamics {
     int tool_count, chain_count, free_count, system_count;
     int mechanism_count;
-    int chain_of[GW_MAX_MECHANISMS];       /* -1: it is part of a system */
-    int first_link[GW_MAX_MECHANISMS + 1]; /* body of its link 0 */
-    gw_vec3 gravity;                       /* m/s^2 */
-    int coordinate_count;                  /* of the scene's joints */
-    double *still;                         /* as the scene states them; owned */
-    int tool_mover[GW_MAX_TOOLS];          /* index of each tool's mover */
+    int chain_of[GW_MAX_MECHANISMS];         /* -1: it is part of a system */
+    int first_link[GW_MAX_MECHANISMS + 1];   /* body of its link 0 */
+    gw_vec3 gravity;                         /* m/s^2 */
+    int scene_joint_count, coordinate_count; /* of the scene's joints */
+    double *still;                           /* as the scene states them; owned */
+    int tool_mover[GW_MAX_TOOLS];            /* index of each tool's mover */
     gw_model *second[GW_MAX_TOOLS]; /* of a tool that holds a system beside another one: its view */
     int second_body[GW_MAX_TOOLS];
     gw_world_system second_mover[GW_MAX_TOOLS]; /* what such a tool fills in and reads */
@@ -192,8 +193,8 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *wor
 void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
                                const gw_kinematics *kinematics, double dt);
 
-/* Takes over what the world has of them. */
-void gw_scene_unilaterals_update(gw_scene_unilaterals *unilaterals, const gw_world *world);
+/* Takes over what the world has of them, and of joints' limits. */
+void gw_scene_unilaterals_update(gw_scene_dynamics *dynamics);
 
 /* Those of a body (of the scene: objects, then links); its wrench about a point of the world. */
 gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilaterals, int body,
@@ -206,6 +207,10 @@ gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilateral
 bool gw_joint_limits_create(gw_joint_limits *limits, const gw_scene_dynamics_def *def);
 void gw_joint_limits_build(gw_joint_limits *limits, const gw_scene_dynamics_def *def, int ground);
 void gw_joint_limits_destroy(gw_joint_limits *limits);
+
+/* Adds what limits of a system's joint exert on the side that M is on, about a point (world). */
+void gw_joint_limits_add_wrench(const gw_scene_dynamics *dynamics, int system, int body,
+                                gw_vec3 point, gw_wrench *wrench);
 
 /* Before a step: which are near. */
 void gw_joint_limits_pre_step(gw_scene_dynamics *dynamics, double dt);

@@ -225,6 +225,8 @@ typedef struct gw_snapshot {
     int coordinate_count;                    /* of the scene's joints, in scene order */
     double coordinates[GW_MAX_COORDINATES];  /* m, rad; turns count on beyond pi */
     double rates[GW_MAX_COORDINATES];
+    int scene_joint_count; /* of the scene's joints what b exerts on a, at a's frame, world axes */
+    gw_wrench joint_wrenches[GW_MAX_SCENE_JOINTS];
     int free_count, contact_count;
     gw_free_body free[GW_MAX_MOVING];
     gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];

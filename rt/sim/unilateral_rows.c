@@ -253,15 +253,21 @@ void gw_scene_unilaterals_move(gw_scene_unilaterals *u, gw_world *world,
 
 /* ---- what they tell -------------------------------------------------------------------------- */
 
-void gw_scene_unilaterals_update(gw_scene_unilaterals *u, const gw_world *world)
+void gw_scene_unilaterals_update(gw_scene_dynamics *m)
 {
+    gw_scene_unilaterals *u = m->unilaterals;
+    gw_joint_limits *l = &m->limits;
     for (int i = 0; i < u->count; i++)
         u->rows[i].now = (gw_unilateral_state){.gap = INFINITY};
-    int count = gw_world_unilaterals(world, u->states, GW_MAX_CONTACT_CANDIDATES);
+    for (int i = 0; i < l->count; i++)
+        l->of[i].now = (gw_unilateral_state){.gap = INFINITY};
+    int count = gw_world_unilaterals(m->world, u->states, GW_MAX_CONTACT_CANDIDATES);
     for (int i = 0; i < count; i++) {
-        int owned = u->states[i].row->owned;
-        if (u->states[i].row == &u->rows[owned].row) /* else it is the limit of a joint */
-            u->rows[owned].now = u->states[i];
+        const gw_unilateral_row *row = u->states[i].row;
+        if (row->owned < u->count && row == &u->rows[row->owned].row)
+            u->rows[row->owned].now = u->states[i];
+        else
+            l->of[row->owned].now = u->states[i];
     }
 }
 

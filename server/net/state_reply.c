@@ -1,7 +1,7 @@
 /*
- * Every request is peeked and read strictly before it is taken. One that is the same, byte for byte,
- * as the one before it on its connection is not read again: it was fine then. Answers are short
- * beside a socket's buffer; who does not take one is cut.
+ * Every request is peeked and read strictly before it is taken. One that is the same, byte for
+ * byte, as the one before it on its connection is not read again: it was fine then. Answers are
+ * short beside a socket's buffer; who does not take one is cut.
  */
 #include "server/net/state_reply.h"
 
@@ -122,8 +122,7 @@ static bool is_fine(const gw_guard *guard, const request_head *head)
     return !head->old && strcmp(head->method, "GET") == 0 &&
            strcmp(head->target, STATE_REPLY_PATH) == 0 &&
            (!connection || strcasecmp(connection, "keep-alive") == 0) &&
-           !guard_head_ambiguous(&fields, &detail) &&
-           !guard_head_sender(guard, &fields, &detail) &&
+           !guard_head_ambiguous(&fields, &detail) && !guard_head_sender(guard, &fields, &detail) &&
            guard_roles(guard, guard_bearer(head_find(head, "Authorization")));
 }
 

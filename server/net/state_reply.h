@@ -1,7 +1,7 @@
 /*
- * The state by REST, for those who ask for it again and again: connections that ask for nothing else
- * are kept here, on a thread of their own, and answered from the text that is written once a tick.
- * The first request for anything else hands the connection over to HTTP, untouched.
+ * The state by REST, for those who ask for it again and again: connections that ask for nothing
+ * else are kept here, on a thread of their own, and answered from the text that is written once a
+ * tick. The first request for anything else hands the connection over to HTTP, untouched.
  */
 #ifndef GW_SERVER_NET_STATE_REPLY_H
 #define GW_SERVER_NET_STATE_REPLY_H

@@ -303,6 +303,11 @@ static const wire_field a_number = {"number", NUMBER};
 static const wire_field of_state[] = {
     {"position", LIST, .item = &a_number, .most = 3, .unit = "m, rad; turns count on beyond pi"},
     {"velocity", LIST, .item = &a_number, .most = 3, .unit = "m/s, rad/s"},
+    {"force", LIST, .item = &a_number, .most = 3, .unit = "N",
+     .about = "of b on a, motor, spring, damper and limits included, world axes; of what is "
+              "redundant the smallest"},
+    {"torque", LIST, .item = &a_number, .most = 3, .unit = "N m",
+     .about = "the same about the origin of a's frame"},
     {0}};
 const wire_table wire_table_scene_joint_state = {
     .name = "SceneJointState", .about = "Now; read only.", .fields = of_state, .answered = true};
@@ -310,12 +315,17 @@ const wire_table wire_table_scene_joint_state = {
 json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *s)
 {
     const wire_context context = {.clamp = true};
-    bool live = s->coordinate_count == gw_scene_first_coordinate(scene, scene->joint_count);
+    bool live = s->coordinate_count == gw_scene_first_coordinate(scene, scene->joint_count) &&
+                s->scene_joint_count == scene->joint_count;
     if (!live || scene->joints[index].gear || !scene->joints[index].enabled)
         return NULL;
     int first = gw_scene_first_coordinate(scene, index), dof = dof_of(&scene->joints[index]);
-    return json_pack("{so so}", "position", wire_numbers(s->coordinates + first, dof, &context),
-                     "velocity", wire_numbers(s->rates + first, dof, &context));
+    const gw_wrench *w = &s->joint_wrenches[index];
+    return json_pack("{so so so so}", "position",
+                     wire_numbers(s->coordinates + first, dof, &context), "velocity",
+                     wire_numbers(s->rates + first, dof, &context), "force",
+                     wire_numbers((const double[]){w->f.x, w->f.y, w->f.z}, 3, &context), "torque",
+                     wire_numbers((const double[]){w->t.x, w->t.y, w->t.z}, 3, &context));
 }
 
 /* ---- the union ----------------------------------------------------------------------------- */

@@ -1047,3 +1047,28 @@ test('a joint that is made while it runs catches a body, one that is removed let
   await expect(204, 'DELETE', '/joints/knee');
   await until('it is let go', async () => (await gap()) > 0.05);
 });
+
+test('a joint tells the force and torque that it bears', async () => {
+  const side = frame('world', [1, 0, 0]), weld = { id: 'weld', type: 'fixed', a: frame('c', [-0.5, 0, 0]), b: frame('world', [0, 2, 0]) };
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'statics', gravity: [0, -G, 0],
+    objects: [rod('hangs', 1, [0, -0.5, 0], -Math.PI / 2), rod('leans', 1, [1.5, 0, 0], 0), rod('c', 1, [0.5, 2, 0], 0),
+      rod('span', 1, [0.5, 3, 0], 0), rod('sags', 1, [3.5, 0, 0], 0)],
+    joints: [revolute('hinge', frame('hangs', [-0.5, 0, 0]), frame('world')), weld,
+      revolute('stop', side, frame('leans', [-0.5, 0, 0]), { limits: [[-1, 0]] }),
+      revolute('left', frame('span', [-0.5, 0, 0]), frame('world', [0, 3, 0])), revolute('right', frame('world', [1, 3, 0]), frame('span', [0.5, 0, 0])),
+      revolute('sprung', frame('sags', [-0.5, 0, 0]), frame('world', [3, 0, 0]), { position: [0], spring: { stiffness: [1e4], rest: [G / 2 / 1e4] } })] });
+  await set('running');
+  await until('it has run', async () => (await now()).tick > 50);
+  const state = async (id) => (await expect(200, 'GET', `/joints/${id}`)).json.state;
+  const bears = async (id, force, torque) => {
+    const told = await state(id);
+    assert.ok(far(told.force, force) < 1e-6 && far(told.torque, torque) < 1e-6, `${id}: ${JSON.stringify(told)}`);
+  };
+  await bears('hinge', [0, G, 0], [0, 0, 0]);
+  await bears('weld', [0, G, 0], [0, 0, G / 2]);
+  await bears('stop', [0, -G, 0], [0, 0, -G / 2]); // of the bar on the world
+  await bears('sprung', [0, G, 0], [0, 0, G / 2]);
+  const [left, right] = [await state('left'), await state('right')];
+  near(left.force[1] - right.force[1], G, 1e-9); // one closes a loop
+  near(left.torque[2] - right.torque[2] - right.force[1], G / 2, 1e-9);
+});

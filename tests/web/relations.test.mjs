@@ -43,6 +43,7 @@ suite('joints and springs', () => {
     const full = await until(async () => (await one()).motor?.torque === 2 && one(), 'it is driven');
     assert.ok(Math.abs(full.limits[0][1] - Math.PI / 2) < 1e-12 && full.limits[0][0] === -1, JSON.stringify(full));
     assert.deepEqual(full.damping, [0.5]);
+    await page.getByLabel('Force of j1', { exact: true }).waitFor();
     await page.getByLabel('j1 enabled').uncheck();
     await until(async () => (await one()).enabled === false, 'it is off');
     await page.getByLabel('Delete j1').click();

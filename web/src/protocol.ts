@@ -77,6 +77,7 @@ export type SceneObject = Omit<api.SceneObject, 'geometry'> & { geometry: Geomet
 export type Constraint = api.Constraint & { id: string };
 export type SceneSpring = api.SceneSpring & { id: string };
 export type SceneJoint = api.SceneJoint & { id: string };
+export type SceneJointState = api.SceneJointState;
 export type Material = Required<api.Material>;
 
 export type Scene = Omit<api.Scene, 'format' | 'objects' | 'constraints' | 'materials' | 'joints' | 'springs'> & {

@@ -1,13 +1,15 @@
 // Joints and springs: made in one step from two picked features; their limits, damping and motors; on, off, away.
 
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { deleteRelation, makeJoint, makeSpring, patchJoint, patchSpring } from '../edits/relations';
-import type { Motor, SceneJoint, SceneSpring } from '../protocol';
+import type { Motor, SceneJoint, SceneJointState, SceneSpring } from '../protocol';
 import { type Coordinate, EFFORT, endsOf, ONE_STEP, RELATIONS, relationWords } from '../state/relations';
+import { call, enc } from '../state/rest';
 import * as store from '../state/store';
-import { DISPLAY, MM } from '../state/words';
+import { DISPLAY, fixed, MM } from '../state/words';
 import { Icon } from '../ui/icons';
-import { NumberField, Section } from '../ui/widgets';
+import { NumberField, Row, Section } from '../ui/widgets';
 
 type Joint = Exclude<SceneJoint, { type: 'gear' }>;
 
@@ -141,7 +143,39 @@ function MotorFields({ j, c }: { j: Joint; c: Coordinate }): JSX.Element {
   );
 }
 
+const LOOK_MS = 500;
+const size = (v: readonly number[] | undefined): number => Math.hypot(...(v ?? [0]));
+
+// What the joint bears, while anybody looks.
+function Borne({ id }: { id: string }): JSX.Element | null {
+  const [state, show] = useState<SceneJointState | undefined>(undefined);
+  const running = store.runState.value === 'running';
+  useEffect(() => {
+    const look = (): void =>
+      void call<{ state?: SceneJointState }>('GET', `/joints/${enc(id)}`).then(
+        (now) => show(now.state),
+        () => undefined, // it may be gone by now
+      );
+    look();
+    if (!running) return undefined;
+    const timer = window.setInterval(look, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [id, running]);
+  if (!state) return null;
+  return (
+    <>
+      <Row label="Force borne">
+        <output aria-label={`Force of ${id}`}>{fixed(size(state.force), 2)} N</output>
+      </Row>
+      <Row label="Torque borne">
+        <output aria-label={`Torque of ${id}`}>{fixed(size(state.torque), 3)} N m</output>
+      </Row>
+    </>
+  );
+}
+
 function JointEntry({ j }: { j: SceneJoint }): JSX.Element {
+  const [open, setOpen] = useState(false);
   const list = j.type === 'gear' ? [] : RELATIONS[j.type].coordinates;
   return (
     <Entry
@@ -153,8 +187,9 @@ function JointEntry({ j }: { j: SceneJoint }): JSX.Element {
       onEnable={(enabled) => patchJoint(j.id, { enabled })}
     >
       {j.type !== 'gear' && list[0] ? (
-        <details class="group-of">
+        <details class="group-of" onToggle={(e) => setOpen(e.currentTarget.open)}>
           <summary>Limits, damping, motor</summary>
+          {open && <Borne id={j.id} />}
           {list.map((c, i) => (
             <CoordinateFields key={c.word} j={j} i={i} c={c} />
           ))}
