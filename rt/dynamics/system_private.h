@@ -21,6 +21,7 @@ typedef struct gw_system_integrator {
     double implicit_dt;         /* its period where it was implicit, else 0 */
     gw_wrench implicit_on_held; /* the hand's in it, at the held body's origin */
     double owed; /* what explicit substeps have brought in, within their balances (J) */
+    double most; /* their largest kinetic energy of late (J) */
 } gw_system_integrator;
 
 /* How a moving ground moves: steadily, or where `at` is given as that says, `time` being what went

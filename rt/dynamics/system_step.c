@@ -602,11 +602,9 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
  * the rows are as good as arbitrary, and no formula gets across. There the substep coasts: with the
  * acceleration of where it begins, by the rows that are independent for sure, and back onto those;
  * the motion is scaled until its energy balance closes. Where that is out by more than coasting can
- * be, the system stops there.
+ * be, the system stops there. Grounds that move do what work is missing instead.
  */
-#define KINK_BALANCE                                                                               \
-    1e-6                    /* of the kinetic energy: a substep out by less has met a limit's kink \
-                             */
+#define KINK_BALANCE   1e-6 /* of the kinetic energy: what a limit's kink puts a substep out by */
 #define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
 #define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */
 
@@ -618,8 +616,6 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     gw_system_ask_forces(s, forces, t);
     gw_system_outer_power(s, forces, &before);
     gw_system_accelerate(s, &before);
-    if (s->moving)
-        before.base = gw_grounds_power(s);
     gw_system_gather(s, s->accelerations);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++) {
@@ -629,25 +625,17 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
             s->scratch[at] = u + h * a;
         }
     go_to(s, s->scratch);
-    if (s->moving)
-        gw_grounds_go_to(s, t + h);
     bool settled = finish_substep(s);
     gw_system_ask_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
-    if (s->moving)
-        after.base = gw_grounds_power(s);
     add_work(sum, h / 2, &before);
     add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
     if (!settled || !(fabs(surplus) <= COAST_BALANCE * b->kinetic) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
-    sum->unbooked = fabs(surplus);
-    if (s->moving)
-        sum->base += surplus;
-    else
-        sum->unbooked += brake(s, surplus);
+    sum->unbooked = fabs(surplus) + brake(s, surplus);
     return true;
 }
 
@@ -676,14 +664,16 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
 
 /* Substeps may be out by BALANCE each, and by no more than that in any number of them: the motion
  * pays what has come together. */
-#define PAID_FROM 2e-9 /* of the kinetic energy */
-#define PAID_TO   1e-7 /* more waits until there is more motion */
+#define PAID_FROM 2e-9 /* of the largest kinetic energy of the last seconds */
+#define PAID_TO   1e-7 /* of the present one: more waits until there is more motion */
+#define FADING    1e-4 /* of that largest one, a substep */
 
 static void pay_back(gw_system *s, double out)
 {
-    double *owed = &s->integrator.owed;
+    double *owed = &s->integrator.owed, *most = &s->integrator.most;
     *owed += out;
-    if (fabs(*owed) > PAID_FROM * s->kinetic && fabs(*owed) < PAID_TO * s->kinetic && !s->moving)
+    *most = fmax(s->kinetic, (1 - FADING) * *most);
+    if (fabs(*owed) > PAID_FROM * *most && fabs(*owed) < PAID_TO * s->kinetic && !s->moving)
         *owed = brake(s, *owed);
 }
 
@@ -719,7 +709,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             }
             continue;
         }
-        bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0;
+        bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
         if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= KINK_BALANCE * b.kinetic))
             pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
         else if (stiff || last == TOO_COARSE)
