@@ -195,6 +195,24 @@ void gw_grounds_find_least(gw_system *s)
     s->least_stamp = s->stamp;
 }
 
+double gw_grounds_brake(gw_system *s, double energy)
+{
+    double kinetic = s->kinetic;
+    for (int i = 0; i < s->body_count; i++)
+        s->home[i] = s->bodies[i].joint;
+    gw_grounds_catch(s, NULL);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    double payable = fmax(0, kinetic - s->kinetic);
+    double factor = payable > 0 ? sqrt(fmax(0, 1 - energy / payable)) : 0;
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] += factor * (s->home[i].u[j] - s->bodies[i].joint.u[j]);
+    gw_tree_update_velocities(s);
+    gw_closures_update_rates(s);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    return fmax(0, energy - payable);
+}
+
 /* ---- power ---------------------------------------------------------------------------------- */
 
 /* What each joint exerts on its body, at the body's origin: what that and all that hangs on it

@@ -501,6 +501,9 @@ void gw_grounds_catch(gw_system *system, const gw_twist *twists);
 /* The motion of least kinetic energy, into `least` and `carried`. */
 void gw_grounds_find_least(gw_system *system);
 
+/* Takes `energy` (J) out of the motion beside the least one; returns what it cannot. */
+double gw_grounds_brake(gw_system *system, double energy);
+
 /* The power of the grounds, where accelerations and multipliers are (W). */
 double gw_grounds_power(const gw_system *system);
 

@@ -432,17 +432,17 @@ static double brake(gw_system *s, double energy)
 /* Closes the balance of a substep that cannot be refined further: missing energy is counted as
  * dissipated, surplus energy is taken out of the motion. Either is told, once more what no motion
  * can pay for. */
-static void close_energy_balance(gw_system *s, double kinetic, double potential,
+static void close_energy_balance(gw_system *s, bool stiff, double kinetic, double potential,
                                  gw_system_work *sum)
 {
     double come = sum->hand + sum->contact + sum->motors + sum->base;
     double lost = come - (s->kinetic - kinetic) - (s->potential - potential);
     sum->unbooked = fabs(lost - sum->dissipated);
     sum->dissipated = fmax(0, lost);
-    if (lost < 0 && s->moving) /* grounds hold whatever they have to */
+    if (lost < 0 && s->moving && stiff) /* grounds hold whatever they have to */
         sum->base -= lost;
     else if (lost < 0)
-        sum->unbooked += brake(s, -lost);
+        sum->unbooked += s->moving ? gw_grounds_brake(s, -lost) : brake(s, -lost);
 }
 
 /* ---- substeps ------------------------------------------------------------------------------- */
@@ -713,7 +713,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= KINK_BALANCE * b.kinetic))
             pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
         else if (stiff || last == TOO_COARSE)
-            close_energy_balance(s, b.kinetic, b.potential, &own);
+            close_energy_balance(s, stiff, b.kinetic, b.potential, &own);
         else
             pay_back(s, imbalance(s, &b, &own));
         slip(s, &own);

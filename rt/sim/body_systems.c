@@ -210,7 +210,8 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         gw_system_reset(d->system);
-        d->rides = false;
+        d->rides = d->joined = false;
+        d->joining = (gw_transition){0};
         for (int k = 0; k < d->ground_count; k++)
             d->grounds[k].travel = (gw_transition){0};
         for (int k = 0; k < d->body_count; k++) {
@@ -262,7 +263,14 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
     return false;
 }
 
-/* ---- grounds -------------------------------------------------------------------------------- */
+/* ---- grounds and offsets -------------------------------------------------------------------- */
+
+static double energy_of(const gw_dynamic_system *d)
+{
+    double kinetic, potential;
+    gw_model_energy(gw_system_model(d->system), &kinetic, &potential);
+    return kinetic + potential;
+}
 
 /* Where a base of a mechanism is shown, on its way to where the scene has it. */
 static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
@@ -304,10 +312,54 @@ static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
     return (gw_twist){gw_add(about.v, gw_cross(about.w, from->p)), about.w};
 }
 
+/* What remains of the offsets that an edit left between bodies. */
+static double share_of(const gw_dynamic_system *d)
+{
+    gw_pose largest = gw_pose_identity();
+    gw_twist rate = {{0, 0, 0}, {0, 0, 0}};
+    gw_transition_apply(&d->joining, &largest, &rate);
+    double left = gw_norm(largest.p);
+    return (left > 0 ? left : gw_norm(gw_quat_log(largest.q))) / d->apart;
+}
+
+/* The system where the layout has it, at rest, on its grounds where they are. */
+static void begin_anew(gw_dynamic_system *d)
+{
+    for (int k = 0; k < d->ground_count; k++) {
+        d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose;
+        d->twists[k] = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    }
+    gw_system_reset(d->system);
+    gw_system_move_grounds(d->system, d->poses, d->twists);
+}
+
+/* The offsets of an edit go by a transition; where its end cannot be reached that way, the system
+ * begins anew. Returns the energy that it brings between two steps. */
+static double lose_offsets(gw_dynamic_system *d, double dt)
+{
+    double brought = 0, before = energy_of(d);
+    if (d->joined) {
+        gw_system_move_offsets(d->system, 0, 0);
+        if (!(gw_system_residual(d->system) <= REACHED))
+            begin_anew(d);
+        brought = energy_of(d) - before;
+    }
+    d->joined = false;
+    if (!d->joining.active)
+        return brought;
+    double now = share_of(d);
+    gw_transition_advance(&d->joining, dt, 1);
+    double next = d->joining.active ? share_of(d) : 0;
+    d->joined = !d->joining.active;
+    return brought + gw_system_move_offsets(d->system, now, (next - now) / dt);
+}
+
 void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kinematics, double dt)
 {
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
+        if (d->joined || d->joining.active)
+            m->edits += lose_offsets(d, dt);
         bool moves = kinematics || d->rides;
         for (int k = 0; k < d->ground_count; k++)
             moves = moves || d->grounds[k].travel.active;
@@ -355,22 +407,26 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
     d->rides = true; /* to be looked at in the next tick */
 }
 
-/* Bodies of the same name go on where they are, as near as the relations let them. Where they hold
- * nowhere near, the system begins where the layout has it, at rest. */
+/* Bodies of the same name go on where they are; what the relations ask of them otherwise they do
+ * within a transition. */
 static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
                          const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
     const gw_model *model = gw_system_model(d->system);
+    double way, turn;
     carry_grounds(d, old, kinematics, limits);
     for (int k = 0; k < gw_model_bodies(model); k++)
         gw_model_body(model, k, &d->poses[k], &d->twists[k]);
     for (int k = 0; k < d->body_count; k++) {
         gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k], &d->hands[k]);
     }
-    if (gw_system_place(d->system, d->poses, d->twists) <= REACHED)
-        return;
-    gw_system_reset(d->system);
-    carry_grounds(d, old, kinematics, limits);
+    gw_system_place_apart(d->system, d->poses, d->twists, &way, &turn);
+    const gw_pose to = gw_pose_identity(), from = {{way, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
+    const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+    d->apart = way > 0 ? way : turn;
+    gw_transition_start(&d->joining, &from, &still, &to, &still, limits);
+    if (!d->joining.active && !(gw_system_place(d->system, d->poses, d->twists) <= REACHED))
+        begin_anew(d);
 }
 
 void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,

@@ -79,8 +79,11 @@ typedef struct gw_dynamic_system {
     gw_twist *twists;
     int ground_count;
     gw_dynamic_ground *grounds;
-    bool rides;   /* one of them moves in this tick */
-    double *work; /* 7 entries a degree of freedom */
+    gw_transition joining; /* of the largest offset that an edit left between bodies, along x */
+    double apart;          /* that offset: m, or where it is none, rad */
+    bool joined;           /* it ends with this tick */
+    bool rides;            /* one of them moves in this tick */
+    double *work;          /* 7 entries a degree of freedom */
     int joint_count;
     gw_placed_joint *joints;
     int *coordinates; /* first one of each joint among the scene's */

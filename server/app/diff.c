@@ -6,6 +6,7 @@
 #include "server/app/diff.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SAME(a, b) (memcmp(&(a), &(b), sizeof(a)) == 0)
@@ -53,24 +54,36 @@ static void add_geometry(app_diff *d, const gw_moved_geometry *moved)
         d->geometry[d->geometry_count++] = *moved;
 }
 
-/* Whether a joint or a spring stands on the object; on that feature of it where one is named. */
-static bool carries_joint(const gw_scene *scene, const char *object, const char *feature)
+static bool is_feature(const char *object, const char *name, const gw_feature *feature)
 {
-    for (int i = 0; i < scene->joint_count; i++) {
-        const gw_joint_end *ends[2] = {&scene->joints[i].a, &scene->joints[i].b};
-        for (int k = 0; k < 2; k++)
-            if (same_id(ends[k]->object, object) &&
-                (!feature || same_id(ends[k]->feature, feature)))
-                return true;
-    }
-    for (int i = 0; i < scene->spring_count && !feature; i++)
-        if (same_id(scene->springs[i].a.object, object) ||
-            same_id(scene->springs[i].b.object, object))
-            return true;
-    return false;
+    return same_id(object, feature->object) && same_id(name, feature->name);
 }
 
-/* A fixed object's pose is a value where no joint stands on it; all else of objects is not. */
+/* Whether a joint, or a constraint of a system of bodies, is placed by the feature. */
+static bool shapes_system(const gw_scene *scene, const gw_feature *feature)
+{
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_joint_end *a = &scene->joints[i].a, *b = &scene->joints[i].b;
+        if (is_feature(a->object, a->feature, feature) ||
+            is_feature(b->object, b->feature, feature))
+            return true;
+    }
+    int *of_body = calloc((size_t)gw_scene_body_count(scene) + 1, sizeof *of_body);
+    bool shapes = !of_body || gw_scene_number_systems(scene, of_body) < 0;
+    for (int i = 0; i < scene->constraint_count && !shapes; i++) {
+        const gw_scene_constraint *c = &scene->constraints[i];
+        int a = gw_scene_body_number(scene, c->a.object);
+        int b = gw_scene_body_number(scene, c->b.object);
+        bool names = is_feature(c->a.object, c->a.feature, feature) ||
+                     is_feature(c->b.object, c->b.feature, feature);
+        shapes =
+            names && c->enabled && ((a >= 0 && of_body[a] >= 0) || (b >= 0 && of_body[b] >= 0));
+    }
+    free(of_body);
+    return shapes;
+}
+
+/* A fixed object's pose is a value; all else of objects is not. */
 static void compare_object(const gw_scene *base, const gw_scene *scene, int i, app_diff *d)
 {
     const gw_object *a = &base->objects[i], *b = &scene->objects[i];
@@ -85,7 +98,7 @@ static void compare_object(const gw_scene *base, const gw_scene *scene, int i, a
         d->scenario = true;
     else if (SAME(a->pose, b->pose))
         return;
-    else if (b->fixed && !carries_joint(scene, b->id, NULL))
+    else if (b->fixed)
         add_geometry(d, &(gw_moved_geometry){.feature = -1, .object = i, .pose = b->pose});
     else
         d->scenario = true;
@@ -99,7 +112,7 @@ static void compare_objects(const gw_scene *base, const gw_scene *scene, app_dif
         compare_object(base, scene, i, d);
 }
 
-/* A feature's numbers are values, but not those of a joint's frame. */
+/* A feature's numbers are values, but not those that a system of bodies is made of. */
 static void compare_features(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     if (base->feature_count != scene->feature_count)
@@ -111,7 +124,7 @@ static void compare_features(const gw_scene *base, const gw_scene *scene, app_di
             d->scenario = true;
         else if (SAME(x->p, y->p) && (x->kind == GW_POINT || SAME(x->d, y->d)))
             continue;
-        else if (carries_joint(scene, b->object, b->name))
+        else if (shapes_system(scene, b))
             d->scenario = true;
         else
             add_geometry(d, &(gw_moved_geometry){.feature = i, .object = -1, .element = *y});

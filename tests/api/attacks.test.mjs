@@ -166,39 +166,59 @@ test('what libmicrohttpd would refuse in its own words is a problem like any oth
 async function talk(texts) {
   const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
   const answers = [];
-  let got = '', ended = false;
+  let got = '',
+    ended = false;
   socket.on('data', (data) => (got += data.toString('latin1')));
   socket.on('error', () => {});
   socket.on('close', () => (ended = true));
   for (const text of texts) {
     got = '';
     socket.write(text);
-    const whole = () => got.includes('\r\n\r\n') && got.length >= got.indexOf('\r\n\r\n') + 4 + Number(/content-length: (\d+)/i.exec(got)?.[1] ?? 0);
+    const whole = () =>
+      got.includes('\r\n\r\n') &&
+      got.length >= got.indexOf('\r\n\r\n') + 4 + Number(/content-length: (\d+)/i.exec(got)?.[1] ?? 0);
     await until('an answer', () => ended || whole());
-    answers.push({ status: Number(/^HTTP\/1.1 (\d+)/.exec(got)?.[1]), head: got.split('\r\n\r\n')[0], body: got.slice(got.indexOf('\r\n\r\n') + 4) });
+    answers.push({
+      status: Number(/^HTTP\/1.1 (\d+)/.exec(got)?.[1]),
+      head: got.split('\r\n\r\n')[0],
+      body: got.slice(got.indexOf('\r\n\r\n') + 4),
+    });
   }
   socket.destroy();
   return answers;
 }
 
 test('who asks for the state again and again is held to the same rules as everybody', async () => {
-  const ask = (lines = '', path = '/api/v1/simulation', method = 'GET') => `${method} ${path} HTTP/1.1\r\nHost: ${server.address}\r\n${lines}\r\n`;
-  const [first, again, named, renamed, scene, after] = await talk([ask(), ask(), ask('X-Request-Id: mine\r\n'), ask('X-Request-Id: other\r\n'), ask('', '/api/v1/scene'), ask()]);
+  const ask = (lines = '', path = '/api/v1/simulation', method = 'GET') =>
+    `${method} ${path} HTTP/1.1\r\nHost: ${server.address}\r\n${lines}\r\n`;
+  const [first, again, named, renamed, scene, after] = await talk([
+    ask(),
+    ask(),
+    ask('X-Request-Id: mine\r\n'),
+    ask('X-Request-Id: other\r\n'),
+    ask('', '/api/v1/scene'),
+    ask(),
+  ]);
   for (const each of [first, again, named, renamed, scene, after]) assert.equal(each.status, 200, each.head);
   for (const each of [first, again, after]) {
     assert.equal(JSON.parse(each.body).state, 'stopped');
-    for (const field of ['Date', 'X-Request-Id', 'X-Content-Type-Options', 'X-Frame-Options', 'Cache-Control']) assert.match(each.head, new RegExp(`\r\n${field}: .`));
+    for (const field of ['Date', 'X-Request-Id', 'X-Content-Type-Options', 'X-Frame-Options', 'Cache-Control'])
+      assert.match(each.head, new RegExp(`\r\n${field}: .`));
   }
   assert.notEqual(/X-Request-Id: (.*)/.exec(first.head)[1], /X-Request-Id: (.*)/.exec(again.head)[1]);
   assert.match(named.head, /X-Request-Id: mine/);
   assert.match(renamed.head, /X-Request-Id: other/);
   assert.equal(JSON.parse(scene.body).format, 'guideway-scene/1');
   const refused = [
-    [ask().replace(server.address, 'evil.example'), 421], [ask('Origin: http://evil.example\r\n'), 403], [ask(`Host: ${server.address}\r\n`), 421],
-    [ask('', '/api/v1/simulation?x=1'), 400], [ask('', '/api/v1/simulation/'), 404], [ask('', '/api/v1/simulation', 'DELETE'), 405], [ask('Content-Length : 0\r\n'), 400],
+    [ask().replace(server.address, 'evil.example'), 421],
+    [ask('Origin: http://evil.example\r\n'), 403],
+    [ask(`Host: ${server.address}\r\n`), 421],
+    [ask('', '/api/v1/simulation?x=1'), 400],
+    [ask('', '/api/v1/simulation/'), 404],
+    [ask('', '/api/v1/simulation', 'DELETE'), 405],
+    [ask('Content-Length : 0\r\n'), 400],
   ];
-  for (const [text, status] of refused)
-    assert.equal((await talk([ask(), ask(), text]))[2].status, status, text);
+  for (const [text, status] of refused) assert.equal((await talk([ask(), ask(), text]))[2].status, status, text);
   const pieces = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
   let got = '';
   pieces.on('data', (data) => (got += data));

@@ -260,30 +260,46 @@ test("an axis stays along a surface's normal, at its offset, whoever is held", (
   assert.ok(Math.hypot(...run.final.twist.w) > 0.01, 'the hood tilts as it slides');
 });
 
-test("free-form surfaces roll on one another, and say why they cannot", () => {
-  const w = 0.3, k = (w * w) / 1.2;
-  const valley = { type: "nurbs-surface", degree: [2, 2], knots: saddle.knots,
-    points: [-1, 0, 1].map((x, i) => [-1, 0, 1].map((y, j) => [w * x, w * y, k * (bend[i] - bend[j])])) };
-  const scene = { format: "guideway-scene/1", name: "ball", gravity: [0, 0, -9.81],
+test('free-form surfaces roll on one another, and say why they cannot', () => {
+  const w = 0.3,
+    k = (w * w) / 1.2;
+  const valley = {
+    type: 'nurbs-surface',
+    degree: [2, 2],
+    knots: saddle.knots,
+    points: [-1, 0, 1].map((x, i) => [-1, 0, 1].map((y, j) => [w * x, w * y, k * (bend[i] - bend[j])])),
+  };
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'ball',
+    gravity: [0, 0, -9.81],
     objects: [
-      { id: "saddle", geometry: valley, fixed: true },
-      { id: "ball", geometry: { type: "sphere", radius: 0.04 }, pose: { p: [0.1, 0.02, 0.06], q: [1, 0, 0, 0] }, body: { mass: 0.5 } }],
-    constraints: [{ id: "c1", type: "rolling", a: "saddle/surface", b: "ball/surface" }],
-    tool: { object: "ball", device: "sim" }, devices: [{ id: "sim", driver: "sim" }] };
-  const file = join(scratch, "rolling.json");
+      { id: 'saddle', geometry: valley, fixed: true },
+      {
+        id: 'ball',
+        geometry: { type: 'sphere', radius: 0.04 },
+        pose: { p: [0.1, 0.02, 0.06], q: [1, 0, 0, 0] },
+        body: { mass: 0.5 },
+      },
+    ],
+    constraints: [{ id: 'c1', type: 'rolling', a: 'saddle/surface', b: 'ball/surface' }],
+    tool: { object: 'ball', device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim' }],
+  };
+  const file = join(scratch, 'rolling.json');
   const run = () => {
     writeFileSync(file, JSON.stringify(scene));
-    return guideway(["run", file, "--seconds", "0.5"]);
+    return guideway(['run', file, '--seconds', '0.5']);
   };
   const good = run();
   assert.equal(good.code, 0, good.err);
   const { energy: e, mobility } = JSON.parse(good.out);
   assert.equal(mobility, 3);
   assert.ok(Math.abs(e.final - e.initial) < 1e-9);
-  scene.constraints[0].contact = "unilateral";
+  scene.constraints[0].contact = 'unilateral';
   assert.match(run().err, /\/constraints\/0\/contact: .*bilateral/);
   delete scene.constraints[0].contact;
-  scene.objects[1].geometry = { type: "cylinder", radius: 0.04, height: 0.1 };
-  scene.constraints[0].b = "ball/top";
+  scene.objects[1].geometry = { type: 'cylinder', radius: 0.04, height: 0.1 };
+  scene.constraints[0].b = 'ball/top';
   assert.equal(run().code, 2);
 });

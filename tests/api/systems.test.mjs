@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { expect, near, now, serve, run as set } from './running.mjs';
+import { box, expect, near, now, serve, run as set } from './running.mjs';
 import { guideway, until } from './server.mjs';
 
 serve({ watched: false });
@@ -1049,14 +1049,31 @@ test('a joint that is made while it runs catches a body, one that is removed let
 });
 
 test('a joint tells the force and torque that it bears', async () => {
-  const side = frame('world', [1, 0, 0]), weld = { id: 'weld', type: 'fixed', a: frame('c', [-0.5, 0, 0]), b: frame('world', [0, 2, 0]) };
-  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'statics', gravity: [0, -G, 0],
-    objects: [rod('hangs', 1, [0, -0.5, 0], -Math.PI / 2), rod('leans', 1, [1.5, 0, 0], 0), rod('c', 1, [0.5, 2, 0], 0),
-      rod('span', 1, [0.5, 3, 0], 0), rod('sags', 1, [3.5, 0, 0], 0)],
-    joints: [revolute('hinge', frame('hangs', [-0.5, 0, 0]), frame('world')), weld,
+  const side = frame('world', [1, 0, 0]),
+    weld = { id: 'weld', type: 'fixed', a: frame('c', [-0.5, 0, 0]), b: frame('world', [0, 2, 0]) };
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'statics',
+    gravity: [0, -G, 0],
+    objects: [
+      rod('hangs', 1, [0, -0.5, 0], -Math.PI / 2),
+      rod('leans', 1, [1.5, 0, 0], 0),
+      rod('c', 1, [0.5, 2, 0], 0),
+      rod('span', 1, [0.5, 3, 0], 0),
+      rod('sags', 1, [3.5, 0, 0], 0),
+    ],
+    joints: [
+      revolute('hinge', frame('hangs', [-0.5, 0, 0]), frame('world')),
+      weld,
       revolute('stop', side, frame('leans', [-0.5, 0, 0]), { limits: [[-1, 0]] }),
-      revolute('left', frame('span', [-0.5, 0, 0]), frame('world', [0, 3, 0])), revolute('right', frame('world', [1, 3, 0]), frame('span', [0.5, 0, 0])),
-      revolute('sprung', frame('sags', [-0.5, 0, 0]), frame('world', [3, 0, 0]), { position: [0], spring: { stiffness: [1e4], rest: [G / 2 / 1e4] } })] });
+      revolute('left', frame('span', [-0.5, 0, 0]), frame('world', [0, 3, 0])),
+      revolute('right', frame('world', [1, 3, 0]), frame('span', [0.5, 0, 0])),
+      revolute('sprung', frame('sags', [-0.5, 0, 0]), frame('world', [3, 0, 0]), {
+        position: [0],
+        spring: { stiffness: [1e4], rest: [G / 2 / 1e4] },
+      }),
+    ],
+  });
   await set('running');
   await until('it has run', async () => (await now()).tick > 50);
   const state = async (id) => (await expect(200, 'GET', `/joints/${id}`)).json.state;
@@ -1071,4 +1088,59 @@ test('a joint tells the force and torque that it bears', async () => {
   const [left, right] = [await state('left'), await state('right')];
   near(left.force[1] - right.force[1], G, 1e-9); // one closes a loop
   near(left.torque[2] - right.torque[2] - right.force[1], G / 2, 1e-9);
+});
+
+// The four-bar's pins where the bodies are: how far they are open, and the greatest speed of a body.
+async function fourBar(ground, coupler) {
+  const { bodies } = await now(),
+    of = (id) => bodies.find((b) => b.object === id);
+  const end = ({ pose }, x) => add(pose.p, rotate(pose.q, [x, 0, 0]));
+  const pin = (x) => add(ground.p, rotate(ground.q, [x, 0, 0.02]));
+  const gaps = [
+    far(of('crank').pose.p, pin(-0.15)),
+    far(of('rocker').pose.p, pin(0.15)),
+    far(end(of('crank'), 0.1), of('coupler').pose.p),
+    far(end(of('coupler'), coupler), end(of('rocker'), 0.2)),
+  ];
+  return { open: Math.max(...gaps), speed: Math.max(...bodies.map((b) => Math.hypot(...b.twist.v))) };
+}
+
+test('a four-bar rides on its ground when that is patched, and takes a new length without a jump', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
+  await set('running');
+  let ground = { p: [0.15, 0, -0.02], q: [1, 0, 0, 0] },
+    fastest = 0;
+  for (let k = 1; k <= 100; k++) {
+    ground = {
+      p: [0.15 + 0.05 * Math.sin(k / 20), 0.04 * Math.sin(k / 15), -0.02],
+      q: [Math.cos(k / 400), 0, 0, Math.sin(k / 400)],
+    };
+    await expect(200, 'PATCH', '/objects/ground', { pose: ground });
+  }
+  await until('it is there', async () => (await fourBar(ground, 0.3)).open < 1e-9);
+  await expect(200, 'PATCH', '/features/coupler/far', { line: { point: [0.32, 0, 0], direction: [0, 0, 1] } });
+  await until('it has its new length', async () => {
+    const { open, speed } = await fourBar(ground, 0.32);
+    fastest = Math.max(fastest, speed);
+    return open < 1e-9;
+  });
+  assert.ok(fastest < 2, `${fastest} m/s`);
+  const { energy: e } = await now();
+  near(e.kinetic + e.potential, e.initial + e.work_in + e.motors - e.dissipated + e.edits, 1e-8);
+});
+
+test('a ground that carries joints is a value: what hangs on it goes along', async () => {
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'hung',
+    gravity: [0, -G, 0],
+    objects: [box('beam', [0, 0, 0], { fixed: true }), rod('a', 1, [0, -0.5, 0], -90)],
+    joints: [revolute('hip', frame('a', [-0.5, 0, 0]), frame('beam'))],
+  });
+  await set('running');
+  await expect(200, 'PATCH', '/objects/beam', { pose: { p: [0.3, 0.1, 0], q: [1, 0, 0, 0] } });
+  await until('it hangs there', async () => {
+    const { pose } = (await now()).bodies.find((b) => b.object === 'a');
+    return far(add(pose.p, rotate(pose.q, [-0.5, 0, 0])), [0.3, 0.1, 0]) < 1e-9;
+  });
 });

@@ -10,12 +10,15 @@ const server = process.argv[4] ? { address: process.argv[4], stop: () => undefin
 const [host, port] = server.address.split(/:(?=\d+$)/);
 const ask = Buffer.from(`GET /api/v1/simulation HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
 const took = new Float64Array(4e6);
-let answers = 0, counting = false, ended = false;
+let answers = 0,
+  counting = false,
+  ended = false;
 
 // One connection: asks again when the answer is there, as its length says.
 function client() {
   const socket = net.connect({ host, port: Number(port), noDelay: true });
-  let left = 0, begun = 0;
+  let left = 0,
+    begun = 0;
   const again = () => {
     begun = performance.now();
     socket.write(ask);
@@ -48,5 +51,7 @@ ended = true;
 for (const s of sockets) s.destroy();
 const sorted = took.slice(0, answers).sort();
 const at = (q) => sorted[Math.min(answers - 1, Math.floor(q * answers))].toFixed(2);
-console.log(`${connections} connections: ${rate.toFixed(0)} a second, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, p99.9 ${at(0.999)} ms`);
+console.log(
+  `${connections} connections: ${rate.toFixed(0)} a second, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, p99.9 ${at(0.999)} ms`,
+);
 await server.stop();
