@@ -340,6 +340,64 @@ static void a_ball_on_a_saddle_is_one_and_the_same(void **state)
     gw_nurbs_put(ball_shape);
 }
 
+/* Two equal ellipses on axles through a focus each roll on one another: a curve on the rim of a
+ * cylinder over the other, tan(phi / 2) = (1 + e) / (1 - e) tan(theta / 2). */
+static gw_nurbs *ellipse(double a, double b, double height)
+{
+    static const double x[9] = {1, 1, 0, -1, -1, -1, 0, 1, 1},
+                        y[9] = {0, 1, 1, 1, 0, -1, -1, -1, 0};
+    static const double round[] = {0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4}, straight[] = {0, 0, 1, 1};
+    gw_vec3 points[18];
+    double weights[18], c = sqrt(a * a - b * b);
+    int across = height > 0 ? 2 : 1;
+    for (int i = 0; i < 9 * across; i++) {
+        int k = i / across;
+        points[i] = gw_v3(c + a * x[k], b * y[k], height * (i % across - 0.5) * (across - 1));
+        weights[i] = k % 2 ? sqrt(0.5) : 1;
+    }
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = across,
+                                           .degree = {2, 1},
+                                           .count = {9, 2},
+                                           .knot_count = {12, 4},
+                                           .knots = {round, straight},
+                                           .points = points,
+                                           .weights = weights},
+                           NULL);
+}
+
+static void ellipses_roll_about_their_foci(void **state)
+{
+    (void)state;
+    double a = 0.08, e = 0.4, b = a * sqrt(1 - e * e), theta = 0.5, k = (1 + e) / (1 - e);
+    gw_nurbs *rim = ellipse(a, b, 0.02), *line = ellipse(a, b, 0);
+    gw_system_body_def bodies[2];
+    for (int i = 0; i < 2; i++) {
+        bodies[i] = joined(GW_MOBILIZER_REVOLUTE, diagonal(0.5, 1e-3, 1e-3, 2e-3));
+        bodies[i].parent_from_f.p = gw_v3(2 * a * i, 0, 0);
+        bodies[i].keeps_position = bodies[i].keeps_velocity = i == 0;
+    }
+    bodies[0].position[0] = theta, bodies[0].velocity[0] = 3;
+    bodies[1].position[0] = -2 * atan(k * tan(theta / 2)) + 0.01;
+    gw_closure_def c = contact(1, shape(line), 0, shape(rim), GW_CONTACT_SLIDES);
+    gw_system *s = make(bodies, 2, &c, 1, zero);
+    double worst = 0, before = total(s), q[6], v[6];
+    assert_int_equal(gw_system_mobility(s), 1);
+    for (int i = 0; i < 20; i++) {
+        run(s, 0.02);
+        gw_system_joint(s, 0, q, v);
+        theta = q[0];
+        gw_system_joint(s, 1, q, v);
+        worst = fmax(worst, fabs(q[0] + 2 * atan(k * tan(theta / 2))));
+    }
+    print_message("ellipses off %.1e rad at %g, energy %.1e J\n", worst, theta, total(s) - before);
+    assert_true(theta > 1.2 && theta < 3);
+    assert_true(worst < 1e-11);
+    assert_true(fabs(total(s) - before) < 1e-10);
+    gw_system_destroy(s);
+    gw_nurbs_put(rim);
+    gw_nurbs_put(line);
+}
+
 static void refused(gw_closure_def c, gw_vec3 at, const char *why)
 {
     gw_system_body_def ball = solid_ball(0.1);
@@ -382,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_ball_in_a_free_form_tube_goes_up_and_down),
         cmocka_unit_test(a_ball_leaves_a_sphere_at_ten_seventeenths),
         cmocka_unit_test(a_ball_on_a_saddle_is_one_and_the_same),
+        cmocka_unit_test(ellipses_roll_about_their_foci),
         cmocka_unit_test(surfaces_that_conform_or_cross_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,17 +95,19 @@ export const KINDS: readonly Kind[] = [
     sense: () => false,
     oneSided: () => true,
   },
-  {
-    ...plain('normal', 'along the normal'),
-    quantity: 'Offset',
-    unit: 'm',
-    words: (value) => `along the normal, ${mm(value)} off`,
-    misfit: () => 'it takes a line and a free-form surface',
-    sense: () => true,
-  },
 ];
 
-export const kindOf = (type: ConstraintType): Kind => KINDS.find((k) => k.type === type) ?? plain(type);
+// Shown where a scene has it; not offered, as free-form surfaces are not picked on the page.
+const NORMAL: Kind = {
+  ...plain('normal', 'along the normal'),
+  quantity: 'Offset',
+  unit: 'm',
+  words: (value) => `along the normal, ${mm(value)} off`,
+  sense: () => true,
+};
+
+export const kindOf = (type: ConstraintType): Kind =>
+  [...KINDS, NORMAL].find((k) => k.type === type) ?? plain(type);
 
 // ---- features of the scene ------------------------------------------------------------------------------
 

@@ -144,7 +144,21 @@ const unit = (a: readonly number[]): number[] => {
   return n > 0 ? a.map((x) => x / n) : [0, 0, 1];
 };
 
-// A free-form surface: both faces, since it has no inside; its edges are drawn.
+// Cells between isolines of a row of so many points: some eight, each of whole steps.
+function cellsOf(points: number): number {
+  const steps = points - 1;
+  for (let cells = Math.min(8, steps); cells > 1; cells--) if (steps % cells === 0) return cells;
+  return 1;
+}
+
+// Runs between -1 and 1 and back, once a cell: edges are drawn at both, isolines inside as thinner ones.
+const wave = (i: number, points: number): number => {
+  const x = (i * cellsOf(points)) / (points - 1);
+  const ends = i === 0 || i === points - 1;
+  return (1 - 2 * Math.abs((x % 2) - 1)) * (ends ? 1 : 0.965);
+};
+
+// A free-form surface: both faces, since it has no inside; its edges and isolines are drawn.
 function surface(g: Surface): BufferGeometry {
   const b = new Builder();
   const net = surfaceNet(g);
@@ -158,8 +172,8 @@ function surface(g: Surface): BufferGeometry {
         const v = b.vertex(
           at(i, j),
           n.map((x) => face * x),
-          (2 * i) / (rows - 1) - 1,
-          (2 * j) / (columns - 1) - 1,
+          wave(i, rows),
+          wave(j, columns),
         );
         if (i === 0 || j === 0) continue;
         const [across, before] = [v - columns, v - 1];
