@@ -106,8 +106,7 @@ const NORMAL: Kind = {
   sense: () => true,
 };
 
-export const kindOf = (type: ConstraintType): Kind =>
-  [...KINDS, NORMAL].find((k) => k.type === type) ?? plain(type);
+export const kindOf = (type: ConstraintType): Kind => [...KINDS, NORMAL].find((k) => k.type === type) ?? plain(type);
 
 // ---- features of the scene ------------------------------------------------------------------------------
 
