@@ -224,7 +224,7 @@ $(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
 
 PARSE_SRC := tests/fuzz/fuzz_parse.c server/files/urdf.c server/files/urdf_parse.c server/files/mesh_file.c \
-             server/net/request_head.c server/net/guard.c
+             server/net/request_head.c server/net/guard.c server/net/ws_frame.c
 
 $(BUILD)/fuzz-parse-replay: $(call obj,tests/fuzz/replay.c $(PARSE_SRC) $(WIRE_SRC)) $(BUILD)/libguideway.a
 	@echo "  LINK  $@"

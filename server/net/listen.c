@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <libwebsockets.h> /* SHA-1, base64 */
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -186,14 +187,36 @@ static bool lists(const char *value, const char *word)
     return false;
 }
 
-/* A handshake is looked at whole before libwebsockets sees a byte of it: only WebSocket comes
- * through, and only from who may. */
-static void admit(gw_listener *listener, int fd, const peeked *p)
+/* What answers a Sec-WebSocket-Key, RFC 6455, 4.2.2; false where that is none: sixteen bytes in
+ * base64. */
+static bool accept_of(const char *key, char accept[WS_ACCEPT])
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char joined[64];
+    unsigned char digest[20];
+    if (!key || strlen(key) != 24 || strspn(key, letters) != 22 || strcmp(key + 22, "==") != 0)
+        return false;
+    int size = snprintf(joined, sizeof joined, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
+    lws_SHA1((const unsigned char *)joined, (size_t)size, digest);
+    char text[WS_ACCEPT + 4]; /* the encoder asks for more room than it takes */
+    if (lws_b64_encode_string((const char *)digest, sizeof digest, text, sizeof text) !=
+        WS_ACCEPT - 1)
+        return false;
+    memcpy(accept, text, WS_ACCEPT);
+    return true;
+}
+
+/* A handshake is read and taken here, whole: only WebSocket comes through, and only from who may.
+ */
+static void admit(gw_listener *listener, int fd, peeked *p)
 {
     const request_head *head = &p->head;
     guard_head fields = heads_of(head);
     const char *detail, *shape, *upgrade = head_find(head, "Upgrade");
     const char *version = head_find(head, "Sec-WebSocket-Version");
+    const char *named = head_find(head, "Sec-WebSocket-Protocol");
+    char accept[WS_ACCEPT];
     int status = guard_head_sender(listener->def.guard, &fields, &detail);
     if (!p->whole || head->old || guard_head_ambiguous(&fields, &shape) || fields.lengths > 0)
         turn_away(fd, 400, "", "this is no head of an HTTP/1.1 handshake");
@@ -205,8 +228,16 @@ static void admit(gw_listener *listener, int fd, const peeked *p)
     else if (!version || strcmp(version, "13") != 0)
         turn_away(fd, 426, "Sec-WebSocket-Version: 13\r\n",
                   "version 13 of WebSocket is spoken here");
-    else if (!stream_adopt(listener->def.stream, fd))
-        turn_busy(fd);
+    else if (head_count(head, "Sec-WebSocket-Key") != 1 ||
+             !accept_of(head_find(head, "Sec-WebSocket-Key"), accept))
+        turn_away(fd, 400, "", "Sec-WebSocket-Key must be sixteen bytes in base64");
+    else if (named && !lists(named, "guideway.v1"))
+        turn_away(fd, 400, "", "the sub-protocol here is guideway.v1");
+    else {
+        recv(fd, NULL, head->size, MSG_DONTWAIT | MSG_TRUNC);
+        if (!stream_adopt(listener->def.stream, fd, accept, named != NULL))
+            turn_busy(fd);
+    }
 }
 
 /* Takes the request from the socket and halts; the answer comes from a thread of its own. */

@@ -196,10 +196,36 @@ static gw_text *sample_frame(const gw_stream *stream, stream_client *client)
 
 /* ---- sending ------------------------------------------------------------------------------- */
 
-/* One message or frame; true when the connection lives on. */
-static bool write_text(stream_client *client, gw_text *text, enum lws_write_protocol kind)
+/* One message or frame, its head in the room before it; true when the connection lives on. */
+static bool write_text(stream_client *client, gw_text *text, ws_opcode kind)
 {
-    return lws_write(client->wsi, (unsigned char *)text->data, text->size, kind) >= 0;
+    unsigned char head[WS_HEAD];
+    size_t size = ws_head(kind, text->size, head);
+    unsigned char *start = (unsigned char *)text->data - size;
+    memcpy(start, head, size);
+    return lws_write(client->wsi, start, size + text->size, LWS_WRITE_RAW) >= 0;
+}
+
+/* A control frame: `size` bytes, WS_CONTROL at most. */
+static bool write_control(stream_client *client, ws_opcode kind, const void *data, size_t size)
+{
+    unsigned char frame[LWS_PRE + WS_HEAD + WS_CONTROL], *at = frame + LWS_PRE;
+    size_t head = ws_head(kind, size, at);
+    memcpy(at + head, data, size);
+    return lws_write(client->wsi, at, head + size, LWS_WRITE_RAW) >= 0;
+}
+
+/* The answer to its handshake. */
+static bool write_accept(stream_client *client)
+{
+    char room[LWS_PRE + 256], *answer = room + LWS_PRE;
+    int size =
+        snprintf(answer, 256,
+                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\n"
+                 "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n%s\r\n",
+                 client->accept, client->named ? "Sec-WebSocket-Protocol: guideway.v1\r\n" : "");
+    client->accept[0] = 0;
+    return lws_write(client->wsi, (unsigned char *)answer, (size_t)size, LWS_WRITE_RAW) >= 0;
 }
 
 static bool send_hello(gw_stream *stream, stream_client *client)
@@ -215,7 +241,7 @@ static bool send_hello(gw_stream *stream, stream_client *client)
     client->event_next = app_log_last(stream->app) + 1;
     client->poses = client->pose_due = true;
     client->pose_period_us = client->pose_period_us ? client->pose_period_us : 1000000 / 60;
-    bool sent = hello && write_text(client, hello, LWS_WRITE_TEXT);
+    bool sent = hello && write_text(client, hello, WS_TEXT);
     text_unref(hello);
     app_document_put(document);
     return sent;
@@ -234,7 +260,7 @@ static bool send_scene(gw_stream *stream, stream_client *client)
     client->version_seen = document->version;
     client->shape_seen = document->shape;
     client->scene_next_us = stream_now_us() + STREAM_SCENE_US;
-    bool sent = stream->scene && write_text(client, stream->scene, LWS_WRITE_TEXT);
+    bool sent = stream->scene && write_text(client, stream->scene, WS_TEXT);
     app_document_put(document);
     return sent;
 }
@@ -244,7 +270,7 @@ static bool send_reply(stream_client *client)
     gw_text *text = client->replies[0];
     client->reply_count--;
     memmove(client->replies, client->replies + 1, (size_t)client->reply_count * sizeof(gw_text *));
-    bool sent = write_text(client, text, LWS_WRITE_TEXT);
+    bool sent = write_text(client, text, WS_TEXT);
     text_unref(text);
     return sent;
 }
@@ -259,7 +285,7 @@ static bool send_event(gw_stream *stream, stream_client *client)
     }
     client->event_next++;
     gw_text *text = event_text(event);
-    bool sent = text && write_text(client, text, LWS_WRITE_TEXT);
+    bool sent = text && write_text(client, text, WS_TEXT);
     text_unref(text);
     text_unref(event);
     return sent;
@@ -270,12 +296,12 @@ static bool send_samples(gw_stream *stream, stream_client *client)
     if (client->columns_told != stream->columns) { /* another scene has other joints */
         gw_text *names = columns_text(stream->columns);
         client->columns_told = stream->columns;
-        bool told = names && write_text(client, names, LWS_WRITE_TEXT);
+        bool told = names && write_text(client, names, WS_TEXT);
         text_unref(names);
         return told;
     }
     gw_text *frame = sample_frame(stream, client);
-    bool sent = !frame || write_text(client, frame, LWS_WRITE_BINARY);
+    bool sent = !frame || write_text(client, frame, WS_BINARY);
     text_unref(frame);
     return sent;
 }
@@ -331,20 +357,23 @@ static bool send_next(gw_stream *stream, stream_client *client)
         return send_event(stream, client);
     if (client->state_due && stream->state) {
         client->state_due = false;
-        return write_text(client, stream->state, LWS_WRITE_TEXT);
+        return write_text(client, stream->state, WS_TEXT);
     }
     if (has_samples(stream, client))
         return send_samples(stream, client);
     if (client->pose_due && stream->poses && stream->poses_shape == client->shape_seen) {
         client->pose_due = false;
-        return write_text(client, stream->poses, LWS_WRITE_BINARY);
+        return write_text(client, stream->poses, WS_BINARY);
     }
     return true;
 }
 
 static bool something_due(gw_stream *stream, const stream_client *client, versions newest)
 {
-    if (client->close || client->reply_count > 0)
+    if (client->closed)
+        return false;
+    if (client->close || client->left || client->accept[0] || client->pong_due ||
+        client->ping_due || client->reply_count > 0)
         return true;
     if (!client->authorised)
         return false;
@@ -352,22 +381,66 @@ static bool something_due(gw_stream *stream, const stream_client *client, versio
            client->state_due || client->pose_due || has_samples(stream, client);
 }
 
-static int write_next(gw_stream *stream, stream_client *client)
+static const char *reason_of(stream_close close)
 {
-    static const char *const reasons[] = {"message too large", "token needed", "too slow",
-                                          "too many messages"};
-    if (client->close) {
-        const char *reason = client->close == STREAM_CLOSE_TOO_LARGE  ? reasons[0]
-                             : client->close == STREAM_CLOSE_NO_TOKEN ? reasons[1]
-                             : client->close == STREAM_CLOSE_TOO_SLOW ? reasons[2]
-                                                                      : reasons[3];
-        lws_close_reason(client->wsi, (enum lws_close_status)client->close,
-                         (unsigned char *)(size_t)reason, strlen(reason));
-        return -1;
+    switch (close) {
+    case STREAM_CLOSE_NONE:
+        return "";
+    case STREAM_CLOSE_PROTOCOL:
+        return "a frame against RFC 6455";
+    case STREAM_CLOSE_NOT_UTF8:
+        return "a text that is no UTF-8";
+    case STREAM_CLOSE_TOO_LARGE:
+        return "message too large";
+    case STREAM_CLOSE_NO_TOKEN:
+        return "token needed";
+    case STREAM_CLOSE_TOO_SLOW:
+        return "too slow";
+    case STREAM_CLOSE_TOO_MANY:
+        return "too many messages";
+    }
+    return "";
+}
+
+/* The client's own close back, which ends the connection, or one of the server's, which the client
+ * answers. */
+static bool write_close(stream_client *client)
+{
+    unsigned char payload[WS_CONTROL];
+    int code = client->left ? client->left_with : (int)client->close;
+    const char *reason = client->left ? "" : reason_of(client->close);
+    payload[0] = (unsigned char)(code >> 8);
+    payload[1] = (unsigned char)code;
+    memcpy(payload + 2, reason, strlen(reason));
+    client->closed = true;
+    return write_control(client, WS_CLOSE, payload, code ? 2 + strlen(reason) : 0) && !client->left;
+}
+
+/* One thing at a time. False: the connection ends. */
+static bool write_next(gw_stream *stream, stream_client *client)
+{
+    if (client->closed)
+        return !client->left;
+    if (client->accept[0])
+        return write_accept(client);
+    if (client->close || client->left)
+        return write_close(client);
+    if (client->ping_due) {
+        client->ping_due = false;
+        return write_control(client, WS_PING, "", 0);
+    }
+    if (client->pong_due) {
+        client->pong_due = false;
+        return write_control(client, WS_PONG, client->pong, client->pong_size);
     }
     if (!client->authorised)
-        return client->reply_count == 0 || send_reply(client) ? 0 : -1;
-    if (!send_next(stream, client))
+        return client->reply_count == 0 || send_reply(client);
+    return send_next(stream, client);
+}
+
+static int on_writable(gw_stream *stream, stream_client *client)
+{
+    if (!write_next(stream, client))
         return -1;
     if (something_due(stream, client, versions_now(stream)))
         lws_callback_on_writable(client->wsi);
@@ -424,6 +497,21 @@ static void refresh_poses(gw_stream *stream, uint64_t now)
     app_document_put(document);
 }
 
+/* A connection that has said nothing is asked whether it is there; one that does not answer, or not
+ * a close with its own, is cut. */
+static void watch(stream_client *client, uint64_t now)
+{
+    bool gone = now > client->heard_us + 2 * STREAM_SILENT_US;
+    if (client->close && !client->closing_us)
+        client->closing_us = now;
+    if (gone || (client->closing_us && now > client->closing_us + STREAM_CLOSING_US))
+        lws_set_timeout(client->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+    else if (!client->asked && !client->closed && now > client->heard_us + STREAM_SILENT_US) {
+        client->asked = true;
+        client->ping_due = true;
+    }
+}
+
 static void serve(gw_stream *stream)
 {
     uint64_t now = stream_now_us();
@@ -440,6 +528,7 @@ static void serve(gw_stream *stream)
     for (stream_client *each = stream->clients; each; each = each->next) {
         if (!each->authorised && now > each->auth_until_us)
             each->close = STREAM_CLOSE_NO_TOKEN;
+        watch(each, now);
         if (something_due(stream, each, newest))
             lws_callback_on_writable(each->wsi);
     }
@@ -447,28 +536,9 @@ static void serve(gw_stream *stream)
 
 /* ---- clients ------------------------------------------------------------------------------- */
 
-/* Copies a header of the handshake; false where it is missing or too long. */
-static const char *handshake(struct lws *wsi, enum lws_token_indexes token, char *out, int size)
-{
-    int length = lws_hdr_total_length(wsi, token);
-    return length > 0 && length < size && lws_hdr_copy(wsi, out, size, token) > 0 ? out : NULL;
-}
-
-static bool may_enter(const gw_stream *stream, struct lws *wsi)
-{
-    char host[256], origin[300];
-    const char *is_host = handshake(wsi, WSI_TOKEN_HOST, host, sizeof host);
-    if (!is_host || !guard_host(stream->guard, is_host))
-        return false;
-    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0)
-        return true;
-    const char *is_origin = handshake(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin);
-    return is_origin && guard_origin(stream->guard, is_origin, is_host);
-}
-
 static void enter(gw_stream *stream, stream_client *client, struct lws *wsi)
 {
-    *client = (stream_client){.wsi = wsi, .next = stream->clients};
+    *client = (stream_client){.wsi = wsi, .next = stream->clients, .heard_us = stream_now_us()};
     client->roles = guard_roles(stream->guard, NULL);
     client->authorised = client->roles != 0;
     client->auth_until_us = stream_now_us() + STREAM_AUTH_US;
@@ -493,10 +563,9 @@ static void leave(gw_stream *stream, stream_client *client)
     client->message = NULL;
 }
 
-static void receive(gw_stream *stream, stream_client *client, const char *data, size_t size)
+static void take_part(gw_stream *stream, stream_client *client, const unsigned char *data,
+                      size_t size, bool last)
 {
-    if (client->close)
-        return;
     if (client->message_size + size > STREAM_MESSAGE) {
         client->close = STREAM_CLOSE_TOO_LARGE;
         lws_callback_on_writable(client->wsi);
@@ -511,7 +580,7 @@ static void receive(gw_stream *stream, stream_client *client, const char *data, 
     client->message = more;
     memcpy(more + client->message_size, data, size);
     client->message_size += size;
-    if (!lws_is_final_fragment(client->wsi) || lws_remaining_packet_payload(client->wsi) > 0)
+    if (!last)
         return;
     stream_message(stream, client, client->message, client->message_size);
     free(client->message);
@@ -519,32 +588,126 @@ static void receive(gw_stream *stream, stream_client *client, const char *data, 
     client->message_size = 0;
 }
 
+static void end_with(stream_client *client, stream_close close)
+{
+    client->close = close;
+    lws_callback_on_writable(client->wsi);
+}
+
+/* False: the connection ends. */
+static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece *piece)
+{
+    switch (piece->found) {
+    case WS_NOTHING:
+    case WS_PONGED:
+        return true;
+    case WS_PART:
+        take_part(stream, client, piece->data, piece->size, piece->last);
+        return true;
+    case WS_PINGED: /* the newest is answered: RFC 6455, 5.5.3 */
+        memcpy(client->pong, piece->data, piece->size);
+        client->pong_size = piece->size;
+        client->pong_due = true;
+        lws_callback_on_writable(client->wsi);
+        return true;
+    case WS_CLOSED:
+        client->left = true;
+        client->left_with = piece->code;
+        lws_callback_on_writable(client->wsi);
+        return !client->closed;
+    case WS_BROKEN:
+        end_with(client, (stream_close)piece->code);
+        return true;
+    }
+    return true;
+}
+
+/* What a connection that is being closed still says is not listened to, but for its close; where
+ * its frames cannot be told apart any more, whatever it says is its last word. */
+static int receive(gw_stream *stream, stream_client *client, unsigned char *data, size_t size)
+{
+    size_t taken;
+    ws_piece piece;
+    client->heard_us = stream_now_us();
+    client->asked = false;
+    do {
+        if (client->left)
+            return 0;
+        if (client->close == STREAM_CLOSE_PROTOCOL || client->close == STREAM_CLOSE_NOT_UTF8)
+            return client->closed ? -1 : 0;
+        piece = ws_read(&client->reader, data, size, &taken);
+        bool heard = !client->close || piece.found == WS_CLOSED;
+        if (heard && !take_piece(stream, client, &piece))
+            return -1;
+        data += taken;
+        size -= taken;
+    } while (piece.found != WS_NOTHING);
+    return 0;
+}
+
 /* ---- sockets that come in ------------------------------------------------------------------ */
+
+static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *data,
+                    size_t size);
+
+/* Sockets as they are: handshakes were read by the listener, frames are read here. So nothing of
+ * the library's own parsers is reached. */
+static const struct lws_protocols protocols[] = {
+    {.name = "guideway.v1",
+     .callback = on_event,
+     .per_session_data_size = sizeof(stream_client),
+     .rx_buffer_size = 4096},
+    {0},
+};
+
+static bool next_adopted(gw_stream *stream, int *fd, stream_client *about)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool any = stream->adopted_count > 0;
+    if (any) {
+        int last = --stream->adopted_count;
+        *fd = stream->adopted[last].fd;
+        about->named = stream->adopted[last].named;
+        memcpy(about->accept, stream->adopted[last].accept, WS_ACCEPT);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return any;
+}
 
 static void adopt_waiting(gw_stream *stream)
 {
-    int fds[STREAM_ADOPTED];
-    pthread_mutex_lock(&stream->lock);
-    int count = stream->adopted_count;
-    memcpy(fds, stream->adopted, (size_t)count * sizeof fds[0]);
-    stream->adopted_count = 0;
-    pthread_mutex_unlock(&stream->lock);
-    for (int i = 0; i < count; i++)
-        if (!lws_adopt_socket_vhost(stream->vhost, fds[i]))
+    int fd;
+    stream_client about;
+    while (next_adopted(stream, &fd, &about)) {
+        lws_sock_file_fd_type socket = {.sockfd = fd};
+        struct lws *wsi = lws_adopt_descriptor_vhost(stream->vhost, LWS_ADOPT_SOCKET, socket,
+                                                     protocols[0].name, NULL);
+        if (!wsi) {
             atomic_fetch_sub(&stream->open, 1);
+            continue;
+        }
+        stream_client *client = lws_wsi_user(wsi);
+        enter(stream, client, wsi);
+        client->named = about.named;
+        memcpy(client->accept, about.accept, WS_ACCEPT);
+    }
 }
 
-bool stream_adopt(gw_stream *stream, int fd)
+bool stream_adopt(gw_stream *stream, int fd, const char accept[WS_ACCEPT], bool named)
 {
-    assert(stream && fd >= 0);
+    assert(stream && fd >= 0 && accept[0]);
     int unread = SENT_UNREAD_BYTES;
     bool room = false;
     if (atomic_fetch_add(&stream->open, 1) < GW_MAX_STREAMS) {
         setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unread, sizeof unread);
         pthread_mutex_lock(&stream->lock);
         room = stream->adopted_count < STREAM_ADOPTED;
-        if (room)
-            stream->adopted[stream->adopted_count++] = fd;
+        if (room) {
+            int last = stream->adopted_count++;
+            stream->adopted[last].fd = fd;
+            stream->adopted[last].named = named;
+            memcpy(stream->adopted[last].accept, accept, WS_ACCEPT);
+        }
         pthread_mutex_unlock(&stream->lock);
     }
     if (room)
@@ -590,20 +753,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     gw_stream *stream = lws_context_user(lws_get_context(wsi));
     stream_client *client = user;
     switch (reason) {
-    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
-        return may_enter(stream, wsi) ? 0 : -1;
-    case LWS_CALLBACK_HTTP:
-        lws_return_http_status(wsi, 426, NULL);
-        return -1;
-    case LWS_CALLBACK_ESTABLISHED:
-        enter(stream, client, wsi);
-        return 0;
-    case LWS_CALLBACK_RECEIVE:
-        receive(stream, client, data, size);
-        return 0;
-    case LWS_CALLBACK_SERVER_WRITEABLE:
-        return write_next(stream, client);
-    case LWS_CALLBACK_CLOSED:
+    case LWS_CALLBACK_RAW_RX:
+        return receive(stream, client, data, size);
+    case LWS_CALLBACK_RAW_WRITEABLE:
+        return on_writable(stream, client);
+    case LWS_CALLBACK_RAW_CLOSE:
         leave(stream, client);
         return 0;
     case LWS_CALLBACK_WSI_DESTROY:
@@ -620,18 +774,6 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     }
 }
 
-/* The first is also what a handshake without a sub-protocol reaches. */
-static const struct lws_protocols protocols[] = {
-    {.name = "guideway.v1",
-     .callback = on_event,
-     .per_session_data_size = sizeof(stream_client),
-     .rx_buffer_size = 4096},
-    {0},
-};
-
-/* A connection that has not answered for a minute is gone. */
-static const lws_retry_bo_t liveness = {.secs_since_valid_ping = 30, .secs_since_valid_hangup = 60};
-
 static void *run(void *context)
 {
     gw_stream *stream = context;
@@ -646,12 +788,9 @@ static bool start(gw_stream *stream)
 {
     struct lws_context_creation_info info = {.port = CONTEXT_PORT_NO_LISTEN_SERVER,
                                              .protocols = protocols,
-                                             .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
-                                                        LWS_SERVER_OPTION_VALIDATE_UTF8,
+                                             .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS,
                                              .gid = -1,
                                              .uid = -1,
-                                             .timeout_secs = GW_HEADER_TIMEOUT_MS / 1000,
-                                             .retry_and_idle_policy = &liveness,
                                              .user = stream};
     lws_set_log_level(0, NULL);
     stream->context = lws_create_context(&info);
@@ -694,7 +833,7 @@ void stream_destroy(gw_stream *stream)
         pthread_join(stream->thread, NULL);
     }
     for (int i = 0; i < stream->adopted_count; i++)
-        close(stream->adopted[i]);
+        close(stream->adopted[i].fd);
     if (stream->context)
         lws_context_destroy(stream->context);
     text_unref(stream->scene);

@@ -7,6 +7,7 @@
 
 #include "server/app/app.h"
 #include "server/net/guard.h"
+#include "server/net/ws_frame.h"
 
 typedef struct gw_stream gw_stream;
 
@@ -14,9 +15,10 @@ typedef struct gw_stream gw_stream;
 gw_stream *stream_create(gw_app *app, const gw_guard *guard, gw_error *error);
 void stream_destroy(gw_stream *stream); /* NULL is fine */
 
-/* Takes a connected socket over, any thread; false (the socket stays the caller's) beyond
- * GW_MAX_STREAMS. */
-bool stream_adopt(gw_stream *stream, int fd);
+/* Takes a connected socket over whose handshake was read and found good, any thread: it is answered
+ * with `accept`, and with the sub-protocol where one was `named`. False (the socket stays the
+ * caller's) beyond GW_MAX_STREAMS. */
+bool stream_adopt(gw_stream *stream, int fd, const char accept[WS_ACCEPT], bool named);
 
 /* There is something new for clients; any thread. Without clients its timer will do. */
 void stream_wake(void *stream);

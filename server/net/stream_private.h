@@ -11,23 +11,28 @@
 
 #include "server/net/stream.h"
 
-#define STREAM_TICK_US    4000 /* of the timer: the fastest poses, and far below 50 ms for events */
-#define STREAM_STATE_US   100000
-#define STREAM_SCENE_US   50000  /* between two documents of one index */
-#define STREAM_FRESH_US   1000   /* of the timer, while an event is awaited */
-#define STREAM_EVENT_US   10000  /* a document of the same index waits so long for its event */
-#define STREAM_PUSH_US    250000 /* a push that is not repeated ends */
-#define STREAM_AUTH_US    5000000
-#define STREAM_MESSAGE    65536 /* bytes of one message from a client */
-#define STREAM_REPLIES    32    /* answers waiting for one client */
-#define STREAM_GRIPS      64    /* drags and pushes at once */
-#define STREAM_ROWS       4096  /* ticks of samples kept for slow readers; a power of two */
-#define STREAM_FRAME_ROWS 256   /* most ticks in one frame of samples */
-#define STREAM_RECORDS    8     /* taken out of the loop at once: each has room for a snapshot */
+#define STREAM_TICK_US  4000 /* of the timer: the fastest poses, and far below 50 ms for events */
+#define STREAM_STATE_US 100000
+#define STREAM_SCENE_US 50000  /* between two documents of one index */
+#define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited */
+#define STREAM_EVENT_US 10000  /* a document of the same index waits so long for its event */
+#define STREAM_PUSH_US  250000 /* a push that is not repeated ends */
+#define STREAM_AUTH_US  5000000
+#define STREAM_SILENT_US                                                                           \
+    30000000 /* who says nothing for so long is asked, and gone after twice that */
+#define STREAM_CLOSING_US 2000000 /* for a client's own close, once it was sent one */
+#define STREAM_MESSAGE    65536   /* bytes of one message from a client */
+#define STREAM_REPLIES    32      /* answers waiting for one client */
+#define STREAM_GRIPS      64      /* drags and pushes at once */
+#define STREAM_ROWS       4096    /* ticks of samples kept for slow readers; a power of two */
+#define STREAM_FRAME_ROWS 256     /* most ticks in one frame of samples */
+#define STREAM_RECORDS    8       /* taken out of the loop at once: each has room for a snapshot */
 #define STREAM_ADOPTED    GW_MAX_STREAMS /* sockets on their way to the thread */
 
 typedef enum stream_close {
     STREAM_CLOSE_NONE = 0,
+    STREAM_CLOSE_PROTOCOL = WS_CODE_PROTOCOL,
+    STREAM_CLOSE_NOT_UTF8 = WS_CODE_NOT_UTF8,
     STREAM_CLOSE_TOO_LARGE = 1009,
     STREAM_CLOSE_NO_TOKEN = 4401,
     STREAM_CLOSE_TOO_SLOW = 4408,
@@ -37,8 +42,20 @@ typedef enum stream_close {
 typedef struct stream_client {
     struct stream_client *next;
     struct lws *wsi;
+    char accept[WS_ACCEPT]; /* of its handshake; empty once that is answered */
+    bool named;             /* it named the sub-protocol */
     bool authorised, greeted;
-    unsigned roles; /* of its token, guard_role */
+    ws_reader reader;
+    uint64_t heard_us;
+    bool asked; /* it was sent a ping since it was heard last */
+    bool ping_due, pong_due;
+    unsigned char pong[WS_CONTROL];
+    size_t pong_size;
+    bool left;           /* it sent a close, which is sent back */
+    int left_with;       /* its code */
+    uint64_t closing_us; /* since when it is being closed, 0: it is not */
+    bool closed;         /* and was sent a close */
+    unsigned roles;      /* of its token, guard_role */
     stream_close close;
     uint64_t auth_until_us;
     uint64_t version_seen, shape_seen; /* of the document that it was sent */
@@ -76,8 +93,13 @@ struct gw_stream {
     atomic_bool stopping;
 
     pthread_mutex_t lock;
-    int adopted_count, adopted[STREAM_ADOPTED]; /* lock */
-    atomic_int open;                            /* sockets here, handshakes included */
+    int adopted_count; /* lock */
+    struct {
+        int fd;
+        bool named;
+        char accept[WS_ACCEPT];
+    } adopted[STREAM_ADOPTED]; /* lock */
+    atomic_int open;           /* sockets here, those on their way included */
 
     stream_client *clients;
     uint64_t newest_version, newest_since_us; /* of the document, and since when it is known */

@@ -66,6 +66,10 @@ test("only WebSocket comes through the stream's address", async () => {
     [handshake({ Origin: 'http://evil.example' }), 403],
     [handshake({ Origin: `http://${server.address}` }, 'Origin: http://evil.example\r\n'), 400],
     [handshake({}, 'Content-Length: 5\r\n'), 400],
+    [handshake({ 'Sec-WebSocket-Key': null }), 400],
+    [handshake({ 'Sec-WebSocket-Key': 'c2hvcnQ=' }), 400],
+    [handshake({}, 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'), 400],
+    [handshake({ 'Sec-WebSocket-Protocol': 'chat' }), 400],
     [handshake({}, 'Upgrade : h2c\r\n'), 400],
     [handshake().replace('HTTP/1.1', 'HTTP/2.0'), 400],
     [handshake({}, `X: ${'x'.repeat(9000)}\r\n`), 400],
@@ -246,4 +250,117 @@ test('a first head that comes in pieces is refused as a problem, too', async () 
   await until('an answer', () => got.includes('}'));
   assert.match(got, /^HTTP\/1.1 400 [^]*application\/problem\+json/);
   socket.destroy();
+});
+
+// ---- frames, byte by byte ---------------------------------------------------------------------------
+
+// A frame of a client: `first` is its first byte, FIN and RSV bits with the opcode.
+function frame(first, payload, { masked = true, length } = {}) {
+  const data = Buffer.from(payload);
+  const size = length ?? (data.length < 126 ? 0 : data.length < 65536 ? 2 : 8);
+  const head = Buffer.alloc(2 + size);
+  head[0] = first;
+  head[1] = (masked ? 0x80 : 0) | (size === 0 ? data.length : size === 2 ? 126 : 127);
+  if (size === 2) head.writeUInt16BE(data.length, 2);
+  if (size === 8) head.writeBigUInt64BE(BigInt(data.length), 2);
+  const mask = Buffer.from([0x12, 0x9a, 0, 0xff]);
+  return Buffer.concat([head, masked ? mask : Buffer.alloc(0), masked ? data.map((b, i) => b ^ mask[i % 4]) : data]);
+}
+
+const TEXT = 0x81, BINARY = 0x82, CLOSE = 0x88, PING = 0x89, PONG = 0x8a, MORE = 0x80;
+
+// A stream without a library: answers the server's frames as they come.
+async function bare() {
+  const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
+  const live = { socket, frames: [], ended: false };
+  let got = Buffer.alloc(0), open = false;
+  socket.on('error', () => {});
+  socket.on('close', () => (live.ended = true));
+  socket.on('data', (data) => {
+    got = Buffer.concat([got, data]);
+    if (!open) {
+      const end = got.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      live.head = got.toString('latin1', 0, end);
+      got = got.subarray(end + 4);
+      open = true;
+    }
+    for (;;) {
+      if (got.length < 2) return;
+      const short = got[1] & 127, more = short === 126 ? 2 : short === 127 ? 8 : 0;
+      if (got.length < 2 + more) return;
+      const size = more === 2 ? got.readUInt16BE(2) : more === 8 ? Number(got.readBigUInt64BE(2)) : short;
+      if (got.length < 2 + more + size) return;
+      live.frames.push({ first: got[0], masked: got[1] > 127, data: got.subarray(2 + more, 2 + more + size) });
+      got = got.subarray(2 + more + size);
+    }
+  });
+  socket.write(handshake({ 'Sec-WebSocket-Protocol': 'chat, guideway.v1' }));
+  live.find = (test, what) => until(what, () => live.frames.find(test));
+  await live.find((f) => f.first === TEXT, 'hello');
+  return live;
+}
+
+// The code that the server closes with.
+async function closedWith(live) {
+  const close = await live.find((f) => f.first === CLOSE, 'a close');
+  return close.data.length >= 2 ? close.data.readUInt16BE(0) : 0;
+}
+
+test('a handshake is answered as RFC 6455 has it, and frames of the server are not masked', async () => {
+  const live = await bare();
+  assert.match(live.head, /^HTTP\/1.1 101 .*\r\n/);
+  assert.match(live.head, /Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/);
+  assert.match(live.head, /Sec-WebSocket-Protocol: guideway.v1/);
+  assert.ok(live.frames.every((f) => !f.masked));
+  live.socket.destroy();
+});
+
+test('a frame that is not masked, or breaks another rule, ends its connection with 1002', async () => {
+  const wrong = [
+    [frame(TEXT, '{"op":"halt"}', { masked: false })],
+    [frame(TEXT, '{"op":"clutch"}'), frame(TEXT, '{"op":"halt"}', { masked: false })], // a later one
+    [frame(PING, '', { masked: false })],
+    [frame(0xc1, '{}')], [frame(0xa1, '{}')], [frame(0x91, '{}')], // RSV
+    [frame(0x83, '')], [frame(0x87, '')], [frame(0x8b, '')], [frame(0x8f, '')], // no opcodes
+    [frame(0x09, 'half a ping')], [frame(PING, Buffer.alloc(126))],
+    [frame(TEXT, 'abc', { length: 2 })], [frame(TEXT, 'abc', { length: 8 })], [frame(BINARY, Buffer.alloc(300), { length: 8 })],
+    [frame(MORE, 'the rest of nothing')], [frame(0x01, '{"op"'), frame(TEXT, '{}')], [frame(0x01, '{'), frame(MORE, '}'), frame(MORE, '')],
+    [frame(CLOSE, 'x')], [frame(CLOSE, [0x03, 0xed])], [frame(CLOSE, [0x03, 0xe7])], [frame(CLOSE, [0x13, 0x88])],
+  ];
+  await Promise.all(wrong.map(async (frames) => {
+    const live = await bare();
+    for (const each of frames) live.socket.write(each);
+    assert.equal(await closedWith(live), 1002, frames.map((f) => f.toString('hex')).join(' '));
+    live.socket.write(frame(CLOSE, [0x03, 0xea]));
+    await until('the end', () => live.ended);
+  }));
+  assert.equal((await request(server, 'GET', '/api/v1/simulation')).json.halted, false, 'no frame was obeyed');
+});
+
+test('texts in pieces, pings between them and closes are what they are', async () => {
+  const live = await bare();
+  const error = (id) => live.find((f) => f.first === TEXT && f.data.includes(`"${id}"`) && f.data.includes('"error"'), `an error for ${id}`);
+  const text = Buffer.from('{"op":"nonsense","id":"\u00e9\u{1f600}a"}');
+  const cut = text.indexOf('\u{1f600}') + 2; // within a character
+  const pieces = Buffer.concat([frame(0x01, text.subarray(0, cut)), frame(PING, 'between'), frame(0x00, ''), frame(MORE, text.subarray(cut))]);
+  for (const byte of pieces) {
+    live.socket.write(Buffer.from([byte]));
+    await new Promise((done) => setImmediate(done));
+  }
+  await error('\u00e9\u{1f600}a');
+  await live.find((f) => f.first === PONG && f.data.toString() === 'between', 'the pong');
+  live.socket.write(Buffer.concat([frame(PONG, 'unasked'), frame(BINARY, '{"op":"nonsense","id":"b"}'), frame(TEXT, `{"op":"nonsense","id":"c"}${' '.repeat(60000)}`)]));
+  await error('b');
+  await error('c');
+  live.socket.write(frame(CLOSE, Buffer.concat([Buffer.from([0x0f, 0xa0]), Buffer.from('bye')])));
+  assert.equal(await closedWith(live), 4000);
+  await until('the end', () => live.ended);
+  for (const [bytes, code] of [[frame(TEXT, Buffer.alloc(70000, 32)), 1009], [frame(0x01, [0xf0, 0x9f]), 0], [frame(CLOSE, [0x03, 0xe8, 0xff]), 1007], [frame(0x01, [0xc0]), 1007]]) {
+    const other = await bare();
+    other.socket.write(bytes);
+    if (code === 0) other.socket.write(frame(MORE, ''));
+    assert.equal(await closedWith(other), code || 1007, bytes.subarray(0, 9).toString('hex'));
+    other.socket.destroy();
+  }
 });

@@ -12,6 +12,7 @@
 #include "server/files/urdf.h"
 #include "server/net/guard.h"
 #include "server/net/request_head.h"
+#include "server/net/ws_frame.h"
 #include "server/schema/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -162,6 +163,50 @@ static void read_head(char *text, size_t size)
     (void)guard_roles(&guard, guard_bearer(head_find(&head, "Authorization")));
 }
 
+/* ---- frames -------------------------------------------------------------------------------- */
+
+/* What a reader finds in a client's bytes, given `step` at a time: a sum over messages' bytes,
+ * their ends, control frames, and the code that it ends with. */
+static uint64_t read_frames(const char *text, size_t size, size_t step)
+{
+    static unsigned char copy[1 << 16];
+    ws_reader reader = {0};
+    uint64_t sum = 0;
+    size_t taken;
+    size = size < sizeof copy ? size : sizeof copy;
+    memcpy(copy, text, size);
+    for (size_t at = 0; at < size; at += step) {
+        unsigned char *next = copy + at;
+        size_t left = size - at < step ? size - at : step;
+        ws_piece piece;
+        do {
+            piece = ws_read(&reader, next, left, &taken);
+            if (taken > left)
+                fail("a frame beyond its bytes");
+            next += taken;
+            left -= taken;
+            for (size_t i = 0; i < piece.size; i++)
+                sum = sum * 31 + piece.data[i];
+            if (piece.found != WS_PART && piece.found != WS_NOTHING)
+                sum = sum * 31 + (uint64_t)piece.found * 5000 + (uint64_t)piece.code;
+            if (piece.found == WS_PART && piece.last)
+                sum = sum * 31 + 1000;
+            if (piece.found == WS_BROKEN || piece.found == WS_CLOSED)
+                return sum;
+        } while (piece.found != WS_NOTHING);
+        if (left > 0)
+            fail("bytes that nobody took");
+    }
+    return sum;
+}
+
+static void judge_frames(const char *text, size_t size)
+{
+    uint64_t whole = read_frames(text, size, size ? size : 1);
+    if (read_frames(text, size, 1) != whole || read_frames(text, size, 7) != whole)
+        fail("frames that depend on how their bytes come");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1)
@@ -195,6 +240,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'h':
         read_head(text, rest);
+        break;
+    case 'w':
+        judge_frames(text, rest);
         break;
     default:
         break;
