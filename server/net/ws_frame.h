@@ -64,8 +64,8 @@ typedef struct ws_piece {
     int code;
 } ws_piece;
 
-/* The next piece out of `size` bytes, unmasked in place; `taken` of them are done with. Call it again
- * with the rest until it finds nothing. */
+/* The next piece out of `size` bytes, unmasked in place; `taken` of them are done with. Call it
+ * again with the rest until it finds nothing. */
 ws_piece ws_read(ws_reader *reader, unsigned char *data, size_t size, size_t *taken);
 
 /* The head of a whole frame of `size` bytes; its length. */
