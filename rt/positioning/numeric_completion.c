@@ -26,84 +26,50 @@
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
 
-/* Normal equations: N = A^T A (lower triangle), g = A^T h of the scaled rows at a pose. */
-typedef struct normal_equations {
-    double n[6][6], g[6];
-    double sum, worst; /* of squares of h; of magnitudes */
-} normal_equations;
-
-static void add_row(normal_equations *to, const double a[6], double h)
-{
-    for (int i = 0; i < 6; i++) {
-        to->g[i] += a[i] * h;
-        for (int j = 0; j <= i; j++)
-            to->n[i][j] += a[i] * a[j];
-    }
-    to->sum += h * h;
-    to->worst = fmax(to->worst, fabs(h));
-}
-
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6])
 {
     gw_rows_value_and_jacobian(c->rows, c->row_count, x, h, a);
-    for (int i = 0; i < c->row_count; i++) {
-        bool angle = c->rows[i].kind == GW_ROW_ANGLE;
-        h[i] *= angle ? c->size : 1;
-        for (int j = 3; j < 6 && !angle; j++)
-            a[i][j] /= c->size;
-    }
+    for (int i = 0; i < c->row_count; i++)
+        gw_scale_row(&c->rows[i], c->size, &h[i], a[i]);
 }
 
-static void evaluate(const gw_completion *c, const gw_pose *x, normal_equations *to)
+static void evaluate(const void *context, const gw_pose *x, gw_normal_equations *to)
 {
+    const gw_completion *c = context;
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
     gw_scaled_rows(c, x, h, a);
-    *to = (normal_equations){.sum = 0};
+    *to = (gw_normal_equations){.sum = 0};
     for (int r = 0; r < c->row_count; r++)
-        add_row(to, a[r], h[r]);
+        gw_normal_equations_add(to, h[r], a[r]);
     c->solver->work -= c->row_count + 6;
 }
 
 /* At a minimum of the residual that is no root: |A^T h| is small beside |h|, which it is nowhere
  * near a root, simple or multiple, while h is this large. */
-static bool at_minimum(const gw_completion *c, const normal_equations *at)
+static bool at_minimum(const void *context, const gw_normal_equations *at)
 {
+    const gw_completion *c = context;
     double gg = 0;
     for (int i = 0; i < 6; i++)
         gg += at->g[i] * at->g[i];
     return at->sum > 1e-6 * c->size * c->size && gg < 1e-6 * at->sum;
 }
 
-gw_pose gw_scaled_step(const gw_completion *c, const gw_pose *x, const double s[6], double factor)
+double gw_completion_descend(const gw_completion *c, gw_pose *x)
 {
-    double turn = factor / c->size;
-    gw_twist d = {{factor * s[0], factor * s[1], factor * s[2]},
-                  {turn * s[3], turn * s[4], turn * s[5]}};
-    return gw_pose_add(x, &d);
-}
-
-double gw_levenberg_marquardt(const gw_completion *c, gw_pose *x)
-{
-    normal_equations at, there;
-    double damping = 1e-2, step[6];
-    const double goal = c->size * c->size * 1e-29, floor = c->size * c->size * 1e-24;
-    evaluate(c, x, &at);
-    for (int k = 0; k < 80 && at.sum > goal && damping < 1e12; k++) {
-        if (at_minimum(c, &at))
-            break;
-        if (gw_small_cholesky_solve(6, (const double(*)[6])at.n, damping, at.g, step)) {
-            gw_pose next = gw_scaled_step(c, x, step, -1);
-            evaluate(c, &next, &there);
-            if (there.sum < at.sum) {
-                *x = next, at = there;
-                damping = fmax(damping * 0.05, 1e-15);
-                continue;
-            }
-            if (at.sum < floor)
-                break; /* round-off */
-        }
-        damping *= 6;
-    }
+    const gw_levenberg_marquardt method = {.size = c->size,
+                                           .evaluate = evaluate,
+                                           .give_up = at_minimum,
+                                           .context = c,
+                                           .steps = 80,
+                                           .goal = c->size * c->size * 1e-29,
+                                           .round_off = c->size * c->size * 1e-24,
+                                           .damping = 1e-2,
+                                           .least = 1e-15,
+                                           .most = 1e12,
+                                           .raise = 6};
+    gw_normal_equations at;
+    gw_levenberg_marquardt_descend(&method, x, &at);
     return at.worst / c->size;
 }
 
@@ -206,7 +172,7 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
 bool gw_completion_refine(gw_completion *c, gw_pose *x)
 {
     const gw_solver *solver = c->solver;
-    double worst = gw_levenberg_marquardt(c, x);
+    double worst = gw_completion_descend(c, x);
     if (worst > 1e-11) {
         if (worst < c->best_rows)
             c->best_rows = worst,

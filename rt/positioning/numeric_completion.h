@@ -6,6 +6,7 @@
 #define GW_POSITIONING_NUMERIC_COMPLETION_H
 
 #include "rt/positioning/polynomial/polynomial.h"
+#include "rt/positioning/levenberg_marquardt.h"
 #include "rt/positioning/solver.h"
 
 #define GW_MAX_COMPLETION_ROWS 200 /* of the whole state, before independent ones are chosen */
@@ -58,11 +59,9 @@ gw_pose gw_completion_start(gw_completion *c, int k);
 
 /* Rows and Jacobian in metres, rotations times the size. */
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6]);
-/* The pose moved by `factor` times [v; w size]. */
-gw_pose gw_scaled_step(const gw_completion *c, const gw_pose *x, const double s[6], double factor);
 /* Levenberg and Marquardt's method from x down to the rows; returns the largest row's residual
  * relative to the problem's size. */
-double gw_levenberg_marquardt(const gw_completion *c, gw_pose *x);
+double gw_completion_descend(const gw_completion *c, gw_pose *x);
 
 /* One start, down to the rows: x becomes a pose of this leaf; false where it does not. */
 bool gw_completion_refine(gw_completion *c, gw_pose *x);

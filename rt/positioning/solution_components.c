@@ -50,8 +50,8 @@ static int neighbour_nullity(gw_completion *c, const gw_pose *x, const double (*
         for (int i = 0; i < 6; i++)
             step[i] += w * basis[j][i];
     }
-    gw_pose next = gw_scaled_step(c, x, step, reach / sqrt(weight));
-    double off = gw_levenberg_marquardt(c, &next), far = gw_pose_distance(&next, x, c->size);
+    gw_pose next = gw_scaled_step(c->size, x, step, reach / sqrt(weight));
+    double off = gw_completion_descend(c, &next), far = gw_pose_distance(&next, x, c->size);
     if (off > 1e-11 || far < 0.2 * reach || far > 5 * reach)
         return 0;
     return gw_nullity_at(c, &next);

@@ -10,6 +10,7 @@
 
 #include "rt/base/small.h"
 #include "rt/geometry/two_angles.h"
+#include "rt/positioning/levenberg_marquardt.h"
 #include "rt/positioning/solver.h"
 
 typedef struct tracking {
@@ -101,76 +102,47 @@ static int part_rows(const gw_solver_state *s, int k, gw_row rows[3])
     return k < s->distance_count ? gw_distance_rows(&s->distances[k], rows) : -1;
 }
 
-/* Normal equations: N = A^T A (lower triangle) and g = A^T h of a state's rows at a pose, in
- * metres, rotations times the size. */
-typedef struct normal_equations {
-    double n[6][6], g[6];
-    double sum, worst; /* of squares; of magnitudes */
-} normal_equations;
+typedef struct continued {
+    const gw_solver_state *state;
+    double size;
+} continued;
 
-static void add_row(double size, const gw_row *row, double h, double a[6], normal_equations *to)
+static void normal_equations_at(const void *context, const gw_pose *x, gw_normal_equations *to)
 {
-    bool angle = row->kind == GW_ROW_ANGLE;
-    h *= angle ? size : 1;
-    for (int j = 3; j < 6 && !angle; j++)
-        a[j] /= size;
-    for (int i = 0; i < 6; i++) {
-        to->g[i] += a[i] * h;
-        for (int j = 0; j <= i; j++)
-            to->n[i][j] += a[i] * a[j];
-    }
-    to->sum += h * h;
-    to->worst = fmax(to->worst, fabs(h));
-}
-
-static void normal_equations_at(const gw_solver_state *state, double size, const gw_pose *x,
-                                normal_equations *to)
-{
+    const continued *c = context;
     gw_row rows[3];
-    *to = (normal_equations){.sum = 0};
-    for (int k = 0, n; (n = part_rows(state, k, rows)) >= 0; k++) {
+    *to = (gw_normal_equations){.sum = 0};
+    for (int k = 0, n; (n = part_rows(c->state, k, rows)) >= 0; k++) {
         double h[3], a[3][6];
         gw_rows_value_and_jacobian(rows, n, x, h, a);
-        for (int i = 0; i < n; i++)
-            add_row(size, &rows[i], h[i], a[i], to);
-    }
-}
-
-static gw_pose stepped(double size, const gw_pose *x, const double s[6], double factor)
-{
-    double turn = factor / size;
-    gw_twist d = {{factor * s[0], factor * s[1], factor * s[2]},
-                  {turn * s[3], turn * s[4], turn * s[5]}};
-    return gw_pose_add(x, &d);
-}
-
-/* From x down to the state's rows by Levenberg and Marquardt's method; false where that ends beside
- * them. `at` is of the pose reached. */
-static bool levenberg_marquardt(const gw_solver_state *state, double size, gw_pose *x,
-                                normal_equations *at)
-{
-    double damping = 1e-7, step[6];
-    normal_equations there;
-    normal_equations_at(state, size, x, at);
-    for (int k = 0; k < 40 && at->sum > 1e-29 * size * size && damping < 1e9; k++) {
-        if (gw_small_cholesky_solve(6, (const double(*)[6])at->n, damping, at->g, step)) {
-            gw_pose next = stepped(size, x, step, -1);
-            normal_equations_at(state, size, &next, &there);
-            if (there.sum < at->sum) {
-                *x = next, *at = there;
-                damping = fmax(0.05 * damping, 1e-14);
-                continue;
-            }
-            if (at->sum < 1e-24 * size * size)
-                break; /* round-off */
+        for (int i = 0; i < n; i++) {
+            gw_scale_row(&rows[i], c->size, &h[i], a[i]);
+            gw_normal_equations_add(to, h[i], a[i]);
         }
-        damping = fmax(10 * damping, 1e-4);
     }
+}
+
+/* From x down to the state's rows; false where that ends beside them. `at` is of the pose reached.
+ */
+static bool descend(const gw_solver_state *state, double size, gw_pose *x, gw_normal_equations *at)
+{
+    const gw_levenberg_marquardt method = {.size = size,
+                                           .evaluate = normal_equations_at,
+                                           .context = &(continued){state, size},
+                                           .steps = 40,
+                                           .goal = 1e-29 * size * size,
+                                           .round_off = 1e-24 * size * size,
+                                           .damping = 1e-7,
+                                           .least = 1e-14,
+                                           .most = 1e9,
+                                           .raise = 10,
+                                           .raise_to = 1e-4};
+    gw_levenberg_marquardt_descend(&method, x, at);
     return at->worst <= 1e-11 * size;
 }
 
 /* 6 - rank, and as many directions of the null space. */
-static int nullity_of(const normal_equations *at, double (*basis)[6])
+static int nullity_of(const gw_normal_equations *at, double (*basis)[6])
 {
     double n[6][6];
     int order[6];
@@ -185,7 +157,7 @@ static int nullity_of(const normal_equations *at, double (*basis)[6])
 
 /* True where the set has `dof` dimensions at x: where x is singular, by its neighbours. */
 static bool has_dimension(const gw_solver_state *state, double size, const gw_pose *x,
-                          const normal_equations *at, int dof)
+                          const gw_normal_equations *at, int dof)
 {
     static const double weights[2][6] = {{0.8, -0.6, 0.5, 0.7, -0.4, 0.9},
                                          {-0.5, -0.9, 0.8, 0.3, 0.6, -0.7}};
@@ -196,13 +168,12 @@ static bool has_dimension(const gw_solver_state *state, double size, const gw_po
         return nullity == dof;
     for (int k = 0; k < 2; k++) {
         double step[6] = {0};
-        normal_equations there;
+        gw_normal_equations there;
         for (int j = 0; j < nullity; j++)
             for (int i = 0; i < 6; i++)
                 step[i] += weights[k][j] * basis[j][i];
-        gw_pose next = stepped(size, x, step, reach);
-        if (!levenberg_marquardt(state, size, &next, &there) ||
-            gw_pose_distance(&next, x, size) < 0.2 * reach)
+        gw_pose next = gw_scaled_step(size, x, step, reach);
+        if (!descend(state, size, &next, &there) || gw_pose_distance(&next, x, size) < 0.2 * reach)
             continue;
         int here = nullity_of(&there, ignored);
         most = here > most ? here : most;
@@ -275,8 +246,8 @@ static bool continue_numerically(const gw_solver *solver, const gw_solver_state 
     const gw_problem *p = solver->problem;
     gw_branch *b = &f->after;
     gw_pose x = f->before->nearest;
-    normal_equations at;
-    if (!levenberg_marquardt(state, solver->size, &x, &at) ||
+    gw_normal_equations at;
+    if (!descend(state, solver->size, &x, &at) ||
         gw_pose_distance(&x, &f->before->nearest, solver->size) > solver->tracked->reach ||
         !has_dimension(state, solver->size, &x, &at, former->dof))
         return false;
