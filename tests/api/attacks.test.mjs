@@ -267,13 +267,19 @@ function frame(first, payload, { masked = true, length } = {}) {
   return Buffer.concat([head, masked ? mask : Buffer.alloc(0), masked ? data.map((b, i) => b ^ mask[i % 4]) : data]);
 }
 
-const TEXT = 0x81, BINARY = 0x82, CLOSE = 0x88, PING = 0x89, PONG = 0x8a, MORE = 0x80;
+const TEXT = 0x81,
+  BINARY = 0x82,
+  CLOSE = 0x88,
+  PING = 0x89,
+  PONG = 0x8a,
+  MORE = 0x80;
 
 // A stream without a library: answers the server's frames as they come.
 async function bare() {
   const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
   const live = { socket, frames: [], ended: false };
-  let got = Buffer.alloc(0), open = false;
+  let got = Buffer.alloc(0),
+    open = false;
   socket.on('error', () => {});
   socket.on('close', () => (live.ended = true));
   socket.on('data', (data) => {
@@ -287,7 +293,8 @@ async function bare() {
     }
     for (;;) {
       if (got.length < 2) return;
-      const short = got[1] & 127, more = short === 126 ? 2 : short === 127 ? 8 : 0;
+      const short = got[1] & 127,
+        more = short === 126 ? 2 : short === 127 ? 8 : 0;
       if (got.length < 2 + more) return;
       const size = more === 2 ? got.readUInt16BE(2) : more === 8 ? Number(got.readBigUInt64BE(2)) : short;
       if (got.length < 2 + more + size) return;
@@ -321,42 +328,77 @@ test('a frame that is not masked, or breaks another rule, ends its connection wi
     [frame(TEXT, '{"op":"halt"}', { masked: false })],
     [frame(TEXT, '{"op":"clutch"}'), frame(TEXT, '{"op":"halt"}', { masked: false })], // a later one
     [frame(PING, '', { masked: false })],
-    [frame(0xc1, '{}')], [frame(0xa1, '{}')], [frame(0x91, '{}')], // RSV
-    [frame(0x83, '')], [frame(0x87, '')], [frame(0x8b, '')], [frame(0x8f, '')], // no opcodes
-    [frame(0x09, 'half a ping')], [frame(PING, Buffer.alloc(126))],
-    [frame(TEXT, 'abc', { length: 2 })], [frame(TEXT, 'abc', { length: 8 })], [frame(BINARY, Buffer.alloc(300), { length: 8 })],
-    [frame(MORE, 'the rest of nothing')], [frame(0x01, '{"op"'), frame(TEXT, '{}')], [frame(0x01, '{'), frame(MORE, '}'), frame(MORE, '')],
-    [frame(CLOSE, 'x')], [frame(CLOSE, [0x03, 0xed])], [frame(CLOSE, [0x03, 0xe7])], [frame(CLOSE, [0x13, 0x88])],
+    [frame(0xc1, '{}')],
+    [frame(0xa1, '{}')],
+    [frame(0x91, '{}')], // RSV
+    [frame(0x83, '')],
+    [frame(0x87, '')],
+    [frame(0x8b, '')],
+    [frame(0x8f, '')], // no opcodes
+    [frame(0x09, 'half a ping')],
+    [frame(PING, Buffer.alloc(126))],
+    [frame(TEXT, 'abc', { length: 2 })],
+    [frame(TEXT, 'abc', { length: 8 })],
+    [frame(BINARY, Buffer.alloc(300), { length: 8 })],
+    [frame(MORE, 'the rest of nothing')],
+    [frame(0x01, '{"op"'), frame(TEXT, '{}')],
+    [frame(0x01, '{'), frame(MORE, '}'), frame(MORE, '')],
+    [frame(CLOSE, 'x')],
+    [frame(CLOSE, [0x03, 0xed])],
+    [frame(CLOSE, [0x03, 0xe7])],
+    [frame(CLOSE, [0x13, 0x88])],
   ];
-  await Promise.all(wrong.map(async (frames) => {
-    const live = await bare();
-    for (const each of frames) live.socket.write(each);
-    assert.equal(await closedWith(live), 1002, frames.map((f) => f.toString('hex')).join(' '));
-    live.socket.write(frame(CLOSE, [0x03, 0xea]));
-    await until('the end', () => live.ended);
-  }));
+  await Promise.all(
+    wrong.map(async (frames) => {
+      const live = await bare();
+      for (const each of frames) live.socket.write(each);
+      assert.equal(await closedWith(live), 1002, frames.map((f) => f.toString('hex')).join(' '));
+      live.socket.write(frame(CLOSE, [0x03, 0xea]));
+      await until('the end', () => live.ended);
+    }),
+  );
   assert.equal((await request(server, 'GET', '/api/v1/simulation')).json.halted, false, 'no frame was obeyed');
 });
 
 test('texts in pieces, pings between them and closes are what they are', async () => {
   const live = await bare();
-  const error = (id) => live.find((f) => f.first === TEXT && f.data.includes(`"${id}"`) && f.data.includes('"error"'), `an error for ${id}`);
+  const error = (id) =>
+    live.find(
+      (f) => f.first === TEXT && f.data.includes(`"${id}"`) && f.data.includes('"error"'),
+      `an error for ${id}`,
+    );
   const text = Buffer.from('{"op":"nonsense","id":"\u00e9\u{1f600}a"}');
   const cut = text.indexOf('\u{1f600}') + 2; // within a character
-  const pieces = Buffer.concat([frame(0x01, text.subarray(0, cut)), frame(PING, 'between'), frame(0x00, ''), frame(MORE, text.subarray(cut))]);
+  const pieces = Buffer.concat([
+    frame(0x01, text.subarray(0, cut)),
+    frame(PING, 'between'),
+    frame(0x00, ''),
+    frame(MORE, text.subarray(cut)),
+  ]);
   for (const byte of pieces) {
     live.socket.write(Buffer.from([byte]));
     await new Promise((done) => setImmediate(done));
   }
   await error('\u00e9\u{1f600}a');
   await live.find((f) => f.first === PONG && f.data.toString() === 'between', 'the pong');
-  live.socket.write(Buffer.concat([frame(PONG, 'unasked'), frame(BINARY, '{"op":"nonsense","id":"b"}'), frame(TEXT, `{"op":"nonsense","id":"c"}${' '.repeat(60000)}`)]));
+  live.socket.write(
+    Buffer.concat([
+      frame(PONG, 'unasked'),
+      frame(BINARY, '{"op":"nonsense","id":"b"}'),
+      frame(TEXT, `{"op":"nonsense","id":"c"}${' '.repeat(60000)}`),
+    ]),
+  );
   await error('b');
   await error('c');
   live.socket.write(frame(CLOSE, Buffer.concat([Buffer.from([0x0f, 0xa0]), Buffer.from('bye')])));
   assert.equal(await closedWith(live), 4000);
   await until('the end', () => live.ended);
-  for (const [bytes, code] of [[frame(TEXT, Buffer.alloc(70000, 32)), 1009], [frame(0x01, [0xf0, 0x9f]), 0], [frame(CLOSE, [0x03, 0xe8, 0xff]), 1007], [frame(0x01, [0xc0]), 1007]]) {
+  for (const [bytes, code] of [
+    [frame(TEXT, Buffer.alloc(70000, 32)), 1009],
+    [frame(0x01, [0xf0, 0x9f]), 0],
+    [frame(CLOSE, [0x03, 0xe8, 0xff]), 1007],
+    [frame(0x01, [0xc0]), 1007],
+  ]) {
     const other = await bare();
     other.socket.write(bytes);
     if (code === 0) other.socket.write(frame(MORE, ''));

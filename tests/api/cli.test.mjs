@@ -1,13 +1,10 @@
 // The command line: solve, run, exit codes and messages.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { command, run, scratch, solve } from './command.mjs';
 
-const GUIDEWAY = process.env.GUIDEWAY ?? new URL('../../build/guideway', import.meta.url).pathname;
-const scratch = mkdtempSync(join(tmpdir(), 'guideway-cli-'));
 const scenes = [
   'cone-on-cylinder',
   'free-body',
@@ -21,23 +18,6 @@ const scenes = [
   'peg-and-hole',
   'door-and-drawer',
 ];
-
-function guideway(args, input) {
-  const r = spawnSync(GUIDEWAY, args, { input, encoding: 'utf8', cwd: scratch, timeout: 60000 });
-  return { code: r.status, out: r.stdout, err: r.stderr };
-}
-
-function solve(problem) {
-  const r = guideway(['solve', '-'], JSON.stringify(problem));
-  assert.equal(r.code, 0, r.err);
-  return JSON.parse(r.out);
-}
-
-function run(scene, ...args) {
-  const r = guideway(['run', scene, ...args]);
-  assert.equal(r.code, 0, r.err);
-  return JSON.parse(r.out);
-}
 
 const close = (a, b, tolerance, what) =>
   assert.ok(Math.abs(a - b) <= tolerance, `${what ?? 'value'}: ${a} is not ${b}`);
@@ -149,13 +129,13 @@ test('every status of solve exits 0, bad input exits 2 and names the member', ()
     ],
   ];
   for (const [problem, pointer] of bad) {
-    const r = guideway(['solve', '-'], JSON.stringify(problem));
+    const r = command(['solve', '-'], JSON.stringify(problem));
     assert.equal(r.code, 2, JSON.stringify(problem));
     assert.ok(r.err.includes(pointer), `${r.err} does not name ${pointer}`);
     assert.equal(r.out, '');
   }
   for (const text of ['', 'nonsense', '[1,2', '{"constraints":[],"constraints":[]}', 'NaN', '['.repeat(100)]) {
-    assert.equal(guideway(['solve', '-'], text).code, 2, text);
+    assert.equal(command(['solve', '-'], text).code, 2, text);
   }
 });
 
@@ -171,25 +151,25 @@ test('bad usage exits 2, help and version exit 0', () => {
     ['serve', '--listen', 'nowhere'],
     ['bench', 'no-such-row'],
   ]) {
-    const r = guideway(args);
+    const r = command(args);
     assert.equal(r.code, 2, args.join(' '));
     assert.ok(r.err.length > 0);
   }
-  assert.equal(guideway(['--help']).code, 0);
-  for (const command of ['serve', 'solve', 'run', 'import', 'bench']) {
-    const help = guideway([command, '--help']);
-    assert.equal(help.code, 0, command);
-    assert.match(help.out, new RegExp(`guideway ${command} `));
+  assert.equal(command(['--help']).code, 0);
+  for (const name of ['serve', 'solve', 'run', 'import', 'bench']) {
+    const help = command([name, '--help']);
+    assert.equal(help.code, 0, name);
+    assert.match(help.out, new RegExp(`guideway ${name} `));
   }
   for (const page of [[], ['run']]) {
-    const manual = guideway(['man', ...page]);
+    const manual = command(['man', ...page]);
     assert.equal(manual.code, 0);
     assert.match(manual.out, /^\.TH GUIDEWAY/);
     assert.match(manual.out, /seconds/);
   }
-  assert.equal(guideway(['man', 'fly']).code, 2);
-  assert.equal(guideway(['run', 'free-body', '--seconds=0.01']).code, 0);
-  assert.match(guideway(['--version']).out, /^guideway \d+\.\d+\.\d+\n$/);
+  assert.equal(command(['man', 'fly']).code, 2);
+  assert.equal(command(['run', 'free-body', '--seconds=0.01']).code, 0);
+  assert.match(command(['--version']).out, /^guideway \d+\.\d+\.\d+\n$/);
 });
 
 test('run prints the summary alone: 60 s of every bundled scene stay on their submanifold', () => {
@@ -244,20 +224,20 @@ test('run refuses a bad scene with file and pointer', () => {
   const file = join(scratch, 'bad.json');
   const scene = { format: 'guideway-scene/1', objects: [{ id: 'ball', geometry: { type: 'sphere', radius: -1 } }] };
   writeFileSync(file, JSON.stringify(scene));
-  let r = guideway(['run', file]);
+  let r = command(['run', file]);
   assert.equal(r.code, 2);
   assert.ok(r.err.includes('bad.json') && r.err.includes('/objects/0/geometry/radius'), r.err);
   scene.objects[0].geometry = { type: 'mesh', file: 'x.stl' };
   writeFileSync(file, JSON.stringify(scene));
-  r = guideway(['run', file]);
+  r = command(['run', file]);
   assert.ok(r.code === 2 && r.err.includes('/objects/0/geometry/file') && r.err.includes('x.stl'), r.err);
   scene.objects[0] = { id: 'ball', geometry: { type: 'sphere', radius: 1 }, fixed: true };
   scene.devices = [{ id: 'sim', driver: 'sim' }];
   scene.tool = { object: 'ball', device: 'sim' };
   writeFileSync(file, JSON.stringify(scene));
-  r = guideway(['run', file]);
+  r = command(['run', file]);
   assert.ok(r.code === 2 && r.err.includes(' /tool/object: ') && r.err.includes('fixed'), r.err);
-  assert.equal(guideway(['run', 'no-such-file.json']).code, 2);
+  assert.equal(command(['run', 'no-such-file.json']).code, 2);
 });
 
 test('a scene without a tool runs, its tool columns are zero', () => {
@@ -328,7 +308,7 @@ test('one newton on two kilograms gives half a metre per second squared, unscale
 });
 
 test('selftest judges the machine against a bare thread: JSON, words and exit code agree', () => {
-  const r = guideway(['selftest', 'free-body', '--seconds', '1', '--rate', '500']);
+  const r = command(['selftest', 'free-body', '--seconds', '1', '--rate', '500']);
   const v = JSON.parse(r.out);
   assert.equal(r.code, v.verdict === 'fit' ? 0 : 1, r.err);
   assert.ok(r.err.includes(v.words) && v.words.length > 10, r.err);
@@ -346,7 +326,7 @@ test('selftest judges the machine against a bare thread: JSON, words and exit co
     v.probe.late_us.p999 <= 1000 &&
     v.loop.tick_us.p99 <= 1200;
   assert.equal(v.verdict, fit ? 'fit' : 'unfit', r.out);
-  assert.equal(guideway(['selftest', 'nowhere']).code, 2);
-  assert.equal(guideway(['selftest', '--rate', '9']).code, 2);
-  assert.match(guideway(['man', 'selftest']).out, /bare thread/);
+  assert.equal(command(['selftest', 'nowhere']).code, 2);
+  assert.equal(command(['selftest', '--rate', '9']).code, 2);
+  assert.match(command(['man', 'selftest']).out, /bare thread/);
 });

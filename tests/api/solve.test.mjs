@@ -1,9 +1,9 @@
 // One answer, whoever asks: `guideway solve` and POST /solve agree bit by bit, samples are spread
 // over all of a branch and evaluate again to the same poses, errors name the member.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { client, guideway, start } from './server.mjs';
+import { command, solve } from './command.mjs';
+import { client, start } from './server.mjs';
 
 let server, call;
 
@@ -13,12 +13,6 @@ before(async () => {
 });
 
 after(() => server?.stop());
-
-function byCommand(problem) {
-  const r = spawnSync(guideway, ['solve', '-'], { input: JSON.stringify(problem), encoding: 'utf8', timeout: 60000 });
-  assert.equal(r.status, 0, r.stderr);
-  return JSON.parse(r.stdout);
-}
 
 async function byServer(problem) {
   const r = await call('POST', '/solve', problem);
@@ -64,7 +58,7 @@ test('the command line and the server agree to the last bit', async () => {
   const statuses = new Set();
   for (let i = 0; i < 60; i++) {
     const p = problem();
-    const [a, b] = [byCommand(p), await byServer(p)];
+    const [a, b] = [solve(p), await byServer(p)];
     delete a.time_us;
     delete b.time_us;
     assert.equal(JSON.stringify(a), JSON.stringify(b), JSON.stringify(p));
@@ -195,7 +189,7 @@ test('samples of two angles are on both sheets and reach both ends', async () =>
 test('a sense that nothing takes is told, not refused', () => {
   const at = point([0, 0, 0]);
   const face = { plane: { point: [0, 0, 0], normal: [0, 0, 1] } };
-  const answer = byCommand({
+  const answer = solve({
     constraints: [
       { type: 'coincident', mobile: at, fixed: face, sense: 'same' },
       { type: 'parallel', mobile: face, fixed: face, sense: 'same' },
@@ -262,9 +256,9 @@ test('errors name the member, the same from both', async () => {
     [{ constraints: Array(65).fill(good) }, '/constraints'],
   ];
   for (const [p, pointer] of bad) {
-    const r = spawnSync(guideway, ['solve', '-'], { input: JSON.stringify(p), encoding: 'utf8', timeout: 60000 });
-    assert.equal(r.status, 2, JSON.stringify(p));
-    assert.ok(r.stderr.includes(pointer), `${r.stderr} does not name ${pointer}`);
+    const r = command(['solve', '-'], JSON.stringify(p));
+    assert.equal(r.code, 2, JSON.stringify(p));
+    assert.ok(r.err.includes(pointer), `${r.err} does not name ${pointer}`);
     const s = await call('POST', '/solve', p);
     assert.ok(s.status >= 400 && s.status < 500, `${s.status}`);
     assert.ok(JSON.stringify(s.json).includes(pointer), `${JSON.stringify(s.json)} does not name ${pointer}`);

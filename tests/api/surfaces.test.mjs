@@ -1,25 +1,10 @@
 // Free-form curves and surfaces: problems, scenes, refusals.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { command, scratch, solve } from './command.mjs';
 import { request, start } from './server.mjs';
-
-const GUIDEWAY = process.env.GUIDEWAY ?? new URL('../../build/guideway', import.meta.url).pathname;
-const scratch = mkdtempSync(join(tmpdir(), 'guideway-surfaces-'));
-
-function guideway(args, input) {
-  const r = spawnSync(GUIDEWAY, args, { input, encoding: 'utf8', cwd: scratch, timeout: 60000 });
-  return { code: r.status, out: r.stdout, err: r.stderr };
-}
-
-function solve(problem) {
-  const r = guideway(['solve', '-'], JSON.stringify(problem));
-  assert.equal(r.code, 0, r.err);
-  return JSON.parse(r.out);
-}
 
 // The paraboloid z = x^2 - y^2 over -1 .. 1, biquadratic: one exact Bezier patch.
 const bend = [1, -1, 1]; // of t^2 over -1 .. 1
@@ -114,7 +99,7 @@ test('the body may own the curve', () => {
 
 test('bad shapes are refused at their member', () => {
   const refused = (surface, where) => {
-    const r = guideway(
+    const r = command(
       ['solve', '-'],
       JSON.stringify({ constraints: [{ type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { surface } }] }),
     );
@@ -136,7 +121,7 @@ test('bad shapes are refused at their member', () => {
     },
     '/weights/1/1',
   );
-  const angle = guideway(
+  const angle = command(
     ['solve', '-'],
     JSON.stringify({
       constraints: [
@@ -174,7 +159,7 @@ test('a held body slides on a surface, up to its edge', () => {
   };
   writeFileSync(file, JSON.stringify(scene));
   const csv = join(scratch, 'saddle.csv');
-  const r = guideway(['run', file, '--seconds', '3', '--csv', csv]);
+  const r = command(['run', file, '--seconds', '3', '--csv', csv]);
   assert.equal(r.code, 0, r.err);
   const summary = JSON.parse(r.out),
     e = summary.energy;
@@ -193,7 +178,7 @@ test('a held body slides on a surface, up to its edge', () => {
   const moving = structuredClone(scene);
   delete moving.objects[0].fixed;
   writeFileSync(file, JSON.stringify(moving));
-  const refused = guideway(['run', file, '--seconds', '1']);
+  const refused = command(['run', file, '--seconds', '1']);
   assert.equal(refused.code, 2);
   assert.match(refused.err, /\/objects\/0\/body: .*states its mass/);
 });
@@ -241,13 +226,13 @@ test("an axis stays along a surface's normal, at its offset, whoever is held", (
     s.branches[0].parameters.map((p) => p.name),
     ['phi', 'u', 'v'],
   );
-  const beyond = guideway(
+  const beyond = command(
     ['solve', '-'],
     JSON.stringify({ mobile: { pose: { p: [0, 0, 0.3], q: [0, 1, 0, 0] } }, constraints: [{ ...nozzle, value: 0.6 }] }),
   );
   assert.equal(beyond.code, 2);
   assert.match(beyond.err, /\/constraints\/0\/value: .*0\.6 m is beyond the focal distance, 0\.5 m/);
-  const hood = guideway([
+  const hood = command([
     'run',
     new URL('../../scenes/hood-over-nozzle.json', import.meta.url).pathname,
     '--seconds',
@@ -289,7 +274,7 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   const file = join(scratch, 'rolling.json');
   const run = () => {
     writeFileSync(file, JSON.stringify(scene));
-    return guideway(['run', file, '--seconds', '0.5']);
+    return command(['run', file, '--seconds', '0.5']);
   };
   const good = run();
   assert.equal(good.code, 0, good.err);
