@@ -238,7 +238,7 @@ static const wire_table task_now = {.name = "TaskNow",
 
 ANSWER(hello, "HelloMessage", "The document, once a client may have it.",
        {"protocol", TEXT, .flags = ELSEWHERE}, {"version", TEXT, .flags = ELSEWHERE},
-       {"client", TEXT, .flags = ELSEWHERE | SOMETIMES,
+       {"client", TEXT, .flags = ELSEWHERE,
         .about = "its name where who operates or halted is told"},
        DOCUMENT)
 ANSWER(scene, "SceneMessage", "The document after an edit, undo or open.",
@@ -246,7 +246,7 @@ ANSWER(scene, "SceneMessage", "The document after an edit, undo or open.",
 ANSWER(state, "StateMessage", "Ten a second and at every change.",
        {"simulation", OBJECT, .flags = ELSEWHERE, .table = &wire_table_simulation},
        {"task", &or_null, .flags = ELSEWHERE, .table = &task_now},
-       {"saved", BOOLEAN, .flags = ELSEWHERE | SOMETIMES,
+       {"saved", BOOLEAN, .flags = ELSEWHERE,
         .about = "the document is as it was saved or opened last"})
 ANSWER(event, "EventMessage", NULL,
        {"event", OBJECT, .flags = ELSEWHERE, .table = &wire_table_event})
