@@ -525,3 +525,59 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
         return false;
     return put_rates(&s, a, b, x);
 }
+
+/*
+ * The adjoint of the equations above: with x' = p . y_a' + q . y_b' and both sides' rates from
+ * r = (w_a - w_b) . (n x a_i) and g,
+ *   beta = H^-T q,  gamma = K^-T (p + C^T beta),  x' = gamma . r + (beta - (N H^-1)^T gamma) . g
+ */
+static void gradient_of(const normal_system *s, const double p[2], const double q[2],
+                        const gw_body_frame *a, const gw_body_frame *b, gw_edge *e)
+{
+    double beta[2], gamma[2] = {0, 0}, rho[2], inverse[2][2], right[2];
+    for (int i = 0; i < 2; i++)
+        beta[i] = s->h[0][i] * q[0] + s->h[1][i] * q[1];
+    for (int i = 0; i < 2; i++)
+        right[i] = p[i] + s->c[0][i] * beta[0] + s->c[1][i] * beta[1];
+    if (s->a.count == 1)
+        gamma[0] = right[0] / s->k[0][0];
+    else if (invert2((const double(*)[2])s->k, inverse))
+        for (int i = 0; i < 2; i++)
+            gamma[i] = inverse[0][i] * right[0] + inverse[1][i] * right[1];
+    gw_vec3 f = {0, 0, 0}, spin = {0, 0, 0}, turn = {0, 0, 0};
+    for (int i = 0; i < 2; i++) {
+        rho[i] = beta[i] - s->nh[0][i] * gamma[0] - s->nh[1][i] * gamma[1];
+        f = gw_mul_add(f, rho[i], s->b.t[i]);
+        turn = gw_mul_add(turn, rho[i], gw_cross(s->b.t[i], s->d));
+        if (i < s->a.count)
+            spin = gw_mul_add(spin, gamma[i], gw_cross(s->n, s->a.t[i]));
+    }
+    double by = e->per_parameter;
+    f = gw_scale(by, f), spin = gw_scale(by, spin), turn = gw_scale(by, turn);
+    e->on_a = (gw_wrench){f, gw_add(gw_cross(gw_sub(s->a.p, a->p), f), spin)};
+    e->on_b = (gw_wrench){gw_neg(f), gw_sub(gw_sub(turn, spin), gw_cross(gw_sub(s->b.p, b->p), f))};
+}
+
+int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
+                             const gw_body_frame *b, gw_edge *edges)
+{
+    int count = 0;
+    normal_system s;
+    for (int side = 0; side < 2; side++) {
+        const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
+        const double *x = side ? k->place.b : k->place.a;
+        for (int i = 0; shape && i < shape->dimension; i++) {
+            if (!gw_edge_beyond(shape, i, x[i], &edges[count]))
+                continue;
+            if (!system_at(k, a, b, &k->place, &s))
+                return 0;
+            const patch *own = side ? &s.b : &s.a;
+            double none[2] = {0, 0}, rate[2] = {own->to[i][0], own->to[i][1]};
+            if (own->count == 1)
+                rate[1] = 0;
+            gradient_of(&s, side ? none : rate, side ? rate : none, a, b, &edges[count]);
+            count++;
+        }
+    }
+    return count;
+}

@@ -33,4 +33,21 @@ bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_fram
                            const gw_body_frame *b, gw_contact_place *place,
                            gw_contact_state *state);
 
+/* How far a parameter is past an edge, or the end of a curve: in metres, outward counted with the
+ * parameter's sign; and the gradients of that by both bodies' twists. */
+typedef struct gw_edge {
+    double past, per_parameter; /* m; m per unit of the parameter */
+    gw_wrench on_a, on_b;
+} gw_edge;
+
+#define GW_MAX_EDGES 4 /* of a closure: two directions of two surfaces */
+
+/* Fills `past` and `per_parameter` where x, of direction k, is past an end; false where it is not.
+ */
+bool gw_edge_beyond(const gw_nurbs *shape, int k, double x, gw_edge *edge);
+
+/* The edges that a contact is past, with the bodies in these frames. */
+int gw_surface_contact_edges(const gw_closure_contact *contact, const gw_body_frame *a,
+                             const gw_body_frame *b, gw_edge *edges);
+
 #endif

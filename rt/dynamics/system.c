@@ -812,6 +812,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
             return NULL;
         }
         s->closures[i] = def->closures[i];
+        s->edge_count += gw_closure_has_edges(&s->closures[i]);
     }
     for (int i = 0; i < def->spring_count; i++) {
         assert(def->springs[i].a >= 0 && def->springs[i].a < def->body_count);

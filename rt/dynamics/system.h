@@ -240,6 +240,10 @@ double gw_system_residual(gw_system *system);
 /* The largest velocity along a row now (m/s; angles times the length): slip, of rolling. */
 double gw_system_slip_velocity(gw_system *system);
 
+/* Whether a closure is past an edge of a free-form surface, or the end of a curve: a spring pushes
+ * it back. */
+bool gw_system_at_edge(const gw_system *system);
+
 /* Energy that putting positions and velocities back onto the closures brought in the last step (J).
  */
 double gw_system_projected(const gw_system *system);

@@ -61,7 +61,7 @@ static void angle_row(const gw_row *row, const gw_system_body *a, const gw_syste
  * a does as b sees it [v; w] = [v_a - v_b - w_b x d; w_a - w_b], a row (f, t) on a is
  * (-f, -t - d x f) on b, and
  *   J-dot v = drift - f . (w_b x (w_b x d) + 2 w_b x v) - t . (w_b x w) */
-static void general_rows(const gw_system *s, const gw_closure_def *c, gw_closure_row *r)
+static void general_rows(const gw_system *s, gw_closure_def *c, gw_closure_row *r)
 {
     const gw_system_body *a = &s->bodies[c->a], *b = gw_body_of(s, c->b);
     gw_pose world_from_b = b->pose;
@@ -73,6 +73,7 @@ static void general_rows(const gw_system *s, const gw_closure_def *c, gw_closure
     gw_vec3 w = gw_sub(a->twist.w, moves.w);
     gw_twist seen = {gw_unrotate(world_from_b.q, v), gw_unrotate(world_from_b.q, w)};
     double h[GW_MAX_ROWS], j[GW_MAX_ROWS][6], drift[GW_MAX_ROWS];
+    gw_rows_follow(c->rows, c->row_count, &b_from_a);
     gw_rows_value_and_jacobian(c->rows, c->row_count, &b_from_a, h, j);
     gw_rows_bias(c->rows, c->row_count, &b_from_a, &seen, drift);
     gw_vec3 turning =

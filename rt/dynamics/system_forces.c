@@ -181,7 +181,7 @@ static void load_in_plane(gw_system *s, int index)
     f[1] += weight[1] - b->needed[1] - linear * b->twist[1];
     f[2] += (b->com[0] * weight[1] - b->com[1] * weight[0]) - b->needed[2] -
             k->def.damping_angular * b->twist[2];
-    if (s->spring_count == 0)
+    if (!gw_has_springs(s))
         return;
     gw_planar_wrench(b->plane, s->by_springs[index].f, s->by_springs[index].t, spring);
     for (int l = 0; l < 3; l++)
@@ -201,7 +201,7 @@ static void load(gw_system *s)
         gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
         gw_vec3 f = gw_add(s->on[i].f, gw_sub(weight, k->needed.f));
         gw_vec3 t = gw_add(s->on[i].t, gw_sub(gw_cross(k->com, weight), k->needed.t));
-        if (s->spring_count > 0) {
+        if (gw_has_springs(s)) {
             f = gw_add(f, s->by_springs[i].f);
             t = gw_add(t, s->by_springs[i].t);
         }
@@ -246,7 +246,7 @@ static void accelerate(gw_system *s)
 void gw_system_accelerate(gw_system *s, gw_system_work *power)
 {
     joint_forces(s, power);
-    if (s->spring_count > 0)
+    if (gw_has_springs(s))
         gw_springs_load(s, power);
     accelerate(s);
 }
@@ -369,7 +369,7 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
 {
     gw_system_work power = {0};
     linearise(s);
-    if (s->spring_count > 0) {
+    if (gw_has_springs(s)) {
         gw_springs_load(s, &power);
         gw_springs_update_rows(s, h);
     }

@@ -226,6 +226,7 @@ struct gw_system {
     uint64_t least_stamp; /* of the state that these are of */
     gw_plane *planes;     /* of the trees, by their first bodies, where they have one */
     gw_closure_def *closures;
+    int edge_count; /* closures with edges */
     gw_system_spring_def *springs;
     gw_vec3 gravity;
     double length, total_mass;
@@ -323,6 +324,12 @@ static inline void gw_spatial_add_shifted(const double x[6], gw_vec3 r, double t
 
 /* The ground as a body, which stands still. */
 extern const gw_system_body gw_ground_body;
+
+/* Whether by_springs is in use. */
+static inline bool gw_has_springs(const gw_system *s)
+{
+    return s->spring_count > 0 || s->edge_count > 0;
+}
 
 static inline const gw_system_body *gw_body_of(const gw_system *s, int body)
 {
@@ -583,6 +590,12 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
 
 /* The rows of a closure that is not GW_CLOSURE_ROWS, where the bodies are. */
 /* Whether curved surfaces touch in a point each; GW_BAD_INPUT with the number of the closure. */
+/* Whether a closure's free-form shapes have edges; forces of those that closures are past, into
+ * s->by_springs, and their energy (system_edges.c). */
+bool gw_closure_has_edges(const gw_closure_def *closure);
+void gw_edges_load(gw_system *system, gw_system_work *power);
+double gw_edges_energy(const gw_system *system);
+
 bool gw_contacts_check(gw_system *system, gw_error *error);
 
 void gw_contact_rows(const gw_system *system, gw_closure_def *def, gw_closure_row *positions,

@@ -65,6 +65,7 @@ void gw_springs_load(gw_system *s, gw_system_work *power)
         pull(def, &x, gw_scale(-tension, x.along), s->by_springs);
         power->dissipated += def->damping * x.rate * x.rate;
     }
+    gw_edges_load(s, power);
 }
 
 double gw_springs_ground_power(const gw_system *s)
@@ -90,7 +91,7 @@ double gw_springs_energy(const gw_system *s)
         double stretch = state_of(s, def).length - def->length;
         sum += 0.5 * def->stiffness * stretch * stretch;
     }
-    return sum;
+    return sum + gw_edges_energy(s);
 }
 
 /* Two unit vectors across n. */

@@ -44,7 +44,7 @@ static void keep_wrenches(gw_system *s, gw_wrench *constraint)
     for (int i = 0; i < s->body_count; i++)
         s->joint_wrench[i] = gw_system_borne(s, i);
     *constraint = s->joint_wrench[s->held];
-    for (int i = 0; i < s->body_count && s->spring_count > 0; i++) {
+    for (int i = 0; i < s->body_count && gw_has_springs(s); i++) {
         gw_wrench *w = &s->joint_wrench[i];
         *w = (gw_wrench){gw_sub(w->f, s->by_springs[i].f), gw_sub(w->t, s->by_springs[i].t)};
     }

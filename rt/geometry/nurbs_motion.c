@@ -136,6 +136,51 @@ static void closest_rates(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 d
     rate[1] = (g1 * uu - g0 * uv) / det;
 }
 
+void gw_nurbs_parameter_gradient(const gw_nurbs *s, gw_vec3 x, const double parameter[2], int k,
+                                 gw_vec3 *gradient)
+{
+    static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    double g[3], rate[2];
+    gw_nurbs_point at;
+    gw_nurbs_evaluate(s, parameter, 2, NULL, &at);
+    for (int i = 0; i < 3; i++) {
+        closest_rates(s, &at, gw_sub(at.d[0][0], x), axes[i], rate);
+        g[i] = rate[k];
+    }
+    *gradient = gw_v3(g[0], g[1], g[2]);
+}
+
+#define CONTINUES 12 /* steps of Newton's method */
+
+/* H step = S_i . (x - S) until the step is short: its error is the step's square. */
+bool gw_nurbs_continue(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nurbs_point *at)
+{
+    double p[2] = {parameter[0], parameter[1]};
+    for (int i = 0; i < CONTINUES; i++) {
+        double step[2];
+        gw_nurbs_evaluate(s, p, 2, NULL, at);
+        gw_vec3 d = gw_sub(at->d[0][0], x);
+        closest_rates(s, at, d, gw_neg(d), step);
+        double way = fabs(step[0]) * gw_norm(at->d[1][0]) + fabs(step[1]) * gw_norm(at->d[0][1]);
+        double share = way > 0.1 * s->size ? 0.1 * s->size / way : 1;
+        p[0] += share * step[0];
+        p[1] += s->dimension == 2 ? share * step[1] : 0;
+        if (!(way > 1e-8 * s->size)) {
+            gw_nurbs_evaluate(s, p, 2, NULL, at);
+            double uu = gw_norm2(at->d[1][0]) + gw_dot(d, at->d[2][0]);
+            bool lowest = uu > 0;
+            if (s->dimension == 2) {
+                double vv = gw_norm2(at->d[0][1]) + gw_dot(d, at->d[0][2]);
+                double uv = gw_dot(at->d[1][0], at->d[0][1]) + gw_dot(d, at->d[1][1]);
+                lowest = lowest && uu * vv > uv * uv;
+            }
+            parameter[0] = p[0], parameter[1] = p[1];
+            return lowest;
+        }
+    }
+    return false;
+}
+
 /*
  * h = a . (x - C) with a fixed: h' = a . (x' - C' s'), H s' = C' . x', and for x'' = 0
  * H s'' = C'' . x' s' - H' s',  H' = 3 C' . C'' s' + d . C''' s' - C'' . x',  d = C - x.
@@ -159,10 +204,12 @@ static void curve_distance(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 
 }
 
 void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
-                          double expected, double parameter[2], gw_nurbs_distance *out)
+                          double expected, bool past_edges, double parameter[2],
+                          gw_nurbs_distance *out)
 {
     gw_nurbs_point at;
-    gw_nurbs_closest(s, x, expected, parameter, &at);
+    if (!past_edges || !gw_nurbs_continue(s, x, parameter, &at))
+        gw_nurbs_closest(s, x, expected, parameter, &at);
     if (s->dimension == 1) {
         gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
         curve_distance(s, &at, x, velocity, along, out);
@@ -212,13 +259,15 @@ static void closest_accelerations(const gw_nurbs_point *at, gw_vec3 d, gw_vec3 v
 }
 
 void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double expected,
-                        double parameter[2], gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second)
+                        bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
+                        gw_vec3 *second)
 {
     gw_nurbs_point at;
     gw_nurbs_turn turn;
     double moves[2], bends[2];
     assert(s->dimension == 2);
-    gw_nurbs_closest(s, x, expected, parameter, &at);
+    if (!past_edges || !gw_nurbs_continue(s, x, parameter, &at))
+        gw_nurbs_closest(s, x, expected, parameter, &at);
     gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x);
     closest_rates(s, &at, d, velocity, moves);

@@ -43,7 +43,8 @@ void gw_nurbs_move_with_normal(const gw_nurbs *surface, const double parameter[2
  * it.
  */
 void gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, double expected,
-                        double parameter[2], gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second);
+                        bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
+                        gw_vec3 *second);
 
 /*
  * The focal distance of a surface at a point, on the side of the sign of `side`: the least 1 / k of
@@ -52,10 +53,19 @@ void gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, do
  */
 double gw_nurbs_focal_distance(const gw_nurbs *surface, const double parameter[2], double side);
 
+/* The gradient by x of parameter k of the point closest to x, at these parameters. */
+void gw_nurbs_parameter_gradient(const gw_nurbs *nurbs, gw_vec3 x, const double parameter[2], int k,
+                                 gw_vec3 *gradient);
+
+/* The same point followed by Newton's method from `parameter`, also past edges and ends, where the
+ * last span's polynomials go on; false where it does not converge to a minimum. */
+bool gw_nurbs_continue(const gw_nurbs *nurbs, gw_vec3 x, double parameter[2], gw_nurbs_point *at);
+
 /*
  * A distance of a point x from the shape: of a surface h = n . (x - S) with S closest to x and n
  * the normal there; of a curve h = along . (x - C). Both vanish on the shape, with the gradient
- * below. `parameter`: near the closest point; moved onto it.
+ * below. `parameter`: near the closest point; moved onto it; `past_edges`: as by
+ * gw_nurbs_continue().
  */
 typedef struct gw_nurbs_distance {
     double value;
@@ -64,6 +74,7 @@ typedef struct gw_nurbs_distance {
 } gw_nurbs_distance;
 
 void gw_nurbs_distance_at(const gw_nurbs *nurbs, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
-                          double expected, double parameter[2], gw_nurbs_distance *distance);
+                          double expected, bool past_edges, double parameter[2],
+                          gw_nurbs_distance *distance);
 
 #endif

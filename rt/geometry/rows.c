@@ -76,7 +76,8 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
     double start[2] = {row->start[0], row->start[1]};
     gw_nurbs_distance d;
     gw_nurbs_distance_at(row->nurbs, gw_unrotate(world_from_shape, a->g),
-                         gw_unrotate(world_from_shape, s), row->n, row->value, start, &d);
+                         gw_unrotate(world_from_shape, s), row->n, row->value, row->past_edges,
+                         start, &d);
     *u = gw_rotate(world_from_shape, d.gradient);
     *second = d.second;
     return d.value - row->value;
@@ -105,16 +106,42 @@ static of_normal normal_of(const gw_row *row, const gw_pose *x, const arm *a, co
     double start[2] = {row->start[0], row->start[1]};
     gw_vec3 at = gw_unrotate(q, a->g);
     of_normal m = {.n = {0, 0, 0}};
-    gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, a->n), row->value, start, &m.n, &m.gradient,
-                       &m.second);
+    gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, a->n), row->value, row->past_edges, start,
+                       &m.n, &m.gradient, &m.second);
     if (s)
-        gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, *s), row->value, start, &m.n, &m.rate,
-                           &m.second);
+        gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, *s), row->value, row->past_edges, start,
+                           &m.n, &m.rate, &m.second);
     m.n = gw_rotate(q, m.n);
     m.rate = gw_rotate(q, m.rate);
     m.second = gw_rotate(q, m.second);
     m.gradient = gw_rotate(q, m.gradient);
     return m;
+}
+
+void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
+{
+    const gw_row *first = NULL;
+    for (int i = 0; i < count; i++) {
+        gw_row *row = &rows[i];
+        gw_nurbs_point at;
+        if (!row->nurbs)
+            continue;
+        arm a = arm_of(row, x);
+        gw_quat q = owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+        gw_vec3 to = gw_unrotate(q, a.g);
+        bool same = first && first->nurbs == row->nurbs && gw_distance(first->m, row->m) == 0 &&
+                    gw_distance(first->f, row->f) == 0;
+        if (same) {
+            row->start[0] = first->start[0], row->start[1] = first->start[1];
+        } else if (!row->past_edges || !gw_nurbs_continue(row->nurbs, to, row->start, &at)) {
+            gw_nurbs_nearest nearest;
+            gw_nurbs_nearest_point(row->nurbs, to, &nearest);
+            row->start[0] = nearest.parameter[0], row->start[1] = nearest.parameter[1];
+            gw_nurbs_continue(row->nurbs, to, row->start, &at);
+        }
+        row->past_edges = true;
+        first = same ? first : row;
+    }
 }
 
 static double row_value(const gw_row *row, const gw_pose *x)

@@ -136,6 +136,7 @@ typedef struct gw_row {
     gw_quat q;
     const gw_nurbs *nurbs; /* of free-form shapes */
     double start[2];       /* parameters near those wanted */
+    bool past_edges;       /* the surface goes on past its edges, by its last spans' polynomials */
 } gw_row;
 
 typedef struct gw_submanifold {
@@ -155,6 +156,10 @@ gw_submanifold gw_submanifold_free(void);
 
 /* H at the pose: row_count values (m or 1). */
 void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body, double *h);
+
+/* Follows the closest points of free-form rows, from `start`, past edges; the first time it looks
+ * for them everywhere. For rows that are followed while bodies move. */
+void gw_rows_follow(gw_row *rows, int count, const gw_pose *world_from_body);
 
 /* A: count rows of 6, d(row)/dt = A [v; w], with v the velocity of the body's origin and w the
  * angular velocity, world axes (framework eq. 7). */

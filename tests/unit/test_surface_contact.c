@@ -430,6 +430,96 @@ static void surfaces_that_conform_or_cross_are_named(void **state)
     gw_nurbs_put(ring);
 }
 
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static gw_body_frame frame_moved(const gw_pose *pose, const gw_twist *twist, double t)
+{
+    gw_quat q = gw_quat_mul(gw_quat_exp(gw_scale(t, twist->w)), pose->q);
+    return (gw_body_frame){gw_quat_to_mat3(q), gw_mul_add(pose->p, t, twist->v), *twist};
+}
+
+/* How far past edges a contact is, by both bodies' motion and by differences. */
+static void edges_have_exact_gradients(void **state)
+{
+    (void)state;
+    srand(9);
+    gw_nurbs *surface = saddle(0.2, 0.5), *egg = gw_nurbs_ellipsoid(gw_v3(0.06, 0.05, 0.04), NULL);
+    gw_nurbs *bole = gw_nurbs_cylinder(0.05, 0.4, NULL);
+    const gw_surface on[3] = {sphere(0.05), shape(egg), shape(bole)};
+    for (int trial = 0; trial < 30; trial++) {
+        gw_closure_def c = contact(0, on[trial % 3], 1, shape(surface), GW_CONTACT_ROLLS);
+        gw_pose a = {{0.15, 0.15, 0.05}, gw_quat_axis(ex, GW_PI / 2)};
+        gw_pose b = {zero, gw_quat_exp(some_vector(0.1))}, next = a;
+        gw_twist still = {zero, zero}, va = {some_vector(1), some_vector(1)},
+                 vb = {some_vector(1), some_vector(1)};
+        gw_contact_state x;
+        gw_edge at[GW_MAX_EDGES], ahead[GW_MAX_EDGES], back[GW_MAX_EDGES];
+        /* out over the edges, on the branch that begins within them */
+        for (int i = 0; i < 60; i++) {
+            next.p = gw_mul_add(a.p, 0.002 * i, gw_v3(1, 0.7, 0));
+            gw_body_frame fa = frame_moved(&next, &still, 0), fb = frame_moved(&b, &still, 0);
+            assert_true(gw_surface_contact_at(&c.contact, &fa, &fb, &c.contact.place, &x));
+        }
+        assert_true(x.beyond);
+        gw_edge *const to[3] = {back, at, ahead};
+        int count[3];
+        double h = 1e-6;
+        for (int k = 0; k < 3; k++) {
+            gw_body_frame fa = frame_moved(&next, &va, (k - 1) * h);
+            gw_body_frame fb = frame_moved(&b, &vb, (k - 1) * h);
+            assert_true(gw_surface_contact_at(&c.contact, &fa, &fb, &c.contact.place, &x));
+            count[k] = gw_surface_contact_edges(&c.contact, &fa, &fb, to[k]);
+        }
+        assert_true(count[1] >= 1 && count[0] == count[1] && count[2] == count[1]);
+        for (int i = 0; i < count[1]; i++) {
+            double rate = gw_dot(at[i].on_a.f, va.v) + gw_dot(at[i].on_a.t, va.w) +
+                          gw_dot(at[i].on_b.f, vb.v) + gw_dot(at[i].on_b.t, vb.w);
+            double by_differences = (ahead[i].past - back[i].past) / (2 * h);
+            assert_true(fabs(rate - by_differences) < 1e-7 * (1 + fabs(rate)));
+        }
+    }
+    gw_nurbs_put(surface);
+    gw_nurbs_put(egg);
+    gw_nurbs_put(bole);
+}
+
+/* A ball that rolls down a saddle is stopped by its edge and rolls on along it; a point that slides
+ * on it as a constraint is too. The energy balance closes. */
+static void edges_are_stops(void **state)
+{
+    (void)state;
+    gw_nurbs *surface = saddle(0.3, 0.6);
+    for (int which = 0; which < 2; which++) {
+        gw_system_body_def ball = solid_ball(0.04);
+        ball.position[0] = 0.1, ball.position[1] = 0.02, ball.position[2] = 0.06;
+        gw_closure_def c = contact(0, sphere(0.04), GW_GROUND, shape(surface), GW_CONTACT_ROLLS);
+        if (which) {
+            c.kind = GW_CLOSURE_ROWS;
+            c.row_count = 1;
+            c.rows[0] = (gw_row){
+                .kind = GW_ROW_SURFACE, .q = {1, 0, 0, 0}, .value = 0.04, .nurbs = surface};
+        }
+        gw_system *s = make(&ball, 1, &c, 1, gw_v3(0, 0, -G));
+        double before = total(s), lost = 0, farthest = 0;
+        bool stopped = false;
+        for (int i = 0; i < 2000; i++) {
+            gw_step step;
+            gw_model_step(gw_system_model(s), NULL, DT, &step);
+            assert_true(step.finite);
+            lost += step.dissipated;
+            stopped = stopped || gw_system_at_edge(s);
+            farthest = fmax(farthest, fabs(s->bodies[0].pose.p.y));
+        }
+        print_message("stopped at %.3g m, energy %.1e J of %.2g lost\n", farthest,
+                      total(s) + lost - before, lost);
+        assert_true(stopped && farthest < 0.335 && lost > 0.05);
+        assert_true(fabs(total(s) + lost - before) < 1e-9);
+        assert_true(gw_system_residual(s) < 1e-12);
+        gw_system_destroy(s);
+    }
+    gw_nurbs_put(surface);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +531,8 @@ int main(void)
         cmocka_unit_test(a_ball_leaves_a_sphere_at_ten_seventeenths),
         cmocka_unit_test(a_ball_on_a_saddle_is_one_and_the_same),
         cmocka_unit_test(ellipses_roll_about_their_foci),
+        cmocka_unit_test(edges_have_exact_gradients),
+        cmocka_unit_test(edges_are_stops),
         cmocka_unit_test(surfaces_that_conform_or_cross_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
