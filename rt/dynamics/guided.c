@@ -262,6 +262,7 @@ static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *
         double at = fmin(fmax(z[k], low), high), past = z[k] - at;
         if (past == 0)
             continue;
+        step->edge = true;
         double before = kinetic_energy_at(body, chart, z, z_dot, &s), push[6] = {0};
         z[k] = at;
         kinetic_energy_at(body, chart, z, z_dot, &s);

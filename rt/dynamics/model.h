@@ -47,6 +47,7 @@ typedef struct gw_step {
     double pushed;        /* work of what pushes its bodies beside the held frame (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     double unbooked;      /* energy that the step could not account for at its finest (J) */
+    bool edge;            /* it is held by the edge of a surface, or the end of a curve */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
 
@@ -62,6 +63,7 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
     sum->pushed += piece->pushed;
     sum->unbooked += piece->unbooked;
     sum->margin = fmin(sum->margin, piece->margin);
+    sum->edge = sum->edge || piece->edge;
     sum->finite = sum->finite && piece->finite;
 }
 

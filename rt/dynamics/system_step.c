@@ -770,6 +770,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .pushed = sum.pushed,
                       .base_work = sum.base,
                       .unbooked = sum.unbooked,
+                      .edge = gw_system_at_edge(s),
                       .margin = 1,
                       .finite = true};
 }

@@ -460,6 +460,14 @@ double gw_scene_dynamics_strained(const gw_scene_dynamics *m)
     return m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
 }
 
+bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->mover_count; i++)
+        if (m->mover[i].step.edge)
+            return true;
+    return false;
+}
+
 bool gw_scene_dynamics_jammed(const gw_scene_dynamics *m)
 {
     return m->immovable && !m->was_jammed;

@@ -124,6 +124,9 @@ double gw_scene_dynamics_strained(const gw_scene_dynamics *dynamics);
 /* Whether a contact began to jam in the last step. */
 bool gw_scene_dynamics_jammed(const gw_scene_dynamics *dynamics);
 
+/* Whether something is held by the edge of a surface, or the end of a curve. */
+bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *dynamics);
+
 /* Energy that the last step of a system of bodies could not account for (J); 0 where that is less
  * than a millionth of the system's. */
 double gw_scene_dynamics_unbooked(const gw_scene_dynamics *dynamics);

@@ -257,8 +257,9 @@ typedef enum gw_event_kind {
     GW_EVENT_WITHHELD,    /* the device's limits dropped an impulse; tool, value: N s */
     GW_EVENT_CROWDED,     /* more collides than a step bears: `value` of them wait for the next */
     GW_EVENT_UNBOOKED,    /* a step of a system of bodies could not account for `value` J */
-    GW_EVENT_STRAINED     /* a mechanism outran its local model, or that is too old; value: how far
+    GW_EVENT_STRAINED,    /* a mechanism outran its local model, or that is too old; value: how far
                              beyond what it serves for (1) */
+    GW_EVENT_EDGE         /* something has come to the edge of a surface, or the end of a curve */
 } gw_event_kind;
 
 typedef struct gw_event {

@@ -124,6 +124,9 @@ static const kind_words words_of[] = {
         {"unbooked", "warning",
          "A step of the linkage could not account for a part of its energy: stiff "
          "springs or limits and light bodies ask for a higher rate."},
+    [GW_EVENT_EDGE] = {"edge", "info",
+                       "What slides or rolls on a free-form shape has come to its edge, which "
+                       "stops it."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };

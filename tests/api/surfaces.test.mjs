@@ -205,6 +205,27 @@ test('surfaces are read as they were written, and may be replaced while one is f
       assert.equal(r.status, 200, JSON.stringify(r));
     }
     assert.equal((await request(server, 'GET', '/api/v1/simulation')).json.state, 'running');
+    // the edge of what it slides on is told once it is there
+    await request(server, 'PUT', '/api/v1/scene', {
+      format: 'guideway-scene/1',
+      name: 'edge',
+      objects: [
+        { id: 'saddle', geometry: { type: 'nurbs-surface', ...saddle }, fixed: true },
+        {
+          id: 'ball',
+          geometry: { type: 'sphere', radius: 0.1 },
+          pose: { p: [0, 0.9, -0.7], q: [1, 0, 0, 0] },
+          free: true,
+          body: { mass: 0.5 },
+        },
+      ],
+      constraints: [{ id: 'c1', type: 'rolling', a: 'ball/surface', b: 'saddle/surface' }],
+      gravity: [0, 0, -9.81],
+    });
+    await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
+    const told = async () => JSON.stringify((await request(server, 'GET', '/api/v1/events')).json).includes('"edge"');
+    for (let k = 0; k < 300 && !(await told()); k++) await new Promise((done) => setTimeout(done, 50));
+    assert.ok(await told(), 'the edge is told');
   } finally {
     await server.stop();
   }
