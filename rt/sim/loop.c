@@ -161,6 +161,30 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     COPY_ENTRIES(to, s, hits, hits < GW_MAX_SHOWN_COLLISIONS ? hits : GW_MAX_SHOWN_COLLISIONS);
 }
 
+#define LINE 64 /* bytes of a cache line */
+
+static void fetch(const void *first, const void *end)
+{
+    for (const char *at = first; at < (const char *)end; at += LINE)
+        __builtin_prefetch(at, 1);
+}
+
+/* A reader had the buffer that this tick is published in last, on another processor: what will be
+ * written of it is fetched back while the tick is computed. */
+static void fetch_back(gw_loop *loop)
+{
+    const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
+    const gw_snapshot *to = gw_mailbox_back(&loop->snapshots);
+    fetch(to, to->tools + s->tool_count);
+    fetch(&to->energy, to->q + s->joint_count);
+    fetch(to->v, to->v + s->joint_count);
+    fetch(&to->contact, to->followers + s->follower_count);
+    fetch(to->free, to->free + s->free_count);
+    fetch(to->contacts, to->contacts + s->contact_count);
+    fetch(&to->free_count, to->free);
+    fetch(&to->hit_count, to->hits);
+}
+
 static void publish(gw_loop *loop)
 {
     const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
@@ -296,6 +320,7 @@ static void *run(void *arg)
             stalled(loop);
         gw_stages *stages = gw_simulation_stages(loop->simulation);
         gw_stages_begin(stages, begin, 1e-3 * (double)(begin - deadline));
+        fetch_back(loop);
         watch_operator(loop, begin);
         gw_halt_word halt = heed_halt(loop);
         take_commands(loop);

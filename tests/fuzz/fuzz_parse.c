@@ -171,7 +171,7 @@ static uint64_t read_frames(const char *text, size_t size, size_t step)
 {
     static unsigned char copy[1 << 16];
     ws_reader reader = {0};
-    uint64_t sum = 0;
+    uint64_t sum = 0, message = 0; /* of what is whole; of the message under way */
     size_t taken;
     size = size < sizeof copy ? size : sizeof copy;
     memcpy(copy, text, size);
@@ -185,12 +185,15 @@ static uint64_t read_frames(const char *text, size_t size, size_t step)
                 fail("a frame beyond its bytes");
             next += taken;
             left -= taken;
+            bool part = piece.found == WS_PART;
             for (size_t i = 0; i < piece.size; i++)
-                sum = sum * 31 + piece.data[i];
-            if (piece.found != WS_PART && piece.found != WS_NOTHING)
+                *(part ? &message : &sum) = *(part ? &message : &sum) * 31 + piece.data[i];
+            if (part && piece.last) {
+                sum = sum * 31 + message;
+                message = 1;
+            }
+            if (!part && piece.found != WS_NOTHING)
                 sum = sum * 31 + (uint64_t)piece.found * 5000 + (uint64_t)piece.code;
-            if (piece.found == WS_PART && piece.last)
-                sum = sum * 31 + 1000;
             if (piece.found == WS_BROKEN || piece.found == WS_CLOSED)
                 return sum;
         } while (piece.found != WS_NOTHING);
