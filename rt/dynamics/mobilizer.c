@@ -7,7 +7,7 @@
 
 static const gw_vec3 zero = {0, 0, 0}, ex = {1, 0, 0}, ey = {0, 1, 0}, ez = {0, 0, 1};
 
-const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT] = {
+const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT + 1] = {
     [GW_MOBILIZER_FIXED] = {"fixed", 0, 0},
     [GW_MOBILIZER_REVOLUTE] = {"revolute", 1, 1},
     [GW_MOBILIZER_PRISMATIC] = {"prismatic", 1, 0},
@@ -17,6 +17,7 @@ const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT] = {
     [GW_MOBILIZER_PLANAR] = {"planar", 3, 4},
     [GW_MOBILIZER_SPHERICAL] = {"spherical", 3, 7},
     [GW_MOBILIZER_FREE] = {"free", 6, 0x38},
+    [GW_MOBILIZER_SUBMANIFOLD] = {"submanifold", 0, 0},
 };
 
 int gw_mobilizer_rotation(gw_mobilizer type)

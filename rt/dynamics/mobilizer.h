@@ -27,7 +27,9 @@ typedef enum gw_mobilizer {
     GW_MOBILIZER_PLANAR,      /* [x, y of M's origin in F, turn about z] */
     GW_MOBILIZER_SPHERICAL,   /* rotation vector from F to M; angular velocity in F's axes */
     GW_MOBILIZER_FREE,        /* M's origin in F, rotation vector; its velocity, angular velocity */
-    GW_MOBILIZER_COUNT
+    GW_MOBILIZER_COUNT,
+    /* of a system alone (system_set.c): M stays on a submanifold in F; coordinates of a chart */
+    GW_MOBILIZER_SUBMANIFOLD = GW_MOBILIZER_COUNT
 } gw_mobilizer;
 
 typedef struct gw_mobilizer_info {
@@ -36,14 +38,16 @@ typedef struct gw_mobilizer_info {
     unsigned turns; /* bit i: coordinate i is an angle (rad), else a length (m) */
 } gw_mobilizer_info;
 
-extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT];
+extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT + 1];
 
 /* Coordinates z (turns about one axis count on beyond pi), velocities u, the quaternion of
- * rotations about more than one axis, where friction's bristles are unbent, and the inverse inertia
- * that the springs of bristles and limits are made for. */
+ * rotations about more than one axis (of a submanifold, centre and orientation of its chart), where
+ * friction's bristles are unbent, and the inverse inertia that the springs of bristles and limits
+ * are made for. */
 typedef struct gw_mobilizer_state {
     double z[6], u[6];
     gw_quat turn;
+    gw_vec3 centre;
     double bristle_root[6], limit_mobility[6];
 } gw_mobilizer_state;
 

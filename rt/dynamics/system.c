@@ -402,7 +402,7 @@ double gw_system_projected(const gw_system *s)
 int gw_system_joint(gw_system *s, int index, double position[6], double velocity[6])
 {
     assert(index >= 0 && index < s->body_count);
-    const gw_system_body *k = &system_of(&s->model->model)->bodies[index];
+    gw_system_body *k = &system_of(&s->model->model)->bodies[index];
     int at = gw_mobilizer_rotation(k->def.joint);
     for (int j = 0; j < k->dof; j++) {
         position[j] = k->joint.z[j];
@@ -411,6 +411,11 @@ int gw_system_joint(gw_system *s, int index, double position[6], double velocity
     if (at < 6) {
         gw_vec3 r = gw_quat_log(k->joint.turn);
         position[at] = r.x, position[at + 1] = r.y, position[at + 2] = r.z;
+    }
+    if (k->set) {
+        gw_vec3 v[6], w[6];
+        gw_pose pose = gw_set_joint_pose(k, v, w);
+        gw_submanifold_parameters_at(&k->set->set, &pose, position);
     }
     return k->dof;
 }
@@ -482,7 +487,7 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
     int at = gw_mobilizer_rotation(def->joint);
     *k = (gw_system_body){.def = *def,
                           .m_from_body = gw_pose_inverse(&def->body_from_m),
-                          .dof = gw_mobilizers[def->joint].dof,
+                          .dof = def->set ? def->set->dof : gw_mobilizers[def->joint].dof,
                           .first = first,
                           .ground = def->parent,
                           .is_at_joint = is_identity(&def->body_from_m),
@@ -490,6 +495,7 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           .is_free = true,
                           .only_springs = true,
                           .least_inertia = least_inertia(&def->mass)};
+    assert((def->set != NULL) == (def->joint == GW_MOBILIZER_SUBMANIFOLD));
     k->damping_rate = damping_rate(def, k->least_inertia);
     for (int j = 0; j < k->dof; j++) {
         assert(j < at || (def->stiffness[j] == 0 && def->friction[j] == 0 && !def->limited[j] &&
@@ -777,6 +783,7 @@ static void refuse_open(const gw_system *s, double left, gw_error *error)
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
 {
     gw_system *s = calloc(1, sizeof *s);
+    bool taken = true;
     if (s) {
         s->body_count = def->body_count;
         s->closure_count = def->closure_count;
@@ -797,11 +804,12 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     for (int i = 0; s && s->bodies && i < def->body_count; i++) {
         assert(def->bodies[i].parent < i && is_end(def, def->bodies[i].parent));
         init_body(&s->bodies[i], &def->bodies[i], s->dof);
+        taken = taken && gw_set_joint_init(&s->bodies[i], s->length);
         s->dof += s->bodies[i].dof;
         if (s->bodies[i].def.parent >= 0)
             s->bodies[i].ground = s->bodies[s->bodies[i].def.parent].ground;
     }
-    if (!s || !s->bodies || !take_memory(s)) {
+    if (!s || !s->bodies || !taken || !take_memory(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
         gw_system_destroy(s);
         return NULL;
@@ -854,6 +862,8 @@ void gw_system_destroy(gw_system *s)
 {
     if (!s)
         return;
+    for (int i = 0; i < s->body_count && s->bodies; i++)
+        free(s->bodies[i].set);
     free(s->bodies);
     free(s->planes);
     free(s->grounds);

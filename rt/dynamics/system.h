@@ -46,6 +46,12 @@ typedef struct gw_system_body_def {
     bool reversed; /* F is the body's and M the parent's: `parent_from_f` says where M is in the
                       parent, `body_from_m` where F is in the body; coordinates stay M's in F */
     double pitch;  /* m/rad, of a screw */
+    /* of a submanifold, which is no general or free-form one and has nothing act at its joint: the
+     * poses of M in F, where that starts, and its twist there (of M's origin, F's axes). Not
+     * reversed. */
+    const gw_submanifold *set;
+    gw_pose start;
+    gw_twist start_twist;
     double position[6]; /* at the start; spherical and free: a rotation vector */
     double velocity[6];
     bool keeps_position, keeps_velocity; /* while closures are met at creation: others give way,
@@ -248,7 +254,8 @@ bool gw_system_at_edge(const gw_system *system);
  */
 double gw_system_projected(const gw_system *system);
 
-/* Position and velocity of a body's joint; turns count on beyond pi. Returns their number. */
+/* Position and velocity of a body's joint; turns count on beyond pi. Of a submanifold: its
+ * parameters (gw_submanifold_parameters()), and velocities in its chart. Returns their number. */
 int gw_system_joint(gw_system *system, int body, double position[6], double velocity[6]);
 
 /* The wrench that a body's joint exerts on it in the last step's first stage (world axes, at the

@@ -381,7 +381,7 @@ static void move_onto_rows(gw_system *s)
         gw_mobilizer_state from = k->joint;
         for (int j = 0; j < k->dof && share < 1; j++)
             k->rest[j] *= share;
-        gw_mobilizer_move(k->def.joint, &from, k->rest, &k->joint);
+        gw_joint_move(k, &from, k->rest, &k->joint);
     }
 }
 

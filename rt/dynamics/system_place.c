@@ -20,6 +20,18 @@ static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_t
     const gw_pose *m = k->def.reversed ? &on_parent : &on_body,
                   *f = k->def.reversed ? &on_body : &on_parent;
     gw_pose f_from_world = gw_pose_inverse(f), f_from_m = gw_pose_mul(&f_from_world, m);
+    gw_twist of_parent = p ? p->twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_vec3 from_parent = p ? gw_sub(m->p, p->pose.p) : m->p;
+    gw_vec3 v = gw_sub(gw_add(twist->v, gw_cross(twist->w, gw_sub(m->p, pose->p))),
+                       gw_add(of_parent.v, gw_cross(of_parent.w, from_parent)));
+    gw_vec3 w = gw_sub(twist->w, of_parent.w);
+    double sign = k->def.reversed ? -1 : 1;
+    gw_twist relative = {gw_scale(sign, gw_unrotate(f->q, v)),
+                         gw_scale(sign, gw_unrotate(f->q, w))};
+    if (k->set) {
+        gw_set_joint_place(k, s->length, &f_from_m, &relative);
+        return;
+    }
     double was[6], now[6];
     memcpy(was, k->joint.z, sizeof was);
     gw_mobilizer_position(k->def.joint, &f_from_m, now);
@@ -30,14 +42,6 @@ static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_t
     int at = gw_mobilizer_rotation(k->def.joint);
     if (at < 6)
         k->joint.turn = gw_quat_exp(gw_v3(now[at], now[at + 1], now[at + 2]));
-    gw_twist of_parent = p ? p->twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_vec3 from_parent = p ? gw_sub(m->p, p->pose.p) : m->p;
-    gw_vec3 v = gw_sub(gw_add(twist->v, gw_cross(twist->w, gw_sub(m->p, pose->p))),
-                       gw_add(of_parent.v, gw_cross(of_parent.w, from_parent)));
-    gw_vec3 w = gw_sub(twist->w, of_parent.w);
-    double sign = k->def.reversed ? -1 : 1;
-    gw_twist relative = {gw_scale(sign, gw_unrotate(f->q, v)),
-                         gw_scale(sign, gw_unrotate(f->q, w))};
     gw_mobilizer_velocity(k->def.joint, &f_from_m, &relative, k->joint.u);
 }
 
@@ -50,7 +54,8 @@ static void take_offset(gw_system *s, int index, const gw_pose *pose)
     gw_vec3 v[6], w[6];
     gw_pose on_body = gw_pose_mul(pose, &k->def.body_from_m);
     gw_pose is = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
-    gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
+    gw_pose f_from_m = k->set ? gw_set_joint_pose(k, v, w)
+                              : gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
     gw_pose back = k->def.reversed ? f_from_m : gw_pose_inverse(&f_from_m);
     gw_pose asked = gw_pose_mul(&on_body, &back), by = gw_pose_inverse(&is);
     by = gw_pose_mul(&by, &asked);

@@ -91,6 +91,15 @@ typedef struct gw_planar_body {
     double force[3], acceleration[3];
 } gw_planar_body;
 
+/* A joint that is a submanifold: its chart about `centre`, and what that gives at the joint's
+ * state: the bias of M's motion in F (F's axes). */
+typedef struct gw_set_joint {
+    gw_submanifold set;
+    gw_chart chart;
+    gw_pose centre;
+    gw_twist bias;
+} gw_set_joint;
+
 typedef struct gw_system_body {
     gw_pose m_from_body;
     bool is_at_joint;        /* that is the identity */
@@ -100,6 +109,8 @@ typedef struct gw_system_body {
     int ground;              /* that its tree stands on */
     gw_sym3 inertia_in_body; /* about the centre of mass, in its axes */
     gw_mobilizer_state joint;
+    gw_set_joint *set; /* NULL: it is none of these */
+    gw_quat f_turn;    /* world_from_f, of such a joint */
     gw_planar_body flat;
     /* of positions; of a body in a plane only the first two of these, the rest by
      * gw_planar_expand() */
@@ -420,6 +431,40 @@ static inline double gw_tree_joint_inertia(const gw_system_body *k, int j)
 /* x := L^-1 x and L^-T x of a joint's inertia. */
 void gw_tree_solve_lower(const gw_system_body *k, double *x);
 void gw_tree_solve_upper(const gw_system_body *k, double *x);
+
+/* ---- joints that are submanifolds: system_set.c ---------------------------------------------- */
+
+/* Takes memory, and the start from the definition. False: none. */
+bool gw_set_joint_init(gw_system_body *k, double length);
+
+/* M in F where the joint is; the columns' parts in F's axes about M's origin, and the bias. */
+gw_pose gw_set_joint_pose(gw_system_body *k, gw_vec3 v[6], gw_vec3 w[6]);
+
+/* The joint's state at the pose of the set nearest to f_from_m, with the twist of M's origin in F's
+ * axes. */
+void gw_set_joint_place(gw_system_body *k, double length, const gw_pose *f_from_m,
+                        const gw_twist *twist);
+
+/* Charts whose joints are far from their centres are made anew about where they are. */
+void gw_set_joints_recentre(gw_system *system);
+
+/* From `from` by so much of each coordinate; the rates of `by` (mobilizer.h). */
+static inline void gw_joint_move(const gw_system_body *k, const gw_mobilizer_state *from,
+                                 const double *by, gw_mobilizer_state *to)
+{
+    for (int j = 0; j < k->dof && k->set; j++)
+        to->z[j] = from->z[j] + by[j];
+    if (!k->set)
+        gw_mobilizer_move(k->def.joint, from, by, to);
+}
+
+static inline void gw_joint_rates(const gw_system_body *k, const double *by, double *rates)
+{
+    for (int j = 0; j < k->dof && k->set; j++)
+        rates[j] = k->joint.u[j];
+    if (!k->set)
+        gw_mobilizer_rates(k->def.joint, by, k->joint.u, rates);
+}
 
 /* ---- bodies that move in a plane: system_planar.c -------------------------------------------- */
 

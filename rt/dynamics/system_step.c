@@ -107,7 +107,7 @@ static void go_to(gw_system *s, const double *u)
             k->joint.u[0] = u[k->first];
             continue;
         }
-        gw_mobilizer_move(k->def.joint, &s->home[i], s->by + k->first, &k->joint);
+        gw_joint_move(k, &s->home[i], s->by + k->first, &k->joint);
         memcpy(k->joint.u, u + k->first, (size_t)k->dof * sizeof *u);
     }
 }
@@ -120,7 +120,7 @@ static void rates_of(const gw_system *s, const double *by, double *rates)
             rates[k->first] = k->joint.u[0];
             continue;
         }
-        gw_mobilizer_rates(k->def.joint, by + k->first, k->joint.u, rates + k->first);
+        gw_joint_rates(k, by + k->first, rates + k->first);
     }
 }
 
@@ -733,6 +733,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
     double kinetic = s->kinetic, owed = s->integrator.owed;
     assert(isfinite(dt));
+    gw_set_joints_recentre(s);
     for (int i = 0; i < s->body_count; i++)
         s->begin[i] = s->bodies[i].joint;
     s->projected = 0;

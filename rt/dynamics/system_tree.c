@@ -57,9 +57,11 @@ static gw_pose move_m(gw_system_body *k, const gw_pose *f)
         gw_spatial_set(k->columns[0], axis, zero);
         return (gw_pose){gw_mul_add(f->p, k->joint.z[0], axis), f->q};
     }
-    gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
+    gw_pose f_from_m = k->set ? gw_set_joint_pose(k, v, w)
+                              : gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
     for (int j = 0; j < k->dof; j++)
         gw_spatial_set(k->columns[j], gw_rotate(f->q, v[j]), gw_rotate(f->q, w[j]));
+    k->f_turn = f->q;
     return gw_pose_mul(f, &f_from_m);
 }
 
@@ -166,9 +168,15 @@ static void update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 
     if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
         c_w = gw_scale((k->def.reversed ? -1 : 1) * k->joint.u[0] * k->joint.u[1],
                        gw_cross(gw_angular_part(k->columns[0]), gw_angular_part(k->columns[1])));
+    if (k->set) {
+        gw_vec3 v[6], w[6];
+        gw_set_joint_pose(k, v, w);
+        c_v = gw_rotate(k->f_turn, k->set->bias.v);
+        c_w = gw_rotate(k->f_turn, k->set->bias.w);
+    }
     if (!k->is_at_joint || k->def.reversed) {
         gw_vec3 around = gw_cross(rel_w, k->arm);
-        c_v = gw_add(gw_cross(c_w, k->arm), gw_cross(rel_w, around));
+        c_v = gw_add(c_v, gw_add(gw_cross(c_w, k->arm), gw_cross(rel_w, around)));
         /* columns are at rest in F: where that is the body's own frame they turn with it */
         if (k->def.reversed)
             c_v = gw_add(c_v, gw_scale(2, gw_cross(rel_w, gw_sub(rel_v, around))));
