@@ -31,4 +31,24 @@ typedef struct gw_error {
 bool gw_fail(gw_error *error, gw_error_code code, const char *where, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Errors of one document, in the order in which they were found. `count` is below `most` while
+ * there is room for more. */
+typedef struct gw_error_list {
+    gw_error *errors;
+    int most, count;
+} gw_error_list;
+
+/* Where a check writes its error to. */
+static inline gw_error *gw_next_error(gw_error_list *list)
+{
+    return &list->errors[list->count];
+}
+
+/* Takes in what a check found that wrote there; true where the list is full. */
+static inline bool gw_noted(gw_error_list *list, bool fine)
+{
+    list->count += !fine;
+    return list->count == list->most;
+}
+
 #endif

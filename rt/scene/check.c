@@ -805,39 +805,72 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
     return check_rendering(t, index, error) && check_desired(t, index, error);
 }
 
-static bool check_tools(const gw_scene *s, gw_error *error)
+/* ---- the scene ------------------------------------------------------------------------------ */
+
+/* Members and ids: all else is found by them. */
+static void check_names(const gw_scene *s, gw_error_list *list)
 {
-    for (int i = 0; i < s->tool_count; i++)
-        if (!check_tool(s, &s->tools[i], i, error))
-            return false;
-    return true;
+    if (!(gw_norm(s->gravity) <= GW_MAX_NUMBER) &&
+        gw_noted(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/gravity",
+                               "gravity is %g, must be at most %g m/s2", gw_norm(s->gravity),
+                               GW_MAX_NUMBER)))
+        return;
+    if ((s->rate < GW_RATE_MIN_HZ || s->rate > GW_RATE_MAX_HZ) &&
+        gw_noted(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/rate",
+                               "rate is %d, must be %d to %d Hz", s->rate, GW_RATE_MIN_HZ,
+                               GW_RATE_MAX_HZ)))
+        return;
+    gw_noted(list, check_ids(s, gw_next_error(list)));
 }
 
-/* ---- the scene ------------------------------------------------------------------------------ */
+/* What stands for itself. */
+static void check_bodies(const gw_scene *s, gw_error_list *list)
+{
+    for (int i = 0; i < s->object_count; i++)
+        if (gw_noted(list, check_object(s, i, gw_next_error(list))))
+            return;
+    for (int i = 0; i < s->device_count; i++)
+        if (gw_noted(list, check_device(&s->devices[i], i, gw_next_error(list))))
+            return;
+    gw_scene_check_mechanisms(s, list);
+}
+
+/* What refers to bodies. */
+static void check_relations(const gw_scene *s, gw_error_list *list)
+{
+    for (int i = 0; i < s->feature_count; i++)
+        if (gw_noted(list, check_feature(s, &s->features[i], i, gw_next_error(list))))
+            return;
+    gw_scene_check_joints(s, list);
+}
+
+/* What refers to those. */
+static void check_uses(const gw_scene *s, gw_error_list *list)
+{
+    for (int i = 0; i < s->constraint_count; i++)
+        if (gw_noted(list, check_constraint(s, &s->constraints[i], i, gw_next_error(list))))
+            return;
+    if (gw_noted(list, check_contact(s, gw_next_error(list))))
+        return;
+    for (int i = 0; i < s->tool_count; i++)
+        if (gw_noted(list, check_tool(s, &s->tools[i], i, gw_next_error(list))))
+            return;
+    gw_scene_check_tasks(s, list);
+}
+
+void gw_scene_errors(const gw_scene *s, gw_error_list *list)
+{
+    static void (*const parts[])(const gw_scene *, gw_error_list *) = {check_names, check_bodies,
+                                                                       check_relations, check_uses};
+    assert(s && list && list->count == 0 && list->most > 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && list->count == 0; i++)
+        parts[i](s, list);
+}
 
 bool gw_scene_check(const gw_scene *s, gw_error *error)
 {
-    assert(s);
-    if (!(gw_norm(s->gravity) <= GW_MAX_NUMBER))
-        return gw_fail(error, GW_BAD_INPUT, "/gravity", "gravity is %g, must be at most %g m/s2",
-                       gw_norm(s->gravity), GW_MAX_NUMBER);
-    if (s->rate < GW_RATE_MIN_HZ || s->rate > GW_RATE_MAX_HZ)
-        return gw_fail(error, GW_BAD_INPUT, "/rate", "rate is %d, must be %d to %d Hz", s->rate,
-                       GW_RATE_MIN_HZ, GW_RATE_MAX_HZ);
-    if (!check_ids(s, error))
-        return false;
-    for (int i = 0; i < s->object_count; i++)
-        if (!check_object(s, i, error))
-            return false;
-    for (int i = 0; i < s->feature_count; i++)
-        if (!check_feature(s, &s->features[i], i, error))
-            return false;
-    for (int i = 0; i < s->constraint_count; i++)
-        if (!check_constraint(s, &s->constraints[i], i, error))
-            return false;
-    for (int i = 0; i < s->device_count; i++)
-        if (!check_device(&s->devices[i], i, error))
-            return false;
-    return gw_scene_check_mechanisms(s, error) && gw_scene_check_joints(s, error) &&
-           check_contact(s, error) && check_tools(s, error) && gw_scene_check_tasks(s, error);
+    gw_error unwanted;
+    gw_error_list list = {.errors = error ? error : &unwanted, .most = 1};
+    gw_scene_errors(s, &list);
+    return list.count == 0;
 }

@@ -393,25 +393,28 @@ static bool check_counts(const gw_scene *s, int index, gw_error *error)
     return true;
 }
 
-bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
+static bool check_mechanism(const gw_scene *s, int index, gw_error *error)
 {
-    for (int i = 0; i < s->mechanism_count; i++) {
-        const gw_mechanism *m = &s->mechanisms[i];
-        if (!check_counts(s, i, error))
-            return false;
-        if (!gw_finite_pose(&m->base))
-            return gw_scene_invalid(error, "mechanisms", i, "/base", "a pose must be finite");
-        for (int k = 0; k < m->link_count; k++) {
-            link_context p = {s, m, i, k, error};
-            if (!check_parent(&p) || !check_joint(&p, &m->links[k]) ||
-                !check_mass(&p, &m->links[k].mass) || !check_geometry(&p, &m->geometries[k]))
-                return false;
-        }
-        if (m->has_tip && (m->tip < 0 || m->tip >= m->link_count))
-            return gw_scene_invalid(error, "mechanisms", i, "/tip", "is %d, must be 0 to %d",
-                                    m->tip, m->link_count - 1);
-        if (!check_moved_masses(s, i, error))
+    const gw_mechanism *m = &s->mechanisms[index];
+    if (!check_counts(s, index, error))
+        return false;
+    if (!gw_finite_pose(&m->base))
+        return gw_scene_invalid(error, "mechanisms", index, "/base", "a pose must be finite");
+    for (int k = 0; k < m->link_count; k++) {
+        link_context p = {s, m, index, k, error};
+        if (!check_parent(&p) || !check_joint(&p, &m->links[k]) ||
+            !check_mass(&p, &m->links[k].mass) || !check_geometry(&p, &m->geometries[k]))
             return false;
     }
-    return true;
+    if (m->has_tip && (m->tip < 0 || m->tip >= m->link_count))
+        return gw_scene_invalid(error, "mechanisms", index, "/tip", "is %d, must be 0 to %d",
+                                m->tip, m->link_count - 1);
+    return check_moved_masses(s, index, error);
+}
+
+void gw_scene_check_mechanisms(const gw_scene *s, gw_error_list *list)
+{
+    for (int i = 0; i < s->mechanism_count; i++)
+        if (gw_noted(list, check_mechanism(s, i, gw_next_error(list))))
+            return;
 }

@@ -437,10 +437,10 @@ void gw_scene_rename_joint(gw_scene *scene, const char *from, const char *to);
 /* The first task with a step that names the constraint, NULL where there is none. */
 const gw_task *gw_scene_task_using(const gw_scene *scene, const char *constraint);
 
-/* Parts of gw_scene_check(), in mechanism.c, joint.c and task.c. */
-bool gw_scene_check_mechanisms(const gw_scene *scene, gw_error *error);
-bool gw_scene_check_joints(const gw_scene *scene, gw_error *error); /* springs too */
-bool gw_scene_check_tasks(const gw_scene *scene, gw_error *error);
+/* Parts of gw_scene_errors(), in mechanism.c, joint.c and task.c. */
+void gw_scene_check_mechanisms(const gw_scene *scene, gw_error_list *list);
+void gw_scene_check_joints(const gw_scene *scene, gw_error_list *list); /* springs too */
+void gw_scene_check_tasks(const gw_scene *scene, gw_error_list *list);
 
 /* Fails with GW_BAD_INPUT at /collection/index/member; `member` begins with a slash or is empty. */
 bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
@@ -468,6 +468,11 @@ bool gw_inertia_is_possible(const double inertia[6]);
  * found, kinds fit, numbers finite and in range. `where` is a pointer into the scene file
  * ("/constraints/3/a"). */
 bool gw_scene_check(const gw_scene *scene, gw_error *error);
+
+/* The same for as many errors as the list has room for, one an entry. What refers to something is
+ * looked at once that is right: ids come first, then bodies, then features and joints, then the
+ * rest. */
+void gw_scene_errors(const gw_scene *scene, gw_error_list *list);
 
 /* Mass, centre of mass and inertia of an object. */
 gw_mass gw_object_mass(const gw_object *object);

@@ -191,17 +191,22 @@ static bool check_head(const gw_scene *s, int index, gw_error *error)
     return true;
 }
 
-bool gw_scene_check_tasks(const gw_scene *s, gw_error *error)
+static bool check_task(const gw_scene *s, int index, gw_error *error)
 {
-    for (int i = 0; i < s->task_count; i++) {
-        if (!check_head(s, i, error))
+    if (!check_head(s, index, error))
+        return false;
+    for (int k = 0; k < s->tasks[index].step_count; k++) {
+        step_context p = {.scene = s, .step = &s->tasks[index].steps[k], .error = error};
+        snprintf(p.at, sizeof p.at, "/tasks/%d/steps/%d", index, k);
+        if (!check_step(&p))
             return false;
-        for (int k = 0; k < s->tasks[i].step_count; k++) {
-            step_context p = {.scene = s, .step = &s->tasks[i].steps[k], .error = error};
-            snprintf(p.at, sizeof p.at, "/tasks/%d/steps/%d", i, k);
-            if (!check_step(&p))
-                return false;
-        }
     }
     return true;
+}
+
+void gw_scene_check_tasks(const gw_scene *s, gw_error_list *list)
+{
+    for (int i = 0; i < s->task_count; i++)
+        if (gw_noted(list, check_task(s, i, gw_next_error(list))))
+            return;
 }

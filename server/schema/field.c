@@ -59,7 +59,7 @@ bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
-static void note(const gw_error *error)
+void wire_note(const gw_error *error)
 {
     for (int i = 0; i < noted.count; i++)
         if (strcmp(noted.errors[i].where, error->where) == 0 &&
@@ -76,7 +76,7 @@ bool wire_goes_on(wire_failed *failed, gw_error *error)
     failed->any = true;
     if (!error || error->code != GW_BAD_INPUT)
         return false;
-    note(error);
+    wire_note(error);
     *error = failed->first;
     return noted.count < WIRE_ERRORS;
 }

@@ -200,6 +200,9 @@ typedef struct wire_failed {
     gw_error first;
 } wire_failed;
 
+/* Tells of one more thing that is wrong with the document that this thread reads, once. */
+void wire_note(const gw_error *error);
+
 /* After a part was refused with this error: notes it and puts the first one in its place. True
  * where the parts that are left are read on, for further errors. */
 bool wire_goes_on(wire_failed *failed, gw_error *error);

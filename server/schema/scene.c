@@ -321,6 +321,22 @@ static void name_tool(const json_t *value, gw_error *error)
     memcpy(error->where, rest, sizeof rest);
 }
 
+/* All that is wrong with a scene whose members are well, as far as it is told. */
+static bool check(const json_t *value, const gw_scene *scene, gw_error *error)
+{
+    gw_error found[WIRE_ERRORS];
+    gw_error_list list = {.errors = found, .most = WIRE_ERRORS};
+    gw_scene_errors(scene, &list);
+    for (int i = 0; i < list.count; i++) {
+        name_tool(value, &found[i]);
+        if (found[i].code == found[0].code)
+            wire_note(&found[i]);
+    }
+    if (list.count > 0 && error)
+        *error = found[0];
+    return list.count == 0;
+}
+
 gw_scene *wire_get_scene(const json_t *value, gw_error *error)
 {
     gw_scene *scene = malloc(sizeof *scene);
@@ -332,9 +348,8 @@ gw_scene *wire_get_scene(const json_t *value, gw_error *error)
         gw_scene_destroy(scene);
         return NULL;
     }
-    if (complete(scene, error) && gw_scene_check(scene, error))
+    if (complete(scene, error) && check(value, scene, error))
         return scene;
-    name_tool(value, error);
     gw_scene_destroy(scene);
     return NULL;
 }
