@@ -70,55 +70,28 @@ static bool bench_step(bench_row *r, int count)
 
 /* ---- ticks and runs ------------------------------------------------------------------------ */
 
-/* A bundled scene set running, and what it needs. */
-typedef struct ground {
-    gw_scene *scene;
-    gw_layout *layout;
-    gw_device_slot *slots[GW_MAX_DEVICES];
-    int slot_count;
-    gw_simulation *simulation;
-} ground;
-
-static bool ground_open(ground *g, const char *name)
+/* A bundled scene set running; NULL where that fails. */
+static gw_sim *running(const char *name)
 {
     gw_error error = {0};
-    g->scene = command_scene(name, &error);
-    g->layout = g->scene ? gw_layout_create(g->scene, NULL, &error) : NULL;
-    if (!g->layout)
-        return false;
-    for (; g->slot_count < g->scene->device_count; g->slot_count++)
-        g->slots[g->slot_count] = gw_device_slot_open(&g->scene->devices[g->slot_count],
-                                                      gw_scene_step_rate(g->scene), &error);
-    gw_scenario_def def = {
-        .scene = g->scene, .layout = g->layout, .slots = g->slots, .slot_count = g->slot_count};
-    gw_scenario *scenario = gw_scenario_create(&def, &error);
-    g->simulation = scenario ? gw_simulation_create(scenario, &error) : NULL;
-    if (!g->simulation)
-        return false;
-    gw_command retired, start = {.kind = GW_COMMAND_STATE, .state = GW_RUNNING};
-    gw_simulation_apply(g->simulation, &start, &retired);
-    return true;
-}
-
-static void ground_close(ground *g)
-{
-    gw_simulation_destroy(g->simulation);
-    for (int i = 0; i < g->slot_count; i++)
-        gw_device_slot_close(g->slots[i]);
-    gw_layout_destroy(g->layout);
-    gw_scene_destroy(g->scene);
+    gw_scene *scene = command_scene(name, &error);
+    gw_sim *sim = scene ? gw_sim_create(scene, &error) : NULL;
+    gw_scene_destroy(scene);
+    if (sim)
+        gw_sim_set_state(sim, GW_RUNNING);
+    return sim;
 }
 
 /* The robot presses the cover against rails, back and lock, and holds it there. */
-static void press(gw_simulation *simulation)
+static void press(gw_sim *sim)
 {
-    gw_command retired, command = {.kind = GW_COMMAND_MOTION};
+    gw_command command = {.kind = GW_COMMAND_MOTION};
     command.guide = (gw_motion_target){.on = true,
                                        .to = {0.1, -0.02, -0.02, NAN, NAN, NAN},
                                        .by = {NAN, NAN, NAN, NAN, NAN, NAN},
                                        .speed = 0.1,
                                        .spin = 1};
-    gw_simulation_apply(simulation, &command, &retired);
+    gw_sim_command(sim, &command);
 }
 
 static bool bench_ticks(bench_row *r, int which)
@@ -127,18 +100,18 @@ static bool bench_ticks(bench_row *r, int which)
                                          "cover-and-base"};
     enum { TICKS = 20000 };
     static double times[TICKS];
-    ground g = {0};
-    bool ok = ground_open(&g, scenes[which]);
-    if (ok && which == 4)
-        press(g.simulation);
-    for (int i = 0; ok && i < TICKS; i++) {
-        double start = command_now_us();
-        gw_simulation_tick(g.simulation);
-        times[i] = command_now_us() - start;
+    gw_sim *sim = running(scenes[which]);
+    if (!sim)
+        return false;
+    if (which == 4)
+        press(sim);
+    for (int i = 0; i < TICKS; i++) {
+        gw_sim_step(sim, 1);
+        times[i] = gw_sim_snapshot(sim)->tick_us; /* as the facade tells it */
     }
     bench_quantiles(r, times, TICKS);
-    ground_close(&g);
-    return ok;
+    gw_sim_destroy(sim);
+    return true;
 }
 
 /* How much faster than real time 60 s of the scene pass. */
@@ -148,15 +121,13 @@ static bool bench_run(bench_row *r, int which)
     enum { RUNS = 5, TICKS = 60000 };
     double factors[RUNS];
     for (int i = 0; i < RUNS; i++) {
-        ground g = {0};
-        bool ok = ground_open(&g, "paper-circle");
-        double start = command_now_us();
-        for (int k = 0; ok && k < TICKS; k++)
-            gw_simulation_tick(g.simulation);
-        factors[i] = 60e6 / (command_now_us() - start);
-        ground_close(&g);
-        if (!ok)
+        gw_sim *sim = running("paper-circle");
+        if (!sim)
             return false;
+        double start = command_now_us();
+        gw_sim_step(sim, TICKS);
+        factors[i] = 60e6 / (command_now_us() - start);
+        gw_sim_destroy(sim);
     }
     bench_quantiles(r, factors, RUNS);
     return true;
