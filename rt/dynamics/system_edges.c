@@ -110,28 +110,51 @@ static double rate_of(const gw_edge *e, const gw_twist *a, const gw_twist *b)
            gw_dot(e->on_b.t, b->w);
 }
 
+/* The force along the edge's gradient; the power that the damper takes. */
+static double push_of(const gw_system *s, const gw_closure_def *c, const gw_edge *e,
+                      double *dissipated)
+{
+    double m = mass_of(s, c), w = STIFF / s->dt;
+    double rate = rate_of(e, &s->bodies[c->a].twist, &gw_body_of(s, c->b)->twist);
+    double damping = DAMPED * m * w * fmin(1, fabs(e->past) / COMES_IN);
+    *dissipated = damping * rate * rate;
+    return -m * w * w * e->past - damping * rate;
+}
+
+static void add_wrench(gw_wrench *to, double by, const gw_wrench *w)
+{
+    to->f = gw_mul_add(to->f, by, w->f);
+    to->t = gw_mul_add(to->t, by, w->t);
+}
+
 void gw_edges_load(gw_system *s, gw_system_work *power)
 {
     gw_edge edges[GW_MAX_EDGES];
     for (int i = 0; i < s->closure_count && s->edge_count > 0; i++) {
         const gw_closure_def *c = &s->closures[i];
         int count = edges_of(s, c, edges);
-        double m = mass_of(s, c), w = STIFF / s->dt;
         for (int k = 0; k < count; k++) {
-            const gw_edge *e = &edges[k];
-            double rate = rate_of(e, &s->bodies[c->a].twist, &gw_body_of(s, c->b)->twist);
-            double damping = DAMPED * m * w * fmin(1, fabs(e->past) / COMES_IN);
-            double push = -m * w * w * e->past - damping * rate;
-            power->dissipated += damping * rate * rate;
-            s->by_springs[c->a] =
-                gw_wrench_add(s->by_springs[c->a],
-                              (gw_wrench){gw_scale(push, e->on_a.f), gw_scale(push, e->on_a.t)});
+            double dissipated, push = push_of(s, c, &edges[k], &dissipated);
+            power->dissipated += dissipated;
+            add_wrench(&s->by_springs[c->a], push, &edges[k].on_a);
             if (c->b >= 0)
-                s->by_springs[c->b] =
-                    gw_wrench_add(s->by_springs[c->b], (gw_wrench){gw_scale(push, e->on_b.f),
-                                                                   gw_scale(push, e->on_b.t)});
+                add_wrench(&s->by_springs[c->b], push, &edges[k].on_b);
         }
     }
+}
+
+double gw_edges_ground_power(const gw_system *s)
+{
+    gw_edge edges[GW_MAX_EDGES];
+    double sum = 0, dissipated;
+    for (int i = 0; i < s->closure_count && s->edge_count > 0; i++) {
+        const gw_closure_def *c = &s->closures[i];
+        int count = c->b < GW_GROUND ? edges_of(s, c, edges) : 0;
+        const gw_twist still = {{0, 0, 0}, {0, 0, 0}}, *t = &gw_body_of(s, c->b)->twist;
+        for (int k = 0; k < count; k++)
+            sum -= push_of(s, c, &edges[k], &dissipated) * rate_of(&edges[k], &still, t);
+    }
+    return sum;
 }
 
 double gw_edges_energy(const gw_system *s)

@@ -387,7 +387,7 @@ void gw_system_answer_implicitly(gw_system *s, double h, const double *force, do
 {
     gw_system_work power = {0};
     linearise(s);
-    if (s->spring_count > 0) {
+    if (gw_has_springs(s)) {
         gw_springs_load(s, &power);
         gw_springs_update_rows(s, h);
     }

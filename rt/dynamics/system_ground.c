@@ -225,7 +225,7 @@ static void gather_wrenches(const gw_system *s)
         gw_wrench w = gw_system_borne(s, i);
         w.f = gw_mul_add(w.f, k->def.damping_linear, k->twist.v);
         w.t = gw_mul_add(w.t, k->def.damping_angular, k->twist.w);
-        if (s->spring_count > 0) {
+        if (gw_has_springs(s)) {
             w.f = gw_sub(w.f, s->by_springs[i].f);
             w.t = gw_sub(w.t, s->by_springs[i].t);
         }

@@ -640,6 +640,7 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
 bool gw_closure_has_edges(const gw_closure_def *closure);
 void gw_edges_load(gw_system *system, gw_system_work *power);
 double gw_edges_energy(const gw_system *system);
+double gw_edges_ground_power(const gw_system *system); /* of grounds that have the edges (W) */
 
 bool gw_contacts_check(gw_system *system, gw_error *error);
 

@@ -70,7 +70,7 @@ void gw_springs_load(gw_system *s, gw_system_work *power)
 
 double gw_springs_ground_power(const gw_system *s)
 {
-    double sum = 0;
+    double sum = gw_edges_ground_power(s);
     for (int i = 0; i < s->spring_count; i++) {
         const gw_system_spring_def *def = &s->springs[i];
         if (def->b >= GW_GROUND)

@@ -520,6 +520,56 @@ static void edges_are_stops(void **state)
     gw_nurbs_put(surface);
 }
 
+/* The same on a saddle that a moving ground carries along steadily: the same motion as seen from
+ * it, and the ground's work makes up the balance. */
+static void edges_of_a_moving_ground_do_its_work(void **state)
+{
+    (void)state;
+    gw_nurbs *surface = saddle(0.3, 0.6);
+    gw_vec3 end[2];
+    for (int which = 0; which < 2; which++) {
+        gw_system_body_def ball = solid_ball(0.04);
+        gw_error error = {0};
+        gw_vec3 v = {0.4, 0.3, 0.1};
+        ball.position[0] = 0.1, ball.position[1] = 0.02, ball.position[2] = 0.06;
+        gw_closure_def c = contact(0, sphere(0.04), which ? GW_MOVING_GROUND(0) : GW_GROUND,
+                                   shape(surface), GW_CONTACT_ROLLS);
+        gw_system_def def = {.body_count = 1,
+                             .closure_count = 1,
+                             .bodies = &ball,
+                             .closures = &c,
+                             .gravity = {0, 0, -G},
+                             .ground_count = which};
+        gw_system *s = gw_system_create(&def, &error);
+        assert_non_null(s);
+        gw_pose home = gw_pose_identity();
+        gw_twist moves = {v, zero};
+        if (which) {
+            gw_pose at = s->bodies[0].pose;
+            gw_system_move_grounds(s, &home, &moves);
+            gw_system_place(s, &at, &moves); /* at rest as seen from the ground */
+        }
+        double before = 0, balance = 0;
+        for (int i = 0; i < 1500; i++) {
+            gw_step step;
+            gw_model_step(gw_system_model(s), NULL, DT, &step);
+            if (i == 0)
+                before = total(s);
+            else
+                balance += step.dissipated - step.base_work;
+        }
+        end[which] = s->bodies[0].pose.p;
+        print_message("balance %.1e J\n", total(s) + balance - before);
+        assert_true(fabs(total(s) + balance - before) < 1e-9);
+        if (which)
+            end[1] = gw_mul_add(end[1], -1500 * DT, v);
+        gw_system_destroy(s);
+    }
+    print_message("apart by %.1e m\n", gw_distance(end[0], end[1]));
+    assert_true(gw_distance(end[0], end[1]) < 1e-8);
+    gw_nurbs_put(surface);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +583,7 @@ int main(void)
         cmocka_unit_test(ellipses_roll_about_their_foci),
         cmocka_unit_test(edges_have_exact_gradients),
         cmocka_unit_test(edges_are_stops),
+        cmocka_unit_test(edges_of_a_moving_ground_do_its_work),
         cmocka_unit_test(surfaces_that_conform_or_cross_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
