@@ -27,6 +27,13 @@ gw_mobilizer gw_joint_of_set(const gw_submanifold *set)
     return GW_MOBILIZER_FREE;
 }
 
+bool gw_set_is_joint(const gw_submanifold *set)
+{
+    gw_locus_kind locus = set->translation.locus.kind;
+    return !set->general && set->dof > 0 && set->dof < 6 && locus != GW_LOCUS_CURVE &&
+           locus != GW_LOCUS_SURFACE;
+}
+
 /* A frame at `p` whose z is along `z`. */
 static gw_pose frame_along(gw_vec3 p, gw_vec3 z)
 {

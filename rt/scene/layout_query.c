@@ -66,6 +66,21 @@ int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout)
     return sum;
 }
 
+void gw_scene_system_destroy(gw_scene_system *s)
+{
+    if (!s)
+        return;
+    free(s->members);
+    for (int i = 0; s->bodies && i < s->body_count; i++)
+        free((void *)s->bodies[i].set);
+    free(s->bodies);
+    free(s->closures);
+    free(s->joints);
+    free(s->springs);
+    free(s->grounds);
+    free(s);
+}
+
 gw_system_def gw_scene_system_def(const gw_scene_system *s)
 {
     return (gw_system_def){.body_count = s->body_count,

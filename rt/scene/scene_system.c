@@ -4,15 +4,15 @@
  *
  * Candidates for the tree are the stated joints, and every two bodies whose constraints leave what
  * a joint would: the solver's answer for the pair (a line on a line and a point on a plane are a
- * revolute joint). Candidates with the fewest freedoms go first; before them those that have no
- * closure rows (screws), that forces act on (springs, limits, motors), or whose position the scene
- * states. A body that no candidate reaches floats, and its constraints are closures. Every fixed
- * object, and every base of a mechanism, is a ground of its own, which may move.
+ * revolute joint; what is no joint of a known type is one by its submanifold). Candidates with the
+ * fewest freedoms go first; before them those that have no closure rows (screws), that forces act
+ * on (springs, limits, motors), or whose position the scene states. A body that no candidate
+ * reaches floats, and its constraints are closures. Every fixed object, and every base of a
+ * mechanism, is a ground of its own, which may move.
  */
 #include "rt/scene/scene_system.h"
 
 #include "rt/haptics/operational_space.h"
-#include "rt/scene/assembly.h"
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/joint_of_set.h"
 #include "rt/scene/surface.h"
@@ -46,8 +46,9 @@ typedef struct candidate {
     gw_mobilizer type;
     double pitch;
     gw_pose a_from_m, b_from_f;
-    int rank;   /* smaller goes into the tree first */
-    int bundle; /* of the constraints that it stands for, or -1 */
+    gw_submanifold *set; /* of a submanifold: owned until it hangs in the tree; a is the child */
+    int rank;            /* smaller goes into the tree first */
+    int bundle;          /* of the constraints that it stands for, or -1 */
     bool used;
     int closure; /* that it is instead, if any */
 } candidate;
@@ -235,10 +236,10 @@ static gw_constraint seen_from(const builder *w, const gw_constraint_edge *e, co
     return gw_constraint_of_edge(e, k->a, &in_b);
 }
 
-/* The joint that the constraints between two bodies are, if they are one. */
-static void classify(builder *w, int number)
+/* The joint that the constraints of a bundle, with these ends, are, if they are one; true where it
+ * is so by its submanifold. */
+static bool classify(builder *w, int number, const bundle *k)
 {
-    const bundle *k = &w->bundles[number];
     gw_constraint constraints[GW_MAX_PROBLEM];
     gw_pose world_from_a = pose_of(w, k->a), world_from_b = pose_of(w, k->b);
     gw_pose b_from_world = gw_pose_inverse(&world_from_b);
@@ -249,24 +250,45 @@ static void classify(builder *w, int number)
         if (w->bundle_of[i] != number)
             continue;
         if (problem.count == GW_MAX_PROBLEM)
-            return;
+            return false;
         constraints[problem.count++] = seen_from(w, w->edges[i], k);
     }
     gw_solve(&problem, w->solution);
     if (w->solution->status != GW_SOLVED || w->solution->branch_count == 0)
-        return;
+        return false;
     const gw_branch *branch = &w->solution->branches[0];
     gw_mobilizer type = gw_joint_of_set(&branch->set);
-    if (type == GW_MOBILIZER_FREE || branch->distance > ON_ITS_SET * w->out->length)
-        return;
+    bool by_set = type == GW_MOBILIZER_FREE && gw_set_is_joint(&branch->set);
+    gw_submanifold *set = by_set ? malloc(sizeof *set) : NULL;
+    bool apart = branch->distance > ON_ITS_SET * w->out->length;
+    if ((type == GW_MOBILIZER_FREE && !set) || apart) {
+        free(set);
+        return false;
+    }
     candidate *c = &w->candidates[w->candidate_count++];
     *c = (candidate){.a = k->a,
                      .b = k->b,
                      .joint = -1,
-                     .type = type,
-                     .rank = gw_mobilizers[type].dof,
+                     .type = set ? GW_MOBILIZER_SUBMANIFOLD : type,
+                     .a_from_m = gw_pose_identity(),
+                     .b_from_f = gw_pose_identity(),
+                     .set = set,
+                     .rank = branch->set.dof,
                      .bundle = number};
-    gw_joint_frames_of_set(&branch->set, type, &branch->nearest, &c->a_from_m, &c->b_from_f);
+    if (set)
+        *set = branch->set;
+    else
+        gw_joint_frames_of_set(&branch->set, type, &branch->nearest, &c->a_from_m, &c->b_from_f);
+    return set != NULL;
+}
+
+static void classify_all(builder *w)
+{
+    for (int i = 0; i < w->bundle_count; i++) {
+        const bundle *k = &w->bundles[i];
+        if (classify(w, i, k) && k->b >= 0)
+            classify(w, i, &(bundle){k->b, k->a, false});
+    }
 }
 
 /* ---- the tree ------------------------------------------------------------------------------- */
@@ -312,6 +334,7 @@ static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
         gw_sub(gw_add(of_a.v, gw_cross(of_a.w, at_m)), gw_add(of_b.v, gw_cross(of_b.w, at_f)));
     gw_twist relative = {gw_unrotate(world_from_f.q, v),
                          gw_unrotate(world_from_f.q, gw_sub(of_a.w, of_b.w))};
+    d->start = f_from_m, d->start_twist = relative;
     if (d->keeps_velocity)
         memcpy(d->velocity, j->velocity, sizeof d->velocity);
     else
@@ -350,7 +373,9 @@ static void place_child(builder *w, int object, const gw_system_body_def *d, int
     memcpy(state.z, d->position, sizeof state.z);
     if (at < 6)
         state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
-    gw_pose f_from_m = gw_mobilizer_pose(d->joint, d->pitch, &state, v, u);
+    gw_pose f_from_m = d->start;
+    if (!d->set)
+        f_from_m = gw_mobilizer_pose(d->joint, d->pitch, &state, v, u);
     gw_pose moved = d->reversed ? gw_pose_inverse(&f_from_m) : f_from_m;
     gw_pose parent = pose_of(w, parent_end), m_from_body = gw_pose_inverse(&d->body_from_m);
     gw_pose on_parent = gw_pose_mul(&parent, &d->parent_from_f);
@@ -385,6 +410,7 @@ static void mobilize(builder *w, const candidate *c, bool a_is_child, gw_system_
     d->reversed = !a_is_child;
     d->parent_from_f = a_is_child ? c->b_from_f : c->a_from_m;
     d->body_from_m = a_is_child ? c->a_from_m : c->b_from_f;
+    d->set = c->set;
     start_joint(w, c, d);
     int link, mechanism = c->link ? gw_scene_link_of_body(w->scene, c->a, &link) : -1;
     if (mechanism >= 0)
@@ -400,6 +426,7 @@ static void hang(builder *w, candidate *c)
     gw_system_body_def *d = add_body(w, a_is_child ? c->a : c->b, c->joint);
     mobilize(w, c, a_is_child, d);
     c->used = true;
+    c->set = NULL;
     if (c->bundle >= 0)
         w->bundles[c->bundle].in_tree = true;
     place_child(w, a_is_child ? c->a : c->b, d, a_is_child ? c->b : c->a);
@@ -422,7 +449,7 @@ static candidate *next_candidate(builder *w)
     candidate *best = NULL;
     for (int i = 0; i < w->candidate_count; i++) {
         candidate *c = &w->candidates[i];
-        if (in_tree(w, c->a) == in_tree(w, c->b))
+        if (in_tree(w, c->a) == in_tree(w, c->b) || (c->set && in_tree(w, c->a)))
             continue;
         if (!best || c->rank < best->rank)
             best = c;
@@ -707,7 +734,7 @@ static bool take_memory(builder *w, int members, int edges)
     s->springs = calloc((size_t)w->scene->spring_count + 1, sizeof *s->springs);
     s->grounds = calloc((size_t)(w->scene->object_count + w->scene->mechanism_count) + 1,
                         sizeof *s->grounds);
-    w->candidates = calloc(e + j + n + 1, sizeof *w->candidates);
+    w->candidates = calloc(2 * e + j + n + 1, sizeof *w->candidates);
     w->bundles = calloc(e + 1, sizeof *w->bundles);
     w->edges = calloc(e + 1, sizeof *w->edges);
     w->bundle_of = calloc(e + 1, sizeof *w->bundle_of);
@@ -721,6 +748,8 @@ static bool take_memory(builder *w, int members, int edges)
 
 static void give_back(builder *w)
 {
+    for (int i = 0; i < w->candidate_count; i++)
+        free(w->candidates[i].set);
     free(w->candidates);
     free(w->bundles);
     free((void *)w->edges);
@@ -746,6 +775,21 @@ static double length_of(const builder *w)
     return length;
 }
 
+/* Where a body on a submanifold starts, seen from its parent. */
+static void keep_start(const gw_model *model, gw_system_body_def *d, int body)
+{
+    gw_pose a, b = gw_pose_identity();
+    gw_twist of_a, of_b = {{0, 0, 0}, {0, 0, 0}};
+    gw_model_body(model, body, &a, &of_a);
+    if (d->parent >= 0)
+        gw_model_body(model, d->parent, &b, &of_b);
+    gw_pose back = gw_pose_inverse(&b);
+    gw_vec3 v = gw_add(of_b.v, gw_cross(of_b.w, gw_sub(a.p, b.p)));
+    d->start = gw_pose_mul(&back, &a);
+    d->start_twist =
+        (gw_twist){gw_unrotate(b.q, gw_sub(of_a.v, v)), gw_unrotate(b.q, gw_sub(of_a.w, of_b.w))};
+}
+
 /* Assembles it, and keeps where that leads. */
 static bool assemble(builder *w, gw_error *error)
 {
@@ -767,8 +811,10 @@ static bool assemble(builder *w, gw_error *error)
         gw_system_destroy(system);
         return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
     }
-    for (int i = 0; i < s->body_count; i++)
+    for (int i = 0; i < s->body_count; i++) {
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
+        keep_start(model, &s->bodies[i], i);
+    }
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
@@ -800,8 +846,7 @@ static gw_scene_system *build(const builder *asked, const gw_constraint_edge *co
     collect_links(&w);
     collect_joints(&w);
     collect_edges(&w, edges, edge_count);
-    for (int i = 0; i < w.bundle_count; i++)
-        classify(&w, i);
+    classify_all(&w);
     grow_tree(&w);
     add_springs(&w);
     add_closures(&w);
@@ -811,42 +856,6 @@ static gw_scene_system *build(const builder *asked, const gw_constraint_edge *co
         return w.out;
     gw_scene_system_destroy(w.out);
     return NULL;
-}
-
-/* Brings the system's bodies from far to where its relations hold; false where some remain, which
- * `error` names. */
-static bool gather(const builder *w, gw_error *error)
-{
-    gw_error none;
-    gw_assembly_result result = {0};
-    int count = gw_scene_body_count(w->scene);
-    bool *stands = calloc((size_t)count + 1, sizeof *stands);
-    for (int i = 0; stands && i < count; i++)
-        stands[i] = w->of_body[i] != w->number;
-    const gw_assembly_def def = {
-        .scene = w->scene, .ground = stands, .poses = w->poses, .felt_only = true};
-    const gw_assembly_options options = {.seed = 1, .starts = STARTS};
-    gw_assembly *assembly = stands ? gw_assembly_create(&def, &none) : NULL;
-    if (assembly)
-        gw_assembly_solve(assembly, &options, &result);
-    for (int i = 0; result.held && i < count; i++)
-        if (w->of_body[i] == w->number)
-            w->poses[i] = gw_assembly_poses(assembly)[i];
-    if (assembly && !result.held) {
-        char where[48];
-        const char *id = gw_assembly_remaining(assembly, 0);
-        int joint = gw_scene_joint_index(w->scene, id);
-        int constraint = gw_scene_constraint_index(w->scene, id);
-        snprintf(where, sizeof where, "/%s/%d", joint >= 0 ? "joints" : "constraints",
-                 joint >= 0 ? joint : constraint);
-        gw_fail(error, GW_UNHANDLED, joint < 0 && constraint < 0 ? "" : where,
-                "%s cannot hold together with what else joins these bodies: %g m stay open at "
-                "the best place that was found from %d starts",
-                id, result.residual, result.starts);
-    }
-    gw_assembly_destroy(assembly);
-    free(stands);
-    return result.held;
 }
 
 gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
@@ -866,24 +875,11 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     if (!system && open.code == GW_UNHANDLED) {
         memcpy(poses, given, size - sizeof *poses);
         w.assembled = true;
-        if (gather(&w, &open))
+        if (gw_scene_system_gather(scene, of_body, number, poses, &open))
             system = build(&w, edges, edge_count, &open);
     }
     free(given);
     if (!system)
         gw_fail(error, open.code, open.where, "%s", open.message);
     return system;
-}
-
-void gw_scene_system_destroy(gw_scene_system *s)
-{
-    if (!s)
-        return;
-    free(s->members);
-    free(s->bodies);
-    free(s->closures);
-    free(s->joints);
-    free(s->springs);
-    free(s->grounds);
-    free(s);
 }

@@ -70,6 +70,11 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
                                         gw_pose *poses, gw_error *error);
 void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
 
+/* Brings the bodies of system `number` from far to where its relations hold; false where some
+ * remain, which `error` names. */
+bool gw_scene_system_gather(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
+                            gw_error *error);
+
 /* Its definition, for gw_system_create(). */
 gw_system_def gw_scene_system_def(const gw_scene_system *system);
 

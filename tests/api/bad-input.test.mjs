@@ -306,7 +306,13 @@ test('a feature that there is not is answered with those that there are', async 
 
 test('what a scene refers to and is not there is told all at once, with pointers', async () => {
   const box = (id, more) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, ...more });
-  const scene = (more) => JSON.stringify({ format: 'guideway-scene/1', name: 'Wrong', objects: [box('a', { fixed: true }), box('b'), box('c')], ...more });
+  const scene = (more) =>
+    JSON.stringify({
+      format: 'guideway-scene/1',
+      name: 'Wrong',
+      objects: [box('a', { fixed: true }), box('b'), box('c')],
+      ...more,
+    });
   const pointers = async (text) => {
     const put = await request(server, 'PUT', '/api/v1/scene', text);
     assert.equal(put.status, 400, put.text);
@@ -314,18 +320,37 @@ test('what a scene refers to and is not there is told all at once, with pointers
     return put.json.errors.map((e) => e.pointer);
   };
   const joined = (a, b) => ({ type: 'coincident', a, b });
-  assert.deepEqual(await pointers(scene({
-    constraints: [joined('b/+x', 'a/+x'), joined('b/+x', 'a/top'), joined('nobody/+x', 'a/+x'), { type: 'distance', a: 'c/+x', b: 'c/-x', value: 0.1 }],
-    tasks: [{ id: 't', object: 'z', steps: [{ type: 'wait', seconds: 1 }] }],
-    devices: [{ id: 'd', driver: 'sim' }],
-    tool: { object: 'q', device: 'd' },
-  })), ['/constraints/1/b', '/constraints/2/a', '/constraints/3/b', '/tool/object', '/tasks/0/object']);
+  assert.deepEqual(
+    await pointers(
+      scene({
+        constraints: [
+          joined('b/+x', 'a/+x'),
+          joined('b/+x', 'a/top'),
+          joined('nobody/+x', 'a/+x'),
+          { type: 'distance', a: 'c/+x', b: 'c/-x', value: 0.1 },
+        ],
+        tasks: [{ id: 't', object: 'z', steps: [{ type: 'wait', seconds: 1 }] }],
+        devices: [{ id: 'd', driver: 'sim' }],
+        tool: { object: 'q', device: 'd' },
+      }),
+    ),
+    ['/constraints/1/b', '/constraints/2/a', '/constraints/3/b', '/tool/object', '/tasks/0/object'],
+  );
   // bodies first: what refers to them is looked at once they are right
-  assert.deepEqual(await pointers(scene({
-    objects: [box('a', { fixed: true }), box('b', { velocity: { v: [1, 0, 0] }, fixed: true }), box('c', { body: { mass: 1, inertia: [1, 1, 5, 0, 0, 0] } })],
-    devices: [{ id: 'd', driver: 'none' }],
-    constraints: [joined('b/+x', 'a/top')],
-  })).then((list) => list.map((p) => p.split('/').slice(1, 3).join('/'))), ['objects/2', 'devices/0']);
+  assert.deepEqual(
+    await pointers(
+      scene({
+        objects: [
+          box('a', { fixed: true }),
+          box('b', { velocity: { v: [1, 0, 0] }, fixed: true }),
+          box('c', { body: { mass: 1, inertia: [1, 1, 5, 0, 0, 0] } }),
+        ],
+        devices: [{ id: 'd', driver: 'none' }],
+        constraints: [joined('b/+x', 'a/top')],
+      }),
+    ).then((list) => list.map((p) => p.split('/').slice(1, 3).join('/'))),
+    ['objects/2', 'devices/0'],
+  );
   const many = Array.from({ length: 40 }, (_, i) => joined(`b/no${i}`, 'a/+x'));
   assert.equal((await pointers(scene({ constraints: many }))).length, 20);
 });

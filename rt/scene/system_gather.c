@@ -1,0 +1,46 @@
+/*
+ * Bodies of a system that lie apart are gathered: an assembly from where they are, and from
+ * anywhere. Not for use inside a tick.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rt/scene/assembly.h"
+#include "rt/scene/scene_system.h"
+
+#define STARTS 8 /* of an assembly */
+
+bool gw_scene_system_gather(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
+                            gw_error *error)
+{
+    gw_error none;
+    gw_assembly_result result = {0};
+    int count = gw_scene_body_count(scene);
+    bool *stands = calloc((size_t)count + 1, sizeof *stands);
+    for (int i = 0; stands && i < count; i++)
+        stands[i] = of_body[i] != number;
+    const gw_assembly_def def = {
+        .scene = scene, .ground = stands, .poses = poses, .felt_only = true};
+    const gw_assembly_options options = {.seed = 1, .starts = STARTS};
+    gw_assembly *assembly = stands ? gw_assembly_create(&def, &none) : NULL;
+    if (assembly)
+        gw_assembly_solve(assembly, &options, &result);
+    for (int i = 0; result.held && i < count; i++)
+        if (of_body[i] == number)
+            poses[i] = gw_assembly_poses(assembly)[i];
+    if (assembly && !result.held) {
+        char where[48];
+        const char *id = gw_assembly_remaining(assembly, 0);
+        int joint = gw_scene_joint_index(scene, id);
+        int constraint = gw_scene_constraint_index(scene, id);
+        snprintf(where, sizeof where, "/%s/%d", joint >= 0 ? "joints" : "constraints",
+                 joint >= 0 ? joint : constraint);
+        gw_fail(error, GW_UNHANDLED, joint < 0 && constraint < 0 ? "" : where,
+                "%s cannot hold together with what else joins these bodies: %g m stay open at "
+                "the best place that was found from %d starts",
+                id, result.residual, result.starts);
+    }
+    gw_assembly_destroy(assembly);
+    free(stands);
+    return result.held;
+}
