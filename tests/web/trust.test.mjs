@@ -354,4 +354,28 @@ suite('trust', () => {
     await page.click('.plot-tabs button:has-text("Energy")');
     await until(async () => (await traced())[0] > bare + 100, 'and so does the energy');
   });
+
+  test('what was saved over or deleted is brought back by a click', async () => {
+    await visit('cone-on-cylinder');
+    const objects = async () => (await appliance.get('/scenes/kept')).objects.length;
+    const save = async () => {
+      await page.keyboard.press('Control+s');
+      await page.fill('dialog input', 'kept');
+      await page.keyboard.press('Enter');
+    };
+    await save();
+    await page.waitForSelector('.notice:has-text("Saved as")');
+    const first = await objects();
+    await page.click('button[aria-label="Add a box"]');
+    await until(async () => (await appliance.get('/objects')).length === first + 1, 'a box more');
+    await save();
+    await page.click('button:has-text("Take the version before back")');
+    await until(async () => (await objects()) === first, 'the version before');
+    await page.click('button[aria-label="Gallery of scenes"]');
+    await page.click('.card:has(.card-file:text-is("kept")) button[aria-label^="Delete"]');
+    await page.keyboard.press('Escape');
+    await page.click('button:has-text("Bring it back")');
+    await until(async () => (await objects()) === first, 'it is back');
+    await appliance.api('DELETE', '/scenes/kept');
+  });
 });

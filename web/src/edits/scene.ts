@@ -1,7 +1,7 @@
 // The scene as a document: undo and redo, gallery, saved scenes and files, members that hold for the whole scene.
 
 import type { Scene } from '../protocol';
-import { call, enc, Refused, save } from '../state/rest';
+import { call, callForPlace, enc, Refused, save } from '../state/rest';
 import * as store from '../state/store';
 import { inform, refuse } from '../state/store';
 import { refreshScenes } from '../state/stream';
@@ -34,17 +34,34 @@ export const newScene = (): Promise<boolean> =>
     store.clearSelection();
   });
 
+// The version before is kept by the appliance: nothing that was saved is lost by saving or deleting.
+const restoreScene = (file: string): Promise<boolean> =>
+  attempt(async () => {
+    await call('POST', `/scenes/${enc(file)}/restore`, {});
+    await refreshScenes();
+    inform('The version before is saved again.');
+  });
+
+function tellOfFormer(text: string, label: string, file: string): void {
+  store.notice.value = { tone: 'info', text, fixes: [{ label, run: () => void restoreScene(file) }] };
+  store.announce(text);
+}
+
 export const saveScene = (name: string): Promise<boolean> =>
   attempt(async () => {
-    await call('POST', '/scene/save', { name });
+    const before = store.scenes.peek();
+    const file = decodeURIComponent((await callForPlace('/scene/save', { name })).split('/').pop() ?? '');
     await refreshScenes();
-    inform(`Saved as \u201c${name}\u201d.`);
+    const over = before.some((s) => s.saved && s.file === file);
+    if (over) tellOfFormer(`Saved over \u201c${name}\u201d.`, 'Take the version before back', file);
+    else inform(`Saved as \u201c${name}\u201d.`);
   });
 
 export const deleteScene = (file: string): Promise<boolean> =>
   attempt(async () => {
     await call('DELETE', `/scenes/${enc(file)}`);
     await refreshScenes();
+    tellOfFormer(`\u201c${file}\u201d was deleted.`, 'Bring it back', file);
   });
 
 export async function downloadScene(): Promise<void> {

@@ -84,6 +84,10 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   return (reply.status === 204 ? undefined : await reply.json()) as T;
 }
 
+// Where what a POST made is.
+export const callForPlace = async (path: string, body: unknown): Promise<string> =>
+  (await request('POST', path, body)).headers.get('Location') ?? '';
+
 export const file = async (path: string): Promise<Blob> => (await request('GET', path)).blob();
 
 // Gives the person a file.
