@@ -141,12 +141,53 @@ static void a_four_bar_takes_new_lengths_at_bounded_speed(void **state)
     running_close(&r);
 }
 
+/* A ball lies on a tray that a hinge and a stop hold to the ground: contacts know how the ground
+ * moves the tray, and what it works. */
+static void a_ball_rides_on_a_tray_on_the_ground(void **state)
+{
+    (void)state;
+    running r;
+    gw_scene *s = new_scene();
+    double apart = 0, worst = 0;
+    s->gravity = gw_v3(0, 0, -9.81);
+    s->contact.enabled = true;
+    add_ground(s, 0.5);
+    gw_object *tray = add_box(s, "tray", gw_v3(0, 0, 0.5), false);
+    tray->free = true;
+    gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+    strcpy(j->id, "post");
+    strcpy(j->a.object, "tray");
+    strcpy(j->b.object, "ground");
+    j->type = GW_MOBILIZER_FIXED;
+    j->enabled = true;
+    j->a.at = gw_pose_identity();
+    j->b.at = (gw_pose){{0, 0, 0.5}, {1, 0, 0, 0}};
+    add_ball(s, "ball", gw_v3(0, 0, 0.58), 0.03);
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 2300; i++) {
+        double t = fmax(0, i - 500) * DT; /* a whole period */
+        if (i >= 500 && i < 2071)
+            move_object(&r, "ground", (gw_pose){{0, 0, 0.05 * (1 - cos(4 * t))}, {1, 0, 0, 0}});
+        now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+        double above = body(now, &r, "ball")->pose.p.z - body(now, &r, "tray")->pose.p.z;
+        apart = fmax(apart, fabs(above - 0.08));
+    }
+    print_message("the ball is off its place on the tray by %.2g m; books out by %.2g J\n", apart,
+                  worst);
+    assert_true(apart < 5e-4);
+    assert_true(worst < 1e-9);
+    running_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_four_bar_rides_on_a_ground_that_is_streamed),
         cmocka_unit_test(a_four_bar_goes_with_a_ground_that_is_dragged_away),
         cmocka_unit_test(a_four_bar_takes_new_lengths_at_bounded_speed),
+        cmocka_unit_test(a_ball_rides_on_a_tray_on_the_ground),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
