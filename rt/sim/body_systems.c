@@ -384,7 +384,23 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
     }
 }
 
-/* Puts its grounds where geometry and bases are shown, at rest. */
+/* How a fixed object moved as a ground before, as the motion of a point that is at `at` now. */
+static gw_twist motion_before(const gw_scene_dynamics *old, uint64_t name, gw_vec3 at)
+{
+    for (int i = 0; i < old->system_count; i++)
+        for (int k = 0; k < old->systems[i].ground_count; k++) {
+            const gw_dynamic_ground *g = &old->systems[i].grounds[k];
+            if (g->object < 0 || g->name != name)
+                continue;
+            gw_ground_motion was = gw_system_ground(old->systems[i].system, GW_MOVING_GROUND(k));
+            gw_vec3 r = gw_sub(at, was.pose.p);
+            return (gw_twist){gw_add(was.twist.v, gw_cross(was.twist.w, r)), was.twist.w};
+        }
+    return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* Puts its grounds where geometry and bases are shown, moving as they did: what hangs on them goes
+ * on, too. */
 static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
                           const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
@@ -401,7 +417,7 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
         gw_twist way = gw_pose_sub(&now, &g->start);
         if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(now.p)))
             d->poses[k] = gw_pose_identity();
-        d->twists[k] = still;
+        d->twists[k] = g->object >= 0 ? motion_before(old, g->name, d->poses[k].p) : still;
     }
     gw_system_move_grounds(d->system, d->poses, d->twists);
     d->rides = true; /* to be looked at in the next tick */
