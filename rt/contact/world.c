@@ -47,10 +47,14 @@ static bool allocate(gw_world *w)
     w->jacobian =
         zeroed(2 * GW_MAX_SIMULTANEOUS_CONTACTS * entries, sizeof(double)); /* two across each */
     w->v = zeroed(3 * entries, sizeof(double));
+    w->sticking_numbers = 2 * GW_MAX_SIMULTANEOUS_CONTACTS * entries;
+    w->sticking = zeroed(2 * w->sticking_numbers +
+                             4 * GW_MAX_SIMULTANEOUS_CONTACTS * GW_MAX_SIMULTANEOUS_CONTACTS,
+                         sizeof(double));
     return w->bodies && w->contacts && w->pairs && w->candidates && w->load_rate &&
            w->unilaterals && w->followed && w->saved_models && w->scratch_models[0] &&
            w->scratch_models[1] && w->penalty_batches && w->predicted &&
-           w->impulse_workspace.memory && w->jacobian && w->v;
+           w->impulse_workspace.memory && w->jacobian && w->v && w->sticking;
 }
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
@@ -110,6 +114,7 @@ void gw_world_destroy(gw_world *w)
     free(w->predicted);
     free(w->impulse_workspace.memory);
     free(w->jacobian);
+    free(w->sticking);
     free(w->v);
     free(w);
 }

@@ -97,6 +97,7 @@ typedef struct gw_contact {
     double energy_to_repay;  /* put into its spring by redetection, to be taken from motion (J) */
     double stiffness, damping; /* N/m, N s/m, within the step's stability limit */
     double load, stored;       /* of a loaded one, over the substep (N); its energy (J) */
+    double loaded_for;         /* since it was loaded (s) */
     double tried;              /* of one that holds: what the last trial had (N s) */
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
@@ -202,6 +203,8 @@ struct gw_world {
     /* collisions: collision_response.c */
     gw_impulse_work impulse_workspace;
     double *jacobian, *v, *dv, *generalised;
+    double *sticking; /* rows of what sticks, twice so many numbers, and how they are mixed */
+    size_t sticking_numbers;
     gw_contact_jacobian_row rows[GW_MAX_SIMULTANEOUS_CONTACTS];
 
     /* energy audit: energy_audit.c */
@@ -417,6 +420,11 @@ bool gw_contact_collides(const gw_world *w, const gw_contact *c);
 /* A contact of the active part is overcompressed and approaches. */
 bool gw_island_overcompressed(const gw_world *w);
 
+/* Resolves the collision of the active part. */
+void gw_resolve_collision(gw_world *w, gw_collision_kind kind);
+
+/* ---- loads: loads.c -------------------------------------------------------------------------- */
+
 /* A spring that the step keeps soft, for a body is light, gives way under a heavy one: from then on
  * the contact is loaded. True where any of the active part is. */
 bool gw_island_loads(gw_world *w);
@@ -436,9 +444,6 @@ typedef enum gw_loads {
 /* The active part having been tried for `h` seconds without the loads of its loaded contacts, but
  * with those of contacts that hold as they are: finds these. */
 gw_loads gw_solve_loads(gw_world *w, double h);
-
-/* Resolves the collision of the active part. */
-void gw_resolve_collision(gw_world *w, gw_collision_kind kind);
 
 /* ---- energy audit: energy_audit.c ------------------------------------------------------------ */
 

@@ -1,0 +1,45 @@
+/*
+ * A collision or a load as a problem of rows over the systems that take part: assembled by
+ * collision_response.c, which finds impulses of collisions, and by loads.c. RT safe.
+ */
+#ifndef GW_CONTACT_IMPACT_H
+#define GW_CONTACT_IMPACT_H
+
+#include "rt/contact/world_private.h"
+
+#define GW_ROWS_PER_EFFORT 160 /* rows squared of a problem that cost a step of a body */
+
+/* The problem that is assembled: its systems are blocks of the generalised velocity. */
+typedef struct gw_impact {
+    gw_world *world;
+    gw_collision_kind kind;
+    double over; /* a step of so long that the systems answer in (s); 0: at once */
+    int rows, max_rows, block_count;
+    int systems[GW_MAX_MODELS];  /* of each block */
+    int from[GW_MAX_MODELS + 1]; /* its first entry, and the end */
+    int block[GW_MAX_MODELS];    /* by system; -1: takes no part */
+    int contact[GW_MAX_SIMULTANEOUS_CONTACTS], of[GW_MAX_SIMULTANEOUS_CONTACTS][2]; /* by row */
+    double e[GW_MAX_SIMULTANEOUS_CONTACTS], offset[GW_MAX_SIMULTANEOUS_CONTACTS],
+        p[GW_MAX_SIMULTANEOUS_CONTACTS];
+} gw_impact;
+
+/* D^-1 of a block, as gw_impulse_problem asks for it. */
+void gw_impact_apply_inverse(const void *impact, int block, const double *force, double *answer);
+
+/* Adds the row of a contact along its normal, for a, b or both, unless it moves nothing or there is
+ * no room. */
+void gw_impact_add_row(gw_impact *impact, int contact, bool a, bool b);
+
+/* Writes a row's blocks into a dense row, whose other entries are zero; *offset and the row's
+ * blocks are told. */
+void gw_impact_put_row(const gw_impact *impact, const gw_contact_jacobian_row *row, double *entries,
+                       int of[2], double *offset);
+
+/* J, v and offsets over the blocks. */
+void gw_impact_fill(gw_impact *impact);
+
+/* Tangential impulses of contacts that push, within mu p_n, added to the world's dv: Coulomb's law
+ * of impulses. `sticks` (NULL: nobody asks): by row, whether it bears less than it can. */
+void gw_impact_add_friction(const gw_impact *impact, bool *sticks);
+
+#endif

@@ -1,0 +1,536 @@
+/*
+ * Loads: forces that are solved for where springs would give way, of contacts between light bodies
+ * and heavy ones and of unilateral constraints that hold. A substep is tried without them; they
+ * are what its end asks for. RT safe.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/contact/impact.h"
+
+#define LOADED_RATIO 50.0 /* of masses from which on a contact may be loaded */
+
+/* A spring that the step keeps softer than its surface is gives way. */
+static bool gives_way(const gw_contact *c)
+{
+    double stated = c->candidate.surface.stiffness;
+    bool soft = !(stated > 0) || c->stiffness < 0.99 * stated;
+    return c->continuous && soft && -c->now.gap - c->rest_penetration > GW_CONTACT_LOADED_DEPTH;
+}
+
+/* One body moves along the normal with so much more mass than the spring is made for. */
+static bool is_pressed_by_heavy(const gw_world *w, gw_contact *c)
+{
+    gw_contact_jacobian_row row;
+    if (!gw_contact_both_dynamic(c))
+        return false;
+    gw_contact_jacobian(w, c, c->now.normal, true, true, &row);
+    double heaviest = 0, light = gw_jacobian_row_inverse_mass(w, &row);
+    for (int side = 0; side < 2; side++) {
+        gw_contact_jacobian(w, c, c->now.normal, side == 0, side == 1, &row);
+        double inverse = gw_jacobian_row_inverse_mass(w, &row);
+        heaviest = inverse > 0 ? fmax(heaviest, 1 / inverse) : heaviest;
+    }
+    return heaviest * light > LOADED_RATIO;
+}
+
+static bool bears(const gw_world *w, int system)
+{
+    for (int i = system >= 0 ? w->contacts_of.first[system] : -1; i >= 0;
+         i = w->contacts_of.next[i])
+        if (w->contacts[w->contacts_of.of[i]].loaded)
+            return true;
+    return false;
+}
+
+static void make_loaded(gw_contact *c)
+{
+    c->loaded = true;
+    c->load = c->stored = c->loaded_for = 0;
+    c->rest_penetration = fmax(c->rest_penetration, -c->now.gap);
+    c->friction_spring.slip = gw_v3(0, 0, 0);
+    c->friction_spring.spin = 0;
+}
+
+bool gw_island_loads(gw_world *w)
+{
+    bool any = false;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!c->loaded && gives_way(c)) {
+            /* what a light body presses on in turn carries the same */
+            bool heavy = !c->weighed && is_pressed_by_heavy(w, c);
+            c->weighed = true;
+            if (heavy || bears(w, c->system_a) || bears(w, c->system_b))
+                make_loaded(c);
+        }
+        any = any || (c->continuous && c->loaded);
+    }
+    return any;
+}
+
+static void add_loaded_rows(gw_impact *x)
+{
+    gw_world *w = x->world;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!gw_contact_holds(c))
+            c->load = 0;
+        if (c->continuous && c->loaded && !c->spurious)
+            gw_impact_add_row(x, w->active.contacts[i], true, true);
+    }
+}
+
+#define LOAD_FEEDBACK 0.1 /* of what a contact is too deep, taken away in a substep */
+
+/* The rate at which the row's gap is to close at most, by where the substep begins (m/s). */
+static double aim_of(const gw_contact *c, double h)
+{
+    double gap = c->start.gap + c->rest_penetration;
+    return (gap > 0 ? gap : c->stored > 0 ? LOAD_FEEDBACK * gap : 0) / h;
+}
+
+/* v += D^-1 J_i^T p of row i; returns J_i D^-1 J_i^T. */
+static double add_answer(const gw_impact *x, int i, double p, double *v)
+{
+    const gw_contact_jacobian_row *row = &x->world->rows[i];
+    double answer[GW_MODEL_MAX_DOF], sum = 0;
+    for (int k = 0; k < 2; k++) {
+        if (row->system[k] < 0)
+            continue;
+        int block = x->of[i][k], from = x->from[block];
+        gw_impact_apply_inverse(x, block, row->entry[k], answer);
+        for (int n = from; n < x->from[block + 1]; n++) {
+            v[n] += p * answer[n - from];
+            sum += row->entry[k][n - from] * answer[n - from];
+        }
+    }
+    return sum;
+}
+
+/* J, v and the gap rates that are aimed at. Of contacts that hold the trial had a load, whose
+ * answer is taken away first. */
+static void take_aims(gw_impact *x, double h)
+{
+    gw_world *w = x->world;
+    gw_impact_fill(x);
+    for (int i = 0; i < x->rows; i++) {
+        const gw_contact *c = &w->contacts[x->contact[i]];
+        x->offset[i] += aim_of(c, h);
+        x->e[i] = 0;
+        if (gw_contact_holds(c) && c->tried > 0)
+            add_answer(x, i, -c->tried, w->v);
+    }
+}
+
+/* Normal impulses, with what friction changes of the velocity beside them. */
+static void solve_normal_loads(gw_impact *x, const double *friction, double h)
+{
+    gw_world *w = x->world;
+    take_aims(x, h);
+    for (int i = 0; i < x->from[x->block_count]; i++)
+        w->v[i] += friction[i];
+    gw_impulse_problem problem = {.rows = x->rows,
+                                  .dof = x->from[x->block_count],
+                                  .blocks = x->block_count,
+                                  .from = x->from,
+                                  .of = (const int(*)[2])x->of,
+                                  .j = w->jacobian,
+                                  .v = w->v,
+                                  .e = x->e,
+                                  .offset = x->offset,
+                                  .only_push = true,
+                                  .inverse = gw_impact_apply_inverse,
+                                  .context = x};
+    gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x->p);
+    for (int i = 0; i < x->from[x->block_count]; i++)
+        w->v[i] -= friction[i];
+}
+
+/*
+ * Contacts that stick. Their tangential rows T are equations, T (v + dv) + offset = 0, which are
+ * solved together with the normal impulses by the systems' inverse inertia on what T leaves free,
+ *
+ *   D_T^-1 = D^-1 - D^-1 T^T (T D^-1 T^T)^+ T D^-1
+ *
+ * T as rows that are orthonormal by D^-1: iterations between light bodies and heavy ones, normal
+ * and friction in turn, leave what turns a light body.
+ */
+#define MAX_STUCK (2 * GW_MAX_SIMULTANEOUS_CONTACTS)
+
+typedef struct sticking {
+    const gw_impact *of;
+    int rank;
+    double *rows, *images; /* `rank` of dof entries each, and D^-1 of them */
+    double offset[MAX_STUCK];
+    int asked;   /* rows of T that were asked for, */
+    double *mix; /* and what of each is in an orthonormal one */
+    int face_count, face_row[GW_MAX_SIMULTANEOUS_CONTACTS],
+        face_asked[GW_MAX_SIMULTANEOUS_CONTACTS]; /* held as a whole: a row of x, its first of T */
+} sticking;
+
+#define SETTLING    0.05 /* s */
+#define WITHIN      0.98 /* of half a turn */
+#define FACE_NORMAL 0.99 /* cosine between normals of one face */
+#define NEW_ROW     1e-3 /* a row whose entries are all smaller than this part follows from others */
+
+static double dot_rows(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void add_scaled(int n, double factor, const double *x, double *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] += factor * x[i];
+}
+
+/* D_T^-1 */
+static void apply_sticking_inverse(const void *context, int block, const double *force,
+                                   double *answer)
+{
+    const sticking *t = context;
+    const gw_impact *x = t->of;
+    int n = x->from[x->block_count];
+    (void)block;
+    for (int k = 0; k < x->block_count; k++)
+        gw_impact_apply_inverse(x, k, force + x->from[k], answer + x->from[k]);
+    for (int j = 0; j < t->rank; j++)
+        add_scaled(n, -dot_rows(n, t->rows + j * n, answer), t->images + j * n, answer);
+}
+
+static double largest_entry(int n, const double *row)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, fabs(row[i]));
+    return most;
+}
+
+static void add_sticking_row(sticking *t, const gw_contact *c, gw_vec3 direction)
+{
+    const gw_impact *x = t->of;
+    int n = x->from[x->block_count], of[2];
+    double *row = t->rows + t->rank * n, *image = t->images + t->rank * n, offset;
+    double *mix = t->mix + t->rank * MAX_STUCK;
+    gw_contact_jacobian_row sparse;
+    int own = t->asked++;
+    if (t->rank >= n)
+        return;
+    memset(mix, 0, MAX_STUCK * sizeof *mix);
+    mix[own] = 1;
+    memset(row, 0, (size_t)n * sizeof *row);
+    memset(image, 0, (size_t)n * sizeof *image);
+    gw_contact_jacobian(x->world, c, direction, true, true, &sparse);
+    gw_impact_put_row(x, &sparse, row, of, &offset);
+    for (int k = 0; k < x->block_count; k++)
+        if (of[0] == k || of[1] == k)
+            gw_impact_apply_inverse(x, k, row + x->from[k], image + x->from[k]);
+    double whole = largest_entry(n, row);
+    for (int pass = 0; pass < 2; pass++)
+        for (int j = 0; j < t->rank; j++) {
+            double share = dot_rows(n, t->rows + j * n, image);
+            add_scaled(n, -share, t->rows + j * n, row);
+            add_scaled(n, -share, t->images + j * n, image);
+            add_scaled(MAX_STUCK, -share, t->mix + j * MAX_STUCK, mix);
+            offset -= share * t->offset[j];
+        }
+    double left = dot_rows(n, row, image);
+    if (!(largest_entry(n, row) > NEW_ROW * whole) || !(left > 0))
+        return;
+    for (int i = 0; i < n; i++) {
+        row[i] /= sqrt(left);
+        image[i] /= sqrt(left);
+    }
+    for (int i = 0; i < MAX_STUCK; i++)
+        mix[i] /= sqrt(left);
+    t->offset[t->rank++] = offset / sqrt(left);
+}
+
+/* Loaded contacts of one pair. */
+typedef struct loaded_face {
+    int count, rows[GW_MAX_SIMULTANEOUS_CONTACTS];
+    gw_vec3 centre; /* of what they press with */
+} loaded_face;
+
+static void gather_face(const gw_impact *x, int i, loaded_face *face)
+{
+    const gw_world *w = x->world;
+    const gw_contact *first = &w->contacts[x->contact[i]];
+    double pressed = 0;
+    face->count = 0;
+    face->centre = gw_v3(0, 0, 0);
+    for (int k = i; k < x->rows; k++) {
+        const gw_contact *c = &w->contacts[x->contact[k]];
+        if (c->pair != first->pair || !(gw_dot(c->now.normal, first->now.normal) > FACE_NORMAL))
+            continue;
+        face->rows[face->count++] = k;
+        face->centre = gw_mul_add(face->centre, x->p[k], c->now.at_a);
+        pressed += x->p[k];
+    }
+    if (pressed > 0)
+        face->centre = gw_scale(1 / pressed, face->centre);
+}
+
+/* Whether the face presses within its contacts' polygon: seen from the centre no two neighbours are
+ * half a turn apart. */
+static bool presses_within(const gw_impact *x, const loaded_face *face)
+{
+    const gw_world *w = x->world;
+    gw_vec3 n = w->contacts[x->contact[face->rows[0]]].now.normal;
+    gw_vec3 e1 = gw_any_normal(n), e2 = gw_cross(n, e1);
+    for (int i = 0; i < face->count; i++) {
+        gw_vec3 at = gw_sub(w->contacts[x->contact[face->rows[i]]].now.at_a, face->centre);
+        double angle = atan2(gw_dot(e2, at), gw_dot(e1, at)), least = 2 * GW_PI;
+        for (int k = 0; k < face->count; k++) {
+            gw_vec3 to = gw_sub(w->contacts[x->contact[face->rows[k]]].now.at_a, face->centre);
+            double turn = atan2(gw_dot(e2, to), gw_dot(e1, to)) - angle;
+            turn -= 2 * GW_PI * floor(turn / (2 * GW_PI));
+            if (k != i && turn > 0)
+                least = fmin(least, turn);
+        }
+        if (!(least < WITHIN * GW_PI))
+            return false;
+    }
+    return face->count >= 3;
+}
+
+/* What holds a pair that sticks: a face that presses within its polygon is held as a whole, for the
+ * load would turn a light body over within the step by any rocking that is left of it; of others
+ * the contact points do not slip. `held`: by row of x, whether its normal is held so. */
+static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
+{
+    const gw_impact *x = t->of;
+    gw_contact at = x->world->contacts[x->contact[face->rows[0]]];
+    bool whole = presses_within(x, face);
+    for (int i = 0; i < face->count; i++) {
+        const gw_contact *c = &x->world->contacts[x->contact[face->rows[i]]];
+        held[face->rows[i]] = whole;
+        if (whole || x->p[face->rows[i]] == 0)
+            continue;
+        add_sticking_row(t, c, gw_any_normal(c->now.normal));
+        add_sticking_row(t, c, gw_cross(c->now.normal, gw_any_normal(c->now.normal)));
+    }
+    at.now.at_a = at.now.at_b = face->centre;
+    if (whole) {
+        t->face_row[t->face_count] = face->rows[0];
+        t->face_asked[t->face_count++] = t->asked;
+    }
+    for (int turns = 0; turns < 2 && whole; turns++) {
+        at.now.lever = turns;
+        add_sticking_row(t, &at, gw_v3(1, 0, 0));
+        add_sticking_row(t, &at, gw_v3(0, 1, 0));
+        add_sticking_row(t, &at, gw_v3(0, 0, 1));
+    }
+}
+
+/* The rows that nothing holds, as a problem of their own; their impulses are what is left of x->p.
+ */
+static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held)
+{
+    gw_world *w = x->world;
+    size_t n = (size_t)x->from[x->block_count];
+    double p[GW_MAX_SIMULTANEOUS_CONTACTS], offset[GW_MAX_SIMULTANEOUS_CONTACTS];
+    int count = 0, of[GW_MAX_SIMULTANEOUS_CONTACTS];
+    for (int i = 0; i < x->rows; i++) {
+        if (held[i])
+            continue;
+        memmove(w->jacobian + (size_t)count * n, w->jacobian + (size_t)i * n, n * sizeof(double));
+        offset[count] = x->offset[i];
+        of[count++] = i;
+    }
+    memset(w->dv, 0, n * sizeof *w->dv);
+    memset(w->generalised, 0, n * sizeof *w->generalised);
+    if (count == 0)
+        return;
+    gw_impulse_problem problem = {.rows = count,
+                                  .dof = (int)n,
+                                  .j = w->jacobian,
+                                  .v = w->v,
+                                  .e = x->e,
+                                  .offset = offset,
+                                  .only_push = true,
+                                  .inverse = apply_sticking_inverse,
+                                  .context = t};
+    gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, p);
+    for (int i = 0; i < count; i++)
+        x->p[of[i]] = p[i];
+}
+
+/* What T's rows bear, those that were asked for, `v` being the velocity without them. */
+static void stuck_impulses(const sticking *t, const double *v, double lambda[MAX_STUCK])
+{
+    const gw_impact *x = t->of;
+    const gw_world *w = x->world;
+    int n = x->from[x->block_count];
+    double by_others[GW_WORLD_MAX_DOF];
+    for (int k = 0; k < x->block_count; k++)
+        gw_impact_apply_inverse(x, k, w->generalised + x->from[k], by_others + x->from[k]);
+    memset(lambda, 0, MAX_STUCK * sizeof *lambda);
+    for (int j = 0; j < t->rank; j++) {
+        const double *row = t->rows + j * n;
+        double speed = t->offset[j] + dot_rows(n, row, v) + dot_rows(n, row, by_others);
+        add_scaled(MAX_STUCK, -speed, t->mix + j * MAX_STUCK, lambda);
+    }
+}
+
+/* Whether a face that is held as a whole bears no more than it can: it presses within its polygon,
+ * the force across is within mu of it. While bodies settle that were just loaded, what stops them
+ * may be more. */
+static bool bears_it(const gw_impact *x, int row, const double *lambda)
+{
+    const gw_contact *c = &x->world->contacts[x->contact[row]];
+    gw_vec3 n = c->now.normal, couple = gw_v3(lambda[3], lambda[4], lambda[5]);
+    gw_vec3 force = gw_v3(lambda[0], lambda[1], lambda[2]);
+    double pressed = gw_dot(force, n);
+    loaded_face face;
+    gather_face(x, row, &face);
+    if (pressed > 0 && c->loaded_for < SETTLING)
+        return true;
+    if (!(pressed > 0) || !(gw_norm(gw_reject(force, n)) < c->candidate.surface.friction * pressed))
+        return false;
+    face.centre = gw_mul_add(face.centre, 1 / pressed, gw_cross(n, couple));
+    return presses_within(x, &face);
+}
+
+/* Impulses of all rows while those that press stick; the change of velocity into w->dv. False where
+ * no face is held as a whole, or one would bear more than friction gives, or pull. */
+static bool solve_sticking_loads(gw_impact *x, double h)
+{
+    gw_world *w = x->world;
+    int n = x->from[x->block_count];
+    sticking t = {.of = x,
+                  .rows = w->sticking,
+                  .images = w->sticking + w->sticking_numbers,
+                  .mix = w->sticking + 2 * w->sticking_numbers};
+    bool held[GW_MAX_SIMULTANEOUS_CONTACTS], seen[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
+    double stuck[GW_WORLD_MAX_DOF] = {0}, lambda[MAX_STUCK];
+    for (int i = 0; i < x->rows; i++) {
+        loaded_face face;
+        if (seen[i])
+            continue;
+        gather_face(x, i, &face);
+        for (int k = 0; k < face.count; k++)
+            seen[face.rows[k]] = true;
+        add_sticking_face(&t, &face, held);
+    }
+    if (t.face_count == 0)
+        return false;
+    take_aims(x, h);
+    for (int j = 0; j < t.rank; j++) {
+        double speed = dot_rows(n, t.rows + j * n, w->v) + t.offset[j];
+        add_scaled(n, -speed, t.images + j * n, stuck);
+    }
+    add_scaled(n, 1, stuck, w->v);
+    solve_free_rows(x, &t, held);
+    add_scaled(n, -1, stuck, w->v);
+    add_scaled(n, 1, stuck, w->dv);
+    stuck_impulses(&t, w->v, lambda);
+    for (int i = 0; i < t.face_count; i++)
+        if (!bears_it(x, t.face_row[i], lambda + t.face_asked[i]))
+            return false;
+    return true;
+}
+
+#define HELD_RATE  1e-9 /* at which a contact that holds may move (m/s), */
+#define HELD_SHARE 1e-6 /* and as a part of the rate that its load holds back */
+
+/* Takes the loads that the trial had of contacts that hold; true where all held. */
+static bool loads_hold(gw_impact *x, double h)
+{
+    gw_world *w = x->world;
+    bool hold = true;
+    for (int i = 0; i < x->rows; i++) {
+        gw_contact *c = &w->contacts[x->contact[i]];
+        if (!gw_contact_holds(c))
+            continue;
+        c->tried = c->load * h;
+        double rate = c->gap_rate + aim_of(c, h);
+        double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
+        hold = hold && (c->tried > 0 ? fabs(rate) <= most : rate >= -most);
+    }
+    return hold;
+}
+
+/* What the loads do to a system as the substep begins and ends: without those that hold, which act
+ * all through it. True where there are any. */
+static bool keep_kicks(gw_impact *x, double h)
+{
+    gw_world *w = x->world;
+    bool any = false;
+    for (int i = 0; i < x->rows; i++) {
+        gw_contact *c = &w->contacts[x->contact[i]];
+        c->load = fmax(0, x->p[i]) / h;
+        if (gw_contact_holds(c))
+            add_answer(x, i, -x->p[i], w->dv);
+        else
+            any = true;
+    }
+    for (int k = 0; k < x->block_count && any; k++) {
+        int m = x->systems[k];
+        w->loaded[m] = true;
+        for (int i = 0; i < x->from[k + 1] - x->from[k]; i++)
+            w->load_rate[(size_t)m * GW_MODEL_MAX_DOF + (size_t)i] = w->dv[x->from[k] + i] / h;
+    }
+    return any;
+}
+
+/*
+ * After a trial of the substep without loads, with u the gap rates at its end and g the gaps at
+ * its start over the rest penetrations (of those too deep a part, as far as energy that was stored
+ * as they sank lasts),
+ *
+ *   min 1/2 P^T A P + P^T (u + g / h)   over P >= 0
+ *
+ * (Moreau's time stepping; A: the Delassus operator of all loaded contacts of the group), then
+ * friction within mu P, and P again, because friction changes the gap rates; where all stick, P
+ * together with what sticks. Each system gets half
+ * of J^T P as the substep begins, half as it ends. A contact that holds pushes with P / h all
+ * through it instead, so that what it bears stands still whatever drives it, and P is found by
+ * trials from that of the substep before on. A is that of the whole step, (D + h C + h^2 K)^-1 in
+ * place of D^-1 where a system steps implicitly.
+ */
+gw_loads gw_solve_loads(gw_world *w, double h)
+{
+    gw_impact x = {
+        .world = w, .kind = GW_COLLISION_LOAD, .over = h, .max_rows = GW_MAX_SIMULTANEOUS_CONTACTS};
+    double friction[GW_WORLD_MAX_DOF] = {0};
+    bool sticks[GW_MAX_SIMULTANEOUS_CONTACTS];
+    double pressed[GW_MAX_SIMULTANEOUS_CONTACTS];
+    assert(h > 0);
+    for (int i = 0; i < w->system_count; i++)
+        x.block[i] = -1;
+    add_loaded_rows(&x);
+    if (x.rows == 0)
+        return GW_LOADS_HELD;
+    gw_impact_fill(&x);
+    bool hold = loads_hold(&x, h);
+    size_t n = (size_t)x.from[x.block_count];
+    solve_normal_loads(&x, friction, h);
+    memcpy(friction, w->dv, n * sizeof *friction);
+    gw_impact_add_friction(&x, sticks);
+    for (size_t i = 0; i < n; i++)
+        friction[i] = w->dv[i] - friction[i];
+    bool all_stick = true;
+    for (int i = 0; i < x.rows; i++)
+        w->contacts[x.contact[i]].loaded_for += h;
+    for (int i = 0; i < x.rows; i++)
+        all_stick = all_stick && (sticks[i] || x.p[i] == 0);
+    if (all_stick) {
+        memcpy(pressed, x.p, (size_t)x.rows * sizeof *pressed);
+        all_stick = solve_sticking_loads(&x, h);
+        if (!all_stick)
+            memcpy(x.p, pressed, (size_t)x.rows * sizeof *pressed);
+    }
+    if (!all_stick) {
+        solve_normal_loads(&x, friction, h);
+        for (size_t i = 0; i < n; i++)
+            w->dv[i] += friction[i];
+    }
+    w->effort += 2 * (1 + x.rows * x.rows / GW_ROWS_PER_EFFORT);
+    bool kicks = keep_kicks(&x, h);
+    return !hold ? GW_LOADS_BETTER : kicks ? GW_LOADS_FOUND : GW_LOADS_HELD;
+}

@@ -1,0 +1,106 @@
+/*
+ * Stacks of light boxes under a heavy one, 1 g under 100 kg: held without motion while friction and
+ * faces bear it, and not beyond.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/free_fixture.h"
+
+#define G 9.81
+
+static gw_object *add_body(gw_scene *s, const char *id, gw_vec3 size, gw_vec3 at, double mass)
+{
+    gw_object *o = add_box(s, id, at, mass == 0);
+    o->shape.size = size;
+    o->free = mass > 0;
+    if (mass > 0)
+        o->body = (gw_body){.source = GW_MASS_GIVEN, .mass = mass};
+    return o;
+}
+
+/* So many boxes of 1 g, `size` wide and `high` each, below one of 100 kg as large, `aside` of them;
+ * weight leans along x by `slope`. */
+static gw_scene *stack(int count, double size, double high, double aside, double slope)
+{
+    gw_scene *s = new_scene();
+    s->gravity = gw_v3(slope * G, 0, -G);
+    s->contact.enabled = true;
+    add_body(s, "floor", gw_v3(4, 4, 0.1), gw_v3(0, 0, -0.05), 0);
+    for (int i = 0; i < count; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "b%d", i);
+        add_body(s, id, gw_v3(size, size, high), gw_v3(0, 0, (i + 0.5) * high), 1e-3);
+    }
+    add_body(s, "top", gw_v3(size, size, high), gw_v3(aside, 0, (count + 0.5) * high), 100);
+    return s;
+}
+
+static void light_boxes_bear_a_heavy_one(void **state)
+{
+    (void)state;
+    static const struct {
+        int count;
+        double size, high, aside, slope;
+    } cases[] = {{1, 0.1, 0.1, 0, 0},    {2, 0.1, 0.1, 0, 0},    {3, 0.1, 0.1, 0, 0},
+                 {2, 0.02, 0.02, 0, 0},  {2, 0.1, 0.1, 0.03, 0}, {2, 0.1, 0.1, 0, 0.15},
+                 {2, 0.2, 0.02, 0, 0.25}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        running r;
+        gw_vec3 settled[GW_MAX_FREE];
+        double fastest = 0, moved = 0, worst = 0, generated = 0;
+        running_open(&r, stack(cases[k].count, cases[k].size, cases[k].high, cases[k].aside,
+                               cases[k].slope));
+        for (int i = 0; i < 800; i++) {
+            const gw_snapshot *now = running_tick(&r);
+            for (int b = 0; b < now->free_count; b++) {
+                if (i == 300)
+                    settled[b] = now->free[b].pose.p;
+                if (i > 300)
+                    moved = fmax(moved, gw_distance(now->free[b].pose.p, settled[b]));
+                if (i > 300)
+                    fastest = fmax(fastest, gw_norm(now->free[b].twist.v));
+            }
+            worst = fmax(worst, fabs(energy_error(now)));
+            generated = now->contact.generated;
+        }
+        double top = body(gw_simulation_snapshot(r.simulation), &r, "top")->pose.p.z;
+        double sunk = (cases[k].count + 0.5) * cases[k].high - top;
+        print_message("%d of %g x %g, %g aside, slope %g: sunk %.2g mm, then moved %.2g m at %.2g "
+                      "m/s; generated %.2g J, books out by %.2g J\n",
+                      cases[k].count, cases[k].size, cases[k].high, cases[k].aside, cases[k].slope,
+                      1e3 * sunk, moved, fastest, generated, worst);
+        assert_true(sunk < 1.5e-3 && moved < 1e-6 && fastest < 1e-6);
+        assert_true(generated < 1e-6 && worst < 1e-9);
+        running_close(&r);
+    }
+}
+
+/* A slope beyond friction, 0.3, lets it slide; one that leads the weight beyond the lowest box's
+ * edge lets it topple. */
+static void what_friction_and_faces_cannot_bear_goes(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        running r;
+        running_open(&r, k ? stack(2, 0.1, 0.1, 0, 0.27) : stack(1, 0.2, 0.02, 0, 0.4));
+        double x = 0;
+        for (int i = 0; i < 400; i++)
+            x = body(running_tick(&r), &r, "top")->pose.p.x;
+        print_message("%s: %.3g m\n", k ? "topples" : "slides", x);
+        assert_true(x > (k ? 5e-3 : 0.05));
+        running_close(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(light_boxes_bear_a_heavy_one),
+        cmocka_unit_test(what_friction_and_faces_cannot_bear_goes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
