@@ -210,7 +210,7 @@ static void impose_mass(gw_desired_impedance *d, const double own[6][6], const d
 
 /* ---- a tick ---------------------------------------------------------------------------------- */
 
-bool gw_desired_is_stated(const gw_desired_def *def)
+static bool is_stated(const gw_desired_def *def)
 {
     bool any = def->has_mass;
     for (int i = 0; i < 6; i++)
@@ -222,7 +222,7 @@ void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const g
 {
     bool same = d->active && memcmp(d->def.stiffness, def->stiffness, sizeof def->stiffness) == 0;
     gw_pose rest = same ? d->rest : *held;
-    *d = (gw_desired_impedance){.def = *def, .active = gw_desired_is_stated(def), .rest = rest};
+    *d = (gw_desired_impedance){.def = *def, .active = is_stated(def), .rest = rest};
 }
 
 /* Whether explicit stages of a step bear spring and damper. */

@@ -47,8 +47,6 @@ typedef struct gw_desired_impedance {
     double energy, power; /* of the spring (J), of the damper (W), as the tick begins */
 } gw_desired_impedance;
 
-bool gw_desired_is_stated(const gw_desired_def *def);
-
 /* Another impedance from the next tick on, at rest where the frame is; one whose springs are those
  * of before keeps its rest. */
 void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const gw_pose *held);

@@ -138,8 +138,8 @@ bool gw_constraint_has_distance(gw_constraint_kind kind)
     return gw_constraint_kind_info_of(kind)->distance != GW_ANY_DISTANCE;
 }
 
-gw_angle_demand gw_constraint_angle_demand(gw_constraint_kind kind, gw_element_kind a,
-                                           gw_element_kind b)
+/* The demand of a kind on the directions of two elements that both have one. */
+static gw_angle_demand angle_demand(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b)
 {
     const gw_constraint_kind_info *info = gw_constraint_kind_info_of(kind);
     return a == b ? info->alike : info->mixed;
@@ -147,7 +147,7 @@ gw_angle_demand gw_constraint_angle_demand(gw_constraint_kind kind, gw_element_k
 
 bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b)
 {
-    return a != GW_POINT && b != GW_POINT && gw_constraint_angle_demand(kind, a, b) == GW_ALONG;
+    return a != GW_POINT && b != GW_POINT && angle_demand(kind, a, b) == GW_ALONG;
 }
 
 void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
@@ -275,7 +275,7 @@ int gw_constraint_codimension(const gw_constraint *c)
                 : surface == GW_LINE || surface == GW_CURVE           ? 2
                                                                       : 3;
     if (m != GW_POINT && f != GW_POINT)
-        rows += gw_constraint_angle_demand(c->kind, m, f) == GW_ALONG ? 2 : 1;
+        rows += angle_demand(c->kind, m, f) == GW_ALONG ? 2 : 1;
     return rows;
 }
 

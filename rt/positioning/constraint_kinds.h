@@ -107,8 +107,4 @@ void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_el
 /* True where the constraint has a sense to choose (two directed elements along one another). */
 bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b);
 
-/* The demand of a kind on the directions of two elements that both have one. */
-gw_angle_demand gw_constraint_angle_demand(gw_constraint_kind kind, gw_element_kind a,
-                                           gw_element_kind b);
-
 #endif

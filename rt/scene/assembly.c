@@ -524,11 +524,6 @@ gw_pose *gw_assembly_poses(gw_assembly *w)
     return w->poses;
 }
 
-double gw_assembly_size(const gw_assembly *w)
-{
-    return w->size;
-}
-
 const char *gw_assembly_remaining(const gw_assembly *w, int n)
 {
     assert(n >= 0);

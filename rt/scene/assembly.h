@@ -66,9 +66,6 @@ void gw_assembly_destroy(gw_assembly *assembly); /* NULL is fine */
 /* Where the scene's bodies are; may be changed before a solution. */
 gw_pose *gw_assembly_poses(gw_assembly *assembly);
 
-/* How far the parts reach (m): scales angles and tolerances. */
-double gw_assembly_size(const gw_assembly *assembly);
-
 /* Moves the bodies until all relations hold: from where they are, then from random places and
  * orientations of those whose relations remain. Where some remain, the bodies are at the best
  * place that was found. */

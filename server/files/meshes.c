@@ -49,14 +49,15 @@ void meshes_beside(gw_meshes *m, const char *scene_file)
         strcpy(m->beside, "/");
 }
 
-bool meshes_name_valid(const char *name)
+/* True for a name of a mesh file that leads nowhere else: letters, digits, dots, dashes. */
+static bool name_valid(const char *name)
 {
     return store_name_valid(name) && mesh_file_known(name);
 }
 
 static bool check_name(const char *name, gw_error *error)
 {
-    return meshes_name_valid(name) ||
+    return name_valid(name) ||
            gw_fail(error, GW_BAD_INPUT, "",
                    "\"%.80s\" is no name of a mesh file: letters, digits, dots and dashes, and "
                    ".stl or .obj at its end",
@@ -172,7 +173,7 @@ bool meshes_saved(const gw_meshes *m, const char *name)
     mesh_path path;
     struct stat status;
     snprintf(path, sizeof path, "%s/%s", m->data, name);
-    return meshes_name_valid(name) && stat(path, &status) == 0;
+    return name_valid(name) && stat(path, &status) == 0;
 }
 
 gw_mesh *meshes_save(gw_meshes *m, const char *name, const char *data, size_t size, gw_error *error)
@@ -199,7 +200,7 @@ gw_mesh *meshes_save(gw_meshes *m, const char *name, const char *data, size_t si
 bool meshes_delete(gw_meshes *m, const char *name, gw_error *error)
 {
     mesh_path path;
-    if (!meshes_name_valid(name))
+    if (!name_valid(name))
         return gw_fail(error, GW_NOT_FOUND, "", "there is no mesh \"%.80s\"", name);
     snprintf(path, sizeof path, "%s/%s", m->data, name);
     if (unlink(path) == 0)
@@ -220,7 +221,7 @@ bool meshes_list(const gw_meshes *m,
         mesh_path path;
         struct stat status;
         snprintf(path, sizeof path, "%s/%s", m->data, entries[i]->d_name);
-        if (meshes_name_valid(entries[i]->d_name) && stat(path, &status) == 0)
+        if (name_valid(entries[i]->d_name) && stat(path, &status) == 0)
             visit(context, entries[i]->d_name, status.st_size);
         free(entries[i]);
     }

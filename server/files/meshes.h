@@ -32,9 +32,6 @@ void meshes_finish(gw_meshes *meshes);
 /* Looks in the folder of this file as well, and there first. */
 void meshes_beside(gw_meshes *meshes, const char *scene_file);
 
-/* True for a name of a mesh file that leads nowhere else: letters, digits, dots, dashes. */
-bool meshes_name_valid(const char *name);
-
 /* The mesh, or its hull: one reference; NULL with GW_NOT_FOUND or what is wrong with it. */
 gw_mesh *meshes_find(gw_meshes *meshes, const char *name, bool convex, gw_error *error);
 

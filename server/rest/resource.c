@@ -22,17 +22,18 @@ static const gw_resource *row_of(const api_call *call)
     return call->resource;
 }
 
-int resource_count(const gw_resource *r, const gw_scene *scene)
+static int count_of(const gw_resource *r, const gw_scene *scene)
 {
     int count;
     memcpy(&count, (const char *)scene + r->count_at, sizeof count);
     return count;
 }
 
-void *resource_entry(const gw_resource *r, const gw_scene *scene, int index)
+/* The entry at `index` of the resource in the scene. */
+static void *entry_of(const gw_resource *r, const gw_scene *scene, int index)
 {
     char *entries;
-    assert(index >= 0 && index < resource_count(r, scene));
+    assert(index >= 0 && index < count_of(r, scene));
     memcpy(&entries, (const char *)scene + r->entries_at, sizeof entries);
     return entries + (size_t)index * r->size;
 }
@@ -41,8 +42,8 @@ static int find(const gw_resource *r, const gw_scene *scene, const char *id)
 {
     if (r->find)
         return r->find(scene, id);
-    for (int i = 0; i < resource_count(r, scene); i++)
-        if (strcmp(resource_entry(r, scene, i), id) == 0)
+    for (int i = 0; i < count_of(r, scene); i++)
+        if (strcmp(entry_of(r, scene, i), id) == 0)
             return i;
     return -1;
 }
@@ -65,8 +66,7 @@ void resource_address(const api_call *call, char id[RESOURCE_ID])
 
 static json_t *shown(const gw_resource *r, const resource_view *view, int index)
 {
-    return r->show ? r->show(view, index)
-                   : r->encode(resource_entry(r, view->document->scene, index));
+    return r->show ? r->show(view, index) : r->encode(entry_of(r, view->document->scene, index));
 }
 
 /* Entry `index` of the document. `snapshot` belongs to the document or, of rows that are not live,
@@ -106,7 +106,7 @@ void resource_list(api_call *call)
         return;
     }
     entries.document = newest(call, entries.snapshot);
-    entries.count = resource_count(r, entries.document->scene);
+    entries.count = count_of(r, entries.document->scene);
     api_list(call, entries);
 }
 
@@ -177,7 +177,7 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     gw_snapshot snapshot;
     snprintf(item, sizeof item, "/%s/%d", r->collection, index);
     object_of(r, edit->scene, index, object);
-    id_of(r, resource_entry(r, edit->scene, index), id);
+    id_of(r, entry_of(r, edit->scene, index), id);
     if (!api_commit(call, edit, item, object[0] ? object : NULL))
         return;
     app_document *document = edit->document;
@@ -219,14 +219,14 @@ static void add(api_call *call, app_edit *edit, void *e)
         api_abandon(call, edit, &error);
         return;
     }
-    finish(call, edit, resource_count(r, edit->scene) - 1, 201);
+    finish(call, edit, count_of(r, edit->scene) - 1, 201);
 }
 
 /* Puts an entry (taken over) in the place of the one at `index`. */
 static void replace(api_call *call, app_edit *edit, int index, void *e)
 {
     const gw_resource *r = row_of(call);
-    void *now = resource_entry(r, edit->scene, index);
+    void *now = entry_of(r, edit->scene, index);
     char from[RESOURCE_ID], to[RESOURCE_ID];
     id_of(r, now, from);
     id_of(r, e, to);
@@ -323,7 +323,7 @@ void resource_patch(api_call *call)
     int index = resource_begin(call, &edit);
     if (index < 0)
         return;
-    const void *now = resource_entry(r, edit.scene, index);
+    const void *now = entry_of(r, edit.scene, index);
     if (r->read_only)
         json_object_del(call->body, r->read_only);
     json_t *merged = api_merge(call, r->encode(now));

@@ -71,10 +71,6 @@ typedef struct gw_resource {
 api_handler resource_list, resource_get, resource_post, resource_put, resource_patch,
     resource_delete;
 
-/* The entry at `index` of the resource in the scene. */
-void *resource_entry(const gw_resource *resource, const gw_scene *scene, int index);
-int resource_count(const gw_resource *resource, const gw_scene *scene);
-
 /* The id that the address names. */
 void resource_address(const api_call *call, char id[RESOURCE_ID]);
 

@@ -212,11 +212,9 @@ void wire_say_nothing(const wire_table *table, void *owner);
 /* The table of a kind of a union; NULL: it is excluded. */
 const wire_table *wire_kind(const wire_table *table, int kind);
 
-/* Name `i` of a CHOICE, NULL behind the last one; which one a struct has; what a LIST consists of.
- */
+/* Name `i` of a CHOICE, NULL behind the last one; which one a struct has. */
 const char *wire_choice_name(const wire_field *field, int i);
 int wire_chosen(const wire_field *field, const void *owner);
-wire_field wire_item_of(const wire_field *field);
 
 /* The path as a JSON pointer, cut to what an error holds. */
 #define WIRE_POINTER 192
@@ -246,7 +244,6 @@ json_t *wire_schema_map(const wire_field *field);
 json_t *wire_schema_boolean(const wire_field *field);
 json_t *wire_schema_string(const wire_field *field);
 json_t *wire_schema_id(const wire_field *field);
-json_t *wire_schema_vec3(const wire_field *field);
 json_t *wire_schema_choice(const wire_field *field);
 json_t *wire_schema_object(const wire_field *field);
 json_t *wire_schema_list(const wire_field *field);

@@ -43,15 +43,6 @@ json_t *wire_vec3(gw_vec3 v)
 
 CODEC(pose, gw_pose)
 
-bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error)
-{
-    double n[3];
-    if (!wire_get_numbers(value, &(wire_path){.name = at}, 3, n, error))
-        return false;
-    *v = gw_v3(n[0], n[1], n[2]);
-    return true;
-}
-
 /* ---- geometry ------------------------------------------------------------------------------ */
 
 INITIAL(no_shape, gw_shape, (gw_shape){0})

@@ -202,12 +202,12 @@ ENCODE(encode_vec3)
     return wire_numbers((const double[]){v->x, v->y, v->z}, 3, context);
 }
 
-json_t *wire_schema_vec3(const wire_field *f)
+static json_t *schema_vec3(const wire_field *f)
 {
     return wire_schema_ref(f->type == QUAT ? "Quat" : "Vec3");
 }
 
-const wire_type wire_type_vec3 = {decode_vec3, encode_vec3, wire_schema_vec3};
+const wire_type wire_type_vec3 = {decode_vec3, encode_vec3, schema_vec3};
 
 /* What has been normalised before stays as it is, bit by bit: a scene that was written is the same
  * when it is read. `square` is that of the length. */
@@ -233,7 +233,7 @@ DECODE(decode_direction)
     return true;
 }
 
-const wire_type wire_type_direction = {decode_direction, encode_vec3, wire_schema_vec3};
+const wire_type wire_type_direction = {decode_direction, encode_vec3, schema_vec3};
 
 DECODE(decode_quat)
 {
@@ -255,7 +255,7 @@ ENCODE(encode_quat)
     return wire_numbers((const double[]){q->w, q->x, q->y, q->z}, 4, context);
 }
 
-const wire_type wire_type_quat = {decode_quat, encode_quat, wire_schema_vec3};
+const wire_type wire_type_quat = {decode_quat, encode_quat, schema_vec3};
 
 /* ---- truth, text and choices --------------------------------------------------------------- */
 
@@ -426,7 +426,8 @@ const wire_type wire_type_object = {decode_object, encode_object, wire_schema_ob
 static const wire_field an_object = {.name = "", .type = OBJECT};
 
 /* What an entry of the list is. */
-wire_field wire_item_of(const wire_field *f)
+/* What a LIST consists of. */
+static wire_field item_of(const wire_field *f)
 {
     wire_field item = f->item ? *f->item : an_object;
     if (f->table)
@@ -447,7 +448,7 @@ static void *next_entry(const wire_field *f, void *owner, size_t i, gw_error *er
 
 DECODE(decode_list)
 {
-    const wire_field item = wire_item_of(f);
+    const wire_field item = item_of(f);
     size_t size = json_array_size(value);
     char where[WIRE_POINTER];
     wire_failed failed = {0};
@@ -480,7 +481,7 @@ DECODE(decode_list)
 
 ENCODE(encode_list)
 {
-    const wire_field item = wire_item_of(f);
+    const wire_field item = item_of(f);
     int count = *(const int *)((const char *)owner + f->count);
     const char *array = member_of(f, owner);
     if (f->type == LIST)
@@ -493,7 +494,7 @@ ENCODE(encode_list)
 
 json_t *wire_schema_list(const wire_field *f)
 {
-    const wire_field item = wire_item_of(f);
+    const wire_field item = item_of(f);
     json_t *schema = json_pack("{ss so}", "type", "array", "items", item.type->schema(&item));
     if (f->least > 0)
         json_object_set_new(schema, "minItems", json_integer((json_int_t)f->least));
@@ -504,7 +505,7 @@ json_t *wire_schema_list(const wire_field *f)
 
 json_t *wire_schema_map(const wire_field *f)
 {
-    const wire_field item = wire_item_of(f);
+    const wire_field item = item_of(f);
     return json_pack("{ss so}", "type", "object", "additionalProperties", item.type->schema(&item));
 }
 

@@ -57,7 +57,6 @@ void wire_memory_missed(void);
 
 json_t *wire_vec3(gw_vec3 v);
 json_t *wire_pose(const gw_pose *pose);
-bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error);
 bool wire_get_pose(const json_t *value, const char *at, gw_pose *pose, gw_error *error);
 
 /* Adds member `name`, taken over. */
