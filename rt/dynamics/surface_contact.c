@@ -28,6 +28,7 @@
 
 #define NEWTON_STEPS 20
 #define CONVERGED    1e-8  /* of the size: a step this short leaves an error of its square */
+#define THERE        1e-14 /* of the size: no step */
 #define FARTHEST     0.25  /* of the size: no step goes farther over a surface */
 #define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
 #define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
@@ -306,6 +307,8 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
         double far = fmax(hypot(y_a[0], y_a[1]), hypot(y_b[0], y_b[1]));
         if (!isfinite(far))
             return false;
+        if (far < THERE * size)
+            return true;
         double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
         for (int j = 0; j < 2; j++)
             y_a[j] *= share, y_b[j] *= share;
