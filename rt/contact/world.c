@@ -305,7 +305,7 @@ void gw_world_step_all(gw_world *w, gw_world_system *systems, double dt, gw_worl
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static gw_contact_state state_of(const gw_contact *c)
+static gw_contact_status state_of(const gw_contact *c)
 {
     if (c->immovable)
         return GW_CONTACT_IMMOVABLE;
@@ -319,7 +319,7 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
     int count = 0;
     for (int i = 0; i < w->contact_count && count < capacity; i++) {
         const gw_contact *c = &w->contacts[i];
-        gw_contact_state state = state_of(c);
+        gw_contact_status state = state_of(c);
         gw_vec3 couple;
         if (state == GW_CONTACT_NONE && (c->now.gap >= 0 || c->spurious))
             continue;

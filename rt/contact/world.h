@@ -66,17 +66,17 @@ typedef struct gw_world_body {
     gw_twist twist;   /* its twist (of the body's origin, world axes) */
 } gw_world_body;
 
-typedef enum gw_contact_state {
+typedef enum gw_contact_status {
     GW_CONTACT_NONE,
     GW_CONTACT_COLLIDING,
     GW_CONTACT_CONTINUOUS,
     GW_CONTACT_IMMOVABLE /* closed, and no system can move along the normal */
-} gw_contact_state;
+} gw_contact_status;
 
 /* A contact as others see it. */
 typedef struct gw_contact_point {
     int a, b; /* bodies */
-    gw_contact_state state;
+    gw_contact_status state;
     gw_vec3 point, normal;               /* world; the normal points from b towards a */
     gw_vec3 force;                       /* on a: penalty and friction now (N) */
     double impulse;                      /* along the normal in the last step (N s) */
