@@ -1,7 +1,7 @@
 /*
  * The ticks before every fault: the newest GW_FAULT_TICKS are kept as they are made, and set aside
  * when devices are forced off or halted, with cause and time. It outlives every loop. The loop's
- * thread writes, RT safe; any thread reads, without holding it up.
+ * thread writes, RT safe, one at a time (`writing`); any thread reads, without holding it up.
  */
 #ifndef GW_SIM_FAULT_LOG_H
 #define GW_SIM_FAULT_LOG_H
@@ -40,6 +40,7 @@ typedef struct gw_fault {
 } gw_fault;
 
 typedef struct gw_fault_log {
+    atomic_bool writing; /* a loop's thread is: taken and given back around each tick's writing */
     gw_fault faults[GW_FAULTS_KEPT + 1];
     atomic_uint kept; /* so far */
     int filling;

@@ -300,9 +300,13 @@ static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
         atomic_store_explicit(&loop->sampled, sampled, memory_order_relaxed);
     if (!loop->faults)
         return;
+    /* While one loop takes over from another both run for a moment: who comes second leaves it. */
+    if (atomic_exchange_explicit(&loop->faults->writing, true, memory_order_acquire))
+        return;
     gw_fault_log_add(loop->faults, gw_simulation_snapshot(s),
                      gw_simulation_stages(loop->simulation), begin);
     gw_fault_log_heed(loop->faults, loop->halt);
+    atomic_store_explicit(&loop->faults->writing, false, memory_order_release);
 }
 
 static void *run(void *arg)
