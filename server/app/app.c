@@ -94,8 +94,11 @@ static gw_text *write_simulation(const app_document *document, const gw_snapshot
     return wire_text(describe_simulation(document, snapshot));
 }
 
+/* A snapshot is a quarter of a thread's stack: only one is on it at a time. */
+#define ONE_SNAPSHOT __attribute__((noinline))
+
 /* The text that is kept, or a new one; NULL where the loop has not taken the newest document. */
-static gw_text *settled_text(gw_app *app)
+ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
 {
     app_loop_state loop = app_loop_now(app);
     app_document *document = app_document_get(app);
@@ -114,19 +117,23 @@ static gw_text *settled_text(gw_app *app)
     return settled && kept->text ? text_ref(kept->text) : NULL;
 }
 
+/* The same once the loop has taken it. */
+ONE_SNAPSHOT static gw_text *awaited_text(gw_app *app)
+{
+    gw_snapshot snapshot;
+    app_document *document = app_view(app, &snapshot);
+    gw_text *text = write_simulation(document, &snapshot);
+    app_document_put(document);
+    return text;
+}
+
 gw_text *app_simulation_text(gw_app *app)
 {
     assert(app);
     pthread_mutex_lock(&app->state);
     gw_text *text = settled_text(app);
     pthread_mutex_unlock(&app->state);
-    if (text)
-        return text;
-    gw_snapshot snapshot;
-    app_document *document = app_view(app, &snapshot);
-    text = write_simulation(document, &snapshot);
-    app_document_put(document);
-    return text;
+    return text ? text : awaited_text(app);
 }
 
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
