@@ -97,6 +97,14 @@ static gw_gap turn_between(const gw_unilateral_row *row, const gw_pose *a, const
                  gw_pose_point(a, row->a.p));
 }
 
+/* angle = |log(R_b^T R_a)|, d(angle)/dt = (w_a - w_b) . log / |log| */
+static gw_gap rotation_between(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
+{
+    gw_quat at_a = gw_quat_mul(a->q, row->frame_a), at_b = gw_quat_mul(b->q, row->frame_b);
+    gw_vec3 turn = gw_quat_log(gw_quat_mul(at_a, gw_quat_conj(at_b)));
+    return length_of(turn, gw_v3(0, 0, 1), gw_pose_point(a, row->a.p));
+}
+
 gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
 {
     if (row->kind == GW_UNILATERAL_SURFACES) {
@@ -107,8 +115,10 @@ gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, con
     }
     assert(row->sign == 1 || row->sign == -1);
     gw_element at_a = gw_element_moved(a, &row->a), at_b = gw_element_moved(b, &row->b);
-    bool turn = row->kind == GW_UNILATERAL_TURN, angle = turn || row->kind == GW_UNILATERAL_ANGLE;
+    bool turn = row->kind == GW_UNILATERAL_TURN, whole = row->kind == GW_UNILATERAL_ROTATION;
+    bool angle = turn || whole || row->kind == GW_UNILATERAL_ANGLE;
     gw_gap g = turn    ? turn_between(row, a, b)
+               : whole ? rotation_between(row, a, b)
                : angle ? angle_between(&at_a, &at_b)
                        : distance_between(&at_a, &at_b);
     double scale = angle ? row->length : 1;

@@ -6,6 +6,7 @@
  *             at most d    gap = d - h
  *   angle                  gap = L (angle - a), or L (a - angle)     L: m that a radian counts
  *   turn                   the same of a joint's coordinate, whose turns count on beyond pi
+ *   rotation               the same of the whole rotation between two frames, 0 .. pi
  *   surfaces               gap of two surfaces that may slide or roll on one another
  *
  * h is the distance of two points, of a point from a line, and of two lines along their common
@@ -27,6 +28,7 @@ typedef enum gw_unilateral_kind {
     GW_UNILATERAL_ANGLE, /* no points */
     GW_UNILATERAL_TURN,  /* about an axis that the bodies share: of a's direction from b's, which
                             lie across it */
+    GW_UNILATERAL_ROTATION,
     GW_UNILATERAL_SURFACES
 } gw_unilateral_kind;
 
@@ -46,6 +48,7 @@ typedef struct gw_unilateral_row {
     gw_vec3 axis;                /* of a turn, in the frame of b, */
     bool axis_in_a;              /* or of a */
     double near;                 /* of a turn: the angle is the one nearest to this (rad) */
+    gw_quat frame_a, frame_b;    /* of a rotation, in the bodies' */
     int owned;                   /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */
     gw_unilateral_grip grip;

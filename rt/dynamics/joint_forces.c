@@ -110,6 +110,34 @@ double gw_joint_slip(const gw_joint_law *law, double q, double *root)
     return law->friction * beyond;
 }
 
+/* Of a ball U(|bend|): as d|bend|/dt = bend . w / |bend|, its torque is along the bend. */
+gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 bend, gw_vec3 v, double *dissipated)
+{
+    double span = span_of(law), size = gw_norm(bend), w = fmin(size / span, 1), w2 = w * w;
+    double s = w * (15 - w2 * (10 - 3 * w2)) / 8;
+    double c = law->limit_damping, x = c * gw_norm(v) / law->friction;
+    double damping = size < span ? c * (1 - s * s) / (1 + x * x) : 0;
+    *dissipated += damping * gw_norm2(v);
+    gw_vec3 torque = gw_scale(-damping, v);
+    return size > 0 ? gw_mul_add(torque, -law->friction * s / size, bend) : torque;
+}
+
+double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 bend)
+{
+    gw_joint_law from_zero = *law;
+    from_zero.bristle_root = 0;
+    return friction_energy(&from_zero, gw_norm(bend));
+}
+
+double gw_ball_slip(const gw_joint_law *law, gw_vec3 *bend)
+{
+    double size = gw_norm(*bend), beyond = size - span_of(law);
+    if (!(law->friction > 0) || !(beyond > 0))
+        return 0;
+    *bend = gw_scale(1 - beyond / size, *bend);
+    return law->friction * beyond;
+}
+
 /* ---- one coordinate ------------------------------------------------------------------------- */
 
 double gw_joint_force(const gw_joint_law *law, double q, double v, double *motor_power,

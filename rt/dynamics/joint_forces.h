@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "rt/base/space.h"
+
 /* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
  * way, and what would speed the joint up fades out towards `speed`. All zero: none. */
 typedef struct gw_motor {
@@ -42,6 +44,15 @@ double gw_joint_energy(const gw_joint_law *law, double q);
 /* Moves the root of a bristle that is bent beyond its span; returns the energy that this dissipates
  * (J). */
 double gw_joint_slip(const gw_joint_law *law, double q, double *root);
+
+/* The same of a ball, whose friction bounds a torque whatever its axis: `bend` is the rotation
+ * vector from the bristle's root, and the torque is against it and against the angular velocity
+ * (same axes; N m). Then its energy (J), and what slips beyond the span: `bend` is what is left of
+ * it. */
+gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 bend, gw_vec3 velocity,
+                         double *dissipated_power);
+double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 bend);
+double gw_ball_slip(const gw_joint_law *law, gw_vec3 *bend);
 
 /* The limit's spring and damper, as stiff as steps of dt bear: k = (phase / dt)^2 inertia. */
 void gw_joint_limit_spring(double inertia, double dt, double *stiffness, double *damping);

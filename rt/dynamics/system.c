@@ -498,8 +498,12 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
     assert((def->set != NULL) == (def->joint == GW_MOBILIZER_SUBMANIFOLD));
     k->damping_rate = damping_rate(def, k->least_inertia);
     for (int j = 0; j < k->dof; j++) {
-        assert(j < at || (def->stiffness[j] == 0 && def->friction[j] == 0 && !def->limited[j] &&
-                          def->motor[j].stiffness == 0));
+        bool ball = def->joint == GW_MOBILIZER_SPHERICAL;
+        assert(!ball || def->friction[j] == def->friction[0]);
+        /* limits of a ball are not of its coordinates, and no forces of the joint */
+        assert(j < at ||
+               ((ball || (def->stiffness[j] == 0 && def->friction[j] == 0 && !def->limited[j])) &&
+                def->motor[j].stiffness == 0));
         if (def->friction[j] > 0 || def->limited[j] || is_motor(&def->motor[j]))
             k->only_springs = false;
         if (!k->only_springs || def->stiffness[j] != 0 || def->damping[j] != 0)

@@ -57,10 +57,12 @@ typedef struct gw_system_body_def {
     bool keeps_position, keeps_velocity; /* while closures are met at creation: others give way,
                                             where they can */
     double damping[6];                   /* N s/m or N m s/rad, of each coordinate */
-    double stiffness[6]; /* N/m or N m/rad, towards `rest`; of joints but spherical and free */
+    double stiffness[6]; /* N/m or N m/rad, towards `rest`, which of a ball is a rotation vector and
+                            the stiffness along that from there; not of free joints */
     double rest[6];
+    double friction[6]; /* Coulomb's, holding and sliding alike (N, N m); of a ball one torque about
+                           any axis, the same in all three; not of free joints */
     /* of joints' coordinates but rotation vectors: */
-    double friction[6]; /* Coulomb's, holding and sliding alike (N, N m) */
     bool limited[6];
     double lower[6],
         upper[6];      /* m, rad; springs with damping beyond, as stiff as steps of dt bear */

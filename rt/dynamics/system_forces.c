@@ -39,6 +39,110 @@ gw_joint_law gw_system_law(const gw_system *s, const gw_system_body *k, int j)
                           .motor = &def->motor[j]};
 }
 
+/* ---- balls ---------------------------------------------------------------------------------- *
+ *
+ * A spring pulls along e = log(R R_rest^-1), the rotation vector from its rest, in F's axes as the
+ * angular velocity w: with e' = J_l(e)^-1 w,
+ *
+ *   U = 1/2 e . K e,   torque = -J_l(e)^-T K e      J_l(e)^-T = J_l(-e)^-1
+ *
+ * Friction has one bristle, from the root's orientation.
+ */
+
+static bool is_ball(const gw_system_body *k)
+{
+    return k->def.joint == GW_MOBILIZER_SPHERICAL;
+}
+
+static gw_vec3 turn_from(const gw_system_body *k, const double rotation[3])
+{
+    gw_quat from = gw_quat_exp(gw_v3(rotation[0], rotation[1], rotation[2]));
+    return gw_quat_log(gw_quat_mul(k->joint.turn, gw_quat_conj(from)));
+}
+
+static gw_vec3 spring_torque(const gw_system_body *k, double *energy)
+{
+    const double *stiff = k->def.stiffness;
+    gw_vec3 e = turn_from(k, k->def.rest);
+    gw_vec3 pull = {stiff[0] * e.x, stiff[1] * e.y, stiff[2] * e.z};
+    *energy = 0.5 * gw_dot(e, pull);
+    return gw_neg(gw_so3_left_jacobian_inverse(gw_neg(e), pull));
+}
+
+/* Its bristle is as stiff as the step bears about the lightest of its axes. */
+static gw_joint_law ball_law(const gw_system *s, const gw_system_body *k)
+{
+    int softest = 0;
+    for (int j = 1; j < 3; j++)
+        if (k->joint.limit_mobility[j] > k->joint.limit_mobility[softest])
+            softest = j;
+    return gw_system_law(s, k, softest);
+}
+
+/* Of springs, dampers and friction; adds the dissipated power. */
+static gw_vec3 ball_torque(const gw_system *s, const gw_system_body *k, double *dissipated)
+{
+    const double *d = k->def.damping, *u = k->joint.u;
+    double energy;
+    gw_vec3 torque = spring_torque(k, &energy);
+    torque = gw_sub(torque, gw_v3(d[0] * u[0], d[1] * u[1], d[2] * u[2]));
+    *dissipated += d[0] * u[0] * u[0] + d[1] * u[1] * u[1] + d[2] * u[2] * u[2];
+    if (!(k->def.friction[0] > 0))
+        return torque;
+    gw_joint_law law = ball_law(s, k);
+    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
+    return gw_add(torque, gw_ball_friction(&law, bend, gw_v3(u[0], u[1], u[2]), dissipated));
+}
+
+static double ball_energy(const gw_system *s, const gw_system_body *k)
+{
+    double energy;
+    spring_torque(k, &energy);
+    if (!(k->def.friction[0] > 0))
+        return energy;
+    gw_joint_law law = ball_law(s, k);
+    return energy + gw_ball_friction_energy(&law, turn_from(k, k->joint.bristle_root));
+}
+
+static double ball_slip(const gw_system *s, gw_system_body *k)
+{
+    if (!(k->def.friction[0] > 0))
+        return 0;
+    gw_joint_law law = ball_law(s, k);
+    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
+    double dissipated = gw_ball_slip(&law, &bend);
+    if (dissipated > 0) {
+        gw_quat back = gw_quat_conj(gw_quat_exp(bend));
+        gw_vec3 root = gw_quat_log(gw_quat_mul(back, k->joint.turn));
+        k->joint.bristle_root[0] = root.x;
+        k->joint.bristle_root[1] = root.y;
+        k->joint.bristle_root[2] = root.z;
+    }
+    return dissipated;
+}
+
+/* C and K of a coordinate: nearly those of the ball, whose axes they couple a little. */
+static void ball_slopes(const gw_system *s, const gw_system_body *k, int j, double *damping,
+                        double *stiffness)
+{
+    double held = 0;
+    *damping = k->def.damping[j];
+    *stiffness = k->def.stiffness[j];
+    if (!(k->def.friction[0] > 0))
+        return;
+    gw_joint_law law = ball_law(s, k);
+    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
+    gw_vec3 u = {k->joint.u[0], k->joint.u[1], k->joint.u[2]};
+    double span = 15.0 / 8 * law.friction / law.limit_stiffness;
+    double w2 = fmin(1, gw_norm2(bend) / (span * span));
+    gw_ball_friction(&law, bend, u, &held);
+    *stiffness += law.limit_stiffness * (1 - w2) * (1 - w2);
+    if (gw_norm2(u) > 0)
+        *damping += held / gw_norm2(u);
+}
+
+/* ---- all joints ----------------------------------------------------------------------------- */
+
 /* Into s->joint_force: by damping, springs, motors, friction and limits where the joints are; adds
  * their powers. */
 static void joint_forces(gw_system *s, gw_system_work *power)
@@ -48,7 +152,11 @@ static void joint_forces(gw_system *s, gw_system_work *power)
         double *force = &s->joint_force[k->first];
         for (int j = 0; j < k->dof && k->is_free; j++)
             force[j] = 0;
-        for (int j = 0; j < k->dof && !k->is_free; j++) {
+        if (is_ball(k) && !k->is_free) {
+            gw_vec3 torque = ball_torque(s, k, &power->dissipated);
+            force[0] = torque.x, force[1] = torque.y, force[2] = torque.z;
+        }
+        for (int j = 0; j < k->dof && !k->is_free && !is_ball(k); j++) {
             double z = k->joint.z[j], u = k->joint.u[j];
             force[j] = -k->def.stiffness[j] * (z - k->def.rest[j]);
             if (k->only_springs) {
@@ -70,7 +178,9 @@ double gw_system_slip(gw_system *s)
     double dissipated = 0;
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        for (int j = 0; j < k->dof && !k->only_springs; j++) {
+        if (is_ball(k))
+            dissipated += ball_slip(s, k);
+        for (int j = 0; j < k->dof && !k->only_springs && !is_ball(k); j++) {
             gw_joint_law law = gw_system_law(s, k, j);
             dissipated += gw_joint_slip(&law, k->joint.z[j], &k->joint.bristle_root[j]);
         }
@@ -85,7 +195,9 @@ double gw_system_potential(const gw_system *s)
         const gw_system_body *k = &s->bodies[i];
         gw_vec3 com = k->flat.plane ? gw_mat3_mul(&k->turn, k->def.mass.com) : k->com;
         sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, com));
-        for (int j = 0; j < k->dof && !k->is_free; j++) {
+        if (is_ball(k) && !k->is_free)
+            sum += ball_energy(s, k);
+        for (int j = 0; j < k->dof && !k->is_free && !is_ball(k); j++) {
             double stretch = k->joint.z[j] - k->def.rest[j];
             sum += 0.5 * k->def.stiffness[j] * stretch * stretch;
             if (k->only_springs)
@@ -297,10 +409,28 @@ void gw_system_update(gw_system *s)
  *   (D + h C + h^2 K) a = f(q, u) - h K u      C and K of joints; C of bodies with their inertia
  */
 
+static void linearise_ball(gw_system *s, const gw_system_body *k)
+{
+    double dissipated = 0;
+    gw_vec3 torque = ball_torque(s, k, &dissipated);
+    const double force[3] = {torque.x, torque.y, torque.z};
+    for (int j = 0; j < 3; j++) {
+        gw_joint_force_model *m = &s->models[k->first + j];
+        gw_joint_law law = gw_system_law(s, k, j);
+        gw_joint_linearise(&law, 0, 0, m);
+        m->force = force[j];
+        ball_slopes(s, k, j, &m->damping, &m->stiffness);
+    }
+}
+
 static void linearise(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
+        if (is_ball(k)) {
+            linearise_ball(s, k);
+            continue;
+        }
         for (int j = 0; j < k->dof; j++) {
             gw_joint_force_model *m = &s->models[k->first + j];
             double stiffness = k->def.stiffness[j], z = k->joint.z[j];
@@ -471,7 +601,9 @@ static double added_inertias(gw_system *s, double h)
         for (int j = 0, n = k->first; j < k->dof; j++, n++) {
             const gw_motor *m = &k->def.motor[j];
             double damping = k->def.damping[j], stiffness = k->def.stiffness[j];
-            if (!k->only_springs) {
+            if (is_ball(k)) {
+                ball_slopes(s, k, j, &damping, &stiffness);
+            } else if (!k->only_springs) {
                 gw_joint_law law = gw_system_law(s, k, j);
                 gw_joint_force_model passive;
                 gw_joint_linearise(&law, k->joint.z[j], k->joint.u[j], &passive);

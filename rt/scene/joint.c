@@ -75,7 +75,8 @@ static bool check_limits(const gw_scene_joint *j, int index, int i, gw_error *er
         return gw_scene_invalid(error, "joints", index, at,
                                 "lower is %g, must be at most upper, %g", j->lower[i], j->upper[i]);
     snprintf(at, sizeof at, "/position/%d", i);
-    return !j->has_position || (j->position[i] >= j->lower[i] && j->position[i] <= j->upper[i]) ||
+    return !j->has_position || j->type == GW_MOBILIZER_SPHERICAL ||
+           (j->position[i] >= j->lower[i] && j->position[i] <= j->upper[i]) ||
            gw_scene_invalid(error, "joints", index, at,
                             "is %g, must be within the limits, %g to %g", j->position[i],
                             j->lower[i], j->upper[i]);
@@ -106,21 +107,27 @@ static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error
     return check_limits(j, index, i, error);
 }
 
-/* A rotation vector is no coordinate that a force could act along: damping alone does not look at
- * it. */
+/* What a ball has about all axes together. */
 static bool check_ball(const gw_scene_joint *j, int index, gw_error *error)
 {
-    for (int i = 0; i < 3 && j->type == GW_MOBILIZER_SPHERICAL; i++) {
-        const char *member = j->friction[i] != 0    ? "friction"
-                             : j->stiffness[i] != 0 ? "spring"
-                             : j->limited[i]        ? "limits"
-                             : j->has_motor         ? "motor"
-                                                    : NULL;
-        char where[48];
-        snprintf(where, sizeof where, "/joints/%d/%s", index, member ? member : "");
-        if (member)
-            return gw_fail(error, GW_NOT_YET, where,
-                           "this version gives a spherical joint damping, but no %s", member);
+    char where[48];
+    if (j->type != GW_MOBILIZER_SPHERICAL)
+        return true;
+    snprintf(where, sizeof where, "/joints/%d/motor", index);
+    if (j->has_motor)
+        return gw_fail(error, GW_NOT_YET, where,
+                       "this version gives a spherical joint damping, friction, a spring and "
+                       "limits, but no motor");
+    if (j->friction[1] != j->friction[0] || j->friction[2] != j->friction[0])
+        return gw_scene_invalid(error, "joints", index, "/friction",
+                                "friction of a spherical joint is one torque about any axis: all "
+                                "three must be the same");
+    for (int i = 0; i < 3; i++) {
+        snprintf(where, sizeof where, "/limits/%d", i);
+        if (j->limited[i] && (i == 2 || j->lower[i] != 0 || !(j->upper[i] > 0)))
+            return gw_scene_invalid(error, "joints", index, where,
+                                    "limits of a spherical joint are [0, swing of the z axes], "
+                                    "[0, whole rotation], null");
     }
     return true;
 }

@@ -61,6 +61,16 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
 {
     static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     gw_unilateral_row row = {.length = length};
+    if (type == GW_MOBILIZER_SPHERICAL) { /* between the z axes, and of the whole rotation */
+        row.kind = j == 0 ? GW_UNILATERAL_ANGLE : GW_UNILATERAL_ROTATION;
+        row.frame_a = f->a_from_m.q;
+        row.frame_b = f->b_from_f.q;
+        row.a = (gw_element){
+            .kind = GW_LINE, .p = f->a_from_m.p, .d = gw_rotate(f->a_from_m.q, axes[2])};
+        row.b = (gw_element){
+            .kind = GW_LINE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, axes[2])};
+        return row;
+    }
     bool universal = type == GW_MOBILIZER_UNIVERSAL, turns = gw_mobilizers[type].turns >> j & 1;
     if (!turns) {
         int along = type == GW_MOBILIZER_PLANAR ? j : 2;
@@ -82,13 +92,20 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
     return row;
 }
 
+/* Angles of a ball begin at zero. */
+static int first_end(const gw_system_body_def *d)
+{
+    return d->joint == GW_MOBILIZER_SPHERICAL ? 1 : 0;
+}
+
 static int count_limits(const gw_layout *layout)
 {
     int count = 0;
     for (int i = 0; i < layout->system_count; i++)
         for (int k = 0; layout->systems[i] && k < layout->systems[i]->body_count; k++)
             for (int j = 0; j < 6; j++)
-                count += 2 * layout->systems[i]->bodies[k].limited[j];
+                if (layout->systems[i]->bodies[k].limited[j])
+                    count += 2 - first_end(&layout->systems[i]->bodies[k]);
     return count;
 }
 
@@ -101,7 +118,7 @@ static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int
     const gw_system_member *member = &s->members[body];
     const joint_frames f = frames_of(def, s, body, ground);
     double restitution = member->joint >= 0 ? def->scene->joints[member->joint].restitution : 0;
-    for (int upper = 0; upper < 2; upper++) {
+    for (int upper = first_end(d); upper < 2; upper++) {
         gw_joint_limit *limit = &l->of[l->count];
         *limit = (gw_joint_limit){.system = system, .body = body, .coordinate = j};
         limit->row = row_of(d->joint, j, &f, gw_scene_body_length(def->scene, member->number));
@@ -160,9 +177,11 @@ void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
         int j = limit->coordinate;
         if (i == 0 || limit->body != limit[-1].body || limit->system != limit[-1].system)
             gw_system_joint(m->systems[limit->system].system, limit->body, q, v);
+        bool ball = limit->row.kind == GW_UNILATERAL_ANGLE ||
+                    limit->row.kind == GW_UNILATERAL_ROTATION; /* always followed */
         double gap = limit->row.sign * (q[j] - limit->row.value);
         bool follow = gap < NEAR_GAP + NEAR_STEPS * dt * fabs(v[j]);
-        follow = follow && followed < GW_MAX_WORLD_UNILATERALS;
+        follow = (follow || ball) && followed < GW_MAX_WORLD_UNILATERALS;
         followed += follow;
         limit->row.near = q[j];
         gw_world_follow(m->world, l->first + i, follow);

@@ -192,7 +192,9 @@ static const wire_table joint_spring = {.about = "Of each coordinate; 0 unless g
         {"velocity", COORDINATES(velocity), HAS(gw_scene_joint, has_velocity),                     \
          .unit = "m/s, rad/s", .about = "at tick 0; that of the objects unless given"},            \
         {"limits", &joint_limits, .when = has_limits, .unit = "m, rad",                            \
-         .about = "[lower, upper] of each coordinate, null where it has none"},                    \
+         .about =                                                                                  \
+             "[lower, upper] of each coordinate, null where it has none; of spherical [0, swing "  \
+             "of a's z from b's], [0, whole rotation], null"},                                     \
         {"restitution", NUMBER,      AT(gw_scene_joint, restitution),                              \
          OMITTED,       RANGE(0, 1), .about = "at its limits; 0 unless given"},                    \
         {"damping", COORDINATES(damping), OMITTED, LOW(0), .unit = "N s/m, N m s/rad"},            \

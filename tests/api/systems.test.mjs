@@ -993,16 +993,22 @@ const refused = [
     /0 or more/,
   ],
   [
-    'friction of a ball',
+    'friction of a ball about one axis',
     (s) => Object.assign(s.joints[0], { type: 'spherical', friction: [0, 0, 1] }),
     '/joints/0/friction',
     /spherical/,
   ],
   [
-    'a spring of a ball',
-    (s) => Object.assign(s.joints[0], { type: 'spherical', spring: { stiffness: [1, 1, 1], rest: [0, 0, 0] } }),
-    '/joints/0/spring',
+    'a motor of a ball',
+    (s) => Object.assign(s.joints[0], { type: 'spherical', motor: { torque: 1 } }),
+    '/joints/0/motor',
     /spherical/,
+  ],
+  [
+    'limits of a ball from below',
+    (s) => Object.assign(s.joints[0], { type: 'spherical', limits: [[-1, 1], null, null] }),
+    '/joints/0/limits/0',
+    /swing/,
   ],
   ['two joints of one name', (s) => (s.joints[1].id = 'j1'), '/joints/1/id', /taken/],
   [

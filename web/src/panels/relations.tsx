@@ -63,6 +63,7 @@ function Entry(p: {
 
 // ---- joints -------------------------------------------------------------------------------------------
 
+const BALL_LIMITS = ['swing', 'rotation'];
 const ROOM = { m: 0.1, rad: 1 }; // either way, of limits that are switched on
 
 function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): JSX.Element {
@@ -70,6 +71,8 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
   const count = RELATIONS[j.type].coordinates.length;
   const limits = j.limits ?? Array<null>(count).fill(null);
   const pair = limits[i];
+  const ball = j.type === 'spherical'; // its limits are angles from zero: of the z axes, and of the whole rotation
+  const limited = ball ? BALL_LIMITS[i] : c.word;
   const name = `${c.word} of ${j.id}`;
   const limit = (to: [number, number] | null): void =>
     void patchJoint(j.id, { limits: limits.map((old, k) => (k === i ? to : (old ?? null))) });
@@ -79,26 +82,30 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
   };
   return (
     <div class="triple">
-      <label>
-        <input
-          type="checkbox"
-          checked={!!pair}
-          aria-label={`Limit the ${name}`}
-          onChange={(e) => limit(e.currentTarget.checked ? [-ROOM[c.unit], ROOM[c.unit]] : null)}
-        />{' '}
-        {c.word} limited
-      </label>
+      {limited && (
+        <label>
+          <input
+            type="checkbox"
+            checked={!!pair}
+            aria-label={`Limit the ${limited} of ${j.id}`}
+            onChange={(e) => limit(e.currentTarget.checked ? [ball ? 0 : -ROOM[c.unit], ROOM[c.unit]] : null)}
+          />{' '}
+          {limited} limited
+        </label>
+      )}
       {pair &&
-        ([0, 1] as const).map((side) => (
-          <NumberField
-            key={side}
-            shown={side ? 'to' : 'from'}
-            label={`${side ? 'Upper' : 'Lower'} limit of the ${name}`}
-            unit={unit}
-            value={pair[side] * scale}
-            onCommit={(v) => limit(side ? [pair[0], v / scale] : [v / scale, pair[1]])}
-          />
-        ))}
+        ([0, 1] as const)
+          .slice(ball ? 1 : 0)
+          .map((side) => (
+            <NumberField
+              key={side}
+              shown={side ? 'to' : 'from'}
+              label={`${side ? 'Upper' : 'Lower'} limit of the ${limited} of ${j.id}`}
+              unit={unit}
+              value={pair[side] * scale}
+              onCommit={(v) => limit(side ? [pair[0], v / scale] : [v / scale, pair[1]])}
+            />
+          ))}
       <NumberField
         shown="damping"
         label={`Damping of the ${name}`}
