@@ -170,7 +170,11 @@ suite('trust', () => {
 
   test('Space runs and pauses whatever was clicked last, and types where text is', async () => {
     await visit('cone-on-cylinder');
-    const state = (is) => until(async () => (await simulation()).state === is, `it is ${is}`);
+    const state = async (is) => {
+      await until(async () => (await simulation()).state === is, `it is ${is}`);
+      const button = is === 'running' ? 'Run' : 'Pause'; // and the page knows
+      await page.waitForSelector(`.transport button[aria-label="${button}"][aria-pressed="true"]`);
+    };
     await page.click('.tree [data-key="cylinder"]');
     await page.keyboard.press('Space');
     await state('running');
