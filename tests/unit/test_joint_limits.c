@@ -209,6 +209,44 @@ static void what_presses_on_a_limit_stands_still(void **state)
     }
 }
 
+/* An edit of the limit under way: what rests on it goes on to where it is now; a limit that is put
+ * behind it lets it come back but throws it nowhere. */
+static void a_limit_that_is_edited_throws_nothing(void **state)
+{
+    (void)state;
+    gw_scene *s = new_scene();
+    running r;
+    s->gravity = gw_v3(0, 0, -G);
+    add_body(s, "car", gw_v3(0, 0, 0.2), 2);
+    gw_scene_joint *j = add_joint(s, "j", GW_MOBILIZER_PRISMATIC, at_body("car", gw_v3(0, 0, 0)),
+                                  at_world(gw_pose_identity()));
+    limit(j, 0, 0.1, 1);
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 500; i++)
+        now = running_tick(&r);
+    assert_true(fabs(now->coordinates[0] - 0.1) < 1e-9);
+    s->joints[0].damping[0] = 1; /* another edit leaves it where it is */
+    hand_over(&r, now, NULL);
+    for (int i = 0; i < 100; i++) {
+        now = running_tick(&r);
+        assert_true(fabs(now->coordinates[0] - 0.1) < 1e-7);
+    }
+    s->joints[0].lower[0] = 0.05;
+    hand_over(&r, now, NULL);
+    for (int i = 0; i < 500; i++)
+        now = running_tick(&r);
+    assert_true(fabs(now->coordinates[0] - 0.05) < 1e-7);
+    s->joints[0].lower[0] = 0.15;
+    hand_over(&r, now, NULL);
+    for (int i = 0; i < 500; i++) {
+        now = running_tick(&r);
+        assert_true(fabs(now->coordinates[0] - 0.05) < 1e-4 && fabs(now->rates[0]) < 0.02);
+    }
+    assert_true(fabs(now->rates[0]) < 1e-6);
+    running_close(&r);
+}
+
 /* Six links, each with a motor that pushes far beyond its limit. */
 static void an_arm_is_held_at_all_its_limits(void **state)
 {
@@ -296,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_pendulum_hits_its_limit),
         cmocka_unit_test(a_linkage_stops_at_the_limit_of_one_joint),
         cmocka_unit_test(what_presses_on_a_limit_stands_still),
+        cmocka_unit_test(a_limit_that_is_edited_throws_nothing),
         cmocka_unit_test(an_arm_is_held_at_all_its_limits),
         cmocka_unit_test(every_coordinate_has_its_limits),
     };
