@@ -11,7 +11,7 @@ MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math -fcx-limited-range
 # vectors and quaternions are worth inlining: an eighth of a solve's time
 OPT ?= -O2 -finline-limit=400
 CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
-LDLIBS_RT := -lm
+LDLIBS_RT := -llapacke -lm
 LDLIBS := $(LDLIBS_RT) -lmicrohttpd -lwebsockets -ljansson -lexpat -lsqlite3 -lz -pthread
 
 RT_SRC := $(wildcard rt/*/*.c rt/*/*/*.c)
@@ -64,7 +64,7 @@ install: $(BUILD)/guideway $(BUILD)/libguideway.a
 NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm \
          header:microhttpd.h:libmicrohttpd-dev header:libwebsockets.h:libwebsockets-dev \
          header:jansson.h:libjansson-dev header:expat.h:libexpat1-dev header:sqlite3.h:libsqlite3-dev \
-         header:zlib.h:zlib1g-dev
+         header:zlib.h:zlib1g-dev header:lapacke.h:liblapacke-dev
 NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
               command:python3:python3 command:clang-format:clang-format
 NEEDS_FUZZ := command:clang:clang clang:-fsanitize=fuzzer:libclang-rt-14-dev
