@@ -42,7 +42,7 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
 MANDIR ?= $(DATADIR)/man
-COMMANDS := serve solve run assemble import selftest bench
+COMMANDS := serve solve run assemble surface import selftest bench
 # what a program that includes rt/guideway.h sees, and the contract of drivers
 PUBLIC = $(shell $(CC) -MM -I. rt/guideway.h 2>/dev/null | tr ' \\' '\n\n' | grep '\.h$$' | sort -u)
 

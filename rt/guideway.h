@@ -36,6 +36,7 @@
 #include "rt/dynamics/system.h"
 #include "rt/geometry/freedom_path.h"
 #include "rt/geometry/mesh.h"
+#include "rt/geometry/nurbs_build.h"
 #include "rt/haptics/renderable.h"
 #include "rt/positioning/solve.h"
 #include "rt/scene/assembly.h"

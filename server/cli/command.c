@@ -54,6 +54,10 @@ static const cli_command commands[] = {
                   .high = 9007199254740992},
                  {"csv", "FILE", .words = "Writes a row an iteration."}},
      .run = command_assemble},
+    {"surface", "FILE", "-: standard input",
+     .words = "A free-form curve or surface (JSON: fit, loft, revolve or sweep; -: standard input) "
+              "to its geometry.",
+     .run = command_surface},
     {"import", "FILE", "-: standard input",
      .words =
          "A robot description (URDF; -: standard input) to a mechanism (JSON), or to an object "

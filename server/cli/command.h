@@ -53,6 +53,7 @@ int command_selftest(const command_line *line);
 int command_bench(const command_line *line);
 int command_import(const command_line *line);
 int command_assemble(const command_line *line);
+int command_surface(const command_line *line);
 int command_routes(const command_line *line);
 int command_openapi(const command_line *line);
 

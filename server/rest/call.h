@@ -158,6 +158,7 @@ api_handler api_links_get, api_links_post, api_link_get, api_link_patch, api_lin
 api_handler api_contacts_get, api_contact_get, api_contact_patch;
 api_handler api_meshes_get, api_mesh_get, api_mesh_put, api_mesh_delete;
 api_handler api_rendered_get, api_faults_get, api_fault_get;
-api_handler api_events_get, api_loop_get, api_solve, api_assemble, api_openapi, api_index;
+api_handler api_events_get, api_loop_get, api_solve, api_surface, api_assemble, api_openapi,
+    api_index;
 
 #endif

@@ -125,6 +125,16 @@ void api_solve(api_call *call)
     wire_problem_destroy(problem);
 }
 
+void api_surface(api_call *call)
+{
+    gw_error error = {0};
+    json_t *made = wire_make_surface(call->body, &error);
+    if (made)
+        api_json(call, 200, made);
+    else
+        api_error(call, &error);
+}
+
 void api_openapi(api_call *call)
 {
     api_json(call, 200, api_openapi_document());

@@ -327,6 +327,8 @@ extern const wire_table wire_table_rendered_value;
 extern const wire_table wire_table_scene;
 extern const wire_table wire_table_scene_joint_state;
 extern const wire_table wire_table_shape;
+extern const wire_table wire_table_surface;
+extern const wire_table wire_table_surface_request;
 extern const wire_table wire_table_server_message;
 extern const wire_table wire_table_simulation;
 extern const wire_table wire_table_solution;

@@ -132,6 +132,12 @@ json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *world_from_
 /* {"constraints":[ids],"condition","values":{..},"message"} */
 json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
 
+/* ---- surfaces ------------------------------------------------------------------------------ */
+
+/* What a SurfaceRequest makes: {"geometry", "deviation"} (a new reference), or NULL with an error.
+ */
+json_t *wire_make_surface(const json_t *request, gw_error *error);
+
 /* ---- assembly ------------------------------------------------------------------------------ */
 
 typedef struct wire_assembly_request {

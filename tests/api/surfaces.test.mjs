@@ -309,3 +309,46 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   scene.constraints[0].b = 'ball/top';
   assert.equal(run().code, 2);
 });
+
+test('surfaces are fitted to points, lofted, revolved and swept', async () => {
+  const made = (ask) => {
+    writeFileSync(join(scratch, 'ask.json'), JSON.stringify(ask));
+    const r = command(['surface', join(scratch, 'ask.json')]);
+    assert.equal(r.code, 0, r.err);
+    return JSON.parse(r.out);
+  };
+  const wave = (i, j) => [i / 9, j / 7, 0.1 * Math.sin(i / 3) * Math.cos(j / 3)];
+  const points = Array.from({ length: 10 }, (_, i) => Array.from({ length: 8 }, (_, j) => wave(i, j)));
+  const through = made({ fit: { points } }),
+    near = made({ fit: { points, degree: [3, 2], count: [6, 5] } });
+  assert.ok(through.deviation < 1e-12 && near.deviation > 1e-6 && near.deviation < 0.01);
+  assert.deepEqual([near.geometry.points.length, near.geometry.points[0].length], [6, 5]);
+  const profile = [0.1, 0.2, 0.15].map((x, k) => [x, 0, 0.1 * k]);
+  const vase = made({ revolve: { profile } }).geometry;
+  assert.equal(vase.weights.length, 9);
+  assert.deepEqual(made({ loft: { sections: points.slice(0, 4) } }).geometry.degree, [3, 3]);
+  assert.deepEqual(
+    made({
+      sweep: {
+        profile,
+        path: [
+          [0, 0, 0],
+          [0, 1, 0],
+        ],
+      },
+    }).geometry.degree,
+    [2, 1],
+  );
+  const server = await start();
+  try {
+    const same = await request(server, 'POST', '/api/v1/surfaces', { revolve: { profile } });
+    assert.deepEqual(same.json.geometry, vase);
+    const object = { id: 'vase', geometry: vase, fixed: true };
+    assert.equal((await request(server, 'POST', '/api/v1/objects', object)).status, 201);
+    const refused = await request(server, 'POST', '/api/v1/surfaces', { fit: { points, count: 2 } });
+    assert.equal(refused.status, 400);
+    assert.deepEqual(refused.json.errors[0].pointer, '/fit/count');
+  } finally {
+    await server.stop();
+  }
+});
