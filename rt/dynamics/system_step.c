@@ -662,6 +662,14 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
     gw_system_update(s);
 }
 
+/* An implicit substep that no width makes right, and that ends with loops open, or with more motion
+ * than bodies as long as the system have that go as far as that in it: it is noise. */
+static bool runs_away(const gw_system *s, double h)
+{
+    return !(s->kinetic < 0.5 * s->total_mass * s->length * s->length / (h * h)) ||
+           !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length);
+}
+
 /* Substeps may be out by BALANCE each, and by no more than that in any number of them: the motion
  * pays what has come together. */
 #define PAID_FROM 2e-9 /* of the largest kinetic energy of the last seconds */
@@ -712,6 +720,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
         if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= KINK_BALANCE * b.kinetic))
             pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
+        else if (stiff && last == TOO_COARSE && runs_away(s, dt * b.wide / WHOLE))
+            stop_there(s, &b, dt * b.begin / WHOLE, &own);
         else if (stiff || last == TOO_COARSE)
             close_energy_balance(s, stiff, b.kinetic, b.potential, &own);
         else

@@ -66,6 +66,10 @@ static int free_form_rows(const gw_distance_constraint *x, gw_vec3 m, gw_vec3 f,
     return 3;
 }
 
+/* A distance of rounding is none: spheres and cylinders of that radius have no tangent planes that
+ * motion could follow. */
+#define NO_DISTANCE 1e-12 /* m */
+
 int gw_distance_rows(const gw_distance_constraint *x, gw_row *rows)
 {
     gw_row_kind plane = x->body_owns ? GW_ROW_PLANE_BODY : GW_ROW_PLANE;
@@ -77,7 +81,7 @@ int gw_distance_rows(const gw_distance_constraint *x, gw_row *rows)
         rows[0] = (gw_row){.kind = plane, .m = m, .f = f, .n = x->d, .value = 0};
         return 1;
     }
-    if (x->p > 0) {
+    if (x->p > NO_DISTANCE) {
         rows[0] = (gw_row){.kind = x->surface == GW_LINE ? cylinder : GW_ROW_SPHERE,
                            .m = m,
                            .f = f,
