@@ -327,7 +327,8 @@ static const wire_field of_answer[] = {{"geometry", OBJECT, .table = &wire_table
                                         .about = "of the points that were fitted, at most",
                                         .unit = "m"},
                                        {0}};
-const wire_table wire_table_surface = {.name = "Surface", .fields = of_answer, .answered = true};
+const wire_table wire_table_surface = {
+    .name = "MadeSurface", .fields = of_answer, .answered = true};
 
 json_t *wire_make_surface(const json_t *request, gw_error *error)
 {

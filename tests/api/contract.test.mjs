@@ -755,6 +755,20 @@ test('events and solve', async () => {
   await expect(400, 'POST', '/solve', { constraints: [{ type: 'near' }] });
 });
 
+test('surfaces are made of points and curves', async () => {
+  const profile = [
+    [0.1, 0, 0],
+    [0.2, 0, 0.1],
+    [0.1, 0, 0.2],
+  ];
+  const points = [0, 1, 2].map((x) => [0, 1, 2].map((y) => [x, y, x * y]));
+  assert.ok((await expect(200, 'POST', '/surfaces', { fit: { points } })).json.deviation < 1e-12);
+  await expect(200, 'POST', '/surfaces', { revolve: { profile, axis: [0, 0, 1], angle: 3 } });
+  await expect(200, 'POST', '/surfaces', { loft: { sections: points, degree: 1 } });
+  await expect(200, 'POST', '/surfaces', { sweep: { profile, path: points[1] } });
+  await expect(400, 'POST', '/surfaces', { fit: { points }, sweep: {} });
+});
+
 test('assembly', async () => {
   const { json } = await expect(200, 'POST', '/assemble', { method: 'newton', ground: ['cylinder'], seed: 3 });
   assert.equal(json.method, 'newton');
