@@ -99,7 +99,9 @@ suite('mechanisms', () => {
     await page.keyboard.type('150');
     await page.keyboard.press('Enter');
     await tabTo('Axis of link 1');
+    await page.keyboard.press('ArrowUp'); // opens the list
     await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
     await tabTo('Make it');
     await page.keyboard.press('Enter');
     const made = await until(arm, 'it is made');
