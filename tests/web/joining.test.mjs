@@ -241,8 +241,10 @@ suite('joining', () => {
     await field.press('Enter');
     const [, c] = await until(async () => (await constraints()).length === 2 && constraints(), 'it is made');
     assert.equal(c.bound, 'at-most');
+    await page.waitForSelector('.entry-main[aria-pressed="true"]:has-text("c2")');
     assert.match(await page.locator('.entry').nth(1).innerText(), /at most 90 mm apart[\s\S]*wall/);
     await page.keyboard.press('Escape');
+    await page.waitForSelector('.entry-main[aria-pressed="true"]', { state: 'detached' });
     await page.mouse.move(20, 500);
     await sleep(300);
     const drawn = await person.screenshot();
