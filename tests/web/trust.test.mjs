@@ -241,12 +241,13 @@ suite('trust', () => {
 
   test('a drag that the appliance refuses ends, and draws no spring', async () => {
     await visit('cone-on-cylinder');
-    const at = await held();
     const other = await Person.arrive(browser, appliance);
     try {
       await run();
-      await grab(at);
+      await page.bringToFront(); // a page behind another draws nothing
+      await grab(await held());
       await until(async () => (await appliance.tool()).dragging, 'dragged here');
+      await other.page.bringToFront();
       await grab(await held(other), other.page);
       await other.page.waitForSelector('.notice.error:has-text("another operator holds")');
       await other.page.waitForSelector('#canvas:not(.dragging)');
