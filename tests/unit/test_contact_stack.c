@@ -70,7 +70,7 @@ static void light_boxes_bear_a_heavy_one(void **state)
         double top = body(gw_simulation_snapshot(r.simulation), &r, "top")->pose.p.z;
         double sunk = (cases[k].count + 0.5) * cases[k].high - top;
         print_message("%d of %g x %g, %g aside, slope %g: sunk %.2g mm, then moved %.2g m at %.2g "
-                      "m/s; generated %.2g J, books out by %.2g J\n",
+                      "m/s; generated %.2g J, energy balance off by %.2g J\n",
                       cases[k].count, cases[k].size, cases[k].high, cases[k].aside, cases[k].slope,
                       1e3 * sunk, moved, fastest, generated, worst);
         assert_true(sunk < 1.5e-3 && moved < 1e-6 && fastest < 1e-6);

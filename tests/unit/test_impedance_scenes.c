@@ -213,7 +213,7 @@ typedef struct felt_wall {
     double force;       /* of the wall on the tool, in the end (N) */
     double speed;       /* of tool and device, at most in the last quarter (m/s) */
     int parted;         /* ticks without contact in the last quarter */
-    double out_of_book; /* energy balance (J) */
+    double imbalance; /* energy balance (J) */
 } felt_wall;
 
 /* A held box of 1 kg that 2 N push for 2 s against a wall 1 cm below. */
@@ -250,7 +250,7 @@ static felt_wall pressed_in(gw_control_kind control)
         const gw_energy *e = &now->energy;
         at.deepest = fmax(at.deepest, -0.01 - tool->device_true.p.z);
         at.force = tool->contact.f.z;
-        at.out_of_book = fmax(at.out_of_book, fabs(e->kinetic + e->potential + e->dissipated -
+        at.imbalance = fmax(at.imbalance, fabs(e->kinetic + e->potential + e->dissipated -
                                                    e->initial - e->work_in - e->edits));
         if (i >= 1500) {
             double device = gw_distance(tool->device_true.p, before) * 1000; /* at 1 kHz */
@@ -260,9 +260,9 @@ static felt_wall pressed_in(gw_control_kind control)
         before = tool->device_true.p;
     }
     stop_play(&p);
-    print_message("control %d: %.2f mm in, held with %.6f N; %.1g m/s, apart in %d ticks; books "
-                  "out by %.1g J\n",
-                  control, 1e3 * at.deepest, at.force, at.speed, at.parted, at.out_of_book);
+    print_message("control %d: %.2f mm in, held with %.6f N; %.1g m/s, apart in %d ticks; energy "
+                  "balance off by %.1g J\n",
+                  control, 1e3 * at.deepest, at.force, at.speed, at.parted, at.imbalance);
     return at;
 }
 
@@ -274,7 +274,7 @@ static void a_wall_is_felt_by_every_control(void **state)
         assert_true(at.deepest <= 1e-3);
         assert_true(fabs(at.force - 2) < 0.1);
         assert_true(at.speed < 2e-4 && at.parted == 0); /* no buzz */
-        assert_true(at.out_of_book < 1e-9);
+        assert_true(at.imbalance < 1e-9);
     }
 }
 

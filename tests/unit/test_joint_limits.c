@@ -124,7 +124,7 @@ static void a_pendulum_hits_its_limit(void **state)
         }
         print_message(
             "e = %g: lost %.9f J of %.9f; %.2g rad beyond at most, in the end %.2g rad/s; "
-            "books out by %.2g J\n",
+            "energy balance off by %.2g J\n",
             e, lost, (1 - e * e) * fallen, beyond, v, worst);
         assert_true(beyond < 2e-5 && worst < 1e-9);
         if (e < 1)
@@ -161,7 +161,7 @@ static void a_linkage_stops_at_the_limit_of_one_joint(void **state)
             for (int k = 0; k < 4 && i >= 1000; k++)
                 fastest = fmax(fastest, fabs(now->rates[k]));
         }
-        print_message("limit at joint %d: %.2g rad beyond, then %.2g rad/s; books out by %.2g J\n",
+        print_message("limit at joint %d: %.2g rad beyond, then %.2g rad/s; energy balance off by %.2g J\n",
                       which, beyond, fastest, worst);
         assert_true(beyond < 1e-5 && fastest < 1e-6 && worst < 1e-9);
         running_close(&r);
@@ -201,7 +201,7 @@ static void what_presses_on_a_limit_stands_still(void **state)
                                      e->work_in - e->motors - e->edits));
             fastest = i >= 1000 ? fmax(fastest, fabs(now->rates[0])) : 0;
         }
-        print_message("motor %zu: %.2g m beyond at most, at rest %.2g m, %.2g m/s; books out by "
+        print_message("motor %zu: %.2g m beyond at most, at rest %.2g m, %.2g m/s; energy balance off by "
                       "%.2g J\n",
                       k, beyond, -q, fastest, worst);
         assert_true(beyond < 1e-5 && fabs(q) < 1e-9 && fastest < 1e-8 && worst < 1e-6);

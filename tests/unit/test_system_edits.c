@@ -1,6 +1,6 @@
 /*
  * Systems of bodies on geometry that moves, and at edits: they ride along, nothing jumps, and the
- * books close.
+ * energy balance closes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void a_four_bar_rides_on_a_ground_that_is_streamed(void **state)
     gw_pose last = ground_at(997 * DT);
     for (int i = 0; i < 500; i++)
         now = running_tick(&r);
-    print_message("bearings open by %.2g m, at the end %.2g m; books out by %.2g J\n", open,
+    print_message("bearings open by %.2g m, at the end %.2g m; energy balance off by %.2g J\n", open,
                   open_by(&r, now, &last, 0.3), worst);
     assert_true(open < 1e-12);
     assert_true(open_by(&r, now, &last, 0.3) < 1e-12);
@@ -74,7 +74,7 @@ static void an_edit_on_the_way_hits_nothing(void **state)
         if (i == 300)
             hand_over(&r, now, NULL);
     }
-    print_message("off by %.2g m; books out by %.2g J\n", off, worst);
+    print_message("off by %.2g m; energy balance off by %.2g J\n", off, worst);
     assert_true(off < 1e-4 && worst < 1e-9); /* the ground stands for a tick at the edit */
     running_close(&r);
     running_close(&beside);
@@ -83,7 +83,7 @@ static void an_edit_on_the_way_hits_nothing(void **state)
 /* The most that any body's origin went in a tick beyond its speed, and the largest speed. */
 typedef struct watched {
     gw_vec3 p[3], v[3];
-    double jump, speed, books;
+    double jump, speed, imbalance;
     bool any;
 } watched;
 
@@ -100,7 +100,7 @@ static void watch(watched *w, const running *r, const gw_snapshot *s)
         w->v[i] = b->twist.v;
     }
     w->any = true;
-    w->books = fmax(w->books, fabs(energy_error(s)));
+    w->imbalance = fmax(w->imbalance, fabs(energy_error(s)));
 }
 
 static void a_four_bar_goes_with_a_ground_that_is_dragged_away(void **state)
@@ -119,13 +119,13 @@ static void a_four_bar_goes_with_a_ground_that_is_dragged_away(void **state)
         r.scene->objects[0].pose = to;
         hand_over(&r, now, NULL);
     }
-    print_message("a tick's way is %.2g m off the speed, at most %.3g m/s; open by %.2g m; books "
-                  "out by %.2g J\n",
-                  w.jump, w.speed, open_by(&r, now, &to, 0.3), w.books);
+    print_message("a tick's way is %.2g m off the speed, at most %.3g m/s; open by %.2g m; energy "
+                  "balance off by %.2g J\n",
+                  w.jump, w.speed, open_by(&r, now, &to, 0.3), w.imbalance);
     assert_true(w.jump < 1e-5);
     assert_true(w.speed < 1);
     assert_true(open_by(&r, now, &to, 0.3) < 1e-12);
-    assert_true(w.books < 1e-9);
+    assert_true(w.imbalance < 1e-9);
     running_close(&r);
 }
 
@@ -156,12 +156,12 @@ static void a_four_bar_takes_new_lengths_at_bounded_speed(void **state)
     }
     print_message(
         "a tick's way is %.2g m off the speed, at most %.3g m/s (%.3g before); open by %.2g "
-        "m; books out by %.2g J\n",
-        w.jump, w.speed, before, residual(&r, now), w.books);
+        "m; energy balance off by %.2g J\n",
+        w.jump, w.speed, before, residual(&r, now), w.imbalance);
     assert_true(w.jump < 1e-5);
     assert_true(w.speed < 1);
     assert_true(residual(&r, now) < 1e-12);
-    assert_true(w.books < 1e-9);
+    assert_true(w.imbalance < 1e-9);
     running_close(&r);
 }
 
@@ -198,7 +198,7 @@ static void a_ball_rides_on_a_tray_on_the_ground(void **state)
         double above = body(now, &r, "ball")->pose.p.z - body(now, &r, "tray")->pose.p.z;
         apart = fmax(apart, fabs(above - 0.08));
     }
-    print_message("the ball is off its place on the tray by %.2g m; books out by %.2g J\n", apart,
+    print_message("the ball is off its place on the tray by %.2g m; energy balance off by %.2g J\n", apart,
                   worst);
     assert_true(apart < 5e-4);
     assert_true(worst < 1e-9);

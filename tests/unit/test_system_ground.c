@@ -391,7 +391,7 @@ static void acceleration_of_the_ground_is_weight(void **state)
     gw_system_destroy(rides);
 }
 
-/* Two pins that move apart from one another: the loop stays closed, and the books too. */
+/* Two pins that move apart from one another: the loop stays closed, and the energy balance too. */
 static void a_linkage_between_two_grounds_stays_closed(void **state)
 {
     (void)state;
