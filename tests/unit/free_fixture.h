@@ -87,6 +87,40 @@ static inline void move_object(running *r, const char *id, gw_pose to)
     r->scene->objects[command.geometry.moved.object].pose = to;
 }
 
+static inline void set_state(running *r, gw_run_state state)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_STATE, .state = state};
+    gw_simulation_apply(r->simulation, &command, &retired);
+}
+
+/* Values of the ground come in a row from before it moves, so that none is eased. */
+static inline void begin_row(running *r)
+{
+    set_state(r, GW_PAUSED);
+    for (int i = 0; i < 3; i++) {
+        move_object(r, "ground", gw_pose_identity());
+        running_tick(r);
+    }
+    set_state(r, GW_RUNNING);
+}
+
+/* A shift of the ground along x, x = a t^2 / 2 from t = 0 on. */
+static inline gw_pose pushed_on(double a, double t)
+{
+    return (gw_pose){{0.5 * a * t * t, 0, 0}, gw_quat_identity()};
+}
+
+static inline void turn_ground(running *r, double angle)
+{
+    move_object(r, "ground", (gw_pose){{0, 0, 0}, gw_quat_axis(gw_v3(0, 0, 1), angle)});
+}
+
+static inline void turn_rail(running *r, double angle)
+{
+    move_feature(r, "ground", "rail",
+                 (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {cos(angle), sin(angle), 0}});
+}
+
 /* ---- scenes --------------------------------------------------------------------------------- */
 
 /* A bar of 0.2 m hinged at its end on the ground's left pin, along z; weight along -y. It begins
@@ -100,6 +134,26 @@ static inline gw_scene *door(double angle)
     bar->pose.p = gw_neg(gw_rotate(bar->pose.q, gw_v3(0.1, 0, 0)));
     bar->free = true;
     hinge(s, "h", "door", "far", "ground", "left");
+    return s;
+}
+
+/* A door's angle from hanging. */
+static inline double angle_of_door(gw_pose door)
+{
+    gw_vec3 down = gw_rotate(door.q, gw_v3(-1, 0, 0));
+    return atan2(down.x, -down.y);
+}
+
+/* Its end stops at a plane of the ground, 2 cm to the right of the hinge. */
+static inline gw_scene *door_with_a_stop(void)
+{
+    gw_scene *s = door(1);
+    s->objects[0].shape.size = gw_v3(0.001, 0.001, 0.001);
+    state_feature(s, "ground", "stop",
+                  (gw_element){.kind = GW_PLANE, .p = {0.02, 0, 0}, .d = {1, 0, 0}});
+    state_feature(s, "door", "end",
+                  (gw_element){.kind = GW_POINT, .p = {-0.1, 0, 0}, .d = {0, 0, 0}});
+    join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
     return s;
 }
 

@@ -385,13 +385,7 @@ static void stops_hold_beside_contacts(void **state)
     (void)state;
     running r;
     double worst = 0, deepest = 0;
-    gw_scene *s = door(1);
-    s->objects[0].shape.size = gw_v3(0.001, 0.001, 0.001);
-    state_feature(s, "ground", "stop",
-                  (gw_element){.kind = GW_PLANE, .p = {0.02, 0, 0}, .d = {1, 0, 0}});
-    state_feature(s, "door", "end",
-                  (gw_element){.kind = GW_POINT, .p = {-0.1, 0, 0}, .d = {0, 0, 0}});
-    join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
+    gw_scene *s = door_with_a_stop();
     add_ball(s, "ball", gw_v3(0.5, 0.5, 0), 0.02);
     s->contact.enabled = true;
     running_open(&r, s);

@@ -12,45 +12,6 @@
 
 #define DT 1e-3
 
-static void move_rail(running *r, gw_vec3 direction)
-{
-    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
-    command.geometry.moved =
-        (gw_moved_geometry){.feature = gw_scene_feature(r->scene, "ground", "rail"),
-                            .object = -1,
-                            .element = {.kind = GW_LINE, .p = {0, 0, 0}, .d = direction}};
-    gw_simulation_apply(r->simulation, &command, &retired);
-}
-
-/* A shift of the ground along x, x = a t^2 / 2 from t = 0 on. */
-static gw_pose pushed_on(double a, double t)
-{
-    return (gw_pose){{0.5 * a * t * t, 0, 0}, gw_quat_identity()};
-}
-
-static void set_state(running *r, gw_run_state state)
-{
-    gw_command retired, command = {.kind = GW_COMMAND_STATE, .state = state};
-    gw_simulation_apply(r->simulation, &command, &retired);
-}
-
-/* Values of the ground come in a row from before it moves, so that none is eased. */
-static void begin_row(running *r)
-{
-    set_state(r, GW_PAUSED);
-    for (int i = 0; i < 3; i++) {
-        move_object(r, "ground", gw_pose_identity());
-        running_tick(r);
-    }
-    set_state(r, GW_RUNNING);
-}
-
-static double angle_of(const gw_free_body *door)
-{
-    gw_vec3 down = gw_rotate(door->pose.q, gw_v3(-1, 0, 0));
-    return atan2(down.x, -down.y);
-}
-
 /* In a frame that accelerates weight seems to lean, tan angle = -a/g: a door that hangs along it
  * stays there, and what the ground pushes is all that it gains. */
 static void a_door_hangs_along_apparent_weight(void **state)
@@ -65,7 +26,7 @@ static void a_door_hangs_along_apparent_weight(void **state)
         move_object(&r, "ground", pushed_on(a, i * DT));
         now = running_tick(&r);
         worst = fmax(worst, fabs(energy_error(now)));
-        off = fmax(off, fabs(angle_of(body(now, &r, "door")) - lean));
+        off = fmax(off, fabs(angle_of_door(body(now, &r, "door")->pose) - lean));
     }
     double v = body(now, &r, "door")->twist.v.x;
     print_message(
@@ -105,16 +66,6 @@ static void follow_hyperbola(const char *what, void (*turn)(running *r, double a
     assert_true(off <= 1e-13);
     assert_true(worst <= 1e-13);
     running_close(&r);
-}
-
-static void turn_ground(running *r, double angle)
-{
-    move_object(r, "ground", (gw_pose){{0, 0, 0}, gw_quat_axis(gw_v3(0, 0, 1), angle)});
-}
-
-static void turn_rail(running *r, double angle)
-{
-    move_rail(r, gw_v3(cos(angle), sin(angle), 0));
 }
 
 /* r'' = w^2 r */

@@ -37,13 +37,7 @@ static gw_vec3 anywhere(play *p, double size)
 /* A door, a bead on a rail between stops, a plate on threads, a box on a plane, a loose ball. */
 static gw_scene *playground(bool contacts)
 {
-    gw_scene *s = door(1);
-    s->objects[0].shape.size = gw_v3(0.001, 0.001, 0.001);
-    state_feature(s, "ground", "stop",
-                  (gw_element){.kind = GW_PLANE, .p = {0.02, 0, 0}, .d = {1, 0, 0}});
-    state_feature(s, "door", "end",
-                  (gw_element){.kind = GW_POINT, .p = {-0.1, 0, 0}, .d = {0, 0, 0}});
-    join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
+    gw_scene *s = door_with_a_stop();
     add_ball(s, "bead", gw_v3(0.2, 0, 0), 0.02)->body.damping_linear = 0.2;
     join(s, "rail", GW_COINCIDENT, "bead", "center", "ground", "rail");
     state_feature(s, "ground", "near",

@@ -27,34 +27,7 @@ static void command(running *r, gw_command command)
     gw_simulation_apply(r->simulation, &command, &retired);
 }
 
-static void set_state(running *r, gw_run_state state)
-{
-    command(r, (gw_command){.kind = GW_COMMAND_STATE, .state = state});
-}
-
-/* Values of the ground come in a row from before it moves, so that none is eased. */
-static void begin_row(running *r)
-{
-    set_state(r, GW_PAUSED);
-    for (int i = 0; i < 3; i++) {
-        move_object(r, "ground", gw_pose_identity());
-        running_tick(r);
-    }
-    set_state(r, GW_RUNNING);
-}
-
-static gw_pose pushed_on(double a, double t)
-{
-    return (gw_pose){{0.5 * a * t * t, 0, 0}, gw_quat_identity()};
-}
-
 /* ---- closed forms ---------------------------------------------------------------------------- */
-
-static double angle_of(gw_pose door)
-{
-    gw_vec3 down = gw_rotate(door.q, gw_v3(-1, 0, 0));
-    return atan2(down.x, -down.y);
-}
 
 /* tan angle = -a/g: what hangs along apparent weight stays there. */
 static void a_door_in_hand_hangs_along_apparent_weight(void **state)
@@ -69,7 +42,7 @@ static void a_door_in_hand_hangs_along_apparent_weight(void **state)
         move_object(&r, "ground", pushed_on(a, i * DT));
         now = running_tick(&r);
         worst = fmax(worst, fabs(energy_error(now)));
-        off = fmax(off, fabs(angle_of(now->tools[0].world_from_object) - lean));
+        off = fmax(off, fabs(angle_of_door(now->tools[0].world_from_object) - lean));
     }
     double v = now->tools[0].twist.v.x;
     print_message("held door pushed on at 1 m/s2: off by %.2g rad; energy off by %.2g J\n", off,
@@ -88,17 +61,6 @@ static gw_scene *bead_on_a_rod(void)
     add_ball(s, "bead", gw_v3(0.1, 0, 0), 0.06);
     join(s, "rail", GW_COINCIDENT, "bead", "center", "ground", "rail");
     return held(s, "bead");
-}
-
-static void turn_ground(running *r, double angle)
-{
-    move_object(r, "ground", (gw_pose){{0, 0, 0}, gw_quat_axis(gw_v3(0, 0, 1), angle)});
-}
-
-static void turn_rail(running *r, double angle)
-{
-    move_feature(r, "ground", "rail",
-                 (gw_element){.kind = GW_LINE, .p = {0, 0, 0}, .d = {cos(angle), sin(angle), 0}});
 }
 
 static void follow_hyperbola(const char *what, void (*turn)(running *r, double angle))
