@@ -2,21 +2,13 @@
 // every one is answered, none with a 5xx, and the server ends well. GUIDEWAY_FUZZ_SEED tries another.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { generator } from './random.mjs';
 import { client, request, start, stream } from './server.mjs';
 
 const SECONDS = Number(process.env.GUIDEWAY_FUZZ_SECONDS ?? 6);
 const seed = Number(process.env.GUIDEWAY_FUZZ_SEED ?? 1);
 
-// mulberry32
-let state = seed;
-function random() {
-  state = (state + 0x6d2b79f5) | 0;
-  let t = Math.imul(state ^ (state >>> 15), 1 | state);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-}
-const pick = (list) => list[Math.floor(random() * list.length)];
-const chance = (p) => random() < p;
+const { random, pick, chance } = generator(seed);
 
 const odd = [
   null,

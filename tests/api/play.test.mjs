@@ -5,6 +5,7 @@
 // GUIDEWAY_PLAY_SEED play longer, or another way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { generator } from './random.mjs';
 import { client, sanitized, sleep, start, stream, until } from './server.mjs';
 
 const EDITS = Number(process.env.GUIDEWAY_PLAY_EDITS ?? (sanitized ? 60 : 500)),
@@ -12,16 +13,7 @@ const EDITS = Number(process.env.GUIDEWAY_PLAY_EDITS ?? (sanitized ? 60 : 500)),
 const RUNNING = Boolean(process.env.GUIDEWAY_PLAY_RUNNING);
 const SCENES = ['door-and-drawer', 'ur5', 'tray', 'four-bar', 'cover-and-base', 'paper-circle', 'sphere'];
 
-// mulberry32
-let state = seed;
-function random() {
-  state = (state + 0x6d2b79f5) | 0;
-  let t = Math.imul(state ^ (state >>> 15), 1 | state);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-}
-const pick = (list) => list[Math.floor(random() * list.length)];
-const chance = (p) => random() < p;
+const { random, pick, chance } = generator(seed);
 const spread = (r) => r * (2 * random() - 1),
   vec = (r) => [spread(r), spread(r), spread(r)];
 const turned = () => {
