@@ -140,9 +140,10 @@ static void friction_stops_a_spin_about_any_axis(void **state)
                              (spin - friction * t / INERTIA)) < 0.02 * spin);
     }
     double left = gw_norm(first_three(now->rates));
-    print_message("friction: %.2g rad/s across, %.2g left after %.3g s; %.9f J of %.9f went; energy "
-                  "balance off by %.2g J\n",
-                  off, left, stops, now->energy.dissipated, 0.5 * INERTIA * spin * spin, worst);
+    print_message(
+        "friction: %.2g rad/s across, %.2g left after %.3g s; %.9f J of %.9f went; energy "
+        "balance off by %.2g J\n",
+        off, left, stops, now->energy.dissipated, 0.5 * INERTIA * spin * spin, worst);
     assert_true(off < 1e-9 && left < 1e-6 && worst < 1e-9);
     assert_true(fabs(now->energy.dissipated - 0.5 * INERTIA * spin * spin) < 1e-5);
     gw_vec3 at = first_three(now->coordinates);
@@ -185,8 +186,9 @@ static void a_ball_stays_within_its_limits(void **state)
             worst = fmax(worst, fabs(energy_error(now)));
         }
         double speed = gw_norm(first_three(now->rates));
-        print_message("%s: %.2g rad beyond at most, in the end %.2g rad/s; energy balance off by %.2g J\n",
-                      whole ? "rotation" : "swing", beyond, speed, worst);
+        print_message(
+            "%s: %.2g rad beyond at most, in the end %.2g rad/s; energy balance off by %.2g J\n",
+            whole ? "rotation" : "swing", beyond, speed, worst);
         assert_true(beyond > -1e-6 && beyond < 1e-4 && speed < 1e-3 && worst < 1e-8);
         running_close(&r);
     }

@@ -209,10 +209,10 @@ static void what_starts_quick_does_not_pass(void **state)
 
 /* The wall as a hand feels it. */
 typedef struct felt_wall {
-    double deepest;     /* of the device (m) */
-    double force;       /* of the wall on the tool, in the end (N) */
-    double speed;       /* of tool and device, at most in the last quarter (m/s) */
-    int parted;         /* ticks without contact in the last quarter */
+    double deepest;   /* of the device (m) */
+    double force;     /* of the wall on the tool, in the end (N) */
+    double speed;     /* of tool and device, at most in the last quarter (m/s) */
+    int parted;       /* ticks without contact in the last quarter */
     double imbalance; /* energy balance (J) */
 } felt_wall;
 
@@ -251,7 +251,7 @@ static felt_wall pressed_in(gw_control_kind control)
         at.deepest = fmax(at.deepest, -0.01 - tool->device_true.p.z);
         at.force = tool->contact.f.z;
         at.imbalance = fmax(at.imbalance, fabs(e->kinetic + e->potential + e->dissipated -
-                                                   e->initial - e->work_in - e->edits));
+                                               e->initial - e->work_in - e->edits));
         if (i >= 1500) {
             double device = gw_distance(tool->device_true.p, before) * 1000; /* at 1 kHz */
             at.parted += tool->walls == 0;

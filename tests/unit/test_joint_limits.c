@@ -161,8 +161,9 @@ static void a_linkage_stops_at_the_limit_of_one_joint(void **state)
             for (int k = 0; k < 4 && i >= 1000; k++)
                 fastest = fmax(fastest, fabs(now->rates[k]));
         }
-        print_message("limit at joint %d: %.2g rad beyond, then %.2g rad/s; energy balance off by %.2g J\n",
-                      which, beyond, fastest, worst);
+        print_message(
+            "limit at joint %d: %.2g rad beyond, then %.2g rad/s; energy balance off by %.2g J\n",
+            which, beyond, fastest, worst);
         assert_true(beyond < 1e-5 && fastest < 1e-6 && worst < 1e-9);
         running_close(&r);
     }
@@ -201,9 +202,10 @@ static void what_presses_on_a_limit_stands_still(void **state)
                                      e->work_in - e->motors - e->edits));
             fastest = i >= 1000 ? fmax(fastest, fabs(now->rates[0])) : 0;
         }
-        print_message("motor %zu: %.2g m beyond at most, at rest %.2g m, %.2g m/s; energy balance off by "
-                      "%.2g J\n",
-                      k, beyond, -q, fastest, worst);
+        print_message(
+            "motor %zu: %.2g m beyond at most, at rest %.2g m, %.2g m/s; energy balance off by "
+            "%.2g J\n",
+            k, beyond, -q, fastest, worst);
         assert_true(beyond < 1e-5 && fabs(q) < 1e-9 && fastest < 1e-8 && worst < 1e-6);
         running_close(&r);
     }

@@ -48,8 +48,8 @@ static void a_four_bar_rides_on_a_ground_that_is_streamed(void **state)
     gw_pose last = ground_at(997 * DT);
     for (int i = 0; i < 500; i++)
         now = running_tick(&r);
-    print_message("bearings open by %.2g m, at the end %.2g m; energy balance off by %.2g J\n", open,
-                  open_by(&r, now, &last, 0.3), worst);
+    print_message("bearings open by %.2g m, at the end %.2g m; energy balance off by %.2g J\n",
+                  open, open_by(&r, now, &last, 0.3), worst);
     assert_true(open < 1e-12);
     assert_true(open_by(&r, now, &last, 0.3) < 1e-12);
     assert_true(worst < 1e-9);
@@ -198,8 +198,8 @@ static void a_ball_rides_on_a_tray_on_the_ground(void **state)
         double above = body(now, &r, "ball")->pose.p.z - body(now, &r, "tray")->pose.p.z;
         apart = fmax(apart, fabs(above - 0.08));
     }
-    print_message("the ball is off its place on the tray by %.2g m; energy balance off by %.2g J\n", apart,
-                  worst);
+    print_message("the ball is off its place on the tray by %.2g m; energy balance off by %.2g J\n",
+                  apart, worst);
     assert_true(apart < 5e-4);
     assert_true(worst < 1e-9);
     running_close(&r);
