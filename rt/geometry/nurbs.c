@@ -214,6 +214,13 @@ bool gw_nurbs_into_domain(const gw_nurbs *s, double parameter[2])
     return ended;
 }
 
+void gw_nurbs_keep_trim(const gw_nurbs_direction *d, gw_nurbs_def *def, int k)
+{
+    def->trimmed[k] = d->trimmed;
+    def->trim[k][0] = d->low;
+    def->trim[k][1] = d->high;
+}
+
 void gw_nurbs_polar_weights(const gw_nurbs_direction *d, int span, const double *arguments,
                             double *weights)
 {
@@ -298,6 +305,12 @@ static bool check_knots(const gw_nurbs_def *def, int k, gw_error *error)
     if (!(domain > 0))
         return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, -1),
                        "the domain from knot %d to knot %d is empty", degree, count);
+    const double *trim = def->trim[k];
+    if (def->trimmed[k] && !(trim[0] >= knots[degree] && trim[1] <= knots[count] &&
+                             trim[1] - trim[0] >= 1e-6 * domain))
+        return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "trim", k, -1),
+                       "%g to %g must be a part of the domain, %g to %g", trim[0], trim[1],
+                       knots[degree], knots[count]);
     bool clamped = clamped_end(knots, degree, 0) && clamped_end(knots, degree, count + degree);
     if (!clamped && !periodic_knots(knots, degree, count))
         return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, -1),
@@ -358,7 +371,17 @@ static bool allocate_direction(gw_nurbs_direction *d, int degree, int count)
     return d->knots && d->reciprocals && d->kinks;
 }
 
-static void fill_direction(gw_nurbs_direction *d, const double *knots)
+/* A trim, or the knot that it is meant to be at: spans are no shorter than that. */
+static double at_knot(const gw_nurbs_direction *d, double trim)
+{
+    double near = 1e-9 * (d->knots[d->count] - d->knots[d->degree]);
+    for (int i = d->degree; i <= d->count; i++)
+        if (fabs(d->knots[i] - trim) < near)
+            return d->knots[i];
+    return trim;
+}
+
+static void fill_direction(gw_nurbs_direction *d, const double *knots, const double *trim)
 {
     int all = d->count + d->degree + 1;
     memcpy(d->knots, knots, (size_t)all * sizeof *knots);
@@ -367,8 +390,9 @@ static void fill_direction(gw_nurbs_direction *d, const double *knots)
         for (int j = 0; j + k < all; j++)
             row[j] = knots[j + k] > knots[j] ? 1 / (knots[j + k] - knots[j]) : 0;
     }
-    d->low = knots[d->degree];
-    d->high = knots[d->count];
+    d->trimmed = trim != NULL;
+    d->low = trim ? at_knot(d, trim[0]) : knots[d->degree];
+    d->high = trim ? at_knot(d, trim[1]) : knots[d->count];
 }
 
 static void fill_points(gw_nurbs *s, const gw_nurbs_def *def)
@@ -419,7 +443,7 @@ static void find_closed(gw_nurbs *s, int k)
     bool clamped = clamped_end(d->knots, d->degree, 0);
     /* an end that is one point is a pole, and two such do not close a surface */
     int repeat = clamped ? 1 : d->degree;
-    d->closed = rows_repeat(s, k, repeat);
+    d->closed = !d->trimmed && rows_repeat(s, k, repeat);
 }
 
 /* The tangent of a curve, or normal of a surface, on span `span` of direction k at its knot u; zero
@@ -467,7 +491,8 @@ static void find_kinks(gw_nurbs *s, int k)
         while (d->knots[after] >= d->knots[after + 1])
             after++;
         /* knots before + 1 to after are one */
-        if (after - before >= d->degree && is_kink(s, k, before, after))
+        if (after - before >= d->degree && d->knots[after] < d->high &&
+            is_kink(s, k, before, after))
             d->kinks[d->kink_count++] = d->knots[after];
         before = after;
     }
@@ -499,8 +524,9 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a curve or surface");
         return NULL;
     }
-    fill_direction(&s->direction[0], def->knots[0]);
-    fill_direction(&s->direction[1], surface ? def->knots[1] : (double[]){0, 1});
+    for (int k = 0; k < 2; k++)
+        fill_direction(&s->direction[k], k < def->dimension ? def->knots[k] : (double[]){0, 1},
+                       k < def->dimension && def->trimmed[k] ? def->trim[k] : NULL);
     fill_points(s, def);
     if (!(s->size > 1e-9)) {
         gw_nurbs_put(s);
@@ -516,6 +542,10 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         gw_nurbs_put(s);
         gw_fail(error, GW_FAILED, "", "no memory for the tree of a curve or surface");
         return NULL;
+    }
+    if (s->direction[0].trimmed || s->direction[1].trimmed) {
+        s->bounds = gw_nurbs_tree_bounds(s->tree);
+        s->size = gw_distance(s->bounds.low, s->bounds.high);
     }
     if (surface && !gw_nurbs_make_edges(s, error)) {
         gw_nurbs_put(s);

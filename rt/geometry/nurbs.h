@@ -24,9 +24,10 @@
 
 /* What a direction of parameters has: u (0) or v (1). */
 typedef struct gw_nurbs_direction {
-    int degree; /* 0 along a curve's v */
-    int count;  /* control points */
-    double low, high;
+    int degree;          /* 0 along a curve's v */
+    int count;           /* control points */
+    double low, high;    /* the domain */
+    bool trimmed;        /* to less than the knots give */
     bool closed;         /* the ends meet, and parameters wrap around: low and high are one */
     double *knots;       /* count + degree + 1 */
     double *reciprocals; /* 1 / (knots[j + d] - knots[j]), row d - 1 of count + degree + 1; 0 where
@@ -61,6 +62,8 @@ typedef struct gw_nurbs_def {
     const double *knots[2]; /* not falling; ends clamped or periodic */
     const gw_vec3 *points;  /* count[0] rows of count[1] (m) */
     const double *weights;  /* the same number, positive; NULL: all 1 */
+    bool trimmed[2];        /* to a part of the domain that the knots give: */
+    double trim[2][2];      /* its least and its greatest parameter */
 } gw_nurbs_def;
 
 /*
@@ -70,7 +73,8 @@ typedef struct gw_nurbs_def {
  *
  * Knots are clamped (the first and last degree + 1 are equal) or periodic (the spacing of the last
  * 2 degree + 1 repeats that of the first). Where the points of periodic knots repeat too, the last
- * `degree` being the first, the direction is closed; so is a clamped one whose ends meet.
+ * `degree` being the first, the direction is closed; so is a clamped one whose ends meet. One that
+ * is trimmed is not: it ends at its trims, within the shape that the knots give.
  */
 gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error);
 gw_nurbs *gw_nurbs_get(gw_nurbs *nurbs); /* one more reference */
@@ -91,7 +95,8 @@ typedef struct gw_nurbs_span {
 
 /*
  * The point and its derivatives to `order` (0 to GW_NURBS_ORDER). Parameters of closed directions
- * wrap around, others beyond the ends continue the last span's polynomials. `span` may be NULL. At
+ * wrap around, others beyond the knots' ends continue the last span's polynomials (beyond a trim,
+ * the whole shape goes on). `span` may be NULL. At
  * a knot the derivatives are those of the span above it.
  */
 void gw_nurbs_evaluate(const gw_nurbs *nurbs, const double parameter[2], int order,
@@ -111,15 +116,16 @@ bool gw_nurbs_into_domain(const gw_nurbs *nurbs, double parameter[2]);
 
 /* ---- refinement: the same shape with other control points (nurbs_refine.c) ------------------ */
 
-/* With `count` further knots inside the domain, rising; clamped afterwards. NULL with an error. */
+/* With `count` further knots inside the domain, rising; clamped at its ends afterwards, so that a
+ * trimmed shape has no control points left beyond its trims. NULL with an error. */
 gw_nurbs *gw_nurbs_insert_knots(const gw_nurbs *nurbs, int direction, int count,
                                 const double *knots, gw_error *error);
 
 /* With the degree one higher in a direction; clamped afterwards. NULL with an error. */
 gw_nurbs *gw_nurbs_elevate(const gw_nurbs *nurbs, int direction, gw_error *error);
 
-/* Knot spans that are not empty: fills `spans` (may be NULL; indices of their lower knots), and
- * returns how many. */
+/* Knot spans that are not empty, and have a part in the domain: fills `spans` (may be NULL; indices
+ * of their lower knots), and returns how many. */
 int gw_nurbs_spans(const gw_nurbs *nurbs, int direction, int *spans);
 
 /* Bezier control points of the part low .. high of one span in each direction: (degree u + 1) rows
@@ -147,6 +153,9 @@ gw_nurbs *gw_nurbs_torus(double radius, double tube_radius, gw_error *error);
 /* The span (index of its lower knot) of a parameter, which lies in low .. high; `hint`: where to
  * look first. */
 int gw_nurbs_find_span(const gw_nurbs_direction *direction, double parameter, int hint);
+
+/* Direction k of a definition is trimmed as `direction` is. */
+void gw_nurbs_keep_trim(const gw_nurbs_direction *direction, gw_nurbs_def *def, int k);
 
 /*
  * The polar form of a span: weights b (degree + 1) with f(t_1, .., t_degree) = sum_r b_r P_(span -

@@ -237,7 +237,9 @@ static gw_nurbs *standard_curve(const gw_nurbs *curve, int degree, gw_error *err
                                                     .knot_count = {(int)knots},
                                                     .knots = {mapped},
                                                     .points = curve->stated,
-                                                    .weights = curve->weights},
+                                                    .weights = curve->weights,
+                                                    .trimmed = {d->trimmed},
+                                                    .trim = {{0, 1}}},
                                     error);
     free(mapped);
     /* inserting none clamps it */
@@ -432,16 +434,16 @@ gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis,
                 (i % 2 ? corner : 1) * (profile->weights ? profile->weights[j] : 1);
         }
     }
+    gw_nurbs_def def = {.dimension = 2,
+                        .degree = {2, d->degree},
+                        .count = {ring, d->count},
+                        .knot_count = {ring + 3, d->count + d->degree + 1},
+                        .knots = {knots, d->knots},
+                        .points = points,
+                        .weights = weights};
+    gw_nurbs_keep_trim(d, &def, 1);
     if (points && weights)
-        surface =
-            gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
-                                            .degree = {2, d->degree},
-                                            .count = {ring, d->count},
-                                            .knot_count = {ring + 3, d->count + d->degree + 1},
-                                            .knots = {knots, d->knots},
-                                            .points = points,
-                                            .weights = weights},
-                            error);
+        surface = gw_nurbs_create(&def, error);
     else
         no_memory(error);
     free(points);
@@ -466,15 +468,16 @@ gw_nurbs *gw_nurbs_sweep(const gw_nurbs *profile, const gw_nurbs *path, gw_error
                 weights[i * v->count + j] = (profile->weights ? profile->weights[i] : 1) *
                                             (path->weights ? path->weights[j] : 1);
             }
-        surface = gw_nurbs_create(
-            &(gw_nurbs_def){.dimension = 2,
+        gw_nurbs_def def = {.dimension = 2,
                             .degree = {u->degree, v->degree},
                             .count = {u->count, v->count},
                             .knot_count = {u->count + u->degree + 1, v->count + v->degree + 1},
                             .knots = {u->knots, v->knots},
                             .points = points,
-                            .weights = profile->rational || path->rational ? weights : NULL},
-            error);
+                            .weights = profile->rational || path->rational ? weights : NULL};
+        gw_nurbs_keep_trim(u, &def, 0);
+        gw_nurbs_keep_trim(v, &def, 1);
+        surface = gw_nurbs_create(&def, error);
     } else {
         no_memory(error);
     }

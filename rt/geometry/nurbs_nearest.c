@@ -231,8 +231,9 @@ static int build_block(gw_nurbs_tree *t, const gw_nurbs *s, span_block block)
         tree_leaf part = {.span = {0, 0}};
         for (int k = 0; k < 2; k++) {
             part.span[k] = block.spans[k][block.first[k]];
-            part.low[k] = s->direction[k].knots[part.span[k]];
-            part.high[k] = s->direction[k].knots[part.span[k] + 1];
+            const gw_nurbs_direction *d = &s->direction[k];
+            part.low[k] = fmax(d->knots[part.span[k]], d->low);
+            part.high[k] = fmin(d->knots[part.span[k] + 1], d->high);
         }
         return build_part(t, s, part, 0);
     }
@@ -264,6 +265,11 @@ gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *s)
         return t;
     gw_nurbs_tree_destroy(t);
     return NULL;
+}
+
+gw_aabb gw_nurbs_tree_bounds(const gw_nurbs_tree *t)
+{
+    return t->nodes[0].box;
 }
 
 void gw_nurbs_tree_destroy(gw_nurbs_tree *t)

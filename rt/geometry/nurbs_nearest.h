@@ -13,6 +13,7 @@ typedef struct gw_nurbs_tree gw_nurbs_tree;
 /* The tree of a shape whose other members are complete; NULL when memory is short. Not RT safe. */
 gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *nurbs);
 void gw_nurbs_tree_destroy(gw_nurbs_tree *tree); /* NULL is fine */
+gw_aabb gw_nurbs_tree_bounds(const gw_nurbs_tree *tree);
 
 /* What the global search found. */
 typedef struct gw_nurbs_nearest {

@@ -19,7 +19,7 @@ int gw_nurbs_spans(const gw_nurbs *s, int direction, int *spans)
     const gw_nurbs_direction *d = &s->direction[direction];
     int count = 0;
     for (int i = d->degree; i < d->count; i++) {
-        if (d->knots[i + 1] <= d->knots[i])
+        if (d->knots[i + 1] <= d->knots[i] || d->knots[i + 1] <= d->low || d->knots[i] >= d->high)
             continue;
         if (spans)
             spans[count] = i;
@@ -120,6 +120,8 @@ static gw_nurbs *refined(const gw_nurbs *s, const refinement *to, gw_error *erro
             def.count[k] = changed ? to->count : s->direction[k].count;
             def.knots[k] = changed ? to->knots : s->direction[k].knots;
             def.knot_count[k] = def.count[k] + def.degree[k] + 1;
+            if (!changed)
+                gw_nurbs_keep_trim(&s->direction[k], &def, k);
         }
         result = gw_nurbs_create(&def, error);
     } else {
@@ -233,15 +235,16 @@ static gw_nurbs *edge_of(const gw_nurbs *s, int k, bool upper, bool *point, gw_e
         extent = fmax(extent, gw_distance(points[j], points[0]));
     }
     *point = extent < 1e-8 * s->size || extent < 2e-9;
+    gw_nurbs_def def = {.dimension = 1,
+                        .degree = {other->degree},
+                        .count = {other->count},
+                        .knot_count = {other->count + other->degree + 1},
+                        .knots = {other->knots},
+                        .points = points,
+                        .weights = s->rational ? weights : NULL};
+    gw_nurbs_keep_trim(other, &def, 0);
     if (points && weights && !*point)
-        edge = gw_nurbs_create(&(gw_nurbs_def){.dimension = 1,
-                                               .degree = {other->degree},
-                                               .count = {other->count},
-                                               .knot_count = {other->count + other->degree + 1},
-                                               .knots = {other->knots},
-                                               .points = points,
-                                               .weights = s->rational ? weights : NULL},
-                               error);
+        edge = gw_nurbs_create(&def, error);
     else if (!points || !weights)
         gw_fail(error, GW_FAILED, "", "no memory for the edges of a surface");
     free(points);

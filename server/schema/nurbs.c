@@ -87,6 +87,29 @@ static bool read_knots(const json_t *value, const wire_path *at, gw_nurbs_def *d
     return true;
 }
 
+/* [least, greatest] parameter, for u and v of a surface; null where a direction is whole. */
+static bool read_trims(const json_t *value, const wire_path *at, gw_nurbs_def *def, gw_error *error)
+{
+    const json_t *trim = json_object_get(value, "trim");
+    wire_path here = {.parent = at, .name = "trim"};
+    if (!trim)
+        return true;
+    if (def->dimension == 2 && (!json_is_array(trim) || json_array_size(trim) != 2))
+        return wire_refuse(&here, error,
+                           "must be two entries, [least, greatest] or null, along u "
+                           "and v");
+    for (int k = 0; k < def->dimension; k++) {
+        wire_path place = {.parent = &here, .index = (size_t)k};
+        const json_t *entry = of_direction(trim, def->dimension, k);
+        if (def->dimension == 2 && json_is_null(entry))
+            continue;
+        if (!wire_get_numbers(entry, def->dimension == 2 ? &place : &here, 2, def->trim[k], error))
+            return false;
+        def->trimmed[k] = true;
+    }
+    return true;
+}
+
 /* What points and weights share: rows of entries, each row as long as the first. */
 static bool read_rows(const json_t *rows, const wire_path *at, gw_nurbs_def *def, bool points,
                       double *out, gw_error *error)
@@ -157,7 +180,8 @@ static gw_nurbs *make_shape(const json_t *value, const wire_path *at, int dimens
     char here[WIRE_POINTER], where[WIRE_POINTER * 2];
     bool has_weights = json_object_get(value, "weights") != NULL;
     double *points = NULL, *weights = NULL;
-    bool read = read_degrees(value, at, &def, error) && read_knots(value, at, &def, error);
+    bool read = read_degrees(value, at, &def, error) && read_knots(value, at, &def, error) &&
+                read_trims(value, at, &def, error);
     if (read)
         points = read_net(value, at, "points", &def, true, error);
     if (points && has_weights)
@@ -238,6 +262,17 @@ ENCODE(encode_knots)
     return in_directions(s, entry);
 }
 
+ENCODE(encode_trim)
+{
+    const gw_nurbs *s = shape_of(f, owner);
+    json_t *entry[2] = {NULL, NULL};
+    for (int k = 0; k < s->dimension; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        entry[k] = d->trimmed ? wire_numbers((double[]){d->low, d->high}, 2, context) : json_null();
+    }
+    return in_directions(s, entry);
+}
+
 static json_t *encode_net(const gw_nurbs *s, bool points)
 {
     int across = s->direction[1].count;
@@ -300,6 +335,19 @@ SCHEMA(schema_lists)
     return array_of(array_of(number_schema("number")));
 }
 
+SCHEMA(schema_trim)
+{
+    return json_pack("{ss so si si}", "type", "array", "items", number_schema("number"), "minItems",
+                     2, "maxItems", 2);
+}
+
+SCHEMA(schema_trims)
+{
+    json_t *entry = json_pack("{s[oo]}", "oneOf", schema_trim(f), number_schema("null"));
+    return json_pack("{ss so si si}", "type", "array", "items", entry, "minItems", 2, "maxItems",
+                     2);
+}
+
 SCHEMA(schema_points)
 {
     return array_of(wire_schema_ref("Vec3"));
@@ -316,13 +364,19 @@ static const wire_type degree = {accept, encode_degree, schema_degree},
                        knot_lists = {accept, encode_knots, schema_lists},
                        point_list = {accept, encode_points, schema_points},
                        point_net = {accept, encode_points, schema_net},
+                       trim_pair = {accept, encode_trim, schema_trim},
+                       trim_pairs = {accept, encode_trim, schema_trims},
                        weight_list = {accept, encode_weights, schema_list},
                        weight_net = {accept, encode_weights, schema_lists};
 
 WHEN(shape_has_weights, gw_shape, it->nurbs->weights != NULL)
 WHEN(element_has_weights, gw_element, it->nurbs->weights != NULL)
+WHEN(shape_is_trimmed, gw_shape, it->nurbs->direction[0].trimmed || it->nurbs->direction[1].trimmed)
+WHEN(element_is_trimmed, gw_element,
+     it->nurbs->direction[0].trimmed || it->nurbs->direction[1].trimmed)
 
-#define MEMBERS(owner, form_degree, form_knots, form_points, form_weights, has_weights)            \
+#define MEMBERS(owner, form_degree, form_knots, form_points, form_weights, has_weights, form_trim, \
+                is_trimmed)                                                                        \
     {"degree", &form_degree, AT(owner, nurbs), REQUIRED, .about = "1 to 9"},                       \
         {"knots", &form_knots, AT(owner, nurbs), REQUIRED,                                         \
          .about = "in full, points + degree + 1; ends clamped or periodic"},                       \
@@ -330,18 +384,23 @@ WHEN(element_has_weights, gw_element, it->nurbs->weights != NULL)
          .unit = "m"},                                                                             \
         {"weights", &form_weights, AT(owner, nurbs), .when = has_weights,                          \
          .about = "1 unless given"},                                                               \
+        {"trim", &form_trim, AT(owner, nurbs), .when = is_trimmed,                                 \
+         .about = "[least, greatest] parameter: ends there, within the domain of the knots"},      \
     {                                                                                              \
         0                                                                                          \
     }
 
-static const wire_field of_curve[] = {
-    MEMBERS(gw_shape, degree, knot_list, point_list, weight_list, shape_has_weights)};
-static const wire_field of_surface[] = {
-    MEMBERS(gw_shape, degrees, knot_lists, point_net, weight_net, shape_has_weights)};
-static const wire_field of_curve_element[] = {
-    MEMBERS(gw_element, degree, knot_list, point_list, weight_list, element_has_weights)};
-static const wire_field of_surface_element[] = {
-    MEMBERS(gw_element, degrees, knot_lists, point_net, weight_net, element_has_weights)};
+static const wire_field of_curve[] = {MEMBERS(gw_shape, degree, knot_list, point_list, weight_list,
+                                              shape_has_weights, trim_pair, shape_is_trimmed)};
+static const wire_field of_surface[] = {MEMBERS(gw_shape, degrees, knot_lists, point_net,
+                                                weight_net, shape_has_weights, trim_pairs,
+                                                shape_is_trimmed)};
+static const wire_field of_curve_element[] = {MEMBERS(gw_element, degree, knot_list, point_list,
+                                                      weight_list, element_has_weights, trim_pair,
+                                                      element_is_trimmed)};
+static const wire_field of_surface_element[] = {MEMBERS(gw_element, degrees, knot_lists, point_net,
+                                                        weight_net, element_has_weights, trim_pairs,
+                                                        element_is_trimmed)};
 
 const wire_table wire_table_nurbs_curve = {
     .about = "A rational B-spline curve.", .fields = of_curve, .after = make_curve};

@@ -76,6 +76,30 @@ test('a distance from a surface is along its normal, with its sign', () => {
   }
 });
 
+test('a trimmed surface gives its parameters between its trims', () => {
+  const s = solve({
+    mobile: { pose: { p: [0.9, 0, 0.9], q: [1, 0, 0, 0] } },
+    samples: 20,
+    constraints: [
+      {
+        type: 'coincident',
+        mobile: { point: [0, 0, 0] },
+        fixed: { surface: { ...saddle, trim: [[0.25, 0.8], null] } },
+      },
+    ],
+  });
+  const [b] = s.branches;
+  assert.deepEqual(
+    b.parameters.slice(3).map((p) => p.range),
+    [
+      [0.25, 0.8],
+      [0, 1],
+    ],
+  );
+  assert.ok(Math.abs(b.nearest.pose.p[0] - 0.6) < 1e-9, 'the nearest point lies at the trim');
+  for (const { pose } of b.samples) assert.ok(pose.p[0] >= -0.5 && pose.p[0] <= 0.6 && off(pose.p) < 1e-12);
+});
+
 test('the body may own the curve', () => {
   const curve = {
     degree: 1,
@@ -121,6 +145,9 @@ test('bad shapes are refused at their member', () => {
     },
     '/weights/1/1',
   );
+  refused({ ...saddle, trim: [null, [0.5, 1.25]] }, '/trim/1');
+  refused({ ...saddle, trim: [[0.5], null] }, '/trim/0');
+  refused({ ...saddle, trim: [0.5, 1] }, '/trim/0');
   const angle = command(
     ['solve', '-'],
     JSON.stringify({
@@ -133,55 +160,62 @@ test('bad shapes are refused at their member', () => {
   assert.match(angle.err, /takes a point/);
 });
 
-test('a held body slides on a surface, up to its edge', () => {
-  const file = join(scratch, 'saddle.json');
-  const scene = {
-    format: 'guideway-scene/1',
-    name: 'saddle',
-    objects: [
-      { id: 'saddle', geometry: { type: 'nurbs-surface', ...saddle }, fixed: true },
-      {
-        id: 'probe',
-        geometry: { type: 'sphere', radius: 0.02 },
-        pose: { p: [0, 0, 0.1], q: [1, 0, 0, 0] },
-        body: { mass: 1 },
-      },
-    ],
-    constraints: [{ id: 'c1', type: 'coincident', a: 'probe/center', b: 'saddle/surface' }],
-    tool: { object: 'probe', device: 'sim' },
-    devices: [
-      {
-        id: 'sim',
-        driver: 'sim',
-        operator: { type: 'wrench', samples: [{ t: 0, force: [0.8, 0.3, 0], torque: [0, 0, 0] }] },
-      },
-    ],
-  };
-  writeFileSync(file, JSON.stringify(scene));
-  const csv = join(scratch, 'saddle.csv');
-  const r = command(['run', file, '--seconds', '3', '--csv', csv]);
-  assert.equal(r.code, 0, r.err);
-  const summary = JSON.parse(r.out),
-    e = summary.energy;
-  assert.ok(summary.constraint_residual_max < 1e-12);
-  assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-5);
-  const rows = readFileSync(csv, 'utf8')
-    .trim()
-    .split('\n')
-    .slice(1)
-    .map((l) => l.split(',').map(Number));
-  for (const [, x, y, z] of rows) {
-    assert.ok(off([x, y, z]) < 1e-12);
-    assert.ok(x <= 1 + 1e-12);
-  }
-  assert.ok(Math.abs(rows.at(-1)[1] - 1) < 1e-9, 'the edge stops it');
-  const moving = structuredClone(scene);
-  delete moving.objects[0].fixed;
-  writeFileSync(file, JSON.stringify(moving));
-  const refused = command(['run', file, '--seconds', '1']);
-  assert.equal(refused.code, 2);
-  assert.match(refused.err, /\/objects\/0\/body: .*states its mass/);
+// A probe that a hand pushes along x and y over the saddle.
+const probed = (trim) => ({
+  format: 'guideway-scene/1',
+  name: 'saddle',
+  objects: [
+    { id: 'saddle', geometry: { type: 'nurbs-surface', ...saddle, ...(trim && { trim }) }, fixed: true },
+    {
+      id: 'probe',
+      geometry: { type: 'sphere', radius: 0.02 },
+      pose: { p: [0, 0, 0.1], q: [1, 0, 0, 0] },
+      body: { mass: 1 },
+    },
+  ],
+  constraints: [{ id: 'c1', type: 'coincident', a: 'probe/center', b: 'saddle/surface' }],
+  tool: { object: 'probe', device: 'sim' },
+  devices: [
+    {
+      id: 'sim',
+      driver: 'sim',
+      operator: { type: 'wrench', samples: [{ t: 0, force: [0.8, 0.3, 0], torque: [0, 0, 0] }] },
+    },
+  ],
 });
+
+for (const { what, trim, end } of [
+  { what: 'edge', end: 1 },
+  { what: 'trim', trim: [[0.25, 0.8], null], end: 0.6 },
+])
+  test(`a held body slides on a surface, up to its ${what}`, () => {
+    const file = join(scratch, 'saddle.json');
+    const scene = probed(trim);
+    writeFileSync(file, JSON.stringify(scene));
+    const csv = join(scratch, 'saddle.csv');
+    const r = command(['run', file, '--seconds', '3', '--csv', csv]);
+    assert.equal(r.code, 0, r.err);
+    const summary = JSON.parse(r.out),
+      e = summary.energy;
+    assert.ok(summary.constraint_residual_max < 1e-12);
+    assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-5);
+    const rows = readFileSync(csv, 'utf8')
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((l) => l.split(',').map(Number));
+    for (const [, x, y, z] of rows) {
+      assert.ok(off([x, y, z]) < 1e-12);
+      assert.ok(x <= end + 1e-12);
+    }
+    assert.ok(Math.abs(rows.at(-1)[1] - end) < 1e-9, `the ${what} stops it`);
+    const moving = structuredClone(scene);
+    delete moving.objects[0].fixed;
+    writeFileSync(file, JSON.stringify(moving));
+    const refused = command(['run', file, '--seconds', '1']);
+    assert.equal(refused.code, 2);
+    assert.match(refused.err, /\/objects\/0\/body: .*states its mass/);
+  });
 
 test('surfaces are read as they were written, and may be replaced while one is felt', async () => {
   const server = await start();
@@ -197,6 +231,13 @@ test('surfaces are read as they were written, and may be replaced while one is f
     assert.deepEqual(scene.objects[0].geometry, again.objects[0].geometry);
     const edge = (await request(server, 'GET', '/api/v1/features/hood/u0')).json;
     assert.equal(edge.curve.degree, 3);
+    const trim = [[0.25, 0.75], null];
+    const part = { ...again.objects[0].geometry, trim };
+    assert.equal((await request(server, 'PATCH', '/api/v1/objects/hood', { geometry: { trim } })).status, 200);
+    assert.deepEqual((await request(server, 'GET', '/api/v1/objects/hood')).json.geometry, part);
+    assert.deepEqual((await request(server, 'GET', '/api/v1/features/hood/v0')).json.curve.trim, trim[0]);
+    assert.equal((await request(server, 'PATCH', '/api/v1/objects/hood', { geometry: { trim: null } })).status, 200);
+    assert.deepEqual((await request(server, 'GET', '/api/v1/objects/hood')).json.geometry, again.objects[0].geometry);
     await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
     for (let k = 0; k < 10; k++) {
       const geometry = structuredClone(again.objects[0].geometry);

@@ -39,7 +39,18 @@ static inline bool knots_hold(int degree, int count, const double *knots)
     return true;
 }
 
-/* Curves and surfaces in turn, of degrees 1 to 9, rational or not, clamped or periodic along u. */
+/* Trimmed somewhere within the domain of its knots. */
+static inline void random_trim(unsigned long long *seed, gw_nurbs_def *def, int k)
+{
+    double low = def->knots[k][def->degree[k]], high = def->knots[k][def->count[k]];
+    double a = gw_random_uniform(seed, low, high), b = gw_random_uniform(seed, low, high);
+    def->trimmed[k] = fabs(a - b) > 0.1 * (high - low);
+    def->trim[k][0] = fmin(a, b);
+    def->trim[k][1] = fmax(a, b);
+}
+
+/* Curves and surfaces in turn, of degrees 1 to 9, rational or not, clamped or periodic along u,
+ * every seventh and eighth trimmed. */
 static inline gw_nurbs *random_nurbs(unsigned long long *seed, int trial)
 {
     enum { MOST = 14 };
@@ -68,6 +79,8 @@ static inline gw_nurbs *random_nurbs(unsigned long long *seed, int trial)
         weights[i] = gw_random_uniform(seed, 0.5, 2);
     }
     def.weights = trial % 3 ? weights : NULL;
+    for (int k = 0; trial % 7 < 2 && k < def.dimension; k++)
+        random_trim(seed, &def, k);
     gw_error error = {0};
     gw_nurbs *s = gw_nurbs_create(&def, &error);
     if (!s)

@@ -470,6 +470,58 @@ static void bezier_pieces_are_the_shape_and_contain_it(void **state)
     }
 }
 
+/* A trimmed shape is a part of the whole: it ends at its trims, its box and its edges with it, and
+ * what is refined is cut out of the whole. */
+static void a_trimmed_shape_is_a_part_of_the_whole(void **state)
+{
+    (void)state;
+    unsigned long long seed = 5;
+    double cut = 0, edges = 0, outside = 0;
+    int trimmed = 0;
+    for (int trial = 0; trial < 210; trial++) {
+        gw_nurbs *s = random_nurbs(&seed, trial);
+        for (int k = 0; k < s->dimension; k++) {
+            const gw_nurbs_direction *d = &s->direction[k];
+            if (!d->trimmed)
+                continue;
+            trimmed++;
+            assert_false(d->closed);
+            gw_nurbs *part = gw_nurbs_insert_knots(s, k, 0, NULL, NULL);
+            assert_non_null(part);
+            assert_false(part->direction[k].trimmed);
+            assert_true(part->direction[k].low == d->low && part->direction[k].high == d->high);
+            cut = fmax(cut, worst_difference(s, part, &seed));
+            gw_nurbs_put(part);
+        }
+        for (int i = 0; i < 60; i++) {
+            double x[2];
+            gw_nurbs_point at, on_edge;
+            random_parameter(&seed, s, x);
+            gw_nurbs_evaluate(s, x, 0, NULL, &at);
+            gw_vec3 p = at.d[0][0], low = s->bounds.low, high = s->bounds.high;
+            outside =
+                fmax(outside,
+                     fmax(fmax(low.x - p.x, p.x - high.x),
+                          fmax(fmax(low.y - p.y, p.y - high.y), fmax(low.z - p.z, p.z - high.z))));
+            int e = i % 4;
+            if (s->dimension == 1 || !s->edge[e])
+                continue;
+            const gw_nurbs_direction *d = &s->direction[e / 2];
+            double along = x[1 - e / 2];
+            x[e / 2] = e % 2 ? d->high : d->low;
+            gw_nurbs_evaluate(s, x, 0, NULL, &at);
+            gw_nurbs_evaluate(s->edge[e], (double[]){along, 0}, 0, NULL, &on_edge);
+            assert_true(s->edge[e]->direction[0].low == s->direction[1 - e / 2].low);
+            edges = fmax(edges, gw_distance(at.d[0][0], on_edge.d[0][0]) / s->size);
+        }
+        gw_nurbs_put(s);
+    }
+    print_message("%d trims: cut out within %.1e, edges within %.1e, %.1e out of the box\n",
+                  trimmed, cut, edges, outside);
+    assert_true(trimmed > 50);
+    assert_true(cut < 1e-12 && edges < 1e-12 && outside < 1e-12);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void assert_refused(const gw_nurbs_def *def, const char *where, const char *word)
@@ -512,6 +564,14 @@ static void bad_input_is_refused_by_member(void **state)
     assert_refused(&bad, "/knots", "clamped");
     bad.knots[0] = (double[]){1, 1, 1, 1, 1, 1, 1};
     assert_refused(&bad, "/knots", "empty");
+    bad = good;
+    bad.trimmed[0] = true;
+    bad.trim[0][0] = 0.2, bad.trim[0][1] = 1.1;
+    assert_refused(&bad, "/trim", "0 to 1");
+    bad.trim[0][1] = 0.2;
+    assert_refused(&bad, "/trim", "0.2 to 0.2");
+    bad.trim[0][1] = NAN;
+    assert_refused(&bad, "/trim", "part of the domain");
     bad = good;
     weights[2] = 0;
     assert_refused(&bad, "/weights/2", "weight");
@@ -566,6 +626,7 @@ int main(void)
         cmocka_unit_test(a_closed_direction_wraps_around),
         cmocka_unit_test(refinement_keeps_the_shape),
         cmocka_unit_test(bezier_pieces_are_the_shape_and_contain_it),
+        cmocka_unit_test(a_trimmed_shape_is_a_part_of_the_whole),
         cmocka_unit_test(bad_input_is_refused_by_member),
         cmocka_unit_test(a_sharp_bend_is_a_kink_and_a_round_one_is_none),
     };

@@ -12,6 +12,19 @@
 #include "rt/geometry/nurbs_build.h"
 #include "rt/geometry/nurbs_nearest.h"
 
+static gw_nurbs *curve(int degree, int count, const double *knots, const gw_vec3 *points,
+                       const double *weights)
+{
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 1,
+                                           .degree = {degree},
+                                           .count = {count},
+                                           .knot_count = {count + degree + 1},
+                                           .knots = {knots},
+                                           .points = points,
+                                           .weights = weights},
+                           NULL);
+}
+
 static gw_vec3 at(const gw_nurbs *s, double u, double v)
 {
     gw_nurbs_point p;
@@ -172,8 +185,8 @@ static void lofts_pass_through_their_sections(void **state)
     double line[4] = {2, 2, 5, 5}, bent[9] = {0, 0, 0, 0, 0.3, 1, 1, 1, 1};
     gw_vec3 ends[2] = {{0, 0, 0}, {1, 0, 0}};
     gw_vec3 net[5] = {{0, 1, 0}, {0.2, 1, 0.3}, {0.5, 1, -0.2}, {0.8, 1, 0.1}, {1, 1, 0}};
-    gw_nurbs *a = gw_nurbs_create(&(gw_nurbs_def){1, {1}, {2}, {4}, {line}, ends, NULL}, NULL);
-    gw_nurbs *b = gw_nurbs_create(&(gw_nurbs_def){1, {3}, {5}, {9}, {bent}, net, NULL}, NULL);
+    gw_nurbs *a = curve(1, 2, line, ends, NULL);
+    gw_nurbs *b = curve(3, 5, bent, net, NULL);
     const gw_nurbs *both[2] = {a, b};
     gw_nurbs *ruled = gw_nurbs_loft(2, both, 1, &error);
     assert_non_null(ruled);
@@ -197,8 +210,7 @@ static void revolved_and_swept_surfaces_are_exact(void **state)
     double corner = sqrt(0.5), knots[6] = {0, 0, 0, 1, 1, 1};
     gw_vec3 quarter[3] = {{0.2, 0, 0}, {0.2, 0, 0.2}, {0, 0, 0.2}};
     double weights[3] = {1, corner, 1};
-    gw_nurbs *arc =
-        gw_nurbs_create(&(gw_nurbs_def){1, {2}, {3}, {6}, {knots}, quarter, weights}, NULL);
+    gw_nurbs *arc = curve(2, 3, knots, quarter, weights);
     const double angles[4] = {0.7, GW_PI / 2, 4, 2 * GW_PI};
     for (int k = 0; k < 4; k++) {
         gw_nurbs *dome = gw_nurbs_revolve(arc, gw_v3(0, 0, 0), gw_v3(0, 0, 3), angles[k], &error);
