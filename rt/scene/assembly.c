@@ -20,6 +20,12 @@ const char *const gw_assembly_methods[GW_ASSEMBLY_METHOD_COUNT + 1] = {
     [GW_ASSEMBLY_LM] = "lm",
 };
 
+const char *const gw_assembly_ends[GW_ASSEMBLY_END_COUNT + 1] = {
+    [GW_ASSEMBLY_ALL_HOLD] = "held",
+    [GW_ASSEMBLY_NO_START_LEFT] = "starts",
+    [GW_ASSEMBLY_STOPPED] = "stopped",
+};
+
 static const gw_vec3 no_vector = {0, 0, 0};
 static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
@@ -524,6 +530,12 @@ gw_pose *gw_assembly_poses(gw_assembly *w)
     return w->poses;
 }
 
+bool gw_assembly_moves(const gw_assembly *w, int body)
+{
+    assert(body >= 0 && body < w->body_count);
+    return w->unknown[body] >= 0;
+}
+
 const char *gw_assembly_remaining(const gw_assembly *w, int n)
 {
     assert(n >= 0);
@@ -588,8 +600,7 @@ void gw_assembly_apply(const gw_assembly *w, gw_scene *scene)
     assert(scene->object_count == w->scene->object_count &&
            scene->joint_count == w->scene->joint_count);
     for (int i = 0; i < scene->object_count; i++)
-        if (w->unknown[i] >= 0)
-            scene->objects[i].pose = w->poses[i];
+        scene->objects[i].pose = w->poses[i];
     for (int i = 0; i < scene->mechanism_count; i++)
         if (w->first_link[i] >= 0)
             apply_links(w, &scene->mechanisms[i], w->first_link[i]);

@@ -9,7 +9,7 @@
  * that sliding and rolling keep. Mechanisms whose links a relation names move with them. Gears,
  * limits and springs are none.
  *
- * Made and used by one thread at a time that may allocate; not for use inside a tick.
+ * Made by a thread that may allocate, used by one thread at a time.
  */
 #ifndef GW_SCENE_ASSEMBLY_H
 #define GW_SCENE_ASSEMBLY_H
@@ -39,23 +39,45 @@ typedef struct gw_assembly_def {
     bool felt_only;        /* without relations of massless objects, or between what stands */
 } gw_assembly_def;
 
+/* How far a solution has come, so that another call goes on from there; zeros: at its beginning. */
+typedef struct gw_assembly_progress {
+    int start;      /* 0: from the poses given, then from random ones */
+    int iteration;  /* that this start has made */
+    double damping; /* lm: over the largest diagonal entry; gradient: k */
+    int slow;       /* lm: iterations in a row that brought little */
+} gw_assembly_progress;
+
 typedef struct gw_assembly_options {
     gw_assembly_method method;
-    unsigned long long seed; /* of the random starts */
-    int starts;              /* at most; 0: GW_ASSEMBLY_STARTS */
-    int iterations;          /* of each start at most; 0: by method */
-    /* called after each iteration, NULL: nobody; residual as below, step: the longest of a body
-     * (m, or rad times the size) */
-    void (*watch)(void *context, int start, int iteration, double residual, double step);
+    unsigned long long seed;   /* of the random starts */
+    int starts;                /* at most, those before `from` counted; 0: GW_ASSEMBLY_STARTS */
+    int iterations;            /* of each start at most; 0: by method */
+    int limit;                 /* iterations of this call at most; 0: no limit */
+    gw_assembly_progress from; /* goes on from there */
+    /* Called after each iteration, NULL: nobody; residual as below, step: the longest of a body
+     * (m, or rad times the size). False stops. */
+    bool (*watch)(void *context, int start, int iteration, double residual, double step);
     void *context;
 } gw_assembly_options;
 
+typedef enum gw_assembly_end {
+    GW_ASSEMBLY_ALL_HOLD,
+    GW_ASSEMBLY_NO_START_LEFT,
+    GW_ASSEMBLY_STOPPED, /* by the limit or by watch() */
+    GW_ASSEMBLY_END_COUNT
+} gw_assembly_end;
+
+/* Names on the wire, with NULL behind the last. */
+extern const char *const gw_assembly_ends[GW_ASSEMBLY_END_COUNT + 1];
+
 typedef struct gw_assembly_result {
     double residual;           /* the largest row (m; angles times the size) */
-    int iterations;            /* of all starts together */
+    int iterations;            /* of this call, all starts together */
     int starts;                /* 1: from the poses given */
     gw_assembly_method method; /* that was used */
     bool held;                 /* every relation, within GW_ASSEMBLY_HELD of the size */
+    gw_assembly_end end;
+    gw_assembly_progress progress;
 } gw_assembly_result;
 
 /* The relations of a scene, with bodies at its poses. NULL with an error: memory; nothing to move;
@@ -66,9 +88,16 @@ void gw_assembly_destroy(gw_assembly *assembly); /* NULL is fine */
 /* Where the scene's bodies are; may be changed before a solution. */
 gw_pose *gw_assembly_poses(gw_assembly *assembly);
 
+/* Whether a body of the scene is moved: it does not stand, and a relation names it. */
+bool gw_assembly_moves(const gw_assembly *assembly, int body);
+
 /* Moves the bodies until all relations hold: from where they are, then from random places and
- * orientations of those whose relations remain. Where some remain, the bodies are at the best
- * place that was found. */
+ * orientations of those whose relations remain, the same ones for a seed and the number of the
+ * start. Where some remain, the bodies are at the best place that this call has found; where it
+ * was stopped, at the last one, and a call with `progress` goes on as if it had not been.
+ *
+ * No allocation: with one start and one iteration it follows ground that moves by less than the
+ * parts, tick by tick. */
 void gw_assembly_solve(gw_assembly *assembly, const gw_assembly_options *options,
                        gw_assembly_result *result);
 
@@ -76,8 +105,8 @@ void gw_assembly_solve(gw_assembly *assembly, const gw_assembly_options *options
  * first, in the order of the scene; of a mechanism's own joint the mechanism's. NULL: no more. */
 const char *gw_assembly_remaining(const gw_assembly *assembly, int n);
 
-/* Writes poses, positions of mechanisms, and stated positions of joints whose zero follows the
- * poses to a scene with the same parts. */
+/* Writes poses of all objects, positions of mechanisms, and stated positions of joints whose zero
+ * follows the poses to a scene with the same parts. */
 void gw_assembly_apply(const gw_assembly *assembly, gw_scene *scene);
 
 #endif

@@ -15,18 +15,20 @@
  * of chains and loops.
  */
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "rt/scene/assembly_private.h"
 
-#define CLOSE        1e-14 /* of the size: no iteration brings more */
-#define RIDGE        1e-13 /* of the largest diagonal entry: directions without rows stay put */
-#define GRADIENT_K   0.1   /* surface-constraints 7 */
-#define LONGEST_TURN 1.0   /* rad, of a body in one step */
-#define STUCK        1e-8  /* |J^T h|^2 below this share of |h|^2: a minimum beside the rows */
-#define SLOW         0.01  /* a smaller decrease of the sum, .. */
-#define PATIENCE     6     /* .. so many times in a row, ends a start */
+#define CLOSE         1e-14 /* of the size: no iteration brings more */
+#define RIDGE         1e-13 /* of the largest diagonal entry: directions without rows stay put */
+#define GRADIENT_K    0.1   /* surface-constraints 7 */
+#define FIRST_DAMPING 1e-3
+#define LONGEST_TURN  1.0  /* rad, of a body in one step */
+#define STUCK         1e-8 /* |J^T h|^2 below this share of |h|^2: a minimum beside the rows */
+#define SLOW          0.01 /* a smaller decrease of the sum, .. */
+#define PATIENCE      6    /* .. so many times in a row, ends a start */
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -316,32 +318,49 @@ static double squared(const double *x, int count)
     return sum;
 }
 
-/* ---- methods: from where the bodies are; each returns the largest row, and counts iterations --
+/* ---- methods: from where the bodies are; each returns the largest row --------------------------
  */
 
+/* One start of a solution. */
 typedef struct descent {
     const gw_assembly_options *options;
-    int start, most, iterations;
+    gw_assembly_progress at;
+    int most; /* iterations of it */
+    int left; /* iterations of the call */
+    bool stopped;
 } descent;
 
-static void tell(const gw_assembly *w, const descent *d, double worst, double step)
+/* Whether another iteration may be made. */
+static bool goes_on(descent *d)
 {
-    if (d->options->watch)
-        d->options->watch(d->options->context, d->start, d->iterations, worst * w->size,
-                          step * w->size);
+    if (d->at.iteration >= d->most)
+        return false;
+    d->stopped = d->stopped || d->left <= 0;
+    return !d->stopped;
+}
+
+static void tell(const gw_assembly *w, descent *d, double worst, double step)
+{
+    d->at.iteration++;
+    d->left--;
+    if (d->options->watch && !d->options->watch(d->options->context, d->at.start, d->at.iteration,
+                                                worst * w->size, step * w->size))
+        d->stopped = true;
 }
 
 static double by_gradient(gw_assembly *w, descent *d)
 {
-    double worst, turn, sum = gradient(w, &worst), k = GRADIENT_K;
-    while (worst > 0.1 * GW_ASSEMBLY_HELD && d->iterations < d->most) {
+    double worst, turn, sum = gradient(w, &worst);
+    double *k = &d->at.damping;
+    *k = d->at.iteration == 0 ? GRADIENT_K : fmin(*k, GRADIENT_K);
+    while (worst > 0.1 * GW_ASSEMBLY_HELD && goes_on(d)) {
         if (!(squared(w->g, 6 * w->moving_count) > STUCK * sum))
             break;
-        double step = d->options->watch ? k * longest(w, w->g, &turn) : 0;
-        descend(w, k);
-        d->iterations++;
+        double step = d->options->watch ? *k * longest(w, w->g, &turn) : 0;
+        descend(w, *k);
         double now = gradient(w, &worst);
-        k = now > sum ? 0.5 * k : k;
+        if (now > sum)
+            *k *= 0.5;
         sum = now;
         tell(w, d, worst, step);
     }
@@ -352,20 +371,22 @@ static double by_newton(gw_assembly *w, descent *d)
 {
     double worst, turn;
     sum_of_squares(w, &worst);
-    while (worst > CLOSE && d->iterations < d->most) {
+    while (worst > CLOSE && goes_on(d)) {
         double before = worst;
         normal_equations(w);
         solve_step(w, 0);
         double step = longest(w, w->step, &turn), share = turn > LONGEST_TURN ? 1 / turn : 1;
         remember(w, w->before, w->poses);
         move_bodies(w, share);
-        d->iterations++;
         sum_of_squares(w, &worst);
-        if (!(worst < before) && before <= GW_ASSEMBLY_HELD) { /* round-off */
+        bool no_better = !(worst < before) && before <= GW_ASSEMBLY_HELD; /* round-off */
+        if (no_better) {
             remember(w, w->poses, w->before);
-            return before;
+            worst = before;
         }
-        tell(w, d, worst, share * step);
+        tell(w, d, worst, no_better ? 0 : share * step);
+        if (no_better)
+            break;
     }
     return worst;
 }
@@ -389,26 +410,27 @@ static double search_line(gw_assembly *w, double share, double *sum, double *wor
 /* Undamped near a place where the rows hold, where that converges quadratically. */
 static double by_lm(gw_assembly *w, descent *d)
 {
-    double worst, turn, sum = sum_of_squares(w, &worst), damping = 1e-3;
-    int slow = 0;
-    while (worst > CLOSE && d->iterations < d->most && slow < PATIENCE) {
+    double worst, turn, sum = sum_of_squares(w, &worst);
+    gw_assembly_progress *at = &d->at;
+    if (at->iteration == 0)
+        at->damping = FIRST_DAMPING, at->slow = 0;
+    while (worst > CLOSE && at->slow < PATIENCE && goes_on(d)) {
         double before = sum;
         normal_equations(w);
         if (worst > GW_ASSEMBLY_HELD && squared(w->g, 6 * w->moving_count) < STUCK * STUCK * sum)
             break;
-        solve_step(w, damping);
+        solve_step(w, at->damping);
         double step = longest(w, w->step, &turn), whole = turn > LONGEST_TURN ? 1 / turn : 1;
         remember(w, w->before, w->poses);
-        double share = search_line(w, whole, &sum, &worst);
-        d->iterations++;
+        double share = search_line(w, whole, &sum, &worst), used = at->damping;
+        at->damping = share == 0      ? fmax(10 * used, 1e-4)
+                      : share < whole ? used
+                      : used > 1e-9   ? 0.1 * used
+                                      : 0;
+        at->slow = sum > (1 - SLOW) * before ? at->slow + 1 : 0;
         tell(w, d, worst, share * step);
-        if (share == 0 && (worst <= GW_ASSEMBLY_HELD || damping > 1e6))
+        if (share == 0 && (worst <= GW_ASSEMBLY_HELD || used > 1e6))
             break; /* round-off, or a minimum beside the rows */
-        damping = share == 0       ? fmax(10 * damping, 1e-4)
-                  : share < whole  ? damping
-                  : damping > 1e-9 ? 0.1 * damping
-                                   : 0;
-        slow = sum > (1 - SLOW) * before ? slow + 1 : 0;
     }
     return worst;
 }
@@ -483,9 +505,11 @@ static gw_vec3 middle_of(const gw_assembly *w, int component)
     return anchors ? gw_scale(1.0 / anchors, standing) : gw_scale(1.0 / bodies, given);
 }
 
-/* Bodies of components whose relations remain, at random. */
-static void scatter(gw_assembly *w, unsigned long long *state)
+/* Bodies of components whose relations remain, at random for the seed and the start's number. */
+static void scatter(gw_assembly *w, unsigned long long seed, int start)
 {
+    unsigned long long random = seed + (unsigned long long)(start - 1) * 0xd1342543de82ef95ull;
+    unsigned long long *state = &random;
     for (int c = 0; c < w->moving_count; c++) {
         bool held = true;
         for (int i = 0; i < w->relation_count && held; i++)
@@ -513,32 +537,44 @@ void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
         [GW_ASSEMBLY_NEWTON] = by_newton,
         [GW_ASSEMBLY_LM] = by_lm};
     assert(w && options && result && options->method < GW_ASSEMBLY_METHOD_COUNT);
+    assert(options->from.start >= 0 && options->from.iteration >= 0);
     gw_assembly_method method =
         options->method == GW_ASSEMBLY_AUTO ? GW_ASSEMBLY_LM : options->method;
     int starts = options->starts > 0 ? options->starts : GW_ASSEMBLY_STARTS;
-    unsigned long long random = options->seed;
     double least = INFINITY;
+    bool stopped = false;
     *result = (gw_assembly_result){.method = method};
     remember(w, w->given, w->poses);
-    for (int k = 0; k < starts && !result->held; k++) {
+    remember(w, w->best, w->poses);
+    for (int k = options->from.start; k < starts && !result->held && !stopped; k++) {
         descent d = {.options = options,
-                     .start = k,
-                     .most = options->iterations > 0 ? options->iterations : iterations[method]};
-        if (k > 0)
-            scatter(w, &random);
+                     .at = {.start = k},
+                     .most = options->iterations > 0 ? options->iterations : iterations[method],
+                     .left = (options->limit > 0 ? options->limit : INT_MAX) - result->iterations};
+        if (k == options->from.start)
+            d.at = options->from;
+        int before = d.at.iteration;
+        if (k > 0 && before == 0)
+            scatter(w, options->seed, k);
         for (int i = 0; i < w->relation_count; i++)
             if (w->relations[i].edge.row_count > 0)
                 gw_assembly_resolve(w, &w->relations[i]);
         double worst = methods[method](w, &d), sum = sum_of_squares(w, &worst);
-        result->iterations += d.iterations;
+        result->iterations += d.at.iteration - before;
         result->starts = k + 1;
+        result->progress = d.at;
         if (sum < least) {
             least = sum;
             remember(w, w->best, w->poses);
         }
         result->held = worst <= GW_ASSEMBLY_HELD;
+        stopped = d.stopped && !result->held;
     }
-    remember(w, w->poses, w->best);
+    if (!stopped)
+        remember(w, w->poses, w->best);
     result->residual = residual(w);
     result->held = result->residual <= GW_ASSEMBLY_HELD * w->size;
+    result->end = result->held ? GW_ASSEMBLY_ALL_HOLD
+                  : stopped    ? GW_ASSEMBLY_STOPPED
+                               : GW_ASSEMBLY_NO_START_LEFT;
 }

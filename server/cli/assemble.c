@@ -53,9 +53,10 @@ static bool take_options(const command_line *line, wire_assembly_request *r, gw_
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-static void write_row(void *file, int start, int iteration, double residual, double step)
+static bool write_row(void *file, int start, int iteration, double residual, double step)
 {
     fprintf(file, "%d,%d,%.17g,%.17g\n", start, iteration, residual, step);
+    return true;
 }
 
 static bool write_scene(const char *file, const gw_scene *scene, gw_error *error)
@@ -93,17 +94,16 @@ static int report(gw_assembly *assembly, const gw_assembly_result *result)
 static int assemble(const command_line *line, gw_scene *scene, const wire_assembly_request *request,
                     FILE *csv, gw_error *error)
 {
-    bool *ground;
+    gw_assembly_def def;
     gw_assembly_result result;
-    if (!wire_assembly_ground(request, scene, &ground, error))
-        return command_error(line->argument, error);
-    const gw_assembly_def def = {.scene = scene, .ground = ground};
+    gw_assembly *assembly = NULL;
     const gw_assembly_options options = {.method = request->method,
                                          .seed = request->seed,
                                          .watch = csv ? write_row : NULL,
                                          .context = csv};
-    gw_assembly *assembly = gw_assembly_create(&def, error);
-    free(ground);
+    if (wire_assembly_def(request, scene, &def, error))
+        assembly = gw_assembly_create(&def, error);
+    wire_assembly_def_finish(&def);
     if (!assembly)
         return command_error(line->argument, error);
     if (csv)

@@ -2,37 +2,64 @@
  * Assembly of the scene: a question, or an edit of all objects' poses in one revision.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "server/rest/call.h"
 
-static json_t *poses_json(const gw_scene *scene, gw_assembly *assembly, const bool *ground)
+#define CALL_TIME_MAX 2.0 /* s */
+#define TRACE_MAX     4096
+
+static double seconds_now(void)
 {
-    const gw_pose *poses = gw_assembly_poses(assembly);
-    json_t *list = json_array();
-    for (int i = 0; i < scene->object_count; i++)
-        if (!(ground ? ground[i] : scene->objects[i].fixed))
-            json_array_append_new(list, json_pack("{ss so}", "id", scene->objects[i].id, "pose",
-                                                  wire_pose(&poses[i])));
-    return list;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What a call sees of its iterations. */
+typedef struct assembly_watch {
+    double until;
+    json_t *trace; /* NULL: nobody asked */
+} assembly_watch;
+
+static bool watch(void *context, int start, int iteration, double residual, double step)
+{
+    assembly_watch *w = context;
+    if (w->trace) {
+        if (json_array_size(w->trace) == TRACE_MAX)
+            json_array_remove(w->trace, 0);
+        json_array_append_new(w->trace, json_pack("{si si sf sf}", "start", start, "iteration",
+                                                  iteration, "residual", residual, "step", step));
+    }
+    return seconds_now() < w->until;
 }
 
 /* Where the parts of a scene go; NULL with an error. */
 static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request *request,
                              gw_assembly_result *result, json_t **answer, gw_error *error)
 {
-    bool *ground;
-    if (!wire_assembly_ground(request, scene, &ground, error))
-        return NULL;
-    const gw_assembly_def def = {.scene = scene, .ground = ground};
-    const gw_assembly_options options = {.method = request->method, .seed = request->seed};
-    gw_assembly *assembly = gw_assembly_create(&def, error);
+    gw_assembly_def def;
+    gw_assembly *assembly = NULL;
+    if (wire_assembly_def(request, scene, &def, error))
+        assembly = gw_assembly_create(&def, error);
     if (assembly) {
+        assembly_watch watched = {.until = seconds_now() + CALL_TIME_MAX,
+                                  .trace = request->trace ? json_array() : NULL};
+        const gw_assembly_options options = {.method = request->method,
+                                             .seed = request->seed,
+                                             .starts = request->starts,
+                                             .limit = request->iterations,
+                                             .from = request->progress,
+                                             .watch = watch,
+                                             .context = &watched};
         gw_assembly_solve(assembly, &options, result);
-        *answer = wire_assembly(assembly, result);
-        wire_add(*answer, "poses", poses_json(scene, assembly, ground));
-        wire_add(*answer, "committed", json_boolean(request->commit && result->held));
+        *answer = wire_assembly_step(assembly, &def, result);
+        wire_add(*answer, "committed",
+                 json_boolean(request->apply || (request->commit && result->held)));
+        if (watched.trace)
+            wire_add(*answer, "trace", watched.trace);
     }
-    free(ground);
+    wire_assembly_def_finish(&def);
     return assembly;
 }
 
@@ -51,7 +78,7 @@ static void ask(api_call *call, const wire_assembly_request *request)
     app_document_put(document);
 }
 
-/* The edit is made where every relation holds. */
+/* The edit is made where every relation holds, or where it is wanted even so. */
 static void commit(api_call *call, const wire_assembly_request *request)
 {
     gw_error error = {0};
@@ -65,14 +92,15 @@ static void commit(api_call *call, const wire_assembly_request *request)
         api_abandon(call, &edit, &error);
         return;
     }
-    if (result.held)
+    bool made = result.held || request->apply;
+    if (made)
         gw_assembly_apply(assembly, edit.scene);
     gw_assembly_destroy(assembly);
-    if (result.held && !api_commit(call, &edit, NULL, NULL)) {
+    if (made && !api_commit(call, &edit, NULL, NULL)) {
         json_decref(answer);
         return;
     }
-    api_part(call, 200, result.held ? edit.document : edit.base, answer);
+    api_part(call, 200, made ? edit.document : edit.base, answer);
     app_edit_end(&edit);
 }
 
@@ -82,7 +110,7 @@ void api_assemble(api_call *call)
     wire_assembly_request request = {0};
     if (!wire_get_assembly_request(call->body, &request, &error))
         api_error(call, &error);
-    else if (request.commit)
+    else if (request.commit || request.apply)
         commit(call, &request);
     else
         ask(call, &request);

@@ -140,25 +140,39 @@ json_t *wire_make_surface(const json_t *request, gw_error *error);
 
 /* ---- assembly ------------------------------------------------------------------------------ */
 
+typedef struct wire_placed {
+    char id[GW_MAX_LINK_NAME + 1]; /* of an object, or a link */
+    gw_pose pose;
+} wire_placed;
+
 typedef struct wire_assembly_request {
     gw_assembly_method method;
-    int ground_count;
+    int ground_count, pose_count;
     char (*ground)[GW_MAX_ID + 1]; /* owned; NULL: what is fixed */
+    wire_placed *poses;            /* owned; to begin from, of bodies that are not where the scene
+                                      has them */
     uint64_t seed;
-    bool commit;
+    int starts, iterations; /* at most; 0: of the library, and no limit */
+    gw_assembly_progress progress;
+    bool trace, commit, apply;
 } wire_assembly_request;
 
 bool wire_get_assembly_request(const json_t *value, wire_assembly_request *request,
                                gw_error *error);
 void wire_assembly_request_finish(wire_assembly_request *request);
 
-/* Which bodies of the scene stand, for gw_assembly_def, to be freed; NULL where nothing is said.
- * False with an error at /ground/index. */
-bool wire_assembly_ground(const wire_assembly_request *request, const gw_scene *scene, bool **flags,
-                          gw_error *error);
+/* What is asked of a scene. False with an error at /ground/index or /poses/index/id; to be
+ * finished either way. */
+bool wire_assembly_def(const wire_assembly_request *request, const gw_scene *scene,
+                       gw_assembly_def *def, gw_error *error);
+void wire_assembly_def_finish(gw_assembly_def *def);
 
 /* Residual, iterations, starts, method and what remains. */
 json_t *wire_assembly(const gw_assembly *assembly, const gw_assembly_result *result);
+
+/* The same with how it ended and where the bodies are that may move. */
+json_t *wire_assembly_step(gw_assembly *assembly, const gw_assembly_def *def,
+                           const gw_assembly_result *result);
 
 /* ---- simulation ---------------------------------------------------------------------------- */
 

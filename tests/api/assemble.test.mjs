@@ -146,6 +146,8 @@ test('POST answers where the parts go and changes nothing', async () => {
     'starts',
     'method',
     'remaining',
+    'ended',
+    'progress',
     'poses',
     'committed',
   ]);
@@ -178,6 +180,76 @@ test('a commit is one edit that undo takes back', async () => {
   assert.equal(stale.status, 412);
 });
 
+// As a page does it: slices, each from where the one before was stopped.
+async function inSlices(request, iterations) {
+  const slices = [];
+  for (let next = {}; ; ) {
+    const { json } = await expect(200, 'POST', '/assemble', { ...request, iterations, trace: true, ...next });
+    slices.push(json);
+    if (json.ended !== 'stopped') return slices;
+    next = { poses: json.poses, progress: json.progress };
+  }
+}
+
+for (const method of ['lm', 'newton', 'gradient'])
+  test(`in slices ${method} comes to the same place`, async () => {
+    await expect(200, 'PUT', '/scene', still);
+    const whole = (await expect(200, 'POST', '/assemble', { method, trace: true })).json;
+    assert.equal(whole.ended, 'held');
+    const slices = await inSlices({ method }, method === 'gradient' ? 40 : 2);
+    assert.ok(slices.length > 2, `${slices.length} slices`);
+    assert.equal(slices.at(-1).ended, 'held');
+    assert.deepEqual(slices.at(-1).remaining, []);
+    // descent goes on below what counts as held where nobody stops it
+    const traced = slices.flatMap((s) => s.trace);
+    const made = slices.reduce((sum, s) => sum + s.iterations, 0);
+    assert.ok(made <= whole.iterations && made > 0.8 * whole.iterations, `${made} of ${whole.iterations}`);
+    assert.equal(traced.length, made);
+    assert.deepEqual(
+      traced.map(({ start, iteration }) => [start, iteration]),
+      whole.trace.slice(0, made).map(({ start, iteration }) => [start, iteration]),
+    );
+    traced.forEach(({ residual, step }, i) => {
+      near(residual, whole.trace[i].residual, 1e-9);
+      near(step, whole.trace[i].step, 1e-9);
+    });
+    const there = byId(whole.poses);
+    for (const { id, pose } of slices.at(-1).poses) pose.p.forEach((c, i) => near(c, there[id].p[i], 1e-8));
+  });
+
+test('what cannot hold ends when no start is left, in slices too', async () => {
+  const objects = torn.objects.map(({ free, ...o }) => o);
+  await expect(200, 'PUT', '/scene', { ...torn, objects });
+  const whole = (await expect(200, 'POST', '/assemble', { starts: 3 })).json;
+  assert.equal(whole.ended, 'starts');
+  assert.equal(whole.starts, 3);
+  const slices = await inSlices({ starts: 3 }, 4);
+  assert.equal(slices.at(-1).ended, 'starts');
+  assert.equal(slices.at(-1).starts, 3);
+  assert.equal(
+    slices.reduce((sum, s) => sum + s.iterations, 0),
+    whole.iterations,
+  );
+});
+
+test('a stop in the middle is applied as one edit that undo takes back', async () => {
+  await expect(200, 'PUT', '/scene', still);
+  const { json: before, headers } = await expect(200, 'GET', '/scene');
+  const { json: middle } = await expect(200, 'POST', '/assemble', { iterations: 2 });
+  assert.equal(middle.ended, 'stopped');
+  assert.ok(middle.remaining.length > 0 && middle.residual > 1e-6);
+  const poses = middle.poses;
+  const zero = (await expect(200, 'POST', '/assemble', { iterations: 1, poses, commit: true })).json;
+  assert.equal(zero.committed, false);
+  const made = await expect(200, 'POST', '/assemble', { iterations: 1, poses, apply: true });
+  assert.equal(made.json.committed, true);
+  assert.equal(Number(JSON.parse(made.headers.etag)), Number(JSON.parse(headers.etag)) + 1);
+  const objects = byId((await expect(200, 'GET', '/objects')).json);
+  for (const { id, pose } of made.json.poses) pose.p.forEach((c, i) => near(objects[id].p[i], c, 1e-12));
+  await expect(200, 'POST', '/scene/undo');
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json.objects, before.objects);
+});
+
 test('where relations remain nothing is committed', async () => {
   const objects = torn.objects.map(({ free, ...o }) => o);
   await expect(200, 'PUT', '/scene', { ...torn, objects });
@@ -195,6 +267,15 @@ test('REST refuses by pointer', async () => {
     [{ ground: ['crank', 'nobody'] }, '/ground/1'],
     [{ ground: 'crank' }, '/ground'],
     [{ seed: -1 }, '/seed'],
+    [{ iterations: -1 }, '/iterations'],
+    [{ starts: 1.5 }, '/starts'],
+    [{ poses: [{ id: 'crank' }] }, '/poses/0/pose'],
+    [{ poses: [{ id: 'nobody', pose: turned }] }, '/poses/0/id'],
+    [{ poses: [{ id: 'crank', pose: { p: [0, 0], q: [1, 0, 0, 0] } }] }, '/poses/0/pose/p'],
+    [{ progress: { start: -1 } }, '/progress/start'],
+    [{ progress: { damping: -1 } }, '/progress/damping'],
+    [{ trace: 'yes' }, '/trace'],
+    [{ poses: [{ id: 'crank', pose: { p: [1e300, 0, 0], q: [1, 0, 0, 0] } }] }, '/poses/0/pose/p/0'],
     [{ speed: 1 }, '/speed'],
     [{ ground: ['ground', 'crank', 'coupler', 'rocker'] }, ''],
   ]) {
