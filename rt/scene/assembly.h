@@ -52,7 +52,8 @@ typedef struct gw_assembly_options {
     unsigned long long seed;   /* of the random starts */
     int starts;                /* at most, those before `from` counted; 0: GW_ASSEMBLY_STARTS */
     int iterations;            /* of each start at most; 0: by method */
-    int limit;                 /* iterations of this call at most; 0: no limit */
+    int limit;                 /* iterations of this call at most; 0: no limit; below 0: none, the
+                                * poses are only judged */
     gw_assembly_progress from; /* goes on from there */
     /* Called after each iteration, NULL: nobody; residual as below, step: the longest of a body
      * (m, or rad times the size). False stops. */

@@ -541,6 +541,7 @@ void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
     gw_assembly_method method =
         options->method == GW_ASSEMBLY_AUTO ? GW_ASSEMBLY_LM : options->method;
     int starts = options->starts > 0 ? options->starts : GW_ASSEMBLY_STARTS;
+    int most = options->limit > 0 ? options->limit : options->limit < 0 ? 0 : INT_MAX;
     double least = INFINITY;
     bool stopped = false;
     *result = (gw_assembly_result){.method = method};
@@ -550,7 +551,7 @@ void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
         descent d = {.options = options,
                      .at = {.start = k},
                      .most = options->iterations > 0 ? options->iterations : iterations[method],
-                     .left = (options->limit > 0 ? options->limit : INT_MAX) - result->iterations};
+                     .left = most - result->iterations};
         if (k == options->from.start)
             d.at = options->from;
         int before = d.at.iteration;

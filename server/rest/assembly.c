@@ -45,10 +45,13 @@ static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request 
     if (assembly) {
         assembly_watch watched = {.until = seconds_now() + CALL_TIME_MAX,
                                   .trace = request->trace ? json_array() : NULL};
+        int limit = !request->has_iterations  ? 0
+                    : request->iterations > 0 ? request->iterations
+                                              : -1;
         const gw_assembly_options options = {.method = request->method,
                                              .seed = request->seed,
                                              .starts = request->starts,
-                                             .limit = request->iterations,
+                                             .limit = limit,
                                              .from = request->progress,
                                              .watch = watch,
                                              .context = &watched};

@@ -72,7 +72,9 @@ static const wire_field of_request[] = {
     {"starts", WHOLE, AT(wire_assembly_request, starts), RANGE(0, MOST_STARTS),
      .about = "at most, those before `progress` counted; 0: 64"},
     {"iterations", WHOLE, AT(wire_assembly_request, iterations), RANGE(0, MOST_ITERATIONS),
-     .about = "of this call at most; 0: as many as its two seconds allow"},
+     HAS(wire_assembly_request, has_iterations),
+     .about = "of this call at most; 0: none, the poses are taken as they are; else as many as "
+              "two seconds allow"},
     {"poses", LIST, AT(wire_assembly_request, poses), .table = &placed,
      COUNTED(wire_assembly_request, pose_count, wire_placed),
      .most = GW_MAX_OBJECTS + GW_MAX_SCENE_JOINTS,

@@ -152,7 +152,9 @@ typedef struct wire_assembly_request {
     wire_placed *poses;            /* owned; to begin from, of bodies that are not where the scene
                                       has them */
     uint64_t seed;
-    int starts, iterations; /* at most; 0: of the library, and no limit */
+    int starts;     /* at most; 0: the library's number */
+    int iterations; /* at most */
+    bool has_iterations;
     gw_assembly_progress progress;
     bool trace, commit, apply;
 } wire_assembly_request;
