@@ -164,10 +164,45 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 
 /* ---- halting and arming -------------------------------------------------------------------- */
 
-void app_halt_latch(gw_app *app, const char *by)
+static int64_t steady_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A press of HALT as one word: the name's hash (FNV-1a) above the second in which it was seen. */
+#define SECOND_MASK 0xfffffull
+
+static unsigned long long press_word(const char *press)
+{
+    unsigned long long hash = 1469598103934665603ull;
+    for (const char *c = press; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
+    return (hash & ~SECOND_MASK) | ((unsigned long long)steady_ms() / 1000 & SECOND_MASK);
+}
+
+/* True where a press of this name was carried out within APP_PRESS_S. No locks: any thread. */
+static bool is_carried_out(const gw_app *app, unsigned long long word)
+{
+    for (int i = 0; i < APP_PRESSES; i++) {
+        unsigned long long known = atomic_load(&app->pressed[i]);
+        if ((known & ~SECOND_MASK) == (word & ~SECOND_MASK) &&
+            ((word - known) & SECOND_MASK) <= APP_PRESS_S)
+            return true;
+    }
+    return false;
+}
+
+void app_halt_latch(gw_app *app, const char *press, const char *by)
 {
     assert(app && by);
+    unsigned long long word = press ? press_word(press) : 0;
+    if (press && is_carried_out(app, word))
+        return;
     gw_halt_latch_halt(&app->halt, GW_HALT_SOFTWARE, by);
+    if (press)
+        atomic_store(&app->pressed[atomic_fetch_add(&app->presses, 1) % APP_PRESSES], word);
 }
 
 gw_halt_state app_halt_state(const gw_app *app)
@@ -175,11 +210,11 @@ gw_halt_state app_halt_state(const gw_app *app)
     return gw_halt_latch_state(&app->halt);
 }
 
-void app_halt(gw_app *app, const char *by)
+void app_halt(gw_app *app, const char *press, const char *by)
 {
-    app_halt_latch(app, by);
+    app_halt_latch(app, press, by);
     for (int tries = 0; tries < 5 * APP_HALT_WAIT_MS; tries++) {
-        if (gw_halt_latch_in_effect(&app->halt))
+        if (!gw_halt_latch_read(&app->halt, NULL) || gw_halt_latch_in_effect(&app->halt))
             return;
         nanosleep(&(struct timespec){0, 200000}, NULL);
     }
@@ -188,13 +223,6 @@ void app_halt(gw_app *app, const char *by)
 gw_halt_word app_halt_seen(const gw_app *app)
 {
     return gw_halt_latch_now(&app->halt);
-}
-
-static int64_t steady_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* A halt stands for a while before it is armed away, so that everybody's devices were off. */

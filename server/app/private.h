@@ -24,6 +24,7 @@ struct app_diff;
 #define APP_SENSOR_S    0.1 /* between values of a sensor, at most: nobody waits for the disk */
 #define APP_STORAGE_S   5.0 /* between events of the disk's refusals */
 #define APP_MAX_RETIRED 64  /* device slots that wait for the loop to let go */
+#define APP_PRESSES     64  /* of HALT that are known again */
 #define APP_FLOODS      7   /* kinds of events that may come every tick */
 
 typedef struct app_slots {
@@ -92,10 +93,12 @@ struct gw_app {
     atomic_int steps_waiting;      /* requests */
     uint64_t steps_asked;          /* stepping: requests so far, tags of their commands */
 
-    gw_halt_latch halt;        /* no lock: any thread, and every loop */
-    gw_fault_log *faults;      /* no lock: every loop, any reader */
-    gw_lease lease;            /* no lock: the stream's thread and every loop */
-    char armed_by[GW_HALT_BY]; /* log: who armed last */
+    gw_halt_latch halt;                 /* no lock: any thread, and every loop */
+    atomic_uint presses;                /* of HALT that were named, so far */
+    atomic_ullong pressed[APP_PRESSES]; /* press n at n % APP_PRESSES: its hash and its second */
+    gw_fault_log *faults;               /* no lock: every loop, any reader */
+    gw_lease lease;                     /* no lock: the stream's thread and every loop */
+    char armed_by[GW_HALT_BY];          /* log: who armed last */
 
     gw_loop *loop;          /* loop */
     uint64_t revision_sent; /* loop: of the newest scenario sent */

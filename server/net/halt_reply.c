@@ -74,11 +74,11 @@ static void answer(gw_halt_replies *replies, int fd)
 static void answer_due(gw_halt_replies *replies, bool all)
 {
     int64_t now = now_ms();
-    bool in_effect = app_halt_state(replies->app).in_effect;
+    gw_halt_state state = app_halt_state(replies->app);
     int kept = 0;
     for (int i = 0; i < replies->count; i++) {
         waiting *each = &replies->waiting[i];
-        if (all || in_effect || now >= each->until_ms)
+        if (all || state.in_effect || !state.halted || now >= each->until_ms)
             answer(replies, each->fd);
         else
             replies->waiting[kept++] = *each;

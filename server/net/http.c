@@ -404,6 +404,7 @@ static void handle_api(exchange *now, bool quick)
                            .if_match = header_of(mhd, "If-Match"),
                            .if_none_match = header_of(mhd, "If-None-Match"),
                            .idempotency_key = quick ? NULL : header_of(mhd, "Idempotency-Key"),
+                           .press = quick ? header_of(mhd, "Idempotency-Key") : NULL,
                            .body = now->body,
                            .size = now->size,
                            .by = by,

@@ -245,7 +245,7 @@ static void carry_out_halt(gw_listener *listener, int fd, peeked *p)
 {
     char by[PEER_NAME];
     peer_name(fd, head_find(&p->head, "Origin") ? "page" : "rest", by);
-    app_halt_latch(listener->def.app, by);
+    app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
     recv(fd, p->data, p->taken, MSG_DONTWAIT);
     halt_replies_adopt(listener->halts, fd);
 }

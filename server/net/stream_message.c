@@ -296,7 +296,7 @@ static bool on_halt(stream_request *now)
 {
     char by[GW_HALT_BY];
     peer_name(lws_get_socket_fd(now->client->wsi), "stream", by);
-    app_halt_latch(now->stream->app, by);
+    app_halt_latch(now->stream->app, now->said.press, by);
     return true;
 }
 

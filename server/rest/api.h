@@ -26,7 +26,8 @@ typedef struct api_request {
     api_pair query[API_MAX_QUERY];
     const char *content_type;             /* NULL: none */
     const char *if_match, *if_none_match; /* NULL: none */
-    const char *idempotency_key;          /* NULL: none */
+    const char *idempotency_key;          /* NULL: none, or the request is quick */
+    const char *press;                    /* the key of a halt; NULL: none */
     const char *body;                     /* with a zero behind it; NULL where there is none */
     size_t size;
     unsigned roles;         /* of who asks: guard_role */

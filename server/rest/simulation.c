@@ -65,7 +65,7 @@ void api_simulation_step(api_call *call)
 void api_simulation_halt(api_call *call)
 {
     char text[WIRE_HALTED_BYTES];
-    app_halt(call->app, call->request->by);
+    app_halt(call->app, call->request->press, call->request->by);
     gw_halt_state state = app_halt_state(call->app);
     wire_halted_text(&state, text);
     api_text(call, 200, text_format("%s", text));

@@ -58,6 +58,19 @@ static bool within(gw_vec3 v, double most, const char *name, const wire_path *at
                                              "%s is longer than %g", name, most);
 }
 
+#define PRESS_MAX 64
+
+DECODE(decode_press)
+{
+    const char *press = json_string_value(value);
+    if (!press || !*press || strlen(press) > PRESS_MAX)
+        return wire_refuse(at, error, "press is a text of 1 to %d characters", PRESS_MAX);
+    ((wire_message *)owner)->press = press;
+    return true;
+}
+
+static const wire_type a_press = {decode_press, NULL, wire_schema_string};
+
 /* A tool by its number, or as `object` a body that moves by itself. */
 static bool one_grasp(const wire_message *m, const wire_path *at, gw_error *error)
 {
@@ -137,7 +150,10 @@ MESSAGE(lease, "LeaseMessage", "Renews the operator's lease, or gives it back.",
         {0})
 MESSAGE(clutch, "ClutchMessage", "Lets the device move without the tool, or ends that.", NULL, TOOL,
         {"on", BOOLEAN, AT(wire_message, on), REQUIRED}, {0})
-MESSAGE(halt, "HaltMessage", "Devices to their safe state.", NULL, {0})
+MESSAGE(halt, "HaltMessage", "Devices to their safe state.", NULL,
+        {"press", &a_press,
+         .about = "the Idempotency-Key of the same halt by REST: the later of the two is none"},
+        {0})
 
 static const wire_field of_client_message[] = {
     {"op", CHOICE, AT(wire_message, op), REQUIRED, .choices = wire_ops,

@@ -237,6 +237,7 @@ extern const char *const wire_ops[WIRE_OPS + 1]; /* the last one NULL */
 typedef struct wire_message {
     wire_op op;
     const char *token; /* of the JSON value */
+    const char *press; /* of a halt, of the JSON value; NULL: none */
     bool samples;      /* the stream that is meant; else poses */
     double hz;
     int tool;

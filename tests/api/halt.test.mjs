@@ -1,7 +1,7 @@
 // A halt stays until somebody arms: whatever is loaded, edited, undone or restarted meanwhile.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { client, sleep, start, stream, until } from './server.mjs';
+import { client, request, sleep, start, stream, until } from './server.mjs';
 
 let server, expect, call;
 before(async () => {
@@ -66,6 +66,37 @@ test('arming ends it, says who, and what comes after it runs', async () => {
   const halted = await live.wait('event', (m) => m.event.kind === 'halted');
   assert.deepEqual([halted.event.cause, /^stream 127/.test(halted.event.by)], ['software', true], halted.event.by);
   assert.match((await now()).halt.by, /^stream 127/);
+  await live.close();
+});
+
+test('one press that comes by two ways halts once: the later way undoes no arming', async () => {
+  const live = stream(server);
+  await live.wait('hello');
+  const halt = (key) =>
+    request(server, 'POST', '/api/v1/simulation/halt', undefined, key && { 'Idempotency-Key': key });
+  const arm = () => expect(200, 'POST', '/simulation/arm');
+  // by REST, armed, then by the stream; an answer to a later message says that it was read
+  assert.equal((await halt('press-1')).json.halted, true);
+  await arm();
+  live.send({ op: 'halt', press: 'press-1' });
+  live.send({ op: 'halt', press: '', id: 'wrong' });
+  await live.wait('error', (m) => m.id === 'wrong');
+  assert.equal((await now()).halted, false, 'the same press again');
+  live.send({ op: 'halt', press: 'press-2' });
+  await until('the halt of another press', async () => (await now()).halted);
+  await arm();
+  // by the stream first, then by REST, on a connection of its own and after something else on it
+  const asked = performance.now();
+  assert.equal((await halt('press-2')).json.halted, false);
+  assert.ok(performance.now() - asked < 1000);
+  assert.equal((await now()).halted, false);
+  // who names no press, or another one, halts
+  assert.equal((await halt()).json.halted, true);
+  await arm();
+  assert.equal((await halt()).json.halted, true);
+  await arm();
+  assert.equal((await halt('press-3')).json.halted, true);
+  await arm();
   await live.close();
 });
 

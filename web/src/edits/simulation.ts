@@ -22,11 +22,15 @@ export const step = (): Promise<boolean> =>
 
 const AGAIN_MS = 200;
 
+// One press goes out by the stream and by REST; its name tells the appliance that both are the same.
+const nameOfPress = (): string =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('-');
+
 // One asking; true when it was answered, be it by a refusal.
-async function askForHalt(): Promise<boolean> {
-  send({ op: 'halt' });
+async function askForHalt(press: string): Promise<boolean> {
+  send({ op: 'halt', press });
   try {
-    const halted = await call<Halted>('POST', '/simulation/halt');
+    const halted = await call<Halted>('POST', '/simulation/halt', undefined, press);
     const now = store.simulation.peek();
     if (now) store.simulation.value = { ...now, ...halted };
     store.announce('Halted. Nothing moves until it is armed.');
@@ -40,11 +44,12 @@ async function askForHalt(): Promise<boolean> {
 // Asked for while the appliance does not answer, a halt is asked for again until it does.
 export async function halt(): Promise<void> {
   if (store.halting.peek()) {
-    send({ op: 'halt' });
+    send({ op: 'halt', press: nameOfPress() });
     return;
   }
   store.halting.value = true;
-  while (!(await askForHalt())) await new Promise((done) => setTimeout(done, AGAIN_MS));
+  const press = nameOfPress();
+  while (!(await askForHalt(press))) await new Promise((done) => setTimeout(done, AGAIN_MS));
   store.halting.value = false;
 }
 

@@ -45,11 +45,12 @@ async function problemOf(reply: Response): Promise<Problem> {
   }
 }
 
-async function send(method: string, path: string, body?: unknown): Promise<Response> {
+async function send(method: string, path: string, body?: unknown, key?: string): Promise<Response> {
   const headers: Record<string, string> = {};
   const file = body instanceof ArrayBuffer;
   if (body !== undefined) headers['Content-Type'] = file ? 'application/octet-stream' : 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
+  if (key) headers['Idempotency-Key'] = key;
   let reply: Response;
   try {
     reply = await fetch(`/api/v1${path}`, {
@@ -72,15 +73,16 @@ let queue: Promise<unknown> = Promise.resolve();
 const isQueued = (method: string, path: string): boolean =>
   method !== 'GET' && path !== '/simulation/halt' && !path.includes('dryRun');
 
-function request(method: string, path: string, body?: unknown): Promise<Response> {
-  if (!isQueued(method, path)) return send(method, path, body);
+function request(method: string, path: string, body?: unknown, key?: string): Promise<Response> {
+  if (!isQueued(method, path)) return send(method, path, body, key);
   const turn = queue.then(() => send(method, path, body));
   queue = turn.catch(() => undefined);
   return turn;
 }
 
-export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const reply = await request(method, path, body);
+// `key`: of what may be asked for twice, a halt.
+export async function call<T>(method: string, path: string, body?: unknown, key?: string): Promise<T> {
+  const reply = await request(method, path, body, key);
   return (reply.status === 204 ? undefined : await reply.json()) as T;
 }
 
