@@ -49,6 +49,8 @@
 #define GW_MAX_SUBSTEPS         32 /* of control within a tick: 8 kHz of them at 250 Hz */
 #define GW_MAX_SHOWN_COLLISIONS 16 /* collisions in a snapshot: the newest ones */
 #define GW_MAX_SHOWN_CONTACTS   64 /* contacts in a snapshot */
+#define GW_MAX_SHOWN_COLLISION_STATES                                                              \
+    32 /* collision states in a snapshot: all of a tick's, or the newest ones */
 
 /* Solver */
 #define GW_MAX_PROBLEM  64  /* constraints between one mobile object and its surroundings */

@@ -461,6 +461,37 @@ static void update_states(const gw_impact *x)
     }
 }
 
+static double kinetic_energy(const gw_impact *x)
+{
+    double sum = 0;
+    for (int k = 0; k < x->block_count; k++) {
+        double kinetic, potential;
+        gw_model_energy(gw_world_model(x->world, x->systems[k]), &kinetic, &potential);
+        sum += kinetic;
+    }
+    return sum;
+}
+
+/* The record of a collision state; NULL: there is no room, or it is none. */
+static gw_world_collision *open_record(const gw_impact *x)
+{
+    gw_world *w = x->world;
+    if (x->kind == GW_COLLISION_OVERCOMPRESSED || w->recorded_count == GW_WORLD_RECORDED_COLLISIONS)
+        return NULL;
+    gw_world_collision *record = &w->recorded[w->recorded_count++];
+    *record = (gw_world_collision){.contacts = x->rows, .kinetic_before = kinetic_energy(x)};
+    return record;
+}
+
+static void close_record(const gw_impact *x, gw_world_collision *record)
+{
+    if (!record)
+        return;
+    record->kinetic_after = kinetic_energy(x);
+    for (int i = 0; i < x->rows; i++)
+        record->impulse += fabs(x->p[i]);
+}
+
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
 {
     bool large = w->island.system_count > GW_ISLAND_SMALL;
@@ -472,6 +503,7 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
     if (x.rows == 0)
         return;
     gw_impact_fill(&x);
+    gw_world_collision *record = open_record(&x);
     bool only_push =
         kind == GW_COLLISION_OVERCOMPRESSED || w->rules.impulse == GW_IMPULSE_NON_ADHESIVE;
     gw_impulse_problem problem = {.rows = x.rows,
@@ -491,6 +523,7 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
     if ((w->rules.impact_friction || any_grips(&x)) && kind != GW_COLLISION_OVERCOMPRESSED)
         gw_impact_add_friction(&x, NULL);
     apply_impulses(&x);
+    close_record(&x, record);
     w->any_contact = true;
     w->effort += 1 + (large ? x.rows : x.rows * x.rows / GW_ROWS_PER_EFFORT);
     update_states(&x);

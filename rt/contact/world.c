@@ -242,6 +242,7 @@ static void pre_step(gw_world *w, gw_world_step_result *out)
 {
     *out = (gw_world_step_result){0};
     w->effort = w->deferred = w->redetections_skipped = w->redetection_cost = 0;
+    w->recorded_count = 0;
     w->budget = (int)fmax(GW_WORLD_EFFORT_MIN, GW_WORLD_EFFORT_PER_SECOND * w->dt);
     double spring = 0;
     for (int m = 0; m < w->system_count; m++) {
@@ -333,6 +334,15 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
                                              .gap = c->now.gap,
                                              .row = c->candidate.row};
     }
+    return count;
+}
+
+int gw_world_collisions(const gw_world *w, gw_world_collision *collisions, int capacity)
+{
+    assert(w && (collisions || capacity == 0));
+    int count = w->recorded_count < capacity ? w->recorded_count : capacity;
+    for (int i = 0; i < count; i++)
+        collisions[i] = w->recorded[i];
     return count;
 }
 

@@ -32,6 +32,9 @@
 #define GW_WORLD_REDETECTIONS_PER_SECOND 40e3
 #define GW_WORLD_REDETECTIONS_MIN        12
 
+#define GW_WORLD_RECORDED_COLLISIONS                                                               \
+    32 /* collision states of a step that are recorded, the first */
+
 /* How simultaneous impulses are found (impulsive-forces eq. 15 as corrected). */
 typedef enum gw_impulse_rule {
     GW_IMPULSE_PSEUDO_INVERSE, /* p = -(1+e) (J D^-1 J^T)^+ J v: may pull at some contacts */
@@ -83,6 +86,15 @@ typedef struct gw_contact_point {
     double gap;                          /* m */
     const struct gw_unilateral_row *row; /* of a unilateral constraint, else NULL */
 } gw_contact_point;
+
+/* A collision state resolved in the last step: contacts that collide at once (impulsive-forces IV).
+ * A self-contact counts once on each link under gw_contact_rules.self_each_link, as in the paper.
+ */
+typedef struct gw_world_collision {
+    int contacts;                         /* resolved together */
+    double kinetic_before, kinetic_after; /* energy of the systems that take part (J) */
+    double impulse;                       /* sum of the magnitudes along the normals (N s) */
+} gw_world_collision;
 
 /* A unilateral constraint of the world as it is. */
 typedef struct gw_unilateral_state {
@@ -185,6 +197,10 @@ void gw_world_step_all(gw_world *world, gw_world_system *systems, double dt,
 /* The contacts that are closed now or collided in the last step; returns how many, at most
  * `capacity`. RT safe. */
 int gw_world_contacts(const gw_world *world, gw_contact_point *points, int capacity);
+
+/* The collision states of the last step, in their order; returns how many, at most `capacity` and
+ * GW_WORLD_RECORDED_COLLISIONS. RT safe. */
+int gw_world_collisions(const gw_world *world, gw_world_collision *collisions, int capacity);
 
 /* All unilateral constraints, in no order; returns how many, at most `capacity`. RT safe. */
 int gw_world_unilaterals(const gw_world *world, gw_unilateral_state *states, int capacity);

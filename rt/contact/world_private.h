@@ -206,6 +206,8 @@ struct gw_world {
     double *sticking; /* rows of what sticks, twice so many numbers, and how they are mixed */
     size_t sticking_numbers;
     gw_contact_jacobian_row rows[GW_MAX_SIMULTANEOUS_CONTACTS];
+    int recorded_count; /* of this step */
+    gw_world_collision recorded[GW_WORLD_RECORDED_COLLISIONS];
 
     /* energy audit: energy_audit.c */
     bool in_contact[GW_MAX_MODELS];     /* in this step */

@@ -136,7 +136,7 @@ static void take_commands(gw_loop *loop)
  * order. */
 static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
 {
-    uint64_t hits = s->hit_count;
+    uint64_t hits = s->hit_count, states = s->collision_count;
     COPY_MEMBERS(to, s, tick, tools);
     COPY_ENTRIES(to, s, tools, s->tool_count);
     COPY_MEMBERS(to, s, energy, q);
@@ -159,6 +159,9 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     to->hit_count = hits;
     to->hits_of = s->hits_of;
     COPY_ENTRIES(to, s, hits, hits < GW_MAX_SHOWN_COLLISIONS ? hits : GW_MAX_SHOWN_COLLISIONS);
+    to->collision_count = states;
+    COPY_ENTRIES(to, s, collisions,
+                 states < GW_MAX_SHOWN_COLLISION_STATES ? states : GW_MAX_SHOWN_COLLISION_STATES);
 }
 
 #define LINE 64 /* bytes of a cache line */
@@ -183,6 +186,7 @@ static void fetch_back(gw_loop *loop)
     fetch(to->contacts, to->contacts + s->contact_count);
     fetch(&to->free_count, to->free);
     fetch(&to->hit_count, to->hits);
+    fetch(&to->collision_count, to->collisions);
 }
 
 static void publish(gw_loop *loop)
@@ -673,7 +677,7 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
     while (count < capacity && gw_ring_pop(&loop->records, &records[count])) {
         gw_snapshot *r = &records[count++];
         r->follower_count = r->free_count = r->contact_count = 0;
-        r->hit_count = 0;
+        r->hit_count = r->collision_count = 0;
     }
     uint64_t all = atomic_load_explicit(&loop->lost, memory_order_relaxed);
     *lost = all - loop->lost_told;

@@ -559,7 +559,7 @@ static void remember_hits(gw_snapshot *s)
 {
     uint64_t last = s->hit_count ? s->hits[(s->hit_count - 1) % GW_MAX_SHOWN_COLLISIONS].tick : 0;
     if (s->hits_of != s->scenario || last > s->tick)
-        s->hit_count = 0;
+        s->hit_count = s->collision_count = 0;
     s->hits_of = s->scenario;
     if (s->hit_count && last == s->tick)
         return; /* time stands still */
@@ -569,6 +569,18 @@ static void remember_hits(gw_snapshot *s)
                 (gw_snapshot_collision){s->contacts[i], s->tick};
 }
 
+/* The same of collision states. */
+static void remember_collisions(const gw_scene_dynamics *m, gw_snapshot *s)
+{
+    const uint64_t room = GW_MAX_SHOWN_COLLISION_STATES;
+    gw_world_collision of[GW_WORLD_RECORDED_COLLISIONS];
+    if (s->collision_count && s->collisions[(s->collision_count - 1) % room].tick == s->tick)
+        return; /* time stands still */
+    int count = m->world ? gw_world_collisions(m->world, of, GW_WORLD_RECORDED_COLLISIONS) : 0;
+    for (int i = 0; i < count; i++)
+        s->collisions[s->collision_count++ % room] = (gw_snapshot_collision_state){s->tick, of[i]};
+}
+
 void gw_scene_dynamics_publish(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     show_links(m, s);
@@ -576,4 +588,5 @@ void gw_scene_dynamics_publish(const gw_scene_dynamics *m, gw_snapshot *s)
     gw_body_systems_publish(m, s);
     show_contacts(m, s);
     remember_hits(s);
+    remember_collisions(m, s);
 }

@@ -162,6 +162,12 @@ typedef struct gw_snapshot_collision {
     uint64_t tick;
 } gw_snapshot_collision;
 
+/* Contacts that collided at once, resolved together. */
+typedef struct gw_snapshot_collision_state {
+    uint64_t tick;
+    gw_world_collision of;
+} gw_snapshot_collision_state;
+
 typedef struct gw_free_body {
     int object;
     gw_pose pose;
@@ -234,6 +240,8 @@ typedef struct gw_snapshot {
         hit_count;    /* collisions remembered so far: entry n is at n % GW_MAX_SHOWN_COLLISIONS */
     uint64_t hits_of; /* scenario whose they are */
     gw_snapshot_collision hits[GW_MAX_SHOWN_COLLISIONS]; /* none older than tick 0 */
+    uint64_t collision_count; /* states remembered so far, as `hit_count` */
+    gw_snapshot_collision_state collisions[GW_MAX_SHOWN_COLLISION_STATES];
 } gw_snapshot;
 
 typedef enum gw_event_kind {

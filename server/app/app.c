@@ -48,7 +48,7 @@ bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
     snapshot->tool_count = snapshot->follower_count = 0;
     snapshot->joint_count = snapshot->free_count = snapshot->contact_count = 0;
     snapshot->coordinate_count = 0;
-    snapshot->hit_count = 0;
+    snapshot->hit_count = snapshot->collision_count = 0;
     return false;
 }
 

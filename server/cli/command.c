@@ -40,6 +40,9 @@ static const cli_command commands[] = {
                  {"csv", "FILE", .words = "Writes a row a tick."},
                  {"bodies", "FILE",
                   .words = "Writes where everything that can move is, a row a tick."},
+                 {"collisions", "FILE",
+                  .words = "Writes a row a collision: contacts that collided at once, kinetic "
+                           "energy of what takes part before and after (J), impulse (N s)."},
                  {"real-time", .words = "A tick a period, not as fast as it can."},
                  {"record", "FILE", .later = "recordings come with a later version"}},
      .run = command_run},

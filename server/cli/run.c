@@ -17,7 +17,7 @@
 #define TASK_SECONDS 600 /* a task that takes longer is stopped, unless told otherwise */
 
 typedef struct options {
-    const char *scene, *csv, *bodies, *task;
+    const char *scene, *csv, *bodies, *collisions, *task;
     double seconds;
     bool real_time;
 } options;
@@ -26,7 +26,8 @@ typedef struct options {
 typedef struct run {
     gw_scene *scene;
     gw_sim *sim;
-    FILE *csv, *bodies_file;
+    FILE *csv, *bodies_file, *collisions;
+    uint64_t collision_count; /* written */
     bodies_csv *bodies;
     double wall_us, residual_max, depth_max;
     double gap_min, impulse_max; /* of contacts: the deepest one, the hardest tick */
@@ -62,6 +63,9 @@ static bool start(run *r, const options *o, gw_error *error)
         return false;
     if (o->csv && !(r->csv = fopen(o->csv, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->csv, strerror(errno));
+    if (o->collisions && !(r->collisions = fopen(o->collisions, "w")))
+        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->collisions,
+                       strerror(errno));
     if (o->bodies && !(r->bodies_file = fopen(o->bodies, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->bodies,
                        strerror(errno));
@@ -80,6 +84,8 @@ static void finish(run *r)
         fclose(r->csv);
     if (r->bodies_file)
         fclose(r->bodies_file);
+    if (r->collisions)
+        fclose(r->collisions);
 }
 
 /* ---- ticks --------------------------------------------------------------------------------- */
@@ -103,6 +109,19 @@ static void write_row(const run *r, const gw_snapshot *s)
     for (int i = 0; i < columns; i++)
         fprintf(r->csv, "%s%.17g", i ? "," : "", row[i]);
     fputc('\n', r->csv);
+}
+
+/* The tick's collision states; `t` is the tick's. */
+static void write_collisions(run *r, const gw_snapshot *s)
+{
+    if (s->collision_count < r->collision_count)
+        r->collision_count = 0; /* a new scenario counts from zero */
+    for (; r->collision_count < s->collision_count; r->collision_count++) {
+        const gw_snapshot_collision_state *c =
+            &s->collisions[r->collision_count % GW_MAX_SHOWN_COLLISION_STATES];
+        fprintf(r->collisions, "%.17g,%d,%.17g,%.17g,%.17g\n", (double)c->tick / r->scene->rate,
+                c->of.contacts, c->of.kinetic_before, c->of.kinetic_after, c->of.impulse);
+    }
 }
 
 /* Extremes of every tick. Residual of the scene's input constraints with held objects and followers
@@ -174,6 +193,8 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
         watch_residual(r, s);
         if (r->csv)
             write_row(r, s);
+        if (r->collisions)
+            write_collisions(r, s);
         if (r->bodies)
             bodies_csv_row(r->bodies, s, gw_sim_poses(r->sim));
         if (r->task.task && attend_task(r)) {
@@ -296,14 +317,13 @@ static int report(run *r, const options *o, unsigned long long ticks, unsigned l
     text_unref(text);
     if (printed != EXIT_DONE)
         return printed;
-    if (r->csv && (fflush(r->csv) || ferror(r->csv))) {
-        fprintf(stderr, "guideway: %s could not be written whole\n", o->csv);
-        return EXIT_WORK_FAILED;
-    }
-    if (r->bodies_file && (fflush(r->bodies_file) || ferror(r->bodies_file))) {
-        fprintf(stderr, "guideway: %s could not be written whole\n", o->bodies);
-        return EXIT_WORK_FAILED;
-    }
+    FILE *const files[] = {r->csv, r->bodies_file, r->collisions};
+    const char *const names[] = {o->csv, o->bodies, o->collisions};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] && (fflush(files[i]) || ferror(files[i]))) {
+            fprintf(stderr, "guideway: %s could not be written whole\n", names[i]);
+            return EXIT_WORK_FAILED;
+        }
     if (r->task.task)
         return command_interrupted() ? EXIT_WORK_FAILED : report_task(r);
     if (ticks < wanted) {
@@ -321,6 +341,7 @@ int command_run(const command_line *line)
     options o = {.scene = line->argument,
                  .csv = command_value(line, "csv"),
                  .bodies = command_value(line, "bodies"),
+                 .collisions = command_value(line, "collisions"),
                  .task = task,
                  .seconds = command_number(line, "seconds", task ? TASK_SECONDS : 10),
                  .real_time = command_value(line, "real-time")};
@@ -334,6 +355,8 @@ int command_run(const command_line *line)
     unsigned long long ticks = (unsigned long long)(o.seconds * r.scene->rate + 0.5);
     if (r.csv)
         write_header(&r);
+    if (r.collisions)
+        fputs("t,contacts,kinetic_before,kinetic_after,impulse\n", r.collisions);
     gw_sim_set_state(r.sim, GW_RUNNING);
     int code = report(&r, &o, run_ticks(&r, &o, ticks), ticks);
     finish(&r);

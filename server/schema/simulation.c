@@ -245,6 +245,37 @@ ENCODE(encode_hits)
     return list;
 }
 
+#define COLLISION(member) AT(gw_snapshot_collision_state, member)
+
+static const wire_field of_collision[] = {
+    {"tick", WHOLE, COLLISION(tick)},
+    {"contacts", WHOLE, COLLISION(of.contacts), .about = "that collided at once"},
+    {"kinetic_before", NUMBER, COLLISION(of.kinetic_before),
+     .about = "energy of the bodies that take part", .unit = "J"},
+    {"kinetic_after", NUMBER, COLLISION(of.kinetic_after), .unit = "J"},
+    {"impulse", NUMBER, COLLISION(of.impulse), .about = "sum along the normals", .unit = "N s"},
+    {0}};
+static const wire_table collision = {.name = "Collision",
+                                     .about = "Contacts of the last half second that collided at "
+                                              "once, resolved together.",
+                                     .fields = of_collision,
+                                     .answered = true};
+
+/* The same of collisions with all their contacts. */
+ENCODE(encode_collisions)
+{
+    const gw_snapshot *s = owner;
+    const uint64_t room = GW_MAX_SHOWN_COLLISION_STATES;
+    json_t *list = json_array();
+    uint64_t first = s->collision_count > room ? s->collision_count - room : 0;
+    for (uint64_t i = first; list && i < s->collision_count; i++) {
+        const gw_snapshot_collision_state *state = &s->collisions[i % room];
+        if (state->tick + (uint64_t)context->rate / 2 >= s->tick)
+            list = wire_append(list, wire_encode(&collision, state, context));
+    }
+    return list;
+}
+
 static const wire_field of_contact_figures[] = {
     {"near", WHOLE, AT(gw_contact_statistics, near)},
     {"touching", WHOLE, AT(gw_contact_statistics, touching)},
@@ -405,6 +436,7 @@ static const wire_type mechanisms = {NULL, encode_mechanisms, wire_schema_list};
 static const wire_type bodies = {NULL, encode_bodies, wire_schema_list};
 static const wire_type contacts = {NULL, encode_contacts, wire_schema_list};
 static const wire_type hits = {NULL, encode_hits, wire_schema_list};
+static const wire_type collisions = {NULL, encode_collisions, wire_schema_list};
 
 const char *const wire_run_states[] = {
     [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused", NULL};
@@ -510,6 +542,7 @@ static const wire_field of_simulation[] = {
     {"contacts", &contacts, .table = &wire_table_contact_point, .most = GW_MAX_SHOWN_CONTACTS},
     {"contact", OBJECT, SNAPSHOT(contact), .table = &wire_table_contact_figures},
     {"hits", &hits, .table = &wire_table_hit, .most = GW_MAX_SHOWN_COLLISIONS},
+    {"collisions", &collisions, .table = &collision, .most = GW_MAX_SHOWN_COLLISION_STATES},
     {0}};
 const wire_table wire_table_simulation = {
     .name = "Simulation", .fields = of_simulation, .answered = true};
