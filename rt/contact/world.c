@@ -154,6 +154,17 @@ void gw_world_set_body(gw_world *w, int body, const gw_pose *pose, const gw_twis
     state->moving = gw_norm2(twist->v) > 0 || gw_norm2(twist->w) > 0;
 }
 
+gw_pose gw_world_pose(const gw_world *w, const gw_world_system *systems, int body)
+{
+    assert(body >= 0 && body < w->body_count);
+    const gw_body_state *state = &w->bodies[body];
+    gw_pose pose = state->step_pose;
+    gw_twist twist;
+    if (state->model >= 0)
+        gw_model_body(systems[state->model].model, state->index, &pose, &twist);
+    return pose;
+}
+
 void gw_world_reset(gw_world *w)
 {
     gw_pairs_clear(w);

@@ -187,6 +187,9 @@ void gw_world_set_body(gw_world *world, int body, const gw_pose *pose, const gw_
 double gw_world_carry_over(gw_world *world, const gw_world *old,
                            int (*body)(const void *context, int old), const void *context);
 
+/* Where a body is between steps (world_from_body), `systems` being those of the steps. RT safe. */
+gw_pose gw_world_pose(const gw_world *world, const gw_world_system *systems, int body);
+
 /* Forgets all contact states. RT safe. */
 void gw_world_reset(gw_world *world);
 

@@ -22,6 +22,7 @@
  */
 #include "rt/dynamics/surface_contact.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "rt/geometry/nurbs_nearest.h"
@@ -33,6 +34,8 @@
 #define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
 #define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
 #define DEGENERATE   1e-12 /* of the size: no less derivative, at a pole */
+#define NEAR_POLE    0.05  /* of the distance from it: no step turns farther about a pole */
+#define BESIDE_POLE  1e-4  /* of the domain: nearer to a pole nothing starts */
 #define GRID         8     /* samples of a direction, for a search */
 #define CANDIDATES   6     /* samples that are tried */
 
@@ -109,8 +112,10 @@ static raw_patch on_simple(const gw_surface *s, const double *z)
     double c = s->radius * cos(z[0]), k = s->radius * sin(z[0]);
     gw_vec3 out = gw_mul_add(gw_scale(c, e), k, f);
     r.p = gw_add(s->point, out);
-    if (s->kind == GW_SURFACE_CYLINDER)
+    if (s->kind == GW_SURFACE_CYLINDER) {
         r.p = gw_mul_add(r.p, z[1], s->axis);
+        r.beyond = s->half_length > 0 && fabs(z[1]) > s->half_length;
+    }
     r.d[0] = gw_mul_add(gw_scale(-k, e), c, f);
     r.d[1] = s->axis;
     r.dd[0] = gw_neg(out);
@@ -188,11 +193,40 @@ static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame 
     return x;
 }
 
+/*
+ * Near a pole, where an edge of the surface is one point, parameters are polar coordinates: with
+ * rho the distance from the pole and y along and across the way from it,
+ *
+ *   rho' = |(rho + y_out, y_across)|,   turn = atan2(y_across, rho + y_out)
+ *
+ * `out`: the parameter that runs away from the pole. False where there is none near.
+ */
+static bool move_about_pole(const gw_nurbs *n, const patch *x, const double y[2], int out,
+                            double *z)
+{
+    const gw_nurbs_direction *d = &n->direction[out];
+    bool high = z[out] - d->low > d->high - z[out];
+    if (n->edge[2 * out + high] || d->closed)
+        return false;
+    double sign = high ? -1 : 1, away = fmax(0, sign * (z[out] - (high ? d->high : d->low)));
+    double rho = away / x->to[out][out], y_out = sign * y[out], y_across = y[1 - out];
+    if (hypot(y_out, y_across) < NEAR_POLE * rho)
+        return false;
+    double turn = atan2(y_across, rho + y_out), to = hypot(rho + y_out, y_across);
+    z[1 - out] += turn * rho * x->to[1 - out][1 - out];
+    z[out] += sign * (to - rho) * x->to[out][out];
+    return true;
+}
+
 /* Moves a place by y along the tangents of its patch. */
 static void move_place(const gw_surface *s, const patch *x, const double y[2], double *z)
 {
     double u = x->to[0][0] * y[0] + (x->count == 2 ? x->to[0][1] * y[1] : 0);
     double v = x->count == 2 ? x->to[1][1] * y[1] : 0;
+    if (s->kind == GW_SURFACE_FREE_FORM)
+        for (int out = 0; out < 2; out++)
+            if (move_about_pole(s->nurbs, x, y, out, z))
+                return;
     if (s->kind == GW_SURFACE_SPHERE || s->kind == GW_SURFACE_ELLIPSOID) {
         gw_vec3 q = {z[0], z[1], z[2]}, e = gw_any_normal(q), f = gw_cross(q, e);
         q = gw_unit(gw_mul_add(gw_mul_add(q, u, e), v, f));
@@ -361,6 +395,19 @@ static bool sample_of(const gw_surface *s, int i, double z[3])
     return false;
 }
 
+/* At a pole itself no parameter tells the way. */
+static void move_off_poles(const gw_nurbs *n, double z[2])
+{
+    for (int k = 0; k < n->dimension && n->dimension == 2; k++) {
+        const gw_nurbs_direction *d = &n->direction[k];
+        double least = BESIDE_POLE * (d->high - d->low);
+        if (!n->edge[2 * k] && !d->closed)
+            z[k] = fmax(z[k], d->low + least);
+        if (!n->edge[2 * k + 1] && !d->closed)
+            z[k] = fmin(z[k], d->high - least);
+    }
+}
+
 /* The place of a surface near the point x of its body's frame, the closest where that is simple. */
 static void place_near(const gw_surface *s, gw_vec3 x, double z[3])
 {
@@ -389,6 +436,7 @@ static void place_near(const gw_surface *s, gw_vec3 x, double z[3])
     case GW_SURFACE_CURVE:
         gw_nurbs_nearest_point(s->nurbs, gw_unrotate(s->turn, d), &nearest);
         z[0] = nearest.parameter[0], z[1] = nearest.parameter[1];
+        move_off_poles(s->nurbs, z);
         return;
     }
 }
@@ -459,6 +507,137 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
     }
     place->known = found;
     return found;
+}
+
+/* ---- surfaces that may part ----------------------------------------------------------------- */
+
+/* Closest points are a minimum of the distance where both H and K are positive definite; bodies
+ * that are deeper than this share of the size are on the wrong sides of one another. */
+#define DEEPEST 0.5
+#define SAME    1e-3 /* of the size: places nearer than this are one */
+#define PLACES  3    /* that are followed at once of surfaces that do not both bulge */
+
+static bool is_positive(const double m[2][2], int count)
+{
+    return m[0][0] > 0 && (count == 1 || m[0][0] * m[1][1] - m[0][1] * m[1][0] > 0);
+}
+
+static double size_of_both(const gw_closure_contact *k)
+{
+    return fmin(size_of(&k->on_a), size_of(&k->on_b));
+}
+
+static bool is_place(const normal_system *s, double size, double *gap)
+{
+    *gap = gw_dot(s->n, s->d);
+    return !s->a.beyond && !s->b.beyond && is_positive(s->h, 2) && is_positive(s->k, s->a.count) &&
+           *gap > -DEEPEST * size;
+}
+
+static gw_body_frame frame_at(const gw_pose *world_from_body)
+{
+    return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
+}
+
+bool gw_closure_contact_has_places(const gw_closure_contact *k)
+{
+    return gw_surface_contact_is_general(k);
+}
+
+static bool bulges(const gw_surface *s)
+{
+    return s->kind != GW_SURFACE_FREE_FORM && s->kind != GW_SURFACE_CURVE;
+}
+
+int gw_closure_contact_places(const gw_closure_contact *k)
+{
+    bool one = bulges(&k->on_a) && bulges(&k->on_b) && !k->inside;
+    return !gw_surface_contact_is_general(k) || one ? 1 : PLACES;
+}
+
+bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                               gw_contact_place *place, double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    double size = size_of_both(k), way;
+    gw_contact_place at = *place;
+    normal_system s;
+    assert(place->known);
+    place->known = follow(k, &frame_a, &frame_b, size, place, &s, &way) && way < JUMP &&
+                   is_place(&s, size, gap);
+    if (place->known)
+        return true;
+    /* over a pole or a sharp bend: from the closest points of where it was */
+    gw_vec3 x = patch_at(&k->on_a, at.a, &frame_a).p;
+    place_near(&k->on_b, into_body(&frame_b, x), at.b);
+    place_near(&k->on_a, into_body(&frame_a, patch_at(&k->on_b, at.b, &frame_b).p), at.a);
+    *place = at;
+    place->known = follow(k, &frame_a, &frame_b, size, place, &s, &way) && way < JUMP &&
+                   is_place(&s, size, gap);
+    return place->known;
+}
+
+/* Where a search starts: below a's centre, or at a sample; false: there is no such sample. */
+static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                     int trial, gw_contact_place *at)
+{
+    bool ball = k->on_a.kind == GW_SURFACE_SPHERE;
+    *at = (gw_contact_place){.known = true};
+    if (trial > 0 && !ball) {
+        if (!sample_of(&k->on_a, trial - 1, at->a))
+            return false;
+        place_near(&k->on_b, into_body(b, patch_at(&k->on_a, at->a, a).p), at->b);
+        return true;
+    }
+    const gw_nurbs *shape = k->on_a.nurbs;
+    gw_vec3 centre = {0, 0, 0};
+    if (shape)
+        centre = gw_scale(0.5, gw_add(shape->bounds.low, shape->bounds.high));
+    centre = gw_add(k->on_a.point, gw_rotate(k->on_a.turn, centre));
+    if (trial == 0)
+        place_near(&k->on_b, into_body(b, gw_add(a->p, gw_mat3_mul(&a->turn, centre))), at->b);
+    else if (!sample_of(&k->on_b, trial - 1, at->b))
+        return false;
+    patch below = patch_at(&k->on_b, at->b, b);
+    gw_vec3 down = gw_scale(k->inside ? 1 : -1, below.n);
+    if (ball)
+        place_near(&k->on_a, gw_add(k->on_a.point, into_body(a, gw_add(a->p, down))), at->a);
+    else
+        place_near(&k->on_a, into_body(a, below.p), at->a);
+    return true;
+}
+
+bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                             int trial, gw_contact_place *place, double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    double size = size_of_both(k), way;
+    normal_system s;
+    assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
+    place->known = start_of(k, &frame_a, &frame_b, trial, place) &&
+                   follow(k, &frame_a, &frame_b, size, place, &s, &way) && is_place(&s, size, gap);
+    return place->known;
+}
+
+/* By the points on b; those of a then are the same, too. */
+bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
+                             const gw_contact_place *y)
+{
+    gw_vec3 on_x = raw_at(&k->on_b, x->b).p, on_y = raw_at(&k->on_b, y->b).p;
+    return gw_distance(on_x, on_y) < SAME * size_of_both(k);
+}
+
+void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a,
+                             const gw_body_frame *b, const gw_contact_place *place,
+                             gw_contact_state *x)
+{
+    gw_contact_place at = *place;
+    normal_system s = {.n = {0, 0, 1}};
+    double way;
+    bool found = follow(k, a, b, size_of_both(k), &at, &s, &way) && way < JUMP;
+    if (!found || s.a.beyond || s.b.beyond)
+        system_at(k, a, b, place, &s);
+    *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.b.p, .n = s.n};
 }
 
 /* ---- for others ----------------------------------------------------------------------------- */

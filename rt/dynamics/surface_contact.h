@@ -33,6 +33,12 @@ bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_fram
                            const gw_body_frame *b, gw_contact_place *place,
                            gw_contact_state *state);
 
+/* Gap, normal and point alone, on the branch near `place`; where that has ended of the tangent
+ * plane there. */
+void gw_surface_contact_near(const gw_closure_contact *contact, const gw_body_frame *a,
+                             const gw_body_frame *b, const gw_contact_place *place,
+                             gw_contact_state *state);
+
 /* How far a parameter is past an edge, or the end of a curve: in metres, outward counted with the
  * parameter's sign; and the gradients of that by both bodies' twists. */
 typedef struct gw_edge {

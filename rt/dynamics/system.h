@@ -87,6 +87,7 @@ typedef struct gw_surface {
     gw_surface_kind kind;
     gw_vec3 point, axis; /* axis: a unit vector */
     double radius;       /* m */
+    double half_length;  /* of a cylinder that ends, m; 0: endless */
     gw_quat turn;
     gw_vec3 semi_axes;     /* m */
     const gw_nurbs *nurbs; /* not owned */
@@ -173,9 +174,38 @@ void gw_system_destroy(gw_system *system);
 
 /* Gap (m), unit normal from b to a and contact point (world) of two surfaces, given in their
  * bodies' frames, with the bodies at `a` and `b` (world_from_body). A rim's point is arbitrary
- * where it lies flat. RT safe. */
+ * where it lies flat. Where a place is followed, it is the branch that `place` is near, or its
+ * tangent plane there where the branch has ended. RT safe. */
 void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                             double *gap, gw_vec3 *normal, gw_vec3 *point);
+
+/*
+ * Surfaces that may part and bend freely come close in several places, each a local minimum of
+ * their distance. A place is found once and then followed. All RT safe, with the bodies at `a` and
+ * `b` (world_from_body); gaps in m.
+ */
+
+/* True where a contact has such places; of others the gap has a closed form. */
+bool gw_closure_contact_has_places(const gw_closure_contact *contact);
+
+/* How many places are worth following at once: one between surfaces that both bulge. */
+int gw_closure_contact_places(const gw_closure_contact *contact);
+
+/* Moves a place that is known along with the bodies. False, and unknown, where the minimum has
+ * ended, lies past an edge, or the bodies are on the wrong sides of one another. */
+bool gw_closure_contact_follow(const gw_closure_contact *contact, const gw_pose *a,
+                               const gw_pose *b, gw_contact_place *place, double *gap);
+
+#define GW_CONTACT_TRIALS 65 /* after which a search has been everywhere */
+
+/* A place from start number `trial` of a search, 0 .. GW_CONTACT_TRIALS - 1, the first one the
+ * likeliest; false where none is found from there. Two global closest points of work at most. */
+bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
+                             int trial, gw_contact_place *place, double *gap);
+
+/* Whether two places of one contact are the same. */
+bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_place *x,
+                             const gw_contact_place *y);
 
 /* Whether the surfaces of a closure can touch; GW_BAD_INPUT that says which can. */
 bool gw_closure_check(const gw_closure_def *closure, gw_error *error);

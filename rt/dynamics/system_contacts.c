@@ -132,7 +132,11 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     gw_contact_place place = contact->place;
-    gw_contact_state x = contact_of(contact, &frame_a, &frame_b, &place);
+    gw_contact_state x;
+    if (place.known)
+        gw_surface_contact_near(contact, &frame_a, &frame_b, &place, &x);
+    else
+        x = contact_of(contact, &frame_a, &frame_b, &place);
     *gap = x.gap;
     *normal = x.n;
     *point = x.c;

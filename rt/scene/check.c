@@ -508,12 +508,7 @@ static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constrai
     if (c->unilateral == GW_CONTACT_UNILATERAL && c->kind == GW_KNIFE_EDGE)
         return gw_scene_invalid(error, "constraints", index, "/contact",
                                 "a knife edge is no contact that may part: \"bilateral\"");
-    if (!gw_scene_velocity_closure(s, index, &closure, &swapped, error))
-        return false;
-    bool bends = closure.contact.on_a.nurbs || closure.contact.on_b.nurbs;
-    return !bends || c->unilateral != GW_CONTACT_UNILATERAL ||
-           gw_scene_invalid(error, "constraints", index, "/contact",
-                            "free-form surfaces and curves stay in touch: \"bilateral\"");
+    return gw_scene_velocity_closure(s, index, &closure, &swapped, error);
 }
 
 static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,

@@ -162,14 +162,16 @@ bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, 
 
 /* ---- unilateral contacts --------------------------------------------------------------------- */
 
-int gw_scene_unilateral_contacts(const gw_scene *s, int index, gw_closure_contact contacts[2],
+int gw_scene_unilateral_contacts(const gw_scene *s, int index,
+                                 gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS],
                                  bool *swapped)
 {
     gw_closure_def c;
     bool known = gw_scene_velocity_closure(s, index, &c, swapped, NULL);
     assert(known && c.kind == GW_CLOSURE_CONTACT);
     (void)known;
-    contacts[0] = contacts[1] = c.contact;
+    for (int i = 0; i < GW_MAX_UNILATERAL_PARTS; i++)
+        contacts[i] = c.contact;
     if (c.contact.on_a.kind != GW_SURFACE_CYLINDER)
         return 1;
     const gw_scene_constraint *k = &s->constraints[index];
@@ -184,5 +186,6 @@ int gw_scene_unilateral_contacts(const gw_scene *s, int index, gw_closure_contac
         end->kind = round ? GW_SURFACE_SPHERE : GW_SURFACE_RIM;
         end->point = gw_mul_add(end->point, (i ? -0.5 : 0.5) * shape->height, end->axis);
     }
-    return 2;
+    contacts[2].on_a.half_length = 0.5 * shape->height;
+    return gw_closure_contact_has_places(&c.contact) ? 3 : 2;
 }

@@ -19,10 +19,13 @@ bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surfa
 bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def *closure,
                                bool *swapped, gw_error *error);
 
+#define GW_MAX_UNILATERAL_PARTS 3 /* of one contact: both ends of a cylinder, and its side */
+
 /* What of a unilateral contact's surfaces touches, of the enabled velocity constraint `index`: the
- * surfaces as they are, or of a cylinder or a capsule on a plane its two ends, rims or spheres,
- * which part one after the other. Returns how many, 1 or 2; the scene was checked. */
-int gw_scene_unilateral_contacts(const gw_scene *scene, int index, gw_closure_contact contacts[2],
+ * surfaces as they are, or of a cylinder or a capsule its two ends, rims or spheres, which part one
+ * after the other, and on what bends its side. Returns how many; the scene was checked. */
+int gw_scene_unilateral_contacts(const gw_scene *scene, int index,
+                                 gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS],
                                  bool *swapped);
 
 #endif

@@ -202,6 +202,7 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
     m->contact.touching = 0;
     m->last.touching = old->last.touching;
     if (m->world && old->world) {
+        gw_scene_unilaterals_carry_over(m->unilaterals, old->unilaterals);
         m->contact.spring = gw_world_carry_over(m->world, old->world, body_again,
                                                 &(gw_scene_dynamics_pair){m, old});
         gw_scene_unilaterals_update(m);
@@ -376,6 +377,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
 {
     gw_contact_statistics *f = &m->contact;
     gw_joint_limits_pre_step(m, dt);
+    gw_scene_unilaterals_pre_step(m, dt);
     gw_world_step_all(m->world, m->mover, dt, &m->last);
     m->was_jammed = m->immovable;
     m->immovable = m->last.immovable;

@@ -89,9 +89,12 @@ typedef struct gw_dynamic_system {
     int *coordinates; /* first one of each joint among the scene's */
 } gw_dynamic_system;
 
-/* A unilateral constraint of the scene, or one of two that it has. */
+/* A unilateral constraint of the scene, or one of several that it has. */
 typedef struct gw_scene_unilateral_row {
     gw_unilateral_row row;
+    gw_contact_place start;     /* of surfaces that bend freely, at tick 0 */
+    int first, place_count;     /* rows of one contact, each of a place of its own; 0: no places */
+    int trial;                  /* next start of the search for another one, of the first row */
     int constraint;             /* index in the scene */
     int body[2];                /* of the scene: objects, then links */
     gw_geometry_feature end[2]; /* of a bound */
@@ -108,6 +111,7 @@ typedef struct gw_unilateral_anchor {
 
 typedef struct gw_scene_unilaterals {
     int count, anchor_count, first_anchor;
+    double since_search; /* s */
     gw_scene_unilateral_row rows[GW_MAX_WORLD_UNILATERALS];
     gw_contact_candidate candidates[GW_MAX_WORLD_UNILATERALS];
     gw_unilateral_anchor anchors[2 * GW_MAX_WORLD_UNILATERALS];
@@ -195,6 +199,14 @@ int gw_scene_unilaterals_object(const gw_scene_unilaterals *unilaterals, int bod
 void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *world);
 void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
                                const gw_kinematics *kinematics, double dt);
+
+/* Surfaces that bend freely: places where they come close are followed as a step begins, others
+ * looked for, all of them in time. */
+void gw_scene_unilaterals_pre_step(gw_scene_dynamics *dynamics, double dt);
+
+/* Places that were followed before an edit are followed on. */
+void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *unilaterals,
+                                     const gw_scene_unilaterals *old);
 
 /* Takes over what the world has of them, and of joints' limits. */
 void gw_scene_unilaterals_update(gw_scene_dynamics *dynamics);

@@ -73,6 +73,56 @@ static int place_of(const gw_scene *scene, int body, int constraint)
     return place < GW_MAX_UNILATERALS ? place : -1;
 }
 
+/* ---- places ----------------------------------------------------------------------------------
+ *
+ * Surfaces that bend freely come close in several places. Each is found once, followed from tick
+ * to tick, and a contact of its own; where it ends, at an edge say, the contact does.
+ */
+
+#define SEARCH_PERIOD 5e-3 /* s, between starts of a search while a place is known */
+
+static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
+                     const gw_contact_place *place)
+{
+    for (int k = first->first; k < first->first + first->place_count; k++) {
+        const gw_closure_contact *contact = &u->rows[k].row.surfaces;
+        if (k != but && contact->place.known &&
+            gw_closure_contact_same(contact, &contact->place, place))
+            return true;
+    }
+    return false;
+}
+
+/* Of one contact: one more place from the given start, where a row is left for it. */
+static void look_for_place(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, int trial,
+                           const gw_pose *a, const gw_pose *b)
+{
+    for (int k = first->first; k < first->first + first->place_count; k++) {
+        gw_closure_contact *contact = &u->rows[k].row.surfaces;
+        gw_contact_place place;
+        double gap;
+        if (contact->place.known)
+            continue;
+        if (gw_closure_contact_find(contact, a, b, trial, &place, &gap) &&
+            !is_taken(u, first, k, &place))
+            contact->place = place;
+        return;
+    }
+}
+
+/* The places of tick 0, from all starts. */
+static void find_places(gw_scene_unilaterals *u, const gw_pose *poses)
+{
+    for (int i = 0; i < u->count; i++) {
+        gw_scene_unilateral_row *r = &u->rows[i];
+        if (r->place_count == 0)
+            continue;
+        for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++)
+            look_for_place(u, r, trial, &poses[r->body[0]], &poses[r->body[1]]);
+        r->start = r->row.surfaces.place;
+    }
+}
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 /* Room for one more; NULL: there is none. */
@@ -115,23 +165,30 @@ static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
 static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def, int constraint)
 {
     const gw_scene_constraint *c = &def->scene->constraints[constraint];
-    gw_closure_contact contacts[2];
+    gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS];
     bool swapped;
-    int count = gw_scene_unilateral_contacts(def->scene, constraint, contacts, &swapped);
-    for (int i = 0; i < count; i++) {
-        gw_scene_unilateral_row *r = add_row(u, def, constraint, i);
-        if (!r)
-            return false;
-        if (swapped) {
-            int body = r->body[0];
-            r->body[0] = r->body[1];
-            r->body[1] = body;
+    int parts = gw_scene_unilateral_contacts(def->scene, constraint, contacts, &swapped),
+        number = 0;
+    for (int i = 0; i < parts; i++) {
+        int places = gw_closure_contact_places(&contacts[i]);
+        bool followed = gw_closure_contact_has_places(&contacts[i]);
+        for (int k = 0; k < places; k++) {
+            gw_scene_unilateral_row *r = add_row(u, def, constraint, number++);
+            if (!r)
+                return false;
+            if (swapped) {
+                int body = r->body[0];
+                r->body[0] = r->body[1];
+                r->body[1] = body;
+            }
+            r->first = u->count - 1 - k;
+            r->place_count = followed ? places : 0;
+            r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
+                                         .surfaces = contacts[i],
+                                         .grip = c->kind == GW_SLIDING   ? GW_GRIP_NONE
+                                                 : c->kind == GW_ROLLING ? GW_GRIP_SLIP
+                                                                         : GW_GRIP_SLIP_AND_SPIN};
         }
-        r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
-                                     .surfaces = contacts[i],
-                                     .grip = c->kind == GW_SLIDING   ? GW_GRIP_NONE
-                                             : c->kind == GW_ROLLING ? GW_GRIP_SLIP
-                                                                     : GW_GRIP_SLIP_AND_SPIN};
     }
     return true;
 }
@@ -177,6 +234,7 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
                 add_anchor(u, def, r, side);
         }
     }
+    find_places(u, def->layout->poses);
     return u;
 }
 
@@ -196,6 +254,58 @@ int gw_scene_unilaterals_object(const gw_scene_unilaterals *u, int body)
     return u->anchors[body - u->first_anchor].end.object;
 }
 
+/* ---- following places ------------------------------------------------------------------------ */
+
+/* Two branches that have become one are followed as that which presses. */
+static void drop_doubles(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first)
+{
+    for (int k = first->first; k < first->first + first->place_count; k++) {
+        gw_scene_unilateral_row *r = &u->rows[k];
+        if (r->row.surfaces.place.known && !r->now.pressed &&
+            is_taken(u, first, k, &r->row.surfaces.place))
+            r->row.surfaces.place.known = false;
+    }
+}
+
+void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
+{
+    gw_scene_unilaterals *u = m->unilaterals;
+    u->since_search += dt;
+    bool due = u->since_search >= SEARCH_PERIOD;
+    if (due)
+        u->since_search = 0;
+    for (int i = 0; i < u->count; i++) {
+        gw_scene_unilateral_row *first = &u->rows[i];
+        if (first->place_count == 0 || first->first != i)
+            continue;
+        gw_pose a = gw_world_pose(m->world, m->mover, u->candidates[i].a);
+        gw_pose b = gw_world_pose(m->world, m->mover, u->candidates[i].b);
+        bool any = false;
+        double gap;
+        for (int k = i; k < i + first->place_count; k++) {
+            gw_closure_contact *contact = &u->rows[k].row.surfaces;
+            if (contact->place.known)
+                gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap);
+            any = any || contact->place.known;
+        }
+        drop_doubles(u, first);
+        if (due || !any) {
+            look_for_place(u, first, first->trial, &a, &b);
+            first->trial = (first->trial + 1) % GW_CONTACT_TRIALS;
+        }
+        for (int k = i; k < i + first->place_count; k++)
+            gw_world_follow(m->world, k, u->rows[k].row.surfaces.place.known);
+    }
+}
+
+void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *u, const gw_scene_unilaterals *old)
+{
+    for (int i = 0; i < u->count; i++)
+        for (int k = 0; k < old->count && u->rows[i].place_count > 0; k++)
+            if (old->candidates[k].key == u->candidates[i].key)
+                u->rows[i].row.surfaces.place = old->rows[k].row.surfaces.place;
+}
+
 /* ---- geometry that moves --------------------------------------------------------------------- */
 
 void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
@@ -206,8 +316,13 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
         gw_world_set_body(world, u->first_anchor + i, &u->anchors[i].at, &still);
     }
     for (int i = 0; i < u->count; i++) {
-        u->rows[i].row.a = u->rows[i].end[0].element;
-        u->rows[i].row.b = u->rows[i].end[1].element;
+        gw_scene_unilateral_row *r = &u->rows[i];
+        r->row.a = r->end[0].element;
+        r->row.b = r->end[1].element;
+        r->row.surfaces.place = r->start;
+        r->trial = 0;
+        if (r->place_count > 0)
+            gw_world_follow(world, i, r->start.known);
     }
 }
 
