@@ -346,7 +346,9 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   scene.constraints[0].contact = 'unilateral';
   const parts = JSON.parse(run().out);
   assert.equal(parts.mobility, 6);
-  assert.ok(Math.abs(parts.energy.final - parts.energy.initial - parts.energy.work_in + parts.energy.dissipated) < 1e-9);
+  assert.ok(
+    Math.abs(parts.energy.final - parts.energy.initial - parts.energy.work_in + parts.energy.dissipated) < 1e-9,
+  );
   delete scene.constraints[0].contact;
   scene.objects[1].geometry = { type: 'cylinder', radius: 0.04, height: 0.1 };
   scene.constraints[0].b = 'ball/top';
