@@ -19,8 +19,9 @@
 typedef struct gw_mailbox {
     unsigned char *storage; /* three values */
     size_t size;
-    unsigned back;  /* the writer's buffer */
-    unsigned front; /* the reader's */
+    unsigned back; /* the writer's buffer */
+    /* Each side has a cache line of its own, and so has what changes hands. */
+    _Alignas(64) unsigned front; /* the reader's buffer */
     _Alignas(64) atomic_uint middle;
 } gw_mailbox;
 

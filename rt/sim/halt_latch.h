@@ -49,10 +49,13 @@ typedef struct gw_halt_slot {
 
 typedef struct gw_halt_latch {
     _Atomic gw_halt_word word;
+    /* Every request reads the word and every tick writes what follows: on cache lines apart. */
+    unsigned char apart[64];
     /* Of the newest tick that heeded the latch: the latch then, its number, its run state. */
     _Atomic gw_halt_word heeded;
     atomic_ullong tick;
     atomic_int run_state;
+    unsigned char apart_again[64];
     atomic_uint records_begun;
     gw_halt_slot records[GW_HALT_RECORDS]; /* number n is at n % GW_HALT_RECORDS */
 } gw_halt_latch;

@@ -126,42 +126,34 @@ static void take_commands(gw_loop *loop)
     }
 }
 
-/* The members from `first` up to `end`, which is not copied. */
-#define COPY_MEMBERS(to, from, first, end)                                                         \
-    memcpy(&(to)->first, &(from)->first, offsetof(gw_snapshot, end) - offsetof(gw_snapshot, first))
 #define COPY_ENTRIES(to, from, array, count)                                                       \
     memcpy((to)->array, (from)->array, (size_t)(count) * sizeof *(from)->array)
 
-/* As much of a snapshot as it holds: of its arrays the entries that there are, in the struct's
- * order. */
+/* Single values, and of the arrays the entries that there are: a page that nothing is told in is
+ * not touched. */
 static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
 {
-    uint64_t hits = s->hit_count, states = s->collision_count;
-    COPY_MEMBERS(to, s, tick, tools);
+    uint64_t hits = s->hit_count < GW_MAX_SHOWN_COLLISIONS ? s->hit_count : GW_MAX_SHOWN_COLLISIONS;
+    uint64_t states = s->collision_count < GW_MAX_SHOWN_COLLISION_STATES
+                          ? s->collision_count
+                          : GW_MAX_SHOWN_COLLISION_STATES;
+    memcpy(to, s, offsetof(gw_snapshot, tools));
     COPY_ENTRIES(to, s, tools, s->tool_count);
-    COPY_MEMBERS(to, s, energy, q);
-    COPY_ENTRIES(to, s, q, s->joint_count);
-    COPY_ENTRIES(to, s, v, s->joint_count);
-    COPY_MEMBERS(to, s, contact, followers);
+    if (s->joint_count > 0) {
+        COPY_ENTRIES(to, s, q, s->joint_count);
+        COPY_ENTRIES(to, s, v, s->joint_count);
+        COPY_ENTRIES(to, s, links, s->joint_count);
+        COPY_ENTRIES(to, s, link_twists, s->joint_count);
+        COPY_ENTRIES(to, s, link_dragged, s->joint_count);
+    }
     COPY_ENTRIES(to, s, followers, s->follower_count);
-    COPY_ENTRIES(to, s, links, s->joint_count);
-    COPY_ENTRIES(to, s, link_twists, s->joint_count);
-    COPY_ENTRIES(to, s, link_dragged, s->joint_count);
-    to->coordinate_count = s->coordinate_count;
     COPY_ENTRIES(to, s, coordinates, s->coordinate_count);
     COPY_ENTRIES(to, s, rates, s->coordinate_count);
-    to->scene_joint_count = s->scene_joint_count;
     COPY_ENTRIES(to, s, joint_wrenches, s->scene_joint_count);
-    to->free_count = s->free_count;
-    to->contact_count = s->contact_count;
     COPY_ENTRIES(to, s, free, s->free_count);
     COPY_ENTRIES(to, s, contacts, s->contact_count);
-    to->hit_count = hits;
-    to->hits_of = s->hits_of;
-    COPY_ENTRIES(to, s, hits, hits < GW_MAX_SHOWN_COLLISIONS ? hits : GW_MAX_SHOWN_COLLISIONS);
-    to->collision_count = states;
-    COPY_ENTRIES(to, s, collisions,
-                 states < GW_MAX_SHOWN_COLLISION_STATES ? states : GW_MAX_SHOWN_COLLISION_STATES);
+    COPY_ENTRIES(to, s, hits, hits);
+    COPY_ENTRIES(to, s, collisions, states);
 }
 
 #define LINE 64 /* bytes of a cache line */
@@ -179,14 +171,11 @@ static void fetch_back(gw_loop *loop)
     const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
     const gw_snapshot *to = gw_mailbox_back(&loop->snapshots);
     fetch(to, to->tools + s->tool_count);
-    fetch(&to->energy, to->q + s->joint_count);
+    fetch(to->q, to->q + s->joint_count);
     fetch(to->v, to->v + s->joint_count);
-    fetch(&to->contact, to->followers + s->follower_count);
+    fetch(to->followers, to->followers + s->follower_count);
     fetch(to->free, to->free + s->free_count);
     fetch(to->contacts, to->contacts + s->contact_count);
-    fetch(&to->free_count, to->free);
-    fetch(&to->hit_count, to->hits);
-    fetch(&to->collision_count, to->collisions);
 }
 
 static void publish(gw_loop *loop)
@@ -677,6 +666,7 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
     while (count < capacity && gw_ring_pop(&loop->records, &records[count])) {
         gw_snapshot *r = &records[count++];
         r->follower_count = r->free_count = r->contact_count = 0;
+        r->coordinate_count = r->scene_joint_count = 0;
         r->hit_count = r->collision_count = 0;
     }
     uint64_t all = atomic_load_explicit(&loop->lost, memory_order_relaxed);

@@ -197,7 +197,9 @@ typedef struct gw_energy {
     double motors;             /* of mechanisms' motors */
 } gw_energy;
 
-/* The state before a tick's step and the wrenches acting in it. */
+/* The state before a tick's step and the wrenches acting in it. Single values and the arrays'
+ * counts come first, then the arrays, those first that most scenes fill: of a small scene all that
+ * is published lies in one or two pages. */
 typedef struct gw_snapshot {
     uint64_t tick;
     double time;       /* tick / rate (s) */
@@ -209,8 +211,6 @@ typedef struct gw_snapshot {
     bool operated;       /* somebody holds the operator's lease: `holder`, from the same place */
     gw_lease_holder holder;
     bool moving; /* this tick steps: time does not stand still */
-    int tool_count;
-    gw_tool_state tools[GW_MAX_TOOLS];
     gw_energy energy;
     uint64_t steps_left; /* ticks that are to be made while paused */
     uint64_t step_tag;   /* of the newest GW_COMMAND_STEP */
@@ -220,27 +220,30 @@ typedef struct gw_snapshot {
     double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
     double late_us_p50, late_us_p99, late_us_max;          /* lateness of waking (us), 0 in `run` */
     bool real_time;                                        /* SCHED_FIFO was granted */
-    int joint_count;                                       /* of all mechanisms, in scene order */
-    double q[GW_MAX_JOINTS], v[GW_MAX_JOINTS];
     gw_contact_statistics contact;
+    int tool_count;
+    int joint_count; /* of all mechanisms, in scene order */
     int follower_count;
+    int coordinate_count;  /* of the scene's joints, in scene order */
+    int scene_joint_count; /* the scene's joints themselves */
+    int free_count, contact_count;
+    uint64_t
+        hit_count; /* collisions remembered so far: entry n is at n % GW_MAX_SHOWN_COLLISIONS */
+    uint64_t collision_count; /* collision states remembered so far, likewise */
+    uint64_t hits_of;         /* scenario whose they are */
+
+    gw_tool_state tools[GW_MAX_TOOLS];
+    double q[GW_MAX_JOINTS], v[GW_MAX_JOINTS];
     gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
     gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
     gw_twist link_twists[GW_MAX_JOINTS];     /* of their origins */
     bool link_dragged[GW_MAX_JOINTS];        /* by a hand at the link */
-    int coordinate_count;                    /* of the scene's joints, in scene order */
     double coordinates[GW_MAX_COORDINATES];  /* m, rad; turns count on beyond pi */
     double rates[GW_MAX_COORDINATES];
-    int scene_joint_count; /* of the scene's joints what b exerts on a, at a's frame, world axes */
-    gw_wrench joint_wrenches[GW_MAX_SCENE_JOINTS];
-    int free_count, contact_count;
+    gw_wrench joint_wrenches[GW_MAX_SCENE_JOINTS]; /* of b on a, at a's frame, world axes */
     gw_free_body free[GW_MAX_MOVING];
     gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];
-    uint64_t
-        hit_count;    /* collisions remembered so far: entry n is at n % GW_MAX_SHOWN_COLLISIONS */
-    uint64_t hits_of; /* scenario whose they are */
     gw_snapshot_collision hits[GW_MAX_SHOWN_COLLISIONS]; /* none older than tick 0 */
-    uint64_t collision_count; /* states remembered so far, as `hit_count` */
     gw_snapshot_collision_state collisions[GW_MAX_SHOWN_COLLISION_STATES];
 } gw_snapshot;
 
