@@ -1,7 +1,8 @@
 /*
  * `guideway selftest`: is this machine fit to run a loop? A scene runs in real time, as `serve`
  * would run it, beside a bare probe: a thread of the same priority that does nothing but sleep
- * until its deadlines. What the probe finds is the machine's, what the loop adds is ours.
+ * until its deadlines. What the probe finds is the machine's, what the loop adds is ours. The probe
+ * alone judges nothing: it is for whoever compares another loop with it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -136,14 +137,15 @@ static bool start_rig(rig *r, const char *name, int rate, gw_error *error)
            gw_loop_send(r->loop, &(gw_command){.kind = GW_COMMAND_STATE, .state = GW_RUNNING});
 }
 
-/* Until then, with its events taken. */
+/* Until then, with its events taken (NULL: there is no loop). */
 static void attend(gw_loop *loop, int64_t until_ns)
 {
     gw_event event;
     while (now_ns() < until_ns && !command_interrupted()) {
-        while (gw_loop_event(loop, &event))
+        while (loop && gw_loop_event(loop, &event))
             ;
-        gw_loop_collect(loop);
+        if (loop)
+            gw_loop_collect(loop);
         nanosleep(&(struct timespec){0, 20000000}, NULL);
     }
 }
@@ -236,6 +238,28 @@ static int tell(const findings *f, double seconds)
     return printed == EXIT_DONE && f->fit ? EXIT_DONE : EXIT_WORK_FAILED;
 }
 
+/* The probe for so long; false where the system refuses a thread. */
+static bool run_probe_beside(rig *r, probe *p, double seconds, findings *f, gw_error *error)
+{
+    p->due = (size_t)(seconds * p->rate);
+    p->begin_ns = now_ns() + 1500000000 / p->rate; /* between two of the loop's, as it comes */
+    p->late_us = calloc(p->due + 1, sizeof *p->late_us);
+    if (!p->late_us)
+        return gw_fail(error, GW_FAILED, "", "no memory for so many wakes");
+    if (pthread_create(&p->thread, NULL, run_probe, p) != 0) {
+        free(p->late_us);
+        return gw_fail(error, GW_FAILED, "", "the system refuses a thread");
+    }
+    attend(r->loop, p->begin_ns + (int64_t)(1e9 * seconds));
+    if (command_interrupted())
+        p->due = 0;
+    pthread_join(p->thread, NULL);
+    f->probe_on_time = p->count ? (double)p->count / (double)(p->count + p->missed) : 0;
+    f->probe = quantiles_of(p->late_us, p->count);
+    free(p->late_us);
+    return !command_interrupted() || gw_fail(error, GW_FAILED, "", "interrupted");
+}
+
 /* Probe and loop side by side; false with an error where the system refuses something. */
 static bool measure(rig *r, double seconds, findings *f, gw_error *error)
 {
@@ -244,26 +268,29 @@ static bool measure(rig *r, double seconds, findings *f, gw_error *error)
     attend(r->loop, now_ns() + SETTLE_MS * 1000000LL);
     gw_loop_figures_read(r->loop, &before);
     p.priority = before.priority;
-    p.due = (size_t)(seconds * p.rate);
-    p.begin_ns = now_ns() + 1500000000 / p.rate; /* between two of the loop's, as it comes */
-    p.late_us = calloc(p.due + 1, sizeof *p.late_us);
-    if (!p.late_us)
-        return gw_fail(error, GW_FAILED, "", "no memory for so many wakes");
-    if (pthread_create(&p.thread, NULL, run_probe, &p) != 0) {
-        free(p.late_us);
-        return gw_fail(error, GW_FAILED, "", "the system refuses a thread");
-    }
-    attend(r->loop, p.begin_ns + (int64_t)(1e9 * seconds));
-    if (command_interrupted())
-        p.due = 0;
-    pthread_join(p.thread, NULL);
+    if (!run_probe_beside(r, &p, seconds, f, error))
+        return false;
     gw_loop_figures_read(r->loop, &f->loop);
     uint64_t ticks = f->loop.ticks.ticks, missed = f->loop.ticks.missed;
     f->loop_on_time = ticks ? (double)ticks / (double)(ticks + missed) : 0;
-    f->probe_on_time = p.count ? (double)p.count / (double)(p.count + p.missed) : 0;
-    f->probe = quantiles_of(p.late_us, p.count);
-    free(p.late_us);
-    return !command_interrupted() || gw_fail(error, GW_FAILED, "", "interrupted");
+    return true;
+}
+
+/* `selftest --bare`: what the machine does to a thread of the loop's priority. */
+static int probe_alone(double seconds, int rate)
+{
+    rig none = {0};
+    findings f = {0};
+    gw_error error = {0};
+    probe p = {.rate = rate > 0 ? rate : 1000, .priority = gw_loop_def_default().priority};
+    if (!run_probe_beside(&none, &p, seconds, &f, &error))
+        return command_error("selftest", &error);
+    gw_text *text =
+        wire_text(json_pack("{si sf sf so}", "rate", p.rate, "seconds", seconds, "on_time",
+                            f.probe_on_time, "late_us", quantiles_json(&f.probe)));
+    int printed = text ? command_print(text->data) : EXIT_WORK_FAILED;
+    text_unref(text);
+    return printed;
 }
 
 int command_selftest(const command_line *line)
@@ -275,6 +302,8 @@ int command_selftest(const command_line *line)
     double seconds = command_number(line, "seconds", 10);
     int rate = (int)command_number(line, "rate", 0);
     command_catch();
+    if (command_value(line, "bare"))
+        return probe_alone(seconds, rate);
     bool done = start_rig(&r, scene, rate, &error) && measure(&r, seconds, &f, &error);
     finish_rig(&r);
     if (!done && !error.code)
