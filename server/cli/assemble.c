@@ -53,10 +53,60 @@ static bool take_options(const command_line *line, wire_assembly_request *r, gw_
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-static bool write_row(void *file, int start, int iteration, double residual, double step)
+/* What is written of each iteration. */
+typedef struct record {
+    FILE *csv, *bodies; /* NULL: not asked for */
+    const gw_scene *scene;
+    gw_assembly *assembly;
+} record;
+
+static void write_bodies_header(const record *r)
 {
-    fprintf(file, "%d,%d,%.17g,%.17g\n", start, iteration, residual, step);
+    static const char *const names[] = {"px", "py", "pz", "qw", "qx", "qy", "qz"};
+    fputs("start,iteration", r->bodies);
+    for (int i = 0; i < r->scene->object_count; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            fprintf(r->bodies, ",%s.%s", r->scene->objects[i].id, names[k]);
+    fputc('\n', r->bodies);
+}
+
+static void write_bodies(const record *r, int start, int iteration)
+{
+    const gw_pose *poses = gw_assembly_poses(r->assembly);
+    fprintf(r->bodies, "%d,%d", start, iteration);
+    for (int i = 0; i < r->scene->object_count; i++) {
+        const gw_pose *x = &poses[i];
+        fprintf(r->bodies, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", x->p.x, x->p.y, x->p.z,
+                x->q.w, x->q.x, x->q.y, x->q.z);
+    }
+    fputc('\n', r->bodies);
+}
+
+static bool write_row(void *context, int start, int iteration, double residual, double step)
+{
+    const record *r = context;
+    if (r->csv)
+        fprintf(r->csv, "%d,%d,%.17g,%.17g\n", start, iteration, residual, step);
+    if (r->bodies)
+        write_bodies(r, start, iteration);
     return true;
+}
+
+/* Opens the file of an option, where it was given. */
+static bool open_file(const command_line *line, const char *option, FILE **file, gw_error *error)
+{
+    const char *name = command_value(line, option);
+    if (name && !(*file = fopen(name, "w")))
+        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", name, strerror(errno));
+    return true;
+}
+
+static bool close_file(const command_line *line, const char *option, FILE *file)
+{
+    if (!file || !(ferror(file) | fclose(file)))
+        return true;
+    fprintf(stderr, "guideway: %s could not be written whole\n", command_value(line, option));
+    return false;
 }
 
 static bool write_scene(const char *file, const gw_scene *scene, gw_error *error)
@@ -92,22 +142,26 @@ static int report(gw_assembly *assembly, const gw_assembly_result *result)
 }
 
 static int assemble(const command_line *line, gw_scene *scene, const wire_assembly_request *request,
-                    FILE *csv, gw_error *error)
+                    record *r, gw_error *error)
 {
     gw_assembly_def def;
     gw_assembly_result result;
     gw_assembly *assembly = NULL;
     const gw_assembly_options options = {.method = request->method,
                                          .seed = request->seed,
-                                         .watch = csv ? write_row : NULL,
-                                         .context = csv};
+                                         .watch = r->csv || r->bodies ? write_row : NULL,
+                                         .context = r};
     if (wire_assembly_def(request, scene, &def, error))
         assembly = gw_assembly_create(&def, error);
     wire_assembly_def_finish(&def);
+    r->scene = scene;
+    r->assembly = assembly;
     if (!assembly)
         return command_error(line->argument, error);
-    if (csv)
-        fputs("start,iteration,residual,step\n", csv);
+    if (r->csv)
+        fputs("start,iteration,residual,step\n", r->csv);
+    if (r->bodies)
+        write_bodies_header(r);
     gw_assembly_solve(assembly, &options, &result);
     int code = report(assembly, &result);
     if (result.held)
@@ -123,23 +177,22 @@ int command_assemble(const command_line *line)
 {
     gw_error error = {0};
     wire_assembly_request request = {0};
-    const char *file = command_value(line, "csv");
     gw_scene *scene = NULL;
-    FILE *csv = NULL;
+    record r = {0};
     int code = EXIT_BAD_INPUT;
     if (!take_options(line, &request, &error))
         fprintf(stderr, "guideway: %s\n", error.message);
     else if (!(scene = command_scene(line->argument, &error)))
         code = command_error(line->argument, &error);
-    else if (file && !(csv = fopen(file, "w"))) {
-        fprintf(stderr, "guideway: %s cannot be written: %s\n", file, strerror(errno));
+    else if (!open_file(line, "csv", &r.csv, &error) ||
+             !open_file(line, "bodies", &r.bodies, &error)) {
+        fprintf(stderr, "guideway: %s\n", error.message);
         code = EXIT_WORK_FAILED;
     } else
-        code = assemble(line, scene, &request, csv, &error);
-    if (csv && (ferror(csv) | fclose(csv))) {
-        fprintf(stderr, "guideway: %s could not be written whole\n", file);
+        code = assemble(line, scene, &request, &r, &error);
+    bool whole = close_file(line, "csv", r.csv);
+    if (!close_file(line, "bodies", r.bodies) || !whole)
         code = EXIT_WORK_FAILED;
-    }
     gw_scene_destroy(scene);
     wire_assembly_request_finish(&request);
     return code;

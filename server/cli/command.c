@@ -55,7 +55,8 @@ static const cli_command commands[] = {
                  {"ground", "ID,..", "what is fixed", .words = "Objects that stand."},
                  {"seed", "N", "1", .words = "Of the random starts that follow the first one.",
                   .high = 9007199254740992},
-                 {"csv", "FILE", .words = "Writes a row an iteration."}},
+                 {"csv", "FILE", .words = "Writes a row an iteration."},
+                 {"bodies", "FILE", .words = "Writes where the objects are, a row an iteration."}},
      .run = command_assemble},
     {"surface", "FILE", "-: standard input",
      .words = "A free-form curve or surface (JSON: fit, loft, revolve or sweep; -: standard input) "
