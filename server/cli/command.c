@@ -43,6 +43,9 @@ static const cli_command commands[] = {
                  {"collisions", "FILE",
                   .words = "Writes a row a collision: contacts that collided at once, kinetic "
                            "energy of what takes part before and after (J), impulse (N s)."},
+                 {"device", "FILE",
+                  .words = "Writes the wrench that an impedance device exerts, and the impulsive "
+                           "part of it, a row a tick."},
                  {"real-time", .words = "A tick a period, not as fast as it can."},
                  {"record", "FILE", .later = "recordings come with a later version"}},
      .run = command_run},

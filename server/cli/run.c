@@ -17,7 +17,7 @@
 #define TASK_SECONDS 600 /* a task that takes longer is stopped, unless told otherwise */
 
 typedef struct options {
-    const char *scene, *csv, *bodies, *collisions, *task;
+    const char *scene, *csv, *bodies, *collisions, *device, *task;
     double seconds;
     bool real_time;
 } options;
@@ -26,7 +26,7 @@ typedef struct options {
 typedef struct run {
     gw_scene *scene;
     gw_sim *sim;
-    FILE *csv, *bodies_file, *collisions;
+    FILE *csv, *bodies_file, *collisions, *device;
     uint64_t collision_count; /* written */
     bodies_csv *bodies;
     double wall_us, residual_max, depth_max;
@@ -66,6 +66,9 @@ static bool start(run *r, const options *o, gw_error *error)
     if (o->collisions && !(r->collisions = fopen(o->collisions, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->collisions,
                        strerror(errno));
+    if (o->device && !(r->device = fopen(o->device, "w")))
+        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->device,
+                       strerror(errno));
     if (o->bodies && !(r->bodies_file = fopen(o->bodies, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->bodies,
                        strerror(errno));
@@ -86,6 +89,8 @@ static void finish(run *r)
         fclose(r->bodies_file);
     if (r->collisions)
         fclose(r->collisions);
+    if (r->device)
+        fclose(r->device);
 }
 
 /* ---- ticks --------------------------------------------------------------------------------- */
@@ -122,6 +127,23 @@ static void write_collisions(run *r, const gw_snapshot *s)
         fprintf(r->collisions, "%.17g,%d,%.17g,%.17g,%.17g\n", (double)c->tick / r->scene->rate,
                 c->of.contacts, c->of.kinetic_before, c->of.kinetic_after, c->of.impulse);
     }
+}
+
+static void write_wrench(FILE *file, const gw_wrench *w)
+{
+    fprintf(file, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", w->f.x, w->f.y, w->f.z, w->t.x, w->t.y,
+            w->t.z);
+}
+
+/* What the first tool's impedance device exerts on the hand, and the impulsive part of it. */
+static void write_device(const run *r, const gw_snapshot *s)
+{
+    static const gw_tool_state none;
+    const gw_tool_state *t = s->tool_count ? &s->tools[0] : &none;
+    fprintf(r->device, "%.17g", s->time);
+    write_wrench(r->device, &t->command);
+    write_wrench(r->device, &t->impulse);
+    fputc('\n', r->device);
 }
 
 /* Extremes of every tick. Residual of the scene's input constraints with held objects and followers
@@ -195,6 +217,8 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
             write_row(r, s);
         if (r->collisions)
             write_collisions(r, s);
+        if (r->device)
+            write_device(r, s);
         if (r->bodies)
             bodies_csv_row(r->bodies, s, gw_sim_poses(r->sim));
         if (r->task.task && attend_task(r)) {
@@ -317,8 +341,8 @@ static int report(run *r, const options *o, unsigned long long ticks, unsigned l
     text_unref(text);
     if (printed != EXIT_DONE)
         return printed;
-    FILE *const files[] = {r->csv, r->bodies_file, r->collisions};
-    const char *const names[] = {o->csv, o->bodies, o->collisions};
+    FILE *const files[] = {r->csv, r->bodies_file, r->collisions, r->device};
+    const char *const names[] = {o->csv, o->bodies, o->collisions, o->device};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i] && (fflush(files[i]) || ferror(files[i]))) {
             fprintf(stderr, "guideway: %s could not be written whole\n", names[i]);
@@ -342,6 +366,7 @@ int command_run(const command_line *line)
                  .csv = command_value(line, "csv"),
                  .bodies = command_value(line, "bodies"),
                  .collisions = command_value(line, "collisions"),
+                 .device = command_value(line, "device"),
                  .task = task,
                  .seconds = command_number(line, "seconds", task ? TASK_SECONDS : 10),
                  .real_time = command_value(line, "real-time")};
@@ -357,6 +382,8 @@ int command_run(const command_line *line)
         write_header(&r);
     if (r.collisions)
         fputs("t,contacts,kinetic_before,kinetic_after,impulse\n", r.collisions);
+    if (r.device)
+        fputs("t,ux,uy,uz,utx,uty,utz,ix,iy,iz,itx,ity,itz\n", r.device);
     gw_sim_set_state(r.sim, GW_RUNNING);
     int code = report(&r, &o, run_ticks(&r, &o, ticks), ticks);
     finish(&r);
