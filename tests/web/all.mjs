@@ -7,5 +7,6 @@ import './freedoms.test.mjs';
 import './tasks.test.mjs';
 import './mechanisms.test.mjs';
 import './contacts.test.mjs';
+import './surfaces.test.mjs';
 import './view.test.mjs';
 import './trust.test.mjs';

@@ -53,10 +53,26 @@ export type {
 
 // ---- parts of resources ---------------------------------------------------------------------------
 
-export type Feature = api.Feature & { derived?: boolean };
+// One of its elements says what it is; `touches` names a primitive's surface or rim, which have no element of their own.
+export interface Feature {
+  id: string;
+  derived?: boolean;
+  point?: api.Vec3;
+  line?: api.Line;
+  plane?: api.Plane;
+  curve?: CurveShape;
+  surface?: SurfaceShape;
+  touches?: 'sphere' | 'cylinder' | 'rim';
+}
+
+// Free-form shapes without their type, as features and geometries have them.
+export type CurveShape = api.Curve;
+export type SurfaceShape = api.Surface;
+
 export type Primitive = Exclude<api.Geometry['type'], 'mesh' | 'compound' | 'nurbs-curve' | 'nurbs-surface'>;
 export type ConstraintType = api.Constraint['type'];
 export type Bound = NonNullable<api.Constraint['bound']>; // one-sided, but for equal
+export type Contact = NonNullable<api.Constraint['contact']>;
 export type Sense = NonNullable<api.Constraint['sense']>;
 export type JointType = api.Joint['type'];
 export type Control = NonNullable<api.Tool['control']>;

@@ -1,7 +1,7 @@
 // The constraint that is being made or changed. A dry run tries it at every change before it is committed.
 
 import { effect, signal } from '@preact/signals';
-import type { Bound, Conflict, Constraint, ConstraintType, Sense, Solution } from '../protocol';
+import type { Bound, Conflict, Constraint, ConstraintType, Contact, Sense, Solution } from '../protocol';
 import { isOneSided, kindOf, offers } from '../state/constraints';
 import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
@@ -18,6 +18,8 @@ export interface Draft {
   value: number;
   sense: Sense;
   bound: Bound;
+  contact: Contact; // of what slides or rolls
+  inside: boolean;
   enabled: boolean;
 }
 
@@ -54,6 +56,8 @@ function body(d: Draft): Record<string, unknown> {
   if (isOneSided(d)) out.bound = d.bound;
   const offer = offers(d.a, d.b).find((o) => o.kind.type === d.type);
   if (offer?.sense && !isOneSided(d)) out.sense = d.sense;
+  if (offer?.kind.touching && d.contact !== 'bilateral') out.contact = d.contact;
+  if (offer?.kind.touching && d.inside) out.inside = true;
   return out;
 }
 
@@ -63,6 +67,8 @@ function changes(d: Draft): Record<string, unknown> {
   if (measures(d.type) && d.value !== (was?.value ?? 0)) out.value = d.value;
   if (d.sense !== (was?.sense ?? 'either')) out.sense = d.sense;
   if (d.bound !== (was?.bound ?? 'equal')) out.bound = d.bound;
+  if (d.contact !== (was?.contact ?? 'bilateral')) out.contact = d.contact;
+  if (d.inside !== (was?.inside ?? false)) out.inside = d.inside;
   if (d.enabled !== (was?.enabled !== false)) out.enabled = d.enabled;
   return out;
 }
@@ -87,6 +93,8 @@ export function propose(type: ConstraintType, change: Partial<Draft> = {}): void
     value: toMicrometre(value),
     sense: 'either',
     bound: 'equal',
+    contact: 'bilateral',
+    inside: false,
     enabled: true,
   };
   begin({ ...(same ? was : fresh), ...change });
@@ -105,6 +113,8 @@ export function proposeChange(id: string, change: Partial<Draft>): void {
     value: c.value ?? 0,
     sense: c.sense ?? 'either',
     bound: c.bound ?? 'equal',
+    contact: c.contact ?? 'bilateral',
+    inside: c.inside ?? false,
     enabled: c.enabled !== false,
   };
   const next = { ...(was?.id === id ? was : now), ...change };
@@ -146,12 +156,31 @@ function outcome(solution: Solution): Preview {
   return { ...NOTHING, refusal: text, conflict: solution.conflict ?? null };
 }
 
+// What a body alone may do that touches another in one point.
+const TOUCHING_WORDS: Partial<Record<ConstraintType, [number, string]>> = {
+  sliding: [5, 'slides on the surface (2), turns freely (3)'],
+  rolling: [3, 'rolls on the surface (2), turns about its normal (1)'],
+  'pure-rolling': [2, 'rolls on the surface (2)'],
+};
+
+// The freedoms that are left, in words; of a member of a system those that it has in it.
+export function wouldLeave({ solution, branch }: Preview): string {
+  const system = solution?.system;
+  if (!solution || !system || store.movesOnItsOwn(solution))
+    return solution?.branches[branch]?.words ?? solution?.words ?? '';
+  const { bodies, freedoms, mobility } = system;
+  const count = (n: number): string => `${n} ${n === 1 ? 'freedom' : 'freedoms'}`;
+  const [usual, words] = TOUCHING_WORDS[draft.peek()?.type ?? 'distance'] ?? [];
+  if (bodies > 1) return `${count(freedoms)}, as one of ${bodies} bodies that have ${count(mobility)}`;
+  return freedoms === usual ? `${count(freedoms)}: ${words}` : count(freedoms);
+}
+
 function show(result: Preview): void {
   preview.value = result;
   store.culprits.value =
     result.conflict?.constraints.filter((id) => store.constraints.value.some((c) => c.id === id)) ?? [];
   if (result.refusal) store.announce(`Cannot hold: ${result.refusal}`);
-  else store.announce(`Would leave ${result.solution?.words ?? ''}`);
+  else store.announce(`Would leave ${wouldLeave(result)}`);
 }
 
 const ask = (d: Draft, query: string): Promise<unknown> =>

@@ -2,7 +2,7 @@
 // Each is tried by a dry run; the nearest to the wanted one comes first.
 
 import type { Conflict, ConstraintType } from '../protocol';
-import { distanceNow, elementOf } from '../state/constraints';
+import { distanceNow, elementOf, kindOf } from '../state/constraints';
 
 const MOST_TRIED = 8;
 const MOST_OFFERED = 2;
@@ -25,7 +25,7 @@ export async function feasibleValues(
   const [a, b] = [elementOf(asked.a), elementOf(asked.b)];
   if (!a || !b || !(asked.type === 'distance' || asked.type === 'coincident')) return [];
   const wanted = asked.type === 'distance' ? (asked.value ?? 0) : 0;
-  const signed = a.kind === 'plane' || b.kind === 'plane';
+  const signed = kindOf('distance').signed(a.kind, b.kind);
   const spoken = Object.values(conflict?.values ?? {}).flatMap((v) => (signed ? [v, -v] : [Math.abs(v)]));
   const candidates = [distanceNow(a, b), ...spoken]
     .map(toMicrometre)

@@ -1,6 +1,5 @@
 // Edits of objects and of the features that the scene states.
 import type { Constraint, Element, Feature, Geometry, Pose, Primitive, SceneObject, Vec3 } from '../protocol';
-import type { ElementKind } from '../state/maths';
 import { call, enc, featurePath } from '../state/rest';
 import * as store from '../state/store';
 import { attempt, coalesce } from './request';
@@ -66,7 +65,7 @@ export const deleteFeature = (ref: string): Promise<boolean> =>
   attempt(() => call('DELETE', `/features/${featurePath(ref)}`));
 
 // A new one stands on the object's +z side, and is moved from there.
-export function addFeature(object: string, kind: ElementKind): Promise<boolean> {
+export function addFeature(object: string, kind: 'point' | 'line' | 'plane'): Promise<boolean> {
   const taken = new Set((store.scene.value.features ?? []).map((f) => f.id));
   let n = 1;
   while (taken.has(`${object}/${kind}${n}`)) n++;

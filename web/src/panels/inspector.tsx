@@ -6,7 +6,15 @@ import { hold, releaseTool } from '../edits/devices';
 import { commitDraft, draft, proposeChange } from '../edits/draft';
 import { deleteObject, patchObject, renameObject, setPose } from '../edits/objects';
 import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
-import { canBeOneSided, constraintWords, hasSense, isOneSided, kindOf, senseWords } from '../state/constraints';
+import {
+  canBeOneSided,
+  canSeparate,
+  constraintWords,
+  hasSense,
+  isOneSided,
+  kindOf,
+  senseWords,
+} from '../state/constraints';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
@@ -17,7 +25,7 @@ import { Icon } from '../ui/icons';
 import { Redundancy } from '../ui/redundancy';
 import { SizeFields } from '../ui/size';
 import { replaced, Triple, XYZ, YPR } from '../ui/triple';
-import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
+import { Badge, BoundChoice, ContactChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
 
 function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
   const angles = yawPitchRoll(pose.q);
@@ -307,6 +315,15 @@ function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
       {canBeOneSided(c) && (
         <Row label="holds">
           <BoundChoice value={now?.bound ?? c.bound ?? 'equal'} onChange={(bound) => proposeChange(c.id, { bound })} />
+        </Row>
+      )}
+      {canSeparate(c) && (
+        <Row label="contact">
+          <ContactChoice
+            contact={now?.contact ?? c.contact ?? 'bilateral'}
+            inside={now?.inside ?? c.inside ?? false}
+            onPut={(change) => proposeChange(c.id, change)}
+          />
         </Row>
       )}
       {hasSense(c) && !isOneSided(c) && (

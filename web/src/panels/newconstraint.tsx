@@ -8,7 +8,7 @@ import * as store from '../state/store';
 import { DISPLAY, measure } from '../state/words';
 import { Outcome } from '../ui/dryrun';
 import { Icon } from '../ui/icons';
-import { BoundChoice, NumberField, Section } from '../ui/widgets';
+import { BoundChoice, ContactChoice, NumberField, Section } from '../ui/widgets';
 
 function Picked(): JSX.Element {
   return (
@@ -118,13 +118,20 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
         <span>{offerWords(o, value, active ? draft.value!.bound : 'equal')}</span>
         <span class="offer-note">{o.why}</span>
       </button>
-      {active && (o.kind.unit || o.sense || o.oneSided) && (
+      {active && (o.kind.unit || o.sense || o.oneSided || o.kind.touching) && (
         <div class="offer-more">
           <Value o={o} />
           {o.oneSided && (
             <BoundChoice value={draft.value!.bound} onChange={(bound) => propose(o.kind.type, { bound })} />
           )}
           <SenseChoice o={o} />
+          {o.kind.touching && (
+            <ContactChoice
+              contact={draft.value!.contact}
+              inside={draft.value!.inside}
+              onPut={(change) => propose(o.kind.type, change)}
+            />
+          )}
         </div>
       )}
     </li>

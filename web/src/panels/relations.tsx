@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { deleteRelation, makeJoint, makeSpring, patchJoint, patchSpring } from '../edits/relations';
 import type { Motor, SceneJoint, SceneJointState, SceneSpring } from '../protocol';
+import { kindOf } from '../state/elements';
 import { type Coordinate, EFFORT, endsOf, ONE_STEP, RELATIONS, relationWords } from '../state/relations';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
@@ -237,6 +238,12 @@ function SpringEntry({ s }: { s: SceneSpring }): JSX.Element {
   );
 }
 
+// Joints take the frame of a point, a line or a plane.
+function isFrame(ref: string): boolean {
+  const f = store.featureOf(ref);
+  return !f || ['point', 'line', 'plane'].includes(kindOf(f));
+}
+
 // ---- the panel ----------------------------------------------------------------------------------------
 
 function Make(): JSX.Element {
@@ -263,7 +270,7 @@ function Make(): JSX.Element {
 export function Relations(): JSX.Element | null {
   const joints = store.joints.value;
   const springs = store.springs.value;
-  const ready = store.picked.value.length === 2;
+  const ready = store.picked.value.length === 2 && store.picked.value.every(isFrame);
   if (joints.length + springs.length === 0 && !ready) return null;
   return (
     <Section id="relations" title="Joints and springs">

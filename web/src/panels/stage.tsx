@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { draft, preview } from '../edits/draft';
+import { draft, preview, wouldLeave } from '../edits/draft';
 import { setRun } from '../edits/simulation';
 import type { Halt } from '../protocol';
 import { causeWords, clock, nameOf } from '../state/halts';
@@ -186,11 +186,7 @@ function StatusLine(): JSX.Element {
   return (
     <div class="status">
       <span class="status-words motion">
-        {draft.value && trial?.solution
-          ? `would leave ${trial.solution.branches[trial.branch]?.words ?? trial.solution.words}`
-          : words
-            ? `${object}: ${words}`
-            : ''}
+        {draft.value && trial?.solution ? `would leave ${wouldLeave(trial)}` : words ? `${object}: ${words}` : ''}
       </span>
       <span class="status-hover">
         {store.hoverRef.value || hoveredLink()}

@@ -6,6 +6,7 @@ import { useRef, useState } from 'preact/hooks';
 import { deleteMechanism } from '../edits/mechanisms';
 import { addObject, deleteObject } from '../edits/objects';
 import type { Feature, Mechanism } from '../protocol';
+import { kindOf } from '../state/elements';
 import { jointKind } from '../state/joints';
 import { type LinkRef, linkId, linkName } from '../state/mechanisms';
 import * as store from '../state/store';
@@ -45,8 +46,6 @@ function lines(open: ReadonlySet<string>): Line[] {
   });
   return [...objects, ...chains];
 }
-
-const kindOf = (f: Feature): string => (f.plane ? 'plane' : f.line ? 'line' : 'point');
 
 function ObjectLabel({ id }: { id: string }): JSX.Element {
   const object = store.objectOf(id)!;

@@ -1,7 +1,8 @@
 // Constraint kinds as the page knows them, one row each: which features they join, what they are called, what they
 // measure. A kind that the server knows and that has no row here is shown by its name and is not offered.
-import type { Bound, ConstraintType, Sense } from '../protocol';
-import { cross, dot, type ElementKind, norm, placed, sub, type WorldElement } from './maths';
+import type { Bound, ConstraintType, Contact, Sense } from '../protocol';
+import { type ElementKind, placed, type WorldElement } from './elements';
+import { cross, dot, norm, sub } from './maths';
 import { exactPose, poses } from './poses';
 import { featureOf, objectOf, splitRef } from './store';
 import { degrees, mm } from './words';
@@ -17,19 +18,33 @@ interface Kind {
   now: (a: WorldElement, b: WorldElement) => number; // its value as the features are
   sense: (a: ElementKind, b: ElementKind) => boolean; // two directed elements end up along one another
   oneSided: (a: ElementKind, b: ElementKind) => boolean; // may be stated as at least, at most
+  touching: boolean; // of two surfaces, which may part, and one of which may be within the other
+  signed: (a: ElementKind, b: ElementKind) => boolean; // its value has a side
+  concerns: (a: ElementKind, b: ElementKind) => boolean; // worth a word where it does not fit
 }
 
 // ---- what features measure --------------------------------------------------------------------------
 
-const directed = (kind: ElementKind): boolean => kind !== 'point';
+const directed = (kind: ElementKind): boolean => kind === 'line' || kind === 'plane';
+const freeForm = (kind: ElementKind): boolean => kind === 'surface' || kind === 'curve';
+const ofPrimitive = (kind: ElementKind): boolean => kind === 'sphere' || kind === 'cylinder' || kind === 'rim';
+const bent = (kind: ElementKind): boolean => freeForm(kind) || ofPrimitive(kind);
 const clamp1 = (x: number): number => Math.max(-1, Math.min(1, x));
 
 function lineDistance(a: WorldElement, line: WorldElement): number {
   return norm(cross(sub(a.p, line.p), line.d));
 }
 
-// The distance as the solver means it: signed along the plane's normal where one is involved.
+// From a free-form one, along its normal there.
+function footDistance(shape: WorldElement, other: WorldElement): number {
+  const { p, d } = shape.foot!(other.p);
+  return dot(d, sub(other.p, p));
+}
+
+// The distance as the solver means it: signed along the normal where a plane or a surface is involved.
 export function distanceNow(a: WorldElement, b: WorldElement): number {
+  if (b.kind === 'surface') return footDistance(b, a);
+  if (a.kind === 'surface') return footDistance(a, b);
   if (b.kind === 'plane') return dot(b.d, sub(a.p, b.p));
   if (a.kind === 'plane') return dot(a.d, sub(b.p, a.p));
   if (b.kind === 'line') return lineDistance(a, b);
@@ -44,13 +59,43 @@ function angleNow(a: WorldElement, b: WorldElement): number {
 
 // ---- the table ----------------------------------------------------------------------------------------
 
-const needsDirections = (a: WorldElement, b: WorldElement): string =>
-  directed(a.kind) && directed(b.kind) ? '' : 'a point has no direction';
+function needsDirections(a: WorldElement, b: WorldElement): string {
+  if (bent(a.kind) || bent(b.kind)) return 'what is bent has no one direction';
+  return directed(a.kind) && directed(b.kind) ? '' : 'a point has no direction';
+}
+
+// A point on a curve or a surface, and off a surface.
+const takesPoint =
+  (offCurves: string) =>
+  (a: WorldElement, b: WorldElement): string => {
+    if (ofPrimitive(a.kind) || ofPrimitive(b.kind)) return 'the surface of a body slides or rolls';
+    if (!freeForm(a.kind) && !freeForm(b.kind)) return '';
+    if (a.kind !== 'point' && b.kind !== 'point') return 'a curve or a surface takes a point';
+    return a.kind === 'curve' || b.kind === 'curve' ? offCurves : '';
+  };
+
+const alongNormal = (a: WorldElement, b: WorldElement): string =>
+  [a.kind, b.kind].sort().join() === 'line,surface' ? '' : 'a line stands along the normal of a free-form surface';
+
+// As the server says of two that meet: one of them bends, and they meet in a point.
+function touch(a: WorldElement, b: WorldElement): string {
+  const [p, q] = [a.kind, b.kind];
+  const wiry = (k: ElementKind): boolean => k === 'curve' || k === 'rim';
+  if (!bent(p) && !bent(q)) return 'two surfaces touch, one of them bent';
+  if ([p, q].some((k) => k === 'point' || k === 'line')) return 'a point or a line has no surface';
+  if (wiry(p) && wiry(q)) return 'two curves do not touch';
+  if (freeForm(p) || freeForm(q) || p === 'plane' || q === 'plane') return '';
+  if (wiry(p) || wiry(q)) return 'a rim touches a plane or a free-form surface';
+  return p === 'cylinder' && q === 'cylinder' ? 'a cylinder touches a sphere, a plane, a free-form surface' : '';
+}
+
+const straight = (a: ElementKind, b: ElementKind): boolean => !bent(a) && !bent(b);
 
 const alike = (a: ElementKind, b: ElementKind): boolean => directed(a) && a === b;
 
 function coincidence(a: ElementKind, b: ElementKind): string {
-  if (a === b) return { point: 'one point on the other', line: 'one line', plane: 'in one plane' }[a];
+  if (freeForm(a) || freeForm(b)) return `lies on the ${a === 'curve' || b === 'curve' ? 'curve' : 'surface'}`;
+  if (a === b) return { point: 'one point on the other', line: 'one line' }[a as 'point' | 'line'] ?? 'in one plane';
   return a === 'plane' || b === 'plane' ? 'lies in the plane' : 'lies on the line';
 }
 
@@ -65,24 +110,38 @@ const plain = (type: ConstraintType, name = type.replace(/-/g, ' ')): Kind => ({
   now: () => 0,
   sense: alike,
   oneSided: () => false,
+  touching: false,
+  signed: (a, b) => [a, b].some((k) => k === 'plane' || k === 'surface'),
+  concerns: () => true,
+});
+
+const contact = (type: ConstraintType, note: string): Kind => ({
+  ...plain(type),
+  misfit: touch,
+  note: () => note,
+  sense: () => false,
+  touching: true,
+  concerns: (a, b) => [a, b].every((k) => k !== 'point' && k !== 'line') && [a, b].some(bent),
 });
 
 // In the order in which they are offered.
 export const KINDS: readonly Kind[] = [
-  { ...plain('coincident'), note: coincidence },
+  { ...plain('coincident'), misfit: takesPoint(''), note: coincidence },
   {
     ...plain('distance', 'apart'),
     quantity: 'Distance',
     unit: 'm',
     words: (value) => `${mm(value)} apart`,
+    misfit: takesPoint('a point lies on a curve, at no distance from it'),
     note: (a, b) => (directed(a) && directed(b) ? 'parallel as well' : ''),
     now: distanceNow,
     oneSided: () => true,
   },
-  { ...plain('parallel'), misfit: needsDirections },
+  { ...plain('parallel'), misfit: needsDirections, concerns: straight },
   {
     ...plain('perpendicular'),
     misfit: needsDirections,
+    concerns: straight,
     sense: (a, b) => directed(a) && directed(b) && a !== b,
   },
   {
@@ -91,22 +150,28 @@ export const KINDS: readonly Kind[] = [
     unit: 'rad',
     words: (value) => `at ${degrees(value)}`,
     misfit: needsDirections,
+    concerns: straight,
     now: angleNow,
     sense: () => false,
     oneSided: () => true,
   },
+  {
+    ...plain('normal', 'along the normal'),
+    quantity: 'Offset',
+    unit: 'm',
+    words: (value) => `along the normal, ${mm(value)} off`,
+    misfit: alongNormal,
+    note: () => 'slides on the surface and turns about its normal',
+    now: distanceNow,
+    sense: () => true,
+    concerns: (a, b) => [a, b].includes('surface') && !ofPrimitive(a) && !ofPrimitive(b),
+  },
+  contact('sliding', 'stays in touch'),
+  contact('rolling', 'in touch, without slip'),
+  contact('pure-rolling', 'nor does it spin about the normal'),
 ];
 
-// Shown where a scene has it; not offered, as free-form surfaces are not picked on the page.
-const NORMAL: Kind = {
-  ...plain('normal', 'along the normal'),
-  quantity: 'Offset',
-  unit: 'm',
-  words: (value) => `along the normal, ${mm(value)} off`,
-  sense: () => true,
-};
-
-export const kindOf = (type: ConstraintType): Kind => [...KINDS, NORMAL].find((k) => k.type === type) ?? plain(type);
+export const kindOf = (type: ConstraintType): Kind => KINDS.find((k) => k.type === type) ?? plain(type);
 
 // ---- features of the scene ------------------------------------------------------------------------------
 
@@ -160,13 +225,15 @@ export function offers(refA: string, refB: string): Offer[] {
   const [a, b] = [elementOf(refA), elementOf(refB)];
   if (!a || !b) return [];
   const none = misfit(refA, refB);
-  return KINDS.map((kind) => {
+  const kinds = KINDS.filter((kind) => kind.concerns(a.kind, b.kind));
+  if (bent(a.kind) || bent(b.kind)) kinds.sort((x, y) => Number(!!x.misfit(a, b)) - Number(!!y.misfit(a, b)));
+  return kinds.map((kind) => {
     const why = none || kind.misfit(a, b);
     return {
       kind,
       fits: !why,
       why: why || kind.note(a.kind, b.kind),
-      signed: a.kind === 'plane' || b.kind === 'plane',
+      signed: kind.signed(a.kind, b.kind),
       oneSided: kind.oneSided(a.kind, b.kind),
       sense: kind.sense(a.kind, b.kind),
       value: kind.misfit(a, b) ? 0 : kind.now(a, b),
@@ -191,6 +258,8 @@ function asks(c: Joined, what: 'sense' | 'oneSided'): boolean {
 export const hasSense = (c: Joined): boolean => asks(c, 'sense');
 export const canBeOneSided = (c: Joined): boolean => asks(c, 'oneSided');
 
+export const canSeparate = (c: Joined): boolean => kindOf(c.type).touching;
+
 export const isOneSided = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
 
 export const senseWords: Record<Sense, string> = {
@@ -201,9 +270,20 @@ export const senseWords: Record<Sense, string> = {
 
 export const boundWords: Record<Bound, string> = { equal: 'exactly', 'at-least': 'at least', 'at-most': 'at most' };
 
-// "20 mm apart", "parallel, same way", "at least 20 mm apart".
-export function constraintWords(c: { type: ConstraintType; value?: number; sense?: Sense; bound?: Bound }): string {
-  const words = kindOf(c.type).words(c.value ?? 0);
+export const maySeparate = (c: { contact?: Contact }): boolean => c.contact === 'unilateral';
+
+interface Worded {
+  type: ConstraintType;
+  value?: number;
+  sense?: Sense;
+  bound?: Bound;
+  contact?: Contact;
+  inside?: boolean;
+}
+
+// "20 mm apart", "parallel, same way", "at least 20 mm apart", "rolling, may lift off".
+export function constraintWords(c: Worded): string {
+  const words = `${kindOf(c.type).words(c.value ?? 0)}${c.inside ? ', from within' : ''}${maySeparate(c) ? ', may lift off' : ''}`;
   if (c.bound && isOneSided(c)) return `${boundWords[c.bound]} ${words}`;
   return c.sense && c.sense !== 'either' ? `${words}, ${senseWords[c.sense]}` : words;
 }

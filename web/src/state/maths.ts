@@ -1,5 +1,5 @@
 // Vectors, quaternions (w x y z) and poses as plain arrays. Right-handed, z up.
-import type { Element, Pose, Quat, Vec3 } from '../protocol';
+import type { Pose, Quat, Vec3 } from '../protocol';
 
 export const add = (a: Vec3, b: Vec3): Vec3 => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
 export const sub = (a: Vec3, b: Vec3): Vec3 => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -64,21 +64,6 @@ export function yawPitchRoll(q: Quat): Vec3 {
   const yaw = Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z));
   const roll = Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y));
   return [yaw, Math.asin(sine), roll];
-}
-
-export type ElementKind = 'point' | 'line' | 'plane';
-
-// A point, line or plane with what is common to all: a point p of it and its direction d.
-export interface WorldElement {
-  kind: ElementKind;
-  p: Vec3;
-  d: Vec3;
-}
-
-export function placed(e: Element, g: Pose): WorldElement {
-  if (e.line) return { kind: 'line', p: toWorld(g, e.line.point), d: rotate(g.q, unit(e.line.direction)) };
-  if (e.plane) return { kind: 'plane', p: toWorld(g, e.plane.point), d: rotate(g.q, unit(e.plane.normal)) };
-  return { kind: 'point', p: toWorld(g, e.point ?? [0, 0, 0]), d: [0, 0, 0] };
 }
 
 export const IDENTITY: Pose = { p: [0, 0, 0], q: [1, 0, 0, 0] };

@@ -1,7 +1,7 @@
 // The result of a draft's dry run: the freedoms that would be left, with the branches to step through, or the conflict
 // and its fixes.
 import type { JSX } from 'preact';
-import { commitDraft, draft, draftFixes, preview, stepBranch } from '../edits/draft';
+import { commitDraft, draft, draftFixes, preview, stepBranch, wouldLeave } from '../edits/draft';
 import type { Conflict } from '../protocol';
 import { isOneSided } from '../state/constraints';
 import * as store from '../state/store';
@@ -73,13 +73,12 @@ export function Outcome(): JSX.Element | null {
         <Fixes />
       </div>
     );
-  const branch = now.solution?.branches[now.branch];
   // what is redundant already is said below
   const extra = (now.solution?.redundant ?? []).filter((r) => !store.redundancyOf(r.id));
   return (
     <div class="outcome">
       <p>
-        <span class="quiet">It would leave</span> <strong class="motion">{branch?.words ?? now.solution?.words}</strong>
+        <span class="quiet">It would leave</span> <strong class="motion">{wouldLeave(now)}</strong>
         {isOneSided(draft.value) && <span class="quiet"> and a wall that pushes back where it is reached</span>}
       </p>
       {extra.map((r) => (

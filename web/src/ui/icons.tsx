@@ -1,6 +1,9 @@
 // Small line icons, drawn on a 16-unit square. They stand beside words or carry a title of their own.
 import type { JSX } from 'preact';
 
+const SURFACE = 'M2 6c4-3.5 7 1.5 12-1.5v6c-5 3-8-2-12 1.5zM2 9c4-3.5 7 1.5 12-1.5M6 4.6v6M10 5.3v6';
+const CURVE = 'M2 12.5c2.5-9 5 2 7.5-3.5S13 4 14 3.5';
+
 const paths: Record<string, string> = {
   run: 'M5 3l8 5-8 5z',
   pause: 'M5 3v10M11 3v10',
@@ -19,6 +22,11 @@ const paths: Record<string, string> = {
   capsule: 'M5 6a3 3 0 016 0v4a3 3 0 01-6 0zM5 6c0 .8 1.3 1.4 3 1.4S11 6.8 11 6',
   mesh: 'M8 2.5L13.5 6 11.5 13h-7L2.5 6zM8 2.5L6 8l2 5 2-5zM2.5 6L6 8h4l3.5-2',
   compound: 'M2.5 6l4-2 4 2v4.5l-4 2-4-2zM8 3l2.5-1 3 1.5v4L10.5 9',
+  surface: SURFACE,
+  'nurbs-surface': SURFACE,
+  curve: CURVE,
+  'nurbs-curve': CURVE,
+  rim: 'M14 8c0 2-2.7 3.5-6 3.5S2 10 2 8s2.7-3.5 6-3.5S14 6 14 8z',
   point: 'M8 6a2 2 0 110 4 2 2 0 010-4z',
   line: 'M3 13L13 3',
   plane: 'M2 10.5L6 4.5h8l-4 6z',

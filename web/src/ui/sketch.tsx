@@ -78,11 +78,10 @@ function ballFaces(radius: number, g: Pose, fixed: boolean): Face[] {
   return [{ points, fixed, lit: 2, depth: dot(g.p, EYE) }];
 }
 
-// Some tiles of a free-form surface.
+// The tiles of a free-form surface between its isolines.
 function surfaceFaces(surface: Surface, g: Pose, fixed: boolean): Face[] {
-  const net = surfaceNet(surface);
-  const steps = (count: number): number[] => Array.from({ length: 9 }, (_, i) => Math.round((i * (count - 1)) / 8));
-  const [rows, columns] = [steps(net.length), steps(net[0]!.length)];
+  const { points: net, u, v } = surfaceNet(surface);
+  const [rows, columns] = [u.lines, v.lines];
   return rows.slice(1).flatMap((i, a) =>
     columns.slice(1).map((j, b) => {
       const [i0, j0] = [rows[a]!, columns[b]!];

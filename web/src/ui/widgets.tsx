@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Bound } from '../protocol';
+import type { Bound, Contact } from '../protocol';
 import { boundWords } from '../state/constraints';
 import * as store from '../state/store';
 import { editable } from '../state/words';
@@ -211,6 +211,31 @@ export function Row(p: { label: string; children: ComponentChildren }): JSX.Elem
 }
 
 // Whether a distance holds exactly, or is a wall on one side.
+// How what slides or rolls is held to the surface.
+export function ContactChoice(p: {
+  contact: Contact;
+  inside: boolean;
+  onPut: (change: { contact: Contact } | { inside: boolean }) => void;
+}): JSX.Element {
+  return (
+    <>
+      <select
+        class="sense"
+        aria-label="Contact"
+        value={p.contact}
+        onChange={(e) => p.onPut({ contact: e.currentTarget.value as Contact })}
+      >
+        <option value="bilateral">held both ways</option>
+        <option value="unilateral">may lift off</option>
+      </select>
+      <label class="check" title="Such as a ball in a tube">
+        <input type="checkbox" checked={p.inside} onChange={(e) => p.onPut({ inside: e.currentTarget.checked })} />
+        from within
+      </label>
+    </>
+  );
+}
+
 export function BoundChoice(p: { value: Bound; onChange: (bound: Bound) => void }): JSX.Element {
   return (
     <select

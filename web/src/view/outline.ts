@@ -4,11 +4,12 @@ import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
 import { along, cross, dot, IDENTITY, perpendicular, rotate, sub, toLocal, toWorld, unit } from '../state/maths';
 import { fullPose } from '../state/mechanisms';
 import { trianglesOf } from '../state/meshes';
-import { controlBox } from '../state/nurbs';
+import { controlBox, isolines, netFor, wayFor } from '../state/nurbs';
 
 export interface Outline {
-  kind: 'point' | 'line' | 'plane';
-  points: Vec3[]; // one; two ends; a closed polygon
+  kind: 'point' | 'line' | 'plane' | 'curve' | 'surface';
+  points: Vec3[]; // one; two ends; a closed polygon; points of a curve in order; of a surface the middle
+  lines: Vec3[][]; // of a surface: what is drawn of it
   inner: boolean; // inside the body: an axis, a centre, a symmetry plane
   from: number; // of a line: where it leaves the body, as fractions of its length
   to: number;
@@ -104,6 +105,7 @@ function lineOutline(b: Bounds, p: Vec3, d: Vec3, inner: boolean): Outline {
   const length = s1 - s0 + 2 * extra || 1;
   return {
     kind: 'line',
+    lines: [],
     inner,
     points: [along(p, d, s0 - extra), along(p, d, s1 + extra)],
     from: extra / length,
@@ -141,13 +143,70 @@ function planeOutline(g: Geometry, p: Vec3, n: Vec3, inner: boolean): Outline {
   const round = (g.type === 'cylinder' || g.type === 'cone') && Math.abs(n[2]) > 0.999;
   const on: Vec3 = [0, 0, p[2]];
   const points = round ? circle(on, n, g.radius) : rectangle(boundsOf(g), p, n);
-  return { kind: 'plane', inner, points, from: 0, to: 1 };
+  return { kind: 'plane', lines: [], inner, points, from: 0, to: 1 };
+}
+
+const curveOutline = (points: Vec3[]): Outline => ({
+  kind: 'curve',
+  lines: [],
+  inner: false,
+  points,
+  from: 0,
+  to: 1,
+});
+
+const surfaceOutline = (middle: Vec3, lines: Vec3[][]): Outline => ({
+  kind: 'surface',
+  lines,
+  inner: false,
+  points: [middle],
+  from: 0,
+  to: 1,
+});
+
+const MERIDIANS = 8;
+
+const ring = (centre: Vec3, n: Vec3, radius: number): Vec3[] => {
+  const points = circle(centre, n, radius);
+  return [...points, points[0]!];
+};
+
+// The surface of a sphere, the side of a cylinder or a capsule, a rim: where sliding and rolling take them.
+function touchingOutline(g: Geometry, f: Feature): Outline {
+  const middle: Vec3 = [0, 0, 0];
+  if (g.type === 'sphere')
+    return surfaceOutline(
+      middle,
+      [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+      ].map((n) => ring(middle, n as Vec3, g.radius)),
+    );
+  if (g.type !== 'cylinder' && g.type !== 'capsule' && g.type !== 'cone') return surfaceOutline(middle, []);
+  const z = g.type === 'cone' ? 0 : (g.height / 2) * (f.id.endsWith('bottom-rim') ? -1 : 1);
+  const up: Vec3 = [0, 0, 1];
+  if (f.touches === 'rim') return curveOutline(ring([0, 0, z], up, g.radius));
+  const [top, bottom] = [ring([0, 0, z], up, g.radius), ring([0, 0, -z], up, g.radius)];
+  const sides = Array.from({ length: MERIDIANS }, (_, i): Vec3[] => {
+    const k = (i * ROUND) / MERIDIANS;
+    return [top[k]!, bottom[k]!];
+  });
+  return surfaceOutline(middle, [top, bottom, ...sides]);
 }
 
 export function outlineOf(whole: Geometry, feature: Feature): Outline {
   const { geometry, pose, name } = partOf(whole, feature.id.slice(feature.id.indexOf('/') + 1));
   const inner = INNER.test(name) && feature.derived !== false;
-  const there = (o: Outline): Outline => ({ ...o, points: o.points.map((q) => toWorld(pose, q)) });
+  const moved = (points: readonly Vec3[]): Vec3[] => points.map((q) => toWorld(pose, q));
+  const there = (o: Outline): Outline => ({ ...o, points: moved(o.points), lines: o.lines.map(moved) });
+  if (feature.touches) return there(touchingOutline(geometry, feature));
+  if (feature.curve) return curveOutline(wayFor(feature.curve));
+  if (feature.surface) {
+    const { points } = netFor(feature.surface);
+    const row = points[points.length >> 1]!;
+    return surfaceOutline(row[row.length >> 1]!, isolines(feature.surface));
+  }
   const turn = (d: Vec3): Vec3 => rotate([pose.q[0], -pose.q[1], -pose.q[2], -pose.q[3]], unit(d));
   if (feature.line)
     return there(
@@ -155,5 +214,5 @@ export function outlineOf(whole: Geometry, feature: Feature): Outline {
     );
   if (feature.plane)
     return there(planeOutline(geometry, toLocal(pose, feature.plane.point), turn(feature.plane.normal), inner));
-  return { kind: 'point', inner, points: [feature.point ?? [0, 0, 0]], from: 0, to: 1 };
+  return { kind: 'point', lines: [], inner, points: [feature.point ?? [0, 0, 0]], from: 0, to: 1 };
 }

@@ -10,6 +10,7 @@ import { newtons } from '../state/words';
 import type { Bodies, Body } from './bodies';
 import { ContactMarks } from './contacts';
 import { OffscreenMarks } from './offscreen';
+import type { Outline } from './outline';
 import type { ColourName, Palette } from './palette';
 import { outline } from './picking';
 
@@ -34,6 +35,10 @@ const a = new Vector3();
 const b = new Vector3();
 const turn = new Quaternion();
 const origin: Vec3 = [0, 0, 0];
+
+// A curve has its dot on itself.
+const middleOf = ({ kind, points }: Outline): readonly Vec3[] =>
+  kind === 'curve' ? [points[points.length >> 1]!] : points;
 
 export class Overlay {
   spring: Spring | null = null;
@@ -197,6 +202,10 @@ export class Overlay {
     const feature = store.featureOf(ref);
     if (!body || !feature) return;
     const shape = outline(body, feature);
+    if (shape.kind === 'surface') {
+      this.surface(shape, body, colour, selected);
+      return;
+    }
     if (!this.path(shape.points, body, shape.kind === 'plane')) return;
     if (shape.kind === 'point') this.dot(a.x, a.y, selected ? 5.5 : 6.5, colour, selected);
     else {
@@ -205,7 +214,15 @@ export class Overlay {
       this.stroke(colour, selected ? 2.6 : 2.2);
       this.pen.setLineDash([]);
     }
-    if (selected && shape.kind !== 'point') this.middleDot(shape.points, body, colour);
+    if (selected && shape.kind !== 'point') this.middleDot(middleOf(shape), body, colour);
+  }
+
+  // Its edges and isolines, without a halo: they lie on it.
+  private surface(shape: Outline, body: Body, colour: string, selected: boolean): void {
+    this.pen.strokeStyle = colour;
+    this.pen.lineWidth = selected ? 1.7 : 1.3;
+    for (const line of shape.lines) if (this.path(line, body, false)) this.pen.stroke();
+    if (selected) this.middleDot(shape.points, body, colour);
   }
 
   private fill(colour: string, alpha: number): void {
@@ -234,7 +251,7 @@ export class Overlay {
     this.pen.globalAlpha = 0.75;
     for (const f of list) {
       const shape = outline(body, f);
-      if (shape.kind === 'plane' || (!shape.inner && f.derived !== false)) continue;
+      if ((shape.kind !== 'point' && shape.kind !== 'line') || (!shape.inner && f.derived !== false)) continue;
       if (!this.path(shape.points, body, false)) continue;
       if (shape.kind === 'point') this.dot(a.x, a.y, 2.5, this.palette.css('label'), true);
       else {

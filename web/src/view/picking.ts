@@ -1,18 +1,21 @@
 // From the cursor to features: vertices within 10 px before edges within 6 px before faces. Hidden features and those
 // inside a body come last and are reached by Tab.
 import { type Camera, type Intersection, type Mesh, Raycaster, Vector2, Vector3 } from 'three';
-import type { Feature, Vec3 } from '../protocol';
-import { dot, sub } from '../state/maths';
-import { features } from '../state/store';
+import { wanted } from '../edits/draft';
+import type { Feature, Geometry, Vec3 } from '../protocol';
+import { KINDS } from '../state/constraints';
+import { dot, rotate, sub } from '../state/maths';
+import * as store from '../state/store';
 import { needFeatures } from '../state/stream';
 import type { Bodies, Body } from './bodies';
-import { type Outline, outlineOf } from './outline';
+import { type Outline, outlineOf, partOf } from './outline';
 
 const VERTEX_PX = 10;
 const EDGE_PX = 6;
 
 export interface Hit {
   body: Body;
+  mesh: Mesh;
   world: Vector3;
   local: Vector3;
   normal: Vector3;
@@ -40,6 +43,22 @@ export function outline(body: Body, feature: Feature): Outline {
   let found = outlines.get(feature);
   if (!found) outlines.set(feature, (found = outlineOf(body.geometry, feature)));
   return found;
+}
+
+const TOUCHING = new Set<string>(KINDS.filter((k) => k.touching).map((k) => k.type));
+
+// Whether a surface is looked for: the kind was chosen, or the other feature takes nothing else.
+function touchWanted(): boolean {
+  if (TOUCHING.has(wanted.peek())) return true;
+  return store.picked.peek().some((ref) => {
+    const f = store.featureOf(ref);
+    return !!f && (!!f.touches || !!f.surface || !!f.curve);
+  });
+}
+
+// The shape of the compound's part that was hit.
+function partHit({ body, mesh }: Hit): Geometry | undefined {
+  return body.geometry.type === 'compound' ? body.geometry.parts[body.meshes.indexOf(mesh)]?.geometry : undefined;
 }
 
 export class Picker {
@@ -70,7 +89,7 @@ export class Picker {
     const normal = first.face.normal.clone().applyQuaternion(first.object.quaternion);
     if (first.object === body.node) normal.copy(first.face.normal);
     const local = body.node.worldToLocal(first.point.clone());
-    return { body, world: first.point, local, normal, distance: first.distance };
+    return { body, mesh: first.object, world: first.point, local, normal, distance: first.distance };
   }
 
   // In pixels; false behind the camera.
@@ -101,7 +120,7 @@ export class Picker {
     const found: Candidate[] = [];
     for (const body of this.bodies.list) {
       if (!this.near(body, x, y)) continue;
-      const list = features.peek().get(body.id);
+      const list = store.features.peek().get(body.id);
       if (!list) void needFeatures(body.id);
       else for (const feature of list) this.consider(feature, body, x, y, hit, found);
     }
@@ -122,6 +141,8 @@ export class Picker {
     const shape = outline(body, f);
     if (shape.kind === 'point') this.point(f, shape, body, x, y, hit, out);
     else if (shape.kind === 'line') this.line(f, shape, body, x, y, hit, out);
+    else if (shape.kind === 'curve') this.curve(f, shape, body, x, y, hit, out);
+    else if (shape.kind === 'surface') this.surface(f, body, hit, out);
     else this.plane(f, shape, body, x, y, hit, out);
   }
 
@@ -152,6 +173,42 @@ export class Picker {
     const free = !shape.inner || t < shape.from || t > shape.to;
     const at: Vec3 = [0, 1, 2].map((k) => a[k]! + t * (b[k]! - a[k]!)) as Vec3;
     out.push({ ref: f.id, rank: free && this.seen(at, body) ? 1 : curved ? 3.5 : 4.5, px });
+  }
+
+  // A free-form curve, an edge of a surface, a rim; the last after the face that it bounds, unless it is looked for.
+  private curve(f: Feature, shape: Outline, body: Body, x: number, y: number, hit: Hit | null, out: Candidate[]): void {
+    let px = Infinity;
+    let near = 0;
+    for (let i = 0; i < shape.points.length; i++) {
+      if (!this.project(shape.points[i]!, body, screenB)) return;
+      if (i > 0) {
+        const far = this.toSegment(x, y);
+        if (far < px) [px, near] = [far, i];
+      }
+      screenA.copy(screenB);
+    }
+    const wire = body.geometry.type === 'nurbs-curve' && hit?.body === body;
+    if (px > EDGE_PX && !wire) return;
+    const seen = wire || this.seen(shape.points[near]!, body) || this.seen(shape.points[near - 1]!, body);
+    out.push({ ref: f.id, rank: !seen ? 4.5 : f.touches && !touchWanted() ? 1.7 : 1, px });
+  }
+
+  // From the cursor to the segment between the two projected points.
+  private toSegment(x: number, y: number): number {
+    const dx = screenB.x - screenA.x;
+    const dy = screenB.y - screenA.y;
+    const t = Math.max(0, Math.min(1, ((x - screenA.x) * dx + (y - screenA.y) * dy) / (dx * dx + dy * dy || 1)));
+    return Math.hypot(screenA.x + t * dx - x, screenA.y + t * dy - y);
+  }
+
+  // A primitive's goes after its axis or centre, unless it is looked for.
+  private surface(f: Feature, body: Body, hit: Hit | null, out: Candidate[]): void {
+    if (hit?.body !== body) return;
+    const { geometry, pose } = partOf(body.geometry, store.splitRef(f.id)[1]);
+    if (geometry !== body.geometry && geometry !== partHit(hit)) return;
+    const side = dot(rotate(pose.q, [0, 0, 1]), [hit.normal.x, hit.normal.y, hit.normal.z]);
+    if (geometry.type === 'cylinder' && Math.abs(side) > 0.99) return;
+    out.push({ ref: f.id, rank: f.surface ? 2 : touchWanted() ? 2 : 3.6, px: 0 });
   }
 
   // On the side of a cylinder or cone, where only its axis can be meant.

@@ -2,7 +2,7 @@
 // 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call.
 import { BufferGeometry, type Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
 import type { Geometry } from '../protocol';
-import { type Curve, curvePoints, type Surface, surfaceNet } from '../state/nurbs';
+import { type Curve, curvePoints, isFreeForm, type Ruling, type Surface, surfaceNet } from '../state/nurbs';
 import { meshGeometryOf } from './meshgeometry';
 
 const AROUND = 64; // facets of a full turn
@@ -144,24 +144,23 @@ const unit = (a: readonly number[]): number[] => {
   return n > 0 ? a.map((x) => x / n) : [0, 0, 1];
 };
 
-// Cells between isolines of a row of so many points: some eight, each of whole steps.
-function cellsOf(points: number): number {
-  const steps = points - 1;
-  for (let cells = Math.min(8, steps); cells > 1; cells--) if (steps % cells === 0) return cells;
-  return 1;
-}
-
 // Runs between -1 and 1 and back, once a cell: edges are drawn at both, isolines inside as thinner ones.
-const wave = (i: number, points: number): number => {
-  const x = (i * cellsOf(points)) / (points - 1);
-  const ends = i === 0 || i === points - 1;
-  return (1 - 2 * Math.abs((x % 2) - 1)) * (ends ? 1 : 0.965);
-};
+function waves({ at, lines }: Ruling): number[] {
+  let cell = 0;
+  return at.map((t, i) => {
+    while (cell < lines.length - 2 && i > lines[cell + 1]!) cell++;
+    const [from, to] = [at[lines[cell]!]!, at[lines[cell + 1]!]!];
+    const x = (t - from) / (to - from);
+    const ends = i === 0 || i === at.length - 1;
+    return (cell % 2 ? 1 - 2 * x : 2 * x - 1) * (ends ? 1 : 0.965);
+  });
+}
 
 // A free-form surface: both faces, since it has no inside; its edges and isolines are drawn.
 function surface(g: Surface): BufferGeometry {
   const b = new Builder();
-  const net = surfaceNet(g);
+  const { points: net, u: along, v: across } = surfaceNet(g);
+  const [waveU, waveV] = [waves(along), waves(across)];
   const [rows, columns] = [net.length, net[0]!.length];
   const at = (i: number, j: number): readonly number[] =>
     net[Math.min(Math.max(i, 0), rows - 1)]![Math.min(Math.max(j, 0), columns - 1)]!;
@@ -172,17 +171,17 @@ function surface(g: Surface): BufferGeometry {
         const v = b.vertex(
           at(i, j),
           n.map((x) => face * x),
-          wave(i, rows),
-          wave(j, columns),
+          waveU[i]!,
+          waveV[j]!,
         );
         if (i === 0 || j === 0) continue;
-        const [across, before] = [v - columns, v - 1];
+        const [behind, before] = [v - columns, v - 1];
         if (face > 0) {
-          b.triangle(across - 1, v, before);
-          b.triangle(across - 1, across, v);
+          b.triangle(behind - 1, v, before);
+          b.triangle(behind - 1, behind, v);
         } else {
-          b.triangle(across - 1, before, v);
-          b.triangle(across - 1, v, across);
+          b.triangle(behind - 1, before, v);
+          b.triangle(behind - 1, v, behind);
         }
       }
   return b.done();
@@ -217,16 +216,30 @@ function wire(g: Curve): BufferGeometry {
 }
 
 const cache = new Map<string, BufferGeometry>();
+const MOST_FREE_FORMS = 64; // kept: while control points are dragged there is a new one for every frame
+const freeForms = new Map<string, BufferGeometry>(); // the oldest first
+
+function freeForm(g: Surface | Curve): BufferGeometry {
+  const key = JSON.stringify(g);
+  const found = freeForms.get(key) ?? (g.type === 'nurbs-surface' ? surface(g) : wire(g));
+  freeForms.delete(key);
+  freeForms.set(key, found);
+  if (freeForms.size > MOST_FREE_FORMS) {
+    const [oldest, buffer] = freeForms.entries().next().value!;
+    freeForms.delete(oldest);
+    buffer.dispose(); // drawn once more where it still is in the scene
+  }
+  return found;
+}
 
 // The mesh of a primitive; equal ones share one buffer.
 export function geometryOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeometry {
   if (g.type === 'mesh') return meshGeometryOf(g.file);
+  if (isFreeForm(g)) return freeForm(g);
   const key = JSON.stringify(g);
   let found = cache.get(key);
   if (!found) {
     if (g.type === 'box') found = box(g.size);
-    else if (g.type === 'nurbs-surface') found = surface(g);
-    else if (g.type === 'nurbs-curve') found = wire(g);
     else if (g.type === 'sphere') found = sphere(g.radius);
     else if (g.type === 'capsule') found = capsule(g.radius, g.height);
     else found = g.type === 'cone' ? cone(g.radius, g.height) : cylinder(g.radius, g.height);

@@ -225,7 +225,12 @@ export class Viewport implements Viewer {
     if (drafted && trial?.solution) {
       const branch = trial.solution.branches[trial.branch] ?? null;
       const strands = branch?.id === trial.solution.branch ? trial.solution.strands : undefined;
-      this.showLocus(object, branch, branch?.nearest.pose ?? null, strands);
+      this.showLocus(
+        object,
+        store.movesOnItsOwn(trial.solution) ? branch : null,
+        branch?.nearest.pose ?? null,
+        strands,
+      );
       this.ghosts.show(object, trial.solution.branches, trial.branch);
     } else {
       const solution = store.solutions.value.get(object);
