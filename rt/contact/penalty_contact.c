@@ -480,9 +480,11 @@ double gw_contact_spring_energy(const gw_contact *c)
     const gw_friction_spring *t = &c->friction_spring;
     if (!c->continuous)
         return 0;
-    if (c->loaded)
+    if (c->loaded && !gw_contact_holds(c))
         return c->stored;
-    return 0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip) +
+    if (c->loaded)
+        depth = 0;
+    return (c->loaded ? c->stored : 0) + 0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip) +
                   t->spin_stiffness * t->spin * t->spin);
 }
 
@@ -577,7 +579,7 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple
     *couple = on.t;
     if (!c->continuous)
         return on.f;
-    if (c->loaded) {
+    if (c->loaded && !gw_contact_holds(c)) {
         *couple = gw_scale(c->load * c->now.lever, c->now.normal);
         return gw_scale(c->now.lever > 0 ? 0 : c->load, c->now.normal);
     }
@@ -739,7 +741,7 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     if (!by_a && !by_b)
         return 0;
     gw_vec3 couple, force = gw_contact_force(w, c, &couple);
-    if (c->candidate.row && c->continuous && !c->loaded) {
+    if (c->candidate.row && c->continuous && (!c->loaded || gw_contact_holds(c))) {
         row_force f = row_force_of(c, a, b, since);
         force = f.force;
         couple = f.couple;
@@ -818,7 +820,8 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->start_gap_rate = c->gap_rate;
     c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
     c->start_time = w->substep_start[gw_contact_any_system(c)];
-    c->damping_active = c->continuous && -c->now.gap > c->rest_penetration;
+    c->damping_active =
+        c->continuous && (gw_contact_holds(c) || -c->now.gap > c->rest_penetration);
     c->external_power = 0;
     if (!c->continuous)
         return;
@@ -853,9 +856,10 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     motion = gw_reject(motion, c->now.normal);
     w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
-    if ((w->rules.friction == GW_FRICTION_STICK || grips(c)) && !c->loaded)
+    bool springs = !c->loaded || gw_contact_holds(c);
+    if ((w->rules.friction == GW_FRICTION_STICK || grips(c)) && springs)
         c->friction_spring.slip = slip_after(&c->friction_spring, limit, motion);
-    if (grips(c) && !c->loaded)
+    if (grips(c) && springs)
         c->friction_spring.spin = limit > 0 ? c->friction_spring.spin + spin : 0;
     c->stored = stored_after(c);
     c->rest_penetration = rest_after(c);

@@ -323,7 +323,8 @@ static gw_contact_status state_of(const gw_contact *c)
         return GW_CONTACT_IMMOVABLE;
     if (c->collided)
         return GW_CONTACT_COLLIDING;
-    return c->continuous && c->now.gap < 0 ? GW_CONTACT_CONTINUOUS : GW_CONTACT_NONE;
+    bool presses = c->now.gap < 0 || (gw_contact_holds(c) && c->load > 0);
+    return c->continuous && presses ? GW_CONTACT_CONTINUOUS : GW_CONTACT_NONE;
 }
 
 int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)

@@ -185,6 +185,7 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
             r->place_count = followed ? places : 0;
             r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
                                          .surfaces = contacts[i],
+                                         .holds = true,
                                          .grip = c->kind == GW_SLIDING   ? GW_GRIP_NONE
                                                  : c->kind == GW_ROLLING ? GW_GRIP_SLIP
                                                                          : GW_GRIP_SLIP_AND_SPIN};
