@@ -436,7 +436,7 @@ static bool solve_sticking_loads(gw_impact *x, double h)
 }
 
 #define HELD_RATE  1e-11 /* at which a contact that holds may move (m/s), */
-#define HELD_SHARE 1e-9 /* and as a part of the rate that its load holds back */
+#define HELD_SHARE 1e-9  /* and as a part of the rate that its load holds back */
 
 /* Takes the loads that the trial had of contacts that hold; true where all held. */
 static bool loads_hold(gw_impact *x, double h)

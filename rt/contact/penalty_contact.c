@@ -484,7 +484,8 @@ double gw_contact_spring_energy(const gw_contact *c)
         return c->stored;
     if (c->loaded)
         depth = 0;
-    return (c->loaded ? c->stored : 0) + 0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip) +
+    return (c->loaded ? c->stored : 0) +
+           0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip) +
                   t->spin_stiffness * t->spin * t->spin);
 }
 
@@ -820,8 +821,7 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->start_gap_rate = c->gap_rate;
     c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
     c->start_time = w->substep_start[gw_contact_any_system(c)];
-    c->damping_active =
-        c->continuous && (gw_contact_holds(c) || -c->now.gap > c->rest_penetration);
+    c->damping_active = c->continuous && (gw_contact_holds(c) || -c->now.gap > c->rest_penetration);
     c->external_power = 0;
     if (!c->continuous)
         return;
