@@ -38,6 +38,8 @@ export function surfacePoint(g: SurfaceShape, u: number, v: number): Vec3 {
 
 export const curvePoint = (g: CurveShape, s: number): Vec3 => cartesian(deBoor(rowOf(g), g.knots, g.degree, s));
 
+const clamp = (x: number, low: number, high: number): number => Math.max(low, Math.min(high, x));
+
 // ---- parameters at which it is drawn -------------------------------------------------------------------
 
 const SAG = 4e-4; // of the shape's size: how far a chord may be from it, half a pixel where it fills a screen
@@ -50,17 +52,24 @@ export interface Ruling {
   lines: number[];
 }
 
-const spans = (knots: readonly number[], degree: number, count: number): number[] =>
-  knots.slice(degree, count + 1).filter((k, i, all) => i === 0 || k > all[i - 1]!);
+type Trim = readonly number[] | null | undefined;
+
+// The ends of spans, as far as a trim leaves them.
+const spans = (knots: readonly number[], degree: number, count: number, trim: Trim): number[] =>
+  knots
+    .slice(degree, count + 1)
+    .map((k) => (trim ? clamp(k, trim[0]!, trim[1]!) : k))
+    .filter((k, i, all) => i === 0 || k > all[i - 1]!);
 
 // Each span into equal cells, each cell halved until its chord is close to the shape.
 function ruling(
   knots: readonly number[],
   degree: number,
   count: number,
+  trim: Trim,
   sag: (a: number, b: number) => number,
 ): Ruling {
-  const ends = spans(knots, degree, count);
+  const ends = spans(knots, degree, count, trim);
   const each = Math.max(1, Math.round(CELLS / (ends.length - 1)));
   const skip = Math.ceil((ends.length - 1) / (2 * CELLS)); // of many spans not each is ruled
   const out: Ruling = { at: [ends[0]!], lines: [0] };
@@ -104,10 +113,10 @@ export function surfaceNet(g: SurfaceShape): Net {
   const [ku, kv] = [g.knots[0]!, g.knots[1]!];
   const net = netOf(g);
   const allowed = SAG * sizeOf(g);
-  const few = (knots: readonly number[], degree: number, count: number): number[] =>
-    spans(knots, degree, count).flatMap((k, i, all) => (i ? [(all[i - 1]! + k) / 2, k] : [k]));
-  const columns = few(kv, q, net[0]!.length).map((v) => net.map((row) => deBoor(row, kv, q, v)));
-  const rows = few(ku, p, net.length).map((u) =>
+  const few = (knots: readonly number[], degree: number, count: number, trim: Trim): number[] =>
+    spans(knots, degree, count, trim).flatMap((k, i, all) => (i ? [(all[i - 1]! + k) / 2, k] : [k]));
+  const columns = few(kv, q, net[0]!.length, g.trim?.[1]).map((v) => net.map((row) => deBoor(row, kv, q, v)));
+  const rows = few(ku, p, net.length, g.trim?.[0]).map((u) =>
     net[0]!.map((_, j) =>
       deBoor(
         net.map((row) => row[j]!),
@@ -121,8 +130,8 @@ export function surfaceNet(g: SurfaceShape): Net {
     (all: number[][][], knots: readonly number[], degree: number) =>
     (a: number, b: number): number =>
       Math.max(...all.map((one) => sagOf((t) => cartesian(deBoor(one, knots, degree, t)), allowed)(a, b)));
-  const u = ruling(ku, p, net.length, worst(columns, ku, p));
-  const v = ruling(kv, q, net[0]!.length, worst(rows, kv, q));
+  const u = ruling(ku, p, net.length, g.trim?.[0], worst(columns, ku, p));
+  const v = ruling(kv, q, net[0]!.length, g.trim?.[1], worst(rows, kv, q));
   const across = v.at.map((t) => net.map((row) => deBoor(row, kv, q, t)));
   return { points: u.at.map((t) => across.map((column) => cartesian(deBoor(column, ku, p, t)))), u, v };
 }
@@ -130,7 +139,7 @@ export function surfaceNet(g: SurfaceShape): Net {
 export function curvePoints(g: CurveShape): Vec3[] {
   const row = rowOf(g);
   const point = (s: number): Vec3 => cartesian(deBoor(row, g.knots, g.degree, s));
-  return ruling(g.knots, g.degree, row.length, sagOf(point, SAG * sizeOf(g))).at.map(point);
+  return ruling(g.knots, g.degree, row.length, g.trim, sagOf(point, SAG * sizeOf(g))).at.map(point);
 }
 
 // ---- what it is for picking -------------------------------------------------------------------------------
@@ -165,7 +174,6 @@ export interface Foot {
 }
 
 const ROUNDS = 12;
-const clamp = (x: number, low: number, high: number): number => Math.max(low, Math.min(high, x));
 
 // From the nearest point of the net by Gauss and Newton's method, with differences.
 export function footOnSurface(g: SurfaceShape, x: Vec3): Foot {
