@@ -53,7 +53,7 @@ export type {
 
 // ---- parts of resources ---------------------------------------------------------------------------
 
-// One of its elements says what it is; `touches` names a primitive's surface or rim, which have no element of their own.
+// One of its elements says what it is; `touches` names a primitive's surface or rim, which have no element.
 export interface Feature {
   id: string;
   derived?: boolean;

@@ -283,7 +283,8 @@ interface Worded {
 
 // "20 mm apart", "parallel, same way", "at least 20 mm apart", "rolling, may lift off".
 export function constraintWords(c: Worded): string {
-  const words = `${kindOf(c.type).words(c.value ?? 0)}${c.inside ? ', from within' : ''}${maySeparate(c) ? ', may lift off' : ''}`;
+  const touching = (c.inside ? ', from within' : '') + (maySeparate(c) ? ', may lift off' : '');
+  const words = kindOf(c.type).words(c.value ?? 0) + touching;
   if (c.bound && isOneSided(c)) return `${boundWords[c.bound]} ${words}`;
   return c.sense && c.sense !== 'either' ? `${words}, ${senseWords[c.sense]}` : words;
 }
