@@ -225,6 +225,22 @@ static bool matches(const char *if_match, uint64_t revision)
     return api_lists_tag(if_match, tag);
 }
 
+#define API_MAX_GROUP 256 /* bytes that are looked at: longer ones are told as too long */
+
+/* ?group=ID: of a drag, whose edits are one step for undo. */
+static bool take_group(api_call *call, app_edit *edit)
+{
+    char id[API_MAX_GROUP];
+    if (!api_query(call, "group", id, sizeof id))
+        return true;
+    if (!gw_id_valid(id)) {
+        api_refuse(call, 400, "", "group must match [A-Za-z0-9_.:+-]{1,%d}", GW_MAX_ID);
+        return false;
+    }
+    snprintf(edit->group, sizeof edit->group, "asked %.*s", GW_MAX_ID, id);
+    return true;
+}
+
 bool api_begin(api_call *call, app_edit *edit)
 {
     assert(call && edit);
@@ -239,6 +255,10 @@ bool api_begin(api_call *call, app_edit *edit)
         return false;
     }
     edit->dry_run = call->dry_run;
+    if (!take_group(call, edit)) {
+        app_edit_end(edit);
+        return false;
+    }
     const char *if_match = call->request->if_match;
     if (!if_match || matches(if_match, edit->base->revision))
         return true;

@@ -608,7 +608,7 @@ static const api_route routes[] = {
     {{"GET", "/objects", "All objects.", NULL, "Object[]", OP_ETAG | OP_STILL | OP_PAGED, NULL}, resource_list, &resources[OBJECTS]},
     {{"POST", "/objects", "Adds an object, or the body of a robot description without joints that move.", "Object|RobotDescription", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[OBJECTS]},
     {{"GET", "/objects/{id}", "One object.", NULL, "Object", OP_ETAG | OP_STILL, NULL}, resource_get, &resources[OBJECTS]},
-    {{"PATCH", "/objects/{id}", "Changes an object.", "ObjectPatch", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[OBJECTS]},
+    {{"PATCH", "/objects/{id}", "Changes an object.", "ObjectPatch", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, "group"}, resource_patch, &resources[OBJECTS]},
     {{"DELETE", "/objects/{id}", "Removes an object that nothing refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[OBJECTS]},
     {{"GET", "/features", "Features of all objects, or of one.", NULL, "FeatureRead[]", OP_ETAG | OP_404 | OP_STILL | OP_PAGED, "object"}, api_features_get, &resources[FEATURES]},
     {{"POST", "/features", "States a feature.", "Feature", "FeatureRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[FEATURES]},

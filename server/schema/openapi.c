@@ -320,7 +320,11 @@ json_t *wire_openapi(void)
 /* ---- operations ---------------------------------------------------------------------------- */
 
 /* Query parameters of single routes. */
-static const wire_field queries[] = {{"object", ID}, {"since", WHOLE, LOW(0)}, {0}};
+static const wire_field queries[] = {
+    {"object", ID},
+    {"since", WHOLE, LOW(0)},
+    {"group", ID, .about = "edits of one group within a second count as one step for undo: a drag"},
+    {0}};
 
 /* "getTasksIdProgress" of GET /tasks/{id}/progress. */
 static json_t *operation_id(const wire_operation *o)
@@ -366,8 +370,9 @@ static json_t *parameters(const wire_operation *o)
     }
     for (const wire_field *f = queries; o->query && f->name; f++)
         if (strcmp(f->name, o->query) == 0)
-            json_array_append_new(list, json_pack("{ss ss so}", "name", f->name, "in", "query",
-                                                  "schema", f->type->schema(f)));
+            json_array_append_new(list,
+                                  json_pack("{ss ss so ss*}", "name", f->name, "in", "query",
+                                            "schema", f->type->schema(f), "description", f->about));
     if (o->flags & OP_DRY_RUN)
         json_array_append_new(list, component("parameters", "dryRun"));
     if (o->flags & OP_STRANDS)

@@ -33,7 +33,7 @@ typedef struct wire_operation {
     const char *answer;  /* of the answer, "A[]" an array of them, "A[64]" at most so many;
                              NULL: 204 */
     unsigned flags;
-    const char *query; /* a further query parameter, "object" or "since"; NULL: none */
+    const char *query; /* a further query parameter, "object", "since" or "group"; NULL: none */
 } wire_operation;
 
 /* True for an edit of the document that can be one of several in a request: solutions follow from

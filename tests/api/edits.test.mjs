@@ -163,6 +163,23 @@ test('undo and redo go through every kind of edit', async () => {
   }
 });
 
+test('patches of one group are one step for undo, those of the next another', async () => {
+  await open('cone-on-cylinder');
+  const at = async () => (await expect(200, 'GET', '/objects/cone')).json.pose.p[0];
+  const from = await at();
+  const drag = (group, x) =>
+    expect(200, 'PATCH', `/objects/cone?group=${group}`, { pose: { p: [x, 0, 0.3], q: [1, 0, 0, 0] } });
+  for (const x of [0.11, 0.12, 0.13]) await drag('d1', x);
+  const between = await at();
+  for (const x of [0.14, 0.15]) await drag('d2', x);
+  await expect(200, 'POST', '/scene/undo');
+  assert.equal(await at(), between);
+  await expect(200, 'POST', '/scene/undo');
+  assert.equal(await at(), from);
+  await expect(400, 'PATCH', '/objects/cone?group=a%20b', { fixed: false });
+  await expect(400, 'PATCH', `/objects/cone?group=${'x'.repeat(65)}`, { fixed: false });
+});
+
 test('a drag of a slider is one step for undo', async () => {
   await open('paper-plane');
   const before = (await expect(200, 'GET', '/scene')).json;
