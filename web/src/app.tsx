@@ -1,6 +1,7 @@
 // The layout: header, scene on the left, the view, inspector on the right, plots below.
 import type { JSX } from 'preact';
 import { importFiles } from './edits/imports';
+import { AssemblyPanel } from './panels/assembly';
 import { Constraints } from './panels/constraints';
 import { Contacts } from './panels/contacts';
 import { ControlPanel } from './panels/control';
@@ -68,6 +69,7 @@ export function App(): JSX.Element {
           <Tree />
           <Constraints />
           <Relations />
+          <AssemblyPanel />
           <Contacts />
           <Tasks />
           <SceneSettings />

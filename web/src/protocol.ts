@@ -4,6 +4,7 @@
 import type * as api from './openapi';
 
 export type {
+  Assembly,
   Body,
   Branch,
   Conflict,

@@ -3,6 +3,7 @@
 import type { Primitive, Solution } from '../protocol';
 import * as store from '../state/store';
 import { currentView, placeForNew } from '../state/viewer';
+import { assemble, canAssemble } from './assembly';
 import { chooseBranch, deleteConstraint } from './constraints';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
 import { deleteSelectedMechanism } from './mechanisms';
@@ -139,6 +140,13 @@ export const commands: Command[] = [
     group: 'Scene',
     run: () => void addTask(store.tools.value[0]!.object!),
     when: () => !!store.tools.value[0]?.object,
+  },
+  {
+    id: 'assemble',
+    label: 'Assemble the parts',
+    group: 'Scene',
+    run: () => void assemble(),
+    when: () => canAssemble.value && store.runState.value === 'stopped',
   },
   { id: 'undo', label: 'Undo', keys: 'Ctrl+Z', group: 'Edit', run: () => void undo() },
   { id: 'redo', label: 'Redo', keys: 'Ctrl+Shift+Z / Ctrl+Y', group: 'Edit', run: () => void redo() },

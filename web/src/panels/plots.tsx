@@ -1,15 +1,14 @@
 // Plots: the last ten seconds of the hand's force and errors, of energy and impulses; or runs of several controls over
 // one another.
 
-import { effect } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import { hand, motion, type Series, SPAN_S, sampled } from '../state/recorder';
 import { compare, dropRun, type Run } from '../state/runs';
 import * as store from '../state/store';
 import { fixed } from '../state/words';
-import { Chart, type Trace } from '../ui/chart';
+import type { Trace } from '../ui/chart';
 import { Icon } from '../ui/icons';
+import { useChart } from '../ui/usechart';
 
 const trace = (s: Series, column: number, name: string, colour: string, dash: number[], stems = false): Trace => ({
   name,
@@ -28,30 +27,6 @@ const ERROR = [
 ];
 const KINETIC = [trace(motion, 0, 'kinetic', '--view-mobile', [])];
 const IMPULSE = [trace(motion, 1, 'of a tick', '--view-conflict', [], true)];
-
-// Paints now and whenever something that it reads, or its size, changes.
-function useChart(paint: (chart: Chart) => void): { current: HTMLCanvasElement | null } {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    const chart = new Chart(canvas.current!);
-    const stop = effect(() => {
-      store.figures.value;
-      store.theme.value;
-      sampled.value;
-      paint(chart);
-    });
-    const watch = new ResizeObserver(([entry]) => {
-      chart.resize(entry!.contentRect.width, entry!.contentRect.height);
-      paint(chart);
-    });
-    watch.observe(canvas.current!);
-    return () => {
-      stop();
-      watch.disconnect();
-    };
-  }, []);
-  return canvas;
-}
 
 function Key({ colour, dash }: { colour: string; dash: number[] }): JSX.Element {
   return (

@@ -27,6 +27,13 @@ function figure(v: number, span: number): string {
   return fixed(v, Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(span || 1)))));
 }
 
+const SUPERSCRIPTS: Readonly<Record<string, string>> = Object.fromEntries(
+  [...'\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'].map((c, i) => [String(i), c]),
+);
+
+// "10\u207b\u00b3"
+export const power = (of: number): string => `10${[...String(of)].map((c) => SUPERSCRIPTS[c] ?? '\u207b').join('')}`;
+
 export class Chart {
   private readonly pen: CanvasRenderingContext2D;
   private w = 0; // in CSS pixels, as told by `resize`
@@ -35,6 +42,7 @@ export class Chart {
   private high = 1;
   private from = 0;
   private to = 1;
+  private powers = false;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     this.pen = canvas.getContext('2d')!;
@@ -72,6 +80,19 @@ export class Chart {
     this.high = niceTop(high);
   }
 
+  // Values are powers of ten; room for all of them, whole ones at the rules.
+  fitPowers(trace: Trace): void {
+    let [low, high] = [Infinity, -Infinity];
+    for (let i = 0; i < trace.count(); i++) {
+      low = Math.min(low, trace.values[i]!);
+      high = Math.max(high, trace.values[i]!);
+    }
+    this.high = Number.isFinite(high) ? Math.ceil(high) : 1;
+    this.low = Math.min(Number.isFinite(low) ? Math.floor(low) : 0, this.high - 2);
+    this.low -= (this.high - this.low) % 2;
+    this.powers = true;
+  }
+
   private x(t: number): number {
     return LEFT + ((t - this.from) / (this.to - this.from)) * (this.w - LEFT - 6);
   }
@@ -96,7 +117,7 @@ export class Chart {
       pen.moveTo(LEFT, at);
       pen.lineTo(this.w - 6, at);
       pen.stroke();
-      pen.fillText(figure(v / per, (this.high - this.low) / per), LEFT - 5, at);
+      pen.fillText(this.powers ? power(v) : figure(v / per, (this.high - this.low) / per), LEFT - 5, at);
     }
     pen.textAlign = 'left';
     pen.fillText(per > 1 ? larger : unit, 2, this.h - 5);

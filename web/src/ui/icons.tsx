@@ -68,6 +68,7 @@ const paths: Record<string, string> = {
   jammed: 'M4 4h8v8H4zM4 4l8 8M12 4l-8 8',
   task: 'M3 4h1.5M7 4h6M3 8h1.5M7 8h6M3 12h1.5M7 12h6',
   up: 'M3.5 10L8 5.5l4.5 4.5',
+  assemble: 'M8 2v4.5M6 4.5l2 2 2-2M8 14V9.5M6 11.5l2-2 2 2M2 8h3M11 8h3',
   halt: 'M5.5 2h5L14 5.5v5L10.5 14h-5L2 10.5v-5z',
 };
 

@@ -22,6 +22,8 @@ export class Ghosts {
   private readonly device = new Group();
   private readonly branches = new Group();
   private deviceOf = '';
+  private readonly parts = new Group();
+  private partsOf = '';
 
   constructor(
     palette: Palette,
@@ -33,7 +35,7 @@ export class Ghosts {
     this.through = skin({ ...ink, opacity: 0.42, edgeWidth: 2, edgeAlpha: 0.8 });
     this.other.depthTest = this.through.depthTest = false; // seen through what they would stand in
     this.wire = skin({ colour: palette.colour('label'), edge: palette.colour('label'), opacity: 0.02, edgeAlpha: 0.8 });
-    this.root.add(this.branches, this.device);
+    this.root.add(this.branches, this.device, this.parts);
   }
 
   private put(geometry: Geometry, pose: Pose, material: MeshLambertMaterial, into: Group): void {
@@ -60,6 +62,22 @@ export class Ghosts {
         .applyQuaternion(new Quaternion(pose.q[1], pose.q[2], pose.q[3], pose.q[0]))
         .add(new Vector3(...pose.p));
       this.labels.push({ at, text: String(i + 1), strong: i === chosen });
+    });
+  }
+
+  // Several bodies at once, where an assembly has them.
+  showParts(placed: readonly { id: string; pose: Pose }[]): void {
+    const known = placed.filter(({ id }) => this.bodies.get(id));
+    const of = known.map(({ id }) => this.bodies.get(id)!.key).join();
+    if (this.partsOf !== of) {
+      this.parts.clear();
+      for (const { id, pose } of known) this.put(this.bodies.get(id)!.geometry, pose, this.chosen, this.parts);
+      this.partsOf = of;
+    }
+    known.forEach(({ pose }, i) => {
+      const node = this.parts.children[i]!;
+      node.position.set(...pose.p);
+      node.quaternion.set(pose.q[1], pose.q[2], pose.q[3], pose.q[0]);
     });
   }
 

@@ -12,6 +12,7 @@ import {
   WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { run as assembly } from '../edits/assembly';
 import { draft, preview } from '../edits/draft';
 import type { Branch, Pose, Strand, Vec3 } from '../protocol';
 import { swing } from '../state/freedoms';
@@ -150,6 +151,10 @@ export class Viewport implements Viewer {
     });
     effect(() => this.showFreedoms());
     effect(() => this.showSwing());
+    effect(() => {
+      this.ghosts.showParts(assembly.value?.now.poses ?? []);
+      this.invalidate();
+    });
     effect(() => {
       store.features.value;
       const d = draft.value;
