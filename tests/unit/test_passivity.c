@@ -141,17 +141,27 @@ static void switch_control(play *p)
     command_play(p, (gw_command){.kind = GW_COMMAND_CONTROL, .rendering = def});
 }
 
-static void meddle_with_arm(play *p, const gw_snapshot *s, bool switching)
+static void push_about(play *p, const gw_snapshot *s, bool switching, double force, double torque)
 {
     double what = uniform(0, 1);
     if (what < 0.7 || (what >= 0.85 && what < 0.95 && !switching))
-        command_play(p, (gw_command){.kind = GW_COMMAND_PUSH, .push = some_push(4, 0.1)});
+        command_play(p, (gw_command){.kind = GW_COMMAND_PUSH, .push = some_push(force, torque)});
     else if (what < 0.85)
         edit(p, s);
     else if (what < 0.95)
         switch_control(p);
     else
         command_play(p, (gw_command){.kind = GW_COMMAND_PUSH});
+}
+
+static void meddle_with_arm(play *p, const gw_snapshot *s, bool switching)
+{
+    push_about(p, s, switching, 4, 0.1);
+}
+
+static void meddle_with_loop(play *p, const gw_snapshot *s, bool switching)
+{
+    push_about(p, s, switching, 12, 0.3);
 }
 
 static gw_scene *arm_scene(void)
@@ -185,6 +195,64 @@ static gw_scene *arm_beside_device(void)
     gw_scene *s = arm_scene();
     s->tools[0].start.p = gw_v3(0.003, -0.002, 0);
     s->tools[0].start.q = gw_quat_exp(gw_v3(0, 0, 0.05));
+    return s;
+}
+
+/* ---- a loop among loose things --------------------------------------------------------------- */
+
+static gw_joint_end joint_end(const char *object, gw_vec3 at)
+{
+    gw_joint_end end = {.at = {at, gw_quat_identity()}};
+    strcpy(end.object, object);
+    return end;
+}
+
+/* A four-bar whose crank turns whole, pins about z, bars a little shorter than from pin to pin;
+ * held in the middle of its coupler. */
+static gw_scene *loop_scene(void)
+{
+    static const char *const ids[] = {"crank", "coupler", "rocker"};
+    static const double lengths[] = {0.03, 0.09, 0.06}, masses[] = {0.5, 1, 0.7};
+    const double ground = 0.09, crank = 2;
+    gw_scene *s = malloc(sizeof *s);
+    *s = gw_scene_default();
+    s->contact.enabled = true;
+    put_material(s, 0.5, 0.3);
+    put_enclosure(s, 0.1, false);
+    put_loose(s, "plate", box(0.03, 0.02, 0.01), gw_v3(0, 0.08, 0), 0.3);
+    put_loose(s, "puck", (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.012}, gw_v3(0, 0.01, 0),
+              0.2);
+    gw_vec3 pin[4] = {[0] = {-0.5 * ground, 0, 0}, [3] = {0.5 * ground, 0, 0}};
+    pin[1] = gw_add(pin[0], gw_v3(lengths[0] * cos(crank), lengths[0] * sin(crank), 0));
+    double dx = pin[3].x - pin[1].x, dy = pin[3].y - pin[1].y, d = hypot(dx, dy);
+    double turn = atan2(dy, dx) + acos((lengths[1] * lengths[1] + d * d - lengths[2] * lengths[2]) /
+                                       (2 * lengths[1] * d));
+    pin[2] = gw_v3(pin[1].x + lengths[1] * cos(turn), pin[1].y + lengths[1] * sin(turn), 0);
+    for (int i = 0; i < 3; i++) {
+        gw_vec3 along = gw_sub(pin[i + 1], pin[i]);
+        put_loose(s, ids[i], box(lengths[i] - 0.004, 0.008, 0.008),
+                  gw_scale(0.5, gw_add(pin[i], pin[i + 1])), masses[i]);
+        s->objects[s->object_count - 1].pose.q =
+            gw_quat_axis(gw_v3(0, 0, 1), atan2(along.y, along.x));
+    }
+    for (int i = 0; i < 4; i++) {
+        gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+        snprintf(j->id, sizeof j->id, "j%d", i);
+        j->type = GW_MOBILIZER_REVOLUTE;
+        j->enabled = true;
+        j->b = i > 0 ? joint_end(ids[i - 1], gw_v3(0.5 * lengths[i - 1], 0, 0))
+                     : joint_end(GW_WORLD_FRAME, pin[0]);
+        j->a = i < 3 ? joint_end(ids[i], gw_v3(-0.5 * lengths[i], 0, 0))
+                     : joint_end(GW_WORLD_FRAME, pin[3]);
+    }
+    gw_tool *t = put_tool(s, "sim-impedance");
+    strcpy(t->object, "coupler");
+    t->control = GW_CONTROL_PENALTY;
+    t->rendering.kind = GW_LAW_PENALTY;
+    t->rendering.passivity = true;
+    set_device(s, "planar", 1);
+    set_device(s, "mass", 1);
+    set_device(s, "inertia", 0.01);
     return s;
 }
 
@@ -256,6 +324,11 @@ static const game games[] = {
     {"box, four-channel", tray_by_force, meddle_with_body, GW_LAW_FOUR_CHANNEL, 1000},
     {"box, controls in turn", tray_by_force, meddle_with_body, -1, 250},
     {"box, controls in turn", tray_by_force, meddle_with_body, -1, 8000},
+    {"loop, controls in turn", loop_scene, meddle_with_loop, -1, 1000},
+    {"loop, impedance", loop_scene, meddle_with_loop, GW_LAW_IMPEDANCE, 1000},
+    {"loop, penalty", loop_scene, meddle_with_loop, GW_LAW_PENALTY, 1000},
+    {"loop, coupling", loop_scene, meddle_with_loop, GW_LAW_COUPLING, 1000},
+    {"loop, four-channel", loop_scene, meddle_with_loop, GW_LAW_FOUR_CHANNEL, 1000},
 };
 
 static void play_makes_no_energy(void **state)
