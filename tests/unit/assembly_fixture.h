@@ -79,7 +79,7 @@ static inline gw_scene *stewart_platform(double length)
     part(s, "ground", true);
     part(s, "platform", false);
     for (int i = 0; i < 6; i++) {
-        char cylinder[16], rod[16];
+        char cylinder[24], rod[24];
         double below = (i / 2) * 2 * GW_PI / 3 + (i % 2 ? 0.2 : -0.2);
         double above = (i / 2) * 2 * GW_PI / 3 + (i % 2 ? 1 : -1) * (GW_PI / 3 - 0.2);
         snprintf(cylinder, sizeof cylinder, "cylinder%d", i);
