@@ -44,6 +44,8 @@ static struct {
     _Atomic double speed;
     atomic_bool garbage; /* a sample that is not finite */
     atomic_bool engaged; /* as the last command says */
+    atomic_int
+        since_fault; /* commands with force since a fault was to be seen; -1: there is none */
     atomic_llong written_ns;
     atomic_int shares;
     struct {
@@ -69,6 +71,10 @@ static void fault_read(gw_driver_device *d, gw_device_sample *s)
     s->v[1] = atomic_load(&device.speed);
     if (atomic_load(&device.garbage))
         s->p[0] = NAN;
+    if (!s->valid || s->buttons || fabs(s->v[1]) > 1.2 || !isfinite(s->p[0])) {
+        int none = -1;
+        atomic_compare_exchange_strong(&device.since_fault, &none, 0);
+    }
 }
 
 static void fault_write(gw_driver_device *d, const gw_device_command *c)
@@ -76,6 +82,8 @@ static void fault_write(gw_driver_device *d, const gw_device_command *c)
     (void)d;
     atomic_store(&device.written_ns, now_ns());
     atomic_store(&device.engaged, c->engaged);
+    if (c->engaged && atomic_load(&device.since_fault) >= 0)
+        atomic_fetch_add(&device.since_fault, 1);
 }
 
 static void fault_attenuate(gw_driver_device *d, double share)
@@ -117,6 +125,7 @@ static rig *start(bool latched)
     static rig r;
     const gw_operator nobody = {0};
     memset(&device, 0, sizeof device);
+    atomic_store(&device.since_fault, -1);
     device.info =
         (gw_device_info){.class = GW_DEVICE_ADMITTANCE, .measures_wrench = true, .speed_max = 1};
     r.slot = calloc(1, sizeof *r.slot);
@@ -239,6 +248,52 @@ static void a_latched_device_that_falls_silent_is_off_within_two_ticks(void **st
         nap(30);
         assert_false(atomic_load(&device.engaged));
         stop(r);
+    }
+}
+
+/* Whatever is wrong: the commands that still had force after it could be seen, in ticks. */
+static void every_cause_takes_the_force_away_within_two_ticks(void **state)
+{
+    (void)state;
+    enum { SILENT, GARBAGE, RUNAWAY, BUTTON, SOFTWARE, DEAD_MAN, KINDS };
+    static const struct {
+        const char *name;
+        gw_halt_cause cause;
+    } kinds[KINDS] = {
+        [SILENT] = {"silent", GW_HALT_DISCONNECT},   [GARBAGE] = {"garbage", GW_HALT_DISCONNECT},
+        [RUNAWAY] = {"runaway", GW_HALT_VELOCITY},   [BUTTON] = {"button", GW_HALT_BUTTON},
+        [SOFTWARE] = {"software", GW_HALT_SOFTWARE}, [DEAD_MAN] = {"dead man", GW_HALT_DEAD_MAN}};
+    for (int kind = 0; kind < KINDS; kind++) {
+        int worst = 0;
+        for (int round = 0; round < 5; round++) {
+            gw_halt_record record;
+            rig *r = start(true);
+            atomic_store(&device.since_fault, -1);
+            assert_true(gw_lease_take(&r->lease, "the test", now_ns()));
+            if (kind == SILENT)
+                atomic_store(&device.silent, true);
+            if (kind == GARBAGE)
+                atomic_store(&device.garbage, true);
+            if (kind == RUNAWAY)
+                atomic_store(&device.speed, -1.3);
+            if (kind == BUTTON)
+                atomic_store(&device.buttons, GW_BUTTON_STOP);
+            if (kind == SOFTWARE || kind == DEAD_MAN) /* of the loop's thread, at any moment */
+                atomic_store(&device.since_fault, 0);
+            if (kind == SOFTWARE)
+                gw_halt_latch_halt(&r->halt, GW_HALT_SOFTWARE, "the test");
+            if (kind == DEAD_MAN)
+                gw_lease_abandon(&r->lease);
+            nap(30);
+            worst =
+                atomic_load(&device.since_fault) > worst ? atomic_load(&device.since_fault) : worst;
+            assert_true(gw_halt_latch_read(&r->halt, &record));
+            assert_int_equal(record.cause, kinds[kind].cause);
+            assert_false(atomic_load(&device.engaged));
+            stop(r);
+        }
+        print_message("%s: %d ticks with force after it\n", kinds[kind].name, worst);
+        assert_true(worst <= 2);
     }
 }
 
@@ -408,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_latched_device_stays_off_until_armed),
         cmocka_unit_test(a_lenient_device_goes_on_and_missed_ticks_are_counted),
         cmocka_unit_test(a_latched_device_that_falls_silent_is_off_within_two_ticks),
+        cmocka_unit_test(every_cause_takes_the_force_away_within_two_ticks),
         cmocka_unit_test(a_lenient_device_that_falls_silent_comes_back),
         cmocka_unit_test(a_latched_device_that_runs_away_is_off),
         cmocka_unit_test(a_stop_button_halts_and_arming_while_it_is_held_does_not_last),
