@@ -291,6 +291,12 @@ bench: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs
 	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs
 
+# ---- the papers' figures that show data, beside what the papers say: build/figures ----------------
+
+.PHONY: figures
+figures: $(BUILD)/guideway $(NODE_MODULES)
+	GUIDEWAY=$(abspath $<) node tests/figures/figures.mjs $(BUILD)/figures
+
 # ---- all at once for SECONDS: load, stops, failing devices, edits, kill -9; table in $(BUILD) ------
 
 $(BUILD)/obj/soak/registry.o: drivers/registry.c
