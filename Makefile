@@ -18,7 +18,8 @@ RT_SRC := $(wildcard rt/*/*.c rt/*/*/*.c)
 DRIVER_SRC := $(wildcard drivers/*.c)
 SERVER_SRC := $(wildcard server/*/*.c) $(wildcard tests/bench/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
-ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c tests/oracle/campaign.c
+ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c tests/oracle/campaign.c \
+              tests/oracle/nearest_campaign.c
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -211,6 +212,18 @@ $(BUILD)/verify-systems: $(call obj,tests/oracle/verify_systems.c) $(BUILD)/libg
 verify-systems: SECONDS ?= 600
 verify-systems: $(BUILD)/verify-systems
 	$(BUILD)/verify-systems $(SECONDS) $(SEED)
+
+# ---- closest points of surfaces: QUERIES of the global search and STEPS along branches, from SEED --
+
+$(BUILD)/verify-nearest: $(call obj,tests/oracle/verify_nearest.c) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT)
+
+.PHONY: verify-nearest
+verify-nearest: QUERIES ?= 100000
+verify-nearest: STEPS ?= 1000000
+verify-nearest: $(BUILD)/verify-nearest
+	$(BUILD)/verify-nearest $(QUERIES) $(STEPS) $(SEED)
 
 # ---- parsers and the solver under a coverage-guided fuzzer; their corpora without one -------------
 

@@ -8,6 +8,7 @@
 
 #include "nurbs_fixture.h"
 #include "rt/geometry/nurbs_nearest.h"
+#include "tests/oracle/nearest_campaign.h"
 
 /* A bicubic surface of n x n patches over a square of side 1, of random heights. */
 static gw_nurbs *bicubic(unsigned long long *seed, int n, double height)
@@ -84,6 +85,20 @@ static void the_global_point_is_closer_than_any_sample(void **state)
     print_message("%d queries, %.1f cells each, at most %d, %d not certified\n", queries,
                   (double)cells / queries, most, uncertain);
     assert_int_equal(uncertain, 0);
+}
+
+/* A slice of `make verify-nearest`. */
+static void an_exhaustive_search_finds_nothing_closer(void **state)
+{
+    (void)state;
+    nearest_findings f = nearest_campaign_run(&(nearest_campaign){
+        .surfaces = 20, .queries = 2000, .steps = 20000, .grid = 60, .seed = 3});
+    print_message("%ld queries, %.1e farther at most; %ld steps, %ld events\n", f.queries, f.worst,
+                  f.steps, f.events);
+    assert_int_equal(f.farther, 0);
+    assert_int_equal(f.untrue, 0);
+    assert_int_equal(f.lost, 0);
+    assert_true(f.checked > f.steps * 9 / 10);
 }
 
 static void closed_forms_of_primitives_are_met(void **state)
@@ -235,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_global_point_is_closer_than_any_sample),
+        cmocka_unit_test(an_exhaustive_search_finds_nothing_closer),
         cmocka_unit_test(closed_forms_of_primitives_are_met),
         cmocka_unit_test(a_branch_is_followed_in_small_steps_or_an_event_says_so),
         cmocka_unit_test(events_tell_where_a_branch_ends),

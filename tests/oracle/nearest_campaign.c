@@ -1,0 +1,264 @@
+#include "tests/oracle/nearest_campaign.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "rt/geometry/nurbs_nearest.h"
+#include "tests/unit/nurbs_fixture.h"
+
+#define REFINED   3     /* samples that the exhaustive search goes on from */
+#define NEWTON    20    /* steps of it */
+#define ROUNDING  1e-12 /* of the size: two distances that are one */
+#define SUBSTEPS  16    /* of a followed step, for the check */
+#define STEP      5e-4  /* of the size: a followed step */
+#define SAME_FOOT 1e-6  /* of the size: two feet that are one */
+
+/* ---- surfaces -------------------------------------------------------------------------------- */
+
+/* A bicubic surface of n x n patches over a square of side 1, of random heights. */
+static gw_nurbs *bicubic(unsigned long long *seed, int n, double height)
+{
+    enum { MOST = 16 };
+    static gw_vec3 points[MOST * MOST];
+    double knots[MOST + 4];
+    int count = n + 3;
+    assert(count <= MOST);
+    for (int i = 0; i < count + 4; i++)
+        knots[i] = i < 4 ? 0 : i >= count ? n : i - 3;
+    for (int i = 0; i < count * count; i++)
+        points[i] = gw_v3((double)(i / count) / (count - 1), (double)(i % count) / (count - 1),
+                          gw_random_uniform(seed, -height, height));
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                           .degree = {3, 3},
+                                           .count = {count, count},
+                                           .knot_count = {count + 4, count + 4},
+                                           .knots = {knots, knots},
+                                           .points = points},
+                           NULL);
+}
+
+static gw_nurbs *surface(unsigned long long *seed, int i)
+{
+    if (i % 2)
+        return bicubic(seed, 3 + i % 8, 0.05 + 0.02 * (i % 7));
+    return random_nurbs(seed, i + 1); /* odd numbers of it are surfaces */
+}
+
+static gw_vec3 random_vector(unsigned long long *seed, double r)
+{
+    double x = gw_random_uniform(seed, -r, r), y = gw_random_uniform(seed, -r, r),
+           z = gw_random_uniform(seed, -r, r);
+    return gw_v3(x, y, z);
+}
+
+/* ---- exhaustive search ------------------------------------------------------------------------
+ */
+
+typedef struct samples {
+    int n;          /* along each direction */
+    gw_vec3 *point; /* n x n */
+} samples;
+
+static double parameter_of(const gw_nurbs *s, int k, int i, int n)
+{
+    const gw_nurbs_direction *d = &s->direction[k];
+    return d->low + (d->high - d->low) * i / (n - 1);
+}
+
+static void take_samples(const gw_nurbs *s, samples *all)
+{
+    gw_nurbs_span span = {{0, 0}};
+    for (int i = 0; i < all->n; i++)
+        for (int j = 0; j < all->n; j++) {
+            double x[2] = {parameter_of(s, 0, i, all->n), parameter_of(s, 1, j, all->n)};
+            gw_nurbs_point at;
+            gw_nurbs_evaluate(s, x, 0, &span, &at);
+            all->point[i * all->n + j] = at.d[0][0];
+        }
+}
+
+/* Gradient and Hessian of half the squared distance, which is returned. */
+static double half_square(const gw_nurbs *s, gw_vec3 to, const double x[2], double g[2],
+                          double h[3])
+{
+    gw_nurbs_point at;
+    gw_nurbs_evaluate(s, x, 2, NULL, &at);
+    gw_vec3 d = gw_sub(at.d[0][0], to), u = at.d[1][0], v = at.d[0][1];
+    g[0] = gw_dot(d, u);
+    g[1] = gw_dot(d, v);
+    h[0] = gw_dot(u, u) + gw_dot(d, at.d[2][0]);
+    h[1] = gw_dot(u, v) + gw_dot(d, at.d[1][1]);
+    h[2] = gw_dot(v, v) + gw_dot(d, at.d[0][2]);
+    return 0.5 * gw_dot(d, d);
+}
+
+static double within(const gw_nurbs_direction *d, double x)
+{
+    return fmin(d->high, fmax(d->low, x));
+}
+
+/* The distance of a point of the surface near x that is closer, as far as Newton's method with
+ * halved steps gets: each is a point of the surface, whatever the method is worth. */
+static double refined(const gw_nurbs *s, gw_vec3 to, double x[2])
+{
+    double g[2], h[3], now = half_square(s, to, x, g, h);
+    for (int i = 0; i < NEWTON; i++) {
+        double det = h[0] * h[2] - h[1] * h[1], y[2] = {-g[0], -g[1]}, share = 1;
+        if (det > 0 && h[0] > 0) {
+            y[0] = (h[1] * g[1] - h[2] * g[0]) / det;
+            y[1] = (h[1] * g[0] - h[0] * g[1]) / det;
+        }
+        for (int halved = 0; halved < 12; halved++, share *= 0.5) {
+            double next[2], gn[2], hn[3];
+            for (int k = 0; k < 2; k++)
+                next[k] = within(&s->direction[k], x[k] + share * y[k]);
+            double there = half_square(s, to, next, gn, hn);
+            if (!(there < now))
+                continue;
+            x[0] = next[0], x[1] = next[1], now = there;
+            g[0] = gn[0], g[1] = gn[1];
+            h[0] = hn[0], h[1] = hn[1], h[2] = hn[2];
+            break;
+        }
+        if (share < 1e-3)
+            break;
+    }
+    return sqrt(2 * now);
+}
+
+static double exhaustive(const gw_nurbs *s, const samples *all, gw_vec3 to)
+{
+    int best[REFINED], count = 0, total = all->n * all->n;
+    double square[REFINED], least = HUGE_VAL;
+    for (int i = 0; i < total; i++) {
+        gw_vec3 d = gw_sub(all->point[i], to);
+        double here = gw_dot(d, d);
+        if (count == REFINED && here >= square[count - 1])
+            continue;
+        /* of neighbours only the closest */
+        int near = -1;
+        for (int k = 0; k < count; k++)
+            if (abs(best[k] / all->n - i / all->n) + abs(best[k] % all->n - i % all->n) <= 4)
+                near = k;
+        if (near >= 0 && here >= square[near])
+            continue;
+        int to_place = near >= 0 ? near : count < REFINED ? count++ : count - 1;
+        for (; to_place > 0 && square[to_place - 1] > here; to_place--)
+            square[to_place] = square[to_place - 1], best[to_place] = best[to_place - 1];
+        square[to_place] = here, best[to_place] = i;
+    }
+    for (int k = 0; k < count; k++) {
+        double x[2] = {parameter_of(s, 0, best[k] / all->n, all->n),
+                       parameter_of(s, 1, best[k] % all->n, all->n)};
+        least = fmin(least, refined(s, to, x));
+    }
+    return least;
+}
+
+static void query(const gw_nurbs *s, const samples *all, unsigned long long *seed,
+                  nearest_findings *found)
+{
+    gw_vec3 middle = gw_scale(0.5, gw_add(s->bounds.low, s->bounds.high));
+    gw_vec3 to = gw_add(middle, random_vector(seed, 0.8 * s->size));
+    gw_nurbs_nearest nearest;
+    gw_nurbs_nearest_point(s, to, &nearest);
+    double least = exhaustive(s, all, to), more = (nearest.distance - least) / s->size;
+    found->queries++;
+    found->farther += more > ROUNDING;
+    found->worst = fmax(found->worst, more);
+    found->untrue += nearest.bound > least + ROUNDING * s->size;
+    found->uncertain += nearest.bound < nearest.distance - 1.01e-9 * s->size;
+}
+
+/* ---- branches ----------------------------------------------------------------------------------
+ */
+
+/* Newton's method on the foot's conditions from x, without anything else; false: none there. */
+static bool plain_newton(const gw_nurbs *s, gw_vec3 to, double x[2])
+{
+    for (int i = 0; i < NEWTON; i++) {
+        double g[2], h[3];
+        half_square(s, to, x, g, h);
+        double det = h[0] * h[2] - h[1] * h[1];
+        if (!(det > 0))
+            return false;
+        double y[2] = {(h[1] * g[1] - h[2] * g[0]) / det, (h[1] * g[0] - h[0] * g[1]) / det};
+        x[0] += y[0], x[1] += y[1];
+        if (fabs(y[0]) + fabs(y[1]) < 1e-11)
+            return true;
+    }
+    return false;
+}
+
+static gw_vec3 foot(const gw_nurbs *s, const double x[2])
+{
+    gw_nurbs_point at;
+    gw_nurbs_evaluate(s, x, 0, NULL, &at);
+    return at.d[0][0];
+}
+
+typedef enum agreement { SAME, OTHER, UNKNOWN } agreement;
+
+/* Whether small steps from `from` to `to` end at the foot `end`. */
+static agreement same_branch(const gw_nurbs *s, gw_vec3 from, gw_vec3 to, const double start[2],
+                             const double end[2])
+{
+    double x[2] = {start[0], start[1]};
+    for (int i = 1; i <= SUBSTEPS; i++) {
+        gw_vec3 at = gw_add(from, gw_scale((double)i / SUBSTEPS, gw_sub(to, from)));
+        if (!plain_newton(s, at, x))
+            return UNKNOWN;
+    }
+    return gw_distance(foot(s, x), foot(s, end)) < SAME_FOOT * s->size ? SAME : OTHER;
+}
+
+static void walk(const gw_nurbs *s, long steps, unsigned long long *seed, nearest_findings *found)
+{
+    double x[2];
+    random_parameter(seed, s, x);
+    gw_nurbs_span span = {{0, 0}};
+    gw_nurbs_point at;
+    gw_nurbs_evaluate(s, x, 2, &span, &at);
+    gw_vec3 middle = gw_scale(0.5, gw_add(s->bounds.low, s->bounds.high));
+    gw_vec3 to = gw_mul_add(at.d[0][0], 0.02 * s->size, gw_nurbs_normal(s, x, &at));
+    gw_vec3 heading = gw_unit(gw_add(random_vector(seed, 1), gw_v3(1e-3, 0, 0)));
+    bool regular = gw_nurbs_follow(s, to, x, &span, &at) == GW_NURBS_REGULAR;
+    for (long i = 0; i < steps; i++) {
+        gw_vec3 back = gw_scale(1 / s->size, gw_sub(middle, to));
+        heading = gw_unit(gw_add(heading, random_vector(seed, 0.3)));
+        heading = gw_unit(gw_mul_add(heading, 0.3 * gw_norm2(back), back));
+        gw_vec3 next = gw_mul_add(to, STEP * s->size, heading);
+        double start[2] = {x[0], x[1]};
+        bool stays = gw_nurbs_follow(s, next, x, &span, &at) == GW_NURBS_REGULAR;
+        found->steps++;
+        found->events += !stays;
+        agreement with = regular && stays ? same_branch(s, to, next, start, x) : UNKNOWN;
+        found->checked += with != UNKNOWN;
+        found->lost += with == OTHER;
+        to = next;
+        regular = stays;
+    }
+}
+
+/* ---- the campaign ------------------------------------------------------------------------------
+ */
+
+nearest_findings nearest_campaign_run(const nearest_campaign *c)
+{
+    assert(c->surfaces > 0 && c->grid > 1);
+    nearest_findings found = {0};
+    unsigned long long seed = c->seed;
+    samples all = {c->grid, malloc(sizeof(gw_vec3) * (size_t)(c->grid * c->grid))};
+    assert(all.point);
+    for (int i = 0; i < c->surfaces; i++) {
+        gw_nurbs *s = surface(&seed, i);
+        assert(s && s->dimension == 2);
+        take_samples(s, &all);
+        for (long k = 0; k < c->queries / c->surfaces; k++)
+            query(s, &all, &seed, &found);
+        walk(s, c->steps / c->surfaces, &seed, &found);
+        gw_nurbs_put(s);
+    }
+    free(all.point);
+    return found;
+}

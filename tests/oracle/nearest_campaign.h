@@ -1,0 +1,28 @@
+/*
+ * Closest points of random surfaces against an exhaustive search that knows nothing of the trees,
+ * and followed branches against the same way in many smaller steps.
+ */
+#ifndef GW_TESTS_ORACLE_NEAREST_CAMPAIGN_H
+#define GW_TESTS_ORACLE_NEAREST_CAMPAIGN_H
+
+typedef struct nearest_campaign {
+    int surfaces; /* half of them random in degree, knots, weights and trims, half bicubic */
+    long queries; /* of the global search, over all surfaces */
+    long steps;   /* of followed branches, over all surfaces */
+    int grid;     /* samples of a surface along each direction */
+    unsigned long long seed;
+} nearest_campaign;
+
+typedef struct nearest_findings {
+    long queries, farther; /* than a point that the exhaustive search found */
+    long untrue;           /* certificates that such a point contradicts */
+    long uncertain;        /* whose certificate leaves more than 1e-9 of the size open */
+    double worst;          /* how much farther, of the size */
+    long steps, events;    /* of branches: with an event, which says that the branch may end */
+    long checked;          /* of those without one: smaller steps lead on, too */
+    long lost;             /* of these: elsewhere than in smaller steps */
+} nearest_findings;
+
+nearest_findings nearest_campaign_run(const nearest_campaign *campaign);
+
+#endif
