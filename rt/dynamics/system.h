@@ -239,6 +239,12 @@ double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *
 void gw_system_place_apart(gw_system *system, const gw_pose *poses, const gw_twist *twists,
                            double *way, double *turn);
 
+/* Gives the bodies the motion nearest to these twists (one per body, of the origins, world axes) in
+ * the mass metric: a blow between bodies that moved apart, which keeps the momentum of what floats.
+ * A body whose joint `keeps_velocity` moves by that instead; where it could not keep it, all go on
+ * as they do. Changes `twists`. */
+void gw_system_catch(gw_system *system, gw_twist *twists);
+
 /* What is left of all offsets, 1 to 0, and how that changes from now on (1/s). Returns the energy
  * that it brings as a blow (J); the work of the way is gw_step.base_work. RT safe. */
 double gw_system_move_offsets(gw_system *system, double share, double rate);

@@ -9,6 +9,7 @@
 
 #define PLACE_STEPS 20    /* of the projection */
 #define ROUNDING    1e-11 /* of the length: offsets that are none */
+#define SAME_MOTION 1e-12 /* rad/s; of the length a second: motion that is none */
 
 /* The joint of a body where `pose` and `twist` have it; its parent is in place. */
 static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_twist *twist)
@@ -127,6 +128,48 @@ double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twist
     double left = gw_closures_project(s, PLACE_STEPS);
     gw_system_take_state(s);
     return left;
+}
+
+/* Twists of bodies whose joints keep their velocity as these move them, seen from parents that move
+ * as `twists` says. True: something moves otherwise than it does. */
+static bool carry_driven(const gw_system *s, gw_twist *twists)
+{
+    bool differs = false;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        int parent = k->def.parent;
+        if (k->def.keeps_velocity)
+            twists[i] = k->twist;
+        if (k->def.keeps_velocity && parent >= 0) {
+            const gw_system_body *p = &s->bodies[parent];
+            gw_vec3 v = gw_sub(twists[parent].v, p->twist.v);
+            gw_vec3 w = gw_sub(twists[parent].w, p->twist.w);
+            v = gw_add(v, gw_cross(w, gw_sub(k->pose.p, p->pose.p)));
+            twists[i] = (gw_twist){gw_add(k->twist.v, v), gw_add(k->twist.w, w)};
+        }
+        double turns = gw_norm(gw_sub(twists[i].w, k->twist.w));
+        double speeds = gw_norm(gw_sub(twists[i].v, k->twist.v));
+        differs = differs || speeds > SAME_MOTION * s->length || turns > SAME_MOTION;
+    }
+    return differs;
+}
+
+void gw_system_catch(gw_system *s, gw_twist *twists)
+{
+    bool kept = true;
+    gw_system_bring_up(s);
+    if (!carry_driven(s, twists))
+        return;
+    for (int i = 0; i < s->body_count; i++)
+        s->home[i] = s->bodies[i].joint;
+    gw_grounds_catch(s, twists);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof && s->bodies[i].def.keeps_velocity; j++)
+            kept = kept && fabs(s->bodies[i].joint.u[j] - s->home[i].u[j]) <= SAME_MOTION;
+    for (int i = 0; i < s->body_count && !kept; i++)
+        s->bodies[i].joint = s->home[i];
+    gw_system_update(s);
+    gw_system_take_state(s);
 }
 
 double gw_system_scale_velocity(gw_system *s, double factor)

@@ -321,6 +321,7 @@ static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
         else
             d->position[0] = w->scene->mechanisms[mechanism].position[link];
         d->velocity[0] = w->scene->mechanisms[mechanism].velocity[link];
+        d->keeps_velocity = true;
         return;
     }
     d->keeps_position = j && j->has_position;
@@ -791,6 +792,14 @@ static void keep_start(const gw_model *model, gw_system_body_def *d, int body)
         (gw_twist){gw_unrotate(b.q, gw_sub(of_a.v, v)), gw_unrotate(b.q, gw_sub(of_a.w, of_b.w))};
 }
 
+/* Of the motion that objects state remains what the relations allow. */
+static void start_motion(const builder *w, gw_system *system, gw_twist *twists)
+{
+    for (int i = 0; i < w->out->body_count; i++)
+        twists[i] = twist_of(w, w->out->members[i].number);
+    gw_system_catch(system, twists);
+}
+
 /* Assembles it, and keeps where that leads. */
 static bool assemble(builder *w, gw_error *error)
 {
@@ -807,11 +816,13 @@ static bool assemble(builder *w, gw_error *error)
         return false;
     const gw_model *model = gw_system_model(system);
     s->mobility = gw_system_mobility(system);
-    double *work = calloc(7 * (size_t)gw_model_dof(model) + 1, sizeof *work);
+    size_t twists = (size_t)s->body_count * sizeof(gw_twist);
+    double *work = malloc(twists + 7 * (size_t)gw_model_dof(model) * sizeof *work);
     if (!work) {
         gw_system_destroy(system);
         return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
     }
+    start_motion(w, system, (gw_twist *)(void *)work);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
         keep_start(model, &s->bodies[i], i);
