@@ -515,7 +515,6 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
  * that are deeper than this share of the size are on the wrong sides of one another. */
 #define DEEPEST 0.5
 #define SAME    1e-3 /* of the size: places nearer than this are one */
-#define PLACES  3    /* that are followed at once of surfaces that do not both bulge */
 
 static bool is_positive(const double m[2][2], int count)
 {
@@ -552,7 +551,7 @@ static bool bulges(const gw_surface *s)
 int gw_closure_contact_places(const gw_closure_contact *k)
 {
     bool one = bulges(&k->on_a) && bulges(&k->on_b) && !k->inside;
-    return !gw_surface_contact_is_general(k) || one ? 1 : PLACES;
+    return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
 }
 
 bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
@@ -614,8 +613,16 @@ bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, cons
     double size = size_of_both(k), way;
     normal_system s;
     assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
-    place->known = start_of(k, &frame_a, &frame_b, trial, place) &&
-                   follow(k, &frame_a, &frame_b, size, place, &s, &way) && is_place(&s, size, gap);
+    place->known = start_of(k, &frame_a, &frame_b, trial, place);
+    *gap = HUGE_VAL;
+    if (place->known)
+        *gap = gw_distance(patch_at(&k->on_a, place->a, &frame_a).p,
+                           patch_at(&k->on_b, place->b, &frame_b).p);
+    double found;
+    place->known = place->known && follow(k, &frame_a, &frame_b, size, place, &s, &way) &&
+                   is_place(&s, size, &found);
+    if (place->known)
+        *gap = found;
     return place->known;
 }
 

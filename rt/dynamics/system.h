@@ -188,6 +188,8 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
 /* True where a contact has such places; of others the gap has a closed form. */
 bool gw_closure_contact_has_places(const gw_closure_contact *contact);
 
+#define GW_CONTACT_PLACES 3 /* that are followed at once at most */
+
 /* How many places are worth following at once: one between surfaces that both bulge. */
 int gw_closure_contact_places(const gw_closure_contact *contact);
 
@@ -199,7 +201,8 @@ bool gw_closure_contact_follow(const gw_closure_contact *contact, const gw_pose 
 #define GW_CONTACT_TRIALS 65 /* after which a search has been everywhere */
 
 /* A place from start number `trial` of a search, 0 .. GW_CONTACT_TRIALS - 1, the first one the
- * likeliest; false where none is found from there. Two global closest points of work at most. */
+ * likeliest; false where none is found from there, with the distance of the points there as gap.
+ * Two global closest points of work at most. */
 bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap);
 

@@ -94,7 +94,8 @@ typedef struct gw_scene_unilateral_row {
     gw_unilateral_row row;
     gw_contact_place start;     /* of surfaces that bend freely, at tick 0 */
     int first, place_count;     /* rows of one contact, each of a place of its own; 0: no places */
-    int trial;                  /* next start of the search for another one, of the first row */
+    int trial;                  /* of the first row: where the search for another one goes on, */
+    double until_search;        /* and when (s) */
     int constraint;             /* index in the scene */
     int body[2];                /* of the scene: objects, then links */
     gw_geometry_feature end[2]; /* of a bound */
@@ -111,7 +112,6 @@ typedef struct gw_unilateral_anchor {
 
 typedef struct gw_scene_unilaterals {
     int count, anchor_count, first_anchor;
-    double since_search; /* s */
     gw_scene_unilateral_row rows[GW_MAX_WORLD_UNILATERALS];
     gw_contact_candidate candidates[GW_MAX_WORLD_UNILATERALS];
     gw_unilateral_anchor anchors[2 * GW_MAX_WORLD_UNILATERALS];

@@ -79,7 +79,9 @@ static int place_of(const gw_scene *scene, int body, int constraint)
  * to tick, and a contact of its own; where it ends, at an edge say, the contact does.
  */
 
-#define SEARCH_PERIOD 5e-3 /* s, between starts of a search while a place is known */
+#define SEARCH_PERIOD 5e-3 /* s, between starts of a search, */
+#define SEARCH_NEAR   0.02 /* m: but in every step where no place is known and they are as near */
+#define FOLLOWED_NEAR 0.05 /* m: places farther open are followed, but no contacts */
 
 static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
                      const gw_contact_place *place)
@@ -93,21 +95,23 @@ static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_ro
     return false;
 }
 
-/* Of one contact: one more place from the given start, where a row is left for it. */
-static void look_for_place(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, int trial,
-                           const gw_pose *a, const gw_pose *b)
+/* Of one contact: one more place from the given start, where a row is left for it. Returns how far
+ * the surfaces are open there (m); infinite where no row is left. */
+static double look_for_place(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, int trial,
+                             const gw_pose *a, const gw_pose *b)
 {
+    double gap = INFINITY;
     for (int k = first->first; k < first->first + first->place_count; k++) {
         gw_closure_contact *contact = &u->rows[k].row.surfaces;
         gw_contact_place place;
-        double gap;
         if (contact->place.known)
             continue;
         if (gw_closure_contact_find(contact, a, b, trial, &place, &gap) &&
             !is_taken(u, first, k, &place))
             contact->place = place;
-        return;
+        return gap;
     }
+    return gap;
 }
 
 /* The places of tick 0, from all starts. */
@@ -268,34 +272,40 @@ static void drop_doubles(gw_scene_unilaterals *u, const gw_scene_unilateral_row 
     }
 }
 
+/* Every other start is the likeliest one. */
+static void search(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
+                   const gw_pose *a, const gw_pose *b)
+{
+    int trial = first->trial % 2 ? 1 + first->trial / 2 : 0;
+    double gap = look_for_place(u, first, trial, a, b);
+    first->trial = (first->trial + 1) % (2 * (GW_CONTACT_TRIALS - 1));
+    first->until_search = any || gap > SEARCH_NEAR ? SEARCH_PERIOD : 0;
+}
+
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
 {
     gw_scene_unilaterals *u = m->unilaterals;
-    u->since_search += dt;
-    bool due = u->since_search >= SEARCH_PERIOD;
-    if (due)
-        u->since_search = 0;
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *first = &u->rows[i];
+        double gap[GW_CONTACT_PLACES] = {0};
+        bool any = false;
         if (first->place_count == 0 || first->first != i)
             continue;
         gw_pose a = gw_world_pose(m->world, m->mover, u->candidates[i].a);
         gw_pose b = gw_world_pose(m->world, m->mover, u->candidates[i].b);
-        bool any = false;
-        double gap;
-        for (int k = i; k < i + first->place_count; k++) {
-            gw_closure_contact *contact = &u->rows[k].row.surfaces;
+        for (int k = 0; k < first->place_count; k++) {
+            gw_closure_contact *contact = &u->rows[i + k].row.surfaces;
             if (contact->place.known)
-                gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap);
+                gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap[k]);
             any = any || contact->place.known;
         }
         drop_doubles(u, first);
-        if (due || !any) {
-            look_for_place(u, first, first->trial, &a, &b);
-            first->trial = (first->trial + 1) % GW_CONTACT_TRIALS;
-        }
-        for (int k = i; k < i + first->place_count; k++)
-            gw_world_follow(m->world, k, u->rows[k].row.surfaces.place.known);
+        first->until_search -= dt;
+        if (first->until_search <= 0)
+            search(u, first, any, &a, &b);
+        for (int k = 0; k < first->place_count; k++)
+            gw_world_follow(m->world, i + k,
+                            u->rows[i + k].row.surfaces.place.known && gap[k] < FOLLOWED_NEAR);
     }
 }
 
@@ -322,6 +332,7 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
         r->row.b = r->end[1].element;
         r->row.surfaces.place = r->start;
         r->trial = 0;
+        r->until_search = 0;
         if (r->place_count > 0)
             gw_world_follow(world, i, r->start.known);
     }
