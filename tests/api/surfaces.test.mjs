@@ -355,6 +355,20 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   assert.equal(run().code, 2);
 });
 
+test('what is bundled of free-form contacts balances its energy', () => {
+  const mobility = { 'marble-run': 12, knee: 6, 'blade-under-probe': 6, 'elliptic-wheels': 1, 'contact-freedoms': 10 };
+  for (const [name, freedoms] of Object.entries(mobility)) {
+    const r = command(['run', name, '--seconds', '3']);
+    assert.equal(r.code, 0, r.err);
+    const s = JSON.parse(r.out),
+      e = s.energy;
+    const off = e.final - e.initial - e.work_in + e.dissipated - e.edits;
+    assert.ok(Math.abs(off) < 1e-9, `${name}: energy off by ${off} J`);
+    assert.equal(s.mobility, freedoms, name);
+    assert.ok(s.penetration_max < 1e-4 && s.constraint_residual_max < 1e-9, name);
+  }
+});
+
 test('surfaces are fitted to points, lofted, revolved and swept', async () => {
   const made = (ask) => {
     writeFileSync(join(scratch, 'ask.json'), JSON.stringify(ask));
