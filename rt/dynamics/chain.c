@@ -220,7 +220,7 @@ static gw_sym3 without_rounding(gw_sym3 s)
 }
 
 /* The constant part of a link's state: axes with z along the joint's axis. */
-static void init_state(const gw_chain_link *link, gw_quat parent_axes_from_link,
+static void init_state(const gw_link_def *link, gw_quat parent_axes_from_link,
                        gw_chain_link_state *j)
 {
     gw_quat link_from_axes = gw_quat_between(gw_v3(0, 0, 1), gw_unit(link->axis));

@@ -13,27 +13,15 @@
 #ifndef GW_DYNAMICS_CHAIN_H
 #define GW_DYNAMICS_CHAIN_H
 
-#include "rt/dynamics/joint.h"
+#include "rt/dynamics/link.h"
 #include "rt/dynamics/joint_forces.h"
 #include "rt/dynamics/model.h"
 #include "rt/dynamics/sym3.h"
 #include "rt/geometry/shape.h"
 
-typedef struct gw_chain_link {
-    gw_joint_kind kind;
-    gw_pose parent_from_joint; /* of the link's frame at q = 0, in the parent link's frame */
-    gw_vec3 axis;              /* unit vector in the link's frame */
-    double damping;            /* N m s/rad, N s/m */
-    double friction;           /* Coulomb's, holding and sliding alike (N m, N) */
-    bool limited;
-    double lower, upper; /* rad, m; springs with damping beyond, as stiff as the step allows */
-    gw_motor motor;
-    gw_mass mass; /* in the link's axes */
-} gw_chain_link;
-
 typedef struct gw_chain_def {
     int count; /* links, 1 .. GW_MAX_LINKS */
-    gw_chain_link links[GW_MAX_LINKS];
+    gw_link_def links[GW_MAX_LINKS];
     gw_pose world_from_base;
     gw_vec3 gravity; /* m/s^2 */
     int held;        /* link with the held frame; -1: none is held, the last link's frame serves */

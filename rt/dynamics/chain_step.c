@@ -242,7 +242,7 @@ static double added_inertias(const gw_chain *chain, double h, double *added)
 {
     double sum = 0;
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_link *link = &chain->def->links[i];
+        const gw_link_def *link = &chain->def->links[i];
         double damping = link->damping + link->motor.damping;
         damping = fmax(damping, gw_motor_fade_slope(&link->motor, chain->q[i], chain->v[i]));
         added[i] = h * (damping + h * link->motor.stiffness);

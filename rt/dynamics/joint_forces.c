@@ -273,7 +273,7 @@ static double period(const gw_chain *chain)
 
 static gw_joint_law law_of(const gw_chain *chain, int i)
 {
-    const gw_chain_link *link = &chain->def->links[i];
+    const gw_link_def *link = &chain->def->links[i];
     const gw_chain_link_state *joint = &chain->states[i];
     return (gw_joint_law){.damping = link->damping,
                           .friction = link->friction,
@@ -344,7 +344,7 @@ static void mobilities(gw_chain *chain, double *largest)
     for (int posture = 0; posture < 3; posture++) {
         double q[GW_MAX_LINKS], a[GW_MAX_LINKS];
         for (int i = 0; i < def->count; i++) {
-            const gw_chain_link *link = &def->links[i];
+            const gw_link_def *link = &def->links[i];
             bool moved = posture > 0 && link->limited;
             q[i] = !moved ? chain->q[i] : posture == 1 ? link->lower : link->upper;
         }

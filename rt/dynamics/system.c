@@ -23,16 +23,22 @@ static gw_ground_state *grounds_of(const gw_system_state *m)
     return (gw_ground_state *)(m->joints + m->system->body_count);
 }
 
-static void take_state(gw_system *s, gw_system_state *m)
+static void keep_state(gw_system *s, gw_system_state *m)
 {
     for (int i = 0; i < s->body_count; i++)
-        m->joints[i] = s->bodies[i].joint;
+        gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &m->joints[i]);
     for (int i = 0; i < s->ground_count; i++)
         grounds_of(m)[i] = s->grounds[i].state;
     m->apart = s->apart;
     m->integrator = s->integrator;
-    gw_system_energy(s, &s->kinetic, &s->potential);
     m->stamp = s->stamp = ++s->last_stamp;
+}
+
+/* The same where energies have changed. */
+static void take_state(gw_system *s, gw_system_state *m)
+{
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    keep_state(s, m);
 }
 
 /* The system of a model, with everything up to date for its state. */
@@ -43,7 +49,7 @@ static gw_system *system_of(const gw_model *model)
     if (s->stamp == m->stamp)
         return s;
     for (int i = 0; i < s->body_count; i++)
-        s->bodies[i].joint = m->joints[i];
+        gw_joint_copy(&s->bodies[i], &m->joints[i], &s->bodies[i].joint);
     for (int i = 0; i < s->ground_count; i++)
         s->grounds[i].state = grounds_of(m)[i];
     s->apart = m->apart;
@@ -399,27 +405,6 @@ double gw_system_projected(const gw_system *s)
     return s->projected;
 }
 
-int gw_system_joint(gw_system *s, int index, double position[6], double velocity[6])
-{
-    assert(index >= 0 && index < s->body_count);
-    gw_system_body *k = &system_of(&s->model->model)->bodies[index];
-    int at = gw_mobilizer_rotation(k->def.joint);
-    for (int j = 0; j < k->dof; j++) {
-        position[j] = k->joint.z[j];
-        velocity[j] = k->joint.u[j];
-    }
-    if (at < 6) {
-        gw_vec3 r = gw_quat_log(k->joint.turn);
-        position[at] = r.x, position[at + 1] = r.y, position[at + 2] = r.z;
-    }
-    if (k->set) {
-        gw_vec3 v[6], w[6];
-        gw_pose pose = gw_set_joint_pose(k, v, w);
-        gw_submanifold_parameters_at(&k->set->set, &pose, position);
-    }
-    return k->dof;
-}
-
 void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor *motor)
 {
     assert(index >= 0 && index < s->body_count);
@@ -430,8 +415,10 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     k->is_free = k->is_free && k->only_springs;
     if (k->mobility[coordinate] > 0)
         return;
-    system_of(&s->model->model);
+    const gw_local_model *local = s->local;
+    gw_system_set_local_model(s, NULL); /* whose D is not of where it is */
     k->mobility[coordinate] = gw_system_mobility_at(s, index, coordinate);
+    gw_system_set_local_model(s, local);
     k->joint.limit_mobility[coordinate] = k->mobility[coordinate];
     s->model->joints[index].limit_mobility[coordinate] = k->mobility[coordinate];
     s->start[index].limit_mobility[coordinate] = k->mobility[coordinate];
@@ -491,6 +478,7 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           .first = first,
                           .ground = def->parent,
                           .is_at_joint = is_identity(&def->body_from_m),
+                          .turned_at_joint = gw_norm2(def->body_from_m.p) == 0 && !def->reversed,
                           .inertia_in_body = lower_of(&def->mass.inertia),
                           .is_free = true,
                           .only_springs = true,
@@ -584,7 +572,10 @@ static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_s
 {
     gw_system *s = system_of(model);
     gw_system_step(s, forces, dt, step);
-    take_state(s, (gw_system_state *)model);
+    if (step->finite && !s->moving)
+        keep_state(s, (gw_system_state *)model);
+    else
+        take_state(s, (gw_system_state *)model);
 }
 
 /* ---- a second hand -------------------------------------------------------------------------- */
@@ -798,6 +789,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         for (int i = 0; i < def->body_count; i++)
             s->total_mass += def->bodies[i].mass.mass;
         s->dt = def->dt > 0 ? def->dt : 1e-3;
+        s->tells_joints = !def->silent_joints;
         s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
         s->body_from_held = gw_pose_identity();
         for (int i = 0; i < def->closure_count; i++)
@@ -839,6 +831,9 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         gw_system_destroy(s);
         return NULL;
     }
+    s->plain_tree = s->row_count == 0 && s->dof == s->body_count;
+    for (int i = 0; i < s->body_count; i++)
+        s->plain_tree = s->plain_tree && s->bodies[i].dof == 1;
     init_model(s);
     gw_closures_classify(s);
     gw_closures_assemble(s, ASSEMBLE_STEPS);

@@ -160,7 +160,8 @@ typedef struct gw_system_def {
     double dt;       /* period that limits' springs must be stable at (s); 0: 1e-3 */
     int spring_count;
     const gw_system_spring_def *springs;
-    int ground_count; /* that may move */
+    int ground_count;   /* that may move */
+    bool silent_joints; /* nobody asks for wrenches of joints and closures: they are not kept */
 } gw_system_def;
 
 typedef struct gw_system gw_system;
@@ -251,6 +252,14 @@ void gw_system_catch(gw_system *system, gw_twist *twists);
 /* What is left of all offsets, 1 to 0, and how that changes from now on (1/s). Returns the energy
  * that it brings as a blow (J); the work of the way is gw_step.base_work. RT safe. */
 double gw_system_move_offsets(gw_system *system, double share, double rate);
+
+/* Positions and velocities of all coordinates, of a system without closures whose joints have
+ * neither rotation vectors nor submanifolds. RT safe. */
+void gw_system_set_joints(gw_system *system, const double *q, const double *v);
+
+/* The joint of each body goes on as that of body from_body[i] of another system without closures
+ * does (-1: of none), with friction's bristles, where it is of the same type. RT safe. */
+void gw_system_continue_joints(gw_system *system, const gw_system *from, const int *from_body);
 
 /* Scales all velocities; the kinetic energy that goes (J). */
 double gw_system_scale_velocity(gw_system *system, double factor);

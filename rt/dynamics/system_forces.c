@@ -190,11 +190,12 @@ double gw_system_slip(gw_system *s)
 
 double gw_system_potential(const gw_system *s)
 {
-    double sum = gw_springs_energy(s);
+    double sum = s->local ? gw_local_weight_energy(s) : gw_springs_energy(s);
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
         gw_vec3 com = k->flat.plane ? gw_mat3_mul(&k->turn, k->def.mass.com) : k->com;
-        sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, com));
+        if (!s->local)
+            sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, com));
         if (is_ball(k) && !k->is_free)
             sum += ball_energy(s, k);
         for (int j = 0; j < k->dof && !k->is_free && !is_ball(k); j++) {
@@ -211,8 +212,10 @@ double gw_system_potential(const gw_system *s)
 
 void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
 {
-    *kinetic = 0;
     *potential = gw_system_potential(s);
+    *kinetic = s->local ? gw_local_kinetic(s) : 0;
+    if (s->local)
+        return;
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
         const gw_planar_body *b = &k->flat;
@@ -305,7 +308,8 @@ static void load(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        memcpy(k->rest, &s->joint_force[k->first], (size_t)k->dof * sizeof *k->rest);
+        for (int j = 0; j < k->dof; j++)
+            k->rest[j] = s->joint_force[k->first + j];
         if (k->flat.plane) {
             load_in_plane(s, i);
             continue;
@@ -346,7 +350,16 @@ void gw_closures_ask_bias(gw_system *s)
  * factors are there. */
 static void accelerate(gw_system *s)
 {
+    if (s->local) {
+        gw_local_accelerate(s);
+        return;
+    }
     load(s);
+    if (s->one_pass) {
+        gw_tree_rigid_inertias(s, 0);
+        gw_tree_solve(s);
+        return;
+    }
     gw_tree_reduce(s);
     if (s->active_rows > 0) {
         gw_closures_ask_bias(s);
@@ -366,6 +379,10 @@ void gw_system_accelerate(gw_system *s, gw_system_work *power)
 void gw_system_answer(gw_system *s, bool bodies)
 {
     gw_vec3 zero = {0, 0, 0};
+    if (s->local) {
+        gw_local_answer(s, bodies);
+        return;
+    }
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         gw_vec3 f = bodies ? s->on[i].f : zero, t = bodies ? s->on[i].t : zero;
@@ -386,12 +403,15 @@ void gw_system_answer(gw_system *s, bool bodies)
 void gw_system_gather(const gw_system *s, double *out)
 {
     for (int i = 0; i < s->body_count; i++)
-        memcpy(out + s->bodies[i].first, s->bodies[i].rest, (size_t)s->bodies[i].dof * sizeof *out);
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            out[s->bodies[i].first + j] = s->bodies[i].rest[j];
 }
 
 void gw_system_update_velocities(gw_system *s)
 {
     gw_tree_update_velocities(s);
+    if (s->local || s->one_pass)
+        return;
     gw_tree_articulate(s, 0, NULL);
     if (s->row_count > 0)
         gw_closures_update_rows(s);
@@ -673,6 +693,11 @@ void gw_system_take_mobilities(gw_system *s)
         for (int j = 0; j < s->bodies[i].dof && !s->bodies[i].is_free; j++)
             s->bodies[i].mobility[j] =
                 fmax(s->bodies[i].mobility[j], gw_system_mobility_at(s, i, j));
+}
+
+bool gw_system_may_be_stiff(gw_system *s)
+{
+    return added_inertias(s, s->dt / GW_EXPLICIT_SUBSTEPS) > GW_EXPLICIT_LIMIT;
 }
 
 bool gw_system_is_stiff(gw_system *s, double h, double limit)

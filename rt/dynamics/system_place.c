@@ -1,7 +1,8 @@
 /*
- * Systems of bodies put somewhere: where poses and twists have them, slower, back at the start. RT
- * safe.
+ * Systems of bodies put somewhere: where poses and twists have them, or joints; slower, back at the
+ * start. RT safe.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -172,6 +173,61 @@ void gw_system_catch(gw_system *s, gw_twist *twists)
     gw_system_take_state(s);
 }
 
+int gw_system_joint(gw_system *s, int index, double position[6], double velocity[6])
+{
+    assert(index >= 0 && index < s->body_count);
+    gw_system_bring_up(s);
+    gw_system_body *k = &s->bodies[index];
+    int at = gw_mobilizer_rotation(k->def.joint);
+    for (int j = 0; j < k->dof; j++) {
+        position[j] = k->joint.z[j];
+        velocity[j] = k->joint.u[j];
+    }
+    if (at < 6) {
+        gw_vec3 r = gw_quat_log(k->joint.turn);
+        position[at] = r.x, position[at + 1] = r.y, position[at + 2] = r.z;
+    }
+    if (k->set) {
+        gw_vec3 v[6], w[6];
+        gw_pose pose = gw_set_joint_pose(k, v, w);
+        gw_submanifold_parameters_at(&k->set->set, &pose, position);
+    }
+    return k->dof;
+}
+
+void gw_system_set_joints(gw_system *s, const double *q, const double *v)
+{
+    gw_system_bring_up(s);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++) {
+            assert(gw_mobilizer_rotation(s->bodies[i].def.joint) == 6 && !s->bodies[i].set);
+            s->bodies[i].joint.z[j] = q[s->bodies[i].first + j];
+            s->bodies[i].joint.u[j] = v[s->bodies[i].first + j];
+        }
+    gw_system_update(s);
+    gw_system_take_state(s);
+}
+
+void gw_system_continue_joints(gw_system *s, const gw_system *from, const int *from_body)
+{
+    gw_system_bring_up(s);
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        const gw_system_body *was = from_body[i] >= 0 ? &from->bodies[from_body[i]] : NULL;
+        if (!was || was->def.joint != k->def.joint || k->set)
+            continue;
+        const gw_mobilizer_state *old = &from->model->joints[from_body[i]];
+        memcpy(k->joint.z, old->z, sizeof old->z);
+        memcpy(k->joint.u, old->u, sizeof old->u);
+        k->joint.turn = old->turn;
+        for (int j = 0; j < k->dof; j++)
+            k->joint.bristle_root[j] =
+                was->def.friction[j] > 0 ? old->bristle_root[j] : k->joint.z[j];
+    }
+    gw_system_update(s);
+    gw_system_take_state(s);
+}
+
 double gw_system_scale_velocity(gw_system *s, double factor)
 {
     gw_system_bring_up(s);
@@ -197,6 +253,7 @@ void gw_system_reset(gw_system *s)
     for (int i = 0; i < s->body_count; i++)
         s->bodies[i].joint = s->start[i];
     s->integrator = (gw_system_integrator){0};
+    s->local = NULL;
     gw_grounds_reset(s);
     gw_system_update(s);
     gw_system_take_state(s);

@@ -69,6 +69,7 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     gw_vec3 com = gw_rotate(b->upright, def->mass.com);
     gw_vec3 n = gw_unrotate(b->upright, plane->normal);
     b->plane = plane;
+    b->mass = def->mass.mass;
     b->sign = def->reversed ? -1 : 1;
     if (def->joint == GW_MOBILIZER_REVOLUTE && gw_dot(axis, plane->normal) < 0)
         b->sign = -b->sign;
@@ -86,6 +87,7 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
 
 void gw_planar_find(gw_system *s)
 {
+    s->all_planar = true;
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         const gw_system_body_def *def = &k->def;
@@ -114,16 +116,37 @@ void gw_planar_find(gw_system *s)
             s->is_apart || (ground != GW_GROUND && s->grounds[GW_MOVING_GROUND(ground)].in_space);
         if ((turns || slides) && !in_space && (parent < 0 || s->bodies[parent].flat.plane))
             place_in_plane(s, i, plane);
+        else
+            s->all_planar = false;
     }
 }
 
 /* ---- kinematics ----------------------------------------------------------------------------- */
 
-void gw_planar_update_position(gw_system_body *k, const gw_system_body *p)
+/* Cosine and sine of half the angle; in a stage by the rotation since the substep began. */
+static void turn_half(gw_planar_body *b, bool in_stage)
+{
+    double x = 0.5 * (b->angle - b->begin_angle), x2 = x * x;
+    if (!in_stage || x2 > 2.5e-3) {
+        b->half[0] = cos(0.5 * b->angle), b->half[1] = sin(0.5 * b->angle);
+        if (!in_stage) {
+            b->begin_angle = b->angle;
+            b->begin_half[0] = b->half[0], b->begin_half[1] = b->half[1];
+        }
+        return;
+    }
+    double s = x * (1 - x2 * (1. / 6) *
+                            (1 - x2 * (1. / 20) * (1 - x2 * (1. / 42) * (1 - x2 * (1. / 72)))));
+    double c = 0.5 * x2 * (1 - x2 * (1. / 12) * (1 - x2 * (1. / 30) * (1 - x2 * (1. / 56))));
+    const double *at = b->begin_half;
+    b->half[0] = at[0] - (at[0] * c + at[1] * s);
+    b->half[1] = at[1] - (at[1] * c - at[0] * s);
+}
+
+void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
 {
     gw_planar_body *b = &k->flat;
     const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
-    const gw_plane *plane = b->plane;
     double z = b->sign * k->joint.z[0], x = b->joint_at[0], y = b->joint_at[1];
     bool turns = k->def.joint == GW_MOBILIZER_REVOLUTE;
     b->expanded = false;
@@ -132,7 +155,11 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p)
         b->angle += z;
     else
         x += z * b->slide[0], y += z * b->slide[1];
-    double c = cos(0.5 * b->angle), s = sin(0.5 * b->angle);
+    if (turns)
+        turn_half(b, in_stage);
+    else
+        b->half[0] = q->half[0], b->half[1] = q->half[1];
+    double c = b->half[0], s = b->half[1];
     b->cosine = 1 - 2 * s * s, b->sine = 2 * s * c;
     b->arm[0] = b->cosine * b->body_at[0] - b->sine * b->body_at[1];
     b->arm[1] = b->sine * b->body_at[0] + b->cosine * b->body_at[1];
@@ -148,6 +175,13 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p)
         b->column[0] = b->sign * (q->cosine * b->slide[0] - q->sine * b->slide[1]);
         b->column[1] = b->sign * (q->sine * b->slide[0] + q->cosine * b->slide[1]);
     }
+}
+
+void gw_planar_place(gw_system_body *k)
+{
+    const gw_planar_body *b = &k->flat;
+    const gw_plane *plane = b->plane;
+    double c = b->half[0], s = b->half[1];
     k->pose.p = gw_mul_add(gw_planar_vector(plane, b->position[0], b->position[1]), b->height,
                            plane->normal);
     k->pose.q = (gw_quat){c * b->upright.w + s * b->crossed.w, c * b->upright.x + s * b->crossed.x,
@@ -159,7 +193,7 @@ void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p)
 {
     gw_planar_body *b = &k->flat;
     const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
-    double u = k->joint.u[0], m = k->def.mass.mass, w_p = q->twist[2];
+    double u = k->joint.u[0], m = b->mass, w_p = q->twist[2];
     double x = u * b->column[0], y = u * b->column[1], w = w_p + u * b->column[2];
     b->expanded = false;
     b->twist[0] = q->twist[0] - w_p * b->r[1] + x;
@@ -175,8 +209,13 @@ void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p)
     b->needed[0] = m * (b->coasting[0] - outer * b->com[0]);
     b->needed[1] = m * (b->coasting[1] - outer * b->com[1]);
     b->needed[2] = b->com[0] * b->needed[1] - b->com[1] * b->needed[0];
+}
+
+void gw_planar_move(gw_system_body *k)
+{
+    const gw_planar_body *b = &k->flat;
     k->twist.v = gw_planar_vector(b->plane, b->twist[0], b->twist[1]);
-    k->twist.w = gw_scale(w, b->plane->normal);
+    k->twist.w = gw_scale(b->twist[2], b->plane->normal);
 }
 
 /* f = m (a + alpha n x c - w^2 c),   t = I n alpha + w^2 n x I n + c x f */
@@ -231,7 +270,7 @@ void gw_planar_expand(gw_system *s)
 void gw_planar_rigid_inertia(gw_system_body *k, double h)
 {
     gw_planar_body *b = &k->flat;
-    double m = k->def.mass.mass, linear = m + h * k->def.damping_linear;
+    double m = b->mass, linear = m + h * k->def.damping_linear;
     b->inertia[0] = linear, b->inertia[1] = 0, b->inertia[2] = linear;
     b->inertia[3] = -m * b->com[1], b->inertia[4] = m * b->com[0];
     b->inertia[5] = b->spin_inertia + m * (b->com[0] * b->com[0] + b->com[1] * b->com[1]) +
@@ -305,4 +344,52 @@ void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p)
     b->acceleration[0] = x + b->column[0] * k->rest[0];
     b->acceleration[1] = y + b->column[1] * k->rest[0];
     b->acceleration[2] = n + b->column[2] * k->rest[0];
+}
+
+/* ---- both passes at once: gw_tree_solve() ---------------------------------------------------- *
+ *
+ * A joint that turns about the body's origin passes on no torque but its own: of I^a a symmetric 2
+ * x 2 matrix remains.
+ */
+
+void gw_planar_pass_inertia(gw_system_body *k, gw_system_body *p)
+{
+    gw_planar_body *b = &k->flat;
+    const double *i = b->inertia, x = b->r[0], y = b->r[1], *s = b->column;
+    if (s[0] != 0 || s[1] != 0 || s[2] == 0) {
+        gw_planar_articulate(k, 0, p);
+        return;
+    }
+    double d = i[5], by = k->inverse_d = d > 0 ? 1 / d : 0;
+    b->pulled[0] = s[2] * i[3], b->pulled[1] = s[2] * i[4], b->pulled[2] = s[2] * d;
+    if (!p)
+        return;
+    double fx = by * i[3], fy = by * i[4], *to = p->flat.inertia;
+    double xx = i[0] - fx * i[3], yx = i[1] - fx * i[4], yy = i[2] - fy * i[4];
+    double nx = x * yx - y * xx, ny = x * yy - y * yx;
+    to[0] += xx, to[1] += yx, to[2] += yy, to[3] += nx, to[4] += ny;
+    to[5] += x * ny - y * nx;
+}
+
+void gw_planar_pass_force(gw_system_body *k, gw_system_body *p)
+{
+    const gw_planar_body *b = &k->flat;
+    const double *f = b->force, *u = b->pulled;
+    double x = k->rest[0] = (k->rest[0] + gw_dot3(b->column, f)) * k->inverse_d;
+    if (!p)
+        return;
+    const double passed[3] = {f[0] - u[0] * x, f[1] - u[1] * x, f[2] - u[2] * x};
+    gw_planar_add_shifted(passed, b->r[0], b->r[1], p->flat.force);
+}
+
+void gw_planar_take_acceleration(gw_system_body *k, const gw_system_body *p)
+{
+    gw_planar_body *b = &k->flat;
+    const double *q = p ? p->flat.acceleration : gw_ground_body.flat.acceleration;
+    double x = q[0] - q[2] * b->r[1], y = q[1] + q[2] * b->r[0], n = q[2];
+    double u = k->rest[0] -=
+        (b->pulled[0] * x + b->pulled[1] * y + b->pulled[2] * n) * k->inverse_d;
+    b->acceleration[0] = x + b->column[0] * u;
+    b->acceleration[1] = y + b->column[1] * u;
+    b->acceleration[2] = n + b->column[2] * u;
 }

@@ -9,9 +9,15 @@
 #include <stdint.h>
 
 #include "rt/dynamics/guided.h"
+#include "rt/dynamics/local_model.h"
 #include "rt/dynamics/runge_kutta.h"
 #include "rt/dynamics/sym3.h"
 #include "rt/dynamics/system.h"
+
+/* Decay and squared phase of a quarter of a step, h C + h^2 K over D, that explicit substeps bear.
+ */
+#define GW_EXPLICIT_SUBSTEPS 4
+#define GW_EXPLICIT_LIMIT    2.0
 
 #define GW_SYSTEM_RUNS 4 /* of an implicit substep: of 1, 2, .. Euler steps */
 
@@ -76,14 +82,16 @@ typedef struct gw_plane {
 typedef struct gw_planar_body {
     const gw_plane *plane;
     bool expanded; /* what the body holds in space is up to date, too */
+    double mass;
     /* where the parent's angle, or the body's, is zero: */
     double joint_at[2], slide[2];    /* from the parent's origin; direction of a sliding joint */
     double body_at[2], centre_at[2]; /* from the joint; the centre of mass, from the origin */
     gw_quat upright, crossed;        /* orientation q, and normal times q */
     double sign, height,
         spin_inertia; /* of the coordinate; along the normal; I_nn about the centre */
-    /* of positions */
-    double angle, cosine, sine, position[2], r[2], arm[2], com[2], column[3];
+    double begin_angle, begin_half[2]; /* where the substep began, as `angle` and `half` */
+    /* of positions; half: cosine and sine of half the angle */
+    double angle, cosine, sine, half[2], position[2], r[2], arm[2], com[2], column[3];
     double inertia[6]; /* xx, yx, yy, nx, ny, nn: symmetric; as of bodies in space */
     double pulled[3];
     /* of velocities too */
@@ -103,6 +111,7 @@ typedef struct gw_set_joint {
 typedef struct gw_system_body {
     gw_pose m_from_body;
     bool is_at_joint;        /* that is the identity */
+    bool turned_at_joint;    /* that is a rotation, and F the parent's */
     bool is_free;            /* nothing acts at its joint */
     bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
     int dof, first;          /* coordinates; of them in the system's vectors */
@@ -225,6 +234,12 @@ struct gw_system {
     gw_system_body *bodies;
     int ground_count;
     gw_moving_ground *grounds;
+    bool all_planar;       /* every body moves in a plane */
+    bool tells_joints;     /* wrenches of joints and closures are kept */
+    bool plain_tree;       /* no rows, and every joint has one coordinate */
+    bool touched;          /* contacts act in this step */
+    bool one_pass;         /* in a stage of such a one: inertias go with the forces */
+    bool flat_only;        /* the same: nothing looks at bodies in space but at the held one */
     bool moving;           /* any of them, or the share of the offsets */
     gw_offset_share apart; /* as the step begins */
     double apart_now;
@@ -235,7 +250,8 @@ struct gw_system {
     gw_twist *carried;    /* of bodies in the motion of least energy that moving grounds allow */
     double *least;        /* its velocities */
     uint64_t least_stamp; /* of the state that these are of */
-    gw_plane *planes;     /* of the trees, by their first bodies, where they have one */
+    const gw_local_model *local; /* D and G of which replace its own; NULL: exact */
+    gw_plane *planes;            /* of the trees, by their first bodies, where they have one */
     gw_closure_def *closures;
     int edge_count; /* closures with edges */
     gw_system_spring_def *springs;
@@ -402,6 +418,20 @@ static inline void gw_put_spin_row(gw_closure_row *r, gw_vec3 w_a, gw_vec3 w_b, 
     r->scale = length;
 }
 
+/* What changes of a joint's state. */
+static inline void gw_joint_copy(const gw_system_body *k, const gw_mobilizer_state *from,
+                                 gw_mobilizer_state *to)
+{
+    if (k->dof != 1) {
+        *to = *from;
+        return;
+    }
+    to->z[0] = from->z[0], to->u[0] = from->u[0];
+    to->bristle_root[0] = from->bristle_root[0];
+    to->limit_mobility[0] = from->limit_mobility[0];
+    to->centre = from->centre, to->turn = from->turn;
+}
+
 /* ---- trees: system_tree.c -------------------------------------------------------------------- */
 
 /* Poses, columns and inertias about the centres of mass, from the joints' positions; then twists,
@@ -420,6 +450,15 @@ void gw_tree_articulate(gw_system *system, double h, const double *added);
  * joints' accelerations by that into `rest`, and the bodies', less `coasting`. */
 void gw_tree_reduce(gw_system *system);
 void gw_tree_accelerate(gw_system *system);
+
+/* D, dof x dof, row-major with `stride` entries a row, by composite rigid bodies, O(n^2). */
+void gw_tree_mass_matrix(gw_system *system, double *d, int stride);
+
+/* All three at once, where no rows hold the bodies and every joint has one coordinate: from the
+ * bodies' own inertias, which are spent, `force` and `rest` to the joints' accelerations in `rest`,
+ * and the bodies', less `coasting`. */
+void gw_tree_rigid_inertias(gw_system *system, double h);
+void gw_tree_solve(gw_system *system);
 
 /* D_jj of a joint, without what was added to it. */
 static inline double gw_tree_joint_inertia(const gw_system_body *k, int j)
@@ -472,14 +511,22 @@ static inline void gw_joint_rates(const gw_system_body *k, const double *by, dou
 void gw_planar_find(gw_system *system);
 
 /* The same as of bodies in space; p: the parent, NULL: the ground. */
-void gw_planar_update_position(gw_system_body *k, const gw_system_body *p);
+void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage);
 void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p);
+/* Pose and orientation in space, and twist. */
+void gw_planar_place(gw_system_body *k);
+void gw_planar_move(gw_system_body *k);
 void gw_planar_articulate(gw_system_body *k, double added, gw_system_body *p);
 void gw_planar_reduce(gw_system_body *k, gw_system_body *p);
 void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p);
 
 /* The body's own inertia in its plane, and h times its damping. */
 void gw_planar_rigid_inertia(gw_system_body *k, double h);
+
+/* Of gw_tree_solve(). */
+void gw_planar_pass_inertia(gw_system_body *k, gw_system_body *p);
+void gw_planar_pass_force(gw_system_body *k, gw_system_body *p);
+void gw_planar_take_acceleration(gw_system_body *k, const gw_system_body *p);
 
 /* Adds the articulated inertia of a child in space, and a wrench at it, to a parent in a plane. */
 void gw_planar_add_inertia(const gw_articulated *x, gw_vec3 r, gw_system_body *p);
@@ -708,6 +755,9 @@ void gw_system_meet_limits(gw_system *system, double dt);
 /* Whether the largest eigenvalue of D^-1 P (h C + h^2 K) is more than `limit`. */
 bool gw_system_is_stiff(gw_system *system, double h, double limit);
 
+/* Whether an upper bound of it for a quarter of a step is more than explicit steps bear. */
+bool gw_system_may_be_stiff(gw_system *system);
+
 /* The same in a linearly implicit Euler step of h, for motors in these states, which are brought up
  * to date; leaves its own factors behind. Then the work of the motors, and the most that they can
  * have done since `home`. */
@@ -718,6 +768,17 @@ void gw_system_answer_implicitly(gw_system *system, double h, const double *forc
 
 double gw_system_motor_work(const gw_system *system, double h, const signed char *motor_states);
 double gw_system_motor_work_max(const gw_system *system);
+
+/* ---- by a local model: system_local_model.c ---------------------------------------------------
+ */
+
+/* As gw_system_accelerate() and gw_system_answer(), by s->local and s->joint_force. */
+void gw_local_accelerate(gw_system *system);
+void gw_local_answer(gw_system *system, bool bodies);
+
+/* Its energies (J). */
+double gw_local_kinetic(const gw_system *system);
+double gw_local_weight_energy(const gw_system *system);
 
 /* ---- the state: system.c --------------------------------------------------------------------- */
 

@@ -41,6 +41,12 @@ gw_wrench gw_system_borne(const gw_system *s, int index)
  * and what the held body bears, at the held frame. */
 static void keep_wrenches(gw_system *s, gw_wrench *constraint)
 {
+    if (!s->tells_joints) {
+        *constraint = gw_system_borne(s, s->held);
+        gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
+        constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
+        return;
+    }
     for (int i = 0; i < s->body_count; i++)
         s->joint_wrench[i] = gw_system_borne(s, i);
     *constraint = s->joint_wrench[s->held];
@@ -84,7 +90,7 @@ static void keep_wrenches(gw_system *s, gw_wrench *constraint)
 static void keep_home(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++)
-        s->home[i] = s->bodies[i].joint;
+        gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->home[i]);
 }
 
 /* Where the joints were, t seconds into the step. */
@@ -93,7 +99,7 @@ static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
     if (s->moving)
         gw_grounds_go_to(s, t);
     for (int i = 0; i < s->body_count; i++)
-        s->bodies[i].joint = states[i];
+        gw_joint_copy(&s->bodies[i], &states[i], &s->bodies[i].joint);
     gw_system_update(s);
 }
 
@@ -135,23 +141,39 @@ static void add_scaled(int n, double weight, const double *x, double *y)
 
 /*
  * Levels of accuracy: one substep by a formula of fourth order, of sixth, of eighth, then two,
- * four, eight and sixteen substeps of eighth order.
+ * four, eight and sixteen substeps of eighth order. A local model, whose stages are cheap, halves
+ * the step of fourth order instead, down to eighths.
  */
-#define MAX_LEVEL   6
-#define WHOLE       16 /* a step, in sixteenths */
-#define DOUBT_LEVEL 4
-#define LEAST_CUT   1e-4 /* sixteenths: no substep is cut off shorter */
+#define MAX_LEVEL      6
+#define FINEST_LOCAL   3
+#define FINEST_TOUCHED 4  /* of trees: kinks of contact forces are not resolved by finer ones */
+#define WHOLE          16 /* a step, in sixteenths */
+#define DOUBT_LEVEL    4
+#define LEAST_CUT      1e-4 /* sixteenths: no substep is cut off shorter */
 
 static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8};
 
-static const gw_tableau *tableau_of(int level)
+static const gw_tableau *tableau_of(const gw_system *s)
 {
-    return tableaus[level < 2 ? level : 2];
+    int level = s->integrator.level;
+    if (level == 0 && s->plain_tree && !s->local)
+        return &gw_fehlberg4;
+    return s->local ? &gw_kutta4 : tableaus[level < 2 ? level : 2];
 }
 
-static int width_of(int level)
+static int width_of(const gw_system *s)
 {
+    int level = s->integrator.level;
+    if (s->local)
+        return WHOLE >> level;
     return level < 3 ? WHOLE : WHOLE >> (level - 2);
+}
+
+static int finest_level(const gw_system *s)
+{
+    if (s->local)
+        return FINEST_LOCAL;
+    return s->touched && s->plain_tree ? FINEST_TOUCHED : MAX_LEVEL;
 }
 
 /* Where stage i of the formula is, or its end (i = rk->stages), by the stages before. */
@@ -161,7 +183,8 @@ static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
     int n = s->dof;
     memset(s->by, 0, (size_t)n * sizeof *s->by);
     for (int k = 0; k < s->body_count; k++)
-        memcpy(u + s->bodies[k].first, s->home[k].u, (size_t)s->bodies[k].dof * sizeof *u);
+        for (int j = 0; j < s->bodies[k].dof; j++)
+            u[s->bodies[k].first + j] = s->home[k].u[j];
     for (int l = 0; l < i; l++) {
         double weight = h * rk->a[i][l];
         if (weight == 0)
@@ -172,13 +195,26 @@ static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
     go_to(s, u);
 }
 
+/* Nothing but the joints and the hand acts on bodies that all move in planes. */
+static bool acts_in_planes(const gw_system *s, const gw_forces *forces)
+{
+    bool all = s->all_planar && s->row_count == 0 && !gw_has_springs(s) && !s->is_pushed &&
+               !s->moving && !(forces && forces->touch);
+    for (int i = 0; i < s->body_count && all; i++)
+        all = s->bodies[i].damping_rate == 0;
+    return all;
+}
+
 /* From home, h on; the wrenches at the step's start (t = 0). */
 static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t, double h,
                                  gw_system_work *sum, gw_wrench *constraint)
 {
-    const gw_tableau *rk = tableau_of(s->integrator.level);
+    const gw_tableau *rk = tableau_of(s);
+    bool in_planes = acts_in_planes(s, forces);
     for (int i = 0; i < rk->stages; i++) {
         gw_system_work power = {0};
+        s->one_pass = s->plain_tree && !s->local && i > 0;
+        s->flat_only = in_planes && i > 0;
         if (i > 0) {
             go_to_stage(s, rk, i, h);
             if (s->moving)
@@ -198,6 +234,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         if (i == 0 && t == 0)
             keep_wrenches(s, constraint);
     }
+    s->one_pass = s->flat_only = false;
     go_to_stage(s, rk, rk->stages, h);
     if (s->moving)
         gw_grounds_go_to(s, t + h);
@@ -213,11 +250,6 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 
 #define IMPLICIT_SUBSTEPS  2 /* twice as many at each level */
 #define MAX_IMPLICIT_LEVEL 3
-
-/* Decay and squared phase of a quarter of a step, h C + h^2 K over D, that explicit substeps bear.
- */
-#define EXPLICIT_SUBSTEPS 4
-#define EXPLICIT_LIMIT    2.0
 
 static const double fourth_order[GW_SYSTEM_RUNS] = {-1. / 6, 4, -27. / 2, 32. / 3};
 static const double finest_run[GW_SYSTEM_RUNS] = {0, 0, 0, 1};
@@ -319,8 +351,9 @@ void gw_system_free_acceleration(gw_system *s, double *a)
 /* ---- energy balance of a substep ------------------------------------------------------------ */
 
 /* A substep's balance may be out by this much of the kinetic energy, and by rounding. */
-#define BALANCE  1e-11
-#define ROUNDING 1e-14
+#define BALANCE      1e-11
+#define TREE_BALANCE 1e-12 /* without closures */
+#define ROUNDING     1e-14
 
 /* After fourth order has failed, sixth order stays for so many steps. */
 #define PATIENCE 32
@@ -336,8 +369,9 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
 {
     double come = sum->hand + sum->contact + sum->motors + sum->base - sum->dissipated;
     double out = fabs((s->kinetic - kinetic) + (s->potential - potential) - come);
+    double share = s->row_count > 0 ? BALANCE : TREE_BALANCE;
     double scale =
-        BALANCE * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
+        share * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
     if (!(out <= scale))
         return TOO_COARSE;
     return out <= scale / 512 ? VERY_GOOD : GOOD;
@@ -573,7 +607,7 @@ static bool refine(gw_system *s, substep *b, double kink)
         return true;
     if (at->level == 0)
         at->patience = PATIENCE;
-    return at->level < MAX_LEVEL && ++at->level;
+    return at->level < finest_level(s) && ++at->level;
 }
 
 /* Where the step's end was more accurate than asked, the next step begins one level lower. */
@@ -698,7 +732,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
         b.wide = stiff ? WHOLE / IMPLICIT_SUBSTEPS >> s->integrator.implicit_level
-                       : fmin(width_of(s->integrator.level), b.cut);
+                       : fmin(width_of(s), b.cut);
         b.wide = fmin(b.wide, WHOLE - b.begin);
         b.kinetic = s->kinetic, b.potential = s->potential, b.projected = s->projected;
         keep_home(s);
@@ -712,7 +746,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             s->kinetic = b.kinetic, s->potential = b.potential, s->projected = b.projected;
             if (!stiff && b.cut == WHOLE && s->integrator.level == DOUBT_LEVEL && has_bounds(s)) {
                 gw_system_take_mobilities(s);
-                if (gw_system_is_stiff(s, dt / EXPLICIT_SUBSTEPS, EXPLICIT_LIMIT))
+                if (gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT))
                     return TURNED_STIFF;
             }
             continue;
@@ -743,12 +777,13 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
     double kinetic = s->kinetic, owed = s->integrator.owed;
     assert(isfinite(dt));
+    s->touched = forces && forces->touch;
     gw_set_joints_recentre(s);
     for (int i = 0; i < s->body_count; i++)
-        s->begin[i] = s->bodies[i].joint;
+        gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->begin[i]);
     s->projected = 0;
     gw_system_meet_limits(s, dt);
-    bool stiff = gw_system_is_stiff(s, dt / EXPLICIT_SUBSTEPS, EXPLICIT_LIMIT);
+    bool stiff = !s->local && gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
     double potential = s->potential;
     outcome made = take_substeps(s, stiff, forces, dt, &sum, &constraint);
     if (made == TURNED_STIFF) {

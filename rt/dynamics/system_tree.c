@@ -20,9 +20,10 @@
 
 /* ---- kinematics ------------------------------------------------------------------------------ */
 
-const gw_system_body gw_ground_body = {.pose = {{0, 0, 0}, {1, 0, 0, 0}},
-                                       .turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
-                                       .flat = {.cosine = 1, .upright = {1, 0, 0, 0}}};
+const gw_system_body gw_ground_body = {
+    .pose = {{0, 0, 0}, {1, 0, 0, 0}},
+    .turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+    .flat = {.cosine = 1, .half = {1, 0}, .upright = {1, 0, 0, 0}}};
 
 /* Near 1 the reciprocal root of the squared norm is 1.5 less half of it. */
 static gw_quat renormalised(gw_quat q)
@@ -98,10 +99,14 @@ static void update_position(gw_system *s, gw_system_body *k, const gw_system_bod
     gw_pose moved = k->def.reversed ? move_f(k, &joint) : move_m(k, &joint);
     /* columns about the body's origin */
     gw_vec3 m_at = k->def.reversed ? joint.p : moved.p;
-    k->pose = k->is_at_joint ? moved : gw_pose_mul(&moved, &k->m_from_body);
+    k->pose = moved;
+    if (k->turned_at_joint && !k->is_at_joint)
+        k->pose.q = gw_quat_mul(moved.q, k->m_from_body.q);
+    else if (!k->is_at_joint)
+        k->pose = gw_pose_mul(&moved, &k->m_from_body);
     k->pose.q = renormalised(k->pose.q);
     k->arm = gw_sub(k->pose.p, m_at);
-    if (!k->is_at_joint || k->def.reversed)
+    if (!k->turned_at_joint)
         for (int j = 0; j < k->dof; j++) {
             double *column = k->columns[j];
             gw_vec3 w = gw_angular_part(column);
@@ -117,10 +122,14 @@ void gw_tree_update_positions(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        if (k->flat.plane)
-            gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
-        else
+        if (!k->flat.plane) {
             update_position(s, k, gw_carrier_of(s, k));
+            continue;
+        }
+        gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL,
+                                  s->flat_only);
+        if (!s->flat_only || i == s->held)
+            gw_planar_place(k);
     }
 }
 
@@ -174,7 +183,7 @@ static void update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 
         c_v = gw_rotate(k->f_turn, k->set->bias.v);
         c_w = gw_rotate(k->f_turn, k->set->bias.w);
     }
-    if (!k->is_at_joint || k->def.reversed) {
+    if (!k->turned_at_joint) {
         gw_vec3 around = gw_cross(rel_w, k->arm);
         c_v = gw_add(c_v, gw_add(gw_cross(c_w, k->arm), gw_cross(rel_w, around)));
         /* columns are at rest in F: where that is the body's own frame they turn with it */
@@ -211,10 +220,13 @@ void gw_tree_update_velocities(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        if (k->flat.plane)
-            gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
-        else
+        if (!k->flat.plane) {
             update_carried(s, k);
+            continue;
+        }
+        gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
+        if (!s->flat_only || i == s->held)
+            gw_planar_move(k);
     }
 }
 
@@ -352,9 +364,7 @@ static void reduce_inertia(const gw_system_body *k, gw_articulated *x)
     }
 }
 
-/* Articulated inertias of all bodies, from the tips to the roots:
- * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
-void gw_tree_articulate(gw_system *s, double h, const double *added)
+void gw_tree_rigid_inertias(gw_system *s, double h)
 {
     for (int i = 0; i < s->body_count; i++) {
         if (s->bodies[i].flat.plane)
@@ -362,6 +372,13 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
         else
             s->bodies[i].inertia = rigid_inertia(&s->bodies[i], h);
     }
+}
+
+/* Articulated inertias of all bodies, from the tips to the roots:
+ * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
+void gw_tree_articulate(gw_system *s, double h, const double *added)
+{
+    gw_tree_rigid_inertias(s, h);
     for (int i = s->body_count - 1; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
         gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
@@ -370,7 +387,7 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
             gw_planar_articulate(k, added && k->dof > 0 ? added[k->first] : 0, p);
             continue;
         }
-        if (k->def.joint == GW_MOBILIZER_REVOLUTE && k->is_at_joint && !k->def.reversed)
+        if (k->def.joint == GW_MOBILIZER_REVOLUTE && k->turned_at_joint)
             pull_turn(x, k->columns[0], k->pulled[0]);
         else
             for (int j = 0; j < k->dof; j++)
@@ -394,6 +411,36 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
         else
             add_shifted(x, k->r, &p->inertia);
     }
+}
+
+void gw_tree_mass_matrix(gw_system *s, double *d, int stride)
+{
+    gw_planar_expand(s);
+    for (int i = 0; i < s->dof; i++)
+        memset(d + i * stride, 0, (size_t)s->dof * sizeof *d);
+    for (int i = 0; i < s->body_count; i++)
+        s->bodies[i].inertia = rigid_inertia(&s->bodies[i], 0);
+    for (int i = s->body_count - 1; i >= 0; i--)
+        if (s->bodies[i].def.parent >= 0)
+            add_shifted(&s->bodies[i].inertia, s->bodies[i].r,
+                        &s->bodies[s->bodies[i].def.parent].inertia);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++) {
+            double f[6];
+            int row = s->bodies[i].first + j;
+            pull_column(&s->bodies[i].inertia, s->bodies[i].columns[j], f);
+            for (int n = i; n >= 0; n = s->bodies[n].def.parent) { /* towards the root */
+                const gw_system_body *k = &s->bodies[n];
+                double at_parent[6] = {0};
+                for (int l = 0; l < k->dof; l++) {
+                    double entry = gw_dot6(k->columns[l], f);
+                    d[row * stride + k->first + l] = d[(k->first + l) * stride + row] = entry;
+                }
+                gw_spatial_add_shifted(f, k->r, at_parent);
+                memcpy(f, at_parent, sizeof f);
+            }
+        }
+    gw_tree_articulate(s, 0, NULL);
 }
 
 /* L^-1 u with u = rest + S^T f, and on to the parent f - U D^-1 u. */
@@ -451,5 +498,71 @@ void gw_tree_accelerate(gw_system *s)
         for (int j = 0; j < k->dof; j++)
             for (int l = 0; l < 6; l++)
                 a[l] += k->columns[j][l] * k->rest[j];
+    }
+}
+
+/* ---- both passes at once ----------------------------------------------------------------------
+ */
+
+/* U and 1/D of a single coordinate; I^a onto the parent. */
+static void pass_inertia(gw_system_body *k, gw_system_body *p)
+{
+    gw_articulated *x = &k->inertia;
+    if (k->def.joint == GW_MOBILIZER_REVOLUTE && k->turned_at_joint)
+        pull_turn(x, k->columns[0], k->pulled[0]);
+    else
+        pull_column(x, k->columns[0], k->pulled[0]);
+    double d = gw_dot6(k->columns[0], k->pulled[0]);
+    k->inverse_d = d > 0 ? 1 / d : 0;
+    if (!p)
+        return;
+    subtract_square(x, k->pulled[0], k->inverse_d);
+    if (p->flat.plane)
+        gw_planar_add_inertia(x, k->r, p);
+    else
+        add_shifted(x, k->r, &p->inertia);
+}
+
+static void pass_force(gw_system_body *k, gw_system_body *p)
+{
+    double x = k->rest[0] = (k->rest[0] + gw_dot6(k->columns[0], k->force)) * k->inverse_d, f[6];
+    for (int l = 0; l < 6; l++)
+        f[l] = k->force[l] - k->pulled[0][l] * x;
+    if (p && p->flat.plane)
+        gw_planar_add_wrench(f, k->r, p);
+    else if (p)
+        gw_spatial_add_shifted(f, k->r, p->force);
+}
+
+static void take_acceleration(gw_system_body *k, const gw_system_body *p)
+{
+    double *a = k->acceleration;
+    gw_twist from = p ? gw_acceleration_of(p) : (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_spatial_set(a, p ? gw_add(from.v, gw_cross(from.w, k->r)) : from.v, from.w);
+    double u = k->rest[0] -= gw_dot6(k->pulled[0], a) * k->inverse_d;
+    for (int l = 0; l < 6; l++)
+        a[l] += k->columns[0][l] * u;
+}
+
+void gw_tree_solve(gw_system *s)
+{
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        gw_system_body *k = &s->bodies[i];
+        gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        if (k->flat.plane) {
+            gw_planar_pass_inertia(k, p);
+            gw_planar_pass_force(k, p);
+        } else {
+            pass_inertia(k, p);
+            pass_force(k, p);
+        }
+    }
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        if (k->flat.plane)
+            gw_planar_take_acceleration(k, p);
+        else
+            take_acceleration(k, p);
     }
 }

@@ -230,7 +230,7 @@ static bool add_contact(gw_assembly *w, int index, gw_error *error)
 }
 
 /* The frame of a link's joint, whose z is the axis. */
-static gw_pose axis_frame(const gw_chain_link *link)
+static gw_pose axis_frame(const gw_link_def *link)
 {
     return (gw_pose){no_vector, gw_quat_between(axes[2], link->axis)};
 }

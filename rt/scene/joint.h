@@ -8,7 +8,7 @@
 #define GW_SCENE_JOINT_H
 
 #include "rt/base/limits.h"
-#include "rt/dynamics/chain.h"
+#include "rt/dynamics/link.h"
 #include "rt/dynamics/mobilizer.h"
 
 /* What a joint or a spring stands on: an object, a link ("mechanism.number"), or the fixed world

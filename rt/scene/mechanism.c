@@ -103,7 +103,7 @@ bool gw_mechanism_is_chain(const gw_mechanism *m)
     return true;
 }
 
-gw_pose gw_joint_pose(const gw_chain_link *link, double q)
+gw_pose gw_joint_pose(const gw_link_def *link, double q)
 {
     gw_pose moved = gw_joint_motion(link->kind, link->axis, q);
     return gw_pose_mul(&link->parent_from_joint, &moved);
@@ -152,9 +152,13 @@ static bool check_motor(const link_context *p, const gw_motor *m)
     return gw_scene_check_motor(p->error, "mechanisms", p->index, at, m);
 }
 
-static bool check_limits(const link_context *p, const gw_chain_link *l, double q)
+static bool check_limits(const link_context *p, const gw_link_def *l, double q)
 {
     char message[160];
+    if (!(l->restitution >= 0 && l->restitution <= 1)) {
+        snprintf(message, sizeof message, "is %g, must be 0 to 1", l->restitution);
+        return invalid_link(p, "/joint/restitution", message);
+    }
     if (!l->limited)
         return true;
     if (!isfinite(l->lower) || !isfinite(l->upper))
@@ -170,7 +174,7 @@ static bool check_limits(const link_context *p, const gw_chain_link *l, double q
 }
 
 /* A joint of several coordinates has an origin, and a plane its normal. */
-static bool check_several(const link_context *p, const gw_chain_link *l)
+static bool check_several(const link_context *p, const gw_link_def *l)
 {
     const gw_motor none = {0};
     const struct {
@@ -205,7 +209,7 @@ static bool check_parent(const link_context *p)
     return invalid_link(p, "/parent", message);
 }
 
-static bool check_joint(const link_context *p, const gw_chain_link *l)
+static bool check_joint(const link_context *p, const gw_link_def *l)
 {
     double q = p->mechanism->position[p->link], v = p->mechanism->velocity[p->link];
     if (!gw_finite_pose(&l->parent_from_joint))

@@ -15,7 +15,7 @@
 #include "rt/geometry/feature.h"
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/shape.h"
-#include "rt/dynamics/chain.h"
+#include "rt/dynamics/link.h"
 #include "rt/scene/joint.h"
 #include "rt/scene/task.h"
 #include "rt/positioning/solve.h"
@@ -111,7 +111,7 @@ typedef struct gw_mechanism {
     char id[GW_MAX_ID + 1];
     gw_pose base; /* world_from_base */
     int link_count;
-    gw_chain_link *links;         /* owned */
+    gw_link_def *links;           /* owned */
     gw_link_geometry *geometries; /* owned */
     double *position;             /* joints at tick 0; owned */
     double *velocity;             /* owned */
@@ -136,7 +136,7 @@ typedef struct gw_pair_name {
 /* Whether objects collide, and how contacts are resolved. */
 typedef struct gw_scene_contact {
     bool enabled;
-    bool local;  /* chains step by local models made by the world thread */
+    bool local;  /* mechanisms step by local models made by the world thread */
     double rate; /* of the world thread (Hz); 0: 200 */
     gw_contact_rules rules;
     int ignore_count;     /* pairs without collisions */
@@ -403,7 +403,7 @@ gw_contact_material gw_contact_material_default(void);
 
 /* parent_from_link of one joint at q (rad, m), and world_from_link of all links at q (link_count
  * entries; NULL: the start). Joints with several coordinates are at their origin. */
-gw_pose gw_joint_pose(const gw_chain_link *link, double q);
+gw_pose gw_joint_pose(const gw_link_def *link, double q);
 void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
 
 /* Whether it is enabled and one-sided: a bound, or a contact that may part. */

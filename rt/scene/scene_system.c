@@ -173,13 +173,10 @@ static void collect_links(builder *w)
         const gw_mechanism *m = &s->mechanisms[i];
         int first = s->object_count + gw_scene_first_joint(s, i);
         for (int k = 0; k < m->link_count && is_member(w, first); k++) {
-            gw_vec3 z = m->links[k].axis, x = gw_any_normal(z);
             gw_mobilizer type = gw_mechanism_joint(m, k);
-            bool axis = gw_mobilizer_rotation(type) == 6;
             gw_pose turned = gw_pose_identity(), f = m->links[k].parent_from_joint;
-            if (axis)
-                turned.q = gw_quat_from_axes(x, gw_cross(z, x), z);
-            f = gw_pose_mul(&f, &turned);
+            if (gw_mobilizer_rotation(type) == 6)
+                gw_link_frames(&m->links[k], &turned, &f);
             if (m->parent[k] < 0)
                 f = gw_pose_mul(&m->base, &f);
             w->candidates[w->candidate_count++] =
@@ -356,7 +353,7 @@ static void take_joint_forces(const gw_scene_joint *j, gw_system_body_def *d)
         d->motor[0] = j->motor;
 }
 
-static void take_link_forces(const gw_chain_link *l, gw_system_body_def *d)
+static void take_link_forces(const gw_link_def *l, gw_system_body_def *d)
 {
     d->damping[0] = l->damping;
     d->friction[0] = l->friction;

@@ -64,17 +64,7 @@ static int moving_end(const gw_scene *s, const gw_geared *side)
     return has_body(s, a) ? a : has_body(s, b) ? b : -1;
 }
 
-/* A chain has one held frame. */
-static bool has_two_hands(const gw_scene *s, int mechanism)
-{
-    int hands = 0;
-    for (int i = 0; i < s->tool_count; i++)
-        hands += strcmp(s->tools[i].mechanism, s->mechanisms[mechanism].id) == 0;
-    return hands > 1;
-}
-
-/* Links of one mechanism move together; one that is no chain, or that two tools hold, is a system
- * by itself. */
+/* Links of one mechanism move together: they are a system by themselves. */
 static void relate_links(grouping *g)
 {
     const gw_scene *s = g->scene;
@@ -82,8 +72,7 @@ static void relate_links(grouping *g)
         int first = s->object_count + gw_scene_first_joint(s, i);
         for (int k = 1; k < s->mechanisms[i].link_count; k++)
             g->parent[root_of(g->parent, first + k)] = root_of(g->parent, first);
-        if (!gw_mechanism_is_chain(&s->mechanisms[i]) || has_two_hands(s, i))
-            g->related[root_of(g->parent, first)] = true;
+        g->related[root_of(g->parent, first)] = true;
     }
 }
 

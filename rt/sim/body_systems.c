@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/haptics/operational_space.h"
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
+#define BRAKE_TIME     0.02  /* s in which a strained mechanism loses most of its speed */
 #define UNBOOKED_SHARE 1e-6  /* of a system's kinetic energy: more is told */
 #define REACHED        1e-9  /* of the length: closures hold where bodies are put */
 #define SAME_PLACE     1e-13 /* m, and of how far it is: rounding of poses */
@@ -96,8 +98,17 @@ static bool has_limits(const gw_scene_system *s)
     return any;
 }
 
+static bool is_mechanism(const gw_scene *scene, const gw_scene_system *s)
+{
+    int link, first = gw_scene_link_of_body(scene, s->members[0].number, &link);
+    bool alone = s->closure_count == 0 && s->body_count == s->member_count && first >= 0;
+    for (int i = 1; i < s->member_count; i++)
+        alone = alone && gw_scene_link_of_body(scene, s->members[i].number, &link) == first;
+    return alone;
+}
+
 /* Its limits are contacts (joint_limits.c). */
-static gw_system *create_without_limits(const gw_scene_system *from, gw_error *error)
+static gw_system *create_without_limits(const gw_scene_system *from, bool silent, gw_error *error)
 {
     gw_system_def def = gw_scene_system_def(from);
     size_t bytes = (size_t)def.body_count * sizeof *def.bodies;
@@ -110,6 +121,7 @@ static gw_system *create_without_limits(const gw_scene_system *from, gw_error *e
     for (int i = 0; i < def.body_count; i++)
         memset(bodies[i].limited, 0, sizeof bodies[i].limited);
     def.bodies = bodies;
+    def.silent_joints = silent;
     gw_system *system = gw_system_create(&def, error);
     free(bodies);
     return system;
@@ -124,8 +136,9 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     d->body_count = d->from->member_count;
     if (!take_bodies(def, d))
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
-    d->system = create_without_limits(d->from, error);
-    bool limited = has_limits(d->from);
+    d->mechanism = is_mechanism(def->scene, d->from);
+    bool limited = has_limits(d->from), silent = d->mechanism && d->joint_count == 0;
+    d->system = create_without_limits(d->from, silent, error);
     d->from = NULL; /* the layout's */
     if (!d->system)
         return false;
@@ -176,6 +189,8 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
             m->second[t] = gw_system_second_hold(system, def->bodies[t], &def->scene->tools[t].at);
         else
             gw_system_hold(system, def->bodies[t], &def->scene->tools[t].at);
+        if (!held[index])
+            m->systems[index].resisted = def->scene->tools[t].rendering.resisted;
         held[index] = true;
     }
     return true;
@@ -202,6 +217,58 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
     free(m->still);
 }
 
+/* ---- local models --------------------------------------------------------------------------- */
+
+/* From now on by a local model of where it is, where the scene wants that. */
+static void start_local(gw_scene_dynamics *m, int index)
+{
+    gw_dynamic_system *d = &m->systems[index];
+    d->strain = d->owed = 0;
+    if (m->locals)
+        gw_local_models_start(m->locals, index, d->system, &d->resisted);
+}
+
+/* Energy that a new local model brings is paid with what earlier ones took, else by the motion:
+ * whatever Coriolis terms are left out, a mechanism never has more energy than hand, motors and
+ * contacts gave it. What local models took is remembered up to the energy of its motion. */
+static void adopt_local(gw_scene_dynamics *m, int index)
+{
+    gw_dynamic_system *d = &m->systems[index];
+    double brought = gw_local_models_adopt(m->locals, index, d->system), kinetic, potential;
+    gw_model_energy(gw_system_model(d->system), &kinetic, &potential);
+    m->edits += brought;
+    d->owed = fmax(d->owed + brought, -kinetic);
+    if (!(d->owed > 0) || !(kinetic > 0))
+        return;
+    double paid = gw_system_scale_velocity(d->system, sqrt(1 - fmin(d->owed / kinetic, 1)));
+    m->dissipated += paid;
+    d->owed -= paid;
+}
+
+void gw_body_systems_exchange_locals(gw_scene_dynamics *m)
+{
+    m->was_strained = m->strained;
+    m->strained = 0;
+    for (int i = 0; i < m->system_count; i++) {
+        gw_dynamic_system *d = &m->systems[i];
+        if (!gw_local_models_has(m->locals, i))
+            continue;
+        adopt_local(m, i);
+        gw_local_models_publish(m->locals, i, d->system, &d->resisted);
+        d->strain = gw_local_models_strain(m->locals, i, d->system);
+        m->strained = fmax(m->strained, d->strain);
+    }
+}
+
+/* It is no longer driven by what is true: it comes to rest until there is a new model. */
+void gw_body_systems_brake(gw_scene_dynamics *m, double dt)
+{
+    for (int i = 0; i < m->system_count; i++)
+        if (m->systems[i].strain > 1)
+            m->dissipated +=
+                gw_system_scale_velocity(m->systems[i].system, 1 / (1 + dt / BRAKE_TIME));
+}
+
 /* ---- where they are ------------------------------------------------------------------------- */
 
 void gw_body_systems_reset(gw_scene_dynamics *m)
@@ -219,6 +286,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
             d->hands[k] = (gw_free_body_hand){0};
         }
         m->mover[m->first_system + i].step = (gw_step){.finite = true, .margin = 1};
+        start_local(m, i);
     }
 }
 
@@ -244,16 +312,7 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
         *hand = b->hand;
         return true;
     }
-    for (int i = 0; i < old->chain_count; i++) {
-        const gw_dynamic_mechanism *c = &old->chains[i];
-        for (int k = 0; k < c->def.count; k++)
-            if (gw_name_hash(c->id, (uint64_t)k + 1) == name) {
-                gw_model_body(&c->chain.model, k, pose, twist);
-                *hand = c->hands.hand[k];
-                return true;
-            }
-    }
-    for (int i = 0; i < old->first_chain; i++) {
+    for (int i = 0; i < old->held_count; i++) {
         if (old->held_names[i] != name || !old->mover[i].model)
             continue;
         gw_model_body(old->mover[i].model, 0, pose, twist);
@@ -281,8 +340,9 @@ static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
     return base;
 }
 
-bool gw_body_systems_find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose,
-                               gw_twist *twist)
+/* Where the base of a mechanism is shown, by the hash of its id, and how that moves; false: no
+ * system has it. */
+static bool find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose, gw_twist *twist)
 {
     for (int i = 0; i < m->system_count; i++)
         for (int k = 0; k < m->systems[i].ground_count; k++) {
@@ -360,7 +420,7 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
         gw_dynamic_system *d = &m->systems[i];
         if (d->joined || d->joining.active)
             m->edits += lose_offsets(d, dt);
-        bool moves = kinematics || d->rides;
+        bool rode = d->rides, moves = kinematics || rode;
         for (int k = 0; k < d->ground_count; k++)
             moves = moves || d->grounds[k].travel.active;
         d->rides = false;
@@ -379,8 +439,14 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
             d->twists[k] = twist_between(&d->poses[k], &to, dt);
             d->rides = d->rides || gw_norm2(d->twists[k].v) + gw_norm2(d->twists[k].w) > 0;
         }
-        if (moves && d->ground_count > 0)
-            m->edits += gw_system_move_grounds(d->system, d->poses, d->twists);
+        bool local = m->locals && gw_local_models_has(m->locals, i);
+        if (!moves || d->ground_count == 0 || (local && !rode && !d->rides))
+            continue;
+        if (local)
+            m->edits += gw_system_set_local_model(d->system, NULL);
+        m->edits += gw_system_move_grounds(d->system, d->poses, d->twists);
+        if (local)
+            m->edits += gw_local_models_start(m->locals, i, d->system, &d->resisted);
     }
 }
 
@@ -411,7 +477,7 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
         gw_twist rate = still;
         if (g->object >= 0)
             now = gw_kinematics_pose(kinematics, g->object);
-        else if (gw_scene_dynamics_find_base(old, g->name, &now, &rate))
+        else if (find_base(old, g->name, &now, &rate))
             gw_transition_start(&g->travel, &now, &rate, &g->start, &still, limits);
         d->poses[k] = displacement(g, &now);
         gw_twist way = gw_pose_sub(&now, &g->start);
@@ -423,6 +489,29 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
     d->rides = true; /* to be looked at in the next tick */
 }
 
+/* A mechanism by itself goes on joint by joint, those that it has more of begin; false: its links
+ * were in no system. */
+static bool continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
+{
+    int from[GW_MAX_LINKS];
+    const gw_dynamic_system *was = NULL;
+    for (int i = 0; i < old->system_count && !was; i++)
+        for (int n = 0; n < old->systems[i].body_count; n++)
+            if (old->systems[i].names[n] == d->names[0])
+                was = &old->systems[i];
+    for (int k = 0; was && k < d->body_count; k++) {
+        from[k] = -1;
+        for (int n = 0; n < was->body_count; n++)
+            if (was->names[n] == d->names[k]) {
+                from[k] = n;
+                d->hands[k] = was->hands[n];
+            }
+    }
+    if (was)
+        gw_system_continue_joints(d->system, was->system, from);
+    return was;
+}
+
 /* Bodies of the same name go on where they are; what the relations ask of them otherwise they do
  * within a transition. */
 static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
@@ -431,6 +520,8 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
     const gw_model *model = gw_system_model(d->system);
     double way, turn;
     carry_grounds(d, old, kinematics, limits);
+    if (d->mechanism && continue_joints(d, old))
+        return;
     for (int k = 0; k < gw_model_bodies(model); k++)
         gw_model_body(model, k, &d->poses[k], &d->twists[k]);
     for (int k = 0; k < d->body_count; k++) {
@@ -448,11 +539,27 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
 void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
                                 const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
-    for (int i = 0; i < m->system_count; i++)
+    for (int i = 0; i < m->system_count; i++) {
         carry_system(&m->systems[i], old, kinematics, limits);
+        start_local(m, i);
+    }
 }
 
 /* ---- hands ---------------------------------------------------------------------------------- */
+
+/* A lower bound of the mass and inertia that a hand feels at a body of the model along any
+ * direction. `work`: 7 entries a degree of freedom. */
+static gw_mass felt_mass(const gw_model *model, int body, gw_vec3 com, double *work)
+{
+    double inverse[6][6];
+    gw_operational_body_inverse_inertia(model, body, work, inverse);
+    double light = inverse[0][0] + inverse[1][1] + inverse[2][2];
+    double nimble = inverse[3][3] + inverse[4][4] + inverse[5][5];
+    gw_mass out = {.mass = light > 1e-6 ? 1 / light : 1e6, .com = com};
+    for (int i = 0; i < 3; i++)
+        out.inertia.m[i][i] = nimble > 1e-6 ? 1 / nimble : 1e6;
+    return out;
+}
 
 bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
 {
@@ -462,7 +569,7 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
         for (int k = 0; k < d->body_count; k++) {
             if (d->labels[k] != name)
                 continue;
-            gw_mass mass = gw_felt_mass(gw_system_model(d->system), k, d->coms[k], d->work);
+            gw_mass mass = felt_mass(gw_system_model(d->system), k, d->coms[k], d->work);
             gw_free_body_hand_take(&d->hands[k], command, &mass, m->gravity, dt);
             return true;
         }
@@ -564,15 +671,6 @@ void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *m, gw_kinematics *ki
             gw_kinematics_set_held(kinematics, d->numbers[k], &pose);
         }
     }
-    for (int i = 0; i < m->chain_count; i++) {
-        const gw_dynamic_mechanism *c = &m->chains[i];
-        gw_twist twist;
-        gw_pose pose;
-        for (int k = 0; k < c->def.count; k++) {
-            gw_model_body(&c->chain.model, k, &pose, &twist);
-            gw_kinematics_set_held(kinematics, c->body + k, &pose);
-        }
-    }
 }
 
 bool gw_body_systems_find_link(const gw_scene_dynamics *m, int link, int *system, int *body)
@@ -582,20 +680,6 @@ bool gw_body_systems_find_link(const gw_scene_dynamics *m, int link, int *system
             if (m->systems[i].numbers[k] == m->object_count + link) {
                 *system = i;
                 *body = k;
-                return true;
-            }
-    return false;
-}
-
-bool gw_body_systems_joint_of_link(const gw_scene_dynamics *m, uint64_t name, double *q, double *v)
-{
-    double position[6] = {0}, velocity[6] = {0};
-    for (int i = 0; i < m->system_count; i++)
-        for (int k = 0; k < m->systems[i].body_count; k++)
-            if (m->systems[i].names[k] == name) {
-                gw_system_joint(m->systems[i].system, k, position, velocity);
-                *q = position[0];
-                *v = velocity[0];
                 return true;
             }
     return false;

@@ -57,8 +57,7 @@ void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, dou
         gw_free_body_hand_take(&b->hand, command, &b->def.mass, b->def.gravity, dt);
         return;
     }
-    if (!gw_mechanisms_hand(m, command, dt))
-        gw_body_systems_hand(m, command, dt);
+    gw_body_systems_hand(m, command, dt);
 }
 
 /* Held over the step, as at a device. */
@@ -296,7 +295,6 @@ static bool move_set(gw_dynamic_free_body *b, gw_kinematics *kinematics, double 
 int gw_scene_dynamics_move_sets(gw_scene_dynamics *m, gw_kinematics *kinematics, double dt)
 {
     int left = -1;
-    gw_mechanisms_move_bases(m, dt);
     gw_body_systems_move_grounds(m, kinematics, dt);
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];

@@ -117,7 +117,11 @@ static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int
     const gw_system_body_def *d = &s->bodies[body];
     const gw_system_member *member = &s->members[body];
     const joint_frames f = frames_of(def, s, body, ground);
-    double restitution = member->joint >= 0 ? def->scene->joints[member->joint].restitution : 0;
+    int link, mechanism = gw_scene_link_of_body(def->scene, member->number, &link);
+    double restitution = member->joint >= 0 ? def->scene->joints[member->joint].restitution
+                         : mechanism >= 0
+                             ? def->scene->mechanisms[mechanism].links[link].restitution
+                             : 0;
     for (int upper = first_end(d); upper < 2; upper++) {
         gw_joint_limit *limit = &l->of[l->count];
         *limit = (gw_joint_limit){.system = system, .body = body, .coordinate = j};

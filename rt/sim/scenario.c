@@ -124,11 +124,8 @@ static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool
                                  gw_scenario_tool *t)
 {
     const gw_mechanism *m = &def->scene->mechanisms[t->mechanism];
-    gw_pose links[GW_MAX_LINKS];
-    gw_mechanism_poses(m, NULL, links);
     memcpy(t->object_id, m->id, sizeof t->object_id);
-    t->link = t->body = tool->link;
-    t->pose = links[tool->link];
+    t->link = tool->link;
     t->guided = (gw_guided_def){.set = gw_submanifold_free(), .body_from_held = tool->at};
 }
 
@@ -174,11 +171,10 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
         int number =
             def->scene->object_count + gw_scene_first_joint(def->scene, t->mechanism) + t->link;
         t->system = def->layout->system_of[number];
-        if (t->system >= 0 && !gw_layout_system(def->layout, number, &t->body))
+        if (!gw_layout_system(def->layout, number, &t->body))
             return gw_fail(error, GW_BAD_INPUT, where, "%s has no solution to be held on",
                            tool->mechanism);
-        if (t->system >= 0)
-            t->pose = def->layout->poses[number];
+        t->pose = def->layout->poses[number];
     }
     t->slot = find_slot(def, tool->device);
     int device = gw_scene_device(def->scene, tool->device);
@@ -197,20 +193,17 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
 
 static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error *error)
 {
-    int objects[GW_MAX_TOOLS], mechanisms[GW_MAX_TOOLS], systems[GW_MAX_TOOLS];
-    int bodies[GW_MAX_TOOLS];
+    int objects[GW_MAX_TOOLS], systems[GW_MAX_TOOLS], bodies[GW_MAX_TOOLS];
     for (int i = 0; i < s->tool_count; i++) {
         const gw_scenario_tool *t = &s->tools[i];
         systems[i] = t->system;
         bodies[i] = t->body;
-        mechanisms[i] = t->system < 0 ? t->mechanism : -1;
         objects[i] = t->system < 0 ? t->object : -1;
     }
     gw_scene_dynamics_def dynamics = {.scene = def->scene,
                                       .layout = def->layout,
                                       .tool_count = s->tool_count,
                                       .objects = objects,
-                                      .mechanisms = mechanisms,
                                       .systems = systems,
                                       .bodies = bodies,
                                       .placed = def->placed,

@@ -10,139 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BRAKE_TIME 0.02 /* s in which a strained mechanism loses most of its speed */
-
-/* ---- mechanisms from tick to tick ----------------------------------------------------------- */
-
-/* From now on, exactly or by local models. */
-static void start_chain(gw_scene_dynamics *m, int index, const double *q, const double *v)
-{
-    gw_dynamic_mechanism *c = &m->chains[index];
-    gw_chain_init(&c->chain, &c->def, q, v);
-    c->strain = c->owed = 0;
-}
-
-static void look_first(gw_scene_dynamics *m, int index)
-{
-    gw_dynamic_mechanism *c = &m->chains[index];
-    if (m->locals)
-        gw_local_models_start(m->locals, index, &c->chain, &c->resisted);
-}
-
-static void reset_mechanisms(gw_scene_dynamics *m)
-{
-    for (int i = 0; i < m->chain_count; i++) {
-        gw_dynamic_mechanism *c = &m->chains[i];
-        c->travel = (gw_transition){0};
-        c->def.world_from_base = c->base;
-        start_chain(m, i, c->q0, c->v0);
-        gw_link_hands_let_go(c);
-        look_first(m, i);
-    }
-}
-
-/* Where its base is shown, and how that moves. */
-static gw_pose base_now(const gw_dynamic_mechanism *c, gw_twist *rate)
-{
-    gw_pose base = c->base;
-    *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_transition_apply(&c->travel, &base, rate);
-    return base;
-}
-
-bool gw_scene_dynamics_find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose,
-                                 gw_twist *twist)
-{
-    for (int i = 0; i < m->chain_count; i++)
-        if (gw_name_hash(m->chains[i].id, 0) == name) {
-            *pose = base_now(&m->chains[i], twist);
-            return true;
-        }
-    return gw_body_systems_find_base(m, name, pose, twist);
-}
-
-/* Joints that it had go on as they are, those that it has more of begin. */
-static void carry_chain(gw_scene_dynamics *m, int index, const gw_dynamic_mechanism *was,
-                        const gw_transition_limits *limits)
-{
-    gw_dynamic_mechanism *c = &m->chains[index];
-    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
-    gw_twist rate, still = {{0, 0, 0}, {0, 0, 0}};
-    gw_pose from = base_now(was, &rate);
-    for (int i = 0; i < c->def.count; i++) {
-        bool had = i < was->def.count && c->def.links[i].kind == was->def.links[i].kind;
-        q[i] = had ? was->chain.q[i] : c->q0[i];
-        v[i] = had ? was->chain.v[i] : c->v0[i];
-    }
-    gw_transition_start(&c->travel, &from, &rate, &c->base, &still, limits);
-    c->def.world_from_base = from;
-    start_chain(m, index, q, v);
-    gw_link_hands_carry_over(&c->hands, c->def.count, &was->hands, was->def.count);
-    if (c->def.count == was->def.count)
-        gw_chain_copy_friction(&c->chain, &was->chain);
-    look_first(m, index);
-}
-
-/* It was part of a system: its joints go on as they are. */
-static void leave_system(gw_scene_dynamics *m, int index, const gw_scene_dynamics *old,
-                         const gw_transition_limits *limits)
-{
-    gw_dynamic_mechanism *c = &m->chains[index];
-    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
-    gw_twist rate, still = {{0, 0, 0}, {0, 0, 0}};
-    gw_pose from;
-    bool was = false;
-    for (int k = 0; k < c->def.count; k++) {
-        q[k] = c->q0[k];
-        v[k] = c->v0[k];
-        was = gw_body_systems_joint_of_link(old, gw_name_hash(c->id, (uint64_t)k + 1), &q[k],
-                                            &v[k]) ||
-              was;
-    }
-    if (!was)
-        return;
-    if (gw_body_systems_find_base(old, gw_name_hash(c->id, 0), &from, &rate)) {
-        gw_transition_start(&c->travel, &from, &rate, &c->base, &still, limits);
-        c->def.world_from_base = from;
-    }
-    start_chain(m, index, q, v);
-    look_first(m, index);
-}
-
-static void carry_over_mechanisms(gw_scene_dynamics *m, const gw_scene_dynamics *old,
-                                  const gw_transition_limits *limits)
-{
-    for (int i = 0; i < m->chain_count; i++)
-        for (int k = 0; k < old->chain_count; k++)
-            if (strcmp(old->chains[k].id, m->chains[i].id) == 0)
-                carry_chain(m, i, &old->chains[k], limits);
-    for (int i = 0; i < m->chain_count && old->system_count > 0; i++)
-        leave_system(m, i, old, limits);
-}
-
-static double energy_of(const gw_chain *chain)
-{
-    double kinetic, potential;
-    gw_model_energy(&chain->model, &kinetic, &potential);
-    return kinetic + potential;
-}
-
-void gw_mechanisms_move_bases(gw_scene_dynamics *m, double dt)
-{
-    for (int i = 0; i < m->chain_count; i++) {
-        gw_dynamic_mechanism *c = &m->chains[i];
-        gw_twist rate;
-        if (!c->travel.active)
-            continue;
-        double before = energy_of(&c->chain);
-        gw_transition_advance(&c->travel, dt, 1);
-        c->def.world_from_base = base_now(c, &rate);
-        gw_chain_update_base(&c->chain);
-        look_first(m, i);
-        m->edits += energy_of(&c->chain) - before;
-    }
-}
-
 /* ---- state ---------------------------------------------------------------------------------- */
 
 static void take_start_contacts(gw_scene_dynamics *m)
@@ -162,7 +29,6 @@ static void take_start_contacts(gw_scene_dynamics *m)
 
 void gw_scene_dynamics_reset(gw_scene_dynamics *m)
 {
-    reset_mechanisms(m);
     gw_free_bodies_reset(m);
     gw_body_systems_reset(m);
     m->work = m->dissipated = m->motors = m->edits = 0;
@@ -194,7 +60,6 @@ static int body_again(const void *context, int old)
 void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
                                   gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
-    carry_over_mechanisms(m, old, limits);
     gw_free_bodies_carry_over(m, old, kinematics, limits);
     gw_body_systems_carry_over(m, old, kinematics, limits);
     m->contact = old->contact;
@@ -217,10 +82,8 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, con
     if (mechanism < 0 || mechanism >= m->mechanism_count || joint < 0 ||
         m->first_link[mechanism] + joint >= m->first_link[mechanism + 1])
         return;
-    if (m->chain_of[mechanism] >= 0)
-        m->chains[m->chain_of[mechanism]].def.links[joint].motor = *motor;
-    else if (gw_body_systems_find_link(m, m->first_link[mechanism] + joint - m->object_count,
-                                       &system, &body))
+    if (gw_body_systems_find_link(m, m->first_link[mechanism] + joint - m->object_count, &system,
+                                  &body))
         gw_system_set_motor(m->systems[system].system, body, 0, motor);
 }
 
@@ -229,7 +92,7 @@ gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
     assert(index >= 0 && index < m->tool_count);
     if (m->second[index])
         return m->second[index];
-    return m->tool_mover[index] >= m->first_chain ? m->mover[m->tool_mover[index]].model : NULL;
+    return m->tool_mover[index] >= m->held_count ? m->mover[m->tool_mover[index]].model : NULL;
 }
 
 bool gw_scene_dynamics_is_second(const gw_scene_dynamics *m, int index)
@@ -296,41 +159,11 @@ static int tell_model(const gw_model *model, int body, gw_detection_body *told)
     return count;
 }
 
-/* Energy that a new local model brings is paid with what earlier ones took, else by the motion:
- * whatever Coriolis terms are left out, a mechanism never has more energy than hand, motors and
- * contacts gave it. What local models took is remembered up to the energy of its motion. */
-static void take_look(gw_scene_dynamics *m, int index)
-{
-    gw_dynamic_mechanism *c = &m->chains[index];
-    double brought = gw_local_models_adopt(m->locals, index, &c->chain), kinetic = c->chain.kinetic;
-    m->edits += brought;
-    c->owed = fmax(c->owed + brought, -kinetic);
-    if (!(c->owed > 0) || !(kinetic > 0))
-        return;
-    double paid = gw_chain_scale_velocity(&c->chain, sqrt(1 - fmin(c->owed / kinetic, 1)));
-    m->dissipated += paid;
-    c->owed -= paid;
-}
-
-/* Mechanisms go over to newer local models; one whose model is too old is reported as strained. */
-static void exchange_looks(gw_scene_dynamics *m)
-{
-    m->was_strained = m->strained;
-    m->strained = 0;
-    for (int i = 0; i < m->chain_count; i++) {
-        gw_dynamic_mechanism *c = &m->chains[i];
-        take_look(m, i);
-        gw_local_models_publish(m->locals, i, &c->chain, &c->resisted);
-        c->strain = gw_local_models_strain(m->locals, i, &c->chain);
-        m->strained = fmax(m->strained, c->strain);
-    }
-}
-
 void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
 {
     int count = 0, near_count;
     if (m->locals)
-        exchange_looks(m);
+        gw_body_systems_exchange_locals(m);
     if (!m->touching) {
         m->moved_count = 0;
         return;
@@ -340,11 +173,9 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
         gw_world_set_candidates(m->world, near, near_count);
         m->contact.near = near_count;
     }
-    for (int i = 0; i < m->first_chain; i++)
+    for (int i = 0; i < m->held_count; i++)
         if (m->mover[i].model)
             count += tell_model(m->mover[i].model, m->held[i], m->told + count);
-    for (int i = 0; i < m->chain_count; i++)
-        count += tell_model(&m->chains[i].chain.model, m->chains[i].body, m->told + count);
     for (int i = 0; i < m->free_count; i++)
         count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
     for (int i = 0; i < m->system_count; i++) {
@@ -410,22 +241,11 @@ static void book(gw_scene_dynamics *m)
     }
 }
 
-/* A mechanism whose local model is too old, or too far from where it is, is no longer driven by
- * what is true: it comes to rest until there is a new one. */
-static void brake(gw_scene_dynamics *m, double dt)
-{
-    for (int i = 0; i < m->chain_count; i++)
-        if (m->chains[i].strain > 1)
-            m->dissipated +=
-                gw_chain_scale_velocity(&m->chains[i].chain, 1 / (1 + dt / BRAKE_TIME));
-}
-
 void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
 {
     assert(dt > 0);
-    brake(m, dt);
+    gw_body_systems_brake(m, dt);
     gw_free_bodies_pre_step(m);
-    gw_mechanisms_pre_step(m);
     gw_body_systems_pre_step(m);
     if (m->world)
         step_together(m, dt);
@@ -433,28 +253,26 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
         step_apart(m, dt);
     book(m);
     gw_free_bodies_post_step(m);
-    gw_mechanisms_post_step(m);
     gw_body_systems_post_step(m);
 }
 
-/* The chain that a tool holds, or NULL. */
-static gw_dynamic_mechanism *held_chain(const gw_scene_dynamics *m, int tool)
+/* The system of which a tool holds the frame that local models are made for, -1: none. */
+static int held_system(const gw_scene_dynamics *m, int tool)
 {
-    int chain = m->tool_mover[tool] - m->first_chain;
-    return chain >= 0 && chain < m->chain_count ? &m->chains[chain] : NULL;
+    return m->second[tool] ? -1 : m->tool_mover[tool] - m->first_system;
 }
 
 void gw_scene_dynamics_set_resisted(gw_scene_dynamics *m, int tool, const gw_resisted_def *def)
 {
-    gw_dynamic_mechanism *c = held_chain(m, tool);
-    if (c)
-        c->resisted = *def;
+    int system = held_system(m, tool);
+    if (system >= 0)
+        m->systems[system].resisted = *def;
 }
 
 const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *m, int tool)
 {
-    const gw_dynamic_mechanism *c = held_chain(m, tool);
-    return c && m->locals ? gw_local_models_resisted(m->locals, (int)(c - m->chains)) : NULL;
+    int system = held_system(m, tool);
+    return system >= 0 && m->locals ? gw_local_models_resisted(m->locals, system) : NULL;
 }
 
 double gw_scene_dynamics_strained(const gw_scene_dynamics *m)
@@ -485,7 +303,7 @@ int gw_scene_dynamics_crowded(const gw_scene_dynamics *m)
 void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
 {
     double kinetic, potential;
-    for (int i = m->first_chain; i < m->mover_count; i++) {
+    for (int i = m->held_count; i < m->mover_count; i++) {
         gw_model_energy(m->mover[i].model, &kinetic, &potential);
         e->kinetic += kinetic;
         e->potential += potential;
@@ -500,16 +318,6 @@ void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
 static void show_links(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     s->joint_count = m->first_link[m->mechanism_count] - m->object_count;
-    for (int i = 0; i < m->chain_count; i++) {
-        const gw_chain *c = &m->chains[i].chain;
-        int first = m->chains[i].body - m->object_count;
-        size_t n = (size_t)c->def->count;
-        memcpy(s->q + first, c->q, n * sizeof *s->q);
-        memcpy(s->v + first, c->v, n * sizeof *s->v);
-        gw_chain_link_poses(c, s->links + first, s->link_twists + first);
-        for (size_t k = 0; k < n; k++)
-            s->link_dragged[(size_t)first + k] = m->chains[i].hands.hand[k].drag.active;
-    }
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
         double q[6] = {0}, v[6] = {0};

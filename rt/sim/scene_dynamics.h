@@ -20,7 +20,6 @@ typedef struct gw_scene_dynamics_def {
     const gw_layout *layout;
     int tool_count;
     const int *objects;          /* held by each tool, or -1 */
-    const int *mechanisms;       /* or held by it, or -1 */
     const int *systems;          /* or held by it at a body of that system, or -1 */
     const int *bodies;           /* which */
     const bool *placed;          /* by object: an edit says where it is; NULL: none */

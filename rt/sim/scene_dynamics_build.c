@@ -11,37 +11,9 @@
 
 #define MARGIN 1e-3 /* m: found beyond what can be reached */
 
-/* ---- mechanisms ------------------------------------------------------------------------------ */
-
-/* What the loop cannot do without of a mechanism. */
-static void build_chain(const gw_scene_dynamics_def *def, int index, gw_dynamic_mechanism *c)
-{
-    const gw_mechanism *from = &def->scene->mechanisms[index];
-    memcpy(c->id, from->id, sizeof c->id);
-    c->def = (gw_chain_def){.count = from->link_count,
-                            .world_from_base = from->base,
-                            .gravity = def->scene->gravity,
-                            .held = -1,
-                            .link_from_held = gw_pose_identity(),
-                            .dt = 1.0 / def->rate};
-    c->base = from->base;
-    for (int i = 0; i < from->link_count; i++) {
-        c->def.links[i] = from->links[i];
-        c->q0[i] = from->position[i];
-        c->v0[i] = from->velocity[i];
-    }
-    for (int t = 0; t < def->tool_count; t++) {
-        if (def->mechanisms[t] != index)
-            continue;
-        c->def.held = def->scene->tools[t].link;
-        c->def.link_from_held = def->scene->tools[t].at;
-        c->resisted = def->scene->tools[t].rendering.resisted;
-    }
-}
-
 /* ---- who is whose mover --------------------------------------------------------------------- */
 
-/* Held objects first, then mechanisms, free bodies, systems of bodies. */
+/* Held objects first, then free bodies, systems of bodies. */
 static void number_movers(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
 {
     int held = 0;
@@ -51,18 +23,12 @@ static void number_movers(gw_scene_dynamics *m, const gw_scene_dynamics_def *def
             m->held_names[held] = gw_name_hash(def->scene->objects[def->objects[t]].id, 0);
             m->tool_mover[t] = held++;
         }
-    m->first_chain = held;
-    m->first_free = held + m->chain_count;
+    m->held_count = m->first_free = held;
     m->first_system = m->first_free + m->free_count;
     m->mover_count = m->first_system + m->system_count;
-    for (int t = 0; t < def->tool_count; t++) {
-        if (def->mechanisms[t] >= 0)
-            m->tool_mover[t] = m->first_chain + m->chain_of[def->mechanisms[t]];
+    for (int t = 0; t < def->tool_count; t++)
         if (def->systems[t] >= 0)
             m->tool_mover[t] = m->first_system + def->systems[t];
-    }
-    for (int i = 0; i < m->chain_count; i++)
-        m->mover[m->first_chain + i].model = &m->chains[i].chain.model;
     for (int i = 0; i < m->free_count; i++)
         m->mover[m->first_free + i].model = &m->bodies[i].body.model;
     for (int i = 0; i < m->system_count; i++)
@@ -74,25 +40,11 @@ static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_erro
     m->tool_count = def->tool_count;
     m->object_count = def->scene->object_count;
     m->mechanism_count = def->scene->mechanism_count;
-    m->chains = calloc((size_t)m->mechanism_count + 1, sizeof *m->chains);
-    if (!m->chains)
-        return gw_fail(error, GW_FAILED, "", "no memory for mechanisms");
     if (!gw_free_bodies_create(m, def, error) || !gw_body_systems_create(m, def, error))
         return false;
     m->body_count = gw_scene_body_count(def->scene);
     for (int i = 0; i <= m->mechanism_count; i++)
         m->first_link[i] = m->object_count + gw_scene_first_joint(def->scene, i);
-    for (int i = 0; i < m->mechanism_count; i++) {
-        m->chain_of[i] = -1;
-        if (def->layout->system_of[m->first_link[i]] >= 0)
-            continue;
-        m->chain_of[i] = m->chain_count;
-        gw_dynamic_mechanism *c = &m->chains[m->chain_count++];
-        build_chain(def, i, c);
-        gw_link_hands_name(&c->hands, &def->scene->mechanisms[i]);
-        c->mechanism = i;
-        c->body = m->first_link[i];
-    }
     number_movers(m, def);
     return true;
 }
@@ -177,7 +129,7 @@ static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, t
         bool fixed = (stands_fixed(scene, a) || stands_fixed(scene, b)) &&
                      gw_constraint_is_positional(c->kind); /* what rolls touches by its rows */
         bool held_a = false, held_b = false;
-        for (int k = 0; k < m->first_chain; k++) {
+        for (int k = 0; k < m->held_count; k++) {
             held_a = held_a || m->held[k] == a;
             held_b = held_b || m->held[k] == b;
         }
@@ -211,7 +163,7 @@ static void mark_standing(const gw_scene_dynamics *m, const gw_scene *scene, tou
 {
     for (int i = 0; i < scene->object_count; i++)
         t->stands[i] = true;
-    for (int i = 0; i < m->first_chain; i++)
+    for (int i = 0; i < m->held_count; i++)
         t->stands[m->held[i]] = false;
     for (int i = 0; i < m->free_count; i++)
         t->stands[m->bodies[i].object] = false;
@@ -292,8 +244,6 @@ static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *sce
 static size_t largest_model(const gw_scene_dynamics *m)
 {
     size_t most = sizeof(gw_guided);
-    if (m->chain_count > 0 && sizeof(gw_chain) > most)
-        most = sizeof(gw_chain);
     for (int i = 0; i < m->system_count; i++) {
         size_t size = gw_system_model(m->systems[i].system)->ops->size;
         most = size > most ? size : most;
@@ -310,7 +260,7 @@ static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def 
         bodies[i] = (gw_world_body){.model = -1, .pose = def->layout->poses[i]};
         twists[i] = (gw_twist){o->velocity, o->spin};
     }
-    for (int i = 0; i < m->first_chain; i++)
+    for (int i = 0; i < m->held_count; i++)
         bodies[m->held[i]].model = i;
     for (int i = 0; i < m->free_count; i++)
         bodies[m->bodies[i].object].model = m->first_free + i;
@@ -326,13 +276,6 @@ static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def 
         bodies[m->body_count + i] =
             (gw_world_body){.model = -1, .pose = m->unilaterals->anchors[i].start};
     bodies[m->world_body_count - 1] = (gw_world_body){.model = -1, .pose = gw_pose_identity()};
-    for (int i = 0; i < m->chain_count; i++) {
-        gw_pose links[GW_MAX_LINKS];
-        gw_chain_link_poses(&m->chains[i].chain, links, twists + m->chains[i].body);
-        for (int k = 0; k < m->chains[i].def.count; k++)
-            bodies[m->chains[i].body + k] =
-                (gw_world_body){.model = m->first_chain + i, .index = k, .pose = links[k]};
-    }
 }
 
 static void hash_names(const gw_scene_dynamics *m, const gw_scene *scene)
@@ -403,7 +346,7 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
                           .poses = poses,
                           .twists = twists,
                           .moving = m->moved_most + m->body_count - m->object_count +
-                                    m->first_chain + m->free_count + system_bodies(m),
+                                    m->held_count + m->free_count + system_bodies(m),
                           .locals = m->locals,
                           .like = def->detector,
                           .period = detection_period(def),
@@ -476,17 +419,47 @@ static void drop_contacts(gw_scene_dynamics *m)
     free(m->names);
 }
 
-/* ---- looks ---------------------------------------------------------------------------------- */
+/* ---- local models
+ * ---------------------------------------------------------------------------------- */
+
+/* A mechanism by itself. */
+static bool takes_local_model(const gw_scene_dynamics *m, const gw_scene_dynamics_def *def, int i)
+{
+    gw_system_def system = gw_scene_system_def(def->layout->systems[i]);
+    return m->systems[i].mechanism && gw_system_takes_local_model(&system);
+}
+
+static bool any_takes_local_model(const gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
+{
+    bool any = false;
+    for (int i = 0; i < m->system_count; i++)
+        any = any || takes_local_model(m, def, i);
+    return any;
+}
 
 static bool build_locals(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
     int tick_rate = def->scene->rate > 0 ? def->scene->rate : 1000;
-    gw_local_models_def locals = {
-        .count = m->chain_count, .period = detection_period(def), .dt = 1.0 / tick_rate};
-    if (!def->scene->contact.local || m->chain_count == 0)
+    const gw_scene_system *systems[GW_MAX_SYSTEMS] = {NULL};
+    gw_local_models_def locals = {.count = m->system_count,
+                                  .systems = systems,
+                                  .period = detection_period(def),
+                                  .dt = 1.0 / tick_rate};
+    int held[GW_MAX_SYSTEMS] = {0};
+    gw_pose at[GW_MAX_SYSTEMS];
+    if (!def->scene->contact.local || !any_takes_local_model(m, def))
         return true;
-    for (int i = 0; i < m->chain_count; i++)
-        locals.chains[i] = &m->chains[i].def;
+    for (int i = 0; i < m->system_count; i++) {
+        at[i] = gw_pose_identity();
+        systems[i] = takes_local_model(m, def, i) ? def->layout->systems[i] : NULL;
+    }
+    for (int t = def->tool_count - 1; t >= 0; t--)
+        if (def->systems[t] >= 0 && !m->second[t]) {
+            held[def->systems[t]] = def->bodies[t];
+            at[def->systems[t]] = def->scene->tools[t].at;
+        }
+    locals.held = held;
+    locals.body_from_held = at;
     m->locals = gw_local_models_create(&locals, error);
     return m->locals;
 }
@@ -530,6 +503,5 @@ void gw_scene_dynamics_destroy(gw_scene_dynamics *m)
     gw_local_models_destroy(m->locals);
     gw_free_bodies_destroy(m);
     gw_body_systems_destroy(m);
-    free(m->chains);
     free(m);
 }

@@ -18,29 +18,6 @@ typedef struct gw_free_body_hand {
     gw_pose start;    /* of that step */
 } gw_free_body_hand;
 
-/* Hands at the links of a mechanism. */
-typedef struct gw_link_hands {
-    bool any;                      /* one of them drags or pushes */
-    uint64_t labels[GW_MAX_LINKS]; /* hashes of the links' names */
-    gw_free_body_hand hand[GW_MAX_LINKS];
-    gw_wrench pushed[GW_MAX_LINKS]; /* at the links' origins, in this step */
-} gw_link_hands;
-
-typedef struct gw_dynamic_mechanism {
-    char id[GW_MAX_ID + 1];
-    int mechanism;        /* index in the scene */
-    gw_chain_def def;     /* its base: where that is shown */
-    gw_pose base;         /* the scene's */
-    gw_transition travel; /* of the base, that an edit put there */
-    double q0[GW_MAX_LINKS], v0[GW_MAX_LINKS];
-    gw_chain chain;
-    gw_link_hands hands;
-    int body;                 /* of its link 0 in the world */
-    gw_resisted_def resisted; /* of the tool that holds it */
-    double strain;            /* of its local model, beyond 1: it is braked */
-    double owed;              /* what looks brought and motion has not paid back yet (J) */
-} gw_dynamic_mechanism;
-
 /* A free body on the set that its constraints leave it. */
 typedef struct gw_dynamic_free_body {
     char id[GW_MAX_ID + 1];
@@ -68,6 +45,10 @@ typedef struct gw_dynamic_ground {
 /* A system of bodies. Its memory is owned. */
 typedef struct gw_dynamic_system {
     const gw_scene_system *from; /* while it is made */
+    bool mechanism;              /* links of one mechanism and nothing else, without closures */
+    gw_resisted_def resisted;    /* of the tool that holds it */
+    double strain;               /* of its local model, beyond 1: it is braked */
+    double owed; /* what local models brought and motion has not paid back yet (J) */
     gw_system *system;
     int body_count;
     int *numbers;     /* of each body among the scene's: objects, then links */
@@ -133,9 +114,8 @@ typedef struct gw_joint_limits {
 
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
-    int tool_count, chain_count, free_count, system_count;
+    int tool_count, held_count, free_count, system_count;
     int mechanism_count;
-    int chain_of[GW_MAX_MECHANISMS];         /* -1: it is part of a system */
     int first_link[GW_MAX_MECHANISMS + 1];   /* body of its link 0 */
     gw_vec3 gravity;                         /* m/s^2 */
     int scene_joint_count, coordinate_count; /* of the scene's joints */
@@ -144,10 +124,9 @@ struct gw_scene_dynamics {
     gw_model *second[GW_MAX_TOOLS]; /* of a tool that holds a system beside another one: its view */
     int second_body[GW_MAX_TOOLS];
     gw_world_system second_mover[GW_MAX_TOOLS]; /* what such a tool fills in and reads */
-    int mover_count; /* of held objects, then of chains, free bodies, systems of bodies */
-    int first_chain, first_free, first_system;
+    int mover_count; /* of held objects, then of free bodies, systems of bodies */
+    int first_free, first_system;
     gw_world_system mover[GW_MAX_MODELS];
-    gw_dynamic_mechanism *chains;
     gw_dynamic_free_body *bodies;
     gw_dynamic_system *systems;
     gw_scene_unilaterals *unilaterals; /* owned */
@@ -155,11 +134,11 @@ struct gw_scene_dynamics {
 
     int object_count, body_count;
     int world_body_count;   /* those, then anchors of unilateral constraints, then the ground */
-    int held[GW_MAX_TOOLS]; /* object of mover i, i < first_chain */
+    int held[GW_MAX_TOOLS]; /* object of mover i, i < held_count */
     uint64_t held_names[GW_MAX_TOOLS]; /* hashes of their ids */
     gw_world *world;                   /* NULL: nothing touches */
     gw_detection *detection;
-    gw_local_models *locals;   /* NULL: mechanisms run exactly */
+    gw_local_models *locals;   /* NULL: all runs exactly */
     struct touching *touching; /* who may touch, and how: what the detector asks */
     uint64_t *names;           /* of each body: a hash of its id, to find it again after an edit */
     gw_pose *placed;           /* by body: where an object without model was placed last */
@@ -174,13 +153,8 @@ struct gw_scene_dynamics {
     bool was_jammed, immovable;
     bool was_crowded, crowded;     /* collisions were put off, less than a second ago */
     double quiet;                  /* since the last that was (s) */
-    double was_strained, strained; /* the most of all chains */
+    double was_strained, strained; /* the most of all systems */
 };
-
-/* ---- scene_dynamics.c ----------------------------------------------------------------------- */
-
-/* Bases of mechanisms that an edit put elsewhere go there. */
-void gw_mechanisms_move_bases(gw_scene_dynamics *dynamics, double dt);
 
 /* ---- unilateral_rows.c ---------------------------------------------------------------------- */
 
@@ -230,27 +204,6 @@ void gw_joint_limits_add_wrench(const gw_scene_dynamics *dynamics, int system, i
 /* Before a step: which are near. */
 void gw_joint_limits_pre_step(gw_scene_dynamics *dynamics, double dt);
 
-/* ---- mechanism_hands.c ---------------------------------------------------------------------- */
-
-/* How commands call the links. Not RT safe. */
-void gw_link_hands_name(gw_link_hands *hands, const gw_mechanism *mechanism);
-
-/* No hand any more; and those of before, link by link. */
-void gw_link_hands_let_go(gw_dynamic_mechanism *mechanism);
-void gw_link_hands_carry_over(gw_link_hands *hands, int count, const gw_link_hands *was,
-                              int was_count);
-
-/* A lower bound of the mass and inertia that a hand feels at a body of the model along any
- * direction. `work`: 7 entries a degree of freedom. */
-gw_mass gw_felt_mass(const gw_model *model, int body, gw_vec3 com, double *work);
-
-/* As gw_scene_dynamics_hand(); false where no mechanism on its own has that link. */
-bool gw_mechanisms_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
-
-/* Before and after a step. */
-void gw_mechanisms_pre_step(gw_scene_dynamics *dynamics);
-void gw_mechanisms_post_step(gw_scene_dynamics *dynamics);
-
 /* ---- body_systems.c ------------------------------------------------------------------------- */
 
 /* One for each system of the layout. Not RT safe. */
@@ -268,12 +221,11 @@ void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dyna
 void gw_body_systems_move_grounds(gw_scene_dynamics *dynamics, const gw_kinematics *kinematics,
                                   double dt);
 
-/* Where the base of a mechanism is shown, by the hash of its id, and how that moves; false: no
- * system, or no chain either, has it. */
-bool gw_body_systems_find_base(const gw_scene_dynamics *dynamics, uint64_t name, gw_pose *pose,
-                               gw_twist *twist);
-bool gw_scene_dynamics_find_base(const gw_scene_dynamics *dynamics, uint64_t name, gw_pose *pose,
-                                 gw_twist *twist);
+/* By local models: takes the newest ones and tells where joints are; once a tick. */
+void gw_body_systems_exchange_locals(gw_scene_dynamics *dynamics);
+
+/* Those whose local model is too old, or too far from where they are, lose speed. */
+void gw_body_systems_brake(gw_scene_dynamics *dynamics, double dt);
 
 /* Where the object of that name (a hash) is that a system, a free body or a tool moves on its own,
  * and the hand at it; false: none does. */
@@ -282,11 +234,6 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *dynamics, uint64_t nam
 
 /* The system and its body of a link, counted over all mechanisms; false where it is in none. */
 bool gw_body_systems_find_link(const gw_scene_dynamics *dynamics, int link, int *system, int *body);
-
-/* Position and velocity of the first coordinate of a link's joint, by the hash of its name; false:
- * no system has it. */
-bool gw_body_systems_joint_of_link(const gw_scene_dynamics *dynamics, uint64_t name, double *q,
-                                   double *v);
 
 /* As gw_scene_dynamics_hand(); false where no system has that object. */
 bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);

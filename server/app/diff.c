@@ -273,7 +273,7 @@ static void compare_links(const gw_scene *base, const gw_scene *scene, int index
 {
     const gw_mechanism *a = &base->mechanisms[index], *b = &scene->mechanisms[index];
     for (int i = 0; i < a->link_count; i++) {
-        gw_chain_link driven = b->links[i];
+        gw_link_def driven = b->links[i];
         driven.motor = a->links[i].motor;
         bool solid = same_look(&a->geometries[i], &b->geometries[i]);
         d->solids |= !solid;

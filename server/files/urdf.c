@@ -239,7 +239,7 @@ static bool make_joint(const builder *b, int joint, int index)
 {
     const urdf_joint *j = &b->tree->joints[joint];
     gw_mechanism *m = &b->out->mechanism;
-    gw_chain_link *link = &m->links[index];
+    gw_link_def *link = &m->links[index];
     bool one = several_of(j) == GW_MOBILIZER_FIXED, limited = one && j->type != URDF_CONTINUOUS;
     if (j->type == URDF_OTHER_JOINT)
         return gw_fail(b->error, GW_BAD_INPUT, "",
@@ -258,12 +258,12 @@ static bool make_joint(const builder *b, int joint, int index)
              j->upper);
     m->several[index] = several_of(j);
     *link =
-        (gw_chain_link){.kind = j->type == URDF_PRISMATIC ? GW_JOINT_PRISMATIC : GW_JOINT_REVOLUTE,
-                        .parent_from_joint = b->placed[joint],
-                        .axis = j->axis,
-                        .limited = limited,
-                        .lower = limited ? j->lower : 0,
-                        .upper = limited ? j->upper : 0};
+        (gw_link_def){.kind = j->type == URDF_PRISMATIC ? GW_JOINT_PRISMATIC : GW_JOINT_REVOLUTE,
+                      .parent_from_joint = b->placed[joint],
+                      .axis = j->axis,
+                      .limited = limited,
+                      .lower = limited ? j->lower : 0,
+                      .upper = limited ? j->upper : 0};
     if (one) {
         link->damping = j->damping;
         link->friction = j->friction;
@@ -289,7 +289,7 @@ static int joint_named(const urdf_tree *t, const char *name)
 /* The joint stays where it is. */
 static void hold(const builder *b, int index, double position, const urdf_joint *j)
 {
-    gw_chain_link *link = &b->out->mechanism.links[index];
+    gw_link_def *link = &b->out->mechanism.links[index];
     link->limited = true;
     link->lower = link->upper = b->out->mechanism.position[index] = position;
     note(b, "joint \"%s\" mimics what does not move: it is held at %g", j->name, position);
@@ -298,7 +298,7 @@ static void hold(const builder *b, int index, double position, const urdf_joint 
 /* Where the mimicking joint begins; limits that are in the way of that are left out. */
 static void begin_at(const builder *b, int index, double position, const urdf_joint *j)
 {
-    gw_chain_link *link = &b->out->mechanism.links[index];
+    gw_link_def *link = &b->out->mechanism.links[index];
     if (link->limited &&
         (position < link->lower - ON_THE_LIMIT || position > link->upper + ON_THE_LIMIT)) {
         note(b, "joint \"%s\" begins at %g, beyond its limits %g to %g: they are left out", j->name,

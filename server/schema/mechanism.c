@@ -17,7 +17,7 @@ enum { PLANAR = GW_JOINT_KIND_COUNT, SPHERICAL, FLOATING, JOINT_TYPES };
 #define BEFORE (-2) /* the link before it */
 
 typedef struct link_row {
-    gw_chain_link link;
+    gw_link_def link;
     gw_link_geometry geometry;
     double position, velocity;
     int type, parent, index;
@@ -72,8 +72,8 @@ const wire_table wire_table_motor = {
 CODEC(motor, gw_motor)
 
 static const wire_field of_limits[] = {
-    {"lower", NUMBER, AT(gw_chain_link, lower), REQUIRED, .unit = "rad or m"},
-    {"upper", NUMBER, AT(gw_chain_link, upper), REQUIRED, .unit = "rad or m"},
+    {"lower", NUMBER, AT(gw_link_def, lower), REQUIRED, .unit = "rad or m"},
+    {"upper", NUMBER, AT(gw_link_def, upper), REQUIRED, .unit = "rad or m"},
     {0}};
 const wire_table wire_table_joint_limits = {
     .name = "JointLimits", .patch = {NULL, "Members of the limits."}, .fields = of_limits};
@@ -99,6 +99,8 @@ static const wire_field of_joint[] = {
      .about = "Coulomb's: what it holds before it slips, and takes while it slides"},
     {"limits", OBJECT, AT(link_row, link), HAS(link_row, link.limited),
      .table = &wire_table_joint_limits},
+    {"restitution", NUMBER, AT(link_row, link.restitution), OMITTED, RANGE(0, 1),
+     .about = "at its limits; 0 unless given"},
     {"motor", OBJECT, AT(link_row, link.motor), OMITTED, .table = &wire_table_motor},
     {0}};
 const wire_table wire_table_link_joint = {

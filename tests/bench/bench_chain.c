@@ -6,20 +6,34 @@
 #include <string.h>
 
 #include "rt/rt.h"
+#include "rt/dynamics/link.h"
 #include "tests/bench/bench.h"
 #include "server/cli/command.h"
 
+/* A serial mechanism on the ground. */
+typedef struct chain {
+    int count;
+    gw_link_def links[GW_MAX_LINKS];
+} chain;
+
+static gw_system *create(const chain *c)
+{
+    gw_system_body_def bodies[GW_MAX_LINKS];
+    for (int i = 0; i < c->count; i++)
+        bodies[i] = gw_link_body(&c->links[i], i - 1);
+    gw_system_def def = {
+        .body_count = c->count, .bodies = bodies, .gravity = {0, -9.81, 0}, .silent_joints = true};
+    return gw_system_create(&def, NULL);
+}
+
 /* Rods of 1 m and 1 kg, or the three links of mechanisms' Table I. */
-static gw_chain_def swinging(int count)
+static chain swinging(int count)
 {
     double length = count == 3 ? 0.042 : 1, mass = count == 3 ? 3 : 1;
     double inertia = count == 3 ? 0.015 : 1. / 12;
-    gw_chain_def def = {.count = count,
-                        .world_from_base = gw_pose_identity(),
-                        .gravity = {0, -9.81, 0},
-                        .held = -1};
+    chain def = {.count = count};
     for (int i = 0; i < count; i++) {
-        def.links[i] = (gw_chain_link){
+        def.links[i] = (gw_link_def){
             .kind = GW_JOINT_REVOLUTE,
             .parent_from_joint = {{i > 0 ? length : 0, 0, 0}, gw_quat_identity()},
             .axis = {0, 0, 1},
@@ -35,7 +49,7 @@ static gw_chain_def swinging(int count)
 }
 
 /* Each link's joint turned against the one before: nothing of the plane is left. */
-static void skew(gw_chain_def *def)
+static void skew(chain *def)
 {
     for (int i = 0; i < def->count; i++) {
         def->links[i].axis = gw_unit(gw_v3(i % 2 ? 1 : 0, i % 3 ? 0.5 : 0, 1));
@@ -44,28 +58,28 @@ static void skew(gw_chain_def *def)
 }
 
 /* Ten seconds in batches, each timed as a whole. */
-static bool time_steps(bench_row *r, const gw_chain_def *def)
+static bool time_steps(bench_row *r, const chain *def)
 {
     enum { BATCHES = 1000, STEPS = 10 };
     static double times[BATCHES];
-    static gw_chain chain;
-    gw_chain_init(&chain, def, NULL, NULL);
-    for (int i = 0; i < BATCHES; i++) {
+    gw_system *system = create(def);
+    bool finite = system != NULL;
+    for (int i = 0; i < BATCHES && finite; i++) {
         double start = command_now_us();
         gw_step step;
         for (int k = 0; k < STEPS; k++)
-            gw_model_step(&chain.model, NULL, 1e-3, &step);
+            gw_model_step(gw_system_model(system), NULL, 1e-3, &step);
         times[i] = (command_now_us() - start) / STEPS;
-        if (!step.finite)
-            return false;
+        finite = step.finite;
     }
+    gw_system_destroy(system);
     bench_quantiles(r, times, BATCHES);
-    return true;
+    return finite;
 }
 
 static bool bench_planar(bench_row *r, int count)
 {
-    gw_chain_def def = swinging(count);
+    chain def = swinging(count);
     return time_steps(r, &def);
 }
 
@@ -73,9 +87,9 @@ static bool bench_planar(bench_row *r, int count)
 static bool bench_whip(bench_row *r, int count)
 {
     const double length = 0.05, mass = 0.05, inertia = mass * length * length / 12;
-    gw_chain_def def = swinging(count);
+    chain def = swinging(count);
     for (int i = 0; i < count; i++) {
-        gw_chain_link *link = &def.links[i];
+        gw_link_def *link = &def.links[i];
         link->parent_from_joint.p.x *= length;
         link->mass = (gw_mass){
             mass, {length / 2, 0, 0}, {{{inertia, 0, 0}, {0, inertia, 0}, {0, 0, inertia}}}};
@@ -85,7 +99,7 @@ static bool bench_whip(bench_row *r, int count)
 
 static bool bench_spatial(bench_row *r, int count)
 {
-    gw_chain_def def = swinging(count);
+    chain def = swinging(count);
     skew(&def);
     return time_steps(r, &def);
 }
@@ -93,18 +107,23 @@ static bool bench_spatial(bench_row *r, int count)
 /* The largest energy error of ten seconds, of the peak kinetic energy. */
 static bool bench_energy(bench_row *r, int count)
 {
-    static gw_chain chain;
     static double errors[10000];
-    gw_chain_def def = swinging(count);
-    double peak = 0;
-    gw_chain_init(&chain, &def, NULL, NULL);
-    double start = chain.kinetic + chain.potential;
+    chain def = swinging(count);
+    gw_system *system = create(&def);
+    double peak = 0, kinetic, potential;
+    if (!system)
+        return false;
+    gw_model *model = gw_system_model(system);
+    gw_model_energy(model, &kinetic, &potential);
+    double start = kinetic + potential;
     for (int i = 0; i < 10000; i++) {
         gw_step step;
-        gw_model_step(&chain.model, NULL, 1e-3, &step);
-        peak = fmax(peak, chain.kinetic);
-        errors[i] = fabs(chain.kinetic + chain.potential - start);
+        gw_model_step(model, NULL, 1e-3, &step);
+        gw_model_energy(model, &kinetic, &potential);
+        peak = fmax(peak, kinetic);
+        errors[i] = fabs(kinetic + potential - start);
     }
+    gw_system_destroy(system);
     for (int i = 0; i < 10000; i++)
         errors[i] /= peak;
     bench_quantiles(r, errors, 10000);

@@ -19,12 +19,12 @@ static gw_chain_def arm(int count)
                         .held = count == 3 ? 1 : count - 1,
                         .link_from_held = {{0.021, 0, 0}, gw_quat_identity()}};
     for (int i = 0; i < count; i++) {
-        gw_chain_link *link = &def.links[i];
-        *link = (gw_chain_link){
-            .parent_from_joint = {{i > 0 ? length : 0, 0, 0}, gw_quat_identity()},
-            .axis = {0, 0, 1},
-            .mass = {
-                mass, {length / 2, 0, 0}, {{{inertia, 0, 0}, {0, inertia, 0}, {0, 0, inertia}}}}};
+        gw_link_def *link = &def.links[i];
+        *link = (gw_link_def){.parent_from_joint = {{i > 0 ? length : 0, 0, 0}, gw_quat_identity()},
+                              .axis = {0, 0, 1},
+                              .mass = {mass,
+                                       {length / 2, 0, 0},
+                                       {{{inertia, 0, 0}, {0, inertia, 0}, {0, 0, inertia}}}}};
         if (count == 3)
             continue;
         link->axis = gw_unit(gw_v3(i % 2 ? 1 : 0, i % 3 ? 0.5 : 0, 1));

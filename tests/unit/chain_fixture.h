@@ -25,10 +25,10 @@ static inline gw_chain_def fixture_rods(int count, double length, double mass, d
                         .held = -1,
                         .link_from_held = gw_pose_identity()};
     for (int i = 0; i < count; i++) {
-        def.links[i] = (gw_chain_link){.kind = GW_JOINT_REVOLUTE,
-                                       .parent_from_joint = gw_pose_identity(),
-                                       .axis = {0, 0, 1},
-                                       .mass = fixture_rod_mass(length, mass, inertia)};
+        def.links[i] = (gw_link_def){.kind = GW_JOINT_REVOLUTE,
+                                     .parent_from_joint = gw_pose_identity(),
+                                     .axis = {0, 0, 1},
+                                     .mass = fixture_rod_mass(length, mass, inertia)};
         def.links[i].parent_from_joint.p.x = i > 0 ? length : 0;
     }
     return def;
@@ -49,7 +49,7 @@ static inline gw_chain_def fixture_skew(int count)
     def.world_from_base = (gw_pose){{0.1, -0.2, 0.3}, gw_quat_exp(gw_v3(0.3, -0.4, 0.2))};
     def.gravity = gw_v3(1, -2, -9);
     for (int i = 0; i < count; i++) {
-        gw_chain_link *link = &def.links[i];
+        gw_link_def *link = &def.links[i];
         link->kind = i % 3 == 2 ? GW_JOINT_PRISMATIC : GW_JOINT_REVOLUTE;
         link->axis = gw_unit(gw_v3(cos(1.7 * i), sin(2.3 * i), 0.4));
         link->parent_from_joint.p = gw_v3(0.2, 0.1 * cos(i), 0.1 * sin(3 * i));

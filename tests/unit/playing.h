@@ -69,7 +69,7 @@ static inline gw_mechanism *put_arm(gw_scene *s, const double q[3])
     m->base = gw_pose_identity();
     gw_mechanism_resize(m, 3);
     for (int i = 0; i < 3; i++) {
-        gw_chain_link *l = &m->links[i];
+        gw_link_def *l = &m->links[i];
         gw_link_geometry *look = &m->geometries[i];
         l->parent_from_joint.p.x = i ? length[i - 1] : 0;
         l->mass.mass = mass[i];

@@ -9,7 +9,7 @@ static gw_pose link_by_composition(const gw_chain_def *def, const double *q, int
 {
     gw_pose pose = def->world_from_base;
     for (int i = 0; i <= link; i++) {
-        const gw_chain_link *l = &def->links[i];
+        const gw_link_def *l = &def->links[i];
         gw_pose joint = gw_pose_identity();
         if (l->kind == GW_JOINT_REVOLUTE)
             joint.q = gw_quat_axis(l->axis, q[i]);

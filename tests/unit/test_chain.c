@@ -315,7 +315,7 @@ static void planar_chain_moves_as_a_general_one(void **state)
     def.world_from_base = (gw_pose){{0.1, -0.2, 0.3}, gw_quat_exp(gw_v3(0.3, -0.4, 0.2))};
     def.gravity = gw_v3(1, -2, -9);
     for (int i = 0; i < 5; i++) {
-        gw_chain_link *link = &def.links[i];
+        gw_link_def *link = &def.links[i];
         link->axis = gw_rotate(gw_quat_exp(gw_v3(0.4 * i, 0.2, 0)), gw_v3(0, 0, 1));
         gw_quat last = gw_quat_exp(gw_v3(0.4 * (i - 1), 0.2, 0));
         gw_quat now = gw_quat_conj(gw_quat_exp(gw_v3(0.4 * i, 0.2, 0)));

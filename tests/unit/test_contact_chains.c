@@ -59,9 +59,9 @@ static void hang(row *r, double angle, gw_contact_rules rules)
         d->held = -1;
         d->gravity = gw_v3(0, 0, -9.81);
         d->world_from_base = (gw_pose){{2 * radius * i, 0, 0}, gw_quat_identity()};
-        d->links[0] = (gw_chain_link){.parent_from_joint = gw_pose_identity(),
-                                      .axis = {0, 1, 0},
-                                      .mass = ball_mass(1, gw_v3(0, 0, -length))};
+        d->links[0] = (gw_link_def){.parent_from_joint = gw_pose_identity(),
+                                    .axis = {0, 1, 0},
+                                    .mass = ball_mass(1, gw_v3(0, 0, -length))};
         double q = i == 0 ? angle : 0;
         gw_chain_init(&r->chain[i], d, &q, NULL);
         r->system[i].model = &r->chain[i].model;
@@ -148,10 +148,10 @@ static void rail(row *r, double v0, double v1, double m1, double e, bool each)
     d->held = -1;
     d->world_from_base = gw_pose_identity();
     for (int i = 0; i < 2; i++)
-        d->links[i] = (gw_chain_link){.kind = GW_JOINT_PRISMATIC,
-                                      .parent_from_joint = gw_pose_identity(),
-                                      .axis = {1, 0, 0},
-                                      .mass = ball_mass(i ? m1 : 1, gw_v3(0, 0, 0))};
+        d->links[i] = (gw_link_def){.kind = GW_JOINT_PRISMATIC,
+                                    .parent_from_joint = gw_pose_identity(),
+                                    .axis = {1, 0, 0},
+                                    .mass = ball_mass(i ? m1 : 1, gw_v3(0, 0, 0))};
     double q[2] = {0, 2 * radius + 0.0005}, v[2] = {v0, v1 - v0};
     gw_chain_init(&r->chain[0], d, q, v);
     r->system[0].model = &r->chain[0].model;

@@ -43,7 +43,7 @@ static gw_chain_def six_axes(int held)
     gw_chain_def def = {.count = 6, .world_from_base = gw_pose_identity(), .held = held};
     for (int i = 0; i < 6; i++) {
         double inertia = 0.5e-4 * mass[i] * gyration[i] * gyration[i];
-        def.links[i] = (gw_chain_link){
+        def.links[i] = (gw_link_def){
             .kind = GW_JOINT_REVOLUTE,
             .parent_from_joint = {at[i], {1, 0, 0, 0}},
             .axis = axis[i],

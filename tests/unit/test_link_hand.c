@@ -111,7 +111,8 @@ static void a_drag_draws_the_link_there(void **state)
     print_message("%.2g m off, energy residual %.2g J\n", gw_distance(end, gw_v3(0.02, 0.09, 0)),
                   energy_residual(&now->energy));
     assert_true(gw_distance(end, gw_v3(0.02, 0.09, 0)) < 1e-4);
-    assert_true(fabs(energy_residual(&now->energy)) < 1e-12);
+    /* each step's balance closes within 1e-12 of the kinetic energy, 8000 of them together: */
+    assert_true(fabs(energy_residual(&now->energy)) < 1e-10);
     /* an edit keeps the hand */
     assert_true(change_play(&p, NULL));
     drag.drag.target = gw_v3(0.05, 0.07, 0);

@@ -311,9 +311,10 @@ static void what_is_joined_to_a_free_object_is_its_system(void **state)
     gw_layout *l = gw_layout_create(s, NULL, &error);
     assert_non_null(l);
     assert_null(gw_layout_unsolved(l));
-    assert_int_equal(l->system_count, 1);
+    assert_int_equal(l->system_count, 2); /* the arm is the other one */
     assert_int_equal(l->system_of[1], 0);
     assert_int_equal(l->system_of[2], 0);
+    assert_int_equal(l->system_of[3], 1);
     assert_int_equal(l->systems[0]->mobility, 9); /* flies, and one slides and turns on the other */
     assert_int_equal(gw_layout_mobility(s, l), 12); /* and the arm's three joints */
     gw_layout_destroy(l);

@@ -11,7 +11,7 @@ static void make_links(gw_mechanism *m, int count)
 {
     assert_true(gw_mechanism_resize(m, count));
     for (int i = 0; i < count; i++) {
-        gw_chain_link *link = &m->links[i];
+        gw_link_def *link = &m->links[i];
         link->mass = (gw_mass){1, {0.25, 0, 0}, {{{0.01, 0, 0}, {0, 0.02, 0}, {0, 0, 0.02}}}};
         link->axis = gw_unit(gw_v3(0, i % 2, 1));
         link->parent_from_joint.p.x = i > 0 ? 0.5 : 0;

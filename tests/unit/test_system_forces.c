@@ -327,16 +327,16 @@ static double apart_from_chain(double damping, double friction, bool limited, gw
         gw_pose joint = {{i ? 0.4 : 0, 0, 0}, gw_quat_axis(gw_v3(1, 0, 0), i % 2 ? 1.2 : 0.7)};
         gw_mass mass = {
             m, {0.2, 0, 0}, {{{0.002 * m, 0, 0}, {0, 0.0133 * m, 0}, {0, 0, 0.0133 * m}}}};
-        chain.links[i] = (gw_chain_link){.kind = GW_JOINT_REVOLUTE,
-                                         .parent_from_joint = joint,
-                                         .axis = {0, 0, 1},
-                                         .damping = damping,
-                                         .friction = friction,
-                                         .limited = limited,
-                                         .lower = -0.6,
-                                         .upper = 0.6,
-                                         .motor = motor,
-                                         .mass = mass};
+        chain.links[i] = (gw_link_def){.kind = GW_JOINT_REVOLUTE,
+                                       .parent_from_joint = joint,
+                                       .axis = {0, 0, 1},
+                                       .damping = damping,
+                                       .friction = friction,
+                                       .limited = limited,
+                                       .lower = -0.6,
+                                       .upper = 0.6,
+                                       .motor = motor,
+                                       .mass = mass};
         bodies[i] = (gw_system_body_def){.mass = mass,
                                          .parent = i - 1,
                                          .joint = GW_MOBILIZER_REVOLUTE,

@@ -478,10 +478,10 @@ static void links_are_kept_too(void **state)
         assert_true(gw_mechanism_resize(m, 2));
         for (int i = 0; i < 2; i++) {
             m->parent[i] = i - 1;
-            m->links[i] = (gw_chain_link){.kind = GW_JOINT_REVOLUTE,
-                                          .parent_from_joint = gw_pose_identity(),
-                                          .axis = {0, 1, 0},
-                                          .mass = {.mass = 1, .com = {0.1, 0, 0}}};
+            m->links[i] = (gw_link_def){.kind = GW_JOINT_REVOLUTE,
+                                        .parent_from_joint = gw_pose_identity(),
+                                        .axis = {0, 1, 0},
+                                        .mass = {.mass = 1, .com = {0.1, 0, 0}}};
             m->links[i].parent_from_joint.p.x = 0.2 * i;
             for (int n = 0; n < 3; n++)
                 m->links[i].mass.inertia.m[n][n] = 0.01;
