@@ -79,6 +79,7 @@
     (32u << 20) /* of a scene as text: 4096 plain objects have 2 MiB, full operators 5 MiB */
 #define GW_MAX_DISCARD_BYTES                                                                       \
     (32u << 20) /* read and thrown away before a 413, for the client's sake */
+#define GW_MAX_BODIES_BYTES  (32u << 20) /* of all requests that are being read or answered */
 #define GW_MAX_JSON_DEPTH    32
 #define GW_MAX_HTTP          512
 #define GW_MAX_STREAMS       2048

@@ -30,12 +30,14 @@
 #define PIECE_BYTES      (16 * 1024) /* of a long list, handed to a socket at once */
 #define PACK_BYTES       1024        /* from which a body is packed for who takes gzip */
 #define HEADER_MEMORY    (32 * 1024)
+#define FREE_BODY        (64 * 1024) /* that each request may have, whatever others take */
 
 struct gw_http {
     struct MHD_Daemon *daemon;
     gw_workers *readers, *workers;
     http_def def;
     gw_connections connections;
+    atomic_size_t bodies; /* bytes that bodies of requests have or may come to have */
 };
 
 /* One request in the making. While a worker has it, its connection is suspended, and everything
@@ -47,9 +49,10 @@ typedef struct exchange {
     const char *path, *method;
     bool answered; /* the reply is ready */
     char *body;
-    size_t size, room;
+    size_t size, room, reserved;
     size_t most; /* of the body, by its address */
     size_t discarded;
+    bool crowded;           /* bodies of others leave no room for this one */
     gw_halt_word halt_seen; /* when the headers came */
     api_reply reply;
     char id[HEAD_REQUEST_ID + 1];
@@ -508,10 +511,25 @@ static int check_sender(exchange *now, const char **detail)
     return is_api(now->path) || strcmp(now->path, "/metrics") == 0 ? check_token(now, detail) : 0;
 }
 
+/* Room for a body of so many bytes among those of all requests; false where there is none. */
+static bool reserve(exchange *now, size_t size)
+{
+    size_t wanted = size > FREE_BODY ? size : 0;
+    if (wanted <= now->reserved)
+        return true;
+    size_t more = wanted - now->reserved;
+    if (atomic_fetch_add(&now->http->bodies, more) + more > GW_MAX_BODIES_BYTES) {
+        atomic_fetch_sub(&now->http->bodies, more);
+        return false;
+    }
+    now->reserved = wanted;
+    return true;
+}
+
 /* Keeps what fits the cap, counts what does not. False: too much even to throw away. */
 static bool collect(exchange *now, const char *data, size_t size)
 {
-    if (now->discarded > 0 || now->size + size > now->most) {
+    if (now->crowded || now->discarded > 0 || now->size + size > now->most) {
         now->discarded += size;
         return now->discarded <= GW_MAX_DISCARD_BYTES;
     }
@@ -519,6 +537,11 @@ static bool collect(exchange *now, const char *data, size_t size)
         size_t room = now->room ? 2 * now->room : 4096;
         while (room < now->size + size + 1)
             room *= 2;
+        if (!reserve(now, room < now->most ? room : now->most)) {
+            now->crowded = true;
+            now->discarded += size;
+            return true;
+        }
         char *more = realloc(now->body, room);
         if (!more)
             return false;
@@ -531,11 +554,14 @@ static bool collect(exchange *now, const char *data, size_t size)
     return true;
 }
 
-/* Bodies that say that they are too large to be read at all are not waited for. */
-static bool hopeless(struct MHD_Connection *mhd)
+static const char crowded[] =
+    "bodies of other requests take all the memory that they may: try again";
+
+/* The length that a body says it has, 0 where it says none. */
+static size_t stated_length(struct MHD_Connection *mhd)
 {
     const char *length = header_of(mhd, "Content-Length");
-    return length && strtoull(length, NULL, 10) > GW_MAX_DISCARD_BYTES;
+    return length ? strtoull(length, NULL, 10) : 0;
 }
 
 static enum MHD_Result answer(gw_http *http, exchange *now)
@@ -547,6 +573,8 @@ static enum MHD_Result answer(gw_http *http, exchange *now)
     int status = check_sender(now, &detail);
     if (status)
         return refuse(now, status, detail);
+    if (now->crowded)
+        return refuse(now, 503, crowded);
     if (now->discarded > 0)
         return refuse(now, 413, too_large);
     return is_api(now->path) ? serve_api(http, now) : serve_file(http, now);
@@ -577,8 +605,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         int status = guard_head_ambiguous(&head, &detail);
         if (now && status)
             return refuse(now, status, detail);
-        if (now && hopeless(mhd))
+        /* nor are bodies waited for that say they are too large to be read at all */
+        size_t length = stated_length(mhd);
+        if (now && length > GW_MAX_DISCARD_BYTES)
             return refuse(now, 413, "a body has at most 1 MiB, a mesh 16 MiB");
+        if (now && length <= now->most)
+            now->crowded = !reserve(now, length);
         return now ? MHD_YES : MHD_NO;
     }
     if (now->answered)
@@ -600,6 +632,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
         return;
     text_unref(now->reply.body);
     api_pieces_destroy(now->reply.rest);
+    atomic_fetch_sub(&now->http->bodies, now->reserved);
     free(now->body);
     free(now);
     *request_context = NULL;

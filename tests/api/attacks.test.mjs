@@ -1,9 +1,10 @@
 // What must not reach either library: another protocol over the stream's address, heads that two
 // readers read differently, senders that are named twice.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
-import { request, start, stream, until } from './server.mjs';
+import { request, sanitized, start, stream, until } from './server.mjs';
 
 let server;
 before(async () => {
@@ -191,6 +192,39 @@ async function talk(texts) {
   socket.destroy();
   return answers;
 }
+
+test('bodies take a bounded part of the memory together; who is refused reads why', async (t) => {
+  const resident = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024;
+  const before = resident();
+  const sockets = [];
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  const [host, port] = server.address.split(/:(?=\d+$)/);
+  let refused = 0;
+  // all but the last byte of 96 megabytes, then that byte
+  for (let i = 0; i < 96; i++) {
+    const socket = net.connect({ host, port: Number(port) });
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.on('data', (data) => (refused += /^HTTP\/1.1 503 [^]*problem\+json/.test(data.toString())));
+    const all = Buffer.alloc(1048575, 32);
+    const head = `POST /api/v1/solve HTTP/1.1\r\nHost: ${server.address}\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: 1048576\r\n\r\n`);
+    await new Promise((done) => socket.write(all, done));
+  }
+  if (!sanitized) assert.ok(resident() < before + 60, `${before} MB, then ${resident()}`);
+  const halted = performance.now();
+  assert.equal((await request(server, 'POST', '/api/v1/simulation/halt')).status, 200);
+  assert.ok(performance.now() - halted < 1000);
+  await request(server, 'POST', '/api/v1/simulation/arm');
+  sockets.slice(40).forEach((socket) => socket.write(' '));
+  await until('refusals', () => refused >= 50, 20000);
+  sockets.forEach((socket) => socket.destroy());
+  const large = ' '.repeat(200000);
+  await until('room again', async () => {
+    const { status } = await request(server, 'POST', '/api/v1/solve', `{"constraints":[]${large}}`);
+    return status === 200;
+  });
+});
 
 test('who asks for the state again and again is held to the same rules as everybody', async () => {
   const ask = (lines = '', path = '/api/v1/simulation', method = 'GET') =>
