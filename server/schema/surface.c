@@ -228,12 +228,12 @@ static json_t *any_of(json_t *a, json_t *b)
 
 static json_t *list_of(json_t *item)
 {
-    return json_pack("{sssO}", "type", "array", "items", item);
+    return json_pack("{ssso}", "type", "array", "items", item);
 }
 
 SCHEMA(schema_samples)
 {
-    json_t *row = list_of(wire_schema_ref("Vec3")), *rows = list_of(row);
+    json_t *row = list_of(wire_schema_ref("Vec3")), *rows = list_of(json_incref(row));
     return any_of(row, rows);
 }
 
