@@ -155,6 +155,12 @@ $(BUILD)/unit/test_request_head: tests/unit/test_request_head.c $(call obj,serve
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka
 
+# and this one the methods that the benchmark compares
+$(BUILD)/unit/test_baselines: tests/unit/test_baselines.c $(call obj,tests/bench/baseline.c) $(BUILD)/libguideway.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_RT) -lcmocka
+
 test: deps-test
 	@$(MAKE) --no-print-directory $(JOBS) build unit-build
 	@$(MAKE) --no-print-directory check unit api page
@@ -303,6 +309,19 @@ bench: $(BUILD)/guideway $(NODE_MODULES)
 	$(BUILD)/guideway bench --csv $(BUILD)/bench.csv
 	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs
 	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs
+
+# ---- all of the benchmark, on a quiet machine, into its CSV and the tables of docs/figures.md ---------
+
+BENCH_CSV ?= tests/bench/cloud-2cpu.csv
+.PHONY: bench-table
+bench-table: $(BUILD)/guideway $(NODE_MODULES)
+	-$(BUILD)/guideway bench --csv $(BUILD)/bench.csv
+	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs > $(BUILD)/bench-moving.csv
+	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs > $(BUILD)/bench-page.csv
+	@{ echo "# make bench-table: build/guideway bench --csv, moving.mjs, page.mjs; $$(nproc) CPUs, $$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"; \
+	    cat $(BUILD)/bench.csv; echo; cat $(BUILD)/bench-moving.csv; echo; cat $(BUILD)/bench-page.csv; } > $(BENCH_CSV)
+	node tests/bench/figures.mjs $(BENCH_CSV)
+	node tests/bench/growth.mjs $(BENCH_CSV) rt/positioning/growth.svg
 
 # ---- the papers' figures that show data, beside what the papers say: build/figures ----------------
 

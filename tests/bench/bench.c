@@ -199,7 +199,7 @@ static void measure(const bench *b, const char *name, FILE *csv, int *count, int
 
 static int measure_all(const char *name, FILE *csv, int *missed)
 {
-    enum { ROOM = 128 };
+    enum { ROOM = 192 };
     bench others[ROOM];
     int count = 0, rows = bench_solve_rows(others, ROOM);
     rows += bench_chain_rows(others + rows, ROOM - rows);
@@ -207,6 +207,7 @@ static int measure_all(const char *name, FILE *csv, int *missed)
     rows += bench_system_rows(others + rows, ROOM - rows);
     rows += bench_assembly_rows(others + rows, ROOM - rows);
     rows += bench_surface_rows(others + rows, ROOM - rows);
+    rows += bench_baseline_rows(others + rows, ROOM - rows);
     rows += bench_contact_rows(others + rows, ROOM - rows);
     rows += bench_heap_rows(others + rows, ROOM - rows);
     rows += bench_detector_rows(others + rows, ROOM - rows);
