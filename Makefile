@@ -316,8 +316,8 @@ BENCH_CSV ?= tests/bench/cloud-2cpu.csv
 .PHONY: bench-table
 bench-table: $(BUILD)/guideway $(NODE_MODULES)
 	-$(BUILD)/guideway bench --csv $(BUILD)/bench.csv
-	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs > $(BUILD)/bench-moving.csv
-	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs > $(BUILD)/bench-page.csv
+	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs | grep '^[a-z].*,' > $(BUILD)/bench-moving.csv
+	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs | grep '^[a-z].*,' > $(BUILD)/bench-page.csv
 	@{ echo "# make bench-table: build/guideway bench --csv, moving.mjs, page.mjs; $$(nproc) CPUs, $$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"; \
 	    cat $(BUILD)/bench.csv; echo; cat $(BUILD)/bench-moving.csv; echo; cat $(BUILD)/bench-page.csv; } > $(BENCH_CSV)
 	node tests/bench/figures.mjs $(BENCH_CSV)
