@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
-#include "rt/base/small.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/two_angles.h"
 
@@ -107,13 +106,18 @@ typedef struct expansion {
 static void add_turn(const problem *s, gw_quat d, expansion *at)
 {
     double ll = s->length * s->length;
-    gw_vec3 log = gw_quat_log(d);
-    double tt = gw_norm2(log), theta = sqrt(tt);
-    double around = tt < 1e-4 ? 1 - tt / 12 : 0.5 * theta / tan(0.5 * theta);
-    double k = tt < 1e-4 ? 1. / 12 : (1 - around) / tt, r[3] = {log.x, log.y, log.z};
+    gw_vec3 v = {d.x, d.y, d.z};
+    double sine = gw_norm(v), cosine = fabs(d.w), theta = 2 * atan2(sine, cosine);
+    bool small = theta < 1e-2;
+    double tt = theta * theta, around = small ? 1 - tt / 12 : 0.5 * theta * cosine / sine;
+    double per_sine = sine > 0 ? theta / sine : 2, k = small ? 1. / 12 : (1 - around) / tt;
+    gw_vec3 log = gw_scale(copysign(per_sine, d.w), v);
+    const double r[3] = {log.x, log.y, log.z};
     at->f += 0.5 * ll * tt;
     at->g = gw_mul_add(at->g, ll, log);
+#pragma GCC unroll 3
     for (int i = 0; i < 3; i++)
+#pragma GCC unroll 3
         for (int j = 0; j <= i; j++)
             at->h[i][j] = ll * (k * r[i] * r[j] + (i == j ? around : 0));
     for (int i = 0; i < 3; i++)
@@ -154,11 +158,13 @@ static void expand(const problem *s, gw_quat q, expansion *at)
 {
     gw_quat turn = gw_quat_mul(q, gw_quat_conj(s->near->q));
     gw_mat3 r = gw_quat_to_mat3(turn), m[3];
-    double d[3], g[3][3], trace[3], n[3][3];
+    double d[3], g[3][3], trace[3], n[3][3], gg[3][3] = {{0}};
     *at = (expansion){.f = 0};
     add_turn(s, turn, at);
     for (int c = 0; c < s->count; c++) {
+#pragma GCC unroll 3
         for (int i = 0; i < 3; i++)
+#pragma GCC unroll 3
             for (int j = 0; j < 3; j++)
                 m[c].m[i][j] = s->b[c].m[i][0] * r.m[j][0] + s->b[c].m[i][1] * r.m[j][1] +
                                s->b[c].m[i][2] * r.m[j][2];
@@ -173,18 +179,26 @@ static void expand(const problem *s, gw_quat q, expansion *at)
     for (int c = 0; c < s->count; c++) {
         at->f += 0.5 * d[c] * d[c];
         at->g = gw_mul_add(at->g, d[c], gw_v3(g[c][0], g[c][1], g[c][2]));
+#pragma GCC unroll 3
         for (int i = 0; i < 3; i++) {
             at->h[i][i] -= d[c] * trace[c];
+#pragma GCC unroll 3
             for (int j = 0; j <= i; j++) {
                 at->h[i][j] += 0.5 * d[c] * (m[c].m[i][j] + m[c].m[j][i]);
-                double gg = g[c][i] * g[c][j];
-                for (int k = 0; k < s->count && s->curved; k++)
-                    gg += (n[c][k] - (k == c)) * g[c][i] * g[k][j];
-                at->h[i][j] += gg;
-                at->gauss[i][j] += gg;
+                gg[i][j] += g[c][i] * g[c][j];
             }
         }
     }
+    for (int c = 0; c < s->count && s->curved; c++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j <= i; j++)
+                for (int k = 0; k < s->count; k++)
+                    gg[i][j] += (n[c][k] - (k == c)) * g[c][i] * g[k][j];
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++)
+#pragma GCC unroll 3
+        for (int j = 0; j <= i; j++)
+            at->h[i][j] += gg[i][j], at->gauss[i][j] += gg[i][j];
 }
 
 /* f alone. */
@@ -216,14 +230,12 @@ typedef struct reduced {
     gw_vec3 k[2], rate;
 } reduced;
 
-static double quadratic(const double h[3][3], gw_vec3 a, gw_vec3 b)
+/* h b, of the symmetric h whose lower triangle is given. */
+static gw_vec3 symmetric_mul(const double h[3][3], gw_vec3 b)
 {
-    const double x[3] = {a.x, a.y, a.z}, y[3] = {b.x, b.y, b.z};
-    double sum = 0;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            sum += x[i] * y[j] * (i > j ? h[i][j] : h[j][i]);
-    return sum;
+    return gw_v3(h[0][0] * b.x + h[1][0] * b.y + h[2][0] * b.z,
+                 h[1][0] * b.x + h[1][1] * b.y + h[2][1] * b.z,
+                 h[2][0] * b.x + h[2][1] * b.y + h[2][2] * b.z);
 }
 
 /*
@@ -247,11 +259,12 @@ static void reduce(const problem *s, gw_quat q, const expansion *at, reduced *to
     }
     to->k[0] = r->kind == GW_ROTATION_TWO_ANGLES ? gw_two_angles_axis(r, q, &to->rate) : r->axis;
     to->k[1] = gw_rotate(q, r->axis_body);
-    for (int i = 0; i < to->n; i++) {
-        to->g[i] = gw_dot(at->g, to->k[i]);
-        for (int j = 0; j <= i; j++) {
-            to->gauss[i][j] = quadratic(gauss, to->k[i], to->k[j]);
-            to->h[i][j] = quadratic(h, to->k[i], to->k[j]);
+    for (int j = 0; j < to->n; j++) {
+        gw_vec3 h_k = symmetric_mul(h, to->k[j]), gauss_k = symmetric_mul(gauss, to->k[j]);
+        to->g[j] = gw_dot(at->g, to->k[j]);
+        for (int i = j; i < to->n; i++) {
+            to->gauss[i][j] = gw_dot(to->k[i], gauss_k);
+            to->h[i][j] = gw_dot(to->k[i], h_k);
         }
     }
     if (r->kind == GW_ROTATION_TWO_ANGLES)
@@ -299,6 +312,34 @@ static bool is_on_loop(const problem *s, double size, gw_quat q)
            (second->loops == 1 || gw_two_angles_loop(r, q) == second->loop);
 }
 
+/* Solves (m + raise) x = g by L D L^T of the lower triangle, n from 1 to 3; false where m + raise
+ * is not positive. */
+static bool solve(int n, const double (*m)[6], double raise, const double *g, double *x)
+{
+    double d0 = m[0][0] + raise, i0 = 1 / d0;
+    if (!(d0 > 0))
+        return false;
+    x[0] = g[0] * i0;
+    if (n == 1)
+        return true;
+    double l1 = m[1][0] * i0, d1 = m[1][1] + raise - l1 * m[1][0], i1 = 1 / d1;
+    if (!(d1 > 0))
+        return false;
+    double y1 = g[1] - l1 * g[0];
+    x[1] = y1 * i1;
+    if (n == 3) {
+        double l2 = m[2][0] * i0, c = m[2][1] - l2 * m[1][0], l3 = c * i1;
+        double d2 = m[2][2] + raise - l2 * m[2][0] - l3 * c;
+        if (!(d2 > 0))
+            return false;
+        x[2] = (g[2] - l2 * g[0] - l3 * y1) / d2;
+        x[1] -= l3 * x[2];
+        x[0] -= l2 * x[2];
+    }
+    x[0] -= l1 * x[1];
+    return true;
+}
+
 /* The step by Newton's method, or by Gauss's where f is not convex, both with a damping; its size.
  * `fall`: the gradient's part of what f falls by. */
 static double step_of(const reduced *r, double raise, bool *newton, double *fall, double step[6])
@@ -306,9 +347,9 @@ static double step_of(const reduced *r, double raise, bool *newton, double *fall
     double scale = 1e-300, size = 0;
     for (int k = 0; k < r->n; k++)
         scale = fmax(scale, r->gauss[k][k]);
-    *newton = gw_small_cholesky_solve(r->n, r->h, raise * scale, r->g, step);
+    *newton = solve(r->n, r->h, raise * scale, r->g, step);
     if (!*newton)
-        gw_small_cholesky_solve(r->n, r->gauss, (raise + 1e-12) * scale, r->g, step);
+        solve(r->n, r->gauss, (raise + 1e-12) * scale, r->g, step);
     *fall = 0;
     for (int k = 0; k < r->n; k++) {
         *fall += step[k] * r->g[k];
