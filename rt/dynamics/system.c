@@ -362,15 +362,6 @@ void gw_system_hold(gw_system *s, int index, const gw_pose *body_from_held)
     s->body_from_held = *body_from_held;
 }
 
-void gw_system_push(gw_system *s, int index, const gw_wrench *wrench)
-{
-    assert(index >= 0 && index < s->body_count);
-    s->pushed[index] = *wrench;
-    s->is_pushed = false;
-    for (int i = 0; i < s->body_count; i++)
-        s->is_pushed = s->is_pushed || gw_norm2(s->pushed[i].f) + gw_norm2(s->pushed[i].t) > 0;
-}
-
 int gw_system_mobility(gw_system *s)
 {
     system_of(&s->model->model);

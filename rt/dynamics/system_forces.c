@@ -241,6 +241,33 @@ void gw_system_held_frame(const gw_system *s, gw_pose *pose, gw_twist *twist)
     *twist = (gw_twist){gw_add(k->twist.v, gw_cross(k->twist.w, arm)), k->twist.w};
 }
 
+static void note_pushes(gw_system *s)
+{
+    s->is_pushed = gw_norm2(s->second.f) + gw_norm2(s->second.t) > 0;
+    for (int i = 0; i < s->body_count; i++)
+        s->is_pushed = s->is_pushed || gw_norm2(s->pushed[i].f) + gw_norm2(s->pushed[i].t) > 0;
+}
+
+void gw_system_push(gw_system *s, int index, const gw_wrench *wrench)
+{
+    assert(index >= 0 && index < s->body_count);
+    s->pushed[index] = *wrench;
+    note_pushes(s);
+}
+
+void gw_system_second_force(gw_system *s, const gw_wrench *wrench)
+{
+    s->second = *wrench;
+    note_pushes(s);
+}
+
+/* The second hand's wrench, at the origin of the body that it holds. */
+static gw_wrench second_wrench(const gw_system *s)
+{
+    gw_vec3 arm = gw_rotate(s->bodies[s->view.held].pose.q, s->view.body_from_held.p);
+    return (gw_wrench){s->second.f, gw_add(s->second.t, gw_cross(arm, s->second.f))};
+}
+
 void gw_system_ask_forces(gw_system *s, const gw_forces *forces, double t)
 {
     memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
@@ -254,6 +281,8 @@ void gw_system_ask_forces(gw_system *s, const gw_forces *forces, double t)
     }
     for (int i = 0; i < s->body_count && s->is_pushed; i++)
         s->on[i] = gw_wrench_add(s->on[i], s->pushed[i]);
+    if (s->is_pushed && s->view.system)
+        s->on[s->view.held] = gw_wrench_add(s->on[s->view.held], second_wrench(s));
     if (!forces || !forces->at)
         return;
     gw_pose pose;
@@ -276,6 +305,10 @@ void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_syste
     power->hand = power_on(&s->bodies[s->held], &s->on_held);
     for (int i = 0; i < s->body_count && s->is_pushed; i++)
         power->pushed += power_on(&s->bodies[i], &s->pushed[i]);
+    if (s->is_pushed && s->view.system) {
+        gw_wrench second = second_wrench(s);
+        power->pushed += power_on(&s->bodies[s->view.held], &second);
+    }
     if (!s->is_pushed && (!forces || !forces->touch))
         return;
     for (int i = 0; i < s->body_count; i++)

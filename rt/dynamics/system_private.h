@@ -294,6 +294,7 @@ struct gw_system {
     gw_twist *twists;
     gw_wrench *on, *by_springs, *joint_wrench, on_held; /* at the bodies' origins */
     gw_wrench *pushed;                                  /* gw_system_push() */
+    gw_wrench second;                                   /* gw_system_second_force() */
     gw_wrench *closure_wrench; /* of each, on its first body, at that one's origin */
     bool is_pushed;            /* any of them is not zero */
     double *generalised;       /* forces at the coordinates, besides what acts on the bodies */

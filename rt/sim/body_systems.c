@@ -184,7 +184,6 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
         if (index < 0)
             continue;
         gw_system *system = m->systems[index].system;
-        m->second_body[t] = def->bodies[t];
         if (held[index])
             m->second[t] = gw_system_second_hold(system, def->bodies[t], &def->scene->tools[t].at);
         else
@@ -277,6 +276,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         gw_system_reset(d->system);
+        gw_system_second_force(d->system, &none);
         d->rides = d->joined = false;
         d->joining = (gw_transition){0};
         for (int k = 0; k < d->ground_count; k++)
@@ -577,23 +577,18 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
     return false;
 }
 
-/* The wrench of a second tool as the step begins, at the origin of the body that it holds, beside
- * what else pushes that one. */
+/* The wrench of a second tool as the step begins. */
 static void push_second(gw_scene_dynamics *m, int tool)
 {
     gw_world_system *second = &m->second_mover[tool], *first = &m->mover[m->tool_mover[tool]];
     gw_dynamic_system *d = &m->systems[m->tool_mover[tool] - m->first_system];
-    int body = m->second_body[tool];
-    gw_pose held, at;
+    gw_pose held;
     gw_twist twist;
     gw_wrench w = {{0, 0, 0}, {0, 0, 0}};
     gw_model_held(m->second[tool], &held, &twist);
     if (second->hand.at && !second->still)
         w = second->hand.at(second->hand.context, 0, &held, &twist);
-    gw_model_body(m->second[tool], body, &at, &twist);
-    w.t = gw_add(w.t, gw_cross(gw_sub(held.p, at.p), w.f));
-    w = gw_wrench_add(w, d->hands[body].acting);
-    gw_system_push(d->system, body, &w);
+    gw_system_second_force(d->system, &w);
     first->still = first->still || second->still;
 }
 

@@ -122,7 +122,6 @@ struct gw_scene_dynamics {
     double *still;                           /* as the scene states them; owned */
     int tool_mover[GW_MAX_TOOLS];            /* index of each tool's mover */
     gw_model *second[GW_MAX_TOOLS]; /* of a tool that holds a system beside another one: its view */
-    int second_body[GW_MAX_TOOLS];
     gw_world_system second_mover[GW_MAX_TOOLS]; /* what such a tool fills in and reads */
     int mover_count; /* of held objects, then of free bodies, systems of bodies */
     int first_free, first_system;

@@ -852,6 +852,32 @@ test('two hands push one system together', () => {
   closed(r);
 });
 
+test('the second hand goes with what it holds as the first one does', () => {
+  const part = (id, p) => ({ ...box(id, p), body: { mass: 1, inertia: [0.01, 0.01, 0.01, 0, 0, 0] } });
+  const wrench = (id, force) => ({
+    id,
+    driver: 'sim',
+    operator: { type: 'wrench', samples: [{ t: 0, force, torque: [0, 0, 0.1] }] },
+  });
+  const tools = [
+    { object: 'a', at: { p: [0.1, 0.05, 0] }, device: 'left', control: 'admittance' },
+    { object: 'b', at: { p: [0, 0.1, 0.05] }, device: 'right', control: 'admittance' },
+  ];
+  const scene = {
+    objects: [part('a', [0.2, 0, 0]), part('b', [0.6, 0, 0])],
+    devices: [wrench('left', [1, 2, -1]), wrench('right', [3, -2, 1])],
+    joints: [
+      { id: 'ball', type: 'spherical', a: frame('a', [-0.2, 0, 0]), b: frame('world') },
+      { id: 'pin', type: 'universal', a: frame('b', [-0.2, 0, 0]), b: frame('a', [0.2, 0, 0]) },
+    ],
+  };
+  const [one, other] = [tools, [...tools].reverse()].map((order) => run({ ...scene, tools: order }, 0.301));
+  for (const id of ['a', 'b'])
+    for (const get of ['p', 'v', 'w']) one[get](300, id).forEach((x, i) => near(x, other[get](300, id)[i], 1e-9));
+  closed(one);
+  closed(other);
+});
+
 test('two hands hold two links of one mechanism', () => {
   const hand = (id, z) => ({
     id,
