@@ -18,11 +18,32 @@ static bool same_id(const char *a, const char *b)
 
 /* ---- solids -------------------------------------------------------------------------------- */
 
+/* Free-form shapes by their numbers: a patch of an object makes its shape anew. */
+static bool same_nurbs(const gw_nurbs *a, const gw_nurbs *b)
+{
+    size_t points = 1;
+    if (a == b)
+        return true;
+    if (!a || !b || a->dimension != b->dimension || !a->weights != !b->weights)
+        return false;
+    for (int k = 0; k < a->dimension; k++) {
+        const gw_nurbs_direction *p = &a->direction[k], *q = &b->direction[k];
+        if (p->degree != q->degree || p->count != q->count || p->low != q->low ||
+            p->high != q->high || p->trimmed != q->trimmed ||
+            memcmp(p->knots, q->knots, (size_t)(p->count + p->degree + 1) * sizeof *p->knots) != 0)
+            return false;
+        points *= (size_t)p->count;
+    }
+    return memcmp(a->stated, b->stated, points * sizeof *a->stated) == 0 &&
+           (!a->weights || memcmp(a->weights, b->weights, points * sizeof *a->weights) == 0);
+}
+
 /* Meshes are shared and counted: a file that has not changed is the same mesh. */
 static bool same_shape(const gw_shape *a, const gw_shape *b)
 {
     bool same = a->kind == b->kind && SAME(a->size, b->size) && a->radius == b->radius &&
-                a->height == b->height && a->mesh == b->mesh && a->part_count == b->part_count;
+                a->height == b->height && a->mesh == b->mesh && same_nurbs(a->nurbs, b->nurbs) &&
+                a->part_count == b->part_count;
     for (int i = 0; same && i < a->part_count; i++)
         same = SAME(a->parts[i].pose, b->parts[i].pose) &&
                same_shape(&a->parts[i].shape, &b->parts[i].shape);

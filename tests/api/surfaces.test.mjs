@@ -245,7 +245,16 @@ test('surfaces are read as they were written, and may be replaced while one is f
       const r = await request(server, 'PATCH', '/api/v1/objects/hood', { geometry });
       assert.equal(r.status, 200, JSON.stringify(r));
     }
-    assert.equal((await request(server, 'GET', '/api/v1/simulation')).json.state, 'running');
+    const now = async () => (await request(server, 'GET', '/api/v1/simulation')).json;
+    const before = (await now()).tools[0].pose.p[2];
+    const higher = structuredClone(again.objects[0].geometry);
+    for (const row of higher.points) for (const p of row) p[2] += 0.02;
+    assert.equal((await request(server, 'PATCH', '/api/v1/objects/hood', { geometry: higher })).status, 200);
+    const end = Date.now() + 5000;
+    let rise = 0;
+    while (Math.abs(rise - 0.02) > 0.004 && Date.now() < end) rise = (await now()).tools[0].pose.p[2] - before;
+    assert.ok(Math.abs(rise - 0.02) <= 0.004, `what is felt rises with the surface: ${rise} m`);
+    assert.equal((await now()).state, 'running');
     // the edge of what it slides on is told once it is there
     await request(server, 'PUT', '/api/v1/scene', {
       format: 'guideway-scene/1',
