@@ -103,4 +103,44 @@ suite('curves and surfaces', () => {
     await page.locator('.outcome button.primary').click();
     await until(async () => (await contact()) === 'none', 'it is held both ways');
   });
+
+  test('a control point is dragged while the nozzle runs over the hood: bumpless, one step for undo', async () => {
+    const scene = bundled('nozzle-over-hood');
+    for (const device of scene.devices) delete device.operator; // nobody pushes
+    await visit(scene);
+    await page.click('.tree [data-key="hood"]');
+    await page.getByLabel('control points', { exact: true }).check();
+    await page.click('header button:has-text("Run")');
+    await until(async () => (await appliance.get('/simulation')).state === 'running', 'it runs');
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('1'); // from the front: up is up
+    await person.settled();
+    const points = async () => (await appliance.get('/objects/hood')).geometry.points;
+    const before = await points();
+    const tool = (await appliance.tool()).pose.p;
+    const front = await person.at(before[2][0]);
+    await page.bringToFront();
+    await page.mouse.move(front.x, front.y);
+    await page.mouse.down();
+    for (let i = 1; i <= 40; i++) await page.mouse.move(front.x, front.y - i);
+    const moved = async () => (await points())[2][0][2] - before[2][0][2];
+    await until(async () => (await moved()) > 0.02, 'the control point follows');
+    await page.mouse.up();
+    const after = await points();
+    assert.deepEqual(after[3], before[3], 'the others stay');
+    const { residual } = await until(async () => {
+      const t = await appliance.tool();
+      return !t.travelling && t;
+    }, 'it has come to the new surface');
+    assert.ok(residual < 1e-9, `${residual}`);
+    assert.ok(Math.hypot(...(await appliance.tool()).pose.p.map((x, k) => x - tool[k])) < 0.05, 'it stays near');
+    await appliance.api('POST', '/scene/undo');
+    assert.deepEqual(await points(), before);
+    // and as numbers
+    await page.getByLabel('Row of the control point, along u').selectOption({ value: '3' });
+    const z = page.getByLabel('Control point, z, mm');
+    await z.fill('120');
+    await z.press('Enter');
+    await until(async () => (await points())[3][0][2] === 0.12, 'typed');
+  });
 });

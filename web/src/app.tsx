@@ -21,6 +21,7 @@ import { NewMechanism } from './panels/newmechanism';
 import { Plots } from './panels/plots';
 import { Relations } from './panels/relations';
 import { SceneSettings } from './panels/scene';
+import { ShapePanel } from './panels/shape';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
 import { TaskPanel } from './panels/taskeditor';
@@ -79,6 +80,7 @@ export function App(): JSX.Element {
         <aside key={`right ${epoch}`} class="right" aria-label="Inspector">
           <NewConstraint />
           <Inspector />
+          <ShapePanel />
           <MechanismPanel />
           <FeaturesPanel />
           <TaskPanel />

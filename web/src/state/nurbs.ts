@@ -9,36 +9,87 @@ export type FreeForm = Surface | Curve;
 
 export const isFreeForm = (g: Geometry): g is FreeForm => g.type === 'nurbs-surface' || g.type === 'nurbs-curve';
 
-// De Boor's algorithm on homogeneous control points [w x, w y, w z, w].
-function deBoor(points: number[][], knots: readonly number[], degree: number, u: number): number[] {
+const clamp = (x: number, low: number, high: number): number => Math.max(low, Math.min(high, x));
+
+// ---- points ------------------------------------------------------------------------------------------------
+
+const MOST_DEGREE = 9;
+
+// The B-spline basis at a parameter (Cox and de Boor): control points `first` .. `first` + degree, their shares.
+const share = new Float64Array(MOST_DEGREE + 1);
+let first = 0;
+
+function takeBasis(knots: readonly number[], degree: number, count: number, t: number): void {
   let k = degree;
-  while (k < points.length - 1 && u >= knots[k + 1]!) k++;
+  while (k < count - 1 && t >= knots[k + 1]!) k++;
   while (knots[k]! >= knots[k + 1]!) k--;
-  const d = points.slice(k - degree, k + 1).map((p) => [...p]);
-  for (let r = 1; r <= degree; r++)
-    for (let j = degree; j >= r; j--) {
-      const low = knots[j + k - degree]!;
-      const a = (u - low) / (knots[j + 1 + k - r]! - low);
-      d[j] = d[j]!.map((x, c) => (1 - a) * d[j - 1]![c]! + a * x);
+  first = k - degree;
+  share[0] = 1;
+  for (let r = 1; r <= degree; r++) {
+    let carried = 0;
+    for (let i = 0; i < r; i++) {
+      const [low, high] = [knots[k + 1 - r + i]!, knots[k + 1 + i]!];
+      const part = share[i]! / (high - low);
+      share[i] = carried + (high - t) * part;
+      carried = (t - low) * part;
     }
-  return d[degree]!;
+    share[r] = carried;
+  }
 }
 
-const homogeneous = (p: readonly number[], w: number): number[] => [p[0]! * w, p[1]! * w, p[2]! * w, w];
-const cartesian = (h: number[]): Vec3 => [h[0]! / h[3]!, h[1]! / h[3]!, h[2]! / h[3]!];
+// Control points [w x, w y, w z, w] in a row, and their sum by the basis that was taken.
+type Row = Float64Array;
 
-const netOf = (g: SurfaceShape): number[][][] =>
-  g.points.map((row, i) => row.map((x, j) => homogeneous(x, g.weights?.[i]?.[j] ?? 1)));
-const rowOf = (g: CurveShape): number[][] => g.points.map((x, i) => homogeneous(x, g.weights?.[i] ?? 1));
+function sumOf(row: Row, degree: number, out: Float64Array, at = 0): void {
+  let [x, y, z, w] = [0, 0, 0, 0];
+  for (let i = 0, o = 4 * first; i <= degree; i++, o += 4) {
+    const s = share[i]!;
+    x += s * row[o]!;
+    y += s * row[o + 1]!;
+    z += s * row[o + 2]!;
+    w += s * row[o + 3]!;
+  }
+  out[at] = x;
+  out[at + 1] = y;
+  out[at + 2] = z;
+  out[at + 3] = w;
+}
+
+function rowOf(points: readonly (readonly number[])[], weights: readonly number[] | undefined): Row {
+  const out = new Float64Array(4 * points.length);
+  points.forEach((p, i) => {
+    const w = weights?.[i] ?? 1;
+    out.set([p[0]! * w, p[1]! * w, p[2]! * w, w], 4 * i);
+  });
+  return out;
+}
+
+const cartesian = (h: Float64Array): Vec3 => [h[0]! / h[3]!, h[1]! / h[3]!, h[2]! / h[3]!];
+const sum = new Float64Array(4);
+
+function pointOn(row: Row, knots: readonly number[], degree: number, t: number): Vec3 {
+  takeBasis(knots, degree, row.length / 4, t);
+  sumOf(row, degree, sum);
+  return cartesian(sum);
+}
+
+const netOf = (g: SurfaceShape): Row[] => g.points.map((row, i) => rowOf(row, g.weights?.[i]));
+
+// Control points along u of the curve at a parameter v.
+function columnAt(g: SurfaceShape, net: readonly Row[], v: number): Row {
+  const out = new Float64Array(4 * net.length);
+  takeBasis(g.knots[1]!, g.degree[1]!, g.points[0]!.length, v);
+  for (let i = 0; i < net.length; i++) sumOf(net[i]!, g.degree[1]!, out, 4 * i);
+  return out;
+}
+
+const rowsOf = new WeakMap<SurfaceShape, Row[]>();
 
 export function surfacePoint(g: SurfaceShape, u: number, v: number): Vec3 {
-  const row = netOf(g).map((points) => deBoor(points, g.knots[1]!, g.degree[1]!, v));
-  return cartesian(deBoor(row, g.knots[0]!, g.degree[0]!, u));
+  let net = rowsOf.get(g);
+  if (!net) rowsOf.set(g, (net = netOf(g)));
+  return pointOn(columnAt(g, net, v), g.knots[0]!, g.degree[0]!, u);
 }
-
-export const curvePoint = (g: CurveShape, s: number): Vec3 => cartesian(deBoor(rowOf(g), g.knots, g.degree, s));
-
-const clamp = (x: number, low: number, high: number): number => Math.max(low, Math.min(high, x));
 
 // ---- parameters at which it is drawn -------------------------------------------------------------------
 
@@ -61,20 +112,26 @@ const spans = (knots: readonly number[], degree: number, count: number, trim: Tr
     .map((k) => (trim ? clamp(k, trim[0]!, trim[1]!) : k))
     .filter((k, i, all) => i === 0 || k > all[i - 1]!);
 
-// Each span into equal cells, each cell halved until its chord is close to the shape.
-function ruling(
-  knots: readonly number[],
-  degree: number,
-  count: number,
-  trim: Trim,
-  sag: (a: number, b: number) => number,
-): Ruling {
-  const ends = spans(knots, degree, count, trim);
+// Whether a chord is further from one of the curves than is allowed; two places are looked at, for the middle of an S.
+function sags(rows: readonly Row[], knots: readonly number[], degree: number, allowed: number) {
+  return (a: number, b: number): boolean =>
+    rows.some((row) => {
+      const [p, q] = [pointOn(row, knots, degree, a), pointOn(row, knots, degree, b)];
+      return [0.3, 0.6].some(
+        (f) => norm(sub(pointOn(row, knots, degree, a + f * (b - a)), along(p, sub(q, p), f))) > allowed,
+      );
+    });
+}
+
+// Each span into equal cells, each cell halved until its chords are close to the shape.
+function ruling(rows: readonly Row[], knots: readonly number[], degree: number, trim: Trim, allowed: number): Ruling {
+  const ends = spans(knots, degree, rows[0]!.length / 4, trim);
+  const tooFar = sags(rows, knots, degree, allowed);
   const each = Math.max(1, Math.round(CELLS / (ends.length - 1)));
   const skip = Math.ceil((ends.length - 1) / (2 * CELLS)); // of many spans not each is ruled
   const out: Ruling = { at: [ends[0]!], lines: [0] };
   const reach = (a: number, b: number, left: number): void => {
-    if (left > 0 && sag(a, b) > 1) {
+    if (left > 0 && tooFar(a, b)) {
       reach(a, (a + b) / 2, left - 1);
       reach((a + b) / 2, b, left - 1);
     } else out.at.push(b);
@@ -93,14 +150,6 @@ function sizeOf(g: SurfaceShape | CurveShape): number {
   return norm(sub(high, low)) || 1;
 }
 
-// Of a chord's distance from the curve, in units of what is allowed; two places, for a bend in the middle of an S.
-function sagOf(point: (t: number) => Vec3, allowed: number): (a: number, b: number) => number {
-  return (a, b) => {
-    const [p, q] = [point(a), point(b)];
-    return Math.max(...[0.3, 0.6].map((f) => norm(sub(point(a + f * (b - a)), along(p, sub(q, p), f))) / allowed));
-  };
-}
-
 // A net of points of a surface, rows along v at parameters along u, as fine as its bends ask for.
 export interface Net {
   points: Vec3[][];
@@ -108,38 +157,30 @@ export interface Net {
   v: Ruling;
 }
 
+const transposed = (net: readonly Row[]): Row[] =>
+  Array.from({ length: net[0]!.length / 4 }, (_, j) => {
+    const out = new Float64Array(4 * net.length);
+    net.forEach((row, i) => {
+      out.set(row.subarray(4 * j, 4 * j + 4), 4 * i);
+    });
+    return out;
+  });
+
 export function surfaceNet(g: SurfaceShape): Net {
-  const [p, q] = [g.degree[0]!, g.degree[1]!];
   const [ku, kv] = [g.knots[0]!, g.knots[1]!];
+  const [p, q] = [g.degree[0]!, g.degree[1]!];
   const net = netOf(g);
   const allowed = SAG * sizeOf(g);
-  const few = (knots: readonly number[], degree: number, count: number, trim: Trim): number[] =>
-    spans(knots, degree, count, trim).flatMap((k, i, all) => (i ? [(all[i - 1]! + k) / 2, k] : [k]));
-  const columns = few(kv, q, net[0]!.length, g.trim?.[1]).map((v) => net.map((row) => deBoor(row, kv, q, v)));
-  const rows = few(ku, p, net.length, g.trim?.[0]).map((u) =>
-    net[0]!.map((_, j) =>
-      deBoor(
-        net.map((row) => row[j]!),
-        ku,
-        p,
-        u,
-      ),
-    ),
-  );
-  const worst =
-    (all: number[][][], knots: readonly number[], degree: number) =>
-    (a: number, b: number): number =>
-      Math.max(...all.map((one) => sagOf((t) => cartesian(deBoor(one, knots, degree, t)), allowed)(a, b)));
-  const u = ruling(ku, p, net.length, g.trim?.[0], worst(columns, ku, p));
-  const v = ruling(kv, q, net[0]!.length, g.trim?.[1], worst(rows, kv, q));
-  const across = v.at.map((t) => net.map((row) => deBoor(row, kv, q, t)));
-  return { points: u.at.map((t) => across.map((column) => cartesian(deBoor(column, ku, p, t)))), u, v };
+  // control polygons bend at least as much as what they carry: their rows stand for all isolines
+  const u = ruling(transposed(net), ku, p, g.trim?.[0], allowed);
+  const v = ruling(net, kv, q, g.trim?.[1], allowed);
+  const across = v.at.map((t) => columnAt(g, net, t));
+  return { points: u.at.map((t) => across.map((column) => pointOn(column, ku, p, t))), u, v };
 }
 
 export function curvePoints(g: CurveShape): Vec3[] {
-  const row = rowOf(g);
-  const point = (s: number): Vec3 => cartesian(deBoor(row, g.knots, g.degree, s));
-  return ruling(g.knots, g.degree, row.length, g.trim, sagOf(point, SAG * sizeOf(g))).at.map(point);
+  const row = rowOf(g.points, g.weights);
+  return ruling([row], g.knots, g.degree, g.trim, SAG * sizeOf(g)).at.map((s) => pointOn(row, g.knots, g.degree, s));
 }
 
 // ---- what it is for picking -------------------------------------------------------------------------------
@@ -174,7 +215,6 @@ export interface Foot {
 }
 
 const ROUNDS = 12;
-
 // From the nearest point of the net by Gauss and Newton's method, with differences.
 export function footOnSurface(g: SurfaceShape, x: Vec3): Foot {
   const { points, u, v } = netFor(g);

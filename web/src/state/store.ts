@@ -151,6 +151,8 @@ export const culprits = signal<readonly string[]>([]); // constraints in a confl
 export const selectedFreedom = signal(0); // the selected freedom of the selected object
 export const hoverFreedom = signal(-1); // the freedom of the shown object that is pointed at: a ghost swings along it
 
+export const shaping = signal(''); // the object whose control point is being dragged
+
 export const hoverRef = computed(() => hovered.value[hoverIndex.value] ?? '');
 
 // The object whose freedoms are shown: the selected one, else the held one.

@@ -339,7 +339,7 @@ function keyOf(id: string): string {
 export async function needFeatures(id: string): Promise<void> {
   if (!id || !store.objectOf(id)) return;
   const key = keyOf(id);
-  if (keys.get(id) === key) return;
+  if (keys.get(id) === key || (store.shaping.value === id && store.features.peek().has(id))) return;
   keys.set(id, key);
   try {
     const list = await call<Feature[]>('GET', `/features?object=${enc(id)}`);

@@ -5,6 +5,7 @@
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
 import { setPositions, showPositions } from '../edits/mechanisms';
+import { type ControlPoint, chosenPoint, PointDrag } from '../edits/shapes';
 import { drag, release } from '../edits/simulation';
 import type { Branch, HandTarget, Pose, Solution, Vec3 } from '../protocol';
 import { dragParameters, nearestOnPath, parametersToward } from '../state/freedoms';
@@ -20,7 +21,8 @@ const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
 const TAKEN_MS = 250; // an appliance that refuses a drag has said so by then
 
-export type DragKind = 'pull' | 'slide' | 'reach' | ''; // reach: a link, its joints follow
+// reach: a link, its joints follow; shape: a control point
+export type DragKind = 'pull' | 'slide' | 'reach' | 'shape' | '';
 
 // Somebody else operates the device that holds it.
 export const operatedByOther = (object: string): string =>
@@ -57,6 +59,7 @@ export class Drag {
   private stale = false;
   private turn = false;
   private only = -1; // the one freedom whose mark was grabbed
+  private point: PointDrag | undefined; // under the pointer, of a shape
   private depthY = 0;
   private begun = 0; // ms
 
@@ -100,6 +103,17 @@ export class Drag {
     store.selectedFreedom.value = freedom;
   }
 
+  // From a control point of a free-form shape.
+  beginPoint(object: string, point: ControlPoint, at: Vector3, y: number): void {
+    this.kind = 'shape';
+    this.object = object;
+    this.target.copy(at);
+    this.depthY = y;
+    this.facePlane(at);
+    this.point = new PointDrag(object, point);
+    chosenPoint.value = point;
+  }
+
   private facePlane(through: Vector3): void {
     this.plane.setFromNormalAndCoplanarPoint(this.camera.getWorldDirection(new Vector3()), through);
   }
@@ -127,12 +141,13 @@ export class Drag {
   // Once per frame: at most one message for each, and the spring as it is now.
   frame(): void {
     if (!this.active) return;
-    this.place();
+    if (this.kind !== 'shape') this.place();
     if (this.kind === 'pull') this.drawSpring();
     if (!this.stale) return;
     this.stale = false;
     if (this.kind === 'pull') drag(graspOf(this.object), toArray(this.local), toArray(this.target), this.turn);
     else if (this.kind === 'reach') this.reach();
+    else if (this.kind === 'shape') this.point?.to(toLocal(poses.pose(this.object), toArray(this.target)));
     else this.slide();
   }
 
@@ -202,6 +217,10 @@ export class Drag {
     if (this.kind === 'pull') release(graspOf(this.object));
     else if (this.kind === 'slide' && this.stale) this.slide();
     else if (this.kind === 'reach') this.takeReach();
+    else if (this.kind === 'shape') {
+      this.frame();
+      this.point?.end();
+    }
     this.kind = '';
     this.only = -1;
     this.stale = false;

@@ -9,6 +9,7 @@ import * as store from '../state/store';
 import { newtons } from '../state/words';
 import type { Bodies, Body } from './bodies';
 import { ContactMarks } from './contacts';
+import { ControlMesh } from './controlmesh';
 import { OffscreenMarks } from './offscreen';
 import type { Outline } from './outline';
 import type { ColourName, Palette } from './palette';
@@ -44,6 +45,7 @@ export class Overlay {
   spring: Spring | null = null;
   labels: Label[] = [];
   readonly touching = new ContactMarks();
+  readonly control: ControlMesh;
   private readonly astray = new OffscreenMarks();
   private readonly pen: CanvasRenderingContext2D;
   width = 1; // in CSS pixels
@@ -60,6 +62,7 @@ export class Overlay {
     private readonly palette: Palette,
   ) {
     this.pen = canvas.getContext('2d')!;
+    this.control = new ControlMesh(bodies);
   }
 
   resize(width: number, height: number, ratio: number): void {
@@ -83,6 +86,7 @@ export class Overlay {
       store.highlighted.value.length ||
       this.pushed() ||
       this.touching.busy(performance.now()) ||
+      this.control.busy ||
       store.tools.value.some((t) => t.mechanism) ||
       this.astray.busy(this)
     );
@@ -118,6 +122,7 @@ export class Overlay {
     this.places();
     this.forces();
     this.touching.draw(this, performance.now());
+    this.control.draw(this);
     if (this.spring) this.drawSpring(this.spring);
     for (const label of this.labels) this.numbered(label);
     this.astray.draw(this);
@@ -170,6 +175,18 @@ export class Overlay {
     this.pen.moveTo(x0, y0);
     this.pen.lineTo(x1, y1);
     this.stroke(colour, width);
+  }
+
+  // Without a halo.
+  thin(x0: number, y0: number, x1: number, y1: number, colour: string): void {
+    this.pen.beginPath();
+    this.pen.moveTo(x0, y0);
+    this.pen.lineTo(x1, y1);
+    this.pen.strokeStyle = colour;
+    this.pen.lineWidth = 1;
+    this.pen.globalAlpha = 0.55;
+    this.pen.stroke();
+    this.pen.globalAlpha = 1;
   }
 
   // A square with a cross in it.

@@ -2,9 +2,11 @@
 
 import { Vector3 } from 'three';
 import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { type ControlPoint, chosenPoint } from '../edits/shapes';
 import * as store from '../state/store';
 import { type Drag, type DragKind, dragKind, operatedByOther } from './drag';
 import type { Gizmos } from './gizmos';
+import type { Overlay } from './overlay';
 import type { Hit, Picker } from './picking';
 
 const CLICK_PX = 4;
@@ -17,8 +19,17 @@ export class Pointer {
   private moved = false; // since the last frame
   private stirred = false; // what is under the cursor may be something else by now
   private looked = 0;
-  private pressed: { x: number; y: number; hit: Hit | null; kind: DragKind; id: number; freedom: number } | null = null;
+  private pressed: {
+    x: number;
+    y: number;
+    hit: Hit | null;
+    kind: DragKind;
+    id: number;
+    freedom: number;
+    point: ControlPoint | null;
+  } | null = null;
   private readonly onMark = new Vector3();
+  private readonly onPoint = new Vector3();
   private pointed = -1; // the freedom whose mark the cursor is on
 
   constructor(
@@ -27,6 +38,7 @@ export class Pointer {
     private readonly drag: Drag,
     private readonly controls: OrbitControls,
     private readonly marks: Gizmos,
+    private readonly overlay: Overlay,
     private readonly redraw: () => void,
   ) {
     canvas.addEventListener('pointerdown', (e) => this.down(e), true);
@@ -47,11 +59,17 @@ export class Pointer {
     this.locate(e);
     if (e.button !== 0 || !e.isPrimary) return;
     if (e.pointerType !== 'mouse') this.hover();
+    const point = this.overlay.control.pointAt(this.overlay, this.x, this.y, this.onPoint);
+    if (point) {
+      this.pressed = { x: this.x, y: this.y, hit: null, kind: 'shape', id: e.pointerId, freedom: -1, point };
+      this.controls.enabled = false;
+      return;
+    }
     const hit = this.picker.hit(this.x, this.y);
     const object = store.shownObject.value;
     const freedom = dragKind(object) === 'slide' ? this.markAt(hit) : -1;
     const kind = freedom >= 0 ? 'slide' : hit ? dragKind(hit.body.id) : '';
-    this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId, freedom };
+    this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId, freedom, point: null };
     this.controls.enabled = kind === '';
     const operator = hit ? operatedByOther(hit.body.id) : '';
     if (operator && store.running.value) store.refuse(`${operator} operates the device: one operator at a time.`);
@@ -63,9 +81,10 @@ export class Pointer {
     this.moved = true;
     const p = this.pressed;
     const begins = p?.kind && !this.drag.active && Math.hypot(this.x - p.x, this.y - p.y) > CLICK_PX;
-    if (begins && (p.hit || p.freedom >= 0)) {
+    if (begins && (p.hit || p.freedom >= 0 || p.point)) {
       this.canvas.setPointerCapture(p.id);
-      if (p.freedom >= 0) this.drag.beginMark(store.shownObject.value, p.freedom, this.onMark, p.y);
+      if (p.point) this.drag.beginPoint(store.selectedObject.value, p.point, this.onPoint, p.y);
+      else if (p.freedom >= 0) this.drag.beginMark(store.shownObject.value, p.freedom, this.onMark, p.y);
       else this.drag.begin(p.hit!, p.kind, p.y);
       this.canvas.classList.add('dragging');
     }
@@ -122,6 +141,10 @@ export class Pointer {
 
   private click(): void {
     this.hover();
+    if (this.overlay.control.hovered) {
+      chosenPoint.value = this.overlay.control.hovered;
+      return;
+    }
     const ref = store.hoverRef.value;
     const hit = ref ? null : this.picker.hit(this.x, this.y);
     if (ref) store.pick(ref);
@@ -132,6 +155,14 @@ export class Pointer {
   private hover(): void {
     this.looked = performance.now();
     this.stirred = false;
+    const point = this.overlay.control.pointAt(this.overlay, this.x, this.y, this.onPoint);
+    this.overlay.control.hovered = point;
+    if (point) {
+      this.point(-1);
+      store.hovered.value = [];
+      this.canvas.classList.add('can-drag');
+      return;
+    }
     const { refs, hit } = this.picker.candidates(this.x, this.y);
     const now = store.hovered.value;
     if (refs.length !== now.length || refs.some((r, i) => r !== now[i])) {

@@ -1,5 +1,6 @@
 // Meshes of the primitives and of mesh files. Every vertex carries `rim`: where one of its three values reaches
-// 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call.
+// 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call; of free-form surfaces
+// `ruled` in the same way says where isolines are.
 import { BufferGeometry, type Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
 import type { Geometry } from '../protocol';
 import { type Curve, curvePoints, isFreeForm, type Ruling, type Surface, surfaceNet } from '../state/nurbs';
@@ -144,23 +145,26 @@ const unit = (a: readonly number[]): number[] => {
   return n > 0 ? a.map((x) => x / n) : [0, 0, 1];
 };
 
-// Runs between -1 and 1 and back, once a cell: edges are drawn at both, isolines inside as thinner ones.
+// Runs from an isoline to the next, between -1 and 1 and back: a line is drawn at both.
 function waves({ at, lines }: Ruling): number[] {
   let cell = 0;
   return at.map((t, i) => {
     while (cell < lines.length - 2 && i > lines[cell + 1]!) cell++;
     const [from, to] = [at[lines[cell]!]!, at[lines[cell + 1]!]!];
-    const x = (t - from) / (to - from);
-    const ends = i === 0 || i === at.length - 1;
-    return (cell % 2 ? 1 - 2 * x : 2 * x - 1) * (ends ? 1 : 0.965);
+    const x = (2 * (t - from)) / (to - from) - 1;
+    return cell % 2 ? -x : x;
   });
 }
+
+// Runs from -1 to 1 once: an edge is drawn at both.
+const whole = ({ at }: Ruling): number[] => at.map((t) => (2 * (t - at[0]!)) / (at[at.length - 1]! - at[0]!) - 1);
 
 // A free-form surface: both faces, since it has no inside; its edges and isolines are drawn.
 function surface(g: Surface): BufferGeometry {
   const b = new Builder();
   const { points: net, u: along, v: across } = surfaceNet(g);
-  const [waveU, waveV] = [waves(along), waves(across)];
+  const [edgeU, edgeV, waveU, waveV] = [whole(along), whole(across), waves(along), waves(across)];
+  const ruled: number[] = [];
   const [rows, columns] = [net.length, net[0]!.length];
   const at = (i: number, j: number): readonly number[] =>
     net[Math.min(Math.max(i, 0), rows - 1)]![Math.min(Math.max(j, 0), columns - 1)]!;
@@ -171,9 +175,10 @@ function surface(g: Surface): BufferGeometry {
         const v = b.vertex(
           at(i, j),
           n.map((x) => face * x),
-          waveU[i]!,
-          waveV[j]!,
+          edgeU[i]!,
+          edgeV[j]!,
         );
+        ruled.push(waveU[i]!, waveV[j]!);
         if (i === 0 || j === 0) continue;
         const [behind, before] = [v - columns, v - 1];
         if (face > 0) {
@@ -184,7 +189,7 @@ function surface(g: Surface): BufferGeometry {
           b.triangle(behind - 1, v, behind);
         }
       }
-  return b.done();
+  return b.done().setAttribute('ruled', new Float32BufferAttribute(ruled, 2));
 }
 
 // A free-form curve, as a thin wire.
@@ -248,8 +253,8 @@ export function geometryOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGe
   return found;
 }
 
-const EDGE_VERTEX = 'attribute vec3 rim;\nvarying vec3 vRim;\n';
-const EDGE_FRAGMENT = 'uniform vec3 edge;\nuniform float edgeWidth;\nvarying vec3 vRim;\n';
+const EDGE_VERTEX = 'attribute vec3 rim;\nattribute vec2 ruled;\nvarying vec3 vRim;\nvarying vec2 vRuled;\n';
+const EDGE_FRAGMENT = 'uniform vec3 edge;\nuniform float edgeWidth;\nvarying vec3 vRim;\nvarying vec2 vRuled;\n';
 const EDGE_MIX = `
   vec3 grain = max(fwidth(vRim), vec3(1e-6));
   vec3 toEdge = (1.0 - abs(vRim)) / grain;
@@ -259,6 +264,10 @@ const EDGE_MIX = `
   float facing = abs(dot(normal, normalize(vViewPosition)));
   float turning = max(fwidth(facing), 1e-6);
   onEdge = max(onEdge, clamp(edgeWidth + 0.5 - 0.5 * facing / turning, 0.0, 1.0) * step(turning, 0.35));
+  vec2 fine = max(fwidth(vRuled), vec2(1e-6));
+  vec2 toLine = (1.0 - abs(vRuled)) / fine;
+  float onLine = 0.5 * clamp(1.1 - min(toLine.x, toLine.y), 0.0, 1.0);
+  onEdge = max(onEdge, onLine * clamp(1.5 - 3.0 * max(fine.x, fine.y), 0.0, 1.0));
   outgoingLight = mix(outgoingLight, edge, onEdge);
   diffuseColor.a = max(diffuseColor.a, onEdge * edgeAlpha);
 `;
@@ -288,7 +297,8 @@ export function skin({ colour, edge, opacity = 1, edgeWidth = 1.1, edgeAlpha = 0
     shader.uniforms.edgeWidth = { value: edgeWidth };
     shader.uniforms.edgeAlpha = { value: opacity < 1 ? edgeAlpha : 0 };
     shader.vertexShader =
-      EDGE_VERTEX + shader.vertexShader.replace('#include <begin_vertex>', '#include <begin_vertex>\nvRim = rim;');
+      EDGE_VERTEX +
+      shader.vertexShader.replace('#include <begin_vertex>', '#include <begin_vertex>\nvRim = rim;\nvRuled = ruled;');
     shader.fragmentShader = `uniform float edgeAlpha;\n${EDGE_FRAGMENT}${shader.fragmentShader.replace(
       '#include <opaque_fragment>',
       `${EDGE_MIX}\n#include <opaque_fragment>`,

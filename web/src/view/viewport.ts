@@ -14,6 +14,7 @@ import {
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { run as assembly } from '../edits/assembly';
 import { draft, preview } from '../edits/draft';
+import { chosenPoint, shownMesh } from '../edits/shapes';
 import type { Branch, Pose, Strand, Vec3 } from '../protocol';
 import { swing } from '../state/freedoms';
 import { arrivals, meshFiles } from '../state/meshes';
@@ -92,7 +93,7 @@ export class Viewport implements Viewer {
     this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
     this.cube = new ViewCube(bits.cube, this.camera, (view) => this.look(view));
     const drag = new Drag(this.camera, this.picker, this.overlay);
-    this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, () =>
+    this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, this.overlay, () =>
       this.invalidate(),
     );
     this.light();
@@ -177,6 +178,8 @@ export class Viewport implements Viewer {
       store.highlighted.value;
       store.features.value;
       store.connection.value;
+      shownMesh();
+      chosenPoint.value;
       this.dressAll();
       this.invalidate();
     });

@@ -1,0 +1,134 @@
+// Edits of free-form shapes: control points, moved by the pointer or by numbers; the direction of a normal.
+import { signal } from '@preact/signals';
+import type { Vec3 } from '../protocol';
+import { type FreeForm, isFreeForm } from '../state/nurbs';
+import { call, enc, save } from '../state/rest';
+import * as store from '../state/store';
+import { patchObject } from './objects';
+import { attempt, coalesce } from './request';
+
+// One control point: i along u and j along v, of a curve i alone.
+export interface ControlPoint {
+  i: number;
+  j: number;
+}
+
+export const meshShown = signal(false); // the control mesh of the selected object
+export const chosenPoint = signal<ControlPoint | null>(null);
+
+export function freeFormOf(id: string): FreeForm | undefined {
+  const g = store.scene.value.objects.find((o) => o.id === id)?.geometry;
+  return g && isFreeForm(g) ? g : undefined;
+}
+
+// The object whose control mesh is to be seen, with its shape.
+export function shownMesh(): { id: string; shape: FreeForm } | undefined {
+  const id = store.selectedObject.value;
+  const shape = meshShown.value ? freeFormOf(id) : undefined;
+  return shape && { id, shape };
+}
+
+export const sameControl = (a: ControlPoint | null, b: ControlPoint | null): boolean => a?.i === b?.i && a?.j === b?.j;
+
+export const pointOf = (g: FreeForm, { i, j }: ControlPoint): Vec3 | undefined =>
+  g.type === 'nurbs-surface' ? g.points[i]?.[j] : g.points[i];
+
+export const weightOf = (g: FreeForm, { i, j }: ControlPoint): number =>
+  (g.type === 'nurbs-surface' ? g.weights?.[i]?.[j] : g.weights?.[i]) ?? 1;
+
+function withPoint(g: FreeForm, { i, j }: ControlPoint, p: Vec3): FreeForm {
+  if (g.type === 'nurbs-curve') return { ...g, points: g.points.map((x, k) => (k === i ? p : x)) };
+  return { ...g, points: g.points.map((row, k) => (k === i ? row.map((x, l) => (l === j ? p : x)) : row)) };
+}
+
+export function putPoint(id: string, at: ControlPoint, p: Vec3): void {
+  const g = freeFormOf(id);
+  if (g) void patchObject(id, { geometry: { type: g.type, points: withPoint(g, at, p).points } });
+}
+
+export function putWeight(id: string, at: ControlPoint, weight: number): void {
+  const g = freeFormOf(id);
+  if (!g) return;
+  if (!(weight > 0)) {
+    store.refuse('A weight is a number above 0.');
+    return;
+  }
+  const weights =
+    g.type === 'nurbs-curve'
+      ? g.points.map((_, i) => (i === at.i ? weight : weightOf(g, { i, j: 0 })))
+      : g.points.map((row, i) => row.map((_, j) => (i === at.i && j === at.j ? weight : weightOf(g, { i, j }))));
+  void patchObject(id, { geometry: { type: g.type, weights } });
+}
+
+// The same surface, gone through the other way along u: its normal points to the other side.
+export function reverseNormal(id: string): void {
+  const g = freeFormOf(id);
+  if (g?.type !== 'nurbs-surface') return;
+  const u = g.knots[0]!;
+  const sum = u[0]! + u[u.length - 1]!;
+  const geometry = {
+    ...g,
+    knots: [u.map((_, k) => sum - u[u.length - 1 - k]!), g.knots[1]!],
+    points: [...g.points].reverse(),
+    ...(g.weights ? { weights: [...g.weights].reverse() } : {}),
+  };
+  void patchObject(id, { geometry });
+}
+
+export function saveShape(id: string): void {
+  const g = freeFormOf(id);
+  if (g) save(new Blob([JSON.stringify(g, null, 1)], { type: 'application/json' }), `${id}.json`);
+}
+
+// ---- a control point under the pointer ---------------------------------------------------------------
+
+const LEAST_MS = 5; // between two patches: 200 a second at most
+const KEEP_MS = 400; // the appliance ends a step for undo a second after its last edit: one at rest is sent again
+
+let drags = 0;
+
+export class PointDrag {
+  private readonly group = `${store.client.peek() || 'page'}.${Date.now().toString(36)}.${drags++}`.replace(
+    /[^\w.:+-]/g,
+    '-',
+  );
+  private readonly start: FreeForm | undefined;
+  private now: Vec3 | undefined;
+  private sent = -Infinity; // when, ms
+  private readonly timer: number;
+
+  constructor(
+    private readonly id: string,
+    private readonly at: ControlPoint,
+  ) {
+    this.start = freeFormOf(id);
+    store.shaping.value = id;
+    this.timer = window.setInterval(() => {
+      if (this.now && performance.now() - this.sent > KEEP_MS) this.patch(this.now);
+    }, KEEP_MS / 2);
+  }
+
+  // To a place in the object's frame; the newest is sent once the one before is answered.
+  to(p: Vec3): void {
+    this.now = p;
+    this.patch(p);
+  }
+
+  private patch(p: Vec3): void {
+    if (!this.start) return;
+    const { type, points } = withPoint(this.start, this.at, p);
+    void coalesce(`control points of ${this.id}`, async () => {
+      const early = this.sent + LEAST_MS - performance.now();
+      if (early > 0) await new Promise((done) => setTimeout(done, early));
+      this.sent = performance.now();
+      return attempt(() =>
+        call('PATCH', `/objects/${enc(this.id)}?group=${this.group}`, { geometry: { type, points } }),
+      );
+    });
+  }
+
+  end(): void {
+    clearInterval(this.timer);
+    store.shaping.value = '';
+  }
+}
