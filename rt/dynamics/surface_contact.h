@@ -1,7 +1,7 @@
 /*
  * Where two curved surfaces touch, or a curve and a surface, and how that moves: the common normal
  * of free-form surfaces, ellipsoids and what else bends, followed along its branch. Inside of
- * rt/dynamics; RT safe.
+ * rt/dynamics, and for assembly; RT safe.
  */
 #ifndef GW_DYNAMICS_SURFACE_CONTACT_H
 #define GW_DYNAMICS_SURFACE_CONTACT_H

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/dynamics/surface_contact.h"
 #include "rt/scene/assembly_private.h"
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/surface.h"
@@ -186,7 +187,7 @@ static void add_constraint(gw_assembly *w, int index)
 }
 
 /* What keeps two surfaces in touch. */
-static bool add_contact(gw_assembly *w, int index, gw_error *error)
+static bool add_contact(gw_assembly *w, int index, bool felt_only, gw_error *error)
 {
     const gw_scene_constraint *c = &w->scene->constraints[index];
     gw_closure_def closure;
@@ -208,8 +209,15 @@ static bool add_contact(gw_assembly *w, int index, gw_error *error)
         add_row(w, r, a, b, &row);
         return true;
     }
-    if (on_a->nurbs || on_b->nurbs) /* brought to touch when their system is made */
+    if (gw_surface_contact_is_general(&closure.contact)) {
+        if (felt_only) /* brought to touch when their system is made */
+            return true;
+        gw_term *t = add_term(w, r, GW_TERM_TOUCH, a, b);
+        t->m = on_a->point, t->f = on_b->point;
+        t->contact = &w->contacts[w->contact_count++];
+        *t->contact = closure.contact;
         return true;
+    }
     if (on_a->kind == GW_SURFACE_RIM) {
         gw_term *t = add_term(w, r, GW_TERM_RIM, a, b);
         t->m = on_a->point, t->f = on_b->point;
@@ -302,8 +310,9 @@ static bool take_memory(gw_assembly *w)
     w->step = calloc(6 * n, sizeof *w->step);
     w->relations = calloc(relations + n, sizeof *w->relations);
     w->terms = calloc((GW_EDGE_ROWS + 1) * (relations + n), sizeof *w->terms);
-    return w->poses && w->before && w->best && w->given && w->unknown && w->body_of &&
-           w->component && w->g && w->step && w->relations && w->terms;
+    w->contacts = calloc((size_t)s->constraint_count + 1, sizeof *w->contacts);
+    return w->contacts && w->poses && w->before && w->best && w->given && w->unknown &&
+           w->body_of && w->component && w->g && w->step && w->relations && w->terms;
 }
 
 static void place_bodies(gw_assembly *w, const gw_pose *poses)
@@ -340,7 +349,7 @@ static bool add_relations(gw_assembly *w, const gw_assembly_def *def, gw_error *
             continue;
         if (gw_constraint_is_positional(c->kind))
             add_constraint(w, i);
-        else if (!add_contact(w, i, error))
+        else if (!add_contact(w, i, def->felt_only, error))
             return false;
     }
     for (int i = 0; i < s->joint_count; i++) {
@@ -520,6 +529,7 @@ void gw_assembly_destroy(gw_assembly *w)
     free(w->step);
     free(w->relations);
     free(w->terms);
+    free(w->contacts);
     free(w);
 }
 

@@ -6,6 +6,7 @@
 #define GW_SCENE_ASSEMBLY_PRIVATE_H
 
 #include "rt/base/block_cholesky.h"
+#include "rt/dynamics/system.h"
 #include "rt/positioning/cluster.h"
 #include "rt/scene/assembly.h"
 
@@ -15,6 +16,7 @@ typedef enum gw_term_kind {
     GW_TERM_PLANE, /* m on the plane across F's z through f */
     GW_TERM_AXIS,  /* direction m along direction f */
     GW_TERM_SCREW, /* m's way along F's z = the pitch times the turn about it */
+    GW_TERM_TOUCH, /* two surfaces, one of which bends, along their common normal */
     GW_TERM_RIM,   /* a rim with centre m on the plane across F's z through f */
     GW_TERM_ROW    /* a row of b_from_a */
 } gw_term_kind;
@@ -26,8 +28,9 @@ typedef struct gw_term {
     gw_quat a_turn, turn; /* of M in a (screw; rim: its z is the axis) and of F in b */
     double amount;        /* the screw's pitch (m/rad), the rim's radius (m) */
     gw_row row;
-    double *aa, *bb, *ab; /* blocks of the normal equations, NULL: of a body that stands */
-    bool transposed;      /* ab is of rows b and columns a */
+    gw_closure_contact *contact; /* whose place moves along */
+    double *aa, *bb, *ab;        /* blocks of the normal equations, NULL: of a body that stands */
+    bool transposed;             /* ab is of rows b and columns a */
 } gw_term;
 
 typedef enum gw_relation_kind {
@@ -61,6 +64,8 @@ struct gw_assembly {
     int *component;                         /* by unknown */
     int first_link[GW_MAX_MECHANISMS];      /* its body; -1: the mechanism stands */
     gw_term *terms;
+    gw_closure_contact *contacts; /* of terms, as many as constraints at most */
+    int contact_count;
     gw_relation *relations;
     double size;
     gw_block_matrix *matrix;

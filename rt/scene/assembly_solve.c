@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/dynamics/surface_contact.h"
 #include "rt/scene/assembly_private.h"
 
 #define CLOSE         1e-14 /* of the size: no iteration brings more */
@@ -85,6 +86,18 @@ static gw_pair_row stated_row(const gw_term *t, const gw_pose *a, const gw_pose 
     return (gw_pair_row){scale * h, v, gw_scale(scale, w), gw_scale(-scale, gw_add(w, across))};
 }
 
+/* The gap along the common normal n of two surfaces. Both points of it are closest points, so its
+ * rate is n . (v_a - v_b) there. */
+static gw_pair_row touch_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
+{
+    const gw_twist still = {no_vector, no_vector};
+    const gw_body_frame on_a = {gw_quat_to_mat3(a->q), a->p, still};
+    const gw_body_frame on_b = {gw_quat_to_mat3(b->q), b->p, still};
+    gw_contact_state at;
+    gw_surface_contact_at(t->contact, &on_a, &on_b, &t->contact->place, &at);
+    return row_along(at.n, at.gap, at.c, a, b, per_size);
+}
+
 int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3])
 {
     const gw_pose *a = &w->poses[t->a], *b = &w->poses[t->b];
@@ -119,6 +132,9 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3]
     }
     case GW_TERM_SCREW:
         rows[0] = screw_row(t, a, b, per_size);
+        return 1;
+    case GW_TERM_TOUCH:
+        rows[0] = touch_row(t, a, b, per_size);
         return 1;
     case GW_TERM_RIM:
         rows[0] = rim_row(t, a, b, per_size);
@@ -510,6 +526,8 @@ static void scatter(gw_assembly *w, unsigned long long seed, int start)
 {
     unsigned long long random = seed + (unsigned long long)(start - 1) * 0xd1342543de82ef95ull;
     unsigned long long *state = &random;
+    for (int i = 0; i < w->contact_count; i++)
+        w->contacts[i].place.known = false;
     for (int c = 0; c < w->moving_count; c++) {
         bool held = true;
         for (int i = 0; i < w->relation_count && held; i++)

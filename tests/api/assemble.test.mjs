@@ -107,6 +107,32 @@ test('where relations remain it says which, exits 1 and writes nothing', () => {
   assert.ok(!existsSync(out));
 });
 
+// Free-form surfaces touch where they are put; the run's own placing then finds nothing left to do.
+for (const name of ['rolling-on-saddle', 'rattleback', 'cam-and-follower'])
+  test(`parts of ${name} that lie anywhere come to touch`, () => {
+    const scene = JSON.parse(readFileSync(new URL(`../../scenes/${name}.json`, import.meta.url)));
+    scene.objects.forEach((o, i) => {
+      if (o.fixed) return;
+      const q = [Math.cos(i), Math.sin(i) * 0.6, -Math.sin(i) * 0.64, Math.sin(i) * 0.48];
+      o.pose = { p: [0.2 * Math.cos(i), 0.2 * Math.sin(i), 0.3], q };
+    });
+    const out = join(folder, `${name}.out.json`),
+      bodies = join(folder, `${name}.csv`);
+    const ran = assemble(file(`${name}.json`, scene), '--out', out);
+    assert.equal(ran.status, 0, ran.stderr);
+    const run = spawnSync(guideway, ['run', out, '--seconds', '0.01', '--bodies', bodies], { encoding: 'utf8' });
+    assert.equal(run.status, 0, run.stderr);
+    assert.ok(JSON.parse(run.stdout).constraint_residual_max < 1e-9);
+    const [head, first] = readFileSync(bodies, 'utf8')
+      .split('\n')
+      .map((row) => row.split(','));
+    for (const { id, pose } of JSON.parse(readFileSync(out)).objects)
+      ['px', 'py', 'pz'].forEach((c, i) => {
+        const column = head.indexOf(`${id}.${c}`);
+        if (column >= 0) near(Number(first[column]), pose.p[i], 1e-9);
+      });
+  });
+
 test('what stands can be told', () => {
   const scene = { ...fourBar, joints: fourBar.joints.slice(1, 2) };
   const out = join(folder, 'stands.json');
@@ -254,6 +280,41 @@ test('a stop in the middle is applied as one edit that undo takes back', async (
   for (const { id, pose } of made.json.poses) pose.p.forEach((c, i) => near(objects[id].p[i], c, 1e-12));
   await expect(200, 'POST', '/scene/undo');
   assert.deepEqual((await expect(200, 'GET', '/scene')).json.objects, before.objects);
+});
+
+// Inverse kinematics is the same call: the tip of an arm is tied to a point.
+test('links of a mechanism follow in slices, and undo puts the joints back', async () => {
+  const link = (axis, p) => ({
+    joint: { type: 'revolute', origin: { p, q: [1, 0, 0, 0] }, axis, position: 0.2 },
+    mass: 1,
+    com: [0.15, 0, 0],
+    inertia: [0.001, 0.01, 0.01, 0, 0, 0],
+  });
+  const goal = [0.1, 0.4, 0.3];
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'Arm',
+    objects: [box('ground', [0, 0, -0.2], { fixed: true })],
+    mechanisms: [
+      { id: 'arm', links: [link([0, 0, 1], [0, 0, 0]), link([0, 1, 0], [0.3, 0, 0]), link([0, 1, 0], [0.3, 0, 0])] },
+    ],
+    joints: [{ id: 'tip', type: 'spherical', a: at('arm.2', [0.3, 0, 0]), b: at('ground', [0.1, 0.4, 0.5]) }],
+  });
+  const before = (await expect(200, 'GET', '/mechanisms/arm')).json;
+  const slices = await inSlices({}, 1);
+  const last = slices.at(-1);
+  assert.equal(last.ended, 'held');
+  assert.deepEqual(
+    last.poses.map((o) => o.id),
+    ['arm.0', 'arm.1', 'arm.2'],
+  );
+  assert.ok(apart(point(last.poses[2].pose, [0.3, 0, 0]), goal) < 1e-9);
+  const made = await expect(200, 'POST', '/assemble', { poses: last.poses, iterations: 0, apply: true });
+  assert.equal(made.json.committed, true);
+  const positions = ({ links }) => links.map((l) => l.joint.position);
+  assert.ok(apart(positions((await expect(200, 'GET', '/mechanisms/arm')).json), positions(before)) > 0.05);
+  await expect(200, 'POST', '/scene/undo');
+  assert.deepEqual((await expect(200, 'GET', '/mechanisms/arm')).json, before);
 });
 
 test('where relations remain nothing is committed', async () => {

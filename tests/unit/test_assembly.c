@@ -8,6 +8,7 @@
 #include <malloc.h>
 
 #include "rt/base/block_cholesky.h"
+#include "rt/geometry/nurbs.h"
 #include "rt/scene/assembly_private.h"
 #include "rt/scene/joint_frame.h"
 #include "tests/unit/assembly_fixture.h"
@@ -210,11 +211,42 @@ static gw_scene *all_relations(void)
     return s;
 }
 
-/* The rows' derivatives against central differences of the exponential map. */
+/* A term's derivatives against central differences of the exponential map. */
+static void check_derivatives(gw_assembly *w, int t)
+{
+    const double h = 1e-5;
+    const gw_term *term = &w->terms[t];
+    gw_pair_row now[3], less[3], more[3];
+    int count = gw_assembly_rows(w, term, now);
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; k < 6; k++) {
+            int body = side == 0 ? term->a : term->b;
+            gw_pose before = w->poses[body];
+            double d[6] = {0};
+            d[k] = k < 3 ? h * w->size : h;
+            gw_twist step = {{d[0], d[1], d[2]}, {d[3], d[4], d[5]}};
+            gw_twist back = {gw_neg(step.v), gw_neg(step.w)};
+            w->poses[body] = gw_pose_add(&before, &step);
+            gw_assembly_rows(w, term, more);
+            w->poses[body] = gw_pose_add(&before, &back);
+            gw_assembly_rows(w, term, less);
+            w->poses[body] = before;
+            for (int i = 0; i < count; i++) {
+                gw_vec3 v = side == 0 ? now[i].u : gw_neg(now[i].u);
+                gw_vec3 turn = side == 0 ? now[i].on_a : now[i].on_b;
+                const double told[6] = {v.x, v.y, v.z, turn.x, turn.y, turn.z};
+                double seen = (more[i].h - less[i].h) / (2 * h);
+                if (fabs(told[k] - seen) > 1e-7)
+                    print_message("term %d of kind %d row %d side %d entry %d: %g, not %g\n", t,
+                                  (int)term->kind, i, side, k, told[k], seen);
+                assert_true(fabs(told[k] - seen) < 1e-7);
+            }
+        }
+}
+
 static void rows_have_their_derivatives(void **state)
 {
     (void)state;
-    const double h = 1e-5;
     unsigned long long random = 3;
     for (int round = 0; round < 20; round++) {
         gw_scene *s = all_relations();
@@ -222,37 +254,56 @@ static void rows_have_their_derivatives(void **state)
         const gw_assembly_def def = {.scene = s};
         gw_assembly *w = gw_assembly_create(&def, NULL);
         assert_non_null(w);
-        for (int t = 0; t < w->term_count; t++) {
-            const gw_term *term = &w->terms[t];
-            if (term->kind == GW_TERM_SCREW)
-                continue; /* exact where the axes are along one another: see the screw below */
-            gw_pair_row now[3], less[3], more[3];
-            int count = gw_assembly_rows(w, term, now);
-            for (int side = 0; side < 2; side++)
-                for (int k = 0; k < 6; k++) {
-                    int body = side == 0 ? term->a : term->b;
-                    gw_pose before = w->poses[body];
-                    double d[6] = {0};
-                    d[k] = k < 3 ? h * w->size : h;
-                    gw_twist step = {{d[0], d[1], d[2]}, {d[3], d[4], d[5]}};
-                    gw_twist back = {gw_neg(step.v), gw_neg(step.w)};
-                    w->poses[body] = gw_pose_add(&before, &step);
-                    gw_assembly_rows(w, term, more);
-                    w->poses[body] = gw_pose_add(&before, &back);
-                    gw_assembly_rows(w, term, less);
-                    w->poses[body] = before;
-                    for (int i = 0; i < count; i++) {
-                        gw_vec3 v = side == 0 ? now[i].u : gw_neg(now[i].u);
-                        gw_vec3 turn = side == 0 ? now[i].on_a : now[i].on_b;
-                        const double told[6] = {v.x, v.y, v.z, turn.x, turn.y, turn.z};
-                        double seen = (more[i].h - less[i].h) / (2 * h);
-                        if (fabs(told[k] - seen) > 1e-7)
-                            print_message(
-                                "term %d of kind %d row %d side %d entry %d: %g, not %g\n", t,
-                                (int)term->kind, i, side, k, told[k], seen);
-                        assert_true(fabs(told[k] - seen) < 1e-7);
-                    }
-                }
+        for (int t = 0; t < w->term_count; t++)
+            if (w->terms[t].kind != GW_TERM_SCREW) /* exact where the axes are along one another:
+                                                      see the screw below */
+                check_derivatives(w, t);
+        gw_assembly_destroy(w);
+        gw_scene_destroy(s);
+    }
+}
+
+static const gw_vec3 radii = {0.05, 0.04, 0.03};
+
+/* A free-form egg whose surface slides on the ground's top, and another on the first. */
+static gw_scene *eggs(void)
+{
+    gw_scene *s = empty_scene();
+    part(s, "ground", true);
+    part(s, "egg", false);
+    part(s, "other", false);
+    for (int i = 1; i < 3; i++)
+        s->objects[i].shape =
+            (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_ellipsoid(radii, NULL)};
+    constraint(s, GW_SLIDING, "egg", "surface", "ground", "+z");
+    constraint(s, GW_ROLLING, "other", "surface", "egg", "surface");
+    return s;
+}
+
+/* How far the egg reaches along a unit vector of the world. */
+static double reach(const gw_object *egg, gw_vec3 n)
+{
+    gw_vec3 in_egg = gw_rotate(gw_quat_conj(egg->pose.q), n);
+    return gw_norm(gw_v3(radii.x * in_egg.x, radii.y * in_egg.y, radii.z * in_egg.z));
+}
+
+static void a_common_normal_has_its_derivatives(void **state)
+{
+    (void)state;
+    unsigned long long random = 4;
+    for (int round = 0; round < 20; round++) {
+        gw_scene *s = eggs();
+        scatter_parts(s, &random);
+        for (int i = 1; i < 3; i++)
+            s->objects[i].pose.p =
+                gw_add(gw_v3(0, 0, 0.1 * i), gw_scale(0.01, s->objects[i].pose.p));
+        const gw_assembly_def def = {.scene = s};
+        gw_assembly *w = gw_assembly_create(&def, NULL);
+        assert_non_null(w);
+        assert_int_equal(w->term_count, 2);
+        for (int t = 0; t < 2; t++) {
+            assert_int_equal(w->terms[t].kind, GW_TERM_TOUCH);
+            check_derivatives(w, t);
         }
         gw_assembly_destroy(w);
         gw_scene_destroy(s);
@@ -437,6 +488,32 @@ static void surfaces_come_to_touch(void **state)
     gw_scene_destroy(s);
 }
 
+static void free_form_surfaces_come_to_touch(void **state)
+{
+    (void)state;
+    unsigned long long random = 9;
+    for (int round = 0; round < 20; round++) {
+        gw_scene *s = eggs();
+        scatter_parts(s, &random);
+        assert_true(assemble(s, NULL, GW_ASSEMBLY_AUTO, 0).held);
+        const gw_object *egg = &s->objects[1], *other = &s->objects[2];
+        assert_true(fabs(egg->pose.p.z - reach(egg, gw_v3(0, 0, 1)) - 0.025) < 1e-9);
+        /* convex bodies touch from outside: some direction parts them, none with room to spare */
+        gw_vec3 apart = gw_sub(other->pose.p, egg->pose.p), n = gw_unit(apart);
+        double room = -1;
+        for (int k = 0; k < 20000; k++) {
+            gw_vec3 off = {random_uniform(&random, -1, 1), random_uniform(&random, -1, 1),
+                           random_uniform(&random, -1, 1)};
+            gw_vec3 way = gw_unit(gw_mul_add(n, pow(0.1, 1 + k / 2500), off));
+            double gap = gw_dot(way, apart) - reach(egg, way) - reach(other, way);
+            if (gap > room)
+                room = gap, n = way;
+        }
+        assert_true(fabs(room) < 1e-9);
+        gw_scene_destroy(s);
+    }
+}
+
 /* Inverse kinematics: the tip of an arm of three links is pulled to a point. */
 static void links_of_a_mechanism_follow(void **state)
 {
@@ -594,6 +671,7 @@ int main(void)
         cmocka_unit_test(a_sparse_system_is_solved),
         cmocka_unit_test(a_solution_that_is_stopped_goes_on),
         cmocka_unit_test(rows_have_their_derivatives),
+        cmocka_unit_test(a_common_normal_has_its_derivatives),
         cmocka_unit_test(a_four_bar_comes_together_from_anywhere),
         cmocka_unit_test(a_stewart_platform_comes_together_from_anywhere),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
@@ -603,6 +681,7 @@ int main(void)
         cmocka_unit_test(a_position_between_features_starts_at_the_new_poses),
         cmocka_unit_test(constraints_come_to_hold),
         cmocka_unit_test(surfaces_come_to_touch),
+        cmocka_unit_test(free_form_surfaces_come_to_touch),
         cmocka_unit_test(links_of_a_mechanism_follow),
         cmocka_unit_test(a_finger_that_moves_is_followed_by_one_iteration),
         cmocka_unit_test(what_does_not_hold_is_named),
