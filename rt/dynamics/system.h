@@ -173,10 +173,10 @@ typedef struct gw_system gw_system;
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error);
 void gw_system_destroy(gw_system *system);
 
-/* Gap (m), unit normal from b to a and contact point (world) of two surfaces, given in their
- * bodies' frames, with the bodies at `a` and `b` (world_from_body). A rim's point is arbitrary
- * where it lies flat. Where a place is followed, it is the branch that `place` is near, or its
- * tangent plane there where the branch has ended. RT safe. */
+/* Gap (m), unit normal from b to a and the point (world) amid the closest ones of two surfaces,
+ * given in their bodies' frames, with the bodies at `a` and `b` (world_from_body). A rim's point is
+ * arbitrary where it lies flat. Where a place is followed, it is the branch that `place` is near,
+ * or its tangent plane there where the branch has ended. RT safe. */
 void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                             double *gap, gw_vec3 *normal, gw_vec3 *point);
 

@@ -137,9 +137,11 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
         gw_surface_contact_near(contact, &frame_a, &frame_b, &place, &x);
     else
         x = contact_of(contact, &frame_a, &frame_b, &place);
+    /* closed forms have a's point, common normals b's: both take the one between */
+    double half = gw_surface_contact_is_general(contact) ? 0.5 : -0.5;
     *gap = x.gap;
     *normal = x.n;
-    *point = x.c;
+    *point = gw_mul_add(x.c, half * x.gap, x.n);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

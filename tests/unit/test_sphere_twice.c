@@ -1,0 +1,174 @@
+/*
+ * A sphere written as a free-form surface moves like the primitive, whatever constraint it is
+ * under: point on it, at a distance from it, along its normal, sliding, rolling, purely rolling, of
+ * either body, from outside and within, two-sided and one-sided.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rt/geometry/nurbs.h"
+#include "tests/unit/free_fixture.h"
+
+#define SECONDS 10
+
+static gw_shape sphere(double radius, bool free_form)
+{
+    if (!free_form)
+        return (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = radius};
+    return (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE,
+                      .nurbs = gw_nurbs_ellipsoid(gw_v3(radius, radius, radius), NULL)};
+}
+
+static gw_object *add_moving(gw_scene *s, gw_shape shape, gw_vec3 at)
+{
+    static const double inertia[6] = {0.004, 0.004, 0.004, 0, 0, 0};
+    gw_object *o = add_box(s, "body", at, false);
+    o->shape = shape;
+    o->free = true;
+    o->body.source = GW_MASS_GIVEN;
+    o->body.mass = 1;
+    o->body.has_com = o->body.has_inertia = true;
+    memcpy(o->body.inertia, inertia, sizeof inertia);
+    return o;
+}
+
+/* What a case states, with the sphere as a primitive or of free form. */
+typedef struct twice {
+    const char *name;
+    gw_constraint_kind kind;
+    bool on_body, inside, unilateral; /* on_body: it is the moving one that is of free form; of
+                                         points: the body has another one on it */
+    double value;                     /* of points: over the surface (m) */
+} twice;
+
+/* The poles of a sphere lie beside the way of a body that starts at `at` with `velocity`. */
+static gw_quat poles_aside(gw_vec3 at, gw_vec3 velocity)
+{
+    return gw_quat_between(gw_v3(0, 0, 1), gw_unit(gw_cross(at, velocity)));
+}
+
+static gw_scene *ball_scene(const twice *c, bool free_form)
+{
+    gw_scene *s = new_scene();
+    bool body_bends = free_form && c->on_body;
+    double apart = c->inside ? 0.4 : 0.6, start = 0.3;
+    gw_vec3 at = gw_v3(apart * sin(start), 0.1, apart * cos(start));
+    gw_object *big = add_box(s, "big", gw_v3(0, 0, 0), true);
+    s->gravity = gw_v3(0, 0, c->inside ? 1 : -1);
+    big->shape = sphere(0.5, free_form && !c->on_body);
+    at = gw_scale(apart / gw_norm(at), at);
+    gw_object *o = add_moving(s, sphere(0.1, body_bends), at);
+    o->pose.q = gw_quat_exp(gw_v3(0.5, -0.3, 0.2));
+    o->velocity = gw_cross(gw_unit(at), gw_v3(0, 0.3, 0.1));
+    o->spin = gw_v3(0.4, 0.2, 1);
+    gw_scene_constraint *k = join(s, "c", c->kind, "body", "surface", "big", "surface");
+    s->objects[0].pose.q = poles_aside(at, o->velocity);
+    k->inside = c->inside;
+    k->unilateral = c->unilateral ? GW_CONTACT_UNILATERAL : GW_CONTACT_BILATERAL;
+    return s;
+}
+
+/* The tip of a body beside, at or above the sphere; its axis along the normal. */
+static gw_scene *tip_scene(const twice *c, bool free_form)
+{
+    gw_scene *s = new_scene();
+    double far = 0.5 + c->value;
+    gw_quat tilt = gw_quat_exp(gw_v3(0.9, 0.4, 0));
+    add_box(s, "big", gw_v3(0, 0, 0), true)->shape = sphere(0.5, free_form);
+    gw_object *o = add_moving(s, (gw_shape){.kind = GW_SHAPE_BOX, .size = {0.1, 0.1, 0.1}},
+                              gw_scale(far + 0.2, gw_rotate(tilt, gw_v3(0, 0, 1))));
+    o->pose.q = tilt;
+    s->gravity = gw_v3(0.3, -0.2, 0.1);
+    s->objects[0].pose.q = poles_aside(o->pose.p, s->gravity);
+    if (c->on_body) { /* rows of a system of bodies instead of the set's own parameters */
+        gw_object *rider = add_box(s, "rider", o->pose.p, false);
+        gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+        rider->pose.q = tilt;
+        rider->free = true;
+        strcpy(j->id, "rides");
+        j->type = GW_MOBILIZER_REVOLUTE;
+        j->enabled = true;
+        strcpy(j->a.object, "rider"), strcpy(j->b.object, "body");
+        j->a.at = j->b.at = gw_pose_identity();
+    }
+    state_feature(s, "body", "tip", (gw_element){.kind = GW_POINT, .p = {0, 0, -0.2}});
+    state_feature(s, "body", "axis",
+                  (gw_element){.kind = GW_LINE, .p = {0, 0, -0.2}, .d = {0, 0, 1}});
+    state_feature(s, "big", "middle", (gw_element){.kind = GW_POINT, .p = {0, 0, 0}});
+    if (!free_form) {
+        join(s, "c", GW_DISTANCE, "body", "tip", "big", "middle")->value = far;
+        if (c->kind == GW_NORMAL)
+            join(s, "n", GW_COINCIDENT, "body", "axis", "big", "middle");
+        return s;
+    }
+    const char *own = c->kind == GW_NORMAL ? "axis" : "tip";
+    gw_scene_constraint *k = join(s, "c", c->kind, "body", own, "big", "surface");
+    k->value = c->value;
+    k->sense = c->kind == GW_NORMAL ? GW_SAME : k->sense;
+    return s;
+}
+
+static void both_move_alike(void **state)
+{
+    (void)state;
+    static const twice cases[] = {
+        {"coincident", GW_COINCIDENT, false, false, false, 0},
+        {"distance", GW_DISTANCE, false, false, false, 0.1},
+        {"distance within", GW_DISTANCE, false, false, false, -0.1},
+        {"normal", GW_NORMAL, false, false, false, 0},
+        {"normal at a distance", GW_NORMAL, false, false, false, 0.1},
+        {"coincident, with a rider", GW_COINCIDENT, true, false, false, 0},
+        {"distance, with a rider", GW_DISTANCE, true, false, false, 0.1},
+        {"distance within, with a rider", GW_DISTANCE, true, false, false, -0.1},
+        {"normal, with a rider", GW_NORMAL, true, false, false, 0},
+        {"normal at a distance, with a rider", GW_NORMAL, true, false, false, 0.1},
+        {"sliding", GW_SLIDING, false, false, false, 0},
+        {"sliding, the body's", GW_SLIDING, true, false, false, 0},
+        {"sliding within", GW_SLIDING, false, true, false, 0},
+        {"rolling", GW_ROLLING, false, false, false, 0},
+        {"rolling, the body's", GW_ROLLING, true, false, false, 0},
+        {"rolling within", GW_ROLLING, false, true, false, 0},
+        {"pure rolling", GW_PURE_ROLLING, false, false, false, 0},
+        {"pure rolling, the body's", GW_PURE_ROLLING, true, false, false, 0},
+        {"pure rolling within", GW_PURE_ROLLING, false, true, false, 0},
+        {"one-sided sliding within", GW_SLIDING, false, true, true, 0},
+        {"one-sided rolling within", GW_ROLLING, false, true, true, 0},
+        {"one-sided pure rolling within", GW_PURE_ROLLING, false, true, true, 0},
+        {"one-sided rolling", GW_ROLLING, false, false, true, 0},
+        {"one-sided rolling, the body's", GW_ROLLING, true, false, true, 0},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        const twice *c = &cases[n];
+        running r[2];
+        double off = 0, way = 0;
+        for (int k = 0; k < 2; k++) {
+            bool points = gw_constraint_is_positional(c->kind);
+            gw_scene *s = (points ? tip_scene : ball_scene)(c, k == 1);
+            gw_error error = {0};
+            assert_true(gw_scene_check(s, &error));
+            running_open(&r[k], s);
+        }
+        gw_vec3 last = {0, 0, 0};
+        for (int i = 0; i < SECONDS * 1000; i++) {
+            const gw_free_body *a = body(running_tick(&r[0]), &r[0], "body");
+            const gw_free_body *b = body(running_tick(&r[1]), &r[1], "body");
+            gw_twist d = gw_pose_sub(&a->pose, &b->pose);
+            off = fmax(off, fmax(gw_norm(d.v), gw_norm(d.w)));
+            way += i ? gw_distance(a->pose.p, last) : 0;
+            last = a->pose.p;
+        }
+        print_message("%s: %.2g m or rad apart after %.2g m in %d s\n", c->name, off, way, SECONDS);
+        assert_true(off < 1e-9 && way > 1);
+        running_close(&r[0]);
+        running_close(&r[1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_move_alike)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
