@@ -409,7 +409,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
     c->continuous = true;
     c->loaded = gw_contact_is_held(c);
     c->weighed = false;
-    c->load = c->stored = c->tried = 0;
+    c->load = c->load_before = c->stored = c->tried = 0;
     c->stiffness = stated_or(c->candidate.surface.stiffness, c->stiffness);
     c->damping = stated_or(c->candidate.surface.damping, c->damping);
     c->friction_spring.slip = gw_v3(0, 0, 0);
@@ -813,6 +813,15 @@ static gw_vec3 slip_after(const gw_friction_spring *spring, double limit, gw_vec
     return pull > limit ? gw_scale(limit / pull, x) : x;
 }
 
+/* What holds goes on to change as it did: fewer trials then find its load. */
+static void predict_load(gw_contact *c)
+{
+    double load = c->load;
+    if (load > 0 && c->load_before > 0)
+        c->load = fmax(0, 2 * load - c->load_before);
+    c->load_before = load;
+}
+
 void gw_contact_begin_substep(gw_world *w, gw_contact *c)
 {
     c->slow_impact = false;
@@ -825,6 +834,8 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->external_power = 0;
     if (!c->continuous)
         return;
+    if (gw_contact_holds(c))
+        predict_load(c);
     bottom_out(w, c);
     set_anchors(w, c);
     c->external_power = external_power(w, c, 0);

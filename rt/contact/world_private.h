@@ -98,6 +98,7 @@ typedef struct gw_contact {
     double stiffness, damping; /* N/m, N s/m, within the step's stability limit */
     double load, stored;       /* of a loaded one, over the substep (N); its energy (J) */
     double loaded_for;         /* since it was loaded (s) */
+    double load_before;        /* of one that holds: the load of the substep before (N) */
     double tried;              /* of one that holds: what the last trial had (N s) */
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
