@@ -208,6 +208,7 @@ static int measure_all(const char *name, FILE *csv, int *missed)
     rows += bench_assembly_rows(others + rows, ROOM - rows);
     rows += bench_surface_rows(others + rows, ROOM - rows);
     rows += bench_baseline_rows(others + rows, ROOM - rows);
+    rows += bench_surface_contact_rows(others + rows, ROOM - rows);
     rows += bench_contact_rows(others + rows, ROOM - rows);
     rows += bench_heap_rows(others + rows, ROOM - rows);
     rows += bench_detector_rows(others + rows, ROOM - rows);

@@ -33,6 +33,7 @@ int bench_system_rows(bench *rows, int room);
 int bench_assembly_rows(bench *rows, int room);
 int bench_surface_rows(bench *rows, int room);
 int bench_baseline_rows(bench *rows, int room);
+int bench_surface_contact_rows(bench *rows, int room);
 int bench_contact_rows(bench *rows, int room);
 int bench_heap_rows(bench *rows, int room);
 int bench_detector_rows(bench *rows, int room);

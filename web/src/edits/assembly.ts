@@ -1,5 +1,5 @@
-// Assembly as a person watches it: slices of iterations, each from the poses of the one before, drawn as ghosts; ended
-// between two of them, taken over as one edit, or let go.
+// Assembly as a person watches it: slices of iterations, each from the poses of the one before, drawn as ghosts;
+// ended between two of them, taken over as one edit, or let go.
 
 import { computed, effect, signal } from '@preact/signals';
 import type { Assembly } from '../protocol';

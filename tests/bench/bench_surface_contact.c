@@ -1,0 +1,152 @@
+/*
+ * Rows of free-form surfaces: what a bicubic patch costs with its derivatives, and steps of 1 ms of
+ * what stays on such surfaces or presses on them, of bundled scenes.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "rt/geometry/nurbs.h"
+#include "rt/guideway.h"
+#include "rt/rt.h"
+#include "server/cli/command.h"
+#include "tests/bench/bench.h"
+
+enum { BATCHES = 2000 };
+
+/* ---- evaluation ------------------------------------------------------------------------------ */
+
+static bool measure_evaluation(bench_row *r, int order)
+{
+    double times[BATCHES], sum = 0;
+    gw_scene *scene = command_scene("probe-on-hood", NULL);
+    int hood = scene ? gw_scene_object(scene, "hood") : -1;
+    for (int i = 0; hood >= 0 && i < BATCHES; i++) {
+        const gw_nurbs *s = scene->objects[hood].shape.nurbs;
+        gw_nurbs_point at;
+        double start = command_now_us();
+        for (int k = 0; k < 100; k++) {
+            double x[2] = {0.3 + 2.4e-2 * k, 1.5 + sin(0.1 * k)};
+            gw_nurbs_evaluate(s, x, order, NULL, &at);
+            sum += at.d[0][0].z;
+        }
+        times[i] = (command_now_us() - start) / 100;
+    }
+    if (hood >= 0)
+        bench_quantiles(r, times, BATCHES);
+    gw_scene_destroy(scene);
+    return hood >= 0 && isfinite(sum);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static gw_wrench pushed(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    (void)context, (void)t, (void)held, (void)twist;
+    return (gw_wrench){{0.02, 0.01, 0}, {0, 0, 1e-5}};
+}
+
+static void time_steps(bench_row *r, gw_model *model)
+{
+    double times[BATCHES];
+    gw_forces forces = {.at = pushed, .context = NULL};
+    gw_step step;
+    for (int i = 0; i < BATCHES; i++) {
+        double start = command_now_us();
+        gw_model_step(model, &forces, 1e-3, &step);
+        times[i] = command_now_us() - start;
+    }
+    bench_quantiles(r, times, BATCHES);
+}
+
+/* The probe whose tip is on the hood: a guided body. */
+static bool measure_point(bench_row *r, int unused)
+{
+    static gw_guided body;
+    gw_scene *scene = command_scene("probe-on-hood", NULL);
+    gw_layout *layout = scene ? gw_layout_create(scene, NULL, NULL) : NULL;
+    int probe = scene ? gw_scene_object(scene, "probe") : -1;
+    const gw_placement *p = layout ? gw_layout_placement(layout, probe) : NULL;
+    bool placed = p && p->branch >= 0;
+    (void)unused;
+    if (placed) {
+        gw_guided_def def = {.set = p->solution.branches[p->branch].set,
+                             .mass = gw_shape_mass(&scene->objects[probe].shape, 12000),
+                             .body_from_held = gw_pose_identity(),
+                             .length = p->length};
+        gw_guided_init(&body, &def, &layout->poses[probe]);
+        time_steps(r, &body.model);
+    }
+    gw_layout_destroy(layout);
+    gw_scene_destroy(scene);
+    return placed;
+}
+
+/* The ball (0) or the egg (1) on the saddle: a system of one body. */
+static bool measure_rolling(bench_row *r, int which)
+{
+    gw_scene *scene = command_scene("rolling-on-saddle", NULL);
+    gw_layout *layout = scene ? gw_layout_create(scene, NULL, NULL) : NULL;
+    gw_system *system = NULL;
+    if (layout && which < layout->system_count) {
+        gw_system_def def = gw_scene_system_def(layout->systems[which]);
+        system = gw_system_create(&def, NULL);
+    }
+    if (system)
+        time_steps(r, gw_system_model(system));
+    gw_system_destroy(system);
+    gw_layout_destroy(layout);
+    gw_scene_destroy(scene);
+    return system != NULL;
+}
+
+/* ---- ticks ----------------------------------------------------------------------------------- */
+
+/* Whole ticks of bundled scenes whose contacts may part. */
+static bool measure_ticks(bench_row *r, int which)
+{
+    static const char *const names[] = {"marble-run", "knee", "blade-under-probe"};
+    double times[BATCHES];
+    gw_scene *scene = command_scene(names[which], NULL);
+    gw_sim *sim = scene ? gw_sim_create(scene, NULL) : NULL;
+    gw_scene_destroy(scene);
+    if (!sim)
+        return false;
+    gw_sim_set_state(sim, GW_RUNNING);
+    for (int i = 0; i < BATCHES; i++) {
+        double start = command_now_us();
+        gw_sim_step(sim, 1);
+        times[i] = command_now_us() - start;
+    }
+    gw_sim_destroy(sim);
+    bench_quantiles(r, times, BATCHES);
+    return true;
+}
+
+int bench_surface_contact_rows(bench *rows, int room)
+{
+    static const struct {
+        const char *name, *what;
+        bool (*measure)(bench_row *row, int which);
+        int which;
+        double limit; /* us; 0: only told */
+    } table[] = {
+        {"surface-evaluation", "bicubic patch, second derivatives", measure_evaluation, 2, 0.25},
+        {"surface-evaluation-3", "and third ones", measure_evaluation, 3, 0},
+        {"surface-point", "point on a bicubic surface, a step", measure_point, 0, 3},
+        {"surface-rolling-ball", "ball that rolls on a saddle, a step", measure_rolling, 0, 12},
+        {"surface-rolling-egg", "surface that rolls purely on it", measure_rolling, 1, 12},
+        {"surface-parting-marbles", "marble run, a tick", measure_ticks, 0, 0},
+        {"surface-parting-knee", "knee on two condyles, a tick", measure_ticks, 1, 0},
+        {"surface-parting-probe", "probe on a blade, a tick", measure_ticks, 2, 0},
+    };
+    int count = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {
+        bench *b = &rows[count++];
+        *b = (bench){.row = {.unit = "us", .limit = table[i].limit, .held = table[i].limit > 0},
+                     .measure = table[i].measure,
+                     .which = table[i].which};
+        snprintf(b->row.name, sizeof b->row.name, "%s", table[i].name);
+        snprintf(b->row.what, sizeof b->row.what, "%s", table[i].what);
+    }
+    return count;
+}
