@@ -372,7 +372,7 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
     double share = s->row_count > 0 ? BALANCE : TREE_BALANCE;
     double scale =
         share * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
-    if (!(out <= scale))
+    if (!(out <= scale) || !isfinite(scale))
         return TOO_COARSE;
     return out <= scale / 512 ? VERY_GOOD : GOOD;
 }
@@ -704,6 +704,13 @@ static bool runs_away(const gw_system *s, double h)
            !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length);
 }
 
+/* An explicit substep at the finest level that brings in many times what there was. */
+static bool is_unpayable(const gw_system *s, const substep *b, const gw_system_work *own)
+{
+    double there = b->kinetic + fabs(b->potential) + fabs(own->hand + own->contact + own->motors);
+    return !(imbalance(s, b, own) <= 10 * there + 1e-9);
+}
+
 /* Substeps may be out by BALANCE each, and by no more than that in any number of them: the motion
  * pays what has come together. */
 #define PAID_FROM 2e-9 /* of the largest kinetic energy of the last seconds */
@@ -754,7 +761,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
         if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= KINK_BALANCE * b.kinetic))
             pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
-        else if (stiff && last == TOO_COARSE && runs_away(s, dt * b.wide / WHOLE))
+        else if (last == TOO_COARSE &&
+                 (stiff ? runs_away(s, dt * b.wide / WHOLE) : is_unpayable(s, &b, &own)))
             stop_there(s, &b, dt * b.begin / WHOLE, &own);
         else if (stiff || last == TOO_COARSE)
             close_energy_balance(s, stiff, b.kinetic, b.potential, &own);

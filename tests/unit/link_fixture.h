@@ -23,6 +23,24 @@ static inline void serial_read(serial *s)
     gw_model_energy(s->model, &s->kinetic, &s->potential);
 }
 
+/* Those that no test closes: they go when the program ends. */
+static gw_system *serials[20000];
+static int serial_count;
+
+static inline void serial_close_all(void)
+{
+    while (serial_count > 0)
+        gw_system_destroy(serials[--serial_count]);
+}
+
+static inline void serial_close(serial *s)
+{
+    for (int i = 0; i < serial_count; i++)
+        if (serials[i] == s->system)
+            serials[i] = serials[--serial_count];
+    gw_system_destroy(s->system);
+}
+
 static inline void serial_open(serial *s, const gw_chain_def *def, const double *q, const double *v)
 {
     gw_system_body_def bodies[GW_MAX_LINKS];
@@ -36,16 +54,15 @@ static inline void serial_open(serial *s, const gw_chain_def *def, const double 
         .body_count = def->count, .bodies = bodies, .gravity = def->gravity, .dt = def->dt};
     *s = (serial){.def = def, .system = gw_system_create(&system, NULL)};
     assert_non_null(s->system);
+    assert_true(serial_count < (int)(sizeof serials / sizeof *serials));
+    if (serial_count == 0)
+        atexit(serial_close_all);
+    serials[serial_count++] = s->system;
     s->model = gw_system_model(s->system);
     const gw_pose at = gw_pose_identity();
     gw_system_hold(s->system, def->held < 0 ? def->count - 1 : def->held,
                    def->held < 0 ? &at : &def->link_from_held);
     serial_read(s);
-}
-
-static inline void serial_close(serial *s)
-{
-    gw_system_destroy(s->system);
 }
 
 static inline void serial_put(serial *s, const double *q, const double *v)

@@ -1,7 +1,7 @@
 /*
  * A chain's frames, Jacobians and inertia against composed poses, finite differences and itself.
  */
-#include "tests/unit/chain_checks.h"
+#include "tests/unit/link_fixture.h"
 
 /* ---- frames against composition of poses ---------------------------------------------------- */
 
@@ -28,16 +28,17 @@ static void link_poses_are_composed_joint_poses(void **state)
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_pose poses[GW_MAX_LINKS], held;
     gw_twist twists[GW_MAX_LINKS], twist;
-    gw_chain chain;
+    serial chain;
     fixture_joints(q, v);
     def.held = 5;
-    gw_chain_init(&chain, &def, q, v);
-    gw_chain_link_poses(&chain, poses, twists);
+    serial_open(&chain, &def, q, v);
+    for (int i = 0; i < 9; i++)
+        gw_model_body(chain.model, i, &poses[i], &twists[i]);
     for (int i = 0; i < 9; i++) {
         gw_pose by_hand = link_by_composition(&def, q, i);
         assert_true(gw_pose_distance(&poses[i], &by_hand, 1) <= 1e-14);
     }
-    gw_model_held(&chain.model, &held, &twist);
+    gw_model_held(chain.model, &held, &twist);
     gw_pose by_hand = gw_pose_mul(&poses[5], &def.link_from_held);
     assert_true(gw_pose_distance(&held, &by_hand, 1) <= 1e-14);
 }
@@ -46,13 +47,13 @@ static void link_poses_are_composed_joint_poses(void **state)
 static gw_twist held_twist(const gw_chain_def *def, const double *q, const double *v, double s)
 {
     double moved[GW_MAX_LINKS];
-    gw_chain chain;
+    serial chain;
     gw_pose held;
     gw_twist twist;
     for (int i = 0; i < def->count; i++)
         moved[i] = q[i] + s * v[i];
-    gw_chain_init(&chain, def, moved, v);
-    gw_model_held(&chain.model, &held, &twist);
+    serial_open(&chain, def, moved, v);
+    gw_model_held(chain.model, &held, &twist);
     return twist;
 }
 
@@ -63,10 +64,10 @@ static void jacobian_and_bias_match_finite_differences(void **state)
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], columns[GW_MAX_LINKS][6], drift[6], h = 1e-5;
     fixture_joints(q, v);
     for (def.held = 0; def.held < 7; def.held++) {
-        gw_chain chain;
+        serial chain;
         gw_twist sum = {{0, 0, 0}, {0, 0, 0}};
-        gw_chain_init(&chain, &def, q, v);
-        gw_model_jacobian(&chain.model, columns, drift);
+        serial_open(&chain, &def, q, v);
+        gw_model_jacobian(chain.model, columns, drift);
         for (int k = 0; k < 7; k++) {
             const double *c = columns[k];
             double ahead[GW_MAX_LINKS] = {0};
@@ -107,14 +108,14 @@ static void inverse_by_recursion_undoes_composite_bodies(int count)
     gw_chain_def def = fixture_skew(count);
     static double d[GW_MAX_LINKS][GW_MAX_LINKS];
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], kinetic = 0;
-    gw_chain chain;
+    serial chain;
     fixture_joints(q, v);
-    gw_chain_init(&chain, &def, q, v);
-    gw_chain_mass_matrix(&chain, &d[0][0], GW_MAX_LINKS);
+    serial_open(&chain, &def, q, v);
+    gw_tree_mass_matrix(chain.system, &d[0][0], GW_MAX_LINKS);
     for (int k = 0; k < count; k++) {
         double unit[GW_MAX_LINKS] = {0}, a[GW_MAX_LINKS], size = 0;
         unit[k] = 1;
-        gw_model_apply_inverse(&chain.model, unit, a);
+        gw_model_apply_inverse(chain.model, unit, a);
         for (int i = 0; i < count; i++)
             size = fmax(size, fabs(a[i]) * d[i][i]);
         for (int i = 0; i < count; i++) {

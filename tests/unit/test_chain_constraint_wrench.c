@@ -2,15 +2,15 @@
  * lambda of a held chain: what the held link's neighbours pass on to it, against closed forms, the
  * momentum's rate, and a body that constraints guide.
  */
-#include "tests/unit/chain_checks.h"
+#include "tests/unit/link_fixture.h"
 
 #include "rt/dynamics/guided.h"
 #include "tests/unit/scenario_fixture.h"
 
-static gw_wrench constraint(gw_chain *chain, const gw_forces *forces)
+static gw_wrench constraint(serial *chain, const gw_forces *forces)
 {
     gw_step step;
-    gw_model_step(&chain->model, forces, 1e-3, &step);
+    serial_step(chain, forces, 1e-3, &step);
     assert_true(step.finite);
     return step.constraint;
 }
@@ -23,10 +23,11 @@ static void a_push_across_the_plane_is_carried_by_the_joints(void **state)
     gw_forces forces = {.at = constant, .context = &push};
     def.link_from_held.p.x = 0.02;
     for (int i = 0; i < 6; i++) {
-        gw_chain chain;
+        serial chain;
         def.held = i / 2;
-        gw_chain_init(&chain, &def, (double[3]){0.3, -0.5, 0.9}, NULL);
-        chain.planar = i % 2 == 0;
+        serial_open(&chain, &def, (double[3]){0.3, -0.5, 0.9}, NULL);
+        if (i % 2 == 1)
+            serial_in_space(&chain);
         gw_wrench lambda = constraint(&chain, &forces);
         near3(lambda.f, gw_v3(0, 0, -5), 1e-12);
         near3(lambda.t, gw_v3(0, 0, 0), 1e-12);
@@ -39,11 +40,11 @@ static void a_push_along_a_freedom_is_not_carried(void **state)
     gw_chain_def def = fixture_rods(1, 0, 2, 0.01, 0);
     gw_wrench push = {{5, 0, 0}, {0, 0, 0}};
     gw_forces forces = {.at = constant, .context = &push};
-    gw_chain chain;
+    serial chain;
     def.links[0].kind = GW_JOINT_PRISMATIC;
     def.links[0].axis = gw_v3(1, 0, 0);
     def.held = 0;
-    gw_chain_init(&chain, &def, NULL, NULL);
+    serial_open(&chain, &def, NULL, NULL);
     near3(constraint(&chain, &forces).f, gw_v3(0, 0, 0), 1e-12);
     push.f = gw_v3(3, 4, 0);
     near3(constraint(&chain, &forces).f, gw_v3(0, -4, 0), 1e-12);
@@ -55,12 +56,13 @@ static void a_pendulums_rod_pulls_as_in_closed_form(void **state)
     (void)state;
     gw_chain_def def = fixture_rods(1, 4, 1.5, 0, 9.81);
     double a = 0.7, w = 3, length = 2, q = a - GW_PI / 2;
-    gw_chain chain;
+    serial chain;
     def.held = 0;
     def.link_from_held.p.x = length;
     for (int i = 0; i < 2; i++) {
-        gw_chain_init(&chain, &def, &q, &w);
-        chain.planar = i == 0;
+        serial_open(&chain, &def, &q, &w);
+        if (i == 1)
+            serial_in_space(&chain);
         double tension = 1.5 * (9.81 * cos(a) + length * w * w);
         gw_wrench lambda = constraint(&chain, NULL);
         near3(lambda.f, gw_v3(-tension * cos(q), -tension * sin(q), 0), 1e-12 * tension);
@@ -78,7 +80,7 @@ static void a_hinge_carries_as_much_as_that_of_a_guided_body(void **state)
     gw_twist spin = {{0, 0, 0}, {0, 0, 4}};
     gw_pose start = gw_pose_identity();
     gw_guided body;
-    gw_chain chain;
+    serial chain;
     gw_step step;
     guided.mass.com = gw_v3(0.1, 0.02, -0.05);
     guided.mass.inertia =
@@ -90,7 +92,7 @@ static void a_hinge_carries_as_much_as_that_of_a_guided_body(void **state)
     def.held = 0;
     gw_guided_init(&body, &guided, &start);
     gw_guided_set_twist(&body, &spin);
-    gw_chain_init(&chain, &def, NULL, &spin.w.z);
+    serial_open(&chain, &def, NULL, &spin.w.z);
     for (int i = 0; i < 500; i++) {
         gw_model_step(&body.model, &forces, 1e-3, &step);
         gw_wrench lambda = constraint(&chain, &forces);
@@ -110,12 +112,12 @@ static void touch_all(const void *context, double t, const gw_pose *pose, const 
 }
 
 /* The link's momentum, angular about `point`. */
-static gw_wrench momentum(const gw_chain *chain, int link, gw_vec3 point)
+static gw_wrench momentum(const serial *chain, int link, gw_vec3 point)
 {
     const gw_mass *mass = &chain->def->links[link].mass;
     gw_pose pose;
     gw_twist twist;
-    gw_model_body(&chain->model, link, &pose, &twist);
+    gw_model_body(chain->model, link, &pose, &twist);
     gw_vec3 com = gw_rotate(pose.q, mass->com);
     gw_vec3 p = gw_scale(mass->mass, gw_add(twist.v, gw_cross(twist.w, com)));
     gw_vec3 own = gw_rotate(pose.q, gw_mat3_mul(&mass->inertia, gw_unrotate(pose.q, twist.w)));
@@ -123,27 +125,27 @@ static gw_wrench momentum(const gw_chain *chain, int link, gw_vec3 point)
 }
 
 /* Accelerations of the joints by another way than the step's. */
-static void accelerations(const gw_chain *chain, const gw_wrench *push, double *a)
+static void accelerations(const serial *chain, const gw_wrench *push, double *a)
 {
     int n = chain->def->count;
     double force[GW_MAX_LINKS] = {0}, columns[GW_MAX_LINKS][6], drift[6];
     gw_wrench on[GW_MAX_LINKS];
     touch_all(&n, 0, NULL, NULL, on);
-    gw_model_jacobian(&chain->model, columns, drift);
+    gw_model_jacobian(chain->model, columns, drift);
     for (int i = 0; i < n; i++) {
-        gw_model_pull_back(&chain->model, i, &on[i], force);
+        gw_model_pull_back(chain->model, i, &on[i], force);
         force[i] += push->f.x * columns[i][0] + push->f.y * columns[i][1] +
                     push->f.z * columns[i][2] + push->t.x * columns[i][3] +
                     push->t.y * columns[i][4] + push->t.z * columns[i][5];
     }
-    gw_model_apply_inverse(&chain->model, force, force);
-    gw_model_free_acceleration(&chain->model, a);
+    gw_model_apply_inverse(chain->model, force, force);
+    gw_model_free_acceleration(chain->model, a);
     for (int i = 0; i < n; i++)
         a[i] += force[i];
 }
 
 /* d(momentum)/dt - weight - hand - contact, by central differences. */
-static gw_wrench expected(const gw_chain *chain, const gw_wrench *push)
+static gw_wrench expected(const serial *chain, const gw_wrench *push)
 {
     const double h = 1e-5;
     const gw_chain_def *def = chain->def;
@@ -152,17 +154,17 @@ static gw_wrench expected(const gw_chain *chain, const gw_wrench *push)
     gw_wrench m[2], on[GW_MAX_LINKS];
     gw_pose held, pose;
     gw_twist twist;
-    gw_model_held(&chain->model, &held, &twist);
-    gw_model_body(&chain->model, link, &pose, &twist);
+    gw_model_held(chain->model, &held, &twist);
+    gw_model_body(chain->model, link, &pose, &twist);
     accelerations(chain, push, a);
     for (int side = 0; side < 2; side++) {
-        gw_chain then;
+        serial then;
         double s = side == 0 ? h : -h;
         for (int i = 0; i < def->count; i++) {
             q[i] = chain->q[i] + s * chain->v[i] + 0.5 * s * s * a[i];
             v[i] = chain->v[i] + s * a[i];
         }
-        gw_chain_init(&then, def, q, v);
+        serial_open(&then, def, q, v);
         m[side] = momentum(&then, link, held.p);
     }
     touch_all(&def->count, 0, NULL, NULL, on);
@@ -185,8 +187,8 @@ static void it_is_the_momentums_rate_less_what_acts(gw_chain_def def)
     def.links[0].damping = 0.2;
     def.links[1].motor = (gw_motor){.torque = 3, .stiffness = 4};
     for (def.held = 0; def.held < def.count; def.held++) {
-        gw_chain chain;
-        gw_chain_init(&chain, &def, q, v);
+        serial chain;
+        serial_open(&chain, &def, q, v);
         gw_wrench right = expected(&chain, &push), lambda = constraint(&chain, &forces);
         assert_true(gw_norm(lambda.f) > 1 && gw_norm(lambda.t) > 0.05);
         near3(lambda.f, right.f, 1e-7);
@@ -222,9 +224,9 @@ static void constraint_wrench_is_continuous_through_a_singular_posture(void **st
     gw_forces forces = {.at = constant, .context = &push};
     def.held = 2;
     for (int i = -1000; i <= 1000; i++) {
-        gw_chain chain;
+        serial chain;
         double bend = 1e-5 * i;
-        gw_chain_init(&chain, &def, (double[3]){0.2, bend, -2 * bend}, NULL);
+        serial_open(&chain, &def, (double[3]){0.2, bend, -2 * bend}, NULL);
         gw_wrench lambda = constraint(&chain, &forces);
         if (i > -1000) {
             near3(lambda.f, last.f, 1e-3);

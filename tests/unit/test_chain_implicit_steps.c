@@ -1,7 +1,7 @@
 /*
  * Chains whose joints' springs and dampers no explicit formula bears.
  */
-#include "tests/unit/chain_checks.h"
+#include "tests/unit/link_fixture.h"
 
 #define GRAVITY 9.81
 
@@ -12,13 +12,13 @@ typedef struct told {
     double work, dissipated, motors;
 } told;
 
-static told run(gw_chain *chain, const gw_forces *forces, double seconds)
+static told run(serial *chain, const gw_forces *forces, double seconds)
 {
     told sum = {0, 0, 0};
     gw_step step;
     double dt = chain->def->dt;
     for (int i = 0; i < seconds / dt - 0.5; i++) {
-        gw_model_step(&chain->model, forces, dt, &step);
+        serial_step(chain, forces, dt, &step);
         assert_true(step.finite);
         sum.work += step.work;
         sum.dissipated += step.dissipated;
@@ -28,10 +28,10 @@ static told run(gw_chain *chain, const gw_forces *forces, double seconds)
 }
 
 /* Nothing came from nowhere: what is there is what was, and what came. */
-static void balanced(const gw_chain *chain, double start, const told *sum, double tolerance)
+static void balanced(const serial *chain, double start, const told *sum, double tolerance)
 {
     assert_true(sum->dissipated >= 0);
-    near(energy(chain), start + sum->work + sum->motors - sum->dissipated, tolerance);
+    near(serial_energy(chain), start + sum->work + sum->motors - sum->dissipated, tolerance);
 }
 
 /* dV/dq_i */
@@ -39,11 +39,11 @@ static double weight_at(const gw_chain_def *def, const double *q, int joint)
 {
     double at[GW_MAX_LINKS], e[2];
     for (int side = 0; side < 2; side++) {
-        gw_chain chain;
+        serial chain;
         memcpy(at, q, sizeof at);
         at[joint] += side ? 1e-5 : -1e-5;
-        gw_chain_init(&chain, def, at, NULL);
-        e[side] = energy(&chain);
+        serial_open(&chain, def, at, NULL);
+        e[side] = serial_energy(&chain);
     }
     return (e[1] - e[0]) / 2e-5;
 }
@@ -68,12 +68,12 @@ static void a_damper_of_any_strength_creeps_by_weight_over_damping(void **state)
         for (double c = 1e3; c <= 1e9; c *= 1e2) {
             gw_chain_def def = arm(rates[r]);
             double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
-            gw_chain chain;
+            serial chain;
             fixture_joints(q, v);
             for (int i = 0; i < 6; i++)
                 def.links[i].damping = c;
-            gw_chain_init(&chain, &def, q, v);
-            double start = energy(&chain);
+            serial_open(&chain, &def, q, v);
+            double start = serial_energy(&chain);
             told sum = run(&chain, NULL, 0.2);
             for (int i = 0; i < 6; i++)
                 near(c * chain.v[i], -weight_at(&def, chain.q, i), c > 1e3 ? 1e-3 : 0.1);
@@ -88,10 +88,10 @@ static void a_decay_is_that_of_the_closed_form_at_any_strength(void **state)
     for (double decay = 1; decay < 1e6; decay *= 1.7) {
         gw_chain_def def = fixture_rods(1, 0, 1, 0.3, 0);
         double v = 2;
-        gw_chain chain;
+        serial chain;
         def.dt = 1e-3;
         def.links[0].damping = 0.3 * decay / def.dt;
-        gw_chain_init(&chain, &def, NULL, &v);
+        serial_open(&chain, &def, NULL, &v);
         told sum = run(&chain, NULL, def.dt);
         near(chain.v[0], 2 * exp(-decay), 2e-3);
         near(chain.q[0], 2 * def.dt / decay * (1 - exp(-decay)), 2e-3 * 2 * def.dt);
@@ -106,13 +106,13 @@ static void stiff_motors_hold_an_arm_against_its_weight(void **state)
         for (double k = 1e5; k <= 1e9; k *= 1e2) {
             gw_chain_def def = arm(rates[r]);
             double q[GW_MAX_LINKS], v[GW_MAX_LINKS], held = 0;
-            gw_chain chain;
+            serial chain;
             fixture_joints(q, v);
             for (int i = 0; i < 6; i++)
                 def.links[i].motor =
                     (gw_motor){.target = q[i] + 0.1, .stiffness = k, .damping = 0.01 * k};
-            gw_chain_init(&chain, &def, q, NULL);
-            double start = energy(&chain);
+            serial_open(&chain, &def, q, NULL);
+            double start = serial_energy(&chain);
             told sum = run(&chain, NULL, 1);
             for (int i = 0; i < 6; i++) {
                 double stretch = q[i] + 0.1 - chain.q[i];
@@ -130,16 +130,16 @@ static void unresolved_springs_give_no_more_than_their_energy(void **state)
     (void)state;
     gw_chain_def def = arm(1000);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], held = 0;
-    gw_chain chain;
+    serial chain;
     gw_step step;
     fixture_joints(q, v);
     for (int i = 0; i < 6; i++) {
         def.links[i].motor = (gw_motor){.target = q[i] + 0.2, .stiffness = 1e6};
         held += 0.5 * 1e6 * 0.04;
     }
-    gw_chain_init(&chain, &def, q, NULL);
+    serial_open(&chain, &def, q, NULL);
     for (int i = 0; i < 2000; i++) {
-        gw_model_step(&chain.model, NULL, def.dt, &step);
+        serial_step(&chain, NULL, def.dt, &step);
         assert_true(step.finite && chain.kinetic < 1.001 * held);
     }
 }
@@ -150,13 +150,13 @@ static void a_stiff_motors_force_is_clamped(void **state)
     (void)state;
     for (size_t r = 0; r < 3; r++) {
         gw_chain_def def = fixture_rods(1, 1, 1, 1.0 / 12, GRAVITY), plain = def;
-        gw_chain chain, falling;
+        serial chain, falling;
         def.dt = plain.dt = 1 / rates[r];
         def.links[0].motor = (gw_motor){.stiffness = 1e8, .damping = 1e6, .max = 2};
         plain.links[0].motor.torque = 2;
-        gw_chain_init(&chain, &def, NULL, NULL);
-        gw_chain_init(&falling, &plain, NULL, NULL);
-        double start = energy(&chain);
+        serial_open(&chain, &def, NULL, NULL);
+        serial_open(&falling, &plain, NULL, NULL);
+        double start = serial_energy(&chain);
         told sum = run(&chain, NULL, 0.5);
         run(&falling, NULL, 0.5);
         near(chain.q[0], falling.q[0], 1e-3);
@@ -172,11 +172,11 @@ static void a_stiff_motor_moves_at_its_speed(void **state)
     for (size_t r = 0; r < 3; r++)
         for (int loaded = 0; loaded < 2; loaded++) {
             gw_chain_def def = fixture_rods(1, 0.1, 0.1, 1e-4, loaded ? GRAVITY : 0);
-            gw_chain chain;
+            serial chain;
             def.dt = 1 / rates[r];
             def.links[0].motor =
                 (gw_motor){.target = 1, .stiffness = 5e3, .damping = 50, .speed = 0.5};
-            gw_chain_init(&chain, &def, NULL, NULL);
+            serial_open(&chain, &def, NULL, NULL);
             told sum = run(&chain, NULL, 1);
             near(chain.v[0], 0.5, 0.03);
             near(chain.q[0], 0.5, 0.03);
@@ -195,22 +195,22 @@ static void the_implicit_acceleration_is_the_steps_mean(void **state)
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], free[GW_MAX_LINKS], by[GW_MAX_LINKS] = {0};
     gw_wrench push = {{3, -2, 5}, {0, 0, 0}}, at_origin = push;
     gw_forces forces = {.at = constant, .context = &push};
-    gw_chain chain;
+    serial chain;
     gw_pose held, link;
     gw_twist twist;
     fixture_joints(q, v);
     for (int i = 0; i < 6; i++)
         def.links[i].damping = 1e5;
-    gw_chain_init(&chain, &def, q, v);
+    serial_open(&chain, &def, q, v);
     run(&chain, &forces, 0.1);
     chain.v[0] += 0.5; /* a hit */
-    gw_model_kick(&chain.model, by);
-    gw_model_held(&chain.model, &held, &twist);
-    gw_model_body(&chain.model, 5, &link, &twist);
+    serial_put(&chain, chain.q, chain.v);
+    gw_model_held(chain.model, &held, &twist);
+    gw_model_body(chain.model, 5, &link, &twist);
     at_origin.t = gw_cross(gw_sub(held.p, link.p), push.f);
-    gw_model_pull_back(&chain.model, 5, &at_origin, by);
-    gw_model_apply_inverse(&chain.model, by, by);
-    gw_model_free_acceleration(&chain.model, free);
+    gw_model_pull_back(chain.model, 5, &at_origin, by);
+    gw_model_apply_inverse(chain.model, by, by);
+    gw_model_free_acceleration(chain.model, free);
     memcpy(v, chain.v, sizeof v);
     run(&chain, &forces, def.dt);
     for (int i = 0; i < 6; i++)
@@ -226,17 +226,17 @@ static void a_step_with_unpayable_energy_fails(void **state)
     for (double speed = 1e4; speed <= 1e12; speed *= 1e2) {
         gw_chain_def def = arm(1000);
         double q[GW_MAX_LINKS] = {0}, v[GW_MAX_LINKS] = {speed};
-        gw_chain chain;
+        serial chain;
         gw_step step;
         def.links[0].limited = true;
         def.links[0].lower = -1;
         def.links[0].upper = 1;
-        gw_chain_init(&chain, &def, q, v);
-        double start = 11 * energy(&chain);
+        serial_open(&chain, &def, q, v);
+        double start = 11 * serial_energy(&chain);
         for (int i = 0; i < 20; i++) {
             double kinetic = chain.kinetic;
-            gw_model_step(&chain.model, NULL, def.dt, &step);
-            assert_true(energy(&chain) <= start);
+            serial_step(&chain, NULL, def.dt, &step);
+            assert_true(serial_energy(&chain) <= start);
             if (!step.finite)
                 assert_true(chain.kinetic == 0 && step.dissipated == kinetic);
         }

@@ -1,7 +1,7 @@
 /*
  * What acts at a chain's joints: damping, motors, limits, and their energy.
  */
-#include "tests/unit/chain_checks.h"
+#include "tests/unit/link_fixture.h"
 
 #define INERTIA 0.3
 
@@ -10,12 +10,12 @@ typedef struct told {
     double dissipated, motors;
 } told;
 
-static told run(gw_chain *chain, int steps)
+static told run(serial *chain, int steps)
 {
     told sum = {0, 0};
     gw_step step;
     for (int i = 0; i < steps; i++) {
-        gw_model_step(&chain->model, NULL, 1e-3, &step);
+        serial_step(chain, NULL, 1e-3, &step);
         assert_true(step.finite && step.work == 0);
         sum.dissipated += step.dissipated;
         sum.motors += step.motors;
@@ -37,9 +37,9 @@ static void damping_decays_exponentially_and_dissipates(void **state)
     for (int kind = GW_JOINT_REVOLUTE; kind <= GW_JOINT_PRISMATIC; kind++) {
         gw_chain_def def = wheel((gw_joint_kind)kind);
         double v = 2;
-        gw_chain chain;
+        serial chain;
         def.links[0].damping = 0.5;
-        gw_chain_init(&chain, &def, NULL, &v);
+        serial_open(&chain, &def, NULL, &v);
         told sum = run(&chain, 1000);
         near(chain.v[0], 2 * exp(-0.5 / INERTIA), 1e-12);
         near(chain.q[0], 2 * INERTIA / 0.5 * (1 - exp(-0.5 / INERTIA)), 1e-12);
@@ -51,9 +51,9 @@ static void constant_torque_speeds_up_evenly(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
-    gw_chain chain;
+    serial chain;
     def.links[0].motor.torque = 0.6;
-    gw_chain_init(&chain, &def, NULL, NULL);
+    serial_open(&chain, &def, NULL, NULL);
     told sum = run(&chain, 1000);
     near(chain.q[0], 0.5 * 0.6 / INERTIA, 1e-12);
     near(sum.motors, 0.6 * chain.q[0], 1e-12);
@@ -65,10 +65,10 @@ static void a_servo_motor_settles_as_a_damped_oscillator(void **state)
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
     double w = 10, zeta = 0.2, wd = w * sqrt(1 - zeta * zeta), t = 1.3;
-    gw_chain chain;
+    serial chain;
     def.links[0].motor =
         (gw_motor){.stiffness = INERTIA * w * w, .target = 0.5, .damping = 2 * zeta * w * INERTIA};
-    gw_chain_init(&chain, &def, NULL, NULL);
+    serial_open(&chain, &def, NULL, NULL);
     told sum = run(&chain, 1300);
     double expected = 0.5 - 0.5 * exp(-zeta * w * t) * (cos(wd * t) + zeta * w / wd * sin(wd * t));
     near(chain.q[0], expected, 1e-9);
@@ -79,9 +79,9 @@ static void a_motors_force_is_clamped(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_PRISMATIC);
-    gw_chain chain;
+    serial chain;
     def.links[0].motor = (gw_motor){.rate = -50, .damping = 10, .max = 0.9};
-    gw_chain_init(&chain, &def, NULL, NULL);
+    serial_open(&chain, &def, NULL, NULL);
     run(&chain, 1000);
     near(chain.v[0], -0.9 / INERTIA, 1e-12);
 }
@@ -90,22 +90,24 @@ static void a_motor_drives_no_faster_than_its_speed(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
-    gw_chain chain;
+    serial chain;
     def.links[0].motor = (gw_motor){.torque = 0.9, .speed = 2};
-    gw_chain_init(&chain, &def, NULL, NULL);
+    serial_open(&chain, &def, NULL, NULL);
     run(&chain, 500);
     near(chain.v[0], 0.9 / INERTIA * 0.5, 1e-12);
     run(&chain, 5000);
     near(chain.v[0], 2, 1e-9);
     /* what is faster is not held back, and braking is at full strength */
-    chain.v[0] = 3;
+    serial_put(&chain, chain.q, (double[]){3});
     run(&chain, 100);
     near(chain.v[0], 3, 1e-12);
     def.links[0].motor.torque = -0.9;
+    gw_system_set_motor(chain.system, 0, 0, &def.links[0].motor);
     run(&chain, 100);
     near(chain.v[0], 3 - 0.9 / INERTIA * 0.1, 1e-12);
     /* any strength and any speed */
     def.links[0].motor = (gw_motor){.torque = 1e6, .speed = 0.1};
+    gw_system_set_motor(chain.system, 0, 0, &def.links[0].motor);
     run(&chain, 3000);
     assert_true(chain.v[0] > 0 && isfinite(chain.q[0]));
 }
@@ -114,11 +116,12 @@ static void a_motor_may_change_between_steps(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
-    gw_chain chain;
-    gw_chain_init(&chain, &def, NULL, NULL);
+    serial chain;
+    serial_open(&chain, &def, NULL, NULL);
     run(&chain, 10);
     assert_true(chain.v[0] == 0);
     def.links[0].motor.torque = 0.6;
+    gw_system_set_motor(chain.system, 0, 0, &def.links[0].motor);
     run(&chain, 1000);
     near(chain.v[0], 0.6 / INERTIA, 1e-12);
 }
@@ -129,17 +132,17 @@ static void springs_and_dampers_of_any_strength_hold_the_joint(void **state)
     for (double strength = 1; strength <= 1e12; strength *= 1e3) {
         gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
         double v = 3;
-        gw_chain chain;
+        serial chain;
         def.links[0].mass.inertia.m[2][2] = 1e-4;
         def.links[0].damping = strength;
-        gw_chain_init(&chain, &def, NULL, &v);
-        double start = energy(&chain);
+        serial_open(&chain, &def, NULL, &v);
+        double start = serial_energy(&chain);
         told sum = run(&chain, 100);
-        near(energy(&chain) + sum.dissipated, start, 1e-9 * start);
+        near(serial_energy(&chain) + sum.dissipated, start, 1e-9 * start);
         assert_true(fabs(chain.v[0]) < 1e-6 && fabs(chain.q[0]) < 0.01);
         def.links[0].damping = 0;
         def.links[0].motor = (gw_motor){.stiffness = strength, .damping = 0.01 * sqrt(strength)};
-        gw_chain_init(&chain, &def, NULL, &v);
+        serial_open(&chain, &def, NULL, &v);
         run(&chain, 1000);
         assert_true(fabs(chain.v[0]) < 1e-6 && fabs(chain.q[0]) < 1e-6);
     }
@@ -152,16 +155,16 @@ static void a_joint_bounces_off_its_limit_with_closed_energy_balance(void **stat
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
     double v = 3, past = 0, lost = 0;
-    gw_chain chain;
+    serial chain;
     def.links[0].limited = true;
     def.links[0].lower = -0.3;
     def.links[0].upper = 0.3;
-    gw_chain_init(&chain, &def, NULL, &v);
-    double start = energy(&chain);
+    serial_open(&chain, &def, NULL, &v);
+    double start = serial_energy(&chain);
     for (int i = 0; i < 500; i++) {
         lost += run(&chain, 1).dissipated;
         past = fmax(past, fabs(chain.q[0]) - 0.3);
-        near(energy(&chain) + lost, start, 1e-9 * start);
+        near(serial_energy(&chain) + lost, start, 1e-9 * start);
     }
     /* as far as 3 rad/s against a spring of 700 rad/s, damped to a half, can go */
     assert_true(past > 0.001 && past <= 3. / 700);
@@ -173,21 +176,21 @@ static void every_joint_stays_at_its_limits_under_weight(void **state)
     (void)state;
     gw_chain_def def = fixture_skew(8);
     double q[GW_MAX_LINKS] = {0}, lost = 0;
-    gw_chain chain;
+    serial chain;
     for (int i = 0; i < 8; i++) {
         def.links[i].limited = true;
         def.links[i].lower = -0.2;
         def.links[i].upper = 0.1;
         def.links[i].damping = 0.1;
     }
-    gw_chain_init(&chain, &def, q, NULL);
-    double start = energy(&chain);
+    serial_open(&chain, &def, q, NULL);
+    double start = serial_energy(&chain);
     for (int i = 0; i < 20000; i++) {
         lost += run(&chain, 1).dissipated;
         for (int k = 0; k < 8; k++)
             assert_true(chain.q[k] > -0.23 && chain.q[k] < 0.13);
     }
-    near(energy(&chain) + lost, start, 1e-9 * fabs(start));
+    near(serial_energy(&chain) + lost, start, 1e-9 * fabs(start));
     assert_true(chain.kinetic < 1e-6);
 }
 
@@ -197,7 +200,7 @@ static void limits_are_as_stiff_as_a_step_bears_at_any_rate(void **state)
     const double periods[] = {1. / 250, 1. / 1000, 1. / 8000};
     for (int p = 0; p < 3; p++) {
         gw_chain_def def = fixture_rods(3, 0.3, 1, 0.01, 9.81);
-        gw_chain chain;
+        serial chain;
         gw_step step;
         def.dt = periods[p];
         for (int i = 0; i < 3; i++) {
@@ -206,13 +209,13 @@ static void limits_are_as_stiff_as_a_step_bears_at_any_rate(void **state)
             def.links[i].upper = 0.4;
             def.links[i].damping = 0.05;
         }
-        gw_chain_init(&chain, &def, NULL, NULL);
-        double start = energy(&chain), lost = 0;
+        serial_open(&chain, &def, NULL, NULL);
+        double start = serial_energy(&chain), lost = 0;
         for (double t = 0; t < 5; t += def.dt) {
-            gw_model_step(&chain.model, NULL, def.dt, &step);
+            serial_step(&chain, NULL, def.dt, &step);
             lost += step.dissipated;
             assert_true(step.finite);
-            near(energy(&chain) + lost, start, 1e-8);
+            near(serial_energy(&chain) + lost, start, 1e-8);
         }
         assert_true(chain.kinetic < 1e-3);
         assert_true(fabs(chain.q[0] + 0.4) < 0.03);
@@ -253,7 +256,7 @@ static void no_tick_gains_energy_without_work(void **state)
     hand h = {{{0, 0, 0}, {0, 0, 0}}};
     gw_forces forces = {.at = holds, .context = &h};
     unsigned seed = 7;
-    gw_chain chain;
+    serial chain;
     for (int i = 0; i < 6; i++) {
         def.links[i].limited = i != 3;
         def.links[i].lower = -0.5;
@@ -261,17 +264,17 @@ static void no_tick_gains_energy_without_work(void **state)
         def.links[i].damping = i == 2 ? 50 : 0.05;
     }
     def.links[4].motor = (gw_motor){.stiffness = 300, .damping = 1, .max = 5};
-    gw_chain_init(&chain, &def, NULL, NULL);
+    serial_open(&chain, &def, NULL, NULL);
     for (int i = 0; i < 30000; i++) {
-        double before = energy(&chain);
+        double before = serial_energy(&chain);
         gw_step step;
         if (i % 50 == 0)
             h.wrench = (gw_wrench){gw_scale(30, anywhere(&seed)), gw_scale(3, anywhere(&seed))};
         if (i % 700 == 0)
             def.links[4].motor.target = 0.6 * chance(&seed);
-        gw_model_step(&chain.model, &forces, 1e-3, &step);
+        serial_step(&chain, &forces, 1e-3, &step);
         assert_true(step.finite && step.dissipated >= -1e-12);
-        near(energy(&chain) - before, step.work + step.motors - step.dissipated, 1e-9);
+        near(serial_energy(&chain) - before, step.work + step.motors - step.dissipated, 1e-9);
     }
 }
 
