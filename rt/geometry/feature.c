@@ -65,11 +65,14 @@ static void box_boundary(const gw_shape *box, int k, char *name, gw_element *e)
         *name++ = axis_letter[i];
     }
     *name = '\0';
-    e->p = gw_v3(0.5 * box->size.x * s[0], 0.5 * box->size.y * s[1], 0.5 * box->size.z * s[2]);
-    e->kind = count == 1 ? GW_PLANE : count == 2 ? GW_LINE : GW_POINT;
-    e->d = count == 1   ? gw_v3(s[0], s[1], s[2])
-           : count == 2 ? unit_axis(free_axis)
-                        : gw_v3(0, 0, 0);
+    *e = (gw_element){
+        .kind = count == 1   ? GW_PLANE
+                : count == 2 ? GW_LINE
+                             : GW_POINT,
+        .p = gw_v3(0.5 * box->size.x * s[0], 0.5 * box->size.y * s[1], 0.5 * box->size.z * s[2]),
+        .d = count == 1   ? gw_v3(s[0], s[1], s[2])
+             : count == 2 ? unit_axis(free_axis)
+                          : gw_v3(0, 0, 0)};
 }
 
 static void named_axis(const char *stem, int axis, char *name)

@@ -175,9 +175,34 @@ static void a_bad_length_is_named(void **state)
     assert_non_null(strstr(error.message, "-2"));
 }
 
+/* Whatever the caller's memory held before. */
+static void every_feature_is_an_element_as_a_whole(void **state)
+{
+    (void)state;
+    static const gw_shape shapes[] = {
+        {.kind = GW_SHAPE_BOX, .size = {1, 2, 3}},
+        {.kind = GW_SHAPE_CYLINDER, .radius = 1, .height = 2},
+        {.kind = GW_SHAPE_CONE, .radius = 1, .height = 2},
+        {.kind = GW_SHAPE_SPHERE, .radius = 1},
+        {.kind = GW_SHAPE_CAPSULE, .radius = 1, .height = 2},
+    };
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        assert_true(gw_feature_count(&shapes[k]) > 0);
+        for (int i = 0; i < gw_feature_count(&shapes[k]); i++) {
+            char name[GW_FEATURE_NAME];
+            gw_element e;
+            memset(&e, 0xa5, sizeof e);
+            gw_feature_at(&shapes[k], i, name, &e);
+            assert_null(e.nurbs);
+            assert_true(e.q.w == 0 && e.q.x == 0 && e.q.y == 0 && e.q.z == 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_feature_is_an_element_as_a_whole),
         cmocka_unit_test(round_solids_match_their_discs),
         cmocka_unit_test(sphere_has_two_fifths),
         cmocka_unit_test(a_box_of_rotated_parts_has_the_mass_of_the_whole),
