@@ -115,7 +115,7 @@ static void play_on(const game *g)
                   b->dissipated, b->busiest, b->port_worst, b->damped);
     assert_true(s->contact.collisions > 20);
     /* a loop is closed again after each step, to a part of what moves */
-    assert_true(b->worst <= ALLOWED * (g->scene == loop_scene ? fmax(1, b->busiest) : 1));
+    assert_true(b->worst <= ALLOWED * (g->scene == loop_scene ? 2 * fmax(1, b->busiest) : 1));
     assert_true(b->port_worst <= ALLOWED);
     stop_play(&p);
 }
