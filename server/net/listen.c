@@ -234,7 +234,7 @@ static void admit(gw_listener *listener, int fd, peeked *p)
     else if (named && !lists(named, "guideway.v1"))
         turn_away(fd, 400, "", "the sub-protocol here is guideway.v1");
     else {
-        recv(fd, NULL, head->size, MSG_DONTWAIT | MSG_TRUNC);
+        recv(fd, p->data, head->size, MSG_DONTWAIT); /* it is read */
         if (!stream_adopt(listener->def.stream, fd, accept, named != NULL))
             turn_busy(fd);
     }

@@ -136,7 +136,7 @@ static finding look(const gw_state_replies *replies, place *p)
         return GONE;
     size_t size = got > 0 ? (size_t)got : 0;
     if (p->known_size > 0 && size >= p->known_size && memcmp(data, p->known, p->known_size) == 0) {
-        recv(p->fd, NULL, p->known_size, MSG_DONTWAIT | MSG_TRUNC);
+        recv(p->fd, data, p->known_size, MSG_DONTWAIT);
         return ASKS;
     }
     data[size] = 0;
@@ -152,7 +152,7 @@ static finding look(const gw_state_replies *replies, place *p)
         head_request_id(given, p->id);
     p->known_size = head.size;
     memcpy(p->known, copy, head.size);
-    recv(p->fd, NULL, head.size, MSG_DONTWAIT | MSG_TRUNC);
+    recv(p->fd, data, head.size, MSG_DONTWAIT);
     return ASKS;
 }
 
