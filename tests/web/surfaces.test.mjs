@@ -143,4 +143,52 @@ suite('curves and surfaces', () => {
     await z.press('Enter');
     await until(async () => (await points())[3][0][2] === 0.12, 'typed');
   });
+
+  test('a surface is fitted to points that were pasted, a curve read from a file, both one step for undo', async () => {
+    await visit({ name: 'Nothing yet', objects: [] });
+    const open = () => page.getByRole('button', { name: 'Add a surface or a curve' }).click();
+    const objects = () => appliance.get('/objects');
+    await open();
+    await page.getByLabel('Name', { exact: true }).fill('sheet');
+    const text = page.getByLabel(/^Points: x, y, z in mm/);
+    await text.fill('x,y,z\n0,0,0\n0,50,zwei');
+    await page.getByRole('button', { name: 'Make it' }).click();
+    await until(async () => /Line 3 is not x, y, z: 0,50,zwei/.test(await person.text('.modal .refused')), 'told');
+    const rows = [0, 1, 2, 3].map((i) => [0, 1, 2, 3].map((j) => `${50 * i}, ${50 * j}, ${5 * i * j}`).join('\n'));
+    await text.fill(rows.join('\n\n'));
+    await page.getByRole('button', { name: 'Make it' }).click();
+    const [sheet] = await until(async () => (await objects()).length === 1 && objects(), 'it is made');
+    assert.deepEqual([sheet.id, sheet.fixed, sheet.geometry.type], ['sheet', true, 'nurbs-surface']);
+    const corner = sheet.geometry.points[3][3];
+    for (const [k, x] of [0.15, 0.15, 0.045].entries()) assert.ok(Math.abs(corner[k] - x) < 1e-12, `${corner}`);
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    await until(async () => /4 × 4 control points/.test(await person.text('.notice p')), 'told in words');
+    await open();
+    const bow = {
+      type: 'nurbs-curve',
+      degree: 2,
+      knots: [0, 0, 0, 1, 1, 1],
+      points: [
+        [0, 0, 0.1],
+        [0.1, 0, 0.2],
+        [0.2, 0, 0.1],
+      ],
+    };
+    await page.getByLabel('Shape as JSON').setInputFiles({
+      name: 'bow.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(bow)),
+    });
+    await until(async () => (await objects()).some((o) => o.id === 'bow' && o.geometry.type === 'nurbs-curve'), 'read');
+    await person.settled();
+    await person.point('bow/curve', [0.1, 0, 0.15]);
+    await person.point('bow/start', [0, 0, 0.1]);
+    await appliance.api('POST', '/scene/undo');
+    assert.deepEqual(
+      (await objects()).map((o) => o.id),
+      ['sheet'],
+    );
+    await appliance.api('POST', '/scene/undo');
+    assert.deepEqual(await objects(), []);
+  });
 });

@@ -18,6 +18,7 @@ import { LoopPanel } from './panels/loop';
 import { MechanismPanel } from './panels/mechanism';
 import { NewConstraint } from './panels/newconstraint';
 import { NewMechanism } from './panels/newmechanism';
+import { NewShape } from './panels/newshape';
 import { Plots } from './panels/plots';
 import { Relations } from './panels/relations';
 import { SceneSettings } from './panels/scene';
@@ -98,6 +99,7 @@ export function App(): JSX.Element {
       </div>
       <Dialogs />
       <NewMechanism />
+      <NewShape />
       <Halt />
       <div class="away" role="status" aria-live="polite" data-said>
         {store.announced.value}

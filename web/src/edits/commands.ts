@@ -113,6 +113,7 @@ export const commands: Command[] = [
   { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
   { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
   { id: 'chain', label: 'Add a mechanism', group: 'Scene', run: open('mechanism') },
+  { id: 'shape', label: 'Add a surface or a curve', group: 'Scene', run: open('shape') },
   {
     id: 'point',
     label: 'Add a point to the selected object',

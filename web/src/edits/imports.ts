@@ -2,12 +2,14 @@
 
 import type { MeshAbout, Vec3 } from '../protocol';
 import { meshFiles, sendMesh } from '../state/meshes';
+import type { FreeForm } from '../state/nurbs';
 import { call, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { placeForNew } from '../state/viewer';
 import { listed, mm } from '../state/words';
 import { importUrdf } from './mechanisms';
 import { scaledMesh } from './meshscale';
+import { importShape, shapeIn } from './newshapes';
 import { unusedId } from './objects';
 import { attempt } from './request';
 import { openFile } from './scene';
@@ -34,12 +36,23 @@ export async function importFiles(files: readonly File[]): Promise<boolean> {
   const meshes = files.filter(isMesh);
   if (robot) return importRobot(robot, meshes);
   if (meshes.length) return importMeshes(meshes);
-  if (scene) return openFile(scene);
+  if (scene) return importJson(scene);
   if (files.length)
     store.refuse(
-      `${files[0]!.name} is none of what can be opened: a scene (.json), a robot (.urdf), a mesh (.stl, .obj).`,
+      `${files[0]!.name} can not be opened: a scene or a shape (.json) can, a robot (.urdf), a mesh (.stl, .obj).`,
     );
   return false;
+}
+
+// A scene, or one free-form shape.
+async function importJson(file: File): Promise<boolean> {
+  let shape: FreeForm | null = null;
+  try {
+    shape = shapeIn(JSON.parse(await file.text()));
+  } catch {
+    // opening it as a scene says what is wrong
+  }
+  return shape ? importShape(plainId(stem(file.name)) || 'surface', shape) : openFile(file);
 }
 
 // ---- meshes ---------------------------------------------------------------------------------------------

@@ -198,6 +198,7 @@ export function Tree(): JSX.Element {
           }}
         />
       ))}
+      <Tool icon="nurbs-surface" label="Add a surface or a curve" onClick={() => (store.dialog.value = 'shape')} />
       <Tool icon="arm" label="Add a mechanism" onClick={() => (store.dialog.value = 'mechanism')} />
     </div>
   );

@@ -220,7 +220,7 @@ export function redundancyOf(id: string): { because: string[]; rule: string } | 
 
 // ---- the page itself ------------------------------------------------------------------------------
 
-export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'mechanism';
+export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'mechanism' | 'shape';
 export type Theme = 'auto' | 'light' | 'dark';
 
 export const dialog = signal<Dialog>('');

@@ -154,7 +154,8 @@ export class Picker {
       if (body.geometry.type === 'sphere' && hit?.body === body && shape.inner) out.push({ ref: f.id, rank: 3.5, px });
       return;
     }
-    const visible = !shape.inner && this.seen(shape.points[0]!, body);
+    const wire = body.geometry.type === 'nurbs-curve'; // whose ends lie within what is drawn of it
+    const visible = !shape.inner && (wire || this.seen(shape.points[0]!, body));
     out.push({ ref: f.id, rank: visible ? 0 : 5, px });
   }
 

@@ -1,0 +1,113 @@
+// New free-form objects: out of points that were pasted, out of curves of the scene, from a file. The server makes the
+// shape; the result is an object, one step for undo.
+
+import type { Geometry, Vec3 } from '../protocol';
+import { type FreeForm, isFreeForm, movedCurve } from '../state/nurbs';
+import { exactPose } from '../state/poses';
+import { call } from '../state/rest';
+import * as store from '../state/store';
+import { mm } from '../state/words';
+import { unusedId } from './objects';
+import { attempt } from './request';
+
+// ---- points as people have them ----------------------------------------------------------------------
+
+// Rows of points: JSON, or lines of three numbers with an empty line between rows. Of one row: a curve.
+export function parsePoints(text: string, scale: number): Vec3[][] {
+  const trimmed = text.trim();
+  if (!trimmed) throw new Error('There are no points yet.');
+  const rows = trimmed.startsWith('[') ? fromJson(trimmed) : fromLines(trimmed);
+  return rows.map((row) => row.map((p) => p.map((x) => x * scale) as Vec3));
+}
+
+const isPoint = (x: unknown): x is number[] =>
+  Array.isArray(x) && x.length === 3 && x.every((k) => typeof k === 'number' && Number.isFinite(k));
+
+function fromJson(text: string): number[][][] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (e) {
+    throw new Error(`The points are no JSON: ${(e as Error).message}`);
+  }
+  const rows = (Array.isArray(value) && isPoint(value[0]) ? [value] : value) as unknown[];
+  if (!Array.isArray(rows) || !rows.every((row) => Array.isArray(row) && row.length > 0 && row.every(isPoint)))
+    throw new Error('Points are [x, y, z], rows of them [[x, y, z], ..].');
+  return rows as number[][][];
+}
+
+function fromLines(text: string): number[][][] {
+  const rows: number[][][] = [[]];
+  text.split(/\r?\n/).forEach((line, i) => {
+    const cells = line.trim().split(/[\s,;]+/);
+    if (!line.trim()) rows.push([]);
+    else if (i === 0 && cells.every((c) => !Number.isFinite(Number(c))))
+      return; // a heading
+    else {
+      const p = cells.map(Number);
+      if (!isPoint(p)) throw new Error(`Line ${i + 1} is not x, y, z: ${line.trim().slice(0, 40)}`);
+      rows[rows.length - 1]!.push(p);
+    }
+  });
+  return rows.filter((row) => row.length > 0);
+}
+
+// ---- sections and profiles ------------------------------------------------------------------------------
+
+export const curvesOfScene = (): string[] =>
+  store.objects.value.filter((o) => o.geometry.type === 'nurbs-curve').map((o) => o.id);
+
+// A curve where it stands in the world.
+export function curveInWorld(id: string): Geometry {
+  const g = store.objectOf(id)?.geometry;
+  if (g?.type !== 'nurbs-curve') throw new Error(`${id} is no curve.`);
+  return movedCurve(g, exactPose(id));
+}
+
+// ---- making -----------------------------------------------------------------------------------------------
+
+export type Recipe =
+  | { fit: { points: Vec3[] | Vec3[][]; count?: number | number[] } }
+  | { loft: { sections: (Geometry | Vec3[])[] } }
+  | { revolve: { profile: Geometry | Vec3[]; axis: Vec3; angle: number } }
+  | { sweep: { profile: Geometry | Vec3[]; path: Geometry | Vec3[] } };
+
+interface Made {
+  geometry: FreeForm;
+  deviation?: number;
+}
+
+// Fixed, as what is made of free forms is mostly a workpiece; a moving one states its mass and inertia.
+async function addShape(stem: string, geometry: FreeForm): Promise<void> {
+  const id = unusedId(stem);
+  await call('POST', '/objects', { id, geometry, fixed: true });
+  store.selectObject(id);
+}
+
+// False with `refused` told in words.
+export async function makeShape(stem: string, recipe: Recipe): Promise<string> {
+  try {
+    const { geometry, deviation } = await call<Made>('POST', '/surfaces', recipe);
+    await addShape(stem, geometry);
+    const count =
+      geometry.type === 'nurbs-surface'
+        ? `${geometry.points.length} × ${geometry.points[0]!.length}`
+        : `${geometry.points.length}`;
+    const off = deviation === undefined ? '' : `, at most ${mm(deviation)} from the points`;
+    store.inform(`Made of ${count} control points${off}.`);
+    return '';
+  } catch (e) {
+    return (e as Error).message;
+  }
+}
+
+// ---- from a file --------------------------------------------------------------------------------------------
+
+// The shape that a JSON document is or holds; null where it is something else, as a scene.
+export function shapeIn(value: unknown): FreeForm | null {
+  const g = (value as { geometry?: unknown } | null)?.geometry ?? value;
+  const type = (g as { type?: unknown } | null)?.type;
+  return typeof type === 'string' && isFreeForm(g as Geometry) ? (g as FreeForm) : null;
+}
+
+export const importShape = (stem: string, shape: FreeForm): Promise<boolean> => attempt(() => addShape(stem, shape));
