@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rt/dynamics/surface_contact.h"
+#include "rt/geometry/nurbs_nearest.h"
 #include "rt/scene/assembly_private.h"
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/surface.h"
@@ -152,6 +153,40 @@ static double sense_of(const gw_assembly *w, const gw_constraint_edge *e)
     return gw_dot(a, gw_rotate(w->poses[e->b].q, c->fixed.d)) < 0 ? -1 : 1;
 }
 
+/* A row of a free-form shape follows the point closest to its point from where that is now. */
+static void start_at_closest(const gw_assembly *w, gw_term *t)
+{
+    gw_row *row = &t->row;
+    gw_nurbs_nearest nearest;
+    if (!row->nurbs)
+        return;
+    bool of_a = row->kind == GW_ROW_SURFACE_BODY || row->kind == GW_ROW_CURVE_BODY ||
+                row->kind == GW_ROW_NORMAL_BODY; /* the shape is */
+    const gw_pose *shape = &w->poses[of_a ? t->a : t->b], *other = &w->poses[of_a ? t->b : t->a];
+    gw_pose shape_from_world = gw_pose_inverse(shape);
+    gw_vec3 x = gw_pose_point(&shape_from_world, gw_pose_point(other, of_a ? row->f : row->m));
+    gw_vec3 to = gw_unrotate(row->q, gw_sub(x, of_a ? row->m : row->f));
+    gw_nurbs_nearest_point(row->nurbs, to, &nearest);
+    row->start[0] = nearest.parameter[0], row->start[1] = nearest.parameter[1];
+}
+
+/* Of a direction T and a surface's normal N, besides the rows of two directions across T, which are
+ * zero for either sense: T . N - 1 for the sense stated, or the one that the bodies have. */
+static void add_along_normal(gw_assembly *w, gw_relation *r, const gw_row *across)
+{
+    const gw_constraint_edge *e = &r->edge;
+    gw_row row = *across;
+    double length = gw_norm(across->n), now, sense = 1;
+    row.n = gw_scale(length, row.kind == GW_ROW_NORMAL ? e->stated.mobile.d : e->stated.fixed.d);
+    gw_pose b_from_world = gw_pose_inverse(&w->poses[e->b]);
+    gw_pose b_from_a = gw_pose_mul(&b_from_world, &w->poses[e->a]);
+    gw_rows_value(&row, 1, &b_from_a, &now);
+    if (e->stated.sense == GW_OPPOSITE || (e->stated.sense == GW_EITHER && now < 0))
+        sense = -1;
+    add_row(w, r, e->a, e->b, &row);
+    w->terms[w->term_count - 1].amount = sense * length;
+}
+
 /* The terms of a constraint, for the sense that the bodies have: always the same number. */
 void gw_assembly_resolve(gw_assembly *w, gw_relation *r)
 {
@@ -166,11 +201,17 @@ void gw_assembly_resolve(gw_assembly *w, gw_relation *r)
     for (int i = 0; i < e->row_count; i++)
         if (!along || e->rows[i].kind != GW_ROW_ANGLE)
             add_row(w, r, e->a, e->b, &e->rows[i]);
+    const gw_row *last = &e->rows[e->row_count - 1];
+    if (last->kind == GW_ROW_NORMAL || last->kind == GW_ROW_NORMAL_BODY)
+        add_along_normal(w, r, last);
     if (along)
         add_axis(w, r, e->a, e->stated.mobile.d, e->b, gw_scale(sense_of(w, e), e->stated.fixed.d));
     w->term_count = end > w->term_count ? end : w->term_count;
-    for (int i = r->first; w->matrix && i < r->first + r->count; i++)
-        find_blocks(w, &w->terms[i]);
+    for (int i = r->first; i < r->first + r->count; i++) {
+        start_at_closest(w, &w->terms[i]);
+        if (w->matrix)
+            find_blocks(w, &w->terms[i]);
+    }
 }
 
 static void add_constraint(gw_assembly *w, int index)

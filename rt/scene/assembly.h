@@ -97,8 +97,8 @@ bool gw_assembly_moves(const gw_assembly *assembly, int body);
  * start. Where some remain, the bodies are at the best place that this call has found; where it
  * was stopped, at the last one, and a call with `progress` goes on as if it had not been.
  *
- * No allocation: with one start and one iteration it follows ground that moves by less than the
- * parts, tick by tick. */
+ * No allocation: Newton's method with one start and one iteration follows ground that moves, tick
+ * by tick. */
 void gw_assembly_solve(gw_assembly *assembly, const gw_assembly_options *options,
                        gw_assembly_result *result);
 

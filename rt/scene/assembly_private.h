@@ -26,7 +26,8 @@ typedef struct gw_term {
     int a, b;             /* bodies */
     gw_vec3 m, f;         /* in a and in b */
     gw_quat a_turn, turn; /* of M in a (screw; rim: its z is the axis) and of F in b */
-    double amount;        /* the screw's pitch (m/rad), the rim's radius (m) */
+    double amount;        /* the screw's pitch (m/rad), the rim's radius (m), of a row what it is
+                             to be (m or 1) */
     gw_row row;
     gw_closure_contact *contact; /* whose place moves along */
     double *aa, *bb, *ab;        /* blocks of the normal equations, NULL: of a body that stands */

@@ -29,6 +29,7 @@
 #define LONGEST_TURN  1.0  /* rad, of a body in one step */
 #define STUCK         1e-8 /* |J^T h|^2 below this share of |h|^2: a minimum beside the rows */
 #define SLOW          0.01 /* a smaller decrease of the sum, .. */
+#define ROUNDS        8    /* of a start that has come to rest where closest points are others */
 #define PATIENCE      6    /* .. so many times in a row, ends a start */
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -83,7 +84,8 @@ static gw_pair_row stated_row(const gw_term *t, const gw_pose *a, const gw_pose 
     gw_vec3 v = gw_rotate(b->q, gw_v3(j[0][0], j[0][1], j[0][2]));
     gw_vec3 w = gw_rotate(b->q, gw_v3(j[0][3], j[0][4], j[0][5]));
     gw_vec3 across = gw_cross(gw_sub(a->p, b->p), v);
-    return (gw_pair_row){scale * h, v, gw_scale(scale, w), gw_scale(-scale, gw_add(w, across))};
+    return (gw_pair_row){scale * (h - t->amount), v, gw_scale(scale, w),
+                         gw_scale(-scale, gw_add(w, across))};
 }
 
 /* The gap along the common normal n of two surfaces. Both points of it are closest points, so its
@@ -545,6 +547,14 @@ static void scatter(gw_assembly *w, unsigned long long seed, int start)
     }
 }
 
+/* Constraints for the senses that the bodies have, and the closest points of free-form shapes. */
+static void resolve_all(gw_assembly *w)
+{
+    for (int i = 0; i < w->relation_count; i++)
+        if (w->relations[i].edge.row_count > 0)
+            gw_assembly_resolve(w, &w->relations[i]);
+}
+
 void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
                        gw_assembly_result *result)
 {
@@ -575,10 +585,18 @@ void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
         int before = d.at.iteration;
         if (k > 0 && before == 0)
             scatter(w, options->seed, k);
-        for (int i = 0; i < w->relation_count; i++)
-            if (w->relations[i].edge.row_count > 0)
-                gw_assembly_resolve(w, &w->relations[i]);
-        double worst = methods[method](w, &d), sum = sum_of_squares(w, &worst);
+        double worst, sum;
+        int round = 0;
+        do { /* far from where it was resolved, a closest point may have been followed wrongly */
+            resolve_all(w);
+            methods[method](w, &d);
+            sum = sum_of_squares(w, &worst);
+            if (worst <= GW_ASSEMBLY_HELD) {
+                resolve_all(w);
+                sum = sum_of_squares(w, &worst);
+            } else
+                break;
+        } while (worst > GW_ASSEMBLY_HELD && !d.stopped && ++round < ROUNDS);
         result->iterations += d.at.iteration - before;
         result->starts = k + 1;
         result->progress = d.at;

@@ -1,6 +1,6 @@
 /*
- * Rows of assembly: a four-bar, a Stewart platform and chains from parts that lie anywhere, and one
- * update of gradient descent.
+ * Rows of assembly: a four-bar, a Stewart platform and chains from parts that lie anywhere, ground
+ * that moves, and one update of gradient descent.
  */
 #include <stdio.h>
 
@@ -73,6 +73,40 @@ static bool measure_update(bench_row *r, int which)
     return true;
 }
 
+/* A platform that a finger moves at 0.3 m/s and 0.5 rad/s: its legs follow by one iteration of
+ * Newton's method a tick of 1 kHz. False where a relation is open by more than a micrometre after
+ * one. */
+static bool measure_following(bench_row *r, int which)
+{
+    enum { TICKS = 2000 };
+    static double times[TICKS];
+    (void)which;
+    gw_scene *s = stewart_platform(-1);
+    const bool ground[14] = {true, true}; /* the base and the platform */
+    s->objects[1].pose.p = gw_v3(0, 0, 0.6);
+    const gw_assembly_def def = {.scene = s, .ground = ground};
+    const gw_assembly_options whole = {.seed = 1};
+    const gw_assembly_options once = {.method = GW_ASSEMBLY_NEWTON, .starts = 1, .iterations = 1};
+    gw_assembly_result result = {0};
+    gw_assembly *a = gw_assembly_create(&def, NULL);
+    if (a)
+        gw_assembly_solve(a, &whole, &result);
+    bool held = result.held;
+    for (int tick = 0; tick < TICKS && held; tick++) {
+        gw_twist d = {{3e-4 * cos(0.005 * tick), 0, 3e-4 * sin(0.005 * tick)}, {0, 0, 5e-4}};
+        gw_pose *platform = &gw_assembly_poses(a)[1];
+        double start = command_now_us();
+        *platform = gw_pose_add(platform, &d);
+        gw_assembly_solve(a, &once, &result);
+        times[tick] = command_now_us() - start;
+        held = result.iterations == 1 && result.residual < 1e-6;
+    }
+    gw_assembly_destroy(a);
+    gw_scene_destroy(s);
+    bench_quantiles(r, times, TICKS);
+    return held;
+}
+
 int bench_assembly_rows(bench *rows, int room)
 {
     static const struct {
@@ -85,6 +119,8 @@ int bench_assembly_rows(bench *rows, int room)
         {"assembly-stewart", "Stewart platform, 13 bodies", measure_assembly, STEWART, 5000},
         {"assembly-chain-50", "chain of 50, both ends held", measure_assembly, 50, 0},
         {"assembly-chain-500", "chain of 500, both ends held", measure_assembly, 500, 0},
+        {"assembly-follow", "a moving finger followed by an iteration a tick, 13 bodies",
+         measure_following, 0, 100},
         {"assembly-update", "gradient descent, an update of the four-bar", measure_update, 0, 0.5}};
     int count = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {

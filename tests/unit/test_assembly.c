@@ -514,6 +514,101 @@ static void free_form_surfaces_come_to_touch(void **state)
     }
 }
 
+static gw_nurbs *saddle(void)
+{
+    static const double knots[] = {0, 0, 0, 1, 1, 1}, bend[] = {0.1, -0.1, 0.1};
+    gw_vec3 points[9];
+    for (int i = 0; i < 9; i++)
+        points[i] = gw_v3(0.1 * (i / 3 - 1), 0.1 * (i % 3 - 1), bend[i / 3] - bend[i % 3]);
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                           .degree = {2, 2},
+                                           .count = {3, 3},
+                                           .knot_count = {6, 6},
+                                           .knots = {knots, knots},
+                                           .points = points},
+                           NULL);
+}
+
+/* Parts of all shapes, of which the first four stand. */
+static gw_scene *all_shapes(void)
+{
+    gw_scene *s = empty_scene();
+    part(s, "table", true);
+    part(s, "tube", true)->shape =
+        (gw_shape){.kind = GW_SHAPE_CYLINDER, .radius = 0.1, .height = 0.5};
+    part(s, "dome", true)->shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.3};
+    part(s, "hill", true)->shape = (gw_shape){
+        .kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_ellipsoid(gw_v3(0.5, 0.4, 0.3), NULL)};
+    part(s, "box", false);
+    part(s, "can", false)->shape =
+        (gw_shape){.kind = GW_SHAPE_CYLINDER, .radius = 0.03, .height = 0.1};
+    part(s, "ball", false)->shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.05};
+    part(s, "cone", false)->shape =
+        (gw_shape){.kind = GW_SHAPE_CONE, .radius = 0.05, .height = 0.1};
+    part(s, "egg", false)->shape =
+        (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_ellipsoid(radii, NULL)};
+    part(s, "saddle", false)->shape = (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = saddle()};
+    for (int i = 4; i < s->object_count; i++)
+        s->objects[i].massless = true;
+    return s;
+}
+
+/* What the layout measures from the features, which shares nothing with the rows. */
+static double measured(const gw_scene *s)
+{
+    gw_pose poses[16];
+    gw_error error = {0};
+    gw_layout *l = gw_layout_create(s, NULL, &error);
+    assert_non_null(l);
+    assert_true(s->object_count <= 16);
+    for (int i = 0; i < s->object_count; i++)
+        poses[i] = s->objects[i].pose;
+    double residual = gw_layout_residual(l, poses);
+    gw_layout_destroy(l);
+    return residual;
+}
+
+static void every_kind_of_constraint_comes_to_hold(void **state)
+{
+    (void)state;
+    static const char *const of_part[][2] = {
+        {"box", "+x+y+z"},     {"box", "+x+y"},    {"box", "+x"},      {"can", "axis"},
+        {"can", "center"},     {"can", "top"},     {"can", "surface"}, {"can", "top-rim"},
+        {"ball", "surface"},   {"egg", "surface"}, {"cone", "apex"},   {"cone", "base-rim"},
+        {"saddle", "surface"}, {"saddle", "u0"}};
+    static const char *const of_ground[][2] = {
+        {"table", "+z"},     {"table", "+x+y"},   {"table", "+x+y+z"}, {"tube", "axis"},
+        {"tube", "surface"}, {"dome", "surface"}, {"hill", "surface"}, {"hill", "v0"}};
+    enum {
+        PARTS = sizeof of_part / sizeof *of_part,
+        GROUNDS = sizeof of_ground / sizeof *of_ground
+    };
+    unsigned long long random = 1;
+    int checked = 0;
+    for (int k = 0; k < 3 * (GW_SLIDING + 1) * PARTS * GROUNDS; k++) {
+        int kind = k / 3 / PARTS / GROUNDS;
+        const char *const *a = of_part[k / 3 / GROUNDS % PARTS], *const *b =
+                                                                     of_ground[k / 3 % GROUNDS];
+        gw_error error = {0};
+        gw_scene *s = all_shapes();
+        gw_scene_constraint *c = constraint(s, kind, a[0], a[1], b[0], b[1]);
+        c->sense = (gw_sense)(k % 3);
+        c->value = kind == GW_DISTANCE ? 0.07 : kind == GW_ANGLE ? 0.6 : 0;
+        scatter_parts(s, &random);
+        if (gw_scene_check(s, &error)) { /* these features, this kind and this sense fit */
+            gw_assembly_result r = assemble(s, NULL, GW_ASSEMBLY_AUTO, 0);
+            bool holds = r.held && r.starts <= 4 && (kind == GW_SLIDING || measured(s) < 1e-8);
+            if (!holds)
+                print_message("kind %d of %s/%s and %s/%s, sense %d: %g\n", kind, a[0], a[1], b[0],
+                              b[1], k % 3, r.residual);
+            assert_true(holds);
+            checked++;
+        }
+        gw_scene_destroy(s);
+    }
+    assert_true(checked > 300);
+}
+
 /* Inverse kinematics: the tip of an arm of three links is pulled to a point. */
 static void links_of_a_mechanism_follow(void **state)
 {
@@ -682,6 +777,7 @@ int main(void)
         cmocka_unit_test(constraints_come_to_hold),
         cmocka_unit_test(surfaces_come_to_touch),
         cmocka_unit_test(free_form_surfaces_come_to_touch),
+        cmocka_unit_test(every_kind_of_constraint_comes_to_hold),
         cmocka_unit_test(links_of_a_mechanism_follow),
         cmocka_unit_test(a_finger_that_moves_is_followed_by_one_iteration),
         cmocka_unit_test(what_does_not_hold_is_named),
