@@ -708,7 +708,8 @@ static bool runs_away(const gw_system *s, double h)
 static bool is_unpayable(const gw_system *s, const substep *b, const gw_system_work *own)
 {
     double there = b->kinetic + fabs(b->potential) + fabs(own->hand + own->contact + own->motors);
-    return !(imbalance(s, b, own) <= 10 * there + 1e-9);
+    double out = imbalance(s, b, own); /* not finite: the step fails */
+    return isfinite(out) && out > 10 * there + 1e-9;
 }
 
 /* Substeps may be out by BALANCE each, and by no more than that in any number of them: the motion
