@@ -126,6 +126,13 @@ suite('curves and surfaces', () => {
     const moved = async () => (await points())[2][0][2] - before[2][0][2];
     await until(async () => (await moved()) > 0.02, 'the control point follows');
     await page.mouse.up();
+    let rest = '';
+    let since = 0;
+    await until(async () => {
+      const now = JSON.stringify(await points());
+      if (now !== rest) [rest, since] = [now, Date.now()];
+      return Date.now() - since > 600;
+    }, 'the last patch is answered');
     const after = await points();
     assert.deepEqual(after[3], before[3], 'the others stay');
     const { residual } = await until(async () => {
@@ -180,6 +187,8 @@ suite('curves and surfaces', () => {
       buffer: Buffer.from(JSON.stringify(bow)),
     });
     await until(async () => (await objects()).some((o) => o.id === 'bow' && o.geometry.type === 'nurbs-curve'), 'read');
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('Escape'); // nothing is selected: no control mesh over it
     await person.settled();
     await person.point('bow/curve', [0.1, 0, 0.15]);
     await person.point('bow/start', [0, 0, 0.1]);

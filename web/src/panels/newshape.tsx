@@ -1,4 +1,4 @@
-// The dialog that makes a free-form curve or surface: nearest to points, through sections, revolved, swept, from a file.
+// The dialog that makes a free-form curve or surface: fitted to points, lofted, revolved, swept, from a file.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -29,7 +29,7 @@ interface Source {
 }
 
 const EXAMPLE: Record<Way, string> = {
-  fit: '-100, -100, 0\n-100, 0, 20\n-100, 100, 0\n\n0, -100, 30\n0, 0, 60\n0, 100, 30\n\n100, -100, 0\n100, 0, 20\n100, 100, 0',
+  fit: '-90, -90, 0\n-90, 0, 20\n-90, 90, 0\n\n0, -90, 30\n0, 0, 60\n0, 90, 30\n\n90, -90, 0\n90, 0, 20\n90, 90, 0',
   loft: '-100, -100, 0\n-100, 0, 20\n-100, 100, 0\n\n100, -100, 40\n100, 0, 0\n100, 100, 40',
   revolve: '30, 0, 0\n50, 0, 40\n20, 0, 80\n40, 0, 120',
   sweep: '0, -40, 0\n0, 0, 20\n0, 40, 0',
