@@ -8,6 +8,8 @@ import {
   DoubleSide,
   Float32BufferAttribute,
   Group,
+  LineBasicMaterial,
+  LineSegments,
   Matrix4,
   Mesh,
   MeshBasicMaterial,
@@ -116,12 +118,20 @@ export interface Shown {
   middle: Vec3; // of the object, in its frame: the point whose way is drawn where there is no other
   ghost: Pose | null; // a preview: where the body would go
   strands: readonly Strand[] | undefined;
+  guide: Guide | null;
+}
+
+// The free-form surface or curve that a point of the object stays on: the locus itself, where its owner is.
+export interface Guide {
+  object: string;
+  lines: readonly (readonly Vec3[])[];
 }
 
 export class SubmanifoldView {
   readonly root = new Group();
   readonly marks: Gizmos;
   private readonly still = new Group(); // the locus itself, where it stands
+  private readonly guided = new Group(); // the same of free forms, with the body that has them
   private shown: Shown | null = null;
   private follows = false; // the patch's middle goes with the point
   private readonly point = new Vector3();
@@ -136,7 +146,7 @@ export class SubmanifoldView {
     bright: Color,
   ) {
     this.marks = new Gizmos(colour, bright);
-    this.root.add(this.still, this.marks.root);
+    this.root.add(this.still, this.guided, this.marks.root);
     this.root.visible = false;
   }
 
@@ -151,11 +161,13 @@ export class SubmanifoldView {
         what.most,
         what.ghost,
         local && what.strands,
+        what.guide,
       ],
     );
     if (key === this.key) return;
     this.key = key;
     disposeTree(this.still);
+    disposeTree(this.guided);
     this.still.position.set(0, 0, 0);
     this.still.quaternion.identity();
     this.shown = what;
@@ -166,6 +178,7 @@ export class SubmanifoldView {
     this.most = what.most;
     if (local) for (const strand of what.strands ?? []) this.way(strand, what.middle);
     else this.draw(what.branch.translation);
+    if (what.guide) this.ruled(what.guide);
     this.marks.live = !what.ghost;
     this.marks.show(what.branch, what.strands, what.size);
   }
@@ -178,6 +191,24 @@ export class SubmanifoldView {
     this.still.add(
       new Mesh(tubeThrough(points, 0.005 * this.size, strand.closed), fading(TUBE_FRAGMENT, this.colour, 0.75)),
     );
+  }
+
+  // Its edges and isolines.
+  private ruled(guide: Guide): void {
+    const at = guide.lines.flatMap((line) => line.slice(1).flatMap((p, i) => [...line[i]!, ...p]));
+    const shape = new BufferGeometry().setAttribute('position', new Float32BufferAttribute(at, 3));
+    const ink = new LineBasicMaterial({ color: this.colour, transparent: true, opacity: 0.9, depthWrite: false });
+    const lines = new LineSegments(shape, ink);
+    lines.frustumCulled = false;
+    this.guided.add(lines);
+  }
+
+  private placeGuide({ object }: Guide): void {
+    const o = poses.slot(object) * 7;
+    const v = poses.values;
+    if (o < 0) return;
+    this.guided.position.set(v[o]!, v[o + 1]!, v[o + 2]!);
+    this.guided.quaternion.set(v[o + 4]!, v[o + 5]!, v[o + 6]!, v[o + 3]!);
   }
 
   // ---- the locus ------------------------------------------------------------------------------
@@ -277,6 +308,7 @@ export class SubmanifoldView {
     const shown = this.shown;
     if (!this.root.visible || !shown) return;
     this.bodyPose(shown);
+    if (shown.guide) this.placeGuide(shown.guide);
     const t = shown.branch.translation;
     const mobile = t.in === 'mobile';
     this.point.fromArray(t.of ?? shown.middle);

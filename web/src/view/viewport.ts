@@ -18,6 +18,7 @@ import { chosenPoint, shownMesh } from '../edits/shapes';
 import type { Branch, Pose, Strand, Vec3 } from '../protocol';
 import { swing } from '../state/freedoms';
 import { arrivals, meshFiles } from '../state/meshes';
+import { isolines, wayFor } from '../state/nurbs';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
 import { whenPosesCome } from '../state/stream';
@@ -33,7 +34,7 @@ import { Palette } from './palette';
 import { Picker } from './picking';
 import { Pointer } from './pointer';
 import { ResistedMarks } from './resisted';
-import { SubmanifoldView } from './submanifold';
+import { type Guide, SubmanifoldView } from './submanifold';
 import { Swing } from './swing';
 
 const FOV = 40;
@@ -150,7 +151,10 @@ export class Viewport implements Viewer {
       this.shownEpoch = store.sceneEpoch.value;
       this.frameScene();
     });
-    effect(() => this.showFreedoms());
+    effect(() => {
+      store.features.value; // a locus may follow one
+      this.showFreedoms();
+    });
     effect(() => this.showSwing());
     effect(() => {
       this.ghosts.showParts(assembly.value?.now.poses ?? []);
@@ -263,8 +267,35 @@ export class Viewport implements Viewer {
       ? ([0, 1, 2].map((k) => (body.bounds.low[k]! + body.bounds.high[k]!) / 2) as Vec3)
       : [0, 0, 0];
     this.locus.show(
-      branch && { branch, object, size: body?.size ?? 0.1, most: 1.6 * this.extent, middle, ghost, strands },
+      branch && {
+        branch,
+        object,
+        size: body?.size ?? 0.1,
+        most: 1.6 * this.extent,
+        middle,
+        ghost,
+        strands,
+        guide: this.guideOf(object, branch),
+      },
     );
+  }
+
+  // What a locus of free form follows: a feature of the constraint, or of the draft, that keeps the object on it.
+  private guideOf(object: string, branch: Branch): Guide | null {
+    const { kind } = branch.translation;
+    if (kind !== 'surface' && kind !== 'curve') return null;
+    const drafted = draft.value;
+    const list = [...store.constraints.value.filter((c) => c.enabled !== false), ...(drafted ? [drafted] : [])];
+    for (const c of list.reverse()) {
+      if (![c.a, c.b].some((ref) => store.splitRef(ref)[0] === object)) continue;
+      for (const ref of [c.a, c.b]) {
+        const f = store.featureOf(ref);
+        const [owner] = store.splitRef(ref);
+        if (kind === 'surface' && f?.surface) return { object: owner, lines: isolines(f.surface) };
+        if (kind === 'curve' && f?.curve) return { object: owner, lines: [wayFor(f.curve)] };
+      }
+    }
+    return null;
   }
 
   // The ghost that shows what a freedom does.
