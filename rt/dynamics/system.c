@@ -454,7 +454,7 @@ static double least_inertia(const gw_mass *m)
 static double damping_rate(const gw_system_body_def *def, double least)
 {
     const gw_mass *m = &def->mass;
-    double linear = def->damping_linear, c2 = gw_norm2(m->com);
+    double linear = def->damping_linear, c2 = gw_norm2(gw_sub(m->com, def->damping_at));
     /* |v|^2 <= 2 |v_c|^2 + 2 |c|^2 |w|^2 */
     double twice = c2 > 0 ? 2 : 1, angular = twice * linear * c2 + def->damping_angular;
     return fmax(linear > 0 ? twice * linear / m->mass : 0, angular > 0 ? angular / least : 0);

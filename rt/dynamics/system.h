@@ -67,7 +67,8 @@ typedef struct gw_system_body_def {
     double lower[6],
         upper[6];      /* m, rad; springs with damping beyond, as stiff as steps of dt bear */
     gw_motor motor[6]; /* of rotation vectors without stiffness */
-    double damping_linear, damping_angular; /* of the body, at its origin (N s/m, N m s/rad) */
+    double damping_linear, damping_angular; /* of the body (N s/m, N m s/rad), the */
+    gw_vec3 damping_at;                     /* former of this point in its frame */
 } gw_system_body_def;
 
 /* A surface of a body, in its frame. A contact takes a plane from the side that its normal points

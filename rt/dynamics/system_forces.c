@@ -168,7 +168,7 @@ static void joint_forces(gw_system *s, gw_system_work *power)
             force[j] += gw_joint_force(&law, z, u, &power->motors, &power->dissipated);
         }
         if (k->damping_rate > 0)
-            power->dissipated += k->def.damping_linear * gw_norm2(k->twist.v) +
+            power->dissipated += k->def.damping_linear * gw_norm2(gw_damped_velocity(k)) +
                                  k->def.damping_angular * gw_norm2(k->twist.w);
     }
 }
@@ -325,10 +325,12 @@ static void load_in_plane(gw_system *s, int index)
     double m = k->def.mass.mass, linear = k->def.damping_linear, spring[3];
     double weight[2] = {m * b->plane->gravity[0], m * b->plane->gravity[1]}, *f = b->force;
     gw_planar_wrench(b->plane, s->on[index].f, s->on[index].t, f);
-    f[0] += weight[0] - b->needed[0] - linear * b->twist[0];
-    f[1] += weight[1] - b->needed[1] - linear * b->twist[1];
+    const double *r = b->damper, w = b->twist[2];
+    double v[2] = {b->twist[0] - w * r[1], b->twist[1] + w * r[0]};
+    f[0] += weight[0] - b->needed[0] - linear * v[0];
+    f[1] += weight[1] - b->needed[1] - linear * v[1];
     f[2] += (b->com[0] * weight[1] - b->com[1] * weight[0]) - b->needed[2] -
-            k->def.damping_angular * b->twist[2];
+            k->def.damping_angular * w - linear * (r[0] * v[1] - r[1] * v[0]);
     if (!gw_has_springs(s))
         return;
     gw_planar_wrench(b->plane, s->by_springs[index].f, s->by_springs[index].t, spring);
@@ -354,8 +356,9 @@ static void load(gw_system *s)
             f = gw_add(f, s->by_springs[i].f);
             t = gw_add(t, s->by_springs[i].t);
         }
-        gw_spatial_set(k->force, gw_mul_add(f, -k->def.damping_linear, k->twist.v),
-                       gw_mul_add(t, -k->def.damping_angular, k->twist.w));
+        gw_vec3 drag = gw_scale(k->def.damping_linear, gw_damped_velocity(k));
+        t = gw_mul_add(t, -k->def.damping_angular, k->twist.w);
+        gw_spatial_set(k->force, gw_sub(f, drag), gw_sub(t, gw_cross(k->damper, drag)));
     }
 }
 
@@ -693,8 +696,10 @@ static double resist(gw_system *s, double h, const double *x)
             power += s->generalised[n] * x[n];
         }
         gw_spatial_set(k->acceleration, t.v, t.w);
-        s->on[i] = (gw_wrench){gw_scale(h * k->def.damping_linear, t.v),
-                               gw_scale(h * k->def.damping_angular, t.w)};
+        gw_vec3 v = gw_add(t.v, gw_cross(t.w, k->damper));
+        gw_vec3 drag = gw_scale(h * k->def.damping_linear, v);
+        s->on[i] = (gw_wrench){
+            drag, gw_mul_add(gw_cross(k->damper, drag), h * k->def.damping_angular, t.w)};
         power += gw_dot(s->on[i].f, t.v) + gw_dot(s->on[i].t, t.w);
     }
     return power + gw_springs_resist(s, h);

@@ -67,6 +67,7 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     if (def->parent < GW_GROUND)
         from_parent = gw_add(gw_body_of(s, def->parent)->pose.p, from_parent);
     gw_vec3 com = gw_rotate(b->upright, def->mass.com);
+    gw_vec3 damped = gw_rotate(b->upright, def->damping_at);
     gw_vec3 n = gw_unrotate(b->upright, plane->normal);
     b->plane = plane;
     b->mass = def->mass.mass;
@@ -78,6 +79,7 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     if (def->joint == GW_MOBILIZER_PRISMATIC)
         b->slide[0] = gw_dot(plane->x, axis), b->slide[1] = gw_dot(plane->y, axis);
     b->centre_at[0] = gw_dot(plane->x, com), b->centre_at[1] = gw_dot(plane->y, com);
+    b->damped_at[0] = gw_dot(plane->x, damped), b->damped_at[1] = gw_dot(plane->y, damped);
     b->height = gw_dot(plane->normal, gw_add(from_parent, from_joint)) +
                 (def->parent >= 0 ? s->bodies[def->parent].flat.height : 0);
     b->crossed =
@@ -165,6 +167,11 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
     b->arm[1] = b->sine * b->body_at[0] + b->cosine * b->body_at[1];
     b->com[0] = b->cosine * b->centre_at[0] - b->sine * b->centre_at[1];
     b->com[1] = b->sine * b->centre_at[0] + b->cosine * b->centre_at[1];
+    if (k->def.damping_linear > 0) {
+        b->damper[0] = b->cosine * b->damped_at[0] - b->sine * b->damped_at[1];
+        b->damper[1] = b->sine * b->damped_at[0] + b->cosine * b->damped_at[1];
+        k->damper = gw_planar_vector(plane, b->damper[0], b->damper[1]);
+    }
     b->r[0] = q->cosine * x - q->sine * y + b->arm[0];
     b->r[1] = q->sine * x + q->cosine * y + b->arm[1];
     b->position[0] = q->position[0] + b->r[0], b->position[1] = q->position[1] + b->r[1];
@@ -270,11 +277,12 @@ void gw_planar_expand(gw_system *s)
 void gw_planar_rigid_inertia(gw_system_body *k, double h)
 {
     gw_planar_body *b = &k->flat;
-    double m = b->mass, linear = m + h * k->def.damping_linear;
+    double m = b->mass, d = h * k->def.damping_linear, linear = m + d;
+    const double *r = b->damper;
     b->inertia[0] = linear, b->inertia[1] = 0, b->inertia[2] = linear;
-    b->inertia[3] = -m * b->com[1], b->inertia[4] = m * b->com[0];
+    b->inertia[3] = -m * b->com[1] - d * r[1], b->inertia[4] = m * b->com[0] + d * r[0];
     b->inertia[5] = b->spin_inertia + m * (b->com[0] * b->com[0] + b->com[1] * b->com[1]) +
-                    h * k->def.damping_angular;
+                    (h * k->def.damping_angular + d * (r[0] * r[0] + r[1] * r[1]));
 }
 
 static void add_shifted(const double x[6], double r_x, double r_y, double to[6])

@@ -86,12 +86,13 @@ typedef struct gw_planar_body {
     /* where the parent's angle, or the body's, is zero: */
     double joint_at[2], slide[2];    /* from the parent's origin; direction of a sliding joint */
     double body_at[2], centre_at[2]; /* from the joint; the centre of mass, from the origin */
+    double damped_at[2];             /* and the point that is damped */
     gw_quat upright, crossed;        /* orientation q, and normal times q */
     double sign, height,
         spin_inertia; /* of the coordinate; along the normal; I_nn about the centre */
     double begin_angle, begin_half[2]; /* where the substep began, as `angle` and `half` */
     /* of positions; half: cosine and sine of half the angle */
-    double angle, cosine, sine, half[2], position[2], r[2], arm[2], com[2], column[3];
+    double angle, cosine, sine, half[2], position[2], r[2], arm[2], com[2], column[3], damper[2];
     double inertia[6]; /* xx, yx, yy, nx, ny, nn: symmetric; as of bodies in space */
     double pulled[3];
     /* of velocities too */
@@ -126,6 +127,7 @@ typedef struct gw_system_body {
     gw_pose pose;
     gw_mat3 turn;        /* world_from_body */
     gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
+    gw_vec3 damper;      /* to the point that is damped */
     gw_sym3 inertia_com; /* about the centre of mass, world axes */
     double columns[6][6];
     gw_articulated inertia; /* less what the joint yields, I^a, where there is a parent */
@@ -539,6 +541,12 @@ gw_wrench gw_planar_momentum_rate(const gw_system_body *k, gw_vec3 gravity);
 
 /* Columns, r, com, arm, inertia_com and coasting of all bodies that move in planes. */
 void gw_planar_expand(gw_system *system);
+
+/* Of the point at which the body's damping counts. */
+static inline gw_vec3 gw_damped_velocity(const gw_system_body *k)
+{
+    return gw_add(k->twist.v, gw_cross(k->twist.w, k->damper));
+}
 
 /* [f; t] as a plane's bodies feel it, and what they do, in space. */
 static inline void gw_planar_wrench(const gw_plane *plane, gw_vec3 f, gw_vec3 t, double out[3])

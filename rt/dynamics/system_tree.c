@@ -115,6 +115,7 @@ static void update_position(gw_system *s, gw_system_body *k, const gw_system_bod
     k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
     k->turn = gw_quat_to_mat3(k->pose.q);
     k->com = gw_mat3_mul(&k->turn, k->def.mass.com);
+    k->damper = gw_mat3_mul(&k->turn, k->def.damping_at);
     k->inertia_com = gw_sym3_turned(&k->turn, &k->inertia_in_body);
 }
 
@@ -236,13 +237,17 @@ void gw_tree_update_velocities(gw_system *s)
 static gw_articulated rigid_inertia(const gw_system_body *k, double h)
 {
     double m = k->def.mass.mass, x = k->com.x, y = k->com.y, z = k->com.z;
-    double linear = m + h * k->def.damping_linear, turn = h * k->def.damping_angular;
+    double d = h * k->def.damping_linear, linear = m + d, turn = h * k->def.damping_angular;
+    const gw_vec3 r = k->damper, s = gw_v3(m * x + d * r.x, m * y + d * r.y, m * z + d * r.z);
     const gw_sym3 *c = &k->inertia_com;
-    return (gw_articulated){.m = {linear, 0, linear, 0, 0, linear},
-                            .b = {{{0, m * z, -m * y}, {-m * z, 0, m * x}, {m * y, -m * x, 0}}},
-                            .i = {c->xx + m * (y * y + z * z) + turn, c->yx - m * x * y,
-                                  c->yy + m * (x * x + z * z) + turn, c->zx - m * x * z,
-                                  c->zy - m * y * z, c->zz + m * (x * x + y * y) + turn}};
+    return (gw_articulated){
+        .m = {linear, 0, linear, 0, 0, linear},
+        .b = {{{0, s.z, -s.y}, {-s.z, 0, s.x}, {s.y, -s.x, 0}}},
+        .i = {c->xx + m * (y * y + z * z) + (turn + d * (r.y * r.y + r.z * r.z)),
+              c->yx - m * x * y - d * r.x * r.y,
+              c->yy + m * (x * x + z * z) + (turn + d * (r.x * r.x + r.z * r.z)),
+              c->zx - m * x * z - d * r.x * r.z, c->zy - m * y * z - d * r.y * r.z,
+              c->zz + m * (x * x + y * y) + (turn + d * (r.x * r.x + r.y * r.y))}};
 }
 
 /* B^T a */

@@ -30,6 +30,14 @@ gw_mass gw_scene_body_mass(const gw_scene *s, int body)
                          : s->mechanisms[mechanism].links[link].mass;
 }
 
+gw_vec3 gw_scene_held_point(const gw_scene *s, int body)
+{
+    for (int i = 0; i < s->tool_count; i++)
+        if (gw_scene_object(s, s->tools[i].object) == body)
+            return s->tools[i].at.p;
+    return gw_v3(0, 0, 0);
+}
+
 gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double density)
 {
     gw_mass m = gw_shape_mass(shape, density);

@@ -376,6 +376,9 @@ bool gw_scene_geared(const gw_scene *scene, int index, int side, gw_geared *gear
 int gw_scene_body_count(const gw_scene *scene);
 int gw_scene_body_number(const gw_scene *scene, const char *name);
 gw_mass gw_scene_body_mass(const gw_scene *scene, int body);
+
+/* Where the first tool holds a body, in its frame; its origin where none does. */
+gw_vec3 gw_scene_held_point(const gw_scene *scene, int body);
 double gw_scene_body_length(const gw_scene *scene, int body);
 
 /* The mechanism of a body that is a link, and which; -1 for an object. */

@@ -392,6 +392,7 @@ static gw_system_body_def *add_body(builder *w, int object, int joint)
     *d = (gw_system_body_def){.mass = gw_scene_body_mass(w->scene, object),
                               .damping_linear = o ? o->body.damping_linear : 0,
                               .damping_angular = o ? o->body.damping_angular : 0,
+                              .damping_at = gw_scene_held_point(w->scene, object),
                               .parent_from_f = gw_pose_identity(),
                               .body_from_m = gw_pose_identity()};
     s->members[s->body_count] = (gw_system_member){.number = object, .joint = joint};
@@ -789,7 +790,6 @@ static void keep_start(const gw_model *model, gw_system_body_def *d, int body)
         (gw_twist){gw_unrotate(b.q, gw_sub(of_a.v, v)), gw_unrotate(b.q, gw_sub(of_a.w, of_b.w))};
 }
 
-/* Of the motion that objects state remains what the relations allow. */
 static void start_motion(const builder *w, gw_system *system, gw_twist *twists)
 {
     for (int i = 0; i < w->out->body_count; i++)

@@ -878,6 +878,35 @@ test('the second hand goes with what it holds as the first one does', () => {
   closed(other);
 });
 
+test("what damps a held body of a system counts at the tool's frame", () => {
+  const at = [0.1, 0.05, 0];
+  const I = 0.01 + 0.2 ** 2; // about the hinge, 0.2 m from the centre of mass
+  const r2 = 0.3 ** 2 + 0.05 ** 2;
+  for (const [type, linear] of [
+    ['revolute', 0.5],
+    ['spherical', 0.5],
+    ['revolute', 5000],
+  ]) {
+    const crank = box('crank', [0.2, 0, 0]);
+    const r = run(
+      {
+        objects: [{ ...crank, body: { mass: 1, inertia: [I, I, 0.01, 0, 0, 0], damping: { linear, angular: 0.1 } } }],
+        joints: [
+          {
+            ...{ id: 'hinge', type, a: frame('crank', [-0.2, 0, 0]), b: frame('world') },
+            velocity: type === 'revolute' ? [2] : [0, 0, 2],
+          },
+        ],
+        tool: { object: 'crank', at: { p: at }, device: 'sim', control: 'admittance' },
+        devices: [{ id: 'sim', driver: 'sim' }],
+      },
+      0.101,
+    );
+    near(r.w(100, 'crank')[2], 2 * Math.exp((-(linear * r2 + 0.1) / I) * 0.1), linear > 1 ? 1e-6 : 1e-9);
+    closed(r);
+  }
+});
+
 test('two hands hold two links of one mechanism', () => {
   const hand = (id, z) => ({
     id,
