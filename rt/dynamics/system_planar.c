@@ -170,7 +170,7 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
     if (k->def.damping_linear > 0) {
         b->damper[0] = b->cosine * b->damped_at[0] - b->sine * b->damped_at[1];
         b->damper[1] = b->sine * b->damped_at[0] + b->cosine * b->damped_at[1];
-        k->damper = gw_planar_vector(plane, b->damper[0], b->damper[1]);
+        k->damper = gw_planar_vector(b->plane, b->damper[0], b->damper[1]);
     }
     b->r[0] = q->cosine * x - q->sine * y + b->arm[0];
     b->r[1] = q->sine * x + q->cosine * y + b->arm[1];
