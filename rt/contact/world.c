@@ -169,6 +169,7 @@ void gw_world_reset(gw_world *w)
 {
     gw_pairs_clear(w);
     gw_pairs_add_unilaterals(w);
+    w->follows_others = false;
     w->unremoved_energy = w->last_spring_energy = 0;
     memset(w->energy_drift, 0, sizeof w->energy_drift);
     w->step_count = w->redetect_from = 0;

@@ -190,7 +190,7 @@ double gw_world_carry_over(gw_world *world, const gw_world *old,
 /* Where a body is between steps (world_from_body), `systems` being those of the steps. RT safe. */
 gw_pose gw_world_pose(const gw_world *world, const gw_world_system *systems, int body);
 
-/* Forgets all contact states. RT safe. */
+/* Forgets all contact states; unilateral constraints are followed as last said. RT safe. */
 void gw_world_reset(gw_world *world);
 
 /* Steps all systems (system_count of them) by dt > 0 seconds. RT safe. */

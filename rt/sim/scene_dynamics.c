@@ -17,8 +17,8 @@ static void take_start_contacts(gw_scene_dynamics *m)
     int count;
     if (!m->world)
         return;
-    gw_world_reset(m->world);
     gw_scene_unilaterals_reset(m->unilaterals, m->world);
+    gw_world_reset(m->world);
     gw_scene_unilaterals_update(m);
     if (!m->touching)
         return;
