@@ -1,0 +1,185 @@
+// Published multibody benchmarks as scenes of joints and constraints, run by the command line at 1 kHz.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { about, closed, frame, G, integrate, revolute, rod, run } from './headless.mjs';
+import { near } from './running.mjs';
+
+const [cos, sin] = [Math.cos, Math.sin];
+const still = { linear: 0, angular: 0 };
+const z = [0, 0, 1];
+
+// IFToMM's benchmark A01: crank and rod of 1 m and 1 kg, a slider without mass. With the crank upright crank and rod
+// lie on one another and the slider at the crank's pivot: the loop may go on in two ways, and keeps the one it came.
+test('a slider-crank with equal bars passes its singular posture', () => {
+  const at = Math.PI / 4,
+    rate = 4 / (2 * sin(at)); // the slider starts at -4 m/s
+  const velocity = (x, w) => ({ v: [-x * rate * sin(at), 0.5 * rate * cos(at), 0], w: [0, 0, w] });
+  const r = run(
+    {
+      gravity: [0, -G, 0],
+      objects: [
+        rod('crank', 1, [0.5 * cos(at), 0.5 * sin(at), 0], at, { velocity: velocity(0.5, rate) }),
+        rod('rod', 1, [1.5 * cos(at), 0.5 * sin(at), 0], -at, { velocity: velocity(1.5, -rate) }),
+        {
+          id: 'rail',
+          geometry: { type: 'cylinder', radius: 0.01, height: 6 },
+          pose: { p: [0, 0, 0], q: about([0, 1, 0], Math.PI / 2) },
+          fixed: true,
+        },
+      ],
+      features: [{ id: 'rod/tip', point: [0.5, 0, 0] }],
+      joints: [
+        revolute('pivot', frame('crank', [-0.5, 0, 0]), frame('world')),
+        revolute('elbow', frame('rod', [-0.5, 0, 0]), frame('crank', [0.5, 0, 0])),
+      ],
+      constraints: [{ id: 'slides', type: 'coincident', a: 'rod/tip', b: 'rail/axis' }],
+    },
+    10.001,
+  );
+  closed(r);
+  // T = M(q) q'^2 / 2 and V = g sin q of the crank's angle
+  const mass = (q) => 2 * (1 / 6 + 1.125 * sin(q) ** 2 + 0.125 * cos(q) ** 2 + 1 / 24);
+  const equation = ([q, w]) => [w, -(G * cos(q) + 2 * w * w * sin(q) * cos(q)) / mass(q)];
+  let state = [at, rate];
+  for (let k = 0; k <= 10000; k += 100) {
+    near(r.get(k, 'pivot.q0'), state[0] + r.get(0, 'pivot.q0') - at, 1e-8);
+    near(r.get(k, 'elbow.q0'), -2 * r.get(k, 'pivot.q0') + (r.get(0, 'elbow.q0') + 2 * r.get(0, 'pivot.q0')), 1e-7);
+    state = integrate(equation, state, 1e-4, 1000);
+  }
+  assert.ok(r.get(10000, 'pivot.q0') > 34, 'ten turns through the posture');
+});
+
+// IFToMM's benchmark A03, Andrews' squeezer, with the figures of Hairer and Wanner (Solving Ordinary Differential
+// Equations II, VII.7): seven bars in three loops, of grams and millimetres, a spring of 4530 N/m; in 30 ms a motor of
+// 0.033 N m turns the crank by two and a half turns.
+test("Andrews' squeezer turns as published", () => {
+  const [A, B, C] = [
+    [-0.06934, -0.00227],
+    [-0.03635, 0.03273],
+    [0.014, 0.072],
+  ];
+  const q = [
+    -0.06171389001427645, 0, 0.4552798191630704, 0.22266839016588588, 0.48736497954384255, -0.22266839016588588,
+    1.2305474445498212,
+  ];
+  // where body axes of angle t put (x, y)
+  const on = ([px, py], t, [x, y]) => [px + x * cos(t) - y * sin(t), py + x * sin(t) + y * cos(t)];
+  const knee = on([0, 0], q[0], [0.007, 0]);
+  const bars = [
+    // joint that the bar's axes are at, angle, centre of mass, mass, inertia about it
+    [[0, 0], q[0], [92e-5, 0], 0.04325, 2.194e-6],
+    [knee, q[0] + q[1], [-115e-4, 0], 0.00365, 4.41e-7],
+    [B, q[2], [1043e-5, -1874e-5], 0.02373, 5.255e-6],
+    [on(A, q[4], [0.04, 0]), q[3] + q[4], [0, -(0.02 - 1421e-5)], 0.00706, 5.667e-7],
+    [A, q[4], [2308e-5, 916e-5], 0.0705, 1.169e-5],
+    [on(A, q[6], [0, -0.04]), q[5] + q[6], [0.02 - 1421e-5, 0], 0.00706, 5.667e-7],
+    [A, q[6], [-449e-5, -1228e-5], 0.05498, 1.912e-5],
+  ];
+  const objects = bars.map(([p, angle, com, mass, inertia], i) => ({
+    id: `k${i + 1}`,
+    geometry: { type: 'sphere', radius: 1e-3 },
+    pose: { p: [...p, 0], q: about(z, angle) },
+    free: i > 0,
+    body: { mass, com: [...com, 0], inertia: [inertia, inertia, inertia, 0, 0, 0], damping: still },
+  }));
+  const hinge = (id, a, p, b, r) => revolute(id, frame(a, [...p, 0]), frame(b, [...r, 0]));
+  const r = run(
+    {
+      objects,
+      joints: [
+        hinge('crank', 'k1', [0, 0], 'world', [0, 0]),
+        hinge('knee', 'k2', [0, 0], 'k1', [0.007, 0]),
+        hinge('b', 'k3', [0, 0], 'world', B),
+        hinge('e3', 'k3', [0, -0.035], 'k2', [-0.028, 0]),
+        hinge('a5', 'k5', [0, 0], 'world', A),
+        hinge('45', 'k4', [0, 0], 'k5', [0.04, 0]),
+        hinge('e4', 'k4', [0, -0.02], 'k2', [-0.028, 0]),
+        hinge('a7', 'k7', [0, 0], 'world', A),
+        hinge('67', 'k6', [0, 0], 'k7', [0, -0.04]),
+        hinge('e6', 'k6', [0.02, 0], 'k2', [-0.028, 0]),
+      ],
+      springs: [
+        {
+          id: 'spring',
+          a: { object: 'k3', p: [0.02, -0.018, 0] },
+          b: { object: 'world', p: [...C, 0] },
+          stiffness: 4530,
+          length: 0.07785,
+        },
+      ],
+      tool: { object: 'k1', device: 'sim', control: 'admittance' },
+      devices: [
+        {
+          id: 'sim',
+          driver: 'sim',
+          operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0.033] }] },
+        },
+      ],
+    },
+    0.031,
+  );
+  closed(r);
+  assert.equal(r.summary.mobility, 1);
+  near(r.get(30, 'crank.q0') - r.get(0, 'crank.q0') + q[0], 15.81077119629904, 1e-8);
+  near(r.get(30, 'knee.q0') - r.get(0, 'knee.q0') + q[1], -15.75637105984298, 1e-8);
+  near(r.get(30, 'b.q0') - r.get(0, 'b.q0') + q[2], 0.04082224013073101, 1e-8);
+  near(r.get(30, 'a5.q0') - r.get(0, 'a5.q0') + q[4], 0.5244099658805304, 1e-8);
+  near(r.get(30, 'a7.q0') - r.get(0, 'a7.q0') + q[6], 1.048080741042263, 1e-8);
+});
+
+// IFToMM's benchmark A04: five thin bars of 1 m and 1 kg along the edges of a cube, each hinged to the next across both.
+// Counted by rows it cannot move (30 coordinates, 30 rows): one of them is redundant, and it has one freedom.
+test("Bricard's loop moves, closed and with its energy", () => {
+  const corners = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [1, -1, 0],
+    [1, -1, 1],
+    [0, -1, 1],
+    [0, 0, 1],
+  ];
+  const axes = [
+    about([1, 0, 0], -Math.PI / 2),
+    [1, 0, 0, 0],
+    about([0, 1, 0], Math.PI / 2),
+    about([1, 0, 0], -Math.PI / 2),
+    [1, 0, 0, 0],
+    about([0, 1, 0], Math.PI / 2),
+  ];
+  const middle = (i) => corners[i].map((x, k) => (x + corners[i + 1][k]) / 2);
+  const bar = (i) => ({
+    id: `bar${i}`,
+    geometry: { type: 'sphere', radius: 0.01 },
+    free: true,
+    pose: { p: middle(i) },
+    body: {
+      mass: 1,
+      inertia: [...corners[i].map((x, k) => (x === corners[i + 1][k] ? 1 / 12 : 1e-9)), 0, 0, 0],
+      damping: still,
+    },
+  });
+  const local = (i, p) => p.map((x, k) => x - middle(i)[k]);
+  const side = (i, k) =>
+    i < 0 || i > 4 ? frame('world', corners[k], axes[k]) : frame(`bar${i}`, local(i, corners[k]), axes[k]);
+  const r = run(
+    {
+      gravity: [0, -G, 0],
+      objects: [0, 1, 2, 3, 4].map(bar),
+      joints: corners.map((_, k) =>
+        k < 5 ? revolute(`j${k}`, side(k, k), side(k - 1, k)) : revolute('j5', side(4, 5), side(5, 5)),
+      ),
+    },
+    10.001,
+  );
+  closed(r);
+  assert.equal(r.summary.mobility, 1);
+  let turned = 0;
+  for (let k = 0; k <= 10000; k++) {
+    near(r.tool(k, 'kinetic') + r.tool(k, 'potential'), -3 * G, 1e-9);
+    // it keeps its threefold symmetry: every other hinge turns alike
+    near(r.get(k, 'j2.q0'), r.get(k, 'j0.q0'), 1e-9);
+    near(r.get(k, 'j4.q0'), r.get(k, 'j0.q0'), 1e-9);
+    turned = Math.max(turned, r.get(k, 'j0.q0'));
+  }
+  assert.ok(turned > 1.5, `it turned by ${turned}`);
+});
