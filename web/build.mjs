@@ -1,8 +1,8 @@
-// Bundles the page into the folder given: index.html, app.js, app.css, favicon.svg; and docs.html, which
-// shows the specification. Nothing inline:
-// the server's content security policy allows this origin's files only.
+// Bundles the page into the folder given: index.html, app.js and the chunks that it imports, app.css, favicon.svg;
+// and docs.html, which shows the specification. Nothing inline: the server's content security policy allows this
+// origin's files only.
 
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -16,12 +16,15 @@ if (!out) {
 }
 generate(); // types for whoever looks at the sources; nothing of them is bundled
 const to = resolve(out);
+await rm(to, { recursive: true, force: true }); // chunks of earlier builds have other names
 await mkdir(to, { recursive: true });
 await build({
   absWorkingDir: here,
   entryPoints: { app: 'src/main.tsx' },
   outdir: to,
   bundle: true,
+  splitting: true, // what is imported when it is needed
+  chunkNames: '[name]-[hash]',
   minify: true,
   format: 'esm',
   target: 'es2022',

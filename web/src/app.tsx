@@ -15,20 +15,30 @@ import { Halt } from './panels/halt';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
 import { LoopPanel } from './panels/loop';
-import { MechanismPanel } from './panels/mechanism';
 import { NewConstraint } from './panels/newconstraint';
-import { NewMechanism } from './panels/newmechanism';
-import { NewShape } from './panels/newshape';
 import { Plots } from './panels/plots';
 import { Relations } from './panels/relations';
 import { SceneSettings } from './panels/scene';
 import { ShapePanel } from './panels/shape';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
-import { TaskPanel } from './panels/taskeditor';
 import { Tasks } from './panels/tasks';
 import { Tree } from './panels/tree';
 import * as store from './state/store';
+import { lazyDialog, lazyPanel } from './ui/lazy';
+
+const seldom = () => import('./seldom');
+const Gallery = lazyDialog('gallery', async () => (await seldom()).Gallery);
+const NewMechanism = lazyDialog('mechanism', async () => (await seldom()).MechanismDialog);
+const NewShape = lazyDialog('shape', async () => (await seldom()).ShapeDialog);
+const MechanismPanel = lazyPanel(
+  () => Boolean(store.mechanismOf(store.selectedObject.value) ?? store.linkRef(store.selectedObject.value)),
+  async () => (await seldom()).MechanismPanel,
+);
+const TaskPanel = lazyPanel(
+  () => store.selectedTask.value !== '',
+  async () => (await seldom()).TaskPanel,
+);
 
 const TABS = [
   ['scene', 'Scene'],
@@ -98,6 +108,7 @@ export function App(): JSX.Element {
         </section>
       </div>
       <Dialogs />
+      <Gallery />
       <NewMechanism />
       <NewShape />
       <Halt />

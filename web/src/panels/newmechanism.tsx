@@ -124,7 +124,7 @@ function Urdf(): JSX.Element {
   );
 }
 
-function MechanismDialog(): JSX.Element {
+export function MechanismDialog(): JSX.Element {
   const [name, setName] = useState(() => unusedId('arm'));
   const [links, setLinks] = useState<readonly LinkDraft[]>(() => [firstLink(), nextLink(firstLink())]);
   const [base] = useState<Vec3>(() =>
@@ -204,8 +204,4 @@ function MechanismDialog(): JSX.Element {
       <Urdf />
     </Modal>
   );
-}
-
-export function NewMechanism(): JSX.Element | null {
-  return store.dialog.value === 'mechanism' ? <MechanismDialog /> : null;
 }

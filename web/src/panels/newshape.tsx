@@ -84,7 +84,7 @@ function rowFrom({ curve, text }: Source, scale: number): Geometry | Vec3[] {
   return rows[0]!;
 }
 
-function ShapeDialog(): JSX.Element {
+export function ShapeDialog(): JSX.Element {
   const [way, setWay] = useState<Way>('fit');
   const [name, setName] = useState(() => unusedId('surface'));
   const [unit, setUnit] = useState<'mm' | 'm'>('mm');
@@ -225,8 +225,4 @@ function ShapeDialog(): JSX.Element {
       </div>
     </Modal>
   );
-}
-
-export function NewShape(): JSX.Element | null {
-  return store.dialog.value === 'shape' ? <ShapeDialog /> : null;
 }

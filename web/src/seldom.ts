@@ -1,0 +1,7 @@
+// What many visits never show, in one file of its own (ui/lazy.tsx).
+
+export { Gallery } from './panels/gallery';
+export { MechanismPanel } from './panels/mechanism';
+export { MechanismDialog } from './panels/newmechanism';
+export { ShapeDialog } from './panels/newshape';
+export { TaskPanel } from './panels/taskeditor';
