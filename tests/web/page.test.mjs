@@ -539,6 +539,19 @@ suite('the page', () => {
     assert.ok(bytes > 50e3 && bytes <= 250e3, `${bytes} bytes`);
   });
 
+  test('a dialog whose code cannot be fetched closes, says so, and opens when it can be', async () => {
+    await page.route('**/seldom-*.js', (r) => r.abort());
+    await page.keyboard.press('g');
+    await page.waitForSelector('.notice.error:has-text("could not be loaded")');
+    assert.equal(await page.locator('dialog').count(), 0);
+    await page.unroute('**/seldom-*.js');
+    await page.reload();
+    await person.ready();
+    await page.keyboard.press('g');
+    await page.waitForSelector('.cards');
+    await page.keyboard.press('Escape');
+  });
+
   test('two hundred objects are shown and can be selected', async () => {
     const many = Array.from({ length: 200 }, (_, i) => ({
       id: `b${i}`,
