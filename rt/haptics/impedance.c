@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <float.h>
+#include <string.h>
 
 #define ESTIMATE_TIME 0.005  /* s: time constant of the filter of the estimated wrench */
 #define SLEW          1000.0 /* N/s: the default slew limit after a switch */
@@ -19,6 +20,7 @@
 #define SLEW_ARM  0.05 /* m: torques slew at so many N m/s per N/s */
 #define SAFETY_FACTOR                                                                              \
     1.1 /* on the energy to be dissipated: the mass that damping assumes is a bound */
+#define STILL               1e-9 /* m, rad: round-off of a pose in a tick */
 #define YIELD_SHARE         0.25 /* of the hand's force, where there is no motion to be damped */
 #define PREDICTED_SHARE_MAX 0.25 /* of a speed, at most, taken in a tick by predicted damping */
 
@@ -100,8 +102,19 @@ void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def)
     *c = (gw_impedance_control){.def = *def};
 }
 
+/* Whether the laws are alike, and leave the device its own inertia: then the springs alone hold it,
+ * and an edit of the scene that let go of it would leave it to the hand's push. */
+static bool keeps_springs(const gw_impedance_def *was, const gw_impedance_def *def)
+{
+    return was->kind == def->kind &&
+           (def->kind == GW_LAW_FOUR_CHANNEL || def->kind == GW_LAW_COUPLING) &&
+           memcmp(&was->coordination, &def->coordination, sizeof def->coordination) == 0 &&
+           memcmp(&was->coupling, &def->coupling, sizeof def->coupling) == 0;
+}
+
 void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def)
 {
+    c->springs_go_on = c->started && keeps_springs(&c->def, def);
     c->def = *def;
     c->penalty = (gw_penalty){.eased = c->started};
     c->slip = (gw_penalty){.started = false};
@@ -246,14 +259,24 @@ static gw_wrench spring_wrench(gw_impedance_control *c, const gw_impedance_work 
     return follows_free_only(c) ? gw_resisted_free_part_of_wrench(&c->resisted, &spring) : spring;
 }
 
+/* Whether device and model went apart by `way` since the last tick as their velocities have it, and
+ * were not put elsewhere. */
+static bool moved_smoothly(const gw_impedance_control *c, const gw_impedance_work *w,
+                           const gw_twist *way)
+{
+    double v = gw_norm(w->rate.v) + gw_norm(c->last_rate.v);
+    double spin = gw_norm(w->rate.w) + gw_norm(c->last_rate.w);
+    return gw_norm(way->v) <= v * w->dt + STILL && gw_norm(way->w) <= spin * w->dt + STILL;
+}
+
 /* The rest position of the springs: the device's at a switch; later it moves along with the part of
  * the motion that the springs do not follow. */
 static void move_spring_rest(gw_impedance_control *c, const gw_impedance_work *w)
 {
-    if (c->switched) {
+    gw_twist way = {gw_sub(w->error.v, c->last_error.v), gw_sub(w->error.w, c->last_error.w)};
+    if (c->switched && !(c->springs_go_on && moved_smoothly(c, w, &way))) {
         gw_easing_start(&c->easing, &w->error);
     } else if (c->started) {
-        gw_twist way = {gw_sub(w->error.v, c->last_error.v), gw_sub(w->error.w, c->last_error.w)};
         gw_twist followed = followed_by_springs(c, &way);
         gw_easing_shift(&c->easing,
                         &(gw_twist){gw_sub(way.v, followed.v), gw_sub(way.w, followed.w)});
