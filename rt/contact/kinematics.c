@@ -126,6 +126,17 @@ void gw_contact_update_gap(const gw_world *w, gw_contact *c)
 {
     c->now = gw_gap_of_states(&c->candidate, &w->bodies[c->candidate.a], &w->bodies[c->candidate.b],
                               &c->gap_rate);
+    c->now.gap += c->turned;
+}
+
+double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap)
+{
+    const gw_unilateral_row *row = c->candidate.row;
+    if (!row || row->kind != GW_UNILATERAL_TURN || !model || !model->ops->coordinate)
+        return 0;
+    double q = model->ops->coordinate(model, row->joint, row->coordinate);
+    double whole = 2 * GW_PI * row->length;
+    return whole * round((row->length * row->sign * (q - row->value) - gap) / whole);
 }
 
 void gw_contact_set_start(const gw_world *w, gw_contact *c, double from)
@@ -136,6 +147,7 @@ void gw_contact_set_start(const gw_world *w, gw_contact *c, double from)
     gw_body_state a = gw_body_state_interpolate(w, c->candidate.a, c->start_time);
     gw_body_state b = gw_body_state_interpolate(w, c->candidate.b, c->start_time);
     c->start = gw_gap_of_states(&c->candidate, &a, &b, &c->start_gap_rate);
+    c->start.gap += c->turned;
     c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
 }
 
@@ -143,6 +155,12 @@ void gw_world_update_gaps(gw_world *w, double t)
 {
     update_bodies(w, &w->active, t);
     update_bodies(w, &w->boundary, t);
-    for (int i = 0; i < w->active.contact_count; i++)
-        gw_contact_update_gap(w, &w->contacts[w->active.contacts[i]]);
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        c->turned = 0;
+        gw_contact_update_gap(w, c);
+        c->turned =
+            gw_contact_turned(c, gw_world_model(w, gw_contact_any_system(c)), c->now.gap);
+        c->now.gap += c->turned;
+    }
 }

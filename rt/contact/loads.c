@@ -90,6 +90,14 @@ static double aim_of(const gw_contact *c, double h)
     return (gap > 0 ? gap : c->stored > 0 ? LOAD_FEEDBACK * gap : 0) / h;
 }
 
+/* The rate that a trial of h leaves to a contact that holds. What stiff motors drive may have come
+ * to rest again elsewhere: then it is the mean one. */
+static double rate_left(const gw_contact *c, double h)
+{
+    double mean = (c->now.gap - c->start.gap) / h;
+    return fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
+}
+
 /* v += D^-1 J_i^T p of row i; returns J_i D^-1 J_i^T. */
 static double add_answer(const gw_impact *x, int i, double p, double *v)
 {
@@ -118,6 +126,8 @@ static void take_aims(gw_impact *x, double h)
         const gw_contact *c = &w->contacts[x->contact[i]];
         x->offset[i] += aim_of(c, h);
         x->e[i] = 0;
+        if (gw_contact_holds(c))
+            x->offset[i] += rate_left(c, h) - c->gap_rate;
         if (gw_contact_holds(c) && c->tried > 0)
             add_answer(x, i, -c->tried, w->v);
     }
@@ -448,7 +458,7 @@ static bool loads_hold(gw_impact *x, double h)
         if (!gw_contact_holds(c))
             continue;
         c->tried = c->load * h;
-        double rate = c->gap_rate + aim_of(c, h);
+        double rate = rate_left(c, h) + aim_of(c, h);
         double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
         hold = hold && (c->tried > 0 ? fabs(rate) <= most : rate >= -most);
     }

@@ -127,7 +127,8 @@ void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double
     }
     gw_body_state a = trial_state(w, c->candidate.a, model[0], t);
     gw_body_state b = trial_state(w, c->candidate.b, model[1], t);
-    *gap = gw_gap_of_states(&c->candidate, &a, &b, rate).gap - c->impact_gap;
+    *gap = gw_gap_of_states(&c->candidate, &a, &b, rate).gap;
+    *gap += gw_contact_turned(c, model[c->system_a >= 0 ? 0 : 1], *gap) - c->impact_gap;
 }
 
 /* ---- substeps ------------------------------------------------------------------------------- */

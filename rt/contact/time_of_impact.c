@@ -118,9 +118,9 @@ static bool bracket_return(const gw_world *w, const gw_contact *c, double t, bra
 static bool bracket_impact(const gw_world *w, const gw_contact *c, double t, bracket *b)
 {
     double g0 = c->start.gap - c->impact_gap, g1 = c->now.gap - c->impact_gap;
-    double rest = w->rules.rest_speed;
-    if (c->immovable || c->spurious || c->slow_impact || c->deferred ||
-        fmax(fabs(c->start_gap_rate), fabs(c->gap_rate)) < rest)
+    /* slow at both ends it may have been fast between them: what is driven by stiff motors */
+    double fast = fmax(fabs(g1 - g0) / w->dt, fmax(fabs(c->start_gap_rate), fabs(c->gap_rate)));
+    if (c->immovable || c->spurious || c->slow_impact || c->deferred || fast < w->rules.rest_speed)
         return false;
     if (g1 < -GW_CONTACT_CLOSED_GAP) {
         *b = (bracket){c->start_time, t, g0, g1};

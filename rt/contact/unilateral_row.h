@@ -47,7 +47,8 @@ typedef struct gw_unilateral_row {
     double length;               /* L (m), of an angle */
     gw_vec3 axis;                /* of a turn, in the frame of b, */
     bool axis_in_a;              /* or of a */
-    double near;                 /* of a turn: the angle is the one nearest to this (rad) */
+    double near;                 /* of a turn: the angle is the one nearest to this (rad), */
+    int joint, coordinate;       /* and the system's coordinate that counts whole turns */
     gw_quat frame_a, frame_b;    /* of a rotation, in the bodies' */
     int owned;                   /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */

@@ -213,6 +213,7 @@ static void update_contacts(gw_world *w, bool updated)
 {
     for (int i = 0; i < w->contact_count; i++) {
         gw_contact *c = &w->contacts[i];
+        c->turned = 0;
         gw_contact_update_gap(w, c);
         double deeper = -c->now.gap - c->last_depth;
         double compression = fmax(0, c->last_depth - c->rest_penetration);

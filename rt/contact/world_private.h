@@ -86,6 +86,7 @@ typedef struct gw_contact {
     gw_gap now, start;                      /* gap now, and at start_time */
     double start_gap_rate;
     double start_time; /* start of the interval in which its impact is sought (s into the step) */
+    double turned;     /* of a turn: by whole turns from `near` (m) */
     double impact_gap; /* gap at which it collides: below zero where it overlapped at start (m) */
     gw_contact_candidate candidate;
     gw_vec3 anchor_a,
@@ -300,6 +301,10 @@ gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_sta
 
 /* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
+
+/* What whole turns add to the gap of a turn's row, of which poses tell `gap`: the joint's coordinate
+ * in this state of the system counts them; 0 of other contacts. */
+double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap);
 
 /* Gap and rate at the start of both bodies' substeps, or at `from` where that is later (s into the
  * step). */

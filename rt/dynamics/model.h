@@ -100,6 +100,8 @@ typedef struct gw_model_ops {
     /* Columns of what rows of positions alone allow, without those of velocities (rolling, knife
      * edges); NULL, or false: jacobian() has no others. */
     bool (*positional)(const gw_model *model, double (*columns)[6]);
+    /* Coordinate j of a body's joint; turns count on beyond pi. NULL: there are no joints. */
+    double (*coordinate)(const gw_model *model, int body, int j);
     /* The model is a value of this many bytes, which may be copied and restored. */
     size_t size;
 } gw_model_ops;

@@ -297,6 +297,13 @@ static void model_body(const gw_model *model, int index, gw_pose *world_from_bod
     *twist = s->bodies[index].twist;
 }
 
+static double model_coordinate(const gw_model *model, int body, int j)
+{
+    const gw_system_state *m = (const gw_system_state *)model;
+    assert(body >= 0 && body < m->system->body_count && j >= 0 && j < m->system->bodies[body].dof);
+    return m->joints[body].z[j];
+}
+
 static void model_pull_back(const gw_model *model, int index, const gw_wrench *wrench,
                             double *force)
 {
@@ -696,6 +703,7 @@ static void init_model(gw_system *s)
                             .pull_back = model_pull_back,
                             .positional = model_positional,
                             .carried = model_carried,
+                            .coordinate = model_coordinate,
                             .size = state_size(s)};
     s->model->model.ops = &s->ops;
     s->model->system = s;

@@ -12,6 +12,7 @@
 
 #define NEAR_GAP   0.1 /* rad, m: a limit so near is followed, */
 #define NEAR_STEPS 4   /* and one that the coordinate reaches in so many steps */
+#define NEW_FORCE  0.1 /* N, N m: a hand's force that changed by so much makes accelerations anew */
 
 /* ---- building -------------------------------------------------------------------------------- */
 
@@ -92,6 +93,8 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
     return row;
 }
 
+#define WORK_ROWS 9 /* arrays of a system's coordinates: a Jacobian's columns, and three more */
+
 /* Angles of a ball begin at zero. */
 static int first_end(const gw_system_body_def *d)
 {
@@ -111,7 +114,7 @@ static int count_limits(const gw_layout *layout)
 
 /* Both ends of a coordinate. */
 static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int system, int body,
-                       int j, int ground)
+                       int j, int first, int ground)
 {
     const gw_scene_system *s = def->layout->systems[system];
     const gw_system_body_def *d = &s->bodies[body];
@@ -124,10 +127,12 @@ static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int
                              : 0;
     for (int upper = first_end(d); upper < 2; upper++) {
         gw_joint_limit *limit = &l->of[l->count];
-        *limit = (gw_joint_limit){.system = system, .body = body, .coordinate = j};
+        *limit = (gw_joint_limit){.system = system, .body = body, .coordinate = j, .at = first + j};
         limit->row = row_of(d->joint, j, &f, gw_scene_body_length(def->scene, member->number));
         limit->row.owned = l->count;
         limit->row.holds = true;
+        limit->row.joint = body;
+        limit->row.coordinate = j;
         limit->row.sign = upper ? -1 : 1;
         limit->row.value = upper ? d->upper[j] : d->lower[j];
         uint64_t key = (uint64_t)member->number * 6 + (uint64_t)j;
@@ -142,23 +147,41 @@ static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int
     }
 }
 
-bool gw_joint_limits_create(gw_joint_limits *l, const gw_scene_dynamics_def *def)
+static size_t most_dof(const gw_scene_dynamics *m)
 {
-    int count = count_limits(def->layout);
-    *l = (gw_joint_limits){.of = calloc((size_t)count + 1, sizeof *l->of),
-                           .candidates = calloc((size_t)count + 1, sizeof *l->candidates)};
-    l->most = count;
-    return l->of && l->candidates;
+    int most = 0;
+    for (int i = 0; i < m->system_count; i++) {
+        int dof = gw_model_dof(gw_system_model(m->systems[i].system));
+        most = dof > most ? dof : most;
+    }
+    return (size_t)most;
 }
 
-void gw_joint_limits_build(gw_joint_limits *l, const gw_scene_dynamics_def *def, int ground)
+bool gw_joint_limits_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
 {
+    gw_joint_limits *l = &m->limits;
+    int count = count_limits(def->layout);
+    *l = (gw_joint_limits){.of = calloc((size_t)count + 1, sizeof *l->of),
+                           .candidates = calloc((size_t)count + 1, sizeof *l->candidates),
+                           .work = calloc(WORK_ROWS * most_dof(m) + 1, sizeof *l->work),
+                           .fresh = true};
+    l->most = count;
+    return l->of && l->candidates && l->work;
+}
+
+void gw_joint_limits_build(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, int ground)
+{
+    gw_joint_limits *l = &m->limits;
+    double q[6], v[6];
     for (int i = 0; i < def->layout->system_count; i++) {
         const gw_scene_system *s = def->layout->systems[i];
-        for (int k = 0; k < s->body_count; k++)
+        int first = 0;
+        for (int k = 0; k < s->body_count; k++) {
             for (int j = 0; j < 6; j++)
                 if (s->bodies[k].limited[j])
-                    add_limits(l, def, i, k, j, ground);
+                    add_limits(l, def, i, k, j, first, ground);
+            first += gw_system_joint(m->systems[i].system, k, q, v);
+        }
     }
     assert(l->count == l->most);
 }
@@ -167,29 +190,78 @@ void gw_joint_limits_destroy(gw_joint_limits *l)
 {
     free(l->of);
     free(l->candidates);
+    free(l->work);
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
+/* What the hand exerts as the step begins; whether that is another force than a step before. */
+static bool ask_hand(const gw_world_system *mover, gw_wrench *hand)
+{
+    gw_wrench before = *hand;
+    *hand = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+    if (mover->hand.at && !mover->still) {
+        gw_pose held;
+        gw_twist twist;
+        gw_model_held(mover->model, &held, &twist);
+        *hand = mover->hand.at(mover->hand.context, 0, &held, &twist);
+    }
+    return gw_norm(gw_sub(hand->f, before.f)) + gw_norm(gw_sub(hand->t, before.t)) > NEW_FORCE;
+}
+
+/* a = D^-1 P (what acts at the system + J^T hand) where it is. */
+static const double *accelerations(gw_joint_limits *l, const gw_model *model, const gw_wrench *hand)
+{
+    size_t n = (size_t)gw_model_dof(model);
+    double(*columns)[6] = (double(*)[6])(void *)l->work, bias[6];
+    double *force = l->work + 6 * n, *by_hand = force + n, *a = by_hand + n;
+    gw_model_free_acceleration(model, a);
+    gw_model_jacobian(model, columns, bias);
+    for (size_t i = 0; i < n; i++) {
+        const double *c = columns[i];
+        force[i] = gw_dot(gw_v3(c[0], c[1], c[2]), hand->f);
+        force[i] += gw_dot(gw_v3(c[3], c[4], c[5]), hand->t);
+    }
+    gw_model_apply_inverse(model, force, by_hand);
+    for (size_t i = 0; i < n; i++)
+        a[i] += by_hand[i];
+    return a;
+}
+
+/*
+ * A limit is followed in time if the coordinate's acceleration is known: that of the step before,
+ * or, where other forces act than then, as a system begins, is edited or has another force at its
+ * hand, the acceleration where it is now.
+ */
 void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
 {
     gw_joint_limits *l = &m->limits;
     double q[6], v[6];
+    const double *a = NULL;
     int followed = 0;
     for (int i = 0; i < l->count; i++) {
         gw_joint_limit *limit = &l->of[i];
+        gw_dynamic_system *d = &m->systems[limit->system];
         int j = limit->coordinate;
-        if (i == 0 || limit->body != limit[-1].body || limit->system != limit[-1].system)
-            gw_system_joint(m->systems[limit->system].system, limit->body, q, v);
+        bool first = i == 0 || limit->system != limit[-1].system;
+        if (first && (ask_hand(&m->mover[m->first_system + limit->system], &d->hand) || l->fresh))
+            a = accelerations(l, gw_system_model(d->system), &d->hand);
+        else if (first)
+            a = NULL;
+        if (first || limit->body != limit[-1].body)
+            gw_system_joint(d->system, limit->body, q, v);
         bool ball = limit->row.kind == GW_UNILATERAL_ANGLE ||
                     limit->row.kind == GW_UNILATERAL_ROTATION; /* always followed */
         double gap = limit->row.sign * (q[j] - limit->row.value);
-        bool follow = gap < NEAR_GAP + NEAR_STEPS * dt * fabs(v[j]);
+        double gained = fmax(fabs(v[j] - limit->rate), a ? dt * fabs(a[limit->at]) : 0);
+        bool follow = gap < NEAR_GAP + NEAR_STEPS * dt * (fabs(v[j]) + gained);
         follow = (follow || ball) && followed < GW_MAX_WORLD_UNILATERALS;
         followed += follow;
         limit->row.near = q[j];
+        limit->rate = v[j];
         gw_world_follow(m->world, l->first + i, follow);
     }
+    l->fresh = false;
 }
 
 /* ---- what they tell -------------------------------------------------------------------------- */

@@ -38,6 +38,7 @@ void gw_scene_dynamics_reset(gw_scene_dynamics *m)
     m->quiet = 0;
     m->was_strained = m->strained = 0;
     m->moved_count = 0;
+    m->limits.fresh = true;
     take_start_contacts(m);
 }
 
@@ -85,6 +86,7 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, con
     if (gw_body_systems_find_link(m, m->first_link[mechanism] + joint - m->object_count, &system,
                                   &body))
         gw_system_set_motor(m->systems[system].system, body, 0, motor);
+    m->limits.fresh = true;
 }
 
 gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)

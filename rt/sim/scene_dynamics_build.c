@@ -366,13 +366,13 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     m->unilaterals = gw_scene_unilaterals_create(def, error);
     if (!m->unilaterals)
         return false;
-    if (!gw_joint_limits_create(&m->limits, def))
+    if (!gw_joint_limits_create(m, def))
         return gw_fail(error, GW_FAILED, "", "no memory for joint limits");
     if ((!solid && m->unilaterals->count == 0 && m->limits.most == 0) || m->mover_count == 0)
         return true;
     gw_scene_unilaterals_number(m->unilaterals, m->body_count);
     m->world_body_count = m->body_count + m->unilaterals->anchor_count + 1;
-    gw_joint_limits_build(&m->limits, def, m->world_body_count - 1);
+    gw_joint_limits_build(m, def, m->world_body_count - 1);
     size_t bodies_count = (size_t)m->world_body_count + 1;
     int most = m->object_count < GW_MAX_FOLLOWERS ? m->object_count : GW_MAX_FOLLOWERS;
     m->moved_most = most;

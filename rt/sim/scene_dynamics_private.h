@@ -65,6 +65,7 @@ typedef struct gw_dynamic_system {
     bool joined;           /* it ends with this tick */
     bool rides;            /* one of them moves in this tick */
     double *work;          /* 7 entries a degree of freedom */
+    gw_wrench hand;        /* of the first tool, as the last step began */
     int joint_count;
     gw_placed_joint *joints;
     int *coordinates; /* first one of each joint among the scene's */
@@ -103,13 +104,17 @@ typedef struct gw_scene_unilaterals {
 typedef struct gw_joint_limit {
     gw_unilateral_row row;
     int system, body, coordinate; /* whose joint it is, in the system */
+    int at;                       /* the coordinate among all of the system */
+    double rate;                  /* its velocity a step before */
     gw_unilateral_state now;      /* after the last step */
 } gw_joint_limit;
 
 typedef struct gw_joint_limits {
     int count, most, first; /* first: among the world's unilateral constraints */
-    gw_joint_limit *of;     /* owned */
+    gw_joint_limit *of;     /* owned, as the others */
     gw_contact_candidate *candidates;
+    double *work;
+    bool fresh; /* other forces may act than in the step before */
 } gw_joint_limits;
 
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
@@ -192,8 +197,9 @@ gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilateral
 
 /* Room for the limits of all systems; false: no memory. Then their rows, with `ground` the body of
  * the world that stands. Not RT safe. */
-bool gw_joint_limits_create(gw_joint_limits *limits, const gw_scene_dynamics_def *def);
-void gw_joint_limits_build(gw_joint_limits *limits, const gw_scene_dynamics_def *def, int ground);
+bool gw_joint_limits_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def);
+void gw_joint_limits_build(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
+                           int ground);
 void gw_joint_limits_destroy(gw_joint_limits *limits);
 
 /* Adds what limits of a system's joint exert on the side that M is on, about a point (world). */

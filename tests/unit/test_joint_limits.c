@@ -286,6 +286,57 @@ static void an_arm_is_held_at_all_its_limits(void **state)
     running_close(&r);
 }
 
+/* Motors that drive a link of 3 g through many turns in one step, were it free. */
+static void strong_motors_do_not_pass_limits(void **state)
+{
+    (void)state;
+    static const gw_motor motors[] = {{.torque = 80},
+                                      {.torque = -80},
+                                      {.torque = 80, .speed = 20},
+                                      {.rate = 50, .damping = 10, .max = 80},
+                                      {.stiffness = 1e3, .damping = 1, .target = 3},
+                                      {.stiffness = 1e4, .damping = 10, .target = 3, .max = 80},
+                                      {.stiffness = 1e5, .damping = 0.01, .target = 3},
+                                      {.stiffness = 1e6, .damping = 100, .target = -3}};
+    for (int n = 0; n < 3; n++) /* links before it, of 1 kg, that are free to turn */
+        for (size_t k = 0; k < sizeof motors / sizeof *motors; k++) {
+            gw_scene *s = new_scene();
+            running r;
+            double beyond = 0, fastest = 0, q = 0, worst = 0;
+            s->gravity = gw_v3(0, 0, 0);
+            for (int i = 0; i <= n; i++) {
+                char id[8], last[8];
+                snprintf(id, sizeof id, "l%d", i);
+                snprintf(last, sizeof last, "l%d", i - 1);
+                add_body(s, id, gw_v3(0.05 + 0.1 * i, 0, 0), i < n ? 1 : 0.003);
+                gw_scene_joint *j =
+                    add_joint(s, id, GW_MOBILIZER_REVOLUTE, at_body(id, gw_v3(-0.05, 0, 0)),
+                              i ? at_body(last, gw_v3(0.05, 0, 0)) : at_world(gw_pose_identity()));
+                strcat(j->id, "-joint");
+                if (i < n)
+                    continue;
+                limit(j, 0, -0.5, 0.7);
+                j->has_motor = true;
+                j->motor = motors[k];
+            }
+            running_open(&r, s);
+            for (int i = 0; i < 2000; i++) {
+                const gw_snapshot *now = running_tick(&r);
+                const gw_energy *e = &now->energy;
+                q = now->coordinates[n];
+                beyond = fmax(beyond, fmax(-0.5 - q, q - 0.7));
+                fastest = i >= 1500 ? fmax(fastest, fabs(now->rates[n])) : 0;
+                worst = fmax(worst, fabs(e->kinetic + e->potential + e->dissipated - e->initial -
+                                         e->work_in - e->motors - e->edits));
+            }
+            double from = fmin(fabs(q + 0.5), fabs(q - 0.7));
+            print_message("%d links, motor %zu: %.2g rad beyond, rests %.2g rad off, %.2g rad/s; "
+                          "energy balance off by %.2g J\n",
+                          n + 1, k, beyond, from, fastest, worst);
+            running_close(&r);
+        }
+}
+
 /* ---- every coordinate ------------------------------------------------------------------------ */
 
 /* A spring draws each coordinate of each type beyond either limit; turns count on beyond pi. */
@@ -338,6 +389,7 @@ int main(void)
         cmocka_unit_test(what_presses_on_a_limit_stands_still),
         cmocka_unit_test(a_limit_that_is_edited_throws_nothing),
         cmocka_unit_test(an_arm_is_held_at_all_its_limits),
+        cmocka_unit_test(strong_motors_do_not_pass_limits),
         cmocka_unit_test(every_coordinate_has_its_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
