@@ -159,8 +159,7 @@ void gw_world_update_gaps(gw_world *w, double t)
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         c->turned = 0;
         gw_contact_update_gap(w, c);
-        c->turned =
-            gw_contact_turned(c, gw_world_model(w, gw_contact_any_system(c)), c->now.gap);
+        c->turned = gw_contact_turned(c, gw_world_model(w, gw_contact_any_system(c)), c->now.gap);
         c->now.gap += c->turned;
     }
 }

@@ -445,8 +445,32 @@ static bool solve_sticking_loads(gw_impact *x, double h)
     return true;
 }
 
-#define HELD_RATE  1e-11 /* at which a contact that holds may move (m/s), */
-#define HELD_SHARE 1e-9  /* and as a part of the rate that its load holds back */
+#define FREE_TRIALS 3     /* of a substep, before loads are kept within what was tried */
+#define HELD_RATE   1e-11 /* at which a contact that holds may move (m/s), */
+#define HELD_SHARE  1e-9  /* and as a part of the rate that its load holds back */
+
+/* Between loads of this substep under which a contact alone closed and opened lies the one that
+ * holds, however much motors at their maximum bend what the trials answer. */
+static void note_trial(gw_contact *c, double rate)
+{
+    gw_load_bracket *b = &c->bracket;
+    if (b->trials++ == 0 || fabs(rate) < b->least)
+        b->least = fabs(rate), b->best = c->load;
+    if (rate < 0 && c->load >= b->low)
+        b->low = c->load, b->closing = rate;
+    if (rate > 0 && c->load > 0 && !(c->load > b->high))
+        b->high = c->load, b->opening = rate;
+}
+
+static double within_tried(const gw_contact *c, double load)
+{
+    const gw_load_bracket *b = &c->bracket;
+    if (b->trials < FREE_TRIALS || !isfinite(b->high) || !(b->low < b->high) ||
+        (load > b->low && load < b->high && b->trials % 2))
+        return load;
+    double share = b->trials % 3 ? 0.5 : b->closing / (b->closing - b->opening);
+    return b->low + share * (b->high - b->low);
+}
 
 /* Takes the loads that the trial had of contacts that hold; true where all held. */
 static bool loads_hold(gw_impact *x, double h)
@@ -460,6 +484,8 @@ static bool loads_hold(gw_impact *x, double h)
         c->tried = c->load * h;
         double rate = rate_left(c, h) + aim_of(c, h);
         double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
+        if (x->rows == 1)
+            note_trial(c, rate);
         hold = hold && (c->tried > 0 ? fabs(rate) <= most : rate >= -most);
     }
     return hold;
@@ -474,9 +500,10 @@ static bool keep_kicks(gw_impact *x, double h)
     for (int i = 0; i < x->rows; i++) {
         gw_contact *c = &w->contacts[x->contact[i]];
         c->load = fmax(0, x->p[i]) / h;
-        if (gw_contact_holds(c))
+        if (gw_contact_holds(c)) {
             add_answer(x, i, -x->p[i], w->dv);
-        else
+            c->load = within_tried(c, c->load);
+        } else
             any = true;
     }
     for (int k = 0; k < x->block_count && any; k++) {
@@ -503,6 +530,21 @@ static bool keep_kicks(gw_impact *x, double h)
  * trials from that of the substep before on. A is that of the whole step, (D + h C + h^2 K)^-1 in
  * place of D^-1 where a system steps implicitly.
  */
+void gw_end_loads(gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->bracket.trials > FREE_TRIALS && gw_contact_holds(c))
+            c->load = c->bracket.best;
+    }
+}
+
+void gw_begin_loads(gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++)
+        w->contacts[w->active.contacts[i]].bracket = (gw_load_bracket){.high = INFINITY};
+}
+
 gw_loads gw_solve_loads(gw_world *w, double h)
 {
     gw_impact x = {

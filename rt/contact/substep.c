@@ -20,7 +20,8 @@
 #include "rt/contact/world_private.h"
 
 #define MERGE_GAP       1e-7 /* gap up to which a collision takes other groups in (m) */
-#define MAX_LOAD_TRIALS 6    /* of a substep, for loads that hold */
+#define FEW_LOAD_TRIALS 6    /* of a substep, for loads that hold, */
+#define MAX_LOAD_TRIALS 24   /* and as long as the step's effort lasts */
 
 /* ---- trials --------------------------------------------------------------------------------- */
 
@@ -212,6 +213,12 @@ static void estimate_impacts(gw_world *w, const gw_island *of)
     }
 }
 
+/* The step's effort does not bear a collision and `reserve` more, which is needed to go on. */
+static bool effort_is_spent(const gw_world *w, int reserve)
+{
+    return w->effort + reserve >= w->budget;
+}
+
 /* A trial to the end of the step without the loads of loaded contacts, and with those that this one
  * asks for. Of contacts that hold the loads of the step before are tried first, and again as long
  * as they do not hold. */
@@ -221,12 +228,17 @@ static void try_with_loads(gw_world *w)
     gw_loads found = GW_LOADS_BETTER;
     if (!(h > 0))
         return;
+    gw_begin_loads(w);
     for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_LOADS_BETTER; n++) {
+        if (n >= FEW_LOAD_TRIALS && effort_is_spent(w, 0))
+            break;
         for (int i = 0; i < w->active.system_count; i++)
             w->loaded[w->active.systems[i]] = false;
         gw_substep_trial(w, w->dt);
         found = gw_solve_loads(w, h);
     }
+    if (found == GW_LOADS_BETTER)
+        gw_end_loads(w);
     if (found != GW_LOADS_HELD)
         gw_substep_trial(w, w->dt);
 }
@@ -269,12 +281,6 @@ static gw_contact *next_impact(gw_world *w)
 }
 
 /* ---- deferring collisions for lack of effort ------------------------------------------------- */
-
-/* The step's effort does not bear a collision and `reserve` more, which is needed to go on. */
-static bool effort_is_spent(const gw_world *w, int reserve)
-{
-    return w->effort + reserve >= w->budget;
-}
 
 static void defer(gw_world *w, gw_contact *c)
 {

@@ -60,6 +60,14 @@ typedef struct gw_collision_pair {
     double radius_a, radius_b;
 } gw_collision_pair;
 
+/* Loads of a contact that holds that were tried in a substep: the largest under which it closed,
+ * the smallest under which it opened (N), and the rates of that (m/s). */
+typedef struct gw_load_bracket {
+    double low, high, closing, opening;
+    double best, least; /* the load under which it moved least, and that rate's size */
+    int trials;
+} gw_load_bracket;
+
 /* A contact candidate through its life. First the members that loops over an island's contacts
  * read. */
 typedef struct gw_contact {
@@ -101,6 +109,7 @@ typedef struct gw_contact {
     double loaded_for;         /* since it was loaded (s) */
     double load_before;        /* of one that holds: the load of the substep before (N) */
     double tried;              /* of one that holds: what the last trial had (N s) */
+    gw_load_bracket bracket;
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
     double impulse;        /* along the normal in this step (N s) */
@@ -302,8 +311,8 @@ gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_sta
 /* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
-/* What whole turns add to the gap of a turn's row, of which poses tell `gap`: the joint's coordinate
- * in this state of the system counts them; 0 of other contacts. */
+/* What whole turns add to the gap of a turn's row, of which poses tell `gap`: the joint's
+ * coordinate in this state of the system counts them; 0 of other contacts. */
 double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap);
 
 /* Gap and rate at the start of both bodies' substeps, or at `from` where that is later (s into the
@@ -448,6 +457,11 @@ typedef enum gw_loads {
     GW_LOADS_BETTER, /* the same, and then to be looked at again */
     GW_LOADS_HELD    /* the trial had them */
 } gw_loads;
+
+/* Before the first trial of a substep; and after the last one where no loads were found that hold.
+ */
+void gw_begin_loads(gw_world *w);
+void gw_end_loads(gw_world *w);
 
 /* The active part having been tried for `h` seconds without the loads of its loaded contacts, but
  * with those of contacts that hold as they are: finds these. */

@@ -12,7 +12,9 @@
 
 #define NEAR_GAP   0.1 /* rad, m: a limit so near is followed, */
 #define NEAR_STEPS 4   /* and one that the coordinate reaches in so many steps */
-#define NEW_FORCE  0.1 /* N, N m: a hand's force that changed by so much makes accelerations anew */
+#define NEW_FORCE                                                                                  \
+    0.1 /* N, N m: a hand's force that changed by so much makes accelerations anew                 \
+         */
 
 /* ---- building -------------------------------------------------------------------------------- */
 
