@@ -375,6 +375,32 @@ static void systems_move_as_chains_do(void **state)
     assert_true(apart_from_chain(0, 0.3, true, servo) < 1e-4);
 }
 
+/* A contact of 1 mN that closes in the last twentieth of a step. */
+static void touch_late(const void *context, double t, const gw_pose *pose, const gw_twist *twist,
+                       gw_wrench *on)
+{
+    (void)context, (void)pose, (void)twist;
+    on->f = gw_v3(0, 0, t > 0.95 * DT ? 1e-3 : 0);
+}
+
+/* Its impulse is 5e-8 N s a step: no formula resolves the kink, and none turns it round. */
+static void contacts_that_close_late_in_a_step_push(void **state)
+{
+    (void)state;
+    gw_system_body_def body = slider(1);
+    body.velocity[0] = 1;
+    gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
+    gw_forces forces = {.touch = touch_late};
+    for (int i = 1; i <= 10; i++) {
+        gw_step step;
+        double z[6], u[6];
+        gw_model_step(gw_system_model(s), &forces, DT, &step);
+        gw_system_joint(s, 0, z, u);
+        assert_true(step.finite && u[0] >= 1 && u[0] <= 1 + i * 2e-7);
+    }
+    gw_system_destroy(s);
+}
+
 static gw_system_body_def free_ball(double mass, double x)
 {
     return (gw_system_body_def){.mass = ball(mass, 0.4),
@@ -485,6 +511,7 @@ int main(void)
         cmocka_unit_test(motors_do_what_their_law_says),
         cmocka_unit_test(smooth_joint_forces_close_their_books),
         cmocka_unit_test(systems_move_as_chains_do),
+        cmocka_unit_test(contacts_that_close_late_in_a_step_push),
         cmocka_unit_test(two_bodies_swing_on_their_spring),
         cmocka_unit_test(springs_of_any_stiffness_hold_their_weight),
         cmocka_unit_test(springs_close_their_books),
