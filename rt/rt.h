@@ -6,9 +6,9 @@
 
 #include "rt/collision/detector.h"
 #include "rt/contact/world.h"
-#include "rt/dynamics/chain.h"
-#include "rt/dynamics/chain_local_model.h"
 #include "rt/dynamics/guided.h"
+#include "rt/dynamics/link.h"
+#include "rt/dynamics/local_model.h"
 #include "rt/geometry/shape.h"
 #include "rt/geometry/submanifold.h"
 #include "rt/guideway.h"

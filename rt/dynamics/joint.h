@@ -1,8 +1,9 @@
 /*
- * Joint types: one table. A joint holds a link to its parent and has one coordinate.
+ * Joint types of serial mechanisms: one table. A joint holds a link to its parent and has one
+ * coordinate.
  *
- * A new type is a member of the enum, a row of the table and a name (joint.c), its motion in
- * gw_joint_motion() and, for its columns, the recursion in articulated_body.c. Any thread, RT safe.
+ * A new type is a member of the enum, a row of the table and a name, its motion in
+ * gw_joint_motion() (joint.c), and the mobilizer that it is (link.c). Any thread, RT safe.
  */
 #ifndef GW_DYNAMICS_JOINT_H
 #define GW_DYNAMICS_JOINT_H

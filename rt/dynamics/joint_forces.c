@@ -1,12 +1,10 @@
 /*
  * Joint forces: motors, damping, friction by a bristle model, and springs at the limits; of one
- * coordinate, then of a chain. On the loop's thread, RT safe.
+ * coordinate. On the loop's thread, RT safe.
  */
 #include "rt/dynamics/joint_forces.h"
 
 #include <assert.h>
-
-#include "rt/dynamics/articulated_body.h"
 
 /* The limits' springs have a period of nine steps and half of critical damping. The damper comes in
  * over the first GW_LIMIT_RAMP (rad, m) beyond the limit: a jump in the force would break the order
@@ -262,114 +260,4 @@ double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size)
     double given = (m->torque + m->stiffness * amid + m->damping * m->rate) * way;
     *size += fabs(given);
     return m->max > 0 ? m->max * fabs(way) : given;
-}
-
-/* ---- chains --------------------------------------------------------------------------------- */
-
-static double period(const gw_chain *chain)
-{
-    return chain->def->dt > 0 ? chain->def->dt : 1e-3;
-}
-
-static gw_joint_law law_of(const gw_chain *chain, int i)
-{
-    const gw_link_def *link = &chain->def->links[i];
-    const gw_chain_link_state *joint = &chain->states[i];
-    return (gw_joint_law){.damping = link->damping,
-                          .friction = link->friction,
-                          .limited = link->limited,
-                          .lower = link->lower,
-                          .upper = link->upper,
-                          .limit_stiffness = joint->limit_stiffness,
-                          .limit_damping = joint->limit_damping,
-                          .bristle_root = joint->bristle_root,
-                          .motor = &link->motor};
-}
-
-void gw_chain_copy_friction(gw_chain *chain, const gw_chain *from)
-{
-    assert(chain->def->count == from->def->count);
-    for (int i = 0; i < chain->def->count; i++)
-        chain->states[i].bristle_root = from->states[i].bristle_root;
-    gw_chain_update(chain);
-}
-
-double gw_chain_update_friction(gw_chain *chain)
-{
-    double dissipated = 0;
-    for (int i = 0; i < chain->def->count; i++) {
-        gw_joint_law law = law_of(chain, i);
-        dissipated += gw_joint_slip(&law, chain->q[i], &chain->states[i].bristle_root);
-    }
-    chain->potential -= dissipated;
-    return dissipated;
-}
-
-void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
-                           double *motors, double *dissipated)
-{
-    double motor_power = 0, dissipated_power = 0;
-    for (int i = 0; i < chain->def->count; i++) {
-        gw_joint_law law = law_of(chain, i);
-        force[i] = gw_joint_force(&law, q[i], v[i], &motor_power, &dissipated_power);
-    }
-    *motors = motor_power;
-    *dissipated = dissipated_power;
-}
-
-void gw_chain_linearise_joint_forces(const gw_chain *chain, const double *q, const double *v,
-                                     gw_joint_force_model *models)
-{
-    for (int i = 0; i < chain->def->count; i++) {
-        gw_joint_law law = law_of(chain, i);
-        gw_joint_linearise(&law, q[i], v[i], &models[i]);
-    }
-}
-
-double gw_chain_joint_energy(const gw_chain *chain)
-{
-    double sum = 0;
-    for (int i = 0; i < chain->def->count; i++) {
-        gw_joint_law law = law_of(chain, i);
-        sum += gw_joint_energy(&law, chain->q[i]);
-    }
-    return sum;
-}
-
-/* (D^-1)_ii, the largest over three postures: as given, and with all limited joints at their lower
- * and upper ends. */
-static void mobilities(gw_chain *chain, double *largest)
-{
-    const gw_chain_def *def = chain->def;
-    for (int posture = 0; posture < 3; posture++) {
-        double q[GW_MAX_LINKS], a[GW_MAX_LINKS];
-        for (int i = 0; i < def->count; i++) {
-            const gw_link_def *link = &def->links[i];
-            bool moved = posture > 0 && link->limited;
-            q[i] = !moved ? chain->q[i] : posture == 1 ? link->lower : link->upper;
-        }
-        gw_chain_forward_kinematics(chain, q, chain->states);
-        gw_chain_articulated_inertias(chain, chain->states);
-        for (int i = 0; i < def->count; i++) {
-            for (int k = 0; k < def->count; k++)
-                a[k] = k == i;
-            gw_chain_accelerations(chain, chain->states, NULL, a);
-            largest[i] = fmax(largest[i], a[i]);
-        }
-    }
-}
-
-/* As stiff as the step bears: k = (phase / dt)^2 / (D^-1)_ii. */
-void gw_chain_set_limit_stiffness(gw_chain *chain)
-{
-    double mobility[GW_MAX_LINKS] = {0};
-    mobilities(chain, mobility);
-    for (int i = 0; i < chain->def->count; i++) {
-        gw_chain_link_state *joint = &chain->states[i];
-        double inertia = mobility[i] > 0 ? 1 / mobility[i] : 0;
-        joint->effective_inertia = inertia;
-        gw_joint_limit_spring(inertia, period(chain), &joint->limit_stiffness,
-                              &joint->limit_damping);
-        joint->bristle_root = chain->q[i];
-    }
 }

@@ -1,7 +1,6 @@
 /*
  * The forces of one joint coordinate: motor, damping, Coulomb friction by a bristle model (its
- * equations are in joint_forces.c), springs with damping at the limits. Chains and systems of
- * bodies share them. RT safe.
+ * equations are in joint_forces.c), springs with damping at the limits. RT safe.
  */
 #ifndef GW_DYNAMICS_JOINT_FORCES_H
 #define GW_DYNAMICS_JOINT_FORCES_H

@@ -1,6 +1,6 @@
 /*
  * A mechanical model: one table of operations for everything that has mass, a guided body or a
- * chain.
+ * system of bodies.
  *
  * A model has n generalised velocities v, a mass matrix D(q), and a held frame with pose x(q),
  * twist J v and acceleration J v-dot + J-dot v. Control, contacts, display and the recorder use
@@ -17,9 +17,7 @@
 #include "rt/base/limits.h"
 #include "rt/base/space.h"
 
-#define GW_MODEL_MAX_DOF                                                                           \
-    GW_MAX_SYSTEM_DOF /* a chain has GW_MAX_LINKS, a guided body six at most                       \
-                       */
+#define GW_MODEL_MAX_DOF GW_MAX_SYSTEM_DOF /* a guided body has six at most */
 
 typedef struct gw_model gw_model;
 

@@ -1,6 +1,5 @@
 /*
- * Symmetric 3 x 3 matrices, for the recursions of chains and systems of bodies. Pure functions, RT
- * safe.
+ * Symmetric 3 x 3 matrices, for the recursions of systems of bodies. Pure functions, RT safe.
  */
 #ifndef GW_DYNAMICS_SYM3_H
 #define GW_DYNAMICS_SYM3_H

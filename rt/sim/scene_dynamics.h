@@ -52,7 +52,7 @@ bool gw_scene_dynamics_is_second(const gw_scene_dynamics *dynamics, int index);
 /* Tells kinematics where free objects and those of systems of bodies are, for what follows them. */
 void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);
 
-/* The mover of tool `index`: the caller sets model (of an object; a chain's is there), hand, still
+/* The mover of tool `index`: the caller sets model (of an object; a system's is there), hand, still
  * before the step and reads the rest after it. */
 gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *dynamics, int index);
 

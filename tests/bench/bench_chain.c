@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "rt/rt.h"
-#include "rt/dynamics/link.h"
 #include "tests/bench/bench.h"
 #include "server/cli/command.h"
 

@@ -11,13 +11,15 @@
 
 #define LOOK_EVERY 5 /* ticks: 200 Hz */
 
-static gw_chain_def arm(int count)
+typedef struct arm {
+    int count, held;
+    gw_link_def links[GW_MAX_LINKS];
+} arm;
+
+static arm arm_of(int count)
 {
     double length = count == 3 ? 0.042 : 0.2, mass = count == 3 ? 3 : 1, inertia = 0.015;
-    gw_chain_def def = {.count = count,
-                        .world_from_base = gw_pose_identity(),
-                        .held = count == 3 ? 1 : count - 1,
-                        .link_from_held = {{0.021, 0, 0}, gw_quat_identity()}};
+    arm def = {.count = count, .held = count == 3 ? 1 : count - 1};
     for (int i = 0; i < count; i++) {
         gw_link_def *link = &def.links[i];
         *link = (gw_link_def){.parent_from_joint = {{i > 0 ? length : 0, 0, 0}, gw_quat_identity()},
@@ -33,6 +35,18 @@ static gw_chain_def arm(int count)
     return def;
 }
 
+static gw_system *create(const arm *a)
+{
+    gw_system_body_def bodies[GW_MAX_LINKS];
+    for (int i = 0; i < a->count; i++)
+        bodies[i] = gw_link_body(&a->links[i], i - 1);
+    gw_system_def def = {.body_count = a->count, .bodies = bodies, .silent_joints = true};
+    gw_system *system = gw_system_create(&def, NULL);
+    if (system)
+        gw_system_hold(system, a->held, &(gw_pose){{0.021, 0, 0}, gw_quat_identity()});
+    return system;
+}
+
 static gw_wrench felt(const void *context, double t, const gw_pose *held, const gw_twist *twist)
 {
     (void)t, (void)held, (void)twist;
@@ -41,46 +55,47 @@ static gw_wrench felt(const void *context, double t, const gw_pose *held, const 
 
 /* What the loop does for a mechanism that is held: control, then a step under it. `directions` are
  * those of a look, NULL: found here. */
-static bool tick(gw_chain *chain, gw_impedance_control *control,
+static bool tick(gw_model *model, gw_impedance_control *control,
                  const gw_resisted_directions *directions, const gw_impedance_device *device)
 {
     double columns[GW_MODEL_MAX_DOF][6];
     gw_operational_state seen;
     gw_operational_step stepped;
     gw_step step;
-    gw_operational_state_of(&chain->model, columns, &seen);
+    gw_operational_state_of(model, columns, &seen);
     seen.resisted = directions;
     gw_impedance_out out = gw_impedance_pre_step(control, &seen, device, 1e-3);
     gw_forces forces = {.at = felt, .context = &out.on_model};
-    gw_model_step(&chain->model, &forces, 1e-3, &step);
-    gw_operational_step_of(&chain->model, NULL, &stepped);
+    gw_model_step(model, &forces, 1e-3, &step);
+    gw_operational_step_of(model, NULL, &stepped);
     gw_impedance_post_step(control, &stepped, &out);
     return step.finite;
 }
 
 /* The device goes along at the model's own place, pushed by a hand that sways. */
-static gw_impedance_device device_at(const gw_chain *chain, int i)
+static gw_impedance_device device_at(const gw_model *model, int i)
 {
     gw_impedance_device d = {.mass = 1, .inertia = 0.01, .force_max = 20};
-    gw_model_held(&chain->model, &d.pose, &d.twist);
+    gw_model_held(model, &d.pose, &d.twist);
     d.pose.p.x += 1e-4;
     d.hand.f = gw_v3(cos(0.006 * i), sin(0.004 * i), 0);
     return d;
 }
 
 typedef struct look {
-    gw_chain chain;
-    gw_chain_local_model local;
+    gw_system *system;
+    gw_local_model local;
     gw_resisted_directions resisted;
 } look;
 
-static void look_at(look *l, const gw_chain *chain, const gw_resisted_def *def)
+static void look_at(look *l, int count, const double *q, const double *v,
+                    const gw_resisted_def *def)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6];
-    gw_chain_init(&l->chain, chain->def, chain->q, chain->v);
-    gw_chain_local_model_make(&l->chain, 0.011, &l->local);
-    gw_model_jacobian(&l->chain.model, columns, drift);
-    gw_resisted_directions_of(def, chain->def->count, (const double(*)[6])columns, &l->resisted);
+    gw_system_set_joints(l->system, q, v);
+    gw_local_model_make(l->system, 0.011, &l->local);
+    gw_model_jacobian(gw_system_model(l->system), columns, drift);
+    gw_resisted_directions_of(def, count, (const double(*)[6])columns, &l->resisted);
 }
 
 /* Three seconds, five ticks timed as a whole; the local one takes over a look in each five. */
@@ -88,27 +103,33 @@ static bool time_ticks(bench_row *r, int count, bool local)
 {
     enum { BATCHES = 600 };
     static double times[BATCHES];
-    static gw_chain chain;
     static look world;
-    static gw_chain_local_model taken;
-    gw_chain_def def = arm(count);
+    static gw_local_model taken;
+    arm def = arm_of(count);
     gw_impedance_def control_def = gw_impedance_def_default();
     gw_impedance_control control;
     gw_impedance_init(&control, &control_def);
-    gw_chain_init(&chain, &def, NULL, NULL);
-    bool fine = true;
-    for (int i = 0; i < BATCHES; i++) {
-        look_at(&world, &chain, &control_def.resisted);
-        gw_impedance_device device = device_at(&chain, i * LOOK_EVERY);
+    gw_system *system = create(&def);
+    world.system = create(&def);
+    bool fine = system && world.system;
+    for (int i = 0; i < BATCHES && fine; i++) {
+        double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+        gw_model *model = gw_system_model(system);
+        for (int k = 0; k < count; k++)
+            gw_system_joint(system, k, &q[k], &v[k]);
+        look_at(&world, count, q, v, &control_def.resisted);
+        gw_impedance_device device = device_at(model, i * LOOK_EVERY);
         double start = command_now_us();
         if (local) {
-            memcpy(&taken, &world.local, gw_chain_local_model_bytes(count));
-            gw_chain_set_local_model(&chain, &taken);
+            memcpy(&taken, &world.local, gw_local_model_bytes(count));
+            gw_system_set_local_model(system, &taken);
         }
         for (int k = 0; k < LOOK_EVERY; k++)
-            fine = tick(&chain, &control, local ? &world.resisted : NULL, &device) && fine;
+            fine = tick(model, &control, local ? &world.resisted : NULL, &device) && fine;
         times[i] = (command_now_us() - start) / LOOK_EVERY;
     }
+    gw_system_destroy(system);
+    gw_system_destroy(world.system);
     bench_quantiles(r, times, BATCHES);
     return fine;
 }
@@ -127,18 +148,21 @@ static bool bench_look(bench_row *r, int count)
 {
     enum { LOOKS = 1000 };
     static double times[LOOKS];
-    static gw_chain chain;
     static look world;
-    gw_chain_def def = arm(count);
+    arm def = arm_of(count);
     gw_resisted_def resisted = gw_impedance_def_default().resisted;
-    gw_chain_init(&chain, &def, NULL, NULL);
+    world.system = create(&def);
+    if (!world.system)
+        return false;
     for (int i = 0; i < LOOKS; i++) {
+        double q[GW_MAX_LINKS], v[GW_MAX_LINKS] = {0};
         for (int k = 0; k < count; k++)
-            chain.q[k] = sin(0.01 * i + k);
+            q[k] = sin(0.01 * i + k);
         double start = command_now_us();
-        look_at(&world, &chain, &resisted);
+        look_at(&world, count, q, v, &resisted);
         times[i] = command_now_us() - start;
     }
+    gw_system_destroy(world.system);
     bench_quantiles(r, times, LOOKS);
     return true;
 }

@@ -28,13 +28,6 @@ static inline void near3(gw_vec3 a, gw_vec3 b, double tolerance)
     near(a.z, b.z, tolerance);
 }
 
-static inline double energy(const gw_chain *chain)
-{
-    double kinetic, potential;
-    gw_model_energy(&chain->model, &kinetic, &potential);
-    return kinetic + potential;
-}
-
 /* gw_forces: a wrench that stays as it is. */
 static inline gw_wrench constant(const void *context, double t, const gw_pose *held,
                                  const gw_twist *twist)

@@ -1,5 +1,5 @@
 /*
- * Chains that tests share.
+ * Serial mechanisms that tests share.
  */
 #ifndef GW_TESTS_UNIT_CHAIN_FIXTURE_H
 #define GW_TESTS_UNIT_CHAIN_FIXTURE_H
@@ -7,7 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "rt/dynamics/chain.h"
+#include "rt/dynamics/link.h"
+
+/* A serial mechanism of revolute and prismatic joints on the ground. */
+typedef struct serial_def {
+    int count; /* links */
+    gw_link_def links[GW_MAX_LINKS];
+    gw_pose world_from_base;
+    gw_vec3 gravity; /* m/s^2 */
+    int held;        /* link with the held frame; -1: the last link's frame serves */
+    gw_pose link_from_held;
+    double dt; /* s; 0: 1e-3 */
+} serial_def;
 
 static inline gw_mass fixture_rod_mass(double length, double mass, double inertia)
 {
@@ -16,14 +27,14 @@ static inline gw_mass fixture_rod_mass(double length, double mass, double inerti
 }
 
 /* Rods along x that turn about z, each hinged at the last one's end; weight along -y. */
-static inline gw_chain_def fixture_rods(int count, double length, double mass, double inertia,
-                                        double g)
+static inline serial_def fixture_rods(int count, double length, double mass, double inertia,
+                                      double g)
 {
-    gw_chain_def def = {.count = count,
-                        .world_from_base = gw_pose_identity(),
-                        .gravity = {0, -g, 0},
-                        .held = -1,
-                        .link_from_held = gw_pose_identity()};
+    serial_def def = {.count = count,
+                      .world_from_base = gw_pose_identity(),
+                      .gravity = {0, -g, 0},
+                      .held = -1,
+                      .link_from_held = gw_pose_identity()};
     for (int i = 0; i < count; i++) {
         def.links[i] = (gw_link_def){.kind = GW_JOINT_REVOLUTE,
                                      .parent_from_joint = gw_pose_identity(),
@@ -35,17 +46,17 @@ static inline gw_chain_def fixture_rods(int count, double length, double mass, d
 }
 
 /* Mechanisms, Table I; centres of mass at mid-link, inertias about them. */
-static inline gw_chain_def fixture_table_one(double g)
+static inline serial_def fixture_table_one(double g)
 {
-    gw_chain_def def = fixture_rods(3, 0.042, 3, 0.015, g);
+    serial_def def = fixture_rods(3, 0.042, 3, 0.015, g);
     def.links[2].mass = fixture_rod_mass(0.03, 1, 0.005);
     return def;
 }
 
 /* Axes, offsets and inertias of no particular direction, every third joint a slide. */
-static inline gw_chain_def fixture_skew(int count)
+static inline serial_def fixture_skew(int count)
 {
-    gw_chain_def def = fixture_rods(count, 0.3, 1, 0.01, 0);
+    serial_def def = fixture_rods(count, 0.3, 1, 0.01, 0);
     def.world_from_base = (gw_pose){{0.1, -0.2, 0.3}, gw_quat_exp(gw_v3(0.3, -0.4, 0.2))};
     def.gravity = gw_v3(1, -2, -9);
     for (int i = 0; i < count; i++) {

@@ -10,7 +10,7 @@
 #include "tests/unit/chain_checks.h"
 
 typedef struct serial {
-    const gw_chain_def *def;
+    const serial_def *def;
     gw_system *system;
     gw_model *model;
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], kinetic, potential; /* after the last step */
@@ -41,7 +41,7 @@ static inline void serial_close(serial *s)
     gw_system_destroy(s->system);
 }
 
-static inline void serial_open(serial *s, const gw_chain_def *def, const double *q, const double *v)
+static inline void serial_open(serial *s, const serial_def *def, const double *q, const double *v)
 {
     gw_system_body_def bodies[GW_MAX_LINKS];
     for (int i = 0; i < def->count; i++) {

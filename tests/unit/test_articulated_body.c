@@ -5,7 +5,7 @@
 
 /* ---- frames against composition of poses ---------------------------------------------------- */
 
-static gw_pose link_by_composition(const gw_chain_def *def, const double *q, int link)
+static gw_pose link_by_composition(const serial_def *def, const double *q, int link)
 {
     gw_pose pose = def->world_from_base;
     for (int i = 0; i <= link; i++) {
@@ -24,7 +24,7 @@ static gw_pose link_by_composition(const gw_chain_def *def, const double *q, int
 static void link_poses_are_composed_joint_poses(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(9);
+    serial_def def = fixture_skew(9);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_pose poses[GW_MAX_LINKS], held;
     gw_twist twists[GW_MAX_LINKS], twist;
@@ -44,7 +44,7 @@ static void link_poses_are_composed_joint_poses(void **state)
 }
 
 /* The held frame's twist after the joints went on by s v. */
-static gw_twist held_twist(const gw_chain_def *def, const double *q, const double *v, double s)
+static gw_twist held_twist(const serial_def *def, const double *q, const double *v, double s)
 {
     double moved[GW_MAX_LINKS];
     serial chain;
@@ -60,7 +60,7 @@ static gw_twist held_twist(const gw_chain_def *def, const double *q, const doubl
 static void jacobian_and_bias_match_finite_differences(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(7);
+    serial_def def = fixture_skew(7);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], columns[GW_MAX_LINKS][6], drift[6], h = 1e-5;
     fixture_joints(q, v);
     for (def.held = 0; def.held < 7; def.held++) {
@@ -105,7 +105,7 @@ static void jacobian_and_bias_match_finite_differences(void **state)
 
 static void inverse_by_recursion_undoes_composite_bodies(int count)
 {
-    gw_chain_def def = fixture_skew(count);
+    serial_def def = fixture_skew(count);
     static double d[GW_MAX_LINKS][GW_MAX_LINKS];
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], kinetic = 0;
     serial chain;

@@ -19,7 +19,7 @@ static void run(serial *chain, const gw_forces *forces, double dt, int steps)
 static void simple_pendulum_matches_the_library_of_problems(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(1, 2, 1, 0, 9.81);
+    serial_def def = fixture_rods(1, 2, 1, 0, 9.81);
     double start = GW_PI, period = 2.367841947576237;
     gw_pose held;
     gw_twist twist;
@@ -47,7 +47,7 @@ static void simple_pendulum_matches_the_library_of_problems(void **state)
 static void double_pendulum_follows_its_reference(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(2, 1, 1, 0, 9.81);
+    serial_def def = fixture_rods(2, 1, 1, 0, 9.81);
     double start[2] = {0, 0};
     serial chain;
     for (int i = 0; i < 2; i++)
@@ -67,7 +67,7 @@ static void double_pendulum_follows_its_reference(void **state)
 /* Mechanisms, Table I: 0.4 N at the centre of mass of a link; long double integration. */
 static void table_one(int held, double arm, const double *at_one, const double *at_five)
 {
-    gw_chain_def def = fixture_table_one(0);
+    serial_def def = fixture_table_one(0);
     double start[3] = {-GW_PI / 4, GW_PI / 6, -GW_PI / 6};
     gw_wrench push = {{0.4, 0, 0}, {0, 0, 0}};
     gw_forces forces = {.at = constant, .context = &push};
@@ -100,7 +100,7 @@ static void planar_chain_held_at_its_last_link_moves_as_computed_elsewhere(void 
 /* ---- energy --------------------------------------------------------------------------------- */
 
 /* The largest energy error of ten seconds' swing from horizontal, of the peak kinetic energy. */
-static double swing_at(const gw_chain_def *def, double rate)
+static double swing_at(const serial_def *def, double rate)
 {
     serial chain;
     serial_open(&chain, def, NULL, NULL);
@@ -114,7 +114,7 @@ static double swing_at(const gw_chain_def *def, double rate)
     return worst / peak;
 }
 
-static double swing(const gw_chain_def *def)
+static double swing(const serial_def *def)
 {
     return swing_at(def, 1000);
 }
@@ -123,7 +123,7 @@ static void three_links_keep_their_energy_at_any_rate(void **state)
 {
     (void)state;
     const double rates[] = {250, 500, 2000, 8000};
-    gw_chain_def paper = fixture_table_one(9.81), rods = fixture_rods(3, 1, 1, 1. / 12, 9.81);
+    serial_def paper = fixture_table_one(9.81), rods = fixture_rods(3, 1, 1, 1. / 12, 9.81);
     for (int i = 0; i < 4; i++) {
         assert_true(swing_at(&paper, rates[i]) <= 1e-9);
         assert_true(swing_at(&rods, rates[i]) <= 1e-9);
@@ -133,7 +133,7 @@ static void three_links_keep_their_energy_at_any_rate(void **state)
 static void three_links_keep_their_energy(void **state)
 {
     (void)state;
-    gw_chain_def paper = fixture_table_one(9.81), rods = fixture_rods(3, 1, 1, 1. / 12, 9.81);
+    serial_def paper = fixture_table_one(9.81), rods = fixture_rods(3, 1, 1, 1. / 12, 9.81);
     /* each of 10000 steps may be out by 1e-12 of the kinetic energy */
     assert_true(swing(&paper) <= 1e-10);
     assert_true(swing(&rods) <= 1e-10);
@@ -142,19 +142,19 @@ static void three_links_keep_their_energy(void **state)
 static void whips_keep_their_energy_in_substeps(void **state)
 {
     (void)state;
-    gw_chain_def whip = fixture_rods(20, 1, 1, 1. / 12, 9.81);
-    gw_chain_def snake = fixture_rods(64, 1, 1, 1. / 12, 9.81);
+    serial_def whip = fixture_rods(20, 1, 1, 1. / 12, 9.81);
+    serial_def snake = fixture_rods(64, 1, 1, 1. / 12, 9.81);
     assert_true(swing(&whip) <= 5e-10);
     assert_true(swing(&snake) <= 5e-10);
     /* no step of a millisecond resolves these */
-    gw_chain_def lash = fixture_rods(20, 0.05, 0.05, 0.05 * 0.05 * 0.05 / 12, 9.81);
+    serial_def lash = fixture_rods(20, 0.05, 0.05, 0.05 * 0.05 * 0.05 / 12, 9.81);
     assert_true(swing(&lash) <= 5e-7);
 }
 
 static void skew_chain_with_slides_keeps_its_energy(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(6);
+    serial_def def = fixture_skew(6);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     serial chain;
     fixture_joints(q, v);
@@ -177,7 +177,7 @@ static gw_wrench counted(const void *context, double t, const gw_pose *held, con
 static void a_step_takes_a_bounded_number_of_substeps(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(20, 0.01, 0.001, 1e-9, 9.81);
+    serial_def def = fixture_rods(20, 0.01, 0.001, 1e-9, 9.81);
     gw_forces forces = {.at = counted, .context = NULL};
     serial chain;
     serial_open(&chain, &def, NULL, NULL);
@@ -197,7 +197,7 @@ static void a_step_takes_a_bounded_number_of_substeps(void **state)
 static void free_acceleration_is_the_steps_derivative(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(7);
+    serial_def def = fixture_skew(7);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS], h = 1e-6;
     serial chain;
     fixture_joints(q, v);
@@ -223,7 +223,7 @@ static void free_acceleration_is_the_steps_derivative(void **state)
 static void body_on_slides_flies_as_a_free_one(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(3, 0, 0, 0, 9.81);
+    serial_def def = fixture_rods(3, 0, 0, 0, 9.81);
     double v[3] = {2, 5, 7};
     serial chain;
     def.links[0].kind = def.links[1].kind = GW_JOINT_PRISMATIC;
@@ -261,7 +261,7 @@ static void touch_one(const void *context, double t, const gw_pose *pose, const 
 static void wrenches_on_links_act_as_pulled_back_and_as_held(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(6);
+    serial_def def = fixture_skew(6);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], h = 1e-7;
     double free[GW_MAX_LINKS], force[GW_MAX_LINKS] = {0}, more[GW_MAX_LINKS];
     touching one = {3, {{0.3, -0.8, 0.5}, {0.1, 0.2, -0.4}}};
@@ -310,7 +310,7 @@ static void drag_all(const void *context, double t, const gw_pose *pose, const g
 static void planar_chain_moves_as_a_general_one(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(5, 0.3, 1, 0.01, 0);
+    serial_def def = fixture_rods(5, 0.3, 1, 0.01, 0);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], work[2] = {0, 0};
     gw_forces forces = {.at = pulling, .context = NULL, .touch = drag_all, .touching = &def.count};
     serial planar, general;
@@ -352,7 +352,7 @@ static void planar_chain_moves_as_a_general_one(void **state)
 static void energy_gained_is_the_hands_work(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(5);
+    serial_def def = fixture_skew(5);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], work = 0;
     gw_wrench push = {{3, -2, 5}, {0.4, 0.1, -0.3}};
     gw_forces forces = {.at = constant, .context = &push};
@@ -374,7 +374,7 @@ static void energy_gained_is_the_hands_work(void **state)
 static void velocity_changes_change_the_kinetic_energy(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(5);
+    serial_def def = fixture_skew(5);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], dv[5] = {0.1, -0.2, 0.3, 0.4, -0.5}, now[5];
     serial chain, other;
     fixture_joints(q, v);
@@ -402,7 +402,7 @@ static void a_restored_copy_continues_bit_for_bit(void **state)
     (void)state;
     const int counts[] = {3, 5, 17, 64};
     for (int c = 0; c < 4; c++) {
-        gw_chain_def def = fixture_skew(counts[c]);
+        serial_def def = fixture_skew(counts[c]);
         static unsigned char copy[100000];
         double q[GW_MAX_LINKS];
         serial chain;
@@ -422,7 +422,7 @@ static void a_restored_copy_continues_bit_for_bit(void **state)
 static void a_failed_step_leaves_the_chain_at_rest_in_place(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(4);
+    serial_def def = fixture_skew(4);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_wrench push = {{NAN, 0, 0}, {0, 0, 0}};
     gw_forces forces = {.at = constant, .context = &push};

@@ -18,7 +18,7 @@ static gw_wrench constraint(serial *chain, const gw_forces *forces)
 static void a_push_across_the_plane_is_carried_by_the_joints(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_table_one(0);
+    serial_def def = fixture_table_one(0);
     gw_wrench push = {{0, 0, 5}, {0, 0, 0}};
     gw_forces forces = {.at = constant, .context = &push};
     def.link_from_held.p.x = 0.02;
@@ -37,7 +37,7 @@ static void a_push_across_the_plane_is_carried_by_the_joints(void **state)
 static void a_push_along_a_freedom_is_not_carried(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(1, 0, 2, 0.01, 0);
+    serial_def def = fixture_rods(1, 0, 2, 0.01, 0);
     gw_wrench push = {{5, 0, 0}, {0, 0, 0}};
     gw_forces forces = {.at = constant, .context = &push};
     serial chain;
@@ -54,7 +54,7 @@ static void a_push_along_a_freedom_is_not_carried(void **state)
 static void a_pendulums_rod_pulls_as_in_closed_form(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(1, 4, 1.5, 0, 9.81);
+    serial_def def = fixture_rods(1, 4, 1.5, 0, 9.81);
     double a = 0.7, w = 3, length = 2, q = a - GW_PI / 2;
     serial chain;
     def.held = 0;
@@ -74,7 +74,7 @@ static void a_hinge_carries_as_much_as_that_of_a_guided_body(void **state)
 {
     (void)state;
     gw_guided_def guided = fixture_body(fixture_set(GW_ROTATION_AXIS, GW_LOCUS_POINT, false));
-    gw_chain_def def = fixture_rods(1, 0, 0, 0, 0);
+    serial_def def = fixture_rods(1, 0, 0, 0, 0);
     gw_wrench push = {{3, -2, 5}, {0.4, 0.1, 0.2}};
     gw_forces forces = {.at = constant, .context = &push};
     gw_twist spin = {{0, 0, 0}, {0, 0, 4}};
@@ -148,7 +148,7 @@ static void accelerations(const serial *chain, const gw_wrench *push, double *a)
 static gw_wrench expected(const serial *chain, const gw_wrench *push)
 {
     const double h = 1e-5;
-    const gw_chain_def *def = chain->def;
+    const serial_def *def = chain->def;
     int link = def->held;
     double a[GW_MAX_LINKS], q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_wrench m[2], on[GW_MAX_LINKS];
@@ -177,7 +177,7 @@ static gw_wrench expected(const serial *chain, const gw_wrench *push)
                        gw_sub(gw_scale(0.5 / h, gw_sub(m[0].t, m[1].t)), t)};
 }
 
-static void it_is_the_momentums_rate_less_what_acts(gw_chain_def def)
+static void it_is_the_momentums_rate_less_what_acts(serial_def def)
 {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_wrench push = {{4, -7, 5}, {0.3, 0.4, -0.2}};
@@ -205,7 +205,7 @@ static void constraint_wrench_of_skew_chains_matches_momentum_differences(void *
 static void constraint_wrench_of_planar_chains_matches_momentum_differences(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_rods(5, 0.3, 1, 0.01, 0);
+    serial_def def = fixture_rods(5, 0.3, 1, 0.01, 0);
     def.gravity = gw_v3(1, -2, -9);
     def.link_from_held.p = gw_v3(0.1, 0.07, -0.03);
     for (int i = 0; i < 5; i++) {
@@ -219,7 +219,7 @@ static void constraint_wrench_of_planar_chains_matches_momentum_differences(void
 static void constraint_wrench_is_continuous_through_a_singular_posture(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_table_one(0);
+    serial_def def = fixture_table_one(0);
     gw_wrench push = {{20, 1, 3}, {0.3, 0.1, 0.2}}, last = {{0, 0, 0}, {0, 0, 0}};
     gw_forces forces = {.at = constant, .context = &push};
     def.held = 2;

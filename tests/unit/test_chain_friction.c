@@ -10,9 +10,9 @@
 #define SPAN (15. / 8 * FRICTION / (INERTIA * 490000))
 
 /* One joint without weight. */
-static gw_chain_def wheel(gw_joint_kind kind)
+static serial_def wheel(gw_joint_kind kind)
 {
-    gw_chain_def def = fixture_rods(1, 0, INERTIA, INERTIA, 0);
+    serial_def def = fixture_rods(1, 0, INERTIA, INERTIA, 0);
     def.links[0].kind = kind;
     def.links[0].friction = FRICTION;
     return def;
@@ -40,7 +40,7 @@ static void sliding_dissipates_friction_times_the_way(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
-        gw_chain_def def = wheel((gw_joint_kind)kind);
+        serial_def def = wheel((gw_joint_kind)kind);
         double v = -2;
         serial chain;
         serial_open(&chain, &def, NULL, &v);
@@ -58,7 +58,7 @@ static void sliding_dissipates_friction_times_the_way(void **state)
 static void a_sliding_joint_stops_as_coulomb_friction_predicts(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     double v = 2;
     serial chain;
     serial_open(&chain, &def, NULL, &v);
@@ -76,7 +76,7 @@ static void a_sliding_joint_stops_as_coulomb_friction_predicts(void **state)
 static void a_joint_below_friction_does_not_creep(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     serial chain;
     def.links[0].motor.torque = 0.95 * FRICTION;
     serial_open(&chain, &def, NULL, NULL);
@@ -90,7 +90,7 @@ static void a_joint_below_friction_does_not_creep(void **state)
 static void a_joint_above_friction_accelerates_by_the_excess(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     serial chain;
     def.links[0].motor.torque = 1.5 * FRICTION;
     serial_open(&chain, &def, NULL, NULL);
@@ -104,7 +104,7 @@ static void a_joint_above_friction_accelerates_by_the_excess(void **state)
 static void friction_is_bounded_and_continuous(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     for (double v = -3; v <= 3; v += 0.25) {
         double last = NAN;
         serial chain;
@@ -132,7 +132,7 @@ static gw_wrench counted(const void *context, double t, const gw_pose *held, con
 static void an_arm_at_rest_needs_no_refinement(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_table_one(9.81);
+    serial_def def = fixture_table_one(9.81);
     gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
     gw_forces forces = {.at = counted, .context = &none};
     serial chain;
@@ -158,7 +158,7 @@ static void an_arm_at_rest_needs_no_refinement(void **state)
 static void friction_state_is_copied(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_table_one(9.81);
+    serial_def def = fixture_table_one(9.81);
     serial chain, next;
     for (int i = 0; i < 3; i++)
         def.links[i].friction = 6;
@@ -186,7 +186,7 @@ static double chance(unsigned *state)
 static void friction_never_adds_energy(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(6);
+    serial_def def = fixture_skew(6);
     gw_wrench push = {{0, 0, 0}, {0, 0, 0}};
     gw_forces forces = {.at = constant, .context = &push};
     unsigned seed = 3;

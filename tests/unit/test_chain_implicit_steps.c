@@ -35,7 +35,7 @@ static void balanced(const serial *chain, double start, const told *sum, double 
 }
 
 /* dV/dq_i */
-static double weight_at(const gw_chain_def *def, const double *q, int joint)
+static double weight_at(const serial_def *def, const double *q, int joint)
 {
     double at[GW_MAX_LINKS], e[2];
     for (int side = 0; side < 2; side++) {
@@ -49,9 +49,9 @@ static double weight_at(const gw_chain_def *def, const double *q, int joint)
 }
 
 /* Skew axes, slides among them, light links at the end: mobilities of 0.1 to 1000. */
-static gw_chain_def arm(double rate)
+static serial_def arm(double rate)
 {
-    gw_chain_def def = fixture_skew(6);
+    serial_def def = fixture_skew(6);
     def.dt = 1 / rate;
     for (int i = 3; i < 6; i++) {
         def.links[i].mass.mass = 0.02;
@@ -66,7 +66,7 @@ static void a_damper_of_any_strength_creeps_by_weight_over_damping(void **state)
     (void)state;
     for (size_t r = 0; r < 3; r++)
         for (double c = 1e3; c <= 1e9; c *= 1e2) {
-            gw_chain_def def = arm(rates[r]);
+            serial_def def = arm(rates[r]);
             double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
             serial chain;
             fixture_joints(q, v);
@@ -86,7 +86,7 @@ static void a_decay_is_that_of_the_closed_form_at_any_strength(void **state)
 {
     (void)state;
     for (double decay = 1; decay < 1e6; decay *= 1.7) {
-        gw_chain_def def = fixture_rods(1, 0, 1, 0.3, 0);
+        serial_def def = fixture_rods(1, 0, 1, 0.3, 0);
         double v = 2;
         serial chain;
         def.dt = 1e-3;
@@ -104,7 +104,7 @@ static void stiff_motors_hold_an_arm_against_its_weight(void **state)
     (void)state;
     for (size_t r = 0; r < 3; r++)
         for (double k = 1e5; k <= 1e9; k *= 1e2) {
-            gw_chain_def def = arm(rates[r]);
+            serial_def def = arm(rates[r]);
             double q[GW_MAX_LINKS], v[GW_MAX_LINKS], held = 0;
             serial chain;
             fixture_joints(q, v);
@@ -128,7 +128,7 @@ static void stiff_motors_hold_an_arm_against_its_weight(void **state)
 static void unresolved_springs_give_no_more_than_their_energy(void **state)
 {
     (void)state;
-    gw_chain_def def = arm(1000);
+    serial_def def = arm(1000);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], held = 0;
     serial chain;
     gw_step step;
@@ -149,7 +149,7 @@ static void a_stiff_motors_force_is_clamped(void **state)
 {
     (void)state;
     for (size_t r = 0; r < 3; r++) {
-        gw_chain_def def = fixture_rods(1, 1, 1, 1.0 / 12, GRAVITY), plain = def;
+        serial_def def = fixture_rods(1, 1, 1, 1.0 / 12, GRAVITY), plain = def;
         serial chain, falling;
         def.dt = plain.dt = 1 / rates[r];
         def.links[0].motor = (gw_motor){.stiffness = 1e8, .damping = 1e6, .max = 2};
@@ -171,7 +171,7 @@ static void a_stiff_motor_moves_at_its_speed(void **state)
     (void)state;
     for (size_t r = 0; r < 3; r++)
         for (int loaded = 0; loaded < 2; loaded++) {
-            gw_chain_def def = fixture_rods(1, 0.1, 0.1, 1e-4, loaded ? GRAVITY : 0);
+            serial_def def = fixture_rods(1, 0.1, 0.1, 1e-4, loaded ? GRAVITY : 0);
             serial chain;
             def.dt = 1 / rates[r];
             def.links[0].motor =
@@ -191,7 +191,7 @@ static void a_stiff_motor_moves_at_its_speed(void **state)
 static void the_implicit_acceleration_is_the_steps_mean(void **state)
 {
     (void)state;
-    gw_chain_def def = arm(1000);
+    serial_def def = arm(1000);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], free[GW_MAX_LINKS], by[GW_MAX_LINKS] = {0};
     gw_wrench push = {{3, -2, 5}, {0, 0, 0}}, at_origin = push;
     gw_forces forces = {.at = constant, .context = &push};
@@ -224,7 +224,7 @@ static void a_step_with_unpayable_energy_fails(void **state)
 {
     (void)state;
     for (double speed = 1e4; speed <= 1e12; speed *= 1e2) {
-        gw_chain_def def = arm(1000);
+        serial_def def = arm(1000);
         double q[GW_MAX_LINKS] = {0}, v[GW_MAX_LINKS] = {speed};
         serial chain;
         gw_step step;

@@ -12,15 +12,15 @@
 #include <string.h>
 
 #include "rt/contact/world.h"
-#include "rt/dynamics/chain.h"
+#include "tests/unit/link_fixture.h"
 
 enum { BALLS = 5 };
 
 static const double radius = 0.05, length = 0.5;
 
 typedef struct row {
-    gw_chain_def def[BALLS];
-    gw_chain chain[BALLS];
+    serial_def def[BALLS];
+    serial chain[BALLS];
     gw_world_system system[BALLS];
     gw_contact_candidate candidates[BALLS];
     gw_world *world;
@@ -39,7 +39,7 @@ static void open_world(row *r, int systems, int bodies_each, int candidates, gw_
 {
     gw_world_body bodies[2 * BALLS];
     gw_world_def def = {.system_count = systems,
-                        .model_bytes = sizeof(gw_chain),
+                        .model_bytes = r->chain[0].model->ops->size,
                         .body_count = systems * bodies_each,
                         .bodies = bodies,
                         .rules = rules};
@@ -54,7 +54,7 @@ static void hang(row *r, double angle, gw_contact_rules rules)
 {
     memset(r, 0, sizeof *r);
     for (int i = 0; i < BALLS; i++) {
-        gw_chain_def *d = &r->def[i];
+        serial_def *d = &r->def[i];
         d->count = 1;
         d->held = -1;
         d->gravity = gw_v3(0, 0, -9.81);
@@ -63,8 +63,8 @@ static void hang(row *r, double angle, gw_contact_rules rules)
                                     .axis = {0, 1, 0},
                                     .mass = ball_mass(1, gw_v3(0, 0, -length))};
         double q = i == 0 ? angle : 0;
-        gw_chain_init(&r->chain[i], d, &q, NULL);
-        r->system[i].model = &r->chain[i].model;
+        serial_open(&r->chain[i], d, &q, NULL);
+        r->system[i].model = r->chain[i].model;
     }
     for (int i = 0; i + 1 < BALLS; i++)
         r->candidates[i] = (gw_contact_candidate){.key = (uint64_t)i + 1,
@@ -143,7 +143,7 @@ static void pendulums_swing_ten_times(void **state)
 static void rail(row *r, double v0, double v1, double m1, double e, bool each)
 {
     memset(r, 0, sizeof *r);
-    gw_chain_def *d = &r->def[0];
+    serial_def *d = &r->def[0];
     d->count = 2;
     d->held = -1;
     d->world_from_base = gw_pose_identity();
@@ -153,8 +153,8 @@ static void rail(row *r, double v0, double v1, double m1, double e, bool each)
                                     .axis = {1, 0, 0},
                                     .mass = ball_mass(i ? m1 : 1, gw_v3(0, 0, 0))};
     double q[2] = {0, 2 * radius + 0.0005}, v[2] = {v0, v1 - v0};
-    gw_chain_init(&r->chain[0], d, q, v);
-    r->system[0].model = &r->chain[0].model;
+    serial_open(&r->chain[0], d, q, v);
+    r->system[0].model = r->chain[0].model;
     r->candidates[0] = (gw_contact_candidate){.key = 1,
                                               .a = 1,
                                               .b = 0,
@@ -177,6 +177,7 @@ static void links_that_hit_one_another_follow_their_rule(void **state)
             double before = energy(&r, 1);
             for (int k = 0; k < 3; k++)
                 gw_world_step_all(r.world, r.system, 1e-3, &r.last);
+            serial_read(&r.chain[0]);
             double a = r.chain[0].v[0], b = a + r.chain[0].v[1];
             double momentum = a + m1 * b - (v0 + m1 * v1);
             if (e == 0.5)

@@ -9,15 +9,15 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/chain_fixture.h"
+#include "tests/unit/link_fixture.h"
 #include "tests/unit/held_play.h"
 #include "tests/unit/planar_three.h"
 
 /* ---- mechanisms VI -------------------------------------------------------------------------- */
 
-static gw_chain_def table_one(int held)
+static serial_def table_one(int held)
 {
-    gw_chain_def def = fixture_table_one(0);
+    serial_def def = fixture_table_one(0);
     def.held = held;
     def.link_from_held = (gw_pose){def.links[held].mass.com, {1, 0, 0, 0}};
     return def;
@@ -78,8 +78,8 @@ static void compare(outcome *o, const held_play *p, const three_play *play, cons
 /* 3 s at 1 kHz with `substeps` of control and device in each tick, beside the reference. */
 static outcome paper_six(int held, gw_control_law kind, gw_jdot jdot, int substeps)
 {
-    static gw_chain chain;
-    static gw_chain_def def;
+    static serial chain;
+    static serial_def def;
     held_play p;
     outcome o = {0};
     const gw_named_value planar = {"planar", 1};
@@ -88,8 +88,8 @@ static outcome paper_six(int held, gw_control_law kind, gw_jdot jdot, int subste
     gw_impedance_def control = paper_def(kind, jdot);
     double j[3][3], drift[3], start[3];
     def = table_one(held);
-    gw_chain_init(&chain, &def, s.q, NULL);
-    assert_true(held_open(&p, &chain.model, "ideal", &planar, 1, 1000 * substeps, &control));
+    serial_open(&chain, &def, s.q, NULL);
+    assert_true(held_open(&p, chain.model, "ideal", &planar, 1, 1000 * substeps, &control));
     held_place(&p, (gw_twist){{0.005, 0.003, 0}, {0, 0, 0}});
     p.push.f.x = 0.4;
     three_held(&play.chain, s.q, s.v, s.x, j, drift);
@@ -191,8 +191,8 @@ typedef struct played {
  * `known` of what it is. */
 static played paper_eight(int held, gw_control_law kind, gw_jdot jdot, double known)
 {
-    static gw_chain chain;
-    static gw_chain_def def;
+    static serial chain;
+    static serial_def def;
     const gw_named_value set[] = {{"workspace_radius", 0}, {"coulomb", 0}, {"coulomb_angular", 0}};
     gw_impedance_def control = paper_def(kind, jdot);
     played out = {0, 0, 0};
@@ -202,8 +202,8 @@ static played paper_eight(int held, gw_control_law kind, gw_jdot jdot, double kn
     control.coupling = (gw_spring_damper){50, 0.2, 3, 0.005};
     control.mass_known = known;
     def = table_one(held);
-    gw_chain_init(&chain, &def, (double[]){0, GW_PI / 6, -GW_PI / 3}, NULL);
-    assert_true(held_open(&p, &chain.model, "planar-haptic-interface", set, 3, 1000, &control));
+    serial_open(&chain, &def, (double[]){0, GW_PI / 6, -GW_PI / 3}, NULL);
+    assert_true(held_open(&p, chain.model, "planar-haptic-interface", set, 3, 1000, &control));
     held_place(&p, (gw_twist){{0, 0, 0}, {0, 0, 0}});
     p.push.f.x = 0.4;
     for (int t = 0; t < 8000; t++) {

@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/chain_fixture.h"
+#include "tests/unit/link_fixture.h"
 #include "tests/unit/held_play.h"
 
-static gw_chain chain;
-static gw_chain_def chain_def;
+static serial chain;
+static serial_def chain_def;
 static unsigned seed;
 
 static double either(double most)
@@ -32,7 +32,7 @@ static gw_vec3 somewhere(double most)
 
 /* An arm with a shoulder, an elbow and a wrist whose axes meet, of a common industrial size;
  * masses and inertias are ours. */
-static gw_chain_def six_axes(int held)
+static serial_def six_axes(int held)
 {
     static const gw_vec3 at[6] = {{0, 0, 0.3}, {0, 0.15, 0}, {0.43, -0.1, 0},
                                   {0.2, 0, 0}, {0.23, 0, 0}, {0.06, 0, 0}};
@@ -40,7 +40,7 @@ static gw_chain_def six_axes(int held)
                                     {1, 0, 0}, {0, 1, 0}, {1, 0, 0}};
     static const double mass[6] = {8, 12, 5, 1.2, 0.5, 0.3}, gyration[6] = {8, 7, 6, 5, 5, 4};
     static const double com[6] = {0.1, 0.2, 0.1, 0.1, 0.03, 0.03};
-    gw_chain_def def = {.count = 6, .world_from_base = gw_pose_identity(), .held = held};
+    serial_def def = {.count = 6, .world_from_base = gw_pose_identity(), .held = held};
     for (int i = 0; i < 6; i++) {
         double inertia = 0.5e-4 * mass[i] * gyration[i] * gyration[i];
         def.links[i] = (gw_link_def){
@@ -114,8 +114,8 @@ static void push_once(pushed *out, int held, gw_direction_weighting weighting, d
     def.passivity = true;
     def.resisted.weighting = weighting;
     chain_def = six_axes(held);
-    gw_chain_init(&chain, &chain_def, q, NULL);
-    assert_true(held_open(&p, &chain.model, "ideal", set, 1, 1000, &def));
+    serial_open(&chain, &chain_def, q, NULL);
+    assert_true(held_open(&p, chain.model, "ideal", set, 1, 1000, &def));
     held_place(&p, offset);
     for (int t = 0; t < 300; t++) {
         gw_penalty before = p.rendering.penalty;
@@ -133,7 +133,7 @@ static void push_once(pushed *out, int held, gw_direction_weighting weighting, d
         }
         out->excess = fmax(out->excess, p.rendering.observer.excess);
     }
-    gw_model_energy(&chain.model, &kinetic, &potential);
+    gw_model_energy(chain.model, &kinetic, &potential);
     out->kinetic = fmax(out->kinetic, kinetic);
     out->at_end = fmax(out->at_end, p.rendering.observer.excess);
     held_close(&p);
@@ -247,15 +247,15 @@ static const double *collide(double p[3])
     double dv[3], before, after, potential;
     for (int i = 0; i < 3; i++)
         p[i] = either(0.02);
-    gw_model_apply_inverse(&chain.model, p, dv);
-    gw_model_energy(&chain.model, &before, &potential);
-    gw_model_kick(&chain.model, dv);
-    gw_model_energy(&chain.model, &after, &potential);
+    gw_model_apply_inverse(chain.model, p, dv);
+    gw_model_energy(chain.model, &before, &potential);
+    gw_model_kick(chain.model, dv);
+    gw_model_energy(chain.model, &after, &potential);
     if (after <= before)
         return p;
     for (int i = 0; i < 3; i++)
         dv[i] = -dv[i];
-    gw_model_kick(&chain.model, dv);
+    gw_model_kick(chain.model, dv);
     return NULL;
 }
 
@@ -275,8 +275,8 @@ static double play_randomly(const char *profile, bool controlled, int kind, bool
     chain_def = fixture_table_one(0);
     chain_def.held = 2;
     chain_def.link_from_held.p = chain_def.links[2].mass.com;
-    gw_chain_init(&chain, &chain_def, (double[]){0, GW_PI / 6, -GW_PI / 3}, NULL);
-    assert_true(held_open(&play, &chain.model, profile, set, 3, 1000, &def));
+    serial_open(&chain, &chain_def, (double[]){0, GW_PI / 6, -GW_PI / 3}, NULL);
+    assert_true(held_open(&play, chain.model, profile, set, 3, 1000, &def));
     held_place(&play, (gw_twist){{0, 0, 0}, {0, 0, 0}});
     *damped = 0;
     for (int t = 0; t < 1000 * seconds; t++) {

@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/chain_fixture.h"
+#include "tests/unit/link_fixture.h"
 #include "tests/unit/held_play.h"
 
-static gw_chain chain;
-static gw_chain_def chain_def;
+static serial chain;
+static serial_def chain_def;
 
 static const gw_twist at_rest = {{0, 0, 0}, {0, 0, 0}};
 
@@ -23,8 +23,8 @@ static void open_arm(held_play *p, const gw_named_value *set, int count, double 
     chain_def = fixture_table_one(0);
     chain_def.held = 2;
     chain_def.link_from_held.p = chain_def.links[2].mass.com;
-    gw_chain_init(&chain, &chain_def, (double[]){-0.7, 0.5, 0.8}, NULL);
-    assert_true(held_open(p, &chain.model, "ideal", set, count, rate, def));
+    serial_open(&chain, &chain_def, (double[]){-0.7, 0.5, 0.8}, NULL);
+    assert_true(held_open(p, chain.model, "ideal", set, count, rate, def));
     held_place(p, at_rest);
 }
 
@@ -55,8 +55,8 @@ static struck strike(double rate, gw_control_law kind, double force_max, const d
     for (int k = 0; k < (int)(0.03 * rate); k++) {
         held_begin(&play);
         if (k == 0) {
-            gw_model_apply_inverse(&chain.model, p, dv);
-            gw_model_kick(&chain.model, dv);
+            gw_model_apply_inverse(chain.model, p, dv);
+            gw_model_kick(chain.model, dv);
         }
         held_end(&play, k == 0 ? p : NULL);
         if (k == 0) {
@@ -185,12 +185,12 @@ static double coupled(double mass, double device, int delay, double stiffer)
     chain_def.links[0].kind = GW_JOINT_PRISMATIC;
     chain_def.links[0].axis = gw_v3(1, 0, 0);
     chain_def.held = 0;
-    gw_chain_init(&chain, &chain_def, NULL, NULL);
+    serial_open(&chain, &chain_def, NULL, NULL);
     def.kind = GW_LAW_COUPLING;
     def.coupling = gw_virtual_coupling_bound(device, 1, mass, 1, 1e-3, delay * 1e-3);
     def.coupling.linear *= stiffer * stiffer;
     def.coupling.linear_damping *= stiffer;
-    assert_true(held_open(&p, &chain.model, "ideal", set, 2, 1000, &def));
+    assert_true(held_open(&p, chain.model, "ideal", set, 2, 1000, &def));
     held_place(&p, (gw_twist){{1e-3, 0, 0}, {0, 0, 0}});
     for (int t = 0; t < 1500; t++) {
         held_tick(&p);

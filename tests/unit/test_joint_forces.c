@@ -24,9 +24,9 @@ static told run(serial *chain, int steps)
 }
 
 /* A wheel: one joint, no weight. */
-static gw_chain_def wheel(gw_joint_kind kind)
+static serial_def wheel(gw_joint_kind kind)
 {
-    gw_chain_def def = fixture_rods(1, 0, INERTIA, INERTIA, 0);
+    serial_def def = fixture_rods(1, 0, INERTIA, INERTIA, 0);
     def.links[0].kind = kind;
     return def;
 }
@@ -35,7 +35,7 @@ static void damping_decays_exponentially_and_dissipates(void **state)
 {
     (void)state;
     for (int kind = GW_JOINT_REVOLUTE; kind <= GW_JOINT_PRISMATIC; kind++) {
-        gw_chain_def def = wheel((gw_joint_kind)kind);
+        serial_def def = wheel((gw_joint_kind)kind);
         double v = 2;
         serial chain;
         def.links[0].damping = 0.5;
@@ -50,7 +50,7 @@ static void damping_decays_exponentially_and_dissipates(void **state)
 static void constant_torque_speeds_up_evenly(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     serial chain;
     def.links[0].motor.torque = 0.6;
     serial_open(&chain, &def, NULL, NULL);
@@ -63,7 +63,7 @@ static void constant_torque_speeds_up_evenly(void **state)
 static void a_servo_motor_settles_as_a_damped_oscillator(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     double w = 10, zeta = 0.2, wd = w * sqrt(1 - zeta * zeta), t = 1.3;
     serial chain;
     def.links[0].motor =
@@ -78,7 +78,7 @@ static void a_servo_motor_settles_as_a_damped_oscillator(void **state)
 static void a_motors_force_is_clamped(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_PRISMATIC);
+    serial_def def = wheel(GW_JOINT_PRISMATIC);
     serial chain;
     def.links[0].motor = (gw_motor){.rate = -50, .damping = 10, .max = 0.9};
     serial_open(&chain, &def, NULL, NULL);
@@ -89,7 +89,7 @@ static void a_motors_force_is_clamped(void **state)
 static void a_motor_drives_no_faster_than_its_speed(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     serial chain;
     def.links[0].motor = (gw_motor){.torque = 0.9, .speed = 2};
     serial_open(&chain, &def, NULL, NULL);
@@ -115,7 +115,7 @@ static void a_motor_drives_no_faster_than_its_speed(void **state)
 static void a_motor_may_change_between_steps(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     serial chain;
     serial_open(&chain, &def, NULL, NULL);
     run(&chain, 10);
@@ -130,7 +130,7 @@ static void springs_and_dampers_of_any_strength_hold_the_joint(void **state)
 {
     (void)state;
     for (double strength = 1; strength <= 1e12; strength *= 1e3) {
-        gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+        serial_def def = wheel(GW_JOINT_REVOLUTE);
         double v = 3;
         serial chain;
         def.links[0].mass.inertia.m[2][2] = 1e-4;
@@ -153,7 +153,7 @@ static void springs_and_dampers_of_any_strength_hold_the_joint(void **state)
 static void a_joint_bounces_off_its_limit_with_closed_energy_balance(void **state)
 {
     (void)state;
-    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    serial_def def = wheel(GW_JOINT_REVOLUTE);
     double v = 3, past = 0, lost = 0;
     serial chain;
     def.links[0].limited = true;
@@ -174,7 +174,7 @@ static void a_joint_bounces_off_its_limit_with_closed_energy_balance(void **stat
 static void every_joint_stays_at_its_limits_under_weight(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(8);
+    serial_def def = fixture_skew(8);
     double q[GW_MAX_LINKS] = {0}, lost = 0;
     serial chain;
     for (int i = 0; i < 8; i++) {
@@ -199,7 +199,7 @@ static void limits_are_as_stiff_as_a_step_bears_at_any_rate(void **state)
     (void)state;
     const double periods[] = {1. / 250, 1. / 1000, 1. / 8000};
     for (int p = 0; p < 3; p++) {
-        gw_chain_def def = fixture_rods(3, 0.3, 1, 0.01, 9.81);
+        serial_def def = fixture_rods(3, 0.3, 1, 0.01, 9.81);
         serial chain;
         gw_step step;
         def.dt = periods[p];
@@ -252,7 +252,7 @@ static gw_vec3 anywhere(unsigned *state)
 static void no_tick_gains_energy_without_work(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(6);
+    serial_def def = fixture_skew(6);
     hand h = {{{0, 0, 0}, {0, 0, 0}}};
     gw_forces forces = {.at = holds, .context = &h};
     unsigned seed = 7;

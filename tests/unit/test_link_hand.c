@@ -10,7 +10,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "rt/dynamics/chain.h"
+#include "tests/unit/link_fixture.h"
 #include "tests/unit/playing.h"
 
 typedef struct how {
@@ -65,13 +65,13 @@ static void a_push_moves_the_joints(void **state)
         double work[3] = {0}, a[3];
         const gw_wrench push = {{0.2, -0.3, 0.1}, {0.001, 0.002, 0.003}};
         gw_scene *s = arm_scene(&hows[n]);
-        gw_chain_def def = {.count = 3, .world_from_base = gw_pose_identity(), .held = -1};
+        serial_def def = {.count = 3, .world_from_base = gw_pose_identity(), .held = -1};
         memcpy(def.links, s->mechanisms[0].links, 3 * sizeof *def.links);
         def.link_from_held = gw_pose_identity();
-        gw_chain chain;
-        gw_chain_init(&chain, &def, s->mechanisms[0].position, NULL);
-        gw_model_pull_back(&chain.model, 1, &push, work);
-        gw_model_apply_inverse(&chain.model, work, a);
+        serial chain;
+        serial_open(&chain, &def, s->mechanisms[0].position, NULL);
+        gw_model_pull_back(chain.model, 1, &push, work);
+        gw_model_apply_inverse(chain.model, work, a);
         assert_true(start_play(&p, s));
         command_play(&p, named((gw_command){.kind = GW_COMMAND_PUSH, .push = push}, "arm.1"));
         tick_play(&p, 5);

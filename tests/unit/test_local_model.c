@@ -23,7 +23,7 @@ static double true_energy(serial *exact, const serial *s)
 /* Weight, motors, damping and inertia are the exact ones; velocity is in damping alone. */
 static void agrees_where_it_was_looked_at(int count)
 {
-    gw_chain_def def = fixture_skew(count);
+    serial_def def = fixture_skew(count);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS], b[GW_MAX_LINKS], f[GW_MAX_LINKS];
     serial exact, chain;
     gw_local_model local;
@@ -64,7 +64,7 @@ static void a_local_model_has_the_exact_inertia_and_weight(void **state)
 static void kinematics_are_those_of_the_present_configuration(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(7);
+    serial_def def = fixture_skew(7);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS][6], b[GW_MAX_LINKS][6], drift[2][6];
     serial exact, chain;
     gw_local_model local;
@@ -120,7 +120,7 @@ static double raise(double *most, double value)
 }
 
 /* Runs the chain by looks `ticks` apart, each at where it was a tick before, as the loop does. */
-static error run(const gw_chain_def *def, const double *q, double newtons, int ticks, int steps)
+static error run(const serial_def *def, const double *q, double newtons, int ticks, int steps)
 {
     swaying hand = {newtons, 0};
     gw_forces forces = {.at = sway, .context = &hand};
@@ -169,7 +169,7 @@ static error run(const gw_chain_def *def, const double *q, double newtons, int t
 /* Mechanisms VI: at the middle link, 0.4 N and ten times as much, that sway. */
 static error by_hand(double newtons, int ticks)
 {
-    gw_chain_def def = fixture_table_one(0);
+    serial_def def = fixture_table_one(0);
     double q[3] = {-GW_PI / 4, GW_PI / 6, -GW_PI / 6};
     def.held = 1;
     def.link_from_held.p.x = 0.021;
@@ -179,7 +179,7 @@ static error by_hand(double newtons, int ticks)
 static void energy_balances_close_between_and_across_models(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(6);
+    serial_def def = fixture_skew(6);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     fixture_joints(q, v);
     error e = run(&def, q, 20, 5, 500);
@@ -208,7 +208,7 @@ static void errors_are_small_under_a_hand_at_any_rate(void **state)
 static void a_swinging_chain_does_not_keep_its_energy(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_table_one(9.81);
+    serial_def def = fixture_table_one(9.81);
     double rates[2] = {0};
     for (int i = 0; i < 2; i++) {
         error e = run(&def, NULL, 0, i == 0 ? 5 : 20, 10000);
@@ -224,7 +224,7 @@ static void a_swinging_chain_does_not_keep_its_energy(void **state)
 static void a_new_model_changes_energy_by_the_difference_of_measures(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(6);
+    serial_def def = fixture_skew(6);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     serial exact, chain;
     gw_local_model old, new;
@@ -252,7 +252,7 @@ static void two_periods_stay_within_reach(void **state)
 {
     (void)state;
     for (int count = 1; count <= 16; count *= 2) {
-        gw_chain_def def = fixture_skew(count);
+        serial_def def = fixture_skew(count);
         double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
         gw_wrench push = {{30, -20, 30}, {2, -3, 1}};
         gw_forces forces = {.at = constant, .context = &push};
@@ -279,7 +279,7 @@ static void two_periods_stay_within_reach(void **state)
 static void a_model_is_copied_by_its_bytes(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_skew(9);
+    serial_def def = fixture_skew(9);
     serial chain, copy;
     gw_local_model local, partial;
     gw_step step;
@@ -305,7 +305,7 @@ static void a_model_is_copied_by_its_bytes(void **state)
 static void limits_and_velocity_scaling_act_on_a_local_model(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_table_one(0);
+    serial_def def = fixture_table_one(0);
     double v[3] = {3, 0, 0}, lost = 0;
     serial chain, seen;
     gw_local_model local;

@@ -14,7 +14,7 @@
 
 #include "rt/sim/detection.h"
 #include "rt/sim/loop.h"
-#include "tests/unit/chain_fixture.h"
+#include "tests/unit/link_fixture.h"
 #include "tests/unit/scene_building.h"
 
 /* ---- a scene: mechanisms VI, held at the middle link --------------------------------------- */
@@ -29,7 +29,7 @@ typedef struct play {
 
 static void add_arm(gw_scene *s)
 {
-    gw_chain_def def = fixture_table_one(0);
+    serial_def def = fixture_table_one(0);
     gw_mechanism *m = gw_scene_add_mechanism(s, NULL);
     assert_true(m && gw_mechanism_resize(m, 3));
     strcpy(m->id, "arm");
@@ -230,10 +230,11 @@ static void a_late_look_is_said_and_brakes_until_it_comes(void **state)
 
 /* ---- energy --------------------------------------------------------------------------------- */
 
-static double true_energy(const gw_chain_def *def, const gw_snapshot *s)
+static double true_energy(const serial_def *def, const gw_snapshot *s)
 {
-    gw_chain exact;
-    gw_chain_init(&exact, def, s->q, s->v);
+    serial exact;
+    serial_open(&exact, def, s->q, s->v);
+    serial_close(&exact);
     return exact.kinetic + exact.potential;
 }
 
@@ -243,7 +244,7 @@ static void a_whirling_chain_gains_nothing(void **state)
 {
     (void)state;
     const double rates[3] = {1000, 200, 50}, above_most[3] = {0.01, 0.03, 0.15};
-    gw_chain_def def = fixture_table_one(9.81);
+    serial_def def = fixture_table_one(9.81);
     for (int i = 0; i < 3; i++) {
         play p = {.scene = new_scene()};
         gw_command retired, go = {.kind = GW_COMMAND_STATE, .state = GW_RUNNING};
@@ -281,7 +282,7 @@ static void a_whirling_chain_gains_nothing(void **state)
 static void a_chain_with_stiff_joints_goes_exactly(void **state)
 {
     (void)state;
-    gw_chain_def def = fixture_table_one(9.81);
+    serial_def def = fixture_table_one(9.81);
     play p = {.scene = new_scene()};
     gw_command retired, go = {.kind = GW_COMMAND_STATE, .state = GW_RUNNING};
     p.scene->rate = 1000;

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "rt/haptics/operational_space.h"
-#include "tests/unit/chain_fixture.h"
+#include "tests/unit/link_fixture.h"
 #include "tests/unit/planar_three.h"
 
 static double random_of(unsigned *state)
@@ -111,14 +111,14 @@ static double largest_jump(gw_direction_weighting weighting, double step)
 {
     gw_resisted_def def = {.length = 0.05, .threshold = 1e-2, .weighting = weighting};
     double before[6][6], p[6][6], most = 0;
-    gw_chain_def arm = fixture_table_one(0);
+    serial_def arm = fixture_table_one(0);
     arm.held = 2;
     for (int n = 0; n * step < 0.8; n++) {
-        static gw_chain chain;
+        static serial chain;
         double q[3] = {0.3, -0.4 + n * step, 0.9}, j[3][6], drift[6];
         gw_resisted_directions r;
-        gw_chain_init(&chain, &arm, q, NULL);
-        gw_model_jacobian(&chain.model, j, drift);
+        serial_open(&chain, &arm, q, NULL);
+        gw_model_jacobian(chain.model, j, drift);
         gw_resisted_directions_of(&def, 3, (const double(*)[6])j, &r);
         projector(&r, p);
         if (n > 0)
@@ -142,16 +142,16 @@ static void lambda_inverse_is_that_of_the_closed_form(void **state)
     (void)state;
     static const int at[3] = {0, 1, 5};
     for (int held = 1; held <= 2; held++) {
-        static gw_chain chain;
-        gw_chain_def def = fixture_table_one(0);
+        static serial chain;
+        serial_def def = fixture_table_one(0);
         three c = three_of_table(held);
         double q[3] = {0.2, -0.7, 1.1}, v[3] = {0}, d[3][3], b[3], x[3], j[3][3], drift[3];
         double columns[3][6], six[6], inverse[6][6];
         def.held = held;
         def.link_from_held.p = def.links[held].mass.com;
-        gw_chain_init(&chain, &def, q, v);
-        gw_model_jacobian(&chain.model, columns, six);
-        gw_operational_inverse_inertia(&chain.model, 3, (const double(*)[6])columns, inverse);
+        serial_open(&chain, &def, q, v);
+        gw_model_jacobian(chain.model, columns, six);
+        gw_operational_inverse_inertia(chain.model, 3, (const double(*)[6])columns, inverse);
         three_dynamics(&c, q, v, d, b);
         three_held(&c, q, v, x, j, drift);
         for (int k = 0; k < 3; k++) {

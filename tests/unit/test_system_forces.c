@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "rt/dynamics/chain.h"
 #include "rt/dynamics/system.h"
 #include "tests/random_system.h"
 
@@ -310,71 +309,6 @@ static void smooth_joint_forces_close_their_books(void **state)
     }
 }
 
-/* The same four links as a chain and as a system, at rest at first: how far their joints come apart
- * in 1.5 s. */
-static double apart_from_chain(double damping, double friction, bool limited, gw_motor motor)
-{
-    gw_chain_def chain = {.count = 4,
-                          .world_from_base = gw_pose_identity(),
-                          .gravity = {0, 0, -G},
-                          .held = -1,
-                          .link_from_held = gw_pose_identity()};
-    gw_system_body_def bodies[4];
-    gw_chain c;
-    double worst = 0;
-    for (int i = 0; i < 4; i++) {
-        double m = 1.0 / (1 + i);
-        gw_pose joint = {{i ? 0.4 : 0, 0, 0}, gw_quat_axis(gw_v3(1, 0, 0), i % 2 ? 1.2 : 0.7)};
-        gw_mass mass = {
-            m, {0.2, 0, 0}, {{{0.002 * m, 0, 0}, {0, 0.0133 * m, 0}, {0, 0, 0.0133 * m}}}};
-        chain.links[i] = (gw_link_def){.kind = GW_JOINT_REVOLUTE,
-                                       .parent_from_joint = joint,
-                                       .axis = {0, 0, 1},
-                                       .damping = damping,
-                                       .friction = friction,
-                                       .limited = limited,
-                                       .lower = -0.6,
-                                       .upper = 0.6,
-                                       .motor = motor,
-                                       .mass = mass};
-        bodies[i] = (gw_system_body_def){.mass = mass,
-                                         .parent = i - 1,
-                                         .joint = GW_MOBILIZER_REVOLUTE,
-                                         .parent_from_f = joint,
-                                         .body_from_m = gw_pose_identity(),
-                                         .damping = {damping},
-                                         .friction = {friction},
-                                         .limited = {limited},
-                                         .lower = {-0.6},
-                                         .upper = {0.6},
-                                         .motor = {motor}};
-    }
-    gw_chain_init(&c, &chain, NULL, NULL);
-    gw_system *s = make(bodies, 4, gw_v3(0, 0, -G));
-    for (int i = 0; i < 1500; i++) {
-        gw_step step;
-        gw_model_step(&c.model, NULL, DT, &step);
-        gw_model_step(gw_system_model(s), NULL, DT, &step);
-        for (int k = 0; k < 4; k++)
-            worst = fmax(worst, fabs(position(s, k) - c.q[k]));
-    }
-    gw_system_destroy(s);
-    return worst;
-}
-
-static void systems_move_as_chains_do(void **state)
-{
-    (void)state;
-    const gw_motor none = {0};
-    const gw_motor servo = {.target = 0.4, .stiffness = 200, .damping = 5, .max = 6};
-    assert_true(apart_from_chain(0.05, 0, false, none) < 1e-8);
-    assert_true(apart_from_chain(50, 0, false, none) < 1e-8);
-    /* kinks in the forces fall on other substeps */
-    assert_true(apart_from_chain(0, 0.3, false, none) < 1e-4);
-    assert_true(apart_from_chain(0.05, 0.3, true, none) < 2e-3);
-    assert_true(apart_from_chain(0, 0.3, true, servo) < 1e-4);
-}
-
 /* A contact of 1 mN that closes in the last twentieth of a step. */
 static void touch_late(const void *context, double t, const gw_pose *pose, const gw_twist *twist,
                        gw_wrench *on)
@@ -510,7 +444,6 @@ int main(void)
         cmocka_unit_test(friction_holds_and_brakes),
         cmocka_unit_test(motors_do_what_their_law_says),
         cmocka_unit_test(smooth_joint_forces_close_their_books),
-        cmocka_unit_test(systems_move_as_chains_do),
         cmocka_unit_test(contacts_that_close_late_in_a_step_push),
         cmocka_unit_test(two_bodies_swing_on_their_spring),
         cmocka_unit_test(springs_of_any_stiffness_hold_their_weight),
