@@ -351,10 +351,12 @@ void gw_system_free_acceleration(gw_system *s, double *a)
 
 /* ---- energy balance of a substep ------------------------------------------------------------ */
 
-/* A substep's balance may be out by this much of the kinetic energy, and by rounding. */
-#define BALANCE      1e-11
-#define TREE_BALANCE 1e-12 /* without closures */
-#define ROUNDING     1e-14
+/* A substep's balance may be out by this much of the kinetic energy, and by rounding: of potential
+ * energy, and of the places that it is made of. */
+#define BALANCE        1e-11
+#define TREE_BALANCE   1e-12 /* without closures */
+#define ROUNDING       1e-14
+#define PLACE_ROUNDING 1e-15
 
 /* After fourth order has failed, sixth order stays for so many steps. */
 #define PATIENCE 32
@@ -364,18 +366,28 @@ void gw_system_free_acceleration(gw_system *s, double *a)
 
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 
-/* Compares the change of energy since `kinetic` and `potential` with the work done. */
+/* Rounding of the places of masses, as energy (J). */
+static double rounding_of_places(const gw_system *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->body_count; i++)
+        sum += s->bodies[i].def.mass.mass * gw_norm(s->bodies[i].pose.p);
+    return PLACE_ROUNDING * gw_norm(s->gravity) * sum;
+}
+
+/* Compares the change of energy since `kinetic` and `potential` with the work done. What is no more
+ * than rounding does not ask for finer steps, nor keep them. */
 static accuracy judge_energy(const gw_system *s, double kinetic, double potential,
                              const gw_system_work *sum)
 {
     double come = sum->hand + sum->contact + sum->motors + sum->base - sum->dissipated;
     double out = fabs((s->kinetic - kinetic) + (s->potential - potential) - come);
-    double share = s->row_count > 0 ? BALANCE : TREE_BALANCE;
+    double share = s->row_count > 0 ? BALANCE : TREE_BALANCE, places = rounding_of_places(s);
     double scale =
         share * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
-    if (!(out <= scale) || !isfinite(scale))
+    if (!(out <= fmax(scale, places)) || !isfinite(scale))
         return TOO_COARSE;
-    return out <= scale / 512 ? VERY_GOOD : GOOD;
+    return out <= fmax(scale / 512, places) ? VERY_GOOD : GOOD;
 }
 
 /* The rigid motion that has the momentum of what floats together: V of its centre of mass, W. */
