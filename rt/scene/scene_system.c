@@ -820,6 +820,7 @@ static bool assemble(builder *w, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
     }
     start_motion(w, system, (gw_twist *)(void *)work);
+    s->unlike_stated = gw_scene_system_unlike_stated(w->scene, s, system);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
         keep_start(model, &s->bodies[i], i);

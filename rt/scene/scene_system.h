@@ -48,9 +48,11 @@ typedef struct gw_scene_system {
     int *grounds; /* owned: what each ground that may move is: a fixed object, or, plus the number
                      of objects, a mechanism's base */
     gw_vec3 gravity;
-    double length; /* m: scales angles of rows */
-    double dt;     /* of a step (s) */
-    int mobility;  /* velocity freedoms, where it is assembled */
+    double length;     /* m: scales angles of rows */
+    double dt;         /* of a step (s) */
+    int mobility;      /* velocity freedoms, where it is assembled */
+    int unlike_stated; /* the body of the scene whose stated velocity, or that of its joint, the
+                          relations allow least; -1: all begin as stated */
 } gw_scene_system;
 
 /* Numbers the systems of a scene: of_body[i] is the system of the scene's body i, -1 where it is in
@@ -74,6 +76,16 @@ void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
  * remain, which `error` names. */
 bool gw_scene_system_gather(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
                             gw_error *error);
+
+/* How much of a stated twist a body has otherwise, as a share of it (0: as stated); from
+ * GW_UNLIKE_STATED on its relations do not allow it. */
+#define GW_UNLIKE_STATED 1e-6
+double gw_unlike_stated(const gw_twist *stated, const gw_twist *now);
+
+/* The body of the scene that states, by itself or by its joint, a velocity that it does not have in
+ * `system`, just made of `s` as it is: the one farthest from it; -1: none. */
+int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *s,
+                                  gw_system *system);
 
 /* Its definition, for gw_system_create(). */
 gw_system_def gw_scene_system_def(const gw_scene_system *system);

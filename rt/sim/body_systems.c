@@ -137,6 +137,7 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     if (!take_bodies(def, d))
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
     d->mechanism = is_mechanism(def->scene, d->from);
+    d->unlike_stated = d->from->unlike_stated;
     bool limited = has_limits(d->from), silent = d->mechanism && d->joint_count == 0;
     d->system = create_without_limits(d->from, silent, error);
     d->from = NULL; /* the layout's */

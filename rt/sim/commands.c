@@ -93,8 +93,15 @@ void gw_simulation_engage_softly(gw_simulation *s)
  * now keeps it there. */
 static void begin(gw_simulation *s)
 {
-    for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_haptic_tool_restart(&s->tools[i], s->scenario->dt / s->scenario->substeps);
+    int unlike = gw_scene_dynamics_unlike_stated(s->scenario->dynamics);
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_haptic_tool *tool = &s->tools[i];
+        gw_haptic_tool_restart(tool, s->scenario->dt / s->scenario->substeps);
+        if (gw_haptic_tool_unlike_stated(tool))
+            gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_PROJECTED, .tool = i});
+    }
+    if (unlike >= 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_PROJECTED, .tool = -1, .object = unlike});
 }
 
 static void apply_state(gw_simulation *s, const gw_command *command)

@@ -182,6 +182,18 @@ void gw_free_bodies_reset(gw_scene_dynamics *m)
     }
 }
 
+int gw_free_bodies_unlike_stated(const gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->free_count; i++) {
+        gw_guided body;
+        gw_guided_init(&body, &m->bodies[i].def, &m->bodies[i].pose);
+        gw_guided_set_twist(&body, &m->bodies[i].twist);
+        if (gw_unlike_stated(&m->bodies[i].twist, &body.twist) > GW_UNLIKE_STATED)
+            return m->bodies[i].object;
+    }
+    return -1;
+}
+
 /* ---- onto other sets ------------------------------------------------------------------------- */
 
 /* By how much the set is still displaced; `rate`: its twist (of the world's point at the origin).

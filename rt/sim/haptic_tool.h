@@ -89,6 +89,9 @@ void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_
 /* The same as tick 0 begins, keeping drags, pushes, guided motion and clutch. */
 void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt);
 
+/* Whether tick 0 begins with another velocity of a held object by itself than the scene states. */
+bool gw_haptic_tool_unlike_stated(const gw_haptic_tool *tool);
+
 /* Goes over to another scenario's tool without a bump. `old` is the tool that held the same object
  * or mechanism, NULL where none did. Sums begin at zero. */
 void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,

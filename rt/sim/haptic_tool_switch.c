@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rt/haptics/limits.h"
+#include "rt/scene/scene_system.h"
 #include "rt/sim/haptic_tool.h"
 #include "rt/sim/moved_set.h"
 
@@ -85,6 +86,12 @@ void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt)
     tool->motion = was.motion;
     tool->push = was.push;
     tool->clutch_wanted = was.clutch_wanted;
+}
+
+bool gw_haptic_tool_unlike_stated(const gw_haptic_tool *tool)
+{
+    return !tool->shared &&
+           gw_unlike_stated(&tool->def->twist, &tool->body.twist) > GW_UNLIKE_STATED;
 }
 
 /* ---- change of scenario -----------------------------------------------------------------------

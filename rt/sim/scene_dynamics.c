@@ -290,6 +290,14 @@ bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *m)
     return false;
 }
 
+int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->system_count; i++)
+        if (m->systems[i].unlike_stated >= 0)
+            return m->systems[i].unlike_stated;
+    return gw_free_bodies_unlike_stated(m);
+}
+
 bool gw_scene_dynamics_jammed(const gw_scene_dynamics *m)
 {
     return m->immovable && !m->was_jammed;

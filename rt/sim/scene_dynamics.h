@@ -130,6 +130,10 @@ bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *dynamics);
  * than a millionth of the system's. */
 double gw_scene_dynamics_unbooked(const gw_scene_dynamics *dynamics);
 
+/* A body of the scene that begins with another velocity than it, or its joint, states, as its
+ * relations do not allow that one; -1: all begin as stated. */
+int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *dynamics);
+
 /* How many collisions the last step put off, the first time in a second that it had to; else 0. */
 int gw_scene_dynamics_crowded(const gw_scene_dynamics *dynamics);
 

@@ -124,6 +124,9 @@ static const kind_words words_of[] = {
         {"unbooked", "warning",
          "A step of the linkage could not account for a part of its energy: stiff "
          "springs or limits and light bodies ask for a higher rate."},
+    [GW_EVENT_PROJECTED] = {"projected", "warning",
+                            "%s begins with another velocity than stated: its relations do not "
+                            "allow that one."},
     [GW_EVENT_EDGE] = {"edge", "info",
                        "What slides or rolls on a free-form shape has come to its edge, which "
                        "stops it."},
@@ -140,7 +143,7 @@ static bool about_tool(gw_event_kind kind)
 {
     return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
            kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_SINGULAR ||
-           kind == GW_EVENT_LEFT_BEHIND || kind == GW_EVENT_WITHHELD;
+           kind == GW_EVENT_LEFT_BEHIND || kind == GW_EVENT_WITHHELD || kind == GW_EVENT_PROJECTED;
 }
 
 /* Who halted and why, who armed. */
@@ -168,7 +171,8 @@ static const char *object_of(const gw_event *event, const gw_scene *scene)
     if (event->tool >= 0 && event->tool < scene->tool_count)
         return gw_tool_held_id(&scene->tools[event->tool]);
     bool named = event->tool < 0 && event->object >= 0 && event->object < scene->object_count;
-    return named ? scene->objects[event->object].id : "the tool";
+    bool link = event->tool < 0 && event->object >= scene->object_count;
+    return named ? scene->objects[event->object].id : link ? "A mechanism" : "the tool";
 }
 
 /* Writes down an event that stands for `counted` of its kind. */

@@ -63,7 +63,7 @@ static const char *const event_kinds[] = {
     "active",      "state",      "settled", "limited",     "halted",   "armed",    "overrun",
     "device-lost", "not-finite", "bound",   "left-behind", "singular", "operator", "saved",
     "opened",      "task",       "jammed",  "withheld",    "crowded",  "strained", "unbooked",
-    "edge",        "storage",    "request", "token",       "lease",    NULL};
+    "edge",        "projected",  "storage", "request",     "token",    "lease",    NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 static const wire_field of_event[] = {
     {"seq", WHOLE},

@@ -1161,3 +1161,48 @@ test('a ground that carries joints is a value: what hangs on it goes along', asy
     return far(add(pose.p, rotate(pose.q, [-0.5, 0, 0])), [0.3, 0.1, 0]) < 1e-9;
   });
 });
+
+test('stated velocities that the relations do not allow are projected, and that is told', async () => {
+  const still = box('wall', [0, 0, 0], { fixed: true });
+  // a door along x from its hinge at the origin, and the velocity that it states
+  const door = (v, w = [0, 0, 0]) => box('door', [0.2, 0, 0], { free: true, velocity: { v, w } });
+  const hip = (more) => revolute('hip', frame('door', [-0.2, 0, 0]), frame('wall'), more);
+  const pin = (id, x) => ({ id, line: { point: [x, 0, 0], direction: [0, 0, 1] } });
+  const hinge = {
+    features: [pin('door/pin', -0.2), pin('wall/pin', 0)],
+    constraints: [
+      { id: 'pin', type: 'coincident', a: 'door/pin', b: 'wall/pin', sense: 'same' },
+      { id: 'level', type: 'coincident', a: 'door/-z', b: 'wall/-z', sense: 'same' },
+    ],
+  };
+  const turning = [
+    [0, 0.2, 0],
+    [0, 0, 1],
+  ];
+  const linked = linkage('joints');
+  const barred = (stated) => ({ ...linked, joints: linked.joints.map((j) => ({ ...j, ...stated[j.id] })) });
+  const cases = [
+    [{ objects: [still, door(...turning)], joints: [hip()] }],
+    [{ objects: [still, door([0.1, 0.2, 0], [0, 0, 1])], joints: [hip()] }, /door/],
+    [{ objects: [still, door(...turning)], joints: [hip({ velocity: [2] })] }, /door/],
+    [{ objects: [still, door([0, 0, 0])], joints: [hip({ velocity: [2] })] }],
+    [{ objects: [still, door(...turning)], ...hinge }],
+    [{ objects: [still, door([0, 0.2, 0])], ...hinge }, /door/],
+    [barred({ j1: { velocity: [1] } })],
+    [barred({ j1: { velocity: [1] }, j2: { velocity: [0] }, j3: { velocity: [0] } }), /crank|coupler|rocker/],
+    [barred({ j1: { velocity: [1] }, j2: { velocity: [1] }, j3: { velocity: [1] }, j4: { velocity: [1] } }), /./],
+  ];
+  for (const [scene, who] of cases) {
+    await set('stopped');
+    const { seq } = (await expect(200, 'GET', '/events')).json.at(-1);
+    await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'stated', gravity: [0, 0, 0], ...scene });
+    await set('running');
+    await until('it runs', async () => (await now()).tick > 2);
+    const told = (await expect(200, 'GET', `/events?since=${seq}`)).json.filter((e) => e.kind === 'projected');
+    assert.equal(told.length, who ? 1 : 0, JSON.stringify([scene, told]));
+    if (!who) continue;
+    assert.match(told[0].message, who, told[0].message);
+    assert.match(told[0].message, /another velocity than stated/);
+    assert.equal(told[0].severity, 'warning');
+  }
+});

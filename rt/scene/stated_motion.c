@@ -1,0 +1,80 @@
+/*
+ * Whether what a scene states of velocities is what its systems of bodies begin with: relations
+ * that do not allow them project them in the mass metric. Not RT safe.
+ */
+#include "rt/scene/scene_system.h"
+
+double gw_unlike_stated(const gw_twist *stated, const gw_twist *now)
+{
+    double size = gw_norm(stated->v) + gw_norm(stated->w);
+    double change = gw_norm(gw_sub(now->v, stated->v)) + gw_norm(gw_sub(now->w, stated->w));
+    return size > 0 ? change / size : 0;
+}
+
+/* The same of a joint in the tree. */
+static double joint_changed(const gw_system_body_def *d, gw_system *system, int body)
+{
+    double q[6], v[6], size = 0, change = 0;
+    int count = gw_system_joint(system, body, q, v);
+    for (int j = 0; j < count && d->keeps_velocity; j++) {
+        size += fabs(d->velocity[j]);
+        change += fabs(v[j] - d->velocity[j]);
+    }
+    return d->keeps_velocity && change > 0 ? change / fmax(size, change) : 0;
+}
+
+/* The same of a joint that closes a loop. */
+static double closing_changed(const gw_scene *scene, const gw_placed_joint *j, gw_system *system)
+{
+    gw_pose at[2] = {gw_pose_identity(), gw_pose_identity()};
+    gw_twist of[2] = {{{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+    const gw_scene_joint *stated = &scene->joints[j->joint];
+    const int ends[2] = {j->a, j->b};
+    double v[6] = {0}, size = 0, change = 0;
+    if (j->body >= 0 || !stated->has_velocity)
+        return 0;
+    for (int k = 0; k < 2; k++)
+        if (ends[k] >= 0)
+            gw_model_body(gw_system_model(system), ends[k], &at[k], &of[k]);
+    gw_pose m = gw_pose_mul(&at[0], &j->a_from_m), f = gw_pose_mul(&at[1], &j->b_from_f);
+    gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
+    gw_vec3 v_a = gw_add(of[0].v, gw_cross(of[0].w, gw_sub(m.p, at[0].p)));
+    gw_vec3 v_b = gw_add(of[1].v, gw_cross(of[1].w, gw_sub(m.p, at[1].p)));
+    gw_twist seen = {gw_unrotate(f.q, gw_sub(v_a, v_b)),
+                     gw_unrotate(f.q, gw_sub(of[0].w, of[1].w))};
+    gw_mobilizer_velocity(j->type, &f_from_m, &seen, v);
+    for (int i = 0; i < gw_mobilizers[j->type].dof; i++) {
+        size += fabs(stated->velocity[i]);
+        change += fabs(v[i] - stated->velocity[i]);
+    }
+    return change > 0 ? change / fmax(size, change) : 0;
+}
+
+static gw_twist stated_twist(const gw_scene *scene, int number)
+{
+    const gw_object *o = number < scene->object_count ? &scene->objects[number] : NULL;
+    return o ? (gw_twist){o->velocity, o->spin} : (gw_twist){{0, 0, 0}, {0, 0, 0}};
+}
+
+int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *s,
+                                  gw_system *system)
+{
+    double most = GW_UNLIKE_STATED;
+    int found = -1;
+    for (int i = 0; i < s->member_count; i++) {
+        gw_pose pose;
+        gw_twist twist, stated = stated_twist(scene, s->members[i].number);
+        gw_model_body(gw_system_model(system), i, &pose, &twist);
+        double by =
+            fmax(gw_unlike_stated(&stated, &twist), joint_changed(&s->bodies[i], system, i));
+        if (by > most)
+            most = by, found = s->members[i].number;
+    }
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_placed_joint *j = &s->joints[i];
+        double by = closing_changed(scene, j, system);
+        if (by > most)
+            most = by, found = s->members[j->a >= 0 ? j->a : j->b].number;
+    }
+    return found;
+}
