@@ -16,6 +16,7 @@
 
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
+#include "rt/geometry/nurbs_pole.h"
 
 #define SUBSTEP_ANGLE          0.02 /* rad that a guided body turns in a substep, */
 #define SUBSTEP_ANGLE_FLOATING 0.2  /* and a floating one */
@@ -123,7 +124,9 @@ static void chart_velocity(const gw_chart *chart, const gw_guided *body, double 
     gw_rotation_kind kind = set->rotation.kind;
     bool turned =
         kind == GW_ROTATION_FREE || kind == GW_ROTATION_TWO_ANGLES || kind == GW_ROTATION_NORMAL;
-    bool slid = set->translation.locus.kind == GW_LOCUS_SPHERE;
+    const gw_locus *locus = &set->translation.locus;
+    bool slid = locus->kind == GW_LOCUS_SPHERE ||
+                (locus->kind == GW_LOCUS_SURFACE && gw_nurbs_has_poles(locus->nurbs));
     if (!turned && !slid)
         return;
     gw_twist twist = gw_guided_twist(body);
@@ -198,6 +201,15 @@ GW_STEP_INLINE void stage_state(const gw_tableau *rk, int i, double c, double h,
     }
 }
 
+GW_STEP_INLINE bool finite_coordinates(const double *z, const double *z_dot, int n)
+{
+    double sum = 0;
+#pragma GCC unroll 6
+    for (int k = 0; k < n; k++)
+        sum += 0 * z[k] + 0 * z_dot[k];
+    return sum == 0;
+}
+
 /* All stages for n coordinates, of which the first `turns` rotate the body. */
 GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                            double h, int turns, int n, double *z, double *z_dot, gw_step *step)
@@ -209,7 +221,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
     memcpy(v0, z_dot, sizeof v0);
     for (int i = 0; i < rk->stages; i++) {
         stage_state(rk, i, rk->c[i], h, n, v0, a, z, z_dot);
-        if (!stage_at(body, chart, z, z_dot, turns, n, &s))
+        if (!finite_coordinates(z, z_dot, n) || !stage_at(body, chart, z, z_dot, turns, n, &s))
             return false;
         gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
         accelerate(def->mass.mass, &s, &load, turns, n, a[i]);
@@ -221,7 +233,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
         step->dissipated += rk->b[i] * h * load.dissipation;
     }
     stage_state(rk, rk->stages, 1, h, n, v0, a, z, z_dot);
-    return true;
+    return finite_coordinates(z, z_dot, n);
 }
 
 /* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The

@@ -26,6 +26,7 @@
 #include <math.h>
 
 #include "rt/geometry/nurbs_nearest.h"
+#include "rt/geometry/nurbs_pole.h"
 
 #define NEWTON_STEPS 20
 #define CONVERGED    1e-8  /* of the size: a step this short leaves an error of its square */
@@ -33,9 +34,8 @@
 #define FARTHEST     0.25  /* of the size: no step goes farther over a surface */
 #define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
 #define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
-#define DEGENERATE   1e-12 /* of the size: no less derivative, at a pole */
-#define NEAR_POLE    0.05  /* of the distance from it: no step turns farther about a pole */
-#define BESIDE_POLE  1e-4  /* of the domain: nearer to a pole nothing starts */
+#define DEGENERATE   1e-12 /* of the size: no less derivative, at an apex or a corner */
+#define BESIDE_APEX  1e-4  /* of the domain: nearer to one of these nothing starts */
 #define GRID         8     /* samples of a direction, for a search */
 #define CANDIDATES   6     /* samples that are tried */
 
@@ -47,12 +47,16 @@ typedef struct patch {
     gw_vec3 p, n, t[2], bend[3]; /* n outward; bend: 11, 12, 22 */
     double to[2][2];             /* coordinates of the place from those along the tangents */
     bool beyond;
+    const gw_nurbs_pole *pole; /* where the place's coordinates are x and y about one: */
+    double xy[2];
 } patch;
 
 /* Point, derivatives and normal in the body's frame, by coordinates of the place. */
 typedef struct raw_patch {
     gw_vec3 p, n, d[2], dd[3];
     bool beyond;
+    const gw_nurbs_pole *pole;
+    double xy[2];
 } raw_patch;
 
 static bool is_curve(const gw_surface *s)
@@ -128,7 +132,11 @@ static raw_patch on_free_form(const gw_surface *s, const double *z)
     raw_patch r = {.beyond = false};
     gw_nurbs_point at;
     double x[2] = {z[0], z[1]};
-    gw_nurbs_evaluate(s->nurbs, x, 2, NULL, &at);
+    r.pole = gw_nurbs_coordinates(s->nurbs, x, r.xy);
+    if (r.pole)
+        gw_nurbs_pole_evaluate(s->nurbs, r.pole, r.xy, 2, x, &at);
+    else
+        gw_nurbs_evaluate(s->nurbs, x, 2, NULL, &at);
     r.p = gw_add(s->point, gw_rotate(s->turn, at.d[0][0]));
     r.d[0] = gw_rotate(s->turn, at.d[1][0]);
     r.dd[0] = gw_rotate(s->turn, at.d[2][0]);
@@ -166,7 +174,8 @@ static raw_patch raw_at(const gw_surface *s, const double *z)
 static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame *frame)
 {
     raw_patch r = raw_at(s, z);
-    patch x = {.count = is_curve(s) ? 1 : 2, .beyond = r.beyond};
+    patch x = {.count = is_curve(s) ? 1 : 2, .beyond = r.beyond, .pole = r.pole};
+    x.xy[0] = r.xy[0], x.xy[1] = r.xy[1];
     double least = DEGENERATE * size_of(s);
     least = isfinite(least) ? least : 0;
     double first = fmax(gw_norm(r.d[0]), least), p00 = 1 / first, p01 = 0, p11 = 0;
@@ -193,40 +202,18 @@ static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame 
     return x;
 }
 
-/*
- * Near a pole, where an edge of the surface is one point, parameters are polar coordinates: with
- * rho the distance from the pole and y along and across the way from it,
- *
- *   rho' = |(rho + y_out, y_across)|,   turn = atan2(y_across, rho + y_out)
- *
- * `out`: the parameter that runs away from the pole. False where there is none near.
- */
-static bool move_about_pole(const gw_nurbs *n, const patch *x, const double y[2], int out,
-                            double *z)
-{
-    const gw_nurbs_direction *d = &n->direction[out];
-    bool high = z[out] - d->low > d->high - z[out];
-    if (n->edge[2 * out + high] || d->closed)
-        return false;
-    double sign = high ? -1 : 1, away = fmax(0, sign * (z[out] - (high ? d->high : d->low)));
-    double rho = away / x->to[out][out], y_out = sign * y[out], y_across = y[1 - out];
-    if (hypot(y_out, y_across) < NEAR_POLE * rho)
-        return false;
-    double turn = atan2(y_across, rho + y_out), to = hypot(rho + y_out, y_across);
-    z[1 - out] += turn * rho * x->to[1 - out][1 - out];
-    z[out] += sign * (to - rho) * x->to[out][out];
-    return true;
-}
-
 /* Moves a place by y along the tangents of its patch. */
 static void move_place(const gw_surface *s, const patch *x, const double y[2], double *z)
 {
     double u = x->to[0][0] * y[0] + (x->count == 2 ? x->to[0][1] * y[1] : 0);
     double v = x->count == 2 ? x->to[1][1] * y[1] : 0;
-    if (s->kind == GW_SURFACE_FREE_FORM)
-        for (int out = 0; out < 2; out++)
-            if (move_about_pole(s->nurbs, x, y, out, z))
-                return;
+    if (x->pole) {
+        double xy[2] = {x->xy[0] + u, x->xy[1] + v}, far = hypot(xy[0], xy[1]);
+        double share = far > x->pole->reach ? x->pole->reach / far : 1;
+        xy[0] *= share, xy[1] *= share;
+        gw_nurbs_pole_evaluate(s->nurbs, x->pole, xy, 0, z, NULL);
+        return;
+    }
     if (s->kind == GW_SURFACE_SPHERE || s->kind == GW_SURFACE_ELLIPSOID) {
         gw_vec3 q = {z[0], z[1], z[2]}, e = gw_any_normal(q), f = gw_cross(q, e);
         q = gw_unit(gw_mul_add(gw_mul_add(q, u, e), v, f));
@@ -395,15 +382,15 @@ static bool sample_of(const gw_surface *s, int i, double z[3])
     return false;
 }
 
-/* At a pole itself no parameter tells the way. */
-static void move_off_poles(const gw_nurbs *n, double z[2])
+/* At an apex or a corner, where an edge is a point but no pole, no parameter tells the way. */
+static void move_off_apices(const gw_nurbs *n, double z[2])
 {
     for (int k = 0; k < n->dimension && n->dimension == 2; k++) {
         const gw_nurbs_direction *d = &n->direction[k];
-        double least = BESIDE_POLE * (d->high - d->low);
-        if (!n->edge[2 * k] && !d->closed)
+        double least = BESIDE_APEX * (d->high - d->low);
+        if (!n->edge[2 * k] && !n->pole[2 * k] && !d->closed)
             z[k] = fmax(z[k], d->low + least);
-        if (!n->edge[2 * k + 1] && !d->closed)
+        if (!n->edge[2 * k + 1] && !n->pole[2 * k + 1] && !d->closed)
             z[k] = fmin(z[k], d->high - least);
     }
 }
@@ -436,7 +423,7 @@ static void place_near(const gw_surface *s, gw_vec3 x, double z[3])
     case GW_SURFACE_CURVE:
         gw_nurbs_nearest_point(s->nurbs, gw_unrotate(s->turn, d), &nearest);
         z[0] = nearest.parameter[0], z[1] = nearest.parameter[1];
-        move_off_poles(s->nurbs, z);
+        move_off_apices(s->nurbs, z);
         return;
     }
 }
@@ -566,7 +553,7 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
                    is_place(&s, size, gap);
     if (place->known)
         return true;
-    /* over a pole or a sharp bend: from the closest points of where it was */
+    /* over a sharp bend: from the closest points of where it was */
     gw_vec3 x = patch_at(&k->on_a, at.a, &frame_a).p;
     place_near(&k->on_b, into_body(&frame_b, x), at.b);
     place_near(&k->on_a, into_body(&frame_a, patch_at(&k->on_b, at.b, &frame_b).p), at.a);

@@ -85,7 +85,7 @@ void gw_set_joints_recentre(gw_system *s)
         double far = 0;
         for (int j = 0; j < k->dof && k->set; j++)
             far = fmax(far, fabs(k->joint.z[j]));
-        if (far <= FAR)
+        if (!k->set || (far <= FAR && gw_chart_serves(&k->set->chart, k->joint.z)))
             continue;
         gw_pose pose = gw_set_joint_pose(k, v, w);
         for (int j = 0; j < k->dof; j++) {

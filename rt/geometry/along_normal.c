@@ -35,11 +35,13 @@ typedef struct beside {
     gw_vec3 n, n_by[2], n_rate, n_bias;
 } beside;
 
-static beside beside_at(const gw_locus *l, const double parameter[2], const double rate[2])
+/* By the parameters, or with a pole by x and y about it. */
+static beside beside_at(const gw_locus *l, const gw_nurbs_pole *pole, const double parameter[2],
+                        const double rate[2])
 {
     gw_nurbs_motion m;
     gw_nurbs_turn t;
-    gw_nurbs_move_with_normal(l->nurbs, parameter, rate, l->a, &m, &t);
+    gw_nurbs_move_with_normal(l->nurbs, pole, parameter, rate, l->a, &m, &t);
     beside b = {.p = gw_add(l->origin, turned(l, m.p)),
                 .p_rate = turned(l, m.velocity),
                 .p_bias = turned(l, m.bias),
@@ -50,16 +52,28 @@ static beside beside_at(const gw_locus *l, const double parameter[2], const doub
         b.p_by[i] = turned(l, m.d[i]);
         b.n_by[i] = turned(l, t.d[i]);
     }
-    if (!(gw_norm2(b.n) > 0)) { /* at a pole */
-        gw_nurbs_point at;
-        gw_nurbs_evaluate(l->nurbs, parameter, 2, NULL, &at);
+    return b;
+}
+
+/* P and n at parameters, by the coordinates that serve best there; and S_u, which at a pole is its
+ * direction in the limit. */
+static beside beside_near(const gw_locus *l, const double parameter[2])
+{
+    static const double still[2] = {0, 0};
+    double coordinates[2];
+    const gw_nurbs_pole *pole = gw_nurbs_coordinates(l->nurbs, parameter, coordinates);
+    beside b = beside_at(l, pole, coordinates, still);
+    gw_nurbs_point at;
+    gw_nurbs_evaluate(l->nurbs, parameter, 2, NULL, &at);
+    b.p_by[0] = turned(l, at.d[1][0]);
+    if (pole && pole->out == 1 && !(gw_norm(at.d[1][0]) > 1e-9 * l->nurbs->size))
+        b.p_by[0] = turned(l, gw_scale(pole->sign, at.d[1][1]));
+    if (!(gw_norm2(b.n) > 0)) { /* no tangent plane: the limit along the parameter */
         b.n = turned(l, gw_nurbs_normal(l->nurbs, parameter, &at));
         b.p = gw_mul_add(b.p, l->a, b.n);
     }
     return b;
 }
-
-static const double still[2] = {0, 0};
 
 /* The pose with A q = given, and P. */
 static gw_pose pose_of(const gw_submanifold *set, gw_quat a, gw_vec3 p)
@@ -94,7 +108,7 @@ gw_pose gw_along_normal_pose(const gw_submanifold *set, const double *z)
     const gw_locus *l = &set->translation.locus;
     double parameter[2] = {z[1], z[2]};
     gw_nurbs_into_domain(l->nurbs, parameter);
-    beside b = beside_at(l, parameter, still);
+    beside b = beside_near(l, parameter);
     gw_quat turn = gw_quat_mul(gw_quat_axis(gw_v3(0, 0, 1), z[0]), set->rotation.zero);
     return pose_of(set, gw_quat_unit(gw_quat_mul(frame_of(&b), turn)), b.p);
 }
@@ -114,7 +128,7 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
     gw_vec3 s;
     gw_quat a = axis_side(set, x, &s);
     closest(l, s, z + 1);
-    beside b = beside_at(l, z + 1, still);
+    beside b = beside_near(l, z + 1);
     gw_quat rest =
         gw_quat_mul(gw_quat_mul(gw_quat_conj(frame_of(&b)), a), gw_quat_conj(set->rotation.zero));
     z[0] = remainder(2 * atan2(rest.z, rest.w), 2 * GW_PI);
@@ -134,7 +148,7 @@ gw_pose gw_along_normal_near(const gw_submanifold *set, const gw_pose *near)
     gw_quat a = axis_side(set, near, &s);
     double parameter[2];
     closest(l, s, parameter);
-    beside b = beside_at(l, parameter, still);
+    beside b = beside_near(l, parameter);
     return pose_of(set, aligned(set, a, b.n), b.p);
 }
 
@@ -145,10 +159,11 @@ void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_ch
     gw_vec3 s;
     gw_quat a = axis_side(set, x, &s);
     chart->point = l->origin;
-    chart->parameter[0] = l->start[0];
-    chart->parameter[1] = l->start[1];
-    gw_nurbs_closest(l->nurbs, in_frame(l, s), l->a, chart->parameter, &at);
-    beside b = beside_at(l, chart->parameter, still);
+    double parameter[2] = {l->start[0], l->start[1]};
+    gw_nurbs_closest(l->nurbs, in_frame(l, s), l->a, parameter, &at);
+    gw_chart_centre_at(chart, parameter);
+    static const double still[2] = {0, 0};
+    beside b = beside_at(l, chart->pole, chart->parameter, still);
     chart->e3 = b.n;
     chart->centre = pose_of(set, aligned(set, a, b.n), b.p);
 }
@@ -167,7 +182,8 @@ void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, doub
         spin = twist->w;
     }
     z_dot[0] = gw_dot(chart->e3, spin);
-    beside b = beside_at(&t->locus, chart->parameter, still);
+    static const double still[2] = {0, 0};
+    beside b = beside_at(&t->locus, chart->pole, chart->parameter, still);
     double uu = gw_norm2(b.p_by[0]), uv = gw_dot(b.p_by[0], b.p_by[1]), vv = gw_norm2(b.p_by[1]);
     double u = gw_dot(b.p_by[0], velocity), v = gw_dot(b.p_by[1], velocity);
     double det = uu * vv - uv * uv;
@@ -192,7 +208,7 @@ void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *
     const gw_submanifold *set = chart->set;
     const gw_translation_set *t = &set->translation;
     double parameter[2] = {chart->parameter[0] + z[1], chart->parameter[1] + z[2]};
-    beside b = beside_at(&t->locus, parameter, z_dot + 1);
+    beside b = beside_at(&t->locus, chart->pole, parameter, z_dot + 1);
     gw_vec3 n0 = chart->e3, h = gw_add(n0, b.n);
     double over = 1 / (1 + gw_dot(n0, b.n));
     gw_quat a0 = t->in_mobile ? gw_quat_conj(chart->centre.q) : chart->centre.q;

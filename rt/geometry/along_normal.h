@@ -30,6 +30,10 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
  * turned along the normal the short way. */
 gw_pose gw_along_normal_near(const gw_submanifold *set, const gw_pose *near);
 
+/* Centres the coordinates of a free-form locus, whose set the chart has, at its parameters
+ * (chart.c). */
+void gw_chart_centre_at(gw_chart *chart, const double parameter[2]);
+
 /* What gw_chart_at(), gw_chart_velocity() and gw_chart_eval() do, with z = turn, u, v beyond those
  * of the centre. */
 void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_chart *chart);

@@ -6,6 +6,7 @@
  * Coordinates are ordered rotation first. Pure functions: any thread, RT safe.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "rt/geometry/along_normal.h"
 #include "rt/geometry/locus.h"
@@ -78,6 +79,30 @@ static void direction_of(double x, double y, gw_chart *chart)
     chart->sine = r > 0 ? y / r : 0;
 }
 
+/* Where an edge is a point but no pole, as at the corner of a patch or the apex of a cone, charts
+ * end this far before it, of the domain: there they are singular. */
+#define BESIDE_CORNER 1e-4
+
+/* The bounds of parameter k for charts. */
+static void chart_bounds(const gw_nurbs *s, int k, double *low, double *high)
+{
+    const gw_nurbs_direction *d = &s->direction[k];
+    double inset = s->dimension == 2 ? BESIDE_CORNER * (d->high - d->low) : 0;
+    *low = d->low + (s->edge[2 * k] || s->pole[2 * k] ? 0 : inset);
+    *high = d->high - (s->edge[2 * k + 1] || s->pole[2 * k + 1] ? 0 : inset);
+}
+
+void gw_chart_centre_at(gw_chart *chart, const double parameter[2])
+{
+    const gw_nurbs *s = chart->set->translation.locus.nurbs;
+    double x[2] = {parameter[0], parameter[1]}, low, high;
+    for (int k = 0; k < s->dimension; k++) {
+        chart_bounds(s, k, &low, &high);
+        x[k] = s->direction[k].closed ? x[k] : fmin(fmax(x[k], low), high);
+    }
+    chart->pole = gw_nurbs_coordinates(s, x, chart->parameter);
+}
+
 /* The point of the locus next to x, with what the chart keeps of it. */
 static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
 {
@@ -115,9 +140,9 @@ static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
     case GW_LOCUS_SURFACE: {
         gw_nurbs_point at;
         chart->point = l->origin;
-        chart->parameter[0] = l->start[0];
-        chart->parameter[1] = l->start[1];
-        gw_nurbs_closest(l->nurbs, gw_v3(s, t, gw_dot(d, l->e3)), l->a, chart->parameter, &at);
+        double parameter[2] = {l->start[0], l->start[1]};
+        gw_nurbs_closest(l->nurbs, gw_v3(s, t, gw_dot(d, l->e3)), l->a, parameter, &at);
+        gw_chart_centre_at(chart, parameter);
         return;
     }
     }
@@ -172,7 +197,7 @@ static void free_form_motion(const gw_chart *chart, const double *z, const doubl
     double at[2] = {chart->parameter[0] + z[0], chart->parameter[1] + (dof == 2 ? z[1] : 0)};
     double rate[2] = {z_dot[0], dof == 2 ? z_dot[1] : 0};
     gw_nurbs_motion own;
-    gw_nurbs_move(l->nurbs, at, rate, l->a, &own);
+    gw_nurbs_move(l->nurbs, chart->pole, at, rate, l->a, &own);
     gw_vec3 from[4] = {own.p, own.d[0], own.d[1], own.bias};
     gw_vec3 *to[4] = {&m->p, &m->d[0], &m->d[1], &m->bias};
     for (int i = 0; i < 4; i++) {
@@ -413,6 +438,7 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
 {
     assert(set->dof >= 0 && set->dof <= 6);
     chart->set = set;
+    chart->pole = NULL;
     chart->centre = *world_from_body;
     if (set->general) {
         gw_rows_project(set->rows, set->row_count, 6 - set->dof, 1, 20, &chart->centre);
@@ -576,12 +602,26 @@ static bool is_free_form(const gw_submanifold *set)
 
 bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high)
 {
-    if (!is_free_form(chart->set))
+    if (!is_free_form(chart->set) || chart->pole)
         return false;
-    const gw_nurbs_direction *d = &chart->set->translation.locus.nurbs->direction[k];
-    *low = d->closed ? -HUGE_VAL : d->low - chart->parameter[k];
-    *high = d->closed ? HUGE_VAL : d->high - chart->parameter[k];
+    const gw_nurbs *s = chart->set->translation.locus.nurbs;
+    bool closed = s->direction[k].closed;
+    chart_bounds(s, k, low, high);
+    *low = closed ? -HUGE_VAL : *low - chart->parameter[k];
+    *high = closed ? HUGE_VAL : *high - chart->parameter[k];
     return true;
+}
+
+bool gw_chart_serves(const gw_chart *chart, const double *z)
+{
+    if (!is_free_form(chart->set))
+        return true;
+    double at[2] = {chart->parameter[0], chart->parameter[1]};
+    for (int k = 0; k < chart->set->translation.dof; k++)
+        at[k] += z[chart->set->rotation.dof + k];
+    if (!chart->pole)
+        return !gw_nurbs_pole_near(chart->set->translation.locus.nurbs, at);
+    return hypot(at[0], at[1]) < GW_POLE_SERVES * chart->pole->reach;
 }
 
 void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
@@ -589,7 +629,12 @@ void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
     gw_locus *l = &set->translation.locus;
     if (!is_free_form(set))
         return;
+    double at[2] = {chart->parameter[0], chart->parameter[1]};
     for (int k = 0; k < set->translation.dof; k++)
-        l->start[k] = chart->parameter[k] + z[set->rotation.dof + k];
+        at[k] += z[set->rotation.dof + k];
+    if (chart->pole)
+        gw_nurbs_pole_evaluate(l->nurbs, chart->pole, at, 0, l->start, NULL);
+    else
+        memcpy(l->start, at, sizeof at);
     gw_nurbs_into_domain(l->nurbs, l->start);
 }

@@ -23,6 +23,7 @@
 
 #include "rt/base/simd.h"
 #include "rt/geometry/nurbs_nearest.h"
+#include "rt/geometry/nurbs_pole.h"
 
 #define ORDERS        (GW_NURBS_ORDER + 1)
 #define KNOT_EQUAL    1e-12 /* of the spacing of periodic knots, relative to the domain */
@@ -551,6 +552,11 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         gw_nurbs_put(s);
         return NULL;
     }
+    if (surface && !gw_nurbs_make_poles(s)) {
+        gw_nurbs_put(s);
+        gw_fail(error, GW_FAILED, "", "no memory for the poles of a surface");
+        return NULL;
+    }
     return s;
 }
 
@@ -569,8 +575,10 @@ void gw_nurbs_put(gw_nurbs *s)
         free(s->direction[k].reciprocals);
         free(s->direction[k].kinks);
     }
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
         gw_nurbs_put(s->edge[k]);
+        free(s->pole[k]);
+    }
     gw_nurbs_tree_destroy(s->tree);
     free(s->points);
     free(s->stated);

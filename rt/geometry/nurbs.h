@@ -50,7 +50,8 @@ struct gw_nurbs {
     double size;            /* diagonal of the bounds (m) */
     gw_nurbs
         *edge[4]; /* of a surface: curves at both ends of u, then of v; NULL where it is a point */
-    struct gw_nurbs_tree *tree; /* for closest points (nurbs_nearest.h) */
+    struct gw_nurbs_pole *pole[4]; /* of a surface: where such a point is a pole (nurbs_pole.h) */
+    struct gw_nurbs_tree *tree;    /* for closest points (nurbs_nearest.h) */
     atomic_int references;
 };
 

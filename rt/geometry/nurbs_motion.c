@@ -16,6 +16,9 @@
 #include <stddef.h>
 
 #define NEAR 1e-3 /* of the size: a followed branch that ends farther off is another one */
+#define SINGULAR                                                                                   \
+    1e-20 /* of the squares: no less determinant, at the apex of a cone or a corner                \
+           */
 
 void gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double parameter[2],
                       gw_nurbs_point *at)
@@ -95,24 +98,45 @@ static void motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double 
     m->velocity = gw_add(gw_scale(u, m->d[0]), gw_scale(v, m->d[1]));
 }
 
-void gw_nurbs_move(const gw_nurbs *s, const double parameter[2], const double rate[2],
-                   double offset, gw_nurbs_motion *m)
+/* The point and its derivatives by the parameters, or with a pole by x and y. */
+static void point_at(const gw_nurbs *s, const gw_nurbs_pole *pole, const double parameter[2],
+                     int order, gw_nurbs_point *at)
+{
+    double found[2];
+    gw_nurbs_span span = {{0, 0}};
+    if (pole)
+        gw_nurbs_pole_evaluate(s, pole, parameter, order, found, at);
+    else
+        gw_nurbs_evaluate(s, parameter, order, &span, at);
+}
+
+/* By x and y of the pole that parameters are near to, else by them; where `at` has those to second
+ * order already, only what is missing. */
+static void point_near(const gw_nurbs *s, const double parameter[2], int order, gw_nurbs_point *at)
+{
+    double coordinates[2];
+    const gw_nurbs_pole *pole = gw_nurbs_coordinates(s, parameter, coordinates);
+    if (pole || order > 2)
+        point_at(s, pole, coordinates, order, at);
+}
+
+void gw_nurbs_move(const gw_nurbs *s, const gw_nurbs_pole *pole, const double parameter[2],
+                   const double rate[2], double offset, gw_nurbs_motion *m)
 {
     gw_nurbs_point at;
     gw_nurbs_turn turn;
     bool beside = offset != 0 && s->dimension == 2;
-    gw_nurbs_span span = {{0, 0}};
-    gw_nurbs_evaluate(s, parameter, beside ? 3 : 2, &span, &at);
+    point_at(s, pole, parameter, beside ? 3 : 2, &at);
     motion_at(s, &at, rate, offset, m, beside ? &turn : NULL);
 }
 
-void gw_nurbs_move_with_normal(const gw_nurbs *s, const double parameter[2], const double rate[2],
-                               double offset, gw_nurbs_motion *m, gw_nurbs_turn *turn)
+void gw_nurbs_move_with_normal(const gw_nurbs *s, const gw_nurbs_pole *pole,
+                               const double parameter[2], const double rate[2], double offset,
+                               gw_nurbs_motion *m, gw_nurbs_turn *turn)
 {
     gw_nurbs_point at;
-    gw_nurbs_span span = {{0, 0}};
     assert(s->dimension == 2);
-    gw_nurbs_evaluate(s, parameter, 3, &span, &at);
+    point_at(s, pole, parameter, 3, &at);
     motion_at(s, &at, rate, offset, m, turn);
 }
 
@@ -130,7 +154,7 @@ static void closest_rates(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 d
     double vv = gw_norm2(at->d[0][1]) + gw_dot(d, at->d[0][2]);
     double uv = gw_dot(at->d[1][0], at->d[0][1]) + gw_dot(d, at->d[1][1]);
     double det = uu * vv - uv * uv;
-    if (det == 0)
+    if (!(fabs(det) > SINGULAR * (uu * uu + vv * vv)))
         return;
     rate[0] = (g0 * vv - g1 * uv) / det;
     rate[1] = (g1 * uu - g0 * uv) / det;
@@ -156,6 +180,11 @@ void gw_nurbs_parameter_gradient(const gw_nurbs *s, gw_vec3 x, const double para
 bool gw_nurbs_continue(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nurbs_point *at)
 {
     double p[2] = {parameter[0], parameter[1]};
+    gw_nurbs_event event;
+    if (gw_nurbs_follow_about_pole(s, x, parameter, &event)) {
+        gw_nurbs_evaluate(s, parameter, 2, NULL, at);
+        return event == GW_NURBS_REGULAR;
+    }
     for (int i = 0; i < CONTINUES; i++) {
         double step[2];
         gw_nurbs_evaluate(s, p, 2, NULL, at);
@@ -215,6 +244,7 @@ void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec
         curve_distance(s, &at, x, velocity, along, out);
         return;
     }
+    point_near(s, parameter, 2, &at);
     gw_vec3 n = gw_nurbs_normal(s, parameter, &at), off = gw_sub(x, at.d[0][0]);
     double height = gw_dot(n, off), distance = gw_norm(off), rate[2];
     /* beyond an edge the distance is that from the edge, on the side where x is */
@@ -254,8 +284,9 @@ static void closest_accelerations(const gw_nurbs_point *at, gw_vec3 d, gw_vec3 v
     double uu = gw_norm2(s[1][0]) + gw_dot(d, s[2][0]);
     double vv = gw_norm2(s[0][1]) + gw_dot(d, s[0][2]);
     double uv = gw_dot(s[1][0], s[0][1]) + gw_dot(d, s[1][1]), det = uu * vv - uv * uv;
-    out[0] = det != 0 ? (right[0] * vv - right[1] * uv) / det : 0;
-    out[1] = det != 0 ? (right[1] * uu - right[0] * uv) / det : 0;
+    bool regular = fabs(det) > SINGULAR * (uu * uu + vv * vv);
+    out[0] = regular ? (right[0] * vv - right[1] * uv) / det : 0;
+    out[1] = regular ? (right[1] * uu - right[0] * uv) / det : 0;
 }
 
 void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double expected,
@@ -268,7 +299,7 @@ void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double e
     assert(s->dimension == 2);
     if (!past_edges || !gw_nurbs_continue(s, x, parameter, &at))
         gw_nurbs_closest(s, x, expected, parameter, &at);
-    gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
+    point_near(s, parameter, 3, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x);
     closest_rates(s, &at, d, velocity, moves);
     closest_accelerations(&at, d, velocity, moves, bends);
@@ -285,6 +316,7 @@ double gw_nurbs_focal_distance(const gw_nurbs *s, const double parameter[2], dou
     gw_nurbs_point at;
     assert(s->dimension == 2);
     gw_nurbs_evaluate(s, parameter, 2, NULL, &at);
+    point_near(s, parameter, 2, &at);
     gw_vec3 n = gw_nurbs_normal(s, parameter, &at), u = at.d[1][0], v = at.d[0][1];
     double uu = gw_norm2(u), uv = gw_dot(u, v), vv = gw_norm2(v), det = uu * vv - uv * uv;
     double l = gw_dot(n, at.d[2][0]), m = gw_dot(n, at.d[1][1]), r = gw_dot(n, at.d[0][2]);

@@ -6,6 +6,7 @@
 #define GW_GEOMETRY_NURBS_MOTION_H
 
 #include "rt/geometry/nurbs_nearest.h"
+#include "rt/geometry/nurbs_pole.h"
 
 /*
  * The parameters of the point closest to `x`, which is about `distance` (m, of either sign) from
@@ -15,14 +16,15 @@ void gw_nurbs_closest(const gw_nurbs *nurbs, gw_vec3 x, double distance, double 
                       gw_nurbs_point *at);
 
 /* P = C(s) of a curve, S(u, v) + offset n(u, v) of a surface, while the parameters move at `rate`:
- * its derivatives by them, velocity, and acceleration at rate' = 0. */
+ * its derivatives by them, velocity, and acceleration at rate' = 0. With a pole, `parameter` is x
+ * and y about it. */
 typedef struct gw_nurbs_motion {
     gw_vec3 p, d[2];
     gw_vec3 velocity, bias;
 } gw_nurbs_motion;
 
-void gw_nurbs_move(const gw_nurbs *nurbs, const double parameter[2], const double rate[2],
-                   double offset, gw_nurbs_motion *motion);
+void gw_nurbs_move(const gw_nurbs *nurbs, const gw_nurbs_pole *pole, const double parameter[2],
+                   const double rate[2], double offset, gw_nurbs_motion *motion);
 
 /* The unit normal of a surface while the parameters move: its derivatives by them, its rate, and
  * the rate of that at rate' = 0. */
@@ -32,9 +34,9 @@ typedef struct gw_nurbs_turn {
 } gw_nurbs_turn;
 
 /* The same of a surface, with its normal. */
-void gw_nurbs_move_with_normal(const gw_nurbs *surface, const double parameter[2],
-                               const double rate[2], double offset, gw_nurbs_motion *motion,
-                               gw_nurbs_turn *turn);
+void gw_nurbs_move_with_normal(const gw_nurbs *surface, const gw_nurbs_pole *pole,
+                               const double parameter[2], const double rate[2], double offset,
+                               gw_nurbs_motion *motion, gw_nurbs_turn *turn);
 
 /*
  * The unit normal at the point of a surface closest to x, which is about `expected` from it: n, its

@@ -21,15 +21,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ORDERS      (GW_NURBS_ORDER + 1)
-#define FLAT        0.2       /* of a leaf: deviation from its tangents, relative to its radius */
-#define MAX_DEPTH   10        /* halvings of a span in the tree */
-#define MAX_LEAVES  (1 << 17) /* before spans are no longer halved: 30 MB */
-#define CERTIFIED   1e-9      /* of the size: what `distance` may differ from `bound` by */
-#define HEAP_ROOM   768       /* entries: beyond, the farthest are given up, which `bound` tells */
-#define MAX_CELLS   6000
-#define ITERATIONS  60
-#define FOCAL_LIMIT 1e-3 /* of 1 - kappa delta */
+#include "rt/geometry/nurbs_pole.h"
+
+#define ORDERS         (GW_NURBS_ORDER + 1)
+#define FLAT           0.2 /* of a leaf: deviation from its tangents, relative to its radius */
+#define MAX_DEPTH      10  /* halvings of a span in the tree */
+#define MAX_LEAVES     (1 << 17) /* before spans are no longer halved: 30 MB */
+#define CERTIFIED      1e-9      /* of the size: what `distance` may differ from `bound` by */
+#define HEAP_ROOM      768 /* entries: beyond, the farthest are given up, which `bound` tells */
+#define MAX_CELLS      6000
+#define ITERATIONS     60
+#define FOCAL_LIMIT    1e-3 /* of 1 - kappa delta */
+#define POLE_STEPS     20   /* of Newton's method about a pole */
+#define FARTHEST_ROUND 0.25 /* of a closed direction, in a step */
 
 typedef struct tree_leaf {
     int span[2];
@@ -290,10 +294,9 @@ typedef struct local_model {
     double f, g[2], h[2][2], metric[2][2]; /* metric: S_i . S_j */
 } local_model;
 
-static void model_at(const gw_nurbs *s, gw_vec3 to, const double x[2], gw_nurbs_span *span,
-                     local_model *m)
+/* At the point m->at. */
+static void model_of(gw_vec3 to, local_model *m)
 {
-    gw_nurbs_evaluate(s, x, 2, span, &m->at);
     m->d = gw_sub(m->at.d[0][0], to);
     m->f = 0.5 * gw_norm2(m->d);
     gw_vec3 first[2] = {m->at.d[1][0], m->at.d[0][1]};
@@ -305,6 +308,13 @@ static void model_at(const gw_nurbs *s, gw_vec3 to, const double x[2], gw_nurbs_
             m->h[i][j] = m->metric[i][j] + gw_dot(m->d, second[i][j]);
         }
     }
+}
+
+static void model_at(const gw_nurbs *s, gw_vec3 to, const double x[2], gw_nurbs_span *span,
+                     local_model *m)
+{
+    gw_nurbs_evaluate(s, x, 2, span, &m->at);
+    model_of(to, m);
 }
 
 /* Solves m step = -g for the parameters that are free; false where m is not positive definite. */
@@ -361,8 +371,13 @@ static bool find_step(const gw_nurbs *s, const rectangle *r, const double x[2],
     bool newton = solve_free((const double(*)[2])m->h, m->g, fixed, step);
     if (!newton && !solve_free((const double(*)[2])m->metric, m->g, fixed, step))
         step[0] = step[1] = 0;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        /* near a pole a step may go round many times */
+        double period = s->direction[i].high - s->direction[i].low;
+        double most = s->direction[i].closed ? FARTHEST_ROUND * period : HUGE_VAL;
+        step[i] = fmin(fmax(step[i], -most), most);
         step[i] = fmin(fmax(x[i] + step[i], r->low[i]), r->high[i]) - x[i];
+    }
     if (m->g[0] * step[0] + m->g[1] * step[1] < 0)
         return newton;
     for (int i = 0; i < 2; i++) {
@@ -649,6 +664,17 @@ void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nea
         w.r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
         look_into(&q, &w);
     }
+    /* the distance is level about its minimum, so that its place is known to half the digits */
+    double parameter[2] = {nearest->parameter[0], nearest->parameter[1]};
+    gw_nurbs_point at;
+    gw_nurbs_follow(s, to, parameter, NULL, &at);
+    gw_nurbs_into_domain(s, parameter);
+    if (gw_distance(at.d[0][0], to) <= nearest->distance) {
+        nearest->distance = gw_distance(at.d[0][0], to);
+        nearest->point = at.d[0][0];
+        nearest->parameter[0] = parameter[0];
+        nearest->parameter[1] = parameter[1];
+    }
     /* what was decided on the way was so within the tolerance */
     nearest->bound = fmax(0, fmin(fmin(bound, q.given_up), nearest->distance - certified));
 }
@@ -711,6 +737,39 @@ static bool ends_at_kink(const gw_nurbs_direction *d, double bound)
     return d->closed || (bound > d->low && bound < d->high);
 }
 
+bool gw_nurbs_follow_about_pole(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nurbs_event *event)
+{
+    const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, x);
+    static const bool fixed[2] = {false, false};
+    local_model m;
+    double xy[2], step[2], found[2];
+    if (!pole)
+        return false;
+    gw_nurbs_pole_place(s, pole, x, xy);
+    bool last = false;
+    for (int i = 0; i < POLE_STEPS; i++) {
+        if (!gw_nurbs_pole_evaluate(s, pole, xy, 2, found, &m.at))
+            return false;
+        model_of(to, &m);
+        if (last) {
+            x[0] = found[0], x[1] = found[1];
+            *event = focal_margin(&m, fixed) < FOCAL_LIMIT ? GW_NURBS_FOCAL : GW_NURBS_REGULAR;
+            return true;
+        }
+        if (!solve_free((const double(*)[2])m.h, m.g, fixed, step) &&
+            !solve_free((const double(*)[2])m.metric, m.g, fixed, step))
+            return false;
+        double length = length_of(&m, step), most = 0.25 * pole->reach;
+        double share = length > most ? most / length : 1;
+        xy[0] += share * step[0];
+        xy[1] += share * step[1];
+        if (!(hypot(xy[0], xy[1]) < pole->reach))
+            return false;
+        last = length <= 1e-8 * s->size; /* what is left is its square */
+    }
+    return false;
+}
+
 gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nurbs_span *span,
                                gw_nurbs_point *at)
 {
@@ -722,6 +781,10 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
     double step = 0;
     gw_vec3 from = {0, 0, 0};
     span = span ? span : &own;
+    if (gw_nurbs_follow_about_pole(s, to, x, &event)) {
+        gw_nurbs_evaluate(s, x, 2, span, at);
+        return event;
+    }
     for (int part = 0; part < 4; part++) {
         rectangle r = smooth_part(s, x);
         double first;
@@ -743,6 +806,12 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
         }
         if (!over)
             break;
+    }
+    /* an edge that is a pole ends nothing */
+    if (gw_nurbs_follow_about_pole(s, to, x, &event)) {
+        gw_nurbs_evaluate(s, x, 2, span, at);
+        bool led = gw_distance(at->d[0][0], from) <= 10 * step + 1e-9 * s->size;
+        return led ? event : GW_NURBS_FOCAL;
     }
     *at = m.at;
     if (focal_margin(&m, fixed) < FOCAL_LIMIT)

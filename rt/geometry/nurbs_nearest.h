@@ -48,4 +48,10 @@ typedef enum gw_nurbs_event {
 gw_nurbs_event gw_nurbs_follow(const gw_nurbs *nurbs, gw_vec3 to, double parameter[2],
                                gw_nurbs_span *span, gw_nurbs_point *at);
 
+/* The same from near a pole, in its tangent plane, where parameters are singular; regular or focal.
+ * False, and `parameter` as it was, where they are not near one, or the branch leads away from it.
+ */
+bool gw_nurbs_follow_about_pole(const gw_nurbs *nurbs, gw_vec3 to, double parameter[2],
+                                gw_nurbs_event *event);
+
 #endif

@@ -253,9 +253,10 @@ typedef struct gw_chart {
     gw_vec3 point;       /* P of the locus at the centre */
     gw_vec3 e1, e2, e3;  /* sphere: two tangent directions and the outward one at the centre */
     double cosine, sine; /* circle, ellipse, cylinder: of the angle at the centre */
-    double parameter[2]; /* curve, surface: at the centre */
-    double turn[2];      /* two angles: the tangent in the angles about both axes of the first */
-    double basis[6][6];  /* general set: its tangent basis at the centre */
+    double parameter[2]; /* curve, surface: at the centre; near a pole x and y about it */
+    const struct gw_nurbs_pole *pole; /* that pole; NULL elsewhere */
+    double turn[2];     /* two angles: the tangent in the angles about both axes of the first */
+    double basis[6][6]; /* general set: its tangent basis at the centre */
 } gw_chart;
 
 /* A chart about a pose on the set (general sets: projected onto it first). */
@@ -268,8 +269,11 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
 void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
 
 /* The range of coordinate k of a free-form locus, relative to the centre, that stays within its
- * edges; false for other loci. */
+ * edges; false for other loci, and near a pole. */
 bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high);
+
+/* False where a chart about z serves better than this one: near a pole, or away from it. */
+bool gw_chart_serves(const gw_chart *chart, const double *z);
 
 /* Charts of `set`, whose chart this is, look for the parameters of a free-form locus at z from now
  * on. */

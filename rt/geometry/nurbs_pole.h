@@ -1,0 +1,60 @@
+/*
+ * Poles of free-form surfaces: an edge that is one point, about which the surface closes.
+ * Parameters are polar coordinates there; about a pole the surface is also a height over its
+ * tangent plane,
+ *
+ *   S = O + x e1 + y e2 + h(x, y) n,      e1 x e2 = n, the normal at the pole O
+ *
+ * with coordinates x, y (m) that are as good at the pole as beside it. Any thread, RT safe, but for
+ * the creation.
+ */
+#ifndef GW_GEOMETRY_NURBS_POLE_H
+#define GW_GEOMETRY_NURBS_POLE_H
+
+#include "rt/geometry/nurbs.h"
+
+#define GW_POLE_MERIDIANS 32  /* samples round a pole */
+#define GW_POLE_SERVES    0.9 /* of `reach`: farther out x and y do not serve */
+
+typedef struct gw_nurbs_pole {
+    int out;      /* the direction that runs away from the pole */
+    double sign;  /* 1 or -1: the way it runs */
+    double end;   /* its parameter at the pole */
+    double near;  /* as far from there (parameter) x and y are the better coordinates */
+    double reach; /* |(x, y)| up to which there is a height (m) */
+    gw_vec3 point, e1, e2, n;
+    double bend[3];                        /* h_xx, h_xy, h_yy at the pole */
+    double third[4];                       /* h_xxx, h_xxy, h_xyy, h_yyy */
+    double fourth[5];                      /* h_xxxx, h_xxxy, .. */
+    double azimuth[GW_POLE_MERIDIANS + 1]; /* at which meridians leave, of equal steps round */
+    double speed[GW_POLE_MERIDIANS + 1];   /* |dS / d parameter| of them there */
+} gw_nurbs_pole;
+
+/* Finds the poles of a surface that have a tangent plane, into its `pole`; false where memory is
+ * short. The surface is complete but for them. Not RT safe. */
+bool gw_nurbs_make_poles(gw_nurbs *surface);
+
+/* True where parameters are singular somewhere, and charts change their coordinates. */
+bool gw_nurbs_has_poles(const gw_nurbs *nurbs);
+
+/* The pole that parameters are near to, where its x and y serve better than they; or NULL. */
+const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *surface, const double parameter[2]);
+
+/* x and y of parameters near a pole. */
+void gw_nurbs_pole_place(const gw_nurbs *surface, const gw_nurbs_pole *pole,
+                         const double parameter[2], double xy[2]);
+
+/* The coordinates that serve best at parameters: x and y about the pole that they are near to,
+ * which is returned; or NULL, and they themselves. */
+const gw_nurbs_pole *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double parameter[2],
+                                          double coordinates[2]);
+
+/*
+ * The parameters at x and y (`out` within the domain, the other one within one turn), and the point
+ * there with d[k][l] the derivatives by x and y to `order` (0 to GW_NURBS_ORDER); `point` may be
+ * NULL. False beyond `reach`, where nothing was found; what is returned is then somewhere near.
+ */
+bool gw_nurbs_pole_evaluate(const gw_nurbs *surface, const gw_nurbs_pole *pole, const double xy[2],
+                            int order, double parameter[2], gw_nurbs_point *point);
+
+#endif
