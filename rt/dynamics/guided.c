@@ -125,8 +125,8 @@ static void chart_velocity(const gw_chart *chart, const gw_guided *body, double 
     bool turned =
         kind == GW_ROTATION_FREE || kind == GW_ROTATION_TWO_ANGLES || kind == GW_ROTATION_NORMAL;
     const gw_locus *locus = &set->translation.locus;
-    bool slid = locus->kind == GW_LOCUS_SPHERE ||
-                (locus->kind == GW_LOCUS_SURFACE && gw_nurbs_has_poles(locus->nurbs));
+    bool bends = locus->kind == GW_LOCUS_SURFACE || locus->kind == GW_LOCUS_CURVE;
+    bool slid = locus->kind == GW_LOCUS_SPHERE || (bends && gw_nurbs_has_planes(locus->nurbs));
     if (!turned && !slid)
         return;
     gw_twist twist = gw_guided_twist(body);

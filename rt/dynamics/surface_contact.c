@@ -47,7 +47,7 @@ typedef struct patch {
     gw_vec3 p, n, t[2], bend[3]; /* n outward; bend: 11, 12, 22 */
     double to[2][2];             /* coordinates of the place from those along the tangents */
     bool beyond;
-    const gw_nurbs_pole *pole; /* where the place's coordinates are x and y about one: */
+    const gw_nurbs_plane *plane; /* where the place's coordinates are x and y of one: */
     double xy[2];
 } patch;
 
@@ -55,7 +55,7 @@ typedef struct patch {
 typedef struct raw_patch {
     gw_vec3 p, n, d[2], dd[3];
     bool beyond;
-    const gw_nurbs_pole *pole;
+    const gw_nurbs_plane *plane;
     double xy[2];
 } raw_patch;
 
@@ -132,9 +132,9 @@ static raw_patch on_free_form(const gw_surface *s, const double *z)
     raw_patch r = {.beyond = false};
     gw_nurbs_point at;
     double x[2] = {z[0], z[1]};
-    r.pole = gw_nurbs_coordinates(s->nurbs, x, r.xy);
-    if (r.pole)
-        gw_nurbs_pole_evaluate(s->nurbs, r.pole, r.xy, 2, x, &at);
+    r.plane = gw_nurbs_coordinates(s->nurbs, x, r.xy);
+    if (r.plane)
+        gw_nurbs_plane_evaluate(s->nurbs, r.plane, r.xy, 2, x, &at);
     else
         gw_nurbs_evaluate(s->nurbs, x, 2, NULL, &at);
     r.p = gw_add(s->point, gw_rotate(s->turn, at.d[0][0]));
@@ -174,7 +174,7 @@ static raw_patch raw_at(const gw_surface *s, const double *z)
 static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame *frame)
 {
     raw_patch r = raw_at(s, z);
-    patch x = {.count = is_curve(s) ? 1 : 2, .beyond = r.beyond, .pole = r.pole};
+    patch x = {.count = is_curve(s) ? 1 : 2, .beyond = r.beyond, .plane = r.plane};
     x.xy[0] = r.xy[0], x.xy[1] = r.xy[1];
     double least = DEGENERATE * size_of(s);
     least = isfinite(least) ? least : 0;
@@ -207,11 +207,11 @@ static void move_place(const gw_surface *s, const patch *x, const double y[2], d
 {
     double u = x->to[0][0] * y[0] + (x->count == 2 ? x->to[0][1] * y[1] : 0);
     double v = x->count == 2 ? x->to[1][1] * y[1] : 0;
-    if (x->pole) {
+    if (x->plane) {
         double xy[2] = {x->xy[0] + u, x->xy[1] + v}, far = hypot(xy[0], xy[1]);
-        double share = far > x->pole->reach ? x->pole->reach / far : 1;
+        double share = far > x->plane->reach ? x->plane->reach / far : 1;
         xy[0] *= share, xy[1] *= share;
-        gw_nurbs_pole_evaluate(s->nurbs, x->pole, xy, 0, z, NULL);
+        gw_nurbs_plane_evaluate(s->nurbs, x->plane, xy, 0, z, NULL);
         return;
     }
     if (s->kind == GW_SURFACE_SPHERE || s->kind == GW_SURFACE_ELLIPSOID) {

@@ -35,13 +35,13 @@ typedef struct beside {
     gw_vec3 n, n_by[2], n_rate, n_bias;
 } beside;
 
-/* By the parameters, or with a pole by x and y about it. */
-static beside beside_at(const gw_locus *l, const gw_nurbs_pole *pole, const double parameter[2],
+/* By the parameters, or with a plane by x and y of it. */
+static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const double parameter[2],
                         const double rate[2])
 {
     gw_nurbs_motion m;
     gw_nurbs_turn t;
-    gw_nurbs_move_with_normal(l->nurbs, pole, parameter, rate, l->a, &m, &t);
+    gw_nurbs_move_with_normal(l->nurbs, plane, parameter, rate, l->a, &m, &t);
     beside b = {.p = gw_add(l->origin, turned(l, m.p)),
                 .p_rate = turned(l, m.velocity),
                 .p_bias = turned(l, m.bias),
@@ -61,13 +61,13 @@ static beside beside_near(const gw_locus *l, const double parameter[2])
 {
     static const double still[2] = {0, 0};
     double coordinates[2];
-    const gw_nurbs_pole *pole = gw_nurbs_coordinates(l->nurbs, parameter, coordinates);
-    beside b = beside_at(l, pole, coordinates, still);
+    const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, parameter, coordinates);
+    beside b = beside_at(l, plane, coordinates, still);
     gw_nurbs_point at;
     gw_nurbs_evaluate(l->nurbs, parameter, 2, NULL, &at);
     b.p_by[0] = turned(l, at.d[1][0]);
-    if (pole && pole->out == 1 && !(gw_norm(at.d[1][0]) > 1e-9 * l->nurbs->size))
-        b.p_by[0] = turned(l, gw_scale(pole->sign, at.d[1][1]));
+    if (plane && plane->pole->out == 1 && !(gw_norm(at.d[1][0]) > 1e-9 * l->nurbs->size))
+        b.p_by[0] = turned(l, gw_scale(plane->pole->sign, at.d[1][1]));
     if (!(gw_norm2(b.n) > 0)) { /* no tangent plane: the limit along the parameter */
         b.n = turned(l, gw_nurbs_normal(l->nurbs, parameter, &at));
         b.p = gw_mul_add(b.p, l->a, b.n);
@@ -163,7 +163,7 @@ void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_ch
     gw_nurbs_closest(l->nurbs, in_frame(l, s), l->a, parameter, &at);
     gw_chart_centre_at(chart, parameter);
     static const double still[2] = {0, 0};
-    beside b = beside_at(l, chart->pole, chart->parameter, still);
+    beside b = beside_at(l, chart->flat ? &chart->plane : NULL, chart->parameter, still);
     chart->e3 = b.n;
     chart->centre = pose_of(set, aligned(set, a, b.n), b.p);
 }
@@ -183,7 +183,7 @@ void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, doub
     }
     z_dot[0] = gw_dot(chart->e3, spin);
     static const double still[2] = {0, 0};
-    beside b = beside_at(&t->locus, chart->pole, chart->parameter, still);
+    beside b = beside_at(&t->locus, chart->flat ? &chart->plane : NULL, chart->parameter, still);
     double uu = gw_norm2(b.p_by[0]), uv = gw_dot(b.p_by[0], b.p_by[1]), vv = gw_norm2(b.p_by[1]);
     double u = gw_dot(b.p_by[0], velocity), v = gw_dot(b.p_by[1], velocity);
     double det = uu * vv - uv * uv;
@@ -208,7 +208,7 @@ void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *
     const gw_submanifold *set = chart->set;
     const gw_translation_set *t = &set->translation;
     double parameter[2] = {chart->parameter[0] + z[1], chart->parameter[1] + z[2]};
-    beside b = beside_at(&t->locus, chart->pole, parameter, z_dot + 1);
+    beside b = beside_at(&t->locus, chart->flat ? &chart->plane : NULL, parameter, z_dot + 1);
     gw_vec3 n0 = chart->e3, h = gw_add(n0, b.n);
     double over = 1 / (1 + gw_dot(n0, b.n));
     gw_quat a0 = t->in_mobile ? gw_quat_conj(chart->centre.q) : chart->centre.q;

@@ -100,7 +100,7 @@ void gw_chart_centre_at(gw_chart *chart, const double parameter[2])
         chart_bounds(s, k, &low, &high);
         x[k] = s->direction[k].closed ? x[k] : fmin(fmax(x[k], low), high);
     }
-    chart->pole = gw_nurbs_coordinates(s, x, chart->parameter);
+    chart->flat = gw_nurbs_moving_coordinates(s, x, chart->parameter, &chart->plane);
 }
 
 /* The point of the locus next to x, with what the chart keeps of it. */
@@ -197,7 +197,7 @@ static void free_form_motion(const gw_chart *chart, const double *z, const doubl
     double at[2] = {chart->parameter[0] + z[0], chart->parameter[1] + (dof == 2 ? z[1] : 0)};
     double rate[2] = {z_dot[0], dof == 2 ? z_dot[1] : 0};
     gw_nurbs_motion own;
-    gw_nurbs_move(l->nurbs, chart->pole, at, rate, l->a, &own);
+    gw_nurbs_move(l->nurbs, chart->flat ? &chart->plane : NULL, at, rate, l->a, &own);
     gw_vec3 from[4] = {own.p, own.d[0], own.d[1], own.bias};
     gw_vec3 *to[4] = {&m->p, &m->d[0], &m->d[1], &m->bias};
     for (int i = 0; i < 4; i++) {
@@ -438,7 +438,7 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
 {
     assert(set->dof >= 0 && set->dof <= 6);
     chart->set = set;
-    chart->pole = NULL;
+    chart->flat = false;
     chart->centre = *world_from_body;
     if (set->general) {
         gw_rows_project(set->rows, set->row_count, 6 - set->dof, 1, 20, &chart->centre);
@@ -602,7 +602,7 @@ static bool is_free_form(const gw_submanifold *set)
 
 bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high)
 {
-    if (!is_free_form(chart->set) || chart->pole)
+    if (!is_free_form(chart->set) || chart->flat)
         return false;
     const gw_nurbs *s = chart->set->translation.locus.nurbs;
     bool closed = s->direction[k].closed;
@@ -619,9 +619,12 @@ bool gw_chart_serves(const gw_chart *chart, const double *z)
     double at[2] = {chart->parameter[0], chart->parameter[1]};
     for (int k = 0; k < chart->set->translation.dof; k++)
         at[k] += z[chart->set->rotation.dof + k];
-    if (!chart->pole)
-        return !gw_nurbs_pole_near(chart->set->translation.locus.nurbs, at);
-    return hypot(at[0], at[1]) < GW_POLE_SERVES * chart->pole->reach;
+    if (chart->flat)
+        return hypot(at[0], at[1]) < GW_POLE_SERVES * chart->plane.reach;
+    gw_nurbs_plane better;
+    double coordinates[2];
+    return !gw_nurbs_moving_coordinates(chart->set->translation.locus.nurbs, at, coordinates,
+                                        &better);
 }
 
 void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
@@ -632,8 +635,8 @@ void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
     double at[2] = {chart->parameter[0], chart->parameter[1]};
     for (int k = 0; k < set->translation.dof; k++)
         at[k] += z[set->rotation.dof + k];
-    if (chart->pole)
-        gw_nurbs_pole_evaluate(l->nurbs, chart->pole, at, 0, l->start, NULL);
+    if (chart->flat)
+        gw_nurbs_plane_evaluate(l->nurbs, &chart->plane, at, 0, l->start, NULL);
     else
         memcpy(l->start, at, sizeof at);
     gw_nurbs_into_domain(l->nurbs, l->start);

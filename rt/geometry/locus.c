@@ -41,8 +41,8 @@ static gw_vec3 free_form_point(const gw_locus *l, const double *z)
     gw_nurbs_motion m;
     double x[2] = {z[0], l->kind == GW_LOCUS_SURFACE ? z[1] : 0}, at[2];
     gw_nurbs_into_domain(l->nurbs, x);
-    const gw_nurbs_pole *pole = gw_nurbs_coordinates(l->nurbs, x, at);
-    gw_nurbs_move(l->nurbs, pole, at, (const double[]){0, 0}, l->a, &m);
+    const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
+    gw_nurbs_move(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
     return gw_add(l->origin, turned(l, m.p));
 }
 
@@ -239,8 +239,8 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
         gw_nurbs_motion m;
         double x[2], at[2];
         free_form_parameters(l, point, x);
-        const gw_nurbs_pole *pole = gw_nurbs_coordinates(l->nurbs, x, at);
-        gw_nurbs_move(l->nurbs, pole, at, (const double[]){0, 0}, l->a, &m);
+        const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
+        gw_nurbs_move(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
         out[0] = gw_unit(turned(l, m.d[0]));
         out[1] = gw_unit(gw_reject(turned(l, m.d[1]), out[0]));
         return gw_locus_dof(l->kind);

@@ -369,7 +369,8 @@ static bool allocate_direction(gw_nurbs_direction *d, int degree, int count)
     d->knots = malloc(knots * sizeof *d->knots);
     d->reciprocals = calloc(rows * knots, sizeof *d->reciprocals);
     d->kinks = malloc(knots * sizeof *d->kinks);
-    return d->knots && d->reciprocals && d->kinks;
+    d->uneven = malloc(knots * sizeof *d->uneven);
+    return d->knots && d->reciprocals && d->kinks && d->uneven;
 }
 
 /* A trim, or the knot that it is meant to be at: spans are no shorter than that. */
@@ -487,14 +488,19 @@ static void find_kinks(gw_nurbs *s, int k)
     int first = gw_nurbs_find_span(d, d->low, 0), last = gw_nurbs_find_span(d, d->high, 0);
     if (d->closed && is_kink(s, k, last, first))
         d->kinks[d->kink_count++] = d->low;
+    else if (d->closed && (d->degree < 3 || d->knots[0] == d->knots[d->degree]))
+        d->uneven[d->uneven_count++] = d->low;
     for (int before = first; before < last;) {
         int after = before + 1;
         while (d->knots[after] >= d->knots[after + 1])
             after++;
         /* knots before + 1 to after are one */
-        if (after - before >= d->degree && d->knots[after] < d->high &&
-            is_kink(s, k, before, after))
+        int repeats = after - before;
+        bool inside = d->knots[after] < d->high;
+        if (inside && repeats >= d->degree && is_kink(s, k, before, after))
             d->kinks[d->kink_count++] = d->knots[after];
+        else if (inside && repeats >= d->degree - 1)
+            d->uneven[d->uneven_count++] = d->knots[after];
         before = after;
     }
 }
@@ -574,6 +580,7 @@ void gw_nurbs_put(gw_nurbs *s)
         free(s->direction[k].knots);
         free(s->direction[k].reciprocals);
         free(s->direction[k].kinks);
+        free(s->direction[k].uneven);
     }
     for (int k = 0; k < 4; k++) {
         gw_nurbs_put(s->edge[k]);

@@ -34,6 +34,8 @@ typedef struct gw_nurbs_direction {
                             the knots are one */
     int kink_count;      /* inner knots, and the seam, where the tangent turns: */
     double *kinks;       /* rising; the seam as `low` */
+    int uneven_count;    /* those where it does not, but second derivatives by the parameter jump */
+    double *uneven;
 } gw_nurbs_direction;
 
 /* A control point (w x, w y, w z, w). */

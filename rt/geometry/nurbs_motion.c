@@ -98,14 +98,14 @@ static void motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double 
     m->velocity = gw_add(gw_scale(u, m->d[0]), gw_scale(v, m->d[1]));
 }
 
-/* The point and its derivatives by the parameters, or with a pole by x and y. */
-static void point_at(const gw_nurbs *s, const gw_nurbs_pole *pole, const double parameter[2],
+/* The point and its derivatives by the parameters, or with a plane by x and y. */
+static void point_at(const gw_nurbs *s, const gw_nurbs_plane *plane, const double parameter[2],
                      int order, gw_nurbs_point *at)
 {
     double found[2];
     gw_nurbs_span span = {{0, 0}};
-    if (pole)
-        gw_nurbs_pole_evaluate(s, pole, parameter, order, found, at);
+    if (plane)
+        gw_nurbs_plane_evaluate(s, plane, parameter, order, found, at);
     else
         gw_nurbs_evaluate(s, parameter, order, &span, at);
 }
@@ -115,28 +115,28 @@ static void point_at(const gw_nurbs *s, const gw_nurbs_pole *pole, const double 
 static void point_near(const gw_nurbs *s, const double parameter[2], int order, gw_nurbs_point *at)
 {
     double coordinates[2];
-    const gw_nurbs_pole *pole = gw_nurbs_coordinates(s, parameter, coordinates);
-    if (pole || order > 2)
-        point_at(s, pole, coordinates, order, at);
+    const gw_nurbs_plane *plane = gw_nurbs_coordinates(s, parameter, coordinates);
+    if (plane || order > 2)
+        point_at(s, plane, coordinates, order, at);
 }
 
-void gw_nurbs_move(const gw_nurbs *s, const gw_nurbs_pole *pole, const double parameter[2],
+void gw_nurbs_move(const gw_nurbs *s, const gw_nurbs_plane *plane, const double parameter[2],
                    const double rate[2], double offset, gw_nurbs_motion *m)
 {
     gw_nurbs_point at;
     gw_nurbs_turn turn;
     bool beside = offset != 0 && s->dimension == 2;
-    point_at(s, pole, parameter, beside ? 3 : 2, &at);
+    point_at(s, plane, parameter, beside ? 3 : 2, &at);
     motion_at(s, &at, rate, offset, m, beside ? &turn : NULL);
 }
 
-void gw_nurbs_move_with_normal(const gw_nurbs *s, const gw_nurbs_pole *pole,
+void gw_nurbs_move_with_normal(const gw_nurbs *s, const gw_nurbs_plane *plane,
                                const double parameter[2], const double rate[2], double offset,
                                gw_nurbs_motion *m, gw_nurbs_turn *turn)
 {
     gw_nurbs_point at;
     assert(s->dimension == 2);
-    point_at(s, pole, parameter, 3, &at);
+    point_at(s, plane, parameter, 3, &at);
     motion_at(s, &at, rate, offset, m, turn);
 }
 

@@ -16,14 +16,14 @@ void gw_nurbs_closest(const gw_nurbs *nurbs, gw_vec3 x, double distance, double 
                       gw_nurbs_point *at);
 
 /* P = C(s) of a curve, S(u, v) + offset n(u, v) of a surface, while the parameters move at `rate`:
- * its derivatives by them, velocity, and acceleration at rate' = 0. With a pole, `parameter` is x
- * and y about it. */
+ * its derivatives by them, velocity, and acceleration at rate' = 0. With a plane, `parameter` is x
+ * and y of it. */
 typedef struct gw_nurbs_motion {
     gw_vec3 p, d[2];
     gw_vec3 velocity, bias;
 } gw_nurbs_motion;
 
-void gw_nurbs_move(const gw_nurbs *nurbs, const gw_nurbs_pole *pole, const double parameter[2],
+void gw_nurbs_move(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double parameter[2],
                    const double rate[2], double offset, gw_nurbs_motion *motion);
 
 /* The unit normal of a surface while the parameters move: its derivatives by them, its rate, and
@@ -34,7 +34,7 @@ typedef struct gw_nurbs_turn {
 } gw_nurbs_turn;
 
 /* The same of a surface, with its normal. */
-void gw_nurbs_move_with_normal(const gw_nurbs *surface, const gw_nurbs_pole *pole,
+void gw_nurbs_move_with_normal(const gw_nurbs *surface, const gw_nurbs_plane *plane,
                                const double parameter[2], const double rate[2], double offset,
                                gw_nurbs_motion *motion, gw_nurbs_turn *turn);
 

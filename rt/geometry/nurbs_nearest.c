@@ -748,7 +748,7 @@ bool gw_nurbs_follow_about_pole(const gw_nurbs *s, gw_vec3 to, double x[2], gw_n
     gw_nurbs_pole_place(s, pole, x, xy);
     bool last = false;
     for (int i = 0; i < POLE_STEPS; i++) {
-        if (!gw_nurbs_pole_evaluate(s, pole, xy, 2, found, &m.at))
+        if (!gw_nurbs_plane_evaluate(s, &pole->plane, xy, 2, found, &m.at))
             return false;
         model_of(to, &m);
         if (last) {
@@ -759,11 +759,11 @@ bool gw_nurbs_follow_about_pole(const gw_nurbs *s, gw_vec3 to, double x[2], gw_n
         if (!solve_free((const double(*)[2])m.h, m.g, fixed, step) &&
             !solve_free((const double(*)[2])m.metric, m.g, fixed, step))
             return false;
-        double length = length_of(&m, step), most = 0.25 * pole->reach;
+        double length = length_of(&m, step), most = 0.25 * pole->plane.reach;
         double share = length > most ? most / length : 1;
         xy[0] += share * step[0];
         xy[1] += share * step[1];
-        if (!(hypot(xy[0], xy[1]) < pole->reach))
+        if (!(hypot(xy[0], xy[1]) < pole->plane.reach))
             return false;
         last = length <= 1e-8 * s->size; /* what is left is its square */
     }

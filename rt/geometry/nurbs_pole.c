@@ -33,6 +33,9 @@
 #define STEPS      32   /* along a meridian, to the middle of the domain */
 #define ITERATIONS 16
 
+#define UNEVEN      0.02 /* of the domain: as far from an uneven knot a plane serves better */
+#define POINT_REACH 0.05 /* of the size: of planes at points that are no poles */
+
 /* ---- the tangent plane
  * ---------------------------------------------------------------------------- */
 
@@ -63,16 +66,16 @@ static bool find_plane(const gw_nurbs *s, gw_nurbs_pole *p)
         gw_vec3 n = gw_nurbs_normal(s, parameter, &at), way = along_out(p, &at, 1);
         p->speed[i] = gw_norm(way);
         if (i == 0) {
-            p->point = at.d[0][0];
-            p->n = n;
-            p->e1 = gw_any_normal(n);
-            p->e2 = gw_cross(n, p->e1);
+            p->plane.point = at.d[0][0];
+            p->plane.n = n;
+            p->plane.e1 = gw_any_normal(n);
+            p->plane.e2 = gw_cross(n, p->plane.e1);
         }
         double range = s->direction[p->out].high - s->direction[p->out].low;
-        if (!(p->speed[i] * range > 1e-6 * s->size) || !(gw_dot(n, p->n) > 1 - 1e-12) ||
-            fabs(gw_dot(p->n, way)) > TANGENT * p->speed[i])
+        if (!(p->speed[i] * range > 1e-6 * s->size) || !(gw_dot(n, p->plane.n) > 1 - 1e-12) ||
+            fabs(gw_dot(p->plane.n, way)) > TANGENT * p->speed[i])
             return false;
-        double angle = atan2(gw_dot(way, p->e2), gw_dot(way, p->e1));
+        double angle = atan2(gw_dot(way, p->plane.e2), gw_dot(way, p->plane.e1));
         p->azimuth[i] =
             i == 0 ? angle : p->azimuth[i - 1] + remainder(angle - p->azimuth[i - 1], 2 * GW_PI);
         double turn = p->azimuth[1] - p->azimuth[0];
@@ -107,9 +110,9 @@ static void find_taylor(const gw_nurbs *s, gw_nurbs_pole *p)
             gw_nurbs_point at;
             on_meridian(s, p, i, 0, 3, parameter, &at);
             gw_vec3 way = along_out(p, &at, 1), turn = along_out(p, &at, 2);
-            double unit = 1 / p->speed[i], h = gw_dot(along_out(p, &at, order), p->n);
-            double x = unit * gw_dot(way, p->e1), y = unit * gw_dot(way, p->e2);
-            double x2 = gw_dot(turn, p->e1), y2 = gw_dot(turn, p->e2);
+            double unit = 1 / p->speed[i], h = gw_dot(along_out(p, &at, order), p->plane.n);
+            double x = unit * gw_dot(way, p->plane.e1), y = unit * gw_dot(way, p->plane.e2);
+            double x2 = gw_dot(turn, p->plane.e1), y2 = gw_dot(turn, p->plane.e2);
             if (order == 2) {
                 add_to_fit(&f, 3, (double[]){x * x, 2 * x * y, y * y}, h * unit * unit);
                 continue;
@@ -135,23 +138,24 @@ static void find_reach(const gw_nurbs *s, gw_nurbs_pole *p)
             double parameter[2];
             gw_nurbs_point at;
             on_meridian(s, p, i, k * step, 2, parameter, &at);
-            gw_vec3 off = gw_sub(at.d[0][0], p->point);
-            double far = hypot(gw_dot(off, p->e1), gw_dot(off, p->e2));
-            if (far <= last[i] || gw_dot(gw_nurbs_normal(s, parameter, &at), p->n) < LEVEL)
+            gw_vec3 off = gw_sub(at.d[0][0], p->plane.point);
+            double far = hypot(gw_dot(off, p->plane.e1), gw_dot(off, p->plane.e2));
+            if (far <= last[i] || gw_dot(gw_nurbs_normal(s, parameter, &at), p->plane.n) < LEVEL)
                 return;
             last[i] = far;
             reach = fmin(reach, far);
         }
-        p->reach = reach;
+        p->plane.reach = reach;
         p->near = NEAR_SHARE * k * step;
     }
 }
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-bool gw_nurbs_has_poles(const gw_nurbs *s)
+bool gw_nurbs_has_planes(const gw_nurbs *s)
 {
-    return s->pole[0] || s->pole[1] || s->pole[2] || s->pole[3];
+    bool poles = s->pole[0] || s->pole[1] || s->pole[2] || s->pole[3];
+    return poles || s->direction[0].uneven_count > 0 || s->direction[1].uneven_count > 0;
 }
 
 const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *s, const double parameter[2])
@@ -169,20 +173,64 @@ void gw_nurbs_pole_place(const gw_nurbs *s, const gw_nurbs_pole *p, const double
 {
     gw_nurbs_point at;
     gw_nurbs_evaluate(s, parameter, 0, NULL, &at);
-    gw_vec3 off = gw_sub(at.d[0][0], p->point);
-    xy[0] = gw_dot(off, p->e1);
-    xy[1] = gw_dot(off, p->e2);
+    gw_vec3 off = gw_sub(at.d[0][0], p->plane.point);
+    xy[0] = gw_dot(off, p->plane.e1);
+    xy[1] = gw_dot(off, p->plane.e2);
 }
 
-const gw_nurbs_pole *gw_nurbs_coordinates(const gw_nurbs *s, const double parameter[2],
-                                          double coordinates[2])
+const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *s, const double parameter[2],
+                                           double coordinates[2])
 {
     const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, parameter);
     coordinates[0] = parameter[0];
     coordinates[1] = parameter[1];
+    if (!pole)
+        return NULL;
+    gw_nurbs_pole_place(s, pole, parameter, coordinates);
+    return &pole->plane;
+}
+
+/* True near an uneven knot; an edge, which has to be felt in its parameter, is not near. */
+static bool is_near_uneven(const gw_nurbs *s, const double parameter[2])
+{
+    bool near = false;
+    for (int k = 0; k < s->dimension; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        double range = d->high - d->low, margin = UNEVEN * range;
+        bool ends = parameter[k] < d->low + 2 * margin || parameter[k] > d->high - 2 * margin;
+        if (ends && !d->closed)
+            return false;
+        for (int i = 0; i < d->uneven_count; i++) {
+            double off = parameter[k] - d->uneven[i];
+            near = near || fabs(d->closed ? remainder(off, range) : off) < margin;
+        }
+    }
+    return near;
+}
+
+bool gw_nurbs_moving_coordinates(const gw_nurbs *s, const double parameter[2],
+                                 double coordinates[2], gw_nurbs_plane *plane)
+{
+    const gw_nurbs_plane *pole = gw_nurbs_coordinates(s, parameter, coordinates);
+    gw_nurbs_point at;
     if (pole)
-        gw_nurbs_pole_place(s, pole, parameter, coordinates);
-    return pole;
+        *plane = *pole;
+    if (pole || !is_near_uneven(s, parameter))
+        return pole != NULL;
+    gw_nurbs_evaluate(s, parameter, 2, NULL, &at);
+    bool curve = s->dimension == 1;
+    gw_vec3 n = curve ? gw_v3(0, 0, 0) : gw_nurbs_normal(s, parameter, &at), e = at.d[1][0];
+    if (!(gw_norm(e) > 0) || (!curve && !(gw_norm2(n) > 0)))
+        return false;
+    e = gw_unit(e);
+    *plane = (gw_nurbs_plane){.point = at.d[0][0],
+                              .e1 = e,
+                              .e2 = gw_cross(n, e),
+                              .n = n,
+                              .reach = POINT_REACH * s->size,
+                              .parameter = {parameter[0], parameter[1]}};
+    coordinates[0] = coordinates[1] = 0;
+    return true;
 }
 
 /* The parameters whose meridian leaves towards (x, y), as far along it as its first derivative
@@ -208,9 +256,33 @@ static void first_guess(const gw_nurbs *s, const gw_nurbs_pole *p, const double 
     parameter[p->out] = p->end + p->sign * fmin(far / speed, 0.5 * (out->high - out->low));
 }
 
-/* The parameters at (x, y), by Newton's method. */
-static bool find_parameter(const gw_nurbs *s, const gw_nurbs_pole *p, const double xy[2],
-                           double parameter[2])
+/* What is left of (x, y) at a point, and its change by the parameters. */
+static double left_of(const gw_nurbs_plane *t, const gw_nurbs_point *at, const double xy[2],
+                      double left[2], double by[2][2])
+{
+    gw_vec3 axis[2] = {t->e1, t->e2}, off = gw_sub(at->d[0][0], t->point);
+    for (int k = 0; k < 2; k++) {
+        left[k] = xy[k] - gw_dot(off, axis[k]);
+        by[k][0] = gw_dot(at->d[1][0], axis[k]);
+        by[k][1] = gw_dot(at->d[0][1], axis[k]);
+    }
+    return hypot(left[0], left[1]);
+}
+
+/* Newton's step; false where there is none. */
+static bool step_of(const gw_nurbs *s, const double left[2], const double by[2][2], double step[2])
+{
+    double det = by[0][0] * by[1][1] - by[0][1] * by[1][0];
+    step[0] = (left[0] * by[1][1] - left[1] * by[0][1]) / det;
+    step[1] = (left[1] * by[0][0] - left[0] * by[1][0]) / det;
+    if (s->dimension == 1)
+        step[0] = left[0] / by[0][0], step[1] = 0;
+    return isfinite(step[0]) && isfinite(step[1]);
+}
+
+/* The parameters at (x, y) about a pole, by Newton's method. */
+static bool find_about_pole(const gw_nurbs *s, const gw_nurbs_pole *p, const double xy[2],
+                            double parameter[2])
 {
     const gw_nurbs_direction *round = &s->direction[1 - p->out], *d = &s->direction[p->out];
     double far = hypot(xy[0], xy[1]), most = (round->high - round->low) / 16;
@@ -222,22 +294,45 @@ static bool find_parameter(const gw_nurbs *s, const gw_nurbs_pole *p, const doub
     first_guess(s, p, xy, far, parameter);
     for (int i = 0; i < ITERATIONS; i++) {
         gw_nurbs_point at;
+        double left[2], by[2][2], step[2];
         gw_nurbs_evaluate(s, parameter, 1, NULL, &at);
-        gw_vec3 off = gw_sub(at.d[0][0], p->point), way = along_out(p, &at, 1);
-        gw_vec3 turn = p->out == 0 ? at.d[0][1] : at.d[1][0];
-        double x = xy[0] - gw_dot(off, p->e1), y = xy[1] - gw_dot(off, p->e2), left = hypot(x, y);
-        double ox = gw_dot(way, p->e1), oy = gw_dot(way, p->e2);
-        double rx = gw_dot(turn, p->e1), ry = gw_dot(turn, p->e2), det = ox * ry - oy * rx;
-        if (left <= 4e-16 * s->size)
+        double off = left_of(&p->plane, &at, xy, left, by);
+        if (off <= 4e-16 * s->size)
             return true;
-        double by_out = (x * ry - y * rx) / det, by_round = (ox * y - oy * x) / det;
-        if (!isfinite(by_out) || !isfinite(by_round))
+        if (!step_of(s, left, (const double(*)[2])by, step))
             return false;
         double away = p->sign * (parameter[p->out] - p->end);
-        away = fmin(fmax(away + by_out, 0.25 * away), 0.75 * (d->high - d->low));
-        parameter[p->out] = p->end + p->sign * away;
-        parameter[1 - p->out] += fmin(fmax(by_round, -most), most);
-        if (left < 1e-8 * far)
+        away = fmax(away + p->sign * step[p->out], 0.25 * away);
+        parameter[p->out] = p->end + p->sign * fmin(away, 0.75 * (d->high - d->low));
+        parameter[1 - p->out] += fmin(fmax(step[1 - p->out], -most), most);
+        if (off < 1e-8 * far)
+            return true;
+    }
+    return false;
+}
+
+/* The same about another point. */
+static bool find_about_point(const gw_nurbs *s, const gw_nurbs_plane *t, const double xy[2],
+                             double parameter[2])
+{
+    parameter[0] = t->parameter[0];
+    parameter[1] = t->parameter[1];
+    for (int i = 0; i < ITERATIONS; i++) {
+        gw_nurbs_point at;
+        double left[2], by[2][2], step[2];
+        gw_nurbs_evaluate(s, parameter, 1, NULL, &at);
+        double off = left_of(t, &at, xy, left, by);
+        if (s->dimension == 1)
+            off = fabs(left[0]);
+        if (off <= 4e-16 * s->size)
+            return true;
+        if (!step_of(s, left, (const double(*)[2])by, step))
+            return false;
+        for (int k = 0; k < 2; k++) {
+            double most = 0.1 * (s->direction[k].high - s->direction[k].low);
+            parameter[k] += fmin(fmax(step[k], -most), most);
+        }
+        if (off < 1e-10 * s->size)
             return true;
     }
     return false;
@@ -283,7 +378,7 @@ static gw_vec3 third_of(const gw_nurbs_point *at, int i, int j, int m)
     return at->d[3 - i - j - m][i + j + m];
 }
 
-static bool from_parameters(const gw_nurbs_pole *p, const gw_nurbs_point *at, int order, height *t)
+static bool from_parameters(const gw_nurbs_plane *p, const gw_nurbs_point *at, int order, height *t)
 {
     gw_vec3 axis[2] = {p->e1, p->e2}, first[2] = {at->d[1][0], at->d[0][1]};
     double jac[2][2], inv[2][2]; /* x_ki; inv[i][k]: parameter i by x_k */
@@ -336,31 +431,48 @@ static bool from_parameters(const gw_nurbs_pole *p, const gw_nurbs_point *at, in
     return true;
 }
 
-bool gw_nurbs_pole_evaluate(const gw_nurbs *s, const gw_nurbs_pole *p, const double xy[2],
-                            int order, double parameter[2], gw_nurbs_point *point)
+/* Of a curve C(x): C_x = C' / x', C_xx = (C'' - C_x x'') / x'^2, and so on. */
+static void along_tangent(const gw_nurbs_plane *t, const gw_nurbs_point *at, gw_nurbs_point *to)
+{
+    double x1 = gw_dot(at->d[1][0], t->e1), x2 = gw_dot(at->d[2][0], t->e1);
+    double x3 = gw_dot(at->d[3][0], t->e1);
+    *to = (gw_nurbs_point){.d = {{at->d[0][0]}}};
+    to->d[1][0] = gw_scale(1 / x1, at->d[1][0]);
+    to->d[2][0] = gw_scale(1 / (x1 * x1), gw_mul_add(at->d[2][0], -x2, to->d[1][0]));
+    gw_vec3 third = gw_mul_add(at->d[3][0], -x3, to->d[1][0]);
+    third = gw_mul_add(third, -3 * x1 * x2, to->d[2][0]);
+    to->d[3][0] = gw_scale(1 / (x1 * x1 * x1), third);
+}
+
+bool gw_nurbs_plane_evaluate(const gw_nurbs *s, const gw_nurbs_plane *p, const double xy[2],
+                             int order, double parameter[2], gw_nurbs_point *point)
 {
     assert(isfinite(xy[0]) && isfinite(xy[1]) && order >= 0 && order <= GW_NURBS_ORDER);
-    bool found = find_parameter(s, p, xy, parameter);
-    gw_nurbs_point at;
+    bool found = p->pole ? find_about_pole(s, p->pole, xy, parameter)
+                         : find_about_point(s, p, xy, parameter);
+    gw_nurbs_point at = {{{{0, 0, 0}}}};
     height t = {{{0}}};
     if (!point)
         return found;
-    bool core = hypot(xy[0], xy[1]) < CORE * s->size;
-    gw_vec3 flat = gw_mul_add(gw_mul_add(p->point, xy[0], p->e1), xy[1], p->e2);
-    if (!core) {
+    bool core = p->pole && hypot(xy[0], xy[1]) < CORE * s->size;
+    if (!core)
         gw_nurbs_evaluate(s, parameter, order, NULL, &at);
-        t.h[0][0] = gw_dot(gw_sub(at.d[0][0], p->point), p->n);
-        core = order > 0 && !from_parameters(p, &at, order, &t);
+    if (s->dimension == 1) {
+        along_tangent(p, &at, point);
+        return found;
     }
-    if (core)
-        taylor(p, xy, &t);
+    t.h[0][0] = core ? 0 : gw_dot(gw_sub(at.d[0][0], p->point), p->n);
+    bool regular = core || order == 0 || from_parameters(p, &at, order, &t);
+    if (core || (!regular && p->pole))
+        taylor(p->pole, xy, &t);
     for (int k = 0; k <= GW_NURBS_ORDER; k++)
         for (int l = 0; k + l <= GW_NURBS_ORDER; l++)
             point->d[k][l] = gw_scale(t.h[k + l][l], p->n);
+    gw_vec3 flat = gw_mul_add(gw_mul_add(p->point, xy[0], p->e1), xy[1], p->e2);
     point->d[0][0] = gw_add(flat, point->d[0][0]);
     point->d[1][0] = gw_add(p->e1, point->d[1][0]);
     point->d[0][1] = gw_add(p->e2, point->d[0][1]);
-    return found;
+    return found && regular;
 }
 
 /* ---- creation ---------------------------------------------------------------------- */
@@ -372,15 +484,15 @@ static void find_fourth(const gw_nurbs *s, gw_nurbs_pole *p)
     double on_ring[2][6] = {{0}};
     for (int ring = 0; ring < 2; ring++) {
         fit f = {{{0}}, {0}};
-        double far = (1 + ring) * RING * p->reach;
+        double far = (1 + ring) * RING * p->plane.reach;
         for (int i = 0; i < GW_POLE_MERIDIANS; i++) {
             double x = cos(2 * GW_PI * i / GW_POLE_MERIDIANS), parameter[2];
             double y = sin(2 * GW_PI * i / GW_POLE_MERIDIANS), xy[2] = {far * x, far * y};
             gw_nurbs_point at;
             height known;
-            gw_nurbs_pole_evaluate(s, p, xy, 0, parameter, &at);
+            gw_nurbs_plane_evaluate(s, &p->plane, xy, 0, parameter, &at);
             taylor(p, xy, &known);
-            double left = gw_dot(gw_sub(at.d[0][0], p->point), p->n) - known.h[0][0];
+            double left = gw_dot(gw_sub(at.d[0][0], p->plane.point), p->plane.n) - known.h[0][0];
             add_to_fit(&f, 5,
                        (double[]){x * x * x * x, 4 * x * x * x * y, 6 * x * x * y * y,
                                   4 * x * y * y * y, y * y * y * y},
@@ -401,13 +513,15 @@ bool gw_nurbs_make_poles(gw_nurbs *s)
             continue;
         find_taylor(s, &p);
         find_reach(s, &p);
-        if (!(RING * p.reach > 2 * CORE * s->size))
+        if (!(RING * p.plane.reach > 2 * CORE * s->size))
             continue;
+        p.plane.pole = &p;
         find_fourth(s, &p);
         s->pole[i] = malloc(sizeof p);
         if (!s->pole[i])
             return false;
         *s->pole[i] = p;
+        s->pole[i]->plane.pole = s->pole[i];
     }
     return true;
 }

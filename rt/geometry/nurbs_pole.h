@@ -5,8 +5,8 @@
  *
  *   S = O + x e1 + y e2 + h(x, y) n,      e1 x e2 = n, the normal at the pole O
  *
- * with coordinates x, y (m) that are as good at the pole as beside it. Any thread, RT safe, but for
- * the creation.
+ * with coordinates x, y (m) that are as good at the pole as beside it. The same serves at other
+ * points where parameters are not smooth. Any thread, RT safe, but for the creation.
  */
 #ifndef GW_GEOMETRY_NURBS_POLE_H
 #define GW_GEOMETRY_NURBS_POLE_H
@@ -16,16 +16,24 @@
 #define GW_POLE_MERIDIANS 32  /* samples round a pole */
 #define GW_POLE_SERVES    0.9 /* of `reach`: farther out x and y do not serve */
 
-typedef struct gw_nurbs_pole {
-    int out;      /* the direction that runs away from the pole */
-    double sign;  /* 1 or -1: the way it runs */
-    double end;   /* its parameter at the pole */
-    double near;  /* as far from there (parameter) x and y are the better coordinates */
-    double reach; /* |(x, y)| up to which there is a height (m) */
+/* The tangent plane at a pole or another point of a surface, or the tangent of a curve, along e1.
+ */
+typedef struct gw_nurbs_plane {
     gw_vec3 point, e1, e2, n;
-    double bend[3];                        /* h_xx, h_xy, h_yy at the pole */
-    double third[4];                       /* h_xxx, h_xxy, h_xyy, h_yyy */
-    double fourth[5];                      /* h_xxxx, h_xxxy, .. */
+    double reach; /* |(x, y)| up to which there is a height (m) */
+    const struct gw_nurbs_pole *pole;
+    double parameter[2]; /* where it is no pole */
+} gw_nurbs_plane;
+
+typedef struct gw_nurbs_pole {
+    gw_nurbs_plane plane;
+    int out;          /* the direction that runs away from the pole */
+    double sign;      /* 1 or -1: the way it runs */
+    double end;       /* its parameter at the pole */
+    double near;      /* as far from there (parameter) x and y are the better coordinates */
+    double bend[3];   /* h_xx, h_xy, h_yy at the pole */
+    double third[4];  /* h_xxx, h_xxy, h_xyy, h_yyy */
+    double fourth[5]; /* h_xxxx, h_xxxy, .. */
     double azimuth[GW_POLE_MERIDIANS + 1]; /* at which meridians leave, of equal steps round */
     double speed[GW_POLE_MERIDIANS + 1];   /* |dS / d parameter| of them there */
 } gw_nurbs_pole;
@@ -34,8 +42,8 @@ typedef struct gw_nurbs_pole {
  * short. The surface is complete but for them. Not RT safe. */
 bool gw_nurbs_make_poles(gw_nurbs *surface);
 
-/* True where parameters are singular somewhere, and charts change their coordinates. */
-bool gw_nurbs_has_poles(const gw_nurbs *nurbs);
+/* True where x and y serve better than the parameters somewhere: charts change coordinates. */
+bool gw_nurbs_has_planes(const gw_nurbs *nurbs);
 
 /* The pole that parameters are near to, where its x and y serve better than they; or NULL. */
 const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *surface, const double parameter[2]);
@@ -45,16 +53,23 @@ void gw_nurbs_pole_place(const gw_nurbs *surface, const gw_nurbs_pole *pole,
                          const double parameter[2], double xy[2]);
 
 /* The coordinates that serve best at parameters: x and y about the pole that they are near to,
- * which is returned; or NULL, and they themselves. */
-const gw_nurbs_pole *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double parameter[2],
-                                          double coordinates[2]);
+ * whose plane is returned; or NULL, and they themselves. */
+const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double parameter[2],
+                                           double coordinates[2]);
 
 /*
- * The parameters at x and y (`out` within the domain, the other one within one turn), and the point
- * there with d[k][l] the derivatives by x and y to `order` (0 to GW_NURBS_ORDER); `point` may be
- * NULL. False beyond `reach`, where nothing was found; what is returned is then somewhere near.
+ * The same for motion: also near knots where derivatives of second order by the parameters jump,
+ * which no integrator gets over, the plane at the point itself. False: the parameters.
  */
-bool gw_nurbs_pole_evaluate(const gw_nurbs *surface, const gw_nurbs_pole *pole, const double xy[2],
-                            int order, double parameter[2], gw_nurbs_point *point);
+bool gw_nurbs_moving_coordinates(const gw_nurbs *nurbs, const double parameter[2],
+                                 double coordinates[2], gw_nurbs_plane *plane);
+
+/*
+ * The parameters at x and y, within the domain or past an edge, and the point there with d[k][l]
+ * the derivatives by x and y to `order` (0 to GW_NURBS_ORDER); `point` may be NULL. False where
+ * there is nothing; what is returned is then somewhere near.
+ */
+bool gw_nurbs_plane_evaluate(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double xy[2],
+                             int order, double parameter[2], gw_nurbs_point *point);
 
 #endif

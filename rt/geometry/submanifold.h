@@ -24,6 +24,7 @@
 #include "rt/base/limits.h"
 #include "rt/base/space.h"
 #include "rt/geometry/element.h"
+#include "rt/geometry/nurbs_pole.h"
 
 /* Rotational factor; the comment gives R(z_R) and the dimension. */
 typedef enum gw_rotation_kind {
@@ -250,13 +251,14 @@ const char *gw_locus_kind_name(gw_locus_kind kind);
 typedef struct gw_chart {
     const gw_submanifold *set;
     gw_pose centre;
-    gw_vec3 point;       /* P of the locus at the centre */
-    gw_vec3 e1, e2, e3;  /* sphere: two tangent directions and the outward one at the centre */
-    double cosine, sine; /* circle, ellipse, cylinder: of the angle at the centre */
-    double parameter[2]; /* curve, surface: at the centre; near a pole x and y about it */
-    const struct gw_nurbs_pole *pole; /* that pole; NULL elsewhere */
-    double turn[2];     /* two angles: the tangent in the angles about both axes of the first */
-    double basis[6][6]; /* general set: its tangent basis at the centre */
+    gw_vec3 point;        /* P of the locus at the centre */
+    gw_vec3 e1, e2, e3;   /* sphere: two tangent directions and the outward one at the centre */
+    double cosine, sine;  /* circle, ellipse, cylinder: of the angle at the centre */
+    double parameter[2];  /* curve, surface: at the centre; or */
+    bool flat;            /* x and y there, */
+    gw_nurbs_plane plane; /* of this plane */
+    double turn[2];       /* two angles: the tangent in the angles about both axes of the first */
+    double basis[6][6];   /* general set: its tangent basis at the centre */
 } gw_chart;
 
 /* A chart about a pose on the set (general sets: projected onto it first). */
@@ -269,10 +271,10 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
 void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
 
 /* The range of coordinate k of a free-form locus, relative to the centre, that stays within its
- * edges; false for other loci, and near a pole. */
+ * edges; false for other loci, and in a plane. */
 bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high);
 
-/* False where a chart about z serves better than this one: near a pole, or away from it. */
+/* False where a chart about z serves better than this one. */
 bool gw_chart_serves(const gw_chart *chart, const double *z);
 
 /* Charts of `set`, whose chart this is, look for the parameters of a free-form locus at z from now

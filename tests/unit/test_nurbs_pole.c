@@ -27,12 +27,12 @@ static void heights_have_exact_derivatives(void **unused)
     for (int i = 2; i < 4; i++) {
         const gw_nurbs_pole *p = s->pole[i];
         assert_non_null(p);
-        assert_true(gw_distance(p->point, gw_v3(0, 0, i == 2 ? -C : C)) < 1e-15);
-        for (double far = 0; far < 0.9 * p->reach; far = far * 1.7 + 1e-9)
+        assert_true(gw_distance(p->plane.point, gw_v3(0, 0, i == 2 ? -C : C)) < 1e-15);
+        for (double far = 0; far < 0.9 * p->plane.reach; far = far * 1.7 + 1e-9)
             for (int k = 0; k < 7; k++) {
                 double xy[2] = {far * cos(0.9 * k), far * sin(0.9 * k)}, parameter[2];
                 gw_nurbs_point at, by;
-                assert_true(gw_nurbs_pole_evaluate(s, p, xy, 3, parameter, &at));
+                assert_true(gw_nurbs_plane_evaluate(s, &p->plane, xy, 3, parameter, &at));
                 gw_nurbs_evaluate(s, parameter, 0, NULL, &by);
                 worst[0] = fmax(worst[0], gw_distance(at.d[0][0], by.d[0][0]));
                 gw_vec3 x = at.d[0][0];
@@ -147,10 +147,21 @@ static void swing(const on_sphere *c)
 static void bodies_swing_through_poles(void **unused)
 {
     static const on_sphere cases[] = {
-        {GW_COINCIDENT, 0, false, 0},  {GW_COINCIDENT, 0, false, 0.02},
-        {GW_DISTANCE, 0.05, false, 0}, {GW_DISTANCE, -0.05, false, 0},
-        {GW_NORMAL, 0, false, 0},      {GW_NORMAL, 0, false, 0.02},
+        {GW_COINCIDENT, 0, false, 0},
+        {GW_COINCIDENT, 0, false, 0.02},
+        {GW_DISTANCE, 0.05, false, 0},
+        {GW_DISTANCE, -0.05, false, 0},
+        {GW_NORMAL, 0, false, 0},
+        {GW_NORMAL, 0, false, 0.02},
         {GW_NORMAL, 0.05, false, 0},
+        /* over knots, where parameters change their speed */
+        {GW_COINCIDENT, 0, true, 0},
+        {GW_DISTANCE, -0.05, false, 0.2},
+        {GW_NORMAL, 0.05, true, 0},
+        {GW_NORMAL, -0.05, false, 0},
+        {GW_NORMAL, -0.05, false, 0.2},
+        {GW_COINCIDENT, 0, false, 1.4},
+        {GW_NORMAL, 0.05, false, 1.4},
     };
     (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
