@@ -13,6 +13,7 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/surface.h"
 
+#define TERMS      5 /* of a relation at most: a planar joint with its limits */
 #define ANGLE_ROWS 2 /* of a constraint that lays directions along one another */
 
 const char *const gw_assembly_methods[GW_ASSEMBLY_METHOD_COUNT + 1] = {
@@ -33,7 +34,7 @@ static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
 /* ---- terms of relations ---------------------------------------------------------------------- */
 
-static gw_relation *add_relation(gw_assembly *w, gw_relation_kind kind, int index)
+gw_relation *gw_assembly_add_relation(gw_assembly *w, gw_relation_kind kind, int index)
 {
     gw_relation *r = &w->relations[w->relation_count++];
     *r = (gw_relation){.kind = kind, .index = index, .first = w->term_count, .component = -1};
@@ -101,10 +102,23 @@ static void add_mobilizer(gw_assembly *w, gw_relation *r, gw_mobilizer type, dou
 }
 
 /* The body of an end of a joint or a constraint, the world where it names none. */
-static int body_named(const gw_assembly *w, const char *name)
+int gw_assembly_body_named(const gw_assembly *w, const char *name)
 {
     int number = gw_scene_body_number(w->scene, name);
     return number >= 0 ? number : w->body_count - 1;
+}
+
+/* The coordinate of a joint between M in a and F in b. */
+gw_term *gw_assembly_add_coordinate(gw_assembly *w, gw_relation *r, gw_term_kind kind, int a,
+                                    const gw_pose *a_from_m, int b, const gw_pose *b_from_f,
+                                    gw_mobilizer type, int coordinate)
+{
+    gw_term *t = add_term(w, r, kind, a, b);
+    t->m = a_from_m->p, t->a_turn = a_from_m->q;
+    t->f = b_from_f->p, t->turn = b_from_f->q;
+    t->joint = type == GW_MOBILIZER_SCREW ? GW_MOBILIZER_REVOLUTE : type; /* its turn alone */
+    t->coordinate = coordinate;
+    return t;
 }
 
 static void add_joint(gw_assembly *w, int index)
@@ -124,9 +138,14 @@ static void add_joint(gw_assembly *w, int index)
         f = gw_pose_mul(&f, &f_from_m);
         type = GW_MOBILIZER_FIXED;
     }
-    gw_relation *r = add_relation(w, GW_RELATION_JOINT, index);
-    add_mobilizer(w, r, type, j->pitch, body_named(w, j->a.object), &m, body_named(w, j->b.object),
-                  &f);
+    gw_relation *r = gw_assembly_add_relation(w, GW_RELATION_JOINT, index);
+    int a = gw_assembly_body_named(w, j->a.object), b = gw_assembly_body_named(w, j->b.object);
+    add_mobilizer(w, r, type, j->pitch, a, &m, b, &f);
+    for (int i = 0; w->limits && i < gw_mobilizers[type].dof; i++)
+        if (j->limited[i]) {
+            gw_term *t = gw_assembly_add_coordinate(w, r, GW_TERM_LIMIT, a, &m, b, &f, type, i);
+            t->lower = j->lower[i], t->upper = j->upper[i];
+        }
 }
 
 /* Where the products of a term's rows go. */
@@ -217,10 +236,10 @@ void gw_assembly_resolve(gw_assembly *w, gw_relation *r)
 static void add_constraint(gw_assembly *w, int index)
 {
     const gw_scene_constraint *c = &w->scene->constraints[index];
-    gw_relation *r = add_relation(w, GW_RELATION_CONSTRAINT, index);
+    gw_relation *r = gw_assembly_add_relation(w, GW_RELATION_CONSTRAINT, index);
     r->edge =
-        (gw_constraint_edge){.a = body_named(w, c->a.object),
-                             .b = body_named(w, c->b.object),
+        (gw_constraint_edge){.a = gw_assembly_body_named(w, c->a.object),
+                             .b = gw_assembly_body_named(w, c->b.object),
                              .stated = {.kind = c->kind, .sense = c->sense, .value = c->value}};
     gw_scene_element(w->scene, &c->a, &r->edge.stated.mobile);
     gw_scene_element(w->scene, &c->b, &r->edge.stated.fixed);
@@ -238,9 +257,9 @@ static bool add_contact(gw_assembly *w, int index, bool felt_only, gw_error *err
     if (closure.kind != GW_CLOSURE_CONTACT)
         return true;
     const gw_surface *on_a = &closure.contact.on_a, *on_b = &closure.contact.on_b;
-    int a = body_named(w, swapped ? c->b.object : c->a.object);
-    int b = body_named(w, swapped ? c->a.object : c->b.object);
-    gw_relation *r = add_relation(w, GW_RELATION_CONSTRAINT, index);
+    int a = gw_assembly_body_named(w, swapped ? c->b.object : c->a.object);
+    int b = gw_assembly_body_named(w, swapped ? c->a.object : c->b.object);
+    gw_relation *r = gw_assembly_add_relation(w, GW_RELATION_CONSTRAINT, index);
     gw_row row = {.m = on_a->point, .f = on_b->point, .n = on_b->axis, .value = on_a->radius};
     double apart = closure.contact.inside ? -on_a->radius : on_a->radius;
     if (on_b->kind == GW_SURFACE_FREE_FORM && on_a->kind == GW_SURFACE_SPHERE) {
@@ -279,9 +298,21 @@ static bool add_contact(gw_assembly *w, int index, bool felt_only, gw_error *err
 }
 
 /* The frame of a link's joint, whose z is the axis. */
-static gw_pose axis_frame(const gw_link_def *link)
+gw_pose gw_assembly_axis_frame(const gw_link_def *link)
 {
     return (gw_pose){no_vector, gw_quat_between(axes[2], link->axis)};
+}
+
+/* The body that a link hangs on, and F in it. */
+int gw_assembly_parent_frame(const gw_assembly *w, int mechanism, int link, gw_pose *f)
+{
+    const gw_mechanism *m = &w->scene->mechanisms[mechanism];
+    gw_pose frame = gw_assembly_axis_frame(&m->links[link]);
+    *f = gw_pose_mul(&m->links[link].parent_from_joint, &frame);
+    if (m->parent[link] >= 0)
+        return w->first_link[mechanism] + m->parent[link];
+    *f = gw_pose_mul(&m->base, f);
+    return w->body_count - 1;
 }
 
 /* The joints between links. Those of several coordinates begin at their origin, and stay there. */
@@ -289,15 +320,19 @@ static void add_links(gw_assembly *w, int mechanism)
 {
     const gw_mechanism *m = &w->scene->mechanisms[mechanism];
     for (int i = 0; i < m->link_count; i++) {
-        gw_relation *r = add_relation(w, GW_RELATION_LINK, mechanism);
-        gw_pose frame = axis_frame(&m->links[i]);
-        gw_pose f = gw_pose_mul(&m->links[i].parent_from_joint, &frame);
-        bool one = m->several[i] == GW_MOBILIZER_FIXED, based = m->parent[i] < 0;
-        if (based)
-            f = gw_pose_mul(&m->base, &f);
-        add_mobilizer(w, r, one ? gw_mechanism_joint(m, i) : GW_MOBILIZER_FIXED, 0,
-                      w->first_link[mechanism] + i, &frame,
-                      based ? w->body_count - 1 : w->first_link[mechanism] + m->parent[i], &f);
+        gw_relation *r = gw_assembly_add_relation(w, GW_RELATION_LINK, mechanism);
+        const gw_link_def *link = &m->links[i];
+        gw_pose frame = gw_assembly_axis_frame(link), f;
+        bool one = m->several[i] == GW_MOBILIZER_FIXED;
+        int body = w->first_link[mechanism] + i,
+            parent = gw_assembly_parent_frame(w, mechanism, i, &f);
+        add_mobilizer(w, r, one ? gw_mechanism_joint(m, i) : GW_MOBILIZER_FIXED, 0, body, &frame,
+                      parent, &f);
+        if (w->limits && one && link->limited) {
+            gw_term *t = gw_assembly_add_coordinate(w, r, GW_TERM_LIMIT, body, &frame, parent, &f,
+                                                    gw_mechanism_joint(m, i), 0);
+            t->lower = link->lower, t->upper = link->upper;
+        }
     }
 }
 
@@ -316,6 +351,17 @@ static void mark_mechanism(const gw_scene *s, const char *name, bool *named)
         named[body.mechanism] = true;
 }
 
+/* A gear takes mechanisms along, but for one alone, whose links it joins to one another. */
+static void mark_geared(const gw_scene *s, const gw_scene_joint *gear, bool *named)
+{
+    int link, of[2];
+    for (int i = 0; i < 2; i++)
+        of[i] = gw_scene_link(s, gear->joints[i], &link);
+    for (int i = 0; i < 2 && of[0] != of[1]; i++)
+        if (of[i] >= 0)
+            named[of[i]] = true;
+}
+
 /* Bodies as the scene numbers them, then the world; mechanisms that no relation names stand. */
 static void number_bodies(gw_assembly *w)
 {
@@ -326,11 +372,15 @@ static void number_bodies(gw_assembly *w)
             mark_mechanism(s, s->constraints[i].a.object, named);
             mark_mechanism(s, s->constraints[i].b.object, named);
         }
-    for (int i = 0; i < s->joint_count; i++)
-        if (s->joints[i].enabled && !s->joints[i].gear) {
-            mark_mechanism(s, s->joints[i].a.object, named);
-            mark_mechanism(s, s->joints[i].b.object, named);
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_scene_joint *j = &s->joints[i];
+        if (j->enabled && !j->gear) {
+            mark_mechanism(s, j->a.object, named);
+            mark_mechanism(s, j->b.object, named);
+        } else if (j->enabled && w->limits) {
+            mark_geared(s, j, named);
         }
+    }
     for (int i = 0; i < s->mechanism_count; i++)
         w->first_link[i] = named[i] ? s->object_count + gw_scene_first_joint(s, i) : -1;
     w->body_count = gw_scene_body_count(s) + 1;
@@ -350,7 +400,7 @@ static bool take_memory(gw_assembly *w)
     w->g = calloc(6 * n, sizeof *w->g);
     w->step = calloc(6 * n, sizeof *w->step);
     w->relations = calloc(relations + n, sizeof *w->relations);
-    w->terms = calloc((GW_EDGE_ROWS + 1) * (relations + n), sizeof *w->terms);
+    w->terms = calloc(TERMS * (relations + n), sizeof *w->terms);
     w->contacts = calloc((size_t)s->constraint_count + 1, sizeof *w->contacts);
     return w->contacts && w->poses && w->before && w->best && w->given && w->unknown &&
            w->body_of && w->component && w->g && w->step && w->relations && w->terms;
@@ -450,7 +500,11 @@ static void find_components(gw_assembly *w)
     for (int i = 0; i < w->moving_count; i++)
         w->component[i] = i;
     for (int i = 0; i < w->term_count; i++) {
-        int a = w->unknown[w->terms[i].a], b = w->unknown[w->terms[i].b];
+        const gw_term *t = &w->terms[i];
+        int a = w->unknown[t->a], b = w->unknown[t->b];
+        if (t->kind == GW_TERM_GEAR) /* each joint joins its own bodies */
+            b = w->unknown[t[1].a] >= 0 ? w->unknown[t[1].a] : w->unknown[t[1].b],
+            a = a >= 0 ? a : w->unknown[t->b];
         if (a >= 0 && b >= 0)
             w->component[root_of(w->component, a)] = root_of(w->component, b);
     }
@@ -459,8 +513,11 @@ static void find_components(gw_assembly *w)
     for (int i = 0; i < w->relation_count; i++) {
         gw_relation *r = &w->relations[i];
         const gw_term *t = &w->terms[r->first];
-        int a = r->count ? w->unknown[t->a] : -1, b = r->count ? w->unknown[t->b] : -1;
-        r->component = a >= 0 ? w->component[a] : b >= 0 ? w->component[b] : -1;
+        r->component = -1;
+        for (int k = 0; k < r->count && r->component < 0; k++) {
+            int a = w->unknown[t[k].a], b = w->unknown[t[k].b];
+            r->component = a >= 0 ? w->component[a] : b >= 0 ? w->component[b] : -1;
+        }
     }
 }
 
@@ -477,13 +534,19 @@ static void leave_out_standing(gw_assembly *w)
 /* The sparse matrix, and where the terms' products go in it. */
 static bool make_matrix(gw_assembly *w)
 {
-    int(*pairs)[2] = malloc(((size_t)w->term_count + 1) * sizeof *pairs), count = 0;
+    int(*pairs)[2] = malloc((3 * (size_t)w->term_count + 1) * sizeof *pairs), count = 0;
     for (int i = 0; pairs && i < w->term_count; i++) {
-        int a = w->unknown[w->terms[i].a], b = w->unknown[w->terms[i].b];
-        if (a < 0 || b < 0 || a == b)
-            continue;
-        pairs[count][0] = a;
-        pairs[count++][1] = b;
+        const gw_term *t = &w->terms[i];
+        bool gear = t->kind == GW_TERM_GEAR;
+        const int ends[4] = {t->a, t->b, gear ? t[1].a : t->a, gear ? t[1].b : t->b};
+        for (int k = 0; k < (gear ? 6 : 1); k++) { /* the others' bodies of a gear come with them */
+            static const int of[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+            int a = w->unknown[ends[of[k][0]]], b = w->unknown[ends[of[k][1]]];
+            if (a < 0 || b < 0 || a == b)
+                continue;
+            pairs[count][0] = a;
+            pairs[count++][1] = b;
+        }
     }
     w->matrix = pairs ? gw_block_matrix_create(w->moving_count, (const int(*)[2])pairs, count) : 0;
     free(pairs);
@@ -528,6 +591,7 @@ gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error)
     gw_assembly *w = calloc(1, sizeof *w);
     if (w) {
         w->scene = def->scene;
+        w->limits = def->limits;
         number_bodies(w);
     }
     if (!w || !take_memory(w)) {
@@ -537,6 +601,13 @@ gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error)
     }
     place_bodies(w, def->poses);
     bool made = add_relations(w, def, error);
+    if (made && w->limits) {
+        w->size = size_of(w);
+        place_bodies(w, NULL);
+        made =
+            gw_assembly_add_gears(w) || gw_fail(error, GW_FAILED, "", "no memory for an assembly");
+        place_bodies(w, def->poses);
+    }
     if (made && !number_unknowns(w, def->ground))
         made = gw_fail(error, GW_BAD_INPUT, "",
                        "there is nothing to move: every object is %s; at least one must not be",
@@ -606,43 +677,61 @@ const char *gw_assembly_remaining(const gw_assembly *w, int n)
     return NULL;
 }
 
-/* Where M is in F, with the joint's turns as near as can be to what they were. */
-static void read_position(gw_mobilizer type, const gw_pose *world_from_f,
-                          const gw_pose *world_from_m, double *position, int count)
+/* x and whole turns, as near as can be to what it was; within its limits where it can be, to which
+ * round-off is put. */
+static double read_turns(const gw_assembly *w, double x, double was, bool turns, bool limited,
+                         double lower, double upper)
 {
-    double now[6];
+    double slack = GW_ASSEMBLY_HELD * (turns ? 1 : w->size);
+    if (turns)
+        x += 2 * GW_PI * round((was - x) / (2 * GW_PI));
+    if (!limited)
+        return x;
+    if (turns && (x < lower - slack || x > upper + slack))
+        x = gw_assembly_within(x, lower, upper);
+    return x < lower && x >= lower - slack ? lower : x > upper && x <= upper + slack ? upper : x;
+}
+
+/* Where M is in F. */
+static void read_position(gw_mobilizer type, const gw_pose *world_from_f,
+                          const gw_pose *world_from_m, double now[6])
+{
     gw_pose f_from_world = gw_pose_inverse(world_from_f);
     gw_pose f_from_m = gw_pose_mul(&f_from_world, world_from_m);
     gw_mobilizer_position(type, &f_from_m, now);
-    for (int i = 0; i < count; i++) {
-        double whole = 0;
-        if (gw_mobilizers[type].turns >> i & 1 && gw_mobilizer_rotation(type) == 6)
-            whole = 2 * GW_PI * round((position[i] - now[i]) / (2 * GW_PI));
-        position[i] = now[i] + whole;
-    }
 }
 
 static void apply_joint(const gw_assembly *w, gw_scene *scene, gw_scene_joint *j)
 {
     gw_pose m, f;
+    double now[6];
     if (!gw_scene_joint_frames(scene, j, &m, &f) || !j->has_position)
         return;
-    gw_pose world_from_m = gw_pose_mul(&w->poses[body_named(w, j->a.object)], &m);
-    gw_pose world_from_f = gw_pose_mul(&w->poses[body_named(w, j->b.object)], &f);
-    read_position(j->type, &world_from_f, &world_from_m, j->position, gw_mobilizers[j->type].dof);
+    gw_pose world_from_m = gw_pose_mul(&w->poses[gw_assembly_body_named(w, j->a.object)], &m);
+    gw_pose world_from_f = gw_pose_mul(&w->poses[gw_assembly_body_named(w, j->b.object)], &f);
+    read_position(j->type, &world_from_f, &world_from_m, now);
+    bool ball = gw_mobilizer_rotation(j->type) < 6; /* limits of no one coordinate */
+    for (int i = 0; i < gw_mobilizers[j->type].dof; i++)
+        j->position[i] =
+            read_turns(w, now[i], j->position[i], !ball && gw_mobilizers[j->type].turns >> i & 1,
+                       w->limits && !ball && j->limited[i], j->lower[i], j->upper[i]);
 }
 
-static void apply_links(const gw_assembly *w, gw_mechanism *m, int first)
+static void apply_links(const gw_assembly *w, int mechanism, gw_mechanism *m)
 {
     for (int i = 0; i < m->link_count; i++) {
         if (m->several[i] != GW_MOBILIZER_FIXED)
             continue;
-        gw_pose frame = axis_frame(&m->links[i]);
-        gw_pose joint = gw_pose_mul(&m->links[i].parent_from_joint, &frame);
-        gw_pose world_from_m = gw_pose_mul(&w->poses[first + i], &frame);
-        gw_pose world_from_f =
-            gw_pose_mul(m->parent[i] < 0 ? &m->base : &w->poses[first + m->parent[i]], &joint);
-        read_position(gw_mechanism_joint(m, i), &world_from_f, &world_from_m, &m->position[i], 1);
+        const gw_link_def *link = &m->links[i];
+        double now[6];
+        gw_pose f, frame = gw_assembly_axis_frame(link);
+        int parent = gw_assembly_parent_frame(w, mechanism, i, &f);
+        gw_pose world_from_m = gw_pose_mul(&w->poses[w->first_link[mechanism] + i], &frame);
+        gw_pose world_from_f = gw_pose_mul(&w->poses[parent], &f);
+        read_position(gw_mechanism_joint(m, i), &world_from_f, &world_from_m, now);
+        m->position[i] =
+            read_turns(w, now[0], m->position[i], gw_mechanism_joint(m, i) == GW_MOBILIZER_REVOLUTE,
+                       w->limits && link->limited, link->lower, link->upper);
     }
 }
 
@@ -654,8 +743,9 @@ void gw_assembly_apply(const gw_assembly *w, gw_scene *scene)
         scene->objects[i].pose = w->poses[i];
     for (int i = 0; i < scene->mechanism_count; i++)
         if (w->first_link[i] >= 0)
-            apply_links(w, &scene->mechanisms[i], w->first_link[i]);
+            apply_links(w, i, &scene->mechanisms[i]);
     for (int i = 0; i < scene->joint_count; i++)
         if (scene->joints[i].enabled && !scene->joints[i].gear)
             apply_joint(w, scene, &scene->joints[i]);
+    gw_assembly_apply_gears(w, scene);
 }

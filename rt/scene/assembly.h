@@ -6,8 +6,13 @@
  *                            q the twists of all bodies that move, velocities over the size
  *
  * Relations are enabled two-sided constraints, joints with their stated positions, and the contacts
- * that sliding and rolling keep. Mechanisms whose links a relation names move with them. Gears,
- * limits and springs are none.
+ * that sliding and rolling keep. Mechanisms whose links a relation names move with them. Where they
+ * are asked for, joints stay within their limits: one-sided residuals,
+ *
+ *   max(z - upper, 0) + min(z - lower, 0),   turns taken whole where that brings them within
+ *
+ * and gears keep their ratio, z_1 - r z_2 = what it is in the scene, if it has both joints closed;
+ * else their constant follows from where the parts come together. Springs are no relations.
  *
  * Made by a thread that may allocate, used by one thread at a time.
  */
@@ -37,6 +42,7 @@ typedef struct gw_assembly_def {
     const bool *ground;    /* per body of the scene: it stands; NULL: fixed objects do */
     const gw_pose *poses;  /* of the scene's bodies, to begin from; NULL: the scene's */
     bool felt_only;        /* without relations of massless objects, or between what stands */
+    bool limits;           /* joints stay within theirs, and gears keep their ratio */
 } gw_assembly_def;
 
 /* How far a solution has come, so that another call goes on from there; zeros: at its beginning. */

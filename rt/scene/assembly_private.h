@@ -18,16 +18,25 @@ typedef enum gw_term_kind {
     GW_TERM_SCREW, /* m's way along F's z = the pitch times the turn about it */
     GW_TERM_TOUCH, /* two surfaces, one of which bends, along their common normal */
     GW_TERM_RIM,   /* a rim with centre m on the plane across F's z through f */
-    GW_TERM_ROW    /* a row of b_from_a */
+    GW_TERM_ROW,   /* a row of b_from_a */
+    GW_TERM_LIMIT, /* a joint's coordinate within its limits: no row where it is */
+    GW_TERM_GEAR,  /* a joint's coordinate = the ratio times that of the next term + a constant */
+    GW_TERM_GEARED /* that next one, without rows of its own */
 } gw_term_kind;
 
 typedef struct gw_term {
     gw_term_kind kind;
-    int a, b;             /* bodies */
-    gw_vec3 m, f;         /* in a and in b */
-    gw_quat a_turn, turn; /* of M in a (screw; rim: its z is the axis) and of F in b */
-    double amount;        /* the screw's pitch (m/rad), the rim's radius (m), of a row what it is
-                             to be (m or 1) */
+    int a, b;                /* bodies */
+    gw_vec3 m, f;            /* in a and in b */
+    gw_quat a_turn, turn;    /* of M in a (screw; rim: its z is the axis) and of F in b */
+    double amount;           /* the screw's pitch (m/rad), the rim's radius (m), of a row what it is
+                                to be (m or 1), the gear's ratio */
+    gw_mobilizer joint;      /* limit, gear: M stands in F by it .. */
+    int coordinate;          /* .. and by this one of its coordinates (m, rad) */
+    double lower, upper;     /* limit */
+    double start, offset;    /* gear: the coordinate in the scene; the constant */
+    int root;                /* gear: the term whose coordinate is turned first .. */
+    double factor, constant; /* .. which this one is so many times, and that more */
     gw_row row;
     gw_closure_contact *contact; /* whose place moves along */
     double *aa, *bb, *ab;        /* blocks of the normal equations, NULL: of a body that stands */
@@ -57,6 +66,7 @@ typedef struct gw_pair_row {
 
 struct gw_assembly {
     const gw_scene *scene;
+    bool limits;
     int body_count; /* objects, links, the world, which is the last one */
     int moving_count, term_count, relation_count;
     gw_pose *poses, *before, *best, *given; /* by body */
@@ -73,11 +83,40 @@ struct gw_assembly {
     double *g, *step; /* six entries an unknown */
 };
 
+/* assembly.c: one more relation, and of the newest one a term for the coordinate of a joint between
+ * M in a and F in b. */
+gw_relation *gw_assembly_add_relation(gw_assembly *assembly, gw_relation_kind kind, int index);
+gw_term *gw_assembly_add_coordinate(gw_assembly *assembly, gw_relation *relation, gw_term_kind kind,
+                                    int a, const gw_pose *a_from_m, int b, const gw_pose *b_from_f,
+                                    gw_mobilizer type, int coordinate);
+
+/* The body of an end of a joint or a constraint, the world where it names none; the frame of a
+ * link's joint, whose z is the axis; the body that a link hangs on, and that frame in it. */
+int gw_assembly_body_named(const gw_assembly *assembly, const char *name);
+gw_pose gw_assembly_axis_frame(const gw_link_def *link);
+int gw_assembly_parent_frame(const gw_assembly *assembly, int mechanism, int link, gw_pose *f);
+
+/* assembly_gears.c: adds the gears whose constant the scene states, where the bodies are as it has
+ * them (false: memory); writes the whole turns that they were held for to a scene's positions. */
+bool gw_assembly_add_gears(gw_assembly *assembly);
+void gw_assembly_apply_gears(const gw_assembly *assembly, gw_scene *scene);
+
 /* assembly.c: writes the terms of a positional constraint for the sense that the bodies have. */
 void gw_assembly_resolve(gw_assembly *assembly, gw_relation *relation);
 
-/* assembly_solve.c: the rows of a term where the bodies are; returns how many, at most 3. */
+/* assembly_solve.c: the rows of a term where the bodies are; returns how many, at most 3. Of a gear
+ * the part of the first joint, with the value of both. */
 int gw_assembly_rows(const gw_assembly *assembly, const gw_term *term, gw_pair_row rows[3]);
+
+/* The coordinate of a joint (m, rad), turns within -pi .. pi; where it is limited, of the whole
+ * turns those that bring it within its limits, or nearest to them. */
+double gw_assembly_coordinate(const gw_assembly *assembly, const gw_term *term);
+double gw_assembly_within(double coordinate, double lower, double upper);
+
+/* Both coordinates of a gear, with the whole turns that it takes them for: of all that are geared
+ * together one that slides, else the slowest one, which is within half a turn of where the scene
+ * has it, says them for the others. */
+void gw_assembly_geared(const gw_assembly *assembly, const gw_term *gear, double coordinates[2]);
 
 /* The largest row of a relation (m; angles times the size), and whether that is
  * within GW_ASSEMBLY_HELD. */

@@ -74,6 +74,130 @@ static gw_pair_row rim_row(const gw_term *t, const gw_pose *a, const gw_pose *b,
     return row_along(n, gw_dot(n, gw_sub(o, f)) - t->amount * length, lowest, a, b, per_size);
 }
 
+/* ---- coordinates of joints ------------------------------------------------------------------ */
+
+/* M in F. */
+static gw_pose placed_by(const gw_term *t, const gw_pose *a, const gw_pose *b)
+{
+    gw_pose m = {t->m, t->a_turn}, f = {t->f, t->turn};
+    gw_pose world_from_m = gw_pose_mul(a, &m), world_from_f = gw_pose_mul(b, &f);
+    gw_pose f_from_world = gw_pose_inverse(&world_from_f);
+    return gw_pose_mul(&f_from_world, &world_from_m);
+}
+
+/* The coordinate with its gradient as if the joint were closed: along or about the direction in
+ * which the coordinate alone moves M. Those of a ball are the swing of the z axes and the whole
+ * rotation. */
+static gw_pair_row coordinate_row(const gw_term *t, const gw_pose *a, const gw_pose *b,
+                                  double per_size)
+{
+    gw_pose f_from_m = placed_by(t, a, b);
+    gw_quat f = gw_quat_mul(b->q, t->turn);
+    gw_mobilizer_state state = {.turn = gw_quat_identity()};
+    gw_vec3 v[6], w[6];
+    if (t->joint == GW_MOBILIZER_SPHERICAL) {
+        gw_vec3 z = gw_rotate(f_from_m.q, axes[2]), by = gw_quat_log(f_from_m.q);
+        gw_vec3 about = t->coordinate == 0 ? gw_cross(axes[2], z) : by;
+        double sine = gw_norm(about), value = t->coordinate == 0 ? atan2(sine, z.z) : sine;
+        about = sine > 0 ? gw_scale(1 / sine, about) : axes[0];
+        gw_vec3 turn = gw_rotate(f, about);
+        return (gw_pair_row){value, no_vector, turn, gw_neg(turn)};
+    }
+    gw_mobilizer_position(t->joint, &f_from_m, state.z);
+    gw_mobilizer_pose(t->joint, 0, &state, v, w);
+    double value = state.z[t->coordinate];
+    if (!(gw_mobilizers[t->joint].turns >> t->coordinate & 1))
+        return row_along(gw_rotate(f, v[t->coordinate]), value, gw_pose_point(a, t->m), a, b,
+                         per_size);
+    gw_vec3 turn = gw_rotate(f, w[t->coordinate]);
+    return (gw_pair_row){value, no_vector, turn, gw_neg(turn)};
+}
+
+/* Whether the coordinate is an angle; and one that counts whole turns. */
+static bool turns(const gw_term *t)
+{
+    return t->joint == GW_MOBILIZER_SPHERICAL ||
+           (gw_mobilizers[t->joint].turns >> t->coordinate & 1);
+}
+
+static bool winds(const gw_term *t)
+{
+    return turns(t) && t->joint != GW_MOBILIZER_SPHERICAL;
+}
+
+/* x and whole turns, nearest to `to`. */
+static double wound(double x, double to)
+{
+    return x + 2 * GW_PI * round((to - x) / (2 * GW_PI));
+}
+
+double gw_assembly_within(double x, double lower, double upper)
+{
+    return x >= lower && x <= upper ? x : wound(x, 0.5 * (lower + upper));
+}
+
+double gw_assembly_coordinate(const gw_assembly *w, const gw_term *t)
+{
+    gw_pair_row r = coordinate_row(t, &w->poses[t->a], &w->poses[t->b], 1 / w->size);
+    return turns(t) ? r.h : r.h * w->size;
+}
+
+/* The row of a coordinate that is beyond a limit; false where none is. */
+static bool limit_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size,
+                      gw_pair_row *row)
+{
+    double scale = turns(t) ? 1 : per_size;
+    *row = coordinate_row(t, a, b, per_size);
+    double x = winds(t) ? gw_assembly_within(row->h, t->lower, t->upper) : row->h / scale;
+    row->h = scale * (x > t->upper ? x - t->upper : x < t->lower ? x - t->lower : 0);
+    return row->h != 0;
+}
+
+/* The coordinate of a gear's side, of which `row` is the value, with its whole turns. */
+static double geared(const gw_assembly *w, const gw_term *t, const gw_pair_row *row)
+{
+    double x = turns(t) ? row->h : row->h * w->size;
+    if (!winds(t))
+        return x;
+    const gw_term *root = &w->terms[t->root];
+    double of_root = root == t ? x : gw_assembly_coordinate(w, root);
+    if (winds(root))
+        of_root = wound(of_root, root->start);
+    return wound(x, t->factor * of_root + t->constant);
+}
+
+void gw_assembly_geared(const gw_assembly *w, const gw_term *t, double z[2])
+{
+    for (int i = 0; i < 2; i++) {
+        gw_pair_row row = coordinate_row(&t[i], &w->poses[t[i].a], &w->poses[t[i].b], 1 / w->size);
+        z[i] = geared(w, &t[i], &row);
+    }
+}
+
+static void scale_row(gw_pair_row *r, double by)
+{
+    r->u = gw_scale(by, r->u);
+    r->on_a = gw_scale(by, r->on_a), r->on_b = gw_scale(by, r->on_b);
+}
+
+/* z_0 - r z_1 - constant over the larger of the two factors, a row of four bodies: the gradients by
+ * those of the first joint and by those of the second, both with the value. */
+static void gear_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[2])
+{
+    double z[2], per_size = 1 / w->size, unit[2];
+    for (int i = 0; i < 2; i++) {
+        rows[i] = coordinate_row(&t[i], &w->poses[t[i].a], &w->poses[t[i].b], per_size);
+        unit[i] = turns(&t[i]) ? 1 : per_size;
+        z[i] = geared(w, &t[i], &rows[i]);
+    }
+    double ratio = t->amount * unit[0] / unit[1], most = fmax(1, fabs(ratio));
+    scale_row(&rows[0], 1 / most);
+    scale_row(&rows[1], -ratio / most);
+    rows[0].h = rows[1].h = unit[0] * (z[0] - t->amount * z[1] - t->offset) / most;
+}
+
+/* ---- rows of terms -------------------------------------------------------------------------- */
+
 /* A row of b_from_a: with [v; w] its gradient in b's axes turned into the world's, a has that and b
  * the opposite, with the arm from b to a. */
 static gw_pair_row stated_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
@@ -144,6 +268,16 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3]
     case GW_TERM_ROW:
         rows[0] = stated_row(t, a, b, per_size);
         return 1;
+    case GW_TERM_LIMIT:
+        return limit_row(t, a, b, per_size, &rows[0]);
+    case GW_TERM_GEAR: {
+        gw_pair_row both[2];
+        gear_rows(w, t, both);
+        rows[0] = both[0];
+        return 1;
+    }
+    case GW_TERM_GEARED:
+        break;
     }
     return 0;
 }
@@ -151,7 +285,8 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3]
 /* Whether the term depends on a body that moves. */
 static bool moves(const gw_assembly *w, const gw_term *t)
 {
-    return w->unknown[t->a] >= 0 || w->unknown[t->b] >= 0;
+    return w->unknown[t->a] >= 0 || w->unknown[t->b] >= 0 ||
+           (t->kind == GW_TERM_GEAR && moves(w, t + 1));
 }
 
 /* The sum of squares, and the largest row. */
@@ -193,6 +328,33 @@ static void add_to(double *g, double h, const double *gradient)
         g[k] += h * gradient[k];
 }
 
+/* A gear's row, of four bodies. Where joints share a body its gradients add up: the products of
+ * each with each count both. */
+static void add_gear(gw_assembly *w, const gw_term *t)
+{
+    gw_pair_row rows[2];
+    double on[4][6];
+    const int body[4] = {w->unknown[t[0].a], w->unknown[t[0].b], w->unknown[t[1].a],
+                         w->unknown[t[1].b]};
+    gear_rows(w, t, rows);
+    for (int i = 0; i < 2; i++) {
+        put(on[2 * i], rows[i].u, rows[i].on_a);
+        put(on[2 * i + 1], gw_neg(rows[i].u), rows[i].on_b);
+    }
+    for (int i = 0; i < 4; i++) {
+        if (body[i] < 0)
+            continue;
+        add_to(w->g + 6 * body[i], rows[0].h, on[i]);
+        for (int k = 0; k < 4; k++) {
+            bool transposed;
+            double *block =
+                body[k] < 0 ? NULL : gw_block_matrix_at(w->matrix, body[i], body[k], &transposed);
+            if (block && !transposed) /* each block once, by one of its two orders */
+                add_product(block, on[i], on[k]);
+        }
+    }
+}
+
 /* J^T J and J^T h where the bodies are. */
 static void normal_equations(gw_assembly *w)
 {
@@ -203,6 +365,10 @@ static void normal_equations(gw_assembly *w)
         const gw_term *t = &w->terms[i];
         if (!moves(w, t))
             continue;
+        if (t->kind == GW_TERM_GEAR) {
+            add_gear(w, t);
+            continue;
+        }
         int count = gw_assembly_rows(w, t, rows), a = w->unknown[t->a], b = w->unknown[t->b];
         for (int k = 0; k < count; k++) {
             double on_a[6], on_b[6];
@@ -232,9 +398,15 @@ static double gradient(gw_assembly *w, double *worst)
         const gw_pose *a = &w->poses[t->a], *b = &w->poses[t->b];
         int to[2] = {w->unknown[t->a], w->unknown[t->b]};
         gw_vec3 force[2] = {no_vector, no_vector}, torque[2];
-        if (to[0] < 0 && to[1] < 0)
+        if (!moves(w, t))
             continue;
-        if (t->kind == GW_TERM_POINT) {
+        if (t->kind == GW_TERM_GEARED) { /* the row before, by this joint */
+            gw_pair_row rows[2];
+            gear_rows(w, t - 1, rows);
+            force[0] = gw_scale(rows[1].h, rows[1].u), force[1] = gw_neg(force[0]);
+            torque[0] = gw_scale(rows[1].h, rows[1].on_a);
+            torque[1] = gw_scale(rows[1].h, rows[1].on_b);
+        } else if (t->kind == GW_TERM_POINT) {
             gw_vec3 arm_a = gw_rotate(a->q, t->m), arm_b = gw_rotate(b->q, t->f);
             gw_vec3 d = gw_sub(gw_add(a->p, arm_a), gw_add(b->p, arm_b));
             force[0] = gw_scale(per_size, d), force[1] = gw_neg(force[0]);

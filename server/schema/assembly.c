@@ -92,7 +92,9 @@ const wire_table wire_table_assembly_request = {
     .name = "AssemblyRequest",
     .about =
         "Parts are brought from where the scene has them to where its constraints and joints "
-        "hold; stated positions of joints are kept. A call takes two seconds at most: where it "
+        "hold; stated positions of joints are kept, limits not passed, and gears keep their ratio "
+        "where the scene's poses have their joints closed. A call takes two seconds at most: where "
+        "it "
         "ended as `stopped`, one with its `poses` and `progress` goes on.",
     .fields = of_request,
     .size = sizeof(wire_assembly_request),
@@ -152,7 +154,7 @@ bool wire_assembly_def(const wire_assembly_request *r, const gw_scene *scene, gw
     size_t bodies = (size_t)gw_scene_body_count(scene) + 1;
     bool *ground = r->ground ? calloc(bodies, sizeof *ground) : NULL;
     gw_pose *poses = r->poses ? calloc(bodies, sizeof *poses) : NULL;
-    *def = (gw_assembly_def){.scene = scene, .ground = ground, .poses = poses};
+    *def = (gw_assembly_def){.scene = scene, .ground = ground, .poses = poses, .limits = true};
     if ((r->ground && !ground) || (r->poses && !poses))
         return gw_fail(error, GW_FAILED, "", "no memory for an assembly");
     return (!ground || take_ground(r, scene, ground, error)) &&

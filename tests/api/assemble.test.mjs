@@ -317,6 +317,53 @@ test('links of a mechanism follow in slices, and undo puts the joints back', asy
   assert.deepEqual((await expect(200, 'GET', '/mechanisms/arm')).json, before);
 });
 
+// A crane of three hinges whose middle one bends one way only, and a needle geared to its column.
+test('limits are kept, and gears keep their ratio', async () => {
+  const link = (axis, p, more) => ({
+    joint: { type: 'revolute', origin: { p, q: [1, 0, 0, 0] }, axis, position: 0.2, ...more },
+    mass: 1,
+    com: [0.15, 0, 0],
+    inertia: [0.001, 0.01, 0.01, 0, 0, 0],
+  });
+  const crane = (target, bend) => ({
+    format: 'guideway-scene/1',
+    name: 'Crane',
+    objects: [box('ground', [0, 0, -0.2], { fixed: true })],
+    mechanisms: [
+      {
+        id: 'arm',
+        links: [link([0, 0, 1], [0, 0, 0]), link([0, 1, 0], [0.3, 0, 0]), link([0, 1, 0], [0.3, 0, 0], bend)],
+      },
+      { id: 'needle', links: [link([0, 0, 1], [1, 0, 0])] },
+    ],
+    joints: [
+      { id: 'tip', type: 'spherical', a: at('arm.2', [0.3, 0, 0]), b: at('ground', target) },
+      { id: 'dial', type: 'gear', joints: ['needle.0', 'arm.0'], ratio: -2 },
+    ],
+  });
+  const read = (out) => JSON.parse(readFileSync(out)).mechanisms.map((m) => m.links.map((l) => l.joint.position));
+  const answers = [
+    [0, 2.5],
+    [-2.5, 0.2],
+  ].map((limits, i) => {
+    const out = join(folder, `crane${i}.out.json`);
+    const ran = assemble(
+      file(`crane${i}.json`, crane([0.1, 0.4, 0.5], { limits: { lower: limits[0], upper: limits[1] } })),
+      '--out',
+      out,
+    );
+    assert.equal(ran.status, 0, ran.stderr);
+    const [arm, needle] = read(out);
+    assert.ok(arm[2] >= limits[0] && arm[2] <= limits[1], `${arm[2]} in ${limits}`);
+    near(needle[0] - 0.2, -2 * (arm[0] - 0.2), 1e-8);
+    return arm[2];
+  });
+  assert.ok(answers[0] > 0.1 && answers[1] < -0.1, `${answers}`); // either elbow, as its limits have it
+  const torn = assemble(file('crane2.json', crane([0.1, 0.4, 0.5], { limits: { lower: 0.1, upper: 0.3 } })));
+  assert.equal(torn.status, 1);
+  assert.ok(JSON.parse(torn.stdout).remaining.length > 0);
+});
+
 test('where relations remain nothing is committed', async () => {
   const objects = torn.objects.map(({ free, ...o }) => o);
   await expect(200, 'PUT', '/scene', { ...torn, objects });
