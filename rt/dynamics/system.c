@@ -482,6 +482,9 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           .only_springs = true,
                           .least_inertia = least_inertia(&def->mass)};
     assert((def->set != NULL) == (def->joint == GW_MOBILIZER_SUBMANIFOLD));
+    const gw_sym3 *i = &k->inertia_in_body;
+    k->is_hinge = k->turned_at_joint && def->joint == GW_MOBILIZER_REVOLUTE;
+    k->has_principal_axes = i->yx == 0 && i->zx == 0 && i->zy == 0;
     k->damping_rate = damping_rate(def, k->least_inertia);
     for (int j = 0; j < k->dof; j++) {
         bool ball = def->joint == GW_MOBILIZER_SPHERICAL;

@@ -356,9 +356,12 @@ static void load(gw_system *s)
             f = gw_add(f, s->by_springs[i].f);
             t = gw_add(t, s->by_springs[i].t);
         }
-        gw_vec3 drag = gw_scale(k->def.damping_linear, gw_damped_velocity(k));
-        t = gw_mul_add(t, -k->def.damping_angular, k->twist.w);
-        gw_spatial_set(k->force, gw_sub(f, drag), gw_sub(t, gw_cross(k->damper, drag)));
+        if (k->damping_rate > 0) {
+            gw_vec3 drag = gw_scale(k->def.damping_linear, gw_damped_velocity(k));
+            t = gw_mul_add(t, -k->def.damping_angular, k->twist.w);
+            f = gw_sub(f, drag), t = gw_sub(t, gw_cross(k->damper, drag));
+        }
+        gw_spatial_set(k->force, f, t);
     }
 }
 

@@ -113,6 +113,8 @@ typedef struct gw_system_body {
     gw_pose m_from_body;
     bool is_at_joint;        /* that is the identity */
     bool turned_at_joint;    /* that is a rotation, and F the parent's */
+    bool is_hinge;           /* the joint turns the body about its origin, by one coordinate */
+    bool has_principal_axes; /* its inertia is diagonal */
     bool is_free;            /* nothing acts at its joint */
     bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
     int dof, first;          /* coordinates; of them in the system's vectors */
@@ -127,7 +129,7 @@ typedef struct gw_system_body {
     gw_pose pose;
     gw_mat3 turn;        /* world_from_body */
     gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
-    gw_vec3 damper;      /* to the point that is damped */
+    gw_vec3 damper;      /* to the point that is damped, where damping_rate > 0 */
     gw_sym3 inertia_com; /* about the centre of mass, world axes */
     double columns[6][6];
     gw_articulated inertia; /* less what the joint yields, I^a, where there is a parent */

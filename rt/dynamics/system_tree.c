@@ -115,8 +115,11 @@ static void update_position(gw_system *s, gw_system_body *k, const gw_system_bod
     k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
     k->turn = gw_quat_to_mat3(k->pose.q);
     k->com = gw_mat3_mul(&k->turn, k->def.mass.com);
-    k->damper = gw_mat3_mul(&k->turn, k->def.damping_at);
-    k->inertia_com = gw_sym3_turned(&k->turn, &k->inertia_in_body);
+    if (k->damping_rate > 0)
+        k->damper = gw_mat3_mul(&k->turn, k->def.damping_at);
+    k->inertia_com = k->has_principal_axes
+                         ? gw_sym3_turned_diagonal(&k->turn, &k->inertia_in_body)
+                         : gw_sym3_turned(&k->turn, &k->inertia_in_body);
 }
 
 void gw_tree_update_positions(gw_system *s)
@@ -166,7 +169,25 @@ static gw_system_body moving_frame(const gw_joint_offset *o, const gw_system_bod
     return f;
 }
 
-/* r: from the origin of p, which carries the joint. */
+/* Of a joint that turns about the body's origin; r: from the origin of p, which carries it. */
+static void update_hinge_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
+{
+    gw_vec3 rel_w = gw_scale(k->joint.u[0], gw_angular_part(k->columns[0]));
+    gw_vec3 c_v = {0, 0, 0}, c_w = {0, 0, 0};
+    k->twist = (gw_twist){c_v, rel_w};
+    if (p) {
+        gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, r);
+        gw_twist coasting = gw_coasting_of(p);
+        k->twist.v = gw_add(p->twist.v, carried);
+        k->twist.w = gw_add(rel_w, w_p);
+        c_v = gw_add(gw_cross(w_p, carried), gw_add(coasting.v, gw_cross(coasting.w, r)));
+        c_w = gw_add(gw_cross(w_p, rel_w), coasting.w);
+    }
+    gw_spatial_set(k->coasting, c_v, c_w);
+    k->needed = gw_tree_momentum_rate(k, c_v, c_w);
+}
+
+/* The same of any joint. */
 static void update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
 {
     gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_v = {0, 0, 0}, c_w = {0, 0, 0};
@@ -210,7 +231,10 @@ static void update_carried(const gw_system *s, gw_system_body *k)
     const gw_joint_offset *o = &s->offsets[k - s->bodies];
     const gw_system_body *p = gw_carrier_of(s, k);
     if (!s->is_apart) {
-        update_velocity(k, p, k->r);
+        if (k->is_hinge)
+            update_hinge_velocity(k, p, k->r);
+        else
+            update_velocity(k, p, k->r);
         return;
     }
     gw_system_body frame = moving_frame(o, p);
@@ -237,17 +261,26 @@ void gw_tree_update_velocities(gw_system *s)
 static gw_articulated rigid_inertia(const gw_system_body *k, double h)
 {
     double m = k->def.mass.mass, x = k->com.x, y = k->com.y, z = k->com.z;
-    double d = h * k->def.damping_linear, linear = m + d, turn = h * k->def.damping_angular;
-    const gw_vec3 r = k->damper, s = gw_v3(m * x + d * r.x, m * y + d * r.y, m * z + d * r.z);
+    const gw_vec3 s = gw_v3(m * x, m * y, m * z);
     const gw_sym3 *c = &k->inertia_com;
-    return (gw_articulated){
-        .m = {linear, 0, linear, 0, 0, linear},
-        .b = {{{0, s.z, -s.y}, {-s.z, 0, s.x}, {s.y, -s.x, 0}}},
-        .i = {c->xx + m * (y * y + z * z) + (turn + d * (r.y * r.y + r.z * r.z)),
-              c->yx - m * x * y - d * r.x * r.y,
-              c->yy + m * (x * x + z * z) + (turn + d * (r.x * r.x + r.z * r.z)),
-              c->zx - m * x * z - d * r.x * r.z, c->zy - m * y * z - d * r.y * r.z,
-              c->zz + m * (x * x + y * y) + (turn + d * (r.x * r.x + r.y * r.y))}};
+    gw_articulated out = {.m = {m, 0, m, 0, 0, m},
+                          .b = {{{0, s.z, -s.y}, {-s.z, 0, s.x}, {s.y, -s.x, 0}}},
+                          .i = {c->xx + m * (y * y + z * z), c->yx - m * x * y,
+                                c->yy + m * (x * x + z * z), c->zx - m * x * z, c->zy - m * y * z,
+                                c->zz + m * (x * x + y * y)}};
+    if (h == 0 || k->damping_rate == 0)
+        return out;
+    double d = h * k->def.damping_linear, turn = h * k->def.damping_angular;
+    const gw_vec3 r = k->damper, l = gw_v3(s.x + d * r.x, s.y + d * r.y, s.z + d * r.z);
+    out.m.xx += d, out.m.yy += d, out.m.zz += d;
+    out.b = (gw_mat3){{{0, l.z, -l.y}, {-l.z, 0, l.x}, {l.y, -l.x, 0}}};
+    out.i.xx += turn + d * (r.y * r.y + r.z * r.z);
+    out.i.yx -= d * r.x * r.y;
+    out.i.yy += turn + d * (r.x * r.x + r.z * r.z);
+    out.i.zx -= d * r.x * r.z;
+    out.i.zy -= d * r.y * r.z;
+    out.i.zz += turn + d * (r.x * r.x + r.y * r.y);
+    return out;
 }
 
 /* B^T a */
@@ -256,6 +289,18 @@ static gw_vec3 transposed_mul(const gw_mat3 *b, gw_vec3 a)
     return gw_v3(b->m[0][0] * a.x + b->m[1][0] * a.y + b->m[2][0] * a.z,
                  b->m[0][1] * a.x + b->m[1][1] * a.y + b->m[2][1] * a.z,
                  b->m[0][2] * a.x + b->m[1][2] * a.y + b->m[2][2] * a.z);
+}
+
+/* S^T f of a single coordinate; a += S u. */
+static inline double along_column(const gw_system_body *k, const double f[6])
+{
+    return k->is_hinge ? gw_dot3(k->columns[0] + 3, f + 3) : gw_dot6(k->columns[0], f);
+}
+
+static inline void add_column(const gw_system_body *k, double u, double a[6])
+{
+    for (int l = k->is_hinge ? 3 : 0; l < 6; l++)
+        a[l] += k->columns[0][l] * u;
 }
 
 /* U = I^A S of one column. */
@@ -392,7 +437,7 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
             gw_planar_articulate(k, added && k->dof > 0 ? added[k->first] : 0, p);
             continue;
         }
-        if (k->def.joint == GW_MOBILIZER_REVOLUTE && k->turned_at_joint)
+        if (k->is_hinge)
             pull_turn(x, k->columns[0], k->pulled[0]);
         else
             for (int j = 0; j < k->dof; j++)
@@ -459,17 +504,24 @@ void gw_tree_reduce(gw_system *s)
             gw_planar_reduce(k, p);
             continue;
         }
-        for (int j = 0; j < k->dof; j++)
-            k->rest[j] += gw_dot6(k->columns[j], k->force);
-        gw_tree_solve_lower(k, k->rest);
+        if (k->dof == 1) {
+            k->rest[0] = (k->rest[0] + along_column(k, k->force)) * k->inverse[0];
+            x[0] = k->rest[0] * k->inverse[0];
+            for (int l = 0; l < 6; l++)
+                f[l] = k->force[l] - k->pulled[0][l] * x[0];
+        } else {
+            for (int j = 0; j < k->dof; j++)
+                k->rest[j] += gw_dot6(k->columns[j], k->force);
+            gw_tree_solve_lower(k, k->rest);
+            memcpy(f, k->force, sizeof f);
+            memcpy(x, k->rest, sizeof x);
+            gw_tree_solve_upper(k, x);
+            for (int j = 0; j < k->dof; j++)
+                for (int l = 0; l < 6; l++)
+                    f[l] -= k->pulled[j][l] * x[j];
+        }
         if (!p)
             continue;
-        memcpy(f, k->force, sizeof f);
-        memcpy(x, k->rest, sizeof x);
-        gw_tree_solve_upper(k, x);
-        for (int j = 0; j < k->dof; j++)
-            for (int l = 0; l < 6; l++)
-                f[l] -= k->pulled[j][l] * x[j];
         if (p->flat.plane)
             gw_planar_add_wrench(f, k->r, p);
         else
@@ -500,6 +552,10 @@ void gw_tree_accelerate(gw_system *s)
             memset(a, 0, 6 * sizeof *a);
         }
         gw_tree_solve_upper(k, k->rest);
+        if (k->dof == 1) {
+            add_column(k, k->rest[0], a);
+            continue;
+        }
         for (int j = 0; j < k->dof; j++)
             for (int l = 0; l < 6; l++)
                 a[l] += k->columns[j][l] * k->rest[j];
@@ -513,11 +569,11 @@ void gw_tree_accelerate(gw_system *s)
 static void pass_inertia(gw_system_body *k, gw_system_body *p)
 {
     gw_articulated *x = &k->inertia;
-    if (k->def.joint == GW_MOBILIZER_REVOLUTE && k->turned_at_joint)
+    if (k->is_hinge)
         pull_turn(x, k->columns[0], k->pulled[0]);
     else
         pull_column(x, k->columns[0], k->pulled[0]);
-    double d = gw_dot6(k->columns[0], k->pulled[0]);
+    double d = along_column(k, k->pulled[0]);
     k->inverse_d = d > 0 ? 1 / d : 0;
     if (!p)
         return;
@@ -530,7 +586,7 @@ static void pass_inertia(gw_system_body *k, gw_system_body *p)
 
 static void pass_force(gw_system_body *k, gw_system_body *p)
 {
-    double x = k->rest[0] = (k->rest[0] + gw_dot6(k->columns[0], k->force)) * k->inverse_d, f[6];
+    double x = k->rest[0] = (k->rest[0] + along_column(k, k->force)) * k->inverse_d, f[6];
     for (int l = 0; l < 6; l++)
         f[l] = k->force[l] - k->pulled[0][l] * x;
     if (p && p->flat.plane)
@@ -544,9 +600,8 @@ static void take_acceleration(gw_system_body *k, const gw_system_body *p)
     double *a = k->acceleration;
     gw_twist from = p ? gw_acceleration_of(p) : (gw_twist){{0, 0, 0}, {0, 0, 0}};
     gw_spatial_set(a, p ? gw_add(from.v, gw_cross(from.w, k->r)) : from.v, from.w);
-    double u = k->rest[0] -= gw_dot6(k->pulled[0], a) * k->inverse_d;
-    for (int l = 0; l < 6; l++)
-        a[l] += k->columns[0][l] * u;
+    k->rest[0] -= gw_dot6(k->pulled[0], a) * k->inverse_d;
+    add_column(k, k->rest[0], a);
 }
 
 void gw_tree_solve(gw_system *s)
