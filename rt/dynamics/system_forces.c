@@ -446,9 +446,9 @@ void gw_system_gather(const gw_system *s, double *out)
             out[s->bodies[i].first + j] = s->bodies[i].rest[j];
 }
 
-void gw_system_update_velocities(gw_system *s)
+/* What the state's inertias and rows are, where a stage needs them before its forces. */
+static void update_factors(gw_system *s)
 {
-    gw_tree_update_velocities(s);
     if (s->local || s->one_pass)
         return;
     gw_tree_articulate(s, 0, NULL);
@@ -457,10 +457,16 @@ void gw_system_update_velocities(gw_system *s)
     gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
 }
 
+void gw_system_update_velocities(gw_system *s)
+{
+    gw_tree_update_velocities(s);
+    update_factors(s);
+}
+
 void gw_system_update(gw_system *s)
 {
-    gw_tree_update_positions(s);
-    gw_system_update_velocities(s);
+    gw_tree_update(s);
+    update_factors(s);
 }
 
 /* ---- implicit ------------------------------------------------------------------------------- *

@@ -443,6 +443,7 @@ static inline void gw_joint_copy(const gw_system_body *k, const gw_mobilizer_sta
  * accelerations at u-dot = 0 and the momentum rates there, from their velocities. */
 void gw_tree_update_positions(gw_system *system);
 void gw_tree_update_velocities(gw_system *system);
+void gw_tree_update(gw_system *system); /* both, body by body */
 
 /* The rate of momentum about a body's origin where it accelerates by [a; alpha]. */
 gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alpha);

@@ -122,21 +122,6 @@ static void update_position(gw_system *s, gw_system_body *k, const gw_system_bod
                          : gw_sym3_turned(&k->turn, &k->inertia_in_body);
 }
 
-void gw_tree_update_positions(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        gw_system_body *k = &s->bodies[i];
-        if (!k->flat.plane) {
-            update_position(s, k, gw_carrier_of(s, k));
-            continue;
-        }
-        gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL,
-                                  s->flat_only);
-        if (!s->flat_only || i == s->held)
-            gw_planar_place(k);
-    }
-}
-
 /*
  * The rate of momentum [f; t] about the body's origin where its acceleration is [a; alpha]:
  *
@@ -241,17 +226,48 @@ static void update_carried(const gw_system *s, gw_system_body *k)
     update_velocity(k, &frame, gw_sub(k->pose.p, o->frame.p));
 }
 
+static void move_to_position(gw_system *s, int index)
+{
+    gw_system_body *k = &s->bodies[index];
+    if (!k->flat.plane) {
+        update_position(s, k, gw_carrier_of(s, k));
+        return;
+    }
+    gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL,
+                              s->flat_only);
+    if (!s->flat_only || index == s->held)
+        gw_planar_place(k);
+}
+
+static void move_at_velocity(gw_system *s, int index)
+{
+    gw_system_body *k = &s->bodies[index];
+    if (!k->flat.plane) {
+        update_carried(s, k);
+        return;
+    }
+    gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
+    if (!s->flat_only || index == s->held)
+        gw_planar_move(k);
+}
+
+void gw_tree_update_positions(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++)
+        move_to_position(s, i);
+}
+
 void gw_tree_update_velocities(gw_system *s)
 {
+    for (int i = 0; i < s->body_count; i++)
+        move_at_velocity(s, i);
+}
+
+void gw_tree_update(gw_system *s)
+{
     for (int i = 0; i < s->body_count; i++) {
-        gw_system_body *k = &s->bodies[i];
-        if (!k->flat.plane) {
-            update_carried(s, k);
-            continue;
-        }
-        gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
-        if (!s->flat_only || i == s->held)
-            gw_planar_move(k);
+        move_to_position(s, i);
+        move_at_velocity(s, i);
     }
 }
 
@@ -297,10 +313,23 @@ static inline double along_column(const gw_system_body *k, const double f[6])
     return k->is_hinge ? gw_dot3(k->columns[0] + 3, f + 3) : gw_dot6(k->columns[0], f);
 }
 
-static inline void add_column(const gw_system_body *k, double u, double a[6])
+static inline void add_column(const gw_system_body *k, double u, gw_twist *a)
 {
-    for (int l = k->is_hinge ? 3 : 0; l < 6; l++)
-        a[l] += k->columns[0][l] * u;
+    if (!k->is_hinge)
+        a->v = gw_mul_add(a->v, u, gw_linear_part(k->columns[0]));
+    a->w = gw_mul_add(a->w, u, gw_angular_part(k->columns[0]));
+}
+
+/* f - U x of a single coordinate, as it is at the parent's origin, onto the parent. */
+static inline void pass_rest(const gw_system_body *k, double x, gw_system_body *p)
+{
+    const double *f = k->force, *u = k->pulled[0];
+    double rest[6] = {f[0] - u[0] * x, f[1] - u[1] * x, f[2] - u[2] * x,
+                      f[3] - u[3] * x, f[4] - u[4] * x, f[5] - u[5] * x};
+    if (p->flat.plane)
+        gw_planar_add_wrench(rest, k->r, p);
+    else
+        gw_spatial_add_shifted(rest, k->r, p->force);
 }
 
 /* U = I^A S of one column. */
@@ -321,16 +350,16 @@ static void pull_turn(const gw_articulated *x, const double column[6], double pu
 /* x -= u u^T by */
 static void subtract_square(gw_articulated *x, const double u[6], double by)
 {
-    double g[6];
-    for (int i = 0; i < 6; i++)
-        g[i] = by * u[i];
-    x->m.xx -= g[0] * u[0], x->m.yx -= g[1] * u[0], x->m.yy -= g[1] * u[1];
-    x->m.zx -= g[2] * u[0], x->m.zy -= g[2] * u[1], x->m.zz -= g[2] * u[2];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            x->b.m[i][j] -= g[i] * u[3 + j];
-    x->i.xx -= g[3] * u[3], x->i.yx -= g[4] * u[3], x->i.yy -= g[4] * u[4];
-    x->i.zx -= g[5] * u[3], x->i.zy -= g[5] * u[4], x->i.zz -= g[5] * u[5];
+    gw_vec3 f = gw_linear_part(u), t = gw_angular_part(u);
+    gw_vec3 g = gw_scale(by, f), h = gw_scale(by, t);
+    double(*b)[3] = x->b.m;
+    x->m.xx -= g.x * f.x, x->m.yx -= g.y * f.x, x->m.yy -= g.y * f.y;
+    x->m.zx -= g.z * f.x, x->m.zy -= g.z * f.y, x->m.zz -= g.z * f.z;
+    b[0][0] -= g.x * t.x, b[0][1] -= g.x * t.y, b[0][2] -= g.x * t.z;
+    b[1][0] -= g.y * t.x, b[1][1] -= g.y * t.y, b[1][2] -= g.y * t.z;
+    b[2][0] -= g.z * t.x, b[2][1] -= g.z * t.y, b[2][2] -= g.z * t.z;
+    x->i.xx -= h.x * t.x, x->i.yx -= h.y * t.x, x->i.yy -= h.y * t.y;
+    x->i.zx -= h.z * t.x, x->i.zy -= h.z * t.y, x->i.zz -= h.z * t.z;
 }
 
 /* to += x as it is at the parent's origin, r from there: M, B' = B - M [r], I + [r] B' + ([r] B)^T
@@ -347,9 +376,10 @@ static void add_shifted(const gw_articulated *x, gw_vec3 r, gw_articulated *to)
                        b[2][2] - (m->zx * r.y - m->zy * r.x)}};
     to->m.xx += m->xx, to->m.yx += m->yx, to->m.yy += m->yy;
     to->m.zx += m->zx, to->m.zy += m->zy, to->m.zz += m->zz;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            to->b.m[i][j] += c[i][j];
+    double(*d)[3] = to->b.m;
+    d[0][0] += c[0][0], d[0][1] += c[0][1], d[0][2] += c[0][2];
+    d[1][0] += c[1][0], d[1][1] += c[1][1], d[1][2] += c[1][2];
+    d[2][0] += c[2][0], d[2][1] += c[2][1], d[2][2] += c[2][2];
     to->i.xx += x->i.xx + (r.y * (c[2][0] + b[2][0]) - r.z * (c[1][0] + b[1][0]));
     to->i.yy += x->i.yy + (r.z * (c[0][1] + b[0][1]) - r.x * (c[2][1] + b[2][1]));
     to->i.zz += x->i.zz + (r.x * (c[1][2] + b[1][2]) - r.y * (c[0][2] + b[0][2]));
@@ -506,22 +536,21 @@ void gw_tree_reduce(gw_system *s)
         }
         if (k->dof == 1) {
             k->rest[0] = (k->rest[0] + along_column(k, k->force)) * k->inverse[0];
-            x[0] = k->rest[0] * k->inverse[0];
-            for (int l = 0; l < 6; l++)
-                f[l] = k->force[l] - k->pulled[0][l] * x[0];
-        } else {
-            for (int j = 0; j < k->dof; j++)
-                k->rest[j] += gw_dot6(k->columns[j], k->force);
-            gw_tree_solve_lower(k, k->rest);
-            memcpy(f, k->force, sizeof f);
-            memcpy(x, k->rest, sizeof x);
-            gw_tree_solve_upper(k, x);
-            for (int j = 0; j < k->dof; j++)
-                for (int l = 0; l < 6; l++)
-                    f[l] -= k->pulled[j][l] * x[j];
+            if (p)
+                pass_rest(k, k->rest[0] * k->inverse[0], p);
+            continue;
         }
+        for (int j = 0; j < k->dof; j++)
+            k->rest[j] += gw_dot6(k->columns[j], k->force);
+        gw_tree_solve_lower(k, k->rest);
         if (!p)
             continue;
+        memcpy(f, k->force, sizeof f);
+        memcpy(x, k->rest, sizeof x);
+        gw_tree_solve_upper(k, x);
+        for (int j = 0; j < k->dof; j++)
+            for (int l = 0; l < 6; l++)
+                f[l] -= k->pulled[j][l] * x[j];
         if (p->flat.plane)
             gw_planar_add_wrench(f, k->r, p);
         else
@@ -553,7 +582,9 @@ void gw_tree_accelerate(gw_system *s)
         }
         gw_tree_solve_upper(k, k->rest);
         if (k->dof == 1) {
-            add_column(k, k->rest[0], a);
+            gw_twist own = {gw_linear_part(a), gw_angular_part(a)};
+            add_column(k, k->rest[0], &own);
+            gw_spatial_set(a, own.v, own.w);
             continue;
         }
         for (int j = 0; j < k->dof; j++)
@@ -586,22 +617,22 @@ static void pass_inertia(gw_system_body *k, gw_system_body *p)
 
 static void pass_force(gw_system_body *k, gw_system_body *p)
 {
-    double x = k->rest[0] = (k->rest[0] + along_column(k, k->force)) * k->inverse_d, f[6];
-    for (int l = 0; l < 6; l++)
-        f[l] = k->force[l] - k->pulled[0][l] * x;
-    if (p && p->flat.plane)
-        gw_planar_add_wrench(f, k->r, p);
-    else if (p)
-        gw_spatial_add_shifted(f, k->r, p->force);
+    k->rest[0] = (k->rest[0] + along_column(k, k->force)) * k->inverse_d;
+    if (p)
+        pass_rest(k, k->rest[0], p);
 }
 
 static void take_acceleration(gw_system_body *k, const gw_system_body *p)
 {
-    double *a = k->acceleration;
-    gw_twist from = p ? gw_acceleration_of(p) : (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_spatial_set(a, p ? gw_add(from.v, gw_cross(from.w, k->r)) : from.v, from.w);
-    k->rest[0] -= gw_dot6(k->pulled[0], a) * k->inverse_d;
-    add_column(k, k->rest[0], a);
+    gw_twist a = p ? gw_acceleration_of(p) : (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    if (p)
+        a.v = gw_add(a.v, gw_cross(a.w, k->r));
+    const double *u = k->pulled[0];
+    double along = u[0] * a.v.x + u[1] * a.v.y + u[2] * a.v.z + u[3] * a.w.x + u[4] * a.w.y +
+                   u[5] * a.w.z;
+    k->rest[0] -= along * k->inverse_d;
+    add_column(k, k->rest[0], &a);
+    gw_spatial_set(k->acceleration, a.v, a.w);
 }
 
 void gw_tree_solve(gw_system *s)
