@@ -484,6 +484,10 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
     assert((def->set != NULL) == (def->joint == GW_MOBILIZER_SUBMANIFOLD));
     const gw_sym3 *i = &k->inertia_in_body;
     k->is_hinge = k->turned_at_joint && def->joint == GW_MOBILIZER_REVOLUTE;
+    k->upright = gw_quat_mul(def->parent_from_f.q, k->m_from_body.q);
+    k->crossed =
+        gw_quat_mul(gw_quat_mul(def->parent_from_f.q, (gw_quat){0, 0, 0, 1}), k->m_from_body.q);
+    k->axis = gw_rotate(def->body_from_m.q, gw_v3(0, 0, 1));
     k->has_principal_axes = i->yx == 0 && i->zx == 0 && i->zy == 0;
     k->damping_rate = damping_rate(def, k->least_inertia);
     for (int j = 0; j < k->dof; j++) {

@@ -471,11 +471,11 @@ void gw_closures_settle(gw_system *s)
 {
     double before = INFINITY, now = INFINITY, weight = 0;
     s->settled = 0;
-    gw_tree_update_positions(s);
     if (s->row_count == 0) {
-        gw_system_update_velocities(s);
+        gw_system_update(s);
         return;
     }
+    gw_tree_update_positions(s);
     gw_closures_update_values(s);
     weight = gw_system_potential(s);
     for (int n = 0; n <= SETTLES; n++, before = now) {

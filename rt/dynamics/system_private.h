@@ -111,15 +111,17 @@ typedef struct gw_set_joint {
 
 typedef struct gw_system_body {
     gw_pose m_from_body;
-    bool is_at_joint;        /* that is the identity */
-    bool turned_at_joint;    /* that is a rotation, and F the parent's */
-    bool is_hinge;           /* the joint turns the body about its origin, by one coordinate */
-    bool has_principal_axes; /* its inertia is diagonal */
-    bool is_free;            /* nothing acts at its joint */
-    bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
-    int dof, first;          /* coordinates; of them in the system's vectors */
-    int ground;              /* that its tree stands on */
-    gw_sym3 inertia_in_body; /* about the centre of mass, in its axes */
+    bool is_at_joint;         /* that is the identity */
+    bool turned_at_joint;     /* that is a rotation, and F the parent's */
+    bool is_hinge;            /* the joint turns the body about its origin, by one coordinate */
+    bool has_principal_axes;  /* its inertia is diagonal */
+    bool is_free;             /* nothing acts at its joint */
+    bool only_springs;        /* and dampers act at its joint: no friction, limit or motor */
+    int dof, first;           /* coordinates; of them in the system's vectors */
+    int ground;               /* that its tree stands on */
+    gw_sym3 inertia_in_body;  /* about the centre of mass, in its axes */
+    gw_quat upright, crossed; /* of a hinge: parent_from_body at 0 and at pi */
+    gw_vec3 axis;             /* its axis in the body's frame */
     gw_mobilizer_state joint;
     gw_set_joint *set; /* NULL: it is none of these */
     gw_quat f_turn;    /* world_from_f, of such a joint */

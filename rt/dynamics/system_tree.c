@@ -87,6 +87,33 @@ static gw_pose offset_frame(const gw_system *s, gw_joint_offset *o, const gw_pos
     return o->frame;
 }
 
+/* Where k->pose.q is: what is in the body's axes, in the world's. */
+static void turn_body(gw_system_body *k)
+{
+    k->turn = gw_quat_to_mat3(k->pose.q);
+    k->com = gw_mat3_mul(&k->turn, k->def.mass.com);
+    if (k->damping_rate > 0)
+        k->damper = gw_mat3_mul(&k->turn, k->def.damping_at);
+    k->inertia_com = k->has_principal_axes ? gw_sym3_turned_diagonal(&k->turn, &k->inertia_in_body)
+                                           : gw_sym3_turned(&k->turn, &k->inertia_in_body);
+}
+
+/* Of a joint that turns about the body's origin: with F and B the orientations of its frame on the
+ * parent and of the body in M, cos(z / 2) F B + sin(z / 2) F k B is the body's in the parent. */
+static void update_hinge_position(gw_system_body *k, const gw_system_body *p)
+{
+    double c = cos(0.5 * k->joint.z[0]), s = sin(0.5 * k->joint.z[0]);
+    const gw_quat *a = &k->upright, *b = &k->crossed;
+    gw_quat q = {c * a->w + s * b->w, c * a->x + s * b->x, c * a->y + s * b->y,
+                 c * a->z + s * b->z};
+    k->r = p ? gw_mat3_mul(&p->turn, k->def.parent_from_f.p) : k->def.parent_from_f.p;
+    k->pose.p = p ? gw_add(p->pose.p, k->r) : k->r;
+    k->pose.q = renormalised(p ? gw_quat_mul(p->pose.q, q) : q);
+    turn_body(k);
+    gw_spatial_set(k->columns[0], gw_v3(0, 0, 0), gw_mat3_mul(&k->turn, k->axis));
+}
+
+/* The same of any joint. */
 static void update_position(gw_system *s, gw_system_body *k, const gw_system_body *p)
 {
     gw_pose joint = k->def.parent_from_f;
@@ -113,13 +140,7 @@ static void update_position(gw_system *s, gw_system_body *k, const gw_system_bod
             gw_spatial_set(column, gw_add(gw_linear_part(column), gw_cross(w, k->arm)), w);
         }
     k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
-    k->turn = gw_quat_to_mat3(k->pose.q);
-    k->com = gw_mat3_mul(&k->turn, k->def.mass.com);
-    if (k->damping_rate > 0)
-        k->damper = gw_mat3_mul(&k->turn, k->def.damping_at);
-    k->inertia_com = k->has_principal_axes
-                         ? gw_sym3_turned_diagonal(&k->turn, &k->inertia_in_body)
-                         : gw_sym3_turned(&k->turn, &k->inertia_in_body);
+    turn_body(k);
 }
 
 /*
@@ -211,26 +232,37 @@ static void update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 
     k->needed = gw_tree_momentum_rate(k, c_v, c_w);
 }
 
-static void update_carried(const gw_system *s, gw_system_body *k)
+static void update_apart(const gw_system *s, gw_system_body *k)
 {
     const gw_joint_offset *o = &s->offsets[k - s->bodies];
-    const gw_system_body *p = gw_carrier_of(s, k);
-    if (!s->is_apart) {
-        if (k->is_hinge)
-            update_hinge_velocity(k, p, k->r);
-        else
-            update_velocity(k, p, k->r);
-        return;
-    }
-    gw_system_body frame = moving_frame(o, p);
+    gw_system_body frame = moving_frame(o, gw_carrier_of(s, k));
     update_velocity(k, &frame, gw_sub(k->pose.p, o->frame.p));
+}
+
+/* One copy of either in the program: what a step runs through fits into the instruction cache. */
+static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_body *k)
+{
+    if (k->is_hinge && !s->is_apart)
+        update_hinge_position(k, gw_carrier_of(s, k));
+    else
+        update_position(s, k, gw_carrier_of(s, k));
+}
+
+static __attribute__((noinline)) void move_in_space(const gw_system *s, gw_system_body *k)
+{
+    if (s->is_apart)
+        update_apart(s, k);
+    else if (k->is_hinge)
+        update_hinge_velocity(k, gw_carrier_of(s, k), k->r);
+    else
+        update_velocity(k, gw_carrier_of(s, k), k->r);
 }
 
 static void move_to_position(gw_system *s, int index)
 {
     gw_system_body *k = &s->bodies[index];
     if (!k->flat.plane) {
-        update_position(s, k, gw_carrier_of(s, k));
+        place_in_space(s, k);
         return;
     }
     gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL,
@@ -243,7 +275,7 @@ static void move_at_velocity(gw_system *s, int index)
 {
     gw_system_body *k = &s->bodies[index];
     if (!k->flat.plane) {
-        update_carried(s, k);
+        move_in_space(s, k);
         return;
     }
     gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
@@ -444,6 +476,28 @@ static void reduce_inertia(const gw_system_body *k, gw_articulated *x)
     }
 }
 
+/* U and 1/D, with `added`, of a single coordinate; I^a onto the parent. Returns D.
+ */
+static __attribute__((noinline)) double pass_inertia(gw_system_body *k, double added,
+                                                     gw_system_body *p)
+{
+    gw_articulated *x = &k->inertia;
+    if (k->is_hinge)
+        pull_turn(x, k->columns[0], k->pulled[0]);
+    else
+        pull_column(x, k->columns[0], k->pulled[0]);
+    double d = along_column(k, k->pulled[0]) + added;
+    k->inverse_d = d > 0 ? 1 / d : 0;
+    if (!p)
+        return d;
+    subtract_square(x, k->pulled[0], k->inverse_d);
+    if (p->flat.plane)
+        gw_planar_add_inertia(x, k->r, p);
+    else
+        add_shifted(x, k->r, &p->inertia);
+    return d;
+}
+
 void gw_tree_rigid_inertias(gw_system *s, double h)
 {
     for (int i = 0; i < s->body_count; i++) {
@@ -467,25 +521,18 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
             gw_planar_articulate(k, added && k->dof > 0 ? added[k->first] : 0, p);
             continue;
         }
-        if (k->is_hinge)
-            pull_turn(x, k->columns[0], k->pulled[0]);
-        else
-            for (int j = 0; j < k->dof; j++)
-                pull_column(x, k->columns[j], k->pulled[j]);
         if (k->dof == 1) {
-            double d = gw_dot6(k->columns[0], k->pulled[0]) + (added ? added[k->first] : 0);
-            k->inverse_d = d > 0 ? 1 / d : 0;
+            double d = pass_inertia(k, added ? added[k->first] : 0, p);
             k->chol[0][0] = sqrt(d);
             k->inverse[0] = sqrt(k->inverse_d);
-        } else {
-            factor_joint(k, added ? added + k->first : NULL);
+            continue;
         }
+        for (int j = 0; j < k->dof; j++)
+            pull_column(x, k->columns[j], k->pulled[j]);
+        factor_joint(k, added ? added + k->first : NULL);
         if (!p)
             continue;
-        if (k->dof == 1)
-            subtract_square(x, k->pulled[0], k->inverse_d);
-        else
-            reduce_inertia(k, x);
+        reduce_inertia(k, x);
         if (p->flat.plane)
             gw_planar_add_inertia(x, k->r, p);
         else
@@ -596,25 +643,6 @@ void gw_tree_accelerate(gw_system *s)
 /* ---- both passes at once ----------------------------------------------------------------------
  */
 
-/* U and 1/D of a single coordinate; I^a onto the parent. */
-static void pass_inertia(gw_system_body *k, gw_system_body *p)
-{
-    gw_articulated *x = &k->inertia;
-    if (k->is_hinge)
-        pull_turn(x, k->columns[0], k->pulled[0]);
-    else
-        pull_column(x, k->columns[0], k->pulled[0]);
-    double d = along_column(k, k->pulled[0]);
-    k->inverse_d = d > 0 ? 1 / d : 0;
-    if (!p)
-        return;
-    subtract_square(x, k->pulled[0], k->inverse_d);
-    if (p->flat.plane)
-        gw_planar_add_inertia(x, k->r, p);
-    else
-        add_shifted(x, k->r, &p->inertia);
-}
-
 static void pass_force(gw_system_body *k, gw_system_body *p)
 {
     k->rest[0] = (k->rest[0] + along_column(k, k->force)) * k->inverse_d;
@@ -628,8 +656,8 @@ static void take_acceleration(gw_system_body *k, const gw_system_body *p)
     if (p)
         a.v = gw_add(a.v, gw_cross(a.w, k->r));
     const double *u = k->pulled[0];
-    double along = u[0] * a.v.x + u[1] * a.v.y + u[2] * a.v.z + u[3] * a.w.x + u[4] * a.w.y +
-                   u[5] * a.w.z;
+    double along =
+        u[0] * a.v.x + u[1] * a.v.y + u[2] * a.v.z + u[3] * a.w.x + u[4] * a.w.y + u[5] * a.w.z;
     k->rest[0] -= along * k->inverse_d;
     add_column(k, k->rest[0], &a);
     gw_spatial_set(k->acceleration, a.v, a.w);
@@ -644,7 +672,7 @@ void gw_tree_solve(gw_system *s)
             gw_planar_pass_inertia(k, p);
             gw_planar_pass_force(k, p);
         } else {
-            pass_inertia(k, p);
+            pass_inertia(k, 0, p);
             pass_force(k, p);
         }
     }
