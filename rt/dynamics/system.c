@@ -170,7 +170,7 @@ static void work_out_jacobian(gw_system *s, int body, const gw_pose *body_from_h
     out->stamp = s->stamp;
     out->body = body;
     out->body_from_held = *body_from_held;
-    out->answered = s->row_count > 0;
+    out->answered = s->row_count > 0 ? 0x3f : 0;
 }
 
 static void jacobian_of(gw_system *s, int slot, int body, const gw_pose *body_from_held,
@@ -184,22 +184,23 @@ static void jacobian_of(gw_system *s, int slot, int body, const gw_pose *body_fr
     memcpy(drift, x->drift, sizeof x->drift);
 }
 
-/* D^-1 P of the Jacobian's rows, where `force` is one. */
-static bool recall_answer(const gw_system *s, const double *force, double *acceleration)
+/* Where D^-1 P w is kept, or to be kept, if w is a row of a Jacobian of this state; else NULL. */
+static double *answer_to(gw_system *s, const double *force, bool *kept)
 {
     for (int slot = 0; slot < 2; slot++) {
-        const gw_system_jacobian *x = &s->jacobian[slot];
-        for (int l = 0; l < 6 && x->answered && x->stamp == s->stamp; l++) {
+        gw_system_jacobian *x = &s->jacobian[slot];
+        for (int l = 0; l < 6 && x->stamp == s->stamp; l++) {
             int same = 0;
             while (same < s->dof && x->columns[same][l] == force[same])
                 same++;
             if (same < s->dof)
                 continue;
-            memcpy(acceleration, x->answers + l * s->dof, (size_t)s->dof * sizeof *force);
-            return true;
+            *kept = x->answered >> l & 1;
+            x->answered |= 1u << l;
+            return x->answers + l * s->dof;
         }
     }
-    return false;
+    return NULL;
 }
 
 static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
@@ -217,11 +218,16 @@ static bool model_positional(const gw_model *model, double (*columns)[6])
 static void model_apply_inverse(const gw_model *model, const double *force, double *acceleration)
 {
     gw_system *s = system_of(model);
-    if (recall_answer(s, force, acceleration))
-        return;
-    memcpy(s->generalised, force, (size_t)s->dof * sizeof *force);
-    gw_system_answer(s, false);
-    gw_system_gather(s, acceleration);
+    const size_t bytes = (size_t)s->dof * sizeof *force;
+    bool kept = false;
+    double *answer = answer_to(s, force, &kept);
+    if (!kept) {
+        memcpy(s->generalised, force, bytes);
+        gw_system_answer(s, false);
+        gw_system_gather(s, answer ? answer : acceleration);
+    }
+    if (answer)
+        memcpy(acceleration, answer, bytes);
 }
 
 static void model_apply_inverse_over(const gw_model *model, double h, const double *force,

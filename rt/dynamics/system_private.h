@@ -220,7 +220,7 @@ typedef struct gw_system_jacobian {
     uint64_t stamp; /* of the state; 0: none */
     int body;
     gw_pose body_from_held;
-    bool answered;                  /* answers are kept: there are rows */
+    unsigned answered;              /* bit l: the answer of row l is kept */
     double (*columns)[6], *answers; /* of each coordinate; of each of six rows, dof of them */
     double drift[6];
 } gw_system_jacobian;
