@@ -617,10 +617,25 @@ static void solve_dense(gw_system *s)
 
 /* ---- factors and solution ------------------------------------------------------------------- */
 
+/* What a row of a block may be moved by at most and still count as moved by no joint. Over a
+ * singular posture that is a share of what its bodies would be moved by without joints: beside
+ * closures of lighter bodies rows of heavy ones stay rows. */
+static double no_row(const gw_system *s, const gw_closure_block *k, double most)
+{
+    double rounding = NO_ROW_AT_ALL / s->total_mass;
+    if (k - s->blocks >= s->closure_count)
+        return 0;
+    if (s->no_row == GW_NO_ROW)
+        return fmax(s->no_row * most, rounding);
+    double loose = (k->a >= 0 ? 1 / s->bodies[k->a].def.mass.mass : 0) +
+                   (k->b >= 0 ? 1 / s->bodies[k->b].def.mass.mass : 0);
+    return fmax(fmax(GW_NO_ROW * most, rounding), s->no_row * fmin(loose, most));
+}
+
 /* x_k and K_ii of the rows that are asked for; those that no joint feels are left out. */
 static void pull_all_rows(gw_system *s, gw_active_rows which)
 {
-    double most = 0, rounding = NO_ROW_AT_ALL / s->total_mass;
+    double most = 0;
     for (int i = 0; i < s->block_count; i++) {
         gw_closure_block *k = &s->blocks[i];
         bool spring = i >= s->closure_count;
@@ -635,7 +650,7 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
     for (int i = 0; i < s->block_count; i++) {
         gw_closure_block *k = &s->blocks[i];
         bool spring = i >= s->closure_count;
-        keep_live_rows(s, k, spring ? 0 : fmax(s->no_row * most, rounding));
+        keep_live_rows(s, k, no_row(s, k, most));
         s->active_rows += k->active;
         for (int r = 0; r < k->active && spring; r++)
             s->share[k->first + r] += 1;

@@ -551,12 +551,19 @@ static double passing(double a, double u_a, double b, double u_b, double level)
     return x;
 }
 
-static bool has_bounds(const gw_system *s)
+static bool anything_acts_at_joints(const gw_system *s)
 {
     bool any = false;
     for (int i = 0; i < s->body_count; i++)
-        any = any || !s->bodies[i].only_springs;
+        any = any || !s->bodies[i].is_free;
     return any;
+}
+
+/* Whether the step is one for implicit substeps after all, by the mobilities of where it is. */
+static bool turns_stiff(gw_system *s, double dt)
+{
+    gw_system_take_mobilities(s);
+    return gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
 }
 
 /* The share of a substep of h, from home to where the joints are, after which a coordinate first
@@ -686,14 +693,21 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     return true;
 }
 
-/* Back where the substep began, with no more motion than momentum asks for. */
+#define CLOSING_STEPS 8
+
+/* Back where the substep began, with no more motion than momentum asks for, and loops closed that
+ * coasting left open: from rest no substep moves far enough to be trusted with that. */
 static void stop_there(gw_system *s, const substep *b, double t, gw_system_work *sum)
 {
     return_to(s, s->home, t);
     s->kinetic = b->kinetic, s->potential = b->potential;
     brake(s, INFINITY);
-    *sum = (gw_system_work){.dissipated = b->kinetic - s->kinetic};
-    sum->unbooked = sum->dissipated;
+    if (s->row_count > 0) {
+        gw_closures_project(s, CLOSING_STEPS);
+        gw_system_energy(s, &s->kinetic, &s->potential);
+    }
+    double lost = b->kinetic + b->potential - s->kinetic - s->potential;
+    *sum = (gw_system_work){.dissipated = lost, .unbooked = fabs(lost)};
 }
 
 /* A substep that no formula takes. */
@@ -702,9 +716,10 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
 {
     *own = (gw_system_work){0};
     s->same_row = s->no_row = GW_SINGULAR_ROW;
-    if (!coast(s, forces, t, h, b, own))
-        stop_there(s, b, t, own);
+    bool passed = coast(s, forces, t, h, b, own);
     s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
+    if (!passed)
+        stop_there(s, b, t, own);
     s->projected = b->projected;
     gw_system_update(s);
 }
@@ -743,13 +758,14 @@ static void pay_back(gw_system *s, double out)
 typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
 
 /* A step starts at the level at which the last one ended, and repeats a substep where its energy
- * balance is out. Where explicit substeps have to be as fine as DOUBT_LEVEL, it looks again whether
- * they are what is wanted, with inertias as they are now. */
+ * balance is out. Where explicit substeps have to be as fine as DOUBT_LEVEL, and where the finest
+ * are not enough, it looks again whether they are what is wanted, with inertias as they are now. */
 static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, double dt,
                              gw_system_work *sum, gw_wrench *constraint)
 {
     substep b = {.stiff = stiff, .cut = WHOLE};
     accuracy last = GOOD;
+    bool doubted = false;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
         b.wide = stiff ? WHOLE / IMPLICIT_SUBSTEPS >> s->integrator.implicit_level
@@ -762,14 +778,16 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool settled = finish_substep(s);
         last = settled ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
-        if (last == TOO_COARSE && refine(s, &b, kink)) {
+        bool refined = last == TOO_COARSE && refine(s, &b, kink);
+        bool doubts = !stiff && last == TOO_COARSE && b.cut == WHOLE &&
+                      anything_acts_at_joints(s) &&
+                      (refined ? s->integrator.level == DOUBT_LEVEL : !doubted);
+        if (refined || doubts) {
             return_to(s, s->home, dt * b.begin / WHOLE);
             s->kinetic = b.kinetic, s->potential = b.potential, s->projected = b.projected;
-            if (!stiff && b.cut == WHOLE && s->integrator.level == DOUBT_LEVEL && has_bounds(s)) {
-                gw_system_take_mobilities(s);
-                if (gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT))
-                    return TURNED_STIFF;
-            }
+            if (doubts && turns_stiff(s, dt))
+                return TURNED_STIFF;
+            doubted = doubted || !refined;
             continue;
         }
         bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
