@@ -84,6 +84,8 @@ typedef enum gw_surface_kind {
     GW_SURFACE_CURVE      /* point, turn: the frame of a curve `nurbs` */
 } gw_surface_kind;
 
+#define GW_SURFACE_KINDS (GW_SURFACE_CURVE + 1)
+
 typedef struct gw_surface {
     gw_surface_kind kind;
     gw_vec3 point, axis; /* axis: a unit vector */
@@ -124,6 +126,8 @@ typedef enum gw_closure_kind {
     GW_CLOSURE_CONTACT,   /* two surfaces stay in touch: a position row or two, velocity rows */
     GW_CLOSURE_KNIFE_EDGE /* a velocity row */
 } gw_closure_kind;
+
+#define GW_CLOSURE_KINDS (GW_CLOSURE_KNIFE_EDGE + 1)
 
 /* What holds between two bodies. */
 typedef struct gw_closure_def {

@@ -130,6 +130,8 @@ typedef enum gw_row_kind {
     GW_ROW_NORMAL_BODY
 } gw_row_kind;
 
+#define GW_ROW_KINDS (GW_ROW_NORMAL_BODY + 1)
+
 typedef struct gw_row {
     gw_row_kind kind;
     gw_vec3 m, f, n;

@@ -10,7 +10,7 @@
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
 
-#define KINDS 12
+#define KINDS GW_ROW_KINDS
 
 static const gw_nurbs *ellipsoid, *circle;
 

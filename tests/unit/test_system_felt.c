@@ -53,10 +53,10 @@ static void put_body(mechanism *m, unsigned long long *random, gw_vec3 p, double
     for (int k = 0; k < 3; k++)
         a[k] = mass * 0.01 * random_uniform(random, 0.3, 1);
     m->pose[m->body_count] = (gw_pose){p, gw_quat_exp(turn)};
-    m->mass[m->body_count++] = (gw_mass){
-        mass,
-        {random_uniform(random, -0.05, 0.05), random_uniform(random, -0.05, 0.05), 0.02},
-        {{{a[1] + a[2], 0, 0}, {0, a[0] + a[2], 0}, {0, 0, a[0] + a[1]}}}};
+    m->mass[m->body_count++] =
+        (gw_mass){mass,
+                  {random_uniform(random, -0.05, 0.05), random_uniform(random, -0.05, 0.05), 0.02},
+                  {{{a[1] + a[2], 0, 0}, {0, a[0] + a[2], 0}, {0, 0, a[0] + a[1]}}}};
 }
 
 /* A frame at p whose z is d. */
@@ -96,7 +96,8 @@ static mechanism stewart_platform(void)
     unsigned long long random = 2;
     gw_vec3 foot[6], head[6];
     for (int i = 0; i < 6; i++) {
-        double low = GW_PI / 3 * i + (i % 2 ? 0.2 : -0.2), high = GW_PI / 3 * i + (i % 2 ? -0.3 : 0.3);
+        double low = GW_PI / 3 * i + (i % 2 ? 0.2 : -0.2),
+               high = GW_PI / 3 * i + (i % 2 ? -0.3 : 0.3);
         foot[i] = gw_v3(0.5 * cos(low), 0.5 * sin(low), 0);
         head[i] = gw_v3(0.3 * cos(high) + 0.05, 0.3 * sin(high), 0.6 + 0.03 * i);
     }
@@ -148,8 +149,8 @@ static gw_system *system_of(const mechanism *m)
         gw_closure_def *c = &closures[def.closure_count++];
         bool turned = j->b < 0; /* the ground comes second */
         *c = (gw_closure_def){.a = turned ? j->a : j->b, .b = turned ? -1 : j->a};
-        c->row_count = gw_mobilizer_rows(j->type, turned ? &at_b : &at_a, turned ? &at_a : &at_b,
-                                         c->rows);
+        c->row_count =
+            gw_mobilizer_rows(j->type, turned ? &at_b : &at_a, turned ? &at_a : &at_b, c->rows);
     }
     gw_error error = {0};
     gw_system *s = gw_system_create(&def, &error);
@@ -169,7 +170,8 @@ typedef struct reduced {
 } reduced;
 
 /* The row of the velocity along d of b's point at x against that of a's, or of spin about d. */
-static void put_row(const mechanism *m, double *j, int row, const link_joint *k, gw_vec3 d, bool spin)
+static void put_row(const mechanism *m, double *j, int row, const link_joint *k, gw_vec3 d,
+                    bool spin)
 {
     const int ends[2] = {k->b, k->a};
     for (int side = 0; side < 2; side++) {
@@ -356,12 +358,11 @@ static double collision_at(const mechanism *m, const reduced *r, int body, gw_ve
     for (int k = 0; k < m->body_count; k++)
         bodies[k] = (gw_world_body){.model = 0, .index = k};
     bodies[m->body_count] = (gw_world_body){.model = 1, .index = 0};
-    gw_world *w = gw_world_create(
-        &(gw_world_def){.system_count = 2,
-                        .model_bytes = systems[0].model->ops->size,
-                        .body_count = m->body_count + 1,
-                        .bodies = bodies},
-        NULL);
+    gw_world *w = gw_world_create(&(gw_world_def){.system_count = 2,
+                                                  .model_bytes = systems[0].model->ops->size,
+                                                  .body_count = m->body_count + 1,
+                                                  .bodies = bodies},
+                                  NULL);
     gw_contact_candidate touch = {.key = 1,
                                   .a = body,
                                   .b = m->body_count,
@@ -400,8 +401,8 @@ static void feel(const char *name, const mechanism *m)
             collision = fmax(collision, collision_at(m, &r, b, n));
         }
     }
-    print_message("%s: inertia within %.1e, weight %.1e, collision %.1e at all of %d bodies\n", name,
-                  inertia, weight, collision, m->body_count);
+    print_message("%s: inertia within %.1e, weight %.1e, collision %.1e at all of %d bodies\n",
+                  name, inertia, weight, collision, m->body_count);
     assert_true(inertia < SAME && weight < SAME && collision < SAME);
     gw_system_destroy(s);
 }
