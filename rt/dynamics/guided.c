@@ -23,6 +23,7 @@
 #define SUBSTEP_DECAY          0.25 /* of the motion that damping takes in a substep */
 #define MAX_SUBSTEPS           8
 #define STRONG_DAMPING         20.0 /* 1/s: beyond, fourth order is not enough */
+#define OUT_OF_BALANCE         0.1 /* of the energy that a step is about: what it must not be off by */
 
 /* ---- a stage: the body at one point of a chart ---------------------------------------------- */
 
@@ -287,11 +288,32 @@ static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *
     }
 }
 
+/*
+ * Free-form shapes may be singular where no chart serves, at the apex of a cone or where a normal
+ * turns at once: a step over such a place does not balance. One that does not is none.
+ */
+static bool balances(const gw_guided *body, const gw_pose *from, const gw_pose *to,
+                     const gw_twist *twist, const gw_step *step)
+{
+    const gw_guided_def *def = &body->def;
+    if (body->base.moves || !def->set.translation.locus.nurbs)
+        return true;
+    gw_rigid_body r = gw_rigid_body_at(def, from), s = gw_rigid_body_at(def, to);
+    double before = gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist);
+    double after = gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist);
+    gw_vec3 way = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
+    double work = step->work + def->mass.mass * gw_dot(def->gravity, way);
+    double off = fabs(after - before - work + step->dissipated), about = before + fabs(work);
+    double room = OUT_OF_BALANCE * about + 1e-9;
+    return off <= room && fabs(step->dissipated) <= about + room;
+}
+
 static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_chart chart;
     double z[6], z_dot[6], jacobian[6][6], bias[6];
     gw_pose pose = gw_guided_pose(body);
+    gw_pose from = pose;
     gw_chart_at(&body->def.set, &pose, &chart);
     chart_velocity(&chart, body, z_dot);
     step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
@@ -301,7 +323,7 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
     gw_twist twist =
         twist_of(jacobian, z_dot, rotational_columns(&body->def.set), body->def.set.dof);
-    step->finite = finite_state(&pose, &twist);
+    step->finite = finite_state(&pose, &twist) && balances(body, &from, &pose, &twist, step);
     if (!step->finite)
         return;
     pose.q = gw_quat_unit(pose.q);

@@ -168,12 +168,80 @@ static void bodies_swing_through_poles(void **unused)
         swing(&cases[i]);
 }
 
+/* A revolved profile whose last control points are one: its end is an apex without a speed, where
+ * neither parameters nor a tangent plane tell the way. */
+static gw_nurbs *blunt(void)
+{
+    static const double round[] = {0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4};
+    static const double along[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    static const double ring[9][2] = {{1, 0},   {1, 1},  {0, 1},  {-1, 1}, {-1, 0},
+                                      {-1, -1}, {0, -1}, {1, -1}, {1, 0}};
+    gw_vec3 points[36];
+    double weights[36];
+    for (int i = 0; i < 9; i++)
+        for (int j = 0; j < 4; j++) {
+            double r = j ? 0 : 0.2;
+            points[4 * i + j] = gw_v3(r * ring[i][0], r * ring[i][1], j ? 0.2 : 0);
+            weights[4 * i + j] = i % 2 ? sqrt(0.5) : 1;
+        }
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                           .degree = {2, 3},
+                                           .count = {9, 4},
+                                           .knot_count = {12, 8},
+                                           .knots = {round, along},
+                                           .points = points,
+                                           .weights = weights},
+                           NULL);
+}
+
+/* What steps there are takes no energy from nowhere; the others fail, and leave the body at rest.
+ */
+static void no_energy_comes_from_an_apex(void **unused)
+{
+    (void)unused;
+    gw_nurbs *s = blunt();
+    assert_null(s->pole[3]);
+    for (int i = 0; i < 6; i++) {
+        static gw_solution solution;
+        gw_constraint k = {
+            .kind = i < 3 ? GW_DISTANCE : GW_NORMAL,
+            .value = 0.03,
+            .mobile = {.kind = i < 3 ? GW_POINT : GW_LINE, .d = {0, 0, 1}},
+            .fixed = {.kind = GW_SURFACE, .q = {1, 0, 0, 0}, .nurbs = s},
+        };
+        gw_problem problem = {{{i % 3 * 0.005, 0, 0.23}, {1, 0, 0, 0}}, 1, 1, &k};
+        gw_solve(&problem, &solution);
+        if (solution.status != GW_SOLVED)
+            continue;
+        gw_guided_def def = {.set = solution.branches[0].set,
+                             .mass = {.mass = 1},
+                             .body_from_held = gw_pose_identity(),
+                             .length = 0.1};
+        def.mass.inertia = (gw_mat3){{{0.02, 0, 0}, {0, 0.03, 0}, {0, 0, 0.01}}};
+        gw_guided body;
+        gw_guided_init(&body, &def, &solution.branches[0].nearest);
+        gw_guided_set_twist(&body, &(gw_twist){{0.3, 0.1, 0}, {0.3, 0.2, 1}});
+        double kinetic, last, potential;
+        gw_model_energy(&body.model, &last, &potential);
+        for (int t = 0; t < 500; t++) {
+            gw_step step;
+            gw_model_step(&body.model, NULL, 1e-3, &step);
+            gw_model_energy(&body.model, &kinetic, &potential);
+            assert_true(kinetic < 1.11 * last + 1e-8);
+            assert_true(step.finite || kinetic == 0);
+            last = kinetic;
+        }
+    }
+    gw_nurbs_put(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heights_have_exact_derivatives),
         cmocka_unit_test(closest_points_are_found_over_poles),
         cmocka_unit_test(bodies_swing_through_poles),
+        cmocka_unit_test(no_energy_comes_from_an_apex),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
