@@ -45,8 +45,12 @@ static gw_term *add_term(gw_assembly *w, gw_relation *r, gw_term_kind kind, int 
 {
     gw_term *t = &w->terms[w->term_count++];
     assert(r->first + r->count + 1 == w->term_count);
-    *t = (gw_term){
-        .kind = kind, .a = a, .b = b, .a_turn = gw_quat_identity(), .turn = gw_quat_identity()};
+    *t = (gw_term){.kind = kind,
+                   .a = a,
+                   .b = b,
+                   .searched = -1,
+                   .a_turn = gw_quat_identity(),
+                   .turn = gw_quat_identity()};
     r->count++;
     return t;
 }
@@ -275,6 +279,8 @@ static bool add_contact(gw_assembly *w, int index, bool felt_only, gw_error *err
         gw_term *t = add_term(w, r, GW_TERM_TOUCH, a, b);
         t->m = on_a->point, t->f = on_b->point;
         t->contact = &w->contacts[w->contact_count++];
+        t->searched = w->searched_count;
+        w->searched[w->searched_count++] = (int)(t - w->terms);
         *t->contact = closure.contact;
         return true;
     }
@@ -401,9 +407,13 @@ static bool take_memory(gw_assembly *w)
     w->step = calloc(6 * n, sizeof *w->step);
     w->relations = calloc(relations + n, sizeof *w->relations);
     w->terms = calloc(TERMS * (relations + n), sizeof *w->terms);
-    w->contacts = calloc((size_t)s->constraint_count + 1, sizeof *w->contacts);
-    return w->contacts && w->poses && w->before && w->best && w->given && w->unknown &&
-           w->body_of && w->component && w->g && w->step && w->relations && w->terms;
+    size_t constraints = (size_t)s->constraint_count + 1;
+    w->contacts = calloc(constraints, sizeof *w->contacts);
+    w->searched = calloc(constraints, sizeof *w->searched);
+    w->searched_rows = calloc(constraints, sizeof *w->searched_rows);
+    return w->contacts && w->searched && w->searched_rows && w->poses && w->before && w->best &&
+           w->given && w->unknown && w->body_of && w->component && w->g && w->step &&
+           w->relations && w->terms;
 }
 
 static void place_bodies(gw_assembly *w, const gw_pose *poses)
@@ -619,6 +629,9 @@ gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error)
         w->size = size_of(w);
         made = make_matrix(w) || gw_fail(error, GW_FAILED, "", "no memory for an assembly");
     }
+    w->searched_time = INFINITY; /* nothing is known: they are searched for */
+    if (made && w->searched_count > 1)
+        w->team = gw_team_create(def->threads);
     if (made)
         return w;
     gw_assembly_destroy(w);
@@ -642,6 +655,9 @@ void gw_assembly_destroy(gw_assembly *w)
     free(w->relations);
     free(w->terms);
     free(w->contacts);
+    free(w->searched);
+    free(w->searched_rows);
+    gw_team_destroy(w->team);
     free(w);
 }
 

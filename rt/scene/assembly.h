@@ -43,6 +43,8 @@ typedef struct gw_assembly_def {
     const gw_pose *poses;  /* of the scene's bodies, to begin from; NULL: the scene's */
     bool felt_only;        /* without relations of massless objects, or between what stands */
     bool limits;           /* joints stay within theirs, and gears keep their ratio */
+    int threads; /* that evaluate rows, where these take long; 0: the caller's. Results do not
+                  * depend on it */
 } gw_assembly_def;
 
 /* How far a solution has come, so that another call goes on from there; zeros: at its beginning. */

@@ -6,6 +6,7 @@
 #define GW_SCENE_ASSEMBLY_PRIVATE_H
 
 #include "rt/base/block_cholesky.h"
+#include "rt/base/team.h"
 #include "rt/dynamics/system.h"
 #include "rt/positioning/cluster.h"
 #include "rt/scene/assembly.h"
@@ -37,6 +38,7 @@ typedef struct gw_term {
     double start, offset;    /* gear: the coordinate in the scene; the constant */
     int root;                /* gear: the term whose coordinate is turned first .. */
     double factor, constant; /* .. which this one is so many times, and that more */
+    int searched;            /* of the rows whose closest points are searched for; -1: it is none */
     gw_row row;
     gw_closure_contact *contact; /* whose place moves along */
     double *aa, *bb, *ab;        /* blocks of the normal equations, NULL: of a body that stands */
@@ -80,7 +82,11 @@ struct gw_assembly {
     gw_relation *relations;
     double size;
     gw_block_matrix *matrix;
-    double *g, *step; /* six entries an unknown */
+    double *g, *step;              /* six entries an unknown */
+    gw_team *team;                 /* NULL: the caller's thread alone */
+    int searched_count, *searched; /* terms whose closest points are searched for, and .. */
+    gw_pair_row *searched_rows;    /* .. their rows */
+    double searched_time;          /* that they took of late (us) */
 };
 
 /* assembly.c: one more relation, and of the newest one a term for the coordinate of a joint between

@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "rt/dynamics/surface_contact.h"
 #include "rt/scene/assembly_private.h"
@@ -26,11 +27,12 @@
 #define RIDGE         1e-13 /* of the largest diagonal entry: directions without rows stay put */
 #define GRADIENT_K    0.1   /* surface-constraints 7 */
 #define FIRST_DAMPING 1e-3
-#define LONGEST_TURN  1.0  /* rad, of a body in one step */
-#define STUCK         1e-8 /* |J^T h|^2 below this share of |h|^2: a minimum beside the rows */
-#define SLOW          0.01 /* a smaller decrease of the sum, .. */
-#define ROUNDS        8    /* of a start that has come to rest where closest points are others */
-#define PATIENCE      6    /* .. so many times in a row, ends a start */
+#define LONGEST_TURN  1.0   /* rad, of a body in one step */
+#define STUCK         1e-8  /* |J^T h|^2 below this share of |h|^2: a minimum beside the rows */
+#define SLOW          0.01  /* a smaller decrease of the sum, .. */
+#define PAYS          200.0 /* us of searched rows, from which on threads win */
+#define ROUNDS        8     /* of a start that has come to rest where closest points are others */
+#define PATIENCE      6     /* .. so many times in a row, ends a start */
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -282,6 +284,46 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3]
     return 0;
 }
 
+/* ---- rows on several threads ---------------------------------------------------------------- */
+
+/* A row whose closest points are searched for: up to a millisecond, a thousand times what others
+ * take. */
+static void evaluate_searched(void *context, int i)
+{
+    gw_assembly *w = context;
+    const gw_term *t = &w->terms[w->searched[i]];
+    gw_assembly_rows(w, t, &w->searched_rows[i]);
+}
+
+static double microseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+/* Evaluates them where the bodies are, on several threads where those of late took so long that it
+ * pays: bodies that went far are searched anew, and the same rows a thousand times as quick where
+ * they stay. What a row is does not depend on that: each moves its own closest points. */
+static void evaluate(gw_assembly *w)
+{
+    if (w->searched_count == 0)
+        return;
+    bool pays = w->team && w->searched_time > PAYS;
+    double start = microseconds();
+    gw_team_do(pays ? w->team : NULL, evaluate_searched, w, w->searched_count);
+    w->searched_time = fmax(microseconds() - start, 0.5 * w->searched_time);
+}
+
+/* The rows of a term after evaluate(). */
+static int rows_of(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3])
+{
+    if (t->searched < 0)
+        return gw_assembly_rows(w, t, rows);
+    rows[0] = w->searched_rows[t->searched];
+    return 1;
+}
+
 /* Whether the term depends on a body that moves. */
 static bool moves(const gw_assembly *w, const gw_term *t)
 {
@@ -290,15 +332,16 @@ static bool moves(const gw_assembly *w, const gw_term *t)
 }
 
 /* The sum of squares, and the largest row. */
-static double sum_of_squares(const gw_assembly *w, double *worst)
+static double sum_of_squares(gw_assembly *w, double *worst)
 {
     double sum = 0;
     gw_pair_row rows[3];
     *worst = 0;
+    evaluate(w);
     for (int i = 0; i < w->term_count; i++) {
         if (!moves(w, &w->terms[i]))
             continue;
-        int count = gw_assembly_rows(w, &w->terms[i], rows);
+        int count = rows_of(w, &w->terms[i], rows);
         for (int k = 0; k < count; k++) {
             sum += rows[k].h * rows[k].h;
             *worst = fmax(*worst, fabs(rows[k].h));
@@ -359,6 +402,7 @@ static void add_gear(gw_assembly *w, const gw_term *t)
 static void normal_equations(gw_assembly *w)
 {
     gw_pair_row rows[3];
+    evaluate(w);
     gw_block_matrix_clear(w->matrix);
     memset(w->g, 0, 6 * (size_t)w->moving_count * sizeof *w->g);
     for (int i = 0; i < w->term_count; i++) {
@@ -369,7 +413,7 @@ static void normal_equations(gw_assembly *w)
             add_gear(w, t);
             continue;
         }
-        int count = gw_assembly_rows(w, t, rows), a = w->unknown[t->a], b = w->unknown[t->b];
+        int count = rows_of(w, t, rows), a = w->unknown[t->a], b = w->unknown[t->b];
         for (int k = 0; k < count; k++) {
             double on_a[6], on_b[6];
             put(on_a, rows[k].u, rows[k].on_a);
@@ -392,6 +436,7 @@ static void normal_equations(gw_assembly *w)
 static double gradient(gw_assembly *w, double *worst)
 {
     double sum = 0, largest = 0, per_size = 1 / w->size;
+    evaluate(w);
     memset(w->g, 0, 6 * (size_t)w->moving_count * sizeof *w->g);
     for (int i = 0; i < w->term_count; i++) {
         const gw_term *t = &w->terms[i];
@@ -421,7 +466,7 @@ static double gradient(gw_assembly *w, double *worst)
             sum += square, largest = fmax(largest, square);
         } else {
             gw_pair_row rows[3];
-            int count = gw_assembly_rows(w, t, rows);
+            int count = rows_of(w, t, rows);
             torque[0] = torque[1] = no_vector;
             for (int k = 0; k < count; k++) {
                 double h = rows[k].h;

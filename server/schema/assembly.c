@@ -3,11 +3,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "server/schema/field.h"
 
 #define MOST_STARTS     1000
 #define MOST_ITERATIONS 100000
+#define MOST_THREADS    4
 
 static void initial(void *owner)
 {
@@ -154,7 +156,13 @@ bool wire_assembly_def(const wire_assembly_request *r, const gw_scene *scene, gw
     size_t bodies = (size_t)gw_scene_body_count(scene) + 1;
     bool *ground = r->ground ? calloc(bodies, sizeof *ground) : NULL;
     gw_pose *poses = r->poses ? calloc(bodies, sizeof *poses) : NULL;
-    *def = (gw_assembly_def){.scene = scene, .ground = ground, .poses = poses, .limits = true};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    *def =
+        (gw_assembly_def){.scene = scene,
+                          .ground = ground,
+                          .poses = poses,
+                          .limits = true,
+                          .threads = (int)(processors < MOST_THREADS ? processors : MOST_THREADS)};
     if ((r->ground && !ground) || (r->poses && !poses))
         return gw_fail(error, GW_FAILED, "", "no memory for an assembly");
     return (!ground || take_ground(r, scene, ground, error)) &&

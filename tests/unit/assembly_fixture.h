@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/geometry/nurbs.h"
 #include "rt/scene/assembly.h"
 #include "tests/random.h"
 
@@ -113,6 +114,31 @@ static inline gw_scene *hanging_chain(int count)
     }
     joint(s, GW_MOBILIZER_SPHERICAL, id, place(gw_v3(0.1, 0, 0)), "ground",
           place(gw_v3(0.08 * count, 0, 0)));
+    return s;
+}
+
+/* `pairs` of free-form eggs, each of which touches the other one of its pair. */
+static inline gw_scene *touching_eggs(int pairs)
+{
+    gw_scene *s = empty_scene();
+    part(s, "ground", true);
+    for (int i = 0; i < 2 * pairs; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "egg%d", i);
+        part(s, id, false)->shape =
+            (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE,
+                       .nurbs = gw_nurbs_ellipsoid(gw_v3(0.05, 0.04, 0.03), NULL)};
+        if (i % 2 == 0)
+            continue;
+        gw_scene_constraint *c = gw_scene_add_constraint(s, NULL);
+        c->kind = GW_SLIDING;
+        c->enabled = true;
+        snprintf(c->id, sizeof c->id, "c%d", i);
+        snprintf(c->a.object, sizeof c->a.object, "%s", id);
+        snprintf(c->b.object, sizeof c->b.object, "egg%d", i - 1);
+        strcpy(c->a.feature, "surface");
+        strcpy(c->b.feature, "surface");
+    }
     return s;
 }
 

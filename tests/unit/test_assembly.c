@@ -281,6 +281,30 @@ static void the_same_seed_gives_the_same_bits(void **state)
     gw_scene_destroy(twice[1]);
 }
 
+/* Rows that are searched for on several threads are those of one. */
+static void threads_do_not_change_the_bits(void **state)
+{
+    (void)state;
+    gw_pose alone[13];
+    for (int threads = 0; threads < 4; threads++) {
+        unsigned long long random = 12;
+        gw_scene *s = touching_eggs(6);
+        gw_assembly_result r;
+        scatter_parts(s, &random);
+        const gw_assembly_def def = {.scene = s, .threads = threads};
+        const gw_assembly_options options = {.seed = 1};
+        gw_assembly *a = gw_assembly_create(&def, NULL);
+        assert_non_null(a);
+        gw_assembly_solve(a, &options, &r);
+        assert_true(r.held);
+        if (threads == 0)
+            memcpy(alone, gw_assembly_poses(a), sizeof alone);
+        assert_memory_equal(alone, gw_assembly_poses(a), sizeof alone);
+        gw_assembly_destroy(a);
+        gw_scene_destroy(s);
+    }
+}
+
 static void every_joint_closes(void **state)
 {
     (void)state;
@@ -685,6 +709,7 @@ int main(void)
         cmocka_unit_test(a_four_bar_comes_together_from_anywhere),
         cmocka_unit_test(a_stewart_platform_comes_together_from_anywhere),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
+        cmocka_unit_test(threads_do_not_change_the_bits),
         cmocka_unit_test(every_joint_closes),
         cmocka_unit_test(a_hinge_drawn_upside_down_turns_over),
         cmocka_unit_test(a_stated_position_is_kept),
