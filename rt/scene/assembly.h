@@ -110,6 +110,10 @@ bool gw_assembly_moves(const gw_assembly *assembly, int body);
 void gw_assembly_solve(gw_assembly *assembly, const gw_assembly_options *options,
                        gw_assembly_result *result);
 
+/* Puts the bodies where the last solution had the least sum of squares of all places at which its
+ * starts ended, or were stopped; returns the residual there. */
+double gw_assembly_take_best(gw_assembly *assembly);
+
 /* The id of the n-th relation that does not hold where the bodies are, n from 0, constraints
  * first, in the order of the scene; of a mechanism's own joint the mechanism's. NULL: no more. */
 const char *gw_assembly_remaining(const gw_assembly *assembly, int n);

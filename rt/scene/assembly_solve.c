@@ -772,6 +772,12 @@ static void resolve_all(gw_assembly *w)
             gw_assembly_resolve(w, &w->relations[i]);
 }
 
+double gw_assembly_take_best(gw_assembly *w)
+{
+    remember(w, w->poses, w->best);
+    return residual(w);
+}
+
 void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
                        gw_assembly_result *result)
 {

@@ -20,6 +20,7 @@ static double seconds_now(void)
 typedef struct assembly_watch {
     double until;
     json_t *trace; /* NULL: nobody asked */
+    bool late;     /* the time was up */
 } assembly_watch;
 
 static bool watch(void *context, int start, int iteration, double residual, double step)
@@ -31,7 +32,8 @@ static bool watch(void *context, int start, int iteration, double residual, doub
         json_array_append_new(w->trace, json_pack("{si si sf sf}", "start", start, "iteration",
                                                   iteration, "residual", residual, "step", step));
     }
-    return seconds_now() < w->until;
+    w->late = seconds_now() >= w->until;
+    return !w->late;
 }
 
 /* Where the parts of a scene go; NULL with an error. */
@@ -57,6 +59,8 @@ static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request 
                                              .context = &watched};
         gw_assembly_solve(assembly, &options, result);
         *answer = wire_assembly_step(assembly, &def, result);
+        if (result->end == GW_ASSEMBLY_STOPPED)
+            wire_add_stopped(*answer, assembly, &def, watched.late);
         wire_add(*answer, "committed",
                  json_boolean(request->apply || (request->commit && result->held)));
         if (watched.trace)

@@ -183,6 +183,12 @@ static const wire_field of_answered_pose[] = {
     {"id", STRING}, {"pose", OBJECT, .table = &wire_table_pose_read}, {0}};
 static const wire_table answered_pose = {.fields = of_answered_pose, .answered = true};
 
+static const wire_field of_best[] = {
+    {"residual", NUMBER, .unit = "m"}, {"poses", LIST, .table = &answered_pose}, {0}};
+static const wire_table best = {.fields = of_best, .answered = true};
+
+static const char *const stopped_by[] = {"iterations", "time", NULL};
+
 static const wire_field of_iteration[] = {
     {"start", WHOLE},
     {"iteration", WHOLE, .about = "of that start, from 1"},
@@ -202,6 +208,12 @@ static const wire_field of_assembly[] = {
     {"ended", CHOICE, .choices = gw_assembly_ends,
      .about = "held: every relation does; starts: none is left, and the poses are the best ones "
               "that were found; stopped: by `iterations` or after two seconds"},
+    {"stopped_by", CHOICE, .flags = SOMETIMES, .choices = stopped_by,
+     .about =
+         "where it was stopped: by `iterations` of the request, or because two seconds were up"},
+    {"best", OBJECT, .flags = SOMETIMES, .table = &best,
+     .about = "where the time was up: the best place of this call, which `apply` takes over; "
+              "`poses` are the last one, to go on from"},
     {"progress", OBJECT, .table = &progress, .about = "to be sent back with the poses"},
     {"poses", LIST, .table = &answered_pose,
      .about = "of the objects that may move, and of links that follow"},
@@ -256,4 +268,14 @@ json_t *wire_assembly_step(gw_assembly *assembly, const gw_assembly_def *def,
     wire_add(answer, "progress", wire_encode(&progress, &result->progress, NULL));
     wire_add(answer, "poses", poses_of(assembly, def));
     return answer;
+}
+
+void wire_add_stopped(json_t *answer, gw_assembly *assembly, const gw_assembly_def *def, bool late)
+{
+    wire_add(answer, "stopped_by", json_string(stopped_by[late]));
+    if (!late)
+        return;
+    double residual = gw_assembly_take_best(assembly);
+    wire_add(answer, "best",
+             json_pack("{sf so}", "residual", residual, "poses", poses_of(assembly, def)));
 }

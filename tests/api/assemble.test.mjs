@@ -258,6 +258,37 @@ test('what cannot hold ends when no start is left, in slices too', async () => {
   );
 });
 
+// A loop with a bar too many: no start can end well, and thousands of iterations each do not end soon.
+test('after two seconds it answers with its best, and says why', async () => {
+  const bars = 60,
+    objects = [box('ground', [0, 0, 0], { fixed: true })],
+    joints = [];
+  for (let i = 0; i < bars; i++) {
+    objects.push(box(`bar${i}`, [0.1 * i, 0.3 * (i % 3), 0]));
+    joints.push({
+      id: `j${i}`,
+      type: 'spherical',
+      a: at(`bar${i}`, [0, 0, 0]),
+      b: at(i ? `bar${i - 1}` : 'ground', [i ? 0.1 : 0, 0, 0]),
+    });
+  }
+  joints.push({ id: 'last', type: 'spherical', a: at(`bar${bars - 1}`, [0.1, 0, 0]), b: at('ground', [9, 0, 0]) });
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'Too short', objects, joints });
+  const start = performance.now();
+  const { json } = await expect(200, 'POST', '/assemble', { method: 'gradient', starts: 1000, apply: true });
+  const took = performance.now() - start;
+  assert.ok(took > 1900 && took < 3500, `${took} ms`);
+  assert.equal(json.ended, 'stopped');
+  assert.equal(json.stopped_by, 'time');
+  assert.ok(json.remaining.includes('last'));
+  assert.ok(json.best.residual > 1e-3 && json.best.residual <= json.residual + 1e-9, `${json.best.residual}`);
+  const now = byId((await expect(200, 'GET', '/objects')).json);
+  for (const { id, pose } of json.best.poses) pose.p.forEach((c, i) => near(now[id].p[i], c, 1e-12));
+  const { json: sliced } = await expect(200, 'POST', '/assemble', { method: 'gradient', iterations: 3 });
+  assert.equal(sliced.stopped_by, 'iterations');
+  assert.equal(sliced.best, undefined);
+});
+
 test('a stop in the middle is applied as one edit that undo takes back', async () => {
   await expect(200, 'PUT', '/scene', still);
   const { json: before, headers } = await expect(200, 'GET', '/scene');

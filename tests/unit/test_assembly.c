@@ -262,6 +262,21 @@ static void a_stewart_platform_comes_together_from_anywhere(void **state)
     }
 }
 
+/* One start of descent ends beside the rows two times in three; the next one arrives. */
+static void a_stewart_platform_comes_together_by_descent(void **state)
+{
+    (void)state;
+    for (unsigned long long seed = 0; seed < 100; seed += 4) {
+        unsigned long long random = seed;
+        gw_scene *s = stewart_platform(-1);
+        scatter_parts(s, &random);
+        gw_assembly_result r = assemble(s, NULL, GW_ASSEMBLY_GRADIENT, 0);
+        assert_true(r.held && r.starts <= 2);
+        assert_true(widest(s) < 1e-8);
+        gw_scene_destroy(s);
+    }
+}
+
 static void the_same_seed_gives_the_same_bits(void **state)
 {
     (void)state;
@@ -708,6 +723,7 @@ int main(void)
         cmocka_unit_test(a_common_normal_has_its_derivatives),
         cmocka_unit_test(a_four_bar_comes_together_from_anywhere),
         cmocka_unit_test(a_stewart_platform_comes_together_from_anywhere),
+        cmocka_unit_test(a_stewart_platform_comes_together_by_descent),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
         cmocka_unit_test(threads_do_not_change_the_bits),
         cmocka_unit_test(every_joint_closes),
