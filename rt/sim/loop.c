@@ -41,7 +41,8 @@ struct gw_loop {
     gw_simulation *simulation;
     int rate, priority;
     bool best_effort;
-    atomic_bool real_time;
+    gw_loop_placement placement;
+    atomic_bool real_time, pinned;
     gw_halt_latch *halt, own_halt;
     gw_lease *lease, own_lease;
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
@@ -88,6 +89,14 @@ static void sleep_until(int64_t ns)
 {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
+}
+
+/* The same, awake for the last `spin` (ns): waking takes longer than looking at the clock. */
+static void wait_until(int64_t ns, int64_t spin)
+{
+    sleep_until(ns - spin);
+    while (spin > 0 && now_ns() < ns)
         ;
 }
 
@@ -200,6 +209,15 @@ static void claim_priority(gw_loop *loop)
         !loop->best_effort && pthread_setschedparam(pthread_self(), SCHED_FIFO, &p) == 0;
 }
 
+static void claim_processor(gw_loop *loop)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)loop->placement.processor, &set);
+    loop->pinned =
+        loop->placement.pinned && pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+}
+
 /* Brings the stack's pages in before the first deadline. */
 static void touch_stack(void)
 {
@@ -307,11 +325,16 @@ static void *run(void *arg)
     gw_loop *loop = arg;
     touch_stack();
     const int64_t period = 1000000000 / loop->rate;
+    claim_processor(loop);
     claim_priority(loop);
+    /* no more than a share of short periods */
+    const int64_t spin = 1000 * (int64_t)loop->placement.spin_us < period / 4
+                             ? 1000 * (int64_t)loop->placement.spin_us
+                             : period / 4;
     atomic_store(&loop->thread_id, (int)syscall(SYS_gettid));
     int64_t deadline = now_ns() + period;
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
-        sleep_until(deadline);
+        wait_until(deadline, spin);
         int64_t begin = now_ns();
         if (begin - deadline > GW_STALL_NS)
             stalled(loop);
@@ -530,6 +553,8 @@ static void keep_halted(gw_loop *loop)
 
 gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
 {
+    assert(def->placement.processor >= 0 && def->placement.processor < CPU_SETSIZE);
+    assert(def->placement.spin_us >= 0 && def->placement.spin_us <= GW_SPIN_MAX_US);
     gw_loop *loop = aligned_alloc(64, rounded(sizeof *loop));
     if (!loop) {
         gw_scenario_destroy(def->scenario);
@@ -541,6 +566,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     loop->rate = def->rate > 0 ? def->rate : DEFAULT_RATE;
     loop->priority = def->priority > 0 ? def->priority : DEFAULT_PRIORITY;
     loop->best_effort = def->best_effort;
+    loop->placement = def->placement;
     loop->halt = def->halt ? def->halt : &loop->own_halt;
     loop->lease = def->lease ? def->lease : &loop->own_lease;
     loop->faults = def->faults;
@@ -682,9 +708,11 @@ void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
                                  .memory_locked = loop->memory_locked,
                                  .kept_awake = loop->latency_fd >= 0,
                                  .thread_id = gw_loop_thread_id(loop),
+                                 .placement = loop->placement,
                                  .records_lost = atomic_load(&loop->lost),
                                  .events_lost = atomic_load(&loop->events_lost),
                                  .commands_refused = atomic_load(&loop->commands_refused)};
+    figures->placement.pinned = atomic_load(&loop->pinned);
     int64_t sampled = atomic_load(&loop->sampled);
     figures->sample_age_us = sampled ? 1e-3 * (double)(now_ns() - sampled) : 0;
     memcpy(&figures->ticks, gw_mailbox_take(&loop->figures), sizeof figures->ticks);

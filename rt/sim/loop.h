@@ -19,10 +19,21 @@
 
 typedef struct gw_loop gw_loop;
 
+/* Where the loop's thread runs, and how it waits; zeros: anywhere, asleep. */
+typedef struct gw_loop_placement {
+    bool pinned;
+    int processor; /* where it is pinned to */
+    int spin_us;   /* awake for so long before each deadline, at most GW_SPIN_MAX_US */
+} gw_loop_placement;
+
+/* A real-time thread that takes more than 95 % of a processor is stopped by the system. */
+#define GW_SPIN_MAX_US 100
+
 typedef struct gw_loop_def {
-    int rate;              /* Hz, GW_RATE_MIN_HZ .. GW_RATE_MAX_HZ; 0: 1000 */
-    int priority;          /* of SCHED_FIFO; 0: 80 */
-    bool best_effort;      /* do not ask for SCHED_FIFO */
+    int rate;         /* Hz, GW_RATE_MIN_HZ .. GW_RATE_MAX_HZ; 0: 1000 */
+    int priority;     /* of SCHED_FIFO; 0: 80 */
+    bool best_effort; /* do not ask for SCHED_FIFO */
+    gw_loop_placement placement;
     gw_halt_latch *halt;   /* outlives the loop; NULL: one of its own */
     gw_lease *lease;       /* of the operator, outlives the loop; NULL: nobody has one */
     gw_fault_log *faults;  /* the ticks before them; outlives the loop; NULL: none are kept */
@@ -74,10 +85,11 @@ typedef struct gw_loop_figures {
     bool memory_locked;
     bool kept_awake; /* the processors do not sleep deeply */
     int thread_id;
-    uint64_t records_lost;     /* ticks that a reader of every tick did not get */
-    uint64_t events_lost;      /* that nobody took in time */
-    uint64_t commands_refused; /* the ring was full */
-    double sample_age_us;      /* since every device gave a valid sample; 0: there is no device */
+    gw_loop_placement placement; /* pinned: where that was granted */
+    uint64_t records_lost;       /* ticks that a reader of every tick did not get */
+    uint64_t events_lost;        /* that nobody took in time */
+    uint64_t commands_refused;   /* the ring was full */
+    double sample_age_us;        /* since every device gave a valid sample; 0: there is no device */
     gw_tick_figures ticks;
 } gw_loop_figures;
 

@@ -276,6 +276,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
         return NULL;
     }
     app->best_effort = def->best_effort;
+    app->placement = def->placement;
     if (!app_start_loop(app, document, error) || !app_task_create(app, error)) {
         app_document_put(document);
         app_destroy(app);

@@ -88,6 +88,7 @@ gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot);
 typedef struct app_def {
     gw_scene *scene;              /* ownership passes, also on failure */
     bool best_effort;             /* do not ask for real-time scheduling */
+    gw_loop_placement placement;  /* of the loop's thread */
     struct gw_database *database; /* outlives the app, and so does: */
     struct gw_history *history;   /* the document's states; of the app from now on */
     bool kept;                    /* the scene is the present state of the history */

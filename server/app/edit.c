@@ -122,6 +122,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
         gw_loop_def def = gw_loop_def_default();
         def.rate = document->scene->rate;
         def.best_effort = app->best_effort;
+        def.placement = app->placement;
         def.halt = &app->halt;
         def.lease = &app->lease;
         def.faults = app->faults;

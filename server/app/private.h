@@ -72,6 +72,7 @@ typedef struct app_state_text {
 struct gw_app {
     pthread_mutex_t edit, view, loop_lock, log;
     bool best_effort;
+    gw_loop_placement placement;
     app_task task;
 
     app_document *document; /* view */

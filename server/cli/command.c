@@ -26,7 +26,12 @@ static const cli_command commands[] = {
           {"token-file", "FILE",
            .words = "What clients must present, a line each; \"watch:\", \"edit:\" or \"operate:\" "
                     "before a token, also several with commas, say what it allows. Needed "
-                    "beyond loopback."}},
+                    "beyond loopback."},
+          {"processor", "N", "any", .words = "Pins the loop's thread to this processor, from 0.",
+           .high = 1023},
+          {"spin", "US", "0",
+           .words = "The loop wakes so many microseconds before each deadline and waits awake.",
+           .high = GW_SPIN_MAX_US}},
      .run = command_serve},
     {"solve", "FILE", "-: standard input",
      .words = "One positioning problem (JSON; -: standard input) to its solution. Every status is "

@@ -4,6 +4,7 @@
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
 
 typedef struct serve_options {
     const char *listen, *scene, *data, *token_file;
+    gw_loop_placement placement;
 } serve_options;
 
 /* What runs, in the order in which it was started. */
@@ -36,6 +38,7 @@ typedef struct appliance {
     gw_meshes meshes;
     gw_guard guard;
     gw_listener *listener;
+    gw_loop_placement placement;
     gw_app *app;
     gw_stream *stream;
     gw_http *http;
@@ -73,10 +76,12 @@ static bool open_scene(appliance *a, json_t *value, const char *name, bool kept,
     if (!scene)
         return false;
     snprintf(a->scene, sizeof a->scene, "%.200s", name ? name : scene->name);
-    a->app = app_create(
-        &(app_def){
-            .scene = scene, .database = a->store.database, .history = a->history, .kept = kept},
-        error);
+    a->app = app_create(&(app_def){.scene = scene,
+                                   .placement = a->placement,
+                                   .database = a->store.database,
+                                   .history = a->history,
+                                   .kept = kept},
+                        error);
     return a->app != NULL;
 }
 
@@ -193,10 +198,23 @@ static bool enough_files(gw_error *error)
                    (int)files.rlim_cur, FILES_LEAST);
 }
 
+/* Whether the process may run there. */
+static bool check_processor(const gw_loop_placement *p, gw_error *error)
+{
+    cpu_set_t ours;
+    if (!p->pinned)
+        return true;
+    bool known = sched_getaffinity(0, sizeof ours, &ours) == 0;
+    return (known && CPU_ISSET((size_t)p->processor, &ours)) ||
+           gw_fail(error, GW_BAD_INPUT, "", "--processor %d: this process may not run there",
+                   p->processor);
+}
+
 static bool start(appliance *a, const serve_options *options, gw_error *error)
 {
-    if (!enough_files(error))
+    if (!enough_files(error) || !check_processor(&options->placement, error))
         return false;
+    a->placement = options->placement;
     a->listener = listener_bind(options->listen, error);
     if (!a->listener || !check_access(a, options, error) ||
         !store_open(&a->store, options->data, error))
@@ -268,6 +286,9 @@ int command_serve(const command_line *line)
                              .scene = command_value(line, "scene"),
                              .data = command_value(line, "data"),
                              .token_file = command_value(line, "token-file")};
+    options.placement = (gw_loop_placement){.pinned = command_value(line, "processor"),
+                                            .processor = (int)command_number(line, "processor", 0),
+                                            .spin_us = (int)command_number(line, "spin", 0)};
     prepare_process(&signals);
     if (start(&a, &options, &error)) {
         announce(&a);

@@ -49,6 +49,7 @@ static const char *stage_name(int stage)
 }
 
 WHEN(has_sample, gw_loop_figures, it->sample_age_us > 0)
+WHEN(is_pinned, gw_loop_figures, it->placement.pinned)
 
 ENCODE(encode_at)
 {
@@ -96,6 +97,10 @@ static const wire_field of_loop_figures[] = {
     {"memory_locked", BOOLEAN, FIGURE(memory_locked)},
     {"kept_awake", BOOLEAN, FIGURE(kept_awake), .about = "processors do not sleep deeply"},
     {"thread", WHOLE, FIGURE(thread_id)},
+    {"processor", WHOLE, FIGURE(placement.processor), .flags = SOMETIMES, .when = is_pinned,
+     .about = "that the loop's thread is pinned to by `serve --processor`"},
+    {"spin_us", WHOLE, FIGURE(placement.spin_us), .about = "awake for so long before a deadline",
+     .unit = "us"},
     {"ticks", WHOLE, FIGURE(ticks.ticks), .about = "made, moving or not, since the loop began"},
     {"missed", WHOLE, FIGURE(ticks.missed), .about = "due and not made"},
     {"overruns", WHOLE, FIGURE(ticks.overruns), .about = "late or too long"},

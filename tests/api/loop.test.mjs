@@ -1,8 +1,9 @@
 // How the loop does, as it tells: what the system grants it, and what its ticks are like.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { client, request, sleep, start, until } from './server.mjs';
+import { client, guideway, request, sleep, start, until } from './server.mjs';
 
 let server, expect;
 before(async () => {
@@ -20,6 +21,53 @@ test('scheduling is told as the system has it', async () => {
   assert.equal(now.scheduling, fields[38] === '1' ? 'fifo' : 'best effort');
   assert.equal(now.priority > 0, now.scheduling === 'fifo');
   assert.deepEqual([now.rate, now.period_us], [1000, 1000]);
+});
+
+// /proc/PID/status: one field of it.
+const status = (path, name) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(readFileSync(path, 'utf8'))[1];
+
+test('memory is locked and the processors kept awake as it says', async () => {
+  const now = await until('figures', async () => (await loop()).ticks > 0 && loop());
+  const locked = Number.parseInt(status(`/proc/${server.pid}/status`, 'VmLck'), 10);
+  assert.equal(now.memory_locked, locked > 0, `${locked} kB`);
+  const open = readdirSync(`/proc/${server.pid}/fd`).some((fd) => {
+    try {
+      return readlinkSync(`/proc/${server.pid}/fd/${fd}`) === '/dev/cpu_dma_latency';
+    } catch {
+      return false; // closed meanwhile
+    }
+  });
+  assert.equal(now.kept_awake, open);
+  assert.deepEqual([now.processor, now.spin_us], [undefined, 0]);
+});
+
+test('the loop is pinned to a processor and waits awake where it is asked to', { timeout: 60000 }, async () => {
+  const ours = Number(/\d+$/.exec(status('/proc/self/status', 'Cpus_allowed_list'))[0]);
+  const pinned = await start({ args: ['--processor', `${ours}`, '--spin', '100'] });
+  const asked = await client(pinned);
+  const figures = async () => (await asked.expect(200, 'GET', '/loop')).json;
+  const before = await until('figures', async () => (await figures()).ticks > 100 && figures());
+  assert.deepEqual([before.processor, before.spin_us], [ours, 100]);
+  const allowed = () => status(`/proc/${pinned.pid}/task/${thread}/status`, 'Cpus_allowed_list');
+  let thread = before.thread;
+  assert.equal(allowed(), `${ours}`);
+  // a tenth of every millisecond of processor time, whoever else wants it
+  const used = () =>
+    readFileSync(`/proc/${pinned.pid}/task/${thread}/schedstat`, 'utf8').split(' ').map(Number)[0] / 1e9;
+  const from = { used: used(), ticks: before.ticks };
+  await sleep(1000);
+  const after = await figures();
+  const spent = (used() - from.used) / (after.ticks - from.ticks);
+  assert.ok(spent > 50e-6 && spent < 400e-6, `${1e6 * spent} us a tick`);
+  await asked.expect(200, 'PATCH', '/scene', { rate: 500 });
+  thread = (await until('the other loop', async () => (await figures()).rate === 500 && figures())).thread;
+  assert.equal(allowed(), `${ours}`);
+  await pinned.stop();
+  const nowhere = spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--processor', '1023'], {
+    encoding: 'utf8',
+  });
+  assert.equal(nowhere.status, 2);
+  assert.match(nowhere.stderr, /--processor 1023: this process may not run there/);
 });
 
 test('quantiles ascend, ticks are counted, a stop of the process is among the worst', { timeout: 60000 }, async () => {
