@@ -322,15 +322,21 @@ static void load_in_plane(gw_system *s, int index)
 {
     gw_system_body *k = &s->bodies[index];
     gw_planar_body *b = &k->flat;
-    double m = k->def.mass.mass, linear = k->def.damping_linear, spring[3];
-    double weight[2] = {m * b->plane->gravity[0], m * b->plane->gravity[1]}, *f = b->force;
-    gw_planar_wrench(b->plane, s->on[index].f, s->on[index].t, f);
-    const double *r = b->damper, w = b->twist[2];
-    double v[2] = {b->twist[0] - w * r[1], b->twist[1] + w * r[0]};
-    f[0] += weight[0] - b->needed[0] - linear * v[0];
-    f[1] += weight[1] - b->needed[1] - linear * v[1];
-    f[2] += (b->com[0] * weight[1] - b->com[1] * weight[0]) - b->needed[2] -
-            k->def.damping_angular * w - linear * (r[0] * v[1] - r[1] * v[0]);
+    double m = k->def.mass.mass, spring[3], *f = b->force;
+    double weight[2] = {m * b->plane->gravity[0], m * b->plane->gravity[1]};
+    f[0] = weight[0] - b->needed[0], f[1] = weight[1] - b->needed[1];
+    f[2] = (b->com[0] * weight[1] - b->com[1] * weight[0]) - b->needed[2];
+    if (!s->flat_only || index == s->held) { /* else nothing acts on it */
+        double on[3];
+        gw_planar_wrench(b->plane, s->on[index].f, s->on[index].t, on);
+        f[0] += on[0], f[1] += on[1], f[2] += on[2];
+    }
+    if (k->damping_rate > 0) {
+        const double *r = b->damper, linear = k->def.damping_linear, w = b->twist[2];
+        double v[2] = {b->twist[0] - w * r[1], b->twist[1] + w * r[0]};
+        f[0] -= linear * v[0], f[1] -= linear * v[1];
+        f[2] -= k->def.damping_angular * w + linear * (r[0] * v[1] - r[1] * v[0]);
+    }
     if (!gw_has_springs(s))
         return;
     gw_planar_wrench(b->plane, s->by_springs[index].f, s->by_springs[index].t, spring);

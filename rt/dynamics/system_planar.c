@@ -277,12 +277,16 @@ void gw_planar_expand(gw_system *s)
 void gw_planar_rigid_inertia(gw_system_body *k, double h)
 {
     gw_planar_body *b = &k->flat;
-    double m = b->mass, d = h * k->def.damping_linear, linear = m + d;
-    const double *r = b->damper;
-    b->inertia[0] = linear, b->inertia[1] = 0, b->inertia[2] = linear;
-    b->inertia[3] = -m * b->com[1] - d * r[1], b->inertia[4] = m * b->com[0] + d * r[0];
-    b->inertia[5] = b->spin_inertia + m * (b->com[0] * b->com[0] + b->com[1] * b->com[1]) +
-                    (h * k->def.damping_angular + d * (r[0] * r[0] + r[1] * r[1]));
+    double m = b->mass, *i = b->inertia;
+    i[0] = m, i[1] = 0, i[2] = m;
+    i[3] = -m * b->com[1], i[4] = m * b->com[0];
+    i[5] = b->spin_inertia + m * (b->com[0] * b->com[0] + b->com[1] * b->com[1]);
+    if (h == 0 || k->damping_rate == 0)
+        return;
+    const double *r = b->damper, d = h * k->def.damping_linear;
+    i[0] += d, i[2] += d;
+    i[3] -= d * r[1], i[4] += d * r[0];
+    i[5] += h * k->def.damping_angular + d * (r[0] * r[0] + r[1] * r[1]);
 }
 
 static void add_shifted(const double x[6], double r_x, double r_y, double to[6])
