@@ -102,14 +102,12 @@ void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def)
     *c = (gw_impedance_control){.def = *def};
 }
 
-/* Whether the laws are alike, and leave the device its own inertia: then the springs alone hold it,
- * and an edit of the scene that let go of it would leave it to the hand's push. */
+/* Whether both are four channels: then weak springs alone hold the device, and an edit of the scene
+ * that let go of it would leave it to the hand's push. */
 static bool keeps_springs(const gw_impedance_def *was, const gw_impedance_def *def)
 {
-    return was->kind == def->kind &&
-           (def->kind == GW_LAW_FOUR_CHANNEL || def->kind == GW_LAW_COUPLING) &&
-           memcmp(&was->coordination, &def->coordination, sizeof def->coordination) == 0 &&
-           memcmp(&was->coupling, &def->coupling, sizeof def->coupling) == 0;
+    return was->kind == GW_LAW_FOUR_CHANNEL && def->kind == GW_LAW_FOUR_CHANNEL &&
+           memcmp(&was->coordination, &def->coordination, sizeof def->coordination) == 0;
 }
 
 void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def)
@@ -118,7 +116,7 @@ void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def)
     c->def = *def;
     c->penalty = (gw_penalty){.eased = c->started};
     c->slip = (gw_penalty){.started = false};
-    c->observer.started = false;
+    c->observer.started = c->observer.started && c->springs_go_on;
     c->switched = c->started;
 }
 
@@ -276,6 +274,7 @@ static void move_spring_rest(gw_impedance_control *c, const gw_impedance_work *w
     gw_twist way = {gw_sub(w->error.v, c->last_error.v), gw_sub(w->error.w, c->last_error.w)};
     if (c->switched && !(c->springs_go_on && moved_smoothly(c, w, &way))) {
         gw_easing_start(&c->easing, &w->error);
+        c->observer.started = false;
     } else if (c->started) {
         gw_twist followed = followed_by_springs(c, &way);
         gw_easing_shift(&c->easing,

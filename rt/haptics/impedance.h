@@ -139,9 +139,9 @@ typedef struct gw_impedance_control {
 void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def);
 
 /* Another control law from the next tick on; the command goes over by the slew limit. Energy that
- * springs hold at the switch is booked as an edit, the passivity observer does not count it. Where
- * the law and its springs stay what they are, as at an edit of the scene, the springs of a law that
- * leaves the device its own inertia keep their stretch, unless device or model jump. */
+ * springs hold at the switch is booked as an edit, the passivity observer does not count it. From
+ * four channels to four channels with the same springs, as at an edit of the scene, these keep
+ * their stretch, and the observer goes on, unless device or model jump. */
 void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def);
 
 /* For every tick in which gw_impedance_pre_step() is not called, for whatever reason: control
