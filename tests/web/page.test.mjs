@@ -541,6 +541,8 @@ suite('the page', () => {
 
   test('a dialog whose code cannot be fetched closes, says so, and opens when it can be', async () => {
     await page.route('**/seldom-*.js', (r) => r.abort());
+    await page.reload();
+    await person.ready();
     await page.keyboard.press('g');
     await page.waitForSelector('.notice.error:has-text("could not be loaded")');
     assert.equal(await page.locator('dialog').count(), 0);
