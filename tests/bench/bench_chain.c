@@ -1,7 +1,6 @@
 /*
- * Rows of the benchmark table about chains: what gw_model_step() costs on rods that swing from
- * horizontal, sixth order where all axes are parallel, fourth order elsewhere, higher order and
- * pieces of a step included as the motion asks for them.
+ * Rows of the benchmark table about serial mechanisms: what gw_model_step() costs on rods that
+ * swing from horizontal, fourth order, higher order and substeps as the motion asks for them.
  */
 #include <string.h>
 

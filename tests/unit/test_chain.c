@@ -151,6 +151,37 @@ static void whips_keep_their_energy_in_substeps(void **state)
     assert_true(swing(&lash) <= 5e-7);
 }
 
+/* Counts the stages of steps. */
+static gw_wrench count_stages(const void *context, double t, const gw_pose *held,
+                              const gw_twist *twist)
+{
+    (void)t, (void)held, (void)twist;
+    ++*(int *)context;
+    return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* 20 m of rods in a row across the weight, at rest: their heights are rounded by more than their
+ * first motion has energy, which no finer step mends. */
+static void rounding_asks_for_no_finer_steps(void **state)
+{
+    (void)state;
+    serial_def def = fixture_rods(20, 1, 1, 1. / 12, 9.81);
+    serial chain;
+    int stages = 0;
+    gw_forces forces = {.at = count_stages, .context = &stages};
+    for (int i = 0; i < def.count; i++) {
+        def.links[i].axis = gw_unit(gw_v3(i % 2 ? 1 : 0, i % 3 ? 0.5 : 0, 1));
+        def.links[i].parent_from_joint.q = gw_quat_axis(gw_v3(1, 0, 0), 0.7 * i);
+    }
+    def.world_from_base.q = gw_quat_exp(gw_v3(0.3, -0.4, 0.2));
+    def.gravity = gw_rotate(def.world_from_base.q, def.gravity);
+    serial_open(&chain, &def, NULL, NULL);
+    run(&chain, &forces, 1e-3, 500);
+    print_message("%d stages in 500 steps from rest\n", stages);
+    assert_true(stages <= 8 * 500);
+    near(serial_energy(&chain), 0, 1e-10 * chain.kinetic);
+}
+
 static void skew_chain_with_slides_keeps_its_energy(void **state)
 {
     (void)state;
@@ -450,6 +481,7 @@ int main(void)
         cmocka_unit_test(three_links_keep_their_energy),
         cmocka_unit_test(three_links_keep_their_energy_at_any_rate),
         cmocka_unit_test(whips_keep_their_energy_in_substeps),
+        cmocka_unit_test(rounding_asks_for_no_finer_steps),
         cmocka_unit_test(skew_chain_with_slides_keeps_its_energy),
         cmocka_unit_test(a_step_takes_a_bounded_number_of_substeps),
         cmocka_unit_test(free_acceleration_is_the_steps_derivative),
