@@ -19,7 +19,6 @@
 #define LARGE_BASIS_ROWS  4    /* rows up to which an orthonormal basis is worth it there */
 #define SWEEPS_PER_EFFORT 8    /* friction updates of a contact that do */
 #define GRIP              1e9  /* mu of what rolls without slip */
-#define STICKING          0.99 /* of mu p_n: what bears less does not slip */
 #define IMMOVABLE_ROW     1e-9 /* a row whose entries are all smaller moves nothing */
 
 /* ---- rows of the contact Jacobian --------------------------------------------------------------
@@ -339,13 +338,12 @@ static bool any_grips(const gw_impact *x)
 }
 
 /* Tangential impulses of contacts that push, within mu p_n: Coulomb's law of impulses. The two rows
- * of a self-contact (eq. 12, 13) have none. `sticks` (NULL: nobody asks): by row of x, whether what
- * it bears is less than it can. */
-void gw_impact_add_friction(const gw_impact *x, bool *sticks)
+ * of a self-contact (eq. 12, 13) have none. */
+void gw_impact_add_friction(const gw_impact *x)
 {
     gw_world *w = x->world;
     size_t n = (size_t)x->from[x->block_count];
-    int count = 0, of[2 * GW_MAX_SIMULTANEOUS_CONTACTS][2], rubbing[GW_MAX_SIMULTANEOUS_CONTACTS];
+    int count = 0, of[2 * GW_MAX_SIMULTANEOUS_CONTACTS][2];
     double limit[GW_MAX_SIMULTANEOUS_CONTACTS], offset[2 * GW_MAX_SIMULTANEOUS_CONTACTS],
         p[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
     gw_contact_jacobian_row row;
@@ -353,8 +351,6 @@ void gw_impact_add_friction(const gw_impact *x, bool *sticks)
         const gw_contact *c = &w->contacts[x->contact[i]];
         bool grips = grips_slip(c);
         bool rubs = w->rules.impact_friction || x->kind == GW_COLLISION_LOAD;
-        if (sticks)
-            sticks[i] = false;
         limit[count] = grips ? GRIP * x->p[i] : c->candidate.surface.friction * x->p[i];
         if (!(limit[count] > 0) || !(grips || rubs) ||
             (w->rules.self_each_link && c->system_a == c->system_b))
@@ -366,7 +362,7 @@ void gw_impact_add_friction(const gw_impact *x, bool *sticks)
             gw_contact_jacobian(w, c, t[k], true, true, &row);
             gw_impact_put_row(x, &row, w->jacobian + (size_t)at * n, of[at], &offset[at]);
         }
-        rubbing[count++] = i;
+        count++;
     }
     gw_impulse_problem problem = {.rows = 2 * count,
                                   .dof = (int)n,
@@ -382,8 +378,6 @@ void gw_impact_add_friction(const gw_impact *x, bool *sticks)
         gw_impulse_friction(&problem, limit, w->impulse_workspace.memory, w->dv, w->generalised, p);
     for (int i = 0; i < 2 * count && x->kind != GW_COLLISION_LOAD; i++)
         w->external_work -= p[i] * offset[i];
-    for (int i = 0; i < count && sticks; i++)
-        sticks[rubbing[i]] = hypot(p[2 * i], p[2 * i + 1]) < STICKING * limit[i];
     w->effort += sweeps * count / SWEEPS_PER_EFFORT;
 }
 
@@ -521,7 +515,7 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
                                   .context = &x};
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x.p);
     if ((w->rules.impact_friction || any_grips(&x)) && kind != GW_COLLISION_OVERCOMPRESSED)
-        gw_impact_add_friction(&x, NULL);
+        gw_impact_add_friction(&x);
     apply_impulses(&x);
     close_record(&x, record);
     w->any_contact = true;

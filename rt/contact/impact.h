@@ -39,7 +39,7 @@ void gw_impact_put_row(const gw_impact *impact, const gw_contact_jacobian_row *r
 void gw_impact_fill(gw_impact *impact);
 
 /* Tangential impulses of contacts that push, within mu p_n, added to the world's dv: Coulomb's law
- * of impulses. `sticks` (NULL: nobody asks): by row, whether it bears less than it can. */
-void gw_impact_add_friction(const gw_impact *impact, bool *sticks);
+ * of impulses. */
+void gw_impact_add_friction(const gw_impact *impact);
 
 #endif

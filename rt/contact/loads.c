@@ -177,12 +177,25 @@ typedef struct sticking {
     double *mix; /* and what of each is in an orthonormal one */
     int face_count, face_row[GW_MAX_SIMULTANEOUS_CONTACTS],
         face_asked[GW_MAX_SIMULTANEOUS_CONTACTS]; /* held as a whole: a row of x, its first of T */
+    struct sliding *slides;                       /* by row of x, of the first row of a face */
+    double *pushed;                               /* the change of velocity by their friction */
 } sticking;
 
-#define SETTLING    0.05 /* s */
-#define WITHIN      0.98 /* of half a turn */
-#define FACE_NORMAL 0.99 /* cosine between normals of one face */
-#define NEW_ROW     1e-3 /* a row whose entries are all smaller than this part follows from others */
+/* A face that is held as a whole but along which it slides: there friction pushes a. */
+typedef struct sliding {
+    bool slides;
+    gw_vec3 along;
+    double push; /* N s */
+} sliding;
+
+#define SETTLING       0.05 /* s */
+#define SETTLING_SPEED 0.05 /* m/s: what slides faster is not stopped at once */
+#define SLIDING_MASS   0.7  /* of the heaviest body */
+#define PUSH_PASSES    12   /* until friction of what slides is that of what presses, within */
+#define SAME_PUSH      1e-9
+#define WITHIN         0.98 /* of half a turn */
+#define FACE_NORMAL    0.99 /* cosine between normals of one face */
+#define NEW_ROW        1e-3 /* a row whose entries are all smaller than this part follows from others */
 
 static double dot_rows(int n, const double *a, const double *b)
 {
@@ -308,6 +321,21 @@ static bool presses_within(const gw_impact *x, const loaded_face *face)
     return face->count >= 3;
 }
 
+/* The friction of a face that slides. */
+static void add_push(const sticking *t, const gw_contact *c, const sliding *f)
+{
+    const gw_impact *x = t->of;
+    double row[GW_WORLD_MAX_DOF] = {0}, image[GW_WORLD_MAX_DOF] = {0}, offset;
+    gw_contact_jacobian_row sparse;
+    int of[2];
+    gw_contact_jacobian(x->world, c, f->along, true, true, &sparse);
+    gw_impact_put_row(x, &sparse, row, of, &offset);
+    for (int k = 0; k < x->block_count; k++)
+        if (of[0] == k || of[1] == k)
+            gw_impact_apply_inverse(x, k, row + x->from[k], image + x->from[k]);
+    add_scaled(x->from[x->block_count], f->push, image, t->pushed);
+}
+
 /* What holds a pair that sticks: a face that presses within its polygon is held as a whole, for the
  * load would turn a light body over within the step by any rocking that is left of it; of others
  * the contact points do not slip. `held`: by row of x, whether its normal is held so. */
@@ -329,8 +357,16 @@ static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
         t->face_row[t->face_count] = face->rows[0];
         t->face_asked[t->face_count++] = t->asked;
     }
+    const sliding *slides = &t->slides[face->rows[0]];
     for (int turns = 0; turns < 2 && whole; turns++) {
         at.now.lever = turns;
+        if (slides->slides && !turns) {
+            add_push(t, &at, slides);
+            t->asked++;
+            add_sticking_row(t, &at, at.now.normal);
+            add_sticking_row(t, &at, gw_cross(at.now.normal, slides->along));
+            continue;
+        }
         add_sticking_row(t, &at, gw_v3(1, 0, 0));
         add_sticking_row(t, &at, gw_v3(0, 1, 0));
         add_sticking_row(t, &at, gw_v3(0, 0, 1));
@@ -387,37 +423,86 @@ static void stuck_impulses(const sticking *t, const double *v, double lambda[MAX
     }
 }
 
+/* The rate across at which the bodies passed one another as the substep began. */
+static double slip_before(const gw_world *w, const gw_contact *c, gw_vec3 at)
+{
+    const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
+    gw_vec3 v = gw_sub(gw_velocity_at(&a->start_pose, &a->start_twist, at),
+                       gw_velocity_at(&b->start_pose, &b->start_twist, at));
+    return gw_norm(gw_reject(v, c->now.normal));
+}
+
+/* The most mass that one body has along its contact's normal. */
+static double heaviest_of(const gw_impact *x)
+{
+    gw_contact_jacobian_row row;
+    double most = 0;
+    for (int i = 0; i < x->rows; i++)
+        for (int side = 0; side < 2; side++) {
+            const gw_contact *c = &x->world->contacts[x->contact[i]];
+            gw_contact_jacobian(x->world, c, c->now.normal, side == 0, side == 1, &row);
+            double inverse = gw_jacobian_row_inverse_mass(x->world, &row);
+            most = inverse > 0 ? fmax(most, 1 / inverse) : most;
+        }
+    return most;
+}
+
+/* Whether what is only settling is heavy and slides: `across` would stop it at once. */
+static bool stops_what_slides(const gw_impact *x, const gw_contact *c, gw_vec3 at, double across)
+{
+    double slip = slip_before(x->world, c, at);
+    return slip > SETTLING_SPEED && across > SLIDING_MASS * heaviest_of(x) * slip;
+}
+
+typedef enum bearing { BEARS, BEARS_NOT, SLIDES_OTHERWISE } bearing;
+
 /* Whether a face that is held as a whole bears no more than it can: it presses within its polygon,
- * the force across is within mu of it. While bodies settle that were just loaded, what stops them
- * may be more. */
-static bool bears_it(const gw_impact *x, int row, const double *lambda)
+ * the force across is within mu of it, else it wants to slide, as `wanted` says, by `excess` more
+ * than that. While bodies settle that were just loaded, what stops them may be more. */
+static bearing judge_face(const gw_impact *x, int row, const double *lambda, sliding *f,
+                          sliding *wanted, double *excess)
 {
     const gw_contact *c = &x->world->contacts[x->contact[row]];
     gw_vec3 n = c->now.normal, couple = gw_v3(lambda[3], lambda[4], lambda[5]);
     gw_vec3 force = gw_v3(lambda[0], lambda[1], lambda[2]);
-    double pressed = gw_dot(force, n);
+    double friction = c->candidate.surface.friction;
+    if (f->slides)
+        force = gw_add(gw_scale(lambda[1], n), gw_scale(lambda[2], gw_cross(n, f->along)));
+    double pressed = gw_dot(force, n), across = gw_norm(gw_reject(force, n));
     loaded_face face;
+    if (!(pressed > 0))
+        return BEARS_NOT;
     gather_face(x, row, &face);
-    if (pressed > 0 && c->loaded_for < SETTLING)
-        return true;
-    if (!(pressed > 0) || !(gw_norm(gw_reject(force, n)) < c->candidate.surface.friction * pressed))
-        return false;
+    if (f->slides && fabs(f->push - friction * pressed) > SAME_PUSH * f->push) {
+        f->push = friction * pressed;
+        return SLIDES_OTHERWISE;
+    }
+    if (!f->slides && c->loaded_for < SETTLING && !stops_what_slides(x, c, face.centre, across))
+        return BEARS;
+    if (!f->slides && !(across < friction * pressed)) {
+        *excess = across / (friction * pressed);
+        *wanted = (sliding){true, gw_scale(1 / across, gw_reject(force, n)), friction * pressed};
+        return SLIDES_OTHERWISE;
+    }
     face.centre = gw_mul_add(face.centre, 1 / pressed, gw_cross(n, couple));
-    return presses_within(x, &face);
+    return presses_within(x, &face) ? BEARS : BEARS_NOT;
 }
 
-/* Impulses of all rows while those that press stick; the change of velocity into w->dv. False where
- * no face is held as a whole, or one would bear more than friction gives, or pull. */
-static bool solve_sticking_loads(gw_impact *x, double h)
+/* Impulses of all rows while those that press stick, or slide as faces do; the change of velocity
+ * into w->dv. BEARS_NOT where no face is held as a whole, or one would bear more than it can, or
+ * pull. */
+static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
 {
     gw_world *w = x->world;
     int n = x->from[x->block_count];
+    double stuck[GW_WORLD_MAX_DOF] = {0}, lambda[MAX_STUCK], pushed[GW_WORLD_MAX_DOF] = {0};
     sticking t = {.of = x,
                   .rows = w->sticking,
                   .images = w->sticking + w->sticking_numbers,
-                  .mix = w->sticking + 2 * w->sticking_numbers};
+                  .mix = w->sticking + 2 * w->sticking_numbers,
+                  .slides = slides,
+                  .pushed = pushed};
     bool held[GW_MAX_SIMULTANEOUS_CONTACTS], seen[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
-    double stuck[GW_WORLD_MAX_DOF] = {0}, lambda[MAX_STUCK];
     for (int i = 0; i < x->rows; i++) {
         loaded_face face;
         if (seen[i])
@@ -428,8 +513,9 @@ static bool solve_sticking_loads(gw_impact *x, double h)
         add_sticking_face(&t, &face, held);
     }
     if (t.face_count == 0)
-        return false;
+        return BEARS_NOT;
     take_aims(x, h);
+    add_scaled(n, 1, pushed, w->v);
     for (int j = 0; j < t.rank; j++) {
         double speed = dot_rows(n, t.rows + j * n, w->v) + t.offset[j];
         add_scaled(n, -speed, t.images + j * n, stuck);
@@ -437,12 +523,36 @@ static bool solve_sticking_loads(gw_impact *x, double h)
     add_scaled(n, 1, stuck, w->v);
     solve_free_rows(x, &t, held);
     add_scaled(n, -1, stuck, w->v);
-    add_scaled(n, 1, stuck, w->dv);
     stuck_impulses(&t, w->v, lambda);
-    for (int i = 0; i < t.face_count; i++)
-        if (!bears_it(x, t.face_row[i], lambda + t.face_asked[i]))
-            return false;
-    return true;
+    add_scaled(n, -1, pushed, w->v);
+    add_scaled(n, 1, stuck, w->dv);
+    add_scaled(n, 1, pushed, w->dv);
+    bearing all = BEARS;
+    sliding first = {.push = 0};
+    int slides_first = -1;
+    double most = 0;
+    for (int i = 0; i < t.face_count && all != BEARS_NOT; i++) {
+        int row = t.face_row[i];
+        sliding wanted = {.push = 0};
+        double excess = 0;
+        bearing one = judge_face(x, row, lambda + t.face_asked[i], &slides[row], &wanted, &excess);
+        all = one == BEARS ? all : one;
+        if (excess > most)
+            most = excess, first = wanted, slides_first = row;
+    }
+    if (slides_first >= 0) /* others may hold once that one slides */
+        slides[slides_first] = first;
+    return all;
+}
+
+/* The same until friction of the faces that slide is that of what presses; false: BEARS_NOT. */
+static bool solve_sticking_loads(gw_impact *x, double h)
+{
+    sliding slides[GW_MAX_SIMULTANEOUS_CONTACTS] = {{.push = 0}};
+    bearing found = SLIDES_OTHERWISE;
+    for (int i = 0; i < PUSH_PASSES && found == SLIDES_OTHERWISE; i++)
+        found = try_sticking_loads(x, h, slides);
+    return found == BEARS;
 }
 
 #define FREE_TRIALS 3     /* of a substep, before loads are kept within what was tried */
@@ -523,9 +633,9 @@ static bool keep_kicks(gw_impact *x, double h)
  *   min 1/2 P^T A P + P^T (u + g / h)   over P >= 0
  *
  * (Moreau's time stepping; A: the Delassus operator of all loaded contacts of the group), then
- * friction within mu P, and P again, because friction changes the gap rates; where all stick, P
- * together with what sticks. Each system gets half
- * of J^T P as the substep begins, half as it ends. A contact that holds pushes with P / h all
+ * friction within mu P, and P again, because friction changes the gap rates; where faces that stick
+ * or slide bear it, P together with what they bear. Each system gets half of J^T P as the substep
+ * begins, half as it ends. A contact that holds pushes with P / h all
  * through it instead, so that what it bears stands still whatever drives it, and P is found by
  * trials from that of the substep before on. A is that of the whole step, (D + h C + h^2 K)^-1 in
  * place of D^-1 where a system steps implicitly.
@@ -550,7 +660,6 @@ gw_loads gw_solve_loads(gw_world *w, double h)
     gw_impact x = {
         .world = w, .kind = GW_COLLISION_LOAD, .over = h, .max_rows = GW_MAX_SIMULTANEOUS_CONTACTS};
     double friction[GW_WORLD_MAX_DOF] = {0};
-    bool sticks[GW_MAX_SIMULTANEOUS_CONTACTS];
     double pressed[GW_MAX_SIMULTANEOUS_CONTACTS];
     assert(h > 0);
     for (int i = 0; i < w->system_count; i++)
@@ -563,21 +672,14 @@ gw_loads gw_solve_loads(gw_world *w, double h)
     size_t n = (size_t)x.from[x.block_count];
     solve_normal_loads(&x, friction, h);
     memcpy(friction, w->dv, n * sizeof *friction);
-    gw_impact_add_friction(&x, sticks);
+    gw_impact_add_friction(&x);
     for (size_t i = 0; i < n; i++)
         friction[i] = w->dv[i] - friction[i];
-    bool all_stick = true;
     for (int i = 0; i < x.rows; i++)
         w->contacts[x.contact[i]].loaded_for += h;
-    for (int i = 0; i < x.rows; i++)
-        all_stick = all_stick && (sticks[i] || x.p[i] == 0);
-    if (all_stick) {
-        memcpy(pressed, x.p, (size_t)x.rows * sizeof *pressed);
-        all_stick = solve_sticking_loads(&x, h);
-        if (!all_stick)
-            memcpy(x.p, pressed, (size_t)x.rows * sizeof *pressed);
-    }
-    if (!all_stick) {
+    memcpy(pressed, x.p, (size_t)x.rows * sizeof *pressed);
+    if (!solve_sticking_loads(&x, h)) {
+        memcpy(x.p, pressed, (size_t)x.rows * sizeof *pressed);
         solve_normal_loads(&x, friction, h);
         for (size_t i = 0; i < n; i++)
             w->dv[i] += friction[i];

@@ -96,10 +96,55 @@ static void what_friction_and_faces_cannot_bear_goes(void **state)
     }
 }
 
+/* The heavy box slides over the light ones, or with them over the floor, until friction, 0.3, has
+ * stopped it after v^2 / (2 (mu - slope) g); beyond friction it goes on, by (slope - mu) g t^2 / 2.
+ * Light ones stay between: none is thrown out, sinks into another or tilts. */
+static void light_boxes_stay_below_what_slides(void **state)
+{
+    (void)state;
+    const double mu = 0.3, seconds = 0.4, settles = 0.05;
+    static const struct {
+        int count;
+        double size, high, slope, speed;
+    } cases[] = {{1, 0.2, 0.02, 0, 0.5},  {2, 0.2, 0.02, 0, 0.5},  {3, 0.2, 0.02, 0, 0.3},
+                 {1, 0.1, 0.05, 0, 0.3},  {2, 0.2, 0.02, 0, 0.3},  {1, 0.2, 0.02, 0.4, 0},
+                 {2, 0.2, 0.02, 0.35, 0}, {1, 0.2, 0.02, 0.1, 0.4}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        running r;
+        double off = 0, tilt = 0, worst = 0, x = 0, generated = 0;
+        double beyond = cases[k].slope - mu, g = fabs(beyond) * G, t = seconds - settles;
+        double way = beyond > 0 ? g * t * t / 2 : cases[k].speed * cases[k].speed / (2 * g);
+        gw_scene *s = stack(cases[k].count, cases[k].size, cases[k].high, 0, cases[k].slope);
+        s->objects[cases[k].count + 1].velocity = gw_v3(cases[k].speed, 0, 0);
+        running_open(&r, s);
+        for (int i = 0; i < (int)lround(seconds * 1000); i++) {
+            const gw_snapshot *now = running_tick(&r);
+            for (int b = 0; b < now->free_count; b++) {
+                const gw_free_body *o = &now->free[b];
+                gw_vec3 up = gw_rotate(o->pose.q, gw_v3(0, 0, 1));
+                off = fmax(off, fabs(o->pose.p.z - (b + 0.5) * cases[k].high));
+                tilt = fmax(tilt, hypot(up.x, up.y));
+            }
+            x = body(now, &r, "top")->pose.p.x;
+            worst = fmax(worst, fabs(energy_error(now)));
+            generated = now->contact.generated;
+        }
+        print_message("%d of %g x %g, slope %g, %g m/s: slides %.4g m of %.4g, %.2g mm off, tilt "
+                      "%.2g; generated %.2g J, energy balance off by %.2g J\n",
+                      cases[k].count, cases[k].size, cases[k].high, cases[k].slope, cases[k].speed,
+                      x, way, 1e3 * off, tilt, generated, worst);
+        assert_true(off < 1.5e-3 && tilt < 2e-3);
+        assert_true(fabs(x - way) < 0.05 * way + 1e-3);
+        assert_true(generated < 0.01 && worst < 1e-9);
+        running_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(light_boxes_bear_a_heavy_one),
+        cmocka_unit_test(light_boxes_stay_below_what_slides),
         cmocka_unit_test(what_friction_and_faces_cannot_bear_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * Every derivative and right side of every joint and every row of a system against central
- * differences, all kinds of them by their number: a new kind is checked here or fails here. Joints that
- * are submanifolds have charts of their own (test_chart.c, test_system_set.c).
+ * differences, all kinds of them by their number: a new kind is checked here or fails here. Joints
+ * that are submanifolds have charts of their own (test_chart.c, test_system_set.c).
  */
 #include "rt/dynamics/surface_contact.h"
 #include "rt/geometry/nurbs.h"
@@ -161,7 +161,8 @@ static void every_joint(void **state)
     assert_true(most < SAME);
 }
 
-/* The same where bodies move in a plane, which has code of its own: under a hinge that says which. */
+/* The same where bodies move in a plane, which has code of its own: under a hinge that says which.
+ */
 static void every_joint_of_a_plane(void **state)
 {
     (void)state;
@@ -206,8 +207,7 @@ static gw_system *under_rows(gw_closure_def *closure, bool grounded)
 {
     gw_system_body_def bodies[2] = {solid_ball(0.1), solid_ball(0.1)};
     /* made with a closure that any place meets; the rows under test take its place */
-    gw_closure_def free_row = {
-        .a = 0, .b = grounded ? GW_MOVING_GROUND(0) : 1, .row_count = MOST};
+    gw_closure_def free_row = {.a = 0, .b = grounded ? GW_MOVING_GROUND(0) : 1, .row_count = MOST};
     for (int i = 0; i < MOST; i++)
         free_row.rows[i] = (gw_row){.kind = GW_ROW_PLANE, .n = ez};
     gw_system_def def = {.body_count = 2,
@@ -295,8 +295,8 @@ static bool is_regular(gw_closure_def *c, const gw_pose *poses)
     for (int i = 0; i < 2; i++)
         f[i] = (gw_body_frame){.turn = gw_quat_to_mat3(poses[i].q), .p = poses[i].p};
     c->contact.place = (gw_contact_place){0};
-    return gw_surface_contact_at(&c->contact, &f[0], &f[1], &c->contact.place, &x) &&
-           !x.conforms && x.bend > 0.1;
+    return gw_surface_contact_at(&c->contact, &f[0], &f[1], &c->contact.place, &x) && !x.conforms &&
+           x.bend > 0.1;
 }
 
 static double check_rows(gw_closure_def closure, const char *name)
@@ -346,7 +346,9 @@ static double check_row_kinds(const gw_nurbs *egg, const gw_nurbs *ring)
                              .n = gw_unit(gw_v3(0.3, -0.5, 0.7)),
                              .value = 0.2,
                              .q = gw_quat_exp(gw_v3(0.3, 0.7, -0.4)),
-                             .nurbs = kind < GW_ROW_SURFACE ? NULL : curve ? ring : egg};
+                             .nurbs = kind < GW_ROW_SURFACE ? NULL
+                                      : curve               ? ring
+                                                            : egg};
         snprintf(name, sizeof name, "row %d", kind);
         most = fmax(most, check_rows(c, name));
     }
@@ -398,7 +400,8 @@ static double check_gears(void)
 {
     double worst = 0;
     for (int a = 0; a < GW_MOBILIZER_COUNT; a++)
-        for (int i = 0; i < gw_mobilizers[a].dof && i < gw_mobilizer_rotation((gw_mobilizer)a); i++) {
+        for (int i = 0; i < gw_mobilizers[a].dof && i < gw_mobilizer_rotation((gw_mobilizer)a);
+             i++) {
             gw_system_body_def bodies[2] = {some_joint((gw_mobilizer)a, GW_GROUND, false),
                                             some_joint(GW_MOBILIZER_REVOLUTE, 0, false)};
             gw_closure_def gear = {.a = 0, .b = 1, .kind = GW_CLOSURE_GEAR};
