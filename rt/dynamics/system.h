@@ -323,4 +323,9 @@ gw_wrench gw_system_joint_wrench(const gw_system *system, int body);
  * carry nothing. */
 gw_wrench gw_system_closure_wrench(const gw_system *system, int closure);
 
+/* Where the surfaces of a closure are in touch: the point amid them and the unit normal from b to a
+ * (world), and the gap (m). */
+void gw_system_contact(const gw_system *system, int closure, gw_vec3 *point, gw_vec3 *normal,
+                       double *gap);
+
 #endif

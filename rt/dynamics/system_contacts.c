@@ -10,6 +10,7 @@
  * along the normal n of b's surface (from b to a) that is the rate of the gap, as c lies on the
  * common normal; along two tangents it is the slip.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -142,6 +143,16 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
     *gap = x.gap;
     *normal = x.n;
     *point = gw_mul_add(x.c, half * x.gap, x.n);
+}
+
+void gw_system_contact(const gw_system *s, int closure, gw_vec3 *point, gw_vec3 *normal,
+                       double *gap)
+{
+    assert(closure >= 0 && closure < s->closure_count);
+    const gw_closure_def *c = &s->closures[closure];
+    assert(c->kind == GW_CLOSURE_CONTACT);
+    gw_closure_contact_gap(&c->contact, &gw_body_of(s, c->a)->pose, &gw_body_of(s, c->b)->pose, gap,
+                           normal, point);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

@@ -75,6 +75,7 @@ void gw_scene_system_destroy(gw_scene_system *s)
         free((void *)s->bodies[i].set);
     free(s->bodies);
     free(s->closures);
+    free(s->contacts);
     free(s->joints);
     free(s->springs);
     free(s->grounds);

@@ -623,7 +623,8 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         int a = gw_scene_object(s, k->a.object), b = gw_scene_object(s, k->b.object);
         if (!is_member(w, a) && !is_member(w, b))
             continue;
-        gw_closure_def *c = &w->out->closures[w->out->closure_count];
+        int n = w->out->closure_count++;
+        gw_closure_def *c = &w->out->closures[n];
         if (!gw_scene_velocity_closure(s, i, c, &swapped, error))
             return false;
         int left = swapped ? b : a, right = swapped ? a : b;
@@ -631,7 +632,8 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         c->b = body_of(w, end_of(w, right));
         if (c->b < 0 && c->kind == GW_CLOSURE_CONTACT)
             move_to_world(&w->poses[right], &c->contact.on_b);
-        w->out->closure_count++;
+        if (c->kind == GW_CLOSURE_CONTACT)
+            w->out->contacts[w->out->contact_count++] = (gw_placed_contact){n, left, right};
     }
     return true;
 }
@@ -730,6 +732,7 @@ static bool take_memory(builder *w, int members, int edges)
     s->members = calloc(n + j + v + 1, sizeof *s->members);
     s->bodies = calloc(n + j + v + 1, sizeof *s->bodies);
     s->closures = calloc(e + j + v + 1, sizeof *s->closures);
+    s->contacts = calloc(v + 1, sizeof *s->contacts);
     s->joints = calloc(j + 1, sizeof *s->joints);
     s->springs = calloc((size_t)w->scene->spring_count + 1, sizeof *s->springs);
     s->grounds = calloc((size_t)(w->scene->object_count + w->scene->mechanism_count) + 1,
@@ -742,8 +745,9 @@ static bool take_memory(builder *w, int members, int edges)
     w->solution = calloc(1, sizeof *w->solution);
     for (int i = 0; w->body && i < gw_scene_body_count(w->scene); i++)
         w->body[i] = -1;
-    return s->members && s->bodies && s->closures && s->joints && s->springs && s->grounds &&
-           w->candidates && w->bundles && w->edges && w->bundle_of && w->body && w->solution;
+    return s->members && s->bodies && s->closures && s->contacts && s->joints && s->springs &&
+           s->grounds && w->candidates && w->bundles && w->edges && w->bundle_of && w->body &&
+           w->solution;
 }
 
 static void give_back(builder *w)

@@ -35,14 +35,21 @@ typedef struct gw_placed_joint {
     gw_pose b_from_f;
 } gw_placed_joint;
 
+/* A closure whose surfaces stay in touch, those of the scene's objects a and b. */
+typedef struct gw_placed_contact {
+    int closure, a, b;
+} gw_placed_contact;
+
 typedef struct gw_scene_system {
     int body_count; /* members first, then halves of members that a joint closes a loop with, and
                        fixed objects that roll or slide on members */
     int member_count, closure_count, joint_count, spring_count;
-    gw_system_member *members;     /* owned; by body */
-    gw_system_body_def *bodies;    /* owned; where the system is assembled */
-    gw_closure_def *closures;      /* owned */
-    gw_placed_joint *joints;       /* owned */
+    gw_system_member *members;  /* owned; by body */
+    gw_system_body_def *bodies; /* owned; where the system is assembled */
+    gw_closure_def *closures;   /* owned */
+    gw_placed_joint *joints;    /* owned */
+    int contact_count;
+    gw_placed_contact *contacts;   /* owned */
     gw_system_spring_def *springs; /* owned */
     int ground_count;
     int *grounds; /* owned: what each ground that may move is: a fixed object, or, plus the number

@@ -62,9 +62,13 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->joint_count = d->from->joint_count;
     d->joints = calloc((size_t)d->joint_count + 1, sizeof *d->joints);
     d->coordinates = calloc((size_t)d->joint_count + 1, sizeof *d->coordinates);
+    d->contact_count = d->from->contact_count;
+    d->contacts = calloc((size_t)d->contact_count + 1, sizeof *d->contacts);
     if (!d->numbers || !d->names || !d->labels || !d->hands || !d->poses || !d->twists ||
-        !d->coms || !d->joints || !d->coordinates || !d->grounds)
+        !d->coms || !d->joints || !d->coordinates || !d->contacts || !d->grounds)
         return false;
+    for (int i = 0; i < d->contact_count; i++)
+        d->contacts[i] = d->from->contacts[i];
     for (int i = 0; i < d->from->ground_count; i++)
         d->grounds[i] = ground_of(def, d->from->grounds[i]);
     d->ground_count = d->from->ground_count;
@@ -212,6 +216,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         free(d->work);
         free(d->joints);
         free(d->coordinates);
+        free(d->contacts);
     }
     free(m->systems);
     free(m->still);

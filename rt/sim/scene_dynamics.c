@@ -357,6 +357,18 @@ static bool is_joint_limit(const gw_scene_dynamics *m, const gw_contact_point *p
     return owned >= 0 && owned < m->limits.count && point->row == &m->limits.of[owned].row;
 }
 
+/* Surfaces that a two-sided constraint keeps in touch: with the force of all its rows. */
+static void show_kept_contacts(const gw_dynamic_system *d, gw_snapshot *s)
+{
+    for (int i = 0; i < d->contact_count && s->contact_count < GW_MAX_SHOWN_CONTACTS; i++) {
+        const gw_placed_contact *k = &d->contacts[i];
+        gw_snapshot_contact *c = &s->contacts[s->contact_count++];
+        *c = (gw_snapshot_contact){.a = k->a, .b = k->b, .at = {.state = GW_CONTACT_CONTINUOUS}};
+        gw_system_contact(d->system, k->closure, &c->at.point, &c->at.normal, &c->at.gap);
+        c->at.force = gw_system_closure_wrench(d->system, k->closure).f;
+    }
+}
+
 static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     gw_contact_point point[GW_MAX_SHOWN_CONTACTS];
@@ -371,6 +383,8 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
             (gw_snapshot_contact){toucher(m, point[i].a), toucher(m, point[i].b), point[i]};
         s->contact.impulse += point[i].impulse;
     }
+    for (int i = 0; i < m->system_count; i++)
+        show_kept_contacts(&m->systems[i], s);
 }
 
 /* The newest collisions stay in the snapshot: what hit lasts one tick, and few ticks are looked at.

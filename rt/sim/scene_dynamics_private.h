@@ -70,6 +70,8 @@ typedef struct gw_dynamic_system {
     int joint_count;
     gw_placed_joint *joints;
     int *coordinates; /* first one of each joint among the scene's */
+    int contact_count;
+    gw_placed_contact *contacts;
 } gw_dynamic_system;
 
 /* A unilateral constraint of the scene, or one of several that it has. */

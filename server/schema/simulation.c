@@ -195,14 +195,17 @@ static const wire_field of_contact_point[] = {
     {"state", CHOICE, CONTACT(at.state), .choices = contact_states},
     {"point", VEC3, CONTACT(at.point), .unit = "m"},
     {"normal", VEC3, CONTACT(at.normal), .about = "from b towards a"},
-    {"force", VEC3, CONTACT(at.force), .about = "on a: penalty and friction", .unit = "N"},
+    {"force", VEC3, CONTACT(at.force), .about = "on a: penalty and friction, or the constraint's",
+     .unit = "N"},
     {"impulse", NUMBER, CONTACT(at.impulse), .about = "along the normal in the last tick",
      .unit = "N s"},
     {"gap", NUMBER, CONTACT(at.gap), .unit = "m; below zero a penetration"},
     {0}};
 const wire_table wire_table_contact_point = {.name = "ContactPoint",
                                              .about =
-                                                 "A contact that touches, or hit in the last tick.",
+                                                 "A contact that touches, or hit in the last tick; "
+                                                 "or where surfaces touch that a two-sided "
+                                                 "constraint keeps in touch.",
                                              .fields = of_contact_point,
                                              .answered = true};
 

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { appliance, page, person, suite, visit } from './fixture.mjs';
-import { until } from './harness.mjs';
+import { audit, until } from './harness.mjs';
+import { changed } from './png.mjs';
 
 const bundled = (name) => JSON.parse(readFileSync(join(import.meta.dirname, `../../scenes/${name}.json`), 'utf8'));
 const unjoined = (name) => ({ ...bundled(name), constraints: [] });
@@ -199,5 +200,80 @@ suite('curves and surfaces', () => {
     );
     await appliance.api('POST', '/scene/undo');
     assert.deepEqual(await objects(), []);
+  });
+
+  test('surfaces are lofted through sections and swept along a path in the dialog', async () => {
+    await visit({ name: 'Nothing yet', objects: [] });
+    const made = async (way, name, fill) => {
+      await page.getByRole('button', { name: 'Add a surface or a curve' }).click();
+      await page.getByRole('button', { name: way, exact: true }).click();
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      for (const [label, text] of fill) await page.getByLabel(label).fill(text);
+      await page.getByRole('button', { name: 'Make it' }).click();
+      const object = await until(
+        async () => (await appliance.get('/objects')).find((o) => o.id === name),
+        `${name} is made`,
+      );
+      await page.locator('dialog').waitFor({ state: 'detached' });
+      return object.geometry;
+    };
+    const near = (a, b) => a.every((x, k) => Math.abs(x - b[k]) < 1e-9);
+    const loft = await made('Loft', 'skin', [
+      [/^Sections: x, y, z in mm/, '0, 0, 0\n0, 100, 0\n\n100, 0, 40\n100, 100, 60'],
+    ]);
+    assert.equal(loft.type, 'nurbs-surface');
+    const corners = [loft.points[0][0], loft.points.at(-1).at(-1)];
+    assert.ok(near(corners[0], [0, 0, 0]) && near(corners[1], [0.1, 0.1, 0.06]), `${corners}`);
+    const sweep = await made('Sweep', 'rail', [
+      [/^Profile: x, y, z in mm/, '0, -20, 0\n0, 20, 0'],
+      [/^Path: x, y, z in mm/, '0, 0, 0\n200, 0, 50'],
+    ]);
+    assert.equal(sweep.type, 'nurbs-surface');
+    const all = sweep.points.flat();
+    for (const corner of [
+      [0, -0.02, 0],
+      [0, 0.02, 0],
+      [0.2, -0.02, 0.05],
+      [0.2, 0.02, 0.05],
+    ])
+      assert.ok(
+        all.some((p) => near(p, corner)),
+        `${corner} is a corner of ${JSON.stringify(all)}`,
+      );
+  });
+
+  for (const [name, options] of [
+    ['light', {}],
+    ['dark', { colorScheme: 'dark' }],
+  ])
+    test(`axe finds nothing serious in the dialog of surfaces, ${name}`, async () => {
+      await visit('nozzle-over-hood', { ...options, bypassCSP: true });
+      await page.getByRole('button', { name: 'Add a surface or a curve' }).click();
+      const serious = await audit(page);
+      for (const way of await page.locator('dialog .kinds button').allTextContents()) {
+        await page.locator(`dialog .kinds button:text-is("${way}")`).click();
+        await serious(way);
+      }
+      await page.getByLabel(/^Profile: x, y, z in mm/).fill('0, zwei');
+      await page.getByRole('button', { name: 'Make it' }).click();
+      await page.waitForSelector('.modal .refused');
+      await serious('refused');
+    });
+
+  test('where a ball rolls on a saddle the contact is told and drawn', async () => {
+    await visit('rolling-on-saddle');
+    const contacts = () => appliance.get('/contacts');
+    const [c] = await until(async () => (await contacts()).length === 2 && contacts(), 'they are told');
+    assert.deepEqual([c.a, c.b, c.state], ['ball', 'saddle', 'continuous']);
+    assert.ok(Math.abs(Math.hypot(...c.normal) - 1) < 1e-9 && Math.abs(c.gap) < 1e-9, JSON.stringify(c));
+    await person.settled();
+    const with_ = await person.screenshot();
+    const [id] = (await appliance.get('/constraints')).filter((k) => k.a === 'ball/surface').map((k) => k.id);
+    await appliance.api('PATCH', `/constraints/${id}`, { enabled: false });
+    await until(async () => (await contacts()).length === 1, 'it is gone');
+    await until(
+      async () => changed(with_, await person.screenshot(), await person.at(c.point), 10, 10) > 25,
+      'a point with its normal and tangents',
+    );
   });
 });

@@ -1,5 +1,5 @@
-// Contacts over the scene: contact point, normal and force; a dot while it lasts, a burst where bodies collided, a
-// crossed square where it is jammed. A burst stays for a moment to be seen.
+// Contacts over the scene: contact point, normal, common tangent plane and force; a dot while it lasts, a burst where
+// bodies collided, a crossed square where it is jammed. A burst stays for a moment to be seen.
 import { Vector3 } from 'three';
 import type { ContactPoint, Vec3 } from '../protocol';
 import * as store from '../state/store';
@@ -9,10 +9,13 @@ import type { Overlay } from './overlay';
 const FLASH_MS = 450;
 const calm = matchMedia('(prefers-reduced-motion: reduce)'); // a burst then stands as it is
 const NORMAL_PX = 16;
+const TANGENT_PX = 13;
 const MOST = 64;
 
 const from = new Vector3();
 const to = new Vector3();
+const along = new Vector3();
+const across = new Vector3();
 const felt: Vec3 = [0, 0, 0];
 
 interface Flash {
@@ -66,6 +69,7 @@ export class ContactMarks {
     if (!o.toScreen(from)) return;
     const jammed = c.state === 'jammed';
     const colour = o.colour(jammed ? 'conflict' : 'hover');
+    this.tangents(o, c, colour);
     this.normal(o, c, colour);
     if (jammed) o.crossed(from.x, from.y, 5.5, colour);
     else o.dot(from.x, from.y, 3.5, colour, true);
@@ -83,6 +87,28 @@ export class ContactMarks {
     to.y += c.point[1];
     to.z += c.point[2];
     if (o.toScreen(to)) o.segment(from.x, from.y, to.x, to.y, colour, 1.4);
+  }
+
+  // Two strokes of one length across the normal, in the plane that both surfaces touch.
+  private tangents(o: Overlay, c: ContactPoint, colour: string): void {
+    const size = o.pixel(c.point) * TANGENT_PX;
+    const [x, y, z] = c.normal;
+    along.set(Math.abs(x) < 0.6 ? 1 : 0, Math.abs(x) < 0.6 ? 0 : 1, 0);
+    across.set(x, y, z).cross(along).setLength(size);
+    along
+      .copy(across)
+      .cross(to.set(x, y, z))
+      .setLength(size);
+    this.stroke(o, c.point, along, colour);
+    this.stroke(o, c.point, across, colour);
+  }
+
+  private stroke(o: Overlay, point: Vec3, way: Vector3, colour: string): void {
+    to.fromArray(point).add(way);
+    if (!o.toScreen(to)) return;
+    const [x, y] = [to.x, to.y];
+    to.fromArray(point).sub(way);
+    if (o.toScreen(to)) o.segment(x, y, to.x, to.y, colour, 1);
   }
 
   private burst(o: Overlay, f: Flash, now: number): void {
