@@ -621,6 +621,42 @@ bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place
     return gw_distance(on_x, on_y) < SAME * size_of_both(k);
 }
 
+/*
+ * A sphere of centre o, on or within a free-form surface, touches it at the point closest to o:
+ * with d = o - x_b, H y_b = d . b, which needs no tangents of a. False where Newton's method does
+ * not converge nearby, or past an edge.
+ */
+static bool sphere_near(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                        const double start[3], gw_contact_state *x)
+{
+    double z[3] = {start[0], start[1], start[2]}, size = size_of_both(k), way = 0;
+    gw_vec3 o = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
+    bool last = false;
+    for (int i = 0; i <= NEWTON_STEPS; i++) {
+        patch p = patch_at(&k->on_b, z, b);
+        gw_vec3 d = gw_sub(o, p.p), n = k->inside ? gw_neg(p.n) : p.n;
+        if (last) {
+            *x = (gw_contact_state){.gap = gw_dot(n, d) - k->on_a.radius, .c = p.p, .n = n};
+            return !p.beyond && way < JUMP;
+        }
+        double h[2][2], inverse[2][2], y[2], right[2] = {gw_dot(d, p.t[0]), gw_dot(d, p.t[1])};
+        for (int j = 0; j < 2; j++)
+            for (int l = 0; l < 2; l++)
+                h[j][l] = (j == l) - gw_dot(d, p.bend[j + l]);
+        if (!is_positive((const double(*)[2])h, 2) || !invert2((const double(*)[2])h, inverse))
+            return false;
+        for (int j = 0; j < 2; j++)
+            y[j] = inverse[j][0] * right[0] + inverse[j][1] * right[1];
+        double far = hypot(y[0], y[1]);
+        if (!(far < FARTHEST * size))
+            return false;
+        last = far < CONVERGED * size;
+        way += far / size;
+        move_place(&k->on_b, &p, y, z);
+    }
+    return false;
+}
+
 void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a,
                              const gw_body_frame *b, const gw_contact_place *place,
                              gw_contact_state *x)
@@ -628,6 +664,9 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
     gw_contact_place at = *place;
     normal_system s = {.n = {0, 0, 1}};
     double way;
+    bool ball = k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM;
+    if (ball && sphere_near(k, a, b, place->b, x))
+        return;
     bool found = follow(k, a, b, size_of_both(k), &at, &s, &way) && way < JUMP;
     if (!found || s.a.beyond || s.b.beyond)
         system_at(k, a, b, place, &s);
