@@ -16,7 +16,7 @@ const char *const gw_stage_names[] = {
 
 gw_fault_log *gw_fault_log_create(void)
 {
-    gw_fault_log *log = malloc(sizeof *log);
+    gw_fault_log *log = aligned_alloc(64, (sizeof *log + 63) & ~(size_t)63);
     if (log)
         memset(log, 0, sizeof *log); /* pages in, before a loop writes */
     return log;

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -34,7 +35,8 @@
 #define WATCH_IDLE_NS     20000000
 #define RAMP_MIN_NS       4000000       /* even at the slowest rate a force does not end at once */
 #define STACK_BYTES       (2048 * 1024) /* sanitizers keep their own part in it */
-#define STACK_TOUCHED     (512 * 1024)  /* what a solve in a tick comes to, and more */
+#define PAGE_BYTES        4096
+#define STACK_TOUCHED     (512 * 1024) /* what a solve in a tick comes to, and more */
 #define RECORD_BYTES      offsetof(gw_snapshot, followers)
 
 struct gw_loop {
@@ -222,7 +224,7 @@ static void claim_processor(gw_loop *loop)
 static void touch_stack(void)
 {
     volatile unsigned char page[STACK_TOUCHED];
-    for (size_t i = 0; i < sizeof page; i += 4096)
+    for (size_t i = 0; i < sizeof page; i += PAGE_BYTES)
         page[i] = 0;
 }
 
@@ -512,7 +514,27 @@ static bool take_memory(gw_loop *loop)
     return true;
 }
 
-/* Asks the processors not to sleep deeply, and the pages to stay: good to have, never required. */
+/* Brings in the pages of a loaded object that ticks run: the program, the C and the mathematical
+ * library. Others are of no tick. */
+static int touch_object(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size, (void)context;
+    const char *name = object->dlpi_name;
+    if (name[0] && !strstr(name, "/libc.so") && !strstr(name, "/libm.so"))
+        return 0;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        const volatile unsigned char *page =
+            (const volatile unsigned char *)(object->dlpi_addr + part->p_vaddr);
+        for (size_t k = 0; part->p_type == PT_LOAD && (part->p_flags & PF_R) && k < part->p_filesz;
+             k += PAGE_BYTES)
+            (void)page[k];
+    }
+    return 0;
+}
+
+/* Asks the processors not to sleep deeply, and the pages to stay: good to have, never required. Of
+ * memory that nobody has touched, as most of other threads' stacks, nothing is brought in. */
 static void calm_machine(gw_loop *loop)
 {
     const int32_t none = 0;
@@ -521,7 +543,8 @@ static void calm_machine(gw_loop *loop)
         close(loop->latency_fd);
         loop->latency_fd = -1;
     }
-    loop->memory_locked = mlockall(MCL_CURRENT) == 0;
+    dl_iterate_phdr(touch_object, NULL);
+    loop->memory_locked = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
 }
 
 static bool start_threads(gw_loop *loop)

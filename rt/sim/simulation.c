@@ -465,12 +465,13 @@ void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
 gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
 {
     assert(scenario && scenario->dt > 0 && scenario->substeps > 0);
-    gw_simulation *s = calloc(1, sizeof *s);
+    gw_simulation *s = aligned_alloc(64, (sizeof *s + 63) & ~(size_t)63);
     if (!s) {
         gw_scenario_destroy(scenario);
         gw_fail(error, GW_FAILED, "", "no memory for a simulation");
         return NULL;
     }
+    memset(s, 0, sizeof *s); /* pages in, before it ticks */
     s->scenario = scenario;
     gw_simulation_restart(s);
     tick_figures(s);

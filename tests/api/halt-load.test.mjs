@@ -4,17 +4,27 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
-import { after, before, test } from 'node:test';
+import { after, before as beforeAll, test } from 'node:test';
 import { client, request, sanitized, sleep, start, until } from './server.mjs';
 
 const HALTS = Number(process.env.GUIDEWAY_HALTS ?? 100);
 const SLOWEST = sanitized ? 2000 : 250; // ms, on a machine that is busy with other things
 const script = new URL('load.mjs', import.meta.url).pathname;
 
-let server, expect;
-before(async () => {
+// Of the process, in MB: what it takes now and the most that it ever took.
+const memory = () =>
+  Object.fromEntries(
+    ['VmRSS', 'VmHWM'].map((name) => [
+      name,
+      Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024,
+    ]),
+  );
+
+let server, expect, before;
+beforeAll(async () => {
   server = await start({ args: ['--scene', 'cone-on-cylinder'] });
   ({ expect } = await client(server));
+  before = memory();
 });
 after(() => server?.stop());
 
@@ -107,6 +117,7 @@ test('edits by sixteen clients', { timeout: 60000 }, async () => {
   await request(server, 'POST', '/api/v1/scene/open', { scene: 'cone-on-cylinder' });
   await halts('edits');
 });
+test('commands by streams and over REST, as fast as they go', { timeout: 60000 }, () => halts('commands', runs));
 test('steps of 100000 ticks', { timeout: 60000 }, async () => {
   await request(server, 'POST', '/api/v1/simulation/arm');
   await expect(200, 'PUT', '/simulation', { state: 'paused' });
@@ -120,19 +131,10 @@ test('afterwards it is well', { timeout: 60000 }, async () => {
   });
 });
 
-// Of the process, in MB: what it takes now and the most that it ever took. Threads' stacks and the
-// loop's memory are locked, so they count whole.
-const memory = () =>
-  Object.fromEntries(
-    ['VmRSS', 'VmHWM'].map((name) => [
-      name,
-      Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024,
-    ]),
-  );
-
 test('and all of that took little memory, and gave it back', { skip: sanitized }, async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
   const { VmRSS, VmHWM } = memory();
   console.log(`# ${VmRSS.toFixed(0)} MB, at most ${VmHWM.toFixed(0)} MB`);
-  assert.ok(VmHWM < 125, `${VmHWM} MB`);
-  assert.ok(VmRSS < 105, `${VmRSS} MB`);
+  assert.ok(VmHWM < 100, `${VmHWM} MB`);
+  assert.ok(VmRSS < before.VmRSS + 30, `${VmRSS} MB, at first ${before.VmRSS}`);
 });

@@ -46,6 +46,35 @@ function again(next) {
   });
 }
 
+// A text as one frame of a client, masked by zeros.
+const frame = (order) => {
+  const data = Buffer.from(JSON.stringify(order));
+  return Buffer.concat([Buffer.from([0x81, 0x80 | data.length, 0, 0, 0, 0]), data]);
+};
+const orders = Buffer.concat(
+  [
+    { op: 'push', tool: 0, force: [1, 0, 0], torque: [0, 0, 0] },
+    { op: 'drag', tool: 0, point: [0, 0, 0], target: [0.1, 0, 0.2] },
+    { op: 'release', tool: 0 },
+  ].map(frame),
+);
+
+// Commands on a stream, as fast as they go; what comes back is read.
+function pushes() {
+  const socket = connect();
+  socket.on('close', () => setTimeout(pushes, 50));
+  socket.on('connect', () =>
+    socket.write(
+      `GET /ws HTTP/1.1\r\nHost: ${address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: guideway.v1\r\n\r\n`,
+    ),
+  );
+  socket.once('data', () => {
+    const flood = setInterval(() => socket.writableLength < 65536 && socket.write(orders), 1);
+    socket.on('close', () => clearInterval(flood));
+    socket.resume();
+  });
+}
+
 const scenes = ['sphere', 'cone-on-cylinder', 'paper-plane'];
 let turn = 0;
 const kinds = {
@@ -64,6 +93,12 @@ const kinds = {
   },
   edits: () => {
     for (let i = 0; i < 16; i++) again(() => text('PATCH', '/tool', { limits: { force: 10 + (turn++ % 5) } }));
+  },
+  commands: () => {
+    for (let i = 0; i < 8; i++) {
+      pushes();
+      again(() => text('PUT', '/simulation', { state: turn++ % 2 ? 'running' : 'paused' }));
+    }
   },
   steps: () => {
     for (let i = 0; i < 4; i++) again(() => text('POST', '/simulation/step', { ticks: 100000 }));
