@@ -286,7 +286,7 @@ fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse
 # GUIDEWAY names the binary that the tests start; a test that hangs ends with its file. Each file starts
 # its own servers, on free ports and with folders of their own. These measure time or load the machine:
 # nothing runs beside them. Of the others as many at once as there are processors, the longest first.
-API_ALONE := durable edits faults halt-load halt lease loop moving stall step stream stress tasks
+API_ALONE := durable edits faults halt-load halt lease loop moving stall state step stream stress tasks
 API_LONG := bits access memory
 API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
