@@ -1,9 +1,12 @@
 // What a machine may do to the appliance: stop it for a while, keep its processors busy. The loop
 // goes on from where it was, says what it missed, and never hurries after it.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { client, request, sanitized, sleep, start, stream, until } from './server.mjs';
+import { client, request, root, sanitized, sleep, start, stream, until } from './server.mjs';
 
 const circle = Array.from({ length: 400 }, (_, i) => ({
   t: i / 20,
@@ -132,4 +135,65 @@ test('two processes that take every processor for 2 s: requests are answered, th
   await until('ticks after it', async () => (await ask()).tick > after.tick + 100, 20000);
   await live.close();
   await server.stop();
+});
+
+// ---- a clock that jumps: a preloaded library stands between the server and the time of day ----------
+
+test('the time of day jumps by hours and days: the loop, edits and halts do not notice', {
+  skip: sanitized,
+  timeout: 60000,
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'guideway-clock-'));
+  const library = join(folder, 'clock.so'),
+    clock = join(folder, 'clock');
+  execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', library, join(root, 'tests/api/clock_fault.c')]);
+  writeFileSync(clock, '0');
+  const server = await start({
+    args: ['--scene', 'cone-on-cylinder'],
+    env: { LD_PRELOAD: library, GUIDEWAY_CLOCK: clock },
+  });
+  t.after(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const { expect } = await client(server);
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const ask = async () => ({ at: performance.now(), ...(await expect(200, 'GET', '/simulation')).json });
+  await until('ticks', async () => (await ask()).tick > 200);
+  for (const jump of [3600, -86400, 10 * 365 * 86400, 0]) {
+    const from = await ask();
+    writeFileSync(clock, `${jump}`);
+    await sleep(500);
+    const to = await ask();
+    const due = to.at - from.at,
+      made = to.tick - from.tick;
+    assert.equal(to.state, 'running');
+    assert.ok(made + to.missed - from.missed > 0.8 * due - 50 && made < due + 50, `${made} ticks in ${due} ms`);
+    await expect(200, 'PATCH', '/tool', { limits: { force: 10 + (jump > 0) } });
+    const began = performance.now();
+    const halted = (await expect(200, 'POST', '/simulation/halt')).json;
+    const took = performance.now() - began;
+    assert.ok(took < 2000, `a halt took ${took} ms after a jump of ${jump} s`);
+    assert.ok(Math.abs(Date.parse(halted.halt.since) - (Date.now() + 1000 * jump)) < 60000, halted.halt.since);
+    await expect(200, 'POST', '/simulation/arm');
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+  }
+});
+
+test('ticks that are late while nothing runs are counted, and no events', { timeout: 60000 }, async (t) => {
+  const server = await start({ args: ['--scene', 'cone-on-cylinder'] });
+  t.after(() => server.stop());
+  const { expect } = await client(server);
+  const events = async () => (await expect(200, 'GET', '/events')).json.length;
+  const loop = async () => (await expect(200, 'GET', '/loop')).json;
+  await until('figures', async () => (await loop()).ticks > 100);
+  const from = { events: await events(), missed: (await loop()).missed };
+  for (let i = 0; i < 20; i++) {
+    process.kill(server.pid, 'SIGSTOP');
+    await sleep(30);
+    process.kill(server.pid, 'SIGCONT');
+    await sleep(30);
+  }
+  await until('they are counted', async () => (await loop()).missed >= from.missed + 300);
+  assert.ok((await events()) - from.events <= 1, `${(await events()) - from.events} events`);
 });

@@ -522,6 +522,32 @@ suite('the page', () => {
       }
     });
 
+  test('the specification shows an example of every operation, from this origin alone', async () => {
+    const asked = [];
+    page.on('request', (r) => asked.push(r.url()));
+    await page.goto(`${appliance.url}/docs`);
+    const operations = page.locator('#operations details');
+    const { paths } = await (await fetch(`${appliance.url}/api/v1/openapi.json`)).json();
+    const count = Object.values(paths).flatMap((methods) => Object.keys(methods)).length;
+    await until(async () => (await operations.count()) === count, `${count} operations`);
+    await page.evaluate(() => {
+      for (const each of document.querySelectorAll('#operations details')) each.open = true;
+    });
+    await until(
+      async () => (await page.locator('#operations h4', { hasText: 'Example' }).count()) === count,
+      'examples',
+    );
+    const examples = await page.locator('#operations details > h4:has-text("Example") + pre').allInnerTexts();
+    for (const text of examples) {
+      assert.match(text, /^curl -X [A-Z]+ /);
+      const body = /-d '(.*)'/.exec(text);
+      if (body) assert.notEqual(JSON.parse(body[1]), null, text);
+    }
+    await page.fill('#filter', '/assemble');
+    await until(async () => (await page.locator('#operations details:visible').count()) === 1, 'the filter');
+    assert.ok(asked.length > 3 && asked.every((url) => url.startsWith(appliance.url)), `${asked}`);
+  });
+
   test('only files of this origin are asked for, within 250 kB gzip, under a strict policy', async () => {
     await visit('cone-on-cylinder', {});
     const asked = [];
