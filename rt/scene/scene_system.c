@@ -603,14 +603,6 @@ static int fixed_body(builder *w, int object)
     return s->body_count++;
 }
 
-/* A surface or a line of a fixed object, in the world. */
-static void move_to_world(const gw_pose *world_from_object, gw_surface *surface)
-{
-    surface->point = gw_pose_point(world_from_object, surface->point);
-    surface->axis = gw_rotate(world_from_object->q, surface->axis);
-    surface->turn = gw_quat_mul(world_from_object->q, surface->turn);
-}
-
 static bool add_velocity_constraints(builder *w, gw_error *error)
 {
     const gw_scene *s = w->scene;
@@ -631,7 +623,7 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         c->a = is_member(w, left) ? w->body[left] : fixed_body(w, left);
         c->b = body_of(w, end_of(w, right));
         if (c->b < 0 && c->kind == GW_CLOSURE_CONTACT)
-            move_to_world(&w->poses[right], &c->contact.on_b);
+            gw_scene_surface_move(&w->poses[right], &c->contact.on_b);
         if (c->kind == GW_CLOSURE_CONTACT)
             w->out->contacts[w->out->contact_count++] = (gw_placed_contact){n, left, right};
     }

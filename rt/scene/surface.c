@@ -62,6 +62,13 @@ static const gw_part *part_named(const gw_shape *shape, const char *name, const 
     return &shape->parts[part];
 }
 
+void gw_scene_surface_move(const gw_pose *a_from_b, gw_surface *s)
+{
+    s->point = gw_pose_point(a_from_b, s->point);
+    s->axis = gw_rotate(a_from_b->q, s->axis);
+    s->turn = gw_quat_mul(a_from_b->q, s->turn);
+}
+
 static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
 {
     if (shape->kind != GW_SHAPE_COMPOUND)
@@ -69,9 +76,7 @@ static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
     const gw_part *p = part_named(shape, name, &name);
     if (!p || !surface_of_shape(&p->shape, name, s))
         return false;
-    s->point = gw_pose_point(&p->pose, s->point);
-    s->axis = gw_rotate(p->pose.q, s->axis);
-    s->turn = gw_quat_mul(p->pose.q, s->turn);
+    gw_scene_surface_move(&p->pose, s);
     return true;
 }
 

@@ -13,6 +13,9 @@
  * plane; of a compound's part with partN. before it. False where it names none. */
 bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surface *surface);
 
+/* Takes a surface given in the frame b to the frame a. */
+void gw_scene_surface_move(const gw_pose *a_from_b, gw_surface *surface);
+
 /* The closure of an enabled velocity constraint, with a and b as its bodies 0 and 1 whatever they
  * are: surfaces in the objects' frames, exchanged where only the other order is possible
  * (*swapped). False with an error at /constraints/index. */
