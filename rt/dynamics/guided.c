@@ -23,7 +23,6 @@
 #define SUBSTEP_DECAY          0.25 /* of the motion that damping takes in a substep */
 #define MAX_SUBSTEPS           8
 #define STRONG_DAMPING         20.0 /* 1/s: beyond, fourth order is not enough */
-#define OUT_OF_BALANCE         0.1 /* of the energy that a step is about: what it must not be off by */
 
 /* ---- a stage: the body at one point of a chart ---------------------------------------------- */
 
@@ -290,22 +289,25 @@ static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *
 
 /*
  * Free-form shapes may be singular where no chart serves, at the apex of a cone or where a normal
- * turns at once: a step over such a place does not balance. One that does not is none.
+ * turns at once: a step over such a place makes energy. One that makes more than it is about is
+ * none. What contacts bring is not among what a step tells: with them nothing is refused.
  */
-static bool balances(const gw_guided *body, const gw_pose *from, const gw_pose *to,
-                     const gw_twist *twist, const gw_step *step)
+static bool balances(const gw_guided *body, const gw_forces *forces, const gw_pose *from,
+                     const gw_pose *to, const gw_twist *twist, const gw_step *step)
 {
     const gw_guided_def *def = &body->def;
-    if (body->base.moves || !def->set.translation.locus.nurbs)
+    gw_locus_kind kind = def->set.translation.locus.kind;
+    if (body->base.moves || (forces && forces->touch) ||
+        (kind != GW_LOCUS_CURVE && kind != GW_LOCUS_SURFACE))
         return true;
     gw_rigid_body r = gw_rigid_body_at(def, from), s = gw_rigid_body_at(def, to);
     double before = gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist);
     double after = gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist);
     gw_vec3 way = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
     double work = step->work + def->mass.mass * gw_dot(def->gravity, way);
-    double off = fabs(after - before - work + step->dissipated), about = before + fabs(work);
-    double room = OUT_OF_BALANCE * about + 1e-9;
-    return off <= room && fabs(step->dissipated) <= about + room;
+    double about = before + fabs(work) + 1e-9;
+    return fabs(after - before - work + step->dissipated) <= about &&
+           fabs(step->dissipated) <= 2 * about;
 }
 
 static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
@@ -323,7 +325,8 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
     gw_twist twist =
         twist_of(jacobian, z_dot, rotational_columns(&body->def.set), body->def.set.dof);
-    step->finite = finite_state(&pose, &twist) && balances(body, &from, &pose, &twist, step);
+    step->finite =
+        finite_state(&pose, &twist) && balances(body, forces, &from, &pose, &twist, step);
     if (!step->finite)
         return;
     pose.q = gw_quat_unit(pose.q);
