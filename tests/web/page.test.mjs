@@ -523,6 +523,7 @@ suite('the page', () => {
     });
 
   test('the specification shows an example of every operation, from this origin alone', async () => {
+    await visit('cone-on-cylinder', {});
     const asked = [];
     page.on('request', (r) => asked.push(r.url()));
     await page.goto(`${appliance.url}/docs`);
@@ -566,6 +567,7 @@ suite('the page', () => {
   });
 
   test('a dialog whose code cannot be fetched closes, says so, and opens when it can be', async () => {
+    await visit('cone-on-cylinder', {});
     await page.route('**/seldom-*.js', (r) => r.abort());
     await page.reload();
     await person.ready();
