@@ -113,7 +113,7 @@ void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick
 {
     atomic_store_explicit(&latch->tick, tick, memory_order_relaxed);
     atomic_store_explicit(&latch->run_state, run_state, memory_order_relaxed);
-    atomic_store(&latch->heeded, word);
+    atomic_store_explicit(&latch->heeded, word, memory_order_release);
 }
 
 bool gw_halt_latch_in_effect(const gw_halt_latch *latch)

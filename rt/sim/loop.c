@@ -175,8 +175,8 @@ static void fetch(const void *first, const void *end)
         __builtin_prefetch(at, 1);
 }
 
-/* A reader had the buffer that this tick is published in last, on another processor: what will be
- * written of it is fetched back while the tick is computed. */
+/* A reader had the buffer that this tick is published in last, on another processor, and others
+ * read the latch: what will be written of them is fetched back while the tick is computed. */
 static void fetch_back(gw_loop *loop)
 {
     const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
@@ -187,6 +187,8 @@ static void fetch_back(gw_loop *loop)
     fetch(to->followers, to->followers + s->follower_count);
     fetch(to->free, to->free + s->free_count);
     fetch(to->contacts, to->contacts + s->contact_count);
+    fetch(&loop->snapshots.middle, &loop->snapshots.middle + 1);
+    fetch(&loop->halt->heeded, &loop->halt->heeded + 1);
 }
 
 static void publish(gw_loop *loop)
