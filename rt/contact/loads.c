@@ -95,7 +95,7 @@ static double aim_of(const gw_contact *c, double h)
 static double rate_left(const gw_contact *c, double h)
 {
     double mean = (c->now.gap - c->start.gap) / h;
-    return fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
+    return gw_contact_bounds_coordinate(c) && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
 }
 
 /* v += D^-1 J_i^T p of row i; returns J_i D^-1 J_i^T. */
@@ -594,7 +594,7 @@ static bool loads_hold(gw_impact *x, double h)
         c->tried = c->load * h;
         double rate = rate_left(c, h) + aim_of(c, h);
         double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
-        if (x->rows == 1)
+        if (x->rows == 1 && gw_contact_bounds_coordinate(c))
             note_trial(c, rate);
         hold = hold && (c->tried > 0 ? fabs(rate) <= most : rate >= -most);
     }
@@ -653,6 +653,14 @@ void gw_begin_loads(gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++)
         w->contacts[w->active.contacts[i]].bracket = (gw_load_bracket){.high = INFINITY};
+}
+
+bool gw_loads_are_bracketed(const gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++)
+        if (w->contacts[w->active.contacts[i]].bracket.trials > 0)
+            return true;
+    return false;
 }
 
 gw_loads gw_solve_loads(gw_world *w, double h)

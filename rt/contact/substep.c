@@ -21,7 +21,7 @@
 
 #define MERGE_GAP       1e-7 /* gap up to which a collision takes other groups in (m) */
 #define FEW_LOAD_TRIALS 6    /* of a substep, for loads that hold, */
-#define MAX_LOAD_TRIALS 24   /* and as long as the step's effort lasts */
+#define MAX_LOAD_TRIALS 24   /* where they are bracketed, as long as the effort lasts */
 
 /* ---- trials --------------------------------------------------------------------------------- */
 
@@ -230,7 +230,7 @@ static void try_with_loads(gw_world *w)
         return;
     gw_begin_loads(w);
     for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_LOADS_BETTER; n++) {
-        if (n >= FEW_LOAD_TRIALS && effort_is_spent(w, 0))
+        if (n >= FEW_LOAD_TRIALS && (!gw_loads_are_bracketed(w) || effort_is_spent(w, 0)))
             break;
         for (int i = 0; i < w->active.system_count; i++)
             w->loaded[w->active.systems[i]] = false;

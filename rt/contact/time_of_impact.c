@@ -119,7 +119,8 @@ static bool bracket_impact(const gw_world *w, const gw_contact *c, double t, bra
 {
     double g0 = c->start.gap - c->impact_gap, g1 = c->now.gap - c->impact_gap;
     /* slow at both ends it may have been fast between them: what is driven by stiff motors */
-    double fast = fmax(fabs(g1 - g0) / w->dt, fmax(fabs(c->start_gap_rate), fabs(c->gap_rate)));
+    double mean = gw_contact_bounds_coordinate(c) ? fabs(g1 - g0) / w->dt : 0;
+    double fast = fmax(mean, fmax(fabs(c->start_gap_rate), fabs(c->gap_rate)));
     if (c->immovable || c->spurious || c->slow_impact || c->deferred || fast < w->rules.rest_speed)
         return false;
     if (g1 < -GW_CONTACT_CLOSED_GAP) {

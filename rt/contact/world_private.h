@@ -16,6 +16,7 @@
 #include "rt/contact/impulse.h"
 #include "rt/contact/kinematics.h"
 #include "rt/contact/penalty_contact.h"
+#include "rt/contact/unilateral_row.h"
 #include "rt/contact/world.h"
 
 #define GW_CONTACT_CLOSED_GAP     1e-9 /* a contact is closed where its gap is at most this (m) */
@@ -308,6 +309,13 @@ gw_body_state gw_body_state_interpolate(const gw_world *w, int body, double t);
 gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_state *a,
                         const gw_body_state *b, double *rate);
 
+/* A limit or a bound, which motors may drive a coordinate against and away from within a step;
+ * surfaces are met by bodies. */
+static inline bool gw_contact_bounds_coordinate(const gw_contact *c)
+{
+    return c->candidate.row && c->candidate.row->kind != GW_UNILATERAL_SURFACES;
+}
+
 /* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
@@ -461,6 +469,7 @@ typedef enum gw_loads {
 /* Before the first trial of a substep; and after the last one where no loads were found that hold.
  */
 void gw_begin_loads(gw_world *w);
+bool gw_loads_are_bracketed(const gw_world *w); /* one of them, by the trials so far */
 void gw_end_loads(gw_world *w);
 
 /* The active part having been tried for `h` seconds without the loads of its loaded contacts, but

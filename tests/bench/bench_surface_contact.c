@@ -135,9 +135,9 @@ int bench_surface_contact_rows(bench *rows, int room)
         {"surface-point", "point on a bicubic surface, a step", measure_point, 0, 3},
         {"surface-rolling-ball", "ball that rolls on a saddle, a step", measure_rolling, 0, 12},
         {"surface-rolling-egg", "surface that rolls purely on it", measure_rolling, 1, 12},
-        {"surface-parting-marbles", "marble run, a tick", measure_ticks, 0, 0},
-        {"surface-parting-knee", "knee on two condyles, a tick", measure_ticks, 1, 0},
-        {"surface-parting-probe", "probe on a blade, a tick", measure_ticks, 2, 0},
+        {"surface-parting-marbles", "marble run, a tick", measure_ticks, 0, 250},
+        {"surface-parting-knee", "knee on two condyles, a tick", measure_ticks, 1, 250},
+        {"surface-parting-probe", "probe on a blade, a tick", measure_ticks, 2, 50},
     };
     int count = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {
