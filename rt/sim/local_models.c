@@ -11,37 +11,37 @@
 
 #include "rt/base/mailbox.h"
 
-typedef struct told_joints {
+typedef struct joint_state {
     uint64_t number; /* of the telling, from 1 */
     gw_resisted_def resisted;
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
-} told_joints;
+} joint_state;
 
 /* A system with few joints uses the first part of it (gw_local_model_bytes). */
-typedef struct look {
+typedef struct made_model {
     uint64_t number; /* of the telling that it is of */
     gw_resisted_directions resisted;
     gw_local_model local;
-} look;
+} made_model;
 
-typedef struct looked_system {
-    gw_mailbox joints, looks;
-    told_joints joint_room[3];
-    look look_room[3];
+typedef struct approximated_system {
+    gw_mailbox joints, models;
+    joint_state joint_room[3];
+    made_model model_room[3];
     int count; /* joints */
     /* the loop's */
     uint64_t number, since; /* of the newest telling; of the one before which all is forgotten */
-    look taken;
+    made_model taken;
     /* the world's */
     gw_system *system; /* NULL: it runs exactly */
-    told_joints seen;
-} looked_system;
+    joint_state seen;
+} approximated_system;
 
 struct gw_local_models {
     int count;
     double horizon; /* s that a local model serves for, and as many tells */
     uint64_t tells;
-    looked_system *systems;
+    approximated_system *systems;
 };
 
 /* Motors, losses and limits are the loop's: a local model has inertia and weight. */
@@ -61,9 +61,9 @@ static gw_system *create_bare(const gw_scene_system *from, gw_error *error)
     return gw_system_create(&def, error);
 }
 
-static size_t bytes_of(const looked_system *c)
+static size_t bytes_of(const approximated_system *c)
 {
-    return offsetof(look, local) + gw_local_model_bytes(c->count);
+    return offsetof(made_model, local) + gw_local_model_bytes(c->count);
 }
 
 gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error *error)
@@ -82,7 +82,7 @@ gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error
     locals->horizon = 2 * def->period + def->dt;
     locals->tells = (uint64_t)(locals->horizon / def->dt + 0.5);
     for (int i = 0; i < def->count; i++) {
-        looked_system *c = &locals->systems[i];
+        approximated_system *c = &locals->systems[i];
         if (!def->systems[i])
             continue;
         c->count = def->systems[i]->body_count;
@@ -93,7 +93,7 @@ gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error
         }
         gw_system_hold(c->system, def->held[i], &def->body_from_held[i]);
         gw_mailbox_init(&c->joints, c->joint_room, sizeof c->seen, &c->seen);
-        gw_mailbox_init(&c->looks, c->look_room, sizeof c->taken, &c->taken);
+        gw_mailbox_init(&c->models, c->model_room, sizeof c->taken, &c->taken);
     }
     return locals;
 }
@@ -116,8 +116,8 @@ bool gw_local_models_has(const gw_local_models *locals, int index)
 
 /* ---- the world's side ----------------------------------------------------------------------- */
 
-static void look_at(gw_system *system, int count, double horizon, const gw_resisted_def *def,
-                    look *out)
+static void approximate(gw_system *system, int count, double horizon, const gw_resisted_def *def,
+                        made_model *out)
 {
     double columns[GW_MAX_LINKS][6], drift[6];
     gw_local_model_make(system, horizon, &out->local);
@@ -128,14 +128,14 @@ static void look_at(gw_system *system, int count, double horizon, const gw_resis
 void gw_local_models_update(gw_local_models *locals)
 {
     for (int i = 0; i < locals->count; i++) {
-        looked_system *c = &locals->systems[i];
+        approximated_system *c = &locals->systems[i];
         if (!c->system || !gw_mailbox_read(&c->joints, &c->seen))
             continue;
-        look *out = gw_mailbox_back(&c->looks);
+        made_model *out = gw_mailbox_back(&c->models);
         gw_system_set_joints(c->system, c->seen.q, c->seen.v);
-        look_at(c->system, c->count, locals->horizon, &c->seen.resisted, out);
+        approximate(c->system, c->count, locals->horizon, &c->seen.resisted, out);
         out->number = c->seen.number;
-        gw_mailbox_give(&c->looks);
+        gw_mailbox_give(&c->models);
     }
 }
 
@@ -144,11 +144,11 @@ void gw_local_models_update(gw_local_models *locals)
 double gw_local_models_start(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def)
 {
-    looked_system *c = &locals->systems[index];
+    approximated_system *c = &locals->systems[index];
     if (!gw_local_models_has(locals, index))
         return 0;
     double brought = gw_system_set_local_model(system, NULL);
-    look_at(system, c->count, locals->horizon, def, &c->taken);
+    approximate(system, c->count, locals->horizon, def, &c->taken);
     c->since = c->taken.number = c->number + 1;
     if (!gw_system_outruns_local_model(system))
         brought += gw_system_set_local_model(system, &c->taken.local);
@@ -159,8 +159,8 @@ double gw_local_models_start(gw_local_models *locals, int index, gw_system *syst
 void gw_local_models_publish(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def)
 {
-    looked_system *c = &locals->systems[index];
-    told_joints *out = gw_mailbox_back(&c->joints);
+    approximated_system *c = &locals->systems[index];
+    joint_state *out = gw_mailbox_back(&c->joints);
     out->number = ++c->number;
     out->resisted = *def;
     for (int i = 0; i < c->count; i++)
@@ -171,10 +171,10 @@ void gw_local_models_publish(gw_local_models *locals, int index, gw_system *syst
 /* A system that outruns a local model goes exactly, from the tick on in which it does. */
 double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system)
 {
-    looked_system *c = &locals->systems[index];
-    bool outruns = gw_system_outruns_local_model(system), fresh = gw_mailbox_fresh(&c->looks);
+    approximated_system *c = &locals->systems[index];
+    bool outruns = gw_system_outruns_local_model(system), fresh = gw_mailbox_fresh(&c->models);
     if (fresh) {
-        const look *newest = gw_mailbox_take(&c->looks);
+        const made_model *newest = gw_mailbox_take(&c->models);
         fresh = newest->number >= c->since;
         if (fresh)
             memcpy(&c->taken, newest, bytes_of(c));
@@ -186,7 +186,7 @@ double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *syst
 
 double gw_local_models_strain(const gw_local_models *locals, int index, gw_system *system)
 {
-    const looked_system *c = &locals->systems[index];
+    const approximated_system *c = &locals->systems[index];
     double age = (double)(c->number - c->taken.number) / (double)locals->tells;
     return fmax(gw_system_local_model_strain(system), age);
 }

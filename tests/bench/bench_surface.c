@@ -8,6 +8,7 @@
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/rt.h"
 #include "server/cli/command.h"
+#include "tests/unit/nurbs_fixture.h"
 
 /* A number within -1 .. 1 for use k. */
 static double spread(int k)
@@ -16,33 +17,13 @@ static double spread(int k)
     return 2 * (s - floor(s)) - 1;
 }
 
-/* A bicubic surface of n x n patches over a square of side 1, of random heights. */
-static gw_nurbs *bicubic(int n, double height)
-{
-    enum { MOST = 16 };
-    static gw_vec3 points[MOST * MOST];
-    double knots[MOST + 4];
-    int count = n + 3;
-    for (int i = 0; i < count + 4; i++)
-        knots[i] = i < 4 ? 0 : i >= count ? n : i - 3;
-    for (int i = 0; i < count * count; i++)
-        points[i] = gw_v3((double)(i / count) / (count - 1), (double)(i % count) / (count - 1),
-                          height * spread(i));
-    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
-                                           .degree = {3, 3},
-                                           .count = {count, count},
-                                           .knot_count = {count + 4, count + 4},
-                                           .knots = {knots, knots},
-                                           .points = points},
-                           NULL);
-}
-
 /* A point and its derivatives to order `order` anywhere on the surface; batches of calls. */
 static bool measure_evaluation(bench_row *r, int order)
 {
     enum { BATCHES = 2000, CALLS = 100 };
     static double times[BATCHES];
-    gw_nurbs *s = bicubic(10, 0.1);
+    unsigned long long seed = 1;
+    gw_nurbs *s = random_bicubic(&seed, 10, 0.1);
     gw_nurbs_span span = {{0, 0}};
     gw_nurbs_point at;
     double sum = 0;
@@ -68,7 +49,8 @@ static bool measure_nearest(bench_row *r, int which)
 {
     enum { QUERIES = 4000 };
     static double times[QUERIES];
-    gw_nurbs *s = bicubic(10, 0.1);
+    unsigned long long seed = 1;
+    gw_nurbs *s = random_bicubic(&seed, 10, 0.1);
     bool certified = s != NULL;
     (void)which;
     for (int i = 0; s && i < QUERIES; i++) {
@@ -90,7 +72,8 @@ static bool measure_follow(bench_row *r, int which)
 {
     enum { BATCHES = 1000, STEPS = 100 };
     static double times[BATCHES];
-    gw_nurbs *s = bicubic(10, 0.02);
+    unsigned long long seed = 1;
+    gw_nurbs *s = random_bicubic(&seed, 10, 0.02);
     gw_nurbs_span span = {{0, 0}};
     gw_nurbs_point at;
     double x[2] = {5, 5};

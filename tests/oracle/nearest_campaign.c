@@ -15,32 +15,10 @@
 
 /* ---- surfaces -------------------------------------------------------------------------------- */
 
-/* A bicubic surface of n x n patches over a square of side 1, of random heights. */
-static gw_nurbs *bicubic(unsigned long long *seed, int n, double height)
-{
-    enum { MOST = 16 };
-    static gw_vec3 points[MOST * MOST];
-    double knots[MOST + 4];
-    int count = n + 3;
-    assert(count <= MOST);
-    for (int i = 0; i < count + 4; i++)
-        knots[i] = i < 4 ? 0 : i >= count ? n : i - 3;
-    for (int i = 0; i < count * count; i++)
-        points[i] = gw_v3((double)(i / count) / (count - 1), (double)(i % count) / (count - 1),
-                          gw_random_uniform(seed, -height, height));
-    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
-                                           .degree = {3, 3},
-                                           .count = {count, count},
-                                           .knot_count = {count + 4, count + 4},
-                                           .knots = {knots, knots},
-                                           .points = points},
-                           NULL);
-}
-
 static gw_nurbs *surface(unsigned long long *seed, int i)
 {
     if (i % 2)
-        return bicubic(seed, 3 + i % 8, 0.05 + 0.02 * (i % 7));
+        return random_bicubic(seed, 3 + i % 8, 0.05 + 0.02 * (i % 7));
     return random_nurbs(seed, i + 1); /* odd numbers of it are surfaces */
 }
 

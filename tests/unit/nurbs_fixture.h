@@ -1,4 +1,4 @@
-/* Random NURBS curves and surfaces, and parameters on them. */
+/* NURBS that tests are made of: random curves and surfaces, and parameters on them; saddles. */
 #ifndef GW_TEST_NURBS_FIXTURE_H
 #define GW_TEST_NURBS_FIXTURE_H
 
@@ -85,6 +85,49 @@ static inline gw_nurbs *random_nurbs(unsigned long long *seed, int trial)
     gw_nurbs *s = gw_nurbs_create(&def, &error);
     if (!s)
         printf("refused: %s %s\n", error.where, error.message);
+    assert(s);
+    return s;
+}
+
+/* A bicubic surface of n x n patches over a square of side 1, of random heights. */
+static inline gw_nurbs *random_bicubic(unsigned long long *seed, int n, double height)
+{
+    enum { MOST = 24 };
+    static gw_vec3 points[MOST * MOST];
+    double knots[MOST + 4];
+    int count = n + 3;
+    assert(count <= MOST);
+    for (int i = 0; i < count + 4; i++)
+        knots[i] = i < 4 ? 0 : i >= count ? n : i - 3;
+    for (int i = 0; i < count * count; i++)
+        points[i] = gw_v3((double)(i / count) / (count - 1), (double)(i % count) / (count - 1),
+                          gw_random_uniform(seed, -height, height));
+    gw_nurbs *s = gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                                  .degree = {3, 3},
+                                                  .count = {count, count},
+                                                  .knot_count = {count + 4, count + 4},
+                                                  .knots = {knots, knots},
+                                                  .points = points},
+                                  NULL);
+    assert(s);
+    return s;
+}
+
+/* z = (x^2 - y^2) / (2 r) over -w .. w. */
+static inline gw_nurbs *saddle_of(double w, double r)
+{
+    static const double knots[] = {0, 0, 0, 1, 1, 1}, bend[] = {1, -1, 1};
+    gw_vec3 points[9];
+    for (int i = 0; i < 9; i++)
+        points[i] =
+            gw_v3(w * (i / 3 - 1), w * (i % 3 - 1), w * w / (2 * r) * (bend[i / 3] - bend[i % 3]));
+    gw_nurbs *s = gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                                  .degree = {2, 2},
+                                                  .count = {3, 3},
+                                                  .knot_count = {6, 6},
+                                                  .knots = {knots, knots},
+                                                  .points = points},
+                                  NULL);
     assert(s);
     return s;
 }

@@ -12,22 +12,7 @@
 #include "rt/dynamics/guided.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/positioning/solve.h"
-
-static gw_nurbs *saddle(void)
-{
-    /* z = x^2 - y^2 over -1 .. 1 */
-    static const double knots[] = {0, 0, 0, 1, 1, 1}, bend[] = {1, -1, 1};
-    gw_vec3 points[9];
-    for (int i = 0; i < 9; i++)
-        points[i] = gw_v3(i / 3 - 1, i % 3 - 1, bend[i / 3] - bend[i % 3]);
-    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
-                                           .degree = {2, 2},
-                                           .count = {3, 3},
-                                           .knot_count = {6, 6},
-                                           .knots = {knots, knots},
-                                           .points = points},
-                           NULL);
-}
+#include "tests/unit/nurbs_fixture.h"
 
 /* An axis 0.1 m along z of the body, 0.05 m over the saddle, pointing down on it. */
 static gw_constraint nozzle(const gw_nurbs *surface, bool swapped)
@@ -68,7 +53,7 @@ static double off_by(const gw_constraint *c, const gw_pose *x)
 static void a_nozzle_keeps_its_offset_and_its_direction(void **unused)
 {
     (void)unused;
-    gw_nurbs *surface = saddle();
+    gw_nurbs *surface = saddle_of(1, 0.5);
     for (int swapped = 0; swapped < 2; swapped++) {
         static gw_solution s;
         gw_constraint c = nozzle(surface, swapped);
@@ -120,7 +105,7 @@ static void either_sense_is_two_branches(void **unused)
 {
     (void)unused;
     static gw_solution s;
-    gw_nurbs *surface = saddle();
+    gw_nurbs *surface = saddle_of(1, 0.5);
     gw_constraint c = nozzle(surface, false);
     c.sense = GW_EITHER;
     gw_problem p = {{{0.2, -0.1, 0.4}, {0, 1, 0, 0}}, 1, 1, &c};
@@ -157,7 +142,7 @@ static void an_offset_ends_at_the_focal_distance(void **unused)
 static void energy_is_kept_while_a_nozzle_swings_over_a_surface(void **unused)
 {
     (void)unused;
-    gw_nurbs *surface = saddle();
+    gw_nurbs *surface = saddle_of(1, 0.5);
     for (int swapped = 0; swapped < 2; swapped++) {
         static gw_solution s;
         gw_constraint c = nozzle(surface, swapped);

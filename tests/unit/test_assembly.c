@@ -8,8 +8,8 @@
 #include <malloc.h>
 
 #include "rt/base/block_cholesky.h"
-#include "rt/geometry/nurbs.h"
 #include "tests/unit/assembly_checks.h"
+#include "tests/unit/nurbs_fixture.h"
 #include "tests/unit/scene_building.h"
 
 /* Brings a scene's parts together and takes the poses over. */
@@ -468,21 +468,6 @@ static void free_form_surfaces_come_to_touch(void **state)
     }
 }
 
-static gw_nurbs *saddle(void)
-{
-    static const double knots[] = {0, 0, 0, 1, 1, 1}, bend[] = {0.1, -0.1, 0.1};
-    gw_vec3 points[9];
-    for (int i = 0; i < 9; i++)
-        points[i] = gw_v3(0.1 * (i / 3 - 1), 0.1 * (i % 3 - 1), bend[i / 3] - bend[i % 3]);
-    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
-                                           .degree = {2, 2},
-                                           .count = {3, 3},
-                                           .knot_count = {6, 6},
-                                           .knots = {knots, knots},
-                                           .points = points},
-                           NULL);
-}
-
 /* Parts of all shapes, of which the first four stand. */
 static gw_scene *all_shapes(void)
 {
@@ -501,7 +486,8 @@ static gw_scene *all_shapes(void)
         (gw_shape){.kind = GW_SHAPE_CONE, .radius = 0.05, .height = 0.1};
     part(s, "egg", false)->shape =
         (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_ellipsoid(radii, NULL)};
-    part(s, "saddle", false)->shape = (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = saddle()};
+    part(s, "saddle", false)->shape =
+        (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = saddle_of(0.1, 0.05)};
     for (int i = 4; i < s->object_count; i++)
         s->objects[i].massless = true;
     return s;

@@ -39,7 +39,7 @@ static double unlike(gw_vec3 a, gw_vec3 b)
 /* ---- joints ---------------------------------------------------------------------------------- */
 
 /* A ground that accelerates and turns. */
-static gw_ground_motion shaken(const void *context, double t)
+static gw_ground_motion oscillating(const void *context, double t)
 {
     (void)context;
     gw_vec3 turn = {0.3, 0.5, -0.4};
@@ -149,7 +149,7 @@ static void every_joint(void **state)
             gw_system *s = gw_system_create(&def, NULL);
             assert_non_null(s);
             if (moving)
-                gw_system_drive_ground(s, 0, shaken, NULL);
+                gw_system_drive_ground(s, 0, oscillating, NULL);
             gw_system_bring_up(s);
             double by = joints_differ(s);
             if (by > SAME)
@@ -218,7 +218,7 @@ static gw_system *under_rows(gw_closure_def *closure, bool grounded)
     gw_system *s = gw_system_create(&def, NULL);
     assert_non_null(s);
     if (grounded)
-        gw_system_drive_ground(s, 0, shaken, NULL);
+        gw_system_drive_ground(s, 0, oscillating, NULL);
     gw_system_bring_up(s);
     int velocities;
     closure->b = free_row.b;
@@ -260,7 +260,7 @@ static double rows_differ(gw_system *s, const gw_pose *poses, const gw_twist *tw
     }
     gw_twist of_b = twists[1];
     if (s->closures[0].b < 0) {
-        gw_ground_motion ground = shaken(NULL, 0);
+        gw_ground_motion ground = oscillating(NULL, 0);
         of_b = ground.twist;
         put_twist(&ground.acceleration, ab);
     }
@@ -313,7 +313,7 @@ static double check_rows(gw_closure_def closure, const char *name)
                 twists[i] = (gw_twist){some_vector(0.3), some_vector(0.3)};
             }
             if (grounded)
-                poses[1] = shaken(NULL, 0).pose;
+                poses[1] = oscillating(NULL, 0).pose;
             if (closure.contact.inside)
                 poses[0].p = gw_add(poses[1].p, some_vector(0.4));
             if (!is_regular(&closure, poses))

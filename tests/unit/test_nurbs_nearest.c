@@ -10,29 +10,6 @@
 #include "rt/geometry/nurbs_nearest.h"
 #include "tests/oracle/nearest_campaign.h"
 
-/* A bicubic surface of n x n patches over a square of side 1, of random heights. */
-static gw_nurbs *bicubic(unsigned long long *seed, int n, double height)
-{
-    enum { MOST = 24 };
-    static gw_vec3 points[MOST * MOST];
-    double knots[MOST + 4];
-    int count = n + 3;
-    for (int i = 0; i < count + 4; i++)
-        knots[i] = i < 4 ? 0 : i >= count ? n : i - 3;
-    for (int i = 0; i < count * count; i++)
-        points[i] = gw_v3((double)(i / count) / (count - 1), (double)(i % count) / (count - 1),
-                          gw_random_uniform(seed, -height, height));
-    gw_nurbs *s = gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
-                                                  .degree = {3, 3},
-                                                  .count = {count, count},
-                                                  .knot_count = {count + 4, count + 4},
-                                                  .knots = {knots, knots},
-                                                  .points = points},
-                                  NULL);
-    assert_non_null(s);
-    return s;
-}
-
 static gw_vec3 random_point_about(unsigned long long *seed, const gw_nurbs *s)
 {
     gw_vec3 middle = gw_scale(0.5, gw_add(s->bounds.low, s->bounds.high));
@@ -149,7 +126,7 @@ static void a_branch_is_followed_in_small_steps_or_an_event_says_so(void **state
     unsigned long long seed = 7;
     long steps = 0, events = 0, lost = 0;
     for (int trial = 0; trial < 50; trial++) {
-        gw_nurbs *s = bicubic(&seed, 6, 0.15);
+        gw_nurbs *s = random_bicubic(&seed, 6, 0.15);
         double x[2] = {3, 3};
         gw_nurbs_span span = {{0, 0}};
         gw_nurbs_point at, before;

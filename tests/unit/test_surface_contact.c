@@ -4,6 +4,7 @@
  */
 #include "rt/dynamics/surface_contact.h"
 #include "rt/geometry/nurbs.h"
+#include "tests/unit/nurbs_fixture.h"
 #include "tests/unit/rolling.h"
 
 static gw_surface shape(const gw_nurbs *nurbs)
@@ -17,23 +18,6 @@ static gw_surface shape(const gw_nurbs *nurbs)
 static gw_surface ellipsoid(double a, double b, double c)
 {
     return (gw_surface){.kind = GW_SURFACE_ELLIPSOID, .turn = {1, 0, 0, 0}, .semi_axes = {a, b, c}};
-}
-
-/* z = (x^2 - y^2) / 2 r over a square of half width w. */
-static gw_nurbs *saddle(double w, double r)
-{
-    static const double knots[] = {0, 0, 0, 1, 1, 1}, bend[] = {1, -1, 1};
-    gw_vec3 points[9];
-    for (int i = 0; i < 9; i++)
-        points[i] =
-            gw_v3(w * (i / 3 - 1), w * (i % 3 - 1), w * w / (2 * r) * (bend[i / 3] - bend[i % 3]));
-    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
-                                           .degree = {2, 2},
-                                           .count = {3, 3},
-                                           .knot_count = {6, 6},
-                                           .knots = {knots, knots},
-                                           .points = points},
-                           NULL);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -307,7 +291,7 @@ static void a_ball_on_a_saddle_is_one_and_the_same(void **state)
 {
     (void)state;
     double r = 0.05;
-    gw_nurbs *surface = saddle(0.5, 1), *ball_shape = gw_nurbs_ellipsoid(gw_v3(r, r, r), NULL);
+    gw_nurbs *surface = saddle_of(0.5, 1), *ball_shape = gw_nurbs_ellipsoid(gw_v3(r, r, r), NULL);
     for (int motion = 0; motion < 3; motion++) {
         gw_vec3 end[3];
         for (int which = 0; which < 3; which++) {
@@ -411,7 +395,7 @@ static void refused(gw_closure_def c, gw_vec3 at, const char *why)
 static void surfaces_that_conform_or_cross_are_named(void **state)
 {
     (void)state;
-    gw_nurbs *bole = gw_nurbs_cylinder(0.1, 0.3, NULL), *valley = saddle(0.05, 0.5);
+    gw_nurbs *bole = gw_nurbs_cylinder(0.1, 0.3, NULL), *valley = saddle_of(0.05, 0.5);
     gw_nurbs *tube = gw_nurbs_cylinder(0.2, 1, NULL), *ring = gw_nurbs_circle(0.1, NULL);
     gw_surface lying = shape(bole);
     lying.turn = gw_quat_axis(ex, GW_PI / 2);
@@ -441,7 +425,8 @@ static void edges_have_exact_gradients(void **state)
 {
     (void)state;
     srand(9);
-    gw_nurbs *surface = saddle(0.2, 0.5), *egg = gw_nurbs_ellipsoid(gw_v3(0.06, 0.05, 0.04), NULL);
+    gw_nurbs *surface = saddle_of(0.2, 0.5),
+             *egg = gw_nurbs_ellipsoid(gw_v3(0.06, 0.05, 0.04), NULL);
     gw_nurbs *bole = gw_nurbs_cylinder(0.05, 0.4, NULL);
     const gw_surface on[3] = {sphere(0.05), shape(egg), shape(bole)};
     for (int trial = 0; trial < 30; trial++) {
@@ -486,7 +471,7 @@ static void edges_have_exact_gradients(void **state)
 static void edges_are_stops(void **state)
 {
     (void)state;
-    gw_nurbs *surface = saddle(0.3, 0.6);
+    gw_nurbs *surface = saddle_of(0.3, 0.6);
     for (int which = 0; which < 2; which++) {
         gw_system_body_def ball = solid_ball(0.04);
         ball.position[0] = 0.1, ball.position[1] = 0.02, ball.position[2] = 0.06;
@@ -523,7 +508,7 @@ static void edges_are_stops(void **state)
 static void edges_of_a_moving_ground_do_its_work(void **state)
 {
     (void)state;
-    gw_nurbs *surface = saddle(0.3, 0.6);
+    gw_nurbs *surface = saddle_of(0.3, 0.6);
     gw_vec3 end[2];
     for (int which = 0; which < 2; which++) {
         gw_system_body_def ball = solid_ball(0.04);

@@ -185,7 +185,7 @@ typedef struct shaking {
     double size, rate;
 } shaking;
 
-static gw_ground_motion shaken(const void *context, double t)
+static gw_ground_motion oscillating(const void *context, double t)
 {
     const shaking *k = context;
     double x = k->size * sin(k->rate * t), v = k->size * k->rate * cos(k->rate * t);
@@ -221,14 +221,14 @@ static void integrate(double (*f)(double t, const double y[2]), double seconds, 
     }
 }
 
-static const shaking shakes = {0.1, 9};
+static const shaking oscillation = {0.1, 9};
 static const shaking turns = {0.7, 5};
 
 /* A point on a bar of 1 m, from hanging: theta'' = -g sin - x'' cos. */
 static double pendulum_on_a_shaker(double t, const double y[2])
 {
-    return -G * sin(y[0]) +
-           shakes.size * shakes.rate * shakes.rate * sin(shakes.rate * t) * cos(y[0]);
+    return -G * sin(y[0]) + oscillation.size * oscillation.rate * oscillation.rate *
+                                sin(oscillation.rate * t) * cos(y[0]);
 }
 
 /* A bead on a rail 0.2 m off the axis of a turntable, along x: x'' = w^2 x + w' d. */
@@ -272,11 +272,11 @@ static void accelerated_grounds_move_what_hangs_on_them_as_integrated_apart(void
 {
     (void)state;
     /* the blow of the shaker's first speed: l theta' = -v cos */
-    double y[2] = {0.3, -shakes.size * shakes.rate * cos(0.3)}, x[2] = {0.4, 0};
+    double y[2] = {0.3, -oscillation.size * oscillation.rate * cos(0.3)}, x[2] = {0.4, 0};
     gw_system *s = one_body(GW_MOBILIZER_REVOLUTE, point_mass(1, gw_v3(0, -1, 0)), at(0, 0, 0), 0.3,
                             gw_v3(0, -G, 0));
     integrate(pendulum_on_a_shaker, 1, y);
-    double off = run_driven(s, shaken, &shakes) - y[0];
+    double off = run_driven(s, oscillating, &oscillation) - y[0];
     gw_system_destroy(s);
     /* the rail's z is the slide; a bead keeps its place in the world where the table starts at once
      */
@@ -399,7 +399,7 @@ static void a_linkage_between_two_grounds_stays_closed(void **state)
     gw_system *s = four_bar(1, &home, gw_v3(0, -G, 0));
     const shaking small = {0.02, 12}, turning = {0.05, 7};
     double residual = 0, slip = 0, balance = 0;
-    gw_system_drive_ground(s, 1, shaken, &small);
+    gw_system_drive_ground(s, 1, oscillating, &small);
     gw_system_drive_ground(s, 0, turned, &turning);
     for (int i = 0; i < 1000; i++) {
         balance = fmax(balance, fabs(step_once(s, 1e-3)));
