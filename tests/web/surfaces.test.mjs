@@ -249,6 +249,7 @@ suite('curves and surfaces', () => {
     test(`axe finds nothing serious in the dialog of surfaces, ${name}`, async () => {
       await visit('nozzle-over-hood', { ...options, bypassCSP: true });
       await page.getByRole('button', { name: 'Add a surface or a curve' }).click();
+      await page.waitForSelector('dialog[open] .kinds');
       const serious = await audit(page);
       for (const way of await page.locator('dialog .kinds button').allTextContents()) {
         await page.locator(`dialog .kinds button:text-is("${way}")`).click();

@@ -11,7 +11,13 @@ const { WebSocket } = need('ws');
 const simulation = () => appliance.get('/simulation');
 // The page halts by stream and by REST: what comes second makes an arming lose.
 const armed = () => until(() => appliance.api('POST', '/simulation/arm'), 'armed');
-const run = () => appliance.api('PUT', '/simulation', { state: 'running' });
+// Starts something that a halt refuses: where the second word of the last halt came late, after arming again.
+const started = (start) =>
+  until(async () => {
+    if ((await simulation()).halted) await armed();
+    return (await start()) ?? true;
+  }, 'it is started');
+const run = () => started(() => appliance.api('PUT', '/simulation', { state: 'running' }));
 const stop = () => appliance.api('PUT', '/simulation', { state: 'stopped' });
 
 // The same numbers in every run.
@@ -104,7 +110,7 @@ const states = [
     moves: true,
     enter: async () => {
       const [task] = await appliance.get('/tasks');
-      await appliance.api('POST', `/tasks/${task.id}/start`);
+      await started(() => appliance.api('POST', `/tasks/${task.id}/start`));
     },
     leave: stop,
   },
