@@ -1,7 +1,7 @@
 // Published multibody benchmarks as scenes of joints and constraints, run by the command line at 1 kHz.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { about, closed, frame, G, integrate, revolute, rod, run } from './headless.mjs';
+import { about, add, closed, cross, frame, G, integrate, revolute, rod, rotate, run, sized } from './headless.mjs';
 import { near } from './running.mjs';
 
 const [cos, sin] = [Math.cos, Math.sin];
@@ -182,4 +182,84 @@ test("Bricard's loop moves, closed and with its energy", () => {
     turned = Math.max(turned, r.get(k, 'j0.q0'));
   }
   assert.ok(turned > 1.5, `it turned by ${turned}`);
+});
+
+// Coefficients of the given functions of time that come nearest to the samples (t, y), and how far off the worst is.
+function fit(functions, samples) {
+  const rows = functions.map((f) => [
+    ...functions.map((g) => samples.reduce((sum, [t]) => sum + f(t) * g(t), 0)),
+    samples.reduce((sum, [t, y]) => sum + f(t) * y, 0),
+  ]);
+  for (const [i, row] of rows.entries())
+    for (const [k, other] of rows.entries()) if (k !== i) rows[k] = add(other, row, -other[i] / row[i]);
+  const c = rows.map((row, i) => row.at(-1) / row[i]);
+  return Math.max(...samples.map(([t, y]) => Math.abs(y - functions.reduce((sum, f, i) => sum + c[i] * f(t), 0))));
+}
+
+// The bicycle of Meijaard, Papadopoulos, Ruina and Schwab (Linearized dynamics equations for the balance and steer of a
+// bicycle, Proc. R. Soc. A 463, 2007, Table 1), wheels on their rims, at 5 m/s: pushed over a little it rights itself,
+// lean and steer by the eigenvalues of their Table 2, weave, capsize and castering. Leaning by 1e-5 it is as linear as that.
+test('a bicycle balances by the published eigenvalues', () => {
+  const v = 5,
+    lean = 1e-4,
+    thin = 1e-4;
+  const side = about([1, 0, 0], -Math.PI / 2); // z to the left, where the wheels' axles point
+  const tilt = -Math.PI / 10; // of the steering axis, which meets the ground at 1.1 m
+  const moving = (o, w) => ({
+    ...o,
+    velocity: { v: add([v, 0, 0], cross([lean, 0, 0], o.pose.p)), w: [lean, w, 0] },
+  });
+  // by its lower rim in the plane of the bicycle
+  const wheel = (id, x, radius, mass, across, axial) =>
+    moving(
+      {
+        id,
+        geometry: { type: 'cylinder', radius, height: thin },
+        pose: { p: [x, -thin / 2, radius], q: side },
+        free: true,
+        body: { mass, com: [0, 0, thin / 2], inertia: [across, across, axial, 0, 0, 0], damping: still },
+      },
+      v / radius,
+    );
+  const part = (id, p, mass, inertia) =>
+    moving(sized(id, [0.1, 0.1, 0.1], { pose: { p }, body: { mass, com: [0, 0, 0], inertia, damping: still } }), 0);
+  const steer = [1.1 + 0.9 * Math.tan(tilt), 0, 0.9];
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        { id: 'road', geometry: { type: 'box', size: [100, 10, 0.1] }, pose: { p: [0, 0, -0.05] }, fixed: true },
+        wheel('rear', 0, 0.3, 2, 0.0603, 0.12),
+        wheel('front', 1.02, 0.35, 3, 0.1405, 0.28),
+        part('frame', [0.3, 0, 0.9], 85, [9.2, 11, 2.8, 0, -2.4, 0]),
+        part('fork', [0.9, 0, 0.7], 4, [0.05892, 0.06, 0.00708, 0, 0.00756, 0]),
+      ],
+      joints: [
+        revolute('hub', frame('rear', [0, 0, thin / 2]), frame('frame', [-0.3, 0, -0.6], side)),
+        revolute('axle', frame('front', [0, 0, thin / 2]), frame('fork', [0.12, 0, -0.35], side)),
+        revolute(
+          'head',
+          frame('fork', add(steer, [0.9, 0, 0.7], -1), about([0, 1, 0], tilt)),
+          frame('frame', add(steer, [0.3, 0, 0.9], -1), about([0, 1, 0], tilt)),
+        ),
+      ],
+      constraints: [
+        { id: 'rolls-rear', type: 'rolling', a: 'rear/top-rim', b: 'road/+z' },
+        { id: 'rolls-front', type: 'rolling', a: 'front/top-rim', b: 'road/+z' },
+      ],
+    },
+    3.001,
+  );
+  closed(r);
+  assert.equal(r.summary.mobility, 3);
+  const decay = (rate) => (t) => Math.exp(rate * t);
+  const weave = (wave) => (t) => Math.exp(-0.775341882195845 * t) * wave(4.46486771378823 * t);
+  const modes = [decay(-14.0783896927982), decay(-0.322866429004087), weave(cos), weave(sin)];
+  const sampled = (value) => Array.from({ length: 301 }, (_, i) => [i / 100, value(10 * i)]);
+  const leaning = sampled((k) => Math.asin(rotate(r.q(k, 'frame'), [0, 1, 0])[2]));
+  const steering = sampled((k) => r.get(k, 'head.q0'));
+  for (const samples of [leaning, steering]) {
+    assert.ok(Math.max(...samples.map(([, y]) => Math.abs(y))) > 2e-5, 'it is pushed');
+    near(fit(modes, samples), 0, 1e-12);
+  }
 });
