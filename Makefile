@@ -185,13 +185,15 @@ $(BUILD)/example-steps: examples/steps.c $(BUILD)/libguideway.a
 # these measure time: nothing runs beside them; of the others as many at once as there are processors
 UNIT_ALONE := $(BUILD)/unit/test_loop $(BUILD)/unit/test_watchdog
 
-unit-build: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay
+unit-build: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay \
+            $(BUILD)/fuzz-stream-replay
 
 unit: unit-build
 	@$(BUILD)/example-solve
 	@$(BUILD)/example-steps
 	@echo "== $(BUILD)/fuzz-replay"; $(BUILD)/fuzz-replay tests/fuzz/corpus
 	@echo "== $(BUILD)/fuzz-parse-replay"; $(BUILD)/fuzz-parse-replay tests/fuzz/parse
+	@echo "== $(BUILD)/fuzz-stream-replay"; $(BUILD)/fuzz-stream-replay tests/fuzz/stream
 	@printf '%s\n' $(filter-out $(UNIT_ALONE),$(UNIT_BIN)) | xargs -P "$$(nproc)" -I{} sh -c \
 	    'echo "== {}"; {} > {}.log 2>&1 || { cat {}.log; echo "{} failed"; exit 255; }'
 	@set -e; for t in $(UNIT_ALONE); do echo "== $$t"; $$t; done
@@ -245,6 +247,12 @@ $(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(
 PARSE_SRC := tests/fuzz/fuzz_parse.c server/files/urdf.c server/files/urdf_parse.c server/files/mesh_file.c \
              server/net/request_head.c server/net/guard.c server/net/ws_frame.c
 
+STREAM_SRC := tests/fuzz/fuzz_stream.c server/net/stream_message.c server/net/stream_lease.c server/net/guard.c
+
+$(BUILD)/fuzz-stream-replay: $(call obj,tests/fuzz/replay.c $(STREAM_SRC) $(WIRE_SRC)) $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
+
 $(BUILD)/fuzz-parse-replay: $(call obj,tests/fuzz/replay.c $(PARSE_SRC) $(WIRE_SRC)) $(BUILD)/libguideway.a
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson -lexpat
@@ -263,19 +271,29 @@ $(BUILD)/fuzz-parse: $(patsubst %.c,$(BUILD)/obj/fuzz/%.o,$(WIRE_SRC) $(PARSE_SR
 	@echo "  LINK  $@"
 	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_RT) -ljansson -lexpat
 
+# so are what the stream's messages do, and the lease
+$(BUILD)/fuzz-stream: $(patsubst %.c,$(BUILD)/obj/fuzz/%.o,$(WIRE_SRC) $(STREAM_SRC)) $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_RT) -ljansson
+
 # what is new goes to $(BUILD)/fuzz; what is untrue stays there as crash-..., its problem on the screen
 fuzz: SECONDS ?= 600
 fuzz:
 	@sh tests/deps.sh $(NEEDS) $(NEEDS_FUZZ)
-	@$(MAKE) --no-print-directory $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse
-	@mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/parsed
+	@$(MAKE) --no-print-directory $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse $(BUILD)/fuzz-stream
+	@mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/parsed $(BUILD)/fuzz/said
+	$(BUILD)/fuzz-stream -max_len=2048 -timeout=20 -max_total_time=$(SECONDS) -dict=tests/fuzz/stream.dict \
+	    -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/said tests/fuzz/stream
 	$(BUILD)/fuzz-parse -max_len=4096 -timeout=20 -max_total_time=$(SECONDS) -dict=tests/fuzz/parse.dict \
 	    -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/parsed tests/fuzz/parse
 	$(BUILD)/fuzz-solve -max_len=212 -timeout=120 -max_total_time=$(SECONDS) \
 	    -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found tests/fuzz/corpus
 
 # the fewest inputs that reach all that the found and the kept ones reach
-fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse
+fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse $(BUILD)/fuzz-stream
+	@rm -rf $(BUILD)/fuzz/kept && mkdir -p $(BUILD)/fuzz/kept
+	$(BUILD)/fuzz-stream -max_len=2048 -use_counters=0 -merge=1 $(BUILD)/fuzz/kept tests/fuzz/stream $(BUILD)/fuzz/said
+	@rm -f tests/fuzz/stream/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/stream/
 	@rm -rf $(BUILD)/fuzz/kept && mkdir -p $(BUILD)/fuzz/kept
 	$(BUILD)/fuzz-parse -max_len=4096 -use_counters=0 -merge=1 $(BUILD)/fuzz/kept tests/fuzz/parse $(BUILD)/fuzz/parsed
 	@rm -f tests/fuzz/parse/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/parse/
