@@ -110,6 +110,10 @@ static bool on_auth(stream_request *now)
         return true;
     }
     now->client->authorised = true;
+    if (!(now->client->roles & GUARD_OPERATE)) { /* as those of an earlier token did */
+        stream_let_go(now->stream, now->client);
+        stream_lease_give_back(now->stream, now->client);
+    }
     lws_callback_on_writable(now->client->wsi);
     return true;
 }

@@ -220,7 +220,8 @@ static void judge(const gw_stream *stream, const stream_client *clients)
         const stream_grip *g = &stream->grips[i];
         if (!g->client)
             continue;
-        if (!is_client(clients, g->client) || !(g->client->roles & GUARD_OPERATE))
+        if (!is_client(clients, g->client) ||
+            (!(g->client->roles & GUARD_OPERATE) && !g->client->close))
             fail("who may not operate holds something");
         for (int j = i + 1; j < STREAM_GRIPS; j++) {
             const stream_grip *other = &stream->grips[j];
