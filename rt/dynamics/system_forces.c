@@ -152,7 +152,7 @@ static void joint_forces(gw_system *s, gw_system_work *power)
         double *force = &s->joint_force[k->first];
         for (int j = 0; j < k->dof && k->is_free; j++)
             force[j] = 0;
-        if (is_ball(k) && !k->is_free) {
+        if (!k->is_free && is_ball(k)) {
             gw_vec3 torque = ball_torque(s, k, &power->dissipated);
             force[0] = torque.x, force[1] = torque.y, force[2] = torque.z;
         }
@@ -322,7 +322,7 @@ static void load_in_plane(gw_system *s, int index)
 {
     gw_system_body *k = &s->bodies[index];
     gw_planar_body *b = &k->flat;
-    double m = k->def.mass.mass, spring[3], *f = b->force;
+    double m = b->mass, spring[3], *f = b->force;
     double weight[2] = {m * b->plane->gravity[0], m * b->plane->gravity[1]};
     f[0] = weight[0] - b->needed[0], f[1] = weight[1] - b->needed[1];
     f[2] = (b->com[0] * weight[1] - b->com[1] * weight[0]) - b->needed[2];

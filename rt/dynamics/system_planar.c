@@ -71,8 +71,9 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     gw_vec3 n = gw_unrotate(b->upright, plane->normal);
     b->plane = plane;
     b->mass = def->mass.mass;
+    b->turns = def->joint == GW_MOBILIZER_REVOLUTE;
     b->sign = def->reversed ? -1 : 1;
-    if (def->joint == GW_MOBILIZER_REVOLUTE && gw_dot(axis, plane->normal) < 0)
+    if (b->turns && gw_dot(axis, plane->normal) < 0)
         b->sign = -b->sign;
     b->joint_at[0] = gw_dot(plane->x, from_parent), b->joint_at[1] = gw_dot(plane->y, from_parent);
     b->body_at[0] = gw_dot(plane->x, from_joint), b->body_at[1] = gw_dot(plane->y, from_joint);
@@ -150,14 +151,13 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
     gw_planar_body *b = &k->flat;
     const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
     double z = b->sign * k->joint.z[0], x = b->joint_at[0], y = b->joint_at[1];
-    bool turns = k->def.joint == GW_MOBILIZER_REVOLUTE;
     b->expanded = false;
     b->angle = q->angle;
-    if (turns)
+    if (b->turns)
         b->angle += z;
     else
         x += z * b->slide[0], y += z * b->slide[1];
-    if (turns)
+    if (b->turns)
         turn_half(b, in_stage);
     else
         b->half[0] = q->half[0], b->half[1] = q->half[1];
@@ -167,7 +167,7 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
     b->arm[1] = b->sine * b->body_at[0] + b->cosine * b->body_at[1];
     b->com[0] = b->cosine * b->centre_at[0] - b->sine * b->centre_at[1];
     b->com[1] = b->sine * b->centre_at[0] + b->cosine * b->centre_at[1];
-    if (k->def.damping_linear > 0) {
+    if (k->damping_rate > 0) {
         b->damper[0] = b->cosine * b->damped_at[0] - b->sine * b->damped_at[1];
         b->damper[1] = b->sine * b->damped_at[0] + b->cosine * b->damped_at[1];
         k->damper = gw_planar_vector(b->plane, b->damper[0], b->damper[1]);
@@ -175,7 +175,7 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
     b->r[0] = q->cosine * x - q->sine * y + b->arm[0];
     b->r[1] = q->sine * x + q->cosine * y + b->arm[1];
     b->position[0] = q->position[0] + b->r[0], b->position[1] = q->position[1] + b->r[1];
-    if (turns) {
+    if (b->turns) {
         b->column[0] = -b->sign * b->arm[1], b->column[1] = b->sign * b->arm[0];
         b->column[2] = b->sign;
     } else {

@@ -81,23 +81,24 @@ typedef struct gw_plane {
  * Zero: it moves in space. (system_planar.c has the equations.) */
 typedef struct gw_planar_body {
     const gw_plane *plane;
-    bool expanded; /* what the body holds in space is up to date, too */
-    double mass;
+    bool expanded;             /* what the body holds in space is up to date, too */
+    bool turns;                /* its joint does, else it slides or is fixed */
+    double mass, spin_inertia; /* the latter about the centre, I_nn */
+    double sign;               /* of the coordinate */
     /* where the parent's angle, or the body's, is zero: */
-    double joint_at[2], slide[2];    /* from the parent's origin; direction of a sliding joint */
-    double body_at[2], centre_at[2]; /* from the joint; the centre of mass, from the origin */
-    double damped_at[2];             /* and the point that is damped */
-    gw_quat upright, crossed;        /* orientation q, and normal times q */
-    double sign, height,
-        spin_inertia; /* of the coordinate; along the normal; I_nn about the centre */
+    double joint_at[2], slide[2];      /* from the parent's origin; direction of a sliding joint */
+    double body_at[2], centre_at[2];   /* from the joint; the centre of mass, from the origin */
     double begin_angle, begin_half[2]; /* where the substep began, as `angle` and `half` */
     /* of positions; half: cosine and sine of half the angle */
-    double angle, cosine, sine, half[2], position[2], r[2], arm[2], com[2], column[3], damper[2];
+    double angle, cosine, sine, half[2], position[2], r[2], arm[2], com[2], column[3];
     double inertia[6]; /* xx, yx, yy, nx, ny, nn: symmetric; as of bodies in space */
     double pulled[3];
     /* of velocities too */
     double twist[3], coasting[2], needed[3];
     double force[3], acceleration[3];
+    double damped_at[2], damper[2]; /* the point that is damped, as the centre */
+    double height;                  /* along the normal */
+    gw_quat upright, crossed;       /* orientation q, and normal times q */
 } gw_planar_body;
 
 /* A joint that is a submanifold: its chart about `centre`, and what that gives at the joint's
@@ -109,48 +110,52 @@ typedef struct gw_set_joint {
     gw_twist bias;
 } gw_set_joint;
 
+/* In this order: what every pass over the bodies reads and writes lies together, as twenty bodies
+ * are to fit into the first cache with it; what several coordinates, or set-up alone, ask for comes
+ * last. */
 typedef struct gw_system_body {
-    gw_pose m_from_body;
-    bool is_at_joint;         /* that is the identity */
-    bool turned_at_joint;     /* that is a rotation, and F the parent's */
-    bool is_hinge;            /* the joint turns the body about its origin, by one coordinate */
-    bool has_principal_axes;  /* its inertia is diagonal */
-    bool is_free;             /* nothing acts at its joint */
-    bool only_springs;        /* and dampers act at its joint: no friction, limit or motor */
-    int dof, first;           /* coordinates; of them in the system's vectors */
-    int ground;               /* that its tree stands on */
-    gw_sym3 inertia_in_body;  /* about the centre of mass, in its axes */
-    gw_quat upright, crossed; /* of a hinge: parent_from_body at 0 and at pi */
-    gw_vec3 axis;             /* its axis in the body's frame */
-    gw_mobilizer_state joint;
-    gw_set_joint *set; /* NULL: it is none of these */
-    gw_quat f_turn;    /* world_from_f, of such a joint */
+    bool is_at_joint;        /* m_from_body is the identity */
+    bool turned_at_joint;    /* that is a rotation, and F the parent's */
+    bool is_hinge;           /* the joint turns the body about its origin, by one coordinate */
+    bool has_principal_axes; /* its inertia is diagonal */
+    bool is_free;            /* nothing acts at its joint */
+    bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
+    int dof, first;          /* coordinates; of them in the system's vectors */
+    int ground;              /* that its tree stands on */
+    gw_set_joint *set;       /* NULL: its joint is no submanifold */
+    double damping_rate;     /* of the body's own damping, at most (1/s) */
+    double inverse_d;        /* 1 / D of a single coordinate */
+    double rest[6];          /* scratch of the passes, as `force` and `acceleration` */
     gw_planar_body flat;
-    /* of positions; of a body in a plane only the first two of these, the rest by
-     * gw_planar_expand() */
+    /* of positions; of a body in a plane only the pose and `turn`, the rest by gw_planar_expand()
+     */
     gw_pose pose;
     gw_mat3 turn;        /* world_from_body */
-    gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
-    gw_vec3 damper;      /* to the point that is damped, where damping_rate > 0 */
+    gw_vec3 r, com;      /* from the parent's origin; to the centre of mass */
     gw_sym3 inertia_com; /* about the centre of mass, world axes */
-    double columns[6][6];
-    gw_articulated inertia; /* less what the joint yields, I^a, where there is a parent */
-    double pulled[6][6];    /* U = I^A S, one row a coordinate */
-    double chol[6][6];      /* L of D = S^T I^A S = L L^T */
-    double inverse[6];      /* 1 / L_ii, 0 where nothing moves */
-    double inverse_d;       /* 1 / D of a single coordinate */
     /* of velocities too */
     gw_twist twist;
     double coasting[6]; /* acceleration at u-dot = 0 */
     gw_wrench needed;   /* the rate of momentum there */
-    /* scratch of the passes */
-    double force[6], acceleration[6], rest[6];
+    double force[6], acceleration[6];
+    gw_articulated inertia;   /* less what the joint yields, I^a, where there is a parent */
+    gw_sym3 inertia_in_body;  /* about the centre of mass, in its axes */
+    gw_quat upright, crossed; /* of a hinge: parent_from_body at 0 and at pi */
+    gw_vec3 axis;             /* its axis in the body's frame */
+    gw_mobilizer_state joint;
+    gw_system_body_def def;
+    double columns[6][6];
+    double pulled[6][6]; /* U = I^A S, one row a coordinate */
+    double inverse[6];   /* 1 / L_ii, 0 where nothing moves */
+    double chol[6][6];   /* L of D = S^T I^A S = L L^T */
+    gw_pose m_from_body;
+    gw_quat f_turn;     /* world_from_f, of a joint that is no hinge */
+    gw_vec3 arm;        /* from M's origin */
+    gw_vec3 damper;     /* to the point that is damped, where damping_rate > 0 */
+    double mobility[6]; /* the largest (D^-1 P)_jj of a few postures; 0: not known */
     /* what steps do not look at */
     int island;           /* the first body of those that float with it; -1: something holds it */
     double least_inertia; /* no axis through its centre of mass has less (kg m^2) */
-    double damping_rate;  /* of the body's own damping, at most (1/s) */
-    double mobility[6];   /* the largest (D^-1 P)_jj of a few postures; 0: not known */
-    gw_system_body_def def;
 } gw_system_body;
 
 /* A ground that may move. As a body: where it is, its acceleration as `coasting`. */
