@@ -25,6 +25,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "rt/dynamics/curve_contact.h"
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/nurbs_pole.h"
 
@@ -682,15 +683,19 @@ static bool bends(gw_surface_kind kind)
 
 bool gw_surface_contact_is_general(const gw_closure_contact *k)
 {
-    return bends(k->on_a.kind) || bends(k->on_b.kind);
+    return bends(k->on_a.kind) || bends(k->on_b.kind) || gw_contact_is_of_curves(k);
 }
 
 bool gw_surface_contact_check(const gw_closure_contact *k, gw_error *error)
 {
+    if (gw_contact_is_of_curves(k) && !k->inside)
+        return true;
+    if (gw_contact_is_of_curves(k))
+        return gw_fail(error, GW_BAD_INPUT, "", "a curve has no inside");
     if (is_curve(&k->on_b) || k->on_a.kind == GW_SURFACE_PLANE)
         return gw_fail(error, GW_BAD_INPUT, "",
-                       "a curve or a rim touches a surface, and something that bends a plane: two "
-                       "curves do not touch, and nor do two planes");
+                       "a curve or a rim touches a surface or a curve, and something that bends a "
+                       "plane: two planes do not touch");
     if (k->inside && k->on_b.kind == GW_SURFACE_PLANE)
         return gw_fail(error, GW_BAD_INPUT, "", "a plane has no inside");
     return true;
@@ -778,6 +783,8 @@ int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a
 {
     int count = 0;
     normal_system s;
+    if (gw_contact_is_of_curves(k))
+        return gw_curve_contact_edges(k, a, b, edges);
     for (int side = 0; side < 2; side++) {
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
         const double *x = side ? k->place.b : k->place.a;

@@ -18,7 +18,8 @@ typedef struct gw_contact_state {
     bool beyond;                /* past the edge of a surface or the end of a curve */
 } gw_contact_state;
 
-/* True where the contact is one of these, and no closed form serves. */
+/* True where the contact is one of these, or of two curves (curve_contact.h), and no closed form
+ * serves. */
 bool gw_surface_contact_is_general(const gw_closure_contact *contact);
 
 /* Whether the two can touch; GW_BAD_INPUT that says what can. */

@@ -101,7 +101,7 @@ typedef struct gw_surface {
 typedef enum gw_contact_motion {
     GW_CONTACT_SLIDES,
     GW_CONTACT_ROLLS,       /* without slip where they touch */
-    GW_CONTACT_ROLLS_PURELY /* nor spin about the normal */
+    GW_CONTACT_ROLLS_PURELY /* nor spin about the normal; of two curves about the tangent */
 } gw_contact_motion;
 
 /* Where two curved surfaces touch: parameters of a free-form one, a unit vector of an ellipsoid,
@@ -109,10 +109,12 @@ typedef enum gw_contact_motion {
 typedef struct gw_contact_place {
     bool known; /* false: to be searched for */
     double a[3], b[3];
+    gw_vec3 across; /* of two curves: the direction e in b that their rows are made with */
 } gw_contact_place;
 
 /* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane.
- * Where one of them is an ellipsoid or of free form: a anything but a plane, on b a surface. */
+ * Where one of them is an ellipsoid or of free form: a anything but a plane, on b a surface. Or
+ * both a rim or a curve: they keep one tangent where they touch. */
 typedef struct gw_closure_contact {
     gw_surface on_a, on_b;
     gw_contact_place place; /* near it; it moves along within a system */
@@ -190,6 +192,9 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
  * their distance. A place is found once and then followed. All RT safe, with the bodies at `a` and
  * `b` (world_from_body); gaps in m.
  */
+
+/* Whether a contact may be one-sided: two curves keep one tangent and do not part. */
+bool gw_closure_contact_may_part(const gw_closure_contact *contact);
 
 /* True where a contact has such places; of others the gap has a closed form. */
 bool gw_closure_contact_has_places(const gw_closure_contact *contact);

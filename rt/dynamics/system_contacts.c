@@ -8,13 +8,14 @@
  *   bias   = d-dot . (the same) + d . (w_a x (c-dot - v_a) - w_b x (c-dot - v_b))
  *
  * along the normal n of b's surface (from b to a) that is the rate of the gap, as c lies on the
- * common normal; along two tangents it is the slip.
+ * common normal; along two tangents it is the slip. Two curves keep one tangent with rows of their
+ * own (curve_contact.c), and slip along that.
  */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "rt/dynamics/surface_contact.h"
+#include "rt/dynamics/curve_contact.h"
 
 #define FLAT                                                                                       \
     1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
@@ -128,12 +129,24 @@ static gw_body_frame frame_at(const gw_pose *world_from_body)
     return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
 }
 
+bool gw_closure_contact_may_part(const gw_closure_contact *contact)
+{
+    return !gw_contact_is_of_curves(contact);
+}
+
 void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                             double *gap, gw_vec3 *normal, gw_vec3 *point)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     gw_contact_place place = contact->place;
     gw_contact_state x;
+    if (gw_contact_is_of_curves(contact)) {
+        gw_curve_contact c;
+        gw_curve_contact_at(contact, &frame_a, &frame_b, &place, &c);
+        *gap = c.value[0], *normal = c.n;
+        *point = gw_mul_add(c.c, 0.5 * c.value[0], c.n);
+        return;
+    }
     if (place.known)
         gw_surface_contact_near(contact, &frame_a, &frame_b, &place, &x);
     else
@@ -167,6 +180,25 @@ static void tangents(const gw_contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
     t[0] = unit_and_rate(e, e_dot, FLAT, &length, &t_dot[0]);
     t[1] = gw_cross(n, t[0]);
     t_dot[1] = gw_add(gw_cross(x->n_dot, t[0]), gw_cross(n, t_dot[0]));
+}
+
+static void curve_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *positions,
+                       gw_closure_row *velocities)
+{
+    gw_closure_contact *k = &def->contact;
+    gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
+    gw_curve_contact x;
+    gw_curve_contact_at(k, &a, &b, &k->place, &x);
+    for (int n = 0; n < GW_CURVE_ROWS; n++, positions++) {
+        gw_spatial_set(positions->on_a, x.on_a[n].f, x.on_a[n].t);
+        gw_spatial_set(positions->on_b, x.on_b[n].f, x.on_b[n].t);
+        positions->value = x.value[n], positions->rate = x.rate[n], positions->bias = x.bias[n];
+        positions->scale = n < 2 ? 1 : s->length;
+    }
+    if (k->motion != GW_CONTACT_SLIDES)
+        gw_put_point_row(velocities++, &a, &b, x.c, x.c_dot, x.t, x.t_dot);
+    if (k->motion == GW_CONTACT_ROLLS_PURELY)
+        gw_put_spin_row(velocities, a.twist.w, b.twist.w, s->length, x.t, x.t_dot);
 }
 
 static void contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *positions,
@@ -225,7 +257,10 @@ void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *po
         velocities[i] = blank;
     switch (def->kind) {
     case GW_CLOSURE_CONTACT:
-        contact_rows(s, def, positions, velocities);
+        if (gw_contact_is_of_curves(&def->contact))
+            curve_rows(s, def, positions, velocities);
+        else
+            contact_rows(s, def, positions, velocities);
         break;
     case GW_CLOSURE_KNIFE_EDGE:
         knife_edge_row(s, def, velocities);
@@ -254,6 +289,13 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
         *velocities = 1;
         break;
     case GW_CLOSURE_CONTACT:
+        if (gw_contact_is_of_curves(k)) {
+            *positions = GW_CURVE_ROWS;
+            *velocities = k->motion == GW_CONTACT_SLIDES  ? 0
+                          : k->motion == GW_CONTACT_ROLLS ? 1
+                                                          : 2;
+            break;
+        }
         *positions = line ? 2 : 1;
         *velocities = k->motion == GW_CONTACT_SLIDES                 ? 0
                       : k->motion == GW_CONTACT_ROLLS_PURELY || line ? 3
@@ -292,6 +334,21 @@ bool gw_closure_check(const gw_closure_def *def, gw_error *error)
     return true;
 }
 
+static bool check_curves(gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                         const char *where, gw_error *error)
+{
+    gw_curve_contact x;
+    if (gw_curve_contact_at(k, a, b, &k->place, &x))
+        return true;
+    if (x.conforms)
+        return gw_fail(error, GW_BAD_INPUT, where,
+                       "the curves conform: where they touch they bend alike, so that they touch "
+                       "along an arc and not in a point");
+    return gw_fail(error, GW_BAD_INPUT, where,
+                   "the curves have no common tangent where they could touch: bring them nearer "
+                   "to one another, away from their ends");
+}
+
 bool gw_contacts_check(gw_system *s, gw_error *error)
 {
     for (int i = 0; i < s->closure_count; i++) {
@@ -301,6 +358,12 @@ bool gw_contacts_check(gw_system *s, gw_error *error)
         char where[16];
         gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
         gw_contact_state x = {0};
+        if (gw_contact_is_of_curves(&c->contact)) {
+            snprintf(where, sizeof where, "%d", i);
+            if (!check_curves(&c->contact, &a, &b, where, error))
+                return false;
+            continue;
+        }
         bool found = gw_surface_contact_at(&c->contact, &a, &b, &c->contact.place, &x);
         snprintf(where, sizeof where, "%d", i);
         if (x.conforms)

@@ -410,7 +410,7 @@ static bool take_memory(gw_assembly *w)
     size_t constraints = (size_t)s->constraint_count + 1;
     w->contacts = calloc(constraints, sizeof *w->contacts);
     w->searched = calloc(constraints, sizeof *w->searched);
-    w->searched_rows = calloc(constraints, sizeof *w->searched_rows);
+    w->searched_rows = calloc(constraints * GW_TERM_ROWS, sizeof *w->searched_rows);
     return w->contacts && w->searched && w->searched_rows && w->poses && w->before && w->best &&
            w->given && w->unknown && w->body_of && w->component && w->g && w->step &&
            w->relations && w->terms;

@@ -17,7 +17,7 @@ typedef enum gw_term_kind {
     GW_TERM_PLANE, /* m on the plane across F's z through f */
     GW_TERM_AXIS,  /* direction m along direction f */
     GW_TERM_SCREW, /* m's way along F's z = the pitch times the turn about it */
-    GW_TERM_TOUCH, /* two surfaces, one of which bends, along their common normal */
+    GW_TERM_TOUCH, /* two surfaces, one of which bends, along their common normal; or two curves */
     GW_TERM_RIM,   /* a rim with centre m on the plane across F's z through f */
     GW_TERM_ROW,   /* a row of b_from_a */
     GW_TERM_LIMIT, /* a joint's coordinate within its limits: no row where it is */
@@ -85,7 +85,7 @@ struct gw_assembly {
     double *g, *step;              /* six entries an unknown */
     gw_team *team;                 /* NULL: the caller's thread alone */
     int searched_count, *searched; /* terms whose closest points are searched for, and .. */
-    gw_pair_row *searched_rows;    /* .. their rows */
+    gw_pair_row *searched_rows;    /* .. their rows, GW_TERM_ROWS each */
     double searched_time;          /* that they took of late (us) */
 };
 
@@ -110,9 +110,12 @@ void gw_assembly_apply_gears(const gw_assembly *assembly, gw_scene *scene);
 /* assembly.c: writes the terms of a positional constraint for the sense that the bodies have. */
 void gw_assembly_resolve(gw_assembly *assembly, gw_relation *relation);
 
-/* assembly_solve.c: the rows of a term where the bodies are; returns how many, at most 3. Of a gear
- * the part of the first joint, with the value of both. */
-int gw_assembly_rows(const gw_assembly *assembly, const gw_term *term, gw_pair_row rows[3]);
+#define GW_TERM_ROWS 3 /* of a term at most */
+
+/* assembly_solve.c: the rows of a term where the bodies are; returns how many. Of a gear the part
+ * of the first joint, with the value of both. */
+int gw_assembly_rows(const gw_assembly *assembly, const gw_term *term,
+                     gw_pair_row rows[GW_TERM_ROWS]);
 
 /* The coordinate of a joint (m, rad), turns within -pi .. pi; where it is limited, of the whole
  * turns those that bring it within its limits, or nearest to them. */

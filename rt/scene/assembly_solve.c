@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "rt/dynamics/surface_contact.h"
+#include "rt/dynamics/curve_contact.h"
 #include "rt/scene/assembly_private.h"
 
 #define CLOSE         1e-14 /* of the size: no iteration brings more */
@@ -214,19 +214,32 @@ static gw_pair_row stated_row(const gw_term *t, const gw_pose *a, const gw_pose 
                          gw_scale(-scale, gw_add(w, across))};
 }
 
-/* The gap along the common normal n of two surfaces. Both points of it are closest points, so its
- * rate is n . (v_a - v_b) there. */
-static gw_pair_row touch_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
+/* The gap along the common normal n of two surfaces: both points of it are closest points, so its
+ * rate is n . (v_a - v_b) there. Of two curves the two gaps and the angle of their tangents. */
+static int touch_rows(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size,
+                      gw_pair_row *rows)
 {
     const gw_twist still = {no_vector, no_vector};
     const gw_body_frame on_a = {gw_quat_to_mat3(a->q), a->p, still};
     const gw_body_frame on_b = {gw_quat_to_mat3(b->q), b->p, still};
-    gw_contact_state at;
-    gw_surface_contact_at(t->contact, &on_a, &on_b, &t->contact->place, &at);
-    return row_along(at.n, at.gap, at.c, a, b, per_size);
+    if (!gw_contact_is_of_curves(t->contact)) {
+        gw_contact_state at;
+        gw_surface_contact_at(t->contact, &on_a, &on_b, &t->contact->place, &at);
+        rows[0] = row_along(at.n, at.gap, at.c, a, b, per_size);
+        return 1;
+    }
+    gw_curve_contact x;
+    gw_curve_contact_at(t->contact, &on_a, &on_b, &t->contact->place, &x);
+    for (int i = 0; i < GW_CURVE_ROWS; i++) {
+        double scale = i < 2 ? per_size : 1, length = 1 / per_size;
+        gw_vec3 u = gw_scale(scale * length, x.on_a[i].f);
+        rows[i] = (gw_pair_row){scale * x.value[i], u, gw_scale(scale, x.on_a[i].t),
+                                gw_scale(scale, x.on_b[i].t)};
+    }
+    return GW_CURVE_ROWS;
 }
 
-int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3])
+int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW_TERM_ROWS])
 {
     const gw_pose *a = &w->poses[t->a], *b = &w->poses[t->b];
     double per_size = 1 / w->size;
@@ -262,8 +275,7 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3]
         rows[0] = screw_row(t, a, b, per_size);
         return 1;
     case GW_TERM_TOUCH:
-        rows[0] = touch_row(t, a, b, per_size);
-        return 1;
+        return touch_rows(t, a, b, per_size, rows);
     case GW_TERM_RIM:
         rows[0] = rim_row(t, a, b, per_size);
         return 1;
@@ -292,7 +304,7 @@ static void evaluate_searched(void *context, int i)
 {
     gw_assembly *w = context;
     const gw_term *t = &w->terms[w->searched[i]];
-    gw_assembly_rows(w, t, &w->searched_rows[i]);
+    gw_assembly_rows(w, t, &w->searched_rows[GW_TERM_ROWS * i]);
 }
 
 static double microseconds(void)
@@ -316,12 +328,12 @@ static void evaluate(gw_assembly *w)
 }
 
 /* The rows of a term after evaluate(). */
-static int rows_of(const gw_assembly *w, const gw_term *t, gw_pair_row rows[3])
+static int rows_of(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW_TERM_ROWS])
 {
     if (t->searched < 0)
         return gw_assembly_rows(w, t, rows);
-    rows[0] = w->searched_rows[t->searched];
-    return 1;
+    memcpy(rows, &w->searched_rows[GW_TERM_ROWS * t->searched], GW_TERM_ROWS * sizeof *rows);
+    return gw_contact_is_of_curves(t->contact) ? GW_CURVE_ROWS : 1;
 }
 
 /* Whether the term depends on a body that moves. */

@@ -508,7 +508,13 @@ static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constrai
     if (c->unilateral == GW_CONTACT_UNILATERAL && c->kind == GW_KNIFE_EDGE)
         return gw_scene_invalid(error, "constraints", index, "/contact",
                                 "a knife edge is no contact that may part: \"bilateral\"");
-    return gw_scene_velocity_closure(s, index, &closure, &swapped, error);
+    if (!gw_scene_velocity_closure(s, index, &closure, &swapped, error))
+        return false;
+    if (c->unilateral == GW_CONTACT_UNILATERAL && !gw_closure_contact_may_part(&closure.contact))
+        return gw_scene_invalid(error, "constraints", index, "/contact",
+                                "two curves keep one tangent and do not part: \"bilateral\", or a "
+                                "curve on a surface");
+    return true;
 }
 
 static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,

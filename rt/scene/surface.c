@@ -130,6 +130,9 @@ static bool knife_edge(const gw_scene *s, int index, gw_closure_def *c, gw_error
  * freely the surface stands there. */
 static bool stands_right(const gw_surface *a, const gw_surface *b)
 {
+    bool curve = a->kind == GW_SURFACE_CURVE || a->kind == GW_SURFACE_RIM;
+    if (curve && (b->kind == GW_SURFACE_CURVE || b->kind == GW_SURFACE_RIM))
+        return true;
     if (b->kind == GW_SURFACE_CURVE || a->kind == GW_SURFACE_PLANE)
         return false;
     if (a->nurbs || b->nurbs)

@@ -77,13 +77,13 @@ const takesPoint =
 const alongNormal = (a: WorldElement, b: WorldElement): string =>
   [a.kind, b.kind].sort().join() === 'line,surface' ? '' : 'a line stands along the normal of a free-form surface';
 
-// As the server says of two that meet: one of them bends, and they meet in a point.
+// As the server says of two that meet: one of them bends, and they meet in a point; curves with one tangent.
 function touch(a: WorldElement, b: WorldElement): string {
   const [p, q] = [a.kind, b.kind];
   const wiry = (k: ElementKind): boolean => k === 'curve' || k === 'rim';
+  if (wiry(p) && wiry(q)) return '';
   if (!bent(p) && !bent(q)) return 'two surfaces touch, one of them bent';
   if ([p, q].some((k) => k === 'point' || k === 'line')) return 'a point or a line has no surface';
-  if (wiry(p) && wiry(q)) return 'two curves do not touch';
   if (freeForm(p) || freeForm(q) || p === 'plane' || q === 'plane') return '';
   if (wiry(p) || wiry(q)) return 'a rim touches a plane or a free-form surface';
   return p === 'cylinder' && q === 'cylinder' ? 'a cylinder touches a sphere, a plane, a free-form surface' : '';

@@ -1,0 +1,418 @@
+/*
+ * Contacts of two curves by their common tangent (surface-constraints Fig. 8). RT safe.
+ *
+ * Curves A(s) of body a and B(t) of body b touch where A = B and A' || B': five equations for s, t
+ * and three rows. With d = A - B, a direction e fixed in b, P = B' x e and Q = P x B', which span
+ * the plane across B', s and t follow from
+ *
+ *   F = (B' . d, Q . A') = 0
+ *
+ * and the rows are the distances and the angle that remain:
+ *
+ *   h = (Q . d / |Q|,  P . d / |P|,  P . A' / |P| |A'|)
+ *
+ * That is regular at touch where the relative curvature k = A''/A'^2 - B''/B'^2 has a part along Q:
+ * e is chosen along k, and again where k or B' has turned far from there. Which e it is does not
+ * matter to the motion: where the rows hold, all span the same wrenches. Curves in one plane have
+ * one row there, the gap; the other two keep them in it.
+ *
+ * With the multipliers M = h_z F_z^-1, z = (s, t), gradients by the bodies' twists are those of h -
+ * M F at fixed z, and the same holds of second derivatives with z'' = 0. Functions of d, A', B', e
+ * that do not depend on the frame have the gradient (f_d, r_a x f_d + A' x f_A') by a's twist, and
+ * (-f_d, -(r_a x f_d) - A' x f_A') by b's with r_a taken from b's origin.
+ */
+#include "rt/dynamics/curve_contact.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "rt/geometry/nurbs_nearest.h"
+
+#define NEWTON_STEPS 20
+#define CONVERGED    1e-8 /* of the size: a step this short leaves an error of its square */
+#define FARTHEST     0.25 /* of the size: no step goes farther along a curve */
+#define JUMP         0.2  /* of the size: who comes that far has not followed a branch */
+#define CONFORMING   1e-7 /* of the inverse size: no less relative curvature */
+#define TURNED       0.7  /* of a direction's length: e is chosen anew where no more is left */
+#define SAMPLES      24   /* of a curve, for a search */
+
+/* ---- second-order Taylor coefficients -------------------------------------------------------- */
+
+/* A value that moves, its rate and second derivative. */
+typedef struct jet {
+    double x, v, a;
+} jet;
+
+typedef struct jet3 {
+    gw_vec3 x, v, a;
+} jet3;
+
+static jet dot(const jet3 *p, const jet3 *q)
+{
+    return (jet){gw_dot(p->x, q->x), gw_dot(p->v, q->x) + gw_dot(p->x, q->v),
+                 gw_dot(p->a, q->x) + 2 * gw_dot(p->v, q->v) + gw_dot(p->x, q->a)};
+}
+
+static jet3 cross(const jet3 *p, const jet3 *q)
+{
+    gw_vec3 twice = gw_scale(2, gw_cross(p->v, q->v));
+    return (jet3){gw_cross(p->x, q->x), gw_add(gw_cross(p->v, q->x), gw_cross(p->x, q->v)),
+                  gw_add(gw_add(gw_cross(p->a, q->x), gw_cross(p->x, q->a)), twice)};
+}
+
+static jet norm(const jet3 *p)
+{
+    jet square = dot(p, p);
+    double n = sqrt(square.x), v = 0.5 * square.v / n;
+    return (jet){n, v, (0.5 * square.a - v * v) / n};
+}
+
+/* p / n */
+static jet over(const jet *p, const jet *n)
+{
+    double x = p->x / n->x, v = (p->v - x * n->v) / n->x;
+    return (jet){x, v, (p->a - 2 * v * n->v - x * n->a) / n->x};
+}
+
+/* ---- one curve ------------------------------------------------------------------------------ */
+
+static bool is_curve(const gw_surface *s)
+{
+    return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
+}
+
+bool gw_contact_is_of_curves(const gw_closure_contact *k)
+{
+    return is_curve(&k->on_a) && is_curve(&k->on_b);
+}
+
+static double size_of(const gw_surface *s)
+{
+    return s->kind == GW_SURFACE_RIM ? s->radius : 0.5 * s->nurbs->size;
+}
+
+static double size_of_both(const gw_closure_contact *k)
+{
+    return fmin(size_of(&k->on_a), size_of(&k->on_b));
+}
+
+/* The point and its derivatives to third order by the parameter, world axes. Rims: by the angle. */
+static void curve_at(const gw_surface *s, const gw_body_frame *frame, double z, gw_vec3 x[4])
+{
+    if (s->kind == GW_SURFACE_RIM) {
+        gw_vec3 e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
+        double c = s->radius * cos(z), k = s->radius * sin(z);
+        x[2] = gw_neg(gw_mul_add(gw_scale(c, e), k, f));
+        x[0] = gw_sub(s->point, x[2]);
+        x[1] = gw_mul_add(gw_scale(-k, e), c, f);
+        x[3] = gw_neg(x[1]);
+    } else {
+        gw_nurbs_point at;
+        gw_nurbs_evaluate(s->nurbs, (double[2]){z, 0}, 3, NULL, &at);
+        for (int i = 0; i < 4; i++)
+            x[i] = gw_rotate(s->turn, at.d[i][0]);
+        x[0] = gw_add(s->point, x[0]);
+    }
+    for (int i = 0; i < 4; i++)
+        x[i] = gw_mat3_mul(&frame->turn, x[i]);
+    x[0] = gw_add(frame->p, x[0]);
+}
+
+/* The parameter of the closest point to x (world). */
+static double nearest_on(const gw_surface *s, const gw_body_frame *frame, gw_vec3 x)
+{
+    gw_vec3 d = gw_sub(gw_mat3_tmul(&frame->turn, gw_sub(x, frame->p)), s->point);
+    if (s->kind == GW_SURFACE_RIM) {
+        gw_vec3 e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
+        return atan2(gw_dot(d, f), gw_dot(d, e));
+    }
+    gw_nurbs_nearest nearest;
+    gw_nurbs_nearest_point(s->nurbs, gw_unrotate(s->turn, d), &nearest);
+    return nearest.parameter[0];
+}
+
+static double sample_of(const gw_surface *s, int i)
+{
+    double low = 0, high = 2 * GW_PI;
+    if (s->nurbs)
+        low = s->nurbs->direction[0].low, high = s->nurbs->direction[0].high;
+    return low + (high - low) * (i + 0.5) / SAMPLES;
+}
+
+static bool is_beyond(const gw_surface *s, double z)
+{
+    return s->nurbs && gw_nurbs_into_domain(s->nurbs, (double[2]){z, 0});
+}
+
+/* ---- the pair ------------------------------------------------------------------------------- */
+
+/* Both curves at a place, and how F and h change with s and t. */
+typedef struct pair {
+    gw_vec3 a[4], b[4], e; /* e in world axes */
+    double f[2], inverse[2][2];
+    double m[GW_CURVE_ROWS][2]; /* the multipliers M */
+    double h[GW_CURVE_ROWS];
+} pair;
+
+/* F and h while d, A', B' and e move. */
+static void functions(const jet3 *d, const jet3 *a, const jet3 *b, const jet3 *e, jet f[2],
+                      jet h[GW_CURVE_ROWS])
+{
+    jet3 p = cross(b, e), q = cross(&p, b);
+    jet np = norm(&p), nq = norm(&q), na = norm(a), of[GW_CURVE_ROWS];
+    f[0] = dot(b, d), f[1] = dot(&q, a);
+    of[0] = dot(&q, d), of[1] = dot(&p, d), of[2] = dot(&p, a);
+    h[0] = over(&of[0], &nq), h[1] = over(&of[1], &np);
+    h[2] = over(&of[2], &np), h[2] = over(&h[2], &na);
+}
+
+static bool pair_at(const gw_closure_contact *k, const gw_body_frame *fa, const gw_body_frame *fb,
+                    const gw_contact_place *place, pair *x)
+{
+    const gw_vec3 none = {0, 0, 0};
+    curve_at(&k->on_a, fa, place->a[0], x->a);
+    curve_at(&k->on_b, fb, place->b[0], x->b);
+    x->e = gw_mat3_mul(&fb->turn, place->across);
+    jet f[2][2], h[2][GW_CURVE_ROWS]; /* by s, by t */
+    for (int i = 0; i < 2; i++) {
+        gw_vec3 moved = i ? gw_neg(x->b[1]) : x->a[1];
+        jet3 d = {gw_sub(x->a[0], x->b[0]), moved, none}, e = {x->e, none, none};
+        jet3 a = {x->a[1], i ? none : x->a[2], none}, b = {x->b[1], i ? x->b[2] : none, none};
+        functions(&d, &a, &b, &e, f[i], h[i]);
+    }
+    double det = f[0][0].v * f[1][1].v - f[1][0].v * f[0][1].v;
+    x->inverse[0][0] = f[1][1].v / det, x->inverse[0][1] = -f[1][0].v / det;
+    x->inverse[1][0] = -f[0][1].v / det, x->inverse[1][1] = f[0][0].v / det;
+    for (int i = 0; i < 2; i++)
+        x->f[i] = f[0][i].x;
+    for (int n = 0; n < GW_CURVE_ROWS; n++) {
+        x->h[n] = h[0][n].x;
+        for (int i = 0; i < 2; i++)
+            x->m[n][i] = h[0][n].v * x->inverse[0][i] + h[1][n].v * x->inverse[1][i];
+    }
+    return isfinite(1 / det) && isfinite(det);
+}
+
+/* The curvature vector. */
+static gw_vec3 bend_of(const gw_vec3 x[4])
+{
+    double speed2 = gw_norm2(x[1]);
+    return gw_scale(1 / speed2, gw_mul_add(x[2], -gw_dot(x[2], x[1]) / speed2, x[1]));
+}
+
+static double relative_bend(const pair *x, gw_vec3 *across)
+{
+    gw_vec3 t = gw_unit(x->b[1]), k = gw_sub(bend_of(x->a), bend_of(x->b));
+    *across = gw_mul_add(k, -gw_dot(k, t), t);
+    return gw_norm(*across);
+}
+
+/* Chooses e where the one that there is has become a poor one; with the curves at `x`. */
+static void choose_direction(const gw_body_frame *b, double size, gw_contact_place *place,
+                             const pair *x)
+{
+    gw_vec3 k, t = gw_unit(x->b[1]), old = gw_mul_add(x->e, -gw_dot(x->e, t), t);
+    double bend = relative_bend(x, &k), left = gw_norm(old);
+    if (!(bend > CONFORMING / size)) {
+        k = left > TURNED ? old : gw_any_normal(t);
+        bend = gw_norm(k);
+    } else if (left > TURNED && fabs(gw_dot(old, k)) > TURNED * left * bend) {
+        return;
+    }
+    gw_vec3 e = gw_scale((gw_dot(old, k) < 0 ? -1 : 1) / bend, k);
+    place->across = gw_mat3_tmul(&b->turn, e);
+}
+
+/* Newton's method from a place; false where it does not converge. `way`: how far it went along the
+ * curves, of the size. */
+static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                   gw_contact_place *place, pair *x, double *way)
+{
+    double size = size_of_both(k);
+    *way = 0;
+    pair_at(k, a, b, place, x);
+    choose_direction(b, size, place, x);
+    for (int i = 0; i < NEWTON_STEPS; i++) {
+        if (!pair_at(k, a, b, place, x))
+            return false;
+        double y[2];
+        for (int j = 0; j < 2; j++)
+            y[j] = -(x->inverse[j][0] * x->f[0] + x->inverse[j][1] * x->f[1]);
+        double far = fmax(fabs(y[0]) * gw_norm(x->a[1]), fabs(y[1]) * gw_norm(x->b[1]));
+        if (!isfinite(far))
+            return false;
+        double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
+        place->a[0] += share * y[0], place->b[0] += share * y[1];
+        *way += share * far / size;
+        if (far < CONVERGED * size)
+            return pair_at(k, a, b, place, x);
+    }
+    return false;
+}
+
+/* Over the whole of both: the place that is farthest from no row. */
+static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                   gw_contact_place *place, pair *x)
+{
+    double size = size_of_both(k), least = HUGE_VAL, closest = HUGE_VAL;
+    gw_contact_place start = *place;
+    for (int i = 0; i < SAMPLES; i++) {
+        gw_contact_place at = {.known = true, .a = {sample_of(&k->on_a, i)}};
+        pair there;
+        double way;
+        curve_at(&k->on_a, a, at.a[0], there.a);
+        at.b[0] = nearest_on(&k->on_b, b, there.a[0]);
+        curve_at(&k->on_b, b, at.b[0], there.b);
+        at.a[0] = nearest_on(&k->on_a, a, there.b[0]);
+        bool found = follow(k, a, b, &at, &there, &way);
+        double apart = gw_distance(there.a[0], there.b[0]);
+        if (apart < closest)
+            closest = apart, start = at;
+        double open = hypot(there.h[0], hypot(there.h[1], size * there.h[2]));
+        if (!found || is_beyond(&k->on_a, at.a[0]) || is_beyond(&k->on_b, at.b[0]) ||
+            !(open < least))
+            continue;
+        least = open;
+        *place = at, *x = there;
+    }
+    double way;
+    if (isfinite(least)) /* once more, with the direction that is best there */
+        return follow(k, a, b, place, x, &way);
+    *place = start;
+    place->known = false;
+    pair_at(k, a, b, place, x);
+    return false;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* The wrenches on a and on b of a function with these gradients by d and A'. */
+static void put_gradient(const pair *x, gw_vec3 by_d, gw_vec3 by_tangent, const gw_body_frame *a,
+                         const gw_body_frame *b, gw_wrench *on_a, gw_wrench *on_b)
+{
+    gw_vec3 turn = gw_cross(x->a[1], by_tangent);
+    *on_a = (gw_wrench){by_d, gw_add(gw_cross(gw_sub(x->a[0], a->p), by_d), turn)};
+    gw_vec3 across = gw_add(gw_cross(gw_sub(x->a[0], b->p), by_d), turn);
+    *on_b = (gw_wrench){gw_neg(by_d), gw_neg(across)};
+}
+
+/* Of h - M F: F has the gradients B' by d, and Q by A'. */
+static void gradient_of(const pair *x, int row, const gw_body_frame *a, const gw_body_frame *b,
+                        gw_curve_contact *c)
+{
+    gw_vec3 p = gw_cross(x->b[1], x->e), q = gw_cross(p, x->b[1]);
+    gw_vec3 by_d = gw_scale(-x->m[row][0], x->b[1]), by_tangent = gw_scale(-x->m[row][1], q);
+    double speed = gw_norm(x->a[1]);
+    if (row == 0)
+        by_d = gw_mul_add(by_d, 1 / gw_norm(q), q);
+    else if (row == 1)
+        by_d = gw_mul_add(by_d, 1 / gw_norm(p), p);
+    else
+        by_tangent = gw_add(by_tangent,
+                            gw_scale(1 / speed, gw_mul_add(gw_unit(p), -x->h[2] / speed, x->a[1])));
+    put_gradient(x, by_d, by_tangent, a, b, &c->on_a[row], &c->on_b[row]);
+}
+
+/* A point of a curve that moves over its body at the rate z', and its tangent, with z'' = 0. */
+static void move_along(const gw_vec3 x[4], const gw_body_frame *f, double rate, jet3 *point,
+                       jet3 *tangent)
+{
+    gw_vec3 w = f->twist.w, r = gw_sub(x[0], f->p);
+    gw_vec3 over = gw_cross(w, x[1]), bend = gw_cross(w, x[2]);
+    *point = (jet3){x[0], gw_add(f->twist.v, gw_cross(w, r)), gw_cross(w, gw_cross(w, r))};
+    *tangent = (jet3){x[1], over, gw_cross(w, over)};
+    point->v = gw_mul_add(point->v, rate, x[1]);
+    point->a = gw_mul_add(gw_mul_add(point->a, 2 * rate, over), rate * rate, x[2]);
+    tangent->v = gw_mul_add(tangent->v, rate, x[2]);
+    tangent->a = gw_mul_add(gw_mul_add(tangent->a, 2 * rate, bend), rate * rate, x[3]);
+}
+
+static jet3 difference(const jet3 *p, const jet3 *q)
+{
+    return (jet3){gw_sub(p->x, q->x), gw_sub(p->v, q->v), gw_sub(p->a, q->a)};
+}
+
+/* F and h as the bodies move, the place at this rate. */
+static void functions_moving(const pair *x, const gw_body_frame *a, const gw_body_frame *b,
+                             const double rate[2], jet f[2], jet h[GW_CURVE_ROWS])
+{
+    jet3 on_a, on_b, tangent_a, tangent_b, e;
+    move_along(x->a, a, rate[0], &on_a, &tangent_a);
+    move_along(x->b, b, rate[1], &on_b, &tangent_b);
+    jet3 d = difference(&on_a, &on_b);
+    gw_vec3 turned = gw_cross(b->twist.w, x->e);
+    e = (jet3){x->e, turned, gw_cross(b->twist.w, turned)};
+    functions(&d, &tangent_a, &tangent_b, &e, f, h);
+}
+
+static void put_rates(const pair *x, const gw_body_frame *a, const gw_body_frame *b,
+                      gw_curve_contact *c)
+{
+    const double still[2] = {0, 0};
+    jet f[2], h[GW_CURVE_ROWS];
+    double rate[2];
+    functions_moving(x, a, b, still, f, h);
+    for (int i = 0; i < 2; i++)
+        rate[i] = -(x->inverse[i][0] * f[0].v + x->inverse[i][1] * f[1].v);
+    functions_moving(x, a, b, rate, f, h);
+    for (int n = 0; n < GW_CURVE_ROWS; n++) {
+        c->rate[n] = gw_dot(c->on_a[n].f, a->twist.v) + gw_dot(c->on_a[n].t, a->twist.w) +
+                     gw_dot(c->on_b[n].f, b->twist.v) + gw_dot(c->on_b[n].t, b->twist.w);
+        c->bias[n] = h[n].a - x->m[n][0] * f[0].a - x->m[n][1] * f[1].a;
+    }
+    jet3 point, tangent;
+    move_along(x->b, b, rate[1], &point, &tangent);
+    double speed = gw_norm(x->b[1]);
+    c->c_dot = point.v;
+    c->t_dot = gw_scale(1 / speed, gw_mul_add(tangent.v, -gw_dot(tangent.v, c->t), c->t));
+}
+
+bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
+                         const gw_body_frame *b, gw_contact_place *place, gw_curve_contact *c)
+{
+    pair x;
+    double way, size = size_of_both(k);
+    gw_contact_place at = *place;
+    assert(gw_contact_is_of_curves(k));
+    bool found = place->known && follow(k, a, b, &at, &x, &way) && way < JUMP;
+    if (!found) {
+        at = *place;
+        found = search(k, a, b, &at, &x);
+    }
+    *place = at;
+    gw_vec3 across;
+    double bend = relative_bend(&x, &across);
+    *c = (gw_curve_contact){.c = x.b[0], .t = gw_unit(x.b[1])};
+    c->n = gw_unit(gw_mul_add(x.e, -gw_dot(x.e, c->t), c->t));
+    c->conforms = !(bend > CONFORMING / size);
+    c->beyond = is_beyond(&k->on_a, at.a[0]) || is_beyond(&k->on_b, at.b[0]);
+    for (int n = 0; n < GW_CURVE_ROWS; n++) {
+        c->value[n] = x.h[n];
+        gradient_of(&x, n, a, b, c);
+    }
+    put_rates(&x, a, b, c);
+    return found && !c->conforms;
+}
+
+/* z' = -F_z^-1 F', so that the gradient of s and t is of the same kind. */
+int gw_curve_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_edge *edges)
+{
+    int count = 0;
+    pair x;
+    for (int side = 0; side < 2; side++) {
+        const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
+        gw_edge *e = &edges[count];
+        double z = side ? k->place.b[0] : k->place.a[0];
+        if (!shape || !gw_edge_beyond(shape, 0, z, e))
+            continue;
+        if (!pair_at(k, a, b, &k->place, &x))
+            return 0;
+        gw_vec3 q = gw_cross(gw_cross(x.b[1], x.e), x.b[1]);
+        const double *by = x.inverse[side];
+        put_gradient(&x, gw_scale(-e->per_parameter * by[0], x.b[1]),
+                     gw_scale(-e->per_parameter * by[1], q), a, b, &e->on_a, &e->on_b);
+        count++;
+    }
+    return count;
+}
