@@ -191,6 +191,15 @@ void guard_head_add(guard_head *head, const char *name, const char *value)
     head->odd |= encoding && (!value || strcasecmp(value, "chunked") != 0);
 }
 
+guard_head guard_head_of(const request_head *head)
+{
+    assert(head);
+    guard_head out = {0};
+    for (int i = 0; i < head->field_count; i++)
+        guard_head_add(&out, head->field[i].name, head->field[i].value);
+    return out;
+}
+
 int guard_head_ambiguous(const guard_head *head, const char **detail)
 {
     assert(head && detail);
@@ -200,6 +209,25 @@ int guard_head_ambiguous(const guard_head *head, const char **detail)
         return 400;
     *detail = "the Origin must be told once";
     return head->origins > 1 ? 400 : 0;
+}
+
+int guard_head_refusal(head_status read, const request_head *head, const char **detail)
+{
+    assert(head && detail);
+    guard_head fields = guard_head_of(head);
+    *detail = "HTTP/1.1 is spoken here";
+    if (read == HEAD_OTHER_VERSION)
+        return 505;
+    *detail = "this is no head of an HTTP/1.1 request";
+    if (read == HEAD_BAD)
+        return 400;
+    *detail = "the body of an HTTP/1.0 request is told by its length";
+    if (read == HEAD_WHOLE && head->old && head_find(head, "Transfer-Encoding"))
+        return 400;
+    *detail = "the Host must be told";
+    if (read == HEAD_WHOLE && fields.hosts == 0 && !head->old)
+        return 400;
+    return read == HEAD_WHOLE ? guard_head_ambiguous(&fields, detail) : 0;
 }
 
 int guard_head_sender(const gw_guard *guard, const guard_head *head, const char **detail)
@@ -242,18 +270,23 @@ const char *guard_bearer(const char *header)
 
 /* ---- guesses ------------------------------------------------------------------------------- */
 
-/* An IPv6 neighbour has a whole /64 to guess from. */
-static void address_of(int fd, unsigned char address[16])
+struct sockaddr_storage peer_address(int fd)
 {
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
-    memset(address, 0, 16);
     if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
-        return;
-    if (peer.ss_family == AF_INET)
-        memcpy(address + 12, &((const struct sockaddr_in *)&peer)->sin_addr, 4);
-    else if (peer.ss_family == AF_INET6)
-        memcpy(address, &((const struct sockaddr_in6 *)&peer)->sin6_addr, 8);
+        peer.ss_family = AF_UNSPEC;
+    return peer;
+}
+
+/* An IPv6 neighbour has a whole /64 to guess from. */
+static void address_of(const struct sockaddr_storage *peer, unsigned char address[16])
+{
+    memset(address, 0, 16);
+    if (peer->ss_family == AF_INET)
+        memcpy(address + 12, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, 4);
+    else if (peer->ss_family == AF_INET6)
+        memcpy(address, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, 8);
 }
 
 static int place_of(guard_guesses *guesses, const unsigned char address[16])
@@ -270,11 +303,11 @@ static int place_of(guard_guesses *guesses, const unsigned char address[16])
 }
 
 /* Counts a guess, where `wrong`; true where there were too many. */
-static bool too_many(guard_guesses *guesses, int fd, bool wrong)
+static bool too_many(guard_guesses *guesses, const struct sockaddr_storage *peer, bool wrong)
 {
     unsigned char address[16];
     struct timespec now;
-    address_of(fd, address);
+    address_of(peer, address);
     clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_mutex_lock(&guesses->lock);
     int i = place_of(guesses, address);
@@ -290,13 +323,14 @@ static bool too_many(guard_guesses *guesses, int fd, bool wrong)
     return many;
 }
 
-guard_answer guard_judge(const gw_guard *guard, const char *token, int fd, unsigned *roles)
+guard_answer guard_judge(const gw_guard *guard, const char *token,
+                         const struct sockaddr_storage *peer, unsigned *roles)
 {
-    assert(guard && roles);
+    assert(guard && peer && roles);
     *roles = guard_roles(guard, token);
     if (guard->token_count == 0)
         return GUARD_WELCOME;
-    if (token && too_many(guard->guesses, fd, *roles == 0)) {
+    if (token && too_many(guard->guesses, peer, *roles == 0)) {
         *roles = 0;
         return GUARD_LIMITED;
     }
@@ -307,18 +341,16 @@ guard_answer guard_judge(const gw_guard *guard, const char *token, int fd, unsig
 
 /* ---- who it is ----------------------------------------------------------------------------- */
 
-void peer_name(int fd, const char *way, char out[PEER_NAME])
+void peer_name(const struct sockaddr_storage *peer, const char *way, char out[PEER_NAME])
 {
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
+    assert(peer && way && out);
     char address[INET6_ADDRSTRLEN] = "";
+    const struct sockaddr_in *v4 = (const void *)peer;
+    const struct sockaddr_in6 *v6 = (const void *)peer;
+    bool six = peer->ss_family == AF_INET6;
     snprintf(out, PEER_NAME, "%s", way);
-    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
-        return;
-    const struct sockaddr_in *v4 = (const void *)&peer;
-    const struct sockaddr_in6 *v6 = (const void *)&peer;
-    bool six = peer.ss_family == AF_INET6;
-    if (inet_ntop(peer.ss_family, six ? (const void *)&v6->sin6_addr : &v4->sin_addr, address,
+    if ((six || peer->ss_family == AF_INET) &&
+        inet_ntop(peer->ss_family, six ? (const void *)&v6->sin6_addr : &v4->sin_addr, address,
                   sizeof address))
         snprintf(out, PEER_NAME, six ? "%.8s [%s]:%d" : "%.8s %s:%d", way, address,
                  ntohs(six ? v6->sin6_port : v4->sin_port));

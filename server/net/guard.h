@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+
+#include "server/net/request_head.h"
 
 #define GUARD_TOKEN_MIN 16 /* characters: shorter ones can be guessed */
 #define GUARD_TOKEN_MAX 512
@@ -64,6 +67,10 @@ typedef struct guard_head {
 
 /* Takes one field in; `value` may be NULL. */
 void guard_head_add(guard_head *head, const char *name, const char *value);
+guard_head guard_head_of(const request_head *head);
+
+/* What is wrong with a head that was read, whoever sent it: a status and a sentence; 0: nothing. */
+int guard_head_refusal(head_status read, const request_head *head, const char **detail);
 
 /* Where a request ends, and who sent it, must be told once: 400; 421 and 403 as above; 0 where
  * nothing is wrong. `detail` is the sentence. */
@@ -84,13 +91,18 @@ typedef enum guard_answer {
     GUARD_LIMITED /* no token from there is looked at for a while */
 } guard_answer;
 
-/* The same for who is at the other end of a socket, who has GUARD_GUESSES wrong tokens a minute. */
-#define GUARD_GUESSES 20
-guard_answer guard_judge(const gw_guard *guard, const char *token, int fd, unsigned *roles);
+/* The address of who is at the other end of a socket; no family where that is not known. */
+struct sockaddr_storage peer_address(int fd);
 
-/* "WAY ADDRESS:PORT" of who is at the other end of a socket, for people; "WAY" where that is not
- * known. `out`: PEER_NAME bytes. */
+/* The same as guard_roles() for who is at an address, who has GUARD_GUESSES wrong tokens a minute.
+ */
+#define GUARD_GUESSES 20
+guard_answer guard_judge(const gw_guard *guard, const char *token,
+                         const struct sockaddr_storage *peer, unsigned *roles);
+
+/* "WAY ADDRESS:PORT" of a peer, for people; "WAY" where its address is not known. `out`: PEER_NAME
+ * bytes. */
 #define PEER_NAME 64
-void peer_name(int fd, const char *way, char out[PEER_NAME]);
+void peer_name(const struct sockaddr_storage *peer, const char *way, char out[PEER_NAME]);
 
 #endif

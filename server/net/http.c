@@ -15,6 +15,7 @@
 
 #include "server/files/assets.h"
 #include "server/net/connections.h"
+#include "server/net/gate.h"
 #include "server/net/metrics.h"
 #include "server/net/request_head.h"
 #include "server/net/workers.h"
@@ -34,6 +35,7 @@
 
 struct gw_http {
     struct MHD_Daemon *daemon;
+    gw_gate *gate;
     gw_workers *readers, *workers;
     http_def def;
     gw_connections connections;
@@ -80,19 +82,35 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
         connections_remove(&http->connections, fd_of(mhd));
 }
 
+/* Who is at the other end of the gate. */
+static const struct sockaddr_storage *peer_of(struct MHD_Connection *mhd)
+{
+    static const struct sockaddr_storage nobody;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info && info->client_addr ? (const void *)info->client_addr : &nobody;
+}
+
 static void set_deadline(gw_http *http, struct MHD_Connection *mhd, long from_now_ms)
 {
     connections_work(&http->connections, fd_of(mhd), from_now_ms);
 }
 
-bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size)
+bool http_adopt(gw_http *http, int fd, const struct sockaddr_storage *peer)
 {
-    assert(http && fd >= 0);
-    if (!connections_add(&http->connections, fd, GW_HEADER_TIMEOUT_MS))
+    assert(http && fd >= 0 && peer);
+    int inner = gate_pair(http->gate, fd);
+    if (inner < 0)
         return false;
+    if (!connections_add(&http->connections, inner, GW_HEADER_TIMEOUT_MS)) {
+        gate_cancel(http->gate, inner);
+        return false;
+    }
+    gate_open(http->gate, inner);
     /* On failure libmicrohttpd has closed the socket, without a word to on_connection(). */
-    if (MHD_add_connection(http->daemon, fd, address, size) != MHD_YES)
-        connections_remove(&http->connections, fd);
+    if (MHD_add_connection(http->daemon, inner, (const struct sockaddr *)peer, sizeof *peer) !=
+        MHD_YES)
+        connections_remove(&http->connections, inner);
     return true;
 }
 
@@ -187,6 +205,14 @@ static struct MHD_Response *response_of(api_reply *reply, exchange *now)
     return response;
 }
 
+static enum MHD_Result queue(const exchange *now, int status, struct MHD_Response *response)
+{
+    gate_answers(now->http->gate, fd_of(now->mhd));
+    enum MHD_Result queued = MHD_queue_response(now->mhd, (unsigned)status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
 static enum MHD_Result send_reply(exchange *now, api_reply *reply)
 {
     struct MHD_Response *response = response_of(reply, now);
@@ -210,9 +236,7 @@ static enum MHD_Result send_reply(exchange *now, api_reply *reply)
         header(response, "Retry-After", "1");
     if (reply->status == 429)
         header(response, "Retry-After", "60");
-    enum MHD_Result queued = MHD_queue_response(now->mhd, (unsigned)reply->status, response);
-    MHD_destroy_response(response);
-    return queued;
+    return queue(now, reply->status, response);
 }
 
 static enum MHD_Result refuse(exchange *now, int status, const char *detail)
@@ -273,9 +297,7 @@ static enum MHD_Result send_file(exchange *now, const asset *file)
     header(response, "ETag", etag);
     if (packed)
         header(response, "Content-Encoding", "gzip");
-    enum MHD_Result queued = MHD_queue_response(mhd, same ? 304 : 200, response);
-    MHD_destroy_response(response);
-    return queued;
+    return queue(now, same ? 304 : 200, response);
 }
 
 /* ---- what is not REST ---------------------------------------------------------------------- */
@@ -302,9 +324,7 @@ static enum MHD_Result send_problem_page(exchange *now)
     common_headers(now, response);
     page_policy(response, header_of(now->mhd, "Host"));
     header(response, "Content-Type", "text/html; charset=utf-8");
-    enum MHD_Result queued = MHD_queue_response(now->mhd, 200, response);
-    MHD_destroy_response(response);
-    return queued;
+    return queue(now, 200, response);
 }
 
 static const asset *file_of(const char *path)
@@ -400,7 +420,7 @@ static void handle_api(exchange *now, bool quick)
     char by[PEER_NAME] = "";
     struct MHD_Connection *mhd = now->mhd;
     if (strcmp(now->method, "GET") != 0)
-        peer_name(fd_of(mhd), header_of(mhd, "Origin") ? "page" : "rest", by);
+        peer_name(peer_of(mhd), header_of(mhd, "Origin") ? "page" : "rest", by);
     api_request request = {.method = now->method,
                            .path = now->path,
                            .content_type = header_of(mhd, "Content-Type"),
@@ -478,15 +498,15 @@ static int check_token(exchange *now, const char **detail)
 {
     char by[PEER_NAME];
     const char *token = guard_bearer(header_of(now->mhd, "Authorization"));
-    int fd = fd_of(now->mhd);
+    const struct sockaddr_storage *peer = peer_of(now->mhd);
     *detail = "a bearer token is needed: Authorization: Bearer TOKEN";
-    switch (guard_judge(now->http->def.guard, token, fd, &now->roles)) {
+    switch (guard_judge(now->http->def.guard, token, peer, &now->roles)) {
     case GUARD_WELCOME:
         return 0;
     case GUARD_NO_TOKEN:
         return 401;
     case GUARD_WRONG:
-        peer_name(fd, "rest", by);
+        peer_name(peer, "rest", by);
         app_log(now->http->def.api.app, "token", "warning",
                 "A wrong token was refused: %s, request %s.", by, now->id);
         return 401;
@@ -526,12 +546,12 @@ static bool reserve(exchange *now, size_t size)
     return true;
 }
 
-/* Keeps what fits the cap, counts what does not. False: too much even to throw away. */
+/* Keeps what fits the cap, counts what does not. False: memory is short. */
 static bool collect(exchange *now, const char *data, size_t size)
 {
     if (now->crowded || now->discarded > 0 || now->size + size > now->most) {
         now->discarded += size;
-        return now->discarded <= GW_MAX_DISCARD_BYTES;
+        return true;
     }
     if (now->size + size + 1 > now->room) {
         size_t room = now->room ? 2 * now->room : 4096;
@@ -599,16 +619,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
             now->most = api_body_most(method, path);
             now->halt_seen = app_halt_seen(http->def.api.app);
         }
-        /* what is refused before its body is read takes the connection with it */
-        guard_head head = head_of(mhd);
-        const char *detail;
-        int status = guard_head_ambiguous(&head, &detail);
-        if (now && status)
-            return refuse(now, status, detail);
-        /* nor are bodies waited for that say they are too large to be read at all */
         size_t length = stated_length(mhd);
-        if (now && length > GW_MAX_DISCARD_BYTES)
-            return refuse(now, 413, "a body has at most 1 MiB, a mesh 16 MiB");
         if (now && length <= now->most)
             now->crowded = !reserve(now, length);
         return now ? MHD_YES : MHD_NO;
@@ -659,7 +670,8 @@ gw_http *http_create(const http_def *def, gw_error *error)
     http->def.api.replays = api_replays_create();
     if (!http->def.api.replays)
         gw_fail(error, GW_FAILED, "", "memory is short");
-    http->readers = http->def.api.replays ? workers_create(READERS, error) : NULL;
+    http->gate = http->def.api.replays ? gate_create(error) : NULL;
+    http->readers = http->gate ? workers_create(READERS, error) : NULL;
     http->workers = http->readers ? workers_create(WORKERS, error) : NULL;
     if (!http->workers) {
         http_destroy(http);
@@ -691,6 +703,7 @@ void http_destroy(gw_http *http)
         workers_finish(http->workers);
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
+    gate_destroy(http->gate);
     workers_destroy(http->readers);
     workers_destroy(http->workers);
     connections_finish(&http->connections);

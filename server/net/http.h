@@ -1,6 +1,7 @@
 /*
  * HTTP: connections that the listener hands over, the page's files, REST, health and metrics.
- * libmicrohttpd does the protocol on a few threads of its own; this counts its connections and
+ * libmicrohttpd does the protocol on a few threads of its own, behind a gate that lets only
+ * well-formed requests through; this counts its connections and
  * holds them to absolute time-outs.
  */
 #ifndef GW_SERVER_NET_HTTP_H
@@ -25,7 +26,7 @@ gw_http *http_create(const http_def *def, gw_error *error);
 void http_destroy(gw_http *http); /* NULL is fine */
 
 /* Takes a connected socket over; false (the socket stays the caller's) beyond GW_MAX_HTTP. */
-bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size);
+bool http_adopt(gw_http *http, int fd, const struct sockaddr_storage *peer);
 
 /* Cuts the connection that has rested longest, where one has rested long enough. */
 void http_make_room(gw_http *http);

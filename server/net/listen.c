@@ -39,7 +39,6 @@ typedef struct waiting {
     int fd; /* -1: free */
     long deadline_ms;
     struct sockaddr_storage peer;
-    socklen_t peer_size;
 } waiting;
 
 struct gw_listener {
@@ -63,34 +62,16 @@ static long now_ms(void)
 
 /* ---- what a request wants ------------------------------------------------------------------ */
 
-typedef enum wish {
-    WISH_UNKNOWN,
-    WISH_HTTP,
-    WISH_STREAM,
-    WISH_HALT,
-    WISH_STATE,
-    WISH_REFUSED,
-    WISH_GONE
-} wish;
+typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_STATE, WISH_GONE } wish;
 
 /* What was read of a request without taking it. */
 typedef struct peeked {
     char data[HEAD_BYTES + 1];
     size_t size;
     request_head head;
-    bool whole;  /* the head is, and reads as one */
-    int refused; /* status that it is refused with, for what follows */
-    const char *detail;
+    bool whole;   /* the head is, and reads as one */
     size_t taken; /* head and body of a halt */
 } peeked;
-
-static guard_head heads_of(const request_head *head)
-{
-    guard_head out = {0};
-    for (int i = 0; i < head->field_count; i++)
-        guard_head_add(&out, head->field[i].name, head->field[i].value);
-    return out;
-}
 
 static bool is_json(const char *type)
 {
@@ -103,7 +84,7 @@ static bool is_json(const char *type)
 static wish halt_wish(const gw_guard *guard, peeked *p)
 {
     const request_head *head = &p->head;
-    guard_head fields = heads_of(head);
+    guard_head fields = guard_head_of(head);
     const char *length = head_find(head, "Content-Length"), *detail;
     size_t body = length ? strtoul(length, NULL, 10) : 0;
     if (guard_head_ambiguous(&fields, &detail) || guard_head_sender(guard, &fields, &detail) ||
@@ -129,22 +110,6 @@ static bool starts(const peeked *p, const char *with, bool *undecided)
     return same && p->size > size;
 }
 
-/* What libmicrohttpd would answer in words of its own, or in none: a status, or 0. */
-static int refusal_of(head_status read, const peeked *p, const char **detail)
-{
-    guard_head fields = heads_of(&p->head);
-    *detail = "HTTP/1.1 is spoken here";
-    if (read == HEAD_OTHER_VERSION)
-        return 505;
-    *detail = "this is no head of an HTTP/1.1 request";
-    if (read == HEAD_BAD)
-        return 400;
-    *detail = "the Host must be told";
-    if (read == HEAD_WHOLE && fields.hosts == 0 && !p->head.old)
-        return 400;
-    return read == HEAD_WHOLE ? guard_head_ambiguous(&fields, detail) : 0;
-}
-
 static wish look(const gw_listener *listener, int fd, peeked *p)
 {
     bool stream_later, halt_later;
@@ -165,9 +130,6 @@ static wish look(const gw_listener *listener, int fd, peeked *p)
         return WISH_STREAM;
     if (halt && p->whole && !p->head.old)
         return halt_wish(listener->def.guard, p);
-    p->refused = refusal_of(read, p, &p->detail);
-    if (p->refused)
-        return WISH_REFUSED;
     return p->whole && strcmp(p->head.method, "GET") == 0 &&
                    strcmp(p->head.target, STATE_REPLY_PATH) == 0
                ? WISH_STATE
@@ -212,7 +174,7 @@ static bool accept_of(const char *key, char accept[WS_ACCEPT])
 static void admit(gw_listener *listener, int fd, peeked *p)
 {
     const request_head *head = &p->head;
-    guard_head fields = heads_of(head);
+    guard_head fields = guard_head_of(head);
     const char *detail, *shape, *upgrade = head_find(head, "Upgrade");
     const char *version = head_find(head, "Sec-WebSocket-Version");
     const char *named = head_find(head, "Sec-WebSocket-Protocol");
@@ -244,7 +206,8 @@ static void admit(gw_listener *listener, int fd, peeked *p)
 static void carry_out_halt(gw_listener *listener, int fd, peeked *p)
 {
     char by[PEER_NAME];
-    peer_name(fd, head_find(&p->head, "Origin") ? "page" : "rest", by);
+    struct sockaddr_storage peer = peer_address(fd);
+    peer_name(&peer, head_find(&p->head, "Origin") ? "page" : "rest", by);
     app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
     recv(fd, p->data, p->taken, MSG_DONTWAIT);
     halt_replies_adopt(listener->halts, fd);
@@ -257,16 +220,13 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
     entry->fd = -1;
     if (wanted == WISH_GONE)
         close(fd);
-    else if (wanted == WISH_REFUSED)
-        turn_away(fd, p->refused, "", p->detail);
     else if (wanted == WISH_HALT)
         carry_out_halt(listener, fd, p);
     else if (wanted == WISH_STREAM)
         admit(listener, fd, p);
     else if (wanted == WISH_STATE && state_replies_adopt(listener->states, fd))
         return;
-    else if (!http_adopt(listener->def.http, fd, (const struct sockaddr *)&entry->peer,
-                         entry->peer_size))
+    else if (!http_adopt(listener->def.http, fd, &entry->peer))
         turn_busy(fd);
 }
 
@@ -329,7 +289,7 @@ static void accept_one(gw_listener *listener)
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
-    *entry = (waiting){fd, now_ms() + GW_HEADER_TIMEOUT_MS, peer, size};
+    *entry = (waiting){fd, now_ms() + GW_HEADER_TIMEOUT_MS, peer};
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
                                 .data.u32 = (uint32_t)(entry - listener->waiting)};
     if (epoll_ctl(listener->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {

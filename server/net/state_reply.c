@@ -72,12 +72,9 @@ static int leave(gw_state_replies *replies, place *p)
 
 static void hand_over(gw_state_replies *replies, place *p)
 {
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
     int fd = leave(replies, p);
-    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
-        close(fd);
-    else if (!http_adopt(replies->def.http, fd, (const struct sockaddr *)&peer, size))
+    struct sockaddr_storage peer = peer_address(fd);
+    if (!http_adopt(replies->def.http, fd, &peer))
         turn_busy(fd);
 }
 
@@ -113,9 +110,7 @@ static bool is_fine(const gw_guard *guard, const request_head *head)
     static const char *const for_http[] = {"Content-Length", "Transfer-Encoding", "Expect",
                                            "Upgrade", "If-None-Match"};
     const char *detail, *connection = head_find(head, "Connection");
-    guard_head fields = {0};
-    for (int i = 0; i < head->field_count; i++)
-        guard_head_add(&fields, head->field[i].name, head->field[i].value);
+    guard_head fields = guard_head_of(head);
     for (size_t i = 0; i < sizeof for_http / sizeof *for_http; i++)
         if (head_find(head, for_http[i]))
             return false;

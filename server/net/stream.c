@@ -53,7 +53,7 @@ static gw_text *scene_text(const char *op, const stream_client *client,
     char by[PEER_NAME] = "", head[128 + PEER_NAME];
     static const char between[] = ",\"simulation\":";
     if (client)
-        peer_name(lws_get_socket_fd(client->wsi), "stream", by);
+        stream_client_name(client, by);
     int begun = snprintf(
         head, sizeof head, "{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\",%s%s%s",
         op, GUIDEWAY_VERSION, client ? "\"client\":\"" : "", by, client ? "\"," : "");

@@ -52,7 +52,7 @@ bool stream_lease_take(gw_stream *stream, stream_client *client, bool asked, gw_
         return true;
     }
     char by[PEER_NAME];
-    peer_name(lws_get_socket_fd(client->wsi), "stream", by);
+    stream_client_name(client, by);
     if (!app_lease_take(stream->app, by, error))
         return false;
     memcpy(stream->operator_name, by, sizeof by);

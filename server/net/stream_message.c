@@ -22,6 +22,12 @@ typedef struct stream_request {
 
 typedef bool handler(stream_request *now);
 
+void stream_client_name(const stream_client *client, char by[PEER_NAME])
+{
+    struct sockaddr_storage peer = peer_address(lws_get_socket_fd(client->wsi));
+    peer_name(&peer, "stream", by);
+}
+
 /* ---- answers ------------------------------------------------------------------------------- */
 
 static void reply(stream_client *client, json_t *value)
@@ -97,11 +103,12 @@ static bool on_unsubscribe(stream_request *now)
 
 static bool on_auth(stream_request *now)
 {
-    int fd = lws_get_socket_fd(now->client->wsi);
-    guard_answer judged = guard_judge(now->stream->guard, now->said.token, fd, &now->client->roles);
+    struct sockaddr_storage peer = peer_address(lws_get_socket_fd(now->client->wsi));
+    guard_answer judged =
+        guard_judge(now->stream->guard, now->said.token, &peer, &now->client->roles);
     if (judged == GUARD_WRONG) {
         char by[PEER_NAME];
-        peer_name(fd, "stream", by);
+        stream_client_name(now->client, by);
         app_log(now->stream->app, "token", "warning", "A wrong token was refused: %s.", by);
     }
     if (judged != GUARD_WELCOME) {
@@ -299,7 +306,7 @@ static bool on_clutch(stream_request *now)
 static bool on_halt(stream_request *now)
 {
     char by[GW_HALT_BY];
-    peer_name(lws_get_socket_fd(now->client->wsi), "stream", by);
+    stream_client_name(now->client, by);
     app_halt_latch(now->stream->app, now->said.press, by);
     return true;
 }

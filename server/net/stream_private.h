@@ -126,6 +126,9 @@ struct gw_stream {
 
 uint64_t stream_now_us(void);
 
+/* Who the client is, for people. */
+void stream_client_name(const stream_client *client, char by[PEER_NAME]);
+
 /* Handles one message of a client. */
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);
 

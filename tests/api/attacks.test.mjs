@@ -141,7 +141,7 @@ test('a text message that is no UTF-8 ends its connection with 1007', async () =
   await fine.close();
 });
 
-test('what libmicrohttpd would refuse in its own words is a problem like any other', async () => {
+test('what libmicrohttpd would answer in its own words is a problem like any other', async () => {
   const host = `Host: ${server.address}\r\n`;
   for (const [text, status, type] of [
     ['GET / HTTP/1.1\r\n\r\n', 400, 'bad-request'],
@@ -192,6 +192,159 @@ async function talk(texts) {
   socket.destroy();
   return answers;
 }
+
+// Texts that are refused whatever came before them on their connection, each with its status.
+const malformed = () => {
+  const host = `Host: ${server.address}\r\n`;
+  const get = (lines, line = 'GET /healthz HTTP/1.1') => `${line}\r\n${host}${lines}\r\n`;
+  const chunked = (body, version = '1.1') =>
+    `POST /api/v1/solve HTTP/${version}\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+  const length = (value) =>
+    `POST /api/v1/solve HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: ${value}\r\n\r\n{}`;
+  return [
+    [get('X: a\r\n folded\r\n'), 400],
+    [get('X: a\0b\r\n'), 400],
+    [get('X: a\rb\r\n'), 400],
+    [get('X: a\nb\r\n'), 400],
+    [get('no colon\r\n'), 400],
+    [get(': no name\r\n'), 400],
+    [get('X : a\r\n'), 400],
+    [get('X y: a\r\n'), 400],
+    [get('', 'GET  /healthz HTTP/1.1'), 400],
+    [get('', 'GET\t/healthz HTTP/1.1'), 400],
+    [get('', 'G(T /healthz HTTP/1.1'), 400],
+    [get('', ' GET /healthz HTTP/1.1'), 400],
+    [get('', 'GET /healthz'), 400],
+    [get('', 'GET /healthz http/1.1'), 400],
+    [get('', 'GET /healthz HTTP/1.1 '), 505],
+    [get('', 'GET /healthz HTTP/2.0'), 505],
+    [get('', 'GET /healthz HTTP/1.2'), 505],
+    ['GET /healthz HTTP/1.1\r\n\r\n', 400],
+    ['rubbish\r\n\r\n', 400],
+    [get('X: 1\r\n'.repeat(200)), 400],
+    [get(`X: ${'x'.repeat(40000)}\r\n`), 431],
+    [`GET /${'x'.repeat(60000)}`, 431],
+    [get('', `GET /healthz?${'a&'.repeat(1000)} HTTP/1.1`), 414],
+    [get(`Cookie: ${'a=b;'.repeat(1000)}\r\n`), 431],
+    [get('Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'), 400],
+    [get('Content-Length: 0\r\nContent-Length: 0\r\n'), 400],
+    [get('Transfer-Encoding: gzip, chunked\r\n'), 400],
+    ...['+2', '0x2', '-1', '2, 2', ' ', '2 2', '12x'].map((value) => [length(value), 400]),
+    ...['18446744073709551618', '9'.repeat(40), '40000000'].map((value) => [length(value), 413]),
+    ...['zz\r\n', '-2\r\n', '+2\r\n', '2 x\r\n', ';\r\n', '\r\n', '2;\u0001\r\n', '2\r\n{}X\r\n', '2\r\n{}\r\n2\n'].map(
+      (body) => [chunked(body + ' '.repeat(2000)), 400],
+    ),
+    [chunked(`2;${'x'.repeat(2000)}`), 400],
+    [chunked(`2\r\n{}\r\n0\r\nno colon\r\n\r\n`), 400],
+    [chunked(`0\r\n${`X: ${'y'.repeat(500)}\r\n`.repeat(100)}`), 431],
+    [chunked('7fffffff\r\n'), 413],
+    [chunked('fffffffff\r\n'), 413],
+    [chunked('2\r\n{}\r\n0\r\n\r\n', '1.0'), 400],
+  ];
+};
+
+test('what is against HTTP/1.1 is a problem and ends its connection, a kept one like a new one', async () => {
+  const fine = `GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`;
+  const state = fine.replace('/healthz', '/api/v1/simulation');
+  const task = async ([text, status], before) => {
+    const { status: got, head, body } = (await talk([...before, text])).at(-1);
+    const what = `after ${before.length}: ${text.slice(0, 200)}\n${head}`;
+    assert.equal(got, status, what);
+    assert.match(head, /Content-Type: application\/problem\+json/, what);
+    assert.match(head, /X-Request-Id: [0-9a-f]{16}/, what);
+    assert.match(head, /Connection: close/, what);
+    assert.equal(JSON.parse(body).status, status, what);
+  };
+  for (const before of [[], [fine, fine], [state, state]])
+    await Promise.all(malformed().map((each) => task(each, before)));
+});
+
+test('what is against HTTP/1.1 behind other requests at once is answered behind them', async () => {
+  const fine = (path) => `GET ${path} HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`;
+  await Promise.all(
+    malformed().map(async ([text, status]) => {
+      const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
+      let got = '',
+        ended = false;
+      socket.on('data', (data) => (got += data.toString('latin1')));
+      socket.on('error', () => {});
+      socket.on('close', () => (ended = true));
+      socket.write(fine('/api/v1/features') + fine('/api/v1/scene') + text);
+      await until('the end', () => ended);
+      const statuses = [...got.matchAll(/HTTP\/1.1 (\d+) /g)].map((m) => Number(m[1]));
+      assert.deepEqual(statuses, [200, 200, status], text.slice(0, 200));
+      assert.match(got, /application\/problem\+json[^]*"status":\d+[^]*\}$/);
+      assert.doesNotMatch(got, /<html/i);
+    }),
+  );
+});
+
+test('requests one behind the other, chunks with extensions and trailers are what they are', async (t) => {
+  const host = `Host: ${server.address}\r\n`;
+  const problem = '{"constraints":[]}';
+  const solve = (body) =>
+    `POST /api/v1/solve HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+  const pieces = `5;a=b;c="d e"\r\n${problem.slice(0, 5)}\r\n${(problem.length - 5).toString(16).toUpperCase()} ;x\r\n${problem.slice(5)}\r\n`;
+  const all =
+    `GET /healthz HTTP/1.1\r\n${host}\r\n\r\n` + // and an empty line
+    solve(`${pieces}0\r\n\r\n`) +
+    solve(`${pieces}0;x\r\nContent-Length: 5\r\nX: y\r\n\r\n`) +
+    `GET /api/v1/simulation HTTP/1.1\r\n${host}\r\n` +
+    `HEAD /api/v1/scene HTTP/1.1\r\n${host}\r\n` +
+    `GET /api/v1/features HTTP/1.1\r\n${host}\r\n` +
+    `GET /healthz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`;
+  for (const size of [all.length, 1, 7]) {
+    const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
+    t.after(() => socket.destroy());
+    let got = '';
+    socket.setNoDelay(true);
+    socket.on('data', (data) => (got += data.toString('latin1')));
+    for (let at = 0; at < all.length; at += size) {
+      socket.write(all.slice(at, at + size));
+      await new Promise((done) => setImmediate(done));
+    }
+    await until('seven answers', () => /Connection: close[^]*ok\n$/i.test(got));
+    assert.equal(got.match(/HTTP\/1\.1 200 OK/g).length, 7, got);
+    assert.equal(got.match(/"status":"solved"/g).length, 2);
+  }
+});
+
+test('who waits for 100 Continue gets it, and a body that is too large is refused before it is sent', async (t) => {
+  const head = (length) =>
+    `POST /api/v1/solve HTTP/1.1\r\nHost: ${server.address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`;
+  const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
+  t.after(() => socket.destroy());
+  let got = '';
+  socket.on('data', (data) => (got += data));
+  socket.write(head(18));
+  await until('100', () => got === 'HTTP/1.1 100 Continue\r\n\r\n');
+  socket.write('{"constraints":[]}');
+  await until('the answer', () => got.includes('"solved"'));
+  assert.equal((await talk([head(40e6)]))[0].status, 413);
+});
+
+test('an answer comes whole to who reads it slowly, and to who has said all before it', async (t) => {
+  const whole = JSON.stringify((await request(server, 'GET', '/api/v1/openapi.json')).json);
+  for (const delay of [0, 20]) {
+    const slow = net.connect({
+      host: '127.0.0.1',
+      port: Number(server.address.split(':').at(-1)),
+      allowHalfOpen: true,
+    });
+    t.after(() => slow.destroy());
+    let got = '',
+      ended = false;
+    slow.on('end', () => (ended = true));
+    slow.on('data', (data) => {
+      got += data.toString('utf8');
+      slow.pause();
+      setTimeout(() => slow.resume(), delay);
+    });
+    slow.end(`GET /api/v1/openapi.json HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+    await until('the end', () => ended);
+    assert.equal(JSON.stringify(JSON.parse(got.slice(got.indexOf('\r\n\r\n') + 4))), whole);
+  }
+});
 
 test('bodies take a bounded part of the memory together; who is refused reads why', async (t) => {
   const resident = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024;

@@ -10,6 +10,7 @@
 
 #include "server/files/mesh_file.h"
 #include "server/files/urdf.h"
+#include "server/net/framing.h"
 #include "server/net/guard.h"
 #include "server/net/request_head.h"
 #include "server/net/ws_frame.h"
@@ -163,6 +164,45 @@ static void read_head(char *text, size_t size)
     (void)guard_roles(&guard, guard_bearer(head_find(&head, "Authorization")));
 }
 
+/* What passes of a connection's bytes, given `step` at a time: a sum over them and over why the
+ * rest is refused. What is held back is room for a head at most. */
+static uint64_t read_requests(const char *text, size_t size, size_t step)
+{
+    static char held[HEAD_BYTES];
+    request_framing framing = {0};
+    uint64_t sum = 0;
+    size_t kept = 0;
+    for (size_t at = 0; at < size;) {
+        size_t more = size - at < step ? size - at : step;
+        more = more < HEAD_BYTES - kept ? more : HEAD_BYTES - kept;
+        if (more == 0)
+            fail("more is wanted than there is room for");
+        memcpy(held + kept, text + at, more);
+        kept += more;
+        at += more;
+        for (framing_step next = {1, 0}; next.pass + next.skip > 0;) {
+            next = framing_read(&framing, held, kept);
+            size_t taken = next.pass + next.skip;
+            if (taken > kept)
+                fail("bytes that there are not");
+            for (size_t i = 0; i < next.pass; i++)
+                sum = sum * 31 + (unsigned char)held[i];
+            memmove(held, held + taken, kept - taken);
+            kept -= taken;
+        }
+        if (framing.phase == FRAMING_REFUSED)
+            return sum * 31 + (uint64_t)framing.status + 1000 * framing.refused;
+    }
+    return sum;
+}
+
+static void judge_requests(const char *text, size_t size)
+{
+    uint64_t whole = read_requests(text, size, HEAD_BYTES);
+    if (read_requests(text, size, 1) != whole || read_requests(text, size, 7) != whole)
+        fail("requests that depend on how their bytes come");
+}
+
 /* ---- frames -------------------------------------------------------------------------------- */
 
 /* What a reader finds in a client's bytes, given `step` at a time: a sum over messages' bytes,
@@ -243,6 +283,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'h':
         read_head(text, rest);
+        break;
+    case 'r':
+        judge_requests(text, rest);
         break;
     case 'w':
         judge_frames(text, rest);

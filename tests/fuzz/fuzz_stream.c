@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/app/describe.h"
 #include "server/net/stream_private.h"
 #include "server/schema/wire.h"
 
@@ -174,12 +173,6 @@ void app_halt_latch(gw_app *app, const char *press, const char *by)
 void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
 {
     (void)app, (void)kind, (void)severity, (void)format;
-}
-
-json_t *describe_text(const char *text)
-{
-    json_t *value = json_string(text);
-    return value ? value : json_string("");
 }
 
 /* ---- judgement ------------------------------------------------------------------------------- */

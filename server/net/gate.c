@@ -1,0 +1,450 @@
+/*
+ * One thread, level-triggered. A connection holds what was read of a head or a line that is not
+ * whole yet, and an answer's bytes that its client has not taken: the library is not read, and so
+ * stops writing, until they are.
+ */
+#include "server/net/gate.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/net/framing.h"
+#include "server/net/turn_away.h"
+
+#define PLACES      (2 * GW_MAX_HTTP) /* the library's, and those it is through with */
+#define OUT_BYTES   (16 * 1024)       /* of an answer at once */
+#define PAIR_BYTES  (64 * 1024)       /* that wait in a pair of sockets */
+#define LINGER_MS   20000             /* to take the rest of the last answer */
+#define EXPIRE_MS   500
+#define AT_ONCE     64
+#define ROUNDS      16 /* of reading from one connection before the others' turn */
+#define ID_STOP     (2 * PLACES)
+#define SIDE_OUTER  1 /* of an event's number: this end of the pair, else the client */
+#define NOT_WATCHED UINT32_MAX
+
+typedef struct passage {
+    int client, outer; /* the client's socket, this end of the pair: -1 once the library's is shut */
+    int inner;         /* gate's lock: the library's end while it has it, else -1 */
+    int place;
+    atomic_ullong answered; /* requests */
+    request_framing framing;
+    size_t in_size, pass; /* bytes read, of which the first so many go to the library */
+    size_t out_size, out_sent;
+    bool heard; /* no more comes from the client, or is of use */
+    bool shut;  /* nor goes to the library */
+    bool deaf;  /* the library takes no more */
+    bool last;  /* the refusal is written */
+    bool over;  /* all is sent; the client's end is awaited */
+    bool ended; /* to be freed */
+    long until_ms; /* 0: as long as it takes */
+    uint32_t client_events, outer_events;
+    struct passage *next_ended;
+    char in[HEAD_BYTES], out[OUT_BYTES];
+} passage;
+
+struct gw_gate {
+    int epoll, stop;
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock; /* of the table, and of numbers in it */
+    passage *places[PLACES];
+    passage *ended; /* of the thread: events may still name them */
+};
+
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- towards the library ------------------------------------------------------------------- */
+
+/* Marks what may pass, leaves out what means nothing; what is refused is dropped. */
+static void check(passage *p)
+{
+    for (;;) {
+        framing_step step = framing_read(&p->framing, p->in + p->pass, p->in_size - p->pass);
+        p->pass += step.pass;
+        p->in_size -= step.skip;
+        memmove(p->in + p->pass, p->in + p->pass + step.skip, p->in_size - p->pass);
+        if (step.pass + step.skip == 0)
+            break;
+    }
+    if (p->framing.phase == FRAMING_REFUSED)
+        p->in_size = p->pass;
+}
+
+/* Nothing follows what the library has. It drops what it is at where it finds that out too early:
+ * it is told once every request that is whole is being answered. */
+static bool is_last(const passage *p)
+{
+    const request_framing *f = &p->framing;
+    bool refused = f->phase == FRAMING_REFUSED;
+    bool within = refused ? f->refused == f->requests : f->phase != FRAMING_HEAD;
+    return p->pass == 0 && (p->heard || refused) &&
+           (p->deaf || atomic_load(&p->answered) + within >= f->requests);
+}
+
+/* Sends what may pass; the end of it where nothing follows. */
+static void send_in(passage *p)
+{
+    while (p->pass > 0 && !p->deaf) {
+        ssize_t sent = send(p->outer, p->in, p->pass, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno == EAGAIN)
+            return;
+        p->deaf = sent < 0;
+        p->pass -= sent > 0 ? (size_t)sent : 0;
+        p->in_size -= sent > 0 ? (size_t)sent : 0;
+        memmove(p->in, p->in + (sent > 0 ? sent : 0), p->in_size);
+    }
+    if (p->deaf)
+        p->in_size = p->pass = 0;
+    if (!p->shut && is_last(p)) {
+        if (p->outer >= 0)
+            shutdown(p->outer, SHUT_WR);
+        p->shut = true;
+    }
+}
+
+/* False: the client is gone. */
+static bool read_client(passage *p)
+{
+    char dropped[HEAD_BYTES];
+    for (int i = 0; i < ROUNDS && !p->heard; i++) {
+        bool drops = p->deaf || p->over || p->framing.phase == FRAMING_REFUSED;
+        char *to = drops ? dropped : p->in + p->in_size;
+        size_t room = drops ? sizeof dropped : HEAD_BYTES - p->in_size;
+        ssize_t got = room > 0 ? recv(p->client, to, room, MSG_DONTWAIT) : 0;
+        if (room == 0 || (got < 0 && errno == EAGAIN))
+            break;
+        if (got < 0 && errno != EINTR)
+            return false;
+        p->heard = got == 0;
+        if (got <= 0 || drops)
+            continue;
+        p->in_size += (size_t)got;
+        check(p);
+        send_in(p);
+    }
+    return true;
+}
+
+/* ---- towards the client -------------------------------------------------------------------- */
+
+static void watch(gw_gate *gate, passage *p, bool outer, uint32_t events)
+{
+    uint32_t *now = outer ? &p->outer_events : &p->client_events;
+    int fd = outer ? p->outer : p->client;
+    struct epoll_event event = {.events = events, .data.u32 = (uint32_t)(2 * p->place + outer)};
+    if (fd < 0 || *now == events)
+        return;
+    if (events == NOT_WATCHED)
+        epoll_ctl(gate->epoll, EPOLL_CTL_DEL, fd, NULL);
+    else
+        epoll_ctl(gate->epoll, *now == NOT_WATCHED ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+    *now = events;
+}
+
+static void leave_library(gw_gate *gate, passage *p)
+{
+    watch(gate, p, true, NOT_WATCHED);
+    close(p->outer);
+    p->outer = -1;
+    p->shut = p->deaf = true;
+    p->in_size = p->pass = 0;
+    pthread_mutex_lock(&gate->lock);
+    p->inner = -1;
+    pthread_mutex_unlock(&gate->lock);
+    if (!p->until_ms)
+        p->until_ms = now_ms() + LINGER_MS;
+}
+
+/* The library is through: the refusal follows where it is the next answer, then the end. */
+static void write_last(passage *p)
+{
+    p->last = true;
+    if (p->framing.refused && atomic_load(&p->answered) + 1 == p->framing.refused)
+        p->out_size = turn_away_text(p->framing.status, "", p->framing.detail, p->out);
+}
+
+/* False: the client is gone. */
+static bool write_client(gw_gate *gate, passage *p)
+{
+    while (!p->over) {
+        ssize_t sent = p->out_sent < p->out_size
+                           ? send(p->client, p->out + p->out_sent, p->out_size - p->out_sent,
+                                  MSG_DONTWAIT | MSG_NOSIGNAL)
+                           : 0;
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
+            return errno == EAGAIN;
+        p->out_sent += (size_t)sent;
+        if (p->out_sent < p->out_size)
+            continue;
+        p->out_sent = p->out_size = 0;
+        if (p->outer < 0 && !p->last)
+            write_last(p);
+        else if (p->outer < 0) {
+            /* what is unread at close would be answered with a reset that eats the answer */
+            shutdown(p->client, SHUT_WR);
+            p->over = true;
+        } else {
+            ssize_t got = recv(p->outer, p->out, OUT_BYTES, MSG_DONTWAIT);
+            if (got < 0 && errno == EAGAIN)
+                return true;
+            if (got > 0)
+                p->out_size = (size_t)got;
+            else if (got == 0 || errno != EINTR)
+                leave_library(gate, p);
+        }
+    }
+    return true;
+}
+
+/* ---- passages ------------------------------------------------------------------------------ */
+
+static void end(gw_gate *gate, passage *p)
+{
+    if (p->outer >= 0)
+        leave_library(gate, p);
+    epoll_ctl(gate->epoll, EPOLL_CTL_DEL, p->client, NULL);
+    close(p->client);
+    p->ended = true;
+    p->next_ended = gate->ended;
+    gate->ended = p;
+}
+
+/* Watches what can go on. */
+static void watch_both(gw_gate *gate, passage *p)
+{
+    bool drops = p->deaf || p->over || p->framing.phase == FRAMING_REFUSED;
+    bool reads = !p->heard && (drops || p->in_size < HEAD_BYTES);
+    bool writes = p->out_sent < p->out_size;
+    watch(gate, p, false, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+    if (p->outer_events != NOT_WATCHED)
+        watch(gate, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
+}
+
+static void attend(gw_gate *gate, passage *p, bool outer, uint32_t events)
+{
+    if (p->ended)
+        return;
+    if (!outer && events & (EPOLLHUP | EPOLLERR)) {
+        end(gate, p);
+        return;
+    }
+    /* an end that waits for the client is told again and again */
+    if (outer && events & EPOLLHUP && p->out_sent < p->out_size) {
+        watch(gate, p, true, NOT_WATCHED);
+        p->until_ms = now_ms() + LINGER_MS;
+    }
+    bool there = (outer || read_client(p)) &&
+                 ((!outer && !(events & EPOLLOUT)) || write_client(gate, p));
+    if (!there || (p->over && p->heard)) {
+        end(gate, p);
+        return;
+    }
+    send_in(p); /* an answer may have been the last one before the end */
+    watch_both(gate, p);
+}
+
+static void free_ended(gw_gate *gate)
+{
+    while (gate->ended) {
+        passage *p = gate->ended;
+        gate->ended = p->next_ended;
+        pthread_mutex_lock(&gate->lock);
+        gate->places[p->place] = NULL;
+        pthread_mutex_unlock(&gate->lock);
+        free(p);
+    }
+}
+
+static passage *at(gw_gate *gate, int place)
+{
+    pthread_mutex_lock(&gate->lock);
+    passage *p = gate->places[place];
+    pthread_mutex_unlock(&gate->lock);
+    return p;
+}
+
+static void expire(gw_gate *gate)
+{
+    long now = now_ms();
+    for (int i = 0; i < PLACES; i++) {
+        passage *p = at(gate, i);
+        if (p && p->until_ms && now > p->until_ms && !p->ended)
+            end(gate, p);
+    }
+}
+
+static void *run(void *context)
+{
+    gw_gate *gate = context;
+    struct epoll_event events[AT_ONCE];
+    long next = now_ms() + EXPIRE_MS;
+    for (;;) {
+        int count = epoll_wait(gate->epoll, events, AT_ONCE, EXPIRE_MS);
+        for (int i = 0; i < count; i++) {
+            uint32_t id = events[i].data.u32;
+            if (id == ID_STOP)
+                return NULL;
+            attend(gate, at(gate, (int)(id / 2)), id % 2, events[i].events);
+        }
+        if (now_ms() >= next) {
+            expire(gate);
+            next = now_ms() + EXPIRE_MS;
+        }
+        free_ended(gate);
+    }
+}
+
+/* ---- coming in ----------------------------------------------------------------------------- */
+
+/* Under the lock: the index of the connection with that number, or for -1 of a free place. */
+static int find(const gw_gate *gate, int inner)
+{
+    for (int i = 0; i < PLACES; i++)
+        if (inner < 0 ? !gate->places[i] : gate->places[i] && gate->places[i]->inner == inner)
+            return i;
+    return -1;
+}
+
+int gate_pair(gw_gate *gate, int client)
+{
+    assert(gate && client >= 0);
+    const int room = PAIR_BYTES;
+    int ends[2];
+    passage *p = malloc(sizeof *p);
+    if (!p || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+        free(p);
+        return -1;
+    }
+    for (int i = 0; i < 2; i++)
+        setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    memset(p, 0, offsetof(passage, in));
+    p->client = client;
+    p->outer = ends[0];
+    p->client_events = p->outer_events = NOT_WATCHED;
+    pthread_mutex_lock(&gate->lock);
+    int before = find(gate, ends[1]); /* closed by the library, which this thread has yet to see */
+    if (before >= 0)
+        gate->places[before]->inner = -1;
+    p->inner = ends[1];
+    p->place = find(gate, -1);
+    if (p->place >= 0)
+        gate->places[p->place] = p;
+    pthread_mutex_unlock(&gate->lock);
+    if (p->place >= 0)
+        return ends[1];
+    close(ends[0]);
+    close(ends[1]);
+    free(p);
+    return -1;
+}
+
+static passage *of_number(gw_gate *gate, int inner)
+{
+    pthread_mutex_lock(&gate->lock);
+    int place = find(gate, inner);
+    passage *p = place >= 0 ? gate->places[place] : NULL;
+    pthread_mutex_unlock(&gate->lock);
+    return p;
+}
+
+void gate_open(gw_gate *gate, int inner)
+{
+    assert(gate && inner >= 0);
+    passage *p = of_number(gate, inner);
+    assert(p);
+    watch(gate, p, true, EPOLLIN);
+    watch(gate, p, false, EPOLLIN); /* from here on it is the thread's */
+}
+
+void gate_cancel(gw_gate *gate, int inner)
+{
+    assert(gate && inner >= 0);
+    passage *p = of_number(gate, inner);
+    assert(p);
+    pthread_mutex_lock(&gate->lock);
+    gate->places[p->place] = NULL;
+    pthread_mutex_unlock(&gate->lock);
+    close(p->outer);
+    close(inner);
+    free(p);
+}
+
+void gate_answers(gw_gate *gate, int inner)
+{
+    assert(gate && inner >= 0);
+    pthread_mutex_lock(&gate->lock);
+    int place = find(gate, inner);
+    if (place >= 0)
+        gate->places[place]->answered++;
+    pthread_mutex_unlock(&gate->lock);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+gw_gate *gate_create(gw_error *error)
+{
+    gw_gate *gate = calloc(1, sizeof *gate);
+    if (!gate) {
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
+    }
+    pthread_mutex_init(&gate->lock, NULL);
+    gate->epoll = epoll_create1(EPOLL_CLOEXEC);
+    gate->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event stops = {.events = EPOLLIN, .data.u32 = ID_STOP};
+    gate->started = gate->epoll >= 0 && gate->stop >= 0 &&
+                    epoll_ctl(gate->epoll, EPOLL_CTL_ADD, gate->stop, &stops) == 0 &&
+                    pthread_create(&gate->thread, NULL, run, gate) == 0;
+    if (gate->started) {
+        pthread_setname_np(gate->thread, "gw-gate");
+        return gate;
+    }
+    gw_fail(error, GW_FAILED, "", "the HTTP server could not be started: %s", strerror(errno));
+    gate_destroy(gate);
+    return NULL;
+}
+
+void gate_destroy(gw_gate *gate)
+{
+    if (!gate)
+        return;
+    const uint64_t one = 1;
+    if (gate->started) {
+        while (write(gate->stop, &one, sizeof one) < 0 && errno == EINTR)
+            ;
+        pthread_join(gate->thread, NULL);
+    }
+    for (int i = 0; i < PLACES; i++) {
+        passage *p = gate->places[i];
+        if (p && !p->ended) {
+            (void)write_client(gate, p);
+            end(gate, p);
+        }
+    }
+    free_ended(gate);
+    if (gate->epoll >= 0)
+        close(gate->epoll);
+    if (gate->stop >= 0)
+        close(gate->stop);
+    pthread_mutex_destroy(&gate->lock);
+    free(gate);
+}
