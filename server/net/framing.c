@@ -65,7 +65,8 @@ static int excess(const request_head *head, const char **detail)
     int cookies = 0;
     for (int i = 0; i < head->field_count; i++)
         if (strcasecmp(head->field[i].name, "Cookie") == 0)
-            cookies += 1 + count_of(head->field[i].value, ';') + count_of(head->field[i].value, ',');
+            cookies +=
+                1 + count_of(head->field[i].value, ';') + count_of(head->field[i].value, ',');
     *detail = "there are no cookies here";
     if (cookies > LISTED)
         return 431;

@@ -33,19 +33,20 @@
 #define NOT_WATCHED UINT32_MAX
 
 typedef struct passage {
-    int client, outer; /* the client's socket, this end of the pair: -1 once the library's is shut */
-    int inner;         /* gate's lock: the library's end while it has it, else -1 */
+    int client,
+        outer; /* the client's socket, this end of the pair: -1 once the library's is shut */
+    int inner; /* gate's lock: the library's end while it has it, else -1 */
     int place;
     atomic_ullong answered; /* requests */
     request_framing framing;
     size_t in_size, pass; /* bytes read, of which the first so many go to the library */
     size_t out_size, out_sent;
-    bool heard; /* no more comes from the client, or is of use */
-    bool shut;  /* nor goes to the library */
-    bool deaf;  /* the library takes no more */
-    bool last;  /* the refusal is written */
-    bool over;  /* all is sent; the client's end is awaited */
-    bool ended; /* to be freed */
+    bool heard;    /* no more comes from the client, or is of use */
+    bool shut;     /* nor goes to the library */
+    bool deaf;     /* the library takes no more */
+    bool last;     /* the refusal is written */
+    bool over;     /* all is sent; the client's end is awaited */
+    bool ended;    /* to be freed */
     long until_ms; /* 0: as long as it takes */
     uint32_t client_events, outer_events;
     struct passage *next_ended;
@@ -252,8 +253,8 @@ static void attend(gw_gate *gate, passage *p, bool outer, uint32_t events)
         watch(gate, p, true, NOT_WATCHED);
         p->until_ms = now_ms() + LINGER_MS;
     }
-    bool there = (outer || read_client(p)) &&
-                 ((!outer && !(events & EPOLLOUT)) || write_client(gate, p));
+    bool there =
+        (outer || read_client(p)) && ((!outer && !(events & EPOLLOUT)) || write_client(gate, p));
     if (!there || (p->over && p->heard)) {
         end(gate, p);
         return;

@@ -18,8 +18,8 @@ gw_gate *gate_create(gw_error *error);
 void gate_destroy(gw_gate *gate); /* NULL is fine */
 
 /* A pair of sockets for a client: the library's end, by whose number the connection is called here;
- * -1 where files or places are short. The client's socket stays the caller's until gate_open(), from
- * which on it is read, or where it is cancelled, both ends closed. Any thread. */
+ * -1 where files or places are short. The client's socket stays the caller's until gate_open(),
+ * from which on it is read, or where it is cancelled, both ends closed. Any thread. */
 int gate_pair(gw_gate *gate, int client);
 void gate_open(gw_gate *gate, int inner);
 void gate_cancel(gw_gate *gate, int inner);
