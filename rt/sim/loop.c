@@ -48,7 +48,9 @@ struct gw_loop {
     gw_halt_latch *halt, own_halt;
     gw_lease *lease, own_lease;
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
-    int latency_fd;      /* holds the processors' sleep states off; -1: not granted */
+    int latency_fd;      /* holds the processors' sleep states off; -1: of the world's thread */
+    bool awake_wanted;   /* likewise */
+    atomic_bool kept_awake, forces; /* it holds them off; devices may exert force */
     pthread_t thread, world, watchdog;
     sem_t look_now;                        /* the loop steps ahead and waits for a detection */
     atomic_ullong looks_asked, looks_made; /* made: all that were asked for before it began */
@@ -259,6 +261,10 @@ static void tell_latch(gw_loop *loop, gw_halt_word heeded)
     if (!gw_halt_word_halted(heeded) && gw_simulation_forced_off(loop->simulation, &cause))
         gw_halt_latch_halt(loop->halt, cause, "loop");
     gw_halt_latch_heeded(loop->halt, heeded, made->tick, (int)made->state);
+    bool forces = made->state == GW_RUNNING && !gw_halt_word_halted(heeded) &&
+                  gw_simulation_scenario(loop->simulation)->slot_count > 0;
+    if (forces != atomic_load_explicit(&loop->forces, memory_order_relaxed))
+        atomic_store_explicit(&loop->forces, forces, memory_order_relaxed);
 }
 
 /* Now and then: the first tick's, and those of the last ones. */
@@ -434,6 +440,24 @@ static bool rest_until(gw_loop *loop, int64_t ns)
     return woken == 0;
 }
 
+/* Asks the processors not to sleep deeply while devices may exert force: waking from that takes
+ * longer than a tick may be late. Good to have, never required. */
+static void keep_awake(gw_loop *loop, bool wanted)
+{
+    const int32_t none = 0;
+    if (wanted == loop->awake_wanted)
+        return;
+    loop->awake_wanted = wanted;
+    if (loop->latency_fd >= 0)
+        close(loop->latency_fd);
+    loop->latency_fd = wanted ? open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC) : -1;
+    if (loop->latency_fd >= 0 && write(loop->latency_fd, &none, sizeof none) != sizeof none) {
+        close(loop->latency_fd);
+        loop->latency_fd = -1;
+    }
+    atomic_store(&loop->kept_awake, loop->latency_fd >= 0);
+}
+
 /* Detects collision candidates at its own rate, before everything but the loop: late by tens of
  * milliseconds, as ordinary threads are on a busy machine, it would find bodies only once they
  * overlap. It rests at least as long as it ran, so that a scene too rich for its rate leaves the
@@ -448,6 +472,7 @@ static void *watch(void *arg)
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         double period = WORLD_PERIOD;
         int64_t begin = now_ns();
+        keep_awake(loop, atomic_load_explicit(&loop->forces, memory_order_relaxed));
         uint64_t asked = atomic_load(&loop->looks_asked);
         pthread_mutex_lock(&loop->looking);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
@@ -535,16 +560,10 @@ static int touch_object(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
-/* Asks the processors not to sleep deeply, and the pages to stay: good to have, never required. Of
- * memory that nobody has touched, as most of other threads' stacks, nothing is brought in. */
-static void calm_machine(gw_loop *loop)
+/* Asks pages to stay: good to have, never required. Of memory that nobody has touched, as most of
+ * other threads' stacks, nothing is brought in. */
+static void lock_memory(gw_loop *loop)
 {
-    const int32_t none = 0;
-    loop->latency_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
-    if (loop->latency_fd >= 0 && write(loop->latency_fd, &none, sizeof none) != sizeof none) {
-        close(loop->latency_fd);
-        loop->latency_fd = -1;
-    }
     dl_iterate_phdr(touch_object, NULL);
     loop->memory_locked = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
 }
@@ -604,7 +623,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     }
     gw_simulation_engage_softly(loop->simulation);
     keep_halted(loop);
-    calm_machine(loop);
+    lock_memory(loop);
     init_locks(loop);
     show_scenario(loop);
     if (!start_threads(loop)) {
@@ -614,8 +633,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     return loop;
 fail_memory:
     finish_locks(loop);
-    if (loop->latency_fd >= 0)
-        close(loop->latency_fd);
+    keep_awake(loop, false);
     free(loop->memory);
 fail_simulation:
     gw_simulation_destroy(loop->simulation);
@@ -658,8 +676,7 @@ void gw_loop_destroy(gw_loop *loop)
     gw_loop_collect(loop);
     gw_simulation_destroy(loop->simulation);
     finish_locks(loop);
-    if (loop->latency_fd >= 0)
-        close(loop->latency_fd);
+    keep_awake(loop, false);
     free(loop->memory);
     free(loop);
 }
@@ -731,7 +748,7 @@ void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
     assert(loop && figures);
     *figures = (gw_loop_figures){.rate = loop->rate,
                                  .memory_locked = loop->memory_locked,
-                                 .kept_awake = loop->latency_fd >= 0,
+                                 .kept_awake = atomic_load(&loop->kept_awake),
                                  .thread_id = gw_loop_thread_id(loop),
                                  .placement = loop->placement,
                                  .records_lost = atomic_load(&loop->lost),

@@ -83,7 +83,7 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
 typedef struct gw_loop_figures {
     int rate, priority; /* Hz; of SCHED_FIFO, 0 where it is not granted */
     bool memory_locked;
-    bool kept_awake; /* the processors do not sleep deeply */
+    bool kept_awake; /* the processors do not sleep deeply: asked for while devices may push */
     int thread_id;
     gw_loop_placement placement; /* pinned: where that was granted */
     uint64_t records_lost;       /* ticks that a reader of every tick did not get */
