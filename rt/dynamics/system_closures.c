@@ -190,8 +190,11 @@ void gw_closures_update_rates(gw_system *s)
         gw_closures_update_rows(s);
         return;
     }
-    for (int i = 0; i < s->closure_count; i++)
+    for (int i = 0; i < s->closure_count; i++) {
         update_closure(s, i, true);
+        if (!s->blocks[i].simple) /* the others keep what they act along */
+            gw_closures_flatten(s, &s->blocks[i]);
+    }
 }
 
 /* A direction of a body that moves in a plane stays across it. */
@@ -253,8 +256,10 @@ void gw_closures_update_values(gw_system *s)
         for (int k = 0; k < c->row_count && block->simple; k++)
             if (!(block->idle >> k & 1))
                 s->rows[block->first + k].value = simple_value(&c->rows[k], a, b);
-        if (!block->simple)
-            update_closure(s, i, false);
+        if (block->simple)
+            continue;
+        update_closure(s, i, false);
+        gw_closures_flatten(s, block);
     }
 }
 
