@@ -207,8 +207,9 @@ static double relative_bend(const pair *x, gw_vec3 *across)
     return gw_norm(*across);
 }
 
-/* Chooses e where the one that there is has become a poor one; with the curves at `x`. */
-static void choose_direction(const gw_body_frame *b, double size, gw_contact_place *place,
+/* Chooses e where the one that there is has become a poor one, with the curves at `x`; false where
+ * it stays. */
+static bool choose_direction(const gw_body_frame *b, double size, gw_contact_place *place,
                              const pair *x)
 {
     gw_vec3 k, t = gw_unit(x->b[1]), old = gw_mul_add(x->e, -gw_dot(x->e, t), t);
@@ -217,10 +218,11 @@ static void choose_direction(const gw_body_frame *b, double size, gw_contact_pla
         k = left > TURNED ? old : gw_any_normal(t);
         bend = gw_norm(k);
     } else if (left > TURNED && fabs(gw_dot(old, k)) > TURNED * left * bend) {
-        return;
+        return false;
     }
     gw_vec3 e = gw_scale((gw_dot(old, k) < 0 ? -1 : 1) / bend, k);
     place->across = gw_mat3_tmul(&b->turn, e);
+    return true;
 }
 
 /* Newton's method from a place; false where it does not converge. `way`: how far it went along the
@@ -230,11 +232,10 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
 {
     double size = size_of_both(k);
     *way = 0;
-    pair_at(k, a, b, place, x);
-    choose_direction(b, size, place, x);
-    for (int i = 0; i < NEWTON_STEPS; i++) {
-        if (!pair_at(k, a, b, place, x))
-            return false;
+    bool regular = pair_at(k, a, b, place, x);
+    if (choose_direction(b, size, place, x))
+        regular = pair_at(k, a, b, place, x);
+    for (int i = 0; i < NEWTON_STEPS && regular; i++) {
         double y[2];
         for (int j = 0; j < 2; j++)
             y[j] = -(x->inverse[j][0] * x->f[0] + x->inverse[j][1] * x->f[1]);
@@ -244,8 +245,9 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
         double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
         place->a[0] += share * y[0], place->b[0] += share * y[1];
         *way += share * far / size;
+        regular = pair_at(k, a, b, place, x);
         if (far < CONVERGED * size)
-            return pair_at(k, a, b, place, x);
+            return regular;
     }
     return false;
 }

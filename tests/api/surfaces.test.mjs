@@ -373,8 +373,64 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   assert.equal(run().code, 2);
 });
 
+test('two curves keep one tangent, and say why they cannot part', () => {
+  const bow = (lift) => ({
+    type: 'nurbs-curve',
+    degree: 3,
+    knots: [0, 0, 0, 0, 1, 1, 1, 1],
+    points: [
+      [-0.2, 0, 0],
+      [-0.07, 0, lift],
+      [0.07, 0.03, lift],
+      [0.2, 0, 0],
+    ],
+  });
+  const mass = { mass: 0.2, com: [0, 0, 0], inertia: [1e-3, 1e-3, 1e-3, 0, 0, 0] };
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'wires',
+    gravity: [0, 0, -9.81],
+    objects: [
+      { id: 'rail', geometry: bow(-0.1), fixed: true },
+      { id: 'wire', geometry: bow(0.15), pose: { p: [0, 0, -0.2], q: [1, 0, 0, 0] }, body: mass },
+    ],
+    constraints: [{ id: 'c1', type: 'sliding', a: 'wire/curve', b: 'rail/curve' }],
+    tool: { object: 'wire', device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim' }],
+  };
+  const file = join(scratch, 'wires.json');
+  const run = (change) => {
+    Object.assign(scene.constraints[0], change);
+    writeFileSync(file, JSON.stringify(scene));
+    return command(['run', file, '--seconds', '0.1']);
+  };
+  for (const [type, freedoms] of [
+    ['sliding', 3],
+    ['rolling', 2],
+    ['pure-rolling', 1],
+  ]) {
+    const r = run({ type });
+    assert.equal(r.code, 0, r.err);
+    const { energy: e, mobility, constraint_residual_max: open } = JSON.parse(r.out);
+    assert.equal(mobility, freedoms, type);
+    assert.ok(Math.abs(e.final - e.initial) < 1e-9 && open < 1e-12, r.out);
+  }
+  const parts = run({ contact: 'unilateral' });
+  assert.equal(parts.code, 2);
+  assert.match(parts.err, /constraints\/0\/contact.*two curves keep one tangent and do not part/);
+  const within = run({ contact: 'bilateral', inside: true });
+  assert.match(within.err, /a curve has no inside/);
+});
+
 test('what is bundled of free-form contacts balances its energy', () => {
-  const mobility = { 'marble-run': 12, knee: 6, 'blade-under-probe': 6, 'elliptic-wheels': 1, 'contact-freedoms': 10 };
+  const mobility = {
+    'marble-run': 12,
+    knee: 6,
+    'blade-under-probe': 6,
+    'elliptic-wheels': 1,
+    'curve-on-curve': 1,
+    'contact-freedoms': 10,
+  };
   for (const [name, freedoms] of Object.entries(mobility)) {
     const r = command(['run', name, '--seconds', '3']);
     assert.equal(r.code, 0, r.err);

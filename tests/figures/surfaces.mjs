@@ -264,15 +264,6 @@ function figure7() {
 
 // ---- Fig. 8 -----------------------------------------------------------------------------------
 
-/** A closed periodic cubic through an egg-shaped ring of control points. */
-const egg = (count, radius, lobe) =>
-  Array.from({ length: count + 3 }, (_, i) => {
-    const a = (2 * Math.PI * (i % count)) / count,
-      r = radius * (1 + lobe * Math.cos(2 * a));
-    return [r * Math.cos(a), r * Math.sin(a)];
-  });
-const uniform = (count) => Array.from({ length: count + 7 }, (_, i) => i - 3);
-
 /** Points of such a curve, for the picture. */
 function spline(points) {
   const out = [];
@@ -285,58 +276,24 @@ function spline(points) {
   return [...out, out[0]];
 }
 
-/** Two links on hinges of the ground, the edge of one along that of the other. */
+/** The bundled scene of two links on hinges of the ground, the edge of one along that of the other, taken apart. */
 function curveOnCurve() {
-  const count = 12,
-    one = egg(count, 0.06, 0.15),
-    two = egg(count, 0.05, -0.2);
-  const rim = two.map(([x, y]) => [
-    [x, y, -0.01],
-    [x, y, 0.01],
-  ]);
-  const link = (id, geometry, p, turn) => ({
-    id,
-    geometry,
-    free: true,
-    body: { mass: 0.2, com: [0, 0, 0], inertia: [2e-4, 2e-4, 3e-4, 0, 0, 0] },
-    pose: { p, q: [Math.cos(turn / 2), 0, 0, Math.sin(turn / 2)] },
-  });
-  const document = {
-    format: 'guideway-scene/1',
-    name: 'Curve on curve',
-    gravity: [0, 0, 0],
-    objects: [
-      box('ground', { fixed: true }),
-      link(
-        'follower',
-        { type: 'nurbs-curve', degree: 3, knots: uniform(count), points: one.map((p) => [...p, 0]) },
-        [0.02, -0.02, 0.03],
-        0.9,
-      ),
-      link(
-        'cam',
-        {
-          type: 'nurbs-surface',
-          degree: [3, 1],
-          knots: [uniform(count), [0, 0, 1, 1]],
-          points: rim,
-        },
-        [0.2, 0.05, -0.02],
-        -0.6,
-      ),
-    ],
-    constraints: [{ id: 'edge', type: 'sliding', a: 'follower/curve', b: 'cam/surface' }],
-    joints: [
-      { id: 'near', type: 'revolute', a: at('follower', [0.02, 0, 0]), b: at('ground', [0, 0, 0]) },
-      { id: 'far', type: 'revolute', a: at('cam', [0.015, 0, 0]), b: at('ground', [0.115, 0, 0]) },
-    ],
-  };
-  return { document, shapes: { follower: spline(one), cam: spline(two) } };
+  const document = scene('curve-on-curve'),
+    apart = { cam: [[-0.06, 0, -0.05], 0.4], follower: [[0.15, 0, 0.06], -0.6] };
+  const shapes = {};
+  for (const o of document.objects.filter((o) => !o.fixed)) {
+    const [p, turn] = apart[o.id.replace('-hub', '')],
+      [c, s] = [Math.SQRT1_2 * Math.cos(turn / 2), Math.SQRT1_2 * Math.sin(turn / 2)];
+    o.pose = { p, q: [c, c, -s, s] };
+    if (o.geometry.type === 'nurbs-curve') shapes[o.id] = spline(o.geometry.points);
+  }
+  delete document.tool;
+  return { document, shapes };
 }
 
 /** The least distance of the two outlines' points, those of one taken for short lines (m). */
 function apart(shapes, row) {
-  const [a, b] = ['follower', 'cam'].map((id) => outline(row, id, shapes[id]).map(([x, y]) => [x, y]));
+  const [a, b] = ['cam', 'follower'].map((id) => outline(row, id, shapes[id]).map(([x, , z]) => [x, z]));
   let near = Infinity;
   for (const p of a)
     for (let i = 0; i + 1 < b.length; i++) {
@@ -350,16 +307,15 @@ function apart(shapes, row) {
 
 function figure8() {
   const { document, shapes } = curveOnCurve();
-  // free-form contacts are brought to touch when the system is made of the assembled parts
   return assembly({
     name: 'surface-constraints-8',
     number: 8,
     words: 'assembly of two links with curves in contact, each on a hinge of the ground',
     document,
     shapes,
-    view: views.above,
-    labels: ['x (mm)', 'y (mm)'],
-    shown: [0, 5, 15],
+    view: views.front,
+    labels: ['x (mm)', 'z (mm)'],
+    shown: [0, 5, 15, 40],
     begin: (done) => run(assembled(document, done), 0.01, ['bodies']),
     checks: (done, started) => [
       closes(done),

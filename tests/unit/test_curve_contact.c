@@ -61,6 +61,27 @@ static gw_nurbs *ellipse(double a, double b)
                            NULL);
 }
 
+/* A closed periodic cubic through a ring of control points with two lobes. */
+static gw_nurbs *egg(double radius, double lobe)
+{
+    enum { COUNT = 12 };
+    double knots[COUNT + 7];
+    gw_vec3 points[COUNT + 3];
+    for (int i = 0; i < COUNT + 7; i++)
+        knots[i] = i - 3;
+    for (int i = 0; i < COUNT + 3; i++) {
+        double at = 2 * GW_PI * (i % COUNT) / COUNT, r = radius * (1 + lobe * cos(2 * at));
+        points[i] = gw_v3(r * cos(at), r * sin(at), 0);
+    }
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 1,
+                                           .degree = {3},
+                                           .count = {COUNT + 3},
+                                           .knot_count = {COUNT + 7},
+                                           .knots = {knots},
+                                           .points = points},
+                           NULL);
+}
+
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* The frame whose x is the tangent of a curve at one of its points, in its body. */
@@ -108,6 +129,9 @@ static void rows_are_derivatives_apart_and_through(void **state)
         rows_are_derivatives_placed(contact(0, rim, 1, curve(rail), m), near_touch, 2e-5);
         rows_are_derivatives_placed(contact(0, curve(round), 1, rim, m), near_touch, 2e-5);
     }
+    gw_nurbs *lobed = egg(0.06, 0.15);
+    rows_are_derivatives_placed(contact(0, curve(lobed), 1, curve(lobed), 0), near_touch, 2e-5);
+    gw_nurbs_put(lobed);
     gw_nurbs_put(p);
     gw_nurbs_put(q);
     gw_nurbs_put(round);
@@ -321,9 +345,41 @@ static void curves_that_cannot_touch_are_named(void **state)
     gw_nurbs_put(ring);
 }
 
+/* Two cams on axles of their own: the energy stays while their motion turns back and forth. */
+static void cams_keep_their_energy(void **state)
+{
+    (void)state;
+    gw_nurbs *one = egg(0.05, -0.2), *two = egg(0.06, 0.15);
+    gw_system_body_def bodies[2];
+    for (int i = 0; i < 2; i++) {
+        bodies[i] = joined(GW_MOBILIZER_REVOLUTE, diagonal(0.2, 2e-4, 2e-4, 3e-4));
+        bodies[i].parent_from_f.p = gw_v3(0.115 * i, 0, 0);
+        bodies[i].body_from_m.p = gw_v3(i ? 0.02 : 0.015, 0, 0);
+        bodies[i].mass.com = gw_v3(i ? -0.02 : 0, 0, 0);
+        bodies[i].keeps_position = bodies[i].keeps_velocity = i == 0;
+    }
+    bodies[0].position[0] = 0.6, bodies[0].velocity[0] = 3;
+    gw_closure_def c = contact(0, curve(one), 1, curve(two), GW_CONTACT_SLIDES);
+    gw_system *s = make(bodies, 2, &c, 1, gw_v3(0, -G, 0));
+    double before = total(s), worst = 0, q[6], v[6];
+    for (int i = 0; i < 200; i++) {
+        run(s, 0.01);
+        worst = fmax(worst, fabs(total(s) - before));
+        gw_system_joint(s, 0, q, v);
+    }
+    print_message("cams at %g rad, energy off by %.1e J of %.2g, gap %.1e m\n", q[0], worst, before,
+                  gw_system_residual(s));
+    assert_true(worst < 1e-8);
+    assert_true(gw_system_residual(s) < 1e-13);
+    gw_system_destroy(s);
+    gw_nurbs_put(one);
+    gw_nurbs_put(two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cams_keep_their_energy),
         cmocka_unit_test(rows_are_derivatives_apart_and_through),
         cmocka_unit_test(ellipses_roll_about_their_foci),
         cmocka_unit_test(a_hoop_swings_within_a_ring),

@@ -82,6 +82,31 @@ suite('curves and surfaces', () => {
     assert.deepEqual([c.type, c.a, c.b], ['rolling', 'ball/surface', 'saddle/surface']);
   });
 
+  test('two curves that were picked keep one tangent: previewed in words, made', async () => {
+    const scene = unjoined('curve-on-curve');
+    scene.joints = [];
+    scene.objects = scene.objects
+      .filter((o) => /^(cam|follower)$/.test(o.id))
+      .map((o) => ({ ...o, fixed: o.id === 'follower', free: false }));
+    await visit(scene);
+    await pickInList('cam/curve');
+    await pickInList('follower/curve');
+    await preview('sliding', /3 freedoms: slides along both curves \(2\), turns about their tangent \(1\)/);
+    await preview('pure-rolling', /1 freedom: rolls along the curve \(1\)/);
+    await preview('rolling', /2 freedoms: rolls along the curve \(1\), turns about their tangent \(1\)/);
+    assert.equal(await page.getByLabel('Contact', { exact: true }).count(), 0); // they do not part
+    await page.locator('.outcome button.primary').click();
+    const [c] = await until(async () => {
+      const list = await appliance.get('/constraints');
+      return list.length === 1 && list;
+    }, 'it is made');
+    assert.deepEqual([c.type, c.a, c.b], ['rolling', 'cam/curve', 'follower/curve']);
+    await until(async () => (await appliance.get('/contacts')).length === 1, 'the contact is told');
+    await page.click('header button:has-text("Run")');
+    await until(async () => (await appliance.get('/simulation')).state === 'running', 'it runs');
+    assert.ok((await appliance.tool()).residual < 1e-9);
+  });
+
   test('a rim that slides on a face may lift off, and then is held again', async () => {
     await visit({
       name: 'Cup on a table',

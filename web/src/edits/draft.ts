@@ -56,8 +56,8 @@ function body(d: Draft): Record<string, unknown> {
   if (isOneSided(d)) out.bound = d.bound;
   const offer = offers(d.a, d.b).find((o) => o.kind.type === d.type);
   if (offer?.sense && !isOneSided(d)) out.sense = d.sense;
-  if (offer?.kind.touching && d.contact !== 'bilateral') out.contact = d.contact;
-  if (offer?.kind.touching && d.inside) out.inside = true;
+  if (offer?.parts && d.contact !== 'bilateral') out.contact = d.contact;
+  if (offer?.parts && d.inside) out.inside = true;
   return out;
 }
 
@@ -156,11 +156,17 @@ function outcome(solution: Solution): Preview {
   return { ...NOTHING, refusal: text, conflict: solution.conflict ?? null };
 }
 
-// What a body alone may do that touches another in one point.
-const TOUCHING_WORDS: Partial<Record<ConstraintType, [number, string]>> = {
-  sliding: [5, 'slides on the surface (2), turns freely (3)'],
-  rolling: [3, 'rolls on the surface (2), turns about its normal (1)'],
-  'pure-rolling': [2, 'rolls on the surface (2)'],
+// What a body alone may do that touches another in one point; of two curves by the freedoms that these leave.
+const TOUCHING_WORDS: Partial<Record<ConstraintType, Record<number, string>>> = {
+  sliding: {
+    5: 'slides on the surface (2), turns freely (3)',
+    3: 'slides along both curves (2), turns about their tangent (1)',
+  },
+  rolling: {
+    3: 'rolls on the surface (2), turns about its normal (1)',
+    2: 'rolls along the curve (1), turns about their tangent (1)',
+  },
+  'pure-rolling': { 2: 'rolls on the surface (2)', 1: 'rolls along the curve (1)' },
 };
 
 // The freedoms that are left, in words; of a member of a system those that it has in it.
@@ -170,9 +176,9 @@ export function wouldLeave({ solution, branch }: Preview): string {
     return solution?.branches[branch]?.words ?? solution?.words ?? '';
   const { bodies, freedoms, mobility } = system;
   const count = (n: number): string => `${n} ${n === 1 ? 'freedom' : 'freedoms'}`;
-  const [usual, words] = TOUCHING_WORDS[draft.peek()?.type ?? 'distance'] ?? [];
+  const words = TOUCHING_WORDS[draft.peek()?.type ?? 'distance']?.[freedoms];
   if (bodies > 1) return `${count(freedoms)}, as one of ${bodies} bodies that have ${count(mobility)}`;
-  return freedoms === usual ? `${count(freedoms)}: ${words}` : count(freedoms);
+  return words ? `${count(freedoms)}: ${words}` : count(freedoms);
 }
 
 function show(result: Preview): void {

@@ -118,14 +118,14 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
         <span>{offerWords(o, value, active ? draft.value!.bound : 'equal')}</span>
         <span class="offer-note">{o.why}</span>
       </button>
-      {active && (o.kind.unit || o.sense || o.oneSided || o.kind.touching) && (
+      {active && (o.kind.unit || o.sense || o.oneSided || o.parts) && (
         <div class="offer-more">
           <Value o={o} />
           {o.oneSided && (
             <BoundChoice value={draft.value!.bound} onChange={(bound) => propose(o.kind.type, { bound })} />
           )}
           <SenseChoice o={o} />
-          {o.kind.touching && (
+          {o.parts && (
             <ContactChoice
               contact={draft.value!.contact}
               inside={draft.value!.inside}

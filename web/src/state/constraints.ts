@@ -18,7 +18,8 @@ interface Kind {
   now: (a: WorldElement, b: WorldElement) => number; // its value as the features are
   sense: (a: ElementKind, b: ElementKind) => boolean; // two directed elements end up along one another
   oneSided: (a: ElementKind, b: ElementKind) => boolean; // may be stated as at least, at most
-  touching: boolean; // of two surfaces, which may part, and one of which may be within the other
+  touching: boolean; // of two surfaces or curves
+  parts: (a: ElementKind, b: ElementKind) => boolean; // they may part, and one may be within the other
   signed: (a: ElementKind, b: ElementKind) => boolean; // its value has a side
   concerns: (a: ElementKind, b: ElementKind) => boolean; // worth a word where it does not fit
 }
@@ -28,6 +29,7 @@ interface Kind {
 const directed = (kind: ElementKind): boolean => kind === 'line' || kind === 'plane';
 const freeForm = (kind: ElementKind): boolean => kind === 'surface' || kind === 'curve';
 const ofPrimitive = (kind: ElementKind): boolean => kind === 'sphere' || kind === 'cylinder' || kind === 'rim';
+const wiry = (kind: ElementKind): boolean => kind === 'curve' || kind === 'rim';
 const bent = (kind: ElementKind): boolean => freeForm(kind) || ofPrimitive(kind);
 const clamp1 = (x: number): number => Math.max(-1, Math.min(1, x));
 
@@ -80,7 +82,6 @@ const alongNormal = (a: WorldElement, b: WorldElement): string =>
 // As the server says of two that meet: one of them bends, and they meet in a point; curves with one tangent.
 function touch(a: WorldElement, b: WorldElement): string {
   const [p, q] = [a.kind, b.kind];
-  const wiry = (k: ElementKind): boolean => k === 'curve' || k === 'rim';
   if (wiry(p) && wiry(q)) return '';
   if (!bent(p) && !bent(q)) return 'two surfaces touch, one of them bent';
   if ([p, q].some((k) => k === 'point' || k === 'line')) return 'a point or a line has no surface';
@@ -111,16 +112,19 @@ const plain = (type: ConstraintType, name = type.replace(/-/g, ' ')): Kind => ({
   sense: alike,
   oneSided: () => false,
   touching: false,
+  parts: () => false,
   signed: (a, b) => [a, b].some((k) => k === 'plane' || k === 'surface'),
   concerns: () => true,
 });
 
-const contact = (type: ConstraintType, note: string): Kind => ({
+// `between`: of two curves.
+const contact = (type: ConstraintType, note: string, between: string): Kind => ({
   ...plain(type),
   misfit: touch,
-  note: () => note,
+  note: (a, b) => (wiry(a) && wiry(b) ? between : note),
   sense: () => false,
   touching: true,
+  parts: (a, b) => !(wiry(a) && wiry(b)),
   concerns: (a, b) => [a, b].every((k) => k !== 'point' && k !== 'line') && [a, b].some(bent),
 });
 
@@ -166,9 +170,9 @@ export const KINDS: readonly Kind[] = [
     sense: () => true,
     concerns: (a, b) => [a, b].includes('surface') && !ofPrimitive(a) && !ofPrimitive(b),
   },
-  contact('sliding', 'stays in touch'),
-  contact('rolling', 'in touch, without slip'),
-  contact('pure-rolling', 'nor does it spin about the normal'),
+  contact('sliding', 'stays in touch', 'touch with one tangent'),
+  contact('rolling', 'in touch, without slip', 'with one tangent, without slip'),
+  contact('pure-rolling', 'nor does it spin about the normal', 'nor does it turn about the tangent'),
 ];
 
 export const kindOf = (type: ConstraintType): Kind => KINDS.find((k) => k.type === type) ?? plain(type);
@@ -218,6 +222,7 @@ export interface Offer {
   signed: boolean;
   oneSided: boolean;
   sense: boolean;
+  parts: boolean;
   value: number; // as the features are now
 }
 
@@ -236,6 +241,7 @@ export function offers(refA: string, refB: string): Offer[] {
       signed: kind.signed(a.kind, b.kind),
       oneSided: kind.oneSided(a.kind, b.kind),
       sense: kind.sense(a.kind, b.kind),
+      parts: kind.parts(a.kind, b.kind),
       value: kind.misfit(a, b) ? 0 : kind.now(a, b),
     };
   });
@@ -250,7 +256,7 @@ interface Joined {
 }
 
 // Whether its kind's row says so of the features that it joins.
-function asks(c: Joined, what: 'sense' | 'oneSided'): boolean {
+function asks(c: Joined, what: 'sense' | 'oneSided' | 'parts'): boolean {
   const [a, b] = [elementOf(c.a), elementOf(c.b)];
   return !!a && !!b && kindOf(c.type)[what](a.kind, b.kind);
 }
@@ -258,7 +264,7 @@ function asks(c: Joined, what: 'sense' | 'oneSided'): boolean {
 export const hasSense = (c: Joined): boolean => asks(c, 'sense');
 export const canBeOneSided = (c: Joined): boolean => asks(c, 'oneSided');
 
-export const canSeparate = (c: Joined): boolean => kindOf(c.type).touching;
+export const canSeparate = (c: Joined): boolean => asks(c, 'parts');
 
 export const isOneSided = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
 
