@@ -270,20 +270,29 @@ suite('curves and surfaces', () => {
   for (const [name, options] of [
     ['light', {}],
     ['dark', { colorScheme: 'dark' }],
+    ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }],
   ])
     test(`axe finds nothing serious in the dialog of surfaces, ${name}`, async () => {
       await visit('nozzle-over-hood', { ...options, bypassCSP: true });
+      if (name === 'on a phone') await page.click('.tabs button:has-text("Scene")');
       await page.getByRole('button', { name: 'Add a surface or a curve' }).click();
       await page.waitForSelector('dialog[open] .kinds');
       const serious = await audit(page);
+      const room = () =>
+        page.evaluate(() => {
+          const parts = [...document.querySelectorAll('dialog[open] *')].map((e) => e.getBoundingClientRect());
+          return parts.every((r) => r.width === 0 || (r.left >= -0.5 && r.right <= innerWidth + 0.5));
+        });
       for (const way of await page.locator('dialog .kinds button').allTextContents()) {
         await page.locator(`dialog .kinds button:text-is("${way}")`).click();
         await serious(way);
+        assert.ok(await room(), `${way}: nothing is wider than the screen`);
       }
       await page.getByLabel(/^Profile: x, y, z in mm/).fill('0, zwei');
       await page.getByRole('button', { name: 'Make it' }).click();
       await page.waitForSelector('.modal .refused');
       await serious('refused');
+      assert.ok(await room(), 'refused: nothing is wider than the screen');
     });
 
   test('where a ball rolls on a saddle the contact is told and drawn', async () => {
