@@ -38,10 +38,10 @@ typedef struct gw_ground_motion {
 } gw_ground_motion;
 
 typedef struct gw_system_body_def {
-    int parent; /* a body before this one, or a ground */
+    gw_mass mass; /* in the body's frame */
+    int parent;   /* a body before this one, or a ground */
     gw_mobilizer joint;
     gw_pose parent_from_f; /* in the parent's frame, or the ground's */
-    gw_mass mass;          /* in the body's frame */
     gw_pose body_from_m;
     bool reversed; /* F is the body's and M the parent's: `parent_from_f` says where M is in the
                       parent, `body_from_m` where F is in the body; coordinates stay M's in F */
