@@ -130,9 +130,6 @@ const gw_driver *gw_driver_find(const char *name);
 /* A simulated device can be put anywhere and pushed by a scripted operator. */
 bool gw_driver_is_simulated(const gw_driver *driver);
 
-/* The first simulated driver of that class, NULL where there is none. */
-const gw_driver *gw_driver_simulated(gw_device_class class);
-
 /* "admittance", "impedance" */
 const char *gw_device_class_name(gw_device_class class);
 

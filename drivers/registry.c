@@ -37,14 +37,6 @@ bool gw_driver_is_simulated(const gw_driver *driver)
     return driver->exert && driver->place;
 }
 
-const gw_driver *gw_driver_simulated(gw_device_class class)
-{
-    for (int i = 0; gw_drivers[i]; i++)
-        if (gw_drivers[i]->class == class && gw_driver_is_simulated(gw_drivers[i]))
-            return gw_drivers[i];
-    return NULL;
-}
-
 const char *gw_device_class_name(gw_device_class class)
 {
     static const char *const names[] = {

@@ -96,10 +96,11 @@ gw_system_def gw_scene_system_def(const gw_scene_system *s)
                            .ground_count = s->ground_count};
 }
 
-int gw_scene_system_body(const gw_scene_system *s, int object)
+/* The system's body of a body of the scene, -1 where it has none. */
+static int body_of_number(const gw_scene_system *s, int number)
 {
     for (int i = 0; i < s->member_count; i++)
-        if (s->members[i].number == object)
+        if (s->members[i].number == number)
             return i;
     return -1;
 }
@@ -147,6 +148,6 @@ const gw_scene_system *gw_layout_system(const gw_layout *layout, int number, int
     const gw_scene_system *s =
         layout->system_of[number] >= 0 ? layout->systems[layout->system_of[number]] : NULL;
     if (s)
-        *body = gw_scene_system_body(s, number);
+        *body = body_of_number(s, number);
     return s;
 }

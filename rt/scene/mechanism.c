@@ -95,15 +95,8 @@ gw_mobilizer gw_mechanism_joint(const gw_mechanism *m, int link)
                                                      : GW_MOBILIZER_PRISMATIC;
 }
 
-bool gw_mechanism_is_chain(const gw_mechanism *m)
-{
-    for (int i = 0; i < m->link_count; i++)
-        if (m->parent[i] != i - 1 || m->several[i] != GW_MOBILIZER_FIXED)
-            return false;
-    return true;
-}
-
-gw_pose gw_joint_pose(const gw_link_def *link, double q)
+/* parent_from_link of one joint at q (rad, m). */
+static gw_pose pose_of_joint(const gw_link_def *link, double q)
 {
     gw_pose moved = gw_joint_motion(link->kind, link->axis, q);
     return gw_pose_mul(&link->parent_from_joint, &moved);
@@ -115,7 +108,7 @@ void gw_mechanism_poses(const gw_mechanism *m, const double *q, gw_pose *world_f
     for (int i = 0; i < m->link_count; i++) {
         const gw_pose *parent = m->parent[i] < 0 ? &m->base : &world_from_link[m->parent[i]];
         bool one = m->several[i] == GW_MOBILIZER_FIXED;
-        gw_pose joint = gw_joint_pose(&m->links[i], !one ? 0 : q ? q[i] : m->position[i]);
+        gw_pose joint = pose_of_joint(&m->links[i], !one ? 0 : q ? q[i] : m->position[i]);
         world_from_link[i] = gw_pose_mul(parent, &joint);
         world_from_link[i].q = gw_quat_unit(world_from_link[i].q);
     }

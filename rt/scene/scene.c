@@ -68,7 +68,8 @@ static void *duplicate(const void *from, size_t bytes, bool *ok)
     return to;
 }
 
-bool gw_operator_copy(gw_operator *to, const gw_operator *from)
+/* A deep copy. False: memory is short, what was copied is to be finished. */
+static bool operator_copy(gw_operator *to, const gw_operator *from)
 {
     bool ok = true;
     *to = *from;
@@ -158,7 +159,7 @@ static void finish_object(void *entry)
 
 static bool copy_device(void *to, const void *from)
 {
-    return gw_operator_copy(&((gw_device *)to)->operator, &((const gw_device *)from)->operator);
+    return operator_copy(&((gw_device *)to)->operator, &((const gw_device *)from)->operator);
 }
 
 static void finish_device(void *entry)

@@ -221,8 +221,7 @@ typedef struct gw_operator {
     double stiffness_angular, damping_angular; /* hand: N m/rad, N m s/rad */
 } gw_operator;
 
-/* A deep copy (false: memory is short, what was copied is to be finished), and its end. */
-bool gw_operator_copy(gw_operator *to, const gw_operator *from);
+/* Frees what it owns. */
 void gw_operator_finish(gw_operator *operator);
 
 #define GW_MAX_SETTINGS 24
@@ -302,39 +301,26 @@ const char *gw_tool_held_id(const gw_tool *tool);
     ROW(mechanism, gw_mechanism, GW_MAX_MECHANISMS, false)                                         \
     ROW(material, gw_material, GW_MAX_MATERIALS, true)
 
-/* Grow by one zeroed entry and return it; NULL with an error beyond the cap or without memory. */
-gw_object *gw_scene_add_object(gw_scene *scene, gw_error *error);
-gw_feature *gw_scene_add_feature(gw_scene *scene, gw_error *error);
-gw_scene_constraint *gw_scene_add_constraint(gw_scene *scene, gw_error *error);
-gw_tool *gw_scene_add_tool(gw_scene *scene, gw_error *error);
-gw_device *gw_scene_add_device(gw_scene *scene, gw_error *error);
-gw_task *gw_scene_add_task(gw_scene *scene, gw_error *error);
-gw_mechanism *gw_scene_add_mechanism(gw_scene *scene, gw_error *error); /* without links */
-gw_material *gw_scene_add_material(gw_scene *scene, gw_error *error);   /* like the default one */
-gw_scene_joint *gw_scene_add_joint(gw_scene *scene, gw_error *error);
-gw_scene_spring *gw_scene_add_spring(gw_scene *scene, gw_error *error);
+/* Grow by one entry and return it, with its defaults (zero, unless scene.c's start_object() and so
+ * on say otherwise): gw_scene_add_object(), and so on for each array. NULL with an error beyond the
+ * cap or without memory. */
+#define GW_SCENE_ADD(name, type, most, id)                                                         \
+    type *gw_scene_add_##name(gw_scene *scene, gw_error *error);
+GW_SCENE_ARRAYS(GW_SCENE_ADD)
 gw_pair_name *gw_scene_add_ignored(gw_scene *scene, gw_error *error);
 
 /* Frees what an entry owns: gw_scene_finish_object(), and so on for each array. */
 #define GW_SCENE_FINISH(name, type, most, id) void gw_scene_finish_##name(type *entry);
 GW_SCENE_ARRAYS(GW_SCENE_FINISH)
 
-/* Remove the entry at `index`, the others keep their order. What it owns is freed. */
-void gw_scene_remove_object(gw_scene *scene, int index);
-void gw_scene_remove_feature(gw_scene *scene, int index);
-void gw_scene_remove_constraint(gw_scene *scene, int index);
-void gw_scene_remove_tool(gw_scene *scene, int index);
-void gw_scene_remove_device(gw_scene *scene, int index);
-void gw_scene_remove_task(gw_scene *scene, int index);
-void gw_scene_remove_mechanism(gw_scene *scene, int index);
-void gw_scene_remove_material(gw_scene *scene, int index);
-void gw_scene_remove_joint(gw_scene *scene, int index);
-void gw_scene_remove_spring(gw_scene *scene, int index);
+/* Remove the entry at `index`, the others keep their order; what it owns is freed:
+ * gw_scene_remove_object(), and so on for each array. */
+#define GW_SCENE_REMOVE(name, type, most, id)                                                      \
+    void gw_scene_remove_##name(gw_scene *scene, int index);
+GW_SCENE_ARRAYS(GW_SCENE_REMOVE)
 
-/* The type of a link's joint, and whether all are revolute or prismatic and each link hangs on the
- * one before it. */
+/* The type of a link's joint. */
 gw_mobilizer gw_mechanism_joint(const gw_mechanism *mechanism, int link);
-bool gw_mechanism_is_chain(const gw_mechanism *mechanism);
 
 /* The first link whose joint moves no inertia that others do not move, at the start: the mass
  * matrix D is not positive definite there, as a Cholesky factorisation finds. -1: there is none.
@@ -404,9 +390,8 @@ int gw_scene_first_coordinate(const gw_scene *scene, int index);
 gw_contact_material gw_scene_contact_material(const gw_scene *scene, const char *material);
 gw_contact_material gw_contact_material_default(void);
 
-/* parent_from_link of one joint at q (rad, m), and world_from_link of all links at q (link_count
- * entries; NULL: the start). Joints with several coordinates are at their origin. */
-gw_pose gw_joint_pose(const gw_link_def *link, double q);
+/* world_from_link of all links at q (link_count entries, rad or m; NULL: the start). Joints with
+ * several coordinates are at their origin. */
 void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
 
 /* Whether it is enabled and one-sided: a bound, or a contact that may part. */

@@ -101,7 +101,4 @@ gw_system_def gw_scene_system_def(const gw_scene_system *system);
  * distance of each from the nearest place that its type has. */
 double gw_scene_system_residual(const gw_scene_system *system, const gw_pose *poses);
 
-/* The system's body of a body of the scene, -1 where it has none. */
-int gw_scene_system_body(const gw_scene_system *system, int number);
-
 #endif

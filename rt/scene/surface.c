@@ -80,7 +80,11 @@ static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
     return true;
 }
 
-bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surface *surface)
+/* The surface that "object/feature" names, in the object's frame: `surface` of a sphere, a cylinder
+ * or a capsule (its side), `top-rim` and `bottom-rim` of a cylinder, `base-rim` of a cone, any
+ * plane; of a compound's part with partN. before it. False where it names none. */
+static bool surface_of_feature(const gw_scene *scene, const gw_feature_ref *ref,
+                               gw_surface *surface)
 {
     gw_element e;
     int object = gw_scene_object(scene, ref->object);
@@ -104,7 +108,7 @@ bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surfa
 static bool find_surface(const gw_scene *s, const gw_feature_ref *ref, int index,
                          const char *member, gw_surface *surface, gw_error *error)
 {
-    return gw_scene_surface(s, ref, surface) ||
+    return surface_of_feature(s, ref, surface) ||
            gw_scene_invalid(error, "constraints", index, member,
                             "\"%s/%s\" is no surface: a sphere, a cylinder and a capsule have "
                             "\"surface\", a cylinder \"top-rim\" and \"bottom-rim\", a cone "
@@ -145,7 +149,7 @@ static bool stands_right(const gw_surface *a, const gw_surface *b)
 bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, bool *swapped,
                                gw_error *error)
 {
-    gw_surface a, b;
+    gw_surface a = {0}, b = {0};
     gw_error own = {0};
     const gw_scene_constraint *k = &s->constraints[index];
     assert(!gw_constraint_is_positional(k->kind));

@@ -8,11 +8,6 @@
 #include "rt/dynamics/system.h"
 #include "rt/scene/scene.h"
 
-/* The surface that "object/feature" names, in the object's frame: `surface` of a sphere, a cylinder
- * or a capsule (its side), `top-rim` and `bottom-rim` of a cylinder, `base-rim` of a cone, any
- * plane; of a compound's part with partN. before it. False where it names none. */
-bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surface *surface);
-
 /* Takes a surface given in the frame b to the frame a. */
 void gw_scene_surface_move(const gw_pose *a_from_b, gw_surface *surface);
 

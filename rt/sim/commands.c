@@ -58,6 +58,16 @@ static void follow_now(gw_simulation *s)
     gw_kinematics_follow(s->scenario->kinematics, true);
 }
 
+/* Latched devices get small limits that grow: all of them, or those that never had. */
+static void engage_latched_softly(gw_simulation *s, bool all)
+{
+    for (int i = 0; i < s->scenario->tool_count && s->softly; i++) {
+        const gw_scenario_tool *def = s->tools[i].def;
+        if (def->latched && (all || !def->slot->gate.begun))
+            gw_gate_engage_softly(&def->slot->gate);
+    }
+}
+
 static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
 {
     gw_scenario *old = s->scenario;
@@ -69,24 +79,15 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
         follow_now(s);
         gw_simulation_place_kinematic(s, 0);
     }
-    gw_simulation_soften(s, false);
+    engage_latched_softly(s, false);
     *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
-}
-
-void gw_simulation_soften(gw_simulation *s, bool all)
-{
-    for (int i = 0; i < s->scenario->tool_count && s->softly; i++) {
-        const gw_scenario_tool *def = s->tools[i].def;
-        if (def->latched && (all || !def->slot->gate.begun))
-            gw_gate_engage_softly(&def->slot->gate);
-    }
 }
 
 void gw_simulation_engage_softly(gw_simulation *s)
 {
     s->softly = true;
-    gw_simulation_soften(s, false);
+    engage_latched_softly(s, false);
 }
 
 /* Tick 0 is the scenario's, whatever devices did while it waited for it; who has a hand on it by
@@ -164,7 +165,7 @@ static void apply_arm(gw_simulation *s, const gw_command *command)
     s->halted = s->forced_off = false;
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_pid_reset(&s->tools[i].pid);
-    gw_simulation_soften(s, true);
+    engage_latched_softly(s, true);
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
 }
 

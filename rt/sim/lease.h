@@ -12,9 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_LEASE_RENEW_NS 100000000 /* between two renewals */
-#define GW_LEASE_NS       300000000 /* from the last one: two may be late, or be lost */
-#define GW_LEASE_BY       64        /* bytes of a name, the zero included */
+#define GW_LEASE_NS 300000000 /* from a renewal on: two of them may be late, or be lost */
+#define GW_LEASE_BY 64        /* bytes of a name, the zero included */
 
 typedef struct gw_lease_holder {
     char by[GW_LEASE_BY]; /* "stream 127.0.0.1:4711" */

@@ -44,9 +44,6 @@ struct gw_simulation {
     gw_follower moved[GW_MAX_FOLLOWERS]; /* room for what contacts are told of */
 };
 
-/* Latched devices get small limits that grow: all of them, or those that never had. RT safe. */
-void gw_simulation_soften(gw_simulation *s, bool all);
-
 /* Everything to rest, devices off from the next command to them on. Said once. RT safe. */
 void gw_simulation_halt(gw_simulation *s, uint64_t tag);
 

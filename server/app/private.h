@@ -101,10 +101,9 @@ struct gw_app {
     gw_lease lease;                     /* no lock: the stream's thread and every loop */
     char armed_by[GW_HALT_BY];          /* log: who armed last */
 
-    gw_loop *loop;          /* loop */
-    uint64_t revision_sent; /* loop: of the newest scenario sent */
-    bool recording;         /* loop: per-tick records are wanted */
-    int retired_count;      /* loop */
+    gw_loop *loop;     /* loop */
+    bool recording;    /* loop: per-tick records are wanted */
+    int retired_count; /* loop */
     app_retired retired[APP_MAX_RETIRED];
 
     double storage_s;                /* log: when the disk's refusal was told of */

@@ -134,12 +134,11 @@ struct wire_table {
 #define LIST        (&wire_type_list) /* an owned array */
 #define LIST_WITHIN (&wire_type_list_within)
 #define FEATURE_ID  (&wire_type_feature_id) /* gw_feature_ref */
-#define MAP         (&wire_type_map) /* described only: members of any name, `table` or `item` each */
 
 extern const wire_type wire_type_number, wire_type_whole, wire_type_boolean, wire_type_string,
     wire_type_id, wire_type_text, wire_type_choice, wire_type_vec3, wire_type_direction,
     wire_type_quat, wire_type_numbers, wire_type_object, wire_type_list, wire_type_list_within,
-    wire_type_feature_id, wire_type_map;
+    wire_type_feature_id;
 
 /* Heads of the functions that rows and tables name, parameters called as in wire_type and
  * wire_hook: what one of them does not need may stay unused. */
@@ -352,8 +351,5 @@ extern const char *const wire_senses[], *const wire_run_states[];
 /* A time of CLOCK_REALTIME in UTC, ISO 8601 to the millisecond. */
 #define WIRE_UTC 40
 void wire_utc_text(int64_t ns, char out[WIRE_UTC]);
-
-/* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */
-gw_mesh *wire_find_mesh(const char *file, bool convex, gw_error *error);
 
 #endif

@@ -86,14 +86,32 @@ ENCODE(encode_convex)
     return json_boolean(((const gw_shape *)owner)->mesh->convex);
 }
 
+static _Thread_local wire_mesh_finder *finder;
+static _Thread_local void *finder_context;
+
+void wire_use_meshes(wire_mesh_finder *find, void *context)
+{
+    finder = find;
+    finder_context = context;
+}
+
+/* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */
+static gw_mesh *mesh_of_file(const char *file, bool convex, gw_error *error)
+{
+    if (finder)
+        return finder(finder_context, file, convex, error);
+    gw_fail(error, GW_NOT_FOUND, "", "there is no folder of meshes here, and no \"%.64s\"", file);
+    return NULL;
+}
+
 HOOK(find_mesh)
 {
     gw_shape *shape = owner;
     gw_error inner = {0};
     char where[WIRE_POINTER];
     wire_path_text(&(wire_path){.parent = at, .name = "file"}, where);
-    shape->mesh = wire_find_mesh(json_string_value(json_object_get(value, "file")),
-                                 json_is_true(json_object_get(value, "convex")), &inner);
+    shape->mesh = mesh_of_file(json_string_value(json_object_get(value, "file")),
+                               json_is_true(json_object_get(value, "convex")), &inner);
     return shape->mesh || gw_fail(error, inner.code == GW_NOT_FOUND ? GW_BAD_INPUT : inner.code,
                                   where, "%s", inner.message);
 }
@@ -307,23 +325,6 @@ const wire_table wire_table_object = {
 CODEC(object, gw_object)
 
 /* ---- meshes -------------------------------------------------------------------------------- */
-
-static _Thread_local wire_mesh_finder *finder;
-static _Thread_local void *finder_context;
-
-void wire_use_meshes(wire_mesh_finder *find, void *context)
-{
-    finder = find;
-    finder_context = context;
-}
-
-gw_mesh *wire_find_mesh(const char *file, bool convex, gw_error *error)
-{
-    if (finder)
-        return finder(finder_context, file, convex, error);
-    gw_fail(error, GW_NOT_FOUND, "", "there is no folder of meshes here, and no \"%.64s\"", file);
-    return NULL;
-}
 
 /* All coordinates, and all corners of triangles, one after the other. */
 ENCODE(encode_vertices)

@@ -425,8 +425,7 @@ const wire_type wire_type_object = {decode_object, encode_object, wire_schema_ob
 
 static const wire_field an_object = {.name = "", .type = OBJECT};
 
-/* What an entry of the list is. */
-/* What a LIST consists of. */
+/* The row of a list's entries. */
 static wire_field item_of(const wire_field *f)
 {
     wire_field item = f->item ? *f->item : an_object;
@@ -509,6 +508,5 @@ json_t *wire_schema_map(const wire_field *f)
     return json_pack("{ss so}", "type", "object", "additionalProperties", item.type->schema(&item));
 }
 
-const wire_type wire_type_map = {NULL, NULL, wire_schema_map};
 const wire_type wire_type_list = {decode_list, encode_list, wire_schema_list};
 const wire_type wire_type_list_within = {decode_list, encode_list, wire_schema_list};
