@@ -24,6 +24,8 @@ void gw_simulation_emit(gw_simulation *s, gw_event event)
 int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
 {
     int count = s->event_count < capacity ? s->event_count : capacity;
+    if (count == 0)
+        return 0;
     memcpy(events, s->events, (size_t)count * sizeof *events);
     s->event_count -= count;
     memmove(s->events, s->events + count, (size_t)s->event_count * sizeof *events);
@@ -341,10 +343,9 @@ void gw_simulation_tick(gw_simulation *s)
     tell_moved(s);
     s->now++;
     s->limited_ticks += limited && moving;
-    if (!moving)
-        return;
-    s->tick++;
-    s->steps -= s->state == GW_PAUSED;
+    s->tick += moving;
+    s->steps -= moving && s->state == GW_PAUSED;
+    gw_stages_end(&s->stages, GW_STAGE_CONTROL);
 }
 
 gw_detection *gw_simulation_detection(gw_simulation *s)
