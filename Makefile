@@ -78,6 +78,10 @@ deps-test:
 
 # ---- the library -------------------------------------------------------------------------------
 
+# Numbers that were stored one by one wait for each other where they are loaded in pairs: a twentieth
+# of a system's step.
+$(BUILD)/obj/rt/dynamics/%.o: OPT += -fno-tree-slp-vectorize
+
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
