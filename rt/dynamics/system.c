@@ -417,6 +417,7 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     k->def.motor[coordinate] = *motor;
     k->only_springs = k->only_springs && !is_motor(motor);
     k->is_free = k->is_free && k->only_springs;
+    s->is_free = s->is_free && k->is_free;
     if (k->mobility[coordinate] > 0)
         return;
     const gw_local_model *local = s->local;
@@ -534,7 +535,7 @@ static bool take_memory(gw_system *s)
 {
     size_t n = (size_t)s->body_count, springs = (size_t)s->spring_count;
     size_t m = (size_t)s->row_count + 3 * springs, d = (size_t)s->dof;
-    size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 6 + 2 * 12;
+    size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 7 + 2 * 12;
     s->offsets = calloc(n + 1, sizeof *s->offsets);
     s->row_offsets = calloc(m + 1, sizeof *s->row_offsets);
     double *numbers = s->numbers = calloc(stages * d + 1, sizeof *numbers);
@@ -560,6 +561,7 @@ static bool take_memory(gw_system *s)
     s->added = part_of(&numbers, d);
     s->scratch = part_of(&numbers, d);
     s->least = part_of(&numbers, d);
+    s->home_velocity = part_of(&numbers, d);
     s->by = part_of(&numbers, d);
     s->rates = part_of(&numbers, GW_RK_MAX_STAGES * d);
     s->accelerations = part_of(&numbers, GW_RK_MAX_STAGES * d);
@@ -787,6 +789,12 @@ static void refuse_open(const gw_system *s, double left, gw_error *error)
     gw_fail(error, GW_BAD_INPUT, where, "closures stay %g m open from where the bodies are", left);
 }
 
+static gw_system *given_up(gw_system *s)
+{
+    gw_system_destroy(s);
+    return NULL;
+}
+
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
 {
     gw_system *s = calloc(1, sizeof *s);
@@ -801,32 +809,33 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         for (int i = 0; i < def->body_count; i++)
             s->total_mass += def->bodies[i].mass.mass;
         s->dt = def->dt > 0 ? def->dt : 1e-3;
+        s->single = s->is_free = true;
         s->tells_joints = !def->silent_joints;
         s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
         s->body_from_held = gw_pose_identity();
         for (int i = 0; i < def->closure_count; i++)
             count_rows(s, &def->closures[i]);
-    }
-    if (s)
         s->bodies = calloc((size_t)def->body_count + 1, sizeof *s->bodies);
+    }
     for (int i = 0; s && s->bodies && i < def->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
         assert(def->bodies[i].parent < i && is_end(def, def->bodies[i].parent));
-        init_body(&s->bodies[i], &def->bodies[i], s->dof);
-        taken = taken && gw_set_joint_init(&s->bodies[i], s->length);
-        s->dof += s->bodies[i].dof;
-        if (s->bodies[i].def.parent >= 0)
-            s->bodies[i].ground = s->bodies[s->bodies[i].def.parent].ground;
+        init_body(k, &def->bodies[i], s->dof);
+        taken = taken && gw_set_joint_init(k, s->length);
+        s->dof += k->dof;
+        s->single = s->single && k->dof == 1;
+        s->is_free = s->is_free && k->is_free;
+        s->is_damped = s->is_damped || k->damping_rate > 0;
+        if (k->def.parent >= 0)
+            k->ground = s->bodies[k->def.parent].ground;
     }
     if (!s || !s->bodies || !taken || !take_memory(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
-        gw_system_destroy(s);
-        return NULL;
+        return given_up(s);
     }
     for (int i = 0; i < def->closure_count; i++) {
-        if (!check_closure(def, i, error)) {
-            gw_system_destroy(s);
-            return NULL;
-        }
+        if (!check_closure(def, i, error))
+            return given_up(s);
         s->closures[i] = def->closures[i];
         s->edge_count += gw_closure_has_edges(&s->closures[i]);
     }
@@ -835,30 +844,24 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         assert(is_end(def, def->springs[i].b));
         s->springs[i] = def->springs[i];
     }
+    s->plain_tree = s->single && s->row_count == 0;
     find_islands(s);
     gw_grounds_init(s);
     gw_planar_find(s);
     if (!gw_closures_init(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system's closures");
-        gw_system_destroy(s);
-        return NULL;
+        return given_up(s);
     }
-    s->plain_tree = s->row_count == 0 && s->dof == s->body_count;
-    for (int i = 0; i < s->body_count; i++)
-        s->plain_tree = s->plain_tree && s->bodies[i].dof == 1;
     init_model(s);
     gw_closures_classify(s);
     gw_closures_assemble(s, ASSEMBLE_STEPS);
     double left = gw_closures_project(s, ASSEMBLE_STEPS);
     if (!(left <= HELD * s->length)) {
         refuse_open(s, left, error);
-        gw_system_destroy(s);
-        return NULL;
+        return given_up(s);
     }
-    if (!gw_contacts_check(s, error)) {
-        gw_system_destroy(s);
-        return NULL;
-    }
+    if (!gw_contacts_check(s, error))
+        return given_up(s);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.bristle_root[j] = s->bodies[i].joint.z[j];

@@ -147,6 +147,10 @@ static void ball_slopes(const gw_system *s, const gw_system_body *k, int j, doub
  * their powers. */
 static void joint_forces(gw_system *s, gw_system_work *power)
 {
+    if (s->is_free && !s->is_damped) {
+        memset(s->joint_force, 0, (size_t)s->dof * sizeof *s->joint_force);
+        return;
+    }
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
         double *force = &s->joint_force[k->first];
@@ -176,7 +180,7 @@ static void joint_forces(gw_system *s, gw_system_work *power)
 double gw_system_slip(gw_system *s)
 {
     double dissipated = 0;
-    for (int i = 0; i < s->body_count; i++) {
+    for (int i = 0; i < s->body_count && !s->is_free; i++) {
         gw_system_body *k = &s->bodies[i];
         if (is_ball(k))
             dissipated += ball_slip(s, k);
@@ -196,7 +200,7 @@ double gw_system_potential(const gw_system *s)
         gw_vec3 com = k->flat.plane ? gw_mat3_mul(&k->turn, k->def.mass.com) : k->com;
         if (!s->local)
             sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, com));
-        if (is_ball(k) && !k->is_free)
+        if (!k->is_free && is_ball(k))
             sum += ball_energy(s, k);
         for (int j = 0; j < k->dof && !k->is_free && !is_ball(k); j++) {
             double stretch = k->joint.z[j] - k->def.rest[j];
@@ -447,7 +451,9 @@ void gw_system_answer(gw_system *s, bool bodies)
 
 void gw_system_gather(const gw_system *s, double *out)
 {
-    for (int i = 0; i < s->body_count; i++)
+    for (int i = 0; i < s->body_count && s->single; i++)
+        out[i] = s->bodies[i].rest[0];
+    for (int i = 0; i < s->body_count && !s->single; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             out[s->bodies[i].first + j] = s->bodies[i].rest[j];
 }
@@ -644,7 +650,7 @@ double gw_system_mobility_at(gw_system *s, int body, int j)
 /* A bristle, which is as stiff, keeps its spring. */
 void gw_system_meet_limits(gw_system *s, double dt)
 {
-    for (int i = 0; i < s->body_count; i++) {
+    for (int i = 0; i < s->body_count && !s->is_free; i++) {
         const gw_system_body *k = &s->bodies[i];
         for (int j = 0; j < k->dof && !k->only_springs; j++) {
             double z = k->joint.z[j], way = 2 * dt * fabs(k->joint.u[j]);
@@ -666,6 +672,10 @@ void gw_system_meet_limits(gw_system *s, double dt)
 static double added_inertias(gw_system *s, double h)
 {
     double sum = 0, body = 0;
+    if (s->is_free && !s->is_damped) {
+        memset(s->added, 0, (size_t)s->dof * sizeof *s->added);
+        return gw_springs_bound(s, h);
+    }
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
         body = fmax(body, h * k->damping_rate);

@@ -126,26 +126,6 @@ void gw_planar_find(gw_system *s)
 
 /* ---- kinematics ----------------------------------------------------------------------------- */
 
-/* Cosine and sine of half the angle; in a stage by the rotation since the substep began. */
-static void turn_half(gw_planar_body *b, bool in_stage)
-{
-    double x = 0.5 * (b->angle - b->begin_angle), x2 = x * x;
-    if (!in_stage || x2 > 2.5e-3) {
-        b->half[0] = cos(0.5 * b->angle), b->half[1] = sin(0.5 * b->angle);
-        if (!in_stage) {
-            b->begin_angle = b->angle;
-            b->begin_half[0] = b->half[0], b->begin_half[1] = b->half[1];
-        }
-        return;
-    }
-    double s = x * (1 - x2 * (1. / 6) *
-                            (1 - x2 * (1. / 20) * (1 - x2 * (1. / 42) * (1 - x2 * (1. / 72)))));
-    double c = 0.5 * x2 * (1 - x2 * (1. / 12) * (1 - x2 * (1. / 30) * (1 - x2 * (1. / 56))));
-    const double *at = b->begin_half;
-    b->half[0] = at[0] - (at[0] * c + at[1] * s);
-    b->half[1] = at[1] - (at[1] * c - at[0] * s);
-}
-
 void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
 {
     gw_planar_body *b = &k->flat;
@@ -158,7 +138,7 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
     else
         x += z * b->slide[0], y += z * b->slide[1];
     if (b->turns)
-        turn_half(b, in_stage);
+        gw_turn_half(&b->begin, b->angle, in_stage, b->half);
     else
         b->half[0] = q->half[0], b->half[1] = q->half[1];
     double c = b->half[0], s = b->half[1];

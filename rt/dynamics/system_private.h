@@ -77,6 +77,12 @@ typedef struct gw_plane {
     double gravity[2];
 } gw_plane;
 
+/* Where an explicit substep began: an angle, and cosine and sine of half of it. Its stages have
+ * them by a series of the rotation since then. */
+typedef struct gw_half_turn {
+    double angle, cosine, sine;
+} gw_half_turn;
+
 /* A body that moves in a plane; vectors in the plane's axes: [x, y] and [x, y, about the normal].
  * Zero: it moves in space. (system_planar.c has the equations.) */
 typedef struct gw_planar_body {
@@ -86,9 +92,9 @@ typedef struct gw_planar_body {
     double mass, spin_inertia; /* the latter about the centre, I_nn */
     double sign;               /* of the coordinate */
     /* where the parent's angle, or the body's, is zero: */
-    double joint_at[2], slide[2];      /* from the parent's origin; direction of a sliding joint */
-    double body_at[2], centre_at[2];   /* from the joint; the centre of mass, from the origin */
-    double begin_angle, begin_half[2]; /* where the substep began, as `angle` and `half` */
+    double joint_at[2], slide[2];    /* from the parent's origin; direction of a sliding joint */
+    double body_at[2], centre_at[2]; /* from the joint; the centre of mass, from the origin */
+    gw_half_turn begin;              /* where the substep began, as `angle` and `half` */
     /* of positions; half: cosine and sine of half the angle */
     double angle, cosine, sine, half[2], position[2], r[2], arm[2], com[2], column[3];
     double inertia[6]; /* xx, yx, yy, nx, ny, nn: symmetric; as of bodies in space */
@@ -142,6 +148,7 @@ typedef struct gw_system_body {
     gw_sym3 inertia_in_body;  /* about the centre of mass, in its axes */
     gw_quat upright, crossed; /* of a hinge: parent_from_body at 0 and at pi */
     gw_vec3 axis;             /* its axis in the body's frame */
+    gw_half_turn begin;       /* where the substep began */
     gw_mobilizer_state joint;
     gw_system_body_def def;
     double columns[6][6];
@@ -247,9 +254,13 @@ struct gw_system {
     gw_moving_ground *grounds;
     bool all_planar;       /* every body moves in a plane */
     bool tells_joints;     /* wrenches of joints and closures are kept */
-    bool plain_tree;       /* no rows, and every joint has one coordinate */
+    bool single;           /* every joint has one coordinate: body i is joint i is coordinate i */
+    bool plain_tree;       /* the same, and no rows */
+    bool is_free;          /* nothing acts at any joint */
+    bool is_damped;        /* a body is, by itself */
     bool touched;          /* contacts act in this step */
-    bool one_pass;         /* in a stage of such a one: inertias go with the forces */
+    bool in_stage;         /* in a stage of an explicit step, but the first */
+    bool one_pass;         /* the same of a plain tree: inertias go with the forces */
     bool flat_only;        /* the same: nothing looks at bodies in space but at the held one */
     bool moving;           /* any of them, or the share of the offsets */
     gw_offset_share apart; /* as the step begins */
@@ -298,6 +309,7 @@ struct gw_system {
     gw_joint_force_model *models;     /* of every coordinate, in an implicit step */
     signed char *motor_states;        /* the same, of all runs, and of one step before */
     gw_mobilizer_state *home, *begin; /* where a substep begins, and a step */
+    double *home_velocity;            /* there, of all coordinates */
     double *by;                       /* of the coordinates since then */
     double *rates, *accelerations;    /* rates of `by` and u-dot of every stage */
     double *run_by, *run_velocity;    /* of the runs of an implicit substep */
@@ -483,6 +495,24 @@ static inline double gw_tree_joint_inertia(const gw_system_body *k, int j)
 /* x := L^-1 x and L^-T x of a joint's inertia. */
 void gw_tree_solve_lower(const gw_system_body *k, double *x);
 void gw_tree_solve_upper(const gw_system_body *k, double *x);
+
+/* half := cosine and sine of half the angle; in a stage (and within 0.1 rad) by the rotation x
+ * since the substep began, else there it begins. */
+static inline void gw_turn_half(gw_half_turn *begin, double angle, bool in_stage, double half[2])
+{
+    double x = 0.5 * (angle - begin->angle), x2 = x * x;
+    if (!in_stage || x2 > 2.5e-3) {
+        half[0] = cos(0.5 * angle), half[1] = sin(0.5 * angle);
+        if (!in_stage)
+            *begin = (gw_half_turn){angle, half[0], half[1]};
+        return;
+    }
+    double s = x * (1 - x2 * (1. / 6) *
+                            (1 - x2 * (1. / 20) * (1 - x2 * (1. / 42) * (1 - x2 * (1. / 72)))));
+    double c = 0.5 * x2 * (1 - x2 * (1. / 12) * (1 - x2 * (1. / 30) * (1 - x2 * (1. / 56))));
+    half[0] = begin->cosine - (begin->cosine * c + begin->sine * s);
+    half[1] = begin->sine - (begin->sine * c - begin->cosine * s);
+}
 
 /* ---- joints that are submanifolds: system_set.c ---------------------------------------------- */
 

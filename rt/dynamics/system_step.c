@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/base/simd.h"
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/system_private.h"
 
@@ -89,8 +90,12 @@ static void keep_wrenches(gw_system *s, gw_wrench *constraint)
 
 static void keep_home(gw_system *s)
 {
-    for (int i = 0; i < s->body_count; i++)
-        gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->home[i]);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        gw_joint_copy(k, &k->joint, &s->home[i]);
+        for (int j = 0; j < k->dof; j++)
+            s->home_velocity[k->first + j] = k->joint.u[j];
+    }
 }
 
 /* Where the joints were, t seconds into the step. */
@@ -118,8 +123,12 @@ static void go_to(gw_system *s, const double *u)
     }
 }
 
-static void rates_of(const gw_system *s, const double *by, double *rates)
+static void rates_of(const gw_system *s, const double *by, const double *u, double *rates)
 {
+    if (s->single) {
+        memcpy(rates, u, (size_t)s->dof * sizeof *u);
+        return;
+    }
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
         if (k->dof == 1) {
@@ -128,6 +137,25 @@ static void rates_of(const gw_system *s, const double *by, double *rates)
         }
         gw_joint_rates(k, by + k->first, rates + k->first);
     }
+}
+
+/* sums += weights . values, of which there are n at each stage. */
+GW_TARGET_CLONES
+static void add_stages(int n, int stages, const double *weights, const double *values, double *sums)
+{
+    int i = 0;
+    for (; i + GW_LANES <= n; i += GW_LANES) {
+        gw_lanes sum, value;
+        memcpy(&sum, sums + i, sizeof sum);
+        for (int l = 0; l < stages; l++) {
+            memcpy(&value, values + l * n + i, sizeof value);
+            sum += weights[l] * value;
+        }
+        memcpy(sums + i, &sum, sizeof sum);
+    }
+    for (; i < n; i++)
+        for (int l = 0; l < stages; l++)
+            sums[i] += weights[l] * values[l * n + i];
 }
 
 /* y += weight x */
@@ -180,30 +208,22 @@ static int finest_level(const gw_system *s)
 /* Where stage i of the formula is, or its end (i = rk->stages), by the stages before. */
 static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
 {
-    double *u = s->scratch;
-    int n = s->dof;
-    memset(s->by, 0, (size_t)n * sizeof *s->by);
-    for (int k = 0; k < s->body_count; k++)
-        for (int j = 0; j < s->bodies[k].dof; j++)
-            u[s->bodies[k].first + j] = s->home[k].u[j];
-    for (int l = 0; l < i; l++) {
-        double weight = h * rk->a[i][l];
-        if (weight == 0)
-            continue;
-        add_scaled(n, weight, s->rates + l * n, s->by);
-        add_scaled(n, weight, s->accelerations + l * n, u);
-    }
-    go_to(s, u);
+    double weights[GW_RK_MAX_STAGES];
+    size_t bytes = (size_t)s->dof * sizeof *s->by;
+    for (int l = 0; l < i; l++)
+        weights[l] = h * rk->a[i][l];
+    memset(s->by, 0, bytes);
+    memcpy(s->scratch, s->home_velocity, bytes);
+    add_stages(s->dof, i, weights, s->rates, s->by);
+    add_stages(s->dof, i, weights, s->accelerations, s->scratch);
+    go_to(s, s->scratch);
 }
 
 /* Nothing but the joints and the hand acts on bodies that all move in planes. */
 static bool acts_in_planes(const gw_system *s, const gw_forces *forces)
 {
-    bool all = s->all_planar && s->row_count == 0 && !gw_has_springs(s) && !s->is_pushed &&
-               !s->moving && !(forces && forces->touch);
-    for (int i = 0; i < s->body_count && all; i++)
-        all = s->bodies[i].damping_rate == 0;
-    return all;
+    return s->all_planar && s->row_count == 0 && !gw_has_springs(s) && !s->is_pushed &&
+           !s->moving && !s->is_damped && !(forces && forces->touch);
 }
 
 /* From home, h on; the wrenches at the step's start (t = 0). */
@@ -214,17 +234,19 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
     bool in_planes = acts_in_planes(s, forces);
     for (int i = 0; i < rk->stages; i++) {
         gw_system_work power = {0};
+        s->in_stage = i > 0;
         s->one_pass = s->plain_tree && !s->local && i > 0;
         s->flat_only = in_planes && i > 0;
         if (i > 0) {
             go_to_stage(s, rk, i, h);
+            rates_of(s, s->by, s->scratch, s->rates + i * s->dof);
             if (s->moving)
                 gw_grounds_go_to(s, t + rk->c[i] * h);
             gw_system_update(s);
         } else {
             memset(s->by, 0, (size_t)s->dof * sizeof *s->by);
+            rates_of(s, s->by, s->home_velocity, s->rates);
         }
-        rates_of(s, s->by, s->rates + i * s->dof);
         gw_system_ask_forces(s, forces, t + rk->c[i] * h);
         gw_system_outer_power(s, forces, &power);
         gw_system_accelerate(s, &power);
@@ -235,7 +257,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         if (i == 0 && t == 0)
             keep_wrenches(s, constraint);
     }
-    s->one_pass = s->flat_only = false;
+    s->in_stage = s->one_pass = s->flat_only = false;
     go_to_stage(s, rk, rk->stages, h);
     if (s->moving)
         gw_grounds_go_to(s, t + h);
@@ -278,7 +300,7 @@ static void euler_step(gw_system *s, const gw_forces *forces, double t, double h
     add_scaled(s->dof, h, s->scratch, u);
     for (int i = 0; i < s->body_count; i++)
         memcpy(s->bodies[i].joint.u, u + s->bodies[i].first, (size_t)s->bodies[i].dof * sizeof *u);
-    rates_of(s, by, s->scratch);
+    rates_of(s, by, u, s->scratch);
     add_scaled(s->dof, h, s->scratch, by);
     /* work, at the new velocities */
     gw_tree_update_velocities(s);
@@ -382,12 +404,14 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
 {
     double come = sum->hand + sum->contact + sum->motors + sum->base - sum->dissipated;
     double out = fabs((s->kinetic - kinetic) + (s->potential - potential) - come);
-    double share = s->row_count > 0 ? BALANCE : TREE_BALANCE, places = rounding_of_places(s);
+    double share = s->row_count > 0 ? BALANCE : TREE_BALANCE;
     double scale =
         share * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
-    if (!(out <= fmax(scale, places)) || !isfinite(scale))
+    if (!isfinite(scale))
         return TOO_COARSE;
-    return out <= fmax(scale / 512, places) ? VERY_GOOD : GOOD;
+    if (out <= scale / 512 || out <= rounding_of_places(s))
+        return VERY_GOOD;
+    return out <= scale ? GOOD : TOO_COARSE;
 }
 
 /* The rigid motion that has the momentum of what floats together: V of its centre of mass, W. */
@@ -549,14 +573,6 @@ static double passing(double a, double u_a, double b, double u_b, double level)
         x = 0.5 * (low + high);
     }
     return x;
-}
-
-static bool anything_acts_at_joints(const gw_system *s)
-{
-    bool any = false;
-    for (int i = 0; i < s->body_count; i++)
-        any = any || !s->bodies[i].is_free;
-    return any;
 }
 
 /* Whether the step is one for implicit substeps after all, by the mobilities of where it is. */
@@ -779,8 +795,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         last = settled ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
         bool refined = last == TOO_COARSE && refine(s, &b, kink);
-        bool doubts = !stiff && last == TOO_COARSE && b.cut == WHOLE &&
-                      anything_acts_at_joints(s) &&
+        bool doubts = !stiff && last == TOO_COARSE && b.cut == WHOLE && !s->is_free &&
                       (refined ? s->integrator.level == DOUBT_LEVEL : !doubted);
         if (refined || doubts) {
             return_to(s, s->home, dt * b.begin / WHOLE);

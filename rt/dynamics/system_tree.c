@@ -100,9 +100,11 @@ static void turn_body(gw_system_body *k)
 
 /* Of a joint that turns about the body's origin: with F and B the orientations of its frame on the
  * parent and of the body in M, cos(z / 2) F B + sin(z / 2) F k B is the body's in the parent. */
-static void update_hinge_position(gw_system_body *k, const gw_system_body *p)
+static void update_hinge_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
 {
-    double c = cos(0.5 * k->joint.z[0]), s = sin(0.5 * k->joint.z[0]);
+    double half[2];
+    gw_turn_half(&k->begin, k->joint.z[0], in_stage, half);
+    const double c = half[0], s = half[1];
     const gw_quat *a = &k->upright, *b = &k->crossed;
     gw_quat q = {c * a->w + s * b->w, c * a->x + s * b->x, c * a->y + s * b->y,
                  c * a->z + s * b->z};
@@ -243,7 +245,7 @@ static void update_apart(const gw_system *s, gw_system_body *k)
 static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_body *k)
 {
     if (k->is_hinge && !s->is_apart)
-        update_hinge_position(k, gw_carrier_of(s, k));
+        update_hinge_position(k, gw_carrier_of(s, k), s->in_stage);
     else
         update_position(s, k, gw_carrier_of(s, k));
 }
@@ -266,7 +268,7 @@ static void move_to_position(gw_system *s, int index)
         return;
     }
     gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL,
-                              s->flat_only);
+                              s->in_stage);
     if (!s->flat_only || index == s->held)
         gw_planar_place(k);
 }
