@@ -134,11 +134,6 @@ static const kind_words words_of[] = {
                            "The device's limits dropped a part of an impulse on %s."},
 };
 
-static const char *state_name(gw_run_state state)
-{
-    return state == GW_RUNNING ? "running" : state == GW_PAUSED ? "paused" : "stopped";
-}
-
 static bool about_tool(gw_event_kind kind)
 {
     return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
@@ -184,7 +179,7 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
     const char *object = object_of(event, scene);
     char message[256];
     if (event->kind == GW_EVENT_STATE)
-        snprintf(message, sizeof message, "The simulation is %s.", state_name(event->state));
+        snprintf(message, sizeof message, "The simulation is %s.", wire_run_states[event->state]);
     else if (about_tool(event->kind)) {
         const char *hole = strstr(words->message, "%s");
         snprintf(message, sizeof message, "%.*s%s%s", (int)(hole - words->message), words->message,
@@ -199,7 +194,7 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
         json_object_set_new(json, "revision",
                             json_integer((json_int_t)(event->tag ? event->tag : event->revision)));
     if (event->kind == GW_EVENT_STATE)
-        json_object_set_new(json, "state", json_string(state_name(event->state)));
+        json_object_set_new(json, "state", json_string(wire_run_states[event->state]));
     if (about_tool(event->kind) && event->tool >= 0)
         json_object_set_new(json, "tool", json_integer(event->tool));
     else if (about_tool(event->kind))

@@ -52,6 +52,12 @@ void api_json(api_call *call, int status, json_t *value);
 /* JSON that is text already, taken over; NULL becomes a 500. */
 void api_text(api_call *call, int status, gw_text *text);
 
+/* api_json() of what was made, with 200; where that is NULL, the error. */
+void api_made(api_call *call, json_t *made, const gw_error *error);
+
+/* Whether the body has no member but these (NULL behind the last); false: the reply is set. */
+bool api_only(api_call *call, const char *const *allowed);
+
 /* The document's revision as ETag. */
 void api_tag(api_call *call, const app_document *document);
 

@@ -180,6 +180,23 @@ void api_error(api_call *call, const gw_error *error)
     write_problem(call, error, status);
 }
 
+void api_made(api_call *call, json_t *made, const gw_error *error)
+{
+    if (made)
+        api_json(call, 200, made);
+    else
+        api_error(call, error);
+}
+
+bool api_only(api_call *call, const char *const *allowed)
+{
+    gw_error error = {0};
+    if (wire_only(call->body, "", allowed, &error))
+        return true;
+    api_error(call, &error);
+    return false;
+}
+
 void api_storage_error(api_call *call, const gw_error *error)
 {
     api_error(call, error);

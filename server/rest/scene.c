@@ -105,12 +105,9 @@ void api_scene_redo(api_call *call)
 /* The string member that is all of the body; NULL: the reply is set. */
 static const char *only_string(api_call *call, const char *name)
 {
-    gw_error error = {0};
     const char *const allowed[] = {name, NULL};
-    if (!wire_only(call->body, "", allowed, &error)) {
-        api_error(call, &error);
+    if (!api_only(call, allowed))
         return NULL;
-    }
     const char *value = json_string_value(json_object_get(call->body, name));
     char where[32] = "/";
     strncat(where, name, sizeof where - 2);
@@ -225,10 +222,7 @@ void api_scenes_get(api_call *call)
 {
     gw_error error = {0};
     json_t *list = gallery_list(call->store, &error);
-    if (list)
-        api_json(call, 200, list);
-    else
-        api_error(call, &error);
+    api_made(call, list, &error);
 }
 
 /* ---- saved scenes -------------------------------------------------------------------------- */
@@ -275,10 +269,7 @@ void api_scenes_versions_get(api_call *call)
 {
     gw_error error = {0};
     json_t *list = store_versions(call->store, call->part[0], &error);
-    if (list)
-        api_json(call, 200, list);
-    else
-        api_error(call, &error);
+    api_made(call, list, &error);
 }
 
 void api_scenes_restore(api_call *call)
@@ -289,10 +280,8 @@ void api_scenes_restore(api_call *call)
     json_int_t version = json_integer_value(wanted);
     if (bundled(call, "restored"))
         return;
-    if (call->body && !wire_only(call->body, "", allowed, &error)) {
-        api_error(call, &error);
+    if (call->body && !api_only(call, allowed))
         return;
-    }
     if (wanted && version < 1) {
         api_refuse(call, 400, "/version", "version is a whole number from 1 on, or left out");
         return;

@@ -29,16 +29,12 @@ void api_simulation_get(api_call *call)
 void api_simulation_put(api_call *call)
 {
     static const char *const allowed[] = {"state", NULL};
-    static const char *const names[] = {
-        [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused"};
     gw_error error = {0};
-    if (!wire_only(call->body, "", allowed, &error)) {
-        api_error(call, &error);
+    if (!api_only(call, allowed))
         return;
-    }
     const char *name = json_string_value(json_object_get(call->body, "state"));
-    for (int i = 0; name && i < 3; i++)
-        if (strcmp(names[i], name) == 0) {
+    for (int i = 0; name && wire_run_states[i]; i++)
+        if (strcmp(wire_run_states[i], name) == 0) {
             answer_when(call, app_set_state(call->app, (gw_run_state)i, &error), &error);
             return;
         }
@@ -49,10 +45,8 @@ void api_simulation_step(api_call *call)
 {
     static const char *const allowed[] = {"ticks", NULL};
     gw_error error = {0};
-    if (!wire_only(call->body, "", allowed, &error)) {
-        api_error(call, &error);
+    if (!api_only(call, allowed))
         return;
-    }
     const json_t *ticks = json_object_get(call->body, "ticks");
     json_int_t count = json_integer_value(ticks);
     if (!json_is_integer(ticks) || count < 1) {
@@ -118,10 +112,7 @@ void api_solve(api_call *call)
         return;
     }
     json_t *answered = wire_solve(problem, &error);
-    if (answered)
-        api_json(call, 200, answered);
-    else
-        api_error(call, &error);
+    api_made(call, answered, &error);
     wire_problem_destroy(problem);
 }
 
@@ -129,10 +120,7 @@ void api_surface(api_call *call)
 {
     gw_error error = {0};
     json_t *made = wire_make_surface(call->body, &error);
-    if (made)
-        api_json(call, 200, made);
-    else
-        api_error(call, &error);
+    api_made(call, made, &error);
 }
 
 void api_openapi(api_call *call)

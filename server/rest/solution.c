@@ -152,12 +152,9 @@ static bool choose(api_call *call, app_edit *edit, const gw_placement *placement
 void api_solution_patch(api_call *call)
 {
     app_edit edit;
-    gw_error error = {0};
     static const char *const allowed[] = {"branch", "parameters", "near", NULL};
-    if (!wire_only(call->body, "", allowed, &error)) {
-        api_error(call, &error);
+    if (!api_only(call, allowed))
         return;
-    }
     if (!api_begin(call, &edit))
         return;
     const gw_placement *placement = addressed(call, edit.base);

@@ -14,20 +14,11 @@ static const char *cause_name(int cause)
     return gw_halt_cause_names[cause];
 }
 
-ENCODE(encode_since)
-{
-    char text[WIRE_UTC];
-    wire_utc_text(((const wire_fault *)owner)->why.since_ns, text);
-    return json_string(text);
-}
-
-static const wire_type since = {NULL, encode_since, wire_schema_string};
-
 static const wire_field of_fault[] = {
     {"number", WHOLE, AT(wire_fault, number)},
     {"cause", CHOICE, AT(wire_fault, why.cause), .name_of = cause_name},
     {"by", STRING, AT(wire_fault, why.by), .about = "who halted: a client, or the loop itself"},
-    {"since", &since, .about = "UTC, ISO 8601"},
+    {"since", UTC, AT(wire_fault, why.since_ns), .about = "UTC, ISO 8601"},
     {"ticks", WHOLE, AT(wire_fault, ticks), .about = "that are kept: GET /loop/faults/{id}"},
     {0}};
 const wire_table wire_table_fault = {.name = "Fault",

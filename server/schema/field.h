@@ -134,11 +134,12 @@ struct wire_table {
 #define LIST        (&wire_type_list) /* an owned array */
 #define LIST_WITHIN (&wire_type_list_within)
 #define FEATURE_ID  (&wire_type_feature_id) /* gw_feature_ref */
+#define UTC         (&wire_type_utc)        /* int64_t, ns of CLOCK_REALTIME; written only */
 
 extern const wire_type wire_type_number, wire_type_whole, wire_type_boolean, wire_type_string,
     wire_type_id, wire_type_text, wire_type_choice, wire_type_vec3, wire_type_direction,
     wire_type_quat, wire_type_numbers, wire_type_object, wire_type_list, wire_type_list_within,
-    wire_type_feature_id;
+    wire_type_feature_id, wire_type_utc;
 
 /* Heads of the functions that rows and tables name, parameters called as in wire_type and
  * wire_hook: what one of them does not need may stay unused. */
@@ -346,7 +347,7 @@ extern const wire_table wire_table_workspace;
 extern const wire_table wire_table_worst_tick;
 extern const wire_table wire_table_wrench;
 extern const wire_table wire_table_wrench_sample;
-extern const char *const wire_senses[], *const wire_run_states[];
+extern const char *const wire_senses[];
 
 /* A time of CLOCK_REALTIME in UTC, ISO 8601 to the millisecond. */
 #define WIRE_UTC 40

@@ -51,22 +51,13 @@ static const char *stage_name(int stage)
 WHEN(has_sample, gw_loop_figures, it->sample_age_us > 0)
 WHEN(is_pinned, gw_loop_figures, it->placement.pinned)
 
-ENCODE(encode_at)
-{
-    char text[WIRE_UTC];
-    wire_utc_text(((const gw_worst_tick *)owner)->at_ns, text);
-    return json_string(text);
-}
-
-static const wire_type at_utc = {NULL, encode_at, wire_schema_string};
-
 static const wire_field of_worst_tick[] = {
     {"tick", WHOLE, AT(gw_worst_tick, tick)},
     {"late_us", NUMBER, AT(gw_worst_tick, late_us), .about = "lateness of waking"},
     {"tick_us", NUMBER, AT(gw_worst_tick, tick_us), .about = "what it took"},
     {"stage", CHOICE, AT(gw_worst_tick, stage), .name_of = stage_name,
      .about = "that took longest"},
-    {"at", &at_utc, .about = "when it ended: UTC, ISO 8601"},
+    {"at", UTC, AT(gw_worst_tick, at_ns), .about = "when it ended: UTC, ISO 8601"},
     {0}};
 const wire_table wire_table_worst_tick = {
     .name = "WorstTick", .fields = of_worst_tick, .answered = true};

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "server/schema/field.h"
 
@@ -444,34 +443,15 @@ static const wire_type collisions = {NULL, encode_collisions, wire_schema_list};
 const char *const wire_run_states[] = {
     [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused", NULL};
 
-/* UTC, to the millisecond: 2026-03-01T12:00:00.000Z */
-void wire_utc_text(int64_t ns, char out[WIRE_UTC])
-{
-    time_t seconds = (time_t)(ns / 1000000000);
-    struct tm utc;
-    gmtime_r(&seconds, &utc);
-    size_t used = strftime(out, WIRE_UTC, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(out + used, WIRE_UTC - used, ".%03dZ", (int)(ns / 1000000 % 1000));
-}
-
-ENCODE(encode_utc)
-{
-    char text[WIRE_UTC];
-    wire_utc_text(((const gw_halt_record *)owner)->since_ns, text);
-    return json_string(text);
-}
-
 static const char *cause_name(int cause)
 {
     return gw_halt_cause_names[cause];
 }
 
-static const wire_type utc = {NULL, encode_utc, wire_schema_string};
-
 static const wire_field of_halt[] = {
     {"cause", CHOICE, AT(gw_halt_record, cause), .name_of = cause_name},
     {"by", STRING, AT(gw_halt_record, by), .about = "who halted: a client, or the loop itself"},
-    {"since", &utc, .about = "UTC, ISO 8601"},
+    {"since", UTC, AT(gw_halt_record, since_ns), .about = "UTC, ISO 8601"},
     {0}};
 const wire_table wire_table_halt = {
     .name = "Halt", .about = "Why nothing moves until armed.", .fields = of_halt, .answered = true};
@@ -503,18 +483,9 @@ void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES])
 WHEN(is_halted, gw_snapshot, it->halted)
 WHEN(is_operated, gw_snapshot, it->operated)
 
-ENCODE(encode_held_since)
-{
-    char text[WIRE_UTC];
-    wire_utc_text(((const gw_lease_holder *)owner)->since_ns, text);
-    return json_string(text);
-}
-
-static const wire_type held_since = {NULL, encode_held_since, wire_schema_string};
-
 static const wire_field of_holder[] = {
     {"by", STRING, AT(gw_lease_holder, by), .about = "a client of the stream"},
-    {"since", &held_since, .about = "UTC, ISO 8601"},
+    {"since", UTC, AT(gw_lease_holder, since_ns), .about = "UTC, ISO 8601"},
     {0}};
 const wire_table wire_table_holder = {
     .name = "LeaseHolder",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void *member(const wire_field *f, void *owner)
 {
@@ -322,6 +323,25 @@ ENCODE(encode_text)
 }
 
 const wire_type wire_type_text = {NULL, encode_text, wire_schema_string};
+
+/* UTC, to the millisecond: 2026-03-01T12:00:00.000Z */
+void wire_utc_text(int64_t ns, char out[WIRE_UTC])
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    size_t used = strftime(out, WIRE_UTC, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + used, WIRE_UTC - used, ".%03dZ", (int)(ns / 1000000 % 1000));
+}
+
+ENCODE(encode_utc)
+{
+    char text[WIRE_UTC];
+    wire_utc_text(*(const int64_t *)member_of(f, owner), text);
+    return json_string(text);
+}
+
+const wire_type wire_type_utc = {NULL, encode_utc, wire_schema_string};
 
 /* "object/feature" in two. */
 DECODE(decode_feature_id)

@@ -65,6 +65,9 @@ void wire_add(json_t *object, const char *name, json_t *value);
 /* Refuses members that are not in `allowed` (NULL-terminated). */
 bool wire_only(const json_t *object, const char *at, const char *const *allowed, gw_error *error);
 
+/* "stopped", "running", "paused" by gw_run_state; NULL behind the last. */
+extern const char *const wire_run_states[];
+
 /* ---- scene --------------------------------------------------------------------------------- */
 
 /* wire_get_object() and wire_object(), and so on for an entry of each array of the scene. */
