@@ -32,7 +32,7 @@
 #define SIDE_OUTER  1 /* of an event's number: this end of the pair, else the client */
 #define NOT_WATCHED UINT32_MAX
 
-typedef struct passage {
+typedef struct gw_passage {
     int client,
         outer; /* the client's socket, this end of the pair: -1 once the library's is shut */
     int inner; /* gate's lock: the library's end while it has it, else -1 */
@@ -49,17 +49,17 @@ typedef struct passage {
     bool ended;    /* to be freed */
     long until_ms; /* 0: as long as it takes */
     uint32_t client_events, outer_events;
-    struct passage *next_ended;
+    struct gw_passage *next_ended;
     char in[HEAD_BYTES], out[OUT_BYTES];
-} passage;
+} gw_passage;
 
 struct gw_gate {
     int epoll, stop;
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* of the table, and of numbers in it */
-    passage *places[PLACES];
-    passage *ended; /* of the thread: events may still name them */
+    gw_passage *places[PLACES];
+    gw_passage *ended; /* of the thread: events may still name them */
 };
 
 static long now_ms(void)
@@ -72,7 +72,7 @@ static long now_ms(void)
 /* ---- towards the library ------------------------------------------------------------------- */
 
 /* Marks what may pass, leaves out what means nothing; what is refused is dropped. */
-static void check(passage *p)
+static void check(gw_passage *p)
 {
     for (;;) {
         framing_step step = framing_read(&p->framing, p->in + p->pass, p->in_size - p->pass);
@@ -88,7 +88,7 @@ static void check(passage *p)
 
 /* Nothing follows what the library has. It drops what it is at where it finds that out too early:
  * it is told once every request that is whole is being answered. */
-static bool is_last(const passage *p)
+static bool is_last(const gw_passage *p)
 {
     const request_framing *f = &p->framing;
     bool refused = f->phase == FRAMING_REFUSED;
@@ -98,7 +98,7 @@ static bool is_last(const passage *p)
 }
 
 /* Sends what may pass; the end of it where nothing follows. */
-static void send_in(passage *p)
+static void send_in(gw_passage *p)
 {
     while (p->pass > 0 && !p->deaf) {
         ssize_t sent = send(p->outer, p->in, p->pass, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -121,7 +121,7 @@ static void send_in(passage *p)
 }
 
 /* False: the client is gone. */
-static bool read_client(passage *p)
+static bool read_client(gw_passage *p)
 {
     char dropped[HEAD_BYTES];
     for (int i = 0; i < ROUNDS && !p->heard; i++) {
@@ -145,7 +145,7 @@ static bool read_client(passage *p)
 
 /* ---- towards the client -------------------------------------------------------------------- */
 
-static void watch(gw_gate *gate, passage *p, bool outer, uint32_t events)
+static void watch(gw_gate *gate, gw_passage *p, bool outer, uint32_t events)
 {
     uint32_t *now = outer ? &p->outer_events : &p->client_events;
     int fd = outer ? p->outer : p->client;
@@ -159,7 +159,7 @@ static void watch(gw_gate *gate, passage *p, bool outer, uint32_t events)
     *now = events;
 }
 
-static void leave_library(gw_gate *gate, passage *p)
+static void leave_library(gw_gate *gate, gw_passage *p)
 {
     watch(gate, p, true, NOT_WATCHED);
     close(p->outer);
@@ -173,16 +173,23 @@ static void leave_library(gw_gate *gate, passage *p)
         p->until_ms = now_ms() + LINGER_MS;
 }
 
-/* The library is through: the refusal follows where it is the next answer, then the end. */
-static void write_last(passage *p)
+/* The library is through. Where it has not answered a request: why it could not have, or that it
+ * did not. */
+static void write_last(gw_passage *p)
 {
+    const request_framing *f = &p->framing;
+    uint64_t answered = atomic_load(&p->answered);
+    bool within = f->phase != FRAMING_HEAD;
     p->last = true;
-    if (p->framing.refused && atomic_load(&p->answered) + 1 == p->framing.refused)
-        p->out_size = turn_away_text(p->framing.status, "", p->framing.detail, p->out);
+    if (f->refused && answered + 1 == f->refused)
+        p->out_size = turn_away_text(f->status, "", f->detail, p->out);
+    else if (!f->refused && !p->heard && answered + 1 == f->requests)
+        p->out_size = within ? turn_away_text(408, "", "the body did not come in time", p->out)
+                             : turn_away_text(503, "Retry-After: 1\r\n", "too busy now", p->out);
 }
 
 /* False: the client is gone. */
-static bool write_client(gw_gate *gate, passage *p)
+static bool write_client(gw_gate *gate, gw_passage *p)
 {
     while (!p->over) {
         ssize_t sent = p->out_sent < p->out_size
@@ -218,7 +225,7 @@ static bool write_client(gw_gate *gate, passage *p)
 
 /* ---- passages ------------------------------------------------------------------------------ */
 
-static void end(gw_gate *gate, passage *p)
+static void end(gw_gate *gate, gw_passage *p)
 {
     if (p->outer >= 0)
         leave_library(gate, p);
@@ -230,7 +237,7 @@ static void end(gw_gate *gate, passage *p)
 }
 
 /* Watches what can go on. */
-static void watch_both(gw_gate *gate, passage *p)
+static void watch_both(gw_gate *gate, gw_passage *p)
 {
     bool drops = p->deaf || p->over || p->framing.phase == FRAMING_REFUSED;
     bool reads = !p->heard && (drops || p->in_size < HEAD_BYTES);
@@ -240,7 +247,7 @@ static void watch_both(gw_gate *gate, passage *p)
         watch(gate, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
 }
 
-static void attend(gw_gate *gate, passage *p, bool outer, uint32_t events)
+static void attend(gw_gate *gate, gw_passage *p, bool outer, uint32_t events)
 {
     if (p->ended)
         return;
@@ -266,7 +273,7 @@ static void attend(gw_gate *gate, passage *p, bool outer, uint32_t events)
 static void free_ended(gw_gate *gate)
 {
     while (gate->ended) {
-        passage *p = gate->ended;
+        gw_passage *p = gate->ended;
         gate->ended = p->next_ended;
         pthread_mutex_lock(&gate->lock);
         gate->places[p->place] = NULL;
@@ -275,10 +282,10 @@ static void free_ended(gw_gate *gate)
     }
 }
 
-static passage *at(gw_gate *gate, int place)
+static gw_passage *at(gw_gate *gate, int place)
 {
     pthread_mutex_lock(&gate->lock);
-    passage *p = gate->places[place];
+    gw_passage *p = gate->places[place];
     pthread_mutex_unlock(&gate->lock);
     return p;
 }
@@ -287,7 +294,7 @@ static void expire(gw_gate *gate)
 {
     long now = now_ms();
     for (int i = 0; i < PLACES; i++) {
-        passage *p = at(gate, i);
+        gw_passage *p = at(gate, i);
         if (p && p->until_ms && now > p->until_ms && !p->ended)
             end(gate, p);
     }
@@ -325,19 +332,20 @@ static int find(const gw_gate *gate, int inner)
     return -1;
 }
 
-int gate_pair(gw_gate *gate, int client)
+gw_passage *gate_pair(gw_gate *gate, int client, int *inner)
 {
-    assert(gate && client >= 0);
+    assert(gate && client >= 0 && inner);
     const int room = PAIR_BYTES;
     int ends[2];
-    passage *p = malloc(sizeof *p);
+    gw_passage *p = malloc(sizeof *p);
     if (!p || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
         free(p);
-        return -1;
+        return NULL;
     }
+    *inner = ends[1];
     for (int i = 0; i < 2; i++)
         setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    memset(p, 0, offsetof(passage, in));
+    memset(p, 0, offsetof(gw_passage, in));
     p->client = client;
     p->outer = ends[0];
     p->client_events = p->outer_events = NOT_WATCHED;
@@ -351,41 +359,27 @@ int gate_pair(gw_gate *gate, int client)
         gate->places[p->place] = p;
     pthread_mutex_unlock(&gate->lock);
     if (p->place >= 0)
-        return ends[1];
+        return p;
     close(ends[0]);
     close(ends[1]);
     free(p);
-    return -1;
+    return NULL;
 }
 
-static passage *of_number(gw_gate *gate, int inner)
+void gate_open(gw_gate *gate, gw_passage *p)
 {
-    pthread_mutex_lock(&gate->lock);
-    int place = find(gate, inner);
-    passage *p = place >= 0 ? gate->places[place] : NULL;
-    pthread_mutex_unlock(&gate->lock);
-    return p;
-}
-
-void gate_open(gw_gate *gate, int inner)
-{
-    assert(gate && inner >= 0);
-    passage *p = of_number(gate, inner);
-    assert(p);
+    assert(gate && p);
     watch(gate, p, true, EPOLLIN);
     watch(gate, p, false, EPOLLIN); /* from here on it is the thread's */
 }
 
-void gate_cancel(gw_gate *gate, int inner)
+void gate_cancel(gw_gate *gate, gw_passage *p)
 {
-    assert(gate && inner >= 0);
-    passage *p = of_number(gate, inner);
-    assert(p);
+    assert(gate && p);
     pthread_mutex_lock(&gate->lock);
     gate->places[p->place] = NULL;
     pthread_mutex_unlock(&gate->lock);
     close(p->outer);
-    close(inner);
     free(p);
 }
 
@@ -435,7 +429,7 @@ void gate_destroy(gw_gate *gate)
         pthread_join(gate->thread, NULL);
     }
     for (int i = 0; i < PLACES; i++) {
-        passage *p = gate->places[i];
+        gw_passage *p = gate->places[i];
         if (p && !p->ended) {
             (void)write_client(gate, p);
             end(gate, p);

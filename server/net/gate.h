@@ -2,8 +2,9 @@
  * What stands between the sockets of clients and libmicrohttpd, which answers what it cannot read
  * with a page of its own and has no hook before it does: the bytes of every connection pass through
  * here, and only whole, well-formed requests reach the library (server/net/framing.h). What is
- * refused is answered with a problem once the requests before it are, and ends the connection. The
- * library has one end of a pair of sockets for each connection; a thread passes the bytes on.
+ * refused is answered with a problem once the requests before it are, and ends the connection; so
+ * is a request that the library hangs up on. The library has one end of a pair of sockets for each
+ * connection; a thread passes the bytes on.
  */
 #ifndef GW_SERVER_NET_GATE_H
 #define GW_SERVER_NET_GATE_H
@@ -11,21 +12,22 @@
 #include "rt/guideway.h"
 
 typedef struct gw_gate gw_gate;
+typedef struct gw_passage gw_passage; /* of one connection */
 
 gw_gate *gate_create(gw_error *error);
 
 /* Passes on what the library has written so far, and closes all. After the library's end. */
 void gate_destroy(gw_gate *gate); /* NULL is fine */
 
-/* A pair of sockets for a client: the library's end, by whose number the connection is called here;
- * -1 where files or places are short. The client's socket stays the caller's until gate_open(),
- * from which on it is read, or where it is cancelled, both ends closed. Any thread. */
-int gate_pair(gw_gate *gate, int client);
-void gate_open(gw_gate *gate, int inner);
-void gate_cancel(gw_gate *gate, int inner);
+/* A pair of sockets for a client; `inner` is the library's end. NULL where files, places or memory
+ * are short. The client's socket stays the caller's until gate_open(), from which on it is read, or
+ * where it is cancelled: that closes this end of the pair alone. Any thread. */
+gw_passage *gate_pair(gw_gate *gate, int client, int *inner);
+void gate_open(gw_gate *gate, gw_passage *passage);
+void gate_cancel(gw_gate *gate, gw_passage *passage);
 
-/* The library is about to answer a request: a refusal of what is left of it would be a second
- * answer. Any thread. */
+/* The library is about to answer a request of the connection that has that end: whatever else is
+ * wrong with it, there is no second answer. Any thread. */
 void gate_answers(gw_gate *gate, int inner);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "server/files/assets.h"
@@ -99,18 +100,23 @@ static void set_deadline(gw_http *http, struct MHD_Connection *mhd, long from_no
 bool http_adopt(gw_http *http, int fd, const struct sockaddr_storage *peer)
 {
     assert(http && fd >= 0 && peer);
-    int inner = gate_pair(http->gate, fd);
-    if (inner < 0)
+    int inner;
+    gw_passage *passage = gate_pair(http->gate, fd, &inner);
+    if (!passage)
         return false;
     if (!connections_add(&http->connections, inner, GW_HEADER_TIMEOUT_MS)) {
-        gate_cancel(http->gate, inner);
+        close(inner);
+        gate_cancel(http->gate, passage);
         return false;
     }
-    gate_open(http->gate, inner);
-    /* On failure libmicrohttpd has closed the socket, without a word to on_connection(). */
     if (MHD_add_connection(http->daemon, inner, (const struct sockaddr *)peer, sizeof *peer) !=
-        MHD_YES)
+        MHD_YES) {
+        /* libmicrohttpd has closed the socket, without a word to on_connection() */
         connections_remove(&http->connections, inner);
+        gate_cancel(http->gate, passage);
+        return false;
+    }
+    gate_open(http->gate, passage);
     return true;
 }
 

@@ -303,7 +303,7 @@ function serving(n, out = `${folder}/start-${n}`) {
       address = found[1];
       const ask = () => request({ address }, 'GET', '/healthz').catch((error) => ({ status: error.code }));
       let answered = await ask();
-      if (answered.status === 500) answered = await ask(); // the one call was of that request
+      if (answered.status === 500 || answered.status === 503) answered = await ask(); // the one call was of that request
       if (answered.status !== 200) err += `healthz: ${answered.status}`;
       child.kill('SIGTERM');
     });
