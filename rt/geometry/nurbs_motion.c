@@ -232,13 +232,125 @@ static void curve_distance(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 
     out->second = -gw_dot(along, gw_add(gw_scale(r * r, c2), gw_scale(r_rate, c1)));
 }
 
+/* ---- apexes ---------------------------------------------------------------------------------
+ *
+ * Where an edge is a point and no pole, at the apex of a cone, the surface does not go on: closest
+ * to what lies over it is that point P, with n = (x - P) / |x - P|,
+ *
+ *   n' = (x' - (n . x') n) / |x - P|,   n'' = -(2 (n . x') n' + |n'|^2 |x - P| n) / |x - P|
+ */
+
+#define AT_APEX 1e-7 /* of the domain */
+
+/* The end at which the parameters are over an apex: 2 k, or 2 k + 1 at the high end of direction k;
+ * -1: they are not. */
+static int apex_at(const gw_nurbs *s, const double parameter[2])
+{
+    for (int k = 0; k < 2 && s->dimension == 2; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        double near = AT_APEX * (d->high - d->low);
+        bool low = parameter[k]<d->low + near, high = parameter[k]> d->high - near;
+        int end = 2 * k + high;
+        if (!d->closed && (low || high) && !s->edge[end] && !s->pole[end])
+            return end;
+    }
+    return -1;
+}
+
+#define AROUND 24   /* directions from an apex */
+#define CHORD  1e-3 /* of the domain */
+
+/* The slope at which the distance of x falls from the apex inward at most, and parameters there. */
+static double slope_from_apex(const gw_nurbs *s, int end, gw_vec3 x, double parameter[2])
+{
+    int k = end / 2, j = 1 - k;
+    const gw_nurbs_direction *along = &s->direction[k], *round = &s->direction[j];
+    double tip = end % 2 ? along->high : along->low, slope[AROUND];
+    double inward = (end % 2 ? -CHORD : CHORD) * (along->high - along->low);
+    double width = (round->high - round->low) / AROUND, p[2];
+    gw_nurbs_point at;
+    p[k] = tip, p[j] = round->low;
+    gw_nurbs_evaluate(s, p, 0, NULL, &at);
+    gw_vec3 apex = at.d[0][0], off = gw_sub(x, apex);
+    int best = 0;
+    for (int i = 0; i < AROUND; i++) {
+        p[k] = tip + inward, p[j] = round->low + (i + 0.5) * width;
+        gw_nurbs_evaluate(s, p, 0, NULL, &at);
+        gw_vec3 chord = gw_sub(at.d[0][0], apex);
+        slope[i] = gw_dot(off, chord) / fmax(gw_norm(chord), 1e-300);
+        best = slope[i] > slope[best] ? i : best;
+    }
+    /* the vertex of a parabola through neighbours */
+    double before = slope[(best + AROUND - 1) % AROUND], after = slope[(best + 1) % AROUND];
+    double bend = before - 2 * slope[best] + after;
+    double share = bend < 0 && round->closed ? 0.5 * (before - after) / bend : 0;
+    parameter[k] = tip + 10 * inward;
+    parameter[j] = round->low + (best + 0.5 + share) * width;
+    return slope[best] - 0.25 * (before - after) * share;
+}
+
+bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nurbs_point *at)
+{
+    int end = apex_at(s, parameter);
+    if (end < 0 && gw_nurbs_continue(s, x, parameter, at) && (end = apex_at(s, parameter)) < 0)
+        return false;
+    double inside[2];
+    if (end >= 0 && slope_from_apex(s, end, x, inside) <= 0) {
+        const gw_nurbs_direction *d = &s->direction[end / 2];
+        parameter[end / 2] = end % 2 ? d->high : d->low;
+        gw_nurbs_evaluate(s, parameter, 2, NULL, at);
+        return true;
+    }
+    if (end >= 0 && gw_nurbs_continue(s, x, inside, at) && apex_at(s, inside) < 0) {
+        parameter[0] = inside[0], parameter[1] = inside[1];
+        return false;
+    }
+    gw_nurbs_nearest nearest;
+    gw_nurbs_nearest_point(s, x, &nearest);
+    parameter[0] = nearest.parameter[0], parameter[1] = nearest.parameter[1];
+    gw_nurbs_evaluate(s, parameter, 2, NULL, at);
+    return apex_at(s, parameter) >= 0;
+}
+
+/* The closest point, followed; true where it is an apex. */
+static bool follow_to_apex(const gw_nurbs *s, gw_vec3 x, double expected, bool past_edges,
+                           double parameter[2], gw_nurbs_point *at)
+{
+    if (past_edges)
+        return gw_nurbs_pass_edges(s, x, parameter, at);
+    gw_nurbs_closest(s, x, expected, parameter, at);
+    return false;
+}
+
+/* n and its rates over the apex P, on the side of the sign of `side`; false in P itself. */
+static bool normal_over(const gw_nurbs *s, gw_vec3 apex, gw_vec3 x, gw_vec3 velocity, double side,
+                        gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second)
+{
+    gw_vec3 off = gw_sub(x, apex);
+    double signed_distance = copysign(gw_norm(off), side);
+    if (!(fabs(signed_distance) > 1e-12 * s->size))
+        return false;
+    double per = 1 / signed_distance;
+    *n = gw_scale(per, off);
+    double out = gw_dot(*n, velocity);
+    *rate = gw_scale(per, gw_mul_add(velocity, -out, *n));
+    *second = gw_mul_add(gw_scale(-2 * out * per, *rate), -gw_norm2(*rate), *n);
+    return true;
+}
+
 void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
                           double expected, bool past_edges, double parameter[2],
                           gw_nurbs_distance *out)
 {
     gw_nurbs_point at;
-    if (!past_edges || !gw_nurbs_continue(s, x, parameter, &at))
-        gw_nurbs_closest(s, x, expected, parameter, &at);
+    gw_vec3 rate_over, second_over;
+    if (follow_to_apex(s, x, expected, past_edges, parameter, &at) &&
+        normal_over(s, at.d[0][0], x, velocity, expected, &out->gradient, &rate_over,
+                    &second_over)) {
+        out->value = gw_dot(out->gradient, gw_sub(x, at.d[0][0]));
+        out->second = gw_dot(rate_over, velocity);
+        return;
+    }
     if (s->dimension == 1) {
         gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
         curve_distance(s, &at, x, velocity, along, out);
@@ -297,8 +409,9 @@ void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double e
     gw_nurbs_turn turn;
     double moves[2], bends[2];
     assert(s->dimension == 2);
-    if (!past_edges || !gw_nurbs_continue(s, x, parameter, &at))
-        gw_nurbs_closest(s, x, expected, parameter, &at);
+    if (follow_to_apex(s, x, expected, past_edges, parameter, &at) &&
+        normal_over(s, at.d[0][0], x, velocity, expected, n, rate, second))
+        return;
     point_near(s, parameter, 3, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x);
     closest_rates(s, &at, d, velocity, moves);

@@ -63,11 +63,15 @@ void gw_nurbs_parameter_gradient(const gw_nurbs *nurbs, gw_vec3 x, const double 
  * last span's polynomials go on; false where it does not converge to a minimum. */
 bool gw_nurbs_continue(const gw_nurbs *nurbs, gw_vec3 x, double parameter[2], gw_nurbs_point *at);
 
+/* The same, searched for globally where that does not converge. True where the closest point is an
+ * apex, an edge that is a point and no pole: there the shape does not go on. */
+bool gw_nurbs_pass_edges(const gw_nurbs *nurbs, gw_vec3 x, double parameter[2], gw_nurbs_point *at);
+
 /*
  * A distance of a point x from the shape: of a surface h = n . (x - S) with S closest to x and n
  * the normal there; of a curve h = along . (x - C). Both vanish on the shape, with the gradient
- * below. `parameter`: near the closest point; moved onto it; `past_edges`: as by
- * gw_nurbs_continue().
+ * below; over an apex it is that from the apex. `parameter`: near the closest point; moved onto it;
+ * `past_edges`: as by gw_nurbs_pass_edges().
  */
 typedef struct gw_nurbs_distance {
     double value;

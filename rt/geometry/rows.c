@@ -133,11 +133,13 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
                     gw_distance(first->f, row->f) == 0;
         if (same) {
             row->start[0] = first->start[0], row->start[1] = first->start[1];
-        } else if (!row->past_edges || !gw_nurbs_continue(row->nurbs, to, row->start, &at)) {
-            gw_nurbs_nearest nearest;
-            gw_nurbs_nearest_point(row->nurbs, to, &nearest);
-            row->start[0] = nearest.parameter[0], row->start[1] = nearest.parameter[1];
-            gw_nurbs_continue(row->nurbs, to, row->start, &at);
+        } else {
+            if (!row->past_edges) {
+                gw_nurbs_nearest nearest;
+                gw_nurbs_nearest_point(row->nurbs, to, &nearest);
+                row->start[0] = nearest.parameter[0], row->start[1] = nearest.parameter[1];
+            }
+            gw_nurbs_pass_edges(row->nurbs, to, row->start, &at);
         }
         row->past_edges = true;
         first = same ? first : row;
