@@ -287,26 +287,56 @@ static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *
     }
 }
 
+/* Kinetic energy before and after a step, and the work of the hand and of gravity in it (J). */
+typedef struct energies {
+    double before, after, work;
+} energies;
+
+static energies energies_of(const gw_guided *body, const gw_pose *from, const gw_pose *to,
+                            const gw_twist *twist, const gw_step *step)
+{
+    const gw_guided_def *def = &body->def;
+    gw_rigid_body r = gw_rigid_body_at(def, from), s = gw_rigid_body_at(def, to);
+    gw_vec3 way = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
+    return (energies){gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist),
+                      gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist),
+                      step->work + def->mass.mass * gw_dot(def->gravity, way)};
+}
+
+/* Whether the locus is a free-form shape and all work is known: contacts, and a base that moves, do
+ * some that a step does not tell. */
+static bool is_audited(const gw_guided *body, const gw_forces *forces)
+{
+    gw_locus_kind kind = body->def.set.translation.locus.kind;
+    return (kind == GW_LOCUS_CURVE || kind == GW_LOCUS_SURFACE) && !body->base.moves &&
+           !(forces && forces->touch);
+}
+
+/*
+ * A stop takes the energy that is left over. Beside an apex, where the inertia changes all at once,
+ * that is not the difference by the impulse; and what would be missing the motion pays, which this
+ * scales. `dissipated`: by damping (J).
+ */
+static double pay_at_edge(double dissipated, energies *e, gw_step *step)
+{
+    double there = e->before + e->work - dissipated, scale = 1;
+    if (e->after > there) {
+        scale = there > 0 ? sqrt(there / e->after) : 0;
+        e->after *= scale * scale;
+    }
+    step->dissipated = e->before + e->work - e->after;
+    return scale;
+}
+
 /*
  * Free-form shapes may be singular where no chart serves, at the apex of a cone or where a normal
  * turns at once: a step over such a place makes energy. One that makes more than it is about is
- * none. What contacts bring is not among what a step tells: with them nothing is refused.
+ * none.
  */
-static bool balances(const gw_guided *body, const gw_forces *forces, const gw_pose *from,
-                     const gw_pose *to, const gw_twist *twist, const gw_step *step)
+static bool balances(const gw_step *step, const energies *e)
 {
-    const gw_guided_def *def = &body->def;
-    gw_locus_kind kind = def->set.translation.locus.kind;
-    if (body->base.moves || (forces && forces->touch) ||
-        (kind != GW_LOCUS_CURVE && kind != GW_LOCUS_SURFACE))
-        return true;
-    gw_rigid_body r = gw_rigid_body_at(def, from), s = gw_rigid_body_at(def, to);
-    double before = gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist);
-    double after = gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist);
-    gw_vec3 way = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
-    double work = step->work + def->mass.mass * gw_dot(def->gravity, way);
-    double about = before + fabs(work) + 1e-9;
-    return fabs(after - before - work + step->dissipated) <= about &&
+    double about = e->before + fabs(e->work) + 1e-9;
+    return fabs(e->after - e->before - e->work + step->dissipated) <= about &&
            fabs(step->dissipated) <= 2 * about;
 }
 
@@ -321,12 +351,20 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
     if (!step->finite)
         return;
+    double dissipated = step->dissipated;
     stop_at_edges(body, &chart, z, z_dot, step);
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
     gw_twist twist =
         twist_of(jacobian, z_dot, rotational_columns(&body->def.set), body->def.set.dof);
-    step->finite =
-        finite_state(&pose, &twist) && balances(body, forces, &from, &pose, &twist, step);
+    step->finite = finite_state(&pose, &twist);
+    if (step->finite && is_audited(body, forces)) {
+        energies e = energies_of(body, &from, &pose, &twist, step);
+        double scale = step->edge ? pay_at_edge(dissipated, &e, step) : 1;
+        for (int i = 0; i < body->def.set.dof; i++)
+            z_dot[i] *= scale;
+        twist = (gw_twist){gw_scale(scale, twist.v), gw_scale(scale, twist.w)};
+        step->finite = balances(step, &e);
+    }
     if (!step->finite)
         return;
     pose.q = gw_quat_unit(pose.q);
@@ -446,7 +484,9 @@ static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_
         take_step(body, forces, dt, step);
     if (step->finite)
         return;
-    *step = (gw_step){.finite = false};
+    double kinetic, potential;
+    gw_model_energy(model, &kinetic, &potential);
+    *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0, .finite = false};
     put_at_rest(body);
 }
 
