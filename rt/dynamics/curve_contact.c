@@ -26,6 +26,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "rt/base/simd.h"
 #include "rt/geometry/nurbs_nearest.h"
 
 #define NEWTON_STEPS 20
@@ -47,31 +48,36 @@ typedef struct jet3 {
     gw_vec3 x, v, a;
 } jet3;
 
-static jet dot(const jet3 *p, const jet3 *q)
+/* All of these: to first order alone where `second` is not asked for. */
+GW_LANE_INLINE jet dot(bool second, const jet3 *p, const jet3 *q)
 {
-    return (jet){gw_dot(p->x, q->x), gw_dot(p->v, q->x) + gw_dot(p->x, q->v),
-                 gw_dot(p->a, q->x) + 2 * gw_dot(p->v, q->v) + gw_dot(p->x, q->a)};
+    jet to = {gw_dot(p->x, q->x), gw_dot(p->v, q->x) + gw_dot(p->x, q->v), 0};
+    if (second)
+        to.a = gw_dot(p->a, q->x) + 2 * gw_dot(p->v, q->v) + gw_dot(p->x, q->a);
+    return to;
 }
 
-static jet3 cross(const jet3 *p, const jet3 *q)
+GW_LANE_INLINE jet3 cross(bool second, const jet3 *p, const jet3 *q)
 {
-    gw_vec3 twice = gw_scale(2, gw_cross(p->v, q->v));
-    return (jet3){gw_cross(p->x, q->x), gw_add(gw_cross(p->v, q->x), gw_cross(p->x, q->v)),
-                  gw_add(gw_add(gw_cross(p->a, q->x), gw_cross(p->x, q->a)), twice)};
+    jet3 to = {gw_cross(p->x, q->x), gw_add(gw_cross(p->v, q->x), gw_cross(p->x, q->v)), {0, 0, 0}};
+    if (second)
+        to.a = gw_add(gw_add(gw_cross(p->a, q->x), gw_cross(p->x, q->a)),
+                      gw_scale(2, gw_cross(p->v, q->v)));
+    return to;
 }
 
-static jet norm(const jet3 *p)
+GW_LANE_INLINE jet norm(bool second, const jet3 *p)
 {
-    jet square = dot(p, p);
+    jet square = dot(second, p, p);
     double n = sqrt(square.x), v = 0.5 * square.v / n;
-    return (jet){n, v, (0.5 * square.a - v * v) / n};
+    return (jet){n, v, second ? (0.5 * square.a - v * v) / n : 0};
 }
 
 /* p / n */
-static jet over(const jet *p, const jet *n)
+GW_LANE_INLINE jet over(bool second, const jet *p, const jet *n)
 {
     double x = p->x / n->x, v = (p->v - x * n->v) / n->x;
-    return (jet){x, v, (p->a - 2 * v * n->v - x * n->a) / n->x};
+    return (jet){x, v, second ? (p->a - 2 * v * n->v - x * n->a) / n->x : 0};
 }
 
 /* ---- one curve ------------------------------------------------------------------------------ */
@@ -155,15 +161,15 @@ typedef struct pair {
 } pair;
 
 /* F and h while d, A', B' and e move. */
-static void functions(const jet3 *d, const jet3 *a, const jet3 *b, const jet3 *e, jet f[2],
-                      jet h[GW_CURVE_ROWS])
+GW_LANE_INLINE void functions(bool second, const jet3 *d, const jet3 *a, const jet3 *b,
+                              const jet3 *e, jet f[2], jet h[GW_CURVE_ROWS])
 {
-    jet3 p = cross(b, e), q = cross(&p, b);
-    jet np = norm(&p), nq = norm(&q), na = norm(a), of[GW_CURVE_ROWS];
-    f[0] = dot(b, d), f[1] = dot(&q, a);
-    of[0] = dot(&q, d), of[1] = dot(&p, d), of[2] = dot(&p, a);
-    h[0] = over(&of[0], &nq), h[1] = over(&of[1], &np);
-    h[2] = over(&of[2], &np), h[2] = over(&h[2], &na);
+    jet3 p = cross(second, b, e), q = cross(second, &p, b);
+    jet np = norm(second, &p), nq = norm(second, &q), na = norm(second, a), of[GW_CURVE_ROWS];
+    f[0] = dot(second, b, d), f[1] = dot(second, &q, a);
+    of[0] = dot(second, &q, d), of[1] = dot(second, &p, d), of[2] = dot(second, &p, a);
+    h[0] = over(second, &of[0], &nq), h[1] = over(second, &of[1], &np);
+    h[2] = over(second, &of[2], &np), h[2] = over(second, &h[2], &na);
 }
 
 static bool pair_at(const gw_closure_contact *k, const gw_body_frame *fa, const gw_body_frame *fb,
@@ -178,7 +184,7 @@ static bool pair_at(const gw_closure_contact *k, const gw_body_frame *fa, const 
         gw_vec3 moved = i ? gw_neg(x->b[1]) : x->a[1];
         jet3 d = {gw_sub(x->a[0], x->b[0]), moved, none}, e = {x->e, none, none};
         jet3 a = {x->a[1], i ? none : x->a[2], none}, b = {x->b[1], i ? x->b[2] : none, none};
-        functions(&d, &a, &b, &e, f[i], h[i]);
+        functions(false, &d, &a, &b, &e, f[i], h[i]);
     }
     double det = f[0][0].v * f[1][1].v - f[1][0].v * f[0][1].v;
     x->inverse[0][0] = f[1][1].v / det, x->inverse[0][1] = -f[1][0].v / det;
@@ -344,7 +350,7 @@ static void functions_moving(const pair *x, const gw_body_frame *a, const gw_bod
     jet3 d = difference(&on_a, &on_b);
     gw_vec3 turned = gw_cross(b->twist.w, x->e);
     e = (jet3){x->e, turned, gw_cross(b->twist.w, turned)};
-    functions(&d, &tangent_a, &tangent_b, &e, f, h);
+    functions(true, &d, &tangent_a, &tangent_b, &e, f, h);
 }
 
 static void put_rates(const pair *x, const gw_body_frame *a, const gw_body_frame *b,
