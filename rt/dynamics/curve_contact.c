@@ -30,12 +30,13 @@
 #include "rt/geometry/nurbs_nearest.h"
 
 #define NEWTON_STEPS 20
-#define CONVERGED    1e-8 /* of the size: a step this short leaves an error of its square */
-#define FARTHEST     0.25 /* of the size: no step goes farther along a curve */
-#define JUMP         0.2  /* of the size: who comes that far has not followed a branch */
-#define CONFORMING   1e-7 /* of the inverse size: no less relative curvature */
-#define TURNED       0.7  /* of a direction's length: e is chosen anew where no more is left */
-#define SAMPLES      24   /* of a curve, for a search */
+#define CONVERGED    1e-8  /* of the size: a step this short leaves an error of its square */
+#define THERE        1e-14 /* of the size: no step */
+#define FARTHEST     0.25  /* of the size: no step goes farther along a curve */
+#define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
+#define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
+#define TURNED       0.7   /* of a direction's length: e is chosen anew where no more is left */
+#define SAMPLES      24    /* of a curve, for a search */
 
 /* ---- second-order Taylor coefficients -------------------------------------------------------- */
 
@@ -248,6 +249,8 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
         double far = fmax(fabs(y[0]) * gw_norm(x->a[1]), fabs(y[1]) * gw_norm(x->b[1]));
         if (!isfinite(far))
             return false;
+        if (far < THERE * size)
+            return true;
         double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
         place->a[0] += share * y[0], place->b[0] += share * y[1];
         *way += share * far / size;
