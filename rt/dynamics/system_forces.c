@@ -405,7 +405,6 @@ static void accelerate(gw_system *s)
     }
     load(s);
     if (s->one_pass) {
-        gw_tree_rigid_inertias(s, 0);
         gw_tree_solve(s);
         return;
     }

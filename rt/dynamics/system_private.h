@@ -462,7 +462,8 @@ static inline void gw_joint_copy(const gw_system_body *k, const gw_mobilizer_sta
  * accelerations at u-dot = 0 and the momentum rates there, from their velocities. */
 void gw_tree_update_positions(gw_system *system);
 void gw_tree_update_velocities(gw_system *system);
-void gw_tree_update(gw_system *system); /* both, body by body */
+/* Both, body by body; in one pass with the bodies' own inertias. */
+void gw_tree_update(gw_system *system);
 
 /* The rate of momentum about a body's origin where it accelerates by [a; alpha]. */
 gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alpha);
@@ -482,7 +483,6 @@ void gw_tree_mass_matrix(gw_system *system, double *d, int stride);
 /* All three at once, where no rows hold the bodies and every joint has one coordinate: from the
  * bodies' own inertias, which are spent, `force` and `rest` to the joints' accelerations in `rest`,
  * and the bodies', less `coasting`. */
-void gw_tree_rigid_inertias(gw_system *system, double h);
 void gw_tree_solve(gw_system *system);
 
 /* D_jj of a joint, without what was added to it. */

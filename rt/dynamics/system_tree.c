@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/base/simd.h"
 #include "rt/dynamics/system_private.h"
 
 /* ---- kinematics ------------------------------------------------------------------------------ */
@@ -241,7 +242,35 @@ static void update_apart(const gw_system *s, gw_system_body *k)
     update_velocity(k, &frame, gw_sub(k->pose.p, o->frame.p));
 }
 
-/* One copy of either in the program: what a step runs through fits into the instruction cache. */
+/* The body's own inertia about its origin, and h times its damping; c is its centre of mass. */
+static inline void set_rigid_inertia(gw_system_body *k, double h)
+{
+    double m = k->def.mass.mass, x = k->com.x, y = k->com.y, z = k->com.z;
+    const gw_vec3 s = gw_v3(m * x, m * y, m * z);
+    const gw_sym3 *c = &k->inertia_com;
+    gw_articulated *out = &k->inertia;
+    *out = (gw_articulated){.m = {m, 0, m, 0, 0, m},
+                            .b = {{{0, s.z, -s.y}, {-s.z, 0, s.x}, {s.y, -s.x, 0}}},
+                            .i = {c->xx + m * (y * y + z * z), c->yx - m * x * y,
+                                  c->yy + m * (x * x + z * z), c->zx - m * x * z, c->zy - m * y * z,
+                                  c->zz + m * (x * x + y * y)}};
+    if (h == 0 || k->damping_rate == 0)
+        return;
+    double d = h * k->def.damping_linear, turn = h * k->def.damping_angular;
+    const gw_vec3 r = k->damper, l = gw_v3(s.x + d * r.x, s.y + d * r.y, s.z + d * r.z);
+    out->m.xx += d, out->m.yy += d, out->m.zz += d;
+    out->b = (gw_mat3){{{0, l.z, -l.y}, {-l.z, 0, l.x}, {l.y, -l.x, 0}}};
+    out->i.xx += turn + d * (r.y * r.y + r.z * r.z);
+    out->i.yx -= d * r.x * r.y;
+    out->i.yy += turn + d * (r.x * r.x + r.z * r.z);
+    out->i.zx -= d * r.x * r.z;
+    out->i.zy -= d * r.y * r.z;
+    out->i.zz += turn + d * (r.x * r.x + r.y * r.y);
+}
+
+/* One copy of either that a machine runs: what a step goes through fits into the instruction cache.
+ */
+GW_TARGET_CLONES
 static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_body *k)
 {
     if (k->is_hinge && !s->is_apart)
@@ -250,6 +279,7 @@ static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_bod
         update_position(s, k, gw_carrier_of(s, k));
 }
 
+GW_TARGET_CLONES
 static __attribute__((noinline)) void move_in_space(const gw_system *s, gw_system_body *k)
 {
     if (s->is_apart)
@@ -302,36 +332,14 @@ void gw_tree_update(gw_system *s)
     for (int i = 0; i < s->body_count; i++) {
         move_to_position(s, i);
         move_at_velocity(s, i);
+        if (s->one_pass && s->bodies[i].flat.plane)
+            gw_planar_rigid_inertia(&s->bodies[i], 0);
+        else if (s->one_pass)
+            set_rigid_inertia(&s->bodies[i], 0);
     }
 }
 
 /* ---- the articulated-body algorithm --------------------------------------------------------- */
-
-/* The body's own inertia about its origin, and h times its damping; c is its centre of mass. */
-static gw_articulated rigid_inertia(const gw_system_body *k, double h)
-{
-    double m = k->def.mass.mass, x = k->com.x, y = k->com.y, z = k->com.z;
-    const gw_vec3 s = gw_v3(m * x, m * y, m * z);
-    const gw_sym3 *c = &k->inertia_com;
-    gw_articulated out = {.m = {m, 0, m, 0, 0, m},
-                          .b = {{{0, s.z, -s.y}, {-s.z, 0, s.x}, {s.y, -s.x, 0}}},
-                          .i = {c->xx + m * (y * y + z * z), c->yx - m * x * y,
-                                c->yy + m * (x * x + z * z), c->zx - m * x * z, c->zy - m * y * z,
-                                c->zz + m * (x * x + y * y)}};
-    if (h == 0 || k->damping_rate == 0)
-        return out;
-    double d = h * k->def.damping_linear, turn = h * k->def.damping_angular;
-    const gw_vec3 r = k->damper, l = gw_v3(s.x + d * r.x, s.y + d * r.y, s.z + d * r.z);
-    out.m.xx += d, out.m.yy += d, out.m.zz += d;
-    out.b = (gw_mat3){{{0, l.z, -l.y}, {-l.z, 0, l.x}, {l.y, -l.x, 0}}};
-    out.i.xx += turn + d * (r.y * r.y + r.z * r.z);
-    out.i.yx -= d * r.x * r.y;
-    out.i.yy += turn + d * (r.x * r.x + r.z * r.z);
-    out.i.zx -= d * r.x * r.z;
-    out.i.zy -= d * r.y * r.z;
-    out.i.zz += turn + d * (r.x * r.x + r.y * r.y);
-    return out;
-}
 
 /* B^T a */
 static gw_vec3 transposed_mul(const gw_mat3 *b, gw_vec3 a)
@@ -480,6 +488,7 @@ static void reduce_inertia(const gw_system_body *k, gw_articulated *x)
 
 /* U and 1/D, with `added`, of a single coordinate; I^a onto the parent. Returns D.
  */
+GW_TARGET_CLONES
 static __attribute__((noinline)) double pass_inertia(gw_system_body *k, double added,
                                                      gw_system_body *p)
 {
@@ -500,13 +509,13 @@ static __attribute__((noinline)) double pass_inertia(gw_system_body *k, double a
     return d;
 }
 
-void gw_tree_rigid_inertias(gw_system *s, double h)
+static void set_rigid_inertias(gw_system *s, double h)
 {
     for (int i = 0; i < s->body_count; i++) {
         if (s->bodies[i].flat.plane)
             gw_planar_rigid_inertia(&s->bodies[i], h);
         else
-            s->bodies[i].inertia = rigid_inertia(&s->bodies[i], h);
+            set_rigid_inertia(&s->bodies[i], h);
     }
 }
 
@@ -514,7 +523,7 @@ void gw_tree_rigid_inertias(gw_system *s, double h)
  * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
 void gw_tree_articulate(gw_system *s, double h, const double *added)
 {
-    gw_tree_rigid_inertias(s, h);
+    set_rigid_inertias(s, h);
     for (int i = s->body_count - 1; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
         gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
@@ -548,7 +557,7 @@ void gw_tree_mass_matrix(gw_system *s, double *d, int stride)
     for (int i = 0; i < s->dof; i++)
         memset(d + i * stride, 0, (size_t)s->dof * sizeof *d);
     for (int i = 0; i < s->body_count; i++)
-        s->bodies[i].inertia = rigid_inertia(&s->bodies[i], 0);
+        set_rigid_inertia(&s->bodies[i], 0);
     for (int i = s->body_count - 1; i >= 0; i--)
         if (s->bodies[i].def.parent >= 0)
             add_shifted(&s->bodies[i].inertia, s->bodies[i].r,
@@ -665,6 +674,7 @@ static void take_acceleration(gw_system_body *k, const gw_system_body *p)
     gw_spatial_set(k->acceleration, a.v, a.w);
 }
 
+GW_TARGET_CLONES
 void gw_tree_solve(gw_system *s)
 {
     for (int i = s->body_count - 1; i >= 0; i--) {
