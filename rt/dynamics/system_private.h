@@ -144,7 +144,7 @@ typedef struct gw_system_body {
     double coasting[6]; /* acceleration at u-dot = 0 */
     gw_wrench needed;   /* the rate of momentum there */
     double force[6], acceleration[6];
-    gw_articulated inertia;   /* less what the joint yields, I^a, where there is a parent */
+    gw_articulated inertia;   /* I^A; less what it yields of a joint of several coordinates */
     gw_sym3 inertia_in_body;  /* about the centre of mass, in its axes */
     gw_quat upright, crossed; /* of a hinge: parent_from_body at 0 and at pi */
     gw_vec3 axis;             /* its axis in the body's frame */

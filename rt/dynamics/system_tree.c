@@ -89,7 +89,7 @@ static gw_pose offset_frame(const gw_system *s, gw_joint_offset *o, const gw_pos
 }
 
 /* Where k->pose.q is: what is in the body's axes, in the world's. */
-static void turn_body(gw_system_body *k)
+static inline __attribute__((always_inline)) void turn_body(gw_system_body *k)
 {
     k->turn = gw_quat_to_mat3(k->pose.q);
     k->com = gw_mat3_mul(&k->turn, k->def.mass.com);
@@ -101,7 +101,8 @@ static void turn_body(gw_system_body *k)
 
 /* Of a joint that turns about the body's origin: with F and B the orientations of its frame on the
  * parent and of the body in M, cos(z / 2) F B + sin(z / 2) F k B is the body's in the parent. */
-static void update_hinge_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
+static inline __attribute__((always_inline)) void
+update_hinge_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
 {
     double half[2];
     gw_turn_half(&k->begin, k->joint.z[0], in_stage, half);
@@ -179,7 +180,8 @@ static gw_system_body moving_frame(const gw_joint_offset *o, const gw_system_bod
 }
 
 /* Of a joint that turns about the body's origin; r: from the origin of p, which carries it. */
-static void update_hinge_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
+static inline __attribute__((always_inline)) void
+update_hinge_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
 {
     gw_vec3 rel_w = gw_scale(k->joint.u[0], gw_angular_part(k->columns[0]));
     gw_vec3 c_v = {0, 0, 0}, c_w = {0, 0, 0};
@@ -486,8 +488,8 @@ static void reduce_inertia(const gw_system_body *k, gw_articulated *x)
     }
 }
 
-/* U and 1/D, with `added`, of a single coordinate; I^a onto the parent. Returns D.
- */
+/* U and 1/D, with `added`, of a single coordinate; I^a onto the parent, where U U^T / D is taken
+ * off last: the rest is done while D is divided by. Returns D. */
 GW_TARGET_CLONES
 static __attribute__((noinline)) double pass_inertia(gw_system_body *k, double added,
                                                      gw_system_body *p)
@@ -501,11 +503,17 @@ static __attribute__((noinline)) double pass_inertia(gw_system_body *k, double a
     k->inverse_d = d > 0 ? 1 / d : 0;
     if (!p)
         return d;
-    subtract_square(x, k->pulled[0], k->inverse_d);
-    if (p->flat.plane)
+    if (p->flat.plane) {
+        subtract_square(x, k->pulled[0], k->inverse_d);
         gw_planar_add_inertia(x, k->r, p);
-    else
-        add_shifted(x, k->r, &p->inertia);
+        return d;
+    }
+    double pulled[6] = {0};
+    gw_articulated sum = p->inertia;
+    add_shifted(x, k->r, &sum);
+    gw_spatial_add_shifted(k->pulled[0], k->r, pulled);
+    subtract_square(&sum, pulled, k->inverse_d);
+    p->inertia = sum;
     return d;
 }
 
