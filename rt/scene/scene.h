@@ -63,8 +63,9 @@ typedef struct gw_feature_ref {
  * object: they are contacts of what moves (rt/contact/unilateral_row.h). */
 typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
 
-/* Names on the wire of all kinds of constraints, with NULL behind the last (surface.c). */
-extern const char *const gw_any_constraint_names[GW_ANY_CONSTRAINT_COUNT + 1];
+/* Name on the wire of a kind of constraint, positional or on velocities (surface.c); NULL behind
+ * the last. */
+const char *gw_any_constraint_name(int kind);
 
 /* Whether what rolls or slides is held to the surface or may part from it. */
 typedef enum gw_contact_side { GW_CONTACT_BILATERAL, GW_CONTACT_UNILATERAL } gw_contact_side;

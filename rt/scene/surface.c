@@ -4,18 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const gw_any_constraint_names[GW_ANY_CONSTRAINT_COUNT + 1] = {
-    [GW_DISTANCE] = "distance",
-    [GW_ANGLE] = "angle",
-    [GW_COINCIDENT] = "coincident",
-    [GW_PARALLEL] = "parallel",
-    [GW_PERPENDICULAR] = "perpendicular",
-    [GW_NORMAL] = "normal",
-    [GW_SLIDING] = "sliding",
-    [GW_ROLLING] = "rolling",
-    [GW_PURE_ROLLING] = "pure-rolling",
-    [GW_KNIFE_EDGE] = "knife-edge",
-};
+const char *gw_any_constraint_name(int kind)
+{
+    static const char *const velocity_kinds[] = {"sliding", "rolling", "pure-rolling", "knife-edge",
+                                                 NULL};
+    _Static_assert(sizeof velocity_kinds / sizeof *velocity_kinds ==
+                       GW_ANY_CONSTRAINT_COUNT - GW_CONSTRAINT_KIND_COUNT + 1,
+                   "each velocity constraint has a name");
+    assert(kind >= 0 && kind <= GW_ANY_CONSTRAINT_COUNT);
+    return kind < GW_CONSTRAINT_KIND_COUNT ? gw_constraint_kind_names[kind]
+                                           : velocity_kinds[kind - GW_CONSTRAINT_KIND_COUNT];
+}
 
 /* ---- surfaces ------------------------------------------------------------------------------- */
 

@@ -99,7 +99,7 @@ static void a_ball_leaves_a_sphere(void **state)
         }
         print_message("%s: leaves at cos %.6f of its start's, %.6f expected; slip %.2g m/s, energy "
                       "off by %.2g J\n",
-                      gw_any_constraint_names[cases[k].kind], left / cos(start), cases[k].leaves,
+                      gw_any_constraint_name(cases[k].kind), left / cos(start), cases[k].leaves,
                       slip, worst);
         assert_true(fabs(left / cos(start) - cases[k].leaves) < 2e-3); /* a tick's way */
         assert_true(cases[k].kind == GW_SLIDING || slip < 1e-4);

@@ -128,7 +128,7 @@ static void a_ball_leaves_a_sphere(void **state)
         double left = mean[1] - force[1] * (mean[1] - mean[0]) / (force[1] - force[0]);
         print_message("%s, %s on %s: leaves at cos %.8f of its start's, %.8f expected; slip %.2g "
                       "m/s, off by %.2g m, energy by %.2g J\n",
-                      gw_any_constraint_names[kind], ball_bends ? "NURBS" : "sphere",
+                      gw_any_constraint_name(kind), ball_bends ? "NURBS" : "sphere",
                       big_bends ? "NURBS" : "sphere", left / cos(start), cases[n % 3].leaves, slip,
                       off, worst);
         assert_true(fabs(left / cos(start) - cases[n % 3].leaves) < 1e-6);
