@@ -152,11 +152,11 @@ static void watch(gw_gate *gate, gw_passage *p, bool outer, uint32_t events)
     struct epoll_event event = {.events = events, .data.u32 = (uint32_t)(2 * p->place + outer)};
     if (fd < 0 || *now == events)
         return;
-    if (events == NOT_WATCHED)
-        epoll_ctl(gate->epoll, EPOLL_CTL_DEL, fd, NULL);
-    else
-        epoll_ctl(gate->epoll, *now == NOT_WATCHED ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-    *now = events;
+    int how = events == NOT_WATCHED ? EPOLL_CTL_DEL
+              : *now == NOT_WATCHED ? EPOLL_CTL_ADD
+                                    : EPOLL_CTL_MOD;
+    *now = events; /* before the thread may come by it */
+    epoll_ctl(gate->epoll, how, fd, &event);
 }
 
 static void leave_library(gw_gate *gate, gw_passage *p)
