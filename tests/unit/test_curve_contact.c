@@ -274,6 +274,45 @@ static void a_wire_moves_on_a_wire(void **state)
     gw_nurbs_put(q);
 }
 
+/* A wire that slides down another comes to their ends and is stopped there: it stays in touch, and
+ * the energy balance closes. */
+static void ends_are_stops(void **state)
+{
+    (void)state;
+    gw_nurbs *p = twisted(0.02), *q = twisted(-0.05);
+    gw_closure_def c = contact(0, curve(p), GW_GROUND, curve(q), GW_CONTACT_SLIDES);
+    gw_system_body_def wire = joined(GW_MOBILIZER_FREE, diagonal(0.2, 4e-4, 6e-4, 8e-4));
+    gw_pose on_a = frame_on(&c.contact.on_a, 0.5), on_b = frame_on(&c.contact.on_b, 0.5);
+    gw_pose roll = {zero, gw_quat_axis(ex, 2)}, body_from_a = gw_pose_inverse(&on_a);
+    gw_pose start = gw_pose_mul(&on_b, &roll);
+    start = gw_pose_mul(&start, &body_from_a);
+    gw_vec3 turn = gw_quat_log(start.q);
+    const double at[6] = {start.p.x, start.p.y, start.p.z, turn.x, turn.y, turn.z};
+    memcpy(wire.position, at, sizeof at);
+    wire.velocity[4] = -2;
+    gw_system *s = make(&wire, 1, &c, 1, gw_v3(0, 0, -G));
+    double before = total(s), dissipated = 0, far = 0, gap = 0;
+    int ticks_at_end = 0;
+    for (int t = 0; t < 1500; t++) {
+        gw_step step;
+        gw_model_step(gw_system_model(s), NULL, DT, &step);
+        assert_true(step.finite);
+        dissipated += step.dissipated;
+        ticks_at_end += step.edge;
+        const gw_contact_place *place = &s->closures[0].contact.place;
+        far = fmax(far, fmax(fabs(place->a[0] - 0.5), fabs(place->b[0] - 0.5)) - 0.5);
+        gap = fmax(gap, gw_system_residual(s));
+    }
+    print_message("%d ticks at an end, %.1e past it, gap %.1e m, balance %.1e J of %.2g\n",
+                  ticks_at_end, far, gap, total(s) + dissipated - before, dissipated);
+    assert_true(ticks_at_end > 0 && far < 0.05);
+    assert_true(gap < 1e-12);
+    assert_true(fabs(total(s) + dissipated - before) < 1e-8);
+    gw_system_destroy(s);
+    gw_nurbs_put(p);
+    gw_nurbs_put(q);
+}
+
 static gw_body_frame frame_moved(const gw_pose *pose, const gw_twist *twist, double t)
 {
     gw_quat q = gw_quat_mul(gw_quat_exp(gw_scale(t, twist->w)), pose->q);
@@ -384,6 +423,7 @@ int main(void)
         cmocka_unit_test(ellipses_roll_about_their_foci),
         cmocka_unit_test(a_hoop_swings_within_a_ring),
         cmocka_unit_test(a_wire_moves_on_a_wire),
+        cmocka_unit_test(ends_are_stops),
         cmocka_unit_test(ends_have_exact_gradients),
         cmocka_unit_test(curves_that_cannot_touch_are_named),
     };
