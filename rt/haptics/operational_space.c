@@ -14,15 +14,25 @@
 #define LENGTH    0.05
 #define THRESHOLD 1e-3
 #define FADE      10.0
+#define ROUNDING  1e-12 /* of the largest squared singular value: rounding of squares */
+
+/* Below the first of these ratios s_i / s_1 directions are fully resisted, from the second on not.
+ */
+static void ratios_of(const gw_resisted_def *def, double *low, double *high)
+{
+    *low = *high = def->threshold > 0 ? def->threshold : THRESHOLD;
+    if (def->weighting == GW_WEIGHTS_SMOOTH)
+        *high *= def->fade > 1 ? def->fade : FADE;
+}
 
 /* 1 up to `low`, 0 from `high` on, between them 1 - 10 t^3 + 15 t^4 - 6 t^5: two continuous
  * derivatives, so that P(J J^T) has them too. */
 static double weight_of(const gw_resisted_def *def, double ratio)
 {
-    double low = def->threshold > 0 ? def->threshold : THRESHOLD;
+    double low, high;
+    ratios_of(def, &low, &high);
     if (def->weighting == GW_WEIGHTS_ON_OFF)
         return ratio <= low ? 1 : 0;
-    double high = low * (def->fade > 1 ? def->fade : FADE);
     double t = fmin(fmax((ratio - low) / (high - low), 0), 1);
     return 1 - t * t * t * (10 + t * (6 * t - 15));
 }
@@ -54,6 +64,32 @@ static void triangular(int rows, double (*a)[6])
     }
 }
 
+/* Whether six rows have no singular value as small as `high` of the largest, which is at most the
+ * root of |A^T A|: A^T A - high^2 |A^T A| I is positive definite, by Cholesky's method. False where
+ * that bound cannot tell. */
+static bool is_surely_regular(const double (*a)[6], double high)
+{
+    double g[6][6], sum = 0;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++) {
+            g[i][j] = 0;
+            for (int k = 0; k < 6; k++)
+                g[i][j] += a[k][i] * a[k][j];
+            sum += (i == j ? 1 : 2) * g[i][j] * g[i][j];
+        }
+    double shift = (high * high + ROUNDING) * sqrt(sum);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++) {
+            double rest = g[i][j] - (i == j ? shift : 0);
+            for (int k = 0; k < j; k++)
+                rest -= g[i][k] * g[j][k];
+            if (i == j && !(rest > 0))
+                return false;
+            g[i][j] = i == j ? sqrt(rest) : rest / g[j][j];
+        }
+    return true;
+}
+
 void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
                                gw_resisted_directions *out)
 {
@@ -65,6 +101,10 @@ void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double
             a[i][j] = j < 3 ? jacobian[i][j] / out->length : def->point ? 0 : jacobian[i][j];
     if (dof > 6)
         triangular(dof, a);
+    double low, high;
+    ratios_of(def, &low, &high);
+    if (dof >= 6 && !def->point && is_surely_regular((const double(*)[6])a, high))
+        return;
     gw_small_svd(dof < 6 ? dof : 6, a, out->singular, v);
     double largest = out->singular[0];
     for (int k = 5; k >= 0; k--) {

@@ -35,7 +35,7 @@ typedef struct gw_resisted_directions {
     int count;              /* directions with a weight above zero */
     double direction[6][6]; /* unit vectors n_i in scaled coordinates (lengths divided by L) */
     double weight[6];       /* w_i, 0 .. 1 */
-    double singular[6];     /* all six s_i, descending */
+    double singular[6];     /* all six s_i, descending; 0 where surely none is resisted */
     double length;          /* L that was used (m) */
 } gw_resisted_directions;
 

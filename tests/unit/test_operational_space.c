@@ -74,9 +74,12 @@ static void many_columns_have_the_singular_values_of_their_gram_matrix(void **st
     (void)state;
     unsigned seed = 5;
     double j[64][6], trace = 0, product = 0;
-    gw_resisted_directions r;
+    gw_resisted_directions r, by_default;
     random_columns(&seed, 64, j);
-    gw_resisted_directions_of(&(gw_resisted_def){.length = 1}, 64, (const double(*)[6])j, &r);
+    gw_resisted_directions_of(&(gw_resisted_def){.length = 1}, 64, (const double(*)[6])j,
+                              &by_default);
+    gw_resisted_directions_of(&(gw_resisted_def){.length = 1, .threshold = 1}, 64,
+                              (const double(*)[6])j, &r);
     for (int c = 0; c < 64; c++)
         for (int i = 0; i < 6; i++)
             trace += j[c][i] * j[c][i];
@@ -93,7 +96,29 @@ static void many_columns_have_the_singular_values_of_their_gram_matrix(void **st
         }
     for (int i = 0; i < 6; i++)
         fourth += pow(r.singular[i], 4);
-    assert_true(fabs(fourth - gram) < 1e-10 * gram && r.count == 0);
+    assert_true(fabs(fourth - gram) < 1e-10 * gram && by_default.count == 0);
+}
+
+/* Singular values are left out only where none is as small as a hundredth of the largest. */
+static void directions_are_resisted_from_a_hundredth_of_the_largest_on(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    int resisted = 0, told = 0;
+    for (int n = 0; n < 2000; n++) {
+        double j[6][6];
+        gw_resisted_directions all, r;
+        random_columns(&seed, 6, j);
+        for (int c = 0; c < 6; c++)
+            j[c][5] *= pow(10, -2.0 * n / 2000);
+        gw_resisted_directions_of(&(gw_resisted_def){.length = 1, .threshold = 1}, 6,
+                                  (const double(*)[6])j, &all);
+        gw_resisted_directions_of(&(gw_resisted_def){.length = 1}, 6, (const double(*)[6])j, &r);
+        assert_true((r.count > 0) == (all.singular[5] < 0.01 * all.singular[0]));
+        resisted += r.count > 0;
+        told += r.singular[0] > 0;
+    }
+    assert_true(resisted > 100 && told < 2000 - 100);
 }
 
 static void a_body_that_cannot_move_resists_everything(void **state)
@@ -170,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(directions_are_unit_and_no_column_moves_along_them),
         cmocka_unit_test(many_columns_have_the_singular_values_of_their_gram_matrix),
+        cmocka_unit_test(directions_are_resisted_from_a_hundredth_of_the_largest_on),
         cmocka_unit_test(a_body_that_cannot_move_resists_everything),
         cmocka_unit_test(smooth_weights_make_the_projector_continuous),
         cmocka_unit_test(lambda_inverse_is_that_of_the_closed_form),
