@@ -1,6 +1,6 @@
 /*
- * Helpers wait at a condition for the next piece of work; parts are handed out by a counter. A
- * piece ends when its parts are done: a helper that wakes too late, because its processor was busy,
+ * Helpers wait at a condition for the next job; parts are handed out by a counter. A
+ * job ends when its parts are done: a helper that wakes too late, because its processor was busy,
  * has no part in it and is not waited for.
  */
 #include "rt/base/team.h"
@@ -18,8 +18,8 @@ struct gw_team {
     void *context;
     int count;
     atomic_int next;
-    unsigned long piece; /* number of the newest */
-    int busy;            /* helpers at work on it */
+    unsigned long job; /* number of the newest */
+    int busy;          /* helpers at work on it */
     bool ends;
     int helper_count;
     pthread_t helpers[];
@@ -37,11 +37,11 @@ static void *help(void *context)
     unsigned long seen = 0;
     pthread_mutex_lock(&t->lock);
     for (;;) {
-        while (t->piece == seen && !t->ends)
+        while (t->job == seen && !t->ends)
             pthread_cond_wait(&t->begin, &t->lock);
         if (t->ends)
             break;
-        seen = t->piece;
+        seen = t->job;
         if (atomic_load(&t->next) >= t->count)
             continue;
         t->busy++;
@@ -100,7 +100,7 @@ void gw_team_do(gw_team *t, void (*work)(void *context, int i), void *context, i
     pthread_mutex_lock(&t->lock);
     t->work = work, t->context = context, t->count = count;
     atomic_store(&t->next, 0);
-    t->piece++;
+    t->job++;
     pthread_cond_broadcast(&t->begin);
     pthread_mutex_unlock(&t->lock);
     take_parts(t);

@@ -1,6 +1,6 @@
 /*
- * A team of threads that do the parts of one piece of work: the caller's own and its helpers, which
- * wait between two pieces. For work that may block; not for use inside a tick.
+ * A team of threads that do the parts of one job: the caller's own and its helpers, which
+ * wait between two jobs. For work that may block; not for use inside a tick.
  */
 #ifndef GW_BASE_TEAM_H
 #define GW_BASE_TEAM_H

@@ -21,7 +21,7 @@ typedef struct ranked {
     int found; /* index */
 } ranked;
 
-/* What detectors with the same solids have in common besides them: the last one frees them. */
+/* Shared by the detectors of the same solids; the last one frees it. */
 typedef struct sharing {
     atomic_int detectors;
     pthread_mutex_t

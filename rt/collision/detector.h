@@ -71,7 +71,7 @@ int gw_detect_pair(const void *detector, const gw_pair_query *query,
  * brings nothing nearer. Always true. */
 bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre, double *radius);
 
-/* What the geom adds to the work of gw_detect_pair(), in steps of a free body. */
+/* The part of the geom in the work of gw_detect_pair(), in steps of a free body. */
 int gw_detector_query_cost(const void *detector, int geom);
 
 /* For the only candidate of a pair, found at these poses: how far the solids may move against one

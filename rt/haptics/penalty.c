@@ -185,7 +185,8 @@ static double affordable(const double s[6], const double d[6], double k, double 
 
 /* s goes towards X e, as far as the tank and the force's change allow; returns the energy that it
  * took from the tank (below zero: gave). */
-static double settle(gw_penalty *p, const gw_penalty_def *def, const double e[6], double most)
+static double stretch_within_tank(gw_penalty *p, const gw_penalty_def *def, const double e[6],
+                                  double most)
 {
     double d[6], f[6], before = norm6(p->stretch), k = def->stiffness;
     multiply((const double(*)[6])p->factor, e, d);
@@ -265,7 +266,7 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
     } else {
         double most = 0.5 * GW_PENALTY_SLEW * length * dt;
         follow(p, def, (const double(*)[6])target, de, most);
-        *weights = settle(p, def, e, most);
+        *weights = stretch_within_tank(p, def, e, most);
         p->tank = fmax(p->tank - *weights, 0);
         if (p->tank < TANK_MAX)
             p->tank = fmin(p->tank + taken(p, def, de, dt), TANK_MAX);

@@ -1,5 +1,5 @@
 /*
- * What a device renders of a requested stiffness and mass. Pure functions.
+ * The stiffness and mass that a device renders of those requested. Pure functions.
  */
 #include "rt/haptics/renderable.h"
 

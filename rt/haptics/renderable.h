@@ -1,5 +1,5 @@
 /*
- * What a device can render of the stiffness and mass that somebody asks for, and why. Sampling a
+ * The stiffness and mass that a device can render of those requested, and why. Sampling a
  * spring of stiffness K and damping B at a period T, with a delay besides, gives energy to the hand
  * unless the device's own friction b takes it (Colgate and Schenkel, "Passivity of a class of
  * sampled-data systems", 1997):
@@ -39,7 +39,7 @@ typedef struct gw_rendered_value {
     gw_renderable_reason why;
 } gw_rendered_value;
 
-/* What answers a tool's requests. */
+/* The rendered values of a tool's requests. */
 typedef struct gw_rendered {
     gw_control_law law;
     bool impedance; /* else an admittance device: stiffness is not rendered by control */

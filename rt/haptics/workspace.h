@@ -21,7 +21,7 @@ typedef struct gw_workspace_map {
     double force;   /* s, force in the task per force of the hand, > 0 */
 } gw_workspace_map;
 
-/* What a map is fitted to. */
+/* The data that a map is fitted to. */
 typedef struct gw_workspace_fit {
     const gw_submanifold *set; /* of the held body */
     gw_pose world_from_body;   /* on the set */

@@ -250,7 +250,7 @@ static void add_constraint(gw_assembly *w, int index)
     gw_assembly_resolve(w, r);
 }
 
-/* What keeps two surfaces in touch. */
+/* The term that keeps two surfaces in touch. */
 static bool add_contact(gw_assembly *w, int index, bool felt_only, gw_error *error)
 {
     const gw_scene_constraint *c = &w->scene->constraints[index];

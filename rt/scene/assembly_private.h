@@ -1,5 +1,5 @@
 /*
- * What the files of an assembly share: its relations as terms between two bodies. Those of
+ * Shared by the files of an assembly: its relations as terms between two bodies. Those of
  * assembly.c come out of a scene, assembly_solve.c moves the bodies.
  */
 #ifndef GW_SCENE_ASSEMBLY_PRIVATE_H

@@ -824,7 +824,7 @@ static void check_names(const gw_scene *s, gw_error_list *list)
     gw_noted(list, check_ids(s, gw_next_error(list)));
 }
 
-/* What stands for itself. */
+/* Entries that refer to no other. */
 static void check_bodies(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->object_count; i++)
@@ -836,7 +836,7 @@ static void check_bodies(const gw_scene *s, gw_error_list *list)
     gw_scene_check_mechanisms(s, list);
 }
 
-/* What refers to bodies. */
+/* Entries that refer to bodies. */
 static void check_relations(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->feature_count; i++)
@@ -845,7 +845,7 @@ static void check_relations(const gw_scene *s, gw_error_list *list)
     gw_scene_check_joints(s, list);
 }
 
-/* What refers to those. */
+/* Entries that refer to those. */
 static void check_uses(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->constraint_count; i++)

@@ -107,7 +107,7 @@ static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error
     return check_limits(j, index, i, error);
 }
 
-/* What a ball has about all axes together. */
+/* Numbers of a spherical joint that hold about all axes together. */
 static bool check_ball(const gw_scene_joint *j, int index, gw_error *error)
 {
     char where[48];

@@ -56,13 +56,13 @@ typedef struct gw_scene_joint {
     int coordinates[2]; /* of each; -1: the only one, or the only turn */
 } gw_scene_joint;
 
-/* What the name of an end stands for; all -1: the world frame. */
+/* The body that the name of an end stands for; all -1: the world frame. */
 typedef struct gw_body_ref {
     int object;
     int mechanism, link;
 } gw_body_ref;
 
-/* What a gear turns: joint `joint` of the scene, or the joint of a link where that is -1. */
+/* One side of a gear: joint `joint` of the scene, or the joint of a link where that is -1. */
 typedef struct gw_geared {
     int joint;
     int mechanism, link;

@@ -164,7 +164,7 @@ typedef struct gw_workspace {
     gw_vec3 centre; /* task point at the device's origin (m) */
 } gw_workspace;
 
-/* What of the hand's wrench acts on what is held. */
+/* The part of the hand's wrench that acts on the held body. */
 typedef enum gw_grasp {
     GW_GRASP_RIGID, /* force and torque */
     GW_GRASP_POINT  /* the force alone: the hand turns freely about the tool frame's origin */
@@ -271,7 +271,7 @@ typedef struct gw_scene {
     gw_scene_contact contact;
 } gw_scene;
 
-/* What the device's safety comes to: false where it is lenient. */
+/* Whether the device's safety is strict: false where it is lenient. */
 bool gw_device_latched(const gw_device *device);
 
 gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */
@@ -346,8 +346,8 @@ int gw_scene_joint_index(const gw_scene *scene, const char *id);
 int gw_scene_spring_index(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
 
-/* What an end of a joint or a spring names; false where there is neither an object nor a link of
- * that name, and it is not the world frame's. */
+/* The body that an end of a joint or a spring names; false where there is neither an object nor a
+ * link of that name, and it is not the world frame's. */
 bool gw_scene_body(const gw_scene *scene, const char *name, gw_body_ref *body);
 
 /* Side 0 or 1 of a gear; false with an error at /joints/../joints/side or /coordinates where it

@@ -38,7 +38,8 @@ static bool is_massless(const gw_scene *s, int body)
 
 /* ---- a system while it is built ------------------------------------------------------------- */
 
-/* What may be a joint of the tree: a stated joint, or the answer for two bodies' constraints. */
+/* A candidate for a joint of the tree: a stated joint, or the answer for two bodies' constraints.
+ */
 typedef struct candidate {
     int a, b;  /* ends; M is a's, F is b's */
     int joint; /* of the scene, or -1 */

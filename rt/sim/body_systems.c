@@ -378,7 +378,7 @@ static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
     return (gw_twist){gw_add(about.v, gw_cross(about.w, from->p)), about.w};
 }
 
-/* What remains of the offsets that an edit left between bodies. */
+/* The rest of the offsets that an edit left between bodies. */
 static double share_of(const gw_dynamic_system *d)
 {
     gw_pose largest = gw_pose_identity();
@@ -721,7 +721,7 @@ static void tell_closure(const gw_dynamic_system *d, const gw_placed_joint *j, d
     }
 }
 
-/* What b exerts on a of a joint, its limits included, at a's frame. */
+/* The wrench of b on a of a joint, its limits included, at a's frame. */
 static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, const gw_placed_joint *j)
 {
     const gw_dynamic_system *d = &m->systems[system];

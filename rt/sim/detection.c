@@ -11,7 +11,7 @@
 
 #define DRIVEN 20.0 /* bodies gain speed against one another by so much, or less (m/s^2) */
 
-/* What a mailbox carries: a count, then so many entries. */
+/* A message of the mailbox: a count, then so many entries. */
 typedef struct told_bodies {
     uint64_t number; /* of the telling */
     int count;

@@ -177,7 +177,7 @@ void gw_free_bodies_reset(gw_scene_dynamics *m)
         gw_guided_set_twist(&b->body, &b->twist);
         b->hand = (gw_free_body_hand){0};
         b->travel = (gw_transition){0};
-        b->settled = false;
+        b->arrived = false;
         mover_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
     }
 }
@@ -289,7 +289,7 @@ static void go_on(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *
     gw_twist rate;
     bool travels = b->travel.active;
     *before = displaced(b, &rate);
-    b->settled = travels && gw_transition_advance(&b->travel, dt, 1);
+    b->arrived = travels && gw_transition_advance(&b->travel, dt, 1);
     *after = displaced(b, &rate);
 }
 
@@ -310,7 +310,7 @@ int gw_scene_dynamics_move_sets(gw_scene_dynamics *m, gw_kinematics *kinematics,
     gw_body_systems_move_grounds(m, kinematics, dt);
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
-        b->settled = false;
+        b->arrived = false;
         if (!kinematics && !b->body.base.moves)
             continue;
         double energy = energy_of(b);
@@ -325,7 +325,7 @@ int gw_scene_dynamics_settled(const gw_scene_dynamics *m, int *at)
 {
     while (*at < m->free_count) {
         const gw_dynamic_free_body *b = &m->bodies[(*at)++];
-        if (b->settled)
+        if (b->arrived)
             return b->object;
     }
     return -1;

@@ -616,7 +616,7 @@ static gw_twist free_motion(gw_haptic_tool *tool, double dt)
     return tool->free_twist;
 }
 
-/* What the gate is told of the device in this tick. */
+/* The state of the device in this tick, for the gate. */
 static gw_gate_input gate_input(const gw_haptic_tool *tool, const gw_tick *tick, bool engaged)
 {
     return (gw_gate_input){.at = tool->reading.pose.p,

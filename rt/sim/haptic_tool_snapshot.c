@@ -1,5 +1,5 @@
 /*
- * What a haptic tool tells of itself in the snapshot. On the loop's thread, RT safe.
+ * The part of a haptic tool in the snapshot. On the loop's thread, RT safe.
  */
 #include "rt/sim/haptic_tool.h"
 

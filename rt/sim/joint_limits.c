@@ -197,7 +197,7 @@ void gw_joint_limits_destroy(gw_joint_limits *l)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* What the hand exerts as the step begins; whether that is another force than a step before. */
+/* The wrench of the hand as the step begins; whether that is another force than a step before. */
 static bool ask_hand(const gw_world_system *mover, gw_wrench *hand)
 {
     gw_wrench before = *hand;

@@ -540,7 +540,7 @@ static void carry_feature(gw_kinematics *n, const gw_kinematics *old, int featur
     go_there(n, old, was, -1, &to, tick, rate);
 }
 
-/* What stands on it begins where it stood. */
+/* Objects that stand on it begin where they stood. */
 static void carry_standing(gw_kinematics *n, const gw_kinematics *old)
 {
     for (int i = 0; i < n->unit_count; i++) {

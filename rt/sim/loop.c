@@ -116,7 +116,7 @@ static gw_halt_word heed_halt(gw_loop *loop)
     return loop->heeded = now;
 }
 
-/* What the other two threads work on. */
+/* Data of the other two threads. */
 static void show_scenario(gw_loop *loop)
 {
     atomic_store_explicit(&loop->detection, gw_simulation_detection(loop->simulation),

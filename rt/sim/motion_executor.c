@@ -235,7 +235,7 @@ static bool arrived(const gw_motion_executor *motion, const gw_motion_input *in)
            gw_norm(in->twist.v) < REACHED_MPS && gw_norm(in->twist.w) < REACHED_RADPS;
 }
 
-static gw_motion_outcome look(gw_motion_executor *motion, const gw_motion_input *in)
+static gw_motion_outcome outcome_now(gw_motion_executor *motion, const gw_motion_input *in)
 {
     const gw_motion_target *g = &motion->guide;
     double force = against(&in->contact, &motion->slide, gw_norm(motion->slide.v));
@@ -348,7 +348,7 @@ gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
     bool held = pull(motion, in, &out);
     if (motion->moving) {
         find_directions(motion, in);
-        gw_motion_outcome outcome = look(motion, in);
+        gw_motion_outcome outcome = outcome_now(motion, in);
         if (outcome == GW_MOTION_NONE) {
             advance(motion, in, held);
         } else {

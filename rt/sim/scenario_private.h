@@ -61,7 +61,7 @@ struct gw_scenario {
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };
 
-/* What bounds the way onto a new set where no hand holds what goes. RT safe. */
+/* Limits of the transition to a new set of an object that no hand holds. RT safe. */
 static inline gw_transition_limits gw_scenario_transition_limits(const gw_scenario *scenario)
 {
     return (gw_transition_limits){.speed = scenario->travel_speed,

@@ -229,7 +229,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     gw_scene_unilaterals_update(m);
 }
 
-/* What no hand holds: no tool accounts for its sums. */
+/* Bodies that no hand holds: no tool accounts for their sums. */
 static void book(gw_scene_dynamics *m)
 {
     bool held[GW_MAX_MODELS] = {false};

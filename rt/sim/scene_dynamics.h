@@ -83,7 +83,7 @@ bool gw_scene_dynamics_has_contacts(const gw_scene_dynamics *dynamics);
 void gw_scene_dynamics_move_unilaterals(gw_scene_dynamics *dynamics,
                                         const gw_kinematics *kinematics, double dt);
 
-/* What unilateral constraints do to a body. */
+/* Wrench of the unilateral constraints on a body. */
 typedef struct gw_unilaterals_at {
     uint64_t touching; /* bit i: the object's unilateral constraint i pushes, or collided in the
                           last step (gw_scene_unilateral()) */

@@ -30,7 +30,7 @@ typedef struct gw_dynamic_free_body {
     gw_free_body_hand hand;
     gw_transition travel; /* onto the set that an edit gave it, seen at the pose where it lands */
     gw_pose landing;
-    bool settled; /* it arrived in this tick */
+    bool arrived; /* it arrived in this tick */
     gw_guided body;
 } gw_dynamic_free_body;
 

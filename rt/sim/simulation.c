@@ -117,7 +117,7 @@ static void tell_moved(gw_simulation *s)
     s->moved_next = s->now + (uint64_t)s->scenario->rate / 50;
 }
 
-/* What was so before the tick is no news. */
+/* A state that held before the tick makes no event. */
 typedef struct state_before {
     bool lost, still, singular;
 } state_before;

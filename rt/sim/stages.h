@@ -35,7 +35,7 @@ static inline void gw_stages_begin(gw_stages *stages, int64_t now_ns, double lat
     *stages = (gw_stages){.counts = true, .mark = now_ns, .us = {[GW_STAGE_WAKE] = late_us}};
 }
 
-/* What was done since the last call was this stage. */
+/* The time since the last call was spent in this stage. */
 static inline void gw_stages_end(gw_stages *stages, gw_stage stage)
 {
     struct timespec t;

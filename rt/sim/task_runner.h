@@ -64,7 +64,7 @@ const char *gw_step_reason_name(gw_step_reason reason); /* NONE: "" */
 /* Nothing yet: every step idle. */
 gw_task_progress gw_task_progress_of(const gw_task *task);
 
-/* What the host sees when it polls. */
+/* The state that the host polls. */
 typedef struct gw_task_view {
     const gw_snapshot *snapshot;
     /* The tool's branch in the scenario that the snapshot is of; NULL while the host has another
@@ -117,7 +117,7 @@ void gw_task_edited(gw_task_run *run, bool done, uint64_t revision, const char *
 /* Stops it where it is; `why` is a sentence. What the host is to do: the robot holds. */
 gw_task_action gw_task_stop(gw_task_run *run, gw_step_reason reason, const char *why);
 
-/* What a step that ended did, a sentence: "Step 2 of 5: a wall touched after 1.2 s." */
+/* A sentence about a step that ended: "Step 2 of 5: a wall touched after 1.2 s." */
 void gw_step_words(const gw_task *task, const gw_task_progress *progress, int step, char *out,
                    size_t size);
 

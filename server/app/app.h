@@ -45,9 +45,9 @@ typedef struct app_document {
 app_document *app_document_get(gw_app *app);
 void app_document_put(app_document *document); /* NULL is fine */
 
-/* What `hello` and `scene` say of the document, "revision":..,"scene":..,"solutions":..,"index":..,
- * "undo":..,"redo":..: one reference, written when it is first asked for. NULL when memory is
- * short.
+/* The part of `hello` and `scene` about the document,
+ * "revision":..,"scene":..,"solutions":..,"index":.., "undo":..,"redo":..: one reference, written
+ * when it is first asked for. NULL when memory is short.
  */
 gw_text *app_document_text(const app_document *document);
 

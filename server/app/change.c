@@ -36,7 +36,7 @@ static void put_value(text_builder *g, const app_part *part)
         text_put(g, "]", 1);
 }
 
-/* What lies between the entries that are the same from the front and from the end. */
+/* The entries between those that are the same from the front and from the end. */
 static void put_splice(text_builder *g, const app_part *a, const app_part *b)
 {
     int least = a->count < b->count ? a->count : b->count, front = 0, back = 0;

@@ -185,7 +185,7 @@ static bool same_joint_place(const gw_scene_joint *a, const gw_scene_joint *b)
            a->enabled == b->enabled;
 }
 
-/* What a joint joins does not collide. */
+/* Bodies that a joint joins do not collide. */
 static void compare_joints(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     bool placed = base->joint_count == scene->joint_count, same = placed;

@@ -1,5 +1,5 @@
 /*
- * What changed between two scenes, as far as the loop is concerned: values, each of which is a
+ * The difference of two scenes, as far as the loop is concerned: values, each of which is a
  * small command, or more than values, which is a new scenario. Pure comparison; any thread.
  */
 #ifndef GW_SERVER_APP_DIFF_H

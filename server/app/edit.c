@@ -271,7 +271,7 @@ bool app_send_command(gw_app *app, const gw_command *command, gw_error *error)
                    GW_COMMAND_RING);
 }
 
-/* What the edit changed, each value as a command of its own. */
+/* The changes of the edit, each value as a command of its own. */
 static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)
 {
     const gw_scene *scene = edit->document->scene;

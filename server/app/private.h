@@ -1,5 +1,5 @@
 /*
- * What the files of the app share. Locks, in the order in which they may be taken:
+ * Shared by the files of the app. Locks, in the order in which they may be taken:
  *
  *   stepping  one request of steps at a time, until its ticks are made
  *   state  the text of the simulation's state; held while it is written, a copy of a snapshot
@@ -60,7 +60,7 @@ typedef struct app_task {
     uint64_t runs;             /* so far: commands of each have tags of their own */
 } app_task;
 
-/* What was told of the simulation, and of when. */
+/* The text about the simulation, and its time. */
 typedef struct app_state_text {
     gw_text *text; /* NULL: nothing yet */
     uint64_t version, tick, steps_left, step_tag;

@@ -190,7 +190,7 @@ static int tool_of(const gw_scene *scene, const gw_task *task)
     return -1;
 }
 
-/* What must hold for a start; the task's copy and its tool. */
+/* The conditions of a start; the task's copy and its tool. */
 static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_error *error)
 {
     app_document *document = app_document_get(app);

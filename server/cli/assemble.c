@@ -53,7 +53,7 @@ static bool take_options(const command_line *line, wire_assembly_request *r, gw_
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* What is written of each iteration. */
+/* The CSV row of an iteration. */
 typedef struct record {
     FILE *csv, *bodies; /* NULL: not asked for */
     const gw_scene *scene;

@@ -23,7 +23,7 @@ typedef struct command_option {
     const char *later; /* refused so: it comes with a later version */
 } command_option;
 
-/* What was asked for. */
+/* The command line, parsed. */
 typedef struct command_line {
     const struct cli_command *command;
     const char *argument;                /* NULL: none */

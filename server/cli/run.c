@@ -135,7 +135,7 @@ static void write_wrench(FILE *file, const gw_wrench *w)
             w->t.z);
 }
 
-/* What the first tool's impedance device exerts on the hand, and the impulsive part of it. */
+/* The wrench of the first tool's impedance device on the hand, and the impulsive part of it. */
 static void write_device(const run *r, const gw_snapshot *s)
 {
     static const gw_tool_state none;

@@ -31,7 +31,7 @@ typedef struct serve_options {
     gw_loop_placement placement;
 } serve_options;
 
-/* What runs, in the order in which it was started. */
+/* The parts of the server, in the order in which they start. */
 typedef struct appliance {
     gw_store store;
     gw_history *history;

@@ -1,5 +1,5 @@
 /*
- * What the commands share: messages, files, scenes by name, signals, time.
+ * Shared by the commands: messages, files, scenes by name, signals, time.
  */
 #include <assert.h>
 #include <errno.h>

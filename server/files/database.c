@@ -54,7 +54,7 @@ struct gw_database {
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* What SQLite says is wrong, as an error; false. Of a commit it does not keep the system's reason:
+/* SQLite's own error as ours; false. Of a commit it does not keep the system's reason:
  * right after it, that is still in errno. */
 static bool fail(const gw_database *db, gw_error *error)
 {
@@ -315,9 +315,9 @@ static void *sync_after_a_while(void *context)
 /* ---- schema -------------------------------------------------------------------------------- */
 
 /*
- * What takes a database from one version to the next. `saved`: saved scenes, the newest of a file
- * and those that it replaced. `imported`: files of the folder of scenes as they were when they were
- * read. `step`: states of the working document, each whole or as the change from its parent.
+ * The migrations of a database from one version to the next. `saved`: saved scenes, the newest of a
+ * file and those that it replaced. `imported`: files of the folder of scenes as they were when they
+ * were read. `step`: states of the working document, each whole or as the change from its parent.
  * `work`: which of them it is, up to which one can be redone, and which one was saved last.
  */
 static const char *const migrations[] = {

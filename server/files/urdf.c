@@ -17,7 +17,7 @@
 #define ON_THE_LIMIT 1e-9 /* rad, m: rounding of a start that a mimicked joint gives */
 #define LEAST_RADIUS 1e-3 /* m, of the sphere that stands for a body without a shape */
 
-/* What moves as one: the ground, or a link of the mechanism. */
+/* A rigid group: the ground, or a link of the mechanism. */
 typedef struct group {
     gw_mass mass;
     int solid_count;

@@ -35,7 +35,7 @@ typedef struct api_request {
     gw_halt_word halt_seen; /* the halt latch when the request came */
 } api_request;
 
-/* What follows the first piece of a long list. */
+/* The rest of a long list, behind its first piece. */
 typedef struct api_pieces api_pieces;
 
 /* The next piece, one reference; NULL: that was all, or it failed. */
@@ -56,7 +56,7 @@ typedef struct api_reply {
 
 typedef struct api_replays api_replays; /* replay.h */
 
-/* What handlers work on. */
+/* The parts of the server that handlers use. */
 typedef struct gw_api {
     gw_app *app;
     gw_store *store;

@@ -16,7 +16,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What a call sees of its iterations. */
+/* The iterations as the call answers them. */
 typedef struct assembly_watch {
     double until;
     json_t *trace; /* NULL: nobody asked */

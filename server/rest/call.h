@@ -1,5 +1,5 @@
 /*
- * What the handlers of the API share: one call at a time, its parts decoded, its reply to fill.
+ * Shared by the handlers of the API: one call at a time, its parts decoded, its reply to fill.
  */
 #ifndef GW_SERVER_REST_CALL_H
 #define GW_SERVER_REST_CALL_H
@@ -69,7 +69,7 @@ void api_part(api_call *call, int status, const app_document *document, json_t *
 void api_solution(api_call *call, const app_document *document, const app_document *of,
                   const gw_placement *placement, const gw_pose *pose);
 
-/* What a list is made of, in groups that are read one after the other. */
+/* The entries of a list, in groups that are read one after the other. */
 typedef struct api_entries {
     int count; /* of groups */
     /* A group: one entry, or an array of them. NULL where memory is short. */

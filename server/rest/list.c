@@ -162,7 +162,7 @@ void api_pieces_destroy(api_pieces *p)
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-/* What the query says of the list; false: the reply is set. */
+/* The query's parameters of the list; false: the reply is set. */
 static bool take_query(api_call *call, api_pieces *p)
 {
     p->skip = call->offset;

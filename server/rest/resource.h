@@ -13,7 +13,7 @@
 #define RESOURCE_ID    API_MAX_ENTRY_ID
 #define RESOURCE_BYTES 8192 /* of the largest entry */
 
-/* What an answer is read from. */
+/* Sources of an answer. */
 typedef struct resource_view {
     gw_app *app;
     const app_document *document;
@@ -46,7 +46,7 @@ typedef struct gw_resource {
     bool live;                            /* `show` needs the loop's newest state */
     /* A posted body, where more than `decode` takes is understood. */
     bool (*decode_posted)(const json_t *value, void *entry, gw_error *error);
-    /* What an answer says; NULL: as encoded. */
+    /* The answered entry; NULL: as encoded. */
     json_t *(*show)(const resource_view *view, int index);
     /* Adds what refers to the entry to a list (api_name()); `in_use` is the refusal's sentence, of
      * id and list. */

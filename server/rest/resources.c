@@ -34,7 +34,7 @@
     _Static_assert(sizeof(type) <= RESOURCE_BYTES, "an entry of any resource has room");
 GW_SCENE_ARRAYS(ENTRY)
 
-/* What the row of an array of the scene begins with. */
+/* The first members of the row of an array of the scene. */
 #define COLLECTION(name)                                                                           \
 #name "s", #name, sizeof *((gw_scene *)NULL)->name##s, offsetof(gw_scene, name##s),            \
         offsetof(gw_scene, name##_count), add_##name, gw_scene_remove_##name, finish_##name,       \

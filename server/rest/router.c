@@ -323,7 +323,7 @@ static void keep(api_call *call)
     api_error(call, &error);
 }
 
-/* What the client has already is not sent again. */
+/* An answer that the client has already is not sent again (304). */
 static void leave_out_known(api_call *call)
 {
     api_reply *reply = call->reply;

@@ -42,7 +42,7 @@ void wire_path_text(const wire_path *path, char out[WIRE_POINTER])
         snprintf(out, WIRE_POINTER, "%.160s/%zu", at, path->index);
 }
 
-/* What was wrong with the document that this thread reads. */
+/* Errors of the document that this thread reads. */
 static _Thread_local struct {
     int count;
     gw_error errors[WIRE_ERRORS];

@@ -194,7 +194,7 @@ bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
 
 /* The struct where nothing is said, at most WIRE_TABLE_BYTES long. */
 #define WIRE_TABLE_BYTES 4096
-/* What failed of the parts that are read one after the other. */
+/* The first error of the parts that are read one after the other. */
 typedef struct wire_failed {
     bool any;
     gw_error first;
@@ -232,12 +232,12 @@ json_t *wire_append(json_t *list, json_t *entry);
 
 typedef enum wire_form { WIRE_DOCUMENT, WIRE_READ, WIRE_GIVEN, WIRE_PATCH } wire_form;
 
-/* What an object of this table looks like in a document, in an answer, as the body of a request
+/* The schema of an object of this table in a document, in an answer, as the body of a request
  * whose address says a part of it, and as a merge patch. */
 json_t *wire_table_schema(const wire_table *table, wire_form form, const char *about);
 json_t *wire_schema_ref(const char *component); /* {"$ref": ..} */
 
-/* What the types above describe themselves as, for types that a file adds. */
+/* Schemas of the types above, for types that a file adds. */
 json_t *wire_schema_number(const wire_field *field);
 json_t *wire_schema_numbers(const wire_field *field);
 json_t *wire_schema_map(const wire_field *field);

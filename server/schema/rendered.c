@@ -1,5 +1,5 @@
 /*
- * What is rendered of the stiffness and mass that a tool asks for.
+ * The rendered stiffness and mass of those that a tool asks for.
  */
 #include "server/schema/field.h"
 

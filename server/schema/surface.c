@@ -10,7 +10,7 @@
 
 #define MOST_SAMPLES 65536 /* points of a request: what a body's size allows */
 
-/* What a request makes, while it is decoded. */
+/* The result of a request, while it is decoded. */
 typedef struct made_shape {
     gw_shape shape;
     double deviation; /* of what was fitted (m); else below 0 */

@@ -137,7 +137,8 @@ json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
 
 /* ---- surfaces ------------------------------------------------------------------------------ */
 
-/* What a SurfaceRequest makes: {"geometry", "deviation"} (a new reference), or NULL with an error.
+/* The result of a SurfaceRequest: {"geometry", "deviation"} (a new reference), or NULL with an
+ * error.
  */
 json_t *wire_make_surface(const json_t *request, gw_error *error);
 
@@ -188,7 +189,7 @@ void wire_add_stopped(json_t *answer, gw_assembly *assembly, const gw_assembly_d
 /* The member "simulation" of the protocol's `state`. `scene` names the objects. */
 json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int rate);
 
-/* What is rendered of a requested stiffness and mass. */
+/* The rendered values of a requested stiffness and mass. */
 json_t *wire_rendered(const gw_rendered *rendered);
 
 /* A halt or force-off whose ticks are kept; those as CSV: a header, a row a tick, t from the last
