@@ -543,7 +543,7 @@ static bool take_memory(gw_system *s)
     s->springs = calloc(springs + 1, sizeof *s->springs);
     s->rows = calloc(m + 1, sizeof *s->rows);
     s->models = calloc(d + 1, sizeof *s->models);
-    s->motor_states = calloc(d * (GW_SYSTEM_RUNS + 1) + 1, sizeof *s->motor_states);
+    s->motor_states = calloc(d * (GW_SYSTEM_RUNS + 2) + 1, sizeof *s->motor_states);
     s->home = calloc(3 * n + 1, sizeof *s->home);
     s->poses = calloc(n + 1, sizeof *s->poses);
     s->twists = calloc(n + 1, sizeof *s->twists);
@@ -578,6 +578,7 @@ static bool take_memory(gw_system *s)
     s->closure_wrench = s->on + 5 * n;
     s->begin = s->home + n;
     s->start = s->begin + n;
+    s->last_motor_states = s->motor_states + (GW_SYSTEM_RUNS + 1) * d;
     return true;
 }
 

@@ -597,7 +597,7 @@ void gw_system_answer_implicitly(gw_system *s, double h, const double *force, do
         gw_springs_load(s, &power);
         gw_springs_update_rows(s, h);
     }
-    implicit_joint_forces(s, h, s->motor_states + (GW_SYSTEM_RUNS - 1) * s->dof);
+    implicit_joint_forces(s, h, s->last_motor_states);
     gw_tree_articulate(s, h, s->added);
     gw_closures_factor(s, GW_ROWS_WITH_SPRINGS);
     memcpy(s->generalised, force, (size_t)s->dof * sizeof *force);

@@ -19,11 +19,12 @@
 #define GW_EXPLICIT_SUBSTEPS 4
 #define GW_EXPLICIT_LIMIT    2.0
 
-#define GW_SYSTEM_RUNS 4 /* of an implicit substep: of 1, 2, .. Euler steps */
+#define GW_SYSTEM_RUNS 8 /* of an implicit substep at most: of 1, 2, .. Euler steps */
 
 /* How the last step was made, which the next one begins with (system_step.c). */
 typedef struct gw_system_integrator {
     int level, patience, implicit_level;
+    int unstiff;                /* steps for which explicit substeps do better in a stiff system */
     double implicit_dt;         /* its period where it was implicit, else 0 */
     gw_wrench implicit_on_held; /* the hand's in it, at the held body's origin */
     double owed; /* what explicit substeps have brought in, within their balances (J) */
@@ -308,6 +309,7 @@ struct gw_system {
     double *numbers; /* all arrays of numbers */
     gw_joint_force_model *models;     /* of every coordinate, in an implicit step */
     signed char *motor_states;        /* the same, of all runs, and of one step before */
+    signed char *last_motor_states;   /* which the last implicit substep ended with */
     gw_mobilizer_state *home, *begin; /* where a substep begins, and a step */
     double *home_velocity;            /* there, of all coordinates */
     double *by;                       /* of the coordinates since then */

@@ -4,8 +4,9 @@
  * Ordinary systems take explicit Runge-Kutta substeps, with work and dissipation as further states;
  * the energy balance of each substep decides the order of the formula and the number of substeps.
  * Where dampers, springs and motors are too stiff for that, substeps are linearly implicit Euler
- * steps, extrapolated to fourth order. Joints move in exponential coordinates `by` about where the
- * substep begins. After each substep positions and velocities are put back on the closures.
+ * steps, extrapolated to fourth or eighth order. Joints move in exponential coordinates `by` about
+ * where the substep begins. After each substep positions and velocities are put back on the
+ * closures.
  */
 #include <assert.h>
 #include <math.h>
@@ -267,15 +268,27 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
  *
  *   (D + h C + h^2 K) a = f(q, u) - h K u,   u += h a,   by += h rates(by, u)
  *
- * In 1, 2, 3 and 4 Euler steps, T = -1/6 T1 + 4 T2 - 27/2 T3 + 32/3 T4 is of fourth order whatever
- * C and K are (Deuflhard 1985), and what is stiffer than h decays.
+ * Extrapolated from runs of 1 to k Euler steps, T = sum over j of prod over l != j of j / (j - l)
+ * T_j is of order k whatever C and K are (Deuflhard 1985), and what is stiffer than h decays.
  */
 
-#define IMPLICIT_SUBSTEPS  2 /* twice as many at each level */
-#define MAX_IMPLICIT_LEVEL 3
+/* Levels of accuracy: substeps, and the runs of each. What spins far in a substep gains more by
+ * order than by width. */
+static const struct {
+    int substeps, runs;
+} implicit_formulas[] = {{2, 4}, {4, 4}, {8, 4}, {16, 4}, {8, 8}, {16, GW_SYSTEM_RUNS}};
 
-static const double fourth_order[GW_SYSTEM_RUNS] = {-1. / 6, 4, -27. / 2, 32. / 3};
-static const double finest_run[GW_SYSTEM_RUNS] = {0, 0, 0, 1};
+#define MAX_IMPLICIT_LEVEL 5
+#define HIGH_ORDER_LEVEL   4 /* where this fails, too, explicit substeps may do better: */
+#define UNSTIFF_LIMIT      4 /* h C + h^2 K over D of the finest one */
+
+static double extrapolation_weight(int run, int runs)
+{
+    double weight = 1;
+    for (int l = 1; l <= runs; l++)
+        weight *= l == run ? 1 : (double)run / (run - l);
+    return weight;
+}
 
 /* One Euler step of run `run`, from its by and velocities. */
 static void euler_step(gw_system *s, const gw_forces *forces, double t, double h, int run,
@@ -314,13 +327,14 @@ static void integrate_implicitly(gw_system *s, const gw_forces *forces, double t
                                  gw_system_work *sum, gw_wrench *constraint)
 {
     gw_system_work works[GW_SYSTEM_RUNS] = {{0}};
+    int runs = implicit_formulas[s->integrator.implicit_level].runs;
     s->substep = h;
     size_t n = (size_t)s->dof;
     signed char *before = s->motor_states + GW_SYSTEM_RUNS * n;
     bool kink = false;
     memset(s->motor_states, 0, GW_SYSTEM_RUNS * n);
     memset(s->run_by, 0, GW_SYSTEM_RUNS * n * sizeof *s->run_by);
-    for (int run = 0; run < GW_SYSTEM_RUNS; run++) {
+    for (int run = 0; run < runs; run++) {
         signed char *states = s->motor_states + (size_t)run * n;
         for (int i = 0; i < s->body_count; i++)
             memcpy(s->run_velocity + run * s->dof + s->bodies[i].first, s->home[i].u,
@@ -334,13 +348,14 @@ static void integrate_implicitly(gw_system *s, const gw_forces *forces, double t
         }
         kink = kink || memcmp(states, s->motor_states, n) != 0;
     }
-    const double *w = kink ? finest_run : fourth_order;
+    memcpy(s->last_motor_states, s->motor_states + (size_t)(runs - 1) * n, n);
     memset(s->by, 0, n * sizeof *s->by);
     memset(s->scratch, 0, n * sizeof *s->scratch);
-    for (int run = 0; run < GW_SYSTEM_RUNS; run++) {
-        add_scaled(s->dof, w[run], s->run_by + run * s->dof, s->by);
-        add_scaled(s->dof, w[run], s->run_velocity + run * s->dof, s->scratch);
-        add_work(sum, w[run], &works[run]);
+    for (int run = 0; run < runs; run++) {
+        double weight = kink ? run == runs - 1 : extrapolation_weight(run + 1, runs);
+        add_scaled(s->dof, weight, s->run_by + run * s->dof, s->by);
+        add_scaled(s->dof, weight, s->run_velocity + run * s->dof, s->scratch);
+        add_work(sum, weight, &works[run]);
     }
     s->integrator.implicit_on_held = s->on_held;
     go_to(s, s->scratch);
@@ -518,9 +533,7 @@ static void close_energy_balance(gw_system *s, bool stiff, double kinetic, doubl
 
 /* ---- substeps ------------------------------------------------------------------------------- */
 
-#define MOST_SETTLED                                                                               \
-    0.1 /* of the largest joint motion of a substep: rows move joints no farther                   \
-         */
+#define MOST_SETTLED  0.1  /* rows move joints by no more, of a substep's largest joint motion */
 #define SURELY_CLOSED 1e-7 /* rad; of the length: so little is not looked at */
 
 /* Back onto the closures. False: that took the joints farther than rows can be trusted. */
@@ -582,6 +595,12 @@ static bool turns_stiff(gw_system *s, double dt)
     return gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
 }
 
+/* Whether the finest explicit substeps are stable in a step that is stiff for coarse ones. */
+static bool bears_explicit_steps(gw_system *s, double dt)
+{
+    return !gw_system_is_stiff(s, dt / WHOLE, UNSTIFF_LIMIT);
+}
+
 /* The share of a substep of h, from home to where the joints are, after which a coordinate first
  * meets a limit, leaves it, or has the whole damper of it: no formula is accurate over that. */
 static double first_kink(const gw_system *s, double h)
@@ -625,7 +644,10 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     if (!b->stiff)
         return judge_energy(s, b->kinetic, b->potential, own);
     double surplus = credit_motors(s, b->kinetic, b->potential, own);
-    if (!(surplus <= IMPLICIT_BALANCE * (s->kinetic + b->kinetic)))
+    double rounding = 0; /* runs of high order would only make it larger */
+    if (s->integrator.implicit_level >= HIGH_ORDER_LEVEL - 1)
+        rounding = ROUNDING * (fabs(s->potential) + fabs(b->potential)) + rounding_of_places(s);
+    if (!(surplus <= fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding)))
         return TOO_COARSE;
     return surplus == 0 ? VERY_GOOD : GOOD;
 }
@@ -702,7 +724,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     add_work(sum, h / 2, &before);
     add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
-    if (!settled || !(fabs(surplus) <= COAST_BALANCE * b->kinetic) ||
+    if (!settled || !(fabs(surplus) <= COAST_BALANCE * fmax(b->kinetic, s->kinetic)) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
     sum->unbooked = fabs(surplus) + brake(s, surplus);
@@ -779,12 +801,13 @@ typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
 static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, double dt,
                              gw_system_work *sum, gw_wrench *constraint)
 {
+    gw_system_integrator *at = &s->integrator;
     substep b = {.stiff = stiff, .cut = WHOLE};
     accuracy last = GOOD;
     bool doubted = false;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
-        b.wide = stiff ? WHOLE / IMPLICIT_SUBSTEPS >> s->integrator.implicit_level
+        b.wide = stiff ? WHOLE / implicit_formulas[s->integrator.implicit_level].substeps
                        : fmin(width_of(s), b.cut);
         b.wide = fmin(b.wide, WHOLE - b.begin);
         b.kinetic = s->kinetic, b.potential = s->potential, b.projected = s->projected;
@@ -795,21 +818,31 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         last = settled ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
         bool refined = last == TOO_COARSE && refine(s, &b, kink);
-        bool doubts = !stiff && last == TOO_COARSE && b.cut == WHOLE && !s->is_free &&
-                      (refined ? s->integrator.level == DOUBT_LEVEL : !doubted);
+        bool doubts = last == TOO_COARSE &&
+                      (refined ? !stiff && at->level == DOUBT_LEVEL : !doubted) &&
+                      (stiff || (b.cut == WHOLE && at->unstiff <= 0 && !s->is_free));
         if (refined || doubts) {
             return_to(s, s->home, dt * b.begin / WHOLE);
             s->kinetic = b.kinetic, s->potential = b.potential, s->projected = b.projected;
-            if (doubts && turns_stiff(s, dt))
+            if (doubts && !stiff && turns_stiff(s, dt))
                 return TURNED_STIFF;
             doubted = doubted || !refined;
+            if (stiff && at->implicit_level > HIGH_ORDER_LEVEL && (at->unstiff == 0 || doubts) &&
+                bears_explicit_steps(s, dt)) {
+                b.stiff = stiff = false;
+                at->implicit_level = HIGH_ORDER_LEVEL - 1, at->level = MAX_LEVEL;
+                at->unstiff = at->unstiff == 0 ? PATIENCE : at->unstiff;
+            }
             continue;
         }
+        if (!stiff && last == TOO_COARSE && at->unstiff > 0)
+            at->unstiff = -PATIENCE;
         bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
-        if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= KINK_BALANCE * b.kinetic))
+        double bearable = s->margin > GW_SINGULAR_ROW ? COAST_BALANCE : KINK_BALANCE;
+        if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= bearable * b.kinetic))
             pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
         else if (last == TOO_COARSE &&
-                 (stiff ? runs_away(s, dt * b.wide / WHOLE) : is_unpayable(s, &b, &own)))
+                 (is_unpayable(s, &b, &own) || (stiff && runs_away(s, dt * b.wide / WHOLE))))
             stop_there(s, &b, dt * b.begin / WHOLE, &own);
         else if (stiff || last == TOO_COARSE)
             close_energy_balance(s, stiff, b.kinetic, b.potential, &own);
@@ -839,6 +872,12 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     s->projected = 0;
     gw_system_meet_limits(s, dt);
     bool stiff = !s->local && gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
+    if (stiff && s->integrator.unstiff > 0 && bears_explicit_steps(s, dt)) {
+        s->integrator.unstiff--;
+        stiff = false;
+    } else {
+        s->integrator.unstiff = s->integrator.unstiff < 0 ? s->integrator.unstiff + 1 : 0;
+    }
     double potential = s->potential;
     outcome made = take_substeps(s, stiff, forces, dt, &sum, &constraint);
     if (made == TURNED_STIFF) {

@@ -187,6 +187,14 @@ static void springs_may_become_stiff_on_the_way(void **state)
     run_random_systems(&both, 599, 1, 10000, 1e-6);
 }
 
+/* Light links that spin by 200 rad/s beside stiff dampers: by order and not by width. */
+static void what_spins_beside_stiff_joints_keeps_its_energy(void **state)
+{
+    (void)state;
+    random_traits both = {.bodies = 30, .loops = 3, .decades = 2, .stiff = true, .bounded = true};
+    run_random_systems(&both, 79, 1, 3200, 1e-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +202,7 @@ int main(void)
         cmocka_unit_test(random_systems_never_jump),
         cmocka_unit_test(random_systems_with_limits_and_friction_never_jump),
         cmocka_unit_test(springs_may_become_stiff_on_the_way),
+        cmocka_unit_test(what_spins_beside_stiff_joints_keeps_its_energy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
