@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 const gw_joint_type gw_joint_types[GW_JOINT_KIND_COUNT] = {
-    [GW_JOINT_REVOLUTE] = {"rad", "rad/s", "N m", "N m s/rad", true},
-    [GW_JOINT_PRISMATIC] = {"m", "m/s", "N", "N s/m", false},
+    [GW_JOINT_REVOLUTE] = {"rad", true},
+    [GW_JOINT_PRISMATIC] = {"m", false},
 };
 
 const char *const gw_joint_kind_names[GW_JOINT_KIND_COUNT + 1] = {

@@ -17,11 +17,8 @@ typedef enum gw_joint_kind {
 } gw_joint_kind;
 
 typedef struct gw_joint_type {
-    const char *unit;         /* of the coordinate */
-    const char *rate_unit;    /* of its velocity */
-    const char *force_unit;   /* of its generalised force */
-    const char *damping_unit; /* of damping against its velocity */
-    bool turns; /* the coordinate is an angle about the axis, else a length along it */
+    const char *unit; /* of the coordinate */
+    bool turns;       /* the coordinate is an angle about the axis, else a length along it */
 } gw_joint_type;
 
 /* By gw_joint_kind. */

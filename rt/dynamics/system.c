@@ -404,11 +404,6 @@ double gw_system_residual(gw_system *s)
     return gw_closures_residual(system_of(&s->model->model));
 }
 
-double gw_system_projected(const gw_system *s)
-{
-    return s->projected;
-}
-
 void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor *motor)
 {
     assert(index >= 0 && index < s->body_count);

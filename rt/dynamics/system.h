@@ -312,10 +312,6 @@ double gw_system_slip_velocity(gw_system *system);
  * it back. */
 bool gw_system_at_edge(const gw_system *system);
 
-/* Energy that putting positions and velocities back onto the closures brought in the last step (J).
- */
-double gw_system_projected(const gw_system *system);
-
 /* Position and velocity of a body's joint; turns count on beyond pi. Of a submanifold: its
  * parameters (gw_submanifold_parameters()), and velocities in its chart. Returns their number. */
 int gw_system_joint(gw_system *system, int body, double position[6], double velocity[6]);

@@ -7,9 +7,9 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define CLOSED  1e-15 /* of the length: no more to project */
-#define FLOOR   1e-12 /* of the length: below it, projection goes on while it halves what is left */
-#define SETTLES 4     /* projections of positions after a substep, at most */
+#define CLOSED      1e-15 /* of the length: no more to project */
+#define FLOOR       1e-12 /* of the length: below it, projection goes on while it halves what is left */
+#define CORRECTIONS 4     /* of positions after a substep, at most */
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
@@ -243,7 +243,8 @@ static double simple_value(const gw_row *row, const gw_system_body *a, const gw_
     return gw_dot(n, m) - row->value;
 }
 
-void gw_closures_update_values(gw_system *s)
+/* The values of positions alone. */
+static void update_values(gw_system *s)
 {
     if (s->is_apart) {
         gw_closures_update_rows(s);
@@ -365,7 +366,7 @@ static double share_of_step(gw_system *s)
             most = fmax(most, fabs(k->rest[j]) / (turns ? 1 : s->length));
         }
     }
-    s->settled += fmin(most, FARTHEST);
+    s->corrected += fmin(most, FARTHEST);
     return most > FARTHEST ? FARTHEST / most : 1;
 }
 
@@ -392,26 +393,19 @@ static void move_onto_rows(gw_system *s)
 
 /* Velocities by J v = 0; everything else is up to date. Returns the kinetic energy that it brings.
  */
-static double project_velocities(gw_system *s)
+static void project_velocities(gw_system *s)
 {
-    double energy = 0;
     for (int i = 0; i < s->closure_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             s->right[s->blocks[i].first + n] = -r->scale * r->rate;
         }
     gw_closures_answer(s);
-    for (int i = 0; i < s->closure_count; i++)
-        for (int n = 0; n < s->blocks[i].active; n++) {
-            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
-            energy += 0.5 * s->solution[s->blocks[i].first + n] * r->scale * r->rate;
-        }
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
     gw_tree_update_velocities(s);
     gw_closures_update_rates(s);
-    return energy;
 }
 
 /* Whether `now` of the rows is worth a further projection, after `before`. */
@@ -472,29 +466,28 @@ void gw_closures_assemble(gw_system *s, int steps)
     }
 }
 
-void gw_closures_settle(gw_system *s)
+void gw_closures_correct(gw_system *s)
 {
-    double before = INFINITY, now = INFINITY, weight = 0;
-    s->settled = 0;
+    double before = INFINITY, now = INFINITY;
+    s->corrected = 0;
     if (s->row_count == 0) {
         gw_system_update(s);
         return;
     }
     gw_tree_update_positions(s);
-    gw_closures_update_values(s);
-    weight = gw_system_potential(s);
-    for (int n = 0; n <= SETTLES; n++, before = now) {
+    update_values(s);
+    for (int n = 0; n <= CORRECTIONS; n++, before = now) {
         now = gw_closures_residual(s);
-        if (n == SETTLES || !is_open(s, now, before))
+        if (n == CORRECTIONS || !is_open(s, now, before))
             break;
         move_onto_rows(s);
         gw_tree_update_positions(s);
-        gw_closures_update_values(s);
+        update_values(s);
     }
     if (now > FLOOR * s->length) {
-        gw_closures_project(s, SETTLES);
+        gw_closures_project(s, CORRECTIONS);
         return;
     }
     gw_system_update_velocities(s);
-    s->projected += project_velocities(s) + gw_system_potential(s) - weight;
+    project_velocities(s);
 }

@@ -23,7 +23,7 @@
 
 /* ---- joint forces --------------------------------------------------------------------------- */
 
-gw_joint_law gw_system_law(const gw_system *s, const gw_system_body *k, int j)
+static gw_joint_law law_of(const gw_system *s, const gw_system_body *k, int j)
 {
     const gw_system_body_def *def = &k->def;
     double mobility = k->joint.limit_mobility[j], stiffness, damping;
@@ -76,7 +76,7 @@ static gw_joint_law ball_law(const gw_system *s, const gw_system_body *k)
     for (int j = 1; j < 3; j++)
         if (k->joint.limit_mobility[j] > k->joint.limit_mobility[softest])
             softest = j;
-    return gw_system_law(s, k, softest);
+    return law_of(s, k, softest);
 }
 
 /* Of springs, dampers and friction; adds the dissipated power. */
@@ -168,7 +168,7 @@ static void joint_forces(gw_system *s, gw_system_work *power)
                 power->dissipated += k->def.damping[j] * u * u;
                 continue;
             }
-            gw_joint_law law = gw_system_law(s, k, j);
+            gw_joint_law law = law_of(s, k, j);
             force[j] += gw_joint_force(&law, z, u, &power->motors, &power->dissipated);
         }
         if (k->damping_rate > 0)
@@ -185,7 +185,7 @@ double gw_system_slip(gw_system *s)
         if (is_ball(k))
             dissipated += ball_slip(s, k);
         for (int j = 0; j < k->dof && !k->only_springs && !is_ball(k); j++) {
-            gw_joint_law law = gw_system_law(s, k, j);
+            gw_joint_law law = law_of(s, k, j);
             dissipated += gw_joint_slip(&law, k->joint.z[j], &k->joint.bristle_root[j]);
         }
     }
@@ -207,7 +207,7 @@ double gw_system_potential(const gw_system *s)
             sum += 0.5 * k->def.stiffness[j] * stretch * stretch;
             if (k->only_springs)
                 continue;
-            gw_joint_law law = gw_system_law(s, k, j);
+            gw_joint_law law = law_of(s, k, j);
             sum += gw_joint_energy(&law, k->joint.z[j]);
         }
     }
@@ -492,7 +492,7 @@ static void linearise_ball(gw_system *s, const gw_system_body *k)
     const double force[3] = {torque.x, torque.y, torque.z};
     for (int j = 0; j < 3; j++) {
         gw_joint_force_model *m = &s->models[k->first + j];
-        gw_joint_law law = gw_system_law(s, k, j);
+        gw_joint_law law = law_of(s, k, j);
         gw_joint_linearise(&law, 0, 0, m);
         m->force = force[j];
         ball_slopes(s, k, j, &m->damping, &m->stiffness);
@@ -510,7 +510,7 @@ static void linearise(gw_system *s)
         for (int j = 0; j < k->dof; j++) {
             gw_joint_force_model *m = &s->models[k->first + j];
             double stiffness = k->def.stiffness[j], z = k->joint.z[j];
-            gw_joint_law law = gw_system_law(s, k, j);
+            gw_joint_law law = law_of(s, k, j);
             gw_joint_linearise(&law, z, k->joint.u[j], m);
             m->force -= stiffness * (z - k->def.rest[j]);
             m->stiffness += stiffness;
@@ -684,7 +684,7 @@ static double added_inertias(gw_system *s, double h)
             if (is_ball(k)) {
                 ball_slopes(s, k, j, &damping, &stiffness);
             } else if (!k->only_springs) {
-                gw_joint_law law = gw_system_law(s, k, j);
+                gw_joint_law law = law_of(s, k, j);
                 gw_joint_force_model passive;
                 gw_joint_linearise(&law, k->joint.z[j], k->joint.u[j], &passive);
                 damping += m->damping + passive.bound_damping;

@@ -300,13 +300,13 @@ struct gw_system {
     double *share, *rest, *right, *solution;
     double *dense; /* two matrices; NULL: too many rows for them */
     int *dense_order, *dense_rows, dense_count;
-    bool is_dense;   /* the factors are those of the dense operator */
-    double margin;   /* the least share of its K_ii that a row had left in the factors */
-    double same_row; /* a row with less of its K_ii left follows from others */
-    double no_row;   /* a row with less of the largest K_ii is moved by nothing */
-    double settled;  /* how far the rows have moved joints since the substep's start (rad; of the
+    bool is_dense;    /* the factors are those of the dense operator */
+    double margin;    /* the least share of its K_ii that a row had left in the factors */
+    double same_row;  /* a row with less of its K_ii left follows from others */
+    double no_row;    /* a row with less of the largest K_ii is moved by nothing */
+    double corrected; /* how far the rows have moved joints since the substep's start (rad; of the
                         length) */
-    double *numbers; /* all arrays of numbers */
+    double *numbers;  /* all arrays of numbers */
     gw_joint_force_model *models;     /* of every coordinate, in an implicit step */
     signed char *motor_states;        /* the same, of all runs, and of one step before */
     signed char *last_motor_states;   /* which the last implicit substep ended with */
@@ -325,7 +325,7 @@ struct gw_system {
     double *generalised;       /* forces at the coordinates, besides what acts on the bodies */
     double *joint_force;       /* by what belongs to the joints */
     double *added, *scratch;   /* to the joints' inertias in an implicit step; free for use */
-    double projected, kinetic, potential;
+    double kinetic, potential;
     gw_system_integrator integrator;
     double dt, substep; /* period that limits are made for; of the implicit substep under way */
     gw_model_ops ops, view_ops;
@@ -654,6 +654,13 @@ void gw_grounds_find_least(gw_system *system);
 /* Takes `energy` (J) out of the motion beside the least one; returns what it cannot. */
 double gw_grounds_brake(gw_system *system, double energy);
 
+/* ---- energy out of the motion: system_brake.c ------------------------------------------------ */
+
+/* Takes `energy` (J; negative: puts it) out of the motion and keeps the momentum of what floats, so
+ * that only the motion beside the rigid one of the same momentum can pay. Returns what it cannot.
+ */
+double gw_system_brake(gw_system *system, double energy);
+
 /* The power of the grounds, where accelerations and multipliers are (W). */
 double gw_grounds_power(const gw_system *system);
 
@@ -671,10 +678,9 @@ void gw_closures_classify(gw_system *system);
  * these. */
 void gw_closures_leave_out_dependent(gw_system *system);
 
-/* All rows where the bodies are; rates and biases alone; the values of positions alone. */
+/* All rows where the bodies are; rates and biases alone. */
 void gw_closures_update_rows(gw_system *system);
 void gw_closures_update_rates(gw_system *system);
-void gw_closures_update_values(gw_system *system);
 
 /* The rows of a block as bodies that move in a plane feel them. */
 void gw_closures_flatten(const gw_system *system, const gw_closure_block *block);
@@ -722,9 +728,9 @@ void gw_closures_assemble(gw_system *system, int steps);
  * way. Leaves everything up to date where it ends. Returns what is left of g. */
 double gw_closures_project(gw_system *system, int steps);
 
-/* The same after a step, which leaves the closures all but closed: positions with the factors that
- * are there. */
-void gw_closures_settle(gw_system *system);
+/* The same after a substep, which leaves the closures all but closed: positions with the factors
+ * that are there. */
+void gw_closures_correct(gw_system *system);
 
 /* ---- contacts, knife edges, gears: system_contacts.c ----------------------------------------- */
 
@@ -765,8 +771,6 @@ double gw_springs_resist(gw_system *system, double h);
 double gw_springs_bound(const gw_system *system, double h);
 
 /* ---- forces and accelerations: system_forces.c ---------------------------------------------- */
-
-gw_joint_law gw_system_law(const gw_system *system, const gw_system_body *k, int coordinate);
 
 /* Everything that depends on the joints' states alone; the same where positions are up to date. */
 void gw_system_update(gw_system *system);

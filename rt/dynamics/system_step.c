@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
-#include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/system_private.h"
 
 static void add_work(gw_system_work *sum, double weight, const gw_system_work *power)
@@ -429,92 +428,6 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
     return out <= scale ? GOOD : TOO_COARSE;
 }
 
-/* The rigid motion that has the momentum of what floats together: V of its centre of mass, W. */
-typedef struct rigid_motion {
-    gw_vec3 centre, v, w;
-    double kinetic;
-} rigid_motion;
-
-static rigid_motion motion_of(const gw_system *s, int island)
-{
-    rigid_motion x = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
-    gw_vec3 momentum = {0, 0, 0}, spin = {0, 0, 0};
-    gw_mat3 inertia = {{{0}}};
-    double mass = 0;
-    for (int i = 0; i < s->body_count; i++) {
-        const gw_system_body *k = &s->bodies[i];
-        if (k->island != island)
-            continue;
-        gw_vec3 p = gw_scale(k->def.mass.mass, gw_add(k->twist.v, gw_cross(k->twist.w, k->com)));
-        mass += k->def.mass.mass;
-        x.centre = gw_mul_add(x.centre, k->def.mass.mass, gw_add(k->pose.p, k->com));
-        momentum = gw_add(momentum, p);
-    }
-    x.centre = gw_scale(1 / mass, x.centre);
-    x.v = gw_scale(1 / mass, momentum);
-    for (int i = 0; i < s->body_count; i++) {
-        const gw_system_body *k = &s->bodies[i];
-        const gw_sym3 *c = &k->inertia_com;
-        if (k->island != island)
-            continue;
-        double m = k->def.mass.mass;
-        gw_vec3 arm = gw_sub(gw_add(k->pose.p, k->com), x.centre);
-        gw_vec3 v = gw_add(k->twist.v, gw_cross(k->twist.w, k->com));
-        spin = gw_add(spin, gw_sym3_mul(c, k->twist.w));
-        spin = gw_mul_add(spin, m, gw_cross(arm, v));
-        const double a[3] = {arm.x, arm.y, arm.z};
-        const double own[3][3] = {
-            {c->xx, c->yx, c->zx}, {c->yx, c->yy, c->zy}, {c->zx, c->zy, c->zz}};
-        for (int j = 0; j < 3; j++)
-            for (int l = 0; l < 3; l++)
-                inertia.m[j][l] += own[j][l] + m * ((j == l ? gw_norm2(arm) : 0) - a[j] * a[l]);
-    }
-    gw_mat3 inverse = gw_inertia_inverse(&inertia);
-    gw_vec3 w = gw_mat3_mul(&inverse, spin);
-    x.w = gw_finite3(w) ? w : gw_v3(0, 0, 0);
-    x.kinetic = 0.5 * mass * gw_norm2(x.v) + 0.5 * gw_dot(x.w, spin);
-    return x;
-}
-
-/* Velocities of a joint that moves its body as `x`; what is not floating, and joints within it, are
- * at rest. */
-static void velocity_in(const gw_system_body *k, const rigid_motion *x, double u[6])
-{
-    memset(u, 0, 6 * sizeof *u);
-    if (k->island < 0 || k->def.parent >= 0)
-        return;
-    gw_vec3 m = gw_pose_point(&k->pose, k->def.body_from_m.p);
-    gw_vec3 v = gw_add(x->v, gw_cross(x->w, gw_sub(m, x->centre)));
-    gw_spatial_set(u, gw_unrotate(k->def.parent_from_f.q, v),
-                   gw_unrotate(k->def.parent_from_f.q, x->w));
-}
-
-/* Takes `energy` (J; negative: puts it) out of the motion and keeps the momentum of what floats, so
- * that only the motion beside the rigid one of the same momentum can pay. Returns what it cannot.
- */
-static double brake(gw_system *s, double energy)
-{
-    double payable = s->kinetic;
-    for (int i = 0; i < s->body_count; i++)
-        if (s->bodies[i].island == i)
-            payable -= motion_of(s, i).kinetic;
-    if (!(payable > 0))
-        return energy;
-    double factor = sqrt(fmax(0, 1 - energy / payable));
-    for (int i = 0; i < s->body_count; i++) {
-        gw_system_body *k = &s->bodies[i];
-        rigid_motion x = k->island >= 0 ? motion_of(s, k->island) : (rigid_motion){.kinetic = 0};
-        double u[6];
-        velocity_in(k, &x, u);
-        for (int j = 0; j < k->dof; j++)
-            k->joint.u[j] = u[j] + factor * (k->joint.u[j] - u[j]);
-    }
-    gw_tree_update_velocities(s);
-    gw_closures_update_rates(s);
-    gw_system_energy(s, &s->kinetic, &s->potential);
-    return fmax(0, energy - payable);
-}
-
 /* Closes the balance of a substep that cannot be refined further: missing energy is counted as
  * dissipated, surplus energy is taken out of the motion. Either is told, once more what no motion
  * can pay for. */
@@ -528,28 +441,28 @@ static void close_energy_balance(gw_system *s, bool stiff, double kinetic, doubl
     if (lost < 0 && s->moving && stiff) /* grounds hold whatever they have to */
         sum->base -= lost;
     else if (lost < 0)
-        sum->unbooked += s->moving ? gw_grounds_brake(s, -lost) : brake(s, -lost);
+        sum->unbooked += s->moving ? gw_grounds_brake(s, -lost) : gw_system_brake(s, -lost);
 }
 
 /* ---- substeps ------------------------------------------------------------------------------- */
 
-#define MOST_SETTLED  0.1  /* rows move joints by no more, of a substep's largest joint motion */
-#define SURELY_CLOSED 1e-7 /* rad; of the length: so little is not looked at */
+#define MOST_CORRECTED 0.1  /* rows move joints by no more, of a substep's largest joint motion */
+#define SURELY_CLOSED  1e-7 /* rad; of the length: so little is not looked at */
 
 /* Back onto the closures. False: that took the joints farther than rows can be trusted. */
 static bool finish_substep(gw_system *s)
 {
     double most = 0;
-    gw_closures_settle(s);
+    gw_closures_correct(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
-    if (s->settled <= SURELY_CLOSED)
+    if (s->corrected <= SURELY_CLOSED)
         return true;
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++) {
             bool turns = gw_mobilizers[s->bodies[i].def.joint].turns >> j & 1;
             most = fmax(most, fabs(s->by[s->bodies[i].first + j]) / (turns ? 1 : s->length));
         }
-    return s->settled <= MOST_SETTLED * most;
+    return s->corrected <= MOST_CORRECTED * most;
 }
 
 static bool all_finite(const gw_system *s)
@@ -636,7 +549,7 @@ static double credit_motors(const gw_system *s, double kinetic, double potential
 typedef struct substep {
     bool stiff; /* linearly implicit */
     double begin, wide, cut;
-    double kinetic, potential, projected;
+    double kinetic, potential;
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -717,17 +630,17 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
             s->scratch[at] = u + h * a;
         }
     go_to(s, s->scratch);
-    bool settled = finish_substep(s);
+    bool closed = finish_substep(s);
     gw_system_ask_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
     add_work(sum, h / 2, &before);
     add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
-    if (!settled || !(fabs(surplus) <= COAST_BALANCE * fmax(b->kinetic, s->kinetic)) ||
+    if (!closed || !(fabs(surplus) <= COAST_BALANCE * fmax(b->kinetic, s->kinetic)) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
-    sum->unbooked = fabs(surplus) + brake(s, surplus);
+    sum->unbooked = fabs(surplus) + gw_system_brake(s, surplus);
     return true;
 }
 
@@ -739,7 +652,7 @@ static void stop_there(gw_system *s, const substep *b, double t, gw_system_work 
 {
     return_to(s, s->home, t);
     s->kinetic = b->kinetic, s->potential = b->potential;
-    brake(s, INFINITY);
+    gw_system_brake(s, INFINITY);
     if (s->row_count > 0) {
         gw_closures_project(s, CLOSING_STEPS);
         gw_system_energy(s, &s->kinetic, &s->potential);
@@ -758,7 +671,6 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
     s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
     if (!passed)
         stop_there(s, b, t, own);
-    s->projected = b->projected;
     gw_system_update(s);
 }
 
@@ -790,7 +702,7 @@ static void pay_back(gw_system *s, double out)
     *owed += out;
     *most = fmax(s->kinetic, (1 - FADING) * *most);
     if (fabs(*owed) > PAID_FROM * *most && fabs(*owed) < PAID_TO * s->kinetic && !s->moving)
-        *owed = brake(s, *owed);
+        *owed = gw_system_brake(s, *owed);
 }
 
 typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
@@ -810,12 +722,12 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         b.wide = stiff ? WHOLE / implicit_formulas[s->integrator.implicit_level].substeps
                        : fmin(width_of(s), b.cut);
         b.wide = fmin(b.wide, WHOLE - b.begin);
-        b.kinetic = s->kinetic, b.potential = s->potential, b.projected = s->projected;
+        b.kinetic = s->kinetic, b.potential = s->potential;
         keep_home(s);
         (stiff ? integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
-        bool settled = finish_substep(s);
-        last = settled ? judge_substep(s, &b, &own) : TOO_COARSE;
+        bool closed = finish_substep(s);
+        last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
         bool refined = last == TOO_COARSE && refine(s, &b, kink);
         bool doubts = last == TOO_COARSE &&
@@ -823,7 +735,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
                       (stiff || (b.cut == WHOLE && at->unstiff <= 0 && !s->is_free));
         if (refined || doubts) {
             return_to(s, s->home, dt * b.begin / WHOLE);
-            s->kinetic = b.kinetic, s->potential = b.potential, s->projected = b.projected;
+            s->kinetic = b.kinetic, s->potential = b.potential;
             if (doubts && !stiff && turns_stiff(s, dt))
                 return TURNED_STIFF;
             doubted = doubted || !refined;
@@ -839,7 +751,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             at->unstiff = -PATIENCE;
         bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
         double bearable = s->margin > GW_SINGULAR_ROW ? COAST_BALANCE : KINK_BALANCE;
-        if (coarse && !(settled && fabs(imbalance(s, &b, &own)) <= bearable * b.kinetic))
+        if (coarse && !(closed && fabs(imbalance(s, &b, &own)) <= bearable * b.kinetic))
             pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
         else if (last == TOO_COARSE &&
                  (is_unpayable(s, &b, &own) || (stiff && runs_away(s, dt * b.wide / WHOLE))))
@@ -869,7 +781,6 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     gw_set_joints_recentre(s);
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->begin[i]);
-    s->projected = 0;
     gw_system_meet_limits(s, dt);
     bool stiff = !s->local && gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
     if (stiff && s->integrator.unstiff > 0 && bears_explicit_steps(s, dt)) {
@@ -882,7 +793,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     outcome made = take_substeps(s, stiff, forces, dt, &sum, &constraint);
     if (made == TURNED_STIFF) {
         return_to(s, s->begin, 0);
-        s->kinetic = kinetic, s->potential = potential, s->projected = 0;
+        s->kinetic = kinetic, s->potential = potential;
         s->integrator.owed = owed;
         sum = (gw_system_work){0};
         stiff = true;

@@ -231,8 +231,9 @@ static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, d
 }
 
 /* The zero of the slope between one step back and one step on, by false position (Illinois). */
-double gw_curve_trace_nearest(const gw_curve_trace *w, const gw_pose *near, double length,
-                              gw_pose *nearest)
+/* The pose of the curve nearest to `near` within a step of the present point; its distance (m). */
+static double trace_nearest(const gw_curve_trace *w, const gw_pose *near, double length,
+                            gw_pose *nearest)
 {
     gw_pose x;
     double slope = slope_at(w, 0, near, length, &x), best = gw_pose_distance(&x, near, length);
@@ -297,7 +298,7 @@ double gw_curve_minima_nearest(const gw_curve_minima *v, gw_pose *nearest)
     double least = HUGE_VAL;
     for (int i = 0; i < v->count; i++) {
         gw_pose x;
-        double d = gw_curve_trace_nearest(&v->place[i], v->near, v->length, &x);
+        double d = trace_nearest(&v->place[i], v->near, v->length, &x);
         if (d < least)
             least = d, *nearest = x;
     }

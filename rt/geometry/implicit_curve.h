@@ -68,10 +68,6 @@ void gw_curve_minima_end(gw_curve_minima *minima);
 /* The nearest pose; its distance (m). */
 double gw_curve_minima_nearest(const gw_curve_minima *minima, gw_pose *nearest);
 
-/* The pose of the curve nearest to `near` within a step of the present point; its distance (m). */
-double gw_curve_trace_nearest(const gw_curve_trace *trace, const gw_pose *near, double length,
-                              gw_pose *nearest);
-
 /* The pose of the whole curve nearest to `near`; its distance (m). */
 double gw_implicit_curve_nearest(const gw_submanifold *set, double size, const gw_pose *near,
                                  double length, gw_pose *nearest);

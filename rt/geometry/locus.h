@@ -62,8 +62,6 @@ typedef struct gw_circle_distance {
 
 /* The psi of the smallest f = |X - locus|^2 + (length theta)^2. */
 double gw_circle_distance_minimum(const gw_circle_distance *circle);
-/* The same to a few digits, as a start for other searches. */
-double gw_circle_distance_start(const gw_circle_distance *circle);
 
 /* gw_submanifold_nearest() of a set whose locus shifts, or of two angles: a coarse search over the
  * rotational factor, then Newton's method. q1: the rotation of the factor nearest to the wanted

@@ -354,7 +354,8 @@ double gw_circle_distance_minimum(const gw_circle_distance *r)
     return minimise_on_circle(r, is_curved(r->locus->kind), 60);
 }
 
-double gw_circle_distance_start(const gw_circle_distance *r)
+/* The psi of the smallest distance to a few digits, as a start for other searches. */
+static double circle_start(const gw_circle_distance *r)
 {
     return minimise_on_circle(r, false, 1);
 }
@@ -567,7 +568,7 @@ static axis_state along_circle(const gw_sphere_distance *b, gw_vec3 t, const axi
                                  .straight = true,
                                  .length = b->length,
                                  .locus = b->locus};
-    return axis_descend(b, moved_along(b->u0, t, gw_circle_distance_start(&circle)), known);
+    return axis_descend(b, moved_along(b->u0, t, circle_start(&circle)), known);
 }
 
 /* Mirrored where it is on the other side of the plane through c normal to `n` than u0. */

@@ -146,7 +146,7 @@ static gw_vec3 stand_in(const gw_shape *s)
     return gw_v3(fmax(d.x, least), fmax(d.y, least), fmax(d.z, least));
 }
 
-double gw_shape_volume(const gw_shape *s)
+static double volume_of(const gw_shape *s)
 {
     switch (s->kind) {
     case GW_SHAPE_BOX:
@@ -169,7 +169,7 @@ double gw_shape_volume(const gw_shape *s)
     }
     double volume = 0;
     for (int i = 0; i < s->part_count; i++)
-        volume += gw_shape_volume(&s->parts[i].shape);
+        volume += volume_of(&s->parts[i].shape);
     return volume;
 }
 
@@ -234,7 +234,7 @@ static void add_inertia(gw_mat3 *to, const gw_mat3 *inertia, gw_quat rotation, d
 gw_mass gw_shape_mass(const gw_shape *shape, double density)
 {
     assert(shape && density >= 0);
-    gw_mass whole = {.mass = density * gw_shape_volume(shape)};
+    gw_mass whole = {.mass = density * volume_of(shape)};
     if (shape->kind == GW_SHAPE_MESH) {
         whole.com = shape->mesh->mass.com;
         for (int i = 0; i < 9; i++)

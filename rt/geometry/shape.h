@@ -77,7 +77,6 @@ bool gw_shape_check(const gw_shape *shape, gw_error *error);
  * box, which stand in where nobody feels them. A compound's parts are taken as disjoint. */
 gw_mass gw_shape_mass(const gw_shape *shape, double density);
 
-double gw_shape_volume(const gw_shape *shape);
 gw_aabb gw_shape_bounds(const gw_shape *shape);
 const char *gw_shape_kind_name(gw_shape_kind kind);
 

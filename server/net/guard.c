@@ -143,7 +143,9 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET6, inner, out) == 1;
 }
 
-bool guard_host(const gw_guard *guard, const char *host)
+/* True where a Host header (NULL: missing) names this appliance. A page elsewhere that resolves
+ * its own name to this address (DNS rebinding) does not. */
+static bool is_own_host(const gw_guard *guard, const char *host)
 {
     char name[256];
     if (!host || !host_name(host, name))
@@ -155,13 +157,16 @@ bool guard_host(const gw_guard *guard, const char *host)
     return !guard->loopback && (is_address(name) || strcasecmp(name, guard->machine) == 0);
 }
 
-bool guard_origin(const gw_guard *guard, const char *origin, const char *host)
+/* True where a request that carries this Origin (NULL: none, it is no browser) to this Host comes
+ * from the appliance's own page. */
+static bool is_own_origin(const gw_guard *guard, const char *origin, const char *host)
 {
     assert(guard);
     static const char scheme[] = "http://";
     if (!origin)
         return true;
-    return host && guard_host(guard, host) && strncasecmp(origin, scheme, sizeof scheme - 1) == 0 &&
+    return host && is_own_host(guard, host) &&
+           strncasecmp(origin, scheme, sizeof scheme - 1) == 0 &&
            strcasecmp(origin + sizeof scheme - 1, host) == 0;
 }
 
@@ -234,10 +239,10 @@ int guard_head_sender(const gw_guard *guard, const guard_head *head, const char 
 {
     assert(guard && head && detail);
     *detail = "the Host header names another server";
-    if (head->hosts != 1 || !guard_host(guard, head->host))
+    if (head->hosts != 1 || !is_own_host(guard, head->host))
         return 421;
     *detail = "the Origin header names another site: only the appliance's own page may ask";
-    return guard_origin(guard, head->origin, head->host) ? 0 : 403;
+    return is_own_origin(guard, head->origin, head->host) ? 0 : 403;
 }
 
 /* ---- tokens -------------------------------------------------------------------------------- */

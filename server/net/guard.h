@@ -50,14 +50,6 @@ void guard_finish(gw_guard *guard);
  * watch, edit and operate. False with a sentence in `why`. */
 bool guard_read_tokens(gw_guard *guard, const char *path, char *why, size_t why_size);
 
-/* True where a Host header (NULL: missing) names this appliance. A page elsewhere that resolves
- * its own name to this address (DNS rebinding) does not. */
-bool guard_host(const gw_guard *guard, const char *host);
-
-/* True where a request that carries this Origin (NULL: none, it is no browser) to this Host comes
- * from the appliance's own page. */
-bool guard_origin(const gw_guard *guard, const char *origin, const char *host);
-
 /* Fields of a request's head of which two readers of it must not take different ones. */
 typedef struct guard_head {
     int hosts, origins, lengths;

@@ -106,7 +106,7 @@ struct gw_stream {
     gw_text *scene;                           /* message `scene` of scene_version */
     uint64_t scene_version;
     gw_text *state; /* newest message `state` */
-    uint64_t state_next_us, state_event, state_version;
+    uint64_t state_next_us, state_event;
     gw_text *poses; /* newest frame of poses */
     uint64_t poses_shape;
 

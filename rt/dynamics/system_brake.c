@@ -1,0 +1,92 @@
+/*
+ * Energy taken out of a system's motion, or put into it, at the momentum that it has: velocities
+ * are scaled about the rigid motion of each group of bodies that float together.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "rt/dynamics/rigid_body.h"
+#include "rt/dynamics/system_private.h"
+
+/* The rigid motion that has the momentum of what floats together: V of its centre of mass, W. */
+typedef struct rigid_motion {
+    gw_vec3 centre, v, w;
+    double kinetic;
+} rigid_motion;
+
+static rigid_motion motion_of(const gw_system *s, int island)
+{
+    rigid_motion x = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
+    gw_vec3 momentum = {0, 0, 0}, spin = {0, 0, 0};
+    gw_mat3 inertia = {{{0}}};
+    double mass = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        if (k->island != island)
+            continue;
+        gw_vec3 p = gw_scale(k->def.mass.mass, gw_add(k->twist.v, gw_cross(k->twist.w, k->com)));
+        mass += k->def.mass.mass;
+        x.centre = gw_mul_add(x.centre, k->def.mass.mass, gw_add(k->pose.p, k->com));
+        momentum = gw_add(momentum, p);
+    }
+    x.centre = gw_scale(1 / mass, x.centre);
+    x.v = gw_scale(1 / mass, momentum);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        const gw_sym3 *c = &k->inertia_com;
+        if (k->island != island)
+            continue;
+        double m = k->def.mass.mass;
+        gw_vec3 arm = gw_sub(gw_add(k->pose.p, k->com), x.centre);
+        gw_vec3 v = gw_add(k->twist.v, gw_cross(k->twist.w, k->com));
+        spin = gw_add(spin, gw_sym3_mul(c, k->twist.w));
+        spin = gw_mul_add(spin, m, gw_cross(arm, v));
+        const double a[3] = {arm.x, arm.y, arm.z};
+        const double own[3][3] = {
+            {c->xx, c->yx, c->zx}, {c->yx, c->yy, c->zy}, {c->zx, c->zy, c->zz}};
+        for (int j = 0; j < 3; j++)
+            for (int l = 0; l < 3; l++)
+                inertia.m[j][l] += own[j][l] + m * ((j == l ? gw_norm2(arm) : 0) - a[j] * a[l]);
+    }
+    gw_mat3 inverse = gw_inertia_inverse(&inertia);
+    gw_vec3 w = gw_mat3_mul(&inverse, spin);
+    x.w = gw_finite3(w) ? w : gw_v3(0, 0, 0);
+    x.kinetic = 0.5 * mass * gw_norm2(x.v) + 0.5 * gw_dot(x.w, spin);
+    return x;
+}
+
+/* Velocities of a joint that moves its body as `x`; what is not floating, and joints within it, are
+ * at rest. */
+static void velocity_in(const gw_system_body *k, const rigid_motion *x, double u[6])
+{
+    memset(u, 0, 6 * sizeof *u);
+    if (k->island < 0 || k->def.parent >= 0)
+        return;
+    gw_vec3 m = gw_pose_point(&k->pose, k->def.body_from_m.p);
+    gw_vec3 v = gw_add(x->v, gw_cross(x->w, gw_sub(m, x->centre)));
+    gw_spatial_set(u, gw_unrotate(k->def.parent_from_f.q, v),
+                   gw_unrotate(k->def.parent_from_f.q, x->w));
+}
+
+double gw_system_brake(gw_system *s, double energy)
+{
+    double payable = s->kinetic;
+    for (int i = 0; i < s->body_count; i++)
+        if (s->bodies[i].island == i)
+            payable -= motion_of(s, i).kinetic;
+    if (!(payable > 0))
+        return energy;
+    double factor = sqrt(fmax(0, 1 - energy / payable));
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        rigid_motion x = k->island >= 0 ? motion_of(s, k->island) : (rigid_motion){.kinetic = 0};
+        double u[6];
+        velocity_in(k, &x, u);
+        for (int j = 0; j < k->dof; j++)
+            k->joint.u[j] = u[j] + factor * (k->joint.u[j] - u[j]);
+    }
+    gw_tree_update_velocities(s);
+    gw_closures_update_rates(s);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    return fmax(0, energy - payable);
+}
