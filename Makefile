@@ -67,7 +67,7 @@ NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm
          header:jansson.h:libjansson-dev header:expat.h:libexpat1-dev header:sqlite3.h:libsqlite3-dev \
          header:zlib.h:zlib1g-dev header:lapacke.h:liblapacke-dev
 NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
-              command:python3:python3 command:clang-format:clang-format
+              command:python3:python3 command:clang-format:clang-format command:pkg-config:pkg-config
 NEEDS_FUZZ := command:clang:clang clang:-fsanitize=fuzzer:libclang-rt-14-dev
 
 deps:
