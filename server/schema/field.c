@@ -186,7 +186,8 @@ static bool choose_alternative(const wire_table *t, const json_t *value, const w
         if (!json_object_get(value, f->name))
             continue;
         count++;
-        *(int *)((char *)owner + t->kind) = __builtin_ctz(f->kinds);
+        if (f->kinds)
+            *(int *)((char *)owner + t->kind) = __builtin_ctz(f->kinds);
     }
     return count == 1 || wire_refuse(at, error, "must have one of %s", list);
 }
@@ -260,7 +261,7 @@ bool wire_decode(const wire_table *table, const json_t *value, const char *at, v
 void wire_say_nothing(const wire_table *t, void *initial)
 {
     assert(t->size <= WIRE_TABLE_BYTES && (t->size > 0 || !t->initial));
-    memset(initial, 0, t->size);
+    memset(initial, 0, t->size > 0 ? t->size : WIRE_TABLE_BYTES); /* a part of a larger struct */
     if (t->initial)
         t->initial(initial);
 }
