@@ -1,13 +1,12 @@
 // Free-form curves and surfaces on the page: picked, joined, felt.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { appliance, page, person, suite, visit } from './fixture.mjs';
 import { audit, until } from './harness.mjs';
 import { changed } from './png.mjs';
 
-const bundled = (name) => JSON.parse(readFileSync(join(import.meta.dirname, `../../scenes/${name}.json`), 'utf8'));
+const bundled = (name) => JSON.parse(readFileSync(new URL(`../../scenes/${name}.json`, import.meta.url), 'utf8'));
 const unjoined = (name) => ({ ...bundled(name), constraints: [] });
 
 async function pickInList(ref) {
