@@ -223,4 +223,17 @@ static inline void rows_are_derivatives(gw_closure_def closure)
     rows_are_derivatives_placed(closure, anywhere, 1e-4);
 }
 
+/* A ball at `at` that would begin with that closure: the sentence has `why` in it. */
+static inline void refused(gw_closure_def c, gw_vec3 at, const char *why)
+{
+    gw_system_body_def ball = solid_ball(0.1);
+    gw_error error = {0};
+    ball.position[0] = at.x, ball.position[1] = at.y, ball.position[2] = at.z;
+    gw_system_def def = {.body_count = 1, .closure_count = 1, .bodies = &ball, .closures = &c};
+    assert_null(gw_system_create(&def, &error));
+    if (!strstr(error.message, why))
+        print_message("%s\n", error.message);
+    assert_non_null(strstr(error.message, why));
+}
+
 #endif

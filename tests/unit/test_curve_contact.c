@@ -232,6 +232,20 @@ static double arc_length(const gw_nurbs *n, double from, double to)
     return sum * (to - from) / (3 * PARTS);
 }
 
+/* A wire that touches another, the middles of both together, turned about the tangent. */
+static gw_system_body_def wire_at_middles(const gw_closure_contact *k)
+{
+    gw_system_body_def wire = joined(GW_MOBILIZER_FREE, diagonal(0.2, 4e-4, 6e-4, 8e-4));
+    gw_pose on_a = frame_on(&k->on_a, 0.5), on_b = frame_on(&k->on_b, 0.5);
+    gw_pose roll = {zero, gw_quat_axis(ex, 2)}, body_from_a = gw_pose_inverse(&on_a);
+    gw_pose start = gw_pose_mul(&on_b, &roll);
+    start = gw_pose_mul(&start, &body_from_a);
+    gw_vec3 turn = gw_quat_log(start.q);
+    const double at[6] = {start.p.x, start.p.y, start.p.z, turn.x, turn.y, turn.z};
+    memcpy(wire.position, at, sizeof at);
+    return wire;
+}
+
 /* One wire on another that stands: it slides, rolls, turns about the tangent, each only where the
  * kind of contact lets it. */
 static void a_wire_moves_on_a_wire(void **state)
@@ -240,14 +254,7 @@ static void a_wire_moves_on_a_wire(void **state)
     gw_nurbs *p = twisted(0.02), *q = twisted(-0.05);
     for (int motion = 0; motion < 3; motion++) {
         gw_closure_def c = contact(0, curve(p), GW_GROUND, curve(q), (gw_contact_motion)motion);
-        gw_system_body_def wire = joined(GW_MOBILIZER_FREE, diagonal(0.2, 4e-4, 6e-4, 8e-4));
-        gw_pose on_a = frame_on(&c.contact.on_a, 0.5), on_b = frame_on(&c.contact.on_b, 0.5);
-        gw_pose roll = {zero, gw_quat_axis(ex, 2)}, body_from_a = gw_pose_inverse(&on_a);
-        gw_pose start = gw_pose_mul(&on_b, &roll);
-        start = gw_pose_mul(&start, &body_from_a);
-        gw_vec3 turn = gw_quat_log(start.q);
-        const double at[6] = {start.p.x, start.p.y, start.p.z, turn.x, turn.y, turn.z};
-        memcpy(wire.position, at, sizeof at);
+        gw_system_body_def wire = wire_at_middles(&c.contact);
         wire.velocity[3] = 3, wire.velocity[4] = -6, wire.velocity[5] = 4;
         gw_system *s = make(&wire, 1, &c, 1, zero);
         const gw_contact_place *place = &s->closures[0].contact.place;
@@ -281,14 +288,7 @@ static void ends_are_stops(void **state)
     (void)state;
     gw_nurbs *p = twisted(0.02), *q = twisted(-0.05);
     gw_closure_def c = contact(0, curve(p), GW_GROUND, curve(q), GW_CONTACT_SLIDES);
-    gw_system_body_def wire = joined(GW_MOBILIZER_FREE, diagonal(0.2, 4e-4, 6e-4, 8e-4));
-    gw_pose on_a = frame_on(&c.contact.on_a, 0.5), on_b = frame_on(&c.contact.on_b, 0.5);
-    gw_pose roll = {zero, gw_quat_axis(ex, 2)}, body_from_a = gw_pose_inverse(&on_a);
-    gw_pose start = gw_pose_mul(&on_b, &roll);
-    start = gw_pose_mul(&start, &body_from_a);
-    gw_vec3 turn = gw_quat_log(start.q);
-    const double at[6] = {start.p.x, start.p.y, start.p.z, turn.x, turn.y, turn.z};
-    memcpy(wire.position, at, sizeof at);
+    gw_system_body_def wire = wire_at_middles(&c.contact);
     wire.velocity[4] = -2;
     gw_system *s = make(&wire, 1, &c, 1, gw_v3(0, 0, -G));
     double before = total(s), dissipated = 0, far = 0, gap = 0;
@@ -358,18 +358,6 @@ static void ends_have_exact_gradients(void **state)
 }
 
 /* ---- refusals ------------------------------------------------------------------------------- */
-
-static void refused(gw_closure_def c, gw_vec3 at, const char *why)
-{
-    gw_system_body_def ball = solid_ball(0.1);
-    gw_error error = {0};
-    ball.position[0] = at.x, ball.position[1] = at.y, ball.position[2] = at.z;
-    gw_system_def def = {.body_count = 1, .closure_count = 1, .bodies = &ball, .closures = &c};
-    assert_null(gw_system_create(&def, &error));
-    if (!strstr(error.message, why))
-        print_message("%s\n", error.message);
-    assert_non_null(strstr(error.message, why));
-}
 
 static void curves_that_cannot_touch_are_named(void **state)
 {
