@@ -52,7 +52,7 @@ GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int
 /* How many columns rotate the body: they come first; a general set's tangent basis mixes both. */
 static int rotational_columns(const gw_submanifold *set)
 {
-    bool all = set->general || set->rotation.kind == GW_ROTATION_NORMAL;
+    bool all = set->general || gw_rotation_follows_locus(set->rotation.kind);
     return all ? set->dof : set->rotation.dof;
 }
 
@@ -122,8 +122,8 @@ static void chart_velocity(const gw_chart *chart, const gw_guided *body, double 
     double fresh[6];
     memcpy(z_dot, body->z_dot, sizeof body->z_dot);
     gw_rotation_kind kind = set->rotation.kind;
-    bool turned =
-        kind == GW_ROTATION_FREE || kind == GW_ROTATION_TWO_ANGLES || kind == GW_ROTATION_NORMAL;
+    bool turned = kind == GW_ROTATION_FREE || kind == GW_ROTATION_TWO_ANGLES ||
+                  gw_rotation_follows_locus(kind);
     const gw_locus *locus = &set->translation.locus;
     bool bends = locus->kind == GW_LOCUS_SURFACE || locus->kind == GW_LOCUS_CURVE;
     bool slid = locus->kind == GW_LOCUS_SPHERE || (bends && gw_nurbs_has_planes(locus->nurbs));
@@ -174,8 +174,9 @@ static const gw_tableau *tableau_for(const gw_guided *body)
     const gw_guided_def *def = &body->def;
     const gw_submanifold *set = &def->set;
     bool tumbles = set->rotation.dof > 1 || set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
-                   set->rotation.kind == GW_ROTATION_NORMAL || set->translation.shift_count > 0 ||
-                   set->translation.in_mobile || set->translation.locus.kind == GW_LOCUS_SPHERE;
+                   gw_rotation_follows_locus(set->rotation.kind) ||
+                   set->translation.shift_count > 0 || set->translation.in_mobile ||
+                   set->translation.locus.kind == GW_LOCUS_SPHERE;
     bool damped = body->decay[0] + body->decay[1] > STRONG_DAMPING;
     return tumbles || damped || gw_norm2(def->gravity) > 0 || body->base.moves ? &gw_butcher6
                                                                                : &gw_fehlberg4;
@@ -439,7 +440,7 @@ static int substep_count(const gw_guided *body, double dt)
     const gw_submanifold *set = &body->def.set;
     bool tumbles = set->general || set->rotation.dof > 1 ||
                    set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
-                   set->rotation.kind == GW_ROTATION_NORMAL;
+                   gw_rotation_follows_locus(set->rotation.kind);
     double count = (body->decay[0] + body->decay[1]) * dt / SUBSTEP_DECAY;
     if (tumbles || body->base.moves) {
         double turn = gw_norm(body->twist.w) * dt;

@@ -45,8 +45,7 @@ static int edges_of_rows(const gw_system *s, const gw_closure_def *c, gw_edge *e
     if (!row)
         return 0;
     gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
-    bool on_a = row->kind == GW_ROW_SURFACE_BODY || row->kind == GW_ROW_CURVE_BODY ||
-                row->kind == GW_ROW_NORMAL_BODY;
+    bool on_a = gw_row_owned_by_body(row->kind);
     const gw_body_frame *shape = on_a ? &a : &b, *point = on_a ? &b : &a;
     gw_vec3 x = gw_add(point->p, gw_mat3_mul(&point->turn, on_a ? row->f : row->m));
     for (int k = 0; k < row->nurbs->dimension; k++) {

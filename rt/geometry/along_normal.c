@@ -1,5 +1,5 @@
 /*
- * An axis along a surface's normal. Any thread, RT safe.
+ * An axis along a surface's normal or a curve's tangent. Any thread, RT safe.
  *
  * About a centre with normal n0 and A0, the chart turns the axis with the normal the short way:
  *
@@ -8,7 +8,7 @@
  *   w_Q' = (h x n'' - (n0 . n') w_Q) / (1 + c)                  about h)
  *   w_A = w_Q + z1' n,       w_A' = w_Q' + z1' n'
  *
- * Where the surface is the body's, R = A^T turns with w = -R w_A, and w' = -R w_A'.
+ * Where the shape is the body's, R = A^T turns with w = -R w_A, and w' = -R w_A'.
  */
 #include "rt/geometry/along_normal.h"
 
@@ -22,14 +22,15 @@ static gw_vec3 turned(const gw_locus *l, gw_vec3 v)
     return gw_mul_add(gw_mul_add(gw_scale(v.x, l->e1), v.y, l->e2), v.z, l->e3);
 }
 
-/* A point of the surface's side in the frame of the locus. */
+/* A point of the shape's side in the frame of the locus. */
 static gw_vec3 in_frame(const gw_locus *l, gw_vec3 x)
 {
     gw_vec3 d = gw_sub(x, l->origin);
     return gw_v3(gw_dot(d, l->e1), gw_dot(d, l->e2), gw_dot(d, l->e3));
 }
 
-/* P and n beside the surface, with their derivatives, in the axes of the surface's side. */
+/* P and n beside the shape, with their derivatives, in the axes of its side; of a curve those by
+ * the second parameter are zero. */
 typedef struct beside {
     gw_vec3 p, p_by[2], p_rate, p_bias;
     gw_vec3 n, n_by[2], n_rate, n_bias;
@@ -41,14 +42,14 @@ static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const do
 {
     gw_nurbs_motion m;
     gw_nurbs_turn t;
-    gw_nurbs_move_with_normal(l->nurbs, plane, parameter, rate, l->a, &m, &t);
+    gw_nurbs_move_and_turn(l->nurbs, plane, parameter, rate, l->a, &m, &t);
     beside b = {.p = gw_add(l->origin, turned(l, m.p)),
                 .p_rate = turned(l, m.velocity),
                 .p_bias = turned(l, m.bias),
                 .n = turned(l, t.n),
                 .n_rate = turned(l, t.velocity),
                 .n_bias = turned(l, t.bias)};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < l->nurbs->dimension; i++) {
         b.p_by[i] = turned(l, m.d[i]);
         b.n_by[i] = turned(l, t.d[i]);
     }
@@ -64,6 +65,8 @@ static beside beside_near(const gw_locus *l, const double parameter[2])
     const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, parameter, coordinates);
     beside b = beside_at(l, plane, coordinates, still);
     gw_nurbs_point at;
+    if (l->nurbs->dimension == 1)
+        return b;
     gw_nurbs_evaluate(l->nurbs, parameter, 2, NULL, &at);
     b.p_by[0] = turned(l, at.d[1][0]);
     if (plane && plane->pole->out == 1 && !(gw_norm(at.d[1][0]) > 1e-9 * l->nurbs->size))
@@ -92,12 +95,14 @@ static gw_quat axis_side(const gw_submanifold *set, const gw_pose *x, gw_vec3 *s
     return t->in_mobile ? gw_quat_conj(x->q) : x->q;
 }
 
-/* F: x along S_u, z along n. */
-static gw_quat frame_of(const beside *b)
+/* F: x along S_u, z along n; of a curve the least rotation from e3. */
+static gw_quat frame_of(const gw_locus *l, const beside *b)
 {
+    gw_quat to_n = gw_quat_between(gw_v3(0, 0, 1), b->n);
+    if (l->nurbs->dimension == 1)
+        return gw_quat_mul(gw_quat_between(l->e3, b->n), gw_quat_between(gw_v3(0, 0, 1), l->e3));
     gw_vec3 e = gw_reject(b->p_by[0], b->n);
     gw_vec3 x = gw_norm2(e) > 0 ? gw_unit(e) : gw_any_normal(b->n);
-    gw_quat to_n = gw_quat_between(gw_v3(0, 0, 1), b->n);
     gw_vec3 from = gw_rotate(to_n, gw_v3(1, 0, 0));
     double angle = atan2(gw_dot(b->n, gw_cross(from, x)), gw_dot(from, x));
     return gw_quat_mul(gw_quat_axis(b->n, angle), to_n);
@@ -106,14 +111,14 @@ static gw_quat frame_of(const beside *b)
 gw_pose gw_along_normal_pose(const gw_submanifold *set, const double *z)
 {
     const gw_locus *l = &set->translation.locus;
-    double parameter[2] = {z[1], z[2]};
+    double parameter[2] = {z[1], set->translation.dof == 2 ? z[2] : 0};
     gw_nurbs_into_domain(l->nurbs, parameter);
     beside b = beside_near(l, parameter);
     gw_quat turn = gw_quat_mul(gw_quat_axis(gw_v3(0, 0, 1), z[0]), set->rotation.zero);
-    return pose_of(set, gw_quat_unit(gw_quat_mul(frame_of(&b), turn)), b.p);
+    return pose_of(set, gw_quat_unit(gw_quat_mul(frame_of(l, &b), turn)), b.p);
 }
 
-/* The parameters of the surface's point closest to s, wherever it is. */
+/* The parameters of the shape's point closest to s, wherever it is. */
 static void closest(const gw_locus *l, gw_vec3 s, double parameter[2])
 {
     gw_nurbs_nearest nearest;
@@ -127,10 +132,13 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
     const gw_locus *l = &set->translation.locus;
     gw_vec3 s;
     gw_quat a = axis_side(set, x, &s);
-    closest(l, s, z + 1);
-    beside b = beside_near(l, z + 1);
-    gw_quat rest =
-        gw_quat_mul(gw_quat_mul(gw_quat_conj(frame_of(&b)), a), gw_quat_conj(set->rotation.zero));
+    double parameter[2];
+    closest(l, s, parameter);
+    for (int k = 0; k < set->translation.dof; k++)
+        z[1 + k] = parameter[k];
+    beside b = beside_near(l, parameter);
+    gw_quat rest = gw_quat_mul(gw_quat_mul(gw_quat_conj(frame_of(l, &b)), a),
+                               gw_quat_conj(set->rotation.zero));
     z[0] = remainder(2 * atan2(rest.z, rest.w), 2 * GW_PI);
 }
 
@@ -184,6 +192,10 @@ void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, doub
     z_dot[0] = gw_dot(chart->e3, spin);
     static const double still[2] = {0, 0};
     beside b = beside_at(&t->locus, chart->flat ? &chart->plane : NULL, chart->parameter, still);
+    if (t->dof == 1) {
+        z_dot[1] = gw_dot(b.p_by[0], velocity) / gw_norm2(b.p_by[0]);
+        return;
+    }
     double uu = gw_norm2(b.p_by[0]), uv = gw_dot(b.p_by[0], b.p_by[1]), vv = gw_norm2(b.p_by[1]);
     double u = gw_dot(b.p_by[0], velocity), v = gw_dot(b.p_by[1], velocity);
     double det = uu * vv - uv * uv;
@@ -198,17 +210,21 @@ static void put(double *row, gw_vec3 v, gw_vec3 w)
 }
 
 /*
- * Surface of the world:  t = P - R s,    t' = P' - w x R s,    t'' = P'' - w' x R s - w x (w x R s)
- * Surface of the body:   t = s - R P,    t' = -R P' - w x R P,
- *                        t'' = -R P'' - 2 w x R P' - w' x R P - w x (w x R P)
+ * Shape of the world:  t = P - R s,    t' = P' - w x R s,    t'' = P'' - w' x R s - w x (w x R s)
+ * Shape of the body:   t = s - R P,    t' = -R P' - w x R P,
+ *                      t'' = -R P'' - 2 w x R P' - w' x R P - w x (w x R P)
  */
 void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *z_dot,
                           gw_pose *pose, double (*jacobian)[6], double *bias)
 {
     const gw_submanifold *set = chart->set;
     const gw_translation_set *t = &set->translation;
-    double parameter[2] = {chart->parameter[0] + z[1], chart->parameter[1] + z[2]};
-    beside b = beside_at(&t->locus, chart->flat ? &chart->plane : NULL, parameter, z_dot + 1);
+    double parameter[2] = {chart->parameter[0], chart->parameter[1]}, rate[2] = {0, 0};
+    for (int k = 0; k < t->dof; k++) {
+        parameter[k] += z[1 + k];
+        rate[k] = z_dot[1 + k];
+    }
+    beside b = beside_at(&t->locus, chart->flat ? &chart->plane : NULL, parameter, rate);
     gw_vec3 n0 = chart->e3, h = gw_add(n0, b.n);
     double over = 1 / (1 + gw_dot(n0, b.n));
     gw_quat a0 = t->in_mobile ? gw_quat_conj(chart->centre.q) : chart->centre.q;
@@ -231,7 +247,7 @@ void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *
         w = gw_neg(gw_rotate(pose->q, w));
         w_bias = gw_neg(gw_rotate(pose->q, w_bias));
     }
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < set->dof; k++) {
         gw_vec3 v = gw_cross(arm, column[k]);
         if (k > 0)
             v = t->in_mobile ? gw_sub(v, gw_rotate(pose->q, b.p_by[k - 1]))

@@ -1,15 +1,19 @@
 /*
  * Sets whose rotation is of the kind normal: an axis along the normal of a free-form surface, its
- * point at an offset from it, the turn about it free. Three freedoms: phi, u, v. Inside of
- * rt/geometry. Any thread, RT safe.
+ * point at an offset from it, the turn about it free, three freedoms: phi, u, v; and of the kind
+ * tangent: an axis along the tangent of a free-form curve, its point on it, two freedoms: phi, s.
+ * Inside of rt/geometry. Any thread, RT safe.
  *
- * The side with the axis has it as a point s and a direction d (unit), the side with the surface as
- * S(u, v) in the frame of the locus. With A the rotation that takes the axis's side to that of the
- * surface, P = S + a n:
+ * The side with the axis has it as a point s and a direction d (unit), the side with the shape as
+ * S(u, v) or C(s) in the frame of the locus. With A the rotation that takes the axis's side to that
+ * of the shape, and P = S + a n, or P = C and n = C' / |C'|:
  *
- *   A d = n(u, v),   A s + t = P                  the surface is the world's: A = R
+ *   A d = n(u, v),   A s + t = P                  the shape is the world's: A = R
  *                    R P + t = s                  it is the body's: A = R^T
  *   A = F(u, v) R(z, phi) zero                    F's columns: S_u / |S_u|, n x that, n
+ *
+ * On a curve F is the least rotation from the z axis of its frame to the tangent, so phi jumps
+ * where the tangent is opposite to that axis; charts do not.
  */
 #ifndef GW_GEOMETRY_ALONG_NORMAL_H
 #define GW_GEOMETRY_ALONG_NORMAL_H
@@ -26,16 +30,16 @@ static inline gw_vec3 gw_along_normal_axis(const gw_submanifold *set)
 gw_pose gw_along_normal_pose(const gw_submanifold *set, const double *z);
 void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, double *z);
 
-/* A pose of the set near to `near`: s is put over the surface's point closest to it, and the axis
- * turned along the normal the short way. */
+/* A pose of the set near to `near`: s is put over the shape's point closest to it, and the axis
+ * turned along n the short way. */
 gw_pose gw_along_normal_near(const gw_submanifold *set, const gw_pose *near);
 
 /* Centres the coordinates of a free-form locus, whose set the chart has, at its parameters
  * (chart.c). */
 void gw_chart_centre_at(gw_chart *chart, const double parameter[2]);
 
-/* What gw_chart_at(), gw_chart_velocity() and gw_chart_eval() do, with z = turn, u, v beyond those
- * of the centre. */
+/* What gw_chart_at(), gw_chart_velocity() and gw_chart_eval() do, with z = turn, u, v, or turn, s,
+ * beyond those of the centre. */
 void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_chart *chart);
 void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
 void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *z_dot,

@@ -65,6 +65,7 @@ static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
         return gw_two_angles_project(set, q);
     case GW_ROTATION_FREE:
     case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT:
     case GW_ROTATION_GENERAL:
         break;
     }
@@ -406,6 +407,7 @@ STEP_INLINE void rotation_at(const gw_chart *chart, const double *z, const doubl
         return;
     case GW_ROTATION_FIXED:
     case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT:
     case GW_ROTATION_GENERAL:
         m->q = chart->centre.q;
         return;
@@ -445,7 +447,7 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
         gw_submanifold_tangent(set, &chart->centre, 1, chart->basis);
         return;
     }
-    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+    if (gw_rotation_follows_locus(set->rotation.kind)) {
         gw_along_normal_chart_at(set, world_from_body, chart);
         return;
     }
@@ -493,7 +495,7 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
     const gw_rotation_set *r = &set->rotation;
     gw_vec3 w = gw_v3(0, 0, 0), b;
     double c, wa, wb, turns[2];
-    if (r->kind == GW_ROTATION_NORMAL) {
+    if (gw_rotation_follows_locus(r->kind)) {
         gw_along_normal_velocity(chart, twist, z_dot);
         return;
     }
@@ -526,6 +528,7 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
         w = gw_scale(z_dot[0], r->axis);
         break;
     case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT:
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
         break;
@@ -555,7 +558,7 @@ void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, 
 {
     const gw_translation_set *t = &chart->set->translation;
     int turns = chart->set->rotation.dof;
-    if (__builtin_expect(chart->set->rotation.kind == GW_ROTATION_NORMAL, 0)) {
+    if (__builtin_expect(gw_rotation_follows_locus(chart->set->rotation.kind), 0)) {
         gw_along_normal_eval(chart, z, z_dot, pose, jacobian, bias);
         return;
     }

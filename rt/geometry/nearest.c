@@ -395,7 +395,7 @@ double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, do
     if (set->translation.shift_count > 0 || set->rotation.kind == GW_ROTATION_TWO_ANGLES)
         return gw_submanifold_nearest_shifting(set, near, length,
                                                nearest_rotation(&set->rotation, near->q), nearest);
-    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+    if (gw_rotation_follows_locus(set->rotation.kind)) {
         *nearest = gw_along_normal_near(set, near);
         return gw_submanifold_descend(set, near, length, nearest);
     }

@@ -797,7 +797,8 @@ double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose 
         axis_grid(&s, q1, &g);
         break;
     case GW_ROTATION_FIXED:
-    case GW_ROTATION_NORMAL: /* its locus does not shift */
+    case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT: /* its locus does not shift */
     case GW_ROTATION_GENERAL:
         *nearest = pose_at(&s, set->rotation.zero);
         return gw_pose_distance(nearest, near, length);

@@ -6,9 +6,9 @@
  *   L' = n . N',   n' = (N' - L' n) / L,   L'' = n . N'' + n' . N',
  *   n'' = (N'' - L'' n - 2 L' n') / L
  *
- * The closest parameters of a moving point x satisfy S_i . (S - x) = 0, so H u' = (S_i . x') with H
- * as in nurbs_nearest.c (implicit function theorem). The distance phi = n . (x - S) of a surface
- * has the gradient n, and phi'' = x' . n' + n . x''.
+ * and of a curve's tangent with N = C'. The closest parameters of a moving point x satisfy S_i . (S
+ * - x) = 0, so H u' = (S_i . x') with H as in nurbs_nearest.c (implicit function theorem). The
+ * distance phi = n . (x - S) of a surface has the gradient n, and phi'' = x' . n' + n . x''.
  */
 #include "rt/geometry/nurbs_motion.h"
 
@@ -58,16 +58,16 @@ static void normal_field(const gw_nurbs_point *at, const double rate[2], gw_vec3
                      gw_scale(2 * rate[0] * rate[1], uv));
 }
 
-/* The normal and its derivatives; false where there is none. */
-static bool turn_of(const gw_nurbs_point *at, const double rate[2], gw_nurbs_turn *t)
+/* n = N / L of the vector N and its derivatives: by the parameters, and the second along the rate;
+ * false where N vanishes. */
+static bool turn_of_vector(gw_vec3 vector, const gw_vec3 first[2], gw_vec3 second,
+                           const double rate[2], gw_nurbs_turn *t)
 {
-    gw_vec3 across = gw_cross(at->d[1][0], at->d[0][1]), first[2], second;
-    double length = gw_norm(across);
+    double length = gw_norm(vector);
     *t = (gw_nurbs_turn){.n = {0, 0, 0}};
     if (!(length > 0))
         return false;
-    t->n = gw_scale(1 / length, across);
-    normal_field(at, rate, first, &second);
+    t->n = gw_scale(1 / length, vector);
     for (int i = 0; i < 2; i++)
         t->d[i] = gw_scale(1 / length, gw_reject(first[i], t->n));
     gw_vec3 rate_first = gw_add(gw_scale(rate[0], first[0]), gw_scale(rate[1], first[1]));
@@ -80,6 +80,19 @@ static bool turn_of(const gw_nurbs_point *at, const double rate[2], gw_nurbs_tur
     return true;
 }
 
+/* The normal of a surface or the tangent of a curve, and its derivatives; false where there is
+ * none. */
+static bool turn_of(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
+                    gw_nurbs_turn *t)
+{
+    gw_vec3 first[2] = {at->d[2][0], {0, 0, 0}}, second;
+    if (s->dimension == 1)
+        return turn_of_vector(at->d[1][0], first, gw_scale(rate[0] * rate[0], at->d[3][0]), rate,
+                              t);
+    normal_field(at, rate, first, &second);
+    return turn_of_vector(gw_cross(at->d[1][0], at->d[0][1]), first, second, rate, t);
+}
+
 static void motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
                       double offset, gw_nurbs_motion *m, gw_nurbs_turn *turn)
 {
@@ -89,7 +102,7 @@ static void motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double 
     m->d[1] = at->d[0][1];
     m->bias = gw_add(gw_add(gw_scale(u * u, at->d[2][0]), gw_scale(v * v, at->d[0][2])),
                      gw_scale(2 * u * v, at->d[1][1]));
-    if (turn && turn_of(at, both, turn)) {
+    if (turn && turn_of(s, at, both, turn)) {
         m->p = gw_mul_add(m->p, offset, turn->n);
         m->d[0] = gw_mul_add(m->d[0], offset, turn->d[0]);
         m->d[1] = gw_mul_add(m->d[1], offset, turn->d[1]);
@@ -130,12 +143,12 @@ void gw_nurbs_move(const gw_nurbs *s, const gw_nurbs_plane *plane, const double 
     motion_at(s, &at, rate, offset, m, beside ? &turn : NULL);
 }
 
-void gw_nurbs_move_with_normal(const gw_nurbs *s, const gw_nurbs_plane *plane,
-                               const double parameter[2], const double rate[2], double offset,
-                               gw_nurbs_motion *m, gw_nurbs_turn *turn)
+void gw_nurbs_move_and_turn(const gw_nurbs *s, const gw_nurbs_plane *plane,
+                            const double parameter[2], const double rate[2], double offset,
+                            gw_nurbs_motion *m, gw_nurbs_turn *turn)
 {
     gw_nurbs_point at;
-    assert(s->dimension == 2);
+    assert(s->dimension == 2 || offset == 0);
     point_at(s, plane, parameter, 3, &at);
     motion_at(s, &at, rate, offset, m, turn);
 }
@@ -211,24 +224,37 @@ bool gw_nurbs_continue(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nur
 }
 
 /*
- * h = a . (x - C) with a fixed: h' = a . (x' - C' s'), H s' = C' . x', and for x'' = 0
+ * The closest parameter of a curve while x moves: H s' = C' . x', and for x'' = 0
  * H s'' = C'' . x' s' - H' s',  H' = 3 C' . C'' s' + d . C''' s' - C'' . x',  d = C - x.
+ * False where H vanishes.
  */
-static void curve_distance(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 x, gw_vec3 velocity,
-                           gw_vec3 along, gw_nurbs_distance *out)
+static bool curve_rates(const gw_nurbs_point *at, gw_vec3 d, gw_vec3 velocity, double *rate,
+                        double *second)
+{
+    gw_vec3 c1 = at->d[1][0], c2 = at->d[2][0];
+    double h = gw_norm2(c1) + gw_dot(d, c2), turn = gw_dot(c2, velocity);
+    *rate = *second = 0;
+    if (h == 0)
+        return false;
+    double r = gw_dot(c1, velocity) / h;
+    double h_rate = 3 * gw_dot(c1, c2) * r + gw_dot(d, at->d[3][0]) * r - turn;
+    *rate = r;
+    *second = (turn * r - h_rate * r) / h;
+    return true;
+}
+
+/* h = a . (x - C) with a fixed: h' = a . (x' - C' s'). */
+static void curve_distance(const gw_nurbs_point *at, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
+                           gw_nurbs_distance *out)
 {
     gw_vec3 d = gw_sub(at->d[0][0], x), c1 = at->d[1][0], c2 = at->d[2][0];
-    double h = gw_norm2(c1) + gw_dot(d, c2), rate[2];
+    double r, r_rate;
     out->value = -gw_dot(along, d);
     out->gradient = along;
     out->second = 0;
-    if (h == 0)
+    if (!curve_rates(at, d, velocity, &r, &r_rate))
         return;
-    closest_rates(s, at, d, velocity, rate);
-    double r = rate[0], turn = gw_dot(c2, velocity);
-    double h_rate = 3 * gw_dot(c1, c2) * r + gw_dot(d, at->d[3][0]) * r - turn;
-    double r_rate = (turn * r - h_rate * r) / h;
-    out->gradient = gw_mul_add(along, -gw_dot(along, c1) / h, c1);
+    out->gradient = gw_mul_add(along, -gw_dot(along, c1) / (gw_norm2(c1) + gw_dot(d, c2)), c1);
     out->second = -gw_dot(along, gw_add(gw_scale(r * r, c2), gw_scale(r_rate, c1)));
 }
 
@@ -353,7 +379,7 @@ void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec
     }
     if (s->dimension == 1) {
         gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
-        curve_distance(s, &at, x, velocity, along, out);
+        curve_distance(&at, x, velocity, along, out);
         return;
     }
     point_near(s, parameter, 2, &at);
@@ -416,12 +442,32 @@ void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double e
     gw_vec3 d = gw_sub(at.d[0][0], x);
     closest_rates(s, &at, d, velocity, moves);
     closest_accelerations(&at, d, velocity, moves, bends);
-    if (!turn_of(&at, moves, &turn))
+    if (!turn_of(s, &at, moves, &turn))
         turn.n = gw_nurbs_normal(s, parameter, &at);
     *n = turn.n;
     *rate = turn.velocity;
     *second =
         gw_add(turn.bias, gw_add(gw_scale(bends[0], turn.d[0]), gw_scale(bends[1], turn.d[1])));
+}
+
+void gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
+                         bool past_ends, double parameter[2], gw_vec3 *t, gw_vec3 *rate,
+                         gw_vec3 *second, gw_vec3 *gradient)
+{
+    gw_nurbs_point at;
+    gw_nurbs_turn turn;
+    double moves[2] = {0, 0}, bends;
+    assert(s->dimension == 1);
+    follow_to_apex(s, x, 0, past_ends, parameter, &at);
+    gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
+    gw_vec3 d = gw_sub(at.d[0][0], x), c1 = at.d[1][0];
+    bool regular = curve_rates(&at, d, velocity, &moves[0], &bends);
+    turn_of(s, &at, moves, &turn);
+    *t = turn.n;
+    *rate = turn.velocity;
+    *second = gw_mul_add(turn.bias, bends, turn.d[0]);
+    double by_x = gw_dot(along, turn.d[0]) / (gw_norm2(c1) + gw_dot(d, at.d[2][0]));
+    *gradient = regular ? gw_scale(by_x, c1) : gw_v3(0, 0, 0);
 }
 
 double gw_nurbs_focal_distance(const gw_nurbs *s, const double parameter[2], double side)

@@ -26,17 +26,17 @@ typedef struct gw_nurbs_motion {
 void gw_nurbs_move(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double parameter[2],
                    const double rate[2], double offset, gw_nurbs_motion *motion);
 
-/* The unit normal of a surface while the parameters move: its derivatives by them, its rate, and
- * the rate of that at rate' = 0. */
+/* The unit normal of a surface, or the unit tangent of a curve, while the parameters move: its
+ * derivatives by them, its rate, and the rate of that at rate' = 0. */
 typedef struct gw_nurbs_turn {
     gw_vec3 n, d[2];
     gw_vec3 velocity, bias;
 } gw_nurbs_turn;
 
-/* The same of a surface, with its normal. */
-void gw_nurbs_move_with_normal(const gw_nurbs *surface, const gw_nurbs_plane *plane,
-                               const double parameter[2], const double rate[2], double offset,
-                               gw_nurbs_motion *motion, gw_nurbs_turn *turn);
+/* The same with the normal of a surface or the tangent of a curve. */
+void gw_nurbs_move_and_turn(const gw_nurbs *nurbs, const gw_nurbs_plane *plane,
+                            const double parameter[2], const double rate[2], double offset,
+                            gw_nurbs_motion *motion, gw_nurbs_turn *turn);
 
 /*
  * The unit normal at the point of a surface closest to x, which is about `expected` from it: n, its
@@ -47,6 +47,15 @@ void gw_nurbs_move_with_normal(const gw_nurbs *surface, const gw_nurbs_plane *pl
 void gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, double expected,
                         bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
                         gw_vec3 *second);
+
+/*
+ * The unit tangent at the point of a curve closest to x: t, its rate as x moves with `velocity`,
+ * t'' for x'' = 0, and the gradient of along . t by x. `parameter`: near the closest point; moved
+ * onto it.
+ */
+void gw_nurbs_tangent_at(const gw_nurbs *curve, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
+                         bool past_ends, double parameter[2], gw_vec3 *t, gw_vec3 *rate,
+                         gw_vec3 *second, gw_vec3 *gradient);
 
 /*
  * The focal distance of a surface at a point, on the side of the sign of `side`: the least 1 / k of

@@ -26,12 +26,6 @@ typedef struct arm {
     gw_vec3 g; /* X - f, or f - X where the body owns the element; radial part for cylinders */
 } arm;
 
-static bool owned_by_body(gw_row_kind kind)
-{
-    return kind == GW_ROW_PLANE_BODY || kind == GW_ROW_CYLINDER_BODY ||
-           kind == GW_ROW_SURFACE_BODY || kind == GW_ROW_CURVE_BODY || kind == GW_ROW_NORMAL_BODY;
-}
-
 static bool about_axis(gw_row_kind kind)
 {
     return kind == GW_ROW_CYLINDER || kind == GW_ROW_CYLINDER_BODY;
@@ -41,10 +35,11 @@ static arm arm_of(const gw_row *row, const gw_pose *x)
 {
     arm a;
     a.m = gw_rotate(x->q, row->m);
-    bool turns = row->kind == GW_ROW_NORMAL || owned_by_body(row->kind);
-    a.n = turns && row->kind != GW_ROW_NORMAL_BODY ? gw_rotate(x->q, row->n) : row->n;
+    /* a direction is of the other side than the shape */
+    bool turns = gw_row_of_direction(row->kind) != gw_row_owned_by_body(row->kind);
+    a.n = turns ? gw_rotate(x->q, row->n) : row->n;
     gw_vec3 from_f = gw_sub(gw_add(a.m, x->p), row->f);
-    a.g = owned_by_body(row->kind) ? gw_neg(from_f) : from_f;
+    a.g = gw_row_owned_by_body(row->kind) ? gw_neg(from_f) : from_f;
     if (about_axis(row->kind))
         a.g = gw_reject(a.g, a.n);
     return a;
@@ -72,7 +67,7 @@ static bool is_free_form(gw_row_kind kind)
 static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 s, gw_vec3 *u,
                         double *second)
 {
-    gw_quat world_from_shape = owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    gw_quat world_from_shape = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
     double start[2] = {row->start[0], row->start[1]};
     gw_nurbs_distance d;
     gw_nurbs_distance_at(row->nurbs, gw_unrotate(world_from_shape, a->g),
@@ -83,34 +78,36 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
     return d.value - row->value;
 }
 
-static bool is_of_normal(gw_row_kind kind)
-{
-    return kind == GW_ROW_NORMAL || kind == GW_ROW_NORMAL_BODY;
-}
-
 /*
- * h = T . N of a direction T and the normal N at the point closest to X, which both move relative
- * to the shape; T' = +-w x T, the sign of the side that turns:
+ * h = T . N of a direction T and N, the normal or tangent at the point closest to X, which both
+ * move relative to the shape; T' = +-w x T, the sign of the side that turns:
  *   h' = T' . N + T . N',   h'' = T'' . N + 2 T' . N' + T . N''
  * With G the gradient of T . N by X, for T' = 0.
  */
-typedef struct of_normal {
+typedef struct of_direction {
     gw_vec3 n, rate, second; /* N, N', and N'' for X'' = 0 (world axes) */
     gw_vec3 gradient;        /* G */
-} of_normal;
+} of_direction;
 
 /* s: velocity of X relative to the shape; NULL: N and G alone. */
-static of_normal normal_of(const gw_row *row, const gw_pose *x, const arm *a, const gw_vec3 *s)
+static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm *a,
+                                 const gw_vec3 *s)
 {
-    gw_quat q = owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
     double start[2] = {row->start[0], row->start[1]};
-    gw_vec3 at = gw_unrotate(q, a->g);
-    of_normal m = {.n = {0, 0, 0}};
-    gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, a->n), row->value, row->past_edges, start,
-                       &m.n, &m.gradient, &m.second);
-    if (s)
-        gw_nurbs_normal_at(row->nurbs, at, gw_unrotate(q, *s), row->value, row->past_edges, start,
-                           &m.n, &m.rate, &m.second);
+    gw_vec3 at = gw_unrotate(q, a->g), along = gw_unrotate(q, a->n);
+    gw_vec3 velocity = s ? gw_unrotate(q, *s) : gw_v3(0, 0, 0);
+    of_direction m = {.n = {0, 0, 0}};
+    if (row->kind == GW_ROW_TANGENT || row->kind == GW_ROW_TANGENT_BODY) {
+        gw_nurbs_tangent_at(row->nurbs, at, velocity, along, row->past_edges, start, &m.n, &m.rate,
+                            &m.second, &m.gradient);
+    } else {
+        gw_nurbs_normal_at(row->nurbs, at, along, row->value, row->past_edges, start, &m.n,
+                           &m.gradient, &m.second);
+        if (s)
+            gw_nurbs_normal_at(row->nurbs, at, velocity, row->value, row->past_edges, start, &m.n,
+                               &m.rate, &m.second);
+    }
     m.n = gw_rotate(q, m.n);
     m.rate = gw_rotate(q, m.rate);
     m.second = gw_rotate(q, m.second);
@@ -127,7 +124,7 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
         if (!row->nurbs)
             continue;
         arm a = arm_of(row, x);
-        gw_quat q = owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+        gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
         gw_vec3 to = gw_unrotate(q, a.g);
         bool same = first && first->nurbs == row->nurbs && gw_distance(first->m, row->m) == 0 &&
                     gw_distance(first->f, row->f) == 0;
@@ -150,9 +147,9 @@ static double row_value(const gw_row *row, const gw_pose *x)
 {
     gw_vec3 u, none = {0, 0, 0};
     double second;
-    if (is_of_normal(row->kind)) {
+    if (gw_row_of_direction(row->kind)) {
         arm at = arm_of(row, x);
-        return gw_dot(at.n, normal_of(row, x, &at, NULL).n);
+        return gw_dot(at.n, direction_of(row, x, &at, NULL).n);
     }
     if (is_free_form(row->kind)) {
         arm at = arm_of(row, x);
@@ -192,9 +189,9 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
         return gw_dot(row->n, m) - row->value;
     }
     arm a = arm_of(row, x);
-    if (is_of_normal(row->kind)) {
-        bool body = owned_by_body(row->kind);
-        of_normal m = normal_of(row, x, &a, NULL);
+    if (gw_row_of_direction(row->kind)) {
+        bool body = gw_row_owned_by_body(row->kind);
+        of_direction m = direction_of(row, x, &a, NULL);
         gw_vec3 turn = gw_cross(a.n, m.n);
         if (body)
             put(out, gw_neg(m.gradient), gw_sub(gw_cross(m.gradient, gw_sub(row->f, x->p)), turn));
@@ -208,7 +205,7 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
     bool free = is_free_form(row->kind);
     if (free)
         value = free_form(row, x, &a, gw_v3(0, 0, 0), &u, &second);
-    if (owned_by_body(row->kind))
+    if (gw_row_owned_by_body(row->kind))
         put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
     else
         put(out, u, gw_cross(a.m, u));
@@ -237,7 +234,7 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
 {
     arm b = arm_of(row, x);
     gw_vec3 w = twist->w, s, a;
-    if (owned_by_body(row->kind)) {
+    if (gw_row_owned_by_body(row->kind)) {
         gw_vec3 turning = gw_cross(w, gw_sub(row->f, x->p));
         s = gw_neg(gw_add(twist->v, turning));
         a = gw_add(gw_scale(2, gw_cross(w, twist->v)), gw_cross(w, turning));
@@ -246,10 +243,10 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
         s = gw_add(twist->v, turning);
         a = gw_cross(w, turning);
     }
-    if (is_of_normal(row->kind)) {
-        of_normal m = normal_of(row, x, &b, &s);
+    if (gw_row_of_direction(row->kind)) {
+        of_direction m = direction_of(row, x, &b, &s);
         gw_vec3 swing = gw_cross(w, b.n);
-        double turn = owned_by_body(row->kind) ? -2 : 2;
+        double turn = gw_row_owned_by_body(row->kind) ? -2 : 2;
         return gw_dot(gw_cross(w, swing), m.n) + turn * gw_dot(swing, m.rate) +
                gw_dot(b.n, m.second) + gw_dot(m.gradient, a);
     }

@@ -32,8 +32,8 @@ gw_submanifold gw_submanifold_free(void)
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind)
 {
-    static const char *const names[] = {"free",       "angle",  "axis",   "fixed",
-                                        "two-angles", "normal", "general"};
+    static const char *const names[] = {"free",       "angle",  "axis",    "fixed",
+                                        "two-angles", "normal", "tangent", "general"};
     return names[kind];
 }
 
@@ -70,6 +70,7 @@ static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *
         return 2;
     case GW_ROTATION_AXIS:
     case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT:
         out[0] = turn("phi", "rotation");
         return 1;
     case GW_ROTATION_TWO_ANGLES:
@@ -169,6 +170,7 @@ static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
         return gw_two_angles_rotation(r, wrapped(z[0]));
     case GW_ROTATION_FIXED:
     case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT:
     case GW_ROTATION_GENERAL:
         break;
     }
@@ -330,13 +332,13 @@ static bool has_its_freedoms(const gw_submanifold *set, const gw_pose *x)
             !freedoms_persist(set, length, x, freedoms, (const double(*)[6])basis));
 }
 
-/* True where an axis along a normal has the sense that it is stated with: two rows beside one
- * another say which, n1 x n2 being along it. */
-static bool normal_sense(const gw_submanifold *set, const gw_pose *x)
+/* True where an axis along a normal or a tangent has the sense that it is stated with: two rows
+ * beside one another say which, n1 x n2 being along it. */
+static bool axis_sense(const gw_submanifold *set, const gw_pose *x)
 {
     for (int i = 0; i + 1 < set->row_count; i++) {
         const gw_row *a = &set->rows[i], *b = a + 1;
-        if ((a->kind != GW_ROW_NORMAL && a->kind != GW_ROW_NORMAL_BODY) || b->kind != a->kind)
+        if (!gw_row_of_direction(a->kind) || b->kind != a->kind)
             continue;
         gw_row along = *a;
         double cosine;
@@ -351,8 +353,7 @@ static bool normal_sense(const gw_submanifold *set, const gw_pose *x)
 
 bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *x)
 {
-    return same_sense(set, x) && normal_sense(set, x) &&
-           (!set->general || has_its_freedoms(set, x));
+    return same_sense(set, x) && axis_sense(set, x) && (!set->general || has_its_freedoms(set, x));
 }
 
 /* Scales a row and its residual to metres. */
@@ -463,7 +464,7 @@ bool gw_submanifold_try_pose(const gw_submanifold *set, const double *z, gw_pose
 {
     if (set->general)
         return general_pose(set, z, x) && gw_submanifold_contains(set, x);
-    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+    if (gw_rotation_follows_locus(set->rotation.kind)) {
         *x = gw_along_normal_pose(set, z);
         return true;
     }
@@ -485,7 +486,7 @@ void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, d
         general_parameters_at(set, x, z);
         return;
     }
-    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+    if (gw_rotation_follows_locus(set->rotation.kind)) {
         gw_along_normal_parameters(set, x, z);
         return;
     }
@@ -516,6 +517,7 @@ static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
         return 1;
     case GW_ROTATION_FIXED:
     case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT:
     case GW_ROTATION_GENERAL:
         break;
     }
@@ -529,19 +531,19 @@ static void put(double out[6], gw_vec3 v, gw_vec3 w)
 }
 
 /* The columns of the chart there. */
-static void normal_tangent(const gw_submanifold *set, const gw_pose *x, double length,
-                           const double *zero, double (*basis)[6])
+static void axis_tangent(const gw_submanifold *set, const gw_pose *x, double length,
+                         const double *zero, double (*basis)[6])
 {
     gw_chart chart;
     gw_pose centre;
     double bias[6];
     gw_chart_at(set, x, &chart);
     gw_chart_eval(&chart, zero, zero, &centre, basis, bias);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < set->dof; i++)
         for (int j = 3; j < 6; j++)
             basis[i][j] *= length;
-    gw_small_orthonormalise(3, basis);
-    for (int i = 0; i < 3; i++)
+    gw_small_orthonormalise(set->dof, basis);
+    for (int i = 0; i < set->dof; i++)
         for (int j = 3; j < 6; j++)
             basis[i][j] /= length;
 }
@@ -558,9 +560,9 @@ void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double 
         general_tangent(set, x, length, basis);
         return;
     }
-    if (set->rotation.kind == GW_ROTATION_NORMAL) {
+    if (gw_rotation_follows_locus(set->rotation.kind)) {
         static const double none[3] = {0};
-        normal_tangent(set, x, length, none, basis);
+        axis_tangent(set, x, length, none, basis);
         return;
     }
     const gw_translation_set *t = &set->translation;

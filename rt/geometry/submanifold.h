@@ -34,9 +34,16 @@ typedef enum gw_rotation_kind {
     GW_ROTATION_FIXED,      /* R0: 0 */
     GW_ROTATION_TWO_ANGLES, /* two angles, axis . R axis_body and another such pair: 1 */
     GW_ROTATION_NORMAL,     /* an axis along the normal of the surface that the locus is of, turned
-                               about     it: 1; with the locus's parameters (along_normal.h) */
+                               about it: 1; with the locus's parameters (along_normal.h) */
+    GW_ROTATION_TANGENT,    /* the same along the tangent of a curve */
     GW_ROTATION_GENERAL     /* of a general set; its dimension where it is known */
 } gw_rotation_kind;
+
+/* True where the rotation follows from the place on the locus, but for the turn about an axis. */
+static inline bool gw_rotation_follows_locus(gw_rotation_kind kind)
+{
+    return kind == GW_ROTATION_NORMAL || kind == GW_ROTATION_TANGENT;
+}
 
 /* Locus of a point, with e1, e2, e3 orthonormal; the comment gives P(z_T). */
 typedef enum gw_locus_kind {
@@ -72,11 +79,11 @@ typedef struct gw_second_angle {
 typedef struct gw_rotation_set {
     gw_rotation_kind kind;
     int dof;
-    gw_quat zero;           /* R0: R where phi = theta = 0, psi = 0; kind normal: turns the axis's
-                               owner so that the axis is z */
-    gw_vec3 axis;           /* unit, world; kind normal: where the surface is the body's */
-    gw_vec3 axis_body;      /* unit, body; for kind axis: R0^T axis; kind normal: where the surface
-                               is the world's */
+    gw_quat zero;           /* R0: R where phi = theta = 0, psi = 0; kinds normal and tangent: turns
+                               the axis's owner so that the axis is z */
+    gw_vec3 axis;           /* unit, world; kinds normal, tangent: where the shape is the body's */
+    gw_vec3 axis_body;      /* unit, body; for kind axis: R0^T axis; kinds normal, tangent: where
+                               the shape is the world's */
     double angle;           /* kinds angle, two angles: between axis and R axis_body (rad) */
     gw_second_angle second; /* kind two angles */
 } gw_rotation_set;
@@ -127,10 +134,27 @@ typedef enum gw_row_kind {
     /* n . N, N the surface's normal at the point closest to X, which is about `value` from it; n a
      * vector of the point's owner, as long as the row is to be in metres */
     GW_ROW_NORMAL,
-    GW_ROW_NORMAL_BODY
+    GW_ROW_NORMAL_BODY,
+    /* n . T, T the curve's unit tangent at the point closest to X; the same n */
+    GW_ROW_TANGENT,
+    GW_ROW_TANGENT_BODY
 } gw_row_kind;
 
-#define GW_ROW_KINDS (GW_ROW_NORMAL_BODY + 1)
+#define GW_ROW_KINDS (GW_ROW_TANGENT_BODY + 1)
+
+/* True where the body owns the plane, axis or shape, and the world the point. */
+static inline bool gw_row_owned_by_body(gw_row_kind kind)
+{
+    return kind == GW_ROW_PLANE_BODY || kind == GW_ROW_CYLINDER_BODY ||
+           kind == GW_ROW_SURFACE_BODY || kind == GW_ROW_CURVE_BODY || kind == GW_ROW_NORMAL_BODY ||
+           kind == GW_ROW_TANGENT_BODY;
+}
+
+/* True for products of a vector with the normal or the tangent of a shape. */
+static inline bool gw_row_of_direction(gw_row_kind kind)
+{
+    return kind >= GW_ROW_NORMAL;
+}
 
 typedef struct gw_row {
     gw_row_kind kind;
@@ -188,9 +212,10 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
 
 /*
  * One named parameter of a branch. Rotational parameters come first, then translational ones.
- * Names: axis, normal: phi; angle: phi, theta; two angles: psi; free: yaw, pitch, roll (R(k,yaw)
- * R(j,pitch) R(i,roll)); line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder:
- * s, phi_t; sphere: azimuth, polar; curve: s; surface: u, v; general: z1 ... zn about the seed.
+ * Names: axis, normal, tangent: phi; angle: phi, theta; two angles: psi; free: yaw, pitch, roll
+ * (R(k,yaw) R(j,pitch) R(i,roll)); line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t;
+ * cylinder: s, phi_t; sphere: azimuth, polar; curve: s; surface: u, v; general: z1 ... zn about the
+ * seed.
  */
 typedef struct gw_submanifold_parameter {
     const char *name;

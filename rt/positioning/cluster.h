@@ -10,7 +10,7 @@
 
 #include "rt/positioning/solve.h"
 
-#define GW_EDGE_ROWS 4
+#define GW_EDGE_ROWS 5
 
 /* An edge of the constraint graph: a constraint between bodies a and b. `stated` has the mobile
  * element in a's frame and the fixed one in b's, so its rows hold for the pose b_from_a. */

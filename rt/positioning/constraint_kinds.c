@@ -23,9 +23,13 @@
 /* ---- the table ------------------------------------------------------------------------------- */
 
 const char *const gw_constraint_kind_names[GW_CONSTRAINT_KIND_COUNT + 1] = {
-    [GW_DISTANCE] = "distance",           [GW_ANGLE] = "angle",
-    [GW_COINCIDENT] = "coincident",       [GW_PARALLEL] = "parallel",
-    [GW_PERPENDICULAR] = "perpendicular", [GW_NORMAL] = "normal",
+    [GW_DISTANCE] = "distance",
+    [GW_ANGLE] = "angle",
+    [GW_COINCIDENT] = "coincident",
+    [GW_PARALLEL] = "parallel",
+    [GW_PERPENDICULAR] = "perpendicular",
+    [GW_NORMAL] = "normal",
+    [GW_TANGENT] = "tangent",
 };
 
 static const gw_constraint_kind_info kinds[GW_CONSTRAINT_KIND_COUNT] = {
@@ -86,6 +90,18 @@ static const gw_constraint_kind_info kinds[GW_CONSTRAINT_KIND_COUNT] = {
             .alike = GW_ALONG,
             .mixed = GW_ALONG,
         },
+    [GW_TANGENT] =
+        {
+            .description = "A line is tangent to a free-form curve: the point of the line that is "
+                           "`value` metres from its own point, in its direction, lies on the "
+                           "curve, and the line along the tangent there. The place along the "
+                           "curve and the turn about the line are free.",
+            .value = GW_LENGTH_VALUE,
+            .unit = "m",
+            .distance = GW_ZERO_DISTANCE,
+            .alike = GW_ALONG,
+            .mixed = GW_ALONG,
+        },
 };
 
 const gw_constraint_kind_info *gw_constraint_kind_info_of(gw_constraint_kind kind)
@@ -105,6 +121,13 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
                    "surface's normal.";
         return lies;
     }
+    if (kind == GW_TANGENT) {
+        bool touches = (a == GW_LINE && b == GW_CURVE) || (a == GW_CURVE && b == GW_LINE);
+        if (why && !touches)
+            *why = "tangent joins a line and a free-form curve: the line touches the curve, along "
+                   "its tangent.";
+        return touches;
+    }
     if (gw_is_free_form(a) || gw_is_free_form(b)) {
         bool curve = a == GW_CURVE || b == GW_CURVE, point = a == GW_POINT || b == GW_POINT;
         if (point && (kind == GW_COINCIDENT || (kind == GW_DISTANCE && !curve)))
@@ -112,7 +135,8 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
         if (why)
             *why =
                 "A free-form curve or surface takes a point: coincident with it or, of a surface, "
-                "at a distance; a surface takes a line as well, along its normal.";
+                "at a distance; a surface takes a line as well, along its normal, and a curve one "
+                "along its tangent.";
         return false;
     }
     if (!needs || (a != GW_POINT && b != GW_POINT))
@@ -155,7 +179,8 @@ void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_el
 {
     assert(gw_constraint_has_value(kind));
     if (gw_constraint_has_length(kind)) {
-        bool has_sides = a == GW_PLANE || b == GW_PLANE || a == GW_SURFACE || b == GW_SURFACE;
+        bool has_sides = a == GW_PLANE || b == GW_PLANE || a == GW_SURFACE || b == GW_SURFACE ||
+                         kind == GW_TANGENT;
         *low = has_sides ? -HUGE_VAL : 0;
         *high = HUGE_VAL;
         return;
@@ -183,6 +208,19 @@ gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, u
     return (gw_angle_constraint){u, f, angle, cosine, from};
 }
 
+/* True for kinds of a line along the normal of a surface or the tangent of a curve. */
+static bool is_directed(gw_constraint_kind kind)
+{
+    return kind == GW_NORMAL || kind == GW_TANGENT;
+}
+
+/* The point of a line that touches the curve that it is tangent to; of any other kind the element's
+ * own. */
+static gw_vec3 point_of(const gw_constraint *c, const gw_element *e)
+{
+    return c->kind == GW_TANGENT && e->kind == GW_LINE ? gw_mul_add(e->p, c->value, e->d) : e->p;
+}
+
 /* The distance of one element's point from the other element: the higher one is the surface, planes
  * over lines over points, the fixed one of equals. */
 static void add_distance(const gw_solver *solver, gw_solver_state *state, const gw_constraint *c,
@@ -197,7 +235,7 @@ static void add_distance(const gw_solver *solver, gw_solver_state *state, const 
     const gw_element *point = fixed_surface ? &c->mobile : &c->fixed;
     gw_distance_constraint p = {.surface = surface->kind,
                                 .body_owns = !fixed_surface,
-                                .a = point->p,
+                                .a = point_of(c, point),
                                 .b = surface->p,
                                 .d = surface->d,
                                 .p = value,
@@ -207,7 +245,7 @@ static void add_distance(const gw_solver *solver, gw_solver_state *state, const 
         p.q = surface->q;
         p.nurbs = surface->nurbs;
     }
-    p.normal = c->kind == GW_NORMAL;
+    p.directed = is_directed(c->kind);
     p.along = sense == GW_OPPOSITE ? gw_neg(point->d) : point->d;
     if (surface->kind == GW_PLANE) {
         p.b = gw_mul_add(surface->p, value, surface->d);
@@ -242,7 +280,7 @@ void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sen
     if (info->distance != GW_ANY_DISTANCE)
         add_distance(solver, state, c, info->distance == GW_ZERO_DISTANCE ? 0 : c->value, sense,
                      from);
-    if (m == GW_POINT || f == GW_POINT || c->kind == GW_NORMAL)
+    if (m == GW_POINT || f == GW_POINT || is_directed(c->kind))
         return;
     double angle =
         angle_asked(m == f ? info->alike : info->mixed, sense == GW_OPPOSITE ? GW_PI : 0, c->value);
@@ -259,7 +297,7 @@ int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows)
     gw_decompose(solver, &state, i, sense == GW_EITHER ? GW_SAME : sense);
     for (int k = 0; k < state.angle_count && n + 2 <= GW_MAX_ROWS; k++)
         n += gw_angle_rows(&state.angles[k], rows + n);
-    for (int k = 0; k < state.distance_count && n + 3 <= GW_MAX_ROWS; k++)
+    for (int k = 0; k < state.distance_count && n + GW_DISTANCE_ROWS <= GW_MAX_ROWS; k++)
         n += gw_distance_rows(&state.distances[k], rows + n);
     return n;
 }
@@ -283,7 +321,7 @@ gw_sense gw_implied_sense(const gw_solver *solver, const gw_solver_state *state,
 {
     const gw_constraint *c = &solver->problem->constraints[i];
     gw_vec3 u = c->mobile.d, f = c->fixed.d;
-    if (c->kind == GW_NORMAL) /* the normal depends on where it is */
+    if (is_directed(c->kind)) /* normals and tangents depend on where they are */
         return GW_EITHER;
     if (state->rotation_known)
         return gw_dot(gw_rotate(state->rotation, u), f) < 0 ? GW_OPPOSITE : GW_SAME;
@@ -308,8 +346,9 @@ static double along_error(gw_vec3 a, gw_vec3 b, gw_sense sense)
     return fmin(angle, GW_PI - angle);
 }
 
-/* The normal of a surface, in world axes, at the point closest to `point`; the parameters there. */
-static gw_vec3 normal_below(gw_vec3 point, const gw_element *shape, double parameter[2])
+/* The normal of a surface or the tangent of a curve, in world axes, at the point closest to
+ * `point`; the parameters there. */
+static gw_vec3 direction_below(gw_vec3 point, const gw_element *shape, double parameter[2])
 {
     gw_vec3 x = gw_unrotate(shape->q, gw_sub(point, shape->p));
     gw_nurbs_nearest nearest;
@@ -318,26 +357,28 @@ static gw_vec3 normal_below(gw_vec3 point, const gw_element *shape, double param
     parameter[0] = nearest.parameter[0];
     parameter[1] = nearest.parameter[1];
     gw_nurbs_evaluate(shape->nurbs, nearest.parameter, 2, NULL, &at);
+    if (shape->kind == GW_CURVE)
+        return gw_rotate(shape->q, gw_unit(at.d[1][0]));
     return gw_rotate(shape->q, gw_nurbs_normal(shape->nurbs, nearest.parameter, &at));
 }
 
-/* The surface of a constraint on one, and the other element, in world axes. */
-static const gw_element *surface_of(const gw_constraint *c, const gw_element *m,
-                                    const gw_element **other)
+/* The free-form shape of a constraint on one, and the other element, in world axes. */
+static const gw_element *shape_of(const gw_constraint *c, const gw_element *m,
+                                  const gw_element **other)
 {
-    bool fixed = c->fixed.kind == GW_SURFACE;
+    bool fixed = gw_is_free_form(c->fixed.kind);
     *other = fixed ? m : &c->fixed;
     return fixed ? &c->fixed : m;
 }
 
-/* The direction of the line of `normal`, and the normal that it lies along, world axes. */
-static void line_and_normal(const gw_constraint *c, const gw_element *m, gw_vec3 *line,
-                            gw_vec3 *normal)
+/* The direction of the line of `normal` and `tangent`, and what it lies along, world axes. */
+static void line_and_direction(const gw_constraint *c, const gw_element *m, gw_vec3 *line,
+                               gw_vec3 *direction)
 {
-    const gw_element *other, *surface = surface_of(c, m, &other);
+    const gw_element *other, *shape = shape_of(c, m, &other);
     double parameter[2];
     *line = other->d;
-    *normal = normal_below(other->p, surface, parameter);
+    *direction = direction_below(point_of(c, other), shape, parameter);
 }
 
 /* |angle - what the kind asks|, of elements that both have a direction. */
@@ -345,10 +386,10 @@ static double angle_error(const gw_constraint *c, const gw_element *m)
 {
     const gw_element *f = &c->fixed;
     const gw_constraint_kind_info *info = &kinds[c->kind];
-    if (c->kind == GW_NORMAL) {
-        gw_vec3 line, normal;
-        line_and_normal(c, m, &line, &normal);
-        return along_error(line, normal, c->sense);
+    if (is_directed(c->kind)) {
+        gw_vec3 line, direction;
+        line_and_direction(c, m, &line, &direction);
+        return along_error(line, direction, c->sense);
     }
     gw_angle_demand demand = m->kind == f->kind ? info->alike : info->mixed;
     switch (demand) {
@@ -378,8 +419,8 @@ gw_sense gw_constraint_sense_at(const gw_constraint *c, const gw_pose *x)
 {
     gw_element m = gw_element_moved(x, &c->mobile);
     gw_vec3 a = m.d, b = c->fixed.d;
-    if (c->kind == GW_NORMAL)
-        line_and_normal(c, &m, &a, &b);
+    if (is_directed(c->kind))
+        line_and_direction(c, &m, &a, &b);
     return gw_dot(a, b) < 0 ? GW_OPPOSITE : GW_SAME;
 }
 
@@ -389,9 +430,9 @@ double gw_constraint_focal_distance(const gw_constraint *c, const gw_pose *x)
     if (!surface || !gw_constraint_has_length(c->kind) || c->value == 0)
         return copysign(HUGE_VAL, c->value);
     gw_element m = gw_element_moved(x, &c->mobile);
-    const gw_element *other, *shape = surface_of(c, &m, &other);
+    const gw_element *other, *shape = shape_of(c, &m, &other);
     double parameter[2];
-    normal_below(other->p, shape, parameter);
+    direction_below(other->p, shape, parameter);
     return gw_nurbs_focal_distance(shape->nurbs, parameter, c->value);
 }
 
@@ -414,9 +455,9 @@ static double distance_error(const gw_constraint *c, const gw_element *m, double
 {
     const gw_element *f = &c->fixed;
     if (gw_is_free_form(f->kind))
-        return fabs(distance_from_shape(m->p, f) - wanted);
+        return fabs(distance_from_shape(point_of(c, m), f) - wanted);
     if (gw_is_free_form(m->kind))
-        return fabs(distance_from_shape(f->p, m) - wanted);
+        return fabs(distance_from_shape(point_of(c, f), m) - wanted);
     if (m->kind == GW_PLANE && f->kind == GW_PLANE)
         return fabs((c->reversed ? height_over_plane(f->p, m) : height_over_plane(m->p, f)) -
                     wanted);

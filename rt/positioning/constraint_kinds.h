@@ -19,7 +19,8 @@ typedef enum gw_constraint_kind {
     GW_COINCIDENT, /* contained: distance 0 */
     GW_PARALLEL,
     GW_PERPENDICULAR,
-    GW_NORMAL, /* a line along a free-form surface's normal, its point at value m from it */
+    GW_NORMAL,  /* a line along a free-form surface's normal, its point at value m from it */
+    GW_TANGENT, /* a line along a free-form curve's tangent, touching it value m from its point */
     GW_CONSTRAINT_KIND_COUNT,
     /* Between surfaces of two objects of a scene, and of velocities: no rows of the table, the
      * solver has nothing to say of them (rt/scene/surface.h). */

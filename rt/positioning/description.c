@@ -40,6 +40,8 @@ static const char *describe_rotation(const gw_submanifold *set)
         return "turns about its axis (1)";
     case GW_ROTATION_NORMAL:
         return "turns about its normal (1)";
+    case GW_ROTATION_TANGENT:
+        return "turns about its tangent (1)";
     case GW_ROTATION_TWO_ANGLES:
         return "turns at two fixed angles (1)";
     case GW_ROTATION_FIXED:

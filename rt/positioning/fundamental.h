@@ -26,8 +26,8 @@ typedef struct gw_distance_constraint {
     int serial;         /* number of the constraint within an exploration */
     gw_quat q;          /* free-form: the frame of the shape at b */
     const gw_nurbs *nurbs;
-    bool normal;   /* and the unit vector `along` of the point's object lies along its normal */
-    gw_vec3 along; /* at the point closest to it */
+    bool directed; /* and the unit vector `along` of the point's object lies along the surface's */
+    gw_vec3 along; /* normal, or the curve's tangent, at the point closest to it */
 } gw_distance_constraint;
 
 /* A fundamental rotational constraint: the angle between R u and f. An angle of pi is kept as 0

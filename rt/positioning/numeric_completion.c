@@ -137,14 +137,14 @@ static bool is_known(const gw_completion *c, const gw_pose *x)
     return false;
 }
 
-/* True where a direction along a normal is not opposite to it. */
+/* True where a direction along a normal or a tangent is not opposite to it. */
 static bool has_sense(const gw_distance_constraint *d, const gw_pose *x)
 {
-    gw_row rows[3];
+    gw_row rows[GW_DISTANCE_ROWS];
     double cosine;
-    gw_distance_rows(d, rows);
-    rows[1].n = d->along;
-    gw_rows_value(&rows[1], 1, x, &cosine);
+    gw_row *last = &rows[gw_distance_rows(d, rows) - 1];
+    last->n = d->along;
+    gw_rows_value(last, 1, x, &cosine);
     return cosine > 0;
 }
 
@@ -162,7 +162,7 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
             return false;
     }
     for (int i = 0; i < s->distance_count; i++)
-        if (s->distances[i].normal && !has_sense(&s->distances[i], x))
+        if (s->distances[i].directed && !has_sense(&s->distances[i], x))
             return false;
     gw_rotation_set loops;
     return s->loop == 0 || !gw_rotation_by_two_angles(s, &loops) ||

@@ -250,7 +250,9 @@ bool gw_rotation_by_two_angles(const gw_solver_state *state, gw_rotation_set *r)
 /* The set of one pose x of a state. */
 void gw_synthesise_pose(const gw_solver *solver, const gw_solver_state *state, const gw_pose *x,
                         gw_submanifold *set);
-/* Rows of a known rotation (3), of a distance (at most 3), of an angle (at most 2); how many. */
+#define GW_DISTANCE_ROWS 5 /* at most, of a distance */
+
+/* Rows of a known rotation (3), of a distance, of an angle (at most 2); how many. */
 int gw_rotation_rows(gw_quat rotation, gw_row *rows);
 int gw_distance_rows(const gw_distance_constraint *distance, gw_row *rows);
 int gw_angle_rows(const gw_angle_constraint *angle, gw_row *rows);

@@ -38,8 +38,8 @@ int gw_angle_rows(const gw_angle_constraint *d, gw_row *rows)
     return 2;
 }
 
-/* One row of a surface, and two where a direction is along its normal; of a curve one along each
- * axis of its frame, of rank two. */
+/* One row of a surface; of a curve one along each axis of its frame, of rank two; and two more
+ * where a direction is along the normal or the tangent. */
 static int free_form_rows(const gw_distance_constraint *x, gw_vec3 m, gw_vec3 f, gw_row *rows)
 {
     bool surface = x->surface == GW_SURFACE;
@@ -51,19 +51,23 @@ static int free_form_rows(const gw_distance_constraint *x, gw_vec3 m, gw_vec3 f,
                   .nurbs = x->nurbs};
     if (x->body_owns)
         row.kind = surface ? GW_ROW_SURFACE_BODY : GW_ROW_CURVE_BODY;
-    for (int i = 0; i < (surface && !x->normal ? 1 : 3); i++) {
+    int n = surface ? 1 : 3;
+    for (int i = 0; i < n; i++) {
         rows[i] = row;
         rows[i].n = surface ? gw_v3(0, 0, 0) : gw_v3(i == 0, i == 1, i == 2);
     }
-    if (!x->normal)
-        return surface ? 1 : 3;
+    if (!x->directed)
+        return n;
     /* across `along`, in metres: n1 x n2 is along it */
     gw_vec3 across = gw_any_normal(x->along);
-    for (int i = 1; i < 3; i++) {
-        rows[i].kind = x->body_owns ? GW_ROW_NORMAL_BODY : GW_ROW_NORMAL;
-        rows[i].n = gw_scale(x->nurbs->size, i == 1 ? across : gw_cross(x->along, across));
+    gw_row_kind of_world = surface ? GW_ROW_NORMAL : GW_ROW_TANGENT;
+    gw_row_kind of_body = surface ? GW_ROW_NORMAL_BODY : GW_ROW_TANGENT_BODY;
+    for (int i = 0; i < 2; i++) {
+        rows[n + i] = row;
+        rows[n + i].kind = x->body_owns ? of_body : of_world;
+        rows[n + i].n = gw_scale(x->nurbs->size, i == 0 ? across : gw_cross(x->along, across));
     }
-    return 3;
+    return n + 2;
 }
 
 /* A distance of rounding is none: spheres and cylinders of that radius have no tangent planes that
@@ -108,7 +112,7 @@ static void fill_rows(const gw_solver_state *state, gw_submanifold *set)
         n = gw_rotation_rows(state->rotation, set->rows);
     for (int i = 0; i < state->angle_count && n + 2 <= GW_MAX_ROWS; i++)
         n += gw_angle_rows(&state->angles[i], set->rows + n);
-    for (int i = 0; i < state->distance_count && n + 3 <= GW_MAX_ROWS; i++)
+    for (int i = 0; i < state->distance_count && n + GW_DISTANCE_ROWS <= GW_MAX_ROWS; i++)
         n += gw_distance_rows(&state->distances[i], set->rows + n);
     set->row_count = n;
 }
@@ -367,17 +371,18 @@ static bool translational(const gw_solver *solver, const gw_solver_state *state,
     return true;
 }
 
-/* A direction along a surface's normal has a closed form where nothing else is asked. */
-static bool along_normal(const gw_solver_state *state, gw_rotation_set *r)
+/* A direction along a normal or a tangent has a closed form where nothing else is asked. */
+static bool along_shape(const gw_solver_state *state, gw_rotation_set *r)
 {
     const gw_distance_constraint *x = &state->distances[0];
     if (state->distance_count != 1 || state->angle_count > 0 || state->rotation_known)
         return false;
-    *r = (gw_rotation_set){.kind = GW_ROTATION_NORMAL,
-                           .dof = 1,
-                           .zero = gw_quat_between(x->along, gw_v3(0, 0, 1)),
-                           .axis = {0, 0, 1},
-                           .axis_body = {0, 0, 1}};
+    *r =
+        (gw_rotation_set){.kind = x->surface == GW_CURVE ? GW_ROTATION_TANGENT : GW_ROTATION_NORMAL,
+                          .dof = 1,
+                          .zero = gw_quat_between(x->along, gw_v3(0, 0, 1)),
+                          .axis = {0, 0, 1},
+                          .axis_body = {0, 0, 1}};
     *(x->body_owns ? &r->axis : &r->axis_body) = x->along;
     return true;
 }
@@ -387,8 +392,8 @@ bool gw_synthesise(const gw_solver *solver, const gw_solver_state *state, gw_sub
     bool closed = rotational(state, &set->rotation);
     fill_rows(state, set);
     for (int i = 0; i < state->distance_count; i++)
-        if (state->distances[i].normal)
-            closed = along_normal(state, &set->rotation);
+        if (state->distances[i].directed)
+            closed = along_shape(state, &set->rotation);
     closed = closed && !state->capped && translational(solver, state, &set->translation);
     set->general = !closed;
     if (!closed) {

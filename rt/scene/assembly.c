@@ -13,7 +13,7 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/surface.h"
 
-#define TERMS      5 /* of a relation at most: a planar joint with its limits */
+#define TERMS      6 /* of a relation at most: a line tangent to a curve */
 #define ANGLE_ROWS 2 /* of a constraint that lays directions along one another */
 
 const char *const gw_assembly_methods[GW_ASSEMBLY_METHOD_COUNT + 1] = {
@@ -183,8 +183,7 @@ static void start_at_closest(const gw_assembly *w, gw_term *t)
     gw_nurbs_nearest nearest;
     if (!row->nurbs)
         return;
-    bool of_a = row->kind == GW_ROW_SURFACE_BODY || row->kind == GW_ROW_CURVE_BODY ||
-                row->kind == GW_ROW_NORMAL_BODY; /* the shape is */
+    bool of_a = gw_row_owned_by_body(row->kind); /* the shape is */
     const gw_pose *shape = &w->poses[of_a ? t->a : t->b], *other = &w->poses[of_a ? t->b : t->a];
     gw_pose shape_from_world = gw_pose_inverse(shape);
     gw_vec3 x = gw_pose_point(&shape_from_world, gw_pose_point(other, of_a ? row->f : row->m));
@@ -193,14 +192,16 @@ static void start_at_closest(const gw_assembly *w, gw_term *t)
     row->start[0] = nearest.parameter[0], row->start[1] = nearest.parameter[1];
 }
 
-/* Of a direction T and a surface's normal N, besides the rows of two directions across T, which are
- * zero for either sense: T . N - 1 for the sense stated, or the one that the bodies have. */
-static void add_along_normal(gw_assembly *w, gw_relation *r, const gw_row *across)
+/* Of a direction T and a surface's normal or a curve's tangent N, besides the rows of two
+ * directions across T, which are zero for either sense: T . N - 1 for the sense stated, or the one
+ * that the bodies have. */
+static void add_direction(gw_assembly *w, gw_relation *r, const gw_row *across)
 {
     const gw_constraint_edge *e = &r->edge;
     gw_row row = *across;
     double length = gw_norm(across->n), now, sense = 1;
-    row.n = gw_scale(length, row.kind == GW_ROW_NORMAL ? e->stated.mobile.d : e->stated.fixed.d);
+    const gw_element *fixed = &e->stated.fixed, *mobile = &e->stated.mobile;
+    row.n = gw_scale(length, gw_row_owned_by_body(row.kind) ? fixed->d : mobile->d);
     gw_pose b_from_world = gw_pose_inverse(&w->poses[e->b]);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, &w->poses[e->a]);
     gw_rows_value(&row, 1, &b_from_a, &now);
@@ -225,8 +226,8 @@ void gw_assembly_resolve(gw_assembly *w, gw_relation *r)
         if (!along || e->rows[i].kind != GW_ROW_ANGLE)
             add_row(w, r, e->a, e->b, &e->rows[i]);
     const gw_row *last = &e->rows[e->row_count - 1];
-    if (last->kind == GW_ROW_NORMAL || last->kind == GW_ROW_NORMAL_BODY)
-        add_along_normal(w, r, last);
+    if (gw_row_of_direction(last->kind))
+        add_direction(w, r, last);
     if (along)
         add_axis(w, r, e->a, e->stated.mobile.d, e->b, gw_scale(sense_of(w, e), e->stated.fixed.d));
     w->term_count = end > w->term_count ? end : w->term_count;

@@ -211,7 +211,7 @@ ENCODE(encode_set_kind)
     const gw_submanifold *set = &((const gw_branch *)owner)->set;
     bool coupled = set->translation.shift_count > 0 ||
                    set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
-                   set->rotation.kind == GW_ROTATION_NORMAL;
+                   gw_rotation_follows_locus(set->rotation.kind);
     return json_string(set_kinds[set->general ? 1 : coupled ? 2 : 0]);
 }
 

@@ -71,7 +71,8 @@ static const wire_field of_constraint[] = {
     {"fixed", OBJECT, AT(stated_constraint, constraint.fixed), REQUIRED,
      .table = &wire_table_element, .about = "in the world's"},
     {"value", NUMBER, AT(stated_constraint, constraint.value),
-     .unit = "m or rad; 0 unless given, and for every type but distance, angle and normal"},
+     .unit =
+         "m or rad; 0 unless given, and for every type but distance, angle, normal and tangent"},
     {"sense", CHOICE, AT(stated_constraint, constraint.sense), .choices = wire_senses,
      .about = "of two lines or normals that come to lie along one another; elsewhere it is not "
               "used, and the trace says so"},

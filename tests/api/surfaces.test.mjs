@@ -325,6 +325,89 @@ test("an axis stays along a surface's normal, at its offset, whoever is held", (
   assert.ok(Math.hypot(...run.final.twist.w) > 0.01, 'the hood tilts as it slides');
 });
 
+// The twisted cubic (x, x^2, x^3) over -1 .. 1.
+const cubic = {
+  degree: 3,
+  knots: [0, 0, 0, 0, 1, 1, 1, 1],
+  points: [
+    [-1, 1, -1],
+    [-1 / 3, -1 / 3, 1],
+    [1 / 3, -1 / 3, -1],
+    [1, 1, 1],
+  ],
+};
+
+test('a line is tangent to a curve, solved and felt, whichever side has the curve', () => {
+  const line = { line: { point: [0, 0, 0.1], direction: [0, 0, 1] } };
+  const pose = { p: [0.1, -0.2, 0.4], q: [1, 0, 0, 0] };
+  for (const [mobile, fixed] of [
+    [line, { curve: cubic }],
+    [{ curve: cubic }, line],
+  ]) {
+    const s = solve({ mobile: { pose }, samples: 8, constraints: [{ type: 'tangent', value: 0.05, mobile, fixed }] });
+    assert.equal(s.method, 'closed-form');
+    assert.equal(s.branches.length, 2); // both senses
+    for (const b of s.branches) {
+      assert.equal(b.words, '2 freedoms: slides along the curve (1), turns about its tangent (1)');
+      assert.equal(b.rotation.kind, 'tangent');
+      assert.deepEqual(
+        b.parameters.map((p) => p.name),
+        ['phi', 's'],
+      );
+      if (mobile !== line) continue;
+      for (const { pose: at } of b.samples) {
+        const [x, y, z] = moved(at, [0, 0, 0.15]);
+        const ahead = moved(at, [0, 0, 1.15]).map((c, i) => c - [x, y, z][i]);
+        const speed = Math.hypot(1, 2 * x, 3 * x * x);
+        const along = (ahead[0] + 2 * x * ahead[1] + 3 * x * x * ahead[2]) / speed;
+        assert.ok(Math.hypot(y - x * x, z - x ** 3) < 1e-12, 'it touches');
+        assert.ok(Math.abs(Math.abs(along) - 1) < 1e-12, 'along the tangent');
+      }
+    }
+  }
+  // a bead that slides down the wire, and a frame with the wire that slides on a standing axis; with mass, as rows of
+  // a system of bodies, where a rider turns on it
+  const bead = { geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, body: { mass: 1 } };
+  const wire = { geometry: { type: 'nurbs-curve', ...cubic } };
+  const inertia = { mass: 1, inertia: [0.1, 0.1, 0.1, 0, 0, 0] };
+  for (const held of [true, false])
+    for (const rides of [false, true]) {
+      const scene = {
+        format: 'guideway-scene/1',
+        name: 'wire',
+        gravity: [0, 0, -1],
+        objects: [
+          { id: 'bead', ...bead, ...(held ? { pose: { p: [0.4, 0.2, 0.1], q: [1, 0, 0, 0] } } : { fixed: true }) },
+          { id: 'wire', ...wire, ...(held ? { fixed: true } : { body: inertia }) },
+          { id: 'rider', ...bead, free: true },
+        ].slice(0, rides ? 3 : 2),
+        features: [{ id: 'bead/axis', line: { point: [0, 0, 0], direction: [0, 0, 1] } }],
+        constraints: [{ id: 'c1', type: 'tangent', a: 'bead/axis', b: 'wire/curve', value: 0.02 }],
+        joints: rides
+          ? [{ id: 'j1', type: 'revolute', a: { object: 'rider' }, b: { object: held ? 'bead' : 'wire' } }]
+          : [],
+        tool: { object: held ? 'bead' : 'wire', device: 'sim' },
+        devices: [{ id: 'sim', driver: 'sim' }],
+      };
+      const ran = command(['run', '-', '--seconds', '0.5'], JSON.stringify(scene));
+      assert.equal(ran.code, 0, ran.err);
+      const run = JSON.parse(ran.out);
+      assert.equal(run.mobility, rides ? 3 : 2);
+      assert.ok(run.constraint_residual_max < 1e-12, `${run.constraint_residual_max}`);
+      assert.ok(Math.hypot(...run.final.twist.v) > 0.05, 'it slides');
+      const { initial, final, work_in, dissipated } = run.energy;
+      assert.ok(Math.abs(final - initial - work_in + dissipated) < 1e-9, JSON.stringify(run.energy));
+    }
+  const refused = (type, mobile, fixed, why) => {
+    const answer = command(['solve', '-'], JSON.stringify({ constraints: [{ type, mobile, fixed }] }));
+    assert.equal(answer.code, 2);
+    assert.match(answer.err, why);
+  };
+  refused('tangent', { point: [0, 0, 0] }, { curve: cubic }, /tangent joins a line and a free-form curve/);
+  refused('tangent', line, { surface: saddle }, /tangent joins a line and a free-form curve/);
+  refused('parallel', line, { curve: cubic }, /a curve one along its tangent/);
+});
+
 test('free-form surfaces roll on one another, and say why they cannot', () => {
   const w = 0.3,
     k = (w * w) / 1.2;

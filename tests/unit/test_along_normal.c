@@ -1,6 +1,6 @@
 /*
- * An axis along the normal of a free-form surface: the solver's answers, focal distances, and a
- * held body that moves so.
+ * An axis along the normal of a free-form surface, or the tangent of a free-form curve: the
+ * solver's answers, focal distances, and a held body that moves so.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,47 +139,181 @@ static void an_offset_ends_at_the_focal_distance(void **unused)
     gw_nurbs_put(s);
 }
 
-static void energy_is_kept_while_a_nozzle_swings_over_a_surface(void **unused)
+/* ---- along the tangent of a curve ----------------------------------------------------------- */
+
+/* The twisted cubic (x, x^2, x^3) over -1 .. 1. */
+static gw_nurbs *twisted_cubic(void)
+{
+    static const double knots[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    static const gw_vec3 points[] = {
+        {-1, 1, -1}, {-1. / 3, -1. / 3, 1}, {1. / 3, -1. / 3, -1}, {1, 1, 1}};
+    return gw_nurbs_create(&(gw_nurbs_def){.dimension = 1,
+                                           .degree = {3},
+                                           .count = {4, 1},
+                                           .knot_count = {8},
+                                           .knots = {knots},
+                                           .points = points},
+                           NULL);
+}
+
+/* A line that touches the curve 0.3 m behind its point. */
+static gw_constraint pen(const gw_nurbs *curve, bool swapped)
+{
+    gw_element line = {.kind = GW_LINE, .p = {0.02, 0, 0.1}, .d = {0, 0.6, 0.8}};
+    gw_element shape = {
+        .kind = GW_CURVE, .p = {0.01, 0.02, 0}, .q = {0.8, 0, 0.6, 0}, .nurbs = curve};
+    return (gw_constraint){.kind = GW_TANGENT,
+                           .sense = GW_SAME,
+                           .value = -0.3,
+                           .mobile = swapped ? shape : line,
+                           .fixed = swapped ? line : shape};
+}
+
+/* How far the point that touches is from the curve, and the line from the tangent there. */
+static double off_tangent(const gw_constraint *c, const gw_pose *x)
+{
+    gw_element m = gw_element_moved(x, &c->mobile);
+    const gw_element *shape = c->fixed.kind == GW_CURVE ? &c->fixed : &m;
+    const gw_element *line = c->fixed.kind == GW_CURVE ? &m : &c->fixed;
+    gw_vec3 touch = gw_mul_add(line->p, c->value, line->d);
+    gw_vec3 at = gw_unrotate(shape->q, gw_sub(touch, shape->p));
+    gw_vec3 t = gw_unit(gw_v3(1, 2 * at.x, 3 * at.x * at.x));
+    gw_vec3 d = gw_unrotate(shape->q, line->d);
+    double off = hypot(at.y - at.x * at.x, at.z - at.x * at.x * at.x);
+    return fmax(off, gw_norm(c->sense == GW_OPPOSITE ? gw_add(d, t) : gw_sub(d, t)));
+}
+
+static void a_line_is_tangent_to_a_curve(void **unused)
 {
     (void)unused;
-    gw_nurbs *surface = saddle_of(1, 0.5);
+    gw_nurbs *curve = twisted_cubic();
     for (int swapped = 0; swapped < 2; swapped++) {
         static gw_solution s;
-        gw_constraint c = nozzle(surface, swapped);
-        gw_problem p = {{{0.2, -0.1, 0.4}, {0, 1, 0, 0}}, 1, 1, &c};
+        gw_constraint c = pen(curve, swapped);
+        gw_problem p = {{{0.2, -0.1, 0.4}, {0.6, 0, 0.8, 0}}, 1, 1, &c};
+        gw_error error = {0};
+        assert_true(gw_problem_check(&p, &error));
         gw_solve(&p, &s);
-        gw_guided_def def = {.set = s.branches[0].set,
-                             .mass = {.mass = 2, .com = {0.01, 0.02, 0.03}},
-                             .body_from_held = gw_pose_identity(),
-                             .length = 0.1};
-        def.mass.inertia = (gw_mat3){{{0.02, 0, 0}, {0, 0.03, 0}, {0, 0, 0.01}}};
-        gw_guided body;
-        gw_guided_init(&body, &def, &s.branches[0].nearest);
-        double basis[6][6];
-        gw_pose at = body.pose;
-        gw_submanifold_tangent(&def.set, &at, 1, basis);
-        gw_twist t = {{0, 0, 0}, {0, 0, 0}};
-        for (int k = 0; k < 3; k++) {
-            double by = 0.3 - 0.25 * k;
-            t.v = gw_mul_add(t.v, by, gw_v3(basis[k][0], basis[k][1], basis[k][2]));
-            t.w = gw_mul_add(t.w, by, gw_v3(basis[k][3], basis[k][4], basis[k][5]));
+        assert_int_equal(s.status, GW_SOLVED);
+        assert_int_equal(s.method, GW_CLOSED_FORM);
+        assert_int_equal(s.branch_count, 1);
+        gw_branch *b = &s.branches[0];
+        assert_int_equal(b->set.dof, 2);
+        char words[160];
+        gw_submanifold_description(&b->set, words, sizeof words);
+        assert_string_equal(words,
+                            "2 freedoms: slides along the curve (1), turns about its tangent (1)");
+        assert_true(off_tangent(&c, &b->nearest) < 1e-12);
+        unsigned long long random = 5;
+        for (int i = 0; i < 50; i++) {
+            gw_pose x = gw_branch_sample(b, 1, &random);
+            double z[6], h[GW_MAX_ROWS];
+            assert_true(off_tangent(&c, &x) < 1e-12);
+            gw_submanifold_parameters_at(&b->set, &x, z);
+            gw_pose again = gw_submanifold_pose(&b->set, z);
+            assert_true(gw_pose_distance(&x, &again, 1) < 1e-9);
+            gw_rows_value(b->set.rows, b->set.row_count, &x, h);
+            assert_int_equal(b->set.row_count, 5);
+            for (int k = 0; k < 5; k++)
+                assert_true(fabs(h[k]) < 1e-12);
         }
-        gw_guided_set_twist(&body, &t);
-        double before, after, potential, worst = 0;
-        gw_model_energy(&body.model, &before, &potential);
-        for (int i = 0; i < 1000; i++) {
-            gw_step step;
-            gw_model_step(&body.model, NULL, 1e-3, &step);
-            assert_true(step.finite);
-            gw_pose x = body.pose;
-            worst = fmax(worst, off_by(&c, &x));
+        /* nearer than all about it */
+        for (int i = 0; i < 500; i++) {
+            double z[2];
+            gw_submanifold_parameters_at(&b->set, &b->nearest, z);
+            for (int k = 0; k < 2; k++)
+                z[k] += 0.2 * ((double)((i * (7 + 6 * k)) % 101) / 50 - 1);
+            gw_pose x = gw_submanifold_pose(&b->set, z);
+            assert_true(gw_pose_distance(&x, &p.pose, 1) > b->distance - 1e-12);
         }
-        assert_true(worst < 1e-12);
-        gw_model_energy(&body.model, &after, &potential);
-        print_message("energy %g of %g J, off the normal by %g\n", after - before, before, worst);
-        assert_true(before > 0.005 && fabs(after - before) < 1e-9 * before);
+        gw_branch after;
+        c.value = 0.1;
+        assert_true(gw_solve_branch(&p, b, &after));
+        assert_true(off_tangent(&c, &after.nearest) < 1e-12);
+        c.sense = GW_EITHER;
+        gw_solve(&p, &s);
+        assert_int_equal(s.branch_count, 2);
+        c.sense = GW_OPPOSITE;
+        gw_solve(&p, &s);
+        assert_int_equal(s.branch_count, 1);
+        assert_true(off_tangent(&c, &s.branches[0].nearest) < 1e-12);
+    }
+    gw_nurbs_put(curve);
+}
+
+/* Beside other constraints the set is found numerically: one freedom, or none. */
+static void a_tangent_combines_with_other_constraints(void **unused)
+{
+    (void)unused;
+    gw_nurbs *curve = twisted_cubic();
+    static gw_solution s;
+    gw_constraint c[2] = {pen(curve, false), {.kind = GW_COINCIDENT}};
+    c[1].mobile = (gw_element){.kind = GW_POINT, .p = {0.3, 0.1, 0}};
+    c[1].fixed = (gw_element){.kind = GW_PLANE, .p = {0, 0, 0.1}, .d = {0, 0, 1}};
+    gw_problem p = {{{0.2, -0.1, 0.4}, {0.6, 0, 0.8, 0}}, 1, 2, c};
+    gw_solve(&p, &s);
+    assert_int_equal(s.status, GW_SOLVED);
+    assert_true(s.branch_count >= 1);
+    for (int i = 0; i < s.branch_count; i++) {
+        assert_int_equal(s.branches[i].set.dof, 1);
+        gw_vec3 x = gw_pose_point(&s.branches[i].nearest, c[1].mobile.p);
+        assert_true(off_tangent(&c[0], &s.branches[i].nearest) < 1e-9 && fabs(x.z - 0.1) < 1e-9);
+    }
+    gw_nurbs_put(curve);
+}
+
+/* ---- held bodies ---------------------------------------------------------------------------- */
+
+/* A body at the nearest pose of the branch, thrown along its freedoms: its energy stays, and it is
+ * never off. */
+static void check_swing(const gw_constraint *c, const gw_pose *near, double by,
+                        double (*off)(const gw_constraint *c, const gw_pose *x))
+{
+    static gw_solution s;
+    gw_problem p = {*near, 1, 1, c};
+    gw_solve(&p, &s);
+    gw_guided_def def = {.set = s.branches[0].set,
+                         .mass = {.mass = 2, .com = {0.01, 0.02, 0.03}},
+                         .body_from_held = gw_pose_identity(),
+                         .length = 0.1};
+    def.mass.inertia = (gw_mat3){{{0.02, 0, 0}, {0, 0.03, 0}, {0, 0, 0.01}}};
+    gw_guided body;
+    gw_guided_init(&body, &def, &s.branches[0].nearest);
+    double basis[6][6];
+    gw_pose at = body.pose;
+    gw_submanifold_tangent(&def.set, &at, 1, basis);
+    gw_twist t = {{0, 0, 0}, {0, 0, 0}};
+    for (int k = 0; k < def.set.dof; k++, by -= 0.25) {
+        t.v = gw_mul_add(t.v, by, gw_v3(basis[k][0], basis[k][1], basis[k][2]));
+        t.w = gw_mul_add(t.w, by, gw_v3(basis[k][3], basis[k][4], basis[k][5]));
+    }
+    gw_guided_set_twist(&body, &t);
+    double before, after, potential, worst = 0;
+    gw_model_energy(&body.model, &before, &potential);
+    for (int i = 0; i < 1000; i++) {
+        gw_step step;
+        gw_model_step(&body.model, NULL, 1e-3, &step);
+        assert_true(step.finite);
+        gw_pose x = body.pose;
+        worst = fmax(worst, off(c, &x));
+    }
+    assert_true(worst < 1e-12);
+    gw_model_energy(&body.model, &after, &potential);
+    print_message("energy %g of %g J, off by %g\n", after - before, before, worst);
+    assert_true(before > 0.005 && fabs(after - before) < 1e-9 * before);
+}
+
+static void energy_is_kept_along_normals_and_tangents(void **unused)
+{
+    (void)unused;
+    gw_nurbs *surface = saddle_of(1, 0.5), *curve = twisted_cubic();
+    for (int swapped = 0; swapped < 2; swapped++) {
+        gw_constraint over = nozzle(surface, swapped), along = pen(curve, swapped);
+        check_swing(&over, &(gw_pose){{0.2, -0.1, 0.4}, {0, 1, 0, 0}}, 0.3, off_by);
+        check_swing(&along, &(gw_pose){{0.2, -0.1, 0.4}, {0.6, 0, 0.8, 0}}, 0.4, off_tangent);
     }
     gw_nurbs_put(surface);
+    gw_nurbs_put(curve);
 }
 
 int main(void)
@@ -188,7 +322,9 @@ int main(void)
         cmocka_unit_test(a_nozzle_keeps_its_offset_and_its_direction),
         cmocka_unit_test(either_sense_is_two_branches),
         cmocka_unit_test(an_offset_ends_at_the_focal_distance),
-        cmocka_unit_test(energy_is_kept_while_a_nozzle_swings_over_a_surface),
+        cmocka_unit_test(a_line_is_tangent_to_a_curve),
+        cmocka_unit_test(a_tangent_combines_with_other_constraints),
+        cmocka_unit_test(energy_is_kept_along_normals_and_tangents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

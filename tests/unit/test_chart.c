@@ -115,11 +115,13 @@ static void check_bias(const gw_chart *chart, int dof)
     check_close(gw_scale(5e5, gw_sub(ahead.w, back.w)), w, 1e-8 * scale);
 }
 
-/* An axis along the normal of an ellipsoid, beside it. */
-static gw_submanifold normal_chart_of(bool in_mobile, gw_chart *chart, gw_submanifold *kept)
+/* An axis along the normal of an ellipsoid, beside it, or along the tangent of a curve. */
+static gw_submanifold axis_chart_of(gw_rotation_kind kind, bool in_mobile, gw_chart *chart,
+                                    gw_submanifold *kept)
 {
-    gw_submanifold set = fixture_set(GW_ROTATION_AXIS, GW_LOCUS_SURFACE, in_mobile);
-    set.rotation.kind = GW_ROTATION_NORMAL;
+    gw_locus_kind locus = kind == GW_ROTATION_NORMAL ? GW_LOCUS_SURFACE : GW_LOCUS_CURVE;
+    gw_submanifold set = fixture_set(GW_ROTATION_AXIS, locus, in_mobile);
+    set.rotation.kind = kind;
     set.rotation.axis = set.rotation.axis_body = gw_v3(0.6, 0, 0.8);
     set.rotation.zero = gw_quat_between(set.rotation.axis, gw_v3(0, 0, 1));
     set.translation.of = gw_v3(0.03, -0.02, 0.05);
@@ -137,7 +139,9 @@ static void for_every_kind(void (*check)(const gw_chart *chart, int dof))
 {
     for (int mobile = 0; mobile < 2; mobile++) {
         gw_chart chart;
-        gw_submanifold kept, set = normal_chart_of(mobile, &chart, &kept);
+        gw_submanifold kept, set = axis_chart_of(GW_ROTATION_NORMAL, mobile, &chart, &kept);
+        check(&chart, set.dof);
+        set = axis_chart_of(GW_ROTATION_TANGENT, mobile, &chart, &kept);
         check(&chart, set.dof);
     }
     for (int mobile = 0; mobile < 2; mobile++)

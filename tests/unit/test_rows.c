@@ -43,9 +43,9 @@ static void random_rows(gw_row *rows)
     rows[GW_ROW_ANGLE].m = gw_unit(rows[GW_ROW_ANGLE].m);
     /* small shapes: all about them has one closest point */
     for (int i = GW_ROW_SURFACE; i < KINDS; i++) {
-        bool surface = i != GW_ROW_CURVE && i != GW_ROW_CURVE_BODY;
+        bool curve = i == GW_ROW_CURVE || i == GW_ROW_CURVE_BODY || i >= GW_ROW_TANGENT;
         rows[i].q = random_pose().q;
-        rows[i].nurbs = surface ? ellipsoid : circle;
+        rows[i].nurbs = curve ? circle : ellipsoid;
     }
 }
 

@@ -79,6 +79,15 @@ const takesPoint =
 const alongNormal = (a: WorldElement, b: WorldElement): string =>
   [a.kind, b.kind].sort().join() === 'line,surface' ? '' : 'a line stands along the normal of a free-form surface';
 
+const alongTangent = (a: WorldElement, b: WorldElement): string =>
+  [a.kind, b.kind].sort().join() === 'curve,line' ? '' : 'a line touches a free-form curve along its tangent';
+
+// How far along a line from its point it comes closest to a curve.
+function touchNow(a: WorldElement, b: WorldElement): number {
+  const [line, curve] = a.kind === 'line' ? [a, b] : [b, a];
+  return dot(line.d, sub(curve.foot!(line.p).p, line.p));
+}
+
 // As the server says of two that meet: one of them bends, and they meet in a point; curves with one tangent.
 function touch(a: WorldElement, b: WorldElement): string {
   const [p, q] = [a.kind, b.kind];
@@ -169,6 +178,18 @@ export const KINDS: readonly Kind[] = [
     now: distanceNow,
     sense: () => true,
     concerns: (a, b) => [a, b].includes('surface') && !ofPrimitive(a) && !ofPrimitive(b),
+  },
+  {
+    ...plain('tangent'),
+    quantity: 'From its point',
+    unit: 'm',
+    words: (value) => (value ? `tangent, ${mm(value)} from its point` : 'tangent'),
+    misfit: alongTangent,
+    note: () => 'slides along the curve and turns about its tangent',
+    now: touchNow,
+    sense: () => true,
+    signed: () => true,
+    concerns: (a, b) => [a, b].includes('curve') && !ofPrimitive(a) && !ofPrimitive(b),
   },
   contact('sliding', 'stays in touch', 'touch with one tangent'),
   contact('rolling', 'in touch, without slip', 'with one tangent, without slip'),
