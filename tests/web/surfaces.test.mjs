@@ -66,6 +66,46 @@ suite('curves and surfaces', () => {
     assert.ok((await appliance.tool()).residual < 1e-9);
   });
 
+  test('a line is made tangent to a curve: previewed in words, made, felt', async () => {
+    await visit({
+      name: 'Bead on a wire',
+      objects: [
+        {
+          id: 'wire',
+          geometry: {
+            type: 'nurbs-curve',
+            degree: 2,
+            knots: [0, 0, 0, 1, 1, 1],
+            points: [
+              [-0.2, 0, 0],
+              [0, 0, 0.15],
+              [0.2, 0, 0],
+            ],
+          },
+          fixed: true,
+        },
+        { id: 'bead', geometry: { type: 'box', size: [0.02, 0.02, 0.02] }, pose: { p: [0.02, 0.01, 0.06] } },
+      ],
+      tool: { object: 'bead', device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim' }],
+    });
+    await pickInList('wire/curve');
+    await pickInList('bead/axis-x');
+    await preview('tangent', /2 freedoms: slides along the curve \(1\), turns about its tangent \(1\)/);
+    const from = page.getByLabel('From its point, mm');
+    await from.fill('5');
+    await from.press('Tab');
+    await page.getByLabel('Sense').selectOption('same');
+    await page.click('.outcome button.primary');
+    const [c] = await until(async () => {
+      const list = await appliance.get('/constraints');
+      return list.length === 1 && list;
+    }, 'it is made');
+    assert.deepEqual([c.type, c.value, c.sense], ['tangent', 0.005, 'same']);
+    await until(async () => /tangent, 5 mm from its point/.test(await person.text('.entry-words')), 'told in words');
+    assert.ok((await appliance.tool()).residual < 1e-9);
+  });
+
   test('a ball rolls on a saddle: the surfaces of bodies are offered', async () => {
     await visit(unjoined('rolling-on-saddle'));
     await pickInList('saddle/surface');
