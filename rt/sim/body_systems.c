@@ -62,10 +62,11 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->joint_count = d->from->joint_count;
     d->joints = calloc((size_t)d->joint_count + 1, sizeof *d->joints);
     d->coordinates = calloc((size_t)d->joint_count + 1, sizeof *d->coordinates);
+    d->places = calloc((size_t)d->joint_count + 1, sizeof *d->places);
     d->contact_count = d->from->contact_count;
     d->contacts = calloc((size_t)d->contact_count + 1, sizeof *d->contacts);
     if (!d->numbers || !d->names || !d->labels || !d->hands || !d->poses || !d->twists ||
-        !d->coms || !d->joints || !d->coordinates || !d->contacts || !d->grounds)
+        !d->coms || !d->joints || !d->coordinates || !d->places || !d->contacts || !d->grounds)
         return false;
     for (int i = 0; i < d->contact_count; i++)
         d->contacts[i] = d->from->contacts[i];
@@ -216,6 +217,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         free(d->work);
         free(d->joints);
         free(d->coordinates);
+        free(d->places);
         free(d->contacts);
     }
     free(m->systems);
@@ -610,11 +612,47 @@ static void tell_second(gw_scene_dynamics *m, int tool)
         memcpy(second->impulse, first->impulse, sizeof second->impulse);
 }
 
+/* Where an end of a joint is, a body or a ground, and how it moves. */
+static gw_pose end_of(const gw_dynamic_system *d, int end, gw_twist *twist)
+{
+    gw_pose pose;
+    if (end >= 0) {
+        gw_model_body(gw_system_model(d->system), end, &pose, twist);
+        return pose;
+    }
+    gw_ground_motion ground = gw_system_ground(d->system, end);
+    *twist = ground.twist;
+    return ground.pose;
+}
+
+/* The body whose wrench of its joint or closure tells that of a joint: of a, or of b. */
+static int bearer_of(const gw_placed_joint *j, bool *of_b)
+{
+    bool cut = j->body >= 0 && j->body != j->a && j->body != j->b; /* a half of a, or of b */
+    *of_b = cut || j->body < 0 ? j->a < 0 : j->body == j->b;
+    return j->body >= 0 ? j->body : *of_b ? j->b : j->a;
+}
+
+static void note_places(gw_dynamic_system *d)
+{
+    const gw_model *model = gw_system_model(d->system);
+    for (int i = 0; i < d->joint_count; i++) {
+        const gw_placed_joint *j = &d->joints[i];
+        gw_twist unused;
+        gw_pose a = end_of(d, j->a, &unused), bearer;
+        bool of_b;
+        gw_model_body(model, bearer_of(j, &of_b), &bearer, &unused);
+        gw_vec3 at = gw_pose_point(&a, j->a_from_m.p);
+        d->places[i] = (gw_joint_place){.at = at, .arm = gw_sub(bearer.p, at)};
+    }
+}
+
 void gw_body_systems_pre_step(gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         const gw_model *model = gw_system_model(d->system);
+        note_places(d);
         for (int k = 0; k < d->body_count; k++) {
             gw_free_body_hand *hand = &d->hands[k];
             gw_pose pose;
@@ -686,19 +724,6 @@ bool gw_body_systems_find_link(const gw_scene_dynamics *m, int link, int *system
     return false;
 }
 
-/* Where an end of a joint is, a body or a ground, and how it moves. */
-static gw_pose end_of(const gw_dynamic_system *d, int end, gw_twist *twist)
-{
-    gw_pose pose;
-    if (end >= 0) {
-        gw_model_body(gw_system_model(d->system), end, &pose, twist);
-        return pose;
-    }
-    gw_ground_motion ground = gw_system_ground(d->system, end);
-    *twist = ground.twist;
-    return ground.pose;
-}
-
 /* Position and velocity of a joint that closes a loop, from where its bodies are; turns go on from
  * where they were. */
 static void tell_closure(const gw_dynamic_system *d, const gw_placed_joint *j, double *q, double *v)
@@ -721,26 +746,22 @@ static void tell_closure(const gw_dynamic_system *d, const gw_placed_joint *j, d
     }
 }
 
-/* The wrench of b on a of a joint, its limits included, at a's frame. */
-static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, const gw_placed_joint *j)
+/* The wrench of b on a of joint `index` in the last step, its limits included, at a's frame where
+ * that was as the step began. */
+static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, int index)
 {
     const gw_dynamic_system *d = &m->systems[system];
-    const gw_model *model = gw_system_model(d->system);
-    gw_pose at;
-    gw_twist unused;
-    gw_pose a = end_of(d, j->a, &unused);
-    gw_vec3 point = gw_pose_point(&a, j->a_from_m.p);
-    bool cut = j->body >= 0 && j->body != j->a && j->body != j->b; /* a half of a, or of b */
-    bool on_b = cut || j->body < 0 ? j->a < 0 : j->body == j->b;
-    int body = j->body >= 0 ? j->body : on_b ? j->b : j->a;
+    const gw_placed_joint *j = &d->joints[index];
+    const gw_joint_place *place = &d->places[index];
+    bool of_b;
+    bearer_of(j, &of_b);
     gw_wrench w = j->body >= 0 ? gw_system_joint_wrench(d->system, j->body)
                                : gw_system_closure_wrench(d->system, j->closure);
-    gw_model_body(model, body, &at, &unused);
-    w.t = gw_add(w.t, gw_cross(gw_sub(at.p, point), w.f));
-    if (on_b)
+    w.t = gw_add(w.t, gw_cross(place->arm, w.f));
+    if (of_b)
         w = (gw_wrench){gw_neg(w.f), gw_neg(w.t)};
     if (j->body >= 0)
-        gw_joint_limits_add_wrench(m, system, j->body, point, &w);
+        gw_joint_limits_add_wrench(m, system, j->body, place->at, &w);
     return w;
 }
 
@@ -752,7 +773,6 @@ static void publish_joints(const gw_scene_dynamics *m, int system, gw_snapshot *
         double q[6], v[6], *to = s->coordinates + d->coordinates[i];
         double *rates = s->rates + d->coordinates[i];
         size_t bytes = (size_t)gw_mobilizers[j->type].dof * sizeof *q;
-        s->joint_wrenches[j->joint] = wrench_of(m, system, j);
         if (j->body >= 0) {
             gw_system_joint(d->system, j->body, q, v);
             memcpy(to, q, bytes);
@@ -763,6 +783,13 @@ static void publish_joints(const gw_scene_dynamics *m, int system, gw_snapshot *
             memcpy(to, m->still + d->coordinates[i], bytes);
         tell_closure(d, j, to, rates);
     }
+}
+
+void gw_body_systems_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
+{
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].joint_count; k++)
+            s->joint_wrenches[m->systems[i].joints[k].joint] = wrench_of(m, i, k);
 }
 
 void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)

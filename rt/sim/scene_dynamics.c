@@ -424,3 +424,8 @@ void gw_scene_dynamics_publish(const gw_scene_dynamics *m, gw_snapshot *s)
     remember_hits(s);
     remember_collisions(m, s);
 }
+
+void gw_scene_dynamics_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
+{
+    gw_body_systems_publish_step(m, s);
+}

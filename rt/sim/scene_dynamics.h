@@ -108,6 +108,8 @@ void gw_scene_dynamics_energy(const gw_scene_dynamics *dynamics, gw_energy *ener
 
 /* Joints, links, free bodies, contacts: into the snapshot. */
 void gw_scene_dynamics_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
+/* After the step: what joints bore in it. */
+void gw_scene_dynamics_publish_step(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 
 /* The directions that the local model of a tool's mechanism is to have (U^), from the next one on.
  */

@@ -42,6 +42,12 @@ typedef struct gw_dynamic_ground {
     gw_transition travel; /* of a base, that an edit put there */
 } gw_dynamic_ground;
 
+/* Where a joint's wrench is told, as a step begins. */
+typedef struct gw_joint_place {
+    gw_vec3 at;  /* the origin of a's frame, in the world (m) */
+    gw_vec3 arm; /* from there to the origin of the body whose wrench is known (m) */
+} gw_joint_place;
+
 /* A system of bodies. Its memory is owned. */
 typedef struct gw_dynamic_system {
     const gw_scene_system *from; /* while it is made */
@@ -69,7 +75,8 @@ typedef struct gw_dynamic_system {
     gw_wrench hand;        /* of the first tool, as the last step began */
     int joint_count;
     gw_placed_joint *joints;
-    int *coordinates; /* first one of each joint among the scene's */
+    int *coordinates;       /* first one of each joint among the scene's */
+    gw_joint_place *places; /* of each joint */
     int contact_count;
     gw_placed_contact *contacts;
 } gw_dynamic_system;
@@ -251,6 +258,7 @@ void gw_body_systems_pre_step(gw_scene_dynamics *dynamics);
 void gw_body_systems_post_step(gw_scene_dynamics *dynamics);
 
 void gw_body_systems_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
+void gw_body_systems_publish_step(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 
 /* ---- free_bodies.c -------------------------------------------------------------------------- */
 

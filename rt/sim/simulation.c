@@ -319,6 +319,8 @@ void gw_simulation_tick(gw_simulation *s)
         was[i] = (state_before){s->tools[i].lost, s->tools[i].step_failed, s->tools[i].singular};
     gw_stages_end(&s->stages, GW_STAGE_GEOMETRY);
     step_all(s, &tick);
+    if (moving)
+        gw_scene_dynamics_publish_step(s->scenario->dynamics, &s->snapshot);
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_haptic_tool_publish_step(&s->tools[i], &s->snapshot.tools[i]);
         report(s, i, was[i]);
