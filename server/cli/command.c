@@ -43,6 +43,9 @@ static const cli_command commands[] = {
      .options = {{"seconds", "S", "10, or until the task ends", .words = "How long.", .high = 1e6},
                  {"task", "ID", .words = "Runs a task of the scene, until it ends."},
                  {"csv", "FILE", .words = "Writes a row a tick."},
+                 {"wrenches",
+                  .words = "Adds what every joint bears to the CSV: columns ID.fx .. ID.tz, of b "
+                           "on a, world axes, about the origin of a's frame."},
                  {"bodies", "FILE",
                   .words = "Writes where everything that can move is, a row a tick."},
                  {"collisions", "FILE",

@@ -19,13 +19,14 @@
 typedef struct options {
     const char *scene, *csv, *bodies, *collisions, *device, *task;
     double seconds;
-    bool real_time;
+    bool wrenches, real_time;
 } options;
 
 /* Everything of a run that must be given back. */
 typedef struct run {
     gw_scene *scene;
     gw_sim *sim;
+    double *wrenches; /* a row of them, where the CSV has them */
     FILE *csv, *bodies_file, *collisions, *device;
     uint64_t collision_count; /* written */
     bodies_csv *bodies;
@@ -63,6 +64,11 @@ static bool start(run *r, const options *o, gw_error *error)
         return false;
     if (o->csv && !(r->csv = fopen(o->csv, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->csv, strerror(errno));
+    if (o->wrenches && !o->csv)
+        return gw_fail(error, GW_BAD_INPUT, "", "--wrenches adds columns to a CSV: name its --csv");
+    if (o->wrenches &&
+        !(r->wrenches = calloc((size_t)wire_wrench_columns(r->scene) + 1, sizeof *r->wrenches)))
+        return gw_fail(error, GW_FAILED, "", "no memory for the joints' wrenches");
     if (o->collisions && !(r->collisions = fopen(o->collisions, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->collisions,
                        strerror(errno));
@@ -83,6 +89,7 @@ static void finish(run *r)
     gw_sim_destroy(r->sim);
     gw_scene_destroy(r->scene);
     bodies_csv_destroy(r->bodies);
+    free(r->wrenches);
     if (r->csv)
         fclose(r->csv);
     if (r->bodies_file)
@@ -103,6 +110,10 @@ static void write_header(const run *r)
         wire_column(i, columns, name);
         fprintf(r->csv, "%s%s", i ? "," : "", name);
     }
+    json_t *names = r->wrenches ? wire_wrench_names(r->scene) : NULL, *each;
+    size_t i;
+    json_array_foreach(names, i, each) fprintf(r->csv, ",%s", json_string_value(each));
+    json_decref(names);
     fputc('\n', r->csv);
 }
 
@@ -113,6 +124,11 @@ static void write_row(const run *r, const gw_snapshot *s)
     wire_row(s, joints, row);
     for (int i = 0; i < columns; i++)
         fprintf(r->csv, "%s%.17g", i ? "," : "", row[i]);
+    if (r->wrenches) {
+        wire_wrench_row(r->scene, s, r->wrenches);
+        for (int i = 0; i < wire_wrench_columns(r->scene); i++)
+            fprintf(r->csv, ",%.17g", r->wrenches[i]);
+    }
     fputc('\n', r->csv);
 }
 
@@ -369,6 +385,7 @@ int command_run(const command_line *line)
                  .device = command_value(line, "device"),
                  .task = task,
                  .seconds = command_number(line, "seconds", task ? TASK_SECONDS : 10),
+                 .wrenches = command_value(line, "wrenches"),
                  .real_time = command_value(line, "real-time")};
     run r = {0};
     gw_error error = {0};

@@ -128,7 +128,7 @@ static gw_text *pose_frame(const app_document *document, const gw_snapshot *snap
 static gw_text *columns_text(int columns)
 {
     wire_memory_clear();
-    return wire_text(wire_subscribed(true, columns));
+    return wire_text(wire_subscribed(WIRE_SAMPLES, wire_sample_names(columns)));
 }
 
 /* Room for rows of so many columns; those before are gone. False where memory is short: the rows
@@ -239,8 +239,9 @@ static bool send_hello(gw_stream *stream, stream_client *client)
     client->shape_seen = document->shape;
     client->scene_next_us = stream_now_us() + STREAM_SCENE_US;
     client->event_next = app_log_last(stream->app) + 1;
-    client->poses = client->pose_due = true;
-    client->pose_period_us = client->pose_period_us ? client->pose_period_us : 1000000 / 60;
+    client->poses.wanted = client->poses.due = true;
+    if (!client->poses.period_us)
+        client->poses.period_us = 1000000 / 60;
     bool sent = hello && write_text(client, hello, WS_TEXT);
     text_unref(hello);
     app_document_put(document);
@@ -306,6 +307,16 @@ static bool send_samples(gw_stream *stream, stream_client *client)
     return sent;
 }
 
+static bool send_wrenches(gw_stream *stream, stream_client *client)
+{
+    if (client->wrenches_told != stream->wrenches_named) {
+        client->wrenches_told = stream->wrenches_named;
+        return write_text(client, stream->wrench_names, WS_TEXT);
+    }
+    client->wrenches.due = false;
+    return write_text(client, stream->wrenches, WS_BINARY);
+}
+
 static bool has_samples(const gw_stream *stream, const stream_client *client)
 {
     return client->samples && client->sample_next < stream->row_count;
@@ -361,8 +372,10 @@ static bool send_next(gw_stream *stream, stream_client *client)
     }
     if (has_samples(stream, client))
         return send_samples(stream, client);
-    if (client->pose_due && stream->poses && stream->poses_shape == client->shape_seen) {
-        client->pose_due = false;
+    if (client->wrenches.due && stream->wrenches)
+        return send_wrenches(stream, client);
+    if (client->poses.due && stream->poses && stream->poses_shape == client->shape_seen) {
+        client->poses.due = false;
         return write_text(client, stream->poses, WS_BINARY);
     }
     return true;
@@ -378,7 +391,8 @@ static bool something_due(gw_stream *stream, const stream_client *client, versio
     if (!client->authorised)
         return false;
     return !client->greeted || scene_due(client, newest) || has_event(stream, client) ||
-           client->state_due || client->pose_due || has_samples(stream, client);
+           client->state_due || client->poses.due || client->wrenches.due ||
+           has_samples(stream, client);
 }
 
 static const char *reason_of(stream_close close)
@@ -469,30 +483,37 @@ static void refresh_state(gw_stream *stream, uint64_t now)
     app_document_put(document);
 }
 
-static bool pose_wanted(stream_client *client, uint64_t now)
+/* True while the client waits for a frame. */
+static bool frame_wanted(const stream_client *client, stream_pace *pace, uint64_t now)
 {
-    if (!client->poses || !client->greeted || now < client->pose_next_us)
-        return false;
-    client->pose_next_us += client->pose_period_us;
-    if (client->pose_next_us + client->pose_period_us < now)
-        client->pose_next_us = now + client->pose_period_us;
-    client->pose_due = true;
+    if (!pace->wanted || !client->greeted || now < pace->next_us)
+        return pace->due;
+    pace->next_us += pace->period_us;
+    if (pace->next_us + pace->period_us < now)
+        pace->next_us = now + pace->period_us;
+    pace->due = true;
     return true;
 }
 
-static void refresh_poses(gw_stream *stream, uint64_t now)
+static void refresh_frames(gw_stream *stream, uint64_t now)
 {
     app_document *document;
     gw_snapshot snapshot;
-    bool wanted = false;
-    for (stream_client *each = stream->clients; each; each = each->next)
-        wanted = pose_wanted(each, now) || each->pose_due || wanted;
-    if (!wanted)
+    bool poses = false, wrenches = false;
+    for (stream_client *each = stream->clients; each; each = each->next) {
+        poses = frame_wanted(each, &each->poses, now) || poses;
+        wrenches = frame_wanted(each, &each->wrenches, now) || wrenches;
+    }
+    if (!poses && !wrenches)
         return;
     if (app_peek(stream->app, &document, &snapshot)) {
-        text_unref(stream->poses);
-        stream->poses = pose_frame(document, &snapshot);
-        stream->poses_shape = document->shape;
+        if (poses) {
+            text_unref(stream->poses);
+            stream->poses = pose_frame(document, &snapshot);
+            stream->poses_shape = document->shape;
+        }
+        if (wrenches)
+            stream_refresh_wrenches(stream, document, &snapshot);
     }
     app_document_put(document);
 }
@@ -521,7 +542,7 @@ static void serve(gw_stream *stream)
     if (!stream->clients)
         return;
     refresh_state(stream, now);
-    refresh_poses(stream, now);
+    refresh_frames(stream, now);
     if (stream->sample_clients > 0)
         take_records(stream);
     versions newest = versions_now(stream);
@@ -839,6 +860,8 @@ void stream_destroy(gw_stream *stream)
     text_unref(stream->scene);
     text_unref(stream->state);
     text_unref(stream->poses);
+    text_unref(stream->wrenches);
+    text_unref(stream->wrench_names);
     free(stream->rows);
     free(stream->ticks);
     free(stream->records);

@@ -30,9 +30,8 @@ void stream_client_name(const stream_client *client, char by[PEER_NAME])
 
 /* ---- answers ------------------------------------------------------------------------------- */
 
-static void reply(stream_client *client, json_t *value)
+static void reply_text(stream_client *client, gw_text *text)
 {
-    gw_text *text = wire_text(value);
     if (text && client->reply_count < STREAM_REPLIES)
         client->replies[client->reply_count++] = text;
     else {
@@ -40,6 +39,11 @@ static void reply(stream_client *client, json_t *value)
         client->close = STREAM_CLOSE_TOO_MANY;
     }
     lws_callback_on_writable(client->wsi);
+}
+
+static void reply(stream_client *client, json_t *value)
+{
+    reply_text(client, wire_text(value));
 }
 
 static void reply_error(stream_client *client, const gw_error *error, const json_t *id)
@@ -67,37 +71,57 @@ static void set_samples(gw_stream *stream, stream_client *client, bool on)
     client->sample_next = stream->row_count;
 }
 
-static void answer_subscription(const stream_request *now)
+static void answer_samples(const stream_request *now)
 {
-    int columns = 0;
-    if (now->said.samples) {
-        app_document *document = app_document_get(now->stream->app);
-        columns = now->client->columns_told = wire_sample_columns(document->link_count);
-        app_document_put(document);
-    }
-    reply(now->client, wire_subscribed(now->said.samples, columns));
+    app_document *document = app_document_get(now->stream->app);
+    int columns = now->client->columns_told = wire_sample_columns(document->link_count);
+    app_document_put(document);
+    reply(now->client, wire_subscribed(WIRE_SAMPLES, wire_sample_names(columns)));
+}
+
+static void answer_wrenches(const stream_request *now)
+{
+    gw_stream *stream = now->stream;
+    app_document *document = app_document_get(stream->app);
+    bool named = stream_name_wrenches(stream, document);
+    app_document_put(document);
+    now->client->wrenches_told = stream->wrenches_named;
+    reply_text(now->client, named ? text_ref(stream->wrench_names) : NULL);
+}
+
+static stream_pace so_often(double hz)
+{
+    return (stream_pace){.wanted = true, .period_us = (uint64_t)(1e6 / hz)};
 }
 
 static bool on_subscribe(stream_request *now)
 {
-    stream_client *client = now->client;
-    if (now->said.samples)
-        set_samples(now->stream, client, true);
-    else {
-        client->poses = true;
-        client->pose_period_us = (uint64_t)(1e6 / now->said.hz);
-        client->pose_next_us = 0;
+    switch (now->said.stream) {
+    case WIRE_POSES:
+        now->client->poses = so_often(now->said.hz);
+        reply(now->client, wire_subscribed(WIRE_POSES, NULL));
+        return true;
+    case WIRE_SAMPLES:
+        set_samples(now->stream, now->client, true);
+        answer_samples(now);
+        return true;
+    case WIRE_WRENCHES:
+        now->client->wrenches = so_often(now->said.hz);
+        answer_wrenches(now);
+        return true;
     }
-    answer_subscription(now);
     return true;
 }
 
 static bool on_unsubscribe(stream_request *now)
 {
-    if (now->said.samples)
-        set_samples(now->stream, now->client, false);
+    stream_client *client = now->client;
+    if (now->said.stream == WIRE_SAMPLES)
+        set_samples(now->stream, client, false);
+    else if (now->said.stream == WIRE_WRENCHES)
+        client->wrenches = (stream_pace){0};
     else
-        now->client->poses = now->client->pose_due = false;
+        client->poses = (stream_pace){.period_us = client->poses.period_us};
     return true;
 }
 

@@ -39,6 +39,12 @@ typedef enum stream_close {
     STREAM_CLOSE_TOO_MANY = 4429
 } stream_close;
 
+/* Something of which a client gets the newest, so often. */
+typedef struct stream_pace {
+    bool wanted, due;
+    uint64_t period_us, next_us;
+} stream_pace;
+
 typedef struct stream_client {
     struct stream_client *next;
     struct lws *wsi;
@@ -62,8 +68,8 @@ typedef struct stream_client {
     uint64_t scene_next_us;            /* until then, one of the same index waits */
     uint64_t event_next;               /* sequence number of the next event that it gets */
     bool state_due;
-    bool poses, pose_due;
-    uint64_t pose_period_us, pose_next_us;
+    stream_pace poses, wrenches;
+    uint64_t wrenches_told; /* which of the wrenches' names it was sent; 0: none */
     bool samples;
     uint64_t sample_next; /* row that it gets next */
     int columns_told;     /* names of so many columns were sent to it */
@@ -109,6 +115,9 @@ struct gw_stream {
     uint64_t state_next_us, state_event;
     gw_text *poses; /* newest frame of poses */
     uint64_t poses_shape;
+    gw_text *wrenches, *wrench_names; /* newest frame, and the message with its columns' names */
+    uint64_t wrenches_version;        /* of the document that the names are of, */
+    uint64_t wrenches_named;          /* and of the one since when they are the same */
 
     stream_grip grips[STREAM_GRIPS];
     stream_client *operator; /* holds the lease of latched devices; NULL: nobody */
@@ -128,6 +137,13 @@ uint64_t stream_now_us(void);
 
 /* Who the client is, for people. */
 void stream_client_name(const stream_client *client, char by[PEER_NAME]);
+
+/* The message `subscribed` of wrenches becomes that of the document. False: memory is short. */
+bool stream_name_wrenches(gw_stream *stream, const app_document *document);
+
+/* The frame becomes that of the snapshot. */
+void stream_refresh_wrenches(gw_stream *stream, const app_document *document,
+                             const gw_snapshot *snapshot);
 
 /* Handles one message of a client. */
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);

@@ -1,6 +1,7 @@
 /*
- * Per-tick columns: the rows of `run`'s CSV and of the sample stream.
+ * Per-tick columns: the rows of `run`'s CSV, of the sample stream and of the stream of wrenches.
  */
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,17 @@ void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME])
         snprintf(name, WIRE_COLUMN_NAME, "contact_impulse");
     else
         wire_column(index, columns - 1, name);
+}
+
+json_t *wire_sample_names(int columns)
+{
+    char name[WIRE_COLUMN_NAME];
+    json_t *names = json_array();
+    for (int i = 0; i < columns; i++) {
+        wire_sample_column(i, columns, name);
+        json_array_append_new(names, json_string(name));
+    }
+    return names;
 }
 
 static double *put3(double *row, gw_vec3 v)
@@ -86,4 +98,39 @@ void wire_sample_row(const gw_snapshot *s, double *row)
 {
     wire_row(s, s->joint_count, row);
     row[wire_columns(s->joint_count)] = s->contact.impulse;
+}
+
+/* ---- what joints bear ------------------------------------------------------------------------ */
+
+enum { OF_WRENCH = 6 };
+
+json_t *wire_wrench_names(const gw_scene *scene)
+{
+    static const char *const components[OF_WRENCH] = {"fx", "fy", "fz", "tx", "ty", "tz"};
+    json_t *names = json_array();
+    for (int i = 0; i < scene->joint_count; i++)
+        for (int k = 0; k < OF_WRENCH && !scene->joints[i].gear; k++)
+            json_array_append_new(names, json_sprintf("%s.%s", scene->joints[i].id, components[k]));
+    return names;
+}
+
+int wire_wrench_columns(const gw_scene *scene)
+{
+    int joints = 0;
+    for (int i = 0; i < scene->joint_count; i++)
+        joints += !scene->joints[i].gear;
+    return OF_WRENCH * joints;
+}
+
+void wire_wrench_row(const gw_scene *scene, const gw_snapshot *s, double *row)
+{
+    bool told = s->scene_joint_count == scene->joint_count;
+    for (int i = 0; i < scene->joint_count; i++) {
+        gw_wrench w = {{0, 0, 0}, {0, 0, 0}};
+        if (scene->joints[i].gear)
+            continue;
+        if (told && scene->joints[i].enabled)
+            w = s->joint_wrenches[i];
+        row = put3(put3(row, w.f), w.t);
+    }
 }

@@ -14,7 +14,8 @@ const char *const wire_ops[WIRE_OPS + 1] = {
     [WIRE_DRAG] = "drag",   [WIRE_RELEASE] = "release",     [WIRE_PUSH] = "push",
     [WIRE_LEASE] = "lease", [WIRE_CLUTCH] = "clutch",       [WIRE_HALT] = "halt"};
 
-static const char *const streams[] = {"poses", "samples", NULL};
+static const char *const streams[] = {
+    [WIRE_POSES] = "poses", [WIRE_SAMPLES] = "samples", [WIRE_WRENCHES] = "wrenches", NULL};
 
 SCHEMA(schema_anything)
 {
@@ -101,7 +102,7 @@ HOOK(check_push)
 HOOK(check_subscription)
 {
     const wire_message *m = owner;
-    return !(m->samples && m->says_hz) ||
+    return !(m->stream == WIRE_SAMPLES && m->says_hz) ||
            wire_refuse(&(wire_path){.parent = at, .name = "hz"}, error,
                        "samples come as they are made: no hz");
 }
@@ -119,8 +120,8 @@ HOOK(check_subscription)
     }
 #define STREAM                                                                                     \
     {                                                                                              \
-        "stream", CHOICE, AT(wire_message, samples), REQUIRED,                                     \
-            .choices = streams, .must = "a stream is poses or samples"                             \
+        "stream", CHOICE, AT(wire_message, stream), REQUIRED,                                      \
+            .choices = streams, .must = "a stream is poses, samples or wrenches"                   \
     }
 #define MESSAGE(variable, name_, about_, after_, ...)                                              \
     static const wire_field of_##variable[] = {__VA_ARGS__};                                       \
@@ -131,7 +132,8 @@ MESSAGE(auth, "AuthMessage", "The first message, where a token is needed.", NULL
         {"token", &a_token}, {0})
 MESSAGE(subscribe, "SubscribeMessage", NULL, check_subscription, STREAM,
         {"hz", NUMBER, AT(wire_message, hz), HAS(wire_message, says_hz), RANGE(1, 250),
-         .must = "poses come 1 to 250 times a second", .about = "of poses, 60 unless given"},
+         .must = "poses and wrenches come 1 to 250 times a second",
+         .about = "of poses and wrenches, 60 unless given"},
         {0})
 MESSAGE(unsubscribe, "UnsubscribeMessage", NULL, NULL, STREAM, {0})
 MESSAGE(drag, "DragMessage", "Pulls a point of a body to a target; one that turns it as well.",
@@ -188,8 +190,8 @@ typedef struct stream_answer {
     answer_op op;
     const char *detail, *pointer;
     const json_t *id;
-    bool samples;
-    int columns; /* 0: poses have none */
+    wire_stream stream;
+    json_t *columns; /* their names; NULL: poses have none */
 } stream_answer;
 
 static const char *const answer_ops[] = {[HELLO] = "hello",
@@ -206,18 +208,11 @@ ENCODE(encode_id)
 }
 
 WHEN(has_id, stream_answer, it->id)
-WHEN(has_columns, stream_answer, it->columns > 0)
+WHEN(has_columns, stream_answer, it->columns)
 
 ENCODE(encode_columns)
 {
-    const int columns = ((const stream_answer *)owner)->columns;
-    char name[WIRE_COLUMN_NAME];
-    json_t *names = json_array();
-    for (int i = 0; i < columns; i++) {
-        wire_sample_column(i, columns, name);
-        json_array_append_new(names, json_string(name));
-    }
-    return names;
+    return json_incref(((const stream_answer *)owner)->columns);
 }
 
 SCHEMA(schema_running)
@@ -270,9 +265,9 @@ ANSWER(error, "ErrorMessage", "The message was refused and did nothing.",
        {"detail", TEXT, AT(stream_answer, detail)}, {"pointer", TEXT, AT(stream_answer, pointer)},
        {"id", &answered_id, .when = has_id, .about = "of the message, where it had one"})
 ANSWER(subscribed, "SubscribedMessage", NULL,
-       {"stream", CHOICE, AT(stream_answer, samples), .choices = streams},
+       {"stream", CHOICE, AT(stream_answer, stream), .choices = streams},
        {"columns", &columns, .when = has_columns, .item = &a_column,
-        .about = "of samples; again before the first frame with others"})
+        .about = "of samples and wrenches; again before the first frame with others"})
 
 static const wire_field of_server_message[] = {
     {"op", CHOICE, AT(stream_answer, op), REQUIRED, .choices = answer_ops}, {0}};
@@ -290,8 +285,10 @@ json_t *wire_refusal(const char *detail, const char *pointer, const json_t *id)
     return wire_encode(&wire_table_server_message, &answer, NULL);
 }
 
-json_t *wire_subscribed(bool samples, int count)
+json_t *wire_subscribed(wire_stream stream, json_t *names)
 {
-    const stream_answer answer = {.op = SUBSCRIBED, .samples = samples, .columns = count};
-    return wire_encode(&wire_table_server_message, &answer, NULL);
+    const stream_answer answer = {.op = SUBSCRIBED, .stream = stream, .columns = names};
+    json_t *message = wire_encode(&wire_table_server_message, &answer, NULL);
+    json_decref(names);
+    return message;
 }

@@ -242,11 +242,14 @@ extern const char *const wire_ops[WIRE_OPS + 1]; /* the last one NULL */
 #define WIRE_PUSH_MAX  1e4 /* N and N m of a push: the same */
 
 /* A client's message: members that its op has not are as nothing said. */
+/* What a client may subscribe to. */
+typedef enum wire_stream { WIRE_POSES, WIRE_SAMPLES, WIRE_WRENCHES } wire_stream;
+
 typedef struct wire_message {
     wire_op op;
     const char *token; /* of the JSON value */
     const char *press; /* of a halt, of the JSON value; NULL: none */
-    bool samples;      /* the stream that is meant; else poses */
+    wire_stream stream;
     double hz;
     int tool;
     char object[GW_MAX_LINK_NAME + 1]; /* empty: the tool is meant */
@@ -260,9 +263,9 @@ typedef struct wire_message {
 bool wire_get_message(const json_t *value, wire_message *message, gw_error *error);
 
 /* The messages `error` (`id`: of the one that it answers, NULL: none) and `subscribed`, with the
- * names of so many columns of samples. */
+ * names of the columns, whose reference passes (NULL: poses have none). */
 json_t *wire_refusal(const char *detail, const char *pointer, const json_t *id);
-json_t *wire_subscribed(bool samples, int columns);
+json_t *wire_subscribed(wire_stream stream, json_t *columns);
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
@@ -277,6 +280,16 @@ void wire_row(const gw_snapshot *snapshot, int joints, double *row);
 int wire_sample_columns(int joints);
 void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME]);
 void wire_sample_row(const gw_snapshot *snapshot, double *row);
+
+/* The names of so many columns, an array. */
+json_t *wire_sample_names(int columns);
+
+/* What joints bear, in the scene's order, gears left out: the columns ID.fx .. ID.tz of each (b on
+ * a, world axes, about the origin of a's frame; N, N m), their names, one row of values. Zero where
+ * a joint is not enabled, or where nothing moves. */
+int wire_wrench_columns(const gw_scene *scene);
+json_t *wire_wrench_names(const gw_scene *scene);
+void wire_wrench_row(const gw_scene *scene, const gw_snapshot *snapshot, double *row);
 
 /* Where this thread's scenes take their meshes from: one reference, or NULL with an error. NULL:
  * there are none. */

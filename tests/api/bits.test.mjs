@@ -24,9 +24,9 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function headless(name) {
+async function headless(name, ...more) {
   const csv = join(folder, `${name}.csv`);
-  const child = spawn(guideway, ['run', name, '--seconds', '1', '--csv', csv], { stdio: 'ignore' });
+  const child = spawn(guideway, ['run', name, '--seconds', '1', '--csv', csv, ...more], { stdio: 'ignore' });
   assert.equal(await new Promise((done) => child.on('exit', done)), 0, name);
   const [head, ...rows] = readFileSync(csv, 'utf8')
     .trim()
@@ -80,3 +80,53 @@ for (const name of names)
     compare(`${name} again`, alone, await watched(name, 200), 200, sanitized ? 0 : 0.5);
     await expect(200, 'PUT', '/simulation', { state: 'stopped' });
   });
+
+for (const name of ['double-pendulum', 'gear-train', 'stewart-platform', 'sphere'])
+  test(`wrenches of the joints of ${name} on the stream are those that run writes`, async () => {
+    const plain = await headless(name),
+      { head, rows } = await headless(name, '--wrenches'),
+      first = plain.head.length;
+    assert.deepEqual(
+      [head.slice(0, first), rows.map((row) => row.slice(0, first))],
+      [plain.head, plain.rows],
+      'what else the CSV has stays as it is',
+    );
+    await expect(200, 'POST', '/scene/open', { scene: name });
+    const live = stream(server);
+    await live.opened;
+    live.send({ op: 'subscribe', stream: 'wrenches', hz: 250 });
+    const { columns } = await live.wait('subscribed', (m) => m.stream === 'wrenches');
+    assert.deepEqual(columns, head.slice(first));
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+    const frames = () => live.frames.filter((f) => f.type === 3 && f.tick > 0 && f.tick < rows.length); // before it runs nothing is borne
+    await until('frames', () => live.frames.some((f) => f.type === 3 && f.tick >= rows.length));
+    assert.ok(frames().length >= (sanitized ? 10 : 100), `${frames().length} frames`);
+    for (const { tick, t, values } of frames()) {
+      assert.ok(Object.is(t, rows[tick][0]), 't is that of the tick');
+      assert.deepEqual(values, rows[tick].slice(first), `${name}, tick ${tick}`);
+    }
+    await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+    await live.close();
+  });
+
+test('columns of wrenches are told anew where the joints are others, and only then', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'double-pendulum' });
+  const live = stream(server);
+  await live.opened;
+  live.send({ op: 'subscribe', stream: 'wrenches', hz: 100 });
+  const told = () => live.messages.filter((m) => m.op === 'subscribed');
+  await until('frames', () => live.frames.some((f) => f.type === 3));
+  await expect(200, 'PATCH', '/scene', { name: 'Another' });
+  await live.wait('scene');
+  assert.equal(told().length, 1);
+  const scene = (await expect(200, 'GET', '/scene')).json;
+  const [{ id }] = scene.joints;
+  await expect(200, 'PATCH', `/joints/${id}`, { id: 'renamed' });
+  await until('other names', () => told().length === 2);
+  assert.deepEqual(
+    told()[1].columns,
+    told()[0].columns.map((name) => name.replace(new RegExp(`^${id}[.]`), 'renamed.')),
+  );
+  live.send({ op: 'unsubscribe', stream: 'wrenches' });
+  await live.close();
+});

@@ -9,7 +9,7 @@ import { after } from 'node:test';
 import { near } from './running.mjs';
 import { guideway } from './server.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'guideway-headless-'));
+export const folder = mkdtempSync(join(tmpdir(), 'guideway-headless-'));
 after(() => rmSync(folder, { recursive: true }));
 export const G = 9.81;
 
@@ -19,20 +19,22 @@ export function command(scene, ...more) {
   return spawnSync(guideway, ['run', file, ...more], { encoding: 'utf8', maxBuffer: 1 << 26 });
 }
 
+// A CSV, its cells by row and column's name.
+export function table(file) {
+  const [head, ...rows] = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  const at = new Map(head.map((name, i) => [name, i]));
+  return { head, rows, get: (k, name) => Number(rows.at(k)[at.get(name)]) };
+}
+
 // A run: its summary, the columns of all bodies, and the same of the tool.
 export function run(scene, seconds) {
   const csv = join(folder, 'bodies.csv'),
     tool = join(folder, 'tool.csv');
   const done = command(scene, '--seconds', `${seconds}`, '--bodies', csv, '--csv', tool);
   assert.equal(done.status, 0, done.stderr);
-  const table = (file) => {
-    const [head, ...rows] = readFileSync(file, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => line.split(','));
-    const at = new Map(head.map((name, i) => [name, i]));
-    return { head, rows, get: (k, name) => Number(rows.at(k)[at.get(name)]) };
-  };
   const bodies = table(csv);
   const vec = (k, id, names) => names.map((n) => bodies.get(k, `${id}.${n}`));
   return {

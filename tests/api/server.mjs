@@ -228,6 +228,10 @@ export function frame(data) {
     }
     return { type, count, tick: first, t: data.readDoubleLE(16), poses, size: data.length };
   }
+  if (type === 3) {
+    const values = Array.from({ length: count }, (_, k) => data.readDoubleLE(24 + 8 * k));
+    return { type, tick: first, t: data.readDoubleLE(16), values, size: data.length };
+  }
   const columns = data.readUInt32LE(16),
     rows = [];
   for (let row = 0; row < count; row++)

@@ -287,7 +287,7 @@ test('rubbish is answered by name and does no harm', async () => {
     ['{"op":"drag","tool":0,"point":[0,0],"target":[0,0,0]}', /point|three|3/],
     ['{"op":"push","tool":0,"force":[1,0,0],"colour":1}', /colour/],
     ['{"op":"subscribe","stream":"poses","hz":1e9}', /250/],
-    ['{"op":"subscribe","stream":"gossip"}', /poses or samples/],
+    ['{"op":"subscribe","stream":"gossip"}', /poses, samples or wrenches/],
     ['{"op":"clutch"}', /on/],
     ['['.repeat(40) + ']'.repeat(40), /deep/],
     ['{"op":"halt","op":"halt"}', /not JSON/],

@@ -1,6 +1,7 @@
 // Systems of bodies through the command line and REST, against published figures and closed forms.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   about,
@@ -11,6 +12,7 @@ import {
   cross,
   dot,
   far,
+  folder,
   frame,
   G,
   ground,
@@ -20,6 +22,7 @@ import {
   rotate,
   run,
   sized,
+  table,
   wrap,
 } from './headless.mjs';
 import { box, expect, near, now, serve, run as set } from './running.mjs';
@@ -1105,6 +1108,36 @@ test('a joint tells the force and torque that it bears', async () => {
   const [left, right] = [await state('left'), await state('right')];
   near(left.force[1] - right.force[1], G, 1e-9); // one closes a loop
   near(left.torque[2] - right.torque[2] - right.force[1], G / 2, 1e-9);
+});
+
+test('the columns that --wrenches adds are what a hinge bears, in closed form', () => {
+  const file = join(folder, 'wrenches.csv');
+  const done = command(
+    {
+      gravity: [0, -G, 0],
+      objects: [rod('bar', 1, [0.5, 0, 0], 0)],
+      joints: [revolute('hinge', frame('bar', [-0.5, 0, 0]), frame('world'))],
+    },
+    ...['--seconds', '2', '--csv', file, '--wrenches', '--bodies', join(folder, 'bar.csv')],
+  );
+  assert.equal(done.status, 0, done.stderr);
+  const swing = table(join(folder, 'bar.csv')),
+    { head, rows, get } = table(file);
+  assert.deepEqual(
+    head.slice(-6),
+    ['fx', 'fy', 'fz', 'tx', 'ty', 'tz'].map((name) => `hinge.${name}`),
+  );
+  for (let k = 0; k < rows.length; k++) {
+    const [q, rate] = [swing.get(k, 'hinge.q0'), swing.get(k, 'hinge.v0')];
+    const spin = -1.5 * G * Math.cos(q),
+      [c, s] = [Math.cos(q) / 2, Math.sin(q) / 2];
+    const force = [-spin * s - rate ** 2 * c, spin * c - rate ** 2 * s + G, 0];
+    const told = ['fx', 'fy', 'fz', 'tx', 'ty', 'tz'].map((name) => get(k, `hinge.${name}`));
+    assert.ok(far(told, [...force, 0, 0, 0]) < 1e-9, `tick ${k}: ${told}, ${force}`);
+  }
+  const nowhere = command({ objects: [] }, '--wrenches');
+  assert.equal(nowhere.status, 2);
+  assert.match(nowhere.stderr, /--csv/);
 });
 
 // The four-bar's pins where the bodies are: how far they are open, and the greatest speed of a body.
