@@ -144,9 +144,10 @@ void app_edit_end(app_edit *edit);
 /* Replaces the edit's scene; ownership passes. */
 void app_edit_replace(app_edit *edit, gw_scene *scene);
 
-/* Takes back the last edit, or takes back the taking back; GW_CONFLICT when there is none. */
-bool app_undo(gw_app *app, gw_error *error);
-bool app_redo(gw_app *app, gw_error *error);
+/* The edit's scene becomes that from before the last edit, or that from before the last undo; to be
+ * committed. False with an error, GW_CONFLICT where there is none: the edit is as it was. */
+bool app_edit_undo(app_edit *edit, gw_error *error);
+bool app_edit_redo(app_edit *edit, gw_error *error);
 
 /* Applies a change, as the history keeps them, to a scene; false where it does not fit. */
 bool app_apply_change(json_t *scene, const json_t *change);

@@ -639,34 +639,27 @@ static gw_scene *read_state(gw_app *app, int offset, gw_error *error)
     return scene;
 }
 
-static bool travel(gw_app *app, int offset, gw_error *error)
+static bool travel(app_edit *edit, int offset, gw_error *error)
 {
-    app_edit edit;
-    if (!app_edit_begin(app, &edit, error))
+    assert(edit && edit->app && edit->base);
+    gw_scene *scene = read_state(edit->app, offset, error);
+    if (!scene)
         return false;
-    gw_scene *scene = read_state(app, offset, error);
-    bool done = scene != NULL;
-    if (done) {
-        edit.restart = strcmp(scene->name, edit.base->scene->name) != 0; /* another scene */
-        edit.keeps_history = true;
-        edit.travel = offset;
-        app_edit_replace(&edit, scene);
-        done = app_edit_commit(&edit, error);
-    }
-    uint64_t ticket = edit.ticket;
-    edit.ticket = 0;
-    app_edit_end(&edit);
-    return done && app_keep(app, ticket, error);
+    edit->restart = strcmp(scene->name, edit->base->scene->name) != 0; /* another scene */
+    edit->keeps_history = true;
+    edit->travel = offset;
+    app_edit_replace(edit, scene);
+    return true;
 }
 
-bool app_undo(gw_app *app, gw_error *error)
+bool app_edit_undo(app_edit *edit, gw_error *error)
 {
-    return travel(app, -1, error);
+    return travel(edit, -1, error);
 }
 
-bool app_redo(gw_app *app, gw_error *error)
+bool app_edit_redo(app_edit *edit, gw_error *error)
 {
-    return travel(app, 1, error);
+    return travel(edit, 1, error);
 }
 
 /* ---- saved ---------------------------------------------------------------------------------- */

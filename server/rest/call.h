@@ -64,6 +64,9 @@ void api_tag(api_call *call, const app_document *document);
 /* api_json() with that. */
 void api_part(api_call *call, int status, const app_document *document, json_t *value);
 
+/* The document's revision, and whether there is something to undo and to redo. */
+void api_history(api_call *call, const app_document *document);
+
 /* One solution of the document `of`, with its strands where the query asks for them; the ETag is
  * that of `document`. */
 void api_solution(api_call *call, const app_document *document, const app_document *of,

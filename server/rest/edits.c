@@ -119,8 +119,6 @@ void api_scene_edits(api_call *call)
         return;
     if (!api_commit(call, &edit, NULL, NULL))
         return;
-    api_part(call, 200, edit.document,
-             json_pack("{s:I, s:b, s:b}", "revision", (json_int_t)edit.document->revision, "undo",
-                       edit.document->undo, "redo", edit.document->redo));
+    api_history(call, edit.document);
     app_edit_end(&edit);
 }

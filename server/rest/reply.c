@@ -88,6 +88,13 @@ void api_part(api_call *call, int status, const app_document *document, json_t *
     api_json(call, status, value);
 }
 
+void api_history(api_call *call, const app_document *document)
+{
+    api_part(call, 200, document,
+             json_pack("{s:I, s:b, s:b}", "revision", (json_int_t)document->revision, "undo",
+                       document->undo, "redo", document->redo));
+}
+
 void api_solution(api_call *call, const app_document *document, const app_document *of,
                   const gw_placement *placement, const gw_pose *pose)
 {

@@ -76,28 +76,30 @@ void api_scene_patch(api_call *call)
 
 /* ---- undo ---------------------------------------------------------------------------------- */
 
-static void travel(api_call *call, bool (*go)(gw_app *app, gw_error *error))
+static void travel(api_call *call, bool (*go)(app_edit *edit, gw_error *error))
 {
+    app_edit edit;
     gw_error error = {0};
-    if (!go(call->app, &error)) {
-        api_error(call, &error);
+    if (!api_begin(call, &edit))
+        return;
+    if (!go(&edit, &error)) {
+        api_abandon(call, &edit, &error);
         return;
     }
-    app_document *document = app_document_get(call->app);
-    api_part(call, 200, document,
-             json_pack("{s:I, s:b, s:b}", "revision", (json_int_t)document->revision, "undo",
-                       document->undo, "redo", document->redo));
-    app_document_put(document);
+    if (!api_commit(call, &edit, NULL, NULL))
+        return;
+    api_history(call, edit.document);
+    app_edit_end(&edit);
 }
 
 void api_scene_undo(api_call *call)
 {
-    travel(call, app_undo);
+    travel(call, app_edit_undo);
 }
 
 void api_scene_redo(api_call *call)
 {
-    travel(call, app_redo);
+    travel(call, app_edit_redo);
 }
 
 /* ---- saving and opening -------------------------------------------------------------------- */
