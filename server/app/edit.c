@@ -645,7 +645,9 @@ static bool travel(app_edit *edit, int offset, gw_error *error)
     gw_scene *scene = read_state(edit->app, offset, error);
     if (!scene)
         return false;
-    edit->restart = strcmp(scene->name, edit->base->scene->name) != 0; /* another scene */
+    const app_diff diff = app_diff_of(edit->base->scene, scene);
+    /* another scene, and not another name of the same one */
+    edit->restart = strcmp(scene->name, edit->base->scene->name) != 0 && diff.scenario;
     edit->keeps_history = true;
     edit->travel = offset;
     app_edit_replace(edit, scene);

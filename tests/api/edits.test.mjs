@@ -163,6 +163,20 @@ test('undo and redo go through every kind of edit', async () => {
   }
 });
 
+test('a scene that takes another name runs on, also when that is undone; another scene stops', async () => {
+  await open('sphere');
+  await run('running');
+  await expect(200, 'PATCH', '/scene', { name: 'Another name' });
+  for (const way of ['undo', 'redo']) {
+    await expect(200, 'POST', `/scene/${way}`);
+    assert.equal((await expect(200, 'GET', '/simulation')).json.state, 'running', way);
+  }
+  await open('free-body');
+  await run('running');
+  await expect(200, 'POST', '/scene/undo');
+  assert.equal((await expect(200, 'GET', '/simulation')).json.state, 'stopped');
+});
+
 test('patches of one group are one step for undo, those of the next another', async () => {
   await open('cone-on-cylinder');
   const at = async () => (await expect(200, 'GET', '/objects/cone')).json.pose.p[0];
