@@ -10,14 +10,14 @@
  *   d_c' = g_c . w,  g_c the axial vector of M_c,     d_c'' = w . (sym M_c - tr M_c I) w
  *
  * so that f, its gradient and its second derivative are closed forms. A grid over the factor gives
- * starts, one a local minimum; Newton's method descends from each unless it cannot come below the
- * best.
+ * starts, one a local minimum; Newton's method descends from each, several side by side in the
+ * lanes of a vector, unless it cannot come below the best.
  */
 #include <assert.h>
 #include <string.h>
 
-#include "rt/base/simd.h"
 #include "rt/geometry/locus.h"
+#include "rt/geometry/quat_lanes.h"
 #include "rt/geometry/two_angles.h"
 
 #define GRID     64
@@ -29,6 +29,7 @@
 
 typedef struct problem {
     const gw_submanifold *set;
+    gw_rotation_set rotation; /* of D: the set's for a body that is turned to be as wanted */
     const gw_pose *near;
     double length;
     int count;    /* of the parts of d along e */
@@ -69,6 +70,10 @@ static void begin(problem *s, const gw_submanifold *set, const gw_pose *near, do
     const gw_locus *l = &t->locus;
     assert(l->kind != GW_LOCUS_CURVE && l->kind != GW_LOCUS_SURFACE); /* they do not shift */
     s->set = set;
+    s->rotation = set->rotation;
+    s->rotation.axis_body = gw_rotate(near->q, set->rotation.axis_body);
+    s->rotation.second.axis_body = gw_rotate(near->q, set->rotation.second.axis_body);
+    s->rotation.second.body = gw_quat_mul(near->q, set->rotation.second.body);
     s->near = near;
     s->length = length;
     s->count = parts[l->kind];
@@ -93,35 +98,37 @@ static void begin(problem *s, const gw_submanifold *set, const gw_pose *near, do
     s->thorough = s->curved || bb > THOROUGH * length * length;
 }
 
-/* Half of f, half its gradient and half its second derivative by w, for R turned on by exp(w); and
+/* ---- f and its derivatives ------------------------------------------------------------------- */
+
+/* Symmetric matrices, three by three at most, are their lower triangles row by row. */
+#define LOWER(i, j) ((i) * ((i) + 1) / 2 + (j))
+
+/* Half of f, half its gradient and half its second derivative by w, for D turned on by exp(w); and
  * that of d without its second derivatives, which is positive (Gauss and Newton). */
 typedef struct expansion {
-    double f;
-    gw_vec3 g;
-    double h[3][3], gauss[3][3];
+    gw_lanes f, g[3], h[6], gauss[6];
 } expansion;
 
 /* L^2 theta^2 / 2: its gradient is the rotation vector, its curvature theta/2 cot(theta/2) across.
  */
-static void add_turn(const problem *s, gw_quat d, expansion *at)
+GW_LANE_INLINE void add_turn(double length, const gw_quat_lanes *d, expansion *at)
 {
-    double ll = s->length * s->length;
-    gw_vec3 v = {d.x, d.y, d.z};
-    double sine = gw_norm(v), cosine = fabs(d.w), theta = 2 * atan2(sine, cosine);
-    bool small = theta < 1e-2;
-    double tt = theta * theta, around = small ? 1 - tt / 12 : 0.5 * theta * cosine / sine;
-    double per_sine = sine > 0 ? theta / sine : 2, k = small ? 1. / 12 : (1 - around) / tt;
-    gw_vec3 log = gw_scale(copysign(per_sine, d.w), v);
-    const double r[3] = {log.x, log.y, log.z};
-    at->f += 0.5 * ll * tt;
-    at->g = gw_mul_add(at->g, ll, log);
-#pragma GCC unroll 3
+    double ll = length * length;
+    gw_mask negative = d->w < 0;
+    gw_lanes w = GW_SELECT(negative, -d->w, d->w), v[3] = {d->x, d->y, d->z}, ss, a;
     for (int i = 0; i < 3; i++)
-#pragma GCC unroll 3
-        for (int j = 0; j <= i; j++)
-            at->h[i][j] = ll * (k * r[i] * r[j] + (i == j ? around : 0));
-    for (int i = 0; i < 3; i++)
-        at->gauss[i][i] = ll;
+        v[i] = GW_SELECT(negative, -v[i], v[i]);
+    gw_lanes_dot(v, v, &ss);
+    gw_lanes_half_angle_over_sine(&w, &a);
+    gw_lanes around = a * w, least = ss + 1e-12, k = (1 - around) / least;
+    at->f = 2 * ll * a * a * ss;
+    for (int i = 0; i < 3; i++) {
+        at->g[i] = 2 * ll * a * v[i];
+        for (int j = 0; j <= i; j++) {
+            at->h[LOWER(i, j)] = ll * (k * v[i] * v[j] + (i == j ? around : 0 * around));
+            at->gauss[LOWER(i, j)] = (gw_lanes){0} + (i == j ? ll : 0);
+        }
+    }
 }
 
 /* d less the point of the locus nearest to it, in the axes of e; N, the derivative of that by d. */
@@ -153,250 +160,311 @@ static void subtract_nearest(const problem *s, double d[3], double n[3][3])
     }
 }
 
-/* The lower triangle of h is filled. */
-static void expand(const problem *s, gw_quat q, expansion *at)
+/* The same in every lane: n by its lower triangle. */
+static void subtract_nearest_of(const problem *s, gw_lanes d[3], gw_lanes n[6])
 {
-    gw_quat turn = gw_quat_mul(q, gw_quat_conj(s->near->q));
-    gw_mat3 r = gw_quat_to_mat3(turn), m[3];
-    double d[3], g[3][3], trace[3], n[3][3], gg[3][3] = {{0}};
-    *at = (expansion){.f = 0};
-    add_turn(s, turn, at);
+    for (int lane = 0; lane < GW_LANES; lane++) {
+        double one[3] = {d[0][lane], d[1][lane], d[2][lane]}, derivative[3][3];
+        subtract_nearest(s, one, derivative);
+        for (int i = 0; i < 3; i++) {
+            d[i][lane] = one[i];
+            for (int j = 0; j <= i; j++)
+                n[LOWER(i, j)][lane] = derivative[i][j];
+        }
+    }
+}
+
+GW_LANE_INLINE void expand(const problem *s, const gw_quat_lanes *q, expansion *at)
+{
+    gw_lanes xx = 2 * q->x * q->x, yy = 2 * q->y * q->y, zz = 2 * q->z * q->z;
+    gw_lanes xy = 2 * q->x * q->y, xz = 2 * q->x * q->z, yz = 2 * q->y * q->z;
+    gw_lanes wx = 2 * q->w * q->x, wy = 2 * q->w * q->y, wz = 2 * q->w * q->z;
+    gw_lanes r[3][3] = {{1 - yy - zz, xy - wz, xz + wy},
+                        {xy + wz, 1 - xx - zz, yz - wx},
+                        {xz - wy, yz + wx, 1 - xx - yy}};
+    gw_lanes d[3], trace[3], m[3][6], g[3][3], n[6];
+    add_turn(s->length, q, at);
     for (int c = 0; c < s->count; c++) {
-#pragma GCC unroll 3
+        gw_lanes full[3][3];
         for (int i = 0; i < 3; i++)
-#pragma GCC unroll 3
             for (int j = 0; j < 3; j++)
-                m[c].m[i][j] = s->b[c].m[i][0] * r.m[j][0] + s->b[c].m[i][1] * r.m[j][1] +
-                               s->b[c].m[i][2] * r.m[j][2];
-        trace[c] = m[c].m[0][0] + m[c].m[1][1] + m[c].m[2][2];
+                full[i][j] = s->b[c].m[i][0] * r[j][0] + s->b[c].m[i][1] * r[j][1] +
+                             s->b[c].m[i][2] * r[j][2];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j <= i; j++)
+                m[c][LOWER(i, j)] = 0.5 * (full[i][j] + full[j][i]);
+        trace[c] = full[0][0] + full[1][1] + full[2][2];
         d[c] = s->k[c] + trace[c];
-        g[c][0] = m[c].m[2][1] - m[c].m[1][2];
-        g[c][1] = m[c].m[0][2] - m[c].m[2][0];
-        g[c][2] = m[c].m[1][0] - m[c].m[0][1];
+        g[c][0] = full[2][1] - full[1][2];
+        g[c][1] = full[0][2] - full[2][0];
+        g[c][2] = full[1][0] - full[0][1];
     }
     if (s->curved)
-        subtract_nearest(s, d, n);
+        subtract_nearest_of(s, d, n);
+    gw_lanes gg[6] = {{0}};
     for (int c = 0; c < s->count; c++) {
         at->f += 0.5 * d[c] * d[c];
-        at->g = gw_mul_add(at->g, d[c], gw_v3(g[c][0], g[c][1], g[c][2]));
-#pragma GCC unroll 3
         for (int i = 0; i < 3; i++) {
-            at->h[i][i] -= d[c] * trace[c];
-#pragma GCC unroll 3
+            at->g[i] += d[c] * g[c][i];
+            at->h[LOWER(i, i)] -= d[c] * trace[c];
             for (int j = 0; j <= i; j++) {
-                at->h[i][j] += 0.5 * d[c] * (m[c].m[i][j] + m[c].m[j][i]);
-                gg[i][j] += g[c][i] * g[c][j];
+                at->h[LOWER(i, j)] += d[c] * m[c][LOWER(i, j)];
+                gg[LOWER(i, j)] += g[c][i] * g[c][j];
             }
         }
     }
     for (int c = 0; c < s->count && s->curved; c++)
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j <= i; j++)
-                for (int k = 0; k < s->count; k++)
-                    gg[i][j] += (n[c][k] - (k == c)) * g[c][i] * g[k][j];
-#pragma GCC unroll 3
-    for (int i = 0; i < 3; i++)
-#pragma GCC unroll 3
-        for (int j = 0; j <= i; j++)
-            at->h[i][j] += gg[i][j], at->gauss[i][j] += gg[i][j];
-}
-
-/* f alone. */
-static double value_at(const problem *s, gw_quat q)
-{
-    gw_quat turn = gw_quat_mul(q, gw_quat_conj(s->near->q));
-    gw_mat3 r = gw_quat_to_mat3(turn);
-    double theta = 2 * atan2(gw_norm(gw_v3(turn.x, turn.y, turn.z)), fabs(turn.w)), d[3], n[3][3];
-    double f = s->length * s->length * theta * theta;
-    for (int c = 0; c < s->count; c++) {
-        d[c] = s->k[c];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                d[c] += s->b[c].m[i][j] * r.m[i][j];
-    }
-    if (s->curved)
-        subtract_nearest(s, d, n);
-    for (int c = 0; c < s->count; c++)
-        f += d[c] * d[c];
-    return 0.5 * f;
+        for (int k = 0; k < s->count; k++) {
+            gw_lanes share = n[c > k ? LOWER(c, k) : LOWER(k, c)] - (k == c);
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j <= i; j++)
+                    gg[LOWER(i, j)] += share * g[c][i] * g[k][j];
+        }
+    for (int i = 0; i < 6; i++)
+        at->h[i] += gg[i], at->gauss[i] += gg[i];
 }
 
 /* ---- along the factor ------------------------------------------------------------------------ */
 
-/* The gradient and second derivative along the factor's own freedoms, n of them. */
+/* The gradient and second derivatives along the factor's own freedoms, n of them, about the axes k;
+ * a curve's axis turns on by its rate. */
 typedef struct reduced {
     int n;
-    double g[3], h[3][6], gauss[3][6];
-    gw_vec3 k[2], rate;
+    gw_lanes g[3], h[6], gauss[6];
+    gw_lanes k[2][3], rate[3];
 } reduced;
 
-/* h b, of the symmetric h whose lower triangle is given. */
-static gw_vec3 symmetric_mul(const double h[3][3], gw_vec3 b)
+/* a . M b of the symmetric M. */
+GW_LANE_INLINE void product(const gw_lanes a[3], const gw_lanes m[6], const gw_lanes b[3],
+                            gw_lanes *out)
 {
-    return gw_v3(h[0][0] * b.x + h[1][0] * b.y + h[2][0] * b.z,
-                 h[1][0] * b.x + h[1][1] * b.y + h[2][1] * b.z,
-                 h[2][0] * b.x + h[2][1] * b.y + h[2][2] * b.z);
+    *out = a[0] * (m[0] * b[0] + m[1] * b[1] + m[3] * b[2]) +
+           a[1] * (m[1] * b[0] + m[2] * b[1] + m[4] * b[2]) +
+           a[2] * (m[3] * b[0] + m[4] * b[1] + m[5] * b[2]);
 }
 
 /*
- * exp(a k0) exp(b k1) turns by a k0 + b k1 + a b k0 x k1 / 2, to second order; a curve's axis turns
- * on by its rate.
+ * exp(a k0) exp(b k1) turns by a k0 + b k1 + a b k0 x k1 / 2, to second order.
  */
-static void reduce(const problem *s, gw_quat q, const expansion *at, reduced *to)
+GW_LANE_INLINE void reduce(const problem *s, const gw_quat_lanes *d, const expansion *at,
+                           reduced *to)
 {
-    const gw_rotation_set *r = &s->set->rotation;
+    const gw_rotation_set *r = &s->rotation;
     to->n = r->dof;
-    to->rate = gw_v3(0, 0, 0);
-    const double(*h)[3] = (const double(*)[3])at->h, (*gauss)[3] = (const double(*)[3])at->gauss;
     if (r->kind == GW_ROTATION_FREE) {
-        const double g[3] = {at->g.x, at->g.y, at->g.z};
-        for (int i = 0; i < 3; i++) {
-            to->g[i] = g[i];
-            for (int j = 0; j <= i; j++)
-                to->h[i][j] = h[i][j], to->gauss[i][j] = gauss[i][j];
-        }
+        for (int i = 0; i < 3; i++)
+            to->g[i] = at->g[i];
+        for (int i = 0; i < 6; i++)
+            to->h[i] = at->h[i], to->gauss[i] = at->gauss[i];
         return;
     }
-    to->k[0] = r->kind == GW_ROTATION_TWO_ANGLES ? gw_two_angles_axis(r, q, &to->rate) : r->axis;
-    to->k[1] = gw_rotate(q, r->axis_body);
-    for (int j = 0; j < to->n; j++) {
-        gw_vec3 h_k = symmetric_mul(h, to->k[j]), gauss_k = symmetric_mul(gauss, to->k[j]);
-        to->g[j] = gw_dot(at->g, to->k[j]);
-        for (int i = j; i < to->n; i++) {
-            to->gauss[i][j] = gw_dot(to->k[i], gauss_k);
-            to->h[i][j] = gw_dot(to->k[i], h_k);
+    gw_lanes_fill(r->axis, to->k[0]);
+    if (r->kind == GW_ROTATION_TWO_ANGLES)
+        gw_two_angles_axes(r, d, to->k[0], to->rate);
+    if (r->kind == GW_ROTATION_ANGLE)
+        gw_quat_lanes_rotate(d, r->axis_body, to->k[1]);
+    for (int i = 0; i < to->n; i++) {
+        const gw_lanes *k = to->k[i];
+        gw_lanes_dot(at->g, k, &to->g[i]);
+        for (int j = 0; j <= i; j++) {
+            product(k, at->h, to->k[j], &to->h[LOWER(i, j)]);
+            product(k, at->gauss, to->k[j], &to->gauss[LOWER(i, j)]);
         }
     }
-    if (r->kind == GW_ROTATION_TWO_ANGLES)
-        to->h[0][0] += gw_dot(at->g, to->rate);
-    else if (r->kind == GW_ROTATION_ANGLE)
-        to->h[1][0] += 0.5 * gw_dot(at->g, gw_cross(to->k[0], to->k[1]));
+    gw_lanes across[3], part;
+    if (r->kind == GW_ROTATION_TWO_ANGLES) {
+        gw_lanes_dot(at->g, to->rate, &part);
+        to->h[0] += part;
+    } else if (r->kind == GW_ROTATION_ANGLE) {
+        gw_lanes_cross(to->k[0], to->k[1], across);
+        gw_lanes_dot(at->g, across, &part);
+        to->h[1] += 0.5 * part;
+    }
 }
 
-/* exp(r) but for the third power of r. */
-static gw_quat nearly_exp(gw_vec3 r)
+/* Solves (M + raise) x = g by L D L^T, n from 1 to 3; where M + raise is not positive, x is
+ * anything. */
+GW_LANE_INLINE void solve(int n, const gw_lanes m[6], const gw_lanes *raise, const gw_lanes g[3],
+                          gw_lanes x[3], gw_mask *positive)
 {
-    return (gw_quat){1, 0.5 * r.x, 0.5 * r.y, 0.5 * r.z};
-}
-
-/* q turned by the step along the factor's freedoms. */
-static gw_quat turned(const problem *s, gw_quat q, const reduced *at, const double *step)
-{
-    const gw_rotation_set *r = &s->set->rotation;
-    if (r->kind == GW_ROTATION_TWO_ANGLES)
-        return gw_two_angles_project(
-            r, gw_quat_unit(gw_quat_mul(nearly_exp(gw_mul_add(gw_scale(step[0], at->k[0]),
-                                                              0.5 * step[0] * step[0], at->rate)),
-                                        q)));
-    if (r->kind == GW_ROTATION_AXIS)
-        return gw_quat_unit(gw_quat_mul(nearly_exp(gw_scale(step[0], r->axis)), q));
-    if (r->kind == GW_ROTATION_ANGLE)
-        return gw_quat_unit(gw_quat_mul(gw_quat_mul(nearly_exp(gw_scale(step[0], r->axis)), q),
-                                        nearly_exp(gw_scale(step[1], r->axis_body))));
-    return gw_quat_unit(gw_quat_mul(nearly_exp(gw_v3(step[0], step[1], step[2])), q));
-}
-
-/* False where a step has led beside a curve, or to the other one of two loops; small steps do not.
- */
-static bool is_on_loop(const problem *s, double size, gw_quat q)
-{
-    const gw_rotation_set *r = &s->set->rotation;
-    const gw_second_angle *second = &r->second;
-    if (r->kind != GW_ROTATION_TWO_ANGLES)
-        return true;
-    if (size < 0.02 && second->half > 0.01)
-        return true;
-    double h = gw_dot(r->axis, gw_rotate(q, r->axis_body)) - second->cosine;
-    double g = gw_dot(second->axis, gw_rotate(q, second->axis_body)) - second->cosine_2;
-    return fabs(h) + fabs(g) < 1e-13 &&
-           (second->loops == 1 || gw_two_angles_loop(r, q) == second->loop);
-}
-
-/* Solves (m + raise) x = g by L D L^T of the lower triangle, n from 1 to 3; false where m + raise
- * is not positive. */
-static bool solve(int n, const double (*m)[6], double raise, const double *g, double *x)
-{
-    double d0 = m[0][0] + raise, i0 = 1 / d0;
-    if (!(d0 > 0))
-        return false;
+    gw_lanes d0 = m[0] + *raise, i0 = 1 / d0;
+    *positive = d0 > 0;
     x[0] = g[0] * i0;
     if (n == 1)
-        return true;
-    double l1 = m[1][0] * i0, d1 = m[1][1] + raise - l1 * m[1][0], i1 = 1 / d1;
-    if (!(d1 > 0))
-        return false;
-    double y1 = g[1] - l1 * g[0];
+        return;
+    gw_lanes l1 = m[1] * i0, d1 = m[2] + *raise - l1 * m[1], i1 = 1 / d1, y1 = g[1] - l1 * g[0];
+    *positive &= d1 > 0;
     x[1] = y1 * i1;
     if (n == 3) {
-        double l2 = m[2][0] * i0, c = m[2][1] - l2 * m[1][0], l3 = c * i1;
-        double d2 = m[2][2] + raise - l2 * m[2][0] - l3 * c;
-        if (!(d2 > 0))
-            return false;
+        gw_lanes l2 = m[3] * i0, c = m[4] - l2 * m[1], l3 = c * i1;
+        gw_lanes d2 = m[5] + *raise - l2 * m[3] - l3 * c;
+        *positive &= d2 > 0;
         x[2] = (g[2] - l2 * g[0] - l3 * y1) / d2;
         x[1] -= l3 * x[2];
         x[0] -= l2 * x[2];
     }
     x[0] -= l1 * x[1];
-    return true;
 }
 
-/* The step by Newton's method, or by Gauss's where f is not convex, both with a damping; its size.
- * `fall`: the gradient's part of what f falls by. */
-static double step_of(const reduced *r, double raise, bool *newton, double *fall, double step[6])
+/* A step along the factor's freedoms. `newton`: by Newton's method; else by Gauss's, as f is not
+ * convex there. `fall`: the gradient's part of what f falls by. */
+typedef struct descent_step {
+    gw_lanes by[3], size, fall;
+    gw_mask newton;
+} descent_step;
+
+GW_LANE_INLINE void step_of(const reduced *r, const gw_lanes *raise, descent_step *step)
 {
-    double scale = 1e-300, size = 0;
+    gw_lanes scale = (gw_lanes){0} + 1e-300, square = {0}, other[3], damping;
+    gw_mask always;
     for (int k = 0; k < r->n; k++)
-        scale = fmax(scale, r->gauss[k][k]);
-    *newton = solve(r->n, r->h, raise * scale, r->g, step);
-    if (!*newton)
-        solve(r->n, r->gauss, (raise + 1e-12) * scale, r->g, step);
-    *fall = 0;
+        scale = GW_SELECT(scale > r->gauss[LOWER(k, k)], scale, r->gauss[LOWER(k, k)]);
+    damping = *raise * scale;
+    solve(r->n, r->h, &damping, r->g, step->by, &step->newton);
+    gw_mask gauss = ~step->newton;
+    if (gw_any_lane(&gauss)) {
+        damping = (*raise + 1e-12) * scale;
+        solve(r->n, r->gauss, &damping, r->g, other, &always);
+        for (int k = 0; k < r->n; k++)
+            step->by[k] = GW_SELECT(gauss, other[k], step->by[k]);
+    }
+    step->fall = (gw_lanes){0};
     for (int k = 0; k < r->n; k++) {
-        *fall += step[k] * r->g[k];
-        size += step[k] * step[k];
+        step->fall += step->by[k] * r->g[k];
+        square += step->by[k] * step->by[k];
     }
-    size = sqrt(size);
+    gw_lanes_sqrt(&square, &step->size);
+    gw_mask far = step->size > FARTHEST;
+    gw_lanes share = -FARTHEST / step->size, one = (gw_lanes){0} - 1;
+    share = GW_SELECT(far, share, one);
     for (int k = 0; k < r->n; k++)
-        step[k] *= -fmin(1, FARTHEST / size);
-    return size;
+        step->by[k] *= share;
 }
 
-/* Descends from q with steps that are damped until f falls; gives up where it comes near the best
- * rotation so far, or the gradient tells that f will stay above `least`, of that. Returns half of
- * f.
- */
-static double descend(const problem *s, gw_quat *q, gw_quat best, double least)
+/* Back onto a curve, where a step has led beside it; `on`: false where that failed, or led to the
+ * other one of two loops. Small steps do not. */
+static void project(const gw_rotation_set *r, const gw_lanes *size, gw_quat_lanes *d, gw_mask *on)
 {
-    expansion at, next_at;
+    const gw_second_angle *s = &r->second;
+    gw_two_angles_project_all(r, d);
+    for (int lane = 0; lane < GW_LANES; lane++) {
+        if ((*size)[lane] < 0.02 && s->half > 0.01)
+            continue;
+        gw_quat q = gw_quat_lanes_get(d, lane);
+        double h = gw_dot(r->axis, gw_rotate(q, r->axis_body)) - s->cosine;
+        double g = gw_dot(s->axis, gw_rotate(q, s->axis_body)) - s->cosine_2;
+        bool is_on =
+            fabs(h) + fabs(g) < 1e-13 && (s->loops == 1 || gw_two_angles_loop(r, q) == s->loop);
+        (*on)[lane] = is_on ? -1 : 0;
+    }
+}
+
+/* d turned by the step. */
+GW_LANE_INLINE void turn(const gw_rotation_set *set, const reduced *r, const descent_step *step,
+                         gw_quat_lanes *d, gw_mask *on)
+{
+    gw_lanes by[3], half = 0.5 * step->by[0];
+    for (int i = 0; i < 3; i++) {
+        if (set->kind == GW_ROTATION_FREE)
+            by[i] = 0.5 * step->by[i];
+        else if (set->kind == GW_ROTATION_TWO_ANGLES)
+            by[i] = half * (r->k[0][i] + half * r->rate[i]);
+        else
+            by[i] = half * r->k[0][i];
+    }
+    gw_quat_lanes_turn(d, by);
+    if (set->kind == GW_ROTATION_ANGLE) {
+        gw_lanes second = 0.5 * step->by[1];
+        gw_lanes_fill(set->axis_body, by);
+        for (int i = 0; i < 3; i++)
+            by[i] *= second;
+        gw_quat_lanes_turn_body(d, by);
+    }
+    gw_quat_lanes_unit(d);
+    *on = ~(gw_mask){0};
+    if (set->kind == GW_ROTATION_TWO_ANGLES)
+        project(set, &step->size, d, on);
+}
+
+/* ---- descents -------------------------------------------------------------------------------- */
+
+/* The best rotation so far, and half of f there. */
+typedef struct best_rotation {
+    gw_quat d;
+    double f;
+} best_rotation;
+
+/*
+ * Descends from each of the starts with steps that are damped until f falls, as many at a time as
+ * there are lanes. A descent is given up where it comes near the best rotation so far, or the
+ * gradient tells that f will stay above the least of all.
+ */
+GW_TARGET_CLONES
+static void descend(const problem *s, const gw_quat *starts, int count, best_rotation *best)
+{
+    expansion at = {.f = {0}}, trial;
+    gw_quat_lanes d = {.w = {0}}, next;
     reduced r;
-    double raise = 0, step[6], fall;
-    bool newton;
-    expand(s, *q, &at);
-    for (int i = 0; i < STEPS; i++) {
-        reduce(s, *q, &at, &r);
-        double size = step_of(&r, raise, &newton, &fall, step);
-        bool hopeless = raise == 0 && i > 0 && at.f - fall > least;
-        bool known = newton && size < 0.3 && fabs(gw_quat_dot(*q, best)) > CLOSE;
-        if (hopeless || known)
-            break;
-        gw_quat next = turned(s, *q, &r, step);
-        bool on = is_on_loop(s, size, next), last = newton && raise == 0 && size < 1e-7 && on;
-        if (last) {
-            *q = next; /* what is left is its square */
-            break;
+    descent_step step = {.size = {0}};
+    gw_lanes raise = {0};
+    gw_mask on = ~(gw_mask){0};
+    int steps[GW_LANES], begun = 0, active = 0;
+    bool used[GW_LANES];
+    double least = HUGE_VAL;
+    for (int lane = 0; lane < GW_LANES; lane++) {
+        used[lane] = begun < count;
+        gw_quat_lanes_set(&next, lane, starts[used[lane] ? begun++ : 0]);
+        at.f[lane] = HUGE_VAL;
+        active += used[lane];
+        steps[lane] = 0;
+    }
+    gw_quat_lanes_unit(&next);
+    while (active > 0) {
+        expand(s, &next, &trial);
+        gw_mask begins = at.f == HUGE_VAL, lower = (trial.f < at.f) & on;
+        gw_mask stuck = ~lower & ((step.size < 1e-7) | (raise > 1e8));
+        gw_lanes more = 6 * raise, some = (gw_lanes){0} + 1e-2, less = 0.1 * raise;
+        more = GW_SELECT(more > some, more, some);
+        less = (gw_lanes)((gw_mask)less & (raise > 1e-4));
+        raise = GW_SELECT(lower, less, more);
+        d.w = GW_SELECT(lower, next.w, d.w), d.x = GW_SELECT(lower, next.x, d.x);
+        d.y = GW_SELECT(lower, next.y, d.y), d.z = GW_SELECT(lower, next.z, d.z);
+        at.f = GW_SELECT(lower, trial.f, at.f);
+        for (int i = 0; i < 3; i++)
+            at.g[i] = GW_SELECT(lower, trial.g[i], at.g[i]);
+        for (int i = 0; i < 6; i++) {
+            at.h[i] = GW_SELECT(lower, trial.h[i], at.h[i]);
+            at.gauss[i] = GW_SELECT(lower, trial.gauss[i], at.gauss[i]);
         }
-        expand(s, next, &next_at);
-        if (on && next_at.f < at.f) {
-            *q = next;
-            at = next_at;
-            raise = raise > 1e-4 ? 0.1 * raise : 0;
-        } else if (size < 1e-7 || raise > 1e8) {
-            break;
-        } else {
-            raise = fmax(6 * raise, 1e-2);
+        for (int lane = 0; lane < GW_LANES; lane++)
+            least = fmin(least, at.f[lane]);
+
+        reduce(s, &d, &at, &r);
+        step_of(&r, &raise, &step);
+        next = d;
+        turn(&s->rotation, &r, &step, &next, &on);
+
+        gw_lanes nearness = best->d.w * d.w + best->d.x * d.x + best->d.y * d.y + best->d.z * d.z;
+        gw_mask hopeless = (raise == 0) & ~begins & (at.f - step.fall > least);
+        gw_mask known = step.newton & (step.size < 0.3) & (nearness * nearness > CLOSE * CLOSE) &
+                        (at.f >= best->f);
+        gw_mask last = step.newton & (raise == 0) & (step.size < 1e-7) & on;
+        gw_mask ends = hopeless | known | last | stuck;
+        for (int lane = 0; lane < GW_LANES; lane++) {
+            if (!used[lane] || (!ends[lane] && ++steps[lane] < STEPS))
+                continue;
+            if (at.f[lane] < best->f) /* what the last step leaves is its square */
+                *best =
+                    (best_rotation){gw_quat_lanes_get(last[lane] ? &next : &d, lane), at.f[lane]};
+            used[lane] = begun < count;
+            active -= !used[lane];
+            gw_quat_lanes_set(&next, lane, starts[used[lane] ? begun++ : 0]);
+            at.f[lane] = HUGE_VAL;
+            raise[lane] = 0;
+            steps[lane] = 0;
+            on[lane] = -1;
         }
     }
-    return at.f;
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
@@ -406,7 +474,7 @@ static double descend(const problem *s, gw_quat *q, gw_quat best, double least)
 /* Rotations relative to the wanted one, and half of f there. */
 typedef struct grid {
     int count;
-    gw_lanes w[GROUPS], x[GROUPS], y[GROUPS], z[GROUPS];
+    gw_quat_lanes d[GROUPS];
     double f[GRID];
 } grid;
 
@@ -497,7 +565,7 @@ static void evaluate_flat(const problem *s, grid *g)
     double a[3][10];
     rank_forms(s, a);
     for (int i = 0; i < g->count / GW_LANES; i++) {
-        gw_lanes w = g->w[i], x = g->x[i], y = g->y[i], z = g->z[i];
+        gw_lanes w = g->d[i].w, x = g->d[i].x, y = g->d[i].y, z = g->d[i].z;
         gw_lanes cosine = (gw_lanes)((gw_mask)w & magnitude);
         gw_lanes f = ll * HALF_ANGLE_SQUARED(cosine);
         for (int c = 0; c < s->count; c++) {
@@ -511,25 +579,21 @@ static void evaluate_flat(const problem *s, grid *g)
     }
 }
 
-static gw_quat grid_rotation(const problem *s, const grid *g, int i)
+GW_TARGET_CLONES
+static void evaluate_curved(const problem *s, grid *g)
 {
-    int at = i / GW_LANES, k = i % GW_LANES;
-    return gw_quat_unit(
-        gw_quat_mul((gw_quat){g->w[at][k], g->x[at][k], g->y[at][k], g->z[at][k]}, s->near->q));
+    for (int i = 0; i < (g->count + GW_LANES - 1) / GW_LANES; i++) {
+        expansion at;
+        gw_quat_lanes_unit(&g->d[i]);
+        expand(s, &g->d[i], &at);
+        for (int k = 0; k < GW_LANES; k++)
+            g->f[i * GW_LANES + k] = at.f[k];
+    }
 }
 
-static void evaluate(const problem *s, grid *g)
+static void put_in(grid *g, int i, gw_quat q)
 {
-    if (!s->curved)
-        evaluate_flat(s, g);
-    for (int i = 0; i < g->count && s->curved; i++)
-        g->f[i] = value_at(s, grid_rotation(s, g, i));
-}
-
-static void put(grid *g, int i, gw_quat q)
-{
-    int at = i / GW_LANES, k = i % GW_LANES;
-    g->w[at][k] = q.w, g->x[at][k] = q.x, g->y[at][k] = q.y, g->z[at][k] = q.z;
+    gw_quat_lanes_set(&g->d[i / GW_LANES], i % GW_LANES, q);
 }
 
 /* The 60 rotations of an icosahedron: none of SO(3) is farther than 45 degrees from one. The
@@ -618,10 +682,13 @@ static void free_grid(grid *g)
 #undef B
 #undef C
     g->count = 60;
-    memcpy(g->w, table[0], sizeof table[0]);
-    memcpy(g->x, table[1], sizeof table[1]);
-    memcpy(g->y, table[2], sizeof table[2]);
-    memcpy(g->z, table[3], sizeof table[3]);
+    for (int i = 0; i < 60; i += GW_LANES) {
+        gw_quat_lanes *d = &g->d[i / GW_LANES];
+        memcpy(&d->w, table[0] + i, sizeof d->w);
+        memcpy(&d->x, table[1] + i, sizeof d->x);
+        memcpy(&d->y, table[2] + i, sizeof d->y);
+        memcpy(&d->z, table[3] + i, sizeof d->z);
+    }
 }
 
 /* Multiples of 45 degrees of both angles, from the rotation q1 of the set. */
@@ -646,11 +713,11 @@ static void angle_grid(const problem *s, gw_quat q1, grid *g)
             memcpy(&even, cosine + j * GW_LANES, sizeof even);
             memcpy(&odd, sine + j * GW_LANES, sizeof odd);
             double p = cosine[i], q = sine[i];
-            int at = i * 8 / GW_LANES + j;
-            g->w[at] = even * (p * c.w + q * fc.w) + odd * (p * cu.w + q * fcu.w);
-            g->x[at] = even * (p * c.x + q * fc.x) + odd * (p * cu.x + q * fcu.x);
-            g->y[at] = even * (p * c.y + q * fc.y) + odd * (p * cu.y + q * fcu.y);
-            g->z[at] = even * (p * c.z + q * fc.z) + odd * (p * cu.z + q * fcu.z);
+            gw_quat_lanes *d = &g->d[i * 8 / GW_LANES + j];
+            d->w = even * (p * c.w + q * fc.w) + odd * (p * cu.w + q * fcu.w);
+            d->x = even * (p * c.x + q * fc.x) + odd * (p * cu.x + q * fcu.x);
+            d->y = even * (p * c.y + q * fc.y) + odd * (p * cu.y + q * fcu.y);
+            d->z = even * (p * c.z + q * fc.z) + odd * (p * cu.z + q * fcu.z);
         }
 }
 
@@ -676,38 +743,41 @@ static const double curve_cosine[CURVE] = {
     0.6715589548470186,   0.5956993044924335,  0.5141027441932217,  0.427555093430282,
     0.3368898533922203,   0.24298017990326398, 0.14673047445536175, 0.049067674327417904};
 
-/* f along the curve: D = R R0^T has the trace <R, R0> = 4 cos(theta/2)^2 - 1, and <B, D> = <B R0,
- * R>.
- */
+/* f along the curve: with the axes F of the body at R and F0 at the wanted rotation D = F F0^T has
+ * the trace <F, F0> = 4 cos(theta/2)^2 - 1, and <B, D> = <B F0, F>. */
+GW_TARGET_CLONES
 static void evaluate_curve(const problem *s, grid *g)
 {
-    const gw_rotation_set *r = &s->set->rotation;
-    gw_mat3 body = gw_quat_to_mat3(gw_quat_mul(s->near->q, r->second.body)), b[3];
+    const gw_rotation_set *r = &s->rotation;
+    gw_mat3 body = gw_quat_to_mat3(r->second.body), b[3];
     g->count = CURVE;
     for (int c = 0; c < s->count; c++)
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++)
                 b[c].m[i][j] = s->b[c].m[i][0] * body.m[0][j] + s->b[c].m[i][1] * body.m[1][j] +
                                s->b[c].m[i][2] * body.m[2][j];
-    for (int k = 0; k < CURVE; k++) {
-        gw_vec3 frame[3];
-        double d[3], n[3][3], trace = 0, f = 0;
-        gw_two_angles_frame(r, curve_sine[k], curve_cosine[k], frame);
+    for (int k = 0; k < CURVE; k += GW_LANES) {
+        gw_lanes sine, cosine, frame[3][3], d[3], n[6], trace = {0}, f = {0};
+        memcpy(&sine, curve_sine + k, sizeof sine);
+        memcpy(&cosine, curve_cosine + k, sizeof cosine);
+        gw_two_angles_frames(r, &sine, &cosine, frame);
         for (int c = 0; c < s->count; c++)
-            d[c] = s->k[c];
-        for (int j = 0; j < 3; j++) {
-            trace +=
-                body.m[0][j] * frame[j].x + body.m[1][j] * frame[j].y + body.m[2][j] * frame[j].z;
-            for (int c = 0; c < s->count; c++)
-                d[c] += b[c].m[0][j] * frame[j].x + b[c].m[1][j] * frame[j].y +
-                        b[c].m[2][j] * frame[j].z;
-        }
+            d[c] = (gw_lanes){0} + s->k[c];
+        for (int j = 0; j < 3; j++)
+            for (int i = 0; i < 3; i++) {
+                trace += body.m[i][j] * frame[j][i];
+                for (int c = 0; c < s->count; c++)
+                    d[c] += b[c].m[i][j] * frame[j][i];
+            }
         if (s->curved)
-            subtract_nearest(s, d, n);
+            subtract_nearest_of(s, d, n);
         for (int c = 0; c < s->count; c++)
             f += d[c] * d[c];
-        double cosine = sqrt(fmax(0, 0.25 * (1 + trace)));
-        g->f[k] = 0.5 * f + 2 * s->length * s->length * HALF_ANGLE_SQUARED(cosine);
+        gw_lanes square = 0.25 * (1 + trace), half;
+        square = (gw_lanes)((gw_mask)square & (square > 0));
+        gw_lanes_sqrt(&square, &half);
+        f = 0.5 * f + 2 * s->length * s->length * HALF_ANGLE_SQUARED(half);
+        memcpy(g->f + k, &f, sizeof f);
     }
 }
 
@@ -718,7 +788,7 @@ static gw_quat curve_start(const problem *s, const grid *g, int i)
     double bend = before - 2 * g->f[i] + after;
     double share = bend > 0 ? 0.5 * (before - after) / bend : 0;
     double psi = (i + 0.5 + share) * (2 * GW_PI / CURVE) - GW_PI;
-    return gw_two_angles_rotation(&s->set->rotation, remainder(psi, 2 * GW_PI));
+    return gw_two_angles_rotation(&s->rotation, remainder(psi, 2 * GW_PI));
 }
 
 static void axis_grid(const problem *s, gw_quat q1, grid *g)
@@ -727,8 +797,8 @@ static void axis_grid(const problem *s, gw_quat q1, grid *g)
     gw_quat last = gw_quat_conj(s->near->q);
     g->count = 16;
     for (int i = 0; i < g->count; i++)
-        put(g, i,
-            gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, 2 * GW_PI * i / g->count), q1), last));
+        put_in(g, i,
+               gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, 2 * GW_PI * i / g->count), q1), last));
 }
 
 /* True where no neighbour on the grid is lower: of the icosahedron, of the torus, on the ring. */
@@ -804,25 +874,20 @@ double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose 
         return gw_pose_distance(nearest, near, length);
     }
     bool curve = set->rotation.kind == GW_ROTATION_TWO_ANGLES;
-    if (!curve)
-        evaluate(&s, &g);
-    int starts[STARTS], count = lowest_of(&s, &g, starts);
-    double best_f = HUGE_VAL;
-    gw_quat best = {0, 0, 0, 0};
-    if (curve) { /* the wanted rotation itself, where it is on the curve */
-        gw_quat q = gw_two_angles_rotation(&set->rotation,
-                                           gw_two_angles_parameter(&set->rotation, near->q));
-        if (value_at(&s, q) < g.f[starts[0]]) {
-            best_f = descend(&s, &q, best, HUGE_VAL);
-            best = q;
-        }
-    }
-    for (int i = 0; i < count; i++) {
-        gw_quat q = curve ? curve_start(&s, &g, starts[i]) : grid_rotation(&s, &g, starts[i]);
-        double f = descend(&s, &q, best, best_f);
-        if (f < best_f)
-            best_f = f, best = q;
-    }
-    *nearest = pose_at(&s, best);
+    if (s.curved && !curve)
+        evaluate_curved(&s, &g);
+    else if (!curve)
+        evaluate_flat(&s, &g);
+    int lows[STARTS], count = lowest_of(&s, &g, lows);
+    gw_quat starts[STARTS + 1];
+    for (int i = 0; i < count; i++)
+        starts[i] = curve ? curve_start(&s, &g, lows[i])
+                          : gw_quat_lanes_get(&g.d[lows[i] / GW_LANES], lows[i] % GW_LANES);
+    if (curve) /* the wanted rotation itself, where it is on the curve */
+        starts[count++] = gw_two_angles_rotation(
+            &s.rotation, gw_two_angles_parameter(&s.rotation, gw_quat_identity()));
+    best_rotation best = {.f = HUGE_VAL};
+    descend(&s, starts, count, &best);
+    *nearest = pose_at(&s, gw_quat_unit(gw_quat_mul(best.d, near->q)));
     return gw_pose_distance(nearest, near, length);
 }

@@ -513,7 +513,7 @@ static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
         out[0] = r->axis;
         return 1;
     case GW_ROTATION_TWO_ANGLES:
-        out[0] = gw_two_angles_axis(r, q, NULL);
+        out[0] = gw_two_angles_axis(r, q);
         return 1;
     case GW_ROTATION_FIXED:
     case GW_ROTATION_NORMAL:

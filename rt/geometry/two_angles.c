@@ -48,39 +48,52 @@ static bool has_two_loops(const gw_second_angle *s)
     return s->at_low == s->at_high;
 }
 
-/* The two square roots at c's angle eta. */
+/* sqrt(end - c) or sqrt(c - end): signed where c's range ends there. */
+GW_LANE_INLINE void factor(bool ends, const gw_lanes *is_signed, const gw_lanes *gap, gw_lanes *out)
+{
+    gw_lanes positive = (gw_lanes)((gw_mask)*gap & (*gap > 0));
+    gw_lanes_sqrt(&positive, out);
+    if (ends)
+        *out = *is_signed;
+}
+
+/* c and both square roots, from the sine and cosine of psi / 2. */
+GW_LANE_INLINE void square_roots_at(const gw_second_angle *s, const gw_lanes *half_sine,
+                                    const gw_lanes *half_cosine, gw_lanes *c, gw_lanes *azimuth,
+                                    gw_lanes *turn)
+{
+    const gw_lanes one = (gw_lanes){0} + 1;
+    gw_lanes sine = *half_sine, cosine = *half_cosine, sign = one * s->loop, part;
+    if (!has_two_loops(s) || s->at_low == BOTH) { /* eta = psi, or its magnitude */
+        gw_lanes twice = 2 * sine * cosine;
+        gw_mask negative = (twice < 0) & (has_two_loops(s) ? -1LL : 0LL);
+        sign = GW_SELECT(negative, -one, one);
+        cosine = (cosine - sine) * (cosine + sine);
+        sine = GW_SELECT(negative, -twice, twice);
+    }
+    double root = sqrt(2 * s->half);
+    gw_lanes high = root * sine, low = root * cosine, gap;
+    *c = s->middle + 0.5 * (low - high) * (low + high);
+    gap = s->azimuth_high - *c;
+    factor(s->at_high & AZIMUTH, &high, &gap, azimuth);
+    gap = *c - s->azimuth_low;
+    factor(s->at_low & AZIMUTH, &low, &gap, &part);
+    *azimuth *= part;
+    gap = s->turn_high - *c;
+    factor(s->at_high & TURN, &high, &gap, turn);
+    gap = *c - s->turn_low;
+    factor(s->at_low & TURN, &low, &gap, &part);
+    *turn *= part;
+    if (s->at_low == TURN && s->at_high == TURN)
+        *azimuth *= sign;
+    else
+        *turn *= sign;
+}
+
+/* The two square roots at c, as one rotation has them. */
 typedef struct square_roots {
     double c, azimuth, turn;
 } square_roots;
-
-/* sqrt(end - c) or sqrt(c - end): signed where c's range ends there. */
-static double factor(bool ends, double is_signed, double gap)
-{
-    return ends ? is_signed : sqrt(fmax(0, gap));
-}
-
-/* From the sine and cosine of psi / 2. */
-static square_roots square_roots_at(const gw_second_angle *s, double sine, double cosine)
-{
-    double sign = s->loop;
-    if (!has_two_loops(s) || s->at_low == BOTH) { /* eta = psi, or its magnitude */
-        double twice = 2 * sine * cosine;
-        sign = has_two_loops(s) && twice < 0 ? -1 : 1;
-        cosine = (cosine - sine) * (cosine + sine);
-        sine = has_two_loops(s) ? fabs(twice) : twice;
-    }
-    double root = sqrt(2 * s->half), high = root * sine, low = root * cosine;
-    square_roots r = {.c = s->middle + 0.5 * (low - high) * (low + high)};
-    r.azimuth = factor(s->at_high & AZIMUTH, high, s->azimuth_high - r.c) *
-                factor(s->at_low & AZIMUTH, low, r.c - s->azimuth_low);
-    r.turn = factor(s->at_high & TURN, high, s->turn_high - r.c) *
-             factor(s->at_low & TURN, low, r.c - s->turn_low);
-    if (s->at_low == TURN && s->at_high == TURN)
-        r.azimuth *= sign;
-    else
-        r.turn *= sign;
-    return r;
-}
 
 /* The square roots of a rotation of the set: k sin phi = x . (f1 x f2), w = y . (x x f2). */
 static square_roots square_roots_of(const gw_rotation_set *r, gw_quat q)
@@ -97,28 +110,53 @@ static double signed_quotient(double product, double by, double fallback)
     return fabs(by) > 1e-150 ? product / by : fallback;
 }
 
-void gw_two_angles_frame(const gw_rotation_set *r, double sine, double cosine, gw_vec3 frame[3])
+GW_LANE_INLINE void to_unit(gw_lanes a[3])
+{
+    gw_lanes square, size;
+    gw_lanes_dot(a, a, &square);
+    gw_lanes_sqrt(&square, &size);
+    gw_lanes scale = 1 / size;
+    for (int k = 0; k < 3; k++)
+        a[k] *= scale;
+}
+
+GW_TARGET_CLONES
+void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
+                          gw_lanes frame[3][3])
 {
     const gw_second_angle *s = &r->second;
-    square_roots at = square_roots_at(s, sine, cosine);
-    double level = at.c - s->cosine * s->cosine_axes, ss = 1 - at.c * at.c;
-    double out = s->sine / sqrt(level * level + at.azimuth * at.azimuth);
-    gw_vec3 x = gw_mul_add(gw_scale(s->cosine, r->axis), out * level, s->e1);
-    x = gw_mul_add(x, out * at.azimuth, s->e2);
-    gw_vec3 y = gw_scale((s->cosine_body - at.c * s->cosine_2) / ss, x);
-    y = gw_mul_add(y, (s->cosine_2 - at.c * s->cosine_body) / ss, s->axis);
-    y = gw_mul_add(y, at.turn / ss, gw_cross(x, s->axis));
-    frame[2] = gw_unit(gw_cross(x, y));
-    frame[0] = gw_unit(x);
-    frame[1] = gw_cross(frame[2], frame[0]);
+    gw_lanes c, azimuth, turn, square, size, first[3], e1[3], e2[3], second[3], across[3];
+    square_roots_at(s, sine, cosine, &c, &azimuth, &turn);
+    gw_lanes level = c - s->cosine * s->cosine_axes, ss = 1 - c * c, *x = frame[0], *y = frame[1];
+    square = level * level + azimuth * azimuth;
+    gw_lanes_sqrt(&square, &size);
+    gw_lanes out = s->sine / size;
+    gw_lanes_fill(r->axis, first);
+    gw_lanes_fill(s->axis, second);
+    gw_lanes_fill(s->e1, e1);
+    gw_lanes_fill(s->e2, e2);
+    for (int k = 0; k < 3; k++)
+        x[k] = s->cosine * first[k] + out * level * e1[k] + out * azimuth * e2[k];
+    gw_lanes_cross(x, second, across);
+    gw_lanes of_x = (s->cosine_body - c * s->cosine_2) / ss,
+             of_second = (s->cosine_2 - c * s->cosine_body) / ss, of_across = turn / ss;
+    for (int k = 0; k < 3; k++)
+        y[k] = of_x * x[k] + of_second * second[k] + of_across * across[k];
+    gw_lanes_cross(x, y, frame[2]);
+    to_unit(frame[2]);
+    to_unit(x);
+    gw_lanes_cross(frame[2], x, y);
 }
 
 gw_quat gw_two_angles_rotation(const gw_rotation_set *r, double psi)
 {
-    gw_vec3 frame[3];
-    gw_two_angles_frame(r, sin(0.5 * psi), cos(0.5 * psi), frame);
-    return gw_quat_unit(
-        gw_quat_mul(gw_quat_from_axes(frame[0], frame[1], frame[2]), gw_quat_conj(r->second.body)));
+    gw_lanes frame[3][3], sine = (gw_lanes){0} + sin(0.5 * psi),
+                          cosine = (gw_lanes){0} + cos(0.5 * psi);
+    gw_two_angles_frames(r, &sine, &cosine, frame);
+    gw_quat q = gw_quat_from_axes(gw_v3(frame[0][0][0], frame[0][1][0], frame[0][2][0]),
+                                  gw_v3(frame[1][0][0], frame[1][1][0], frame[1][2][0]),
+                                  gw_v3(frame[2][0][0], frame[2][1][0], frame[2][2][0]));
+    return gw_quat_unit(gw_quat_mul(q, gw_quat_conj(r->second.body)));
 }
 
 double gw_two_angles_parameter(const gw_rotation_set *r, gw_quat q)
@@ -167,40 +205,102 @@ int gw_two_angles_loop(const gw_rotation_set *r, gw_quat q)
 
 /* ---- along the curve ------------------------------------------------------------------------- */
 
-gw_vec3 gw_two_angles_axis(const gw_rotation_set *r, gw_quat q, gw_vec3 *rate)
+GW_TARGET_CLONES
+void gw_two_angles_axes(const gw_rotation_set *r, const gw_quat_lanes *q, gw_lanes axis[3],
+                        gw_lanes rate[3])
 {
     const gw_second_angle *s = &r->second;
-    gw_vec3 x = gw_rotate(q, r->axis_body), y = gw_rotate(q, s->axis_body);
+    gw_lanes x[3], y[3], first[3], second[3], a[3], b[3], n[3], square, size, along;
+    gw_lanes_fill(r->axis, first);
+    gw_lanes_fill(s->axis, second);
+    gw_quat_lanes_rotate(q, r->axis_body, x);
+    gw_quat_lanes_rotate(q, s->axis_body, y);
     /* normal to the gradients of both angles */
-    gw_vec3 a = gw_cross(x, r->axis), b = gw_cross(y, s->axis), n = gw_cross(a, b);
-    double size = gw_norm(n);
-    gw_vec3 w = size > LEAST ? gw_scale(1 / size, n) : gw_any_normal(gw_unit(a));
-    if (!rate)
-        return w;
-    gw_vec3 a_rate = gw_cross(gw_cross(w, x), r->axis), b_rate = gw_cross(gw_cross(w, y), s->axis);
-    gw_vec3 n_rate = gw_add(gw_cross(a_rate, b), gw_cross(a, b_rate));
-    *rate = gw_scale(size > LEAST ? 1 / size : 0, gw_reject(n_rate, w));
-    return w;
+    gw_lanes_cross(x, first, a);
+    gw_lanes_cross(y, second, b);
+    gw_lanes_cross(a, b, n);
+    gw_lanes_dot(n, n, &square);
+    gw_lanes_sqrt(&square, &size);
+    gw_mask regular = size > LEAST;
+    gw_lanes scale = 1 / size;
+    for (int k = 0; k < 3; k++)
+        axis[k] = scale * n[k];
+    for (int lane = 0; lane < GW_LANES; lane++) {
+        if (regular[lane])
+            continue;
+        gw_vec3 any = gw_any_normal(gw_unit(gw_v3(a[0][lane], a[1][lane], a[2][lane])));
+        axis[0][lane] = any.x, axis[1][lane] = any.y, axis[2][lane] = any.z;
+    }
+    gw_lanes wx[3], wy[3], a_rate[3], b_rate[3], n_rate[3], other[3];
+    gw_lanes_cross(axis, x, wx);
+    gw_lanes_cross(wx, first, a_rate);
+    gw_lanes_cross(axis, y, wy);
+    gw_lanes_cross(wy, second, b_rate);
+    gw_lanes_cross(a_rate, b, n_rate);
+    gw_lanes_cross(a, b_rate, other);
+    for (int k = 0; k < 3; k++)
+        n_rate[k] += other[k];
+    gw_lanes_dot(n_rate, axis, &along);
+    scale = (gw_lanes)((gw_mask)scale & regular);
+    for (int k = 0; k < 3; k++)
+        rate[k] = scale * (n_rate[k] - along * axis[k]);
+}
+
+gw_vec3 gw_two_angles_axis(const gw_rotation_set *r, gw_quat q)
+{
+    gw_quat_lanes all;
+    gw_lanes axis[3], rate[3];
+    gw_quat_lanes_fill(&all, q);
+    gw_two_angles_axes(r, &all, axis, rate);
+    return gw_v3(axis[0][0], axis[1][0], axis[2][0]);
+}
+
+GW_TARGET_CLONES
+void gw_two_angles_project_all(const gw_rotation_set *r, gw_quat_lanes *q)
+{
+    const gw_second_angle *s = &r->second;
+    gw_mask moves = ~(gw_mask){0};
+    gw_lanes first[3], second[3];
+    gw_lanes_fill(r->axis, first);
+    gw_lanes_fill(s->axis, second);
+    for (int i = 0; i < 8; i++) {
+        gw_lanes x[3], y[3], a[3], b[3], along_x, along_y, aa, bb, ab, step[3], square;
+        gw_quat_lanes_rotate(q, r->axis_body, x);
+        gw_quat_lanes_rotate(q, s->axis_body, y);
+        gw_lanes_cross(x, first, a);
+        gw_lanes_cross(y, second, b);
+        gw_lanes_dot(x, first, &along_x);
+        gw_lanes_dot(y, second, &along_y);
+        gw_lanes_dot(a, a, &aa);
+        gw_lanes_dot(b, b, &bb);
+        gw_lanes_dot(a, b, &ab);
+        gw_lanes h = s->cosine - along_x, g = s->cosine_2 - along_y, det = aa * bb - ab * ab;
+        gw_lanes off = GW_SELECT(h > 0, h, -h) + GW_SELECT(g > 0, g, -g);
+        moves &= (off >= 4e-16) & (det > 1e-18);
+        if (!gw_any_lane(&moves))
+            break;
+        gw_lanes of_a = (bb * h - ab * g) / det, of_b = (aa * g - ab * h) / det;
+        for (int k = 0; k < 3; k++)
+            step[k] = of_a * a[k] + of_b * b[k];
+        gw_lanes_dot(step, step, &square);
+        gw_quat_lanes next = *q;
+        for (int k = 0; k < 3; k++)
+            step[k] *= 0.5;
+        gw_quat_lanes_turn(&next, step);
+        gw_quat_lanes_unit(&next);
+        q->w = GW_SELECT(moves, next.w, q->w), q->x = GW_SELECT(moves, next.x, q->x);
+        q->y = GW_SELECT(moves, next.y, q->y), q->z = GW_SELECT(moves, next.z, q->z);
+        moves &= square >= 1e-18; /* what is left is its square */
+    }
+    gw_quat_lanes_unit(q);
 }
 
 gw_quat gw_two_angles_project(const gw_rotation_set *r, gw_quat q)
 {
-    const gw_second_angle *s = &r->second;
-    for (int i = 0; i < 8; i++) {
-        gw_vec3 x = gw_rotate(q, r->axis_body), y = gw_rotate(q, s->axis_body);
-        gw_vec3 a = gw_cross(x, r->axis), b = gw_cross(y, s->axis);
-        double h = s->cosine - gw_dot(x, r->axis), g = s->cosine_2 - gw_dot(y, s->axis);
-        double aa = gw_norm2(a), bb = gw_norm2(b), ab = gw_dot(a, b), det = aa * bb - ab * ab;
-        if (fabs(h) + fabs(g) < 4e-16 || !(det > 1e-18))
-            break;
-        gw_vec3 step =
-            gw_add(gw_scale((bb * h - ab * g) / det, a), gw_scale((aa * g - ab * h) / det, b));
-        gw_quat turn = {1, 0.5 * step.x, 0.5 * step.y, 0.5 * step.z};
-        q = gw_quat_unit(gw_quat_mul(turn, q));
-        if (gw_norm2(step) < 1e-18)
-            break; /* what is left is its square */
-    }
-    return gw_quat_unit(q);
+    gw_quat_lanes all;
+    gw_quat_lanes_fill(&all, q);
+    gw_two_angles_project_all(r, &all);
+    return gw_quat_lanes_get(&all, 0);
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */

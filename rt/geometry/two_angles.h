@@ -6,6 +6,7 @@
 #ifndef GW_GEOMETRY_TWO_ANGLES_H
 #define GW_GEOMETRY_TWO_ANGLES_H
 
+#include "rt/geometry/quat_lanes.h"
 #include "rt/geometry/submanifold.h"
 
 /* One of the two: cos(angle) = axis . R axis_body. */
@@ -33,14 +34,22 @@ int gw_two_angles_loop(const gw_rotation_set *r, gw_quat q);
 gw_quat gw_two_angles_rotation(const gw_rotation_set *r, double psi);
 double gw_two_angles_parameter(const gw_rotation_set *r, gw_quat q);
 
-/* R times the frame of `second.body`, at the sine and cosine of psi / 2. */
-void gw_two_angles_frame(const gw_rotation_set *r, double sine, double cosine, gw_vec3 frame[3]);
+/* R times the frame of `second.body`, its three axes, at the sine and cosine of psi / 2. */
+void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
+                          gw_lanes frame[3][3]);
 
-/* The unit axis (world) about which R turns along the curve; and its derivative by the angle turned
- * (may be NULL). Where loops cross, one of the two. */
-gw_vec3 gw_two_angles_axis(const gw_rotation_set *r, gw_quat q, gw_vec3 *rate);
+/* The unit axis (world) about which R turns along the curve; and its derivative by the angle
+ * turned. Where loops cross, one of the two. */
+void gw_two_angles_axes(const gw_rotation_set *r, const gw_quat_lanes *q, gw_lanes axis[3],
+                        gw_lanes rate[3]);
 
-/* The rotation of the set next to q, which is near it, by Newton's method on both angles. */
+/* The axis alone, of one rotation. */
+gw_vec3 gw_two_angles_axis(const gw_rotation_set *r, gw_quat q);
+
+/* The rotations of the set next to q, which are near it, by Newton's method on both angles. */
+void gw_two_angles_project_all(const gw_rotation_set *r, gw_quat_lanes *q);
+
+/* The same of one. */
 gw_quat gw_two_angles_project(const gw_rotation_set *r, gw_quat q);
 
 #endif
