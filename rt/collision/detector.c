@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "rt/base/random.h"
 #include "rt/collision/aabb_tree.h"
 #include "rt/collision/geom.h"
 #include "rt/collision/manifold.h"
@@ -216,13 +217,10 @@ typedef struct geom_pair {
     gw_pose world_from_a, world_from_b;
 } geom_pair;
 
-/* One round of splitmix64, a permutation: different values stay different, but for one in 2^64. */
+/* Different values stay different, but for one in 2^64. */
 static uint64_t mix(uint64_t key, uint64_t value)
 {
-    key = (key ^ value) + 0x9e3779b97f4a7c15u;
-    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-    return key ^ (key >> 31);
+    return gw_splitmix64_mix((key ^ value) + GW_SPLITMIX64_STEP);
 }
 
 static uint64_t key_of(const geom_pair *p, uint32_t feature_a, uint32_t feature_b)

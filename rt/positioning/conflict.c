@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "rt/positioning/random.h"
+#include "rt/base/random.h"
 #include "rt/positioning/solver.h"
 
 #define BY_FAR             1e6  /* times the snap: near tangency poses lie off by its square root */
@@ -45,7 +45,7 @@ static double number_of(gw_vec3 v, unsigned long long k)
     unsigned long long bits[3], z = k;
     memcpy(bits, x, sizeof bits);
     for (int i = 0; i < 3; i++)
-        z = gw_splitmix64_mix((z ^ bits[i]) + 0x9e3779b97f4a7c15ull);
+        z = gw_splitmix64_mix((z ^ bits[i]) + GW_SPLITMIX64_STEP);
     return (double)(z >> 11) / 4503599627370496.0 - 1;
 }
 

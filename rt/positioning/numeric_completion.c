@@ -8,10 +8,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/random.h"
 #include "rt/base/small.h"
 #include "rt/geometry/two_angles.h"
 #include "rt/positioning/numeric_completion.h"
-#include "rt/positioning/random.h"
 
 #define FREE_FORM_TRIES 12 /* starts with free-form shapes, whose rows cost as much as a solve */
 #define FIRST_TRIES     24 /* starts before the answer's kind is decided */

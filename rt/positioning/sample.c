@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/random.h"
 #include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs.h"
-#include "rt/positioning/random.h"
 #include "rt/positioning/solver.h"
 
 typedef unsigned long long random_state;

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "rt/base/random.h"
 #include "rt/dynamics/curve_contact.h"
 #include "rt/scene/assembly_private.h"
 
@@ -709,13 +710,9 @@ static double residual(const gw_assembly *w)
     return worst;
 }
 
-/* splitmix64 (Steele, Lea and Flood 2014), uniform in -1 .. 1. */
 static double uniform(unsigned long long *state)
 {
-    unsigned long long z = (*state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return (double)((z ^ (z >> 31)) >> 11) / 4503599627370496.0 - 1;
+    return gw_random_uniform(state, -1, 1);
 }
 
 /* Any orientation alike: a direction in four dimensions. */

@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "rt/base/random.h"
 #include "rt/geometry/nurbs.h"
-#include "rt/positioning/random.h"
 
 /* Knots of a direction with `count` points: clamped with some repeated, or periodic. */
 static inline void random_knots(unsigned long long *seed, int degree, int count, bool periodic,

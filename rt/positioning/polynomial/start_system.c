@@ -6,15 +6,15 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/random.h"
 #include "rt/positioning/polynomial/study_equations.h"
-#include "rt/positioning/random.h"
 
 /* A generic complex number in the square of side two, by splitmix64. */
 static gw_complex generic(unsigned long long index)
 {
     double part[2];
     for (unsigned long long k = 0; k < 2; k++) {
-        unsigned long long z = gw_splitmix64_mix((2 * index + k + 1) * 0x9e3779b97f4a7c15ull);
+        unsigned long long z = gw_splitmix64_mix((2 * index + k + 1) * GW_SPLITMIX64_STEP);
         part[k] = 2 * ((double)(z >> 11) / 9007199254740992.0) - 1;
     }
     return part[0] + part[1] * I;
