@@ -140,17 +140,6 @@ void gw_nurbs_bezier(const gw_nurbs *nurbs, const int span[2], const double low[
 /* Curves along the ends of a surface's parameters, into its `edge`; false with an error. */
 bool gw_nurbs_make_edges(gw_nurbs *surface, gw_error *error);
 
-/* ---- exact shapes (nurbs_shapes.c): NULL with an error -------------------------------------- */
-
-/* Angles from x towards y, of a quarter turn each; radius in m, about the origin in the xy-plane.
- */
-gw_nurbs *gw_nurbs_circle(double radius, gw_error *error);
-/* u: about z from x; v: along the profile, upward. The normal points outward. */
-gw_nurbs *gw_nurbs_cylinder(double radius, double height, gw_error *error); /* centred */
-gw_nurbs *gw_nurbs_cone(double radius, double height, gw_error *error);     /* apex at z = height */
-gw_nurbs *gw_nurbs_ellipsoid(gw_vec3 semi_axes, gw_error *error); /* poles at v = 0 and 1 */
-gw_nurbs *gw_nurbs_torus(double radius, double tube_radius, gw_error *error);
-
 /* ---- for the files of this folder ----------------------------------------------------------- */
 
 /* The span (index of its lower knot) of a parameter, which lies in low .. high; `hint`: where to

@@ -6,6 +6,7 @@
 
 #include "rt/dynamics/surface_contact.h"
 #include "rt/rt.h"
+#include "tests/nurbs_shapes.h"
 #include "tests/unit/assembly_fixture.h"
 
 static double now_us(void)

@@ -13,7 +13,7 @@ enum { MOST_BODIES = 8, CORNERS = 4 };
 
 typedef struct yard {
     gw_guided body[MOST_BODIES];
-    gw_world_system mover[MOST_BODIES];
+    gw_world_system system[MOST_BODIES];
     gw_contact_candidate near[MOST_BODIES * CORNERS];
     gw_world *world;
     int bodies, contacts;
@@ -69,7 +69,7 @@ static bool yard_open(yard *y, int contacts)
     for (int i = 0; i < y->bodies; i++) {
         gw_pose at = {{0.3 * i, 0, 0.05}, gw_quat_identity()};
         gw_guided_init(&y->body[i], &box, &at);
-        y->mover[i].model = &y->body[i].model;
+        y->system[i].model = &y->body[i].model;
         bodies[i] = (gw_world_body){.model = i, .pose = at};
         add_corners(y, i);
     }
@@ -104,12 +104,12 @@ static bool time_steps(bench_row *r, int contacts, bool falling)
     if (!yard_open(&y, contacts))
         return false;
     for (int i = 0; i < 500; i++)
-        gw_world_step_all(y.world, y.mover, 1e-3, &told);
+        gw_world_step_all(y.world, y.system, 1e-3, &told);
     for (int i = 0; i < STEPS; i++) {
         if (falling || i % 20 == 0)
             push_all(&y, falling);
         double start = command_now_us();
-        gw_world_step_all(y.world, y.mover, 1e-3, &told);
+        gw_world_step_all(y.world, y.system, 1e-3, &told);
         times[i] = command_now_us() - start;
     }
     bench_quantiles(r, times, STEPS);

@@ -23,7 +23,7 @@ enum { FALL = 800, REST = 2500, REST_END = 3200, TICKS = 4000, LOOK = 5, RUNS = 
 
 typedef struct heap {
     gw_guided body[HEAP];
-    gw_world_system mover[HEAP];
+    gw_world_system system[HEAP];
     gw_shape shape[BODIES];
     gw_pose pose[BODIES];
     gw_twist twist[BODIES];
@@ -80,9 +80,9 @@ static void add_body(heap *h, int i, unsigned *seed)
                       {some(seed), some(seed), some(seed)}};
     gw_guided_init(&h->body[i], &def, &at);
     gw_guided_set_twist(&h->body[i], &twist);
-    h->mover[i] = (gw_world_system){.model = &h->body[i].model};
+    h->system[i] = (gw_world_system){.model = &h->body[i].model};
     if (i == PADDLE)
-        h->mover[i].hand = (gw_forces){.at = lead, .context = h};
+        h->system[i].hand = (gw_forces){.at = lead, .context = h};
 }
 
 /* Slabs around a space of WIDE x WIDE x HIGH over the origin. */
@@ -150,7 +150,7 @@ static void look(heap *h)
 {
     int lost;
     for (int i = 0; i < HEAP; i++)
-        gw_model_body(h->mover[i].model, 0, &h->pose[i], &h->twist[i]);
+        gw_model_body(h->system[i].model, 0, &h->pose[i], &h->twist[i]);
     int count = gw_detect(h->detector, h->pose, h->twist, 2e-3 * LOOK, 0.002, h->near,
                           GW_MAX_CONTACT_CANDIDATES, &lost);
     gw_world_set_candidates(h->world, h->near, count);
@@ -168,7 +168,7 @@ static bool run(heap *h, double *times)
         if (h->tick % LOOK == 0)
             look(h);
         double start = own_us();
-        gw_world_step_all(h->world, h->mover, 1e-3, &told);
+        gw_world_step_all(h->world, h->system, 1e-3, &told);
         times[h->tick] = fmin(times[h->tick], own_us() - start);
     }
     heap_close(h);

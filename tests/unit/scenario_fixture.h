@@ -11,6 +11,7 @@
 #include "rt/haptics/admittance.h"
 #include "rt/sim/scenario_private.h"
 #include "rt/sim/simulation.h"
+#include "tests/nurbs_shapes.h"
 
 static inline gw_submanifold fixture_set(gw_rotation_kind rotation, gw_locus_kind locus,
                                          bool in_mobile)
@@ -175,7 +176,7 @@ static inline void fixture_set_walls(gw_scenario *scenario, const fixture_wall *
 }
 
 /* `tools` held objects, and nothing that touches them. */
-static inline gw_scene_dynamics *fixture_movers(int rate, int tools)
+static inline gw_scene_dynamics *fixture_dynamics(int rate, int tools)
 {
     gw_scene scene = gw_scene_default();
     gw_layout layout = {0};
@@ -207,7 +208,7 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
                        .tool_count = 1,
                        .slot_count = 1};
     s->kinematics = fixture_network();
-    s->dynamics = fixture_movers(rate, 1);
+    s->dynamics = fixture_dynamics(rate, 1);
     s->slots[0] = slot;
     strcpy(t->object_id, "cone");
     t->mechanism = t->system = -1;

@@ -139,7 +139,7 @@ static void pendulums_swing_ten_times(void **state)
 /* ---- links of one chain ------------------------------------------------------------------------
  */
 
-/* Two balls on one rail, the second's joint on the first link: a free pair that is one mover. */
+/* Two balls on one rail, the second's joint on the first link: a free pair that is one system. */
 static void rail(row *r, double v0, double v1, double m1, double e, bool each)
 {
     memset(r, 0, sizeof *r);

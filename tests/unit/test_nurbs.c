@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "nurbs_fixture.h"
+#include "tests/nurbs_shapes.h"
 
 /* ---- an independent evaluation -------------------------------------------------------------- */
 

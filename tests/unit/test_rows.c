@@ -9,6 +9,7 @@
 
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
+#include "tests/nurbs_shapes.h"
 
 #define KINDS GW_ROW_KINDS
 

@@ -482,7 +482,7 @@ static void a_world_without_tools_ticks(void **state)
     (void)state;
     gw_scenario *empty = calloc(1, sizeof *empty);
     empty->kinematics = fixture_network();
-    empty->dynamics = fixture_movers(1000, 0);
+    empty->dynamics = fixture_dynamics(1000, 0);
     empty->substeps = 1;
     empty->rate = 1000;
     empty->dt = 1e-3;

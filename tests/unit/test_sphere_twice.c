@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "rt/geometry/nurbs.h"
+#include "tests/nurbs_shapes.h"
 #include "tests/unit/free_fixture.h"
 
 #define SECONDS 10

@@ -4,6 +4,7 @@
  */
 #include "rt/dynamics/surface_contact.h"
 #include "rt/geometry/nurbs.h"
+#include "tests/nurbs_shapes.h"
 #include "tests/unit/nurbs_fixture.h"
 #include "tests/unit/rolling.h"
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "rt/geometry/nurbs_nearest.h"
+#include "tests/nurbs_shapes.h"
 #include "tests/unit/free_fixture.h"
 
 #define G 9.81
@@ -264,7 +265,7 @@ static void a_ball_lies_on_both_sides_of_a_groove(void **state)
 /* ---- rolling -------------------------------------------------------------------------------- */
 
 /* Of a solid ball in a trough (1 + k) v^2 / 2 + g z stays, k = 2/5 where it rolls, from rest high
- * on its side. What rolls stores some of it in the spring that it grips with. */
+ * on its side. What rolls stores some of it in the spring of its traction. */
 static void a_marble_keeps_its_energy(void **state)
 {
     (void)state;

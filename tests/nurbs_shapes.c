@@ -1,13 +1,13 @@
 /*
- * Circles and the round surfaces as rational B-splines, exactly. Not for use inside a tick.
+ * Circles and the round surfaces as rational B-splines, exactly.
  *
  * A quarter of a circle is the rational quadratic Bezier curve (1, 0), (1, 1), (0, 1) with weights
  * 1, 1/sqrt(2), 1; a surface of revolution is the tensor product of a circle with its profile
  * (Versprille 1975).
  */
-#include <assert.h>
+#include "tests/nurbs_shapes.h"
 
-#include "rt/geometry/nurbs.h"
+#include <assert.h>
 
 enum { RING = 9, ARC = 5, SHAPE_POINTS = RING * RING };
 
