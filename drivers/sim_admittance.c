@@ -6,11 +6,8 @@
  * read() and write() run on the loop's thread, RT safe.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "drivers/driver.h"
 #include "drivers/sim_common.h"
 
 enum setting {
@@ -103,15 +100,10 @@ static const double *const profile_values[] = {cobotic};
 extern const gw_driver gw_driver_sim_admittance;
 
 struct gw_driver_device {
+    gw_simulated sim; /* pose and velocity are those of the actuators */
     double value[SETTING_COUNT];
-    gw_device_info info;
-    double dt;
-    double keep;       /* exp(-dt/tau): the fraction of a speed error that is left after a tick */
-    double slip_time;  /* tau (1 - keep) */
-    double p[3], q[4]; /* pose of the actuators */
-    double v[3], w[3]; /* their velocity */
-    double f[3], t[3]; /* the operator's wrench */
-    unsigned long long random;
+    double keep;      /* exp(-dt/tau): the fraction of a speed error that is left after a tick */
+    double slip_time; /* tau (1 - keep) */
 };
 
 static gw_device_info info_of(const double *value)
@@ -137,32 +129,17 @@ static gw_driver_device *sim_open(const char *profile, const gw_named_value *giv
     if (!gw_driver_resolve_settings(&gw_driver_sim_admittance, profile, given, count, value, why,
                                     why_size))
         return NULL;
-    gw_driver_device *d = calloc(1, sizeof *d);
-    if (!d) {
-        snprintf(why, why_size, "no memory for a device");
+    gw_driver_device *d = gw_simulated_create(sizeof *d, rate, value[SEED], why, why_size);
+    if (!d)
         return NULL;
-    }
     memcpy(d->value, value, sizeof value);
-    d->info = info_of(value);
-    d->dt = 1 / rate;
+    d->sim.info = info_of(value);
     if (value[BANDWIDTH] > 0) {
         double tau = 1 / (6.283185307179586 * value[BANDWIDTH]);
-        d->keep = exp(-d->dt / tau);
+        d->keep = exp(-d->sim.dt / tau);
         d->slip_time = tau * (1 - d->keep);
     }
-    d->q[0] = 1;
-    d->random = (unsigned long long)value[SEED];
     return d;
-}
-
-static void sim_close(gw_driver_device *device)
-{
-    free(device);
-}
-
-static const gw_device_info *sim_info(const gw_driver_device *device)
-{
-    return &device->info;
 }
 
 /* ---- sensors -------------------------------------------------------------------------------- */
@@ -170,23 +147,18 @@ static const gw_device_info *sim_info(const gw_driver_device *device)
 static double sensed(gw_driver_device *d, double x, double spread, double quantum, double most)
 {
     if (spread > 0)
-        x += spread * gw_sim_noise(&d->random);
+        x += spread * gw_sim_noise(&d->sim.random);
     return gw_sim_clamp(gw_sim_quantised(x, quantum), most);
 }
 
 static void sim_read(gw_driver_device *d, gw_device_sample *s)
 {
-    const double *value = d->value;
+    const double *value = d->value, *f = d->sim.f, *t = d->sim.t;
+    gw_simulated_read_motion(&d->sim, value[QUANTUM], value[QUANTUM_ANGULAR], s);
     for (int i = 0; i < 3; i++) {
-        s->p[i] = gw_sim_quantised(d->p[i], value[QUANTUM]);
-        s->v[i] = d->v[i];
-        s->w[i] = d->w[i];
-        s->f[i] = sensed(d, d->f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
-        s->t[i] = sensed(d, d->t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
+        s->f[i] = sensed(d, f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
+        s->t[i] = sensed(d, t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
     }
-    gw_sim_quantised_rotation(d->q, value[QUANTUM_ANGULAR], s->q);
-    s->buttons = 0;
-    s->valid = true;
 }
 
 /* ---- motion --------------------------------------------------------------------------------- */
@@ -195,19 +167,21 @@ static void sim_read(gw_driver_device *d, gw_device_sample *s)
  * One tick of  tau v' = u - v,  x' = v + creep load, with u held: exact.
  * A device that is not engaged is held by its brake, which does not creep.
  */
-static void sim_write(gw_driver_device *d, const gw_device_command *command)
+static void sim_write(gw_driver_device *device, const gw_device_command *command)
 {
+    gw_simulated *d = &device->sim;
+    const double *value = device->value;
     double u[3] = {0}, uw[3] = {0}, move[3], step[3];
     if (command->engaged) {
         memcpy(u, command->v, sizeof u);
         memcpy(uw, command->w, sizeof uw);
     }
-    gw_sim_clamp_length(u, d->value[SPEED_MAX]);
-    gw_sim_clamp_length(uw, d->value[SPIN_MAX]);
-    double creep = command->engaged ? d->value[CREEP] * d->dt : 0;
-    double creep_angular = command->engaged ? d->value[CREEP_ANGULAR] * d->dt : 0;
-    double keep = command->engaged ? d->keep : 0;
-    double slip_time = command->engaged ? d->slip_time : 0;
+    gw_sim_clamp_length(u, value[SPEED_MAX]);
+    gw_sim_clamp_length(uw, value[SPIN_MAX]);
+    double creep = command->engaged ? value[CREEP] * d->dt : 0;
+    double creep_angular = command->engaged ? value[CREEP_ANGULAR] * d->dt : 0;
+    double keep = command->engaged ? device->keep : 0;
+    double slip_time = command->engaged ? device->slip_time : 0;
     for (int i = 0; i < 3; i++) {
         move[i] = u[i] * d->dt + (d->v[i] - u[i]) * slip_time + creep * d->f[i];
         step[i] = uw[i] * d->dt + (d->w[i] - uw[i]) * slip_time + creep_angular * d->t[i];
@@ -216,30 +190,14 @@ static void sim_write(gw_driver_device *d, const gw_device_command *command)
         d->p[i] += move[i];
     }
     gw_sim_rotate(d->q, step);
-    gw_sim_clamp_length(d->p, d->value[WORKSPACE_RADIUS]);
-}
-
-static void sim_place(gw_driver_device *d, const double p[3], const double q[4])
-{
-    memcpy(d->p, p, sizeof d->p);
-    memcpy(d->q, q, sizeof d->q);
-    memset(d->v, 0, sizeof d->v);
-    memset(d->w, 0, sizeof d->w);
-    memset(d->f, 0, sizeof d->f);
-    memset(d->t, 0, sizeof d->t);
-    d->random = (unsigned long long)d->value[SEED];
-}
-
-static void sim_exert(gw_driver_device *d, const double f[3], const double t[3])
-{
-    memcpy(d->f, f, sizeof d->f);
-    memcpy(d->t, t, sizeof d->t);
+    gw_sim_clamp_length(d->p, value[WORKSPACE_RADIUS]);
 }
 
 /* The tip: the structure bends beyond the actuators by load over stiffness. */
-static void sim_truth(const gw_driver_device *d, gw_device_truth *truth)
+static void sim_truth(const gw_driver_device *device, gw_device_truth *truth)
 {
-    double k = d->value[STIFFNESS], ka = d->value[STIFFNESS_ANGULAR], bend[3];
+    const gw_simulated *d = &device->sim;
+    double k = device->value[STIFFNESS], ka = device->value[STIFFNESS_ANGULAR], bend[3];
     for (int i = 0; i < 3; i++) {
         truth->p[i] = d->p[i] + (k > 0 ? d->f[i] / k : 0);
         bend[i] = ka > 0 ? d->t[i] / ka : 0;
@@ -256,11 +214,11 @@ const gw_driver gw_driver_sim_admittance = {
     .settings = settings,
     .setting_count = SETTING_COUNT,
     .open = sim_open,
-    .close = sim_close,
-    .info = sim_info,
+    .close = gw_simulated_close,
+    .info = gw_simulated_info,
     .read = sim_read,
     .write = sim_write,
-    .place = sim_place,
-    .exert = sim_exert,
+    .place = gw_simulated_place,
+    .exert = gw_simulated_exert,
     .truth = sim_truth,
 };

@@ -1,10 +1,73 @@
 /*
- * Parts that the simulated devices share: noise, quantisation, limits, rotation. Any thread, RT
- * safe.
+ * Parts that the simulated devices share: their state and the operations that only need it; noise,
+ * quantisation, limits, rotation.
  */
 #include "drivers/sim_common.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a device ------------------------------------------------------------------------------- */
+
+gw_driver_device *gw_simulated_create(size_t size, double rate, double seed, char *why,
+                                      size_t why_size)
+{
+    gw_simulated *d = calloc(1, size);
+    if (!d) {
+        snprintf(why, why_size, "no memory for a device");
+        return NULL;
+    }
+    d->dt = 1 / rate;
+    d->q[0] = 1;
+    d->seed = d->random = (unsigned long long)seed;
+    return (gw_driver_device *)d;
+}
+
+void gw_simulated_close(gw_driver_device *device)
+{
+    free(device);
+}
+
+const gw_device_info *gw_simulated_info(const gw_driver_device *device)
+{
+    return &((const gw_simulated *)device)->info;
+}
+
+void gw_simulated_place(gw_driver_device *device, const double p[3], const double q[4])
+{
+    gw_simulated *d = (gw_simulated *)device;
+    memcpy(d->p, p, sizeof d->p);
+    memcpy(d->q, q, sizeof d->q);
+    memset(d->v, 0, sizeof d->v);
+    memset(d->w, 0, sizeof d->w);
+    memset(d->f, 0, sizeof d->f);
+    memset(d->t, 0, sizeof d->t);
+    d->random = d->seed;
+}
+
+void gw_simulated_exert(gw_driver_device *device, const double f[3], const double t[3])
+{
+    gw_simulated *d = (gw_simulated *)device;
+    memcpy(d->f, f, sizeof d->f);
+    memcpy(d->t, t, sizeof d->t);
+}
+
+void gw_simulated_read_motion(const gw_simulated *d, double quantum, double quantum_angular,
+                              gw_device_sample *s)
+{
+    for (int i = 0; i < 3; i++) {
+        s->p[i] = gw_sim_quantised(d->p[i], quantum);
+        s->v[i] = d->v[i];
+        s->w[i] = d->w[i];
+    }
+    gw_sim_quantised_rotation(d->q, quantum_angular, s->q);
+    s->buttons = 0;
+    s->valid = true;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 /* splitmix64 */
 double gw_sim_noise(unsigned long long *state)

@@ -7,11 +7,8 @@
  * read() and write() run on the loop's thread, RT safe.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "drivers/driver.h"
 #include "drivers/sim_common.h"
 
 #define DELAY_MAX  8
@@ -117,15 +114,11 @@ typedef struct measured_pose {
 } measured_pose;
 
 struct gw_driver_device {
+    gw_simulated sim;
     double value[SETTING_COUNT];
-    gw_device_info info;
-    double dt;
-    double p[3], q[4], v[3], w[3];
-    load hand;                              /* the operator's wrench */
     load commands[DELAY_MAX + 1];           /* newest at `at` */
     measured_pose measured[WINDOW_MAX + 1]; /* newest at `newest` */
     int at, newest, measured_count;
-    unsigned long long random;
 };
 
 static gw_device_info info_of(const double *value, double rate)
@@ -153,29 +146,14 @@ static gw_driver_device *impedance_open(const char *profile, const gw_named_valu
     if (!gw_driver_resolve_settings(&gw_driver_sim_impedance, profile, given, count, value, why,
                                     why_size))
         return NULL;
-    gw_driver_device *d = calloc(1, sizeof *d);
-    if (!d) {
-        snprintf(why, why_size, "no memory for a device");
+    gw_driver_device *d = gw_simulated_create(sizeof *d, rate, value[SEED], why, why_size);
+    if (!d)
         return NULL;
-    }
     value[DELAY] = nearbyint(value[DELAY]);
     value[VELOCITY_WINDOW] = nearbyint(value[VELOCITY_WINDOW]);
     memcpy(d->value, value, sizeof value);
-    d->info = info_of(value, rate);
-    d->dt = 1 / rate;
-    d->q[0] = 1;
-    d->random = (unsigned long long)value[SEED];
+    d->sim.info = info_of(value, rate);
     return d;
-}
-
-static void impedance_close(gw_driver_device *device)
-{
-    free(device);
-}
-
-static const gw_device_info *impedance_info(const gw_driver_device *device)
-{
-    return &device->info;
 }
 
 /* ---- sensors -------------------------------------------------------------------------------- */
@@ -200,7 +178,7 @@ static void difference(gw_driver_device *d, gw_device_sample *s)
     int back = window < d->measured_count ? window : d->measured_count;
     const measured_pose *before =
         &d->measured[(d->newest - back + WINDOW_MAX + 1) % (WINDOW_MAX + 1)];
-    double r[3], span = back > 0 ? back * d->dt : 1;
+    double r[3], span = back > 0 ? back * d->sim.dt : 1;
     turned(before->q, s->q, r);
     for (int i = 0; i < 3; i++) {
         s->v[i] = (s->p[i] - before->p[i]) / span;
@@ -219,22 +197,17 @@ static double sensed(gw_driver_device *d, double x, double spread)
 {
     if (d->value[FORCE_SENSOR] < 0.5)
         return 0;
-    return spread > 0 ? x + spread * gw_sim_noise(&d->random) : x;
+    return spread > 0 ? x + spread * gw_sim_noise(&d->sim.random) : x;
 }
 
 static void impedance_read(gw_driver_device *d, gw_device_sample *s)
 {
     const double *value = d->value;
+    gw_simulated_read_motion(&d->sim, value[QUANTUM], value[QUANTUM_ANGULAR], s);
     for (int i = 0; i < 3; i++) {
-        s->p[i] = gw_sim_quantised(d->p[i], value[QUANTUM]);
-        s->v[i] = d->v[i];
-        s->w[i] = d->w[i];
-        s->f[i] = sensed(d, d->hand.x[i], value[FORCE_NOISE]);
-        s->t[i] = sensed(d, d->hand.x[3 + i], value[TORQUE_NOISE]);
+        s->f[i] = sensed(d, d->sim.f[i], value[FORCE_NOISE]);
+        s->t[i] = sensed(d, d->sim.t[i], value[TORQUE_NOISE]);
     }
-    gw_sim_quantised_rotation(d->q, value[QUANTUM_ANGULAR], s->q);
-    s->buttons = 0;
-    s->valid = true;
     remember(d, s);
     if (value[VELOCITY_WINDOW] > 0)
         difference(d, s);
@@ -281,10 +254,10 @@ static void move(const response *r, double coulomb, const double *f, double *v, 
 }
 
 /* At the edge of the workspace the outward part of the velocity is lost. */
-static void stop_at_edge(gw_driver_device *d)
+static void stop_at_edge(gw_simulated *d, double radius)
 {
     double out = 0, r2 = 0;
-    if (!gw_sim_clamp_length(d->p, d->value[WORKSPACE_RADIUS]))
+    if (!gw_sim_clamp_length(d->p, radius))
         return;
     for (int i = 0; i < 3; i++) {
         out += d->p[i] * d->v[i];
@@ -313,13 +286,16 @@ static load motor_wrench(gw_driver_device *d, const gw_device_command *command)
     return acts;
 }
 
-static void impedance_write(gw_driver_device *d, const gw_device_command *command)
+static void impedance_write(gw_driver_device *device, const gw_device_command *command)
 {
-    const double *value = d->value;
-    load all = motor_wrench(d, command);
+    gw_simulated *d = &device->sim;
+    const double *value = device->value;
+    load all = motor_wrench(device, command);
     double step[3], turn[3];
-    for (int i = 0; i < 6; i++)
-        all.x[i] += d->hand.x[i];
+    for (int i = 0; i < 3; i++) {
+        all.x[i] += d->f[i];
+        all.x[3 + i] += d->t[i];
+    }
     if (d->info.planar)
         all.x[2] = all.x[3] = all.x[4] = 0;
     response slide = response_of(value[MASS], value[VISCOUS], d->dt);
@@ -329,33 +305,22 @@ static void impedance_write(gw_driver_device *d, const gw_device_command *comman
     for (int i = 0; i < 3; i++)
         d->p[i] += step[i];
     gw_sim_rotate(d->q, turn);
-    stop_at_edge(d);
-    d->newest = (d->newest + 1) % (WINDOW_MAX + 1);
-    d->measured_count += d->measured_count < WINDOW_MAX;
+    stop_at_edge(d, value[WORKSPACE_RADIUS]);
+    device->newest = (device->newest + 1) % (WINDOW_MAX + 1);
+    device->measured_count += device->measured_count < WINDOW_MAX;
 }
 
 static void impedance_place(gw_driver_device *d, const double p[3], const double q[4])
 {
-    memcpy(d->p, p, sizeof d->p);
-    memcpy(d->q, q, sizeof d->q);
-    memset(d->v, 0, sizeof d->v);
-    memset(d->w, 0, sizeof d->w);
+    gw_simulated_place(d, p, q);
     memset(d->commands, 0, sizeof d->commands);
-    d->hand = (load){{0}};
     d->at = d->newest = d->measured_count = 0;
-    d->random = (unsigned long long)d->value[SEED];
-}
-
-static void impedance_exert(gw_driver_device *d, const double f[3], const double t[3])
-{
-    memcpy(d->hand.x, f, 3 * sizeof *f);
-    memcpy(d->hand.x + 3, t, 3 * sizeof *t);
 }
 
 static void impedance_truth(const gw_driver_device *d, gw_device_truth *truth)
 {
-    memcpy(truth->p, d->p, sizeof truth->p);
-    memcpy(truth->q, d->q, sizeof truth->q);
+    memcpy(truth->p, d->sim.p, sizeof truth->p);
+    memcpy(truth->q, d->sim.q, sizeof truth->q);
 }
 
 const gw_driver gw_driver_sim_impedance = {
@@ -366,11 +331,11 @@ const gw_driver gw_driver_sim_impedance = {
     .settings = settings,
     .setting_count = SETTING_COUNT,
     .open = impedance_open,
-    .close = impedance_close,
-    .info = impedance_info,
+    .close = gw_simulated_close,
+    .info = gw_simulated_info,
     .read = impedance_read,
     .write = impedance_write,
     .place = impedance_place,
-    .exert = impedance_exert,
+    .exert = gw_simulated_exert,
     .truth = impedance_truth,
 };
