@@ -18,7 +18,7 @@
 #define LARGE_REST        10   /* times rest_speed: slower reimpacts there are left to the spring */
 #define LARGE_BASIS_ROWS  4    /* rows up to which an orthonormal basis is worth it there */
 #define SWEEPS_PER_EFFORT 8    /* friction updates of a contact that do */
-#define GRIP              1e9  /* mu of what rolls without slip */
+#define TRACTION          1e9  /* mu of what rolls without slip */
 #define IMMOVABLE_ROW     1e-9 /* a row whose entries are all smaller moves nothing */
 
 /* ---- rows of the contact Jacobian --------------------------------------------------------------
@@ -323,16 +323,10 @@ void gw_impact_fill(gw_impact *x)
 /* ---- friction of the collision
  * ------------------------------------------------------------------- */
 
-/* What rolls slips at no impact. */
-static bool grips_slip(const gw_contact *c)
-{
-    return c->candidate.row && c->candidate.row->grip != GW_GRIP_NONE;
-}
-
-static bool any_grips(const gw_impact *x)
+static bool any_rolls(const gw_impact *x)
 {
     for (int i = 0; i < x->rows; i++)
-        if (grips_slip(&x->world->contacts[x->contact[i]]))
+        if (gw_contact_rolls(&x->world->contacts[x->contact[i]]))
             return true;
     return false;
 }
@@ -349,10 +343,10 @@ void gw_impact_add_friction(const gw_impact *x)
     gw_contact_jacobian_row row;
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
-        bool grips = grips_slip(c);
-        bool rubs = w->rules.impact_friction || x->kind == GW_COLLISION_LOAD;
-        limit[count] = grips ? GRIP * x->p[i] : c->candidate.surface.friction * x->p[i];
-        if (!(limit[count] > 0) || !(grips || rubs) ||
+        bool rolls = gw_contact_rolls(c);
+        bool has_friction = w->rules.impact_friction || x->kind == GW_COLLISION_LOAD;
+        limit[count] = rolls ? TRACTION * x->p[i] : c->candidate.surface.friction * x->p[i];
+        if (!(limit[count] > 0) || !(rolls || has_friction) ||
             (w->rules.self_each_link && c->system_a == c->system_b))
             continue;
         gw_vec3 t[2] = {gw_any_normal(c->now.normal)};
@@ -514,7 +508,7 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
                                   .inverse = gw_impact_apply_inverse,
                                   .context = &x};
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x.p);
-    if ((w->rules.impact_friction || any_grips(&x)) && kind != GW_COLLISION_OVERCOMPRESSED)
+    if ((w->rules.impact_friction || any_rolls(&x)) && kind != GW_COLLISION_OVERCOMPRESSED)
         gw_impact_add_friction(&x);
     apply_impulses(&x);
     close_record(&x, record);

@@ -336,9 +336,9 @@ static void add_push(const sticking *t, const gw_contact *c, const sliding *f)
     add_scaled(x->from[x->block_count], f->push, image, t->pushed);
 }
 
-/* What holds a pair that sticks: a face that presses within its polygon is held as a whole, for the
- * load would turn a light body over within the step by any rocking that is left of it; of others
- * the contact points do not slip. `held`: by row of x, whether its normal is held so. */
+/* Rows that hold a sticking pair: a face that presses within its polygon is held as a whole, for
+ * the load would turn a light body over within the step by any rocking that is left of it; of
+ * others the contact points do not slip. `held`: by row of x, whether its normal is held so. */
 static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
 {
     const gw_impact *x = t->of;
@@ -406,7 +406,7 @@ static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held)
         x->p[of[i]] = p[i];
 }
 
-/* What T's rows bear, those that were asked for, `v` being the velocity without them. */
+/* Impulses of T's rows, those that were asked for, `v` being the velocity without them. */
 static void stuck_impulses(const sticking *t, const double *v, double lambda[MAX_STUCK])
 {
     const gw_impact *x = t->of;
@@ -601,8 +601,8 @@ static bool loads_hold(gw_impact *x, double h)
     return hold;
 }
 
-/* What the loads do to a system as the substep begins and ends: without those that hold, which act
- * all through it. True where there are any. */
+/* Impulses of the loads on a system as the substep begins and ends: without those that hold, which
+ * act all through it. True where there are any. */
 static bool keep_kicks(gw_impact *x, double h)
 {
     gw_world *w = x->world;

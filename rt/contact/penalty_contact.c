@@ -339,11 +339,6 @@ static double effective_inertia(const gw_world *w, const gw_contact *c)
     return effective_mass(w, &turns, c->now.normal);
 }
 
-static bool grips(const gw_contact *c)
-{
-    return c->candidate.row && c->candidate.row->grip != GW_GRIP_NONE;
-}
-
 /* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
  * system moves along the normal. */
 static void stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
@@ -354,7 +349,8 @@ static void stable_stiffness(const gw_world *w, const gw_contact *c, double *sti
     double m1 = turns ? INFINITY : effective_mass(w, c, t1);
     double m2 = turns ? INFINITY : effective_mass(w, c, t2), across = fmin(m1, m2);
     double along = effective_mass(w, c, n), mass = along;
-    if (!c->candidate.row || grips(c)) /* a bound acts far from where a body turns, say at a line */
+    /* a bound acts far from where a body turns, say at a line */
+    if (!c->candidate.row || gw_contact_rolls(c))
         mass = fmin(along, TANGENTIAL_MASS * across);
     double contacts = contacts_at_system(w, c), dt = w->dt;
     double stiff = STIFFNESS_SHARE / fmax(1, contacts / SHARED_STIFFNESS) / (dt * dt);
@@ -371,7 +367,7 @@ static void stable_stiffness(const gw_world *w, const gw_contact *c, double *sti
         spring->damping = 2 * DAMPING_RATIO * sqrt(stiff) * least / share;
         spring->viscous = VISCOUS_SHARE * across / dt / fmax(1, contacts);
     }
-    if (c->candidate.row && c->candidate.row->grip == GW_GRIP_SLIP_AND_SPIN) {
+    if (c->candidate.row && c->candidate.row->traction == GW_TRACTION_SLIP_AND_SPIN) {
         double inertia = effective_inertia(w, c);
         spring->spin_stiffness = isfinite(inertia) ? stiff * inertia : 0;
         spring->spin_damping =
@@ -540,8 +536,9 @@ static gw_vec3 slip_rate(const gw_body_state *a, const gw_body_state *b, const g
 
 /*
  * Of a unilateral constraint with its bodies in these states, `since` the substep began:
- * F_n = max(0, K p - B d(gap)/dt), and while it is pressed what it grips with, without Coulomb's
- * limit, x and theta being slip and spin so far, by the trapezoidal rule within the substep:
+ * F_n = max(0, K p - B d(gap)/dt), and while it is pressed the traction of a rolling contact,
+ * without Coulomb's limit, x and theta being slip and spin so far, by the trapezoidal rule within
+ * the substep:
  *
  *   F_t = -(k x + d v_t),   M_n = -(k_s theta + d_s w_n)
  */
@@ -562,7 +559,7 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     gw_vec3 n = f.at.normal;
     f.force = gw_scale(f.at.lever > 0 ? 0 : push, n);
     f.couple = gw_scale(push * f.at.lever, n);
-    if (!grips(c) || !c->damping_active)
+    if (!gw_contact_rolls(c) || !c->damping_active)
         return f;
     gw_vec3 v = slip_rate(a, b, &f.at, &spin_rate);
     gw_vec3 slip = gw_mul_add(t->slip, 0.5 * since, gw_add(c->start_slip_rate, v));
@@ -764,7 +761,7 @@ static void set_anchors(const gw_world *w, gw_contact *c)
     c->anchor_b = gw_unrotate(b->pose.q, gw_sub(c->now.at_b, b->pose.p));
     c->anchor_offset = gw_sub(c->now.at_a, c->now.at_b);
     c->friction_spring.slip = gw_reject(c->friction_spring.slip, c->now.normal);
-    if (grips(c))
+    if (gw_contact_rolls(c))
         c->start_slip_rate = slip_rate(a, b, &c->now, &c->start_spin_rate);
 }
 
@@ -800,7 +797,7 @@ static double normal_force(const gw_contact *c)
 static double friction_limit(const gw_contact *c)
 {
     double normal = normal_force(c);
-    return grips(c) && normal > 0 ? INFINITY : c->candidate.surface.friction * normal;
+    return gw_contact_rolls(c) && normal > 0 ? INFINITY : c->candidate.surface.friction * normal;
 }
 
 /* The slip x after a tangential motion: it slides beyond mu F_n / k. `limit`: mu F_n (N). */
@@ -813,7 +810,7 @@ static gw_vec3 slip_after(const gw_friction_spring *spring, double limit, gw_vec
     return pull > limit ? gw_scale(limit / pull, x) : x;
 }
 
-/* What holds goes on to change as it did: fewer trials then find its load. */
+/* The load goes on to change as it did: fewer trials then find its load. */
 static void predict_load(gw_contact *c)
 {
     double load = c->load;
@@ -851,7 +848,7 @@ static double rest_after(const gw_contact *c)
     return fmax(c->rest_penetration, depth - GW_CONTACT_LOADED_DEPTH);
 }
 
-/* What the load takes as the contact is pressed deeper brings it out again. */
+/* Energy that the load stores as the contact is pressed deeper, and gives back. */
 static double stored_after(const gw_contact *c)
 {
     double deeper = c->start.gap - c->now.gap;
@@ -863,14 +860,14 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     if (!c->continuous)
         return;
     double limit = friction_limit(c), spin = 0;
-    gw_vec3 motion = grips(c) ? rolled(w, c, h, &spin) : anchor_motion(w, c);
+    gw_vec3 motion = gw_contact_rolls(c) ? rolled(w, c, h, &spin) : anchor_motion(w, c);
     motion = gw_reject(motion, c->now.normal);
     w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
     bool springs = !c->loaded || gw_contact_holds(c);
-    if ((w->rules.friction == GW_FRICTION_STICK || grips(c)) && springs)
+    if ((w->rules.friction == GW_FRICTION_STICK || gw_contact_rolls(c)) && springs)
         c->friction_spring.slip = slip_after(&c->friction_spring, limit, motion);
-    if (grips(c) && springs)
+    if (gw_contact_rolls(c) && springs)
         c->friction_spring.spin = limit > 0 ? c->friction_spring.spin + spin : 0;
     c->stored = stored_after(c);
     c->rest_penetration = rest_after(c);

@@ -33,7 +33,7 @@ static gw_wrench hand_at(const void *context, double t, const gw_pose *held, con
     return hand->at(hand->context, query->world->substep_start[query->system] + t, held, twist);
 }
 
-/* What loaded contacts do to a model in a time. */
+/* Impulses of loaded contacts on a model in a time. */
 static void load(const gw_world *w, int m, gw_model *model, double time)
 {
     double dv[GW_MODEL_MAX_DOF];

@@ -32,12 +32,12 @@ typedef enum gw_unilateral_kind {
     GW_UNILATERAL_SURFACES
 } gw_unilateral_kind;
 
-/* What the row's continuous contact resists besides its normal. */
-typedef enum gw_unilateral_grip {
-    GW_GRIP_NONE,
-    GW_GRIP_SLIP,         /* rolls: no slip while it is pressed */
-    GW_GRIP_SLIP_AND_SPIN /* nor spin about the normal */
-} gw_unilateral_grip;
+/* Directions besides its normal that the row's continuous contact resists. */
+typedef enum gw_unilateral_traction {
+    GW_TRACTION_NONE,
+    GW_TRACTION_SLIP,         /* rolls: no slip while it is pressed */
+    GW_TRACTION_SLIP_AND_SPIN /* nor spin about the normal */
+} gw_unilateral_traction;
 
 typedef struct gw_unilateral_row {
     gw_unilateral_kind kind;
@@ -52,7 +52,7 @@ typedef struct gw_unilateral_row {
     gw_quat frame_a, frame_b;    /* of a rotation, in the bodies' */
     int owned;                   /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */
-    gw_unilateral_grip grip;
+    gw_unilateral_traction traction;
     bool holds; /* what presses on it is borne by a force that is solved for, not by a spring */
 } gw_unilateral_row;
 

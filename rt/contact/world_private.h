@@ -250,8 +250,14 @@ static inline int gw_contact_any_system(const gw_contact *c)
     return c->system_a >= 0 ? c->system_a : c->system_b;
 }
 
-/* What presses on it is borne by a force that is solved for, for as long as it is continuous. */
+/* True where its load is a force that is solved for, for as long as the contact is continuous. */
 bool gw_contact_is_held(const gw_contact *c);
+
+/* A rolling constraint: its material points do not slip, at impacts neither. */
+static inline bool gw_contact_rolls(const gw_contact *c)
+{
+    return c->candidate.row && c->candidate.row->traction != GW_TRACTION_NONE;
+}
 
 /* The other of a contact's or a pair's systems; -1: none. */
 static inline int gw_other_system(int system, int a, int b)
@@ -319,8 +325,8 @@ static inline bool gw_contact_bounds_coordinate(const gw_contact *c)
 /* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
-/* What whole turns add to the gap of a turn's row, of which poses tell `gap`: the joint's
- * coordinate in this state of the system counts them; 0 of other contacts. */
+/* Whole turns to add to the gap of a turn's row, of which poses tell `gap`: the joint's coordinate
+ * in this state of the system counts them; 0 of other contacts. */
 double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap);
 
 /* Gap and rate at the start of both bodies' substeps, or at `from` where that is later (s into the

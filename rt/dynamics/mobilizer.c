@@ -1,5 +1,5 @@
 /*
- * What each kind of joint does. RT safe.
+ * Kinematics of each kind of joint. RT safe.
  */
 #include "rt/dynamics/mobilizer.h"
 

@@ -96,7 +96,7 @@ typedef struct gw_surface {
     const gw_nurbs *nurbs; /* not owned */
 } gw_surface;
 
-/* What two surfaces that stay in touch may do; a cylinder on a plane touches along a line, so that
+/* Motions of two surfaces that stay in touch; a cylinder on a plane touches along a line, so that
  * rolling leaves it no spin about the normal either way. */
 typedef enum gw_contact_motion {
     GW_CONTACT_SLIDES,
@@ -131,7 +131,7 @@ typedef enum gw_closure_kind {
 
 #define GW_CLOSURE_KINDS (GW_CLOSURE_KNIFE_EDGE + 1)
 
-/* What holds between two bodies. */
+/* A closure between two bodies. */
 typedef struct gw_closure_def {
     int a, b; /* bodies; b may be a ground, but of a gear */
     /* each a function of b_from_a, as if b were the world and a the body (submanifold.h) */
@@ -261,7 +261,7 @@ void gw_system_place_apart(gw_system *system, const gw_pose *poses, const gw_twi
  * as they do. Changes `twists`. */
 void gw_system_catch(gw_system *system, gw_twist *twists);
 
-/* What is left of all offsets, 1 to 0, and how that changes from now on (1/s). Returns the energy
+/* Sets the share left of all offsets, 1 to 0, and its rate from now on (1/s). Returns the energy
  * that it brings as a blow (J); the work of the way is gw_step.base_work. RT safe. */
 double gw_system_move_offsets(gw_system *system, double share, double rate);
 

@@ -294,7 +294,7 @@ static void pull_joint(const gw_system_body *k, const double pull[6], double *x,
     gw_planar_add_shifted(flat, gw_dot(plane->x, k->r), gw_dot(plane->y, k->r), parent);
 }
 
-/* What a row pulls at one of its bodies. */
+/* The pull of a row at one of its bodies. */
 static void start_pull(const gw_system_body *k, double scale, const double on[6],
                        const double flat[3], double pull[6])
 {
@@ -426,7 +426,7 @@ static void assemble(gw_system *s)
             s->delassus[s->blocks[i].diagonal + r * (s->blocks[i].rows + 1)] += 1;
 }
 
-/* What a row may have left beside others and still follow from them. */
+/* Largest remainder of a row beside others that still follows from them. */
 static double same_row(const gw_system *s)
 {
     return s->is_apart ? SAME_APART : s->same_row;
@@ -617,7 +617,7 @@ static void solve_dense(gw_system *s)
 
 /* ---- factors and solution ------------------------------------------------------------------- */
 
-/* What a row of a block may be moved by at most and still count as moved by no joint. Over a
+/* Largest motion of a block's row that still counts as moved by no joint. Over a
  * singular posture that is a share of what its bodies would be moved by without joints: beside
  * closures of lighter bodies rows of heavy ones stay rows. */
 static double no_row(const gw_system *s, const gw_closure_block *k, double most)

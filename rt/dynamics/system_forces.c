@@ -1,5 +1,5 @@
 /*
- * What acts in a system: weight, damping, joint forces, and what comes from outside; and the
+ * Forces in a system: weight, damping, joint forces, and what comes from outside; and the
  * accelerations that follow. RT safe.
  */
 #include <assert.h>
@@ -348,7 +348,7 @@ static void load_in_plane(gw_system *s, int index)
         f[l] += spring[l];
 }
 
-/* What acts on bodies and joints besides closures, less the momentum rates at u-dot = 0. */
+/* Forces on bodies and joints besides closures, less the momentum rates at u-dot = 0. */
 static void load(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
@@ -457,7 +457,7 @@ void gw_system_gather(const gw_system *s, double *out)
             out[s->bodies[i].first + j] = s->bodies[i].rest[j];
 }
 
-/* What the state's inertias and rows are, where a stage needs them before its forces. */
+/* Factors of the state's inertias and rows, where a stage needs them before its forces. */
 static void update_factors(gw_system *s)
 {
     if (s->local || s->one_pass)

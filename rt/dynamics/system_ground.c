@@ -215,9 +215,7 @@ double gw_grounds_brake(gw_system *s, double energy)
 
 /* ---- power ---------------------------------------------------------------------------------- */
 
-/* What each joint exerts on its body, at the body's origin: what that and all that hangs on it
- * bear.
- */
+/* Wrench of each joint on its body, at the body's origin: the load of it and its descendants. */
 static void gather_wrenches(const gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {

@@ -49,7 +49,7 @@ static void factorise(int n, const double (*d)[GW_MAX_LINKS], double *factor)
     }
 }
 
-/* What is in the bodies' force, J^T of it onto the joints' rest. */
+/* Adds J^T of the bodies' forces to the joints' rest. */
 static void pull_back(gw_system *s)
 {
     for (int i = s->body_count - 1; i >= 0; i--) {

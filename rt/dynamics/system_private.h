@@ -1,5 +1,5 @@
 /*
- * What the files of a system share: trees (system_tree.c), closures (system_closures.c), forces and
+ * Shared by the files of a system: trees (system_tree.c), closures (system_closures.c), forces and
  * accelerations (system_forces.c), steps (system_step.c), the model (system.c). Spatial vectors are
  * [v; w] and [f; t] in world axes, each body about its own origin.
  */
@@ -41,7 +41,7 @@ typedef struct gw_ground_state {
     double time;
 } gw_ground_state;
 
-/* What is left of all offsets of joints and rows, and how that changes (1/s). */
+/* The share left of all offsets of joints and rows, and its rate (1/s). */
 typedef struct gw_offset_share {
     double now, rate;
 } gw_offset_share;
@@ -391,7 +391,7 @@ static inline const gw_system_body *gw_body_of(const gw_system *s, int body)
     return body == GW_GROUND ? &gw_ground_body : &s->grounds[GW_MOVING_GROUND(body)].body;
 }
 
-/* What carries a body: its parent, or a ground that moves or was moved; else NULL. */
+/* The carrier of a body: its parent, or a ground that moves or was moved; else NULL. */
 static inline const gw_system_body *gw_carrier_of(const gw_system *s, const gw_system_body *k)
 {
     int parent = k->def.parent;
@@ -444,7 +444,7 @@ static inline void gw_put_spin_row(gw_closure_row *r, gw_vec3 w_a, gw_vec3 w_b, 
     r->scale = length;
 }
 
-/* What changes of a joint's state. */
+/* Copies the part of a joint's state that varies. */
 static inline void gw_joint_copy(const gw_system_body *k, const gw_mobilizer_state *from,
                                  gw_mobilizer_state *to)
 {
@@ -474,7 +474,7 @@ gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alph
  * (NULL: nothing) to the inertia at each coordinate, and h times their damping to the bodies'. */
 void gw_tree_articulate(gw_system *system, double h, const double *added);
 
-/* What is in the bodies' `force` and the joints' `rest`, all into the joints' as L^-1 u; then the
+/* Reduces the bodies' `force` and the joints' `rest` to the joints', as L^-1 u; then the
  * joints' accelerations by that into `rest`, and the bodies', less `coasting`. */
 void gw_tree_reduce(gw_system *system);
 void gw_tree_accelerate(gw_system *system);
@@ -782,7 +782,7 @@ void gw_system_energy(const gw_system *system, double *kinetic, double *potentia
 /* Roots of bristles that are bent too far follow; returns what that dissipates (J). */
 double gw_system_slip(gw_system *system);
 
-/* What acts from outside, `t` seconds into a step, into `on` and `on_held`; and its power where the
+/* Outer forces `t` seconds into a step, into `on` and `on_held`; and their power where the
  * bodies' twists are. */
 void gw_system_ask_forces(gw_system *system, const gw_forces *forces, double t);
 void gw_system_outer_power(const gw_system *system, const gw_forces *forces, gw_system_work *power);

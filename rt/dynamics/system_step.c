@@ -38,8 +38,8 @@ gw_wrench gw_system_borne(const gw_system *s, int index)
     return (gw_wrench){gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
 }
 
-/* What each joint exerts on its body: what the body and all that hangs on it bear, less closures;
- * and what the held body bears, at the held frame. */
+/* Wrench of each joint on its body: the load of the body and of its descendants, less closures; and
+ * that on the held body, at the held frame. */
 static void keep_wrenches(gw_system *s, gw_wrench *constraint)
 {
     if (!s->tells_joints) {
@@ -595,7 +595,7 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
         at->level--;
 }
 
-/* What the balance of a substep is out by (J). */
+/* Error of a substep's energy balance (J). */
 static double imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
 {
     double come = own->hand + own->contact + own->motors + own->base - own->dissipated;

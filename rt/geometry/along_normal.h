@@ -38,8 +38,8 @@ gw_pose gw_along_normal_near(const gw_submanifold *set, const gw_pose *near);
  * (chart.c). */
 void gw_chart_centre_at(gw_chart *chart, const double parameter[2]);
 
-/* What gw_chart_at(), gw_chart_velocity() and gw_chart_eval() do, with z = turn, u, v, or turn, s,
- * beyond those of the centre. */
+/* The parts of gw_chart_at(), gw_chart_velocity() and gw_chart_eval() for such a set, with z =
+ * turn, u, v, or turn, s, beyond those of the centre. */
 void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_chart *chart);
 void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
 void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *z_dot,

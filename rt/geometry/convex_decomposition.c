@@ -67,7 +67,7 @@ static int sides(const polygon *g, const plane *p, double slack)
     return on;
 }
 
-/* What is left of it behind the plane; false where nothing is, or it has too many corners. */
+/* Cuts off the part before the plane; false where nothing is left, or it has too many corners. */
 static bool clip(polygon *g, const plane *p, double slack)
 {
     polygon all = *g;

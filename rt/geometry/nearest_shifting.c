@@ -556,7 +556,7 @@ static void rank_forms(const problem *s, double a[3][10])
     }
 }
 
-/* What starts are chosen by. */
+/* Values by which starts are chosen. */
 GW_TARGET_CLONES
 static void evaluate_flat(const problem *s, grid *g)
 {

@@ -22,7 +22,7 @@
 
 #define GW_NURBS_ORDER 3 /* highest derivative */
 
-/* What a direction of parameters has: u (0) or v (1). */
+/* A direction of parameters: u (0) or v (1). */
 typedef struct gw_nurbs_direction {
     int degree;          /* 0 along a curve's v */
     int count;           /* control points */

@@ -116,7 +116,7 @@ static void derivative_bounds(const gw_nurbs *s, tree_leaf *leaf, const gw_homog
     }
 }
 
-/* What a part deviates from its tangents by; h: half lengths. */
+/* Bound on a part's deviation from its tangents; h: half lengths. */
 static double deviation(const tree_leaf *part, const double h[2])
 {
     return 0.5 * (part->bound[2][0] * h[0] * h[0] + part->bound[0][2] * h[1] * h[1]) +

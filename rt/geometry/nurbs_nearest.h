@@ -15,7 +15,7 @@ gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *nurbs);
 void gw_nurbs_tree_destroy(gw_nurbs_tree *tree); /* NULL is fine */
 gw_aabb gw_nurbs_tree_bounds(const gw_nurbs_tree *tree);
 
-/* What the global search found. */
+/* Result of the global search. */
 typedef struct gw_nurbs_nearest {
     double parameter[2];
     gw_vec3 point;

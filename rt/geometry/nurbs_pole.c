@@ -256,7 +256,7 @@ static void first_guess(const gw_nurbs *s, const gw_nurbs_pole *p, const double 
     parameter[p->out] = p->end + p->sign * fmin(far / speed, 0.5 * (out->high - out->low));
 }
 
-/* What is left of (x, y) at a point, and its change by the parameters. */
+/* Residual of (x, y) at a point, and its derivatives by the parameters. */
 static double left_of(const gw_nurbs_plane *t, const gw_nurbs_point *at, const double xy[2],
                       double left[2], double by[2][2])
 {

@@ -223,7 +223,7 @@ void gw_sample_curves(gw_completion *c)
     }
 }
 
-/* What is recorded of a curve while it is traced. */
+/* Record of a curve while it is traced. */
 typedef struct curve_record {
     const gw_completion *c;
     bool *covered; /* of c->curve_poses */

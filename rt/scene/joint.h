@@ -11,7 +11,7 @@
 #include "rt/dynamics/link.h"
 #include "rt/dynamics/mobilizer.h"
 
-/* What a joint or a spring stands on: an object, a link ("mechanism.number"), or the fixed world
+/* End of a joint or a spring: an object, a link ("mechanism.number"), or the fixed world
  * frame, called "world" where no object is. */
 #define GW_WORLD_FRAME "world"
 

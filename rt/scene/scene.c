@@ -198,7 +198,8 @@ static void finish_nothing(void *entry)
     (void)entry;
 }
 
-/* What else a copied entry has of its own: called with the flat copy; what fails is left empty. */
+/* Deep copy of the memory that an entry owns: called with the flat copy; what fails is left empty.
+ */
 #define COPY_OWNED(type)                                                                           \
     _Generic((type *)0, gw_object *                                                                \
              : copy_object, gw_device *                                                            \

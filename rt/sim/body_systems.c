@@ -293,7 +293,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
             gw_system_push(d->system, k, &none);
             d->hands[k] = (gw_free_body_hand){0};
         }
-        m->mover[m->first_system + i].step = (gw_step){.finite = true, .margin = 1};
+        m->world_systems[m->first_system + i].step = (gw_step){.finite = true, .margin = 1};
         start_local(m, i);
     }
 }
@@ -321,9 +321,9 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
         return true;
     }
     for (int i = 0; i < old->held_count; i++) {
-        if (old->held_names[i] != name || !old->mover[i].model)
+        if (old->held_names[i] != name || !old->world_systems[i].model)
             continue;
-        gw_model_body(old->mover[i].model, 0, pose, twist);
+        gw_model_body(old->world_systems[i].model, 0, pose, twist);
         *hand = (gw_free_body_hand){0};
         return true;
     }
@@ -588,8 +588,9 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
 /* The wrench of a second tool as the step begins. */
 static void push_second(gw_scene_dynamics *m, int tool)
 {
-    gw_world_system *second = &m->second_mover[tool], *first = &m->mover[m->tool_mover[tool]];
-    gw_dynamic_system *d = &m->systems[m->tool_mover[tool] - m->first_system];
+    gw_world_system *second = &m->second_world_system[tool],
+                    *first = &m->world_systems[m->tool_world_system[tool]];
+    gw_dynamic_system *d = &m->systems[m->tool_world_system[tool] - m->first_system];
     gw_pose held;
     gw_twist twist;
     gw_wrench w = {{0, 0, 0}, {0, 0, 0}};
@@ -600,12 +601,12 @@ static void push_second(gw_scene_dynamics *m, int tool)
     first->still = first->still || second->still;
 }
 
-/* What the step did to the system, as the second tool reads it: its work is booked with the pushes.
+/* The system's step as the second tool reads it: its work is booked with the pushes.
  */
 static void tell_second(gw_scene_dynamics *m, int tool)
 {
-    gw_world_system *second = &m->second_mover[tool];
-    const gw_world_system *first = &m->mover[m->tool_mover[tool]];
+    gw_world_system *second = &m->second_world_system[tool];
+    const gw_world_system *first = &m->world_systems[m->tool_world_system[tool]];
     second->step = (gw_step){.margin = first->step.margin, .finite = first->step.finite};
     second->collided = first->collided;
     if (first->collided)
@@ -678,14 +679,14 @@ void gw_body_systems_post_step(gw_scene_dynamics *m)
         if (m->second[t])
             tell_second(m, t);
     for (int i = 0; i < m->system_count; i++)
-        m->work += m->mover[m->first_system + i].step.pushed;
+        m->work += m->world_systems[m->first_system + i].step.pushed;
 }
 
 double gw_scene_dynamics_unbooked(const gw_scene_dynamics *m)
 {
     double worst = 0, kinetic, potential;
     for (int i = 0; i < m->system_count; i++) {
-        double unbooked = m->mover[m->first_system + i].step.unbooked;
+        double unbooked = m->world_systems[m->first_system + i].step.unbooked;
         if (!(unbooked > 0))
             continue;
         gw_model_energy(gw_system_model(m->systems[i].system), &kinetic, &potential);

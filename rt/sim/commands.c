@@ -46,7 +46,7 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     }
 }
 
-/* What follows is shown where it is, beside held objects that travel. */
+/* Followers are shown where they are, beside held objects that travel. */
 static void follow_now(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {

@@ -131,9 +131,9 @@ static double fastest(const gw_detection *d)
     return most;
 }
 
-/* What is found now serves until the detection after the next is done, two periods; and it is of
- * the tick before, and taken up as the next one begins. Meanwhile hands and gravity drive bodies,
- * and what is hit half way goes on as fast as what hit it. */
+/* The candidates found now serve until the detection after the next is done, two periods; they are
+ * of the tick before, and taken up as the next one begins. Meanwhile hands and gravity drive
+ * bodies, and a body hit half way goes on as fast as the one that hit it. */
 static void find_near(gw_detection *d)
 {
     gw_mailbox_read(&d->bodies, d->seen);

@@ -86,7 +86,7 @@ void gw_free_bodies_pre_step(gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
-        m->mover[m->first_free + i].hand =
+        m->world_systems[m->first_free + i].hand =
             take_hand(b) ? (gw_forces){acting, b, NULL, NULL} : (gw_forces){0};
     }
 }
@@ -94,7 +94,7 @@ void gw_free_bodies_pre_step(gw_scene_dynamics *m)
 void gw_free_bodies_post_step(gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->free_count; i++) {
-        const gw_step *step = &m->mover[m->first_free + i].step;
+        const gw_step *step = &m->world_systems[m->first_free + i].step;
         if (step->finite)
             m->work += step->work;
     }
@@ -164,9 +164,9 @@ void gw_free_bodies_destroy(gw_scene_dynamics *m)
 
 /* ---- where they are -------------------------------------------------------------------------- */
 
-static gw_world_system *mover_of(gw_scene_dynamics *m, int index)
+static gw_world_system *world_system_of(gw_scene_dynamics *m, int index)
 {
-    return &m->mover[m->first_free + index];
+    return &m->world_systems[m->first_free + index];
 }
 
 void gw_free_bodies_reset(gw_scene_dynamics *m)
@@ -178,7 +178,7 @@ void gw_free_bodies_reset(gw_scene_dynamics *m)
         b->hand = (gw_free_body_hand){0};
         b->travel = (gw_transition){0};
         b->arrived = false;
-        mover_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
+        world_system_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
     }
 }
 
@@ -339,13 +339,14 @@ void gw_free_bodies_publish(const gw_scene_dynamics *m, gw_snapshot *s)
     for (int i = 0; i < m->free_count; i++) {
         const gw_dynamic_free_body *b = &m->bodies[i];
         gw_unilaterals_at at = gw_scene_unilaterals_at(m->unilaterals, b->object, b->body.pose.p);
-        s->free[i] = (gw_free_body){.object = b->object,
-                                    .pose = b->body.pose,
-                                    .twist = b->body.twist,
-                                    .constraint = m->mover[m->first_free + i].step.constraint,
-                                    .operator= b->hand.acting,
-                                    .dragging = b->hand.drag.active,
-                                    .travelling = b->travel.active,
-                                    .walls = at.touching};
+        s->free[i] =
+            (gw_free_body){.object = b->object,
+                           .pose = b->body.pose,
+                           .twist = b->body.twist,
+                           .constraint = m->world_systems[m->first_free + i].step.constraint,
+                           .operator= b->hand.acting,
+                           .dragging = b->hand.drag.active,
+                           .travelling = b->travel.active,
+                           .walls = at.touching};
     }
 }

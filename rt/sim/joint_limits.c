@@ -198,15 +198,15 @@ void gw_joint_limits_destroy(gw_joint_limits *l)
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 /* The wrench of the hand as the step begins; whether that is another force than a step before. */
-static bool ask_hand(const gw_world_system *mover, gw_wrench *hand)
+static bool ask_hand(const gw_world_system *system, gw_wrench *hand)
 {
     gw_wrench before = *hand;
     *hand = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-    if (mover->hand.at && !mover->still) {
+    if (system->hand.at && !system->still) {
         gw_pose held;
         gw_twist twist;
-        gw_model_held(mover->model, &held, &twist);
-        *hand = mover->hand.at(mover->hand.context, 0, &held, &twist);
+        gw_model_held(system->model, &held, &twist);
+        *hand = system->hand.at(system->hand.context, 0, &held, &twist);
     }
     return gw_norm(gw_sub(hand->f, before.f)) + gw_norm(gw_sub(hand->t, before.t)) > NEW_FORCE;
 }
@@ -246,7 +246,8 @@ void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
         gw_dynamic_system *d = &m->systems[limit->system];
         int j = limit->coordinate;
         bool first = i == 0 || limit->system != limit[-1].system;
-        if (first && (ask_hand(&m->mover[m->first_system + limit->system], &d->hand) || l->fresh))
+        if (first &&
+            (ask_hand(&m->world_systems[m->first_system + limit->system], &d->hand) || l->fresh))
             a = accelerations(l, gw_system_model(d->system), &d->hand);
         else if (first)
             a = NULL;

@@ -420,7 +420,7 @@ static const gw_geometry_motion *went(const gw_kinematics *n, int feature, int o
     return NULL;
 }
 
-/* What the tick did in the world to what the link joins the object to; false: not one motion. */
+/* Motion in the world, this tick, of the body at the link's other end; false: not one motion. */
 static bool link_motion(const gw_kinematics *n, const gw_constraint_edge *link, int object,
                         gw_pose *motion)
 {

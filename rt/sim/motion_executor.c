@@ -300,7 +300,8 @@ static bool bound(gw_vec3 *a, double most)
     return true;
 }
 
-/* What carries the body's weight and gives it the reference's acceleration, at the tool frame. */
+/* Wrench that carries the body's weight and gives it the reference's acceleration, at the tool
+ * frame. */
 static gw_wrench carry(const gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_vec3 arm = gw_sub(gw_pose_point(&in->body, in->mass->com), in->tool.p);

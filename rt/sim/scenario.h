@@ -53,7 +53,7 @@ typedef struct gw_scenario_def {
 gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error);
 void gw_scenario_destroy(gw_scenario *scenario); /* NULL is fine */
 
-/* What collisions are detected with, for the next scenario: it outlives this one, and is to be
+/* The detector, for the next scenario: it outlives this one, and is to be
  * given back. NULL where nothing touches, or memory is short. Before the scenario is handed over.
  */
 struct gw_detector *gw_scenario_share_detector(const gw_scenario *scenario);

@@ -94,7 +94,9 @@ gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
     assert(index >= 0 && index < m->tool_count);
     if (m->second[index])
         return m->second[index];
-    return m->tool_mover[index] >= m->held_count ? m->mover[m->tool_mover[index]].model : NULL;
+    return m->tool_world_system[index] >= m->held_count
+               ? m->world_systems[m->tool_world_system[index]].model
+               : NULL;
 }
 
 bool gw_scene_dynamics_is_second(const gw_scene_dynamics *m, int index)
@@ -103,10 +105,11 @@ bool gw_scene_dynamics_is_second(const gw_scene_dynamics *m, int index)
     return m->second[index] != NULL;
 }
 
-gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *m, int index)
+gw_world_system *gw_scene_dynamics_world_system(gw_scene_dynamics *m, int index)
 {
     assert(index >= 0 && index < m->tool_count);
-    return m->second[index] ? &m->second_mover[index] : &m->mover[m->tool_mover[index]];
+    return m->second[index] ? &m->second_world_system[index]
+                            : &m->world_systems[m->tool_world_system[index]];
 }
 
 gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *m)
@@ -176,8 +179,8 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
         m->contact.near = near_count;
     }
     for (int i = 0; i < m->held_count; i++)
-        if (m->mover[i].model)
-            count += tell_model(m->mover[i].model, m->held[i], m->told + count);
+        if (m->world_systems[i].model)
+            count += tell_model(m->world_systems[i].model, m->held[i], m->told + count);
     for (int i = 0; i < m->free_count; i++)
         count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
     for (int i = 0; i < m->system_count; i++) {
@@ -197,12 +200,12 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
 
 static void step_apart(gw_scene_dynamics *m, double dt)
 {
-    for (int i = 0; i < m->mover_count; i++) {
-        gw_world_system *mover = &m->mover[i];
-        mover->collided = false;
-        mover->step = (gw_step){.finite = true, .margin = 1};
-        if (!mover->still)
-            gw_model_step(mover->model, &mover->hand, dt, &mover->step);
+    for (int i = 0; i < m->world_system_count; i++) {
+        gw_world_system *system = &m->world_systems[i];
+        system->collided = false;
+        system->step = (gw_step){.finite = true, .margin = 1};
+        if (!system->still)
+            gw_model_step(system->model, &system->hand, dt, &system->step);
     }
 }
 
@@ -211,7 +214,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     gw_contact_statistics *f = &m->contact;
     gw_joint_limits_pre_step(m, dt);
     gw_scene_unilaterals_pre_step(m, dt);
-    gw_world_step_all(m->world, m->mover, dt, &m->last);
+    gw_world_step_all(m->world, m->world_systems, dt, &m->last);
     m->was_jammed = m->immovable;
     m->immovable = m->last.immovable;
     m->was_crowded = m->crowded;
@@ -234,12 +237,12 @@ static void book(gw_scene_dynamics *m)
 {
     bool held[GW_MAX_MODELS] = {false};
     for (int i = 0; i < m->tool_count; i++)
-        held[m->tool_mover[i]] = true;
-    for (int i = 0; i < m->mover_count; i++) {
-        m->motors += m->mover[i].step.motors;
-        m->edits += m->mover[i].step.base_work;
+        held[m->tool_world_system[i]] = true;
+    for (int i = 0; i < m->world_system_count; i++) {
+        m->motors += m->world_systems[i].step.motors;
+        m->edits += m->world_systems[i].step.base_work;
         if (!held[i])
-            m->dissipated += m->mover[i].step.dissipated;
+            m->dissipated += m->world_systems[i].step.dissipated;
     }
 }
 
@@ -261,7 +264,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
 /* The system of which a tool holds the frame that local models are made for, -1: none. */
 static int held_system(const gw_scene_dynamics *m, int tool)
 {
-    return m->second[tool] ? -1 : m->tool_mover[tool] - m->first_system;
+    return m->second[tool] ? -1 : m->tool_world_system[tool] - m->first_system;
 }
 
 void gw_scene_dynamics_set_resisted(gw_scene_dynamics *m, int tool, const gw_resisted_def *def)
@@ -284,8 +287,8 @@ double gw_scene_dynamics_strained(const gw_scene_dynamics *m)
 
 bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *m)
 {
-    for (int i = 0; i < m->mover_count; i++)
-        if (m->mover[i].step.edge)
+    for (int i = 0; i < m->world_system_count; i++)
+        if (m->world_systems[i].step.edge)
             return true;
     return false;
 }
@@ -313,8 +316,8 @@ int gw_scene_dynamics_crowded(const gw_scene_dynamics *m)
 void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
 {
     double kinetic, potential;
-    for (int i = m->held_count; i < m->mover_count; i++) {
-        gw_model_energy(m->mover[i].model, &kinetic, &potential);
+    for (int i = m->held_count; i < m->world_system_count; i++) {
+        gw_model_energy(m->world_systems[i].model, &kinetic, &potential);
         e->kinetic += kinetic;
         e->potential += potential;
     }

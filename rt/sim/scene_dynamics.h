@@ -3,8 +3,8 @@
  * them.
  *
  * Part of a scenario: built with it on a server thread, then the loop's alone. A tick fills in the
- * systems of the tools (gw_scene_dynamics_tool_mover()), calls gw_scene_dynamics_step(), and reads
- * what came of it. Functions are RT safe unless they say otherwise.
+ * systems of the tools (gw_scene_dynamics_world_system()), calls gw_scene_dynamics_step(), and
+ * reads what came of it. Functions are RT safe unless they say otherwise.
  */
 #ifndef GW_SIM_SCENE_DYNAMICS_H
 #define GW_SIM_SCENE_DYNAMICS_H
@@ -52,15 +52,15 @@ bool gw_scene_dynamics_is_second(const gw_scene_dynamics *dynamics, int index);
 /* Tells kinematics where free objects and those of systems of bodies are, for what follows them. */
 void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);
 
-/* The mover of tool `index`: the caller sets model (of an object; a system's is there), hand, still
- * before the step and reads the rest after it. */
-gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *dynamics, int index);
+/* The world system of tool `index`: the caller sets model (of an object; a system's is there),
+ * hand, still before the step and reads the rest after it. */
+gw_world_system *gw_scene_dynamics_world_system(gw_scene_dynamics *dynamics, int index);
 
 /* A hand drags, pushes or lets go of the free object that the command names; nothing where there is
  * none. `dt` is the tick's. */
 void gw_scene_dynamics_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 
-/* What geometry does in this tick of `dt` seconds to free bodies that stand on it (`kinematics`;
+/* Motion of geometry in this tick of `dt` seconds under free bodies that stand on it (`kinematics`;
  * NULL: none moves), and how far those go that an edit gave other sets: their sets are carried
  * along. What that brings counts as an edit's work. The object of one whose branch is gone, -1
  * where all have theirs.
@@ -98,7 +98,8 @@ gw_unilaterals_at gw_scene_dynamics_unilaterals(const gw_scene_dynamics *dynamic
 /* One step of everything. */
 void gw_scene_dynamics_step(gw_scene_dynamics *dynamics, double dt);
 
-/* What is to be looked at outside the tick; NULL where nothing touches and all runs exactly. */
+/* Collision detection and local models, outside the tick; NULL where nothing touches and all runs
+ * exactly. */
 gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *dynamics);
 /* Takes what was detected and looked at, and tells where bodies are: once a tick. */
 void gw_scene_dynamics_exchange(gw_scene_dynamics *dynamics);

@@ -11,28 +11,28 @@
 
 #define MARGIN 1e-3 /* m: found beyond what can be reached */
 
-/* ---- who is whose mover --------------------------------------------------------------------- */
+/* ---- the world's systems -------------------------------------------------------------------- */
 
 /* Held objects first, then free bodies, systems of bodies. */
-static void number_movers(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
+static void number_world_systems(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
 {
     int held = 0;
     for (int t = 0; t < def->tool_count; t++)
         if (def->objects[t] >= 0) {
             m->held[held] = def->objects[t];
             m->held_names[held] = gw_name_hash(def->scene->objects[def->objects[t]].id, 0);
-            m->tool_mover[t] = held++;
+            m->tool_world_system[t] = held++;
         }
     m->held_count = m->first_free = held;
     m->first_system = m->first_free + m->free_count;
-    m->mover_count = m->first_system + m->system_count;
+    m->world_system_count = m->first_system + m->system_count;
     for (int t = 0; t < def->tool_count; t++)
         if (def->systems[t] >= 0)
-            m->tool_mover[t] = m->first_system + def->systems[t];
+            m->tool_world_system[t] = m->first_system + def->systems[t];
     for (int i = 0; i < m->free_count; i++)
-        m->mover[m->first_free + i].model = &m->bodies[i].body.model;
+        m->world_systems[m->first_free + i].model = &m->bodies[i].body.model;
     for (int i = 0; i < m->system_count; i++)
-        m->mover[m->first_system + i].model = gw_system_model(m->systems[i].system);
+        m->world_systems[m->first_system + i].model = gw_system_model(m->systems[i].system);
 }
 
 static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
@@ -45,11 +45,11 @@ static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_erro
     m->body_count = gw_scene_body_count(def->scene);
     for (int i = 0; i <= m->mechanism_count; i++)
         m->first_link[i] = m->object_count + gw_scene_first_joint(def->scene, i);
-    number_movers(m, def);
+    number_world_systems(m, def);
     return true;
 }
 
-/* What filter and table of surfaces are asked with, while the detector is made and ever after. */
+/* Context of the detector's filter and table of surfaces, as long as it lives. */
 typedef struct touching {
     int body_count, surface_count;
     gw_contact_material *surface; /* the scene's materials, then the plain one */
@@ -117,7 +117,7 @@ static bool stands_fixed(const gw_scene *scene, int body)
     return body < scene->object_count && scene->objects[body].fixed;
 }
 
-/* What follows a hand is not moved by contacts: it would be held against what it hangs on. */
+/* A follower of a hand is not moved by contacts: they would hold it against its carrier. */
 static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->constraint_count; i++) {
@@ -138,7 +138,7 @@ static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, t
     }
 }
 
-/* What a joint joins meets there, unless the joint says that it collides. */
+/* The two bodies of a joint overlap there: they do not collide unless the joint says so. */
 static void spare_joined(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->joint_count; i++) {
@@ -368,7 +368,7 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
         return false;
     if (!gw_joint_limits_create(m, def))
         return gw_fail(error, GW_FAILED, "", "no memory for joint limits");
-    if ((!solid && m->unilaterals->count == 0 && m->limits.most == 0) || m->mover_count == 0)
+    if ((!solid && m->unilaterals->count == 0 && m->limits.most == 0) || m->world_system_count == 0)
         return true;
     gw_scene_unilaterals_number(m->unilaterals, m->body_count);
     m->world_body_count = m->body_count + m->unilaterals->anchor_count + 1;

@@ -135,12 +135,12 @@ struct gw_scene_dynamics {
     gw_vec3 gravity;                         /* m/s^2 */
     int scene_joint_count, coordinate_count; /* of the scene's joints */
     double *still;                           /* as the scene states them; owned */
-    int tool_mover[GW_MAX_TOOLS];            /* index of each tool's mover */
+    int tool_world_system[GW_MAX_TOOLS];     /* index of each tool's world system */
     gw_model *second[GW_MAX_TOOLS]; /* of a tool that holds a system beside another one: its view */
-    gw_world_system second_mover[GW_MAX_TOOLS]; /* what such a tool fills in and reads */
-    int mover_count; /* of held objects, then of free bodies, systems of bodies */
+    gw_world_system second_world_system[GW_MAX_TOOLS]; /* what such a tool fills in and reads */
+    int world_system_count; /* of held objects, then of free bodies, systems of bodies */
     int first_free, first_system;
-    gw_world_system mover[GW_MAX_MODELS];
+    gw_world_system world_systems[GW_MAX_MODELS];
     gw_dynamic_free_body *bodies;
     gw_dynamic_system *systems;
     gw_scene_unilaterals *unilaterals; /* owned */
@@ -148,7 +148,7 @@ struct gw_scene_dynamics {
 
     int object_count, body_count;
     int world_body_count;   /* those, then anchors of unilateral constraints, then the ground */
-    int held[GW_MAX_TOOLS]; /* object of mover i, i < held_count */
+    int held[GW_MAX_TOOLS]; /* object of world system i, i < held_count */
     uint64_t held_names[GW_MAX_TOOLS]; /* hashes of their ids */
     gw_world *world;                   /* NULL: nothing touches */
     gw_detection *detection;

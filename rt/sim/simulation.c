@@ -264,11 +264,11 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
     gw_scene_dynamics *dynamics = s->scenario->dynamics;
     int count = s->scenario->tool_count;
     for (int i = 0; i < count; i++)
-        gw_haptic_tool_pre_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(dynamics, i));
+        gw_haptic_tool_pre_step(&s->tools[i], tick, gw_scene_dynamics_world_system(dynamics, i));
     if (tick->moving)
         gw_scene_dynamics_step(dynamics, tick->dt);
     for (int i = 0; i < count; i++)
-        gw_haptic_tool_post_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(dynamics, i));
+        gw_haptic_tool_post_step(&s->tools[i], tick, gw_scene_dynamics_world_system(dynamics, i));
     if (!tick->moving)
         return;
     follow(s, tick->dt);

@@ -56,7 +56,7 @@ void gw_simulation_emit_motion_end(gw_simulation *s, int tool);
 /* Energies and works (J) of everything, as they are now. RT safe. */
 void gw_simulation_energy(const gw_simulation *s, gw_energy *e);
 
-/* What followers and moved geometry are to contacts: bodies that are taken along; `dt` since they
+/* Followers and moved geometry, to contacts kinematic bodies; `dt` since they
  * were told of last, 0: they do not move. RT safe. */
 void gw_simulation_place_kinematic(gw_simulation *s, double dt);
 

@@ -190,9 +190,10 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
             r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
                                          .surfaces = contacts[i],
                                          .holds = true,
-                                         .grip = c->kind == GW_SLIDING   ? GW_GRIP_NONE
-                                                 : c->kind == GW_ROLLING ? GW_GRIP_SLIP
-                                                                         : GW_GRIP_SLIP_AND_SPIN};
+                                         .traction = c->kind == GW_SLIDING ? GW_TRACTION_NONE
+                                                     : c->kind == GW_ROLLING
+                                                         ? GW_TRACTION_SLIP
+                                                         : GW_TRACTION_SLIP_AND_SPIN};
         }
     }
     return true;
@@ -291,8 +292,8 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
         bool any = false;
         if (first->place_count == 0 || first->first != i)
             continue;
-        gw_pose a = gw_world_pose(m->world, m->mover, u->candidates[i].a);
-        gw_pose b = gw_world_pose(m->world, m->mover, u->candidates[i].b);
+        gw_pose a = gw_world_pose(m->world, m->world_systems, u->candidates[i].a);
+        gw_pose b = gw_world_pose(m->world, m->world_systems, u->candidates[i].b);
         for (int k = 0; k < first->place_count; k++) {
             gw_closure_contact *contact = &u->rows[i + k].row.surfaces;
             if (contact->place.known)

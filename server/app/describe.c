@@ -36,7 +36,7 @@ static json_t *words_of(const gw_submanifold *set)
     return json_string(words);
 }
 
-/* What the chosen branch adds: its id, its words, the parameters where the object is. */
+/* Members of the chosen branch: its id, its words, the parameters where the object is. */
 static void add_branch(json_t *json, const gw_placement *placement, const gw_pose *pose)
 {
     const gw_branch *branch = &placement->solution.branches[placement->branch];
@@ -94,8 +94,8 @@ static void linkage_words(int bodies, int mobility, int freedoms, char *words, s
                  freedoms == 0 ? "stands still" : "moves with it");
 }
 
-/* What it may do with all that it is joined to, instead of what its own constraints leave it while
- * all else stands. */
+/* Freedoms of the object together with all that it is joined to, instead of those that its own
+ * constraints leave it while all else stands. */
 static void add_system(json_t *json, const gw_layout *layout, int object)
 {
     int body;

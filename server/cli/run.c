@@ -279,7 +279,7 @@ static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
     wire_add(figures, "contact", contact);
 }
 
-/* What can move, and what could go without changing that, as the run began. */
+/* Freedoms, and constraints that could go without changing them, as the run began. */
 static bool add_freedoms(json_t *figures, const run *r)
 {
     const gw_scene *s = r->scene;

@@ -64,7 +64,7 @@ bool history_add(gw_history *history, uint64_t revision, const history_text *sta
 /* The state `offset` (-1, 0, 1) after the present one becomes the present one. */
 bool history_go(gw_history *history, uint64_t revision, int offset, gw_error *error);
 
-/* What was written last did not come into effect: all is as it was before. */
+/* The last state did not come into effect: all is as it was before. */
 void history_take_back(gw_history *history);
 
 uint64_t history_ticket(const gw_history *history);

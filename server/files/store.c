@@ -310,7 +310,7 @@ static bool missing(const char *file, gw_error *error)
     return gw_fail(error, GW_NOT_FOUND, "", "no scene is saved as \"%.80s\"", file);
 }
 
-/* What was written is on the disk, or an error says that it is not. */
+/* Ends a transaction: it is on the disk, or an error says that it is not. */
 static bool finish(gw_store *store, bool begun, bool done, gw_error *error)
 {
     uint64_t ticket;

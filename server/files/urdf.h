@@ -8,7 +8,7 @@
  * as geometry, collision ones first; the name of the first visual mesh. Left out: colours,
  * transmissions, whatever else.
  *
- * What does not move with a joint is the ground. A description of which nothing moves is one body.
+ * Links that no joint moves are the ground. A description of which nothing moves is one body.
  * Entities and document types are refused. Any server thread; no state.
  */
 #ifndef GW_SERVER_FILES_URDF_H

@@ -301,7 +301,7 @@ static void read_limit(reading *xml, urdf_joint *joint)
         read_size(xml, "velocity", joint, &joint->speed);
 }
 
-/* What stands inside a link, a joint or a solid belongs to the last one that was begun. */
+/* An element inside a link, a joint or a solid belongs to the last one that was begun. */
 static void begin_element(reading *xml, urdf_element what)
 {
     urdf_tree *t = xml->tree;

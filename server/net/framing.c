@@ -59,7 +59,7 @@ static int count_of(const char *text, char c)
     return count;
 }
 
-/* What the library would have no room for. */
+/* Status of a head that the library would have no room for, or 0. */
 static int excess(const request_head *head, const char **detail)
 {
     int cookies = 0;

@@ -33,8 +33,8 @@ typedef struct request_framing {
     const char *detail;
 } request_framing;
 
-/* What may be done with the first bytes of those that are there: so many are fine, so many behind
- * them mean nothing and are left out. Both 0: more bytes are wanted, or the rest is refused. */
+/* Number of the first bytes that pass, and of those behind them that mean nothing and are left out.
+ * Both 0: more bytes are wanted, or the rest is refused. */
 typedef struct framing_step {
     size_t pass, skip;
 } framing_step;

@@ -1,5 +1,5 @@
 /*
- * What stands between the sockets of clients and libmicrohttpd, which answers what it cannot read
+ * A filter between the sockets of clients and libmicrohttpd, which answers what it cannot read
  * with a page of its own and has no hook before it does: the bytes of every connection pass through
  * here, and only whole, well-formed requests reach the library (server/net/framing.h). What is
  * refused is answered with a problem once the requests before it are, and ends the connection; so

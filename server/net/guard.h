@@ -16,7 +16,7 @@
 #define GUARD_TOKEN_MAX 512
 #define GUARD_TOKENS    16
 
-/* What a token allows. A halt is for all of them. */
+/* Rights of a token. A halt is for all of them. */
 typedef enum guard_role {
     GUARD_WATCH = 1,   /* reading, the stream; the others may, too */
     GUARD_EDIT = 2,    /* the document, saved scenes, meshes */
@@ -61,7 +61,7 @@ typedef struct guard_head {
 void guard_head_add(guard_head *head, const char *name, const char *value);
 guard_head guard_head_of(const request_head *head);
 
-/* What is wrong with a head that was read, whoever sent it: a status and a sentence; 0: nothing. */
+/* Refusal of a head that was read, whoever sent it: a status and a sentence; 0: none. */
 int guard_head_refusal(head_status read, const request_head *head, const char **detail);
 
 /* Where a request ends, and who sent it, must be told once: 400; 421 and 403 as above; 0 where

@@ -44,7 +44,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What is unread at close would be answered with a reset that eats the reply. */
+/* Bytes unread at close would be answered with a reset that discards the reply. */
 static void send_and_close(int fd, const char *text, size_t size)
 {
     char scratch[1024];

@@ -411,7 +411,7 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-/* What the machine failed at is told in the event log, too. */
+/* Failures of the machine are told in the event log, too. */
 static void log_failure(const exchange *now)
 {
     const api_reply *reply = &now->reply;
@@ -526,7 +526,7 @@ static int check_token(exchange *now, const char **detail)
     return 401;
 }
 
-/* What is wrong with who sends the request: a status, or 0. */
+/* Checks who sends the request: a status where that is wrong, or 0. */
 static int check_sender(exchange *now, const char **detail)
 {
     const gw_guard *guard = now->http->def.guard;

@@ -64,7 +64,7 @@ static long now_ms(void)
 
 typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_STATE, WISH_GONE } wish;
 
-/* What was read of a request without taking it. */
+/* Bytes of a request that were read without being taken. */
 typedef struct peeked {
     char data[HEAD_BYTES + 1];
     size_t size;
@@ -149,8 +149,8 @@ static bool lists(const char *value, const char *word)
     return false;
 }
 
-/* What answers a Sec-WebSocket-Key, RFC 6455, 4.2.2; false where that is none: sixteen bytes in
- * base64. */
+/* The Sec-WebSocket-Accept of a Sec-WebSocket-Key, RFC 6455, 4.2.2; false where it is none: sixteen
+ * bytes in base64. */
 static bool accept_of(const char *key, char accept[WS_ACCEPT])
 {
     static const char letters[] =

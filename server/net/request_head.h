@@ -37,7 +37,7 @@ head_status head_parse(char *data, size_t size, request_head *head);
 const char *head_find(const request_head *head, const char *name);
 int head_count(const request_head *head, const char *name);
 
-/* What a request is called in its answer and in the log: as its client named it, where that is a
+/* The name of a request in its answer and in the log: its client's, where that is a
  * name, else sixteen random digits. */
 #define HEAD_REQUEST_ID 64
 void head_request_id(const char *given, char id[HEAD_REQUEST_ID + 1]);

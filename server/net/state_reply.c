@@ -121,7 +121,8 @@ static bool is_fine(const gw_guard *guard, const request_head *head)
            guard_roles(guard, guard_bearer(head_find(head, "Authorization")));
 }
 
-/* What the next request is; where it asks for the state its bytes are taken from the socket. */
+/* Finds out about the next request; where it asks for the state its bytes are taken from the
+ * socket. */
 static finding look(const gw_state_replies *replies, place *p)
 {
     char data[HEAD_BYTES + 1], copy[KNOWN];

@@ -125,7 +125,7 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
 /* Adds "what id" to a list in words. */
 void api_name(char *list, size_t size, const char *what, const char *id);
 
-/* What the body as a merge patch makes of `now`, which is used up. NULL: memory is short, and
+/* `now`, which is used up, with the body as a merge patch applied. NULL: memory is short, and
  * api_error() will say so. */
 json_t *api_merge(const api_call *call, json_t *now);
 
@@ -155,7 +155,7 @@ api_handler api_scene_edits, api_scene_get, api_scene_put, api_scene_patch, api_
 api_handler api_solutions_get, api_solution_get, api_solution_patch;
 api_handler api_drivers_get, api_operator_get, api_operator_put, api_operator_delete;
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;
-/* What the device of tool `index` renders of the stiffness and mass that are asked for; `snapshot`:
+/* Stiffness and mass that the device of tool `index` renders of those asked for; `snapshot`:
  * of this scene, NULL where the loop has none yet. */
 json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *info,
                      const gw_snapshot *snapshot);

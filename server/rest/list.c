@@ -33,7 +33,7 @@ struct api_pieces {
 
 /* ---- which entries ------------------------------------------------------------------------- */
 
-/* What names an entry, by the first of these members that it has. */
+/* True where the first of these members that the entry has is the id. */
 static bool has_id(const json_t *entry, const char *id)
 {
     static const char *const names[] = {"id", "file", "object", "name", "mechanism"};

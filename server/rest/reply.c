@@ -139,7 +139,7 @@ static void locate(const api_call *call, const gw_error *error, int status, char
         snprintf(pointer, 256, "%s", error->where);
 }
 
-/* What one of several edits names and is not there is the body's fault, not the address's. */
+/* A missing entry that one of several edits names is the body's fault, not the address's. */
 static int batch_status(const api_call *call, int status)
 {
     return call->batch && (status == 404 || status == 405) ? 400 : status;
@@ -172,7 +172,7 @@ static void write_problem(api_call *call, const gw_error *error, int status)
                problem_of(call, error, status));
 }
 
-/* What a shortage of memory led to is not the request's fault. */
+/* Consequences of a shortage of memory are not the request's fault. */
 static const gw_error *blame(const gw_error *error)
 {
     static const gw_error none = {.code = GW_FAILED, .message = "memory is short"};
@@ -316,7 +316,7 @@ static void rebase(gw_error *error, const char *item)
 
 static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error, const char *item)
 {
-    /* What a body refers to and is not there is the body's fault, not the address's. */
+    /* A missing entry that a body refers to is the body's fault, not the address's. */
     int status = error->code == GW_NOT_FOUND ? 400 : status_of(error->code);
     const bool open = error->code == GW_UNHANDLED && !edit->failed && edit->scene;
     const gw_error given = *error;

@@ -118,7 +118,7 @@ static const char *only_string(api_call *call, const char *name)
     return value;
 }
 
-/* What the headers say of the scene that would be saved over, version 0: none. If-Match lists the
+/* Checks the headers about the scene that would be saved over, version 0: none. If-Match lists the
  * document's revision, which is saved then as it was seen, or the saved version's tag. False: the
  * reply is set. */
 static bool may_save(api_call *call, const char *file, const app_document *document,
@@ -190,7 +190,7 @@ void api_scene_save(api_call *call)
     app_document_put(document);
 }
 
-/* What was opened is as it was saved, where nobody has edited it since. */
+/* The opened scene is as it was saved, where nobody has edited it since. */
 static void mark_opened(api_call *call)
 {
     char now[API_TAG];

@@ -73,7 +73,7 @@ static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
     return wire_get_tool(value, "", tool, error);
 }
 
-/* What the loop tells of the tool as it was, where it holds the same now. */
+/* The loop's state of the tool as it was, where it holds the same now. */
 static bool told_before(const api_call *call, const gw_tool *tool, gw_snapshot *snapshot)
 {
     app_document *document;

@@ -110,7 +110,7 @@ static bool read_trims(const json_t *value, const wire_path *at, gw_nurbs_def *d
     return true;
 }
 
-/* What points and weights share: rows of entries, each row as long as the first. */
+/* Points or weights: rows of entries, each row as long as the first. */
 static bool read_rows(const json_t *rows, const wire_path *at, gw_nurbs_def *def, bool points,
                       double *out, gw_error *error)
 {

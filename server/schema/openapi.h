@@ -24,8 +24,8 @@ typedef enum wire_operation_flags {
     OP_PAGED = 8192  /* a list: takes ?limit, ?offset, ?after and members' values */
 } wire_operation_flags;
 
-/* What the document says of one route. From it follow 400, 401, 403 and 421; with a JSON body 413
- * and 415, with a file 413; 404 where the path names something. */
+/* The document's description of one route. From it follow 400, 401, 403 and 421; with a JSON body
+ * 413 and 415, with a file 413; 404 where the path names something. */
 typedef struct wire_operation {
     const char *method, *path; /* below the prefix, {} around names */
     const char *summary;

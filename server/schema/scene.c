@@ -293,7 +293,7 @@ const wire_table wire_table_scene = {
     .initial = default_scene,
     .before = not_both_tools};
 
-/* What a stored scene may lack, and what it may have too much: ids of relations are made; a tool
+/* Members that a stored scene may lack or have too many: ids of relations are made; a tool
  * may name a link as an object; the value that a constraint had before its type was changed is no
  * reason not to open it. */
 static bool complete(gw_scene *s, gw_error *error)

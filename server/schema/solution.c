@@ -82,7 +82,7 @@ static const wire_type locus_radii = {NULL, encode_radii, wire_schema_numbers};
 
 static const char *const sides[] = {"world", "mobile", NULL};
 
-/* What is needed to draw the locus: a point of it (its centre where it has one), its direction or
+/* Data to draw the locus: a point of it (its centre where it has one), its direction or
  * normal, its axes and radii. */
 static const wire_field of_translation[] = {
     {"kind", CHOICE, AT(gw_translation_set, locus.kind), .name_of = locus_kind},

@@ -31,7 +31,7 @@ DECODE(pass_over)
 /* A name that the client gives to a message, of any type: an error says it again. */
 static const wire_type anything = {pass_over, NULL, schema_anything};
 
-/* What is no string is a wrong token, which the guard judges. */
+/* A value that is no string is a wrong token, which the guard judges. */
 DECODE(decode_token)
 {
     ((wire_message *)owner)->token = json_is_string(value) ? json_string_value(value) : "";

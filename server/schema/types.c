@@ -210,7 +210,7 @@ static json_t *schema_vec3(const wire_field *f)
 
 const wire_type wire_type_vec3 = {decode_vec3, encode_vec3, schema_vec3};
 
-/* What has been normalised before stays as it is, bit by bit: a scene that was written is the same
+/* A unit vector stays as it is, bit by bit: a scene that was written is the same
  * when it is read. `square` is that of the length. */
 static bool is_unit(double square)
 {

@@ -26,7 +26,7 @@ json_t *wire_parse(const char *text, size_t size, gw_error *error);
 /* The same of a whole scene, which may be larger than a request's body: GW_MAX_DOCUMENT_BYTES. */
 json_t *wire_parse_document(const char *text, size_t size, gw_error *error);
 
-/* What wire_parse()'s value was refused for so far: the first error is the one that the decoder
+/* Errors of wire_parse()'s value so far: the first one is the one that the decoder
  * gives, and it reads on for up to WIRE_ERRORS. Of this thread. */
 #define WIRE_ERRORS 20
 int wire_errors(const gw_error **errors);
@@ -118,7 +118,7 @@ typedef struct wire_problem wire_problem;
 wire_problem *wire_get_problem(const json_t *value, gw_error *error);
 void wire_problem_destroy(wire_problem *problem);
 
-/* What it asks of the solver; lives as long as it. */
+/* The problem that it states; lives as long as it. */
 const gw_problem *wire_problem_stated(const wire_problem *problem);
 
 /* Solves it (timing it) and encodes the answer; NULL with an error where "at" does not fit the
@@ -167,8 +167,8 @@ bool wire_get_assembly_request(const json_t *value, wire_assembly_request *reque
                                gw_error *error);
 void wire_assembly_request_finish(wire_assembly_request *request);
 
-/* What is asked of a scene. False with an error at /ground/index or /poses/index/id; to be
- * finished either way. */
+/* The assembly that it asks of a scene. False with an error at /ground/index or /poses/index/id; to
+ * be finished either way. */
 bool wire_assembly_def(const wire_assembly_request *request, const gw_scene *scene,
                        gw_assembly_def *def, gw_error *error);
 void wire_assembly_def_finish(gw_assembly_def *def);
