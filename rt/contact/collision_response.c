@@ -176,7 +176,7 @@ static bool add_blocks(gw_impact *x, const gw_contact_jacobian_row *row)
         if (m < 0 || x->block[m] >= 0)
             continue;
         int end = x->from[x->block_count] + gw_model_dof(gw_world_model(x->world, m));
-        if (end > GW_WORLD_MAX_DOF) {
+        if (end > x->world->dof_most) {
             while (x->block_count > count)
                 x->block[x->systems[--x->block_count]] = -1;
             return false;

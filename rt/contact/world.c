@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "rt/contact/world_private.h"
 
@@ -16,45 +17,75 @@
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-/* On cache lines, as SIMD lanes need it. */
-static void *zeroed(size_t count, size_t size)
+/* The arrays lie one behind the other in one block, in huge pages where the system has them: an
+ * edit makes a new world, and the faults of a thousand small pages would be most of its time. */
+#define HUGE_PAGE  ((size_t)2 << 20) /* bytes */
+#define CACHE_LINE ((size_t)64)      /* bytes: arrays begin on one, as SIMD lanes need it */
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define GUARD CACHE_LINE /* bytes behind each array that nobody may touch */
+#else
+#define GUARD                               0
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#endif
+
+typedef struct arena {
+    unsigned char *memory; /* NULL: sizes are only summed up */
+    size_t used;
+} arena;
+
+static void *take(arena *a, size_t count, size_t size)
 {
-    size_t bytes = ((count > 0 ? count : 1) * size + 63) / 64 * 64;
-    void *memory = aligned_alloc(64, bytes);
-    if (memory)
-        memset(memory, 0, bytes);
-    return memory;
+    size_t bytes = (count > 0 ? count : 1) * size;
+    size_t next = (a->used + bytes + GUARD + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    unsigned char *array = a->memory ? a->memory + a->used : NULL;
+    if (array)
+        ASAN_POISON_MEMORY_REGION(array + bytes, next - a->used - bytes);
+    a->used = next;
+    return array;
+}
+
+static void take_arrays(gw_world *w, arena *a)
+{
+    const size_t contacts = 2 * GW_MAX_CONTACT_CANDIDATES, rows = GW_MAX_SIMULTANEOUS_CONTACTS;
+    size_t systems = (size_t)w->system_count, bodies = (size_t)w->body_count;
+    size_t unilaterals = (size_t)w->unilateral_count, dof = (size_t)w->dof_most;
+    w->bodies = take(a, bodies, sizeof *w->bodies);
+    w->contacts = take(a, contacts, sizeof *w->contacts);
+    w->pairs = take(a, contacts, sizeof *w->pairs);
+    w->candidates = take(a, GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
+    w->load_rate = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
+    w->unilaterals = take(a, unilaterals, sizeof *w->unilaterals);
+    w->followed = take(a, unilaterals, sizeof *w->followed);
+    w->saved_models = take(a, systems, w->model_stride);
+    w->scratch_models[0] = take(a, 1, w->model_stride);
+    w->scratch_models[1] = take(a, 1, w->model_stride);
+    w->penalty_batches = take(a, contacts / GW_LANES + GW_MAX_LINKS, sizeof *w->penalty_batches);
+    w->predicted = take(a, bodies, sizeof *w->predicted);
+    w->impulse_workspace.memory =
+        take(a, gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, w->dof_most), sizeof(double));
+    w->jacobian = take(a, 2 * rows * dof, sizeof(double)); /* two across each */
+    w->v = take(a, dof, sizeof(double));
+    w->dv = take(a, dof, sizeof(double));
+    w->generalised = take(a, dof, sizeof(double));
+    w->sticking_numbers = 2 * rows * dof;
+    w->sticking = take(a, 2 * w->sticking_numbers + 4 * rows * rows, sizeof(double));
 }
 
 static bool allocate(gw_world *w)
 {
-    size_t systems = (size_t)w->system_count, entries = GW_WORLD_MAX_DOF;
-    w->bodies = zeroed((size_t)w->body_count, sizeof *w->bodies);
-    w->contacts = zeroed(2 * GW_MAX_CONTACT_CANDIDATES, sizeof *w->contacts);
-    w->pairs = zeroed(2 * GW_MAX_CONTACT_CANDIDATES, sizeof *w->pairs);
-    w->candidates = zeroed(GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
-    w->load_rate = zeroed(systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
-    w->unilaterals = zeroed((size_t)w->unilateral_count, sizeof *w->unilaterals);
-    w->followed = zeroed((size_t)w->unilateral_count, sizeof *w->followed);
-    w->saved_models = zeroed(systems, w->model_stride);
-    w->scratch_models[0] = zeroed(1, w->model_stride);
-    w->scratch_models[1] = zeroed(1, w->model_stride);
-    w->penalty_batches =
-        zeroed(2 * GW_MAX_CONTACT_CANDIDATES / GW_LANES + GW_MAX_LINKS, sizeof *w->penalty_batches);
-    w->predicted = zeroed((size_t)w->body_count, sizeof *w->predicted);
-    w->impulse_workspace.memory =
-        zeroed(gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, GW_WORLD_MAX_DOF), sizeof(double));
-    w->jacobian =
-        zeroed(2 * GW_MAX_SIMULTANEOUS_CONTACTS * entries, sizeof(double)); /* two across each */
-    w->v = zeroed(3 * entries, sizeof(double));
-    w->sticking_numbers = 2 * GW_MAX_SIMULTANEOUS_CONTACTS * entries;
-    w->sticking = zeroed(2 * w->sticking_numbers +
-                             4 * GW_MAX_SIMULTANEOUS_CONTACTS * GW_MAX_SIMULTANEOUS_CONTACTS,
-                         sizeof(double));
-    return w->bodies && w->contacts && w->pairs && w->candidates && w->load_rate &&
-           w->unilaterals && w->followed && w->saved_models && w->scratch_models[0] &&
-           w->scratch_models[1] && w->penalty_batches && w->predicted &&
-           w->impulse_workspace.memory && w->jacobian && w->v && w->sticking;
+    arena a = {0};
+    take_arrays(w, &a);
+    size_t bytes = (a.used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    w->memory = aligned_alloc(HUGE_PAGE, bytes);
+    if (!w->memory)
+        return false;
+    (void)madvise(w->memory, bytes, MADV_HUGEPAGE); /* where there are none: small pages */
+    memset(w->memory, 0, bytes);
+    a = (arena){.memory = w->memory};
+    take_arrays(w, &a);
+    return true;
 }
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
@@ -62,13 +93,15 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
     assert(def->system_count >= 0 && def->system_count <= GW_MAX_MODELS);
     assert(def->body_count >= 0 && (def->bodies || def->body_count == 0));
     assert(def->unilateral_count >= 0);
+    assert(def->dof >= 0);
     gw_world *w = calloc(1, sizeof *w);
     if (w) {
         w->system_count = def->system_count;
         w->body_count = def->body_count;
+        w->dof_most = def->dof > 0 && def->dof < GW_WORLD_MAX_DOF ? def->dof : GW_WORLD_MAX_DOF;
         w->rules = def->rules;
         w->unilateral_count = def->unilateral_count;
-        w->model_stride = (def->model_bytes + 63) / 64 * 64;
+        w->model_stride = (def->model_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
         w->candidate_count = -1;
         w->rules.slip_speed = def->rules.slip_speed > 0 ? def->rules.slip_speed : DEFAULT_SPEED;
         w->rules.rest_speed = def->rules.rest_speed > 0 ? def->rules.rest_speed : DEFAULT_SPEED;
@@ -85,8 +118,6 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
         w->followed[i] = true;
     }
     gw_pairs_add_unilaterals(w);
-    w->dv = w->v + GW_WORLD_MAX_DOF;
-    w->generalised = w->dv + GW_WORLD_MAX_DOF;
     for (int i = 0; i < def->body_count; i++) {
         const gw_world_body *b = &def->bodies[i];
         assert(b->model >= -1 && b->model < def->system_count && b->index >= 0);
@@ -100,22 +131,7 @@ void gw_world_destroy(gw_world *w)
 {
     if (!w)
         return;
-    free(w->bodies);
-    free(w->contacts);
-    free(w->pairs);
-    free(w->candidates);
-    free(w->unilaterals);
-    free(w->followed);
-    free(w->load_rate);
-    free(w->saved_models);
-    free(w->scratch_models[0]);
-    free(w->scratch_models[1]);
-    free(w->penalty_batches);
-    free(w->predicted);
-    free(w->impulse_workspace.memory);
-    free(w->jacobian);
-    free(w->sticking);
-    free(w->v);
+    free(w->memory);
     free(w);
 }
 

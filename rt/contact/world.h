@@ -133,6 +133,7 @@ typedef struct gw_world_step_result {
 typedef struct gw_world_def {
     int system_count;   /* at most GW_MAX_MODELS */
     size_t model_bytes; /* of the largest model */
+    int dof;            /* of all systems together, at most; 0: as many as a scene may have */
     int body_count;
     const gw_world_body *bodies; /* copied */
     /* Unilateral constraints: candidates with a `row` (which outlives the world) and keys of their

@@ -156,7 +156,9 @@ typedef struct gw_contact_force_query {
 } gw_contact_force_query;
 
 struct gw_world {
+    unsigned char *memory; /* of all arrays; owned */
     int system_count, body_count;
+    int dof_most; /* of all systems together */
     gw_contact_rules rules;
     double dt; /* of the step (s) */
     gw_body_state *bodies;

@@ -308,6 +308,15 @@ static int system_bodies(const gw_scene_dynamics *m)
     return count;
 }
 
+/* Degrees of freedom of all systems of the world, at most. */
+static int dof_of(const gw_scene_dynamics *m)
+{
+    int dof = 6 * (m->held_count + m->free_count);
+    for (int i = 0; i < m->system_count; i++)
+        dof += gw_model_dof(gw_system_model(m->systems[i].system));
+    return dof;
+}
+
 static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
                        const gw_world_body *bodies, gw_error *error)
 {
@@ -318,8 +327,9 @@ static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
     memcpy(all, m->unilaterals->candidates, constraints * sizeof *all);
     memcpy(all + constraints, m->limits.candidates, limits * sizeof *all);
     m->limits.first = (int)constraints;
-    gw_world_def world = {.system_count = m->mover_count,
+    gw_world_def world = {.system_count = m->world_system_count,
                           .model_bytes = largest_model(m),
+                          .dof = dof_of(m),
                           .body_count = m->world_body_count,
                           .bodies = bodies,
                           .unilateral_count = (int)(constraints + limits),

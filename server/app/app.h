@@ -212,8 +212,12 @@ bool app_send(gw_app *app, const gw_command *command, gw_error *error);
  * an object or a link; false while the loop runs another document's scenario. */
 bool app_dragged(gw_app *app, const app_document *document, int tool, int body);
 
-/* Takes in what the loop has to say and frees what it handed back. From the stream's timer. */
-void app_pump(gw_app *app);
+/* Logs the loop's events; true: there were some. From the stream's timer, as the next one. */
+bool app_take_events(gw_app *app);
+
+/* Frees what the loop handed back, and closes devices that it let go of: after world and watchdog
+ * are done with them, which takes up to a detection. */
+void app_collect(gw_app *app);
 
 /* Per-tick records, for one reader. */
 void app_record(gw_app *app, bool on);
@@ -225,9 +229,14 @@ void app_loop_figures(gw_app *app, gw_loop_figures *figures);
 /* The ticks before the newest faults. */
 const gw_fault_log *app_faults(const gw_app *app);
 
-/* How many collision detectors were built: an edit that leaves all solids as they are builds none.
- */
-uint64_t app_detectors_built(gw_app *app);
+/* The work of all edits so far. An edit that leaves all solids as they are builds no detector; the
+ * others count what is not as in the document before. */
+typedef struct app_effort {
+    uint64_t detectors; /* built */
+    uint64_t solved;    /* objects whose constraints were solved */
+    uint64_t written;   /* objects, features and constraints that were written as text */
+} app_effort;
+app_effort app_edit_effort(gw_app *app);
 
 /* Copies what a driver tells of the device; false where no such device is open. */
 bool app_device_info(gw_app *app, const char *id, gw_device_info *info);

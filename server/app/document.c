@@ -19,6 +19,7 @@ struct app_texts {
     int part_count;
     app_part parts[PARTS]; /* in the order of the scene file */
     size_t bytes;          /* of the scene as text */
+    int written;           /* entries of long lists that the document before has not */
 
     pthread_mutex_t lock; /* of what follows */
     gw_text *whole;       /* NULL: nobody has read it yet */
@@ -220,7 +221,7 @@ static gw_text *text_before(const long_list *l, const app_document *base, const 
 }
 
 static bool write_long_list(app_part *part, const long_list *l, const gw_scene *scene,
-                            const app_document *base)
+                            const app_document *base, int *fresh)
 {
     int count = count_of(l, scene);
     bool written = true;
@@ -229,8 +230,10 @@ static bool write_long_list(app_part *part, const long_list *l, const gw_scene *
     part->count = part->texts ? count : 0;
     for (int i = 0; written && i < part->count; i++) {
         part->texts[i] = text_before(l, base, scene, i);
-        if (!part->texts[i])
+        if (!part->texts[i]) {
             part->texts[i] = wire_text(l->encode(entries_of(l, scene) + (size_t)i * l->size));
+            ++*fresh;
+        }
         written = part->texts[i] != NULL;
     }
     return written && part->texts;
@@ -271,7 +274,8 @@ static bool write_parts(app_document *document, const app_document *base)
         assert(t->part_count < PARTS && strlen(name) < sizeof t->parts[0].name);
         app_part *part = &t->parts[t->part_count++];
         strcpy(part->name, name);
-        written = l ? write_long_list(part, l, document->scene, base) : write_value(part, value);
+        written = l ? write_long_list(part, l, document->scene, base, &t->written)
+                    : write_value(part, value);
         if (!written)
             break;
     }
@@ -306,6 +310,11 @@ bool app_document_write(app_document *document, const app_document *base, gw_err
 size_t app_document_bytes(const app_document *document)
 {
     return document->texts->bytes;
+}
+
+int app_document_written(const app_document *document)
+{
+    return document->texts->written;
 }
 
 const app_part *app_document_parts(const app_document *document, int *count)

@@ -105,9 +105,21 @@ static void keep_detector(gw_app *app, struct gw_detector *detector)
         atomic_fetch_add(&app->detectors_built, 1);
 }
 
-uint64_t app_detectors_built(gw_app *app)
+app_effort app_edit_effort(gw_app *app)
 {
-    return atomic_load(&app->detectors_built);
+    return (app_effort){.detectors = atomic_load(&app->detectors_built),
+                        .solved = atomic_load(&app->objects_solved),
+                        .written = atomic_load(&app->entries_written)};
+}
+
+static void count_effort(gw_app *app, const app_document *document)
+{
+    const gw_layout *layout = document->layout;
+    int solved = 0;
+    for (int i = 0; i < layout->count; i++)
+        solved += !layout->placements[i]->reused;
+    atomic_fetch_add(&app->objects_solved, (unsigned long long)solved);
+    atomic_fetch_add(&app->entries_written, (unsigned long long)app_document_written(document));
 }
 
 bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
@@ -619,6 +631,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         edit->ticket = history_ticket(app->history);
     if (edit->restart)
         app_task_forget(app);
+    count_effort(app, edit->document);
     atomic_fetch_add(&edit->document->refs, 1);
     app_publish(app, edit->document);
     return true;

@@ -288,7 +288,7 @@ static void close_retired(gw_app *app)
     app->retired_count = kept;
 }
 
-void app_pump(gw_app *app)
+bool app_take_events(gw_app *app)
 {
     assert(app);
     gw_event events[32];
@@ -296,16 +296,24 @@ void app_pump(gw_app *app)
     pthread_mutex_lock(&app->loop_lock);
     while (count < 32 && gw_loop_event(app->loop, &events[count]))
         count++;
-    gw_loop_collect(app->loop);
-    close_retired(app);
     pthread_mutex_unlock(&app->loop_lock);
     if (count == 0 && !app_log_due(app))
-        return;
+        return false;
     app_document *document = app_document_get(app);
     for (int i = 0; i < count; i++)
         app_log_loop(app, &events[i], document);
     app_log_floods(app, document);
     app_document_put(document);
+    return count > 0;
+}
+
+void app_collect(gw_app *app)
+{
+    assert(app);
+    pthread_mutex_lock(&app->loop_lock);
+    gw_loop_collect(app->loop);
+    close_retired(app);
+    pthread_mutex_unlock(&app->loop_lock);
 }
 
 void app_record(gw_app *app, bool on)

@@ -83,16 +83,16 @@ struct gw_app {
     atomic_llong saved;         /* the history's state that was saved or opened last */
     char group[96];             /* edit: of the newest edit, and when it was made (s) */
     double group_s;
-    app_document *group_base;      /* edit: before the first edit of the group; NULL: no group */
-    double sensor_s;               /* edit: when geometry was moved last */
-    app_slots slots;               /* edit, for the running document */
-    struct gw_detector *detector;  /* edit: of the newest scenario */
-    atomic_ullong detectors_built; /* since the start */
-    atomic_bool ending;            /* nobody waits for ticks any more */
-    atomic_bool arming;            /* somebody's arming waits */
-    pthread_mutex_t stepping;      /* before all others: steps, one request at a time */
-    atomic_int steps_waiting;      /* requests */
-    uint64_t steps_asked;          /* stepping: requests so far, tags of their commands */
+    app_document *group_base;     /* edit: before the first edit of the group; NULL: no group */
+    double sensor_s;              /* edit: when geometry was moved last */
+    app_slots slots;              /* edit, for the running document */
+    struct gw_detector *detector; /* edit: of the newest scenario */
+    atomic_ullong detectors_built, objects_solved, entries_written; /* since the start */
+    atomic_bool ending;       /* nobody waits for ticks any more */
+    atomic_bool arming;       /* somebody's arming waits */
+    pthread_mutex_t stepping; /* before all others: steps, one request at a time */
+    atomic_int steps_waiting; /* requests */
+    uint64_t steps_asked;     /* stepping: requests so far, tags of their commands */
 
     gw_halt_latch halt;                 /* no lock: any thread, and every loop */
     atomic_uint presses;                /* of HALT that were named, so far */
@@ -136,6 +136,9 @@ typedef struct app_part {
     int count;
     gw_text **texts;
 } app_part;
+
+/* Entries of its long lists whose text is not that of the document before. */
+int app_document_written(const app_document *document);
 
 /* How long the scene is as text, or a little more. */
 size_t app_document_bytes(const app_document *document);
@@ -207,7 +210,7 @@ void app_task_destroy(gw_app *app);
 
 /* ---- changes ------------------------------------------------------------------------------- */
 
-/* What makes the scene of `to` out of that of `from`, as text: an array of [member] that is gone,
+/* The change from the scene of `from` to that of `to`, as text: an array of [member] that is gone,
  * [member, value], or of lists [member, at, removed, [added]]. NULL when memory is short. */
 gw_text *app_change(const app_document *from, const app_document *to);
 

@@ -42,6 +42,7 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
     gw_snapshot now;
     gw_loop_figures loop;
     app_loop_figures(app, &loop);
+    app_effort effort = app_edit_effort(app);
     app_document *document = app_view(app, &now);
     const metric metrics[] = {
         {"guideway_tick", "gauge", "Ticks since the simulation was stopped", (double)now.tick},
@@ -66,8 +67,12 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_looks_left_out_total", "counter", "Looks at bodies that a tick had no room for",
          (double)now.contact.redetections_skipped},
         {"guideway_detectors_built_total", "counter",
-         "Collision detectors built: by edits that change solids",
-         (double)app_detectors_built(app)},
+         "Collision detectors built: by edits that change solids", (double)effort.detectors},
+        {"guideway_objects_solved_total", "counter",
+         "Objects solved by edits: those whose problem is another one", (double)effort.solved},
+        {"guideway_entries_written_total", "counter",
+         "Objects, features and constraints written as text by edits: those that are others",
+         (double)effort.written},
         {"guideway_rt_thread_id", "gauge", "The loop's thread", loop.thread_id},
         {"guideway_ticks_total", "counter", "Ticks made, moving or not", (double)loop.ticks.ticks},
         {"guideway_tick_seconds_p999", "gauge", "Cost of a tick", 1e-6 * loop.ticks.tick_us.p999},

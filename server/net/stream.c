@@ -533,10 +533,27 @@ static void watch(stream_client *client, uint64_t now)
     }
 }
 
+/* Has clients written to that something is due for. */
+static void ask_to_write(gw_stream *stream)
+{
+    versions newest = versions_now(stream);
+    for (stream_client *each = stream->clients; each; each = each->next)
+        if (something_due(stream, each, newest))
+            lws_callback_on_writable(each->wsi);
+}
+
+/* New events go out before memory is freed and texts are written anew: all that is left to the next
+ * pass, which follows at once, and is not put off again. */
 static void serve(gw_stream *stream)
 {
     uint64_t now = stream_now_us();
-    app_pump(stream->app);
+    bool events = app_take_events(stream->app);
+    stream->put_off = events && !stream->put_off && stream->clients;
+    if (stream->put_off) {
+        ask_to_write(stream);
+        return;
+    }
+    app_collect(stream->app);
     stream_watch_lease(stream);
     stream_expire_pushes(stream, now);
     if (!stream->clients)
@@ -545,14 +562,12 @@ static void serve(gw_stream *stream)
     refresh_frames(stream, now);
     if (stream->sample_clients > 0)
         take_records(stream);
-    versions newest = versions_now(stream);
     for (stream_client *each = stream->clients; each; each = each->next) {
         if (!each->authorised && now > each->auth_until_us)
             each->close = STREAM_CLOSE_NO_TOKEN;
         watch(each, now);
-        if (something_due(stream, each, newest))
-            lws_callback_on_writable(each->wsi);
     }
+    ask_to_write(stream);
 }
 
 /* ---- clients ------------------------------------------------------------------------------- */
@@ -643,8 +658,8 @@ static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece 
     return true;
 }
 
-/* What a connection that is being closed still says is not listened to, but for its close; where
- * its frames cannot be told apart any more, whatever it says is its last word. */
+/* Messages on a connection that is being closed are ignored, but for its close; where its frames
+ * cannot be told apart any more, anything ends it. */
 static int receive(gw_stream *stream, stream_client *client, unsigned char *data, size_t size)
 {
     size_t taken;
@@ -760,7 +775,7 @@ static void serve_on(gw_stream *stream)
     serve(stream);
     bool fresh = stream->clients && stream_now_us() < stream->newest_since_us + STREAM_EVENT_US;
     lws_sul_schedule(stream->context, 0, &stream->timer, on_timer,
-                     fresh ? STREAM_FRESH_US : STREAM_TICK_US);
+                     fresh || stream->put_off ? STREAM_FRESH_US : STREAM_TICK_US);
 }
 
 static void on_timer(lws_sorted_usec_list_t *timer)

@@ -19,7 +19,7 @@ bool stream_lease_guards(gw_stream *stream, const stream_grip *grip)
     return latched;
 }
 
-/* What the operator drags or pushes at latched devices is forgotten: the loop has let go of it. */
+/* Drags and pushes of the operator at latched devices are forgotten: the loop has ended them. */
 static void forget_grips(gw_stream *stream)
 {
     for (int i = 0; i < STREAM_GRIPS; i++)

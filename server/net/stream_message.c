@@ -1,6 +1,6 @@
 /*
- * What comes in on the stream: subscriptions, and a person's hand: drags and pushes of tools and
- * free objects, who holds what, and what is let go when a client goes. Every message is checked
+ * Messages of clients of the stream: subscriptions, and a person's hand: drags and pushes of tools
+ * and free objects, who holds what, and what is let go when a client goes. Every message is checked
  * whole before it does anything; what is wrong is answered with an `error`. On the stream's thread.
  */
 #include <assert.h>

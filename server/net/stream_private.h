@@ -1,5 +1,5 @@
 /*
- * What the files of the stream share. Everything here belongs to the stream's thread, but for the
+ * Shared by the files of the stream. Everything here belongs to the stream's thread, but for the
  * members of gw_stream under its lock.
  */
 #ifndef GW_SERVER_NET_STREAM_PRIVATE_H
@@ -79,7 +79,7 @@ typedef struct stream_client {
     gw_text *replies[STREAM_REPLIES];
 } stream_client;
 
-/* What a client drags, or pushes: a tool or a free object. */
+/* A client's drag or push, of a tool or a free object. */
 typedef struct stream_grip {
     stream_client *client; /* NULL: nobody */
     gw_command_kind kind;  /* GW_COMMAND_DRAG or GW_COMMAND_PUSH */
@@ -109,6 +109,7 @@ struct gw_stream {
 
     stream_client *clients;
     uint64_t newest_version, newest_since_us; /* of the document, and since when it is known */
+    bool put_off;                             /* the pass before left all but events to this one */
     gw_text *scene;                           /* message `scene` of scene_version */
     uint64_t scene_version;
     gw_text *state; /* newest message `state` */
