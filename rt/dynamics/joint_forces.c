@@ -241,7 +241,8 @@ double gw_motor_force_in(const gw_motor_force_model *m, int state, double h, dou
 }
 
 /* The speed's bound is tried before what lies beyond it, which only comes from being driven there.
- */
+ * From one maximum to the other it goes by the linear law: where that law is stiff, either maximum
+ * asks for the other one, and neither is the answer. */
 int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double v, double a)
 {
     double force = motor_linear_force(m, h, v, a), to = v + h * a, ahead = copysign(1, m->force);
@@ -251,7 +252,10 @@ int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double
                    ? (state == GW_MOTOR_BEYOND_SPEED && !(most > 0) ? GW_MOTOR_BEYOND_SPEED
                                                                     : GW_MOTOR_AT_SPEED)
                    : GW_MOTOR_BEYOND_SPEED;
-    return force > m->most ? GW_MOTOR_AT_MAX : force < -m->most ? GW_MOTOR_AT_MIN : GW_MOTOR_LINEAR;
+    int bound = force > m->most    ? GW_MOTOR_AT_MAX
+                : force < -m->most ? GW_MOTOR_AT_MIN
+                                   : GW_MOTOR_LINEAR;
+    return bound && state == -bound ? GW_MOTOR_LINEAR : bound;
 }
 
 double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size)

@@ -297,6 +297,30 @@ static void motors_do_what_their_law_says(void **state)
     gw_system_destroy(s);
 }
 
+/* A light slider with a servo of speed against a constant force: at its maximum the motor speeds it
+ * up evenly, and as it reaches the speed where the law asks for less, v = rate - force / damping,
+ * it stays there. The law is stiff: from one maximum a step of it asks for the other one. */
+static void a_stiff_servo_of_speed_passes_its_maximum(void **state)
+{
+    (void)state;
+    const gw_motor servo = {.rate = 50, .damping = 10, .max = 80};
+    const double mass = 1.25e-5;
+    for (double force = 60; force < 90; force += 0.25) {
+        gw_system_body_def body = slider(mass);
+        body.motor[0] = servo;
+        gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
+        gw_wrench against = {{0, 0, -force}, {0, 0, 0}};
+        gw_step step;
+        double q[6], v[6], even = (servo.max - force) * DT / mass;
+        gw_system_push(s, 0, &against);
+        gw_model_step(gw_system_model(s), NULL, DT, &step);
+        gw_system_joint(s, 0, q, v);
+        double wanted = fmin(even, servo.rate - force / servo.damping);
+        assert_true(fabs(v[0] - wanted) < 0.5 && fabs(v[0] - wanted) < 0.02 * fabs(wanted) + 1e-3);
+        gw_system_destroy(s);
+    }
+}
+
 /* Random trees with springs, dampers and motors at all their joints: the energy balance closes. */
 static void smooth_joint_forces_close_their_books(void **state)
 {
@@ -443,6 +467,7 @@ int main(void)
         cmocka_unit_test(limits_never_give_energy),
         cmocka_unit_test(friction_holds_and_brakes),
         cmocka_unit_test(motors_do_what_their_law_says),
+        cmocka_unit_test(a_stiff_servo_of_speed_passes_its_maximum),
         cmocka_unit_test(smooth_joint_forces_close_their_books),
         cmocka_unit_test(contacts_that_close_late_in_a_step_push),
         cmocka_unit_test(two_bodies_swing_on_their_spring),
