@@ -89,7 +89,7 @@ export function request(server, method, path, body, headers = {}) {
     });
     // a kept connection that the server closed while this process was busy elsewhere
     sent.on('error', (error) =>
-      sent.reusedSocket && error.code === 'ECONNRESET'
+      sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
         ? done(request(server, method, path, body, headers))
         : failed(error),
     );
