@@ -390,12 +390,15 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
         at = *place;
         found = search(k, a, b, &at, &x);
     }
+    at.before = place->before;
     *place = at;
     gw_vec3 across;
     double bend = relative_bend(&x, &across);
     *c = (gw_curve_contact){.c = x.b[0], .t = gw_unit(x.b[1])};
     c->n = gw_unit(gw_mul_add(x.e, -gw_dot(x.e, c->t), c->t));
     c->conforms = !(bend > CONFORMING / size);
+    place->now.at = gw_mat3_tmul(&b->turn, gw_sub(c->c, b->p));
+    place->now.bend = found ? copysign(bend, gw_dot(across, c->n)) : 0;
     c->beyond = is_beyond(&k->on_a, at.a[0]) || is_beyond(&k->on_b, at.b[0]);
     for (int n = 0; n < GW_CURVE_ROWS; n++) {
         c->value[n] = x.h[n];

@@ -46,6 +46,7 @@ typedef struct gw_step {
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     double unbooked;      /* energy that the step could not account for at its finest (J) */
     bool edge;            /* it is held by the edge of a surface, or the end of a curve */
+    bool degenerate;      /* two that touch bend alike there, or the contact's branch has ended */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
 
@@ -62,6 +63,7 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
     sum->unbooked += piece->unbooked;
     sum->margin = fmin(sum->margin, piece->margin);
     sum->edge = sum->edge || piece->edge;
+    sum->degenerate = sum->degenerate || piece->degenerate;
     sum->finite = sum->finite && piece->finite;
 }
 

@@ -35,6 +35,7 @@
 #define FARTHEST     0.25  /* of the size: no step goes farther over a surface */
 #define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
 #define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
+#define NEARLY       1e-3  /* of it: what is less at the end of a step is told */
 #define DEGENERATE   1e-12 /* of the size: no less derivative, at an apex or a corner */
 #define BESIDE_APEX  1e-4  /* of the domain: nearer to one of these nothing starts */
 #define GRID         8     /* samples of a direction, for a search */
@@ -736,14 +737,24 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
         at = *place;
         found = search(k, a, b, size, &at, &s);
     }
+    at.before = place->before;
     *place = at;
     *x = (gw_contact_state){.c = s.b.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
     x->beyond = s.a.beyond || s.b.beyond;
     x->bend = least_bend(&s);
+    place->now = (gw_contact_bend){into_body(b, x->c), found ? x->bend : 0};
     x->conforms = fabs(x->bend) < CONFORMING / size;
     if (!found || x->conforms)
         return false;
     return put_rates(&s, a, b, x);
+}
+
+bool gw_contact_is_degenerate(const gw_closure_contact *k)
+{
+    const gw_contact_bend *now = &k->place.now, *before = &k->place.before;
+    double size = size_of_both(k);
+    return before->bend != 0 && (now->bend * before->bend <= 0 || fabs(now->bend) < NEARLY / size ||
+                                 gw_distance(now->at, before->at) > JUMP * size);
 }
 
 /*

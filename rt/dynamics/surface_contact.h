@@ -34,6 +34,9 @@ bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_fram
                            const gw_body_frame *b, gw_contact_place *place,
                            gw_contact_state *state);
 
+/* gw_system_degenerate() of one contact without a closed form. */
+bool gw_contact_is_degenerate(const gw_closure_contact *contact);
+
 /* Gap, normal and point alone, on the branch near `place`; where that has ended of the tangent
  * plane there. */
 void gw_surface_contact_near(const gw_closure_contact *contact, const gw_body_frame *a,

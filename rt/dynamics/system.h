@@ -104,12 +104,20 @@ typedef enum gw_contact_motion {
     GW_CONTACT_ROLLS_PURELY /* nor spin about the normal; of two curves about the tangent */
 } gw_contact_motion;
 
+/* The point where two touch, on b in its frame, and their least relative curvature there (1/m), of
+ * curves with a sign along `across`; 0 where they have no common normal or tangent. */
+typedef struct gw_contact_bend {
+    gw_vec3 at;
+    double bend;
+} gw_contact_bend;
+
 /* Where two curved surfaces touch: parameters of a free-form one, a unit vector of an ellipsoid,
  * and so on (surface_contact.c). */
 typedef struct gw_contact_place {
     bool known; /* false: to be searched for */
     double a[3], b[3];
     gw_vec3 across; /* of two curves: the direction e in b that their rows are made with */
+    gw_contact_bend now, before; /* and as the step began */
 } gw_contact_place;
 
 /* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane.
@@ -307,6 +315,11 @@ double gw_system_residual(gw_system *system);
 
 /* The largest velocity along a row now (m/s; angles times the length): slip, of rolling. */
 double gw_system_slip_velocity(gw_system *system);
+
+/* Whether in the last step a contact has degenerated: its relative curvature has vanished or
+ * changed its sign, so that the two touch along a line for a moment, or its branch has ended. RT
+ * safe. */
+bool gw_system_degenerate(const gw_system *system);
 
 /* Whether a closure is past an edge of a free-form surface, or the end of a curve: a spring pushes
  * it back. */

@@ -304,6 +304,25 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
     }
 }
 
+static bool is_followed(const gw_closure_def *c)
+{
+    return c->kind == GW_CLOSURE_CONTACT && gw_surface_contact_is_general(&c->contact);
+}
+
+void gw_contacts_begin(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        s->closures[i].contact.place.before = s->closures[i].contact.place.now;
+}
+
+bool gw_system_degenerate(const gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        if (is_followed(&s->closures[i]) && gw_contact_is_degenerate(&s->closures[i].contact))
+            return true;
+    return false;
+}
+
 bool gw_closure_check(const gw_closure_def *def, gw_error *error)
 {
     static const char *const names[] = {

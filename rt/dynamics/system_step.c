@@ -778,6 +778,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     double kinetic = s->kinetic, owed = s->integrator.owed;
     assert(isfinite(dt));
     s->touched = forces && forces->touch;
+    gw_contacts_begin(s);
     gw_set_joints_recentre(s);
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->begin[i]);
@@ -809,7 +810,9 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
             gw_system_update(s);
         }
         s->integrator.level = 0;
-        *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0, .finite = false};
+        *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0,
+                          .degenerate = gw_system_degenerate(s),
+                          .finite = false};
         return;
     }
     if (s->moving)
@@ -822,6 +825,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .base_work = sum.base,
                       .unbooked = sum.unbooked,
                       .edge = gw_system_at_edge(s),
+                      .degenerate = gw_system_degenerate(s),
                       .margin = 1,
                       .finite = true};
 }

@@ -285,6 +285,14 @@ double gw_scene_dynamics_strained(const gw_scene_dynamics *m)
     return m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
 }
 
+bool gw_scene_dynamics_degenerate(const gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->world_system_count; i++)
+        if (m->world_systems[i].step.degenerate)
+            return true;
+    return false;
+}
+
 bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->world_system_count; i++)

@@ -126,6 +126,9 @@ double gw_scene_dynamics_strained(const gw_scene_dynamics *dynamics);
 /* Whether a contact began to jam in the last step. */
 bool gw_scene_dynamics_jammed(const gw_scene_dynamics *dynamics);
 
+/* Whether two that touch have come to bend alike there, or have lost their common normal. */
+bool gw_scene_dynamics_degenerate(const gw_scene_dynamics *dynamics);
+
 /* Whether something is held by the edge of a surface, or the end of a curve. */
 bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *dynamics);
 

@@ -88,7 +88,7 @@ void gw_simulation_restart(gw_simulation *s)
     s->steps = 0;
     s->limited_ticks = 0;
     s->carried = (gw_energy){0};
-    s->bound = s->at_edge = 0;
+    s->bound = s->at_edge = s->degenerate = 0;
     gw_kinematics_reset(s->scenario->kinematics);
     gw_scene_dynamics_reset(s->scenario->dynamics);
     gw_simulation_place_kinematic(s, 0);
@@ -339,6 +339,10 @@ void gw_simulation_tick(gw_simulation *s)
     if (edge && s->at_edge == 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_EDGE});
     s->at_edge = edge ? s->scenario->rate / 4 : s->at_edge > 0 ? s->at_edge - 1 : 0;
+    bool degenerate = moving && gw_scene_dynamics_degenerate(s->scenario->dynamics);
+    if (degenerate && s->degenerate == 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_DEGENERATE});
+    s->degenerate = degenerate ? s->scenario->rate / 4 : s->degenerate > 0 ? s->degenerate - 1 : 0;
     double strained = gw_scene_dynamics_strained(s->scenario->dynamics);
     if (moving && strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});

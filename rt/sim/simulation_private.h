@@ -29,6 +29,7 @@ struct gw_simulation {
     double initial;                        /* energy at tick 0 (J) */
     int bound;         /* ticks for which it is no news that what follows goes no farther */
     int at_edge;       /* the same of the edge of a surface */
+    int degenerate;    /* and of degenerate contacts */
     gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
     uint64_t limited_ticks, overruns, missed;
     gw_histogram cost, lateness;

@@ -130,6 +130,9 @@ static const kind_words words_of[] = {
     [GW_EVENT_EDGE] = {"edge", "info",
                        "What slides or rolls on a free-form shape has come to its edge, which "
                        "stops it."},
+    [GW_EVENT_DEGENERATE] = {"degenerate", "warning",
+                             "Curves or surfaces that touch bend alike there, or have lost their "
+                             "common normal: their contact is not one point."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };

@@ -60,10 +60,11 @@ REQUEST(state_request, "StateRequest", NULL,
 REQUEST(step_request, "StepRequest", NULL, {"ticks", WHOLE, .flags = REQUIRED, RANGE(1, 1000000)})
 
 static const char *const event_kinds[] = {
-    "active",      "state",      "settled", "limited",     "halted",   "armed",    "overrun",
-    "device-lost", "not-finite", "bound",   "left-behind", "singular", "operator", "saved",
-    "opened",      "task",       "jammed",  "withheld",    "crowded",  "strained", "unbooked",
-    "edge",        "projected",  "storage", "request",     "token",    "lease",    NULL};
+    "active",   "state",       "settled",    "limited", "halted",      "armed",
+    "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
+    "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
+    "crowded",  "strained",    "unbooked",   "edge",    "degenerate",  "projected",
+    "storage",  "request",     "token",      "lease",   NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 static const wire_field of_event[] = {
     {"seq", WHOLE},

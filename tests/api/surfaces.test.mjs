@@ -290,6 +290,62 @@ test('surfaces are read as they were written, and may be replaced while one is f
   }
 });
 
+// A hoop of radius 0.06 m falls towards the end of an ellipse, where the radius of curvature is 0.05 m: on the way they
+// bend alike, and no contact in one point goes on from there.
+test('a contact of curves that degenerates is told', async () => {
+  const loop = (a, b) => ({
+    type: 'nurbs-curve',
+    degree: 2,
+    knots: [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4],
+    points: [
+      [a, 0, 0],
+      [a, b, 0],
+      [0, b, 0],
+      [-a, b, 0],
+      [-a, 0, 0],
+      [-a, -b, 0],
+      [0, -b, 0],
+      [a, -b, 0],
+      [a, 0, 0],
+    ],
+    weights: [1, Math.SQRT1_2, 1, Math.SQRT1_2, 1, Math.SQRT1_2, 1, Math.SQRT1_2, 1],
+  });
+  const scene = (b) => ({
+    format: 'guideway-scene/1',
+    name: 'hoop',
+    gravity: [9.81, -4, 0],
+    objects: [
+      { id: 'ring', geometry: loop(0.2, b), fixed: true },
+      {
+        id: 'hoop',
+        geometry: loop(0.06, 0.06),
+        pose: { p: [0.02, 0.06 - b * Math.sqrt(1 - 0.01), 0], q: [1, 0, 0, 0] },
+        body: { mass: 1, inertia: [0.0018, 0.0018, 0.0036, 0, 0, 0] },
+        free: true,
+      },
+    ],
+    constraints: [{ id: 'c1', type: 'pure-rolling', a: 'hoop/curve', b: 'ring/curve' }],
+  });
+  const server = await start();
+  try {
+    for (const [b, degenerates] of [
+      [0.13, false],
+      [0.1, true],
+    ]) {
+      const put = await request(server, 'PUT', '/api/v1/scene', scene(b));
+      assert.ok(put.status < 300, JSON.stringify(put.json));
+      await request(server, 'PUT', '/api/v1/simulation', { state: 'paused' });
+      await request(server, 'POST', '/api/v1/simulation/step', { ticks: 600 });
+      const told = async () =>
+        JSON.stringify((await request(server, 'GET', '/api/v1/events')).json).includes('"degenerate"');
+      for (let k = 0; k < 40 && !(await told()); k++) await new Promise((done) => setTimeout(done, 50));
+      assert.equal(await told(), degenerates);
+    }
+  } finally {
+    await server.stop();
+  }
+});
+
 test("an axis stays along a surface's normal, at its offset, whoever is held", () => {
   const nozzle = {
     type: 'normal',

@@ -81,14 +81,15 @@ static bool measure_point(bench_row *r, int unused)
     return placed;
 }
 
-/* The ball (0) or the egg (1) on the saddle: a system of one body. */
-static bool measure_rolling(bench_row *r, int which)
+/* The ball (0) or the egg (1) on the saddle: a system of one body; two wires on axles (2). */
+static bool measure_contact(bench_row *r, int which)
 {
-    gw_scene *scene = command_scene("rolling-on-saddle", NULL);
+    gw_scene *scene = command_scene(which == 2 ? "curve-on-curve" : "rolling-on-saddle", NULL);
     gw_layout *layout = scene ? gw_layout_create(scene, NULL, NULL) : NULL;
     gw_system *system = NULL;
-    if (layout && which < layout->system_count) {
-        gw_system_def def = gw_scene_system_def(layout->systems[which]);
+    int number = which == 2 ? 0 : which;
+    if (layout && number < layout->system_count) {
+        gw_system_def def = gw_scene_system_def(layout->systems[number]);
         system = gw_system_create(&def, NULL);
     }
     if (system)
@@ -133,8 +134,9 @@ int bench_surface_contact_rows(bench *rows, int room)
         {"surface-evaluation", "bicubic patch, second derivatives", measure_evaluation, 2, 0.25},
         {"surface-evaluation-3", "and third ones", measure_evaluation, 3, 0},
         {"surface-point", "point on a bicubic surface, a step", measure_point, 0, 3},
-        {"surface-rolling-ball", "ball that rolls on a saddle, a step", measure_rolling, 0, 12},
-        {"surface-rolling-egg", "surface that rolls purely on it", measure_rolling, 1, 12},
+        {"surface-rolling-ball", "ball that rolls on a saddle, a step", measure_contact, 0, 12},
+        {"surface-rolling-egg", "surface that rolls purely on it", measure_contact, 1, 12},
+        {"curve-sliding-wires", "two wires that touch, on axles, a step", measure_contact, 2, 12},
         {"surface-parting-marbles", "marble run, a tick", measure_ticks, 0, 250},
         {"surface-parting-knee", "knee on two condyles, a tick", measure_ticks, 1, 250},
         {"surface-parting-probe", "probe on a blade, a tick", measure_ticks, 2, 50},

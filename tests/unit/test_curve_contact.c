@@ -217,6 +217,59 @@ static void a_hoop_swings_within_a_ring(void **state)
     gw_nurbs_put(ring);
 }
 
+/* Ticks until a step tells that the contact degenerates; -1 where none does. */
+static int ticks_until_degenerate(gw_system *s, int most)
+{
+    for (int t = 0; t < most; t++) {
+        gw_step step;
+        gw_model_step(gw_system_model(s), NULL, DT, &step);
+        assert_true(isfinite(total(s)) && total(s) < 1e3);
+        if (step.degenerate)
+            return t;
+    }
+    return -1;
+}
+
+/* A hoop, or a ball, of radius 0.06 m within an ellipse or an ellipsoid of semi-axes 0.2 and 0.1 m,
+ * whose radius of curvature falls from 0.4 m in the middle to 0.05 m at the end: where that is 0.06
+ * they bend alike, and the contact parts in two. Within wider ones it goes back and forth. */
+static void a_contact_that_degenerates_is_told(void **state)
+{
+    (void)state;
+    for (int ball = 0; ball < 2; ball++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            double r = 0.06, wide = narrow ? 0.1 : 0.13, x = 0.02;
+            gw_nurbs *ring = ellipse(0.2, wide);
+            gw_system_body_def hoop =
+                joined(GW_MOBILIZER_FREE, diagonal(1, r * r / 2, r * r / 2, r * r));
+            gw_surface around_it = curve(ring), own = around(GW_SURFACE_RIM, ez, r);
+            around_it.point.x =
+                -sqrt(0.04 - wide * wide); /* of the middle; the frame is at a focus */
+            around_it.turn = gw_quat_axis(ex, GW_PI / 2);
+            hoop.body_from_m.q = gw_quat_axis(ex, GW_PI / 2);
+            if (ball) {
+                own = sphere(r);
+                around_it = (gw_surface){.kind = GW_SURFACE_ELLIPSOID,
+                                         .semi_axes = {0.2, wide, wide},
+                                         .turn = {1, 0, 0, 0}};
+                hoop.body_from_m.q = gw_quat_identity();
+            }
+            hoop.position[0] = x, hoop.position[2] = r - wide * sqrt(1 - x * x / 0.04);
+            hoop.velocity[0] = 3;
+            gw_closure_def c = contact(0, own, GW_GROUND, around_it, GW_CONTACT_SLIDES);
+            c.contact.inside = ball;
+            c.contact.motion = ball ? GW_CONTACT_SLIDES : GW_CONTACT_ROLLS_PURELY;
+            gw_system *s = make(&hoop, 1, &c, 1, gw_v3(0, 0, -G));
+            int at = ticks_until_degenerate(s, 400);
+            gw_vec3 p = gw_body_of(s, 0)->pose.p;
+            print_message("%s in a %s one: %s %d at %.3g, %.3g, %.3g m\n", ball ? "ball" : "hoop",
+                          narrow ? "narrow" : "wide", "told at tick", at, p.x, p.y, p.z);
+            assert_true(narrow ? at >= 0 && fabs(p.x) > 0.08 : at < 0);
+            gw_system_destroy(s);
+            gw_nurbs_put(ring);
+        }
+}
+
 /* ---- wires in space ------------------------------------------------------------------------- */
 
 static double arc_length(const gw_nurbs *n, double from, double to)
@@ -410,6 +463,7 @@ int main(void)
         cmocka_unit_test(rows_are_derivatives_apart_and_through),
         cmocka_unit_test(ellipses_roll_about_their_foci),
         cmocka_unit_test(a_hoop_swings_within_a_ring),
+        cmocka_unit_test(a_contact_that_degenerates_is_told),
         cmocka_unit_test(a_wire_moves_on_a_wire),
         cmocka_unit_test(ends_are_stops),
         cmocka_unit_test(ends_have_exact_gradients),
