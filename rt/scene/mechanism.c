@@ -31,27 +31,28 @@ void gw_mechanism_finish(gw_mechanism *m)
     m->gears = NULL;
 }
 
+/* Room for `n` entries of an owned array of m, zeros behind the links that there are. */
+#define ROOM(array)                                                                                \
+    ((larger = realloc(m->array, n * sizeof *m->array)) &&                                         \
+     (m->array = larger, memset(m->array + had, 0, (n - had) * sizeof *m->array), true))
+
 bool gw_mechanism_resize(gw_mechanism *m, int count)
 {
     assert(count >= 0);
-    gw_mechanism_finish(m);
-    size_t n = (size_t)count + 1; /* one too many: none is no lack of memory */
-    m->links = calloc(n, sizeof *m->links);
-    m->geometries = calloc(n, sizeof *m->geometries);
-    m->position = calloc(n, sizeof *m->position);
-    m->velocity = calloc(n, sizeof *m->velocity);
-    m->parent = calloc(n, sizeof *m->parent);
-    m->several = calloc(n, sizeof *m->several);
-    if (!m->links || !m->geometries || !m->position || !m->velocity || !m->parent || !m->several) {
-        gw_mechanism_finish(m);
+    void *larger;
+    for (int i = count; i < m->link_count; i++)
+        gw_shape_finish(&m->geometries[i].shape);
+    m->link_count = count < m->link_count ? count : m->link_count;
+    size_t n = (size_t)count + 1, had = (size_t)m->link_count; /* n: none is no lack of memory */
+    if (!ROOM(links) || !ROOM(geometries) || !ROOM(position) || !ROOM(velocity) || !ROOM(parent) ||
+        !ROOM(several))
         return false;
-    }
-    m->link_count = count;
-    for (int i = 0; i < count; i++) {
+    for (int i = m->link_count; i < count; i++) {
         m->links[i].parent_from_joint = m->geometries[i].pose = gw_pose_identity();
         m->links[i].axis = gw_v3(0, 0, 1);
         m->parent[i] = i - 1;
     }
+    m->link_count = count;
     return true;
 }
 

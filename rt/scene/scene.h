@@ -328,8 +328,8 @@ gw_mobilizer gw_mechanism_joint(const gw_mechanism *mechanism, int link);
  * False when memory is short. */
 bool gw_mechanism_idle_link(const gw_mechanism *mechanism, int *link);
 
-/* Makes room for `count` links, one on the other: identity poses, axes along z, no mass; former
- * links are freed. False when memory is short. */
+/* Makes it `count` links: those beyond are freed, those that stay are as they were, new ones hang
+ * one on the other: identity poses, axes along z, no mass. False when memory is short. */
 bool gw_mechanism_resize(gw_mechanism *mechanism, int count);
 /* A deep copy (false: memory is short, what was copied is to be finished), and its end. */
 bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from);

@@ -61,7 +61,7 @@ void api_links_get(api_call *call)
     app_document_put(document);
 }
 
-/* What `part` says of the link that the address names. */
+/* Answers `part` of the link that the address names. */
 static void answer(api_call *call, json_t *(*part)(const gw_mechanism *, int))
 {
     app_document *document;
@@ -122,46 +122,6 @@ void api_link_patch(api_call *call)
         api_abandon(call, &edit, &error);
 }
 
-/* The same mechanism with `count` links, as far as there are any. */
-static bool resized(const gw_mechanism *from, int count, gw_mechanism *to)
-{
-    gw_mechanism part = *from;
-    part.link_count = count < from->link_count ? count : from->link_count;
-    if (part.link_count == count)
-        return gw_mechanism_copy(to, &part);
-    gw_mechanism old = {0};
-    *to = (gw_mechanism){.base = from->base, .has_tip = from->has_tip, .tip = from->tip};
-    memcpy(to->id, from->id, sizeof to->id);
-    if (!gw_mechanism_copy(&old, from) || !gw_mechanism_resize(to, count)) {
-        gw_mechanism_finish(&old);
-        return false;
-    }
-    for (int i = 0; i < old.link_count; i++) {
-        to->links[i] = old.links[i];
-        to->geometries[i] = old.geometries[i];
-        old.geometries[i].shape = (gw_shape){0}; /* taken over */
-        to->position[i] = old.position[i];
-        to->velocity[i] = old.velocity[i];
-        to->parent[i] = old.parent[i];
-        to->several[i] = old.several[i];
-    }
-    gw_mechanism_finish(&old);
-    return true;
-}
-
-/* Puts the mechanism with so many links in the place of the old one. */
-static bool resize(gw_mechanism *m, int count, gw_error *error)
-{
-    gw_mechanism next;
-    if (!resized(m, count, &next)) {
-        gw_mechanism_finish(&next);
-        return gw_fail(error, GW_FAILED, "", "memory is short for a mechanism");
-    }
-    gw_mechanism_finish(m);
-    *m = next;
-    return true;
-}
-
 void api_links_post(api_call *call)
 {
     app_edit edit;
@@ -173,7 +133,9 @@ void api_links_post(api_call *call)
     int link = m->link_count;
     if (link == GW_MAX_LINKS)
         gw_fail(&error, GW_TOO_LARGE, "", "a mechanism has at most %d links", GW_MAX_LINKS);
-    else if (resize(m, link + 1, &error) && wire_get_link(call->body, "", m, link, &error)) {
+    else if (!gw_mechanism_resize(m, link + 1))
+        gw_fail(&error, GW_FAILED, "", "memory is short for a mechanism");
+    else if (wire_get_link(call->body, "", m, link, &error)) {
         finish(call, &edit, index, link, 201);
         return;
     }
@@ -183,7 +145,6 @@ void api_links_post(api_call *call)
 void api_link_delete(api_call *call)
 {
     app_edit edit;
-    gw_error error = {0};
     gw_mechanism *m;
     char list[300] = "";
     int index, link;
@@ -205,10 +166,8 @@ void api_link_delete(api_call *call)
         app_edit_end(&edit);
         return;
     }
-    if (!resize(m, link, &error)) {
-        api_abandon(call, &edit, &error);
-        return;
-    }
+    (void)gw_mechanism_resize(m,
+                              link); /* it gives memory back: where it cannot, some more is kept */
     if (!api_commit(call, &edit, NULL, NULL))
         return;
     call->reply->status = 204;
