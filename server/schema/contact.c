@@ -29,36 +29,25 @@ CODEC(material, gw_material)
 
 /* ---- pairs that never touch ---------------------------------------------------------------- */
 
-DECODE(decode_pair)
+DECODE(decode_name)
 {
-    gw_pair_name *pair = owner;
-    if (!json_is_array(value) || json_array_size(value) != 2)
-        return wire_refuse(at, error,
-                           "must be two names, of objects or of links as mechanism.link");
-    for (size_t side = 0; side < 2; side++) {
-        const char *name = json_string_value(json_array_get(value, side));
-        if (!name || strlen(name) > GW_MAX_LINK_NAME)
-            return wire_refuse(&(wire_path){.parent = at, .index = side}, error,
-                               "must be the id of an object, or a link as mechanism.link");
-        strcpy(side == 0 ? pair->a : pair->b, name);
-    }
+    const char *name = json_string_value(value);
+    if (!name || strlen(name) > GW_MAX_LINK_NAME)
+        return wire_refuse(at, error, "must be the id of an object, or a link as mechanism.link");
+    strcpy(owner, name);
     return true;
 }
 
-ENCODE(encode_pair)
+ENCODE(encode_name)
 {
-    const gw_pair_name *pair = owner;
-    return json_pack("[ss]", pair->a, pair->b);
+    return json_string(owner);
 }
 
-SCHEMA(schema_pair)
-{
-    return json_pack("{ss s{ss} si si}", "type", "array", "items", "type", "string", "minItems", 2,
-                     "maxItems", 2);
-}
-
-static const wire_type a_pair = {decode_pair, encode_pair, schema_pair};
-static const wire_field pair = {"pair", &a_pair};
+static const wire_type body_name = {decode_name, encode_name, wire_schema_string};
+static const wire_field name = {"name", &body_name};
+static const wire_field pair = {"pair", PAIR, .item = &name, .stride = offsetof(gw_pair_name, b),
+                                .must =
+                                    "must be two names, of objects or of links as mechanism.link"};
 
 /* ---- settings ------------------------------------------------------------------------------ */
 

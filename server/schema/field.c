@@ -59,6 +59,14 @@ bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
+bool wire_refuse_within(const wire_path *at, const gw_error *found, gw_error *error)
+{
+    char here[WIRE_POINTER], where[WIRE_POINTER * 2];
+    wire_path_text(at, here);
+    snprintf(where, sizeof where, "%s%s", here, found->where);
+    return gw_fail(error, found->code, where, "%s", found->message);
+}
+
 void wire_note(const gw_error *error)
 {
     for (int i = 0; i < noted.count; i++)

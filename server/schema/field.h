@@ -133,13 +133,14 @@ struct wire_table {
 #define OBJECT      (&wire_type_object)
 #define LIST        (&wire_type_list) /* an owned array */
 #define LIST_WITHIN (&wire_type_list_within)
+#define PAIR        (&wire_type_pair)       /* two of `item`, `must`: where it is no array of two */
 #define FEATURE_ID  (&wire_type_feature_id) /* gw_feature_ref */
 #define UTC         (&wire_type_utc)        /* int64_t, ns of CLOCK_REALTIME; written only */
 
 extern const wire_type wire_type_number, wire_type_whole, wire_type_boolean, wire_type_string,
     wire_type_id, wire_type_text, wire_type_choice, wire_type_vec3, wire_type_direction,
     wire_type_quat, wire_type_numbers, wire_type_object, wire_type_list, wire_type_list_within,
-    wire_type_feature_id, wire_type_utc;
+    wire_type_pair, wire_type_feature_id, wire_type_utc;
 
 /* Heads of the functions that rows and tables name, parameters called as in wire_type and
  * wire_hook: what one of them does not need may stay unused. */
@@ -192,6 +193,9 @@ json_t *wire_encode(const wire_table *table, const void *owner, const wire_conte
 bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same of a fault that rt/ found in the value, at a pointer of its own within it. */
+bool wire_refuse_within(const wire_path *at, const gw_error *found, gw_error *error);
+
 /* The struct where nothing is said, at most WIRE_TABLE_BYTES long. */
 #define WIRE_TABLE_BYTES 4096
 /* The first error of the parts that are read one after the other. */
@@ -223,6 +227,18 @@ void wire_path_text(const wire_path *path, char out[WIRE_POINTER]);
 /* `count` numbers of an array. */
 bool wire_get_numbers(const json_t *value, const wire_path *at, int count, double *out,
                       gw_error *error);
+
+/* An array of numbers or vectors, or with `rows` of rows of them, whose size the caller has seen.
+ */
+typedef struct wire_net {
+    bool rows;
+    int count[2];     /* entries; or rows, and entries of each */
+    int numbers;      /* of an entry: 1, or 3 of a vector */
+    const char *must; /* sentence of a row that has not as many entries; of their number */
+} wire_net;
+bool wire_get_net(const json_t *value, const wire_path *at, const wire_net *net, double *out,
+                  gw_error *error);
+
 json_t *wire_numbers(const double *values, int count, const wire_context *context);
 
 /* Appends, and gives the list back; NULL, the list freed, where the entry is NULL. */

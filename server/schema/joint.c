@@ -224,77 +224,24 @@ static const wire_field of_screw[] = {
 static const wire_table screw = {.about = "Turns about its axis and slides by the pitch.",
                                  .fields = of_screw};
 
-/* Two names, and which coordinate of each. */
-DECODE(decode_geared)
-{
-    gw_scene_joint *j = owner;
-    if (!json_is_array(value) || json_array_size(value) != 2)
-        return wire_refuse(at, error,
-                           "must be two names, of joints or of links as mechanism.number");
-    for (size_t side = 0; side < 2; side++) {
-        const wire_path entry = {.parent = at, .index = side};
-        const wire_field name = {.name = "joints",
-                                 .size = sizeof j->joints[side],
-                                 .must =
-                                     "must be the id of a joint, or a link as mechanism.number"};
-        if (!STRING->decode(&name, json_array_get(value, side), &entry, j->joints[side], error))
-            return false;
-    }
-    return true;
-}
-
-ENCODE(encode_geared)
-{
-    const gw_scene_joint *j = owner;
-    return json_pack("[ss]", j->joints[0], j->joints[1]);
-}
-
-SCHEMA(schema_geared)
-{
-    return json_pack("{ss s{ss} si si}", "type", "array", "items", "type", "string", "minItems", 2,
-                     "maxItems", 2);
-}
-
-DECODE(decode_chosen)
-{
-    gw_scene_joint *j = owner;
-    if (!json_is_array(value) || json_array_size(value) != 2)
-        return wire_refuse(at, error, "must be two numbers of coordinates, from 0");
-    for (size_t side = 0; side < 2; side++) {
-        const json_t *number = json_array_get(value, side);
-        json_int_t n = json_integer_value(number);
-        if (!json_is_integer(number) || n < 0 || n > 5)
-            return wire_refuse(&(wire_path){.parent = at, .index = side}, error,
-                               "must be the number of a coordinate, from 0");
-        j->coordinates[side] = (int)n;
-    }
-    return true;
-}
-
-ENCODE(encode_chosen)
-{
-    const gw_scene_joint *j = owner;
-    return json_pack("[ii]", j->coordinates[0], j->coordinates[1]);
-}
-
-SCHEMA(schema_chosen)
-{
-    return json_pack("{ss s{ss si si} si si}", "type", "array", "items", "type", "integer",
-                     "minimum", 0, "maximum", 5, "minItems", 2, "maxItems", 2);
-}
-
-static const wire_type geared = {decode_geared, encode_geared, schema_geared};
-static const wire_type chosen = {decode_chosen, encode_chosen, schema_chosen};
+static const wire_field geared = {"joints", STRING, .size = sizeof((gw_scene_joint *)0)->joints[0],
+                                  .must =
+                                      "must be the id of a joint, or a link as mechanism.number"};
+static const wire_field chosen = {"coordinates", WHOLE, .size = sizeof(int), RANGE(0, 5),
+                                  .must = "must be the number of a coordinate, from 0"};
 
 WHEN(is_chosen, gw_scene_joint, it->coordinates[0] >= 0 && it->coordinates[1] >= 0)
 
 static const wire_field of_gear[] = {
-    {"joints", &geared, .flags = REQUIRED,
+    {"joints", PAIR, AT(gw_scene_joint, joints), REQUIRED, .item = &geared,
+     .stride = sizeof((gw_scene_joint *)0)->joints[0],
+     .must = "must be two names, of joints or of links as mechanism.number",
      .about = "ids of joints, or links as mechanism.number for the joints that move them"},
     {"ratio", NUMBER, AT(gw_scene_joint, ratio), REQUIRED,
      .about = "position of the first = ratio times that of the second plus a constant from the "
               "start; not 0"},
-    {"coordinates", &chosen, .when = is_chosen,
+    {"coordinates", PAIR, AT(gw_scene_joint, coordinates), .when = is_chosen, .item = &chosen,
+     .stride = sizeof(int), .must = "must be two numbers of coordinates, from 0",
      .about = "which of each joint; the only one, or the only turn, unless given"},
     {0}};
 static const wire_table gear = {.about = "Joins the positions of two joints.", .fields = of_gear};

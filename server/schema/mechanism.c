@@ -278,36 +278,12 @@ static const wire_type links = {decode_links, encode_links, wire_schema_list};
 
 /* ---- gears --------------------------------------------------------------------------------- */
 
-DECODE(decode_geared)
-{
-    static const wire_field number = {
-        .name = "joints", .type = WHOLE, .size = sizeof(int), RANGE(0, GW_MAX_LINKS - 1)};
-    if (!json_is_array(value) || json_array_size(value) != 2)
-        return wire_refuse(at, error, "must be the numbers of two links, whose joints it joins");
-    for (size_t side = 0; side < 2; side++)
-        if (!WHOLE->decode(&number, json_array_get(value, side),
-                           &(wire_path){.parent = at, .index = side},
-                           &((gw_link_gear *)owner)->links[side], error))
-            return false;
-    return true;
-}
-
-ENCODE(encode_geared)
-{
-    const gw_link_gear *gear = owner;
-    return json_pack("[ii]", gear->links[0], gear->links[1]);
-}
-
-SCHEMA(schema_geared)
-{
-    return json_pack("{ss s{ss} si si}", "type", "array", "items", "type", "integer", "minItems", 2,
-                     "maxItems", 2);
-}
-
-static const wire_type geared = {decode_geared, encode_geared, schema_geared};
+static const wire_field geared = {"joints", WHOLE, .size = sizeof(int), RANGE(0, GW_MAX_LINKS - 1)};
 
 static const wire_field of_gear[] = {
-    {"joints", &geared, .flags = REQUIRED, .about = "numbers of links"},
+    {"joints", PAIR, AT(gw_link_gear, links), REQUIRED, .item = &geared, .stride = sizeof(int),
+     .must = "must be the numbers of two links, whose joints it joins",
+     .about = "numbers of links"},
     {"ratio", NUMBER, AT(gw_link_gear, ratio), REQUIRED,
      .about = "position of the first = ratio times that of the second plus a constant; not 0"},
     {0}};

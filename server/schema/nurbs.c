@@ -3,16 +3,15 @@
  * arrays whose lengths depend on one another: each is checked for its form as it is decoded, and
  * the shape is made of all of them once they are there.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "server/schema/field.h"
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-DECODE(accept)
+/* make_shape() reads it. */
+DECODE(later)
 {
-    /* make_shape() reads it */
     return true;
 }
 
@@ -110,24 +109,25 @@ static bool read_trims(const json_t *value, const wire_path *at, gw_nurbs_def *d
     return true;
 }
 
-/* Points or weights: rows of entries, each row as long as the first. */
-static bool read_rows(const json_t *rows, const wire_path *at, gw_nurbs_def *def, bool points,
-                      double *out, gw_error *error)
+bool wire_get_net(const json_t *rows, const wire_path *at, const wire_net *net, double *out,
+                  gw_error *error)
 {
-    int n = points ? 3 : 1, across = def->dimension == 2 ? def->count[1] : 1;
-    for (int i = 0; i < def->count[0]; i++) {
+    int n = net->numbers, across = net->rows ? net->count[1] : 1;
+    for (int i = 0; i < net->count[0]; i++) {
         wire_path row_at = {.parent = at, .index = (size_t)i};
         const json_t *row = json_array_get(rows, (size_t)i);
-        if (def->dimension == 2 && (!json_is_array(row) || json_array_size(row) != (size_t)across))
-            return wire_refuse(&row_at, error, "must be an array of %d entries, along v", across);
+        if (net->rows && (!json_is_array(row) || json_array_size(row) != (size_t)across))
+            return wire_refuse(&row_at, error, net->must, across);
         for (int j = 0; j < across; j++) {
             wire_path entry_at = {.parent = &row_at, .index = (size_t)j};
-            const json_t *entry = def->dimension == 2 ? json_array_get(row, (size_t)j) : row;
-            const wire_path *place = def->dimension == 2 ? &entry_at : &row_at;
+            const json_t *entry = net->rows ? json_array_get(row, (size_t)j) : row;
+            const wire_path *place = net->rows ? &entry_at : &row_at;
             double *to = out + (i * across + j) * n;
-            if (points ? !wire_get_numbers(entry, place, 3, to, error) : !json_is_number(entry))
-                return points || wire_refuse(place, error, "must be a number");
-            if (!points)
+            if (n > 1 && !wire_get_numbers(entry, place, n, to, error))
+                return false;
+            if (n == 1 && !json_is_number(entry))
+                return wire_refuse(place, error, "must be a number");
+            if (n == 1)
                 *to = json_number_value(entry);
         }
     }
@@ -160,12 +160,16 @@ static double *read_net(const json_t *value, const wire_path *at, const char *me
     }
     def->count[0] = (int)along;
     def->count[1] = (int)across;
-    double *out = malloc(along * across * (points ? 3 : 1) * sizeof *out);
+    const wire_net net = {.rows = def->dimension == 2,
+                          .count = {def->count[0], def->count[1]},
+                          .numbers = points ? 3 : 1,
+                          .must = "must be an array of %d entries, along v"};
+    double *out = malloc(along * across * (size_t)net.numbers * sizeof *out);
     if (!out) {
         wire_refuse(&here, error, "no memory for %zu control points", along * across);
         return NULL;
     }
-    if (read_rows(rows, &here, def, points, out, error))
+    if (wire_get_net(rows, &here, &net, out, error))
         return out;
     free(out);
     return NULL;
@@ -177,7 +181,6 @@ static gw_nurbs *make_shape(const json_t *value, const wire_path *at, int dimens
     gw_nurbs_def def = {.dimension = dimension};
     gw_nurbs *shape = NULL;
     gw_error inner = {0};
-    char here[WIRE_POINTER], where[WIRE_POINTER * 2];
     bool has_weights = json_object_get(value, "weights") != NULL;
     double *points = NULL, *weights = NULL;
     bool read = read_degrees(value, at, &def, error) && read_knots(value, at, &def, error) &&
@@ -191,11 +194,8 @@ static gw_nurbs *make_shape(const json_t *value, const wire_path *at, int dimens
         def.points = (const gw_vec3 *)(const void *)points;
         def.weights = weights;
         shape = gw_nurbs_create(&def, &inner);
-        if (!shape) {
-            wire_path_text(at, here);
-            snprintf(where, sizeof where, "%s%s", here, inner.where);
-            gw_fail(error, inner.code, where, "%s", inner.message);
-        }
+        if (!shape)
+            wire_refuse_within(at, &inner, error);
     }
     for (int k = 0; k < dimension; k++)
         free((double *)def.knots[k]);
@@ -303,71 +303,40 @@ ENCODE(encode_weights)
     return encode_net(shape_of(f, owner), false);
 }
 
-/* ---- schemas: arrays of arrays, one level more for a surface -------------------------------- */
+/* ---- tables: arrays, of arrays for a surface ------------------------------------------------ */
 
-static json_t *array_of(json_t *items)
-{
-    return json_pack("{ss so}", "type", "array", "items", items);
-}
+static const wire_field a_degree = {"degree", WHOLE}, a_number = {"number", NUMBER},
+                        a_point = {"point", VEC3};
+static const wire_field numbers = {"numbers", LIST, .item = &a_number},
+                        points_row = {"points", LIST, .item = &a_point};
 
-static json_t *number_schema(const char *type)
+static json_t *typed(const char *type)
 {
     return json_pack("{ss}", "type", type);
 }
 
 SCHEMA(schema_degree)
 {
-    return number_schema("integer");
+    return f->item ? wire_schema_list(f) : typed("integer");
 }
 
-SCHEMA(schema_degrees)
-{
-    return array_of(number_schema("integer"));
-}
-
-SCHEMA(schema_list)
-{
-    return array_of(number_schema("number"));
-}
-
-SCHEMA(schema_lists)
-{
-    return array_of(array_of(number_schema("number")));
-}
-
+/* A pair; two of them or null of what has `item`. */
 SCHEMA(schema_trim)
 {
-    return json_pack("{ss so si si}", "type", "array", "items", number_schema("number"), "minItems",
-                     2, "maxItems", 2);
-}
-
-SCHEMA(schema_trims)
-{
-    json_t *entry = json_pack("{s[oo]}", "oneOf", schema_trim(f), number_schema("null"));
+    const wire_field pair = {.name = f->name, .most = 2};
+    json_t *schema = wire_schema_numbers(&pair);
+    if (!f->item)
+        return schema;
+    json_t *entry = json_pack("{s[oo]}", "oneOf", schema, typed("null"));
     return json_pack("{ss so si si}", "type", "array", "items", entry, "minItems", 2, "maxItems",
                      2);
 }
 
-SCHEMA(schema_points)
-{
-    return array_of(wire_schema_ref("Vec3"));
-}
-
-SCHEMA(schema_net)
-{
-    return array_of(array_of(wire_schema_ref("Vec3")));
-}
-
-static const wire_type degree = {accept, encode_degree, schema_degree},
-                       degrees = {accept, encode_degree, schema_degrees},
-                       knot_list = {accept, encode_knots, schema_list},
-                       knot_lists = {accept, encode_knots, schema_lists},
-                       point_list = {accept, encode_points, schema_points},
-                       point_net = {accept, encode_points, schema_net},
-                       trim_pair = {accept, encode_trim, schema_trim},
-                       trim_pairs = {accept, encode_trim, schema_trims},
-                       weight_list = {accept, encode_weights, schema_list},
-                       weight_net = {accept, encode_weights, schema_lists};
+static const wire_type degree = {later, encode_degree, schema_degree},
+                       knots = {later, encode_knots, wire_schema_list},
+                       points = {later, encode_points, wire_schema_list},
+                       weights = {later, encode_weights, wire_schema_list},
+                       trim = {later, encode_trim, schema_trim};
 
 WHEN(shape_has_weights, gw_shape, it->nurbs->weights != NULL)
 WHEN(element_has_weights, gw_element, it->nurbs->weights != NULL)
@@ -375,32 +344,37 @@ WHEN(shape_is_trimmed, gw_shape, it->nurbs->direction[0].trimmed || it->nurbs->d
 WHEN(element_is_trimmed, gw_element,
      it->nurbs->direction[0].trimmed || it->nurbs->direction[1].trimmed)
 
-#define MEMBERS(owner, form_degree, form_knots, form_points, form_weights, has_weights, form_trim, \
-                is_trimmed)                                                                        \
-    {"degree", &form_degree, AT(owner, nurbs), REQUIRED, .about = "1 to 9"},                       \
-        {"knots", &form_knots, AT(owner, nurbs), REQUIRED,                                         \
-         .about = "in full, points + degree + 1; ends clamped or periodic"},                       \
-        {"points",   &form_points, AT(owner, nurbs), REQUIRED, .about = "control points",          \
-         .unit = "m"},                                                                             \
-        {"weights", &form_weights, AT(owner, nurbs), .when = has_weights,                          \
-         .about = "1 unless given"},                                                               \
-        {"trim", &form_trim, AT(owner, nurbs), .when = is_trimmed,                                 \
-         .about = "[least, greatest] parameter: ends there, within the domain of the knots"},      \
-    {                                                                                              \
-        0                                                                                          \
+/* Of a struct with a shape, and with the entries along u; `row`: of a surface those along v. */
+#define MEMBERS(...) MEMBERS_OF(__VA_ARGS__)
+#define MEMBERS_OF(owner, degree_of, row, point_of, has_weights, is_trimmed)                        \
+    {"degree", &degree, AT(owner, nurbs), REQUIRED, .item = degree_of, .about = "1 to 9"},          \
+        {"knots",  &knots,      AT(owner, nurbs),                                                   \
+         REQUIRED, .item = row, .about = "in full, points + degree + 1; ends clamped or periodic"}, \
+        {"points",   &points,          AT(owner, nurbs),                                            \
+         REQUIRED,   .item = point_of, .about = "control points",                                   \
+         .unit = "m"},                                                                              \
+        {"weights",           &weights,    AT(owner, nurbs),                                        \
+         .when = has_weights, .item = row, .about = "1 unless given"},                              \
+        {"trim",                                                                                    \
+         &trim,                                                                                     \
+         AT(owner, nurbs),                                                                          \
+         .when = is_trimmed,                                                                        \
+         .item = degree_of,                                                                         \
+         .about = "[least, greatest] parameter: ends there, within the domain of the knots"},       \
+    {                                                                                               \
+        0                                                                                           \
     }
+#define OF_CURVE   NULL, &a_number, &a_point
+#define OF_SURFACE &a_degree, &numbers, &points_row
 
-static const wire_field of_curve[] = {MEMBERS(gw_shape, degree, knot_list, point_list, weight_list,
-                                              shape_has_weights, trim_pair, shape_is_trimmed)};
-static const wire_field of_surface[] = {MEMBERS(gw_shape, degrees, knot_lists, point_net,
-                                                weight_net, shape_has_weights, trim_pairs,
-                                                shape_is_trimmed)};
-static const wire_field of_curve_element[] = {MEMBERS(gw_element, degree, knot_list, point_list,
-                                                      weight_list, element_has_weights, trim_pair,
-                                                      element_is_trimmed)};
-static const wire_field of_surface_element[] = {MEMBERS(gw_element, degrees, knot_lists, point_net,
-                                                        weight_net, element_has_weights, trim_pairs,
-                                                        element_is_trimmed)};
+static const wire_field of_curve[] = {
+    MEMBERS(gw_shape, OF_CURVE, shape_has_weights, shape_is_trimmed)};
+static const wire_field of_surface[] = {
+    MEMBERS(gw_shape, OF_SURFACE, shape_has_weights, shape_is_trimmed)};
+static const wire_field of_curve_element[] = {
+    MEMBERS(gw_element, OF_CURVE, element_has_weights, element_is_trimmed)};
+static const wire_field of_surface_element[] = {
+    MEMBERS(gw_element, OF_SURFACE, element_has_weights, element_is_trimmed)};
 
 const wire_table wire_table_nurbs_curve = {
     .about = "A rational B-spline curve.", .fields = of_curve, .after = make_curve};

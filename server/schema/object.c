@@ -173,13 +173,8 @@ static const wire_table compound = {.fields = of_compound};
 /* The finished solid: lengths above zero, parts within limits. */
 HOOK(check_shape)
 {
-    gw_error inner = {0};
-    char here[WIRE_POINTER], where[WIRE_POINTER * 2];
-    if (gw_shape_check(owner, &inner))
-        return true;
-    wire_path_text(at, here);
-    snprintf(where, sizeof where, "%s%s", here, inner.where);
-    return gw_fail(error, inner.code, where, "%s", inner.message);
+    gw_error found = {0};
+    return gw_shape_check(owner, &found) || wire_refuse_within(at, &found, error);
 }
 
 static const wire_table *const shapes[] = {[GW_SHAPE_BOX] = &box,

@@ -20,15 +20,11 @@ typedef struct made_shape {
 static bool take(made_shape *made, gw_nurbs *shape, const wire_path *at, const gw_error *inner,
                  gw_error *error)
 {
-    char here[WIRE_POINTER], where[WIRE_POINTER * 2];
-    if (shape) {
-        made->shape.kind = shape->dimension == 2 ? GW_SHAPE_NURBS_SURFACE : GW_SHAPE_NURBS_CURVE;
-        made->shape.nurbs = shape;
-        return true;
-    }
-    wire_path_text(at, here);
-    snprintf(where, sizeof where, "%s%s", here, inner->where);
-    return gw_fail(error, inner->code, where, "%s", inner->message);
+    if (!shape)
+        return wire_refuse_within(at, inner, error);
+    made->shape.kind = shape->dimension == 2 ? GW_SHAPE_NURBS_SURFACE : GW_SHAPE_NURBS_CURVE;
+    made->shape.nurbs = shape;
+    return true;
 }
 
 /* ---- points --------------------------------------------------------------------------------- */
@@ -47,24 +43,15 @@ static gw_vec3 *read_points(const json_t *rows, const wire_path *at, int sampled
     gw_vec3 *points = malloc(along * across * sizeof *points);
     if (!points)
         gw_fail(error, GW_FAILED, "", "no memory for points");
-    for (size_t i = 0; points && i < along; i++) {
-        const json_t *row = json_array_get(rows, i);
-        wire_path row_at = {.parent = at, .index = i};
-        bool good = !net || (json_is_array(row) && json_array_size(row) == across);
-        if (!good)
-            wire_refuse(&row_at, error, "must be %zu points, as the first row is", across);
-        for (size_t j = 0; good && j < across; j++) {
-            wire_path point_at = {.parent = &row_at, .index = j};
-            good = wire_get_numbers(net ? json_array_get(row, j) : row, net ? &point_at : &row_at,
-                                    3, &points[i * across + j].x, error);
-        }
-        if (!good) {
-            free(points);
-            return NULL;
-        }
-    }
     sampled[0] = (int)along, sampled[1] = (int)across;
-    return points;
+    const wire_net of = {.rows = net,
+                         .count = {sampled[0], sampled[1]},
+                         .numbers = 3,
+                         .must = "must be %d points, as the first row is"};
+    if (points && wire_get_net(rows, at, &of, &points->x, error))
+        return points;
+    free(points);
+    return NULL;
 }
 
 /* One whole number, or one for each direction; what is usual where nothing is said. */

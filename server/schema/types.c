@@ -102,6 +102,8 @@ DECODE(decode_whole)
 {
     double x = 0;
     assert(f->size == sizeof(int) || f->size == sizeof(uint64_t));
+    if (f->must && (!json_is_integer(value) || out_of_range(f, json_number_value(value))))
+        return wire_refuse(at, error, "%s", f->must);
     if (!get_number(f, value, at, &x, error))
         return false;
     if (x != floor(x) || x < f->low || x > f->high)
@@ -530,3 +532,34 @@ json_t *wire_schema_map(const wire_field *f)
 
 const wire_type wire_type_list = {decode_list, encode_list, wire_schema_list};
 const wire_type wire_type_list_within = {decode_list, encode_list, wire_schema_list};
+
+/* Two entries, one behind the other in the struct. */
+DECODE(decode_pair)
+{
+    const wire_field item = item_of(f);
+    if (!json_is_array(value) || json_array_size(value) != 2)
+        return wire_refuse(at, error, "%s", f->must);
+    for (size_t i = 0; i < 2; i++)
+        if (!item.type->decode(&item, json_array_get(value, i),
+                               &(wire_path){.parent = at, .index = i},
+                               (char *)member(f, owner) + i * f->stride, error))
+            return false;
+    return true;
+}
+
+ENCODE(encode_pair)
+{
+    const wire_field item = item_of(f);
+    const char *second = (const char *)member_of(f, owner) + f->stride;
+    return json_pack("[oo]", item.type->encode(&item, member_of(f, owner), context),
+                     item.type->encode(&item, second, context));
+}
+
+SCHEMA(schema_pair)
+{
+    wire_field two = *f;
+    two.least = two.most = 2;
+    return wire_schema_list(&two);
+}
+
+const wire_type wire_type_pair = {decode_pair, encode_pair, schema_pair};

@@ -90,6 +90,26 @@ const cases = [
     '/pose/q',
     /./,
   ],
+  [
+    'a control point that is none',
+    'POST',
+    '/objects',
+    {
+      ...box,
+      geometry: {
+        type: 'nurbs-curve',
+        degree: 1,
+        knots: [0, 0, 1, 1],
+        points: [
+          [0, 0, 0],
+          [1, 'x', 0],
+        ],
+      },
+    },
+    400,
+    '/geometry/points/1/1',
+    /finite/,
+  ],
   ['a negative mass', 'POST', '/objects', { ...box, body: { mass: -1 } }, 400, '/body/mass', /./],
   [
     'a mesh that is not there',
