@@ -51,6 +51,62 @@ suite('the view', () => {
     }, 'it is in the picture');
   });
 
+  test('the view goes along with what is held, or selected, until a key or a press ends it', async () => {
+    const still = { linear: 0, angular: 0 };
+    const thrown = (id, p, v, more) =>
+      box(id, p, { body: { mass: 1, damping: still, velocity: { v, w: [0, 0, 0] } }, ...more });
+    await visit({
+      name: 'Thrown',
+      objects: [
+        box('ground', [0, 0, 0], { fixed: true }),
+        thrown('plate', [0, 0, 0.1], [2, 0, 0]),
+        thrown('other', [0, 0.1, 0.1], [-2, 0, 0], { free: true }),
+      ],
+      devices: [{ id: 'sim', driver: 'sim' }],
+      tool: { object: 'plate', device: 'sim' },
+    });
+    const where = async (id) => {
+      const { tools, bodies } = await appliance.get('/simulation');
+      return person.at([...tools, ...bodies].find((b) => b.object === id).pose.p);
+    };
+    const start = { plate: await where('plate'), other: await where('other') };
+    const area = await canvas();
+    const stands = async (id) => {
+      const at = await where(id);
+      assert.ok(Math.hypot(at.x - start[id].x, at.y - start[id].y) < 2, `${id} at ${at.x}, ${at.y}`);
+    };
+    const rode = async (seconds) => {
+      await appliance.api('PUT', '/simulation', { state: 'running' });
+      await until(async () => (await appliance.get('/simulation')).time > seconds, `${seconds} s`, 20000);
+      await appliance.api('PUT', '/simulation', { state: 'paused' });
+      await person.settled();
+    };
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('t');
+    assert.match(await page.locator('.tracking').innerText(), /plate/);
+    await rode(1.5);
+    await stands('plate'); // 3 m away
+    const left = await where('other');
+    assert.ok(left.x < area.x, `the other is out of the picture at ${left.x}`);
+    await page.keyboard.press('t');
+    assert.equal(await page.locator('.tracking').count(), 0);
+    await page.locator('[role=treeitem]', { hasText: 'other' }).first().click();
+    await appliance.api('PUT', '/simulation', { state: 'stopped' });
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('0'); // all of it, as at the start
+    await person.settled();
+    start.other = await where('other');
+    await page.keyboard.press('t');
+    assert.match(await page.locator('.tracking').innerText(), /other/);
+    await rode(1);
+    await stands('other');
+    await page.locator('.tracking').click();
+    await rode(2);
+    const gone = await where('other');
+    assert.ok(gone.x < area.x, `it leaves the picture: at ${gone.x}`);
+    await show('sphere');
+  });
+
   for (const [name, size, far] of [
     ['a millimetre', 1e-3, 0],
     ['a hundred metres, far from the origin', 100, 1e4],

@@ -135,6 +135,18 @@ function Hands(): JSX.Element | null {
   );
 }
 
+// The view goes along with something; a press ends that.
+function Tracking(): JSX.Element | null {
+  const id = store.tracked.value;
+  if (!id) return null;
+  return (
+    <button type="button" class="tracking" title="Stay here (T)" onClick={() => (store.tracked.value = '')}>
+      The view goes along with {id}
+      <Icon name="close" />
+    </button>
+  );
+}
+
 const PASSING_MS = 5000;
 
 function NoticeBox(): JSX.Element | null {
@@ -261,6 +273,7 @@ export function Stage(): JSX.Element {
       <Empty />
       <Hints />
       <Hands />
+      <Tracking />
       <StatusLine />
       {store.connection.value === 'open' &&
         store.runState.value === 'stopped' &&

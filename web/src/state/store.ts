@@ -139,6 +139,7 @@ export function featureOf(ref: string): Feature | undefined {
 
 export const picked = signal<readonly string[]>([]); // up to two features, in the order picked
 export const selectedObject = signal(''); // or a mechanism, or a link as "arm.1"
+export const tracked = signal(''); // the object or link that the camera goes along with
 export const selectedConstraint = signal('');
 export const selectedTask = signal('');
 export const clickedPoint = signal<{ id: string; at: Vec3 } | null>(null); // on a link that was clicked, in its frame
@@ -160,6 +161,13 @@ export const shownObject = computed(() => {
   const s = selectedObject.value;
   if (s && solutions.value.has(s)) return s;
   for (const ref of picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
+  return tools.value[0] ? heldId(tools.value[0]) : '';
+});
+
+// What the camera could track: the selected object or link where it moves, else what is held.
+export const trackable = computed(() => {
+  const s = selectedObject.value;
+  if (linkRef(s) || (objectOf(s) && !objectOf(s)?.fixed)) return s;
   return tools.value[0] ? heldId(tools.value[0]) : '';
 });
 

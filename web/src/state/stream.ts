@@ -67,6 +67,8 @@ function dropStale(): void {
   store.picked.value = store.picked.value.filter((r) => ids.has(store.splitRef(r)[0]));
   const chosen = store.selectedObject.value;
   if (!ids.has(chosen) && !store.mechanismOf(chosen) && !store.linkRef(chosen)) store.selectedObject.value = '';
+  const tracked = store.tracked.value;
+  if (!ids.has(tracked) && !store.linkRef(tracked)) store.tracked.value = '';
   if (!joints.has(store.selectedConstraint.value)) store.selectedConstraint.value = '';
   if (!store.tasks.value.some((t) => t.id === store.selectedTask.value)) store.selectedTask.value = '';
   store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
@@ -100,6 +102,7 @@ function receiveDocument(document: SceneDocument): void {
     if (document.simulation) receiveState(document.simulation);
     if (another) {
       store.sceneEpoch.value++;
+      store.tracked.value = '';
       store.taskProgress.value = new Map();
       store.plotShown.value = store.tools.value.length ? 'force' : 'energy';
     }

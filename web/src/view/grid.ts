@@ -29,6 +29,15 @@ export class Grid {
     if (cell !== this.cell || across !== this.across || along !== this.along) this.build(cell, across, along);
   }
 
+  // The grid goes where it is looked at, once that is halfway to its rim.
+  reach(middle: Vector3): void {
+    const { x, y } = this.lines.position;
+    if (Math.hypot(middle.x - x, middle.y - y) < (CELLS / 2) * this.cell) return;
+    const [across, along] = [Math.round(middle.x / this.cell), Math.round(middle.y / this.cell)];
+    this.lines.position.set(across * this.cell, along * this.cell, this.lines.position.z);
+    this.build(this.cell, across, along);
+  }
+
   rebuild(): void {
     if (this.cell > 0) this.build(this.cell, this.across, this.along);
   }

@@ -36,6 +36,7 @@ import { Pointer } from './pointer';
 import { ResistedMarks } from './resisted';
 import { type Guide, SubmanifoldView } from './submanifold';
 import { Swing } from './swing';
+import { TrackingCamera } from './tracking';
 
 const FOV = 40;
 const FILL = 0.66; // of the picture, by what is framed
@@ -72,6 +73,7 @@ export class Viewport implements Viewer {
   private readonly overlay: Overlay;
   private readonly picker: Picker;
   private readonly cube: ViewCube;
+  private readonly tracking: TrackingCamera;
   private readonly pointer: Pointer;
   private readonly box = new Box3();
   private extent = 0.2;
@@ -92,6 +94,7 @@ export class Viewport implements Viewer {
     this.resisted = new ResistedMarks(this.palette.colour('reaction'));
     this.picker = new Picker(this.camera, this.bodies);
     this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
+    this.tracking = new TrackingCamera(this.camera, this.controls.target, this.bodies);
     this.cube = new ViewCube(bits.cube, this.camera, (view) => this.look(view));
     const drag = new Drag(this.camera, this.picker, this.overlay);
     this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, this.overlay, () =>
@@ -156,6 +159,7 @@ export class Viewport implements Viewer {
       this.showFreedoms();
     });
     effect(() => this.showSwing());
+    effect(() => this.tracking.track(store.tracked.value));
     effect(() => {
       this.ghosts.showParts(assembly.value?.now.poses ?? []);
       this.invalidate();
@@ -380,6 +384,13 @@ export class Viewport implements Viewer {
     this.aim(new Vector3(...DIRECTIONS.home), '');
   }
 
+  // The camera went along with what it tracks: the ground is under that.
+  private goAlong(): void {
+    this.grid.reach(this.controls.target);
+    this.camera.lookAt(this.controls.target);
+    this.cameraMoved = true;
+  }
+
   // Frames the selection, or all.
   frame(): void {
     const direction = this.camera.position.clone().sub(this.controls.target);
@@ -451,6 +462,7 @@ export class Viewport implements Viewer {
       this.walls.place();
       this.shownVersion = poses.version;
       this.pointer.stir();
+      if (this.tracking.frame()) this.goAlong();
     }
     if (this.cameraMoved) {
       this.camera.updateMatrixWorld(); // the pointer's rays start from where it is now
