@@ -1,471 +1,17 @@
 /*
  * The nearest pose of sets whose locus shifts while the body rotates, and of two angles, by
- * f = |dp|^2 + (L theta)^2. Any thread, RT safe.
- *
- * Rotated about its origin by D from the wanted rotation, the body brings the point to X(D), which
- * has to move to the nearest point Y of the locus. With the locus's shift counted as X's, d = X - O
- * is linear in the matrix D (relational-positioning eqs. 11 to 14):
- *
- *   d_c = k_c + <B_c, D>,  and for D turned on by w,  M_c = B_c D^T:
- *   d_c' = g_c . w,  g_c the axial vector of M_c,     d_c'' = w . (sym M_c - tr M_c I) w
- *
- * so that f, its gradient and its second derivative are closed forms. A grid over the factor gives
- * starts, one a local minimum; Newton's method descends from each, several side by side in the
- * lanes of a vector, unless it cannot come below the best.
+ * f = |dp|^2 + (L theta)^2: a grid over the rotational factor gives starts, one a local minimum;
+ * from each a descent (shifting_descent.h). Any thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "rt/geometry/locus.h"
-#include "rt/geometry/quat_lanes.h"
+#include "rt/geometry/shifting_descent.h"
 #include "rt/geometry/two_angles.h"
 
-#define GRID     64
-#define STARTS   16
-#define THOROUGH 2 /* of |B|^2 / L^2 */
-#define STEPS    40
-#define FARTHEST 0.7   /* rad, of one step */
-#define CLOSE    0.999 /* cosine of half the angle: 5 degrees */
-
-typedef struct problem {
-    const gw_submanifold *set;
-    gw_rotation_set rotation; /* of D: the set's for a body that is turned to be as wanted */
-    const gw_pose *near;
-    double length;
-    int count;    /* of the parts of d along e */
-    gw_vec3 e[3]; /* axes of the locus's frame */
-    double k[3];  /* d at D = 0 */
-    gw_mat3 b[3];
-    bool curved;   /* the nearest point is no linear function of d */
-    bool thorough; /* many starts: d changes much more than L theta does, or has kinks */
-} problem;
-
-/* ---- d as a function of the rotation --------------------------------------------------------- */
-
-/* Adds scale a b^T. */
-static void add_product(gw_mat3 *m, double scale, gw_vec3 a, gw_vec3 b)
-{
-    const double x[3] = {scale * a.x, scale * a.y, scale * a.z}, y[3] = {b.x, b.y, b.z};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            m->m[i][j] += x[i] * y[j];
-}
-
-/* e . R v = <e (R0 v)^T, D>,  e . R^T a = <a (R0 e)^T, D> */
-static void add_arm(const problem *s, gw_mat3 *b, double scale, gw_vec3 e, gw_vec3 arm)
-{
-    if (s->set->translation.in_mobile)
-        add_product(b, scale, arm, gw_rotate(s->near->q, e));
-    else
-        add_product(b, scale, e, gw_rotate(s->near->q, arm));
-}
-
-static void begin(problem *s, const gw_submanifold *set, const gw_pose *near, double length)
-{
-    static const int parts[] = {
-        [GW_LOCUS_FREE] = 0,   [GW_LOCUS_PLANE] = 1,    [GW_LOCUS_LINE] = 2,
-        [GW_LOCUS_POINT] = 3,  [GW_LOCUS_CIRCLE] = 3,   [GW_LOCUS_ELLIPSE] = 3,
-        [GW_LOCUS_SPHERE] = 3, [GW_LOCUS_CYLINDER] = 3, [GW_LOCUS_GENERAL] = 0};
-    const gw_translation_set *t = &set->translation;
-    const gw_locus *l = &t->locus;
-    assert(l->kind != GW_LOCUS_CURVE && l->kind != GW_LOCUS_SURFACE); /* they do not shift */
-    s->set = set;
-    s->rotation = set->rotation;
-    s->rotation.axis_body = gw_rotate(near->q, set->rotation.axis_body);
-    s->rotation.second.axis_body = gw_rotate(near->q, set->rotation.second.axis_body);
-    s->rotation.second.body = gw_quat_mul(near->q, set->rotation.second.body);
-    s->near = near;
-    s->length = length;
-    s->count = parts[l->kind];
-    s->curved = l->kind == GW_LOCUS_SPHERE || l->kind == GW_LOCUS_CYLINDER ||
-                l->kind == GW_LOCUS_CIRCLE || l->kind == GW_LOCUS_ELLIPSE;
-    s->e[0] = l->kind == GW_LOCUS_PLANE ? l->e3 : l->e1;
-    s->e[1] = l->e2;
-    s->e[2] = l->e3;
-    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, near->p) : t->of;
-    double bb = 0;
-    gw_vec3 from = t->in_mobile ? gw_neg(l->origin) : gw_sub(near->p, l->origin);
-    for (int c = 0; c < s->count; c++) {
-        s->b[c] = (gw_mat3){{{0}}};
-        s->k[c] = gw_dot(s->e[c], from);
-        add_arm(s, &s->b[c], 1, s->e[c], arm);
-        for (int i = 0; i < t->shift_count; i++)
-            add_arm(s, &s->b[c], gw_dot(s->e[c], t->shifts[i].along), t->shifts[i].normal,
-                    t->shifts[i].arm);
-        for (int j = 0; j < 9; j++)
-            bb += s->b[c].m[j / 3][j % 3] * s->b[c].m[j / 3][j % 3];
-    }
-    s->thorough = s->curved || bb > THOROUGH * length * length;
-}
-
-/* ---- f and its derivatives ------------------------------------------------------------------- */
-
-/* Symmetric matrices, three by three at most, are their lower triangles row by row. */
-#define LOWER(i, j) ((i) * ((i) + 1) / 2 + (j))
-
-/* Half of f, half its gradient and half its second derivative by w, for D turned on by exp(w); and
- * that of d without its second derivatives, which is positive (Gauss and Newton). */
-typedef struct expansion {
-    gw_lanes f, g[3], h[6], gauss[6];
-} expansion;
-
-/* L^2 theta^2 / 2: its gradient is the rotation vector, its curvature theta/2 cot(theta/2) across.
- */
-GW_LANE_INLINE void add_turn(double length, const gw_quat_lanes *d, expansion *at)
-{
-    double ll = length * length;
-    gw_mask negative = d->w < 0;
-    gw_lanes w = GW_SELECT(negative, -d->w, d->w), v[3] = {d->x, d->y, d->z}, ss, a;
-    for (int i = 0; i < 3; i++)
-        v[i] = GW_SELECT(negative, -v[i], v[i]);
-    gw_lanes_dot(v, v, &ss);
-    gw_lanes_half_angle_over_sine(&w, &a);
-    gw_lanes around = a * w, least = ss + 1e-12, k = (1 - around) / least;
-    at->f = 2 * ll * a * a * ss;
-    for (int i = 0; i < 3; i++) {
-        at->g[i] = 2 * ll * a * v[i];
-        for (int j = 0; j <= i; j++) {
-            at->h[LOWER(i, j)] = ll * (k * v[i] * v[j] + (i == j ? around : 0 * around));
-            at->gauss[LOWER(i, j)] = (gw_lanes){0} + (i == j ? ll : 0);
-        }
-    }
-}
-
-/* d less the point of the locus nearest to it, in the axes of e; N, the derivative of that by d. */
-static void subtract_nearest(const problem *s, double d[3], double n[3][3])
-{
-    const gw_locus *l = &s->set->translation.locus;
-    gw_vec3 x = l->origin, way[3];
-    for (int c = 0; c < 3; c++)
-        x = gw_mul_add(x, d[c], s->e[c]);
-    gw_vec3 y = gw_locus_nearest(l, x), off = gw_sub(x, y);
-    int tangents = gw_locus_tangent(l, y, way);
-    double share = gw_locus_nearest_derivative(l, y, off), t[3];
-    if (l->kind == GW_LOCUS_SPHERE) {
-        double out = gw_dot(off, gw_unit(gw_sub(y, l->origin)));
-        share = l->a / fmax(l->a + out, 1e-9 * l->a);
-    }
-    for (int i = 0; i < 3; i++) {
-        d[i] = gw_dot(off, s->e[i]);
-        for (int j = 0; j < 3; j++)
-            n[i][j] = i == j;
-    }
-    for (int k = 0; k < tangents; k++) {
-        bool straight = l->kind == GW_LOCUS_CYLINDER && k == 0;
-        for (int i = 0; i < 3; i++)
-            t[i] = gw_dot(way[k], s->e[i]);
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                n[i][j] -= (straight ? 1 : share) * t[i] * t[j];
-    }
-}
-
-/* The same in every lane: n by its lower triangle. */
-static void subtract_nearest_of(const problem *s, gw_lanes d[3], gw_lanes n[6])
-{
-    for (int lane = 0; lane < GW_LANES; lane++) {
-        double one[3] = {d[0][lane], d[1][lane], d[2][lane]}, derivative[3][3];
-        subtract_nearest(s, one, derivative);
-        for (int i = 0; i < 3; i++) {
-            d[i][lane] = one[i];
-            for (int j = 0; j <= i; j++)
-                n[LOWER(i, j)][lane] = derivative[i][j];
-        }
-    }
-}
-
-GW_LANE_INLINE void expand(const problem *s, const gw_quat_lanes *q, expansion *at)
-{
-    gw_lanes xx = 2 * q->x * q->x, yy = 2 * q->y * q->y, zz = 2 * q->z * q->z;
-    gw_lanes xy = 2 * q->x * q->y, xz = 2 * q->x * q->z, yz = 2 * q->y * q->z;
-    gw_lanes wx = 2 * q->w * q->x, wy = 2 * q->w * q->y, wz = 2 * q->w * q->z;
-    gw_lanes r[3][3] = {{1 - yy - zz, xy - wz, xz + wy},
-                        {xy + wz, 1 - xx - zz, yz - wx},
-                        {xz - wy, yz + wx, 1 - xx - yy}};
-    gw_lanes d[3], trace[3], m[3][6], g[3][3], n[6];
-    add_turn(s->length, q, at);
-    for (int c = 0; c < s->count; c++) {
-        gw_lanes full[3][3];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                full[i][j] = s->b[c].m[i][0] * r[j][0] + s->b[c].m[i][1] * r[j][1] +
-                             s->b[c].m[i][2] * r[j][2];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j <= i; j++)
-                m[c][LOWER(i, j)] = 0.5 * (full[i][j] + full[j][i]);
-        trace[c] = full[0][0] + full[1][1] + full[2][2];
-        d[c] = s->k[c] + trace[c];
-        g[c][0] = full[2][1] - full[1][2];
-        g[c][1] = full[0][2] - full[2][0];
-        g[c][2] = full[1][0] - full[0][1];
-    }
-    if (s->curved)
-        subtract_nearest_of(s, d, n);
-    gw_lanes gg[6] = {{0}};
-    for (int c = 0; c < s->count; c++) {
-        at->f += 0.5 * d[c] * d[c];
-        for (int i = 0; i < 3; i++) {
-            at->g[i] += d[c] * g[c][i];
-            at->h[LOWER(i, i)] -= d[c] * trace[c];
-            for (int j = 0; j <= i; j++) {
-                at->h[LOWER(i, j)] += d[c] * m[c][LOWER(i, j)];
-                gg[LOWER(i, j)] += g[c][i] * g[c][j];
-            }
-        }
-    }
-    for (int c = 0; c < s->count && s->curved; c++)
-        for (int k = 0; k < s->count; k++) {
-            gw_lanes share = n[c > k ? LOWER(c, k) : LOWER(k, c)] - (k == c);
-            for (int i = 0; i < 3; i++)
-                for (int j = 0; j <= i; j++)
-                    gg[LOWER(i, j)] += share * g[c][i] * g[k][j];
-        }
-    for (int i = 0; i < 6; i++)
-        at->h[i] += gg[i], at->gauss[i] += gg[i];
-}
-
-/* ---- along the factor ------------------------------------------------------------------------ */
-
-/* The gradient and second derivatives along the factor's own freedoms, n of them, about the axes k;
- * a curve's axis turns on by its rate. */
-typedef struct reduced {
-    int n;
-    gw_lanes g[3], h[6], gauss[6];
-    gw_lanes k[2][3], rate[3];
-} reduced;
-
-/* a . M b of the symmetric M. */
-GW_LANE_INLINE void product(const gw_lanes a[3], const gw_lanes m[6], const gw_lanes b[3],
-                            gw_lanes *out)
-{
-    *out = a[0] * (m[0] * b[0] + m[1] * b[1] + m[3] * b[2]) +
-           a[1] * (m[1] * b[0] + m[2] * b[1] + m[4] * b[2]) +
-           a[2] * (m[3] * b[0] + m[4] * b[1] + m[5] * b[2]);
-}
-
-/*
- * exp(a k0) exp(b k1) turns by a k0 + b k1 + a b k0 x k1 / 2, to second order.
- */
-GW_LANE_INLINE void reduce(const problem *s, const gw_quat_lanes *d, const expansion *at,
-                           reduced *to)
-{
-    const gw_rotation_set *r = &s->rotation;
-    to->n = r->dof;
-    if (r->kind == GW_ROTATION_FREE) {
-        for (int i = 0; i < 3; i++)
-            to->g[i] = at->g[i];
-        for (int i = 0; i < 6; i++)
-            to->h[i] = at->h[i], to->gauss[i] = at->gauss[i];
-        return;
-    }
-    gw_lanes_fill(r->axis, to->k[0]);
-    if (r->kind == GW_ROTATION_TWO_ANGLES)
-        gw_two_angles_axes(r, d, to->k[0], to->rate);
-    if (r->kind == GW_ROTATION_ANGLE)
-        gw_quat_lanes_rotate(d, r->axis_body, to->k[1]);
-    for (int i = 0; i < to->n; i++) {
-        const gw_lanes *k = to->k[i];
-        gw_lanes_dot(at->g, k, &to->g[i]);
-        for (int j = 0; j <= i; j++) {
-            product(k, at->h, to->k[j], &to->h[LOWER(i, j)]);
-            product(k, at->gauss, to->k[j], &to->gauss[LOWER(i, j)]);
-        }
-    }
-    gw_lanes across[3], part;
-    if (r->kind == GW_ROTATION_TWO_ANGLES) {
-        gw_lanes_dot(at->g, to->rate, &part);
-        to->h[0] += part;
-    } else if (r->kind == GW_ROTATION_ANGLE) {
-        gw_lanes_cross(to->k[0], to->k[1], across);
-        gw_lanes_dot(at->g, across, &part);
-        to->h[1] += 0.5 * part;
-    }
-}
-
-/* Solves (M + raise) x = g by L D L^T, n from 1 to 3; where M + raise is not positive, x is
- * anything. */
-GW_LANE_INLINE void solve(int n, const gw_lanes m[6], const gw_lanes *raise, const gw_lanes g[3],
-                          gw_lanes x[3], gw_mask *positive)
-{
-    gw_lanes d0 = m[0] + *raise, i0 = 1 / d0;
-    *positive = d0 > 0;
-    x[0] = g[0] * i0;
-    if (n == 1)
-        return;
-    gw_lanes l1 = m[1] * i0, d1 = m[2] + *raise - l1 * m[1], i1 = 1 / d1, y1 = g[1] - l1 * g[0];
-    *positive &= d1 > 0;
-    x[1] = y1 * i1;
-    if (n == 3) {
-        gw_lanes l2 = m[3] * i0, c = m[4] - l2 * m[1], l3 = c * i1;
-        gw_lanes d2 = m[5] + *raise - l2 * m[3] - l3 * c;
-        *positive &= d2 > 0;
-        x[2] = (g[2] - l2 * g[0] - l3 * y1) / d2;
-        x[1] -= l3 * x[2];
-        x[0] -= l2 * x[2];
-    }
-    x[0] -= l1 * x[1];
-}
-
-/* A step along the factor's freedoms. `newton`: by Newton's method; else by Gauss's, as f is not
- * convex there. `fall`: the gradient's part of what f falls by. */
-typedef struct descent_step {
-    gw_lanes by[3], size, fall;
-    gw_mask newton;
-} descent_step;
-
-GW_LANE_INLINE void step_of(const reduced *r, const gw_lanes *raise, descent_step *step)
-{
-    gw_lanes scale = (gw_lanes){0} + 1e-300, square = {0}, other[3], damping;
-    gw_mask always;
-    for (int k = 0; k < r->n; k++)
-        scale = GW_SELECT(scale > r->gauss[LOWER(k, k)], scale, r->gauss[LOWER(k, k)]);
-    damping = *raise * scale;
-    solve(r->n, r->h, &damping, r->g, step->by, &step->newton);
-    gw_mask gauss = ~step->newton;
-    if (gw_any_lane(&gauss)) {
-        damping = (*raise + 1e-12) * scale;
-        solve(r->n, r->gauss, &damping, r->g, other, &always);
-        for (int k = 0; k < r->n; k++)
-            step->by[k] = GW_SELECT(gauss, other[k], step->by[k]);
-    }
-    step->fall = (gw_lanes){0};
-    for (int k = 0; k < r->n; k++) {
-        step->fall += step->by[k] * r->g[k];
-        square += step->by[k] * step->by[k];
-    }
-    gw_lanes_sqrt(&square, &step->size);
-    gw_mask far = step->size > FARTHEST;
-    gw_lanes share = -FARTHEST / step->size, one = (gw_lanes){0} - 1;
-    share = GW_SELECT(far, share, one);
-    for (int k = 0; k < r->n; k++)
-        step->by[k] *= share;
-}
-
-/* Back onto a curve, where a step has led beside it; `on`: false where that failed, or led to the
- * other one of two loops. Small steps do not. */
-static void project(const gw_rotation_set *r, const gw_lanes *size, gw_quat_lanes *d, gw_mask *on)
-{
-    const gw_second_angle *s = &r->second;
-    gw_two_angles_project_all(r, d);
-    for (int lane = 0; lane < GW_LANES; lane++) {
-        if ((*size)[lane] < 0.02 && s->half > 0.01)
-            continue;
-        gw_quat q = gw_quat_lanes_get(d, lane);
-        double h = gw_dot(r->axis, gw_rotate(q, r->axis_body)) - s->cosine;
-        double g = gw_dot(s->axis, gw_rotate(q, s->axis_body)) - s->cosine_2;
-        bool is_on =
-            fabs(h) + fabs(g) < 1e-13 && (s->loops == 1 || gw_two_angles_loop(r, q) == s->loop);
-        (*on)[lane] = is_on ? -1 : 0;
-    }
-}
-
-/* d turned by the step. */
-GW_LANE_INLINE void turn(const gw_rotation_set *set, const reduced *r, const descent_step *step,
-                         gw_quat_lanes *d, gw_mask *on)
-{
-    gw_lanes by[3], half = 0.5 * step->by[0];
-    for (int i = 0; i < 3; i++) {
-        if (set->kind == GW_ROTATION_FREE)
-            by[i] = 0.5 * step->by[i];
-        else if (set->kind == GW_ROTATION_TWO_ANGLES)
-            by[i] = half * (r->k[0][i] + half * r->rate[i]);
-        else
-            by[i] = half * r->k[0][i];
-    }
-    gw_quat_lanes_turn(d, by);
-    if (set->kind == GW_ROTATION_ANGLE) {
-        gw_lanes second = 0.5 * step->by[1];
-        gw_lanes_fill(set->axis_body, by);
-        for (int i = 0; i < 3; i++)
-            by[i] *= second;
-        gw_quat_lanes_turn_body(d, by);
-    }
-    gw_quat_lanes_unit(d);
-    *on = ~(gw_mask){0};
-    if (set->kind == GW_ROTATION_TWO_ANGLES)
-        project(set, &step->size, d, on);
-}
-
-/* ---- descents -------------------------------------------------------------------------------- */
-
-/* The best rotation so far, and half of f there. */
-typedef struct best_rotation {
-    gw_quat d;
-    double f;
-} best_rotation;
-
-/*
- * Descends from each of the starts with steps that are damped until f falls, as many at a time as
- * there are lanes. A descent is given up where it comes near the best rotation so far, or the
- * gradient tells that f will stay above the least of all.
- */
-GW_TARGET_CLONES
-static void descend(const problem *s, const gw_quat *starts, int count, best_rotation *best)
-{
-    expansion at = {.f = {0}}, trial;
-    gw_quat_lanes d = {.w = {0}}, next;
-    reduced r;
-    descent_step step = {.size = {0}};
-    gw_lanes raise = {0};
-    gw_mask on = ~(gw_mask){0};
-    int steps[GW_LANES], begun = 0, active = 0;
-    bool used[GW_LANES];
-    double least = HUGE_VAL;
-    for (int lane = 0; lane < GW_LANES; lane++) {
-        used[lane] = begun < count;
-        gw_quat_lanes_set(&next, lane, starts[used[lane] ? begun++ : 0]);
-        at.f[lane] = HUGE_VAL;
-        active += used[lane];
-        steps[lane] = 0;
-    }
-    gw_quat_lanes_unit(&next);
-    while (active > 0) {
-        expand(s, &next, &trial);
-        gw_mask begins = at.f == HUGE_VAL, lower = (trial.f < at.f) & on;
-        gw_mask stuck = ~lower & ((step.size < 1e-7) | (raise > 1e8));
-        gw_lanes more = 6 * raise, some = (gw_lanes){0} + 1e-2, less = 0.1 * raise;
-        more = GW_SELECT(more > some, more, some);
-        less = (gw_lanes)((gw_mask)less & (raise > 1e-4));
-        raise = GW_SELECT(lower, less, more);
-        d.w = GW_SELECT(lower, next.w, d.w), d.x = GW_SELECT(lower, next.x, d.x);
-        d.y = GW_SELECT(lower, next.y, d.y), d.z = GW_SELECT(lower, next.z, d.z);
-        at.f = GW_SELECT(lower, trial.f, at.f);
-        for (int i = 0; i < 3; i++)
-            at.g[i] = GW_SELECT(lower, trial.g[i], at.g[i]);
-        for (int i = 0; i < 6; i++) {
-            at.h[i] = GW_SELECT(lower, trial.h[i], at.h[i]);
-            at.gauss[i] = GW_SELECT(lower, trial.gauss[i], at.gauss[i]);
-        }
-        for (int lane = 0; lane < GW_LANES; lane++)
-            least = fmin(least, at.f[lane]);
-
-        reduce(s, &d, &at, &r);
-        step_of(&r, &raise, &step);
-        next = d;
-        turn(&s->rotation, &r, &step, &next, &on);
-
-        gw_lanes nearness = best->d.w * d.w + best->d.x * d.x + best->d.y * d.y + best->d.z * d.z;
-        gw_mask hopeless = (raise == 0) & ~begins & (at.f - step.fall > least);
-        gw_mask known = step.newton & (step.size < 0.3) & (nearness * nearness > CLOSE * CLOSE) &
-                        (at.f >= best->f);
-        gw_mask last = step.newton & (raise == 0) & (step.size < 1e-7) & on;
-        gw_mask ends = hopeless | known | last | stuck;
-        for (int lane = 0; lane < GW_LANES; lane++) {
-            if (!used[lane] || (!ends[lane] && ++steps[lane] < STEPS))
-                continue;
-            if (at.f[lane] < best->f) /* what the last step leaves is its square */
-                *best =
-                    (best_rotation){gw_quat_lanes_get(last[lane] ? &next : &d, lane), at.f[lane]};
-            used[lane] = begun < count;
-            active -= !used[lane];
-            gw_quat_lanes_set(&next, lane, starts[used[lane] ? begun++ : 0]);
-            at.f[lane] = HUGE_VAL;
-            raise[lane] = 0;
-            steps[lane] = 0;
-            on[lane] = -1;
-        }
-    }
-}
+#define GRID   64
+#define STARTS 16
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
@@ -504,7 +50,7 @@ static void quadratic_form(double k, const double b[3][3], double a[10])
  * others normal to the directions in which these move it. Where planes meet at small angles |d| is
  * many times the distance from them.
  */
-static void planes_of(const problem *s, double n[3][3])
+static void planes_of(const gw_shifting *s, double n[3][3])
 {
     const gw_translation_set *t = &s->set->translation;
     gw_vec3 own[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, along[3];
@@ -534,7 +80,7 @@ static void planes_of(const problem *s, double n[3][3])
 
 /* The distances from those planes, each scaled to what is left of it where the body rotates by the
  * best of a linear model: d^2 L^2 / (L^2 + g^2), g^2 on the average two thirds of B^2. */
-static void rank_forms(const problem *s, double a[3][10])
+static void rank_forms(const gw_shifting *s, double a[3][10])
 {
     double n[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     bool any = s->set->rotation.kind == GW_ROTATION_FREE;
@@ -558,7 +104,7 @@ static void rank_forms(const problem *s, double a[3][10])
 
 /* Values by which starts are chosen. */
 GW_TARGET_CLONES
-static void evaluate_flat(const problem *s, grid *g)
+static void evaluate_flat(const gw_shifting *s, grid *g)
 {
     const gw_mask magnitude = (gw_mask){0} + 0x7fffffffffffffff;
     const double ll = 2 * s->length * s->length;
@@ -579,15 +125,13 @@ static void evaluate_flat(const problem *s, grid *g)
     }
 }
 
-GW_TARGET_CLONES
-static void evaluate_curved(const problem *s, grid *g)
+static void evaluate_curved(const gw_shifting *s, grid *g)
 {
-    for (int i = 0; i < (g->count + GW_LANES - 1) / GW_LANES; i++) {
-        expansion at;
+    for (int i = 0; i < g->count / GW_LANES; i++) {
+        gw_lanes f;
         gw_quat_lanes_unit(&g->d[i]);
-        expand(s, &g->d[i], &at);
-        for (int k = 0; k < GW_LANES; k++)
-            g->f[i * GW_LANES + k] = at.f[k];
+        gw_shifting_values(s, &g->d[i], &f);
+        memcpy(g->f + i * GW_LANES, &f, sizeof f);
     }
 }
 
@@ -692,7 +236,8 @@ static void free_grid(grid *g)
 }
 
 /* Multiples of 45 degrees of both angles, from the rotation q1 of the set. */
-static void angle_grid(const problem *s, gw_quat q1, grid *g)
+GW_TARGET_CLONES
+static void angle_grid(const gw_shifting *s, gw_quat q1, grid *g)
 {
     static const double cosine[] = {
         1, 0.92387953251128674,  0.70710678118654752,  0.38268343236508977,
@@ -746,7 +291,7 @@ static const double curve_cosine[CURVE] = {
 /* f along the curve: with the axes F of the body at R and F0 at the wanted rotation D = F F0^T has
  * the trace <F, F0> = 4 cos(theta/2)^2 - 1, and <B, D> = <B F0, F>. */
 GW_TARGET_CLONES
-static void evaluate_curve(const problem *s, grid *g)
+static void evaluate_curve(const gw_shifting *s, grid *g)
 {
     const gw_rotation_set *r = &s->rotation;
     gw_mat3 body = gw_quat_to_mat3(r->second.body), b[3];
@@ -770,7 +315,7 @@ static void evaluate_curve(const problem *s, grid *g)
                     d[c] += b[c].m[i][j] * frame[j][i];
             }
         if (s->curved)
-            subtract_nearest_of(s, d, n);
+            gw_shifting_subtract_nearest(s, d, n);
         for (int c = 0; c < s->count; c++)
             f += d[c] * d[c];
         gw_lanes square = 0.25 * (1 + trace), half;
@@ -782,7 +327,7 @@ static void evaluate_curve(const problem *s, grid *g)
 }
 
 /* The rotation where a parabola through three neighbours has its minimum. */
-static gw_quat curve_start(const problem *s, const grid *g, int i)
+static gw_quat curve_start(const gw_shifting *s, const grid *g, int i)
 {
     double before = g->f[(i + CURVE - 1) % CURVE], after = g->f[(i + 1) % CURVE];
     double bend = before - 2 * g->f[i] + after;
@@ -791,7 +336,7 @@ static gw_quat curve_start(const problem *s, const grid *g, int i)
     return gw_two_angles_rotation(&s->rotation, remainder(psi, 2 * GW_PI));
 }
 
-static void axis_grid(const problem *s, gw_quat q1, grid *g)
+static void axis_grid(const gw_shifting *s, gw_quat q1, grid *g)
 {
     const gw_rotation_set *r = &s->set->rotation;
     gw_quat last = gw_quat_conj(s->near->q);
@@ -802,7 +347,7 @@ static void axis_grid(const problem *s, gw_quat q1, grid *g)
 }
 
 /* True where no neighbour on the grid is lower: of the icosahedron, of the torus, on the ring. */
-static bool is_lowest(const problem *s, const grid *g, int at)
+static bool is_lowest(const gw_shifting *s, const grid *g, int at)
 {
     const int n = g->count;
     bool lowest = true;
@@ -822,7 +367,7 @@ static bool is_lowest(const problem *s, const grid *g, int at)
 
 /* The local minima of the grid, lowest first; at most STARTS. Of a curved locus, whose f has kinks,
  * all of its points are starts. */
-static int lowest_of(const problem *s, const grid *g, int starts[STARTS])
+static int lowest_of(const gw_shifting *s, const grid *g, int starts[STARTS])
 {
     int count = 0;
     for (int i = 0; i < g->count; i++) {
@@ -837,7 +382,7 @@ static int lowest_of(const problem *s, const grid *g, int starts[STARTS])
     return count;
 }
 
-static gw_pose pose_at(const problem *s, gw_quat q)
+static gw_pose pose_at(const gw_shifting *s, gw_quat q)
 {
     const gw_translation_set *t = &s->set->translation;
     gw_vec3 shift = gw_shift_at(t, q), x = t->in_mobile ? gw_unrotate(q, gw_sub(t->of, s->near->p))
@@ -850,9 +395,9 @@ static gw_pose pose_at(const problem *s, gw_quat q)
 double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose *near,
                                        double length, gw_quat q1, gw_pose *nearest)
 {
-    problem s;
-    grid g = {.count = 0};
-    begin(&s, set, near, length);
+    gw_shifting s;
+    grid g;
+    gw_shifting_init(&s, set, near, length);
     switch (set->rotation.kind) {
     case GW_ROTATION_FREE:
         free_grid(&g);
@@ -886,8 +431,8 @@ double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose 
     if (curve) /* the wanted rotation itself, where it is on the curve */
         starts[count++] = gw_two_angles_rotation(
             &s.rotation, gw_two_angles_parameter(&s.rotation, gw_quat_identity()));
-    best_rotation best = {.f = HUGE_VAL};
-    descend(&s, starts, count, &best);
+    gw_shifting_best best = {.f = HUGE_VAL};
+    gw_shifting_descend(&s, starts, count, &best);
     *nearest = pose_at(&s, gw_quat_unit(gw_quat_mul(best.d, near->q)));
     return gw_pose_distance(nearest, near, length);
 }
