@@ -238,7 +238,8 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
 }
 
 /* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The
- * counts of the plane and the circle are constants so that their loops unroll. */
+ * counts of the plane, the circle and a point on a surface are constants so that their loops
+ * unroll. */
 static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                         double h, double *z, double *z_dot, gw_step *step)
 {
@@ -247,6 +248,8 @@ static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_f
         return stages(body, chart, forces, h, 1, 3, z, z_dot, step);
     if (turns == 1 && n == 2)
         return stages(body, chart, forces, h, 1, 2, z, z_dot, step);
+    if (turns == 3 && n == 5)
+        return stages(body, chart, forces, h, 3, 5, z, z_dot, step);
     return stages(body, chart, forces, h, turns, n, z, z_dot, step);
 }
 

@@ -129,6 +129,13 @@ static raw_patch on_simple(const gw_surface *s, const double *z)
     return r;
 }
 
+/* Most shapes lie in their body's own frame. */
+static gw_vec3 turned(const gw_surface *s, gw_vec3 x)
+{
+    bool lies = s->turn.x == 0 && s->turn.y == 0 && s->turn.z == 0;
+    return lies ? x : gw_rotate(s->turn, x);
+}
+
 static raw_patch on_free_form(const gw_surface *s, const double *z)
 {
     raw_patch r = {.beyond = false};
@@ -139,19 +146,18 @@ static raw_patch on_free_form(const gw_surface *s, const double *z)
         gw_nurbs_plane_evaluate(s->nurbs, r.plane, r.xy, 2, x, &at);
     else
         gw_nurbs_evaluate(s->nurbs, x, 2, NULL, &at);
-    r.p = gw_add(s->point, gw_rotate(s->turn, at.d[0][0]));
-    r.d[0] = gw_rotate(s->turn, at.d[1][0]);
-    r.dd[0] = gw_rotate(s->turn, at.d[2][0]);
+    r.p = gw_add(s->point, turned(s, at.d[0][0]));
+    r.d[0] = turned(s, at.d[1][0]);
+    r.dd[0] = turned(s, at.d[2][0]);
     r.beyond = gw_nurbs_into_domain(s->nurbs, x);
     if (s->kind == GW_SURFACE_CURVE)
         return r;
-    r.d[1] = gw_rotate(s->turn, at.d[0][1]);
-    r.dd[1] = gw_rotate(s->turn, at.d[1][1]);
-    r.dd[2] = gw_rotate(s->turn, at.d[0][2]);
+    r.d[1] = turned(s, at.d[0][1]);
+    r.dd[1] = turned(s, at.d[1][1]);
+    r.dd[2] = turned(s, at.d[0][2]);
     gw_vec3 n = gw_cross(r.d[0], r.d[1]);
     double length = gw_norm(n);
-    r.n = length > 0 ? gw_scale(1 / length, n)
-                     : gw_rotate(s->turn, gw_nurbs_normal(s->nurbs, z, &at));
+    r.n = length > 0 ? gw_scale(1 / length, n) : turned(s, gw_nurbs_normal(s->nurbs, z, &at));
     return r;
 }
 
@@ -327,8 +333,9 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
         }
         if (!solve_normal(s, right_a, right_b, y_a, y_b))
             return false;
-        double far = fmax(hypot(y_a[0], y_a[1]), hypot(y_b[0], y_b[1]));
-        if (!isfinite(far))
+        double far_a = y_a[0] * y_a[0] + y_a[1] * y_a[1], far_b = y_b[0] * y_b[0] + y_b[1] * y_b[1];
+        double far = sqrt(far_a > far_b ? far_a : far_b);
+        if (!isfinite(far_a + far_b))
             return false;
         if (far < THERE * size)
             return true;

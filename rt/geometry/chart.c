@@ -104,6 +104,21 @@ void gw_chart_centre_at(gw_chart *chart, const double parameter[2])
     chart->flat = gw_nurbs_moving_coordinates(s, x, chart->parameter, &chart->plane);
 }
 
+/* Keeps the shape at the centre, which `at` is of to second order where its parameters are these.
+ */
+static void keep_centre(const gw_locus *l, const double parameter[2], const gw_nurbs_point *at,
+                        gw_chart *chart)
+{
+    int order = gw_nurbs_motion_order(l->nurbs, l->a);
+    const double *p = chart->parameter;
+    if (chart->flat)
+        return;
+    if (order == 2 && p[0] == parameter[0] && (l->nurbs->dimension == 1 || p[1] == parameter[1]))
+        chart->at = *at;
+    else
+        gw_nurbs_evaluate(l->nurbs, p, order, NULL, &chart->at);
+}
+
 /* The point of the locus next to x, with what the chart keeps of it. */
 static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
 {
@@ -144,6 +159,7 @@ static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
         double parameter[2] = {l->start[0], l->start[1]};
         gw_nurbs_closest(l->nurbs, gw_v3(s, t, gw_dot(d, l->e3)), l->a, parameter, &at);
         gw_chart_centre_at(chart, parameter);
+        keep_centre(l, parameter, &at, chart);
         return;
     }
     }
@@ -198,7 +214,10 @@ static void free_form_motion(const gw_chart *chart, const double *z, const doubl
     double at[2] = {chart->parameter[0] + z[0], chart->parameter[1] + (dof == 2 ? z[1] : 0)};
     double rate[2] = {z_dot[0], dof == 2 ? z_dot[1] : 0};
     gw_nurbs_motion own;
-    gw_nurbs_move(l->nurbs, chart->flat ? &chart->plane : NULL, at, rate, l->a, &own);
+    if (!chart->flat && z[0] == 0 && (dof == 1 || z[1] == 0))
+        gw_nurbs_move_at(l->nurbs, &chart->at, rate, l->a, &own);
+    else
+        gw_nurbs_move(l->nurbs, chart->flat ? &chart->plane : NULL, at, rate, l->a, &own);
     gw_vec3 from[4] = {own.p, own.d[0], own.d[1], own.bias};
     gw_vec3 *to[4] = {&m->p, &m->d[0], &m->d[1], &m->bias};
     for (int i = 0; i < 4; i++) {

@@ -133,14 +133,24 @@ static void point_near(const gw_nurbs *s, const double parameter[2], int order, 
         point_at(s, plane, coordinates, order, at);
 }
 
+int gw_nurbs_motion_order(const gw_nurbs *s, double offset)
+{
+    return offset != 0 && s->dimension == 2 ? 3 : 2;
+}
+
+void gw_nurbs_move_at(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
+                      double offset, gw_nurbs_motion *m)
+{
+    gw_nurbs_turn turn;
+    motion_at(s, at, rate, offset, m, gw_nurbs_motion_order(s, offset) == 3 ? &turn : NULL);
+}
+
 void gw_nurbs_move(const gw_nurbs *s, const gw_nurbs_plane *plane, const double parameter[2],
                    const double rate[2], double offset, gw_nurbs_motion *m)
 {
     gw_nurbs_point at;
-    gw_nurbs_turn turn;
-    bool beside = offset != 0 && s->dimension == 2;
-    point_at(s, plane, parameter, beside ? 3 : 2, &at);
-    motion_at(s, &at, rate, offset, m, beside ? &turn : NULL);
+    point_at(s, plane, parameter, gw_nurbs_motion_order(s, offset), &at);
+    gw_nurbs_move_at(s, &at, rate, offset, m);
 }
 
 void gw_nurbs_move_and_turn(const gw_nurbs *s, const gw_nurbs_plane *plane,

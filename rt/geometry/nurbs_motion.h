@@ -26,6 +26,11 @@ typedef struct gw_nurbs_motion {
 void gw_nurbs_move(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double parameter[2],
                    const double rate[2], double offset, gw_nurbs_motion *motion);
 
+/* The same where the shape has been evaluated, to the order that gw_nurbs_motion_order() gives. */
+void gw_nurbs_move_at(const gw_nurbs *nurbs, const gw_nurbs_point *at, const double rate[2],
+                      double offset, gw_nurbs_motion *motion);
+int gw_nurbs_motion_order(const gw_nurbs *nurbs, double offset);
+
 /* The unit normal of a surface, or the unit tangent of a curve, while the parameters move: its
  * derivatives by them, its rate, and the rate of that at rate' = 0. */
 typedef struct gw_nurbs_turn {

@@ -389,11 +389,12 @@ static bool find_step(const gw_nurbs *s, const rectangle *r, const double x[2],
 }
 
 /* The minimum of f that lies downhill of x within the rectangle. Moves x, leaves the model there;
- * `first_step`: length of the first step (m). */
+ * `from`: the point where it began; `first_step`: length of the first step (m). */
 static void minimise(const gw_nurbs *s, gw_vec3 to, const rectangle *r, double x[2],
-                     gw_nurbs_span *span, local_model *m, double *first_step)
+                     gw_nurbs_span *span, local_model *m, gw_vec3 *from, double *first_step)
 {
     model_at(s, to, x, span, m);
+    *from = m->at.d[0][0];
     bool last = false;
     for (int k = 0; k < ITERATIONS && !last; k++) {
         double step[2], start[2] = {x[0], x[1]}, f = m->f;
@@ -599,7 +600,8 @@ static void look_into(search *q, const waiting *w)
     hessian_range range = range_over(&part, &m, h, gw_norm(a) + gw_norm(b) + e);
     bool convex = is_convex(&range, h);
     if (convex || q->best->cells == 1) {
-        minimise(s, q->to, r, x, &q->span, &m, &first);
+        gw_vec3 from;
+        minimise(s, q->to, r, x, &q->span, &m, &from, &first);
         offer(q, x, &m);
     }
     if (convex)
@@ -788,9 +790,9 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
     for (int part = 0; part < 4; part++) {
         rectangle r = smooth_part(s, x);
         double first;
-        gw_nurbs_evaluate(s, x, 0, span, at);
-        from = part == 0 ? at->d[0][0] : from;
-        minimise(s, to, &r, x, span, &m, &first);
+        gw_vec3 began;
+        minimise(s, to, &r, x, span, &m, &began, &first);
+        from = part == 0 ? began : from;
         step += first;
         held_at_bounds(s, &r, x, m.g, fixed);
         /* over a kink, into the next smooth part; twice at the same kink stays there */

@@ -284,6 +284,7 @@ typedef struct gw_chart {
     double parameter[2];  /* curve, surface: at the centre; or */
     bool flat;            /* x and y there, */
     gw_nurbs_plane plane; /* of this plane */
+    gw_nurbs_point at;    /* else the shape there */
     double turn[2];       /* two angles: the tangent in the angles about both axes of the first */
     double basis[6][6];   /* general set: its tangent basis at the centre */
 } gw_chart;
