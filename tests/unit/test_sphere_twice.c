@@ -105,7 +105,9 @@ static gw_scene *tip_scene(const twice *c, bool free_form)
                   (gw_element){.kind = GW_LINE, .p = {0, 0, -0.2}, .d = {0, 0, 1}});
     state_feature(s, "big", "middle", (gw_element){.kind = GW_POINT, .p = {0, 0, 0}});
     if (!free_form) {
-        join(s, "c", GW_DISTANCE, "body", "tip", "big", "middle")->value = far;
+        gw_scene_constraint *k = join(s, "c", GW_DISTANCE, "body", "tip", "big", "middle");
+        k->value = far;
+        k->bound = c->unilateral ? GW_BOUND_AT_MOST : GW_BOUND_EQUAL;
         if (c->kind == GW_NORMAL)
             join(s, "n", GW_COINCIDENT, "body", "axis", "big", "middle");
         return s;
@@ -114,6 +116,7 @@ static gw_scene *tip_scene(const twice *c, bool free_form)
     gw_scene_constraint *k = join(s, "c", c->kind, "body", own, "big", "surface");
     k->value = c->value;
     k->sense = c->kind == GW_NORMAL ? GW_SAME : k->sense;
+    k->bound = c->unilateral ? GW_BOUND_AT_MOST : GW_BOUND_EQUAL;
     return s;
 }
 
@@ -123,6 +126,7 @@ static void move_both(void)
         {"coincident", GW_COINCIDENT, false, false, false, 0},
         {"distance", GW_DISTANCE, false, false, false, 0.1},
         {"distance within", GW_DISTANCE, false, false, false, -0.1},
+        {"distance at most", GW_DISTANCE, false, false, true, 0.1},
         {"normal", GW_NORMAL, false, false, false, 0},
         {"normal at a distance", GW_NORMAL, false, false, false, 0.1},
         {"coincident, with a rider", GW_COINCIDENT, true, false, false, 0},

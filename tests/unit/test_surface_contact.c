@@ -323,6 +323,55 @@ static void a_ball_on_a_saddle_is_one_and_the_same(void **state)
     gw_nurbs_put(ball_shape);
 }
 
+/* A ball and a free-form egg on a saddle, each tied to a place over it by a spring, without
+ * friction: they never leave it, do not slip, and keep their energy. SADDLE_SECONDS=600 for ten
+ * minutes. */
+static void nothing_drifts_on_a_saddle(void **state)
+{
+    (void)state;
+    const char *asked = getenv("SADDLE_SECONDS");
+    int seconds = asked ? atoi(asked) : 10;
+    double r = 0.05;
+    gw_nurbs *surface = saddle_of(0.5, 1), *egg = gw_nurbs_ellipsoid(gw_v3(0.08, r, 0.06), NULL);
+    for (int motion = 0; motion < 3; motion++)
+        for (int which = 0; which < 2; which++) {
+            gw_system_body_def body = joined(GW_MOBILIZER_FREE, diagonal(1, 1e-3, 2e-3, 1.5e-3));
+            body.position[0] = 0.1, body.position[2] = 0.06;
+            body.velocity[1] = 0.2, body.velocity[3] = 1, body.velocity[5] = 2;
+            gw_closure_def c = contact(0, which ? shape(egg) : sphere(r), GW_GROUND, shape(surface),
+                                       (gw_contact_motion)motion);
+            c.contact.on_a.turn = gw_quat_axis(ex, GW_PI / 2);
+            gw_system_spring_def spring = {.a = 0, .b = GW_GROUND, .stiffness = 20};
+            spring.on_b = gw_v3(0.02, 0.03, 0.05);
+            gw_system_def def = {.body_count = 1,
+                                 .closure_count = 1,
+                                 .spring_count = 1,
+                                 .bodies = &body,
+                                 .closures = &c,
+                                 .springs = &spring};
+            gw_system *s = gw_system_create(&def, NULL);
+            assert_non_null(s);
+            double before = total(s), gap = 0, slip = 0, way = 0;
+            for (int k = 0; k < 50 * seconds; k++) {
+                gw_vec3 last = s->bodies[0].pose.p;
+                run(s, 0.02);
+                gap = fmax(gap, gw_system_residual(s));
+                slip = fmax(slip, gw_system_slip_velocity(s));
+                way += gw_distance(last, s->bodies[0].pose.p);
+            }
+            double off = fabs(total(s) - before);
+            print_message("%s, motion %d: %.3g m in %d s, gap %.1e m, slip %.1e m/s, energy off by "
+                          "%.1e of %.2g J\n",
+                          which ? "egg" : "ball", motion, way, seconds, gap, slip, off, before);
+            assert_true(gap < 1e-12 * r && slip < 1e-10);
+            assert_true(off < 1e-8 * before);
+            assert_true(way > 0.05 * seconds);
+            gw_system_destroy(s);
+        }
+    gw_nurbs_put(surface);
+    gw_nurbs_put(egg);
+}
+
 /* Two equal ellipses on axles through a focus each roll on one another: a curve on the rim of a
  * cylinder over the other, tan(phi / 2) = (1 + e) / (1 - e) tan(theta / 2). */
 static gw_nurbs *ellipse(double a, double b, double height)
@@ -552,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_ball_in_a_free_form_tube_goes_up_and_down),
         cmocka_unit_test(a_ball_leaves_a_sphere_at_ten_seventeenths),
         cmocka_unit_test(a_ball_on_a_saddle_is_one_and_the_same),
+        cmocka_unit_test(nothing_drifts_on_a_saddle),
         cmocka_unit_test(ellipses_roll_about_their_foci),
         cmocka_unit_test(edges_have_exact_gradients),
         cmocka_unit_test(edges_are_stops),
