@@ -691,7 +691,9 @@ static bool bends(gw_surface_kind kind)
 
 bool gw_surface_contact_is_general(const gw_closure_contact *k)
 {
-    return bends(k->on_a.kind) || bends(k->on_b.kind) || gw_contact_is_of_curves(k);
+    bool cylinders = k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_CYLINDER;
+    return bends(k->on_a.kind) || bends(k->on_b.kind) || gw_contact_is_of_curves(k) ||
+           (cylinders && !k->line);
 }
 
 bool gw_surface_contact_check(const gw_closure_contact *k, gw_error *error)

@@ -96,8 +96,8 @@ typedef struct gw_surface {
     const gw_nurbs *nurbs; /* not owned */
 } gw_surface;
 
-/* Motions of two surfaces that stay in touch; a cylinder on a plane touches along a line, so that
- * rolling leaves it no spin about the normal either way. */
+/* Motions of two surfaces that stay in touch; a cylinder that touches along a line is left no spin
+ * about the normal by rolling either way. */
 typedef enum gw_contact_motion {
     GW_CONTACT_SLIDES,
     GW_CONTACT_ROLLS,       /* without slip where they touch */
@@ -120,20 +120,22 @@ typedef struct gw_contact_place {
     gw_contact_bend now, before; /* and as the step began */
 } gw_contact_place;
 
-/* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane.
- * Where one of them is an ellipsoid or of free form: a anything but a plane, on b a surface. Or
- * both a rim or a curve: they keep one tangent where they touch. */
+/* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane; or
+ * two cylinders: along a `line`, axes parallel, or in a point, axes crossed. Where one of them is
+ * an ellipsoid or of free form: a anything but a plane, on b a surface. Or both a rim or a curve:
+ * they keep one tangent where they touch. */
 typedef struct gw_closure_contact {
     gw_surface on_a, on_b;
     gw_contact_place place; /* near it; it moves along within a system */
     bool inside; /* within b's sphere or cylinder; of other surfaces, on the other side */
+    bool line;   /* two cylinders whose axes stay parallel */
     gw_contact_motion motion;
 } gw_closure_contact;
 
 typedef enum gw_closure_kind {
     GW_CLOSURE_ROWS,
-    GW_CLOSURE_GEAR,      /* between coordinates of the joints of a and b */
-    GW_CLOSURE_CONTACT,   /* two surfaces stay in touch: a position row or two, velocity rows */
+    GW_CLOSURE_GEAR,    /* between coordinates of the joints of a and b */
+    GW_CLOSURE_CONTACT, /* two surfaces stay in touch: one to three position rows, velocity rows */
     GW_CLOSURE_KNIFE_EDGE /* a velocity row */
 } gw_closure_kind;
 

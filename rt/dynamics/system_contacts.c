@@ -91,7 +91,8 @@ static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
     x->gap = gw_dot(n, gw_sub(o, f)) - radius * length;
 }
 
-/* A cylinder on a plane touches along a line; c is the foot of the stated point of its axis. */
+/* A cylinder touches a plane, or another one whose axis is parallel, along a line; c is the foot of
+ * the stated point of its axis. */
 static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
                          const gw_body_frame *a, const gw_body_frame *b, gw_contact_state *x)
 {
@@ -100,9 +101,15 @@ static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
     x->axis_dot = gw_cross(a->twist.w, x->axis);
 }
 
+static bool are_parallel_cylinders(const gw_closure_contact *k)
+{
+    return k->line && k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_CYLINDER;
+}
+
 static bool is_line_contact(const gw_closure_contact *k)
 {
-    return k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_PLANE;
+    return are_parallel_cylinders(k) ||
+           (k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_PLANE);
 }
 
 /* `place`: of contacts without a closed form, followed. */
@@ -201,6 +208,21 @@ static void curve_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *
         gw_put_spin_row(velocities, a.twist.w, b.twist.w, s->length, x.t, x.t_dot);
 }
 
+/* Axes stay parallel: u_a . e = 0 of two directions e of b across its axis, rate (w_a - w_b) .
+ * (u_a x e). */
+static void parallel_rows(const gw_system *s, const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, const gw_contact_state *x, gw_closure_row *row)
+{
+    gw_vec3 side = gw_any_normal(k->on_b.axis);
+    const gw_vec3 sides[2] = {side, gw_cross(k->on_b.axis, side)};
+    for (int i = 0; i < 2; i++, row++) {
+        gw_vec3 e = gw_mat3_mul(&b->turn, sides[i]), e_dot = gw_cross(b->twist.w, e);
+        row->value = gw_dot(x->axis, e);
+        gw_put_spin_row(row, a->twist.w, b->twist.w, s->length, gw_cross(x->axis, e),
+                        gw_add(gw_cross(x->axis_dot, e), gw_cross(x->axis, e_dot)));
+    }
+}
+
 static void contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *positions,
                          gw_closure_row *velocities)
 {
@@ -210,7 +232,9 @@ static void contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row
     gw_vec3 t[2], t_dot[2];
     positions->value = x.gap;
     gw_put_point_row(positions++, &a, &b, x.c, x.c_dot, x.n, x.n_dot);
-    if (is_line_contact(k)) {
+    if (are_parallel_cylinders(k)) {
+        parallel_rows(s, k, &a, &b, &x, positions);
+    } else if (is_line_contact(k)) {
         positions->value = gw_dot(x.axis, x.n);
         gw_put_spin_row(positions, a.twist.w, b.twist.w, s->length, gw_cross(x.axis, x.n),
                         gw_add(gw_cross(x.axis_dot, x.n), gw_cross(x.axis, x.n_dot)));
@@ -220,7 +244,9 @@ static void contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row
     tangents(&x, t, t_dot);
     for (int i = 0; i < 2; i++)
         gw_put_point_row(velocities++, &a, &b, x.c, x.c_dot, t[i], t_dot[i]);
-    if (k->motion == GW_CONTACT_ROLLS_PURELY || is_line_contact(k))
+    bool spins =
+        are_parallel_cylinders(k) || (k->motion == GW_CONTACT_ROLLS && !is_line_contact(k));
+    if (!spins)
         gw_put_spin_row(velocities, a.twist.w, b.twist.w, s->length, x.n, x.n_dot);
 }
 
@@ -276,7 +302,7 @@ void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *po
 void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities)
 {
     const gw_closure_contact *k = &def->contact;
-    bool line = is_line_contact(k);
+    bool parallel = are_parallel_cylinders(k), line = is_line_contact(k) && !parallel;
     *positions = *velocities = 0;
     switch (def->kind) {
     case GW_CLOSURE_ROWS:
@@ -296,10 +322,10 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
                                                           : 2;
             break;
         }
-        *positions = line ? 2 : 1;
-        *velocities = k->motion == GW_CONTACT_SLIDES                 ? 0
-                      : k->motion == GW_CONTACT_ROLLS_PURELY || line ? 3
-                                                                     : 2;
+        *positions = parallel ? 3 : line ? 2 : 1;
+        *velocities = 2 * (k->motion != GW_CONTACT_SLIDES);
+        if (k->motion == GW_CONTACT_ROLLS_PURELY || line) /* nor spin, if axes do not forbid it */
+            *velocities += *velocities > 0 && !parallel;
         break;
     }
 }
@@ -332,22 +358,23 @@ bool gw_closure_check(const gw_closure_def *def, gw_error *error)
         return true;
     if (gw_surface_contact_is_general(&def->contact))
         return gw_surface_contact_check(&def->contact, error);
+    bool parallel = are_parallel_cylinders(&def->contact);
     bool known = a->kind == GW_SURFACE_SPHERE
                      ? b->kind != GW_SURFACE_RIM
-                     : a->kind != GW_SURFACE_PLANE && b->kind == GW_SURFACE_PLANE;
+                     : parallel || (a->kind != GW_SURFACE_PLANE && b->kind == GW_SURFACE_PLANE);
     if (!known || (def->contact.inside && b->kind == GW_SURFACE_PLANE)) {
         gw_fail(
             error, GW_BAD_INPUT, "",
             "a %s cannot touch %s %s: a sphere can touch a plane, a sphere or a cylinder, these "
-            "also from within, a cylinder or a rim a plane, and all of them what is of free form",
+            "also from within, a cylinder a cylinder or a plane, a rim a plane, and all of them "
+            "what is of free form",
             names[a->kind], def->contact.inside ? "the inside of a" : "a", names[b->kind]);
         return false;
     }
     if (def->contact.inside && !(a->radius < b->radius)) {
-        gw_fail(
-            error, GW_BAD_INPUT, "",
-            "a sphere of radius %g m cannot roll within a %s of radius %g m: it must be smaller",
-            a->radius, names[b->kind], b->radius);
+        gw_fail(error, GW_BAD_INPUT, "",
+                "a %s of radius %g m cannot roll within a %s of radius %g m: it must be smaller",
+                names[a->kind], a->radius, names[b->kind], b->radius);
         return false;
     }
     return true;

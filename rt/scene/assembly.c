@@ -299,8 +299,13 @@ static bool add_contact(gw_assembly *w, int index, bool felt_only, gw_error *err
         row.value = on_b->radius + apart;
     }
     add_row(w, r, a, b, &row);
-    if (on_a->kind == GW_SURFACE_CYLINDER) /* it touches along a line */
+    if (closure.contact.line) { /* axes are parallel */
+        gw_vec3 side = gw_any_normal(on_b->axis), other = gw_cross(on_b->axis, side);
+        add_row(w, r, a, b, &(gw_row){.kind = GW_ROW_ANGLE, .m = on_a->axis, .n = side});
+        add_row(w, r, a, b, &(gw_row){.kind = GW_ROW_ANGLE, .m = on_a->axis, .n = other});
+    } else if (on_a->kind == GW_SURFACE_CYLINDER) { /* it touches along a line */
         add_row(w, r, a, b, &(gw_row){.kind = GW_ROW_ANGLE, .m = on_a->axis, .n = on_b->axis});
+    }
     return true;
 }
 

@@ -514,6 +514,11 @@ static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constrai
         return gw_scene_invalid(error, "constraints", index, "/contact",
                                 "two curves keep one tangent and do not part: \"bilateral\", or a "
                                 "curve on a surface");
+    if (c->unilateral == GW_CONTACT_UNILATERAL && c->kind == GW_SLIDING && closure.contact.line &&
+        !c->inside)
+        return gw_scene_invalid(error, "constraints", index, "/contact",
+                                "a cylinder that may part from a parallel one and slides on it "
+                                "turns across it: \"bilateral\", or \"rolling\"");
     return true;
 }
 

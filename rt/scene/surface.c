@@ -129,6 +129,21 @@ static bool knife_edge(const gw_scene *s, int index, gw_closure_def *c, gw_error
     return true;
 }
 
+#define PARALLEL 0.0872 /* sine of 5 degrees: axes nearer than that are meant to be parallel */
+
+/* Two cylinders touch along a line where their axes are about parallel as the scene has them, and
+ * one within the other always. */
+static bool touch_along_a_line(const gw_scene *s, const gw_scene_constraint *k, const gw_surface *a,
+                               const gw_surface *b)
+{
+    if (a->kind != GW_SURFACE_CYLINDER || b->kind != GW_SURFACE_CYLINDER)
+        return false;
+    gw_quat turn_a = s->objects[gw_scene_object(s, k->a.object)].pose.q;
+    gw_quat turn_b = s->objects[gw_scene_object(s, k->b.object)].pose.q;
+    gw_vec3 across = gw_cross(gw_rotate(turn_a, a->axis), gw_rotate(turn_b, b->axis));
+    return k->inside || gw_norm(across) < PARALLEL;
+}
+
 /* Spheres, cylinders, rims and curves stand on the left, planes on the right; of two that bend
  * freely the surface stands there. */
 static bool stands_right(const gw_surface *a, const gw_surface *b)
@@ -142,7 +157,8 @@ static bool stands_right(const gw_surface *a, const gw_surface *b)
         return b->nurbs || b->kind == GW_SURFACE_PLANE;
     if (a->kind == GW_SURFACE_SPHERE)
         return true;
-    return b->kind == GW_SURFACE_PLANE;
+    return b->kind == GW_SURFACE_PLANE ||
+           (a->kind == GW_SURFACE_CYLINDER && b->kind == GW_SURFACE_CYLINDER);
 }
 
 bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, bool *swapped,
@@ -164,6 +180,7 @@ bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, 
     c->contact = (gw_closure_contact){.on_a = *swapped ? b : a,
                                       .on_b = *swapped ? a : b,
                                       .inside = k->inside,
+                                      .line = touch_along_a_line(s, k, &a, &b),
                                       .motion = k->kind == GW_SLIDING   ? GW_CONTACT_SLIDES
                                                 : k->kind == GW_ROLLING ? GW_CONTACT_ROLLS
                                                                         : GW_CONTACT_ROLLS_PURELY};
@@ -183,7 +200,8 @@ int gw_scene_unilateral_contacts(const gw_scene *s, int index,
     (void)known;
     for (int i = 0; i < GW_MAX_UNILATERAL_PARTS; i++)
         contacts[i] = c.contact;
-    if (c.contact.on_a.kind != GW_SURFACE_CYLINDER)
+    bool crossed = c.contact.on_b.kind == GW_SURFACE_CYLINDER && !c.contact.line;
+    if (c.contact.on_a.kind != GW_SURFACE_CYLINDER || crossed)
         return 1;
     const gw_scene_constraint *k = &s->constraints[index];
     const gw_feature_ref *ref = *swapped ? &k->b : &k->a;
@@ -193,7 +211,7 @@ int gw_scene_unilateral_contacts(const gw_scene *s, int index,
         shape = &part_named(shape, feature, &feature)->shape;
     for (int i = 0; i < 2; i++) {
         gw_surface *end = &contacts[i].on_a;
-        bool round = shape->kind == GW_SHAPE_CAPSULE;
+        bool round = shape->kind == GW_SHAPE_CAPSULE || c.contact.line;
         end->kind = round ? GW_SURFACE_SPHERE : GW_SURFACE_RIM;
         end->point = gw_mul_add(end->point, (i ? -0.5 : 0.5) * shape->height, end->axis);
     }

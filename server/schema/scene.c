@@ -129,7 +129,8 @@ static const wire_field of_constraint[] = {
      .about = "a distance or an angle: one-sided ones are walls"},
     {"sense", CHOICE, AT(gw_scene_constraint, sense), .choices = wire_senses},
     {"inside", BOOLEAN, AT(gw_scene_constraint, inside), OMITTED,
-     .about = "what rolls or slides does so within b's surface, as a ball in a tube"},
+     .about = "what rolls or slides does so within b's surface, as a ball in a tube; two cylinders "
+              "stay in line then, and where their axes are within 5 degrees of parallel"},
     {"contact", CHOICE, AT(gw_scene_constraint, unilateral), OMITTED, .choices = contacts,
      .about = "what rolls or slides is held to the surface both ways, or unilaterally: then it "
               "lifts off, and collides where it meets the surface again"},

@@ -1068,6 +1068,87 @@ test('a joint that is made while it runs catches a body, one that is removed let
   await until('it is let go', async () => (await gap()) > 0.05);
 });
 
+// Solid cylinders about y: a fixed one of radius `R`, and one of 1 kg that has radius 0.1 and turns there.
+const aside = about([1, 0, 0], -Math.PI / 2);
+function twoCylinders(R, { p, q = aside, type = 'rolling', gravity = [0, 0, 0], ...more }) {
+  return {
+    gravity,
+    objects: [
+      {
+        id: 'bed',
+        geometry: { type: 'cylinder', radius: R, height: 1 },
+        pose: { p: [0, 0, 0], q: aside },
+        fixed: true,
+      },
+      {
+        id: 'log',
+        geometry: { type: 'cylinder', radius: 0.1, height: 0.4 },
+        free: true,
+        pose: { p, q },
+        body: { mass: 1, com: [0, 0, 0], inertia: [0.02, 0.02, 0.005, 0, 0, 0] },
+      },
+    ],
+    constraints: [{ id: 'touch', type, a: 'log/surface', b: 'bed/surface', ...more }],
+  };
+}
+const leaning = (away, angle) => [away * Math.sin(angle), 0, away * Math.cos(angle)];
+
+test('a cylinder rolls in a trough as a pendulum of three halves of the way between the axes', () => {
+  // small enough for the series of the period to end
+  const tilt = 0.2,
+    slow = 1 + tilt ** 2 / 16 + (11 * tilt ** 4) / 3072 + (173 * tilt ** 6) / 737280 + (22931 * tilt ** 8) / 1321205760;
+  const g = 1.5 * 0.4 * (Math.PI * slow) ** 2; // back after 2 s
+  const start = leaning(-0.4, tilt);
+  const r = run(twoCylinders(0.5, { p: start, gravity: [0, 0, -g], inside: true }), 2.001);
+  assert.equal(r.summary.mobility, 1);
+  closed(r);
+  assert.ok(far(r.p(1000, 'log'), [-start[0], 0, start[2]]) < 1e-9, `${r.p(1000, 'log')}`);
+  assert.ok(far(r.p(2000, 'log'), start) < 1e-9, `${r.p(2000, 'log')}`);
+  assert.ok(Math.abs(r.w(500, 'log')[1] * 0.1 - r.v(500, 'log')[0]) < 1e-9, 'it does not slip at the lowest point');
+});
+
+test('cylinders: parallel ones stay in line, crossed ones touch in a point', () => {
+  for (const [type, line, point] of [
+    ['sliding', 3, 5],
+    ['rolling', 1, 3],
+    ['pure-rolling', 1, 2],
+  ]) {
+    // a little skew and off: it is put down
+    const skew = about([0.6, 0.8, 0], 0.03),
+      q = [
+        skew[0] * aside[0] - skew[1] * aside[1],
+        skew[0] * aside[1] + skew[1] * aside[0],
+        skew[2] * aside[0] - skew[3] * aside[1],
+        skew[3] * aside[0] + skew[2] * aside[1],
+      ];
+    const put = run(twoCylinders(0.3, { p: [0.01, 0, 0.405], q, type }), 0.2);
+    assert.equal(put.summary.mobility, line, type);
+    closed(put);
+    const axis = rotate(put.q(0, 'log'), [0, 0, 1]);
+    assert.ok(Math.hypot(axis[0], axis[2]) < 1e-12, `${axis}`);
+    const across = run(
+      twoCylinders(0.3, { p: [0.01, 0, 0.41], q: about([0, 0.8, 0.6], 1.2), type, gravity: [0, 0, -G] }),
+      0.5,
+    );
+    assert.equal(across.summary.mobility, point, type);
+    closed(across);
+  }
+});
+
+test('a cylinder that may part rolls off another one where nothing presses any more', () => {
+  const start = 0.1,
+    leaves = Math.acos((4 * Math.cos(start)) / 7);
+  const r = run(twoCylinders(0.5, { p: leaning(0.6, start), gravity: [0, 0, -G], contact: 'unilateral' }), 1.2);
+  const away = (k) => Math.hypot(...r.p(k, 'log')) - 0.6;
+  let k = 0;
+  while (k < r.count && away(k) < 1e-7) k++;
+  assert.ok(k < r.count, 'it parts');
+  const [x, , z] = r.p(k, 'log'),
+    angle = Math.atan2(x, z);
+  assert.ok(angle > leaves - 0.01 && angle < leaves + 0.03, `${angle}, ${leaves}`);
+  near(r.v(k + 20, 'log')[0], r.v(k + 1, 'log')[0], 1e-9); // nothing holds it back
+});
+
 test('a joint tells the force and torque that it bears', async () => {
   const side = frame('world', [1, 0, 0]),
     weld = { id: 'weld', type: 'fixed', a: frame('c', [-0.5, 0, 0]), b: frame('world', [0, 2, 0]) };

@@ -18,7 +18,7 @@
 #define G  9.81
 #define DT 1e-3
 
-static const gw_vec3 zero = {0, 0, 0}, ex = {1, 0, 0}, ez = {0, 0, 1};
+static const gw_vec3 zero = {0, 0, 0}, ex = {1, 0, 0}, ey = {0, 1, 0}, ez = {0, 0, 1};
 
 static inline gw_mass diagonal(double mass, double x, double y, double z)
 {

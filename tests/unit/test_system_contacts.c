@@ -28,6 +28,12 @@ static void rows_of_contacts_are_derivatives(void **state)
         rows_are_derivatives(inside);
         inside.contact.on_b = other;
         rows_are_derivatives(inside);
+        gw_closure_def parallel =
+            contact(0, surface_at(GW_SURFACE_CYLINDER, p, u, 0.2), 1, tube, m);
+        parallel.contact.line = true;
+        rows_are_derivatives(parallel);
+        parallel.contact.inside = true;
+        rows_are_derivatives(parallel);
     }
     gw_closure_def knife = {.a = 0, .b = 1, .kind = GW_CLOSURE_KNIFE_EDGE, .knife_edge = {p, u}};
     rows_are_derivatives(knife);
@@ -71,6 +77,19 @@ static void freedoms_of_positions_and_velocities_are_counted(void **state)
         assert_int_equal(gw_system_position_dof(s), 4);
         assert_int_equal(gw_system_mobility(s), i == 0 ? 4 : 1);
         gw_system_destroy(s);
+        gw_system_body_def on_top = ball;
+        on_top.position[2] = 0.4;
+        for (int parallel = 0; parallel < 2; parallel++) {
+            c = contact(0, around(GW_SURFACE_CYLINDER, parallel ? ey : ex, 0.1), GW_GROUND,
+                        around(GW_SURFACE_CYLINDER, ey, 0.3), expected[i].motion);
+            c.contact.line = parallel;
+            s = make(&on_top, 1, &c, 1, zero);
+            assert_int_equal(gw_system_position_dof(s), parallel ? 3 : 5);
+            assert_int_equal(gw_system_mobility(s), !parallel ? expected[i].velocities
+                                                    : i == 0  ? 3
+                                                              : 1);
+            gw_system_destroy(s);
+        }
     }
 }
 
@@ -251,6 +270,103 @@ static void balls_and_cylinders_roll_down_a_slope(void **state)
     }
 }
 
+/* A solid cylinder of 1 kg that rolls on or within a fixed one about y, both axes along y; it is at
+ * rest where its axis is `angle` from the vertical line through that of the other. */
+static gw_system *rolling_cylinder(double r, double other, bool inside, double angle, double g)
+{
+    double away = inside ? r - other : r + other;
+    gw_system_body_def body =
+        joined(GW_MOBILIZER_FREE, diagonal(1, 0.3 * r * r, 0.5 * r * r, 0.3 * r * r));
+    body.position[0] = away * sin(angle), body.position[2] = away * cos(angle);
+    gw_closure_def c = contact(0, around(GW_SURFACE_CYLINDER, ey, r), GW_GROUND,
+                               around(GW_SURFACE_CYLINDER, ey, other), GW_CONTACT_ROLLS);
+    c.contact.inside = inside;
+    c.contact.line = true;
+    return make(&body, 1, &c, 1, gw_v3(0, 0, -g));
+}
+
+static double angle_about(gw_system *s, double sign)
+{
+    double q[6], v[6];
+    gw_system_joint(s, 0, q, v);
+    return atan2(sign * q[0], sign * q[2]);
+}
+
+/* The cylinder in a trough swings as a pendulum of length 3/2 (R - r): back after 4 K(sin(a / 2))
+ * sqrt(3 (R - r) / 2 g), here 2 s. */
+static void a_cylinder_in_a_trough_swings_in_its_period(void **state)
+{
+    (void)state;
+    const double r = 0.1, trough = 0.5, angle = 1.2, period = 2;
+    double x = 1, y = cos(angle / 2); /* K = pi / 2 over their arithmetic-geometric mean */
+    for (int i = 0; i < 8; i++) {
+        double mean = 0.5 * (x + y);
+        y = sqrt(x * y), x = mean;
+    }
+    double rate = 2 * GW_PI / x / period;
+    gw_system *s = rolling_cylinder(r, trough, true, angle, 1.5 * (trough - r) * rate * rate);
+    double before = total(s);
+    run(s, period / 2);
+    double half = angle_about(s, -1);
+    run(s, period / 2);
+    double whole = angle_about(s, -1);
+    print_message("trough: off %.1e, %.1e rad after half a period and a whole one\n", half + angle,
+                  whole - angle);
+    assert_true(fabs(half + angle) < 1e-9 && fabs(whole - angle) < 1e-9);
+    assert_true(fabs(total(s) - before) < 1e-9 && gw_system_residual(s) < 1e-13);
+    assert_true(gw_system_slip_velocity(s) < 1e-13);
+    gw_system_destroy(s);
+}
+
+/* Down from the top of another one it is pressed by m g (7 cos(a) - 4 cos(a0)) / 3: no more from
+ * cos(a) = 4/7 cos(a0) on. */
+static void a_cylinder_rolls_off_a_cylinder_at_four_sevenths(void **state)
+{
+    (void)state;
+    const double start = 0.1, leaves = acos(4 * cos(start) / 7);
+    gw_system *s = rolling_cylinder(0.1, 0.5, false, start, G);
+    double angle = start, pressed = 1, worst = 0;
+    while (pressed > 0) {
+        gw_step step;
+        angle = angle_about(s, 1);
+        gw_model_step(gw_system_model(s), NULL, DT, &step);
+        gw_vec3 n = {sin(angle), 0, cos(angle)};
+        pressed = gw_dot(gw_system_closure_wrench(s, 0).f, n);
+        worst = fmax(worst, fabs(pressed - G * (7 * cos(angle) - 4 * cos(start)) / 3));
+    }
+    print_message("leaves at %.4f rad (%.4f), force off by %.1e N\n", angle, leaves, worst);
+    assert_true(worst < 1e-8);
+    assert_true(angle >= leaves && angle_about(s, 1) - leaves < 0.02);
+    gw_system_destroy(s);
+}
+
+/* Across a fixed cylinder another one lies as a plank: it rocks by w^2 = g (R - r) / (k^2 + r^2),
+ * of whatever it slides or rolls along the other. */
+static void a_cylinder_across_a_cylinder_rocks_as_a_plank(void **state)
+{
+    (void)state;
+    const double r = 0.1, log = 0.4, k2 = 0.03, tilt = 1e-3, period = 2;
+    double rate = 2 * GW_PI / period, g = rate * rate * (k2 + r * r) / (log - r);
+    gw_system_body_def body = joined(GW_MOBILIZER_FREE, diagonal(1, 0.5 * r * r, k2, k2));
+    gw_vec3 n = {sin(tilt), 0, cos(tilt)}, t = {cos(tilt), 0, -sin(tilt)};
+    gw_vec3 at = gw_mul_add(gw_scale(log + r, n), -log * tilt, t);
+    body.position[0] = at.x, body.position[2] = at.z;
+    body.position[4] = tilt;
+    gw_closure_def c = contact(0, around(GW_SURFACE_CYLINDER, ex, r), GW_GROUND,
+                               around(GW_SURFACE_CYLINDER, ey, log), GW_CONTACT_ROLLS);
+    gw_system *s = make(&body, 1, &c, 1, gw_v3(0, 0, -g));
+    double q[6], v[6], before = total(s), slip = 0;
+    for (int half = 1; half <= 4; half++) {
+        run(s, period / 2);
+        gw_system_joint(s, 0, q, v);
+        slip = fmax(slip, gw_system_slip_velocity(s));
+        assert_true(fabs(q[4] - (half % 2 ? -tilt : tilt)) < 1e-8);
+    }
+    assert_true(fabs(total(s) - before) < 1e-12 && slip < 1e-13);
+    assert_true(gw_system_residual(s) < 1e-13);
+    gw_system_destroy(s);
+}
+
 /* Balls on balls: the lower one held by a ball joint, all of them rolling; and on the outside of a
  * cylinder: energy is kept and nothing slips. */
 static void balls_roll_on_balls_and_cylinders(void **state)
@@ -318,6 +434,9 @@ int main(void)
         cmocka_unit_test(a_sleigh_ends_along_its_edge),
         cmocka_unit_test(a_ball_in_a_tube_goes_up_and_down),
         cmocka_unit_test(balls_and_cylinders_roll_down_a_slope),
+        cmocka_unit_test(a_cylinder_in_a_trough_swings_in_its_period),
+        cmocka_unit_test(a_cylinder_rolls_off_a_cylinder_at_four_sevenths),
+        cmocka_unit_test(a_cylinder_across_a_cylinder_rocks_as_a_plank),
         cmocka_unit_test(balls_roll_on_balls_and_cylinders),
         cmocka_unit_test(a_gear_train_turns_by_its_ratios),
     };

@@ -169,6 +169,13 @@ const TOUCHING_WORDS: Partial<Record<ConstraintType, Record<number, string>>> = 
   'pure-rolling': { 2: 'rolls on the surface (2)', 1: 'rolls along the curve (1)' },
 };
 
+// The same of two cylinders that touch along a line.
+const IN_LINE_WORDS: typeof TOUCHING_WORDS = {
+  sliding: { 3: 'slides along the line (1), goes round (1), turns about its axis (1)' },
+  rolling: { 1: 'rolls (1)' },
+  'pure-rolling': { 1: 'rolls (1)' },
+};
+
 // The freedoms that are left, in words; of a member of a system those that it has in it.
 export function wouldLeave({ solution, branch }: Preview): string {
   const system = solution?.system;
@@ -176,7 +183,12 @@ export function wouldLeave({ solution, branch }: Preview): string {
     return solution?.branches[branch]?.words ?? solution?.words ?? '';
   const { bodies, freedoms, mobility } = system;
   const count = (n: number): string => `${n} ${n === 1 ? 'freedom' : 'freedoms'}`;
-  const words = TOUCHING_WORDS[draft.peek()?.type ?? 'distance']?.[freedoms];
+  const d = draft.peek();
+  const surfaces = d?.a.endsWith('surface') && d.b.endsWith('surface');
+  const table = surfaces
+    ? { ...TOUCHING_WORDS[d!.type], ...IN_LINE_WORDS[d!.type] }
+    : TOUCHING_WORDS[d?.type ?? 'distance'];
+  const words = table?.[freedoms];
   if (bodies > 1) return `${count(freedoms)}, as one of ${bodies} bodies that have ${count(mobility)}`;
   return words ? `${count(freedoms)}: ${words}` : count(freedoms);
 }
