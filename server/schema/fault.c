@@ -1,8 +1,10 @@
 /*
  * The ticks before a fault: which faults are kept, and one of them as CSV.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "server/schema/field.h"
 
@@ -57,6 +59,16 @@ static const char *const tool_columns[TOOL_CELLS] = {
     "wz", "dx", "dy", "dz", "dqw", "dqx", "dqy", "dqz", "fx",  "fy",  "fz", "tx",
     "ty", "tz", "lx", "ly", "lz",  "ux",  "uy",  "uz",  "utx", "uty", "utz"};
 
+/* The same in a tick's record: vectors, quaternions w first. */
+#define PART(member)                                                                               \
+    {                                                                                              \
+        offsetof(gw_fault_tool, member), sizeof(((gw_fault_tool *)0)->member)                      \
+    }
+static const struct tool_part {
+    size_t offset, size;
+} tool_parts[] = {PART(tool),     PART(twist),        PART(device),
+                  PART(operator), PART(constraint.f), PART(command)};
+
 static void put_header(sheet *s, int tools)
 {
     put(s, "tick,t,state,moving,halted,missed");
@@ -72,42 +84,12 @@ static void put_header(sheet *s, int tools)
 
 static void put_tool(sheet *s, const gw_fault_tool *t)
 {
-    const gw_pose *p = &t->tool, *d = &t->device;
-    const double cells[TOOL_CELLS] = {p->p.x,
-                                      p->p.y,
-                                      p->p.z,
-                                      p->q.w,
-                                      p->q.x,
-                                      p->q.y,
-                                      p->q.z,
-                                      t->twist.v.x,
-                                      t->twist.v.y,
-                                      t->twist.v.z,
-                                      t->twist.w.x,
-                                      t->twist.w.y,
-                                      t->twist.w.z,
-                                      d->p.x,
-                                      d->p.y,
-                                      d->p.z,
-                                      d->q.w,
-                                      d->q.x,
-                                      d->q.y,
-                                      d->q.z,
-                                      t->operator.f.x,
-                                      t->operator.f.y,
-                                      t->operator.f.z,
-                                      t->operator.t.x,
-                                      t->operator.t.y,
-                                      t->operator.t.z,
-                                      t->constraint.f.x,
-                                      t->constraint.f.y,
-                                      t->constraint.f.z,
-                                      t->command.f.x,
-                                      t->command.f.y,
-                                      t->command.f.z,
-                                      t->command.t.x,
-                                      t->command.t.y,
-                                      t->command.t.z};
+    double cells[TOOL_CELLS], *to = cells;
+    for (size_t i = 0; i < sizeof tool_parts / sizeof *tool_parts; i++) {
+        memcpy(to, (const char *)t + tool_parts[i].offset, tool_parts[i].size);
+        to += tool_parts[i].size / sizeof *to;
+    }
+    assert(to == cells + TOOL_CELLS);
     for (int i = 0; i < TOOL_CELLS; i++)
         put(s, ",%.9g", cells[i]);
     put(s, ",%d,%d,%d", t->limited, t->clutched, t->dragging);
