@@ -236,6 +236,46 @@ void gw_scene_name_held_link(const gw_scene *s, gw_tool *tool)
     tool->object[0] = '\0';
 }
 
+/* ---- names of objects and links -------------------------------------------------------------- */
+
+/* Takes n down by the entries before this collection; true where it is one of these. */
+static bool among(int *n, int count)
+{
+    bool found = *n < count;
+    *n -= found ? 0 : count;
+    return found;
+}
+
+bool gw_scene_name_use(const gw_scene *s, int n, gw_name_use *use)
+{
+    assert(n >= 0);
+    if (among(&n, s->constraint_count)) {
+        gw_scene_constraint *c = &s->constraints[n];
+        *use = (gw_name_use){GW_NAMES_BODY, "constraint", c->id, {c->a.object, c->b.object}};
+    } else if (among(&n, s->feature_count)) {
+        gw_feature *f = &s->features[n];
+        *use = (gw_name_use){GW_NAMES_BODY, "feature", f->name, {f->object}};
+    } else if (among(&n, s->tool_count)) {
+        gw_tool *t = &s->tools[n];
+        *use = (gw_name_use){GW_NAMES_OBJECT, "tool", t->device, {t->object}};
+    } else if (among(&n, s->task_count)) {
+        gw_task *t = &s->tasks[n];
+        *use = (gw_name_use){GW_NAMES_OBJECT, "task", t->id, {t->object}};
+    } else if (among(&n, s->contact.ignore_count)) {
+        gw_pair_name *pair = &s->contact.ignore[n];
+        *use = (gw_name_use){GW_NAMES_BODY, "contact ignore", NULL, {pair->a, pair->b}};
+    } else if (among(&n, s->joint_count)) {
+        gw_scene_joint *j = &s->joints[n];
+        *use = j->gear ? (gw_name_use){GW_NAMES_JOINT, "joint", j->id, {j->joints[0], j->joints[1]}}
+                       : (gw_name_use){GW_NAMES_BODY, "joint", j->id, {j->a.object, j->b.object}};
+    } else if (among(&n, s->spring_count)) {
+        gw_scene_spring *k = &s->springs[n];
+        *use = (gw_name_use){GW_NAMES_BODY, "spring", k->id, {k->a.object, k->b.object}};
+    } else
+        return false;
+    return true;
+}
+
 /* ---- renaming ------------------------------------------------------------------------------- */
 
 static void put_id(char id[GW_MAX_ID + 1], const char *to)
@@ -254,31 +294,14 @@ static void rename_id(char *id, const char *from, const char *to)
 void gw_scene_rename_object(gw_scene *s, const char *from, const char *to)
 {
     char old[GW_MAX_ID + 1] = "";
+    gw_name_use use;
     strncpy(old, from, GW_MAX_ID); /* `from` may be one of the ids that change */
     for (int i = 0; i < s->object_count; i++)
         rename_id(s->objects[i].id, old, to);
-    for (int i = 0; i < s->feature_count; i++)
-        rename_id(s->features[i].object, old, to);
-    for (int i = 0; i < s->constraint_count; i++) {
-        rename_id(s->constraints[i].a.object, old, to);
-        rename_id(s->constraints[i].b.object, old, to);
-    }
-    for (int i = 0; i < s->tool_count; i++)
-        rename_id(s->tools[i].object, old, to);
-    for (int i = 0; i < s->task_count; i++)
-        rename_id(s->tasks[i].object, old, to);
-    for (int i = 0; i < s->contact.ignore_count; i++) {
-        rename_id(s->contact.ignore[i].a, old, to);
-        rename_id(s->contact.ignore[i].b, old, to);
-    }
-    for (int i = 0; i < s->joint_count; i++) {
-        rename_id(s->joints[i].a.object, old, to);
-        rename_id(s->joints[i].b.object, old, to);
-    }
-    for (int i = 0; i < s->spring_count; i++) {
-        rename_id(s->springs[i].a.object, old, to);
-        rename_id(s->springs[i].b.object, old, to);
-    }
+    for (int n = 0; gw_scene_name_use(s, n, &use); n++)
+        for (int k = 0; k < 2 && use.named != GW_NAMES_JOINT; k++)
+            if (use.names[k])
+                rename_id(use.names[k], old, to);
 }
 
 void gw_scene_rename_constraint(gw_scene *s, const char *from, const char *to)
@@ -307,31 +330,16 @@ static void rename_link(char name[GW_MAX_LINK_NAME + 1], const char *from, const
 void gw_scene_rename_mechanism(gw_scene *s, const char *from, const char *to)
 {
     char old[GW_MAX_ID + 1] = "";
+    gw_name_use use;
     strncpy(old, from, GW_MAX_ID);
     for (int i = 0; i < s->mechanism_count; i++)
         rename_id(s->mechanisms[i].id, old, to);
     for (int i = 0; i < s->tool_count; i++)
         rename_id(s->tools[i].mechanism, old, to);
-    for (int i = 0; i < s->feature_count; i++)
-        rename_link(s->features[i].object, old, to);
-    for (int i = 0; i < s->constraint_count; i++) {
-        rename_link(s->constraints[i].a.object, old, to);
-        rename_link(s->constraints[i].b.object, old, to);
-    }
-    for (int i = 0; i < s->contact.ignore_count; i++) {
-        rename_link(s->contact.ignore[i].a, old, to);
-        rename_link(s->contact.ignore[i].b, old, to);
-    }
-    for (int i = 0; i < s->joint_count; i++) {
-        rename_link(s->joints[i].a.object, old, to);
-        rename_link(s->joints[i].b.object, old, to);
-        rename_link(s->joints[i].joints[0], old, to);
-        rename_link(s->joints[i].joints[1], old, to);
-    }
-    for (int i = 0; i < s->spring_count; i++) {
-        rename_link(s->springs[i].a.object, old, to);
-        rename_link(s->springs[i].b.object, old, to);
-    }
+    for (int n = 0; gw_scene_name_use(s, n, &use); n++)
+        for (int k = 0; k < 2 && use.named != GW_NAMES_OBJECT; k++)
+            if (use.names[k])
+                rename_link(use.names[k], old, to);
 }
 
 void gw_scene_rename_joint(gw_scene *s, const char *from, const char *to)

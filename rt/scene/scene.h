@@ -415,6 +415,23 @@ bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_eleme
  * no link holds its tip. */
 void gw_scene_name_held_link(const gw_scene *scene, gw_tool *tool);
 
+/* An entry that names objects, links or joints. */
+typedef enum gw_named {
+    GW_NAMES_OBJECT, /* objects alone */
+    GW_NAMES_BODY,   /* objects and links */
+    GW_NAMES_JOINT   /* joints, of links by the link: a gear */
+} gw_named;
+
+typedef struct gw_name_use {
+    gw_named named;
+    const char *noun, *id; /* of the entry, in sentences; NULL: it has none */
+    char *names[2];        /* in the scene; NULL: there is one */
+} gw_name_use;
+
+/* The n-th of these entries, n from 0; false behind the last. Mechanisms that tools hold are not
+ * among them. */
+bool gw_scene_name_use(const gw_scene *scene, int n, gw_name_use *use);
+
 /* Gives every reference to object, constraint, mechanism, material or joint `from` the name `to`.
  */
 void gw_scene_rename_object(gw_scene *scene, const char *from, const char *to);

@@ -47,28 +47,27 @@ static bool is(const char *a, const char *b)
 
 /* ---- what stands on objects and links ------------------------------------------------------- */
 
-/* Whether a name means the object, or a link of the mechanism from `link` on. */
-static bool means(const gw_scene *scene, const char *name, const gw_body_ref *body)
+/* Whether a name means the object of this index, or a link of the mechanism from `first` on. */
+static bool means(const gw_scene *scene, const char *name, bool object, int index, int first)
 {
-    gw_body_ref named;
-    return gw_scene_body(scene, name, &named) && named.object == body->object &&
-           named.mechanism == body->mechanism && named.link >= body->link;
+    int link;
+    if (object)
+        return is(scene->objects[index].id, name);
+    return gw_scene_link(scene, name, &link) == index && link >= first;
 }
 
-/* Adds the joints, the gears and the springs that name them. */
-static void users_of_body(const gw_scene *scene, const gw_body_ref *body, char *list, size_t size)
+/* Adds the entries that name them. */
+static void users_of_body(const gw_scene *scene, bool object, int index, int first, char *list,
+                          size_t size)
 {
-    for (int i = 0; i < scene->joint_count; i++) {
-        const gw_scene_joint *j = &scene->joints[i];
-        if (j->gear ? means(scene, j->joints[0], body) || means(scene, j->joints[1], body)
-                    : means(scene, j->a.object, body) || means(scene, j->b.object, body))
-            api_name(list, size, "joint", j->id);
-    }
-    for (int i = 0; i < scene->spring_count; i++) {
-        const gw_scene_spring *k = &scene->springs[i];
-        if (means(scene, k->a.object, body) || means(scene, k->b.object, body))
-            api_name(list, size, "spring", k->id);
-    }
+    gw_name_use use;
+    const gw_named not = object ? GW_NAMES_JOINT : GW_NAMES_OBJECT;
+    for (int n = 0; gw_scene_name_use(scene, n, &use); n++)
+        for (int k = 0; k < 2 && use.named != not ; k++)
+            if (use.names[k] && means(scene, use.names[k], object, index, first)) {
+                api_name(list, size, use.noun, use.id ? use.id : use.names[1 - k]);
+                break;
+            }
 }
 
 /* ---- objects ------------------------------------------------------------------------------- */
@@ -80,27 +79,7 @@ static void object_itself(const gw_scene *scene, int index, char object[GW_MAX_I
 
 static void users_of_object(const gw_scene *scene, int index, char *list, size_t size)
 {
-    const char *id = scene->objects[index].id;
-    for (int i = 0; i < scene->constraint_count; i++)
-        if (is(scene->constraints[i].a.object, id) || is(scene->constraints[i].b.object, id))
-            api_name(list, size, "constraint", scene->constraints[i].id);
-    for (int i = 0; i < scene->feature_count; i++)
-        if (is(scene->features[i].object, id))
-            api_name(list, size, "feature", scene->features[i].name);
-    for (int i = 0; i < scene->tool_count; i++)
-        if (is(scene->tools[i].object, id))
-            api_name(list, size, "tool", scene->tools[i].device);
-    for (int i = 0; i < scene->task_count; i++)
-        if (is(scene->tasks[i].object, id))
-            api_name(list, size, "task", scene->tasks[i].id);
-    for (int i = 0; i < scene->contact.ignore_count; i++) {
-        const gw_pair_name *pair = &scene->contact.ignore[i];
-        bool a = is(pair->a, id);
-        if (a || is(pair->b, id))
-            api_name(list, size, "contact ignore", a ? pair->b : pair->a);
-    }
-    const gw_body_ref body = {.object = index, .mechanism = -1, .link = -1};
-    users_of_body(scene, &body, list, size);
+    users_of_body(scene, true, index, 0, list, size);
 }
 
 /* ---- features: those that shapes have are read only, the others are the scene's -------------- */
@@ -468,27 +447,11 @@ static bool decode_posted_mechanism(const json_t *body, void *entry, gw_error *e
 
 void api_users_of_links(const gw_scene *scene, int index, int first, char *list, size_t size)
 {
-    int link = 0;
     for (int i = 0; i < scene->tool_count; i++)
         if (is(scene->tools[i].mechanism, scene->mechanisms[index].id) &&
             scene->tools[i].link >= first)
             api_name(list, size, "tool", scene->tools[i].device);
-    for (int i = 0; i < scene->contact.ignore_count; i++) {
-        const gw_pair_name *pair = &scene->contact.ignore[i];
-        bool a = gw_scene_link(scene, pair->a, &link) == index && link >= first;
-        bool b = gw_scene_link(scene, pair->b, &link) == index && link >= first;
-        if (a || b)
-            api_name(list, size, "contact ignore", a ? pair->b : pair->a);
-    }
-    const gw_body_ref body = {.object = -1, .mechanism = index, .link = first};
-    for (int i = 0; i < scene->constraint_count; i++)
-        if (means(scene, scene->constraints[i].a.object, &body) ||
-            means(scene, scene->constraints[i].b.object, &body))
-            api_name(list, size, "constraint", scene->constraints[i].id);
-    for (int i = 0; i < scene->feature_count; i++)
-        if (means(scene, scene->features[i].object, &body))
-            api_name(list, size, "feature", scene->features[i].name);
-    users_of_body(scene, &body, list, size);
+    users_of_body(scene, false, index, first, list, size);
 }
 
 static void users_of_mechanism(const gw_scene *scene, int index, char *list, size_t size)
