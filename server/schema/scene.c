@@ -124,7 +124,8 @@ static const wire_field of_constraint[] = {
     {"a", FEATURE_ID, AT(gw_scene_constraint, a), REQUIRED},
     {"b", FEATURE_ID, AT(gw_scene_constraint, b), REQUIRED},
     {"value", NUMBER, AT(gw_scene_constraint, value),
-     .unit = "m or rad; 0 unless given, and for every type but distance, angle and normal"},
+     .unit =
+         "m or rad; 0 unless given, and for every type but distance, angle, normal and tangent"},
     {"bound", CHOICE, AT(gw_scene_constraint, bound), OMITTED, .choices = bounds,
      .about = "a distance or an angle: one-sided ones are walls"},
     {"sense", CHOICE, AT(gw_scene_constraint, sense), .choices = wire_senses},
