@@ -301,6 +301,18 @@ static bool fits(const command_option *o, const char *value)
     return false;
 }
 
+/* What is wrong with a word that is not taken; `o` is the option that it names, NULL: none. */
+static void refuse(const cli_command *c, const char *word, const command_option *o)
+{
+    if (o && o->value)
+        fprintf(stderr, "guideway: --%s needs a value: --%s %s\n", o->name, o->name, o->value);
+    else if (o)
+        fprintf(stderr, "guideway: --%s takes no value\n", o->name);
+    else
+        fprintf(stderr, "guideway: %s does not take \"%s\"\n", c->name, word);
+    print_usage(c, stderr);
+}
+
 /* One word, and the next one where it is an option's value; how many were taken, 0 with a message.
  * */
 static int take(command_line *line, int argc, char **argv)
@@ -308,6 +320,7 @@ static int take(command_line *line, int argc, char **argv)
     const cli_command *c = line->command;
     const char *word = argv[0], *equals = strchr(word, '=');
     char name[32];
+    const command_option *o = NULL;
     if (word[0] != '-' || !word[1]) {
         if (c->argument && !line->argument) {
             line->argument = word;
@@ -316,7 +329,7 @@ static int take(command_line *line, int argc, char **argv)
     } else if (strncmp(word, "--", 2) == 0) {
         snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - word - 2) : 31, word + 2);
         int index = index_of(c, name);
-        const command_option *o = index >= 0 ? &c->options[index] : NULL;
+        o = index >= 0 ? &c->options[index] : NULL;
         const char *value = !o || !o->value ? word
                             : equals        ? equals + 1
                             : argc > 1      ? argv[1]
@@ -326,8 +339,7 @@ static int take(command_line *line, int argc, char **argv)
             return !fits(o, value) ? 0 : o->value && !equals ? 2 : 1;
         }
     }
-    fprintf(stderr, "guideway: %s does not take \"%s\"\n", c->name, word);
-    print_usage(c, stderr);
+    refuse(c, word, o);
     return 0;
 }
 
@@ -339,6 +351,7 @@ static bool asks_for_help(const char *word)
 static int carry_out(const cli_command *c, int argc, char **argv)
 {
     command_line line = {.command = c};
+    assert(!c->options[COMMAND_OPTIONS].name);
     for (int i = 0; i < argc; i++)
         if (asks_for_help(argv[i])) {
             print_usage(c, stdout);

@@ -160,6 +160,11 @@ test('bad usage exits 2, help and version exit 0', () => {
     const help = command([name, '--help']);
     assert.equal(help.code, 0, name);
     assert.match(help.out, new RegExp(`guideway ${name} `));
+    const options = [...help.out.split('\n')[0].matchAll(/\[--([^\] ]*)/g)].map((m) => m[1]);
+    for (const option of options)
+      assert.match(help.out, new RegExp(`^  --${option} .*[.]`, 'm'), `${name} --${option} is told of`);
+    assert.equal(new Set(options).size, options.length);
+    assert.doesNotMatch(help.out, /--[A-Z]/);
   }
   for (const page of [[], ['run']]) {
     const manual = command(['man', ...page]);
@@ -169,6 +174,8 @@ test('bad usage exits 2, help and version exit 0', () => {
   }
   assert.equal(command(['man', 'fly']).code, 2);
   assert.equal(command(['run', 'free-body', '--seconds=0.01']).code, 0);
+  assert.match(command(['run', 'free-body', '--seconds']).err, /--seconds needs a value: --seconds S/);
+  assert.match(command(['run', 'free-body', '--real-time=1']).err, /--real-time takes no value/);
   assert.match(command(['--version']).out, /^guideway \d+\.\d+\.\d+\n$/);
 });
 
