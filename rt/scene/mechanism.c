@@ -115,6 +115,32 @@ void gw_mechanism_poses(const gw_mechanism *m, const double *q, gw_pose *world_f
     }
 }
 
+void gw_mechanism_coordinates(const gw_mechanism *m, int link, const gw_pose *world_from_link,
+                              const gw_twist *twists, double position[6], double velocity[6])
+{
+    const gw_mobilizer type = gw_mechanism_joint(m, link);
+    const int parent = m->parent[link];
+    const gw_pose *world_from_parent = parent < 0 ? &m->base : &world_from_link[parent];
+    const gw_pose *here = &world_from_link[link];
+    gw_pose link_from_m = gw_pose_identity(), parent_from_f = m->links[link].parent_from_joint;
+    if (gw_mobilizer_rotation(type) == 6)
+        gw_link_frames(&m->links[link], &link_from_m, &parent_from_f);
+    const gw_pose world_from_f = gw_pose_mul(world_from_parent, &parent_from_f);
+    const gw_pose f_from_world = gw_pose_inverse(&world_from_f);
+    const gw_pose world_from_m = gw_pose_mul(here, &link_from_m);
+    const gw_pose f_from_m = gw_pose_mul(&f_from_world, &world_from_m);
+    gw_twist relative = twists[link];
+    if (parent >= 0) {
+        const gw_vec3 arm = gw_sub(here->p, world_from_parent->p), w = twists[parent].w;
+        relative.v = gw_sub(relative.v, gw_add(twists[parent].v, gw_cross(w, arm)));
+        relative.w = gw_sub(relative.w, w);
+    }
+    relative.v = gw_unrotate(world_from_f.q, relative.v);
+    relative.w = gw_unrotate(world_from_f.q, relative.w);
+    gw_mobilizer_position(type, &f_from_m, position);
+    gw_mobilizer_velocity(type, &f_from_m, &relative, velocity);
+}
+
 /* ---- checks --------------------------------------------------------------------------------- */
 
 /* The link that is being checked. */

@@ -395,6 +395,12 @@ gw_contact_material gw_contact_material_default(void);
  * several coordinates are at their origin. */
 void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
 
+/* The coordinates and velocities of a link's joint (mobilizer.h: m, rad; turns within -pi .. pi)
+ * where all links are at these poses and move with these twists of their origins, in the world. */
+void gw_mechanism_coordinates(const gw_mechanism *mechanism, int link,
+                              const gw_pose *world_from_link, const gw_twist *twists,
+                              double position[6], double velocity[6]);
+
 /* Whether it is enabled and one-sided: a bound, or a contact that may part. */
 static inline bool gw_scene_constraint_is_unilateral(const gw_scene_constraint *c)
 {

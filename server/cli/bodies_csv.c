@@ -1,5 +1,6 @@
 #include "server/cli/bodies_csv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct bodies_csv {
     gw_twist *twists;
     bool *known; /* twists that a model tells */
     bool any;    /* there was a row */
+    double turns[GW_MAX_JOINTS]; /* of planar joints of links, in the last row */
 };
 
 static void frame_columns(FILE *file, const char *id)
@@ -42,7 +44,8 @@ static void write_header(const bodies_csv *csv)
                 if (pass == 0)
                     frame_columns(csv->file, name);
                 else
-                    joint_columns(csv->file, name, 1);
+                    joint_columns(csv->file, name,
+                                  gw_mobilizers[gw_mechanism_joint(&s->mechanisms[i], k)].dof);
             }
     for (int i = 0; i < s->joint_count; i++)
         if (!s->joints[i].gear)
@@ -122,6 +125,37 @@ static void find_twists(bodies_csv *csv, const gw_snapshot *s, const gw_pose *po
     csv->any = true;
 }
 
+static void put_numbers(FILE *file, const double *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        fprintf(file, ",%.17g", values[i]);
+}
+
+/* Joints of mechanisms: those of one coordinate as the snapshot has them, others by where their
+ * links are. */
+static void put_links(bodies_csv *csv, const gw_snapshot *s)
+{
+    int first = 0;
+    for (int i = 0; i < csv->scene->mechanism_count; i++) {
+        const gw_mechanism *m = &csv->scene->mechanisms[i];
+        for (int k = 0; k < m->link_count; k++) {
+            const gw_mobilizer type = gw_mechanism_joint(m, k);
+            const int dof = gw_mobilizers[type].dof;
+            double q[6] = {s->q[first + k]}, v[6] = {s->v[first + k]};
+            if (dof > 1)
+                gw_mechanism_coordinates(m, k, s->links + first, s->link_twists + first, q, v);
+            if (type == GW_MOBILIZER_PLANAR) { /* turns count on beyond pi */
+                double *turn = &csv->turns[first + k];
+                *turn += remainder(q[2] - *turn, 2 * GW_PI);
+                q[2] = *turn;
+            }
+            put_numbers(csv->file, q, dof);
+            put_numbers(csv->file, v, dof);
+        }
+        first += m->link_count;
+    }
+}
+
 void bodies_csv_row(bodies_csv *csv, const gw_snapshot *s, const gw_pose *poses)
 {
     const gw_scene *scene = csv->scene;
@@ -131,13 +165,11 @@ void bodies_csv_row(bodies_csv *csv, const gw_snapshot *s, const gw_pose *poses)
         put_frame(csv->file, &poses[csv->objects[i]], &csv->twists[csv->objects[i]]);
     for (int i = 0; i < s->joint_count; i++)
         put_frame(csv->file, &s->links[i], &s->link_twists[i]);
-    for (int i = 0; i < s->joint_count; i++)
-        fprintf(csv->file, ",%.17g,%.17g", s->q[i], s->v[i]);
+    put_links(csv, s);
     for (int i = 0, first = 0; i < scene->joint_count; i++) {
         int dof = scene->joints[i].gear ? 0 : gw_mobilizers[scene->joints[i].type].dof;
-        for (int k = 0; k < 2 * dof; k++)
-            fprintf(csv->file, ",%.17g",
-                    k < dof ? s->coordinates[first + k] : s->rates[first + k - dof]);
+        put_numbers(csv->file, s->coordinates + first, dof);
+        put_numbers(csv->file, s->rates + first, dof);
         first += dof;
     }
     fputc('\n', csv->file);

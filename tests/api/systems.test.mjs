@@ -935,6 +935,71 @@ test('the columns are bodies, then joints', () => {
   assert.equal(r.summary.mobility, 6);
 });
 
+test('joints of links with several coordinates have a column for each', () => {
+  const link = (type, more) => ({
+    joint: { type, ...more },
+    mass: 1,
+    com: [0.1, 0.05, 0],
+    inertia: [0.01, 0.02, 0.03, 0, 0, 0],
+  });
+  const origin = { p: [0.1, 0.2, 0.3], q: about([1, 0, 0], 0.4) };
+  const arm = {
+    id: 'arm',
+    base: { p: [0.3, 0, 1], q: about([0, 1, 0], 0.7) },
+    links: [link('floating', { origin }), link('planar', { origin, axis: [0, 0, 1] }), link('spherical', { origin })],
+  };
+  const spring = (i, p) => ({ id: `s${i}`, a: { object: `arm.${i}`, p: [0.1, 0.1, 0] }, b: { object: 'world', p } });
+  const r = run(
+    {
+      gravity: [0, 0, -1],
+      mechanisms: [arm],
+      springs: [
+        { ...spring(0, [1, 0, 0]), stiffness: 5 },
+        { ...spring(1, [0, 2, 1]), stiffness: 8 },
+        { ...spring(2, [-1, 0, 3]), stiffness: 3 },
+      ],
+    },
+    2,
+  );
+  closed(r);
+  const dofs = [6, 3, 3];
+  const names = dofs.flatMap((dof, i) =>
+    ['q', 'v'].flatMap((x) => Array.from({ length: dof }, (_, k) => `arm.${i}.${x}${k}`)),
+  );
+  assert.deepEqual(r.head.slice(-names.length), names);
+  const q = (k, i) => Array.from({ length: dofs[i] }, (_, c) => r.get(k, `arm.${i}.q${c}`));
+  const v = (k, i) => Array.from({ length: dofs[i] }, (_, c) => r.get(k, `arm.${i}.v${c}`));
+  const times = ([a, ...u], [b, ...w]) => [a * b - dot(u, w), ...add(add(cross(u, w), w, a), u, b)];
+  const inverse = ([w, ...u]) => [w, ...u.map((x) => -x)];
+  const vector = (t) => {
+    const angle = Math.hypot(...t);
+    return angle ? about(t.map((x) => x / angle), angle) : [1, 0, 0, 0];
+  };
+  // a joint's pose by its coordinates
+  const poses = [
+    ([x, y, z, ...t]) => [[x, y, z], vector(t)],
+    ([x, y, t]) => [[x, y, 0], about([0, 0, 1], t)],
+    (t) => [[0, 0, 0], vector(t)],
+  ];
+  const places = (k) => [[arm.base.p, arm.base.q], ...[0, 1, 2].map((i) => [r.p(k, `arm.${i}`), r.q(k, `arm.${i}`)])];
+  for (const k of [0, 500, 1000, 1998]) {
+    const at = places(k);
+    for (const i of [0, 1, 2]) {
+      const [p, turn] = at[i];
+      const f = [add(p, rotate(turn, origin.p)), times(turn, origin.q)];
+      const [moved, turned] = poses[i](q(k, i));
+      assert.ok(far(add(f[0], rotate(f[1], moved)), at[i + 1][0]) < 1e-9, `where link ${i} is in row ${k}`);
+      assert.ok(apart(times(f[1], turned), at[i + 1][1]) < 1e-9, `how link ${i} is turned in row ${k}`);
+      const w = add(r.w(k, `arm.${i}`), i ? r.w(k, `arm.${i - 1}`) : [0, 0, 0], -1);
+      const spin = i === 1 ? [0, 0, v(k, 1)[2]] : v(k, i).slice(-3);
+      assert.ok(far(rotate(inverse(f[1]), w), spin) < 1e-9, `the turning of link ${i} in row ${k}`);
+      const slides = i === 2 ? 0 : 3 - i; // coordinates that are lengths
+      for (let c = 0; k && c < slides; c++) near((q(k + 1, i)[c] - q(k - 1, i)[c]) / 2e-3, v(k, i)[c], 1e-4);
+    }
+  }
+  assert.ok(dofs.every((_, i) => far(q(1998, i), q(0, i)) > 0.1));
+});
+
 test('a scissor lift goes through its singular posture hundreds of times and stays on its branch', () => {
   const done = spawnSync(guideway, ['run', 'scissor-lift', '--seconds', '300'], { encoding: 'utf8' });
   assert.equal(done.status, 0, done.stderr);
