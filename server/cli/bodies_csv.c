@@ -11,8 +11,8 @@ struct bodies_csv {
     int *objects;    /* that can move */
     gw_pose *before; /* of all objects, in the last row */
     gw_twist *twists;
-    bool *known; /* twists that a model tells */
-    bool any;    /* there was a row */
+    bool *known;                 /* twists that a model tells */
+    bool any;                    /* there was a row */
     double turns[GW_MAX_JOINTS]; /* of planar joints of links, in the last row */
 };
 

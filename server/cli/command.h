@@ -36,7 +36,7 @@ typedef struct cli_command {
     const char *note;     /* on the argument, for messages; NULL: none */
     const char *words;    /* what it does, a sentence or two */
     command_option options[COMMAND_OPTIONS + 1]; /* behind the last one there is no name */
-    int (*run)(const command_line *line); /* the process's exit code */
+    int (*run)(const command_line *line);        /* the process's exit code */
     bool hidden;
 } cli_command;
 

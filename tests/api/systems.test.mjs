@@ -973,7 +973,12 @@ test('joints of links with several coordinates have a column for each', () => {
   const inverse = ([w, ...u]) => [w, ...u.map((x) => -x)];
   const vector = (t) => {
     const angle = Math.hypot(...t);
-    return angle ? about(t.map((x) => x / angle), angle) : [1, 0, 0, 0];
+    return angle
+      ? about(
+          t.map((x) => x / angle),
+          angle,
+        )
+      : [1, 0, 0, 0];
   };
   // a joint's pose by its coordinates
   const poses = [
