@@ -432,6 +432,7 @@ typedef struct gw_name_use {
     gw_named named;
     const char *noun, *id; /* of the entry, in sentences; NULL: it has none */
     char *names[2];        /* in the scene; NULL: there is one */
+    bool local;            /* the id is one of names[0] alone: a feature's */
 } gw_name_use;
 
 /* The n-th of these entries, n from 0; false behind the last. Mechanisms that tools hold are not

@@ -56,6 +56,15 @@ static bool means(const gw_scene *scene, const char *name, bool object, int inde
     return gw_scene_link(scene, name, &link) == index && link >= first;
 }
 
+/* A feature goes by the name of its body too. */
+static void name_entry(char *list, size_t size, const gw_name_use *use, const char *id)
+{
+    char whole[RESOURCE_ID];
+    snprintf(whole, sizeof whole, "%s%s%s", use->local ? use->names[0] : "", use->local ? "/" : "",
+             id);
+    api_name(list, size, use->noun, whole);
+}
+
 /* Adds the entries that name them. */
 static void users_of_body(const gw_scene *scene, bool object, int index, int first, char *list,
                           size_t size)
@@ -65,7 +74,7 @@ static void users_of_body(const gw_scene *scene, bool object, int index, int fir
     for (int n = 0; gw_scene_name_use(scene, n, &use); n++)
         for (int k = 0; k < 2 && use.named != not ; k++)
             if (use.names[k] && means(scene, use.names[k], object, index, first)) {
-                api_name(list, size, use.noun, use.id ? use.id : use.names[1 - k]);
+                name_entry(list, size, &use, use.id ? use.id : use.names[1 - k]);
                 break;
             }
 }

@@ -339,7 +339,7 @@ test('features of links, stated or of their geometry, are features like others',
   await expect(409, 'POST', '/features', { id: 'arm.1/top', point: [0.2, 0, 0] });
   assert.match(
     (await expect(409, 'DELETE', '/mechanisms/arm')).json.detail,
-    /constraint c, feature eye, feature tip, joint end: delete/,
+    /constraint c, feature arm.0\/eye, feature arm.1\/tip, joint end: delete/,
   );
   await expect(200, 'PATCH', '/mechanisms/arm', { id: 'leg' });
   assert.deepEqual(
