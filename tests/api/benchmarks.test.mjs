@@ -1,7 +1,24 @@
 // Published multibody benchmarks as scenes of joints and constraints, run by the command line at 1 kHz.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { about, add, closed, cross, frame, G, integrate, revolute, rod, rotate, run, sized } from './headless.mjs';
+import {
+  about,
+  add,
+  apart,
+  closed,
+  cross,
+  far,
+  frame,
+  G,
+  ground,
+  integrate,
+  revolute,
+  rod,
+  rotate,
+  run,
+  sized,
+  wrap,
+} from './headless.mjs';
 import { near } from './running.mjs';
 
 const [cos, sin] = [Math.cos, Math.sin];
@@ -262,4 +279,204 @@ test('a bicycle balances by the published eigenvalues', () => {
     assert.ok(Math.max(...samples.map(([, y]) => Math.abs(y))) > 2e-5, 'it is pushed');
     near(fit(modes, samples), 0, 1e-12);
   }
+});
+
+/* ---- problems with known answers ---------------------------------------------------------------- */
+
+// A free body of which mass and inertia are given.
+const thing = (id, p, mass, inertia, more) => ({
+  id,
+  geometry: { type: 'sphere', radius: 0.01 },
+  pose: { p },
+  free: true,
+  body: { mass, inertia: [...inertia, 0, 0, 0], damping: still },
+  ...more,
+});
+
+// The figures are those of the mathematical pendulum with m = L = 1 from (-1, 0), whichever relation holds the mass.
+test('a pendulum swings by the elliptic functions, held by a distance, a joint or a coincidence', () => {
+  const pivot = { features: [{ id: 'ground/o', point: [0, 0, 0.05] }] };
+  const eye = { features: [...pivot.features, { id: 'm/o', point: [1, 0, 0] }] };
+  const ways = [
+    [{ ...pivot, constraints: [{ id: 'c', type: 'distance', a: 'm/center', b: 'ground/o', value: 1 }] }, 5],
+    [{ ...eye, constraints: [{ id: 'c', type: 'coincident', a: 'm/o', b: 'ground/o' }] }, 3],
+    [{ joints: [revolute('j', frame('m', [1, 0, 0]), frame('world'))] }, 1],
+    [{ joints: [{ id: 'j', type: 'spherical', a: frame('m', [1, 0, 0]), b: frame('world') }] }, 3],
+  ];
+  for (const [relations, mobility] of ways) {
+    const r = run(
+      { gravity: [0, -G, 0], objects: [ground, thing('m', [-1, 0, 0], 1, [1e-12, 1e-12, 1e-12])], ...relations },
+      10.001,
+    );
+    assert.ok(far(r.p(1000, 'm'), [0.98629175113188, -0.16501085312554, 0]) < 1e-9);
+    assert.ok(far(r.p(5000, 'm'), [-0.94230543504376, -0.334754338414, 0]) < 1e-9);
+    assert.ok(far(r.p(10000, 'm'), [-0.27508746257612, -0.96141920509913, 0]) < 1e-9);
+    assert.equal(r.summary.mobility, mobility);
+    closed(r);
+  }
+});
+
+test('a body that spins about its middle axis flips every 19.55 s, held or free', () => {
+  const velocity = { v: [0, 0, 0], w: [0.01, 1, 0.01] };
+  const hand = { tool: { object: 'm', device: 'sim' }, devices: [{ id: 'sim', driver: 'sim' }] };
+  for (const [free, more] of [
+    [true, {}],
+    [false, hand],
+  ]) {
+    const r = run({ objects: [thing('m', [0, 0, 0], 1, [1, 2, 3], { free, velocity })], ...more }, 31);
+    const w = (k) => {
+      const [q0, ...q] = r.q(k, 'm');
+      return rotate([q0, ...q.map((x) => -x)], r.w(k, 'm')); // in body axes
+    };
+    assert.ok(far(w(10000), [-0.874573437891, 0.484996187341, 0.505001220548]) < 1e-11);
+    assert.ok(apart(r.q(10000, 'm'), [0.24270299092, 0.118144126725, -0.822720146747, -0.500268711449]) < 1e-11);
+    const flips = [];
+    for (let k = 1, before = w(0)[1]; k < r.count; k++) {
+      const now = w(k)[1];
+      if (before * now < 0) flips.push((k - 1 + before / (before - now)) / 1000);
+      before = now;
+    }
+    near(flips[1] - flips[0], 19.5528670986344, 1e-8);
+  }
+});
+
+// SUNDIALS' example idasSlCrank: the rod's mass and its own turning are at the slider, the spring stands between the
+// middles of crank and rod, the force acts at the rod's far end.
+test('the slider-crank of SUNDIALS is where its example puts it after 2 s', () => {
+  const a = 0.5,
+    p = Math.asin(-a);
+  const turned = (angle) => ({ q: about(z, angle) });
+  const r = run(
+    {
+      objects: [
+        ground,
+        thing('crank', [0, 0, 0], 1, [1, 1, 1], { pose: { p: [0, 0, 0], ...turned(Math.PI / 2) } }),
+        thing('rod', [cos(p), 0, 0], 1, [2, 2, 2], { pose: { p: [cos(p), 0, 0], ...turned(p) } }),
+      ],
+      features: [{ id: 'ground/rail', line: { point: [0, 0, 0.05], direction: [1, 0, 0] } }],
+      joints: [
+        revolute('pivot', frame('crank'), frame('world')),
+        revolute('elbow', frame('rod', [-1, 0, 0]), frame('crank', [a, 0, 0])),
+      ],
+      constraints: [{ id: 'slides', type: 'coincident', a: 'rod/center', b: 'ground/rail' }],
+      springs: [
+        {
+          id: 's',
+          a: { object: 'crank', p: [a / 2, 0, 0] },
+          b: { object: 'rod', p: [-0.5, 0, 0] },
+          stiffness: 1,
+          damping: 1,
+          length: 1,
+        },
+      ],
+      tool: { object: 'rod', at: { p: [1, 0, 0] }, device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [1, 0, 0] }] } }],
+    },
+    2.001,
+  );
+  const angle = (id) => wrap(2 * Math.atan2(r.q(2000, id)[3], r.q(2000, id)[0]));
+  near(angle('crank'), 0.579038812049, 1e-11);
+  near(r.p(2000, 'rod')[0], 1.380335271961, 1e-11);
+  near(angle('rod'), -0.277144095739, 1e-11);
+  closed(r);
+});
+
+test('a ball on a turntable is where two sevenths of its rate put it', () => {
+  const radius = 0.02;
+  const table = {
+    id: 'table',
+    geometry: { type: 'cylinder', radius: 1, height: 0.1 },
+    pose: { p: [0, 0, -0.05] },
+    free: true,
+  };
+  // the table below the ball moves at 0.2 m/s, the ball at 0.05
+  const velocity = { v: [0, 0.05, 0], w: [0.15 / radius, 0, 0] };
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        table,
+        { id: 'ball', geometry: { type: 'sphere', radius }, pose: { p: [0.1, 0, radius] }, free: true, velocity },
+      ],
+      joints: [
+        revolute('axle', frame('table'), frame('world', [0, 0, -0.05]), {
+          velocity: [2],
+          motor: { rate: 2, damping: 1e9 },
+        }),
+      ],
+      constraints: [{ id: 'rolls', type: 'rolling', a: 'ball/surface', b: 'table/top' }],
+    },
+    10.001,
+  );
+  assert.ok(far(r.p(1000, 'ball'), [0.086098806173833, 0.047322993668898, radius]) < 1e-11);
+  assert.ok(far(r.p(10000, 'ball'), [0.086218249522437, -0.047136712733789, radius]) < 1e-11);
+  closed(r);
+});
+
+// z - z0 = -(5 g / (2 W^2)) (1 - cos(sqrt(2/7) W t)): it comes up again.
+test('a ball that rolls round in an upright tube goes down and comes up again', () => {
+  const [R, radius, W] = [0.5, 0.1, 3],
+    around = (R - radius) * W;
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        { id: 'tube', geometry: { type: 'cylinder', radius: R, height: 10 }, fixed: true },
+        {
+          id: 'ball',
+          geometry: { type: 'sphere', radius },
+          pose: { p: [R - radius, 0, 0] },
+          free: true,
+          body: { mass: 1, damping: still },
+          velocity: { v: [0, around, 0], w: [0, 0, -around / radius] },
+        },
+      ],
+      constraints: [{ id: 'rolls', type: 'rolling', a: 'ball/surface', b: 'tube/surface', inside: true }],
+    },
+    10.001,
+  );
+  for (let k = 0; k <= 10000; k += 500) {
+    const [x, y, height] = r.p(k, 'ball'),
+      t = k / 1000;
+    near(height, (-5 * G * (1 - cos(Math.sqrt(2 / 7) * W * t))) / (2 * W * W), 1e-9);
+    near(wrap(Math.atan2(y, x) - W * t), 0, 1e-9);
+  }
+  assert.equal(r.summary.mobility, 3);
+  closed(r);
+});
+
+test('a rolling coin that leans by a degree touches the table where it should', () => {
+  const radius = 0.01,
+    thin = 1e-3,
+    lean = about([0, 1, 0], Math.PI / 180);
+  // the cylinder's z along the coin's axis, x; its upper rim is the coin's; it touches at the origin
+  const q = about([0, 1, 0], Math.PI / 180 + Math.PI / 2);
+  const p = add(rotate(lean, [0, 0, radius]), rotate(q, [0, 0, thin / 2]), -1),
+    w = [0, 0, 10 * Math.PI];
+  const r = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        { ...ground, pose: { p: [0, 0, -0.05] } },
+        {
+          id: 'coin',
+          geometry: { type: 'cylinder', radius, height: thin },
+          pose: { p, q },
+          free: true,
+          body: { mass: 1, com: [0, 0, thin / 2], inertia: [0.25e-4, 0.25e-4, 0.5e-4, 0, 0, 0], damping: still },
+          velocity: { v: cross(w, p), w },
+        },
+      ],
+      constraints: [{ id: 'rolls', type: 'rolling', a: 'coin/top-rim', b: 'ground/+z' }],
+    },
+    0.501,
+  );
+  const contact = (k) => {
+    const axis = rotate(r.q(k, 'coin'), [0, 0, 1]),
+      down = add([0, 0, -1], axis, axis[2]);
+    return add(add(r.p(k, 'coin'), axis, thin / 2), down, radius / Math.hypot(...down));
+  };
+  assert.ok(far(contact(100), [0.0014070838046, 0.00145518324835, 0]) < 1e-9);
+  assert.ok(far(contact(500), [0.00200494702076, 0.0025969231036, 0]) < 1e-9);
+  closed(r);
 });
