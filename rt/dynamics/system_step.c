@@ -393,6 +393,7 @@ void gw_system_free_acceleration(gw_system *s, double *a)
 #define TREE_BALANCE   1e-12 /* without closures */
 #define ROUNDING       1e-14
 #define PLACE_ROUNDING 1e-15
+#define NOTHING        1e-290 /* J: of motion that has died away, whose squares are no numbers */
 
 /* After fourth order has failed, sixth order stays for so many steps. */
 #define PATIENCE 32
@@ -423,7 +424,7 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
         share * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
     if (!isfinite(scale))
         return TOO_COARSE;
-    if (out <= scale / 512 || out <= rounding_of_places(s))
+    if (out <= NOTHING || out <= scale / 512 || out <= rounding_of_places(s))
         return VERY_GOOD;
     return out <= scale ? GOOD : TOO_COARSE;
 }
@@ -560,9 +561,9 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     double rounding = 0; /* runs of high order would only make it larger */
     if (s->integrator.implicit_level >= HIGH_ORDER_LEVEL - 1)
         rounding = ROUNDING * (fabs(s->potential) + fabs(b->potential)) + rounding_of_places(s);
-    if (!(surplus <= fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding)))
+    if (!(surplus <= fmax(NOTHING, fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding))))
         return TOO_COARSE;
-    return surplus == 0 ? VERY_GOOD : GOOD;
+    return surplus <= NOTHING ? VERY_GOOD : GOOD;
 }
 
 /* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
