@@ -228,6 +228,17 @@ verify-systems: SECONDS ?= 600
 verify-systems: $(BUILD)/verify-systems
 	$(BUILD)/verify-systems $(SECONDS) $(SEED)
 
+# ---- scenes with loops and velocity constraints: MINUTES of each; DRIFT: which ----------------------
+
+$(BUILD)/verify-drift: $(call obj,tests/oracle/verify_drift.c $(WIRE_SRC)) $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson -lcmocka
+
+.PHONY: verify-drift
+verify-drift: MINUTES ?= 10
+verify-drift: $(BUILD)/verify-drift
+	$(BUILD)/verify-drift $(MINUTES) $(DRIFT)
+
 # ---- closest points of surfaces: QUERIES of the global search and STEPS along branches, from SEED --
 
 $(BUILD)/verify-nearest: $(call obj,tests/oracle/verify_nearest.c) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
