@@ -10,8 +10,9 @@
 #include "rt/geometry/shifting_descent.h"
 #include "rt/geometry/two_angles.h"
 
-#define GRID   64
-#define STARTS 16
+#define GRID       64
+#define STARTS     16
+#define NEAR_CURVE 0.1 /* of both angles' cosines: the wanted rotation is a start, too */
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
@@ -326,14 +327,35 @@ static void evaluate_curve(const gw_shifting *s, grid *g)
     }
 }
 
-/* The rotation where a parabola through three neighbours has its minimum. */
-static gw_quat curve_start(const gw_shifting *s, const grid *g, int i)
+/* The rotations where parabolas through three neighbours have their minima. */
+static void curve_starts(const gw_shifting *s, const grid *g, const int *lows, int count,
+                         gw_quat *starts)
 {
-    double before = g->f[(i + CURVE - 1) % CURVE], after = g->f[(i + 1) % CURVE];
-    double bend = before - 2 * g->f[i] + after;
-    double share = bend > 0 ? 0.5 * (before - after) / bend : 0;
-    double psi = (i + 0.5 + share) * (2 * GW_PI / CURVE) - GW_PI;
-    return gw_two_angles_rotation(&s->rotation, remainder(psi, 2 * GW_PI));
+    for (int first = 0; first < count; first += GW_LANES) {
+        int many = count - first < GW_LANES ? count - first : GW_LANES;
+        gw_lanes sine = {0}, cosine = (gw_lanes){0} + 1;
+        for (int lane = 0; lane < many; lane++) {
+            int i = lows[first + lane];
+            double before = g->f[(i + CURVE - 1) % CURVE], after = g->f[(i + 1) % CURVE];
+            double bend = before - 2 * g->f[i] + after;
+            double share = bend > 0 ? fmax(-1, fmin(1, 0.5 * (before - after) / bend)) : 0;
+            /* psi / 2 is so much more: at most 0.1 */
+            double by = share * (GW_PI / CURVE), dd = by * by;
+            double c = 1 - dd / 2 * (1 - dd / 12 * (1 - dd / 30 * (1 - dd / 56)));
+            double t = by * (1 - dd / 6 * (1 - dd / 20 * (1 - dd / 42 * (1 - dd / 72))));
+            sine[lane] = curve_sine[i] * c + curve_cosine[i] * t;
+            cosine[lane] = curve_cosine[i] * c - curve_sine[i] * t;
+        }
+        gw_two_angles_rotations(&s->rotation, &sine, &cosine, many, starts + first);
+    }
+}
+
+/* True where the wanted rotation is on the curve, or nearly. */
+static bool is_near_curve(const gw_rotation_set *r)
+{
+    return fabs(gw_dot(r->axis, r->axis_body) - r->second.cosine) +
+               fabs(gw_dot(r->second.axis, r->second.axis_body) - r->second.cosine_2) <
+           NEAR_CURVE;
 }
 
 static void axis_grid(const gw_shifting *s, gw_quat q1, grid *g)
@@ -425,10 +447,11 @@ double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose 
         evaluate_flat(&s, &g);
     int lows[STARTS], count = lowest_of(&s, &g, lows);
     gw_quat starts[STARTS + 1];
-    for (int i = 0; i < count; i++)
-        starts[i] = curve ? curve_start(&s, &g, lows[i])
-                          : gw_quat_lanes_get(&g.d[lows[i] / GW_LANES], lows[i] % GW_LANES);
-    if (curve) /* the wanted rotation itself, where it is on the curve */
+    if (curve)
+        curve_starts(&s, &g, lows, count, starts);
+    for (int i = 0; i < count && !curve; i++)
+        starts[i] = gw_quat_lanes_get(&g.d[lows[i] / GW_LANES], lows[i] % GW_LANES);
+    if (curve && is_near_curve(&s.rotation))
         starts[count++] = gw_two_angles_rotation(
             &s.rotation, gw_two_angles_parameter(&s.rotation, gw_quat_identity()));
     gw_shifting_best best = {.f = HUGE_VAL};

@@ -148,15 +148,27 @@ void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const 
     gw_lanes_cross(frame[2], x, y);
 }
 
+void gw_two_angles_rotations(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
+                             int count, gw_quat *q)
+{
+    gw_lanes frame[3][3];
+    gw_quat from_body = gw_quat_conj(r->second.body);
+    gw_two_angles_frames(r, sine, cosine, frame);
+    for (int lane = 0; lane < count; lane++) {
+        gw_vec3 axis[3];
+        for (int i = 0; i < 3; i++)
+            axis[i] = gw_v3(frame[i][0][lane], frame[i][1][lane], frame[i][2][lane]);
+        q[lane] =
+            gw_quat_unit(gw_quat_mul(gw_quat_from_axes(axis[0], axis[1], axis[2]), from_body));
+    }
+}
+
 gw_quat gw_two_angles_rotation(const gw_rotation_set *r, double psi)
 {
-    gw_lanes frame[3][3], sine = (gw_lanes){0} + sin(0.5 * psi),
-                          cosine = (gw_lanes){0} + cos(0.5 * psi);
-    gw_two_angles_frames(r, &sine, &cosine, frame);
-    gw_quat q = gw_quat_from_axes(gw_v3(frame[0][0][0], frame[0][1][0], frame[0][2][0]),
-                                  gw_v3(frame[1][0][0], frame[1][1][0], frame[1][2][0]),
-                                  gw_v3(frame[2][0][0], frame[2][1][0], frame[2][2][0]));
-    return gw_quat_unit(gw_quat_mul(q, gw_quat_conj(r->second.body)));
+    gw_lanes sine = (gw_lanes){0} + sin(0.5 * psi), cosine = (gw_lanes){0} + cos(0.5 * psi);
+    gw_quat q;
+    gw_two_angles_rotations(r, &sine, &cosine, 1, &q);
+    return q;
 }
 
 double gw_two_angles_parameter(const gw_rotation_set *r, gw_quat q)

@@ -38,6 +38,10 @@ double gw_two_angles_parameter(const gw_rotation_set *r, gw_quat q);
 void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
                           gw_lanes frame[3][3]);
 
+/* R of the first `count` lanes of these. */
+void gw_two_angles_rotations(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
+                             int count, gw_quat *q);
+
 /* The unit axis (world) about which R turns along the curve; and its derivative by the angle
  * turned. Where loops cross, one of the two. */
 void gw_two_angles_axes(const gw_rotation_set *r, const gw_quat_lanes *q, gw_lanes axis[3],
