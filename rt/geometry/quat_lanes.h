@@ -111,11 +111,14 @@ GW_LANE_INLINE void gw_lanes_half_angle_over_sine(const gw_lanes *c, gw_lanes *o
         0.000308394729830587,  0.00010081938119771236, 0.0006318583168355037, 0.0011473508835053567,
         0.0024907288809324097, 0.00532746069531852,    0.011544056412961296,  0.025396823063209596,
         0.057142857214242004,  0.13333333333220806,    0.33333333333334025,   1};
-    gw_lanes square = 0.5 + 0.5 * *c, cosine, sum = (gw_lanes){0} + over_sine[0];
+    gw_lanes square = 0.5 + 0.5 * *c, cosine, part[6];
     gw_lanes_sqrt(&square, &cosine);
-    gw_lanes u = 1 - cosine;
-    for (int k = 1; k < 12; k++)
-        sum = sum * u + over_sine[k];
+    gw_lanes u = 1 - cosine, uu = u * u, u4 = uu * uu;
+    for (int k = 0; k < 6; k++) /* Estrin's scheme: by twos, fours, all */
+        part[k] = over_sine[2 * k] * u + over_sine[2 * k + 1];
+    for (int k = 0; k < 3; k++)
+        part[k] = part[2 * k] * uu + part[2 * k + 1];
+    gw_lanes sum = (part[0] * u4 + part[1]) * u4 + part[2];
     *out = sum / cosine;
 }
 

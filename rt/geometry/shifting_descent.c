@@ -457,7 +457,7 @@ GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_qua
         gw_mask soon = step.newton & (step.size < 0.3);
         gw_shifting_best lowest = *best;
         for (int lane = 0; lane < GW_LANES; lane++) {
-            least = fmin(least, at.f[lane]);
+            least = at.f[lane] < least ? at.f[lane] : least;
             if (soon[lane] && at.f[lane] < lowest.f)
                 lowest = (gw_shifting_best){gw_quat_lanes_get(&next, lane), at.f[lane]};
         }
