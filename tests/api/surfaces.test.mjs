@@ -460,6 +460,30 @@ test('a line is tangent to a curve, solved and felt, whichever side has the curv
     assert.match(answer.err, why);
   };
   refused('tangent', { point: [0, 0, 0] }, { curve: cubic }, /tangent joins a line and a free-form curve/);
+  const bent = {
+    degree: 1,
+    knots: [0, 0, 1, 2, 2],
+    points: [
+      [0, 0, 0],
+      [1, 0, 0],
+      [1, 1, 0],
+    ],
+  };
+  refused('tangent', line, { curve: bent }, /constraints\/0\/fixed: The curve has a sharp bend at s = 1/);
+  const angled = {
+    format: 'guideway-scene/1',
+    name: 'bent',
+    objects: [
+      { id: 'wire', geometry: { type: 'nurbs-curve', ...bent }, fixed: true },
+      { id: 'bead', geometry: bead.geometry },
+    ],
+    constraints: [{ id: 'c1', type: 'tangent', a: 'bead/axis-x', b: 'wire/curve' }],
+  };
+  const sharp = command(['run', '-', '--seconds', '0.1'], JSON.stringify(angled));
+  assert.match(sharp.err, /constraints\/0\/b: "wire\/curve" has a sharp bend at s = 1/);
+  angled.objects[0].geometry.trim = [0, 1];
+  const part = command(['run', '-', '--seconds', '0.1'], JSON.stringify(angled));
+  assert.equal(part.code, 0, part.err);
   refused('tangent', line, { surface: saddle }, /tangent joins a line and a free-form curve/);
   refused('parallel', line, { curve: cubic }, /a curve one along its tangent/);
 });
