@@ -12,7 +12,7 @@
 
 enum { EXIT_DONE = 0, EXIT_WORK_FAILED = 1, EXIT_BAD_INPUT = 2 };
 
-#define COMMAND_OPTIONS 9
+#define COMMAND_OPTIONS 10 /* the last one of each command stays empty */
 
 typedef struct command_option {
     const char *name;     /* "listen" of --listen */
