@@ -265,8 +265,8 @@ $(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(
 PARSE_SRC := tests/fuzz/fuzz_parse.c server/files/urdf.c server/files/urdf_parse.c server/files/mesh_file.c \
              server/net/request_head.c server/net/framing.c server/net/guard.c server/net/ws_frame.c
 
-STREAM_SRC := tests/fuzz/fuzz_stream.c server/net/stream_message.c server/net/stream_lease.c server/net/guard.c \
-              server/net/request_head.c server/app/describe.c
+STREAM_SRC := tests/fuzz/fuzz_stream.c server/net/stream_message.c server/net/stream_lease.c server/net/stream_wrenches.c \
+              server/net/guard.c server/net/request_head.c server/app/describe.c
 
 $(BUILD)/fuzz-stream-replay: $(call obj,tests/fuzz/replay.c $(STREAM_SRC) $(WIRE_SRC)) $(BUILD)/libguideway.a
 	@echo "  LINK  $@"

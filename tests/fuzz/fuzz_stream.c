@@ -353,6 +353,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         go(&stream, &clients[i]);
     if (stream.sample_clients != 0 || lease_held)
         fail("something is left of who is gone");
+    text_unref(stream.wrench_names);
     guard_finish(&guard);
     return 0;
 }
