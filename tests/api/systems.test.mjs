@@ -759,6 +759,61 @@ test('a hand feels weight and inertia of what is joined to what it holds', () =>
   assert.ok(e.work_in > 0.1);
 });
 
+test('what is massless goes with what a joint joins it to, and is not felt', () => {
+  const part = (id, p, more) => sized(id, [0.1, 0.1, 0.1], { pose: { p }, body: { mass: 2 }, ...more });
+  const shade = (id, p) => part(id, p, { free: false, massless: true });
+  const side = { p: [0.3, 0.1, 0], q: about([0, 0, 1], 0.5) };
+  const arm = {
+    id: 'arm',
+    links: [
+      {
+        joint: { type: 'revolute', axis: [0, 1, 0], velocity: 1 },
+        mass: 1,
+        com: [0.1, 0, 0],
+        inertia: [0.01, 0.01, 0.01, 0, 0, 0],
+      },
+    ],
+  };
+  const r = run(
+    {
+      gravity: [0, 0, -1],
+      objects: [
+        part('body', [0, 1, 0], { velocity: { v: [0.1, 0, 0], w: [0.3, 0.2, 1] } }),
+        part('tray', [0, 2, 0], { free: false }),
+        shade('welded', [0.3, 1, 0]),
+        shade('hinged', [0.6, 1, 0]),
+        shade('carried', [0.3, 2, 0]),
+        shade('worn', [0.2, 0, 0]),
+      ],
+      mechanisms: [arm],
+      joints: [
+        { id: 'weld', type: 'fixed', a: frame('welded'), b: { object: 'body', at: side } },
+        revolute('hinge', frame('hinged', [-0.15, 0, 0]), frame('welded', [0.15, 0, 0]), { position: [0.4] }),
+        { id: 'hold', type: 'fixed', a: frame('tray'), b: frame('carried', [0.3, 0, 0]) },
+        { id: 'wear', type: 'spherical', a: frame('worn'), b: frame('arm.0', [0.2, 0, 0]) },
+      ],
+      ...held('tray', [0, 0, 4], [0, 0, 0.01]),
+    },
+    1.001,
+  );
+  const on = (k, id, at) => add(r.p(k, id), rotate(r.q(k, id), at));
+  for (const k of [0, 300, 1000]) {
+    assert.ok(far(r.p(k, 'welded'), on(k, 'body', side.p)) < 1e-12);
+    const x = rotate(r.q(k, 'body'), rotate(side.q, [1, 0, 0]));
+    assert.ok(far(rotate(r.q(k, 'welded'), [1, 0, 0]), x) < 1e-12);
+    assert.ok(far(on(k, 'hinged', [-0.15, 0, 0]), on(k, 'welded', [0.15, 0, 0])) < 1e-12);
+    near(dot(rotate(r.q(k, 'hinged'), [1, 0, 0]), rotate(r.q(k, 'welded'), [1, 0, 0])), Math.cos(0.4), 1e-12);
+    assert.ok(far(on(k, 'carried', [0.3, 0, 0]), r.p(k, 'tray')) < 1e-12);
+    assert.ok(far(r.p(k, 'worn'), on(k, 'arm.0', [0.2, 0, 0])) < 1e-12);
+    near(r.get(k, 'hinge.q0'), 0.4, 1e-12);
+  }
+  near(r.v(1000, 'body')[2], -1, 1e-9);
+  near(r.v(1000, 'tray')[2], 1, 1e-9);
+  assert.ok(far(r.p(0, 'hinged'), r.p(1000, 'hinged')) > 0.3);
+  assert.equal(r.summary.mobility, 6 + 6 + 1);
+  closed(r);
+});
+
 test('two hands push one system together', () => {
   const block = (id, x, mass) => ({
     id,
