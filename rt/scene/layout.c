@@ -11,7 +11,7 @@
 #include "rt/scene/layout.h"
 
 #include "rt/scene/assembly.h"
-#include "rt/scene/joint_frame.h"
+#include "rt/scene/joined_followers.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -804,72 +804,6 @@ static bool assemble_systems(builder *w, gw_error *error)
     return made;
 }
 
-/* ---- followers by joints -------------------------------------------------------------------- */
-
-/* The number of a body that an end of a joint names, -1: the world. */
-static int body_of(const gw_scene *s, const char *name)
-{
-    gw_body_ref ref;
-    if (!gw_scene_body(s, name, &ref))
-        return -1;
-    return ref.mechanism >= 0 ? s->object_count + gw_scene_first_joint(s, ref.mechanism) + ref.link
-                              : ref.object;
-}
-
-/* Where the joint puts the object at its position at the start: the object is its a, or its b. */
-static void place_by_joint(builder *w, const gw_scene_joint *j, bool is_a, int object, int other)
-{
-    gw_pose a_from_m, b_from_f;
-    gw_vec3 v[6], turn[6];
-    double q[6];
-    gw_scene_joint_frames(w->scene, j, &a_from_m, &b_from_f);
-    gw_scene_joint_position(w->scene, j, q);
-    const gw_mobilizer_state zero = {.turn = gw_quat_identity()};
-    gw_mobilizer_state at = zero;
-    gw_mobilizer_move(j->type, &zero, q, &at);
-    const gw_pose f_from_m = gw_mobilizer_pose(j->type, j->pitch, &at, v, turn);
-    const gw_pose b_from_m = gw_pose_mul(&b_from_f, &f_from_m);
-    const gw_pose m_from_a = gw_pose_inverse(&a_from_m);
-    const gw_pose b_from_a = gw_pose_mul(&b_from_m, &m_from_a);
-    const gw_pose other_from_object = is_a ? b_from_a : gw_pose_inverse(&b_from_a);
-    w->layout->poses[object] = gw_pose_mul(&w->layout->poses[other], &other_from_object);
-}
-
-/* Whether a massless object that no constraint joins now goes with what a joint joins it to. */
-static bool carry_by_joint(builder *w, gw_placement *p)
-{
-    const gw_scene *s = w->scene;
-    for (int i = 0; i < s->joint_count; i++) {
-        const gw_scene_joint *j = &s->joints[i];
-        const int a = j->gear || !j->enabled ? -1 : body_of(s, j->a.object);
-        const int b = j->gear || !j->enabled ? -1 : body_of(s, j->b.object);
-        const int other = a == p->object ? b : b == p->object ? a : -1;
-        if (other < 0 || w->carrier[other] < 0)
-            continue;
-        place_by_joint(w, j, a == p->object, p->object, other);
-        p->follow = GW_OBJECT_CARRIED;
-        p->carrier = w->carrier[other];
-        w->carrier[p->object] = p->carrier;
-        return true;
-    }
-    return false;
-}
-
-/* Massless objects follow by joints as they do by constraints: rigidly, their joint at rest. */
-static void carry_joined(builder *w)
-{
-    for (bool more = true; more;) {
-        more = false;
-        for (int i = 0; i < w->layout->count; i++) {
-            gw_placement *p = w->layout->placements[i];
-            const int object = p->object;
-            const bool joined = w->first[object] != w->first[object + 1];
-            if (w->scene->objects[object].massless && p->follow == GW_OBJECT_STATIC && !joined)
-                more = carry_by_joint(w, p) || more;
-        }
-    }
-}
-
 /* Whether an object found no pose, and none was proven impossible. */
 static bool is_unhandled(const builder *w)
 {
@@ -928,7 +862,7 @@ static bool lay_out(builder *w, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     if (!place_or_assemble(w, error) || !assemble_systems(w, error))
         return false;
-    carry_joined(w);
+    gw_layout_carry_joined(w->scene, w->layout, w->carrier);
     for (int i = 0; i < w->layout->edge_count; i++) {
         gw_constraint_edge *link = &w->layout->edges[i].edge;
         gw_constraint_edge_resolve(link, &w->layout->poses[link->a], &w->layout->poses[link->b]);
