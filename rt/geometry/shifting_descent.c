@@ -98,8 +98,8 @@ typedef struct expansion {
     gw_lanes axis[3], rate[3];
 } expansion;
 
-/* What the loops of a descent depend on. It is a constant where they are, so that the compiler
- * writes versions of their own for it, without loops. */
+/* What the loops of a descent depend on: constants at each call, so that the compiler unrolls
+ * them. */
 typedef struct family {
     gw_rotation_kind kind;
     int n;     /* freedoms of the rotation */
@@ -416,8 +416,9 @@ GW_LANE_INLINE void take(const gw_mask *mask, const family *of, const expansion 
 
 /*
  * Descends from each of the starts with steps that are damped until f falls, as many at a time as
- * there are lanes. A descent is given up where it comes near the best rotation so far, or the
- * gradient tells that f will stay above the least of all.
+ * there are lanes. A descent is given up where its next step ends near the lowest rotation so far,
+ * or that of another lane which is lower, or where the gradient tells that f will stay above the
+ * least of all.
  */
 GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_quat *starts,
                             int count, gw_shifting_best *best)
