@@ -45,12 +45,12 @@ __attribute__((unused)) static gw_element element(bool lattice)
     return e;
 }
 
-/* Two elements and a kind that fits them. */
+/* Two points, lines or planes and a kind that fits them. */
 static gw_constraint some_kind(bool lattice)
 {
     gw_constraint c = {0};
     do {
-        c.kind = (gw_constraint_kind)below(GW_CONSTRAINT_KIND_COUNT);
+        c.kind = (gw_constraint_kind)below(GW_TANGENT);
         c.sense = (gw_sense)below(3);
         c.mobile = element(lattice);
         c.fixed = element(lattice);
