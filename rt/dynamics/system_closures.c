@@ -8,6 +8,8 @@
 #include "rt/dynamics/system_private.h"
 
 #define CLOSED      1e-15 /* of the length: no more to project */
+#define FAR         10.0  /* of the length: bodies as far from the world's origin */
+#define FAR_CLOSED  2e-15 /* of the farthest one's place are not to be closed better than that */
 #define FLOOR       1e-12 /* of the length: below it, projection goes on while it halves what is left */
 #define CORRECTIONS 4     /* of positions after a substep, at most */
 
@@ -411,7 +413,13 @@ static void project_velocities(gw_system *s)
 /* Whether `now` of the rows is worth a further projection, after `before`. */
 static bool is_open(const gw_system *s, double now, double before)
 {
-    return now > CLOSED * s->length && (now < 0.5 * before || now > FLOOR * s->length);
+    double farthest = 0;
+    if (!(now > CLOSED * s->length) || !(now < 0.5 * before || now > FLOOR * s->length))
+        return false;
+    for (int i = 0; i < s->body_count; i++)
+        farthest = fmax(farthest, gw_norm2(s->bodies[i].pose.p));
+    farthest = sqrt(farthest);
+    return !(farthest > FAR * s->length && now < FAR_CLOSED * farthest);
 }
 
 double gw_closures_project(gw_system *s, int steps)

@@ -169,10 +169,16 @@ static void add_scaled(int n, double weight, const double *x, double *y)
 
 /*
  * Levels of accuracy: one substep by a formula of fourth order, of sixth, of eighth, then two,
- * four, eight and sixteen substeps of eighth order. A local model, whose stages are cheap, halves
- * the step of fourth order instead, down to eighths.
+ * four, eight and sixteen substeps of eighth order; within a step, where that is too coarse, finer
+ * ones for as long as they are needed. A local model, whose stages are cheap, halves the step of
+ * fourth order instead, down to eighths.
  */
 #define MAX_LEVEL      6
+#define FINEST_LEVEL   16
+#define REGULAR        1e-4 /* margin of rows: nearer to a singular posture finer ones do not help */
+#define FINEST_TRIES   192  /* substeps of a step at levels above MAX_LEVEL */
+#define WORTH          1e-8 /* of the kinetic energy: less is told instead */
+#define STUCK          3 /* refinements that did not halve the error: rounding, or a singular posture */
 #define FINEST_LOCAL   3
 #define FINEST_TOUCHED 4  /* of trees: kinks of contact forces are not resolved by finer ones */
 #define WHOLE          16 /* a step, in sixteenths */
@@ -190,19 +196,20 @@ static const gw_tableau *tableau_of(const gw_system *s)
     return s->local ? &gw_kutta4 : tableaus[level < 2 ? level : 2];
 }
 
-static int width_of(const gw_system *s)
+static double width_of(const gw_system *s)
 {
     int level = s->integrator.level;
-    if (s->local)
-        return WHOLE >> level;
-    return level < 3 ? WHOLE : WHOLE >> (level - 2);
+    return ldexp(WHOLE, -(s->local ? level : level < 3 ? 0 : level - 2));
 }
 
+/* Over a singular posture no substep is fine enough. */
 static int finest_level(const gw_system *s)
 {
     if (s->local)
         return FINEST_LOCAL;
-    return s->touched && s->plain_tree ? FINEST_TOUCHED : MAX_LEVEL;
+    if (s->touched && s->plain_tree)
+        return FINEST_TOUCHED;
+    return s->margin > REGULAR ? FINEST_LEVEL : MAX_LEVEL;
 }
 
 /* Where stage i of the formula is, or its end (i = rk->stages), by the stages before. */
@@ -548,9 +555,11 @@ static double credit_motors(const gw_system *s, double kinetic, double potential
 /* A substep under way: where it began, in sixteenths of the step, how wide it is, and the energies
  * there. */
 typedef struct substep {
-    bool stiff; /* linearly implicit */
+    bool stiff;             /* linearly implicit */
+    int tries, good, stuck; /* explicit ones of this step above MAX_LEVEL: all; in a row; and of
+                               this one, those that were not much better than the one before */
     double begin, wide, cut;
-    double kinetic, potential;
+    double kinetic, potential, out; /* there; what the last try was out by */
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -566,9 +575,16 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     return surplus <= NOTHING ? VERY_GOOD : GOOD;
 }
 
+/* Error of a substep's energy balance (J). */
+static double imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
+{
+    double come = own->hand + own->contact + own->motors + own->base - own->dissipated;
+    return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
+}
+
 /* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
  * level higher. */
-static bool refine(gw_system *s, substep *b, double kink)
+static bool refine(gw_system *s, substep *b, double kink, double out)
 {
     gw_system_integrator *at = &s->integrator;
     if (b->stiff)
@@ -579,7 +595,28 @@ static bool refine(gw_system *s, substep *b, double kink)
         return true;
     if (at->level == 0)
         at->patience = PATIENCE;
+    if (at->level >= MAX_LEVEL) {
+        b->stuck += at->level > MAX_LEVEL && fabs(out) > 0.5 * fabs(b->out);
+        b->out = out;
+        if (b->stuck == STUCK || b->tries >= FINEST_TRIES ||
+            !(fabs(out) > WORTH * (s->kinetic + b->kinetic)))
+            return false;
+    }
     return at->level < finest_level(s) && ++at->level;
+}
+
+/* Substeps above MAX_LEVEL are tried wider again as soon as they are accurate, and now and then. */
+#define GOOD_ENOUGH 4
+
+static void widen(gw_system *s, substep *b, accuracy last)
+{
+    int *level = &s->integrator.level;
+    b->good = *level > MAX_LEVEL && last == GOOD ? b->good + 1 : 0;
+    if (*level > MAX_LEVEL && last == TOO_COARSE)
+        *level = MAX_LEVEL;
+    else if (*level > MAX_LEVEL && (last == VERY_GOOD || b->good == GOOD_ENOUGH))
+        *level -= 1, b->good = 0;
+    b->stuck = 0;
 }
 
 /* Where the step's end was more accurate than asked, the next step begins one level lower. */
@@ -594,13 +631,6 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
         at->patience--;
     if (last == VERY_GOOD && at->level > 0 && (at->level > 1 || at->patience == 0))
         at->level--;
-}
-
-/* Error of a substep's energy balance (J). */
-static double imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
-{
-    double come = own->hand + own->contact + own->motors + own->base - own->dissipated;
-    return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
 }
 
 /*
@@ -723,6 +753,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         b.wide = stiff ? WHOLE / implicit_formulas[s->integrator.implicit_level].substeps
                        : fmin(width_of(s), b.cut);
         b.wide = fmin(b.wide, WHOLE - b.begin);
+        b.tries += !stiff && at->level > MAX_LEVEL;
         b.kinetic = s->kinetic, b.potential = s->potential;
         keep_home(s);
         (stiff ? integrate_implicitly : integrate_explicitly)(
@@ -730,7 +761,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool closed = finish_substep(s);
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
-        bool refined = last == TOO_COARSE && refine(s, &b, kink);
+        bool refined = last == TOO_COARSE && refine(s, &b, kink, imbalance(s, &b, &own));
         bool doubts = last == TOO_COARSE &&
                       (refined ? !stiff && at->level == DOUBT_LEVEL : !doubted) &&
                       (stiff || (b.cut == WHOLE && at->unstiff <= 0 && !s->is_free));
@@ -767,7 +798,9 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             return FAILED;
         b.begin += b.wide;
         b.cut = WHOLE;
+        widen(s, &b, last);
     }
+    at->level = at->level < MAX_LEVEL ? at->level : MAX_LEVEL;
     coarsen(s, stiff, last);
     return DONE;
 }

@@ -195,6 +195,14 @@ static void what_spins_beside_stiff_joints_keeps_its_energy(void **state)
     run_random_systems(&both, 79, 1, 3200, 1e-4);
 }
 
+/* Light links that swing round within a sixteenth of a step, in a tree that has fallen 300 m. */
+static void what_swings_round_at_once_keeps_its_energy(void **state)
+{
+    (void)state;
+    const random_traits smooth = {.bodies = RANDOM_BODIES, .loops = RANDOM_LOOPS, .decades = 2};
+    run_random_systems(&smooth, 64, 1, 7600, 1e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +211,7 @@ int main(void)
         cmocka_unit_test(random_systems_with_limits_and_friction_never_jump),
         cmocka_unit_test(springs_may_become_stiff_on_the_way),
         cmocka_unit_test(what_spins_beside_stiff_joints_keeps_its_energy),
+        cmocka_unit_test(what_swings_round_at_once_keeps_its_energy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
