@@ -338,7 +338,7 @@ static void add_rows(gw_completion *c)
         n += gw_rotation_rows(s->rotation, c->rows);
     for (int i = 0; i < s->angle_count && n + 2 <= GW_MAX_COMPLETION_ROWS; i++)
         n += gw_angle_rows(&s->angles[i], c->rows + n);
-    for (int i = 0; i < s->distance_count && n + 3 <= GW_MAX_COMPLETION_ROWS; i++)
+    for (int i = 0; i < s->distance_count && n + GW_DISTANCE_ROWS <= GW_MAX_COMPLETION_ROWS; i++)
         n += gw_distance_rows(&s->distances[i], c->rows + n);
     for (int i = 0; i < c->solver->problem->count && n + GW_MAX_ROWS <= GW_MAX_COMPLETION_ROWS; i++)
         if (s->left_out >> i & 1)

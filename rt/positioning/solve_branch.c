@@ -26,8 +26,8 @@ static double misfit(const gw_solver *solver, const gw_alternative *e, const gw_
 {
     double worst = e->fixes_rotation ? solver->size * gw_quat_angle(e->rotation, x->q) : 0;
     for (int i = 0; i < e->distance_count; i++) {
-        gw_row rows[3];
-        double h[3];
+        gw_row rows[GW_DISTANCE_ROWS];
+        double h[GW_DISTANCE_ROWS];
         int n = gw_distance_rows(&e->distances[i], rows);
         gw_rows_value(rows, n, x, h);
         for (int k = 0; k < n; k++)
@@ -91,7 +91,7 @@ static bool matches_id(const char *id, const gw_solver_state *state, bool closed
 /* ---- by continuity --------------------------------------------------------------------------- */
 
 /* The rows of part k of a state: its rotation, its angles, its distances; -1 past the last. */
-static int part_rows(const gw_solver_state *s, int k, gw_row rows[3])
+static int part_rows(const gw_solver_state *s, int k, gw_row rows[GW_DISTANCE_ROWS])
 {
     if (k == 0)
         return s->rotation_known ? gw_rotation_rows(s->rotation, rows) : 0;
@@ -110,10 +110,10 @@ typedef struct continued {
 static void normal_equations_at(const void *context, const gw_pose *x, gw_normal_equations *to)
 {
     const continued *c = context;
-    gw_row rows[3];
+    gw_row rows[GW_DISTANCE_ROWS];
     *to = (gw_normal_equations){.sum = 0};
     for (int k = 0, n; (n = part_rows(c->state, k, rows)) >= 0; k++) {
-        double h[3], a[3][6];
+        double h[GW_DISTANCE_ROWS], a[GW_DISTANCE_ROWS][6];
         gw_rows_value_and_jacobian(rows, n, x, h, a);
         for (int i = 0; i < n; i++) {
             gw_scale_row(&rows[i], c->size, &h[i], a[i]);
@@ -213,7 +213,7 @@ static bool choose_rows(const gw_solver_state *state, double size, const gw_pose
     const int codimension = 6 - former->dof;
     bool few = former->row_count == codimension;
     double kept[7][6];
-    gw_row rows[3];
+    gw_row rows[GW_DISTANCE_ROWS];
     set->row_count = 0;
     for (int k = 0, n; (n = part_rows(state, k, rows)) >= 0; k++)
         for (int i = 0; i < n && set->row_count < (few ? codimension : GW_MAX_ROWS); i++)

@@ -110,7 +110,7 @@ struct gw_solver {
  * either: of a constraint without one). */
 void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sense sense);
 /* The rows of input constraint i alone; returns how many. */
-#define GW_CONSTRAINT_ROWS 4
+#define GW_CONSTRAINT_ROWS 5
 int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows);
 /* Independent rows of a constraint at a generic pose: the freedoms that it takes away alone. */
 int gw_constraint_codimension(const gw_constraint *constraint);

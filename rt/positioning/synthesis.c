@@ -112,8 +112,9 @@ static void fill_rows(const gw_solver_state *state, gw_submanifold *set)
         n = gw_rotation_rows(state->rotation, set->rows);
     for (int i = 0; i < state->angle_count && n + 2 <= GW_MAX_ROWS; i++)
         n += gw_angle_rows(&state->angles[i], set->rows + n);
-    for (int i = 0; i < state->distance_count && n + GW_DISTANCE_ROWS <= GW_MAX_ROWS; i++)
-        n += gw_distance_rows(&state->distances[i], set->rows + n);
+    for (int i = 0; i < state->distance_count; i++)
+        if (n + (state->distances[i].directed ? GW_DISTANCE_ROWS : 3) <= GW_MAX_ROWS)
+            n += gw_distance_rows(&state->distances[i], set->rows + n);
     set->row_count = n;
 }
 
