@@ -197,10 +197,18 @@ static void apply_release(gw_simulation *s, int tool)
     gw_simulation_emit_motion_end(s, tool);
 }
 
-/* The way that was under way is told of with its own tag before the new one begins. */
+/* The way that was under way is told of with its own tag before the new one begins. One that a halt
+ * overtook ends before it begins: arming moves nothing. */
 static void apply_guide(gw_simulation *s, const gw_command *command)
 {
     gw_motion_executor *motion = &s->tools[command->tool].motion;
+    if (s->halted && command->guide.on) {
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_MOTION_ENDED,
+                                         .tool = command->tool,
+                                         .tag = command->tag,
+                                         .outcome = GW_MOTION_LOST});
+        return;
+    }
     if (s->tools[command->tool].shared) {
         gw_motion_executor refused = {
             .tag = command->tag, .outcome = GW_MOTION_LOST, .ended = true};

@@ -353,6 +353,23 @@ static void after_a_halt_it_holds_where_it_was(void **state)
     gone(&w);
 }
 
+static void a_way_that_a_halt_overtook_never_begins(void **state)
+{
+    (void)state;
+    world w = made(NULL, 0);
+    gw_motion_target g = nowhere();
+    g.to[1] = 0.3;
+    gw_vec3 at = ticked(&w, 10)->world_from_tool.p;
+    command(&w, (gw_command){.kind = GW_COMMAND_HALT});
+    guide(&w, g, 1);
+    ticked(&w, 1);
+    assert_int_equal(ended(&w, 1).outcome, GW_MOTION_LOST);
+    command(&w, (gw_command){.kind = GW_COMMAND_ARM});
+    fixture_state(w.simulation, GW_RUNNING);
+    assert_true(gw_distance(ticked(&w, 500)->world_from_tool.p, at) < 1e-9);
+    gone(&w);
+}
+
 /* A person's hand takes the object from a robot that only holds it, and bears with one under way.
  */
 static void a_drag_takes_over_from_a_hold(void **state)
@@ -502,6 +519,7 @@ int main(void)
         cmocka_unit_test(without_a_guard_a_wall_blocks),
         cmocka_unit_test(a_way_is_lost_by_release_halt_stop_and_another),
         cmocka_unit_test(after_a_halt_it_holds_where_it_was),
+        cmocka_unit_test(a_way_that_a_halt_overtook_never_begins),
         cmocka_unit_test(a_drag_takes_over_from_a_hold),
         cmocka_unit_test(an_edit_elsewhere_does_not_disturb_it),
         cmocka_unit_test(another_set_loses_the_way_and_keeps_the_hold),

@@ -76,8 +76,9 @@ suite('the view', () => {
       assert.ok(Math.hypot(at.x - start[id].x, at.y - start[id].y) < 2, `${id} at ${at.x}, ${at.y}`);
     };
     const rode = async (seconds) => {
+      const end = (await appliance.get('/simulation')).time + seconds;
       await appliance.api('PUT', '/simulation', { state: 'running' });
-      await until(async () => (await appliance.get('/simulation')).time > seconds, `${seconds} s`, 20000);
+      await until(async () => (await appliance.get('/simulation')).time > end, `${seconds} s more`, 20000);
       await appliance.api('PUT', '/simulation', { state: 'paused' });
       await person.settled();
     };
@@ -101,7 +102,7 @@ suite('the view', () => {
     await rode(1);
     await stands('other');
     await page.locator('.tracking').click();
-    await rode(2);
+    await rode(1.5);
     const gone = await where('other');
     assert.ok(gone.x < area.x, `it leaves the picture: at ${gone.x}`);
     await show('sphere');
