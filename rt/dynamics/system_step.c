@@ -199,7 +199,7 @@ static const gw_tableau *tableau_of(const gw_system *s)
 static double width_of(const gw_system *s)
 {
     int level = s->integrator.level;
-    return ldexp(WHOLE, -(s->local ? level : level < 3 ? 0 : level - 2));
+    return (double)WHOLE / (1 << (s->local ? level : level < 3 ? 0 : level - 2));
 }
 
 /* Over a singular posture no substep is fine enough. */
@@ -611,12 +611,14 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
 static void widen(gw_system *s, substep *b, accuracy last)
 {
     int *level = &s->integrator.level;
-    b->good = *level > MAX_LEVEL && last == GOOD ? b->good + 1 : 0;
-    if (*level > MAX_LEVEL && last == TOO_COARSE)
-        *level = MAX_LEVEL;
-    else if (*level > MAX_LEVEL && (last == VERY_GOOD || b->good == GOOD_ENOUGH))
-        *level -= 1, b->good = 0;
     b->stuck = 0;
+    if (*level <= MAX_LEVEL)
+        return;
+    b->good = last == GOOD ? b->good + 1 : 0;
+    if (last == TOO_COARSE)
+        *level = MAX_LEVEL;
+    else if (last == VERY_GOOD || b->good == GOOD_ENOUGH)
+        *level -= 1, b->good = 0;
 }
 
 /* Where the step's end was more accurate than asked, the next step begins one level lower. */
