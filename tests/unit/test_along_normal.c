@@ -51,6 +51,51 @@ static double off_by(const gw_constraint *c, const gw_pose *x)
     return best;
 }
 
+/* The answer to p, whose constraint is c, is one branch of `dof` freedoms in closed form: each pose
+ * of it is on the shape by off(), has `rows` rows of zero and parameters that lead back to it; none
+ * about its nearest pose is nearer; and it is followed as the value becomes `edited`. */
+static void assert_in_closed_form(const gw_problem *p, gw_constraint *c,
+                                  double (*off)(const gw_constraint *, const gw_pose *), int dof,
+                                  int rows, const char *freedoms, double edited, gw_solution *s)
+{
+    gw_error error = {0};
+    assert_true(gw_problem_check(p, &error));
+    gw_solve(p, s);
+    assert_int_equal(s->status, GW_SOLVED);
+    assert_int_equal(s->method, GW_CLOSED_FORM);
+    assert_int_equal(s->branch_count, 1);
+    gw_branch *b = &s->branches[0], after;
+    assert_int_equal(b->set.dof, dof);
+    assert_int_equal(b->set.row_count, rows);
+    char words[160];
+    gw_submanifold_description(&b->set, words, sizeof words);
+    assert_string_equal(words, freedoms);
+    assert_true(off(c, &b->nearest) < 1e-12);
+    unsigned long long random = 5;
+    for (int i = 0; i < 50; i++) {
+        gw_pose x = gw_branch_sample(b, 1, &random);
+        double z[6], h[GW_MAX_ROWS];
+        assert_true(off(c, &x) < 1e-12);
+        gw_submanifold_parameters_at(&b->set, &x, z);
+        gw_pose again = gw_submanifold_pose(&b->set, z);
+        assert_true(gw_pose_distance(&x, &again, 1) < 1e-9);
+        gw_rows_value(b->set.rows, rows, &x, h);
+        for (int k = 0; k < rows; k++)
+            assert_true(fabs(h[k]) < 1e-12);
+    }
+    for (int i = 0; i < 500; i++) {
+        double z[6];
+        gw_submanifold_parameters_at(&b->set, &b->nearest, z);
+        for (int k = 0; k < dof; k++)
+            z[k] += 0.2 * ((double)((i * (7 + 6 * k)) % 101) / 50 - 1);
+        gw_pose x = gw_submanifold_pose(&b->set, z);
+        assert_true(gw_pose_distance(&x, &p->pose, 1) > b->distance - 1e-12);
+    }
+    c->value = edited;
+    assert_true(gw_solve_branch(p, b, &after));
+    assert_true(off(c, &after.nearest) < 1e-12);
+}
+
 static void a_nozzle_keeps_its_offset_and_its_direction(void **unused)
 {
     (void)unused;
@@ -59,45 +104,9 @@ static void a_nozzle_keeps_its_offset_and_its_direction(void **unused)
         static gw_solution s;
         gw_constraint c = nozzle(surface, swapped);
         gw_problem p = {{{0.2, -0.1, 0.4}, {0, 1, 0, 0}}, 1, 1, &c};
-        gw_error error = {0};
-        assert_true(gw_problem_check(&p, &error));
-        gw_solve(&p, &s);
-        assert_int_equal(s.status, GW_SOLVED);
-        assert_int_equal(s.method, GW_CLOSED_FORM);
-        assert_int_equal(s.branch_count, 1);
-        gw_branch *b = &s.branches[0];
-        assert_int_equal(b->set.dof, 3);
-        char words[160];
-        gw_submanifold_description(&b->set, words, sizeof words);
-        assert_string_equal(words,
-                            "3 freedoms: slides on the surface (2), turns about its normal (1)");
-        assert_true(off_by(&c, &b->nearest) < 1e-12);
-        unsigned long long random = 5;
-        for (int i = 0; i < 50; i++) {
-            gw_pose x = gw_branch_sample(b, 1, &random);
-            double z[6], h[GW_MAX_ROWS];
-            assert_true(off_by(&c, &x) < 1e-12);
-            gw_submanifold_parameters_at(&b->set, &x, z);
-            gw_pose again = gw_submanifold_pose(&b->set, z);
-            assert_true(gw_pose_distance(&x, &again, 1) < 1e-9);
-            gw_rows_value(b->set.rows, b->set.row_count, &x, h);
-            assert_int_equal(b->set.row_count, 3);
-            for (int k = 0; k < 3; k++)
-                assert_true(fabs(h[k]) < 1e-12);
-        }
-        /* nearer than all about it */
-        for (int i = 0; i < 500; i++) {
-            double z[3];
-            gw_submanifold_parameters_at(&b->set, &b->nearest, z);
-            for (int k = 0; k < 3; k++)
-                z[k] += 0.2 * ((double)((i * (7 + 6 * k)) % 101) / 50 - 1);
-            gw_pose x = gw_submanifold_pose(&b->set, z);
-            assert_true(gw_pose_distance(&x, &p.pose, 1) > b->distance - 1e-12);
-        }
-        gw_branch after;
-        c.value = 0.06;
-        assert_true(gw_solve_branch(&p, b, &after));
-        assert_true(off_by(&c, &after.nearest) < 1e-12);
+        assert_in_closed_form(&p, &c, off_by, 3, 3,
+                              "3 freedoms: slides on the surface (2), turns about its normal (1)",
+                              0.06, &s);
     }
     gw_nurbs_put(surface);
 }
@@ -192,45 +201,9 @@ static void a_line_is_tangent_to_a_curve(void **unused)
         static gw_solution s;
         gw_constraint c = pen(curve, swapped);
         gw_problem p = {{{0.2, -0.1, 0.4}, {0.6, 0, 0.8, 0}}, 1, 1, &c};
-        gw_error error = {0};
-        assert_true(gw_problem_check(&p, &error));
-        gw_solve(&p, &s);
-        assert_int_equal(s.status, GW_SOLVED);
-        assert_int_equal(s.method, GW_CLOSED_FORM);
-        assert_int_equal(s.branch_count, 1);
-        gw_branch *b = &s.branches[0];
-        assert_int_equal(b->set.dof, 2);
-        char words[160];
-        gw_submanifold_description(&b->set, words, sizeof words);
-        assert_string_equal(words,
-                            "2 freedoms: slides along the curve (1), turns about its tangent (1)");
-        assert_true(off_tangent(&c, &b->nearest) < 1e-12);
-        unsigned long long random = 5;
-        for (int i = 0; i < 50; i++) {
-            gw_pose x = gw_branch_sample(b, 1, &random);
-            double z[6], h[GW_MAX_ROWS];
-            assert_true(off_tangent(&c, &x) < 1e-12);
-            gw_submanifold_parameters_at(&b->set, &x, z);
-            gw_pose again = gw_submanifold_pose(&b->set, z);
-            assert_true(gw_pose_distance(&x, &again, 1) < 1e-9);
-            gw_rows_value(b->set.rows, b->set.row_count, &x, h);
-            assert_int_equal(b->set.row_count, 5);
-            for (int k = 0; k < 5; k++)
-                assert_true(fabs(h[k]) < 1e-12);
-        }
-        /* nearer than all about it */
-        for (int i = 0; i < 500; i++) {
-            double z[2];
-            gw_submanifold_parameters_at(&b->set, &b->nearest, z);
-            for (int k = 0; k < 2; k++)
-                z[k] += 0.2 * ((double)((i * (7 + 6 * k)) % 101) / 50 - 1);
-            gw_pose x = gw_submanifold_pose(&b->set, z);
-            assert_true(gw_pose_distance(&x, &p.pose, 1) > b->distance - 1e-12);
-        }
-        gw_branch after;
-        c.value = 0.1;
-        assert_true(gw_solve_branch(&p, b, &after));
-        assert_true(off_tangent(&c, &after.nearest) < 1e-12);
+        assert_in_closed_form(&p, &c, off_tangent, 2, 5,
+                              "2 freedoms: slides along the curve (1), turns about its tangent (1)",
+                              0.1, &s);
         c.sense = GW_EITHER;
         gw_solve(&p, &s);
         assert_int_equal(s.branch_count, 2);
