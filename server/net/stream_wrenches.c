@@ -1,6 +1,6 @@
 /*
- * What joints bear, on the stream: the newest frame of it and the message with its columns' names,
- * both shared by all clients that subscribed. On the stream's thread.
+ * Wrenches of joints on the stream: the newest frame of them and the message with the columns'
+ * names, both shared by all clients that subscribed. On the stream's thread.
  */
 #include <stdlib.h>
 #include <string.h>
