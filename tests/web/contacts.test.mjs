@@ -48,10 +48,13 @@ suite('contacts', () => {
     await run();
     const sim = () => appliance.get('/simulation');
     await until(async () => (await sim()).contact.collisions >= 3, 'it bounces', 15000);
-    await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests', 15000);
-    const [touch] = await contacts();
+    const slow = async () => (await sim()).energy.kinetic < 1e-6; // at the top of a bounce too
+    const touch = await until(
+      async () => (await slow()) && (await contacts()).find((c) => c.state === 'continuous'),
+      'it rests',
+      15000,
+    );
     assert.deepEqual([touch.a, touch.b].sort(), ['ball', 'table']);
-    assert.ok((await sim()).energy.kinetic < 1e-6);
     await until(async () => /touches/.test(await page.locator('.touches').innerText()), 'in words');
     await until(
       async () =>
