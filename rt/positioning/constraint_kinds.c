@@ -436,6 +436,33 @@ double gw_constraint_focal_distance(const gw_constraint *c, const gw_pose *x)
     return gw_nurbs_focal_distance(shape->nurbs, parameter, c->value);
 }
 
+const char *gw_constraint_sharp_bend(const gw_constraint *c, char *parameter, double *at,
+                                     bool *fixed)
+{
+    *fixed = gw_is_free_form(c->fixed.kind);
+    const gw_element *shape = *fixed ? &c->fixed : &c->mobile;
+    bool surface = shape->kind == GW_SURFACE;
+    bool follows = c->kind == GW_TANGENT || (surface && c->kind == GW_NORMAL) ||
+                   (surface && c->kind == GW_DISTANCE && c->value != 0);
+    for (int k = 0; follows && k < 2; k++) {
+        const gw_nurbs_direction *d = &shape->nurbs->direction[k];
+        if (d->kink_count == 0)
+            continue;
+        *parameter = surface ? "uv"[k] : 's';
+        *at = d->kinks[0];
+        return c->kind == GW_TANGENT  ? "where it has no one tangent: a line can be tangent to a "
+                                        "smooth curve, or to a part of this one that is trimmed "
+                                        "off there"
+               : c->kind == GW_NORMAL ? "where it has no one normal: a line can keep to the normal "
+                                        "of a smooth surface, or of a part of this one that is "
+                                        "trimmed off there"
+                                      : "where its offsets jump: a point can keep a distance from "
+                                        "a smooth surface, or from a part of this one that is "
+                                        "trimmed off there";
+    }
+    return NULL;
+}
+
 /* The distance from a curve; from a surface signed along its normal. */
 static double distance_from_shape(gw_vec3 point, const gw_element *shape)
 {

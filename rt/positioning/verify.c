@@ -80,18 +80,17 @@ static bool check_offset(const gw_constraint *c, const gw_pose *pose, int i, gw_
     return fail_at(error, i, "value", message);
 }
 
-/* A line cannot follow the tangent of a curve where that turns all at once. */
-static bool check_tangent(const gw_constraint *c, int i, gw_error *error)
+/* Nothing can follow a tangent, a normal or an offset that turns all at once. */
+static bool check_smooth(const gw_constraint *c, int i, gw_error *error)
 {
-    bool fixed = c->fixed.kind == GW_CURVE;
-    const gw_element *curve = fixed ? &c->fixed : &c->mobile;
-    char message[240];
-    if (c->kind != GW_TANGENT || curve->nurbs->direction[0].kink_count == 0)
+    char message[300], parameter;
+    double at;
+    bool fixed;
+    const char *lacks = gw_constraint_sharp_bend(c, &parameter, &at, &fixed);
+    if (!lacks)
         return true;
-    snprintf(message, sizeof message,
-             "The curve has a sharp bend at s = %g, where it has no one tangent: a line can be "
-             "tangent to a smooth curve, or to a part of this one that is trimmed off there.",
-             curve->nurbs->direction[0].kinks[0]);
+    snprintf(message, sizeof message, "The %s has a sharp bend at %c = %g, %s.",
+             parameter == 's' ? "curve" : "surface", parameter, at, lacks);
     return fail_at(error, i, fixed ? "fixed" : "mobile", message);
 }
 
@@ -106,7 +105,7 @@ static bool check_constraint(const gw_constraint *c, const gw_pose *pose, int i,
         return fail_at(error, i, "type", why);
     return check_element(&c->mobile, i, "mobile", error) &&
            check_element(&c->fixed, i, "fixed", error) && check_value(c, i, error) &&
-           check_tangent(c, i, error) && check_offset(c, pose, i, error);
+           check_smooth(c, i, error) && check_offset(c, pose, i, error);
 }
 
 bool gw_problem_check(const gw_problem *p, gw_error *error)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "drivers/driver.h"
-#include "rt/geometry/nurbs.h"
 #include "rt/scene/scene.h"
 #include "rt/scene/surface.h"
 
@@ -467,20 +466,20 @@ static bool check_offset(const gw_scene *s, const gw_scene_constraint *c, const 
                             c->value, focal, c->a.object, c->a.feature);
 }
 
-/* A line cannot follow the tangent of a curve where that turns all at once. */
-static bool check_tangent(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
-                          int index, gw_error *error)
+/* Nothing can follow a tangent, a normal or an offset that turns all at once. */
+static bool check_smooth(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
+                         int index, gw_error *error)
 {
-    bool on_b = b->kind == GW_CURVE;
-    const gw_element *curve = on_b ? b : a;
+    gw_constraint stated = {.kind = c->kind, .value = c->value, .mobile = *a, .fixed = *b};
+    char parameter;
+    double at;
+    bool on_b;
+    const char *lacks = gw_constraint_sharp_bend(&stated, &parameter, &at, &on_b);
     const gw_feature_ref *ref = on_b ? &c->b : &c->a;
-    if (c->kind != GW_TANGENT || curve->nurbs->direction[0].kink_count == 0)
-        return true;
-    return gw_scene_invalid(error, "constraints", index, on_b ? "/b" : "/a",
-                            "\"%s/%s\" has a sharp bend at s = %g, where it has no one tangent: a "
-                            "line can be tangent to a smooth curve, or to a part of this one that "
-                            "is trimmed off there",
-                            ref->object, ref->feature, curve->nurbs->direction[0].kinks[0]);
+    return !lacks || c->bound != GW_BOUND_EQUAL ||
+           gw_scene_invalid(error, "constraints", index, on_b ? "/b" : "/a",
+                            "\"%s/%s\" has a sharp bend at %c = %g, %s", ref->object,
+                            ref->feature, parameter, at, lacks);
 }
 
 static bool check_bound(const gw_scene_constraint *c, int index, gw_error *error)
@@ -564,7 +563,7 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
     return check_value(c, &a, &b, index, error) && check_bound(c, index, error) &&
-           check_tangent(c, &a, &b, index, error) &&
+           check_smooth(c, &a, &b, index, error) &&
            (link || check_offset(s, c, &a, &b, index, error));
 }
 

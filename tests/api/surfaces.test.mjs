@@ -381,6 +381,77 @@ test("an axis stays along a surface's normal, at its offset, whoever is held", (
   assert.ok(Math.hypot(...run.final.twist.w) > 0.01, 'the hood tilts as it slides');
 });
 
+// A roof of two flat halves: its normal turns by 2 atan 0.3 at u = 1.
+test('no normal and no offset is followed over a sharp bend', async () => {
+  const roof = {
+    degree: [1, 1],
+    knots: [
+      [0, 0, 1, 2, 2],
+      [0, 0, 1, 1],
+    ],
+    points: [-1, 0, 1].map((x) => [-1, 1].map((y) => [x, y, -0.3 * Math.abs(x)])),
+  };
+  const line = { line: { point: [0, 0, 0], direction: [0, 0, 1] } },
+    point = { point: [0, 0, 0] };
+  const asked = (type, value, mobile, fixed) =>
+    command(
+      ['solve', '-'],
+      JSON.stringify({
+        mobile: { pose: { p: [-0.5, 0, 0] } },
+        constraints: [{ id: 'c1', type, ...(value !== undefined && { value }), mobile, fixed }],
+      }),
+    );
+  const lacks = { normal: /no one normal/, distance: /offsets jump/ };
+  for (const [type, value, element] of [
+    ['normal', 0, line],
+    ['normal', 0.1, line],
+    ['distance', -0.1, point],
+  ]) {
+    for (const [mobile, fixed, side] of [
+      [element, { surface: roof }, 'fixed'],
+      [{ surface: roof }, element, 'mobile'],
+    ]) {
+      const r = asked(type, value, mobile, fixed);
+      assert.equal(r.code, 2);
+      assert.match(r.err, new RegExp(`constraints/0/${side}: The surface has a sharp bend at u = 1`));
+      assert.match(r.err, lacks[type]);
+    }
+    const half = { ...roof, trim: [[0, 1], null] };
+    assert.equal(JSON.parse(asked(type, value, element, { surface: half }).out).status, 'solved');
+  }
+  for (const type of ['coincident', 'distance'])
+    assert.equal(JSON.parse(asked(type, undefined, point, { surface: roof }).out).status, 'solved');
+  // a flat sheet under a nozzle is not folded
+  const sheet = structuredClone(roof);
+  for (const row of sheet.points) for (const p of row) p[2] = 0;
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'sheet',
+    objects: [
+      { id: 'sheet', geometry: { type: 'nurbs-surface', ...sheet }, fixed: true },
+      { id: 'nozzle', geometry: { type: 'cylinder', radius: 0.02, height: 0.1 }, body: { mass: 1 } },
+    ],
+    constraints: [{ id: 'c1', type: 'normal', value: 0.1, a: 'nozzle/axis', b: 'sheet/surface' }],
+    tool: { object: 'nozzle', device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim' }],
+  };
+  const server = await start();
+  try {
+    const put = await request(server, 'PUT', '/api/v1/scene', scene);
+    assert.ok(put.status < 300, JSON.stringify(put));
+    await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
+    const folded = await request(server, 'PATCH', '/api/v1/objects/sheet', { geometry: { points: roof.points } });
+    assert.equal(folded.status, 400, JSON.stringify(folded));
+    assert.match(JSON.stringify(folded.json), /sharp bend at u = 1/);
+    assert.deepEqual((await request(server, 'GET', '/api/v1/objects/sheet')).json.geometry.points, sheet.points);
+    scene.objects[0].geometry.points = roof.points;
+    const refused = await request(server, 'PUT', '/api/v1/scene', scene);
+    assert.match(JSON.stringify(refused.json), /constraints\/0\/b.*sharp bend at u = 1/);
+  } finally {
+    await server.stop();
+  }
+});
+
 // The twisted cubic (x, x^2, x^3) over -1 .. 1.
 const cubic = {
   degree: 3,
