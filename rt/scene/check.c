@@ -290,7 +290,8 @@ bool gw_inertia_is_possible(const double i[6])
 bool gw_inertia_is_real(const double i[6])
 {
     const gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
-    return gw_inertia_is_possible(i) && minors_at_least(&t, i[0] + i[1] + i[2], 1e-15);
+    double trace = i[0] + i[1] + i[2];
+    return trace > 0 && gw_inertia_is_possible(i) && minors_at_least(&t, trace, 1e-15);
 }
 
 static bool check_body(const gw_body *b, int index, gw_error *error)
@@ -319,6 +320,20 @@ static bool check_body(const gw_body *b, int index, gw_error *error)
         return gw_scene_invalid(error, "objects", index, "/body/damping/angular",
                                 "damping must be 0 or more (N m s/rad)");
     return true;
+}
+
+/* Mass and inertia of what may move, stated or of its geometry, are numbers above zero: those of a
+ * solid of 1e-70 m are too small for a double, of 1e70 m too large. */
+static bool check_mass(const gw_object *o, int index, gw_error *error)
+{
+    if (o->fixed)
+        return true;
+    double mass = gw_object_mass(o).mass, length = gw_object_length(o);
+    return (isfinite(mass) && mass > 0 && isfinite(length) && length > 0) ||
+           gw_scene_invalid(error, "objects", index, "/geometry",
+                            "mass %g kg and the radius of gyration, %g m, must be numbers greater "
+                            "than 0: a size between 1e-40 and 1e40 m has them",
+                            mass, length);
 }
 
 /* A free object: not fixed, not too many, not too many unilateral constraints. */
@@ -377,7 +392,7 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
         return gw_scene_invalid(error, "objects", index, "/material", "there is no material \"%s\"",
                                 o->material);
     return check_free_form(o, index, error) && check_body(&o->body, index, error) &&
-           check_free(s, index, error);
+           check_mass(o, index, error) && check_free(s, index, error);
 }
 
 /* An object, or a link. */

@@ -78,6 +78,15 @@ static void checks_name_the_member(void **state)
         (gw_body){.density = 1, .has_inertia = true, .inertia = {1, 1, 3, 0, 0, 0}};
     assert_refused(s, "/objects/1/body/inertia", "real solid");
     s = stack();
+    s->objects[1].body = (gw_body){.density = 1, .has_inertia = true};
+    assert_refused(s, "/objects/1/body/inertia", "real solid");
+    s = stack();
+    s->objects[1].shape.size = gw_v3(1e-70, 1e-70, 1e-70);
+    assert_refused(s, "/objects/1/geometry", "mass");
+    s = stack();
+    s->objects[1].shape.size = gw_v3(1e74, 1e74, 1e74);
+    assert_refused(s, "/objects/1/geometry", "mass");
+    s = stack();
     hold(s, "base");
     assert_refused(s, "/tools/0/object", "fixed");
     s = stack();
