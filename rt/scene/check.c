@@ -493,8 +493,8 @@ static bool check_smooth(const gw_scene_constraint *c, const gw_element *a, cons
     const gw_feature_ref *ref = on_b ? &c->b : &c->a;
     return !lacks || c->bound != GW_BOUND_EQUAL ||
            gw_scene_invalid(error, "constraints", index, on_b ? "/b" : "/a",
-                            "\"%s/%s\" has a sharp bend at %c = %g, %s", ref->object,
-                            ref->feature, parameter, at, lacks);
+                            "\"%s/%s\" has a sharp bend at %c = %g, %s", ref->object, ref->feature,
+                            parameter, at, lacks);
 }
 
 static bool check_bound(const gw_scene_constraint *c, int index, gw_error *error)
