@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/base/limits.h"
 #include "rt/geometry/nurbs_pole.h"
 
 #define ORDERS         (GW_NURBS_ORDER + 1)
@@ -636,14 +637,23 @@ static void open_node(search *q, const tree_node *node)
 
 void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nearest)
 {
-    assert(s && s->tree && gw_finite3(to));
+    assert(s && s->tree);
+    *nearest = (gw_nurbs_nearest){.distance = HUGE_VAL};
+    if (!(fabs(to.x) <= GW_MAX_COORDINATE && fabs(to.y) <= GW_MAX_COORDINATE &&
+          fabs(to.z) <= GW_MAX_COORDINATE)) {
+        for (int k = 0; k < s->dimension; k++)
+            nearest->parameter[k] = s->direction[k].low;
+        gw_nurbs_point corner;
+        gw_nurbs_evaluate(s, nearest->parameter, 0, NULL, &corner);
+        nearest->point = corner.d[0][0];
+        return;
+    }
     search q;
     q.s = s;
     q.to = to;
     q.best = nearest;
     q.given_up = HUGE_VAL;
     q.count = 0;
-    *nearest = (gw_nurbs_nearest){.distance = HUGE_VAL};
     push(&q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
     double certified = CERTIFIED * s->size, bound = HUGE_VAL;
     while (q.count > 0) {

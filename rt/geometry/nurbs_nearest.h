@@ -27,7 +27,9 @@ typedef struct gw_nurbs_nearest {
 /*
  * The point of the shape closest to `to`. The search ends where `bound` is within 1e-9 of the
  * shape's size of `distance`, or after a bounded number of parts: at centres of curvature all
- * points of an arc are equally close.
+ * points of an arc are equally close. From what a step that diverges asks for, a point that is not
+ * finite or beyond GW_MAX_COORDINATE, the shape's first corner is as near as any: its distance is
+ * HUGE_VAL.
  */
 void gw_nurbs_nearest_point(const gw_nurbs *nurbs, gw_vec3 to, gw_nurbs_nearest *nearest);
 

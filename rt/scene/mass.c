@@ -74,3 +74,42 @@ int gw_scene_step_rate(const gw_scene *scene)
         most = scene->tools[i].substeps > most ? scene->tools[i].substeps : most;
     return most * (scene->rate > 0 ? scene->rate : 1000);
 }
+
+/* All principal minors at least `least` times the trace's power. */
+static bool minors_at_least(const gw_mat3 *t, double trace, double least)
+{
+    const double(*m)[3] = t->m;
+    double det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+                 m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+                 m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+    for (int a = 0; a < 3; a++) {
+        int b = (a + 1) % 3;
+        if (!(m[a][a] >= least * trace) ||
+            !(m[a][a] * m[b][b] - m[a][b] * m[b][a] >= least * trace * trace))
+            return false;
+    }
+    return det >= least * trace * trace * trace;
+}
+
+/* No principal moment below zero, or above the sum of the other two: I and tr(I) E - 2 I are
+ * positive semidefinite, which a point and a rod meet with equality. */
+bool gw_inertia_is_possible(const double i[6])
+{
+    const double slack = -1e-9;
+    double trace = i[0] + i[1] + i[2];
+    gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
+    if (!(trace >= 0) || !minors_at_least(&t, trace, slack))
+        return false;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            t.m[r][c] = (r == c ? trace : 0) - 2 * t.m[r][c];
+    return minors_at_least(&t, trace, slack);
+}
+
+/* The same of a body that rotates freely: no principal moment may be zero. */
+bool gw_inertia_is_real(const double i[6])
+{
+    const gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
+    double trace = i[0] + i[1] + i[2];
+    return trace > 0 && gw_inertia_is_possible(i) && minors_at_least(&t, trace, 1e-15);
+}

@@ -224,6 +224,21 @@ static void a_kink_is_stayed_on_or_passed(void **state)
     gw_nurbs_put(roof);
 }
 
+static void far_beyond_all_coordinates_a_corner_is_as_near_as_any(void **state)
+{
+    (void)state;
+    gw_nurbs *ball = gw_nurbs_ellipsoid(gw_v3(1, 1, 1), NULL);
+    const gw_vec3 far[] = {{NAN, 0, 0}, {0, HUGE_VAL, 0}, {0, 0, -1e200}};
+    for (int i = 0; i < 3; i++) {
+        gw_nurbs_nearest nearest;
+        gw_nurbs_nearest_point(ball, far[i], &nearest);
+        assert_true(isinf(nearest.distance));
+        assert_true(fabs(gw_norm(nearest.point) - 1) < 1e-12);
+        assert_true(nearest.parameter[0] == ball->direction[0].low);
+    }
+    gw_nurbs_put(ball);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +248,7 @@ int main(void)
         cmocka_unit_test(a_branch_is_followed_in_small_steps_or_an_event_says_so),
         cmocka_unit_test(events_tell_where_a_branch_ends),
         cmocka_unit_test(a_kink_is_stayed_on_or_passed),
+        cmocka_unit_test(far_beyond_all_coordinates_a_corner_is_as_near_as_any),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
