@@ -65,7 +65,7 @@ suite('assembly', () => {
     const before = await poses();
     await button('Assemble the parts').click();
     await until(async () => /^All relations hold after \d+ iterations/.test(await words()), 'they hold');
-    assert.ok((await drawn()) > 50, 'a curve');
+    await until(async () => (await drawn()) > 50, 'a curve');
     assert.deepEqual(await poses(), before, 'nothing is changed yet');
     await button('Apply').click();
     await until(async () => away((await poses()).crank, before.crank) > 0.1, 'the parts are there');
@@ -85,9 +85,11 @@ suite('assembly', () => {
     await button('Stop assembling').click();
     await until(async () => /^Stopped after \d+ iterations, .* open\./.test(await words()), 'stopped');
     const made = Number((await words()).match(/\d+/)[0]);
-    assert.ok((await drawn()) > 5, 'a curve');
-    const remaining = await page.locator('[aria-label="What remains"] li').allInnerTexts();
-    assert.equal(remaining.length, 4);
+    await until(async () => (await drawn()) > 5, 'a curve');
+    const remaining = await until(async () => {
+      const lines = await page.locator('[aria-label="What remains"] li').allInnerTexts();
+      return lines.length === 4 && lines;
+    }, 'all four are told');
     assert.match(remaining[0], /j1\s+turns about[\s\S]*crank . ground/);
     await page.locator('[aria-label="What remains"] button').first().click();
     await until(async () => /crank/.test(await person.text('.right')), 'the part is selected');
@@ -124,14 +126,13 @@ suite('assembly', () => {
     await visit(torn);
     await button('Assemble the parts').click();
     await until(async () => /^Not found in \d+ iterations from 64 starts/.test(await words()), 'the end', 40000);
-    assert.deepEqual(
-      (await page.locator('[aria-label="What remains"] .entry-id').allInnerTexts()).map((t) => t.trim()),
-      ['j1', 'j2', 'j3', 'j4'],
-    );
+    const remaining = async () =>
+      (await page.locator('[aria-label="What remains"] .entry-id').allInnerTexts()).map((t) => t.trim()).join(' ');
+    await until(async () => (await remaining()) === 'j1 j2 j3 j4', 'all that do not hold');
     await appliance.api('PUT', '/simulation', { state: 'running' });
     await until(async () => /Stop the simulation to assemble/.test(await person.text('.left')), 'the words');
-    assert.ok(await button('Assemble the parts').isDisabled());
-    assert.equal(await page.locator('.assembly-words').count(), 0);
+    await until(() => button('Assemble the parts').isDisabled(), 'nothing to press');
+    await until(async () => (await page.locator('.assembly-words').count()) === 0, 'the result is gone');
     await appliance.api('PUT', '/simulation', { state: 'stopped' });
   });
 });

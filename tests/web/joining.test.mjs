@@ -26,7 +26,8 @@ suite('joining', () => {
     await pick('cone/apex', 'cylinder/center');
     const pose = await conePose();
     const d = Math.hypot(...place(pose, [0, 0, 0.1]));
-    assert.match(await person.text('.measured'), new RegExp(`^Distance\\s+${Number((1000 * d).toFixed(2))} mm`));
+    const measured = new RegExp(`^Distance\\s+${Number((1000 * d).toFixed(2))} mm`);
+    await until(async () => measured.test(await person.text('.measured')), 'it is measured');
     assert.equal(await page.locator('.measured li').count(), 1, 'points have no angle');
     await page.getByRole('button', { name: 'Keep this distance' }).focus();
     await until(async () => /5 freedoms/.test(await person.text('.outcome')), 'it is tried first');
@@ -110,21 +111,20 @@ suite('joining', () => {
   test('a redundant constraint says what it follows from, lights it, and is disabled by a click', async () => {
     await make(onPlane);
     await make({ id: 'c2', type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' });
-    await page.waitForSelector('.redundancy');
-    assert.match(await person.text('.redundancy'), /c2 follows from c1: .{10,}/);
-    assert.match(
-      await page.locator('[data-key="cone"] .tree-note svg').last().getAttribute('aria-label'),
-      /over-constrained/,
-    );
+    const constrained = (how) =>
+      until(
+        async () =>
+          (await page.locator('[data-key="cone"] .tree-note svg').last().getAttribute('aria-label')).includes(how),
+        `the tree says ${how}`,
+      );
+    await until(async () => /c2 follows from c1: .{10,}/.test(await person.text('.redundancy')), 'it is told');
+    await constrained('over-constrained');
     await page.hover('.redundancy');
     await page.waitForSelector('.entry.related:has-text("c1")');
     await page.getByRole('button', { name: 'Disable c2' }).first().click();
     await until(async () => (await constraints())[1].enabled === false, 'disabled');
     await page.waitForSelector('.redundancy', { state: 'detached' });
-    assert.match(
-      await page.locator('[data-key="cone"] .tree-note svg').last().getAttribute('aria-label'),
-      /under-constrained/,
-    );
+    await constrained('under-constrained');
   });
 
   test('a distance that cannot be is refused with one that can, and a click takes it', async () => {
@@ -133,11 +133,10 @@ suite('joining', () => {
     await pick('cone/base', 'cylinder/bottom');
     await page.hover('[data-kind=distance]');
     await page.locator('.offer.active input').fill('150');
-    await page.waitForSelector('.refused');
-    assert.match(await person.text('.refused'), /150 mm|50 mm/);
+    await until(async () => /150 mm|50 mm/.test(await person.text('.refused')), 'it is refused');
     await until(async () => /conflict/.test(await person.text('.entry')), 'the culprit is lit');
     await page.waitForSelector('[data-key="cone"] [aria-label="in conflict"]');
-    assert.ok((await page.getByRole('button', { name: 'Delete c1' }).count()) >= 1);
+    await page.getByRole('button', { name: 'Delete c1' }).first().waitFor();
     const fix = page.locator('.refused button', { hasText: /^Make it .?200 mm/ });
     await fix.click();
     await page.waitForSelector('.outcome:not(.refused)');
@@ -242,7 +241,10 @@ suite('joining', () => {
     const [, c] = await until(async () => (await constraints()).length === 2 && constraints(), 'it is made');
     assert.equal(c.bound, 'at-most');
     await page.waitForSelector('.entry-main[aria-pressed="true"]:has-text("c2")');
-    assert.match(await page.locator('.entry').nth(1).innerText(), /at most 90 mm apart[\s\S]*wall/);
+    await until(
+      async () => /at most 90 mm apart[\s\S]*wall/.test(await page.locator('.entry').nth(1).innerText()),
+      'marked in the list',
+    );
     await page.keyboard.press('Escape');
     await page.waitForSelector('.entry-main[aria-pressed="true"]', { state: 'detached' });
     await page.mouse.move(20, 500);

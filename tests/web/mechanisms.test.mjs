@@ -59,7 +59,7 @@ suite('mechanisms', () => {
     assert.ok(close(made.links[1].joint.origin.p[0], 0.12) && close(made.links[2].joint.origin.p[0], 0.2));
     assert.deepEqual(made.links[1].joint.axis, [0, 1, 0]);
     await page.waitForSelector('[data-key="arm.2"]');
-    assert.equal(await page.locator('[data-key^="arm."]').count(), 3);
+    await until(async () => (await page.locator('[data-key^="arm."]').count()) === 3, 'three links in the tree');
     await type('Position of link 1', 30);
     await until(async () => close((await arm()).links[1].joint.position, Math.PI / 6), 'in degrees');
     await type('Position of link 2', 15);
@@ -90,7 +90,7 @@ suite('mechanisms', () => {
     };
     await page.locator('#canvas').focus();
     await page.keyboard.press('Control+k');
-    await page.waitForSelector('.palette-input');
+    await page.waitForSelector('.palette-input:focus');
     await page.keyboard.type('add a mech');
     await page.keyboard.press('Enter');
     await page.waitForSelector('dialog h2:has-text("Add a mechanism")');
@@ -146,8 +146,8 @@ suite('mechanisms', () => {
     await until(async () => /^arm: link 2/.test(await person.hovered()), 'it is under the cursor');
     await page.mouse.click(x, y);
     await page.waitForSelector('[data-key="arm.2"].chosen');
-    assert.ok(
-      Math.abs(Number(await page.inputValue('input[aria-label^="Held point x"]')) - 20) < 2,
+    await until(
+      async () => Math.abs(Number(await page.inputValue('input[aria-label^="Held point x"]')) - 20) < 2,
       'where it was clicked',
     );
     await page.click('button:has-text("Hold here")');
@@ -192,7 +192,7 @@ suite('mechanisms', () => {
     assert.ok(error('impedance alone') > 10 * error('impedance with penalties'), told.join('; '));
     assert.ok(error('virtual coupling') > 10 * error('impedance with penalties'), told.join('; '));
     await until(async () => (await appliance.get('/simulation')).state === 'stopped', 'it stands again');
-    assert.equal((await appliance.get('/tool')).control, 'penalty', 'as it was');
+    await until(async () => (await appliance.get('/tool')).control === 'penalty', 'as it was');
     // by hand, while it runs
     await page.click('.transport button[aria-label="Run"]');
     await until(async () => (await appliance.get('/simulation')).time > 0.3, 'it runs');

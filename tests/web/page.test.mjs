@@ -73,9 +73,9 @@ suite('the page', () => {
     await until(async () => Math.abs((await appliance.get('/objects/cone')).geometry.radius - 0.04) < 1e-9, 'one less');
     await field.fill('wide');
     await field.press('Enter');
-    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    await until(async () => (await field.getAttribute('aria-invalid')) === 'true', 'it is no number');
     await field.press('Escape');
-    assert.equal(await field.inputValue(), '40');
+    await until(async () => (await field.inputValue()) === '40', 'as it was');
   });
 
   test('the server refuses a radius below zero, and the page says so', async () => {
@@ -83,8 +83,7 @@ suite('the page', () => {
     const field = page.locator('.right input[aria-label^="Radius"]');
     await field.fill('-5');
     await field.press('Enter');
-    await page.waitForSelector('.notice.error');
-    assert.ok((await person.text('.notice.error p')).length > 10);
+    await until(async () => (await person.text('.notice.error p')).length > 10, 'a sentence');
     assert.equal((await appliance.get('/objects/cone')).geometry.radius, 0.04);
   });
 
@@ -149,16 +148,17 @@ suite('the page', () => {
   test('kinds that do not fit are grey and say why', async () => {
     await pickByKeys('cone/apex');
     await pickByKeys('cylinder/center');
-    await page.waitForSelector('.offers');
-    const text = await page.locator('.offer.misfit').allInnerTexts();
-    assert.equal(text.length, 3);
+    const text = await until(async () => {
+      const all = await page.locator('.offer.misfit').allInnerTexts();
+      return all.length === 3 && all;
+    }, 'three are grey');
     for (const t of text) assert.match(t, /a point has no direction/);
     await page.locator('.picked button').last().click();
     await pickByKeys('cone/base');
-    await until(
-      async () => (await page.locator('.offer.misfit').allInnerTexts()).every((t) => /Both belong to cone/.test(t)),
-      'one object only',
-    );
+    await until(async () => {
+      const all = await page.locator('.offer.misfit').allInnerTexts();
+      return all.length > 0 && all.every((t) => /Both belong to cone/.test(t));
+    }, 'one object only');
   });
 
   test('a set that cannot hold is refused in words, its culprits lit, with fixes', async () => {
@@ -168,9 +168,8 @@ suite('the page', () => {
     await page.hover('[data-kind=distance]');
     const field = page.locator('.offer.active input');
     await field.fill('20');
-    await page.waitForSelector('.refused');
-    assert.match(await person.text('.refused'), /Cannot hold\./);
-    assert.ok((await person.text('.refused p')).length > 25, 'a sentence');
+    await until(async () => /Cannot hold\./.test(await person.text('.refused')), 'it is refused');
+    await until(async () => (await person.text('.refused p')).length > 25, 'in a sentence');
     await until(async () => /conflict/.test(await person.text('.entry')), 'the culprit is marked in the list');
     assert.equal((await constraints()).length, 1, 'nothing was changed');
     await page.click('.fixes button:has-text("Disable c1")');
@@ -209,8 +208,7 @@ suite('the page', () => {
     await until(async () => (await appliance.get('/scenes')).some((s) => s.saved), 'saved');
     await page.locator('#canvas').focus();
     await page.keyboard.press('g');
-    await page.waitForSelector('.cards');
-    assert.ok((await page.locator('.card').count()) >= 9);
+    await until(async () => (await page.locator('.card').count()) >= 9, 'the cards');
     await page.click('.card-main:has-text("peg-and-hole")');
     await until(
       async () => (await objects()).length === 2 && (await appliance.get('/scene')).name !== 'Cone over cylinder',
@@ -364,12 +362,13 @@ suite('the page', () => {
 
   test('every command is found by name, and ? shows the keys', async () => {
     await page.keyboard.press('Control+k');
+    await page.waitForSelector('.palette-input:focus');
     await page.keyboard.type('add a sph');
     await page.keyboard.press('Enter');
     await until(async () => (await objects()).some((o) => o.id === 'sphere'), 'the sphere');
     await page.locator('#canvas').focus();
     await page.keyboard.press('?');
-    assert.match(await person.text('.sheet'), /Ctrl\+Z/);
+    await until(async () => /Ctrl\+Z/.test(await person.text('.sheet')), 'the keys');
     await page.keyboard.press('Escape');
     await page.waitForSelector('dialog', { state: 'detached' });
   });
@@ -377,13 +376,17 @@ suite('the page', () => {
   test('the views turn the camera: from the top, right and front, and F frames', async () => {
     const seen = new Set();
     await page.locator('#canvas').focus();
-    for (const key of ['7', '3', '1', 'f']) {
+    const camera = () => page.getAttribute('#canvas', 'data-camera');
+    for (const key of ['7', '3', '1']) {
+      const before = await camera();
       await page.keyboard.press(key);
-      await sleep(150);
+      await until(async () => (await camera()) !== before, 'the camera turns');
       await person.settled();
-      seen.add(await page.getAttribute('#canvas', 'data-camera'));
+      seen.add(await camera());
     }
-    assert.ok(seen.size >= 3);
+    assert.equal(seen.size, 3);
+    await page.keyboard.press('f');
+    await person.settled();
     await page.click('.cube-face.cube-top', { force: true }).catch(() => undefined);
   });
 
@@ -464,8 +467,7 @@ suite('the page', () => {
 
   test('an empty scene says what to do', async () => {
     await appliance.api('PUT', '/scene', { format: 'guideway-scene/1', name: 'Nothing', objects: [] });
-    await page.waitForSelector('.empty');
-    assert.match(await person.text('.empty'), /empty/);
+    await until(async () => /empty/.test(await person.text('.empty')), 'words');
   });
 
   const luminance = (text) =>
@@ -477,14 +479,16 @@ suite('the page', () => {
   test('dark where the system is dark, and by the switch', async () => {
     await visit('cone-on-cylinder', {});
     const ground = () => page.evaluate(() => getComputedStyle(document.querySelector('.left')).backgroundColor);
-    assert.ok(luminance(await ground()) > 600);
+    const light = async () => luminance(await ground()) > 600;
+    await until(light, 'light at first');
     await page.emulateMedia({ colorScheme: 'dark' });
-    assert.ok(luminance(await ground()) < 200);
-    await sleep(300);
-    const image = await person.screenshot();
-    assert.ok(image.pixel(300, 500).reduce((a, b) => a + b) < 260, 'the canvas is dark too');
+    await until(async () => luminance(await ground()) < 200, 'dark as the system is');
+    await until(
+      async () => (await person.screenshot()).pixel(300, 500).reduce((a, b) => a + b) < 260,
+      'the canvas is dark too',
+    );
     await page.click('button[aria-label="Colours: auto"]');
-    assert.ok(luminance(await ground()) > 600, 'light by choice');
+    await until(light, 'light by choice');
   });
 
   for (const [name, options] of [
@@ -573,7 +577,7 @@ suite('the page', () => {
     await person.ready();
     await page.keyboard.press('g');
     await page.waitForSelector('.notice.error:has-text("could not be loaded")');
-    assert.equal(await page.locator('dialog').count(), 0);
+    await until(async () => (await page.locator('dialog').count()) === 0, 'it closes');
     await page.unroute('**/seldom-*.js');
     await page.reload();
     await person.ready();

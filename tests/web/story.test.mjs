@@ -20,21 +20,20 @@ suite(
     test('the first visit shows three hints on the cone and the cylinder', async () => {
       await page.waitForSelector('.hints');
       assert.equal(await page.locator('.hints li').count(), 3);
-      assert.match(await person.words(), /6 freedoms/);
+      await until(async () => /6 freedoms/.test(await person.words()), 'six freedoms');
     });
 
     test('hovering names the feature under the cursor, clicking selects it', async () => {
       await person.pick('cone/base', await basePoint());
       await person.pick('cylinder/top', top);
-      assert.match(await person.text('.picked'), /cone\/base[\s\S]*cylinder\/top/);
+      await until(async () => /cone\/base[\s\S]*cylinder\/top/.test(await person.text('.picked')), 'both');
     });
 
     test('exactly the kinds that fit two planes are offered, in words', async () => {
-      const kinds = await page
-        .locator('.offer:not(.misfit) [data-kind]')
-        .evaluateAll((all) => all.map((b) => b.dataset.kind));
-      assert.deepEqual(kinds, ['coincident', 'distance', 'parallel', 'perpendicular', 'angle']);
-      assert.match(await person.text('[data-kind=distance]'), /mm apart/);
+      const kinds = () =>
+        page.locator('.offer:not(.misfit) [data-kind]').evaluateAll((all) => all.map((b) => b.dataset.kind).join(' '));
+      await until(async () => (await kinds()) === 'coincident distance parallel perpendicular angle', 'five kinds');
+      await until(async () => /mm apart/.test(await person.text('[data-kind=distance]')), 'in words');
     });
 
     test('hovering a kind shows the ghost, the plane and the freedoms that would be left', async () => {
@@ -56,7 +55,7 @@ suite(
     });
 
     test('both branches are ghosts; ] steps to the second and [ back', async () => {
-      assert.match(await person.text('.branch-step'), /ghost 1 of 2/);
+      await until(async () => /ghost 1 of 2/.test(await person.text('.branch-step')), 'two ghosts');
       await page.keyboard.press(']');
       await until(async () => /ghost 2 of 2/.test(await person.text('.branch-step')), 'the second ghost');
       await page.keyboard.press('[');
@@ -70,7 +69,7 @@ suite(
         async () => /3 freedoms: slides in the plane \(2\), turns about its normal \(1\)/.test(await person.words()),
         'the words',
       );
-      assert.match(await person.text('.entries'), /coincident[\s\S]*ok/);
+      await until(async () => /coincident[\s\S]*ok/.test(await person.text('.entries')), 'it is in the list');
       const { p } = await conePose();
       assert.ok(Math.abs(p[2] - 0.1) < 1e-9, `the cone stands on the top, z = ${p[2]}`);
     });
@@ -144,14 +143,14 @@ suite(
       await until(async () => /circle/.test(await person.text('.outcome')), 'the preview speaks of the circle');
       await field.press('Enter');
       await until(async () => (await appliance.get('/constraints')).length === 2, 'the second constraint');
-      await until(async () => /2 freedoms/.test(await person.words()), 'two freedoms');
-      assert.match(await person.words(), /circle/);
+      await until(async () => /2 freedoms[\s\S]*circle/.test(await person.words()), 'two freedoms, one on a circle');
       const c = (await appliance.get('/constraints'))[1];
       assert.equal(c.type, 'distance');
       assert.ok(Math.abs(c.value - 0.06) < 1e-12);
-      await until(async () => !(await appliance.tool()).travelling, 'it has arrived', 8000);
-      const { p } = await conePose();
-      assert.ok(Math.abs(Math.hypot(p[0], p[1]) - 0.06) < 1e-6, `it runs on the circle: ${Math.hypot(p[0], p[1])}`);
+      await until(async () => {
+        const { travelling, pose } = await appliance.tool();
+        return !travelling && Math.abs(Math.hypot(pose.p[0], pose.p[1]) - 0.06) < 1e-6;
+      }, 'it runs on the circle');
       await page.mouse.move(20, 500);
       await page.keyboard.press('Escape');
       const circle = await Promise.all(
@@ -181,7 +180,7 @@ suite(
       }, 'it travelled to the smaller circle');
       await entry.locator('input[type=checkbox]').click();
       await until(async () => /3 freedoms/.test(await person.words()), 'three freedoms again');
-      assert.match(await entry.innerText(), /disabled/);
+      await until(async () => /disabled/.test(await entry.innerText()), 'told in the list');
       await entry.locator('input[type=checkbox]').click();
       await until(async () => /2 freedoms/.test(await person.words()), 'two freedoms again');
       await entry.getByRole('button', { name: /^Delete/ }).click();

@@ -36,7 +36,7 @@ suite('curves and surfaces', () => {
     await person.pick('hood/surface', [0.25, -0.15, 0.08]);
     await pickInList('nozzle/jet');
     await preview('normal', /3 freedoms: slides on the surface \(2\), turns about its normal \(1\)/);
-    assert.match(await person.text('.outcome'), /ghost 1 of 2/); // there are two senses
+    await until(async () => /ghost 1 of 2/.test(await person.text('.outcome')), 'there are two senses');
     const offset = page.getByLabel('Offset, mm');
     await offset.fill('-4000');
     await offset.press('Tab');

@@ -184,7 +184,10 @@ suite('trust', () => {
     await page.click('.tree [data-key="cylinder"]');
     await page.keyboard.press('Space');
     await state('running');
-    assert.equal(await page.locator('.tree-line.chosen').getAttribute('data-key'), 'cylinder', 'and nothing else');
+    await until(
+      async () => (await page.locator('.tree-line.chosen').getAttribute('data-key')) === 'cylinder',
+      'it stays chosen',
+    );
     await page.click('button[aria-label="Redo"]', { force: true }); // greyed: there is nothing to redo
     await page.click('.section .fold'); // shuts a section
     await page.keyboard.press('Space');
@@ -196,14 +199,15 @@ suite('trust', () => {
     const name = page.locator('.right input.name');
     await name.click();
     await page.keyboard.press('Space');
-    assert.match(await name.inputValue(), / /);
+    await until(async () => / /.test(await name.inputValue()), 'a space is typed');
     await page.keyboard.press('Escape');
     await page.locator('.section .fold').first().focus();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Shift+Tab'); // by the keyboard: Space is the button's
-    const open = await page.locator('.section .fold').first().getAttribute('aria-expanded');
+    const expanded = () => page.locator('.section .fold').first().getAttribute('aria-expanded');
+    const before = await expanded();
     await page.keyboard.press('Space');
-    assert.notEqual(await page.locator('.section .fold').first().getAttribute('aria-expanded'), open);
+    await until(async () => (await expanded()) !== before, 'it folds');
     await page.keyboard.press('Space');
     await state('running');
   });
@@ -221,7 +225,10 @@ suite('trust', () => {
     const renewing = setInterval(() => lease(true), 50);
     try {
       await page.waitForSelector('.hand:has-text("operates the device: nobody else can")');
-      assert.match(await person.text('[data-operator]'), /stream 127.0.0.1:\d+, since/);
+      await until(
+        async () => /stream 127.0.0.1:\d+, since/.test(await person.text('[data-operator]')),
+        'who, since when',
+      );
       await until(
         async () => {
           if ((await simulation()).halted) await armed(); // on a machine that stood still for too long
@@ -279,8 +286,8 @@ suite('trust', () => {
     await run();
     await until(async () => (await simulation()).tick > 50, 'some ticks');
     await page.keyboard.press('Control+.');
-    await page.waitForSelector('.banner.halted:has-text("asked for")');
-    assert.match(await person.text('.banner.halted'), /^Halted at .+ by (you|page 127\.0\.0\.1:\d+): asked for\./);
+    const cause = /^Halted at .+ by (you|page 127\.0\.0\.1:\d+): asked for\./;
+    await until(async () => cause.test(await person.text('.banner.halted')), 'cause, who and when');
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.locator('.fault button').first().click(),
@@ -299,19 +306,12 @@ suite('trust', () => {
     const ticks = async () => Number(await person.text('[data-ticks]'));
     const first = await until(ticks, 'its ticks');
     await until(async () => (await ticks()) > first, 'brought up to date');
-    const rows = await page.locator('table[aria-label="Time by stage"] tbody th').allInnerTexts();
-    assert.deepEqual(rows, [
-      'waking',
-      'commands',
-      'device',
-      'geometry',
-      'dynamics',
-      'control',
-      'publish',
-      'whole tick',
-    ]);
+    const stages = async () =>
+      (await page.locator('table[aria-label="Time by stage"] tbody th').allInnerTexts()).join(', ');
+    const all = 'waking, commands, device, geometry, dynamics, control, publish, whole tick';
+    await until(async () => (await stages()) === all, 'all stages');
     await page.click('summary:has-text("Worst ticks")');
-    assert.ok((await page.locator('.group-of[open] .numbers tbody tr').count()) > 0);
+    await page.locator('.group-of[open] .numbers tbody tr').first().waitFor();
     await fold.click();
   });
 
@@ -321,7 +321,7 @@ suite('trust', () => {
     await saved(true);
     await page.click('button[aria-label="Add a box"]');
     await saved(false);
-    assert.match(await page.title(), /^\u2022 /);
+    await until(async () => /^\u2022 /.test(await page.title()), 'in the title');
     await page.click('button[aria-label="Undo"]');
     await saved(true);
     await page.click('button[aria-label="Redo"]');
@@ -329,8 +329,8 @@ suite('trust', () => {
     await appliance.down();
     await page.waitForSelector('.banner.lost');
     await appliance.up();
-    await page.waitForSelector('.notice.info:has-text("as it was")', { timeout: 20000 });
-    assert.match(await person.text('.notice.info'), /started anew and brought .+ back as it was/);
+    const notice = page.locator('.notice.info', { hasText: /started anew and brought .+ back as it was/ });
+    await notice.waitFor({ timeout: 20000 });
     await saved(false);
     await appliance.api('POST', '/scene/save', { name: 'marked' });
     await saved(true);
