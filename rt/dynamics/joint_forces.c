@@ -54,7 +54,7 @@ static double limit_force(const gw_joint_law *law, double past, double v)
 
 /* ---- friction -------------------------------------------------------------------------------
  *
- * A bristle between the link and its joint's root r, as stiff at first as a limit's spring, k:
+ * A bristle between the link and its joint's root r, of stiffness k at first:
  *
  *   w = (q - r) / span,   span = 15/8 F/k
  *   f = -F s(w),   s = (15 w - 10 w^3 + 3 w^5) / 8 up to |w| = 1, +-1 beyond
@@ -73,9 +73,11 @@ static double limit_force(const gw_joint_law *law, double past, double v)
 #define SPAN (15.0 / 8)
 #define FULL (11.0 / 16) /* U / (F span) at |w| = 1 */
 
+#define BEND_STEPS 6
+
 static double span_of(const gw_joint_law *law)
 {
-    return SPAN * law->friction / law->limit_stiffness;
+    return SPAN * law->friction / law->bristle_stiffness;
 }
 
 static double friction_force(const gw_joint_law *law, double q, double v, double *dissipated)
@@ -84,13 +86,13 @@ static double friction_force(const gw_joint_law *law, double q, double v, double
     if (w2 >= 1)
         return copysign(law->friction, -w);
     double s = w * (15 - w2 * (10 - 3 * w2)) / 8;
-    double c = law->limit_damping, x = c * v / law->friction;
+    double c = law->bristle_damping, x = c * v / law->friction;
     double damping = c * (1 - s * s) / (1 + x * x);
     *dissipated += damping * v * v;
     return -law->friction * s - damping * v;
 }
 
-static double friction_energy(const gw_joint_law *law, double q)
+double gw_joint_friction_energy(const gw_joint_law *law, double q)
 {
     double span = span_of(law), w = fabs(q - law->bristle_root) / span, w2 = w * w;
     double share = w < 1 ? w2 * (7.5 - w2 * (2.5 - 0.5 * w2)) / 8 : FULL + (w - 1);
@@ -108,12 +110,26 @@ double gw_joint_slip(const gw_joint_law *law, double q, double *root)
     return law->friction * beyond;
 }
 
+/* U / (F span) = e is solved for w^2 from 0 on: it is concave, so that Newton's method stays below
+ * the solution. */
+double gw_joint_bend_bristle(const gw_joint_law *law, double energy, double *bend)
+{
+    double span = span_of(law), e = energy / (law->friction * span), w2 = 0;
+    *bend = span;
+    if (e >= FULL)
+        return energy - FULL * law->friction * span;
+    for (int i = 0; i < BEND_STEPS; i++)
+        w2 += (8 * e - w2 * (7.5 - w2 * (2.5 - 0.5 * w2))) / (7.5 - w2 * (5 - 1.5 * w2));
+    *bend = span * sqrt(fmax(0, w2));
+    return 0;
+}
+
 /* Of a ball U(|bend|): as d|bend|/dt = bend . w / |bend|, its torque is along the bend. */
 gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 bend, gw_vec3 v, double *dissipated)
 {
     double span = span_of(law), size = gw_norm(bend), w = fmin(size / span, 1), w2 = w * w;
     double s = w * (15 - w2 * (10 - 3 * w2)) / 8;
-    double c = law->limit_damping, x = c * gw_norm(v) / law->friction;
+    double c = law->bristle_damping, x = c * gw_norm(v) / law->friction;
     double damping = size < span ? c * (1 - s * s) / (1 + x * x) : 0;
     *dissipated += damping * gw_norm2(v);
     gw_vec3 torque = gw_scale(-damping, v);
@@ -124,7 +140,7 @@ double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 bend)
 {
     gw_joint_law from_zero = *law;
     from_zero.bristle_root = 0;
-    return friction_energy(&from_zero, gw_norm(bend));
+    return gw_joint_friction_energy(&from_zero, gw_norm(bend));
 }
 
 double gw_ball_slip(const gw_joint_law *law, gw_vec3 *bend)
@@ -167,7 +183,7 @@ static void passive_forces(const gw_joint_law *law, double q, double v, gw_joint
     if (law->friction > 0) {
         double w = (q - law->bristle_root) / span_of(law), still = fmax(0, 1 - w * w);
         model->force += friction_force(law, q, v, &dissipated);
-        model->stiffness += law->limit_stiffness * still * still;
+        model->stiffness += law->bristle_stiffness * still * still;
         if (v != 0)
             model->bound_damping += dissipated / (v * v);
     }
@@ -198,7 +214,7 @@ double gw_joint_energy(const gw_joint_law *law, double q)
     double past = past_limit(law, q);
     double sum = 0.5 * law->limit_stiffness * past * past;
     if (law->friction > 0)
-        sum += friction_energy(law, q);
+        sum += gw_joint_friction_energy(law, q);
     return sum;
 }
 

@@ -21,14 +21,15 @@ typedef struct gw_motor {
 
 #define GW_LIMIT_RAMP 1e-3 /* rad, m: by then the damper of a limit is all there */
 
-/* All that acts at one coordinate. The limits' spring and damper serve friction's bristle too. */
+/* All that acts at one coordinate. */
 typedef struct gw_joint_law {
     double damping;  /* N m s/rad, N s/m */
     double friction; /* Coulomb's, holding and sliding alike (N m, N) */
     bool limited;
     double lower, upper; /* rad, m */
     double limit_stiffness, limit_damping;
-    double bristle_root; /* rad, m: where the bristle is unbent */
+    double bristle_stiffness, bristle_damping; /* where friction holds */
+    double bristle_root;                       /* rad, m: where the bristle is unbent */
     const gw_motor *motor;
 } gw_joint_law;
 
@@ -39,10 +40,15 @@ double gw_joint_force(const gw_joint_law *law, double q, double v, double *motor
 
 /* Energy of the limit's spring and of the bristle (J). */
 double gw_joint_energy(const gw_joint_law *law, double q);
+double gw_joint_friction_energy(const gw_joint_law *law, double q); /* of the bristle alone */
 
 /* Moves the root of a bristle that is bent beyond its span; returns the energy that this dissipates
  * (J). */
 double gw_joint_slip(const gw_joint_law *law, double q, double *root);
+
+/* How far (0 or more; rad, m) the bristle of `law` is bent with an energy (J), at most as far as it
+ * can be; returns what energy is left over. */
+double gw_joint_bend_bristle(const gw_joint_law *law, double energy, double *bend);
 
 /* The same of a ball, whose friction bounds a torque whatever its axis: `bend` is the rotation
  * vector from the bristle's root, and the torque is against it and against the angular velocity
@@ -53,7 +59,8 @@ gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 bend, gw_vec3 velocity
 double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 bend);
 double gw_ball_slip(const gw_joint_law *law, gw_vec3 *bend);
 
-/* The limit's spring and damper, as stiff as steps of dt bear: k = (phase / dt)^2 inertia. */
+/* The spring and damper of a limit or a bristle, as stiff as steps of dt bear: k = (phase / dt)^2
+ * inertia. */
 void gw_joint_limit_spring(double inertia, double dt, double *stiffness, double *damping);
 
 /* ---- in an implicit step -------------------------------------------------------------------- */

@@ -42,13 +42,13 @@ extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT + 1];
 
 /* Coordinates z (turns about one axis count on beyond pi), velocities u, the quaternion of
  * rotations about more than one axis (of a submanifold, centre and orientation of its chart), where
- * friction's bristles are unbent, and the inverse inertia that the springs of bristles and limits
- * are made for. */
+ * friction's bristles are unbent, and the inverse inertias that the springs of bristles and of
+ * limits are made for. */
 typedef struct gw_mobilizer_state {
     double z[6], u[6];
     gw_quat turn;
     gw_vec3 centre;
-    double bristle_root[6], limit_mobility[6];
+    double bristle_root[6], bristle_mobility[6], limit_mobility[6];
 } gw_mobilizer_state;
 
 /* Index of the first of three coordinates that are a rotation vector; 6: there is none. */

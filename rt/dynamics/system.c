@@ -355,9 +355,11 @@ static void set_limit_springs(gw_system *s)
         for (int i = 0; i < s->body_count; i++)
             s->bodies[i].joint = s->home[i];
     }
-    for (int i = 0; i < s->body_count; i++)
-        memcpy(s->bodies[i].joint.limit_mobility, s->bodies[i].mobility,
-               sizeof s->bodies[i].mobility);
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        memcpy(k->joint.limit_mobility, k->mobility, sizeof k->mobility);
+        memcpy(k->joint.bristle_mobility, k->mobility, sizeof k->mobility);
+    }
     gw_system_update(s);
 }
 

@@ -26,17 +26,19 @@
 static gw_joint_law law_of(const gw_system *s, const gw_system_body *k, int j)
 {
     const gw_system_body_def *def = &k->def;
-    double mobility = k->joint.limit_mobility[j], stiffness, damping;
-    gw_joint_limit_spring(mobility > 0 ? 1 / mobility : 0, s->dt, &stiffness, &damping);
-    return (gw_joint_law){.damping = def->damping[j],
-                          .friction = def->friction[j],
-                          .limited = def->limited[j],
-                          .lower = def->lower[j],
-                          .upper = def->upper[j],
-                          .limit_stiffness = stiffness,
-                          .limit_damping = damping,
-                          .bristle_root = k->joint.bristle_root[j],
-                          .motor = &def->motor[j]};
+    double mobility = k->joint.limit_mobility[j], bristle = k->joint.bristle_mobility[j];
+    gw_joint_law law = {.damping = def->damping[j],
+                        .friction = def->friction[j],
+                        .limited = def->limited[j],
+                        .lower = def->lower[j],
+                        .upper = def->upper[j],
+                        .bristle_root = k->joint.bristle_root[j],
+                        .motor = &def->motor[j]};
+    gw_joint_limit_spring(mobility > 0 ? 1 / mobility : 0, s->dt, &law.limit_stiffness,
+                          &law.limit_damping);
+    if (law.friction > 0)
+        gw_joint_limit_spring(1 / bristle, s->dt, &law.bristle_stiffness, &law.bristle_damping);
+    return law;
 }
 
 /* ---- balls ---------------------------------------------------------------------------------- *
@@ -74,7 +76,7 @@ static gw_joint_law ball_law(const gw_system *s, const gw_system_body *k)
 {
     int softest = 0;
     for (int j = 1; j < 3; j++)
-        if (k->joint.limit_mobility[j] > k->joint.limit_mobility[softest])
+        if (k->joint.bristle_mobility[j] > k->joint.bristle_mobility[softest])
             softest = j;
     return law_of(s, k, softest);
 }
@@ -104,6 +106,16 @@ static double ball_energy(const gw_system *s, const gw_system_body *k)
     return energy + gw_ball_friction_energy(&law, turn_from(k, k->joint.bristle_root));
 }
 
+/* The root from which the ball is bent by `bend`. */
+static void set_bend(gw_system_body *k, gw_vec3 bend)
+{
+    gw_quat back = gw_quat_conj(gw_quat_exp(bend));
+    gw_vec3 root = gw_quat_log(gw_quat_mul(back, k->joint.turn));
+    k->joint.bristle_root[0] = root.x;
+    k->joint.bristle_root[1] = root.y;
+    k->joint.bristle_root[2] = root.z;
+}
+
 static double ball_slip(const gw_system *s, gw_system_body *k)
 {
     if (!(k->def.friction[0] > 0))
@@ -111,13 +123,8 @@ static double ball_slip(const gw_system *s, gw_system_body *k)
     gw_joint_law law = ball_law(s, k);
     gw_vec3 bend = turn_from(k, k->joint.bristle_root);
     double dissipated = gw_ball_slip(&law, &bend);
-    if (dissipated > 0) {
-        gw_quat back = gw_quat_conj(gw_quat_exp(bend));
-        gw_vec3 root = gw_quat_log(gw_quat_mul(back, k->joint.turn));
-        k->joint.bristle_root[0] = root.x;
-        k->joint.bristle_root[1] = root.y;
-        k->joint.bristle_root[2] = root.z;
-    }
+    if (dissipated > 0)
+        set_bend(k, bend);
     return dissipated;
 }
 
@@ -133,10 +140,10 @@ static void ball_slopes(const gw_system *s, const gw_system_body *k, int j, doub
     gw_joint_law law = ball_law(s, k);
     gw_vec3 bend = turn_from(k, k->joint.bristle_root);
     gw_vec3 u = {k->joint.u[0], k->joint.u[1], k->joint.u[2]};
-    double span = 15.0 / 8 * law.friction / law.limit_stiffness;
+    double span = 15.0 / 8 * law.friction / law.bristle_stiffness;
     double w2 = fmin(1, gw_norm2(bend) / (span * span));
     gw_ball_friction(&law, bend, u, &held);
-    *stiffness += law.limit_stiffness * (1 - w2) * (1 - w2);
+    *stiffness += law.bristle_stiffness * (1 - w2) * (1 - w2);
     if (gw_norm2(u) > 0)
         *damping += held / gw_norm2(u);
 }
@@ -646,7 +653,6 @@ double gw_system_mobility_at(gw_system *s, int body, int j)
     return k->rest[j] > LOCKED * alone[j] ? k->rest[j] : alone[j];
 }
 
-/* A bristle, which is as stiff, keeps its spring. */
 void gw_system_meet_limits(gw_system *s, double dt)
 {
     for (int i = 0; i < s->body_count && !s->is_free; i++) {
@@ -655,10 +661,71 @@ void gw_system_meet_limits(gw_system *s, double dt)
             double z = k->joint.z[j], way = 2 * dt * fabs(k->joint.u[j]);
             bool free = z >= k->def.lower[j] && z <= k->def.upper[j];
             bool near = z - k->def.lower[j] <= way || k->def.upper[j] - z <= way;
-            if (k->def.limited[j] && k->def.friction[j] == 0 && free && near)
+            if (k->def.limited[j] && free && near)
                 s->bodies[i].joint.limit_mobility[j] = gw_system_mobility_at(s, i, j);
         }
     }
+}
+
+/* ---- bristles ------------------------------------------------------------------------------- */
+
+/* So far from the inertia that a bristle was made for, either way, it is made anew. */
+#define UNFIT 4
+
+/* Takes down the mobilities of a joint with friction where they are now; false: its bristles stay
+ * as they are. */
+static bool is_unfit(gw_system *s, int index, double mobility[6])
+{
+    const gw_system_body *k = &s->bodies[index];
+    bool unfit = false;
+    for (int j = 0; j < k->dof; j++) {
+        double made_for = k->joint.bristle_mobility[j];
+        mobility[j] = made_for;
+        if (!(k->def.friction[is_ball(k) ? 0 : j] > 0))
+            continue;
+        double now = gw_system_mobility_at(s, index, j);
+        if (now > UNFIT * made_for || now < made_for / UNFIT)
+            mobility[j] = now, unfit = true;
+    }
+    return unfit;
+}
+
+static double fit_ball(const gw_system *s, gw_system_body *k, const double mobility[6])
+{
+    gw_joint_law law = ball_law(s, k);
+    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
+    double size = gw_norm(bend), energy = gw_ball_friction_energy(&law, bend), now;
+    memcpy(k->joint.bristle_mobility, mobility, sizeof k->joint.bristle_mobility);
+    law = ball_law(s, k);
+    double left = gw_joint_bend_bristle(&law, energy, &now);
+    if (size > 0)
+        set_bend(k, gw_scale(now / size, bend));
+    return left;
+}
+
+double gw_system_fit_bristles(gw_system *s)
+{
+    double dissipated = 0, mobility[6];
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        if (k->only_springs || !is_unfit(s, i, mobility))
+            continue;
+        if (is_ball(k))
+            dissipated += fit_ball(s, k, mobility);
+        for (int j = 0; j < k->dof && !is_ball(k); j++) {
+            double bent = k->joint.z[j] - k->joint.bristle_root[j], bend;
+            if (mobility[j] == k->joint.bristle_mobility[j])
+                continue;
+            gw_joint_law law = law_of(s, k, j);
+            double energy = gw_joint_friction_energy(&law, k->joint.z[j]);
+            k->joint.bristle_mobility[j] = mobility[j];
+            law = law_of(s, k, j);
+            dissipated += gw_joint_bend_bristle(&law, energy, &bend);
+            k->joint.bristle_root[j] = k->joint.z[j] - copysign(bend, bent);
+        }
+    }
+    s->potential -= dissipated;
+    return dissipated;
 }
 
 /* ---- stiffness ------------------------------------------------------------------------------ */

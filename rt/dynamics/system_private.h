@@ -454,6 +454,7 @@ static inline void gw_joint_copy(const gw_system_body *k, const gw_mobilizer_sta
     }
     to->z[0] = from->z[0], to->u[0] = from->u[0];
     to->bristle_root[0] = from->bristle_root[0];
+    to->bristle_mobility[0] = from->bristle_mobility[0];
     to->limit_mobility[0] = from->limit_mobility[0];
     to->centre = from->centre, to->turn = from->turn;
 }
@@ -809,6 +810,10 @@ void gw_system_take_mobilities(gw_system *system);
 
 /* Limits that the coming step may meet get springs made for where the bodies are now. */
 void gw_system_meet_limits(gw_system *system, double dt);
+
+/* Bristles made for inertias far from those of where the bodies are now are made for these. Each
+ * keeps its energy, up to what it can hold; returns what is dissipated (J). */
+double gw_system_fit_bristles(gw_system *system);
 
 /* Whether the largest eigenvalue of D^-1 P (h C + h^2 K) is more than `limit`. */
 bool gw_system_is_stiff(gw_system *system, double h, double limit);

@@ -599,7 +599,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
         b->stuck += at->level > MAX_LEVEL && fabs(out) > 0.5 * fabs(b->out);
         b->out = out;
         if (b->stuck == STUCK || b->tries >= FINEST_TRIES ||
-            !(fabs(out) > WORTH * (s->kinetic + b->kinetic)))
+            !(fabs(out) > WORTH * fmin(s->kinetic, b->kinetic)))
             return false;
     }
     return at->level < finest_level(s) && ++at->level;
@@ -811,11 +811,14 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
 {
     gw_system_work sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
-    double kinetic = s->kinetic, owed = s->integrator.owed;
+    double kinetic = s->kinetic, owed = s->integrator.owed, fitted = 0;
     assert(isfinite(dt));
     s->touched = forces && forces->touch;
     gw_contacts_begin(s);
     gw_set_joints_recentre(s);
+    if (!s->local &&
+        (s->integrator.level >= DOUBT_LEVEL || s->integrator.implicit_level >= HIGH_ORDER_LEVEL))
+        fitted = gw_system_fit_bristles(s);
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->begin[i]);
     gw_system_meet_limits(s, dt);
@@ -846,7 +849,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
             gw_system_update(s);
         }
         s->integrator.level = 0;
-        *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0,
+        *step = (gw_step){.dissipated = fitted + (isfinite(kinetic) ? kinetic : 0),
                           .degenerate = gw_system_degenerate(s),
                           .finite = false};
         return;
@@ -855,7 +858,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
         gw_grounds_advance(s, dt);
     *step = (gw_step){.constraint = constraint,
                       .work = sum.hand,
-                      .dissipated = sum.dissipated,
+                      .dissipated = fitted + sum.dissipated,
                       .motors = sum.motors,
                       .pushed = sum.pushed,
                       .base_work = sum.base,

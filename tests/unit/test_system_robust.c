@@ -174,6 +174,16 @@ static void random_systems_with_limits_and_friction_never_jump(void **state)
     run_random_systems(&both, 1, 8, 1000, 1e-5);
 }
 
+/* Joints with friction and limits that come into postures with a thousandth of the inertia, where
+ * bristles made for the start's are far too stiff for the step. */
+static void friction_keeps_to_the_inertia_that_joints_have(void **state)
+{
+    (void)state;
+    const random_traits bounded = {
+        .bodies = RANDOM_BODIES, .loops = RANDOM_LOOPS, .decades = 2, .bounded = true};
+    run_random_systems(&bounded, 202, 1, 1800, 1e-8);
+}
+
 /* A spring on a light body gets too stiff for explicit substeps only on the way, as joints come
  * into line: there the system must not stop for good. */
 static void springs_may_become_stiff_on_the_way(void **state)
@@ -209,6 +219,7 @@ int main(void)
         cmocka_unit_test(parallelograms_pass_the_line),
         cmocka_unit_test(random_systems_never_jump),
         cmocka_unit_test(random_systems_with_limits_and_friction_never_jump),
+        cmocka_unit_test(friction_keeps_to_the_inertia_that_joints_have),
         cmocka_unit_test(springs_may_become_stiff_on_the_way),
         cmocka_unit_test(what_spins_beside_stiff_joints_keeps_its_energy),
         cmocka_unit_test(what_swings_round_at_once_keeps_its_energy),
