@@ -207,5 +207,8 @@ void gw_rule_rotation_about_axis(gw_solver *solver, const gw_solver_state *state
     solver->result.outcome = GW_RULE_NO_ROOT;
     for (int i = 0; i < n; i++)
         try_root(solver, &t, rank, most, phi[i]);
-    gw_label_rotations(solver);
+    if (solver->tracked)
+        gw_keep_tracked_rotation(solver, state);
+    else
+        gw_label_rotations(solver);
 }

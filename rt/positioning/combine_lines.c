@@ -5,11 +5,12 @@
 #include "rt/positioning/solver.h"
 
 /* The two lines L (of x) and K (of y): feet of their common normal, its direction w from L to K,
- * and their distance. */
+ * and their distance. Of lines that are not parallel also n, along l x k, and the height h of K
+ * along it: they do not change over where the lines cross, as w does. */
 typedef struct lines {
-    gw_vec3 l, k, foot_l, foot_k, w;
-    double d_a, d_b, sine; /* of the angle between them */
-    gw_vec3 u;             /* from P to Q, unit; unused where d_a = 0 */
+    gw_vec3 l, k, foot_l, foot_k, w, n;
+    double d_a, d_b, h, sine; /* of the angle between them */
+    gw_vec3 u;                /* from P to Q, unit; unused where d_a = 0 */
 } lines;
 
 static lines lines_of(const gw_solver *solver, const gw_distance_constraint *x,
@@ -28,13 +29,14 @@ static lines lines_of(const gw_solver *solver, const gw_distance_constraint *x,
         t.foot_k = gw_add(x->b, out);
         t.w = gw_zero_length(solver, t.d_b) ? gw_any_normal(t.l) : gw_scale(1 / t.d_b, out);
     } else {
-        gw_vec3 n = gw_scale(1 / t.sine, across);
-        double h = gw_dot(n, gap), ss = t.sine * t.sine;
+        double ss = t.sine * t.sine;
+        t.n = gw_scale(1 / t.sine, across);
+        t.h = gw_dot(t.n, gap);
         /* (P_b + s l) - (Q_b + r k) along n: s = det(gap, k, l x k) / sin^2 */
         t.foot_l = gw_mul_add(x->b, gw_dot(gw_cross(gap, t.k), across) / ss, t.l);
-        t.foot_k = gw_mul_add(t.foot_l, h, n);
-        t.d_b = fabs(h);
-        t.w = h < 0 ? gw_neg(n) : n;
+        t.foot_k = gw_mul_add(t.foot_l, t.h, t.n);
+        t.d_b = fabs(t.h);
+        t.w = t.h < 0 ? gw_neg(t.n) : t.n;
     }
     gw_vec3 a = gw_sub(y->a, x->a);
     t.d_a = gw_norm(a);
@@ -246,13 +248,13 @@ static void skew_lines(gw_solver *solver, const gw_distance_constraint *x,
         gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(t->foot_l, p, t->w), t->w, 0);
         gw_put_angle(e, x, t->u, t->w, 0);
     } else if (gw_zero_length(solver, p) && gw_zero_length(solver, q)) {
-        /* u's component along the common normal is d_b / d_a */
+        /* u's component along the common normal is h / d_a */
         gw_alternative *e =
             gw_add_alternative(solver, "two points on skew lines: an angle with their normal");
         gw_keep_distance(e, x);
         gw_keep_distance(e, y);
-        gw_put_angle(e, x, t->u, t->w,
-                     gw_zero_length(solver, d_b) ? GW_PI / 2 : gw_clamped_acos(d_b / d_a));
+        gw_put_angle(e, x, t->u, t->n,
+                     gw_zero_length(solver, d_b) ? GW_PI / 2 : gw_clamped_acos(t->h / d_a));
         solver->result.keeps_pair = true;
     }
 }

@@ -64,6 +64,28 @@ int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state
     return best;
 }
 
+void gw_keep_tracked_rotation(gw_solver *solver, const gw_solver_state *state)
+{
+    gw_rule_result *r = &solver->result;
+    const gw_branch *before = solver->tracked->before;
+    int best = -1;
+    double least = solver->tracked->reach / solver->size;
+    for (int k = 0; k < r->count; k++) {
+        double angle = gw_quat_angle(r->alternatives[k].rotation, before->nearest.q);
+        if (angle <= least)
+            best = k, least = angle;
+    }
+    if (best < 0) {
+        r->outcome = GW_RULE_NO_ROOT;
+        r->count = 0;
+        return;
+    }
+    if (best > 0)
+        r->alternatives[0] = r->alternatives[best];
+    r->alternatives[0].label = before->id[1 + state->choice_count];
+    r->count = 1;
+}
+
 gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state, int i)
 {
     char label = next_label(solver, state);
@@ -129,14 +151,14 @@ static bool descend(const gw_solver_state *state, double size, gw_pose *x, gw_no
     const gw_levenberg_marquardt method = {.size = size,
                                            .evaluate = normal_equations_at,
                                            .context = &(continued){state, size},
-                                           .steps = 40,
+                                           .steps = 60,
                                            .goal = 1e-29 * size * size,
                                            .round_off = 1e-24 * size * size,
                                            .damping = 1e-7,
                                            .least = 1e-14,
                                            .most = 1e9,
                                            .raise = 10,
-                                           .raise_to = 1e-4};
+                                           .raise_to = 1e-12};
     gw_levenberg_marquardt_descend(&method, x, at);
     return at->worst <= 1e-11 * size;
 }

@@ -327,6 +327,10 @@ void gw_perturb_alternatives(gw_solver *solver);
 
 /* Which alternative of the result the branch takes. */
 int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state);
+/* Of the result's rotations, keeps the one that the branch has turned on to; none where all are
+ * farther than that. Labels of rotations are by their place, so that they change as the world
+ * turns. */
+void gw_keep_tracked_rotation(gw_solver *solver, const gw_solver_state *state);
 /* The sense that it has chosen of constraint i. */
 gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state, int i);
 
