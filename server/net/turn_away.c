@@ -19,8 +19,9 @@ size_t turn_away_text(int status, const char *fields, const char *detail, char o
     head_request_id(NULL, id);
     int size = snprintf(body, sizeof body,
                         "{\"type\":\"" PROBLEM_PATH "/%s\",\"title\":\"%s\",\"status\":%d,"
-                        "\"detail\":\"%s\"}",
-                        kind->name, kind->title, status, detail);
+                        "\"detail\":\"%s\",\"errors\":[{\"pointer\":\"\",\"detail\":\"%s\"}]}",
+                        kind->name, kind->title, status, detail, detail);
+    assert(size > 0 && size < (int)sizeof body);
     size = snprintf(out, TURN_AWAY_BYTES,
                     "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
                     "Content-Length: %d\r\nX-Request-Id: %s\r\n%sConnection: close\r\n\r\n%s",

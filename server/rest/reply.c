@@ -17,8 +17,10 @@
 static json_t *problem(const problem_kind *kind, int status, const char *detail)
 {
     wire_memory_clear();
-    return json_pack("{s:o, s:s, s:i, s:o}", "type", json_sprintf(PROBLEM_PATH "/%s", kind->name),
-                     "title", kind->title, "status", status, "detail", describe_text(detail));
+    return json_pack("{s:o, s:s, s:i, s:o, s:[{s:s, s:o}]}", "type",
+                     json_sprintf(PROBLEM_PATH "/%s", kind->name), "title", kind->title, "status",
+                     status, "detail", describe_text(detail), "errors", "pointer", "", "detail",
+                     describe_text(detail));
 }
 
 /* `written`, taken over: NULL where memory is short. */
@@ -33,7 +35,8 @@ static void write_text(api_reply *reply, int status, const char *mime, gw_text *
     reply->status = 500;
     reply->mime = "application/problem+json";
     reply->body = text_format("{\"type\":\"/problems/failed\",\"title\":\"Internal Server Error\","
-                              "\"status\":500,\"detail\":\"the answer could not be written\"}");
+                              "\"status\":500,\"detail\":\"the answer could not be written\","
+                              "\"errors\":[{\"pointer\":\"\",\"detail\":\"memory is short\"}]}");
 }
 
 static void write_json(api_reply *reply, int status, const char *mime, json_t *value)

@@ -7,6 +7,7 @@
 
 #include "server/cli/version.h"
 #include "server/rest/call.h"
+#include "server/schema/field.h"
 
 static void answer(api_call *call)
 {
@@ -48,12 +49,12 @@ void api_simulation_step(api_call *call)
     if (!api_only(call, allowed))
         return;
     const json_t *ticks = json_object_get(call->body, "ticks");
-    json_int_t count = json_integer_value(ticks);
-    if (!json_is_integer(ticks) || count < 1) {
+    const double most = 9007199254740992; /* 2^53: a double tells whole numbers apart */
+    if (!wire_is_whole(ticks, 1, most)) {
         api_refuse(call, 400, "/ticks", "ticks is a whole number from 1");
         return;
     }
-    answer_when(call, app_step(call->app, (uint64_t)count, &error), &error);
+    answer_when(call, app_step(call->app, (uint64_t)json_number_value(ticks), &error), &error);
 }
 
 void api_simulation_halt(api_call *call)

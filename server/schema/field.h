@@ -189,6 +189,9 @@ bool wire_decode(const wire_table *table, const json_t *value, const char *at, v
 /* A new reference; NULL where a number is not finite or memory is short. */
 json_t *wire_encode(const wire_table *table, const void *owner, const wire_context *context);
 
+/* Whether a value is a whole number from `low` to `high`; 3.0 is one, as JSON Schema has it. */
+bool wire_is_whole(const json_t *value, double low, double high);
+
 /* Finds fault with the value at `at`: GW_BAD_INPUT with a sentence. Returns false. */
 bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

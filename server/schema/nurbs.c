@@ -60,11 +60,10 @@ static bool read_degrees(const json_t *value, const wire_path *at, gw_nurbs_def 
     for (int k = 0; k < def->dimension; k++) {
         const json_t *entry = of_direction(degree, def->dimension, k);
         wire_path place = {.parent = &here, .index = (size_t)k};
-        json_int_t d = json_integer_value(entry);
-        if (!json_is_integer(entry) || d < 1 || d > GW_MAX_NURBS_DEGREE)
+        if (!wire_is_whole(entry, 1, GW_MAX_NURBS_DEGREE))
             return wire_refuse(def->dimension == 2 ? &place : &here, error,
                                "must be a whole number from 1 to %d", GW_MAX_NURBS_DEGREE);
-        def->degree[k] = (int)d;
+        def->degree[k] = (int)json_number_value(entry);
     }
     return true;
 }

@@ -101,8 +101,7 @@ ANSWER(field_error, "FieldError", NULL,
        {"pointer", TEXT, .about = "JSON pointer into the request's body"}, {"detail", TEXT})
 ANSWER(problem, "Problem", "RFC 9457.",
        {"type", TEXT, .about = "/problems/NAME, a page says what it means"}, {"title", TEXT},
-       {"detail", TEXT}, {"errors", LIST, .flags = SOMETIMES, .table = &field_error},
-       {"status", WHOLE})
+       {"detail", TEXT}, {"errors", LIST, .table = &field_error}, {"status", WHOLE})
 
 static const char *const no_poses[] = {"incompatible", "unhandled", NULL};
 #define WHY_NOT                                                                                    \

@@ -64,11 +64,10 @@ static bool read_counts(const json_t *value, const wire_path *at, const char *me
         return true;
     for (int k = 0; k < dimension; k++) {
         const json_t *entry = json_is_array(given) ? json_array_get(given, (size_t)k) : given;
-        json_int_t number = json_integer_value(entry);
-        if (!json_is_integer(entry) || number < 1 || number > MOST_SAMPLES)
-            return wire_refuse(&here, error, "must be a whole number%s",
+        if (!wire_is_whole(entry, 1, MOST_SAMPLES))
+            return wire_refuse(&here, error, "must be a whole number from 1 to %d%s", MOST_SAMPLES,
                                dimension == 2 ? ", or two, along u and v" : "");
-        counts[k] = (int)number;
+        counts[k] = (int)json_number_value(entry);
     }
     return true;
 }

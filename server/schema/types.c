@@ -98,11 +98,17 @@ json_t *wire_schema_number(const wire_field *f)
 
 const wire_type wire_type_number = {decode_number, encode_number, wire_schema_number};
 
+bool wire_is_whole(const json_t *value, double low, double high)
+{
+    double x = json_number_value(value);
+    return json_is_number(value) && x == floor(x) && x >= low && x <= high;
+}
+
 DECODE(decode_whole)
 {
     double x = 0;
     assert(f->size == sizeof(int) || f->size == sizeof(uint64_t));
-    if (f->must && (!json_is_integer(value) || out_of_range(f, json_number_value(value))))
+    if (f->must && !wire_is_whole(value, f->low, f->high))
         return wire_refuse(at, error, "%s", f->must);
     if (!get_number(f, value, at, &x, error))
         return false;

@@ -79,7 +79,9 @@ test("only WebSocket comes through the stream's address", async () => {
     const refused = await ask(text);
     assert.equal(refused.status, status, text.slice(0, 400));
     assert.equal(refused.body.length, refused.length, 'its length is right');
-    assert.equal(JSON.parse(refused.body).status, status);
+    const problem = JSON.parse(refused.body);
+    assert.equal(problem.status, status);
+    assert.deepEqual(problem.errors, [{ pointer: '', detail: problem.detail }]);
   }
   const live = stream(server);
   await live.wait('hello');

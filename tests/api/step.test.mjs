@@ -32,6 +32,20 @@ test('10000 ticks are made when it answers, faster than real time', { timeout: 6
   if (!sanitized) assert.ok(ms < 5000, `${ms} ms for 10 s`);
 });
 
+test('whole numbers may be written with a point, as some languages do', async () => {
+  const from = await paused();
+  const post = (body) => request(server, 'POST', '/api/v1/simulation/step', body);
+  assert.equal((await post('{"ticks":2.0}')).json.tick, from + 2);
+  for (const ticks of ['2.5', '0.0', '-1', '1e75', '"2"']) {
+    const refused = await post(`{"ticks":${ticks}}`);
+    assert.equal(refused.status, 400, ticks);
+    assert.equal(refused.json.errors[0].pointer, '/ticks', ticks);
+  }
+  const line = '{"degree":1.0,"knots":[0,0,1,1],"points":[[0,0,0],[1,0,0]]}';
+  const problem = `{"constraints":[{"type":"coincident","mobile":{"point":[0,0,0]},"fixed":{"curve":${line}}}],"samples":2.0}`;
+  assert.equal((await request(server, 'POST', '/api/v1/solve', problem)).json.status, 'solved');
+});
+
 test('a scene with contacts finds them as it would in real time', { timeout: 60000 }, async () => {
   await expect(200, 'PUT', '/scene', {
     format: 'guideway-scene/1',
