@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { guideway, request, sanitized, sleep, start, stream, until } from './server.mjs';
+import { connect, guideway, raw, request, sanitized, sleep, start, stream, until } from './server.mjs';
 
 let server;
 before(async () => {
@@ -21,17 +20,6 @@ const tokenFile = (text) => {
   writeFileSync(file, `${text}\n`);
   return file;
 };
-
-// A bare connection: what it got so far, and when it ended.
-function raw(text) {
-  const socket = net.connect({ host: '127.0.0.1', port: port() });
-  const state = { socket, got: '', ended: false };
-  socket.on('data', (data) => (state.got += data));
-  socket.on('error', () => {});
-  socket.on('close', () => (state.ended = true));
-  socket.write(text);
-  return state;
-}
 
 const seconds = (pid) => {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
@@ -106,7 +94,7 @@ test('hosts and origins', async () => {
     for (const path of ['/', '/api/v1/scene', '/metrics', '/healthz'])
       assert.equal((await request(server, 'GET', path, undefined, { host })).status, status, `${host} ${path}`);
   for (const text of ['', 'Host: \r\n', `Host: ${server.address}\r\nHost: ${server.address}\r\n`]) {
-    const odd = raw(`GET /api/v1/scene HTTP/1.1\r\n${text}\r\n`);
+    const odd = raw(server, `GET /api/v1/scene HTTP/1.1\r\n${text}\r\n`);
     await until('an answer', () => odd.got);
     assert.match(odd.got, /^HTTP\/1.1 4(00|21)/);
     odd.socket.destroy();
@@ -135,12 +123,15 @@ test('a request that can be read as two is refused, and nothing behind it is rea
     'Transfer-Encoding: xchunked',
     `Content-Length: +${body.length}`,
   ]) {
-    const sent = raw(head(lines) + body + next);
+    const sent = raw(server, head(lines) + body + next);
     await until(lines, () => sent.ended);
     assert.match(sent.got, /^HTTP\/1.1 400 /, lines);
     assert.doesNotMatch(sent.got, /\r\n\r\nok\n/, lines);
   }
-  const chunks = raw(`${head('Transfer-Encoding: chunked')}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n${next}`);
+  const chunks = raw(
+    server,
+    `${head('Transfer-Encoding: chunked')}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n${next}`,
+  );
   await until('both answers', () => /solved[\s\S]*\r\n\r\nok\n/.test(chunks.got));
   chunks.socket.destroy();
 });
@@ -313,7 +304,7 @@ describe('connections that stall', { concurrency: true, timeout: 90000 }, () => 
       'GET /ws',
       'GET / HTTP/1.1\r\nHost: localhost\r\n',
       'GET /ws HTTP/1.1\r\nHost: localhost\r\n',
-    ].map(raw);
+    ].map((text) => raw(server, text));
     const burned = seconds(server.pid),
       began = performance.now();
     await sleep(2000);
@@ -327,7 +318,7 @@ describe('connections that stall', { concurrency: true, timeout: 90000 }, () => 
   });
 
   const drip = async (text, every, low, high) => {
-    const slow = raw(text),
+    const slow = raw(server, text),
       began = performance.now();
     while (!slow.ended && performance.now() - began < 2000 + high) {
       slow.socket.write(every);
@@ -355,7 +346,7 @@ test('a path that only begins like the stream is no stream', async () => {
   const query = stream(server, { path: '/ws?x=1' });
   await query.wait('hello');
   await query.close();
-  const plain = raw(`GET /ws HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+  const plain = raw(server, `GET /ws HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
   await until('an answer', () => plain.got.includes('HTTP/1.1') || plain.ended);
 });
 
@@ -370,7 +361,7 @@ test('10 MB are read and refused; the same connection lives on', async () => {
 test('beyond 512 connections: 503, and well again afterwards', { timeout: 60000 }, async () => {
   const many = [];
   for (let i = 0; i < 520; i++) {
-    many.push(raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
+    many.push(raw(server, `GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
     if (i % 64 === 63) await sleep(20);
   }
   await until('answers', () => many.every((c) => c.got || c.ended), 20000);
@@ -383,22 +374,24 @@ test('beyond 512 connections: 503, and well again afterwards', { timeout: 60000 
 });
 
 test('512 connections that rest give way to who asks; a 503 is as long as it says', { timeout: 60000 }, async () => {
-  const many = Array.from({ length: 512 }, () => raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
+  const many = Array.from({ length: 512 }, () =>
+    raw(server, `GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`),
+  );
   await until('answers', () => many.every((c) => c.got || c.ended), 20000);
-  const late = Array.from({ length: 4 }, () => raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
+  const late = Array.from({ length: 4 }, () => raw(server, `GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
   await until('their answers', () => late.every((c) => c.ended || c.got.startsWith('HTTP/1.1 200')), 20000);
   for (const { got } of [...many, ...late].filter((c) => c.got.startsWith('HTTP/1.1 503')))
     assert.equal(got.length - got.indexOf('\r\n\r\n') - 4, Number(/Content-Length: (\d+)/.exec(got)[1]));
   await sleep(1200);
   for (let i = 0; i < 20; i++) {
-    const fresh = raw(`GET /api/v1/scene HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+    const fresh = raw(server, `GET /api/v1/scene HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
     await until('an answer', () => fresh.got || fresh.ended);
     assert.match(fresh.got, /^HTTP\/1.1 200/);
     many.push(fresh);
   }
-  const silent = Array.from({ length: 1100 }, () => raw('')); // more than may wait to be peeked
+  const silent = Array.from({ length: 1100 }, () => raw(server)); // more than may wait to be peeked
   await until('connections', () => silent.every((c) => c.ended || !c.socket.connecting), 20000);
-  const after = raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+  const after = raw(server, `GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
   await until('an answer', () => after.got || after.ended);
   assert.match(after.got, /^HTTP\/1.1 200/);
   [...many, ...late, ...silent, after].forEach((c) => c.socket.destroy());
@@ -418,7 +411,7 @@ test('raw WebSocket frames against the rules end that connection only', async ()
     [0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
   ];
   for (const bytes of bad) {
-    const client = raw(upgrade);
+    const client = raw(server, upgrade);
     await until('the upgrade', () => client.got.includes('101') || client.ended);
     client.socket.write(Buffer.from(bytes));
     await sleep(100);
@@ -442,9 +435,7 @@ test('with too few open files it says so and ends; with few a halt still comes i
   const script = join(scratch, 'hundred.sh');
   writeFileSync(script, `#!/bin/sh\nulimit -n 100\nexec ${guideway} "$@"\n`, { mode: 0o755 });
   const tight = await start({ program: script });
-  const idle = Array.from({ length: 150 }, () =>
-    net.connect({ host: '127.0.0.1', port: Number(tight.address.split(':').at(-1)) }).on('error', () => {}),
-  );
+  const idle = Array.from({ length: 150 }, () => connect(tight));
   await sleep(200);
   for (let i = 0; i < 20; i++) {
     const halted = await request(tight, 'POST', '/api/v1/simulation/halt');

@@ -1,10 +1,9 @@
-// What must not reach either library: another protocol over the stream's address, heads that two
+// Attacks that must reach neither library: another protocol over the stream's address, heads that two
 // readers read differently, senders that are named twice.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import net from 'node:net';
 import { after, before, test } from 'node:test';
-import { request, sanitized, start, stream, until } from './server.mjs';
+import { connect, raw, request, sanitized, start, stream, until } from './server.mjs';
 
 let server;
 before(async () => {
@@ -12,21 +11,18 @@ before(async () => {
 });
 after(() => server?.stop());
 
-// What a bare connection gets for a text, to its end; an answer that leaves it open is cut after the head.
+const lengthOf = (got) => Number(/content-length: (\d+)/i.exec(got)?.[1] ?? 0);
+const bodyOf = (got) => got.slice(got.indexOf('\r\n\r\n') + 4);
+
+// The answer to a text on a connection of its own; one that leaves the connection open is cut after the head.
 async function ask(text) {
-  const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
-  let got = '',
-    ended = false;
-  socket.on('data', (data) => (got += data.toString('latin1')));
-  socket.on('error', () => {});
-  socket.on('close', () => (ended = true));
-  socket.write(text);
-  await until('an answer', () => ended || got.includes('\r\n\r\n'));
-  const status = Number(/^HTTP\/1.1 (\d+)/.exec(got)?.[1]);
-  const length = Number(/content-length: (\d+)/i.exec(got)?.[1] ?? 0);
-  if (status !== 101) await until('its body', () => ended || got.length >= got.indexOf('\r\n\r\n') + 4 + length);
-  socket.destroy();
-  return { status, got, body: got.slice(got.indexOf('\r\n\r\n') + 4), length };
+  const c = raw(server, text);
+  await until('an answer', () => c.ended || c.got.includes('\r\n\r\n'));
+  const status = Number(/^HTTP\/1.1 (\d+)/.exec(c.got)?.[1]);
+  const length = lengthOf(c.got);
+  if (status !== 101) await until('its body', () => c.ended || bodyOf(c.got).length >= length);
+  c.socket.destroy();
+  return { status, got: c.got, body: bodyOf(c.got), length };
 }
 
 const handshake = (changes = {}, more = '') => {
@@ -171,27 +167,20 @@ test('what libmicrohttpd would answer in its own words is a problem like any oth
 
 // Requests on one connection, one after the other; answers the statuses, bodies and heads.
 async function talk(texts) {
-  const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
+  const c = raw(server);
   const answers = [];
-  let got = '',
-    ended = false;
-  socket.on('data', (data) => (got += data.toString('latin1')));
-  socket.on('error', () => {});
-  socket.on('close', () => (ended = true));
   for (const text of texts) {
-    got = '';
-    socket.write(text);
-    const whole = () =>
-      got.includes('\r\n\r\n') &&
-      got.length >= got.indexOf('\r\n\r\n') + 4 + Number(/content-length: (\d+)/i.exec(got)?.[1] ?? 0);
-    await until('an answer', () => ended || whole());
+    c.got = '';
+    c.socket.write(text);
+    const whole = () => c.got.includes('\r\n\r\n') && bodyOf(c.got).length >= lengthOf(c.got);
+    await until('an answer', () => c.ended || whole());
     answers.push({
-      status: Number(/^HTTP\/1.1 (\d+)/.exec(got)?.[1]),
-      head: got.split('\r\n\r\n')[0],
-      body: got.slice(got.indexOf('\r\n\r\n') + 4),
+      status: Number(/^HTTP\/1.1 (\d+)/.exec(c.got)?.[1]),
+      head: c.got.split('\r\n\r\n')[0],
+      body: bodyOf(c.got),
     });
   }
-  socket.destroy();
+  c.socket.destroy();
   return answers;
 }
 
@@ -265,18 +254,12 @@ test('what is against HTTP/1.1 behind other requests at once is answered behind 
   const fine = (path) => `GET ${path} HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`;
   await Promise.all(
     malformed().map(async ([text, status]) => {
-      const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
-      let got = '',
-        ended = false;
-      socket.on('data', (data) => (got += data.toString('latin1')));
-      socket.on('error', () => {});
-      socket.on('close', () => (ended = true));
-      socket.write(fine('/api/v1/features') + fine('/api/v1/scene') + text);
-      await until('the end', () => ended);
-      const statuses = [...got.matchAll(/HTTP\/1.1 (\d+) /g)].map((m) => Number(m[1]));
+      const c = raw(server, fine('/api/v1/features') + fine('/api/v1/scene') + text);
+      await until('the end', () => c.ended);
+      const statuses = [...c.got.matchAll(/HTTP\/1.1 (\d+) /g)].map((m) => Number(m[1]));
       assert.deepEqual(statuses, [200, 200, status], text.slice(0, 200));
-      assert.match(got, /application\/problem\+json[^]*"status":\d+[^]*\}$/);
-      assert.doesNotMatch(got, /<html/i);
+      assert.match(c.got, /application\/problem\+json[^]*"status":\d+[^]*\}$/);
+      assert.doesNotMatch(c.got, /<html/i);
     }),
   );
 });
@@ -296,43 +279,34 @@ test('requests one behind the other, chunks with extensions and trailers are wha
     `GET /api/v1/features HTTP/1.1\r\n${host}\r\n` +
     `GET /healthz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`;
   for (const size of [all.length, 1, 7]) {
-    const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
-    t.after(() => socket.destroy());
-    let got = '';
-    socket.setNoDelay(true);
-    socket.on('data', (data) => (got += data.toString('latin1')));
+    const c = raw(server);
+    t.after(() => c.socket.destroy());
+    c.socket.setNoDelay(true);
     for (let at = 0; at < all.length; at += size) {
-      socket.write(all.slice(at, at + size));
+      c.socket.write(all.slice(at, at + size));
       await new Promise((done) => setImmediate(done));
     }
-    await until('seven answers', () => /Connection: close[^]*ok\n$/i.test(got));
-    assert.equal(got.match(/HTTP\/1\.1 200 OK/g).length, 7, got);
-    assert.equal(got.match(/"status":"solved"/g).length, 2);
+    await until('seven answers', () => /Connection: close[^]*ok\n$/i.test(c.got));
+    assert.equal(c.got.match(/HTTP\/1\.1 200 OK/g).length, 7, c.got);
+    assert.equal(c.got.match(/"status":"solved"/g).length, 2);
   }
 });
 
 test('who waits for 100 Continue gets it, and a body that is too large is refused before it is sent', async (t) => {
   const head = (length) =>
     `POST /api/v1/solve HTTP/1.1\r\nHost: ${server.address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`;
-  const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
-  t.after(() => socket.destroy());
-  let got = '';
-  socket.on('data', (data) => (got += data));
-  socket.write(head(18));
-  await until('100', () => got === 'HTTP/1.1 100 Continue\r\n\r\n');
-  socket.write('{"constraints":[]}');
-  await until('the answer', () => got.includes('"solved"'));
+  const c = raw(server, head(18));
+  t.after(() => c.socket.destroy());
+  await until('100', () => c.got === 'HTTP/1.1 100 Continue\r\n\r\n');
+  c.socket.write('{"constraints":[]}');
+  await until('the answer', () => c.got.includes('"solved"'));
   assert.equal((await talk([head(40e6)]))[0].status, 413);
 });
 
 test('an answer comes whole to who reads it slowly, and to who has said all before it', async (t) => {
   const whole = JSON.stringify((await request(server, 'GET', '/api/v1/openapi.json')).json);
   for (const delay of [0, 20]) {
-    const slow = net.connect({
-      host: '127.0.0.1',
-      port: Number(server.address.split(':').at(-1)),
-      allowHalfOpen: true,
-    });
+    const slow = connect(server, { allowHalfOpen: true });
     t.after(() => slow.destroy());
     let got = '',
       ended = false;
@@ -353,13 +327,11 @@ test('bodies take a bounded part of the memory together; who is refused reads wh
   const before = resident();
   const sockets = [];
   t.after(() => sockets.forEach((socket) => socket.destroy()));
-  const [host, port] = server.address.split(/:(?=\d+$)/);
   let refused = 0;
   // all but the last byte of 96 megabytes, then that byte
   for (let i = 0; i < 96; i++) {
-    const socket = net.connect({ host, port: Number(port) });
+    const socket = connect(server);
     sockets.push(socket);
-    socket.on('error', () => {});
     socket.on('data', (data) => (refused += /^HTTP\/1.1 503 [^]*problem\+json/.test(data.toString())));
     const all = Buffer.alloc(1048575, 32);
     const head = `POST /api/v1/solve HTTP/1.1\r\nHost: ${server.address}\r\nContent-Type: application/json\r\n`;
@@ -412,33 +384,27 @@ test('who asks for the state again and again is held to the same rules as everyb
     [ask('Content-Length : 0\r\n'), 400],
   ];
   for (const [text, status] of refused) assert.equal((await talk([ask(), ask(), text]))[2].status, status, text);
-  const pieces = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
-  let got = '';
-  pieces.on('data', (data) => (got += data));
-  for (const piece of [ask(), ask().slice(0, 30)]) {
-    got = '';
-    pieces.write(piece);
-    if (piece === ask()) await until('an answer', () => got.includes('}'));
-  }
+  const c = raw(server, ask());
+  await until('an answer', () => c.got.includes('}'));
+  c.got = '';
+  c.socket.write(ask().slice(0, 30));
   await new Promise((done) => setTimeout(done, 100));
-  pieces.write(ask().slice(30));
-  await until('the answer to pieces', () => /200 OK[^]*"state"/.test(got));
-  pieces.write(ask() + ask('', '/healthz'));
-  await until('both answers', () => got.endsWith('ok\n'));
-  pieces.destroy();
+  c.socket.write(ask().slice(30));
+  await until('the answer to pieces', () => /200 OK[^]*"state"/.test(c.got));
+  c.socket.write(ask() + ask('', '/healthz'));
+  await until('both answers', () => c.got.endsWith('ok\n'));
+  c.socket.destroy();
 });
 
 test('a first head that comes in pieces is refused as a problem, too', async () => {
-  const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
-  let got = '';
-  socket.on('data', (data) => (got += data));
+  const c = raw(server);
   for (const piece of ['GET /api/v1/scene HT', `TP/1.1\r\nHost: ${server.address}\r\nno co`, 'lon\r\n\r\n']) {
-    socket.write(piece);
+    c.socket.write(piece);
     await new Promise((done) => setTimeout(done, 30));
   }
-  await until('an answer', () => got.includes('}'));
-  assert.match(got, /^HTTP\/1.1 400 [^]*application\/problem\+json/);
-  socket.destroy();
+  await until('an answer', () => c.got.includes('}'));
+  assert.match(c.got, /^HTTP\/1.1 400 [^]*application\/problem\+json/);
+  c.socket.destroy();
 });
 
 // ---- frames, byte by byte ---------------------------------------------------------------------------
@@ -465,11 +431,10 @@ const TEXT = 0x81,
 
 // A stream without a library: answers the server's frames as they come.
 async function bare() {
-  const socket = net.connect({ host: '127.0.0.1', port: Number(server.address.split(':').at(-1)) });
+  const socket = connect(server);
   const live = { socket, frames: [], ended: false };
   let got = Buffer.alloc(0),
     open = false;
-  socket.on('error', () => {});
   socket.on('close', () => (live.ended = true));
   socket.on('data', (data) => {
     got = Buffer.concat([got, data]);

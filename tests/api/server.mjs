@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -95,6 +96,21 @@ export function request(server, method, path, body, headers = {}) {
     );
     sent.end(data);
   });
+}
+
+// A bare connection to a server.
+export function connect(server, options = {}) {
+  const [host, port] = server.address.split(/:(?=\d+$)/);
+  return net.connect({ host, port: Number(port), ...options }).on('error', () => {});
+}
+
+// A bare connection that sends a text: what it got so far, and whether it ended.
+export function raw(server, text = '') {
+  const state = { socket: connect(server), got: '', ended: false };
+  state.socket.on('data', (data) => (state.got += data.toString('latin1')));
+  state.socket.on('close', () => (state.ended = true));
+  if (text) state.socket.write(text);
+  return state;
 }
 
 export class Contract {

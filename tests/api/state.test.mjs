@@ -1,8 +1,7 @@
 // The state over REST, asked for by hundreds of connections at once: every one is answered, again and again.
 import assert from 'node:assert/strict';
-import net from 'node:net';
 import { after, before, test } from 'node:test';
-import { client, sanitized, sleep, start } from './server.mjs';
+import { client, connect, sanitized, sleep, start } from './server.mjs';
 
 const CONNECTIONS = 256;
 const LONGEST = sanitized ? 5000 : 1500; // ms without an answer, on a machine that is busy with other things
@@ -16,13 +15,11 @@ after(() => server?.stop());
 
 // Asks for the state again whenever it is there, as its length says; how often it was, and the longest wait.
 function asker() {
-  const [host, port] = server.address.split(/:(?=\d+$)/);
   const ask = `GET /api/v1/simulation HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`;
-  const socket = net.connect({ host, port: Number(port) });
+  const socket = connect(server);
   const seen = { socket, answers: 0, longest: 0, refused: '' };
   let left = 0,
     begun = performance.now();
-  socket.on('error', () => {});
   socket.on('connect', () => {
     begun = performance.now();
     socket.write(ask);

@@ -1,9 +1,8 @@
 // The stream: what comes unasked, what comes when asked, a person's hand, and rubbish.
 import assert from 'node:assert/strict';
-import net from 'node:net';
 import { test } from 'node:test';
 import { box, contract, expect, serve, server } from './running.mjs';
-import { sanitized, sleep, stream, until } from './server.mjs';
+import { connect, sanitized, sleep, stream, until } from './server.mjs';
 
 serve({ watched: false });
 
@@ -324,8 +323,7 @@ test('a client that floods is cut off, or served; the others do not notice', asy
 
 // A WebSocket client that never reads what it is sent.
 async function deaf() {
-  const [host, port] = server.address.split(/:(?=\d+$)/);
-  const socket = net.connect({ host, port: Number(port) });
+  const socket = connect(server);
   await new Promise((done) => socket.on('connect', done));
   socket.write(
     `GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: guideway.v1\r\n\r\n`,
