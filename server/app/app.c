@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/app/clock.h"
 #include "server/app/describe.h"
 #include "server/app/private.h"
 #include "server/files/history.h"
@@ -74,13 +75,6 @@ bool app_settled(gw_app *app)
 
 #define STATE_TEXT_S 0.001
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static bool same_state(const app_state_text *a, const app_state_text *b)
 {
     return a->text && a->version == b->version && a->tick == b->tick &&
@@ -104,7 +98,7 @@ ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
     app_document *document = app_document_get(app);
     app_state_text *kept = &app->newest;
     app_state_text now = {NULL,          document->version, loop.tick,          loop.steps_left,
-                          loop.step_tag, loop.state,        app_halt_seen(app), now_s()};
+                          loop.step_tag, loop.state,        app_halt_seen(app), clock_s()};
     bool settled = loop.scenario == document->scenario;
     if (settled && !same_state(kept, &now)) {
         gw_snapshot snapshot;

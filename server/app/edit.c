@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/app/clock.h"
 #include "server/app/diff.h"
 #include "server/app/private.h"
 #include "server/files/history.h"
@@ -480,13 +481,6 @@ static bool refuse(app_edit *edit, gw_error *error)
                            "no pose of %s was found, and none was proven impossible", object);
 }
 
-static double now_s(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* ---- writing down ----------------------------------------------------------------------------
  */
 
@@ -495,7 +489,7 @@ static bool follows(const app_edit *edit)
 {
     const gw_app *app = edit->app;
     return edit->group[0] && app->group_base && strcmp(edit->group, app->group) == 0 &&
-           now_s() - app->group_s < APP_GROUP_S;
+           clock_s() - app->group_s < APP_GROUP_S;
 }
 
 /* The document as the next state of the history, whole where the change says no less. */
@@ -554,7 +548,7 @@ static void remember(app_edit *edit)
             atomic_fetch_add(&edit->base->refs, 1);
     }
     memcpy(app->group, edit->group, sizeof app->group);
-    app->group_s = now_s();
+    app->group_s = clock_s();
 }
 
 /* Geometry that is moved many times a second: nobody waits for the disk, which has it soon. */
@@ -565,7 +559,7 @@ static bool from_sensor(app_edit *edit, const app_diff *diff)
                  !edit->restart && !diff->restart && !diff->scenario && !diff->operators &&
                  !diff->tasks && !diff->text;
     if (moved)
-        edit->app->sensor_s = now_s();
+        edit->app->sensor_s = clock_s();
     return moved && edit->app->sensor_s - before_s < APP_SENSOR_S;
 }
 

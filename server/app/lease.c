@@ -3,22 +3,15 @@
  * alone; the loop watches it (rt/sim/lease.h). Everyone is told who operates.
  */
 #include <assert.h>
-#include <time.h>
 
+#include "server/app/clock.h"
 #include "server/app/private.h"
-
-static int64_t steady_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 bool app_lease_take(gw_app *app, const char *by, gw_error *error)
 {
     assert(app && by);
     gw_lease_holder holder;
-    if (!gw_lease_take(&app->lease, by, steady_ns())) {
+    if (!gw_lease_take(&app->lease, by, clock_ns())) {
         gw_lease_read(&app->lease, &holder);
         return gw_fail(error, GW_CONFLICT, "", "%s operates: one operator at a time", holder.by);
     }
@@ -29,7 +22,7 @@ bool app_lease_take(gw_app *app, const char *by, gw_error *error)
 bool app_lease_renew(gw_app *app)
 {
     assert(app);
-    return gw_lease_renew(&app->lease, steady_ns());
+    return gw_lease_renew(&app->lease, clock_ns());
 }
 
 bool app_lease_held(const gw_app *app)

@@ -7,18 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "server/app/private.h"
+#include "server/app/clock.h"
 #include "server/app/describe.h"
 #include "server/schema/wire.h"
-
-static double wall_clock_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Takes the event over. */
 static void append(gw_app *app, json_t *event)
@@ -41,7 +34,7 @@ static json_t *event_new(uint64_t tick, double time, const char *kind, const cha
 {
     wire_memory_clear();
     return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:o}", "seq", 0, "time", time, "tick",
-                     (json_int_t)tick, "at", wall_clock_s(), "kind", kind, "severity", severity,
+                     (json_int_t)tick, "at", clock_wall_s(), "kind", kind, "severity", severity,
                      "message", describe_text(message));
 }
 
@@ -60,17 +53,10 @@ void app_log(gw_app *app, const char *kind, const char *severity, const char *fo
     app_wake(app);
 }
 
-static double steady_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void app_log_storage(gw_app *app, const gw_error *error)
 {
     assert(app && error);
-    double now_s = steady_s();
+    double now_s = clock_s();
     pthread_mutex_lock(&app->log);
     bool due = now_s - app->storage_s >= APP_STORAGE_S;
     if (due)
@@ -232,13 +218,13 @@ static const struct {
 static bool flood_due(const app_flood *flood, int i)
 {
     double room_s = (flooding[i].at_once - 1) * flooding[i].period_s;
-    return flood->count > 0 && steady_s() + room_s >= flood->empty_s;
+    return flood->count > 0 && clock_s() + room_s >= flood->empty_s;
 }
 
 static void log_flood(gw_app *app, int i, const app_document *document)
 {
     app_flood *flood = &app->floods[i];
-    double now_s = steady_s();
+    double now_s = clock_s();
     if (!flood_due(flood, i))
         return;
     log_event(app, &flood->worst, flood->count, document);

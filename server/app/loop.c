@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/app/clock.h"
 #include "server/app/private.h"
 
 #define ANSWER_WAIT_MS 500   /* for the loop to report a new run state */
@@ -164,13 +165,6 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 
 /* ---- halting and arming -------------------------------------------------------------------- */
 
-static int64_t steady_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A press of HALT as one word: the name's hash (FNV-1a) above the second in which it was seen. */
 #define SECOND_MASK 0xfffffull
 
@@ -179,7 +173,7 @@ static unsigned long long press_word(const char *press)
     unsigned long long hash = 1469598103934665603ull;
     for (const char *c = press; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
-    return (hash & ~SECOND_MASK) | ((unsigned long long)steady_ms() / 1000 & SECOND_MASK);
+    return (hash & ~SECOND_MASK) | ((unsigned long long)clock_ms() / 1000 & SECOND_MASK);
 }
 
 /* True where a press of this name was carried out within APP_PRESS_S. No locks: any thread. */
@@ -230,7 +224,7 @@ static void let_stand(gw_app *app)
 {
     gw_halt_record record;
     while (gw_halt_latch_read(&app->halt, &record)) {
-        int64_t left_ms = record.steady_ns / 1000000 + APP_HALT_STANDS_MS - steady_ms();
+        int64_t left_ms = record.steady_ns / 1000000 + APP_HALT_STANDS_MS - clock_ms();
         if (left_ms <= 0)
             return;
         sleep_ms((long)left_ms);

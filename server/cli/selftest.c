@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "rt/guideway.h"
+#include "server/app/clock.h"
 #include "server/cli/command.h"
 #include "server/schema/wire.h"
 
@@ -39,13 +40,6 @@ typedef struct probe {
     double *late_us; /* of every wake */
 } probe;
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void *run_probe(void *context)
 {
     probe *p = context;
@@ -58,7 +52,7 @@ static void *run_probe(void *context)
         struct timespec t = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
             ;
-        int64_t late = now_ns() - deadline, missed = late / period;
+        int64_t late = clock_ns() - deadline, missed = late / period;
         p->late_us[p->count++] = 1e-3 * (double)late;
         p->missed += (size_t)missed;
         deadline += period * (1 + missed);
@@ -141,7 +135,7 @@ static bool start_rig(rig *r, const char *name, int rate, gw_error *error)
 static void attend(gw_loop *loop, int64_t until_ns)
 {
     gw_event event;
-    while (now_ns() < until_ns && !command_interrupted()) {
+    while (clock_ns() < until_ns && !command_interrupted()) {
         while (loop && gw_loop_event(loop, &event))
             ;
         if (loop)
@@ -242,7 +236,7 @@ static int tell(const findings *f, double seconds)
 static bool run_probe_beside(rig *r, probe *p, double seconds, findings *f, gw_error *error)
 {
     p->due = (size_t)(seconds * p->rate);
-    p->begin_ns = now_ns() + 1500000000 / p->rate; /* between two of the loop's, as it comes */
+    p->begin_ns = clock_ns() + 1500000000 / p->rate; /* between two of the loop's, as it comes */
     p->late_us = calloc(p->due + 1, sizeof *p->late_us);
     if (!p->late_us)
         return gw_fail(error, GW_FAILED, "", "no memory for so many wakes");
@@ -265,7 +259,7 @@ static bool measure(rig *r, double seconds, findings *f, gw_error *error)
 {
     probe p = {.rate = r->scene->rate};
     gw_loop_figures before;
-    attend(r->loop, now_ns() + SETTLE_MS * 1000000LL);
+    attend(r->loop, clock_ns() + SETTLE_MS * 1000000LL);
     gw_loop_figures_read(r->loop, &before);
     p.priority = before.priority;
     if (!run_probe_beside(r, &p, seconds, f, error))

@@ -17,8 +17,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "server/app/clock.h"
 
 #define STORE_PATH (1024 + STORE_NAME + 64)
 
@@ -169,13 +170,6 @@ bool store_write(const char *folder, const char *file, const char *data, size_t 
 /* ---- files that lie in the folder --------------------------------------------------------------
  */
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* The text of a file, with what is wrong with it where it is no scene. */
 typedef struct scene_file {
     struct stat status;
@@ -215,14 +209,14 @@ static bool insert(gw_database *db, const char *file, const char *title, const j
     bool whole = json_is_object(document);
     return database_run(db, error,
                         "update saved set replaced = ? where file = ? and replaced is null", "ft",
-                        now_s(), file) &&
+                        clock_wall_s(), file) &&
            database_run(db, error,
                         "insert into saved (file, title, name, description, scene, problem, at)"
                         " values (?, ?, ?, ?, ?, ?, ?)",
                         "ttttttf", file, title, whole ? string_of(document, "name") : NULL,
                         whole ? string_of(document, "description") : NULL, text, problem, at_s) &&
            database_run(db, error, "delete from saved where replaced < ?", "f",
-                        now_s() - 86400.0 * STORE_FORMER_DAYS) &&
+                        clock_wall_s() - 86400.0 * STORE_FORMER_DAYS) &&
            database_run(db, error,
                         "delete from saved where file = ?1 and replaced is not null and version not"
                         " in (select version from saved where file = ?1 and replaced is not null"
@@ -443,7 +437,7 @@ bool store_save(gw_store *store, const char *file, const char *name, const json_
     }
     bool begun = database_begin(db, &why);
     bool same = begun && (over < 0 || newest(db, file, NULL, 0, &why) == over);
-    bool done = same && insert(db, file, name, document, text->data, NULL, now_s(), &why);
+    bool done = same && insert(db, file, name, document, text->data, NULL, clock_wall_s(), &why);
     if (begun && !same && !why.code)
         gw_fail(&why, GW_CONFLICT, "", "somebody else has saved or deleted it meanwhile");
     done = finish(store, begun, done, &why);
@@ -465,7 +459,7 @@ bool store_delete(gw_store *store, const char *file, gw_error *error)
     bool done =
         there &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
-                     "ft", now_s(), file);
+                     "ft", clock_wall_s(), file);
     if (!finish(store, begun, done, error))
         return false;
     snprintf(path, sizeof path, "%s/%s.json", store->folder, file);
@@ -529,12 +523,12 @@ bool store_restore(gw_store *store, const char *file, int64_t version, gw_error 
     bool done =
         which > 0 &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
-                     "ft", now_s(), file) &&
+                     "ft", clock_wall_s(), file) &&
         database_run(db, error,
                      "insert into saved (file, title, name, description, scene, problem, at)"
                      " select file, title, name, description, scene, problem, ?"
                      " from saved where version = ?",
-                     "fi", now_s(), which);
+                     "fi", clock_wall_s(), which);
     return finish(store, begun, done, error);
 }
 

@@ -5,14 +5,8 @@
 
 #include <assert.h>
 #include <sys/socket.h>
-#include <time.h>
 
-static long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+#include "server/app/clock.h"
 
 #define PLACES (2 * GW_MAX_HTTP)
 
@@ -64,14 +58,14 @@ static void make_room(gw_connections *connections, long now)
 void connections_make_room(gw_connections *connections)
 {
     pthread_mutex_lock(&connections->lock);
-    make_room(connections, now_ms());
+    make_room(connections, clock_ms());
     pthread_mutex_unlock(&connections->lock);
 }
 
 bool connections_add(gw_connections *connections, int fd, long from_now_ms)
 {
     assert(fd >= 0);
-    long now = now_ms();
+    long now = clock_ms();
     pthread_mutex_lock(&connections->lock);
     if (connections->count >= GW_MAX_HTTP)
         make_room(connections, now);
@@ -100,7 +94,7 @@ void connections_remove(gw_connections *connections, int fd)
 
 static void note(gw_connections *connections, int fd, long from_now_ms, bool at_work)
 {
-    long now = now_ms();
+    long now = clock_ms();
     pthread_mutex_lock(&connections->lock);
     int i = fd >= 0 ? find(connections, fd) : -1;
     if (i >= 0) {
@@ -123,7 +117,7 @@ void connections_rest(gw_connections *connections, int fd, long from_now_ms)
 
 void connections_expire(gw_connections *connections)
 {
-    long now = now_ms();
+    long now = clock_ms();
     pthread_mutex_lock(&connections->lock);
     for (int i = 0; i < PLACES; i++)
         if (connections->place[i].fd >= 0 && now > connections->place[i].deadline_ms)

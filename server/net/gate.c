@@ -15,9 +15,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "server/app/clock.h"
 #include "server/net/framing.h"
 #include "server/net/turn_away.h"
 
@@ -61,13 +61,6 @@ struct gw_gate {
     gw_passage *places[PLACES];
     gw_passage *ended; /* of the thread: events may still name them */
 };
-
-static long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- towards the library ------------------------------------------------------------------- */
 
@@ -170,7 +163,7 @@ static void leave_library(gw_gate *gate, gw_passage *p)
     p->inner = -1;
     pthread_mutex_unlock(&gate->lock);
     if (!p->until_ms)
-        p->until_ms = now_ms() + LINGER_MS;
+        p->until_ms = clock_ms() + LINGER_MS;
 }
 
 /* The library is through. Where it has not answered a request: why it could not have, or that it
@@ -258,7 +251,7 @@ static void attend(gw_gate *gate, gw_passage *p, bool outer, uint32_t events)
     /* an end that waits for the client is told again and again */
     if (outer && events & EPOLLHUP && p->out_sent < p->out_size) {
         watch(gate, p, true, NOT_WATCHED);
-        p->until_ms = now_ms() + LINGER_MS;
+        p->until_ms = clock_ms() + LINGER_MS;
     }
     bool there =
         (outer || read_client(p)) && ((!outer && !(events & EPOLLOUT)) || write_client(gate, p));
@@ -292,7 +285,7 @@ static gw_passage *at(gw_gate *gate, int place)
 
 static void expire(gw_gate *gate)
 {
-    long now = now_ms();
+    long now = clock_ms();
     for (int i = 0; i < PLACES; i++) {
         gw_passage *p = at(gate, i);
         if (p && p->until_ms && now > p->until_ms && !p->ended)
@@ -304,7 +297,7 @@ static void *run(void *context)
 {
     gw_gate *gate = context;
     struct epoll_event events[AT_ONCE];
-    long next = now_ms() + EXPIRE_MS;
+    long next = clock_ms() + EXPIRE_MS;
     for (;;) {
         int count = epoll_wait(gate->epoll, events, AT_ONCE, EXPIRE_MS);
         for (int i = 0; i < count; i++) {
@@ -313,9 +306,9 @@ static void *run(void *context)
                 return NULL;
             attend(gate, at(gate, (int)(id / 2)), id % 2, events[i].events);
         }
-        if (now_ms() >= next) {
+        if (clock_ms() >= next) {
             expire(gate);
-            next = now_ms() + EXPIRE_MS;
+            next = clock_ms() + EXPIRE_MS;
         }
         free_ended(gate);
     }

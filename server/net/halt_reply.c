@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/app/clock.h"
 #include "server/schema/wire.h"
 
 #define WAITING  64 /* sockets; beyond, the oldest is answered at once */
@@ -36,13 +37,6 @@ struct gw_halt_replies {
     int count;
     waiting waiting[WAITING]; /* oldest first */
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Bytes unread at close would be answered with a reset that discards the reply. */
 static void send_and_close(int fd, const char *text, size_t size)
@@ -73,7 +67,7 @@ static void answer(gw_halt_replies *replies, int fd)
 /* Answers all whose halt is in effect, or who have waited long enough. */
 static void answer_due(gw_halt_replies *replies, bool all)
 {
-    int64_t now = now_ms();
+    int64_t now = clock_ms();
     gw_halt_state state = app_halt_state(replies->app);
     int kept = 0;
     for (int i = 0; i < replies->count; i++) {
@@ -95,7 +89,7 @@ static bool take(gw_halt_replies *replies)
             return false;
         if (replies->count == WAITING)
             answer_due(replies, true);
-        replies->waiting[replies->count++] = (waiting){fd, now_ms() + APP_HALT_WAIT_MS};
+        replies->waiting[replies->count++] = (waiting){fd, clock_ms() + APP_HALT_WAIT_MS};
     }
     return true;
 }

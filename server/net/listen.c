@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/app/clock.h"
 #include "server/net/halt_reply.h"
 #include "server/net/request_head.h"
 #include "server/net/state_reply.h"
@@ -52,13 +53,6 @@ struct gw_listener {
     pthread_t thread;
     waiting waiting[MAX_WAITING];
 };
-
-static long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- what a request wants ------------------------------------------------------------------ */
 
@@ -289,7 +283,7 @@ static void accept_one(gw_listener *listener)
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
-    *entry = (waiting){fd, now_ms() + GW_HEADER_TIMEOUT_MS, peer};
+    *entry = (waiting){fd, clock_ms() + GW_HEADER_TIMEOUT_MS, peer};
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
                                 .data.u32 = (uint32_t)(entry - listener->waiting)};
     if (epoll_ctl(listener->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
@@ -300,7 +294,7 @@ static void accept_one(gw_listener *listener)
 
 static void expire(gw_listener *listener)
 {
-    long now = now_ms();
+    long now = clock_ms();
     for (int i = 0; i < MAX_WAITING; i++)
         if (listener->waiting[i].fd >= 0 && now > listener->waiting[i].deadline_ms)
             release(listener, &listener->waiting[i], WISH_GONE, NULL);
@@ -313,7 +307,7 @@ static void *run(void *context)
     /* halts come in here: before all that is not real-time, where that may be asked for */
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
     struct epoll_event events[64];
-    long next = now_ms();
+    long next = clock_ms();
     for (;;) {
         int count = epoll_wait(listener->epoll, events, 64, EXPIRE_MS);
         for (int i = 0; i < count; i++) {
@@ -325,9 +319,9 @@ static void *run(void *context)
             else
                 look_at(listener, &listener->waiting[id]);
         }
-        if (now_ms() >= next) {
+        if (clock_ms() >= next) {
             expire(listener);
-            next = now_ms() + EXPIRE_MS;
+            next = clock_ms() + EXPIRE_MS;
         }
     }
 }

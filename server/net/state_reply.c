@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/app/clock.h"
 #include "server/net/request_head.h"
 #include "server/net/turn_away.h"
 
@@ -49,13 +50,6 @@ struct gw_state_replies {
     pthread_mutex_t lock; /* of which places are free, and of their deadlines */
     place places[PLACES];
 };
-
-static long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- places -------------------------------------------------------------------------------- */
 
@@ -88,7 +82,7 @@ bool state_replies_adopt(gw_state_replies *replies, int fd)
         if (p->fd >= 0)
             continue;
         p->fd = fd;
-        p->deadline_ms = now_ms() + KEPT_MS;
+        p->deadline_ms = clock_ms() + KEPT_MS;
         p->known_size = 0;
         struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.u32 = (uint32_t)i};
         room = epoll_ctl(replies->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
@@ -202,7 +196,7 @@ static void serve(gw_state_replies *replies, place *p)
     switch (look(replies, p)) {
     case ASKS:
         pthread_mutex_lock(&replies->lock);
-        p->deadline_ms = now_ms() + KEPT_MS;
+        p->deadline_ms = clock_ms() + KEPT_MS;
         pthread_mutex_unlock(&replies->lock);
         if (!answer(replies, p))
             close(leave(replies, p));
@@ -219,7 +213,7 @@ static void serve(gw_state_replies *replies, place *p)
 
 static void expire(gw_state_replies *replies)
 {
-    long now = now_ms();
+    long now = clock_ms();
     for (int i = 0; i < PLACES; i++) {
         place *p = &replies->places[i];
         pthread_mutex_lock(&replies->lock);
@@ -234,7 +228,7 @@ static void *run(void *context)
 {
     gw_state_replies *replies = context;
     struct epoll_event events[AT_ONCE];
-    long next = now_ms() + EXPIRE_MS;
+    long next = clock_ms() + EXPIRE_MS;
     for (;;) {
         int count = epoll_wait(replies->epoll, events, AT_ONCE, EXPIRE_MS);
         for (int i = 0; i < count; i++) {
@@ -242,9 +236,9 @@ static void *run(void *context)
                 return NULL;
             serve(replies, &replies->places[events[i].data.u32]);
         }
-        if (now_ms() >= next) {
+        if (clock_ms() >= next) {
             expire(replies);
-            next = now_ms() + EXPIRE_MS;
+            next = clock_ms() + EXPIRE_MS;
         }
     }
 }

@@ -2,19 +2,12 @@
  * Assembly of the scene: a question, or an edit of all objects' poses in one revision.
  */
 #include <stdlib.h>
-#include <time.h>
 
+#include "server/app/clock.h"
 #include "server/rest/call.h"
 
 #define CALL_TIME_MAX 2.0 /* s */
 #define TRACE_MAX     4096
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The iterations as the call answers them. */
 typedef struct assembly_watch {
@@ -32,7 +25,7 @@ static bool watch(void *context, int start, int iteration, double residual, doub
         json_array_append_new(w->trace, json_pack("{si si sf sf}", "start", start, "iteration",
                                                   iteration, "residual", residual, "step", step));
     }
-    w->late = seconds_now() >= w->until;
+    w->late = clock_s() >= w->until;
     return !w->late;
 }
 
@@ -45,7 +38,7 @@ static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request 
     if (wire_assembly_def(request, scene, &def, error))
         assembly = gw_assembly_create(&def, error);
     if (assembly) {
-        assembly_watch watched = {.until = seconds_now() + CALL_TIME_MAX,
+        assembly_watch watched = {.until = clock_s() + CALL_TIME_MAX,
                                   .trace = request->trace ? json_array() : NULL};
         int limit = !request->has_iterations  ? 0
                     : request->iterations > 0 ? request->iterations

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "server/app/clock.h"
 
 #define KEPT       256
 #define KEPT_S     600
@@ -29,13 +30,6 @@ struct api_replays {
     size_t bytes;
     kept kept[KEPT];
 };
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* FNV-1a */
 static uint64_t hash_more(uint64_t hash, const char *data, size_t size)
@@ -120,7 +114,7 @@ bool api_replays_begin(api_replays *replays, const api_request *request, api_rep
     }
     pthread_mutex_lock(&replays->lock);
     kept *k = find(replays, key);
-    if (k && k->done && now_s() - k->at_s > KEPT_S) {
+    if (k && k->done && clock_s() - k->at_s > KEPT_S) {
         drop(replays, k);
         k = NULL;
     }
@@ -152,7 +146,7 @@ void api_replays_end(api_replays *replays, const api_request *request, const api
         if (reply->body)
             text_ref(reply->body);
         replays->bytes += size;
-        k->at_s = now_s();
+        k->at_s = clock_s();
         k->done = true;
     }
     pthread_mutex_unlock(&replays->lock);
