@@ -54,6 +54,13 @@ static bool find_task(run *r, const char *id, gw_error *error)
     return true;
 }
 
+/* The file of an option, where it is given. */
+static bool open_file(const char *path, FILE **file, gw_error *error)
+{
+    return !path || (*file = fopen(path, "w")) ||
+           gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", path, strerror(errno));
+}
+
 static bool start(run *r, const options *o, gw_error *error)
 {
     r->scene = command_scene(o->scene, error);
@@ -62,22 +69,16 @@ static bool start(run *r, const options *o, gw_error *error)
     r->sim = gw_sim_create(r->scene, error);
     if (!r->sim)
         return false;
-    if (o->csv && !(r->csv = fopen(o->csv, "w")))
-        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->csv, strerror(errno));
+    if (!open_file(o->csv, &r->csv, error))
+        return false;
     if (o->wrenches && !o->csv)
         return gw_fail(error, GW_BAD_INPUT, "", "--wrenches adds columns to a CSV: name its --csv");
     if (o->wrenches &&
         !(r->wrenches = calloc((size_t)wire_wrench_columns(r->scene) + 1, sizeof *r->wrenches)))
         return gw_fail(error, GW_FAILED, "", "no memory for the joints' wrenches");
-    if (o->collisions && !(r->collisions = fopen(o->collisions, "w")))
-        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->collisions,
-                       strerror(errno));
-    if (o->device && !(r->device = fopen(o->device, "w")))
-        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->device,
-                       strerror(errno));
-    if (o->bodies && !(r->bodies_file = fopen(o->bodies, "w")))
-        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->bodies,
-                       strerror(errno));
+    if (!open_file(o->collisions, &r->collisions, error) ||
+        !open_file(o->device, &r->device, error) || !open_file(o->bodies, &r->bodies_file, error))
+        return false;
     if (r->bodies_file &&
         !(r->bodies = bodies_csv_create(r->bodies_file, r->scene, gw_sim_layout(r->sim))))
         return gw_fail(error, GW_FAILED, "", "no memory for the table of bodies");
@@ -90,14 +91,10 @@ static void finish(run *r)
     gw_scene_destroy(r->scene);
     bodies_csv_destroy(r->bodies);
     free(r->wrenches);
-    if (r->csv)
-        fclose(r->csv);
-    if (r->bodies_file)
-        fclose(r->bodies_file);
-    if (r->collisions)
-        fclose(r->collisions);
-    if (r->device)
-        fclose(r->device);
+    FILE *const files[] = {r->csv, r->bodies_file, r->collisions, r->device};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i])
+            fclose(files[i]);
 }
 
 /* ---- ticks --------------------------------------------------------------------------------- */
