@@ -11,10 +11,7 @@
 #define MOST_ITERATIONS 100000
 #define MOST_THREADS    4
 
-static void initial(void *owner)
-{
-    *(wire_assembly_request *)owner = (wire_assembly_request){.seed = 1};
-}
+INITIAL(initial, wire_assembly_request, (wire_assembly_request){.seed = 1})
 
 static void finish(void *owner)
 {

@@ -127,7 +127,4 @@ bool wire_get_contact(const json_t *value, const char *at, gw_scene_contact *c, 
     return wire_decode(&wire_table_contact, value, at, c, error);
 }
 
-json_t *wire_contact(const gw_scene_contact *c)
-{
-    return wire_encode(&wire_table_contact, c, NULL);
-}
+ENCODER(contact, gw_scene_contact)

@@ -13,7 +13,7 @@ static const wire_field of_sample[] = {
     {"force", VEC3, AT(gw_wrench_sample, wrench.f), .unit = "N"},
     {"torque", VEC3, AT(gw_wrench_sample, wrench.t), .unit = "N m"},
     {0}};
-const wire_table wire_table_wrench_sample = {.name = "WrenchSample", .fields = of_sample};
+static const wire_table wire_table_wrench_sample = {.name = "WrenchSample", .fields = of_sample};
 
 INITIAL(no_knot, gw_hand_knot, (gw_hand_knot){.pose = gw_pose_identity()})
 
@@ -21,7 +21,7 @@ static const wire_field of_knot[] = {{"t", NUMBER, AT(gw_hand_knot, t), REQUIRED
                                      {"p", VEC3, AT(gw_hand_knot, pose.p), REQUIRED, .unit = "m"},
                                      {"q", QUAT, AT(gw_hand_knot, pose.q)},
                                      {0}};
-const wire_table wire_table_hand_knot = {
+static const wire_table wire_table_hand_knot = {
     .name = "HandKnot", .fields = of_knot, .size = sizeof(gw_hand_knot), .initial = no_knot};
 
 static bool check_time(const wire_path *at, const char *list, int index, double t, double before,
@@ -77,11 +77,7 @@ static const wire_field of_hand[] = {
 static const wire_table hand_operator = {.fields = of_hand, .after = check_path};
 
 INITIAL(nobody, gw_operator, (gw_operator){0})
-
-static void finish_operator(void *operator)
-{
-    gw_operator_finish(operator);
-}
+FINISH(finish_operator, gw_operator, gw_operator_finish(it))
 
 static const char *const operator_types[] = {"none", "wrench", "hand", NULL};
 static const wire_field of_operator[] = {
@@ -91,7 +87,7 @@ static const wire_table *const operators[] = {
     [GW_OPERATOR_WRENCH] = &wrench_operator,
     [GW_OPERATOR_HAND] = &hand_operator,
 };
-const wire_table wire_table_operator = {
+static const wire_table wire_table_operator = {
     .name = "Operator",
     .about = "Who operates a simulated device: nobody, a script of wrenches held from their t to "
              "the next, or a hand that follows a path. 0 for a hand's figures: the default.",
@@ -235,18 +231,14 @@ static const wire_field of_info[] = {
     {"planar", BOOLEAN, AT(gw_device_info, planar),
      .about = "moves in x, y and turns about z only"},
     {0}};
-const wire_table wire_table_device_info = {
+static const wire_table wire_table_device_info = {
     .name = "DeviceInfo",
     .about = "What the driver tells of the device, SI; 0: unlimited, exact or unknown.",
     .fields = of_info,
     .answered = true};
 
-static void finish_device(void *device)
-{
-    gw_operator_finish(&((gw_device *)device)->operator);
-}
-
 INITIAL(no_device, gw_device, (gw_device){0})
+FINISH(finish_device, gw_device, gw_operator_finish(&it->operator))
 
 /* Two words; where none is said the driver decides. */
 static const char *const safeties[] = {"latched", "lenient", NULL};
@@ -302,10 +294,7 @@ const wire_table wire_table_device = {.name = "Device",
 
 CODEC(device, gw_device)
 
-json_t *wire_device_info(const gw_device_info *info)
-{
-    return wire_encode(&wire_table_device_info, info, NULL);
-}
+ENCODER(device_info, gw_device_info)
 
 /* ---- drivers ------------------------------------------------------------------------------- */
 
@@ -338,7 +327,4 @@ static const wire_field of_driver[] = {
     {0}};
 const wire_table wire_table_driver = {.name = "Driver", .fields = of_driver, .answered = true};
 
-json_t *wire_driver(const gw_driver *driver)
-{
-    return wire_encode(&wire_table_driver, driver, NULL);
-}
+ENCODER(driver, gw_driver)

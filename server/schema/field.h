@@ -167,16 +167,25 @@ extern const wire_type wire_type_number, wire_type_whole, wire_type_boolean, wir
     {                                                                                              \
         *(type *)owner = __VA_ARGS__;                                                              \
     }
-/* wire_get_X() and wire_X() of a table. */
+#define FINISH(name, type, statement)                                                              \
+    static void name(void *owner)                                                                  \
+    {                                                                                              \
+        type *it = owner;                                                                          \
+        statement;                                                                                 \
+    }
+/* wire_X() of a table. */
+#define ENCODER(name, type)                                                                        \
+    json_t *wire_##name(const type *in)                                                            \
+    {                                                                                              \
+        return wire_encode(&wire_table_##name, in, NULL);                                          \
+    }
+/* That and wire_get_X(). */
 #define CODEC(name, type)                                                                          \
     bool wire_get_##name(const json_t *value, const char *at, type *out, gw_error *error)          \
     {                                                                                              \
         return wire_decode(&wire_table_##name, value, at, out, error);                             \
     }                                                                                              \
-    json_t *wire_##name(const type *in)                                                            \
-    {                                                                                              \
-        return wire_encode(&wire_table_##name, in, NULL);                                          \
-    }
+    ENCODER(name, type)
 
 /* ---- decoding and encoding ----------------------------------------------------------------- */
 
@@ -283,89 +292,39 @@ GW_SCENE_ARRAYS(WIRE_TABLE)
 extern const wire_table wire_table_answer;
 extern const wire_table wire_table_assembly;
 extern const wire_table wire_table_assembly_request;
-extern const wire_table wire_table_body;
-extern const wire_table wire_table_branch;
 extern const wire_table wire_table_client_message;
 extern const wire_table wire_table_conflict;
 extern const wire_table wire_table_contact;
-extern const wire_table wire_table_contact_figures;
 extern const wire_table wire_table_contact_point;
-extern const wire_table wire_table_damping;
-extern const wire_table wire_table_device_info;
 extern const wire_table wire_table_driver;
 extern const wire_table wire_table_element;
 extern const wire_table wire_table_curve_element;
 extern const wire_table wire_table_surface_element;
 extern const wire_table wire_table_nurbs_curve; /* geometries */
 extern const wire_table wire_table_nurbs_surface;
-extern const wire_table wire_table_energy;
-extern const wire_table wire_table_gains;
-extern const wire_table wire_table_desired;
-extern const wire_table wire_table_guard;
-extern const wire_table wire_table_halt;
 extern const wire_table wire_table_halted;
-extern const wire_table wire_table_hand_knot;
-extern const wire_table wire_table_hit;
-extern const wire_table wire_table_implied;
-extern const wire_table wire_table_link_joint;
 extern const wire_table wire_table_joint_frame;
-extern const wire_table wire_table_joint_limits;
-extern const wire_table wire_table_joints;
-extern const wire_table wire_table_limits;
-extern const wire_table wire_table_line;
-extern const wire_table wire_table_link;
-extern const wire_table wire_table_holder;
 extern const wire_table wire_table_event;
 extern const wire_table wire_table_fault;
-extern const wire_table wire_table_loop;
 extern const wire_table wire_table_loop_figures;
-extern const wire_table wire_table_overruns_by;
-extern const wire_table wire_table_stages;
 extern const wire_table wire_table_mesh;
 extern const wire_table wire_table_mesh_about;
 extern const wire_table wire_table_motor;
-extern const wire_table wire_table_nearest;
-extern const wire_table wire_table_operator;
-extern const wire_table wire_table_parameter;
-extern const wire_table wire_table_part;
-extern const wire_table wire_table_plane;
 extern const wire_table wire_table_pose;
 extern const wire_table wire_table_pose_read;
-extern const wire_table wire_table_primitive;
 extern const wire_table wire_table_problem;
-extern const wire_table wire_table_problem_constraint;
-extern const wire_table wire_table_quantiles;
-extern const wire_table wire_table_redundant;
-extern const wire_table wire_table_rendering;
-extern const wire_table wire_table_resisted;
-extern const wire_table wire_table_roots;
-extern const wire_table wire_table_rotation;
-extern const wire_table wire_table_sample;
 extern const wire_table wire_table_rendered;
-extern const wire_table wire_table_rendered_value;
 extern const wire_table wire_table_scene;
-extern const wire_table wire_table_scene_joint_state;
 extern const wire_table wire_table_shape;
 extern const wire_table wire_table_surface;
 extern const wire_table wire_table_surface_request;
 extern const wire_table wire_table_server_message;
 extern const wire_table wire_table_simulation;
 extern const wire_table wire_table_solution;
-extern const wire_table wire_table_spread;
-extern const wire_table wire_table_rendering_spring;
-extern const wire_table wire_table_spring_end;
-extern const wire_table wire_table_step;
-extern const wire_table wire_table_step_progress;
-extern const wire_table wire_table_strand;
 extern const wire_table wire_table_task_progress;
 extern const wire_table wire_table_tool_state;
-extern const wire_table wire_table_translation;
 extern const wire_table wire_table_twist;
-extern const wire_table wire_table_velocity;
-extern const wire_table wire_table_workspace;
-extern const wire_table wire_table_worst_tick;
 extern const wire_table wire_table_wrench;
-extern const wire_table wire_table_wrench_sample;
 extern const char *const wire_senses[];
 
 /* A time of CLOCK_REALTIME in UTC, ISO 8601 to the millisecond. */

@@ -258,7 +258,7 @@ static const wire_field of_state[] = {
     {"torque", LIST, .item = &a_number, .most = 3, .unit = "N m",
      .about = "the same about the origin of a's frame"},
     {0}};
-const wire_table wire_table_scene_joint_state = {
+static const wire_table wire_table_scene_joint_state = {
     .name = "SceneJointState", .about = "Now; read only.", .fields = of_state, .answered = true};
 
 json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *s)
@@ -327,7 +327,7 @@ static const wire_field of_spring_end[] = {
     {"object", BODY(gw_spring_end)},
     {"p", VEC3, AT(gw_spring_end, p), .about = "in its axes", .unit = "m"},
     {0}};
-const wire_table wire_table_spring_end = {
+static const wire_table wire_table_spring_end = {
     .name = "SpringEnd",
     .about = "A point of an object, a link (mechanism.number) or the world (\"world\", where no "
              "object is called so).",

@@ -8,10 +8,10 @@
 static const wire_field of_quantiles[] = {{"p50", QUANTILE(p50)}, {"p90", QUANTILE(p90)},
                                           {"p99", QUANTILE(p99)}, {"p999", QUANTILE(p999)},
                                           {"max", QUANTILE(max)}, {0}};
-const wire_table wire_table_quantiles = {.name = "Quantiles",
-                                         .about = "Of all ticks, within 4.5 %; us.",
-                                         .fields = of_quantiles,
-                                         .answered = true};
+static const wire_table wire_table_quantiles = {.name = "Quantiles",
+                                                .about = "Of all ticks, within 4.5 %; us.",
+                                                .fields = of_quantiles,
+                                                .answered = true};
 
 #define STAGE(index)   OBJECT, AT(gw_tick_figures, stage_us[index]), .table = &wire_table_quantiles
 #define CULPRIT(index) WHOLE, AT(gw_tick_figures, overruns_by[index])
@@ -24,10 +24,10 @@ static const wire_field of_stages[] = {
     {"control", STAGE(GW_STAGE_CONTROL), .about = "commands to devices, through the last gate"},
     {"publish", STAGE(GW_STAGE_PUBLISH)},
     {0}};
-const wire_table wire_table_stages = {.name = "Stages",
-                                      .about = "What the stages of a tick take; us.",
-                                      .fields = of_stages,
-                                      .answered = true};
+static const wire_table wire_table_stages = {.name = "Stages",
+                                             .about = "What the stages of a tick take; us.",
+                                             .fields = of_stages,
+                                             .answered = true};
 
 static const wire_field of_overruns_by[] = {
     {"wake", CULPRIT(GW_STAGE_WAKE), .about = "the loop was woken late"},
@@ -38,10 +38,11 @@ static const wire_field of_overruns_by[] = {
     {"control", CULPRIT(GW_STAGE_CONTROL)},
     {"publish", CULPRIT(GW_STAGE_PUBLISH)},
     {0}};
-const wire_table wire_table_overruns_by = {.name = "OverrunsBy",
-                                           .about = "Overruns by the stage that took longest.",
-                                           .fields = of_overruns_by,
-                                           .answered = true};
+static const wire_table wire_table_overruns_by = {.name = "OverrunsBy",
+                                                  .about =
+                                                      "Overruns by the stage that took longest.",
+                                                  .fields = of_overruns_by,
+                                                  .answered = true};
 
 static const char *stage_name(int stage)
 {
@@ -59,7 +60,7 @@ static const wire_field of_worst_tick[] = {
      .about = "that took longest"},
     {"at", UTC, AT(gw_worst_tick, at_ns), .about = "when it ended: UTC, ISO 8601"},
     {0}};
-const wire_table wire_table_worst_tick = {
+static const wire_table wire_table_worst_tick = {
     .name = "WorstTick", .fields = of_worst_tick, .answered = true};
 
 static const char *const schedulings[] = {"best effort", "fifo", NULL};

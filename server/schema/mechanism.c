@@ -75,7 +75,7 @@ static const wire_field of_limits[] = {
     {"lower", NUMBER, AT(gw_link_def, lower), REQUIRED, .unit = "rad or m"},
     {"upper", NUMBER, AT(gw_link_def, upper), REQUIRED, .unit = "rad or m"},
     {0}};
-const wire_table wire_table_joint_limits = {
+static const wire_table wire_table_joint_limits = {
     .name = "JointLimits", .patch = {NULL, "Members of the limits."}, .fields = of_limits};
 
 INITIAL(no_link, link_row,
@@ -103,7 +103,7 @@ static const wire_field of_joint[] = {
      .about = "at its limits; 0 unless given"},
     {"motor", OBJECT, AT(link_row, link.motor), OMITTED, .table = &wire_table_motor},
     {0}};
-const wire_table wire_table_link_joint = {
+static const wire_table wire_table_link_joint = {
     .name = "Joint", .patch = {"JointPatch", NULL}, .fields = of_joint, .size = sizeof(link_row)};
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -171,10 +171,7 @@ WHEN(hangs_elsewhere, link_row, it->parent != it->index - 1)
 WHEN(is_shown, link_row, it->geometry.has_geometry || it->geometry.mesh[0])
 WHEN(has_geometry, link_row, it->geometry.has_geometry)
 
-static void finish_row(void *row)
-{
-    gw_shape_finish(&((link_row *)row)->geometry.shape);
-}
+FINISH(finish_row, link_row, gw_shape_finish(&it->geometry.shape))
 
 static const wire_field of_link[] = {
     {"id", ID, AT(link_row, geometry.id), OMITTED,
@@ -197,7 +194,7 @@ static const wire_field of_link[] = {
      .about = "name of a mesh file that the page shows"},
     {"material", ID, AT(link_row, geometry.material), OMITTED},
     {0}};
-const wire_table wire_table_link = {
+static const wire_table wire_table_link = {
     .name = "Link",
     .about = "A link and the joint that moves it against the one that it hangs on.",
     .patch = {"LinkPatch", "Merge patch of a link."},
@@ -337,17 +334,13 @@ static const wire_field of_joints[] = {
     {"positions", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad or m"},
     {"velocities", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad/s or m/s"},
     {0}};
-const wire_table wire_table_joints = {.name = "JointsState",
-                                      .about = "The joints now; read only.",
-                                      .fields = of_joints,
-                                      .answered = true};
+static const wire_table wire_table_joints = {.name = "JointsState",
+                                             .about = "The joints now; read only.",
+                                             .fields = of_joints,
+                                             .answered = true};
 
 INITIAL(no_mechanism, gw_mechanism, (gw_mechanism){.base = gw_pose_identity()})
-
-static void finish_mechanism(void *mechanism)
-{
-    gw_mechanism_finish(mechanism);
-}
+FINISH(finish_mechanism, gw_mechanism, gw_mechanism_finish(it))
 
 static const wire_field of_mechanism[] = {
     {"id", ID, AT(gw_mechanism, id), REQUIRED},

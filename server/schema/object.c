@@ -46,11 +46,7 @@ CODEC(pose, gw_pose)
 /* ---- geometry ------------------------------------------------------------------------------ */
 
 INITIAL(no_shape, gw_shape, (gw_shape){0})
-
-static void finish_shape(void *shape)
-{
-    gw_shape_finish(shape);
-}
+FINISH(finish_shape, gw_shape, gw_shape_finish(it))
 
 static const wire_field of_box[] = {
     {"size", VEC3, AT(gw_shape, size), REQUIRED, .about = "full lengths of the edges", .unit = "m"},
@@ -149,12 +145,13 @@ static const wire_table *const primitives[] = {
     [GW_SHAPE_COMPOUND] = NULL,     [GW_SHAPE_CAPSULE] = &round_solid,
     [GW_SHAPE_MESH] = &mesh,        [GW_SHAPE_NURBS_CURVE] = NULL,
     [GW_SHAPE_NURBS_SURFACE] = NULL};
-const wire_table wire_table_primitive = {.name = "Primitive",
-                                         .fields = of_shape,
-                                         .size = sizeof(gw_shape),
-                                         .initial = no_shape,
-                                         .of_kind = primitives,
-                                         .excluded = "a compound's part must be a primitive"};
+static const wire_table wire_table_primitive = {.name = "Primitive",
+                                                .fields = of_shape,
+                                                .size = sizeof(gw_shape),
+                                                .initial = no_shape,
+                                                .of_kind = primitives,
+                                                .excluded =
+                                                    "a compound's part must be a primitive"};
 
 static const wire_field of_part[] = {
     {"geometry", OBJECT, AT(gw_part, shape), REQUIRED, .table = &wire_table_primitive},
@@ -162,7 +159,7 @@ static const wire_field of_part[] = {
     {0}};
 INITIAL(no_part, gw_part, (gw_part){.pose = gw_pose_identity()})
 
-const wire_table wire_table_part = {
+static const wire_table wire_table_part = {
     .name = "Part", .fields = of_part, .size = sizeof(gw_part), .initial = no_part};
 static const wire_field of_compound[] = {
     {"parts", LIST, AT(gw_shape, parts), REQUIRED, .table = &wire_table_part,
@@ -203,7 +200,7 @@ const wire_table wire_table_shape = {
 
 static const wire_field of_velocity[] = {
     {"v", VEC3, AT(gw_object, velocity)}, {"w", VEC3, AT(gw_object, spin)}, {0}};
-const wire_table wire_table_velocity = {
+static const wire_table wire_table_velocity = {
     .name = "Velocity",
     .about = "Initial velocity of the frame's origin (m/s) and angular velocity (rad/s), world "
              "axes.",
@@ -213,7 +210,7 @@ static const wire_field of_damping[] = {
     {"linear", NUMBER, AT(gw_object, body.damping_linear), .unit = "N s/m"},
     {"angular", NUMBER, AT(gw_object, body.damping_angular), .unit = "N m s/rad"},
     {0}};
-const wire_table wire_table_damping = {
+static const wire_table wire_table_damping = {
     .name = "Damping", .about = "At the tool frame.", .fields = of_damping};
 
 DECODE(decode_inertia)
@@ -240,11 +237,7 @@ static const wire_type body_inertia = {decode_inertia, encode_inertia, wire_sche
 WHEN(by_mass, gw_object, it->body.source == GW_MASS_GIVEN)
 WHEN(by_density, void, !by_mass(owner, context))
 
-static bool never(const void *object, const wire_context *context)
-{
-    (void)object, (void)context;
-    return false;
-}
+WHEN(never, void, false)
 
 HOOK(choose_mass)
 {
@@ -268,7 +261,7 @@ static const wire_field of_body[] = {
     {"velocity", OBJECT, .table = &wire_table_velocity,
      .when = never}, /* an object's own member tells it */
     {0}};
-const wire_table wire_table_body = {
+static const wire_table wire_table_body = {
     .name = "Body",
     .patch = {"BodyPatch", "Members of the body; a mass takes the place of a density and the other "
                            "way round."},
@@ -279,11 +272,7 @@ const wire_table wire_table_body = {
 /* ---- objects ------------------------------------------------------------------------------- */
 
 INITIAL(no_object, gw_object, (gw_object){.pose = gw_pose_identity(), .body = {.density = 1000}})
-
-static void finish_object(void *object)
-{
-    gw_shape_finish(&((gw_object *)object)->shape);
-}
+FINISH(finish_object, gw_object, gw_shape_finish(&it->shape))
 
 /* A velocity that the body states counts more than the object's own. */
 HOOK(take_velocity)
@@ -364,12 +353,5 @@ const wire_table wire_table_mesh_about = {
     .fields = of_mesh_about,
     .answered = true};
 
-json_t *wire_mesh(const gw_mesh *m)
-{
-    return wire_encode(&wire_table_mesh, m, NULL);
-}
-
-json_t *wire_mesh_about(const gw_mesh *m)
-{
-    return wire_encode(&wire_table_mesh_about, m, NULL);
-}
+ENCODER(mesh, gw_mesh)
+ENCODER(mesh_about, gw_mesh)

@@ -19,7 +19,7 @@ static const wire_field of_value[] = {
               "the same, and it is off; device-mass: this control leaves the device its own mass; "
               "smallest-mass: a stiff hand may ring with so little"},
     {0}};
-const wire_table wire_table_rendered_value = {
+static const wire_table wire_table_rendered_value = {
     .name = "RenderedValue", .fields = of_value, .answered = true};
 
 #define VALUE(member, unit_)                                                                       \

@@ -26,8 +26,8 @@ static const wire_field of_plane[] = {
     {"point", VEC3, AT(gw_element, p), REQUIRED},
     {"normal", DIRECTION, AT(gw_element, d), REQUIRED, .about = "of any length but zero"},
     {0}};
-const wire_table wire_table_line = {.name = "Line", .fields = of_line};
-const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane};
+static const wire_table wire_table_line = {.name = "Line", .fields = of_line};
+static const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane};
 
 #define ELEMENT(type, member)                                                                      \
     {"point", VEC3, AT(type, member.p), ALTERNATIVE, .kinds = KIND(GW_POINT)},                     \
@@ -74,10 +74,7 @@ const wire_table wire_table_element = {.name = "Element",
                                        .finish = finish_element,
                                        .kind = offsetof(gw_element, kind)};
 
-json_t *wire_element(const gw_element *element)
-{
-    return wire_encode(&wire_table_element, element, NULL);
-}
+ENCODER(element, gw_element)
 
 /* ---- features ------------------------------------------------------------------------------ */
 

@@ -74,11 +74,11 @@ static const wire_field of_resisted[] = {
     {"directions", &directions, .table = &direction, .most = 6,
      .about = "unit vectors, lengths divided by L"},
     {0}};
-const wire_table wire_table_resisted = {.name = "Resisted",
-                                        .about =
-                                            "Directions in which the model holds the hand back.",
-                                        .fields = of_resisted,
-                                        .answered = true};
+static const wire_table wire_table_resisted = {
+    .name = "Resisted",
+    .about = "Directions in which the model holds the hand back.",
+    .fields = of_resisted,
+    .answered = true};
 
 SCHEMA(schema_whole)
 {
@@ -227,10 +227,10 @@ static const wire_field of_hit[] = {
     {"normal", VEC3, HIT(contact.at.normal), .about = "from b towards a"},
     {"impulse", NUMBER, HIT(contact.at.impulse), .about = "along the normal", .unit = "N s"},
     {0}};
-const wire_table wire_table_hit = {.name = "Hit",
-                                   .about = "A collision of the last half second.",
-                                   .fields = of_hit,
-                                   .answered = true};
+static const wire_table wire_table_hit = {.name = "Hit",
+                                          .about = "A collision of the last half second.",
+                                          .fields = of_hit,
+                                          .answered = true};
 
 /* Collisions of the last moment, the oldest first. */
 ENCODE(encode_hits)
@@ -289,10 +289,11 @@ static const wire_field of_contact_figures[] = {
     {"impulse", NUMBER, AT(gw_contact_statistics, impulse),
      .about = "of all that hit in the last tick", .unit = "N s"},
     {0}};
-const wire_table wire_table_contact_figures = {.name = "ContactFigures",
-                                               .about = "Sums since tick 0 and newest numbers.",
-                                               .fields = of_contact_figures,
-                                               .answered = true};
+static const wire_table wire_table_contact_figures = {.name = "ContactFigures",
+                                                      .about =
+                                                          "Sums since tick 0 and newest numbers.",
+                                                      .fields = of_contact_figures,
+                                                      .answered = true};
 
 json_t *wire_contact_figures(const gw_contact_statistics *figures)
 {
@@ -385,7 +386,8 @@ static const wire_field of_lateness[] = {{"p50", NUMBER, SNAPSHOT(late_us_p50)},
                                          {"p99", NUMBER, SNAPSHOT(late_us_p99)},
                                          {"max", NUMBER, SNAPSHOT(late_us_max)},
                                          {0}};
-const wire_table wire_table_spread = {.name = "Spread", .fields = of_tick_time, .answered = true};
+static const wire_table wire_table_spread = {
+    .name = "Spread", .fields = of_tick_time, .answered = true};
 static const wire_table lateness = {.name = "Spread", .fields = of_lateness, .answered = true};
 
 ENCODE(encode_rate)
@@ -403,7 +405,7 @@ static const wire_field of_loop[] = {
     {"limited_ticks", WHOLE, SNAPSHOT(limited_ticks)},
     {"real_time", BOOLEAN, SNAPSHOT(real_time)},
     {0}};
-const wire_table wire_table_loop = {.name = "Loop", .fields = of_loop, .answered = true};
+static const wire_table wire_table_loop = {.name = "Loop", .fields = of_loop, .answered = true};
 
 static const wire_field of_energy[] = {
     {"kinetic", NUMBER, SNAPSHOT(energy.kinetic)},
@@ -416,7 +418,7 @@ static const wire_field of_energy[] = {
     {"initial", NUMBER, SNAPSHOT(energy.initial),
      .about = "at tick 0: kinetic + potential = initial + work_in + motors + edits - dissipated"},
     {0}};
-const wire_table wire_table_energy = {
+static const wire_table wire_table_energy = {
     .name = "Energy", .about = "J", .fields = of_energy, .answered = true};
 
 ENCODE(encode_tools)
@@ -453,7 +455,7 @@ static const wire_field of_halt[] = {
     {"by", STRING, AT(gw_halt_record, by), .about = "who halted: a client, or the loop itself"},
     {"since", UTC, AT(gw_halt_record, since_ns), .about = "UTC, ISO 8601"},
     {0}};
-const wire_table wire_table_halt = {
+static const wire_table wire_table_halt = {
     .name = "Halt", .about = "Why nothing moves until armed.", .fields = of_halt, .answered = true};
 
 static const wire_field of_halted[] = {{"halted", BOOLEAN, .about = "true, until armed"},
@@ -487,7 +489,7 @@ static const wire_field of_holder[] = {
     {"by", STRING, AT(gw_lease_holder, by), .about = "a client of the stream"},
     {"since", UTC, AT(gw_lease_holder, since_ns), .about = "UTC, ISO 8601"},
     {0}};
-const wire_table wire_table_holder = {
+static const wire_table wire_table_holder = {
     .name = "LeaseHolder",
     .about = "Who operates the devices that are latched: one client at a time, which renews its "
              "lease every 100 ms or is the dead man.",

@@ -37,11 +37,11 @@ static const wire_field of_rotation[] = {
     {"zero", QUAT, AT(gw_rotation_set, zero), .kinds = ~ROTATION(GENERAL),
      .about = "orientation where the parameters are 0"},
     {0}};
-const wire_table wire_table_rotation = {.name = "Rotation",
-                                        .about = "Rotational factor.",
-                                        .fields = of_rotation,
-                                        .answered = true,
-                                        .kind = offsetof(gw_rotation_set, kind)};
+static const wire_table wire_table_rotation = {.name = "Rotation",
+                                               .about = "Rotational factor.",
+                                               .fields = of_rotation,
+                                               .answered = true,
+                                               .kind = offsetof(gw_rotation_set, kind)};
 
 static const char *locus_kind(int kind)
 {
@@ -102,7 +102,7 @@ static const wire_field of_translation[] = {
               "mobile's frame by -along (normal . R^T arm), from the point that is told"},
     {"radii", &locus_radii, .most = 2, .kinds = LOCUS(ELLIPSE) | LOCUS(CIRCLE), .unit = "m"},
     {0}};
-const wire_table wire_table_translation = {
+static const wire_table wire_table_translation = {
     .name = "Translation",
     .about = "Translational factor: the locus of a point and what is needed to draw it.",
     .fields = of_translation,
@@ -135,7 +135,7 @@ static const wire_field of_parameter[] = {
     {"range", &parameter_range, .most = 2, .about = "null: unbounded"},
     {"periodic", BOOLEAN, AT(gw_submanifold_parameter, periodic)},
     {0}};
-const wire_table wire_table_parameter = {
+static const wire_table wire_table_parameter = {
     .name = "Parameter", .fields = of_parameter, .answered = true};
 
 ENCODE(encode_parameters)
@@ -189,7 +189,8 @@ static const wire_field of_nearest[] = {
     {"distance", NUMBER, AT(gw_branch, distance), .about = "rotations weighed with the length",
      .unit = "m"},
     {0}};
-const wire_table wire_table_nearest = {.name = "Nearest", .fields = of_nearest, .answered = true};
+static const wire_table wire_table_nearest = {
+    .name = "Nearest", .fields = of_nearest, .answered = true};
 
 /* Put together by wire_solve(). */
 static const wire_field of_sample[] = {
@@ -200,7 +201,8 @@ static const wire_field of_sample[] = {
          "True, or left out. The parameters do not lead here: the set, a general one, folds "
          "over the tangent space of its zero in between, and `at` finds another pose or none."},
     {0}};
-const wire_table wire_table_sample = {.name = "Sample", .fields = of_sample, .answered = true};
+static const wire_table wire_table_sample = {
+    .name = "Sample", .fields = of_sample, .answered = true};
 
 /* Coupled: parameters with names and a range for all of it, but rotations that follow two angles,
  * or a locus whose place depends on the rotation. */
@@ -236,10 +238,10 @@ static const wire_field of_branch[] = {
     {"samples", LIST, .flags = SOMETIMES | ELSEWHERE, .table = &wire_table_sample,
      .most = GW_MAX_SAMPLED},
     {0}};
-const wire_table wire_table_branch = {.name = "Branch",
-                                      .about = "One connected set of allowed poses.",
-                                      .fields = of_branch,
-                                      .answered = true};
+static const wire_table wire_table_branch = {.name = "Branch",
+                                             .about = "One connected set of allowed poses.",
+                                             .fields = of_branch,
+                                             .answered = true};
 
 /* ---- bits of constraints to ids ------------------------------------------------------------ */
 
@@ -307,12 +309,13 @@ static const wire_field of_redundant[] = {{"id", &constraint_id},
                                           {"because", IDS, AT(gw_redundant, because)},
                                           {"rule", TEXT, AT(gw_redundant, rule)},
                                           {0}};
-const wire_table wire_table_redundant = {
+static const wire_table wire_table_redundant = {
     .name = "Redundant", .fields = of_redundant, .answered = true};
 
 static const wire_field of_implied[] = {
     {"kind", TEXT, AT(gw_implied, kind)}, {"from", IDS, AT(gw_implied, from)}, {0}};
-const wire_table wire_table_implied = {.name = "Implied", .fields = of_implied, .answered = true};
+static const wire_table wire_table_implied = {
+    .name = "Implied", .fields = of_implied, .answered = true};
 
 /* A step of the trace as "rule (c1, c3)". */
 ENCODE(encode_step)
@@ -340,7 +343,7 @@ static const wire_field a_step = {"step", &trace_step};
 static const wire_field of_roots[] = {{"complex", WHOLE, AT(gw_solution, complex_roots), LOW(1)},
                                       {"real", WHOLE, AT(gw_solution, real_roots), LOW(1)},
                                       {0}};
-const wire_table wire_table_roots = {
+static const wire_table wire_table_roots = {
     .name = "Roots",
     .about = "Where isolated poses were found numerically by a method that finds all of them: the "
              "roots of the constraints as polynomials, with multiplicity, and the poses among "
@@ -401,7 +404,7 @@ static const wire_field of_strand[] = {
     {"poses", LIST, .table = &wire_table_pose_read, .least = 1,
      .most = 2 * GW_FREEDOM_PATH_MAX + 1},
     {0}};
-const wire_table wire_table_strand = {
+static const wire_table wire_table_strand = {
     .name = "Strand",
     .about = "The way along one freedom of the chosen branch: poses in order, the others held as "
              "still as the set lets.",

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "server/app/clock.h"
 #include "server/schema/field.h"
 
 /* One constraint of the request, as its table decodes it. */
@@ -77,12 +77,12 @@ static const wire_field of_constraint[] = {
      .about = "of two lines or normals that come to lie along one another; elsewhere it is not "
               "used, and the trace says so"},
     {0}};
-const wire_table wire_table_problem_constraint = {.name = "ProblemConstraint",
-                                                  .fields = of_constraint,
-                                                  .size = sizeof(stated_constraint),
-                                                  .initial = no_constraint,
-                                                  .after = check_value,
-                                                  .finish = finish_constraint};
+static const wire_table wire_table_problem_constraint = {.name = "ProblemConstraint",
+                                                         .fields = of_constraint,
+                                                         .size = sizeof(stated_constraint),
+                                                         .initial = no_constraint,
+                                                         .after = check_value,
+                                                         .finish = finish_constraint};
 
 /* The rows of "at" are read when the branch is known. */
 DECODE(keep_rows)
@@ -286,13 +286,6 @@ static json_t *poses_at(const wire_problem *p, const gw_branch *b, gw_error *err
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
-
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -303,12 +296,12 @@ static int ascending(const void *a, const void *b)
 static double time_solve(const gw_problem *problem, gw_solution *solution)
 {
     enum { WARM_UP = 3, REPEATS = 25 };
-    double times[REPEATS], end = now_us() + 5000;
+    double times[REPEATS], end = 1e6 * clock_s() + 5000;
     int count = 0;
     for (int i = 0; i < WARM_UP + REPEATS; i++) {
-        double start = now_us();
+        double start = 1e6 * clock_s();
         gw_solve(problem, solution);
-        double stop = now_us();
+        double stop = 1e6 * clock_s();
         if (i >= WARM_UP || stop >= end)
             times[count++] = stop - start;
         if (stop >= end)

@@ -284,15 +284,8 @@ static const wire_table sweep = {.about = "A profile carried along a path withou
                                  .fields = of_sweep,
                                  .after = make_sweep};
 
-static void nothing(void *owner)
-{
-    *(made_shape *)owner = (made_shape){.deviation = -1};
-}
-
-static void finish(void *owner)
-{
-    gw_shape_finish(&((made_shape *)owner)->shape);
-}
+INITIAL(nothing, made_shape, (made_shape){.deviation = -1})
+FINISH(finish, made_shape, gw_shape_finish(&it->shape))
 
 static const wire_field of_request[] = {
     {"fit", OBJECT, .flags = ALTERNATIVE, .table = &fit},

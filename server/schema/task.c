@@ -84,7 +84,7 @@ static const wire_field of_guard[] = {
     {"contact", BOOLEAN, AT(gw_task_step, contact),
      .about = "a wall touches that did not when the move began"},
     {0}};
-const wire_table wire_table_guard = {
+static const wire_table wire_table_guard = {
     .name = "Guard", .fields = of_guard, .size = sizeof(gw_task_step)};
 
 static void still_move(void *step)
@@ -130,11 +130,11 @@ static const wire_table *const steps[] = {
     [GW_STEP_CONSTRAIN] = &constrain, [GW_STEP_MOVE] = &move, [GW_STEP_WAIT] = &pause};
 static const wire_field of_step[] = {
     {"type", CHOICE, AT(gw_task_step, kind), REQUIRED, .choices = step_types}, {0}};
-const wire_table wire_table_step = {.name = "Step",
-                                    .fields = of_step,
-                                    .size = sizeof(gw_task_step),
-                                    .no_object = "a step is an object with a type",
-                                    .of_kind = steps};
+static const wire_table wire_table_step = {.name = "Step",
+                                           .fields = of_step,
+                                           .size = sizeof(gw_task_step),
+                                           .no_object = "a step is an object with a type",
+                                           .of_kind = steps};
 
 /* ---- progress ------------------------------------------------------------------------------ */
 
@@ -177,7 +177,7 @@ static const wire_field of_step_progress[] = {
      .unit = "N, N m"},
     {"seconds", NUMBER, AT(gw_step_progress, seconds), .unit = "s"},
     {0}};
-const wire_table wire_table_step_progress = {
+static const wire_table wire_table_step_progress = {
     .name = "StepProgress", .fields = of_step_progress, .answered = true};
 
 static const wire_field of_task_progress[] = {
@@ -201,11 +201,7 @@ json_t *wire_task_progress(const gw_task_progress *progress)
 /* ---- tasks --------------------------------------------------------------------------------- */
 
 INITIAL(no_task, gw_task, (gw_task){0})
-
-static void finish_task(void *task)
-{
-    gw_task_finish(task);
-}
+FINISH(finish_task, gw_task, gw_task_finish(it))
 
 static const wire_field of_task[] = {
     {"id", ID, AT(gw_task, id), REQUIRED | IN_ADDRESS},

@@ -19,7 +19,7 @@ static const wire_field of_spring[] = {
     {"linear_damping", NUMBER, AT(gw_spring_damper, linear_damping), LOW(0), .unit = "N s/m"},
     {"angular_damping", NUMBER, AT(gw_spring_damper, angular_damping), LOW(0), .unit = "N m s/rad"},
     {0}};
-const wire_table wire_table_rendering_spring = {.name = "Spring", .fields = of_spring};
+static const wire_table wire_table_rendering_spring = {.name = "Spring", .fields = of_spring};
 
 #define RENDERING(member) AT(gw_impedance_def, member)
 
@@ -53,11 +53,11 @@ static const wire_field of_rendering[] = {
      .unit = "N/s; 0: 100"},
     {"impulse_budget", NUMBER, RENDERING(impulse_budget), LOW(0), .unit = "N s in a second; 0: 20"},
     {0}};
-const wire_table wire_table_rendering = {.name = "Rendering",
-                                         .about = "Control of an impedance device.",
-                                         .fields = of_rendering,
-                                         .size = sizeof(gw_impedance_def),
-                                         .initial = default_rendering};
+static const wire_table wire_table_rendering = {.name = "Rendering",
+                                                .about = "Control of an impedance device.",
+                                                .fields = of_rendering,
+                                                .size = sizeof(gw_impedance_def),
+                                                .initial = default_rendering};
 
 /* ---- the desired impedance ------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ static const wire_field of_desired[] = {
      .about = "from the pose in which the tool took hold, tick 0 or the edit that stated it",
      .unit = "N/m, N m/rad"},
     {0}};
-const wire_table wire_table_desired = {
+static const wire_table wire_table_desired = {
     .name = "Desired",
     .about = "The impedance that the hand feels in place of the body's own: mass x'' + damping x' "
              "+ stiffness x = F of the hand + F of the environment.",
@@ -91,7 +91,7 @@ static const wire_field of_gains[] = {{"p", NUMBER, AT(gw_gains, p), REQUIRED},
                                       {"i", NUMBER, AT(gw_gains, i), REQUIRED},
                                       {"d", NUMBER, AT(gw_gains, d), REQUIRED},
                                       {0}};
-const wire_table wire_table_gains = {
+static const wire_table wire_table_gains = {
     .name = "Gains", .about = "Of the PID in device coordinates.", .fields = of_gains};
 
 static const wire_field of_workspace[] = {
@@ -99,7 +99,7 @@ static const wire_field of_workspace[] = {
      .must = "must be greater than 0", .about = "device metres per metre of the task"},
     {"centre", VEC3, AT(gw_workspace, centre), HAS(gw_workspace, has_centre), .unit = "m"},
     {0}};
-const wire_table wire_table_workspace = {
+static const wire_table wire_table_workspace = {
     .name = "Workspace", .about = "Map between task and device.", .fields = of_workspace};
 
 #define LIMIT(member, unit_)                                                                       \
@@ -121,7 +121,8 @@ static const wire_field of_limits[] = {
     {"spin_acceleration", SELDOM(spin_acceleration_max, "rad/s2")},
     {"reach", SELDOM(reach_max, "m from the middle of the device's workspace")},
     {0}};
-const wire_table wire_table_limits = {.name = "Limits", .about = "0: none.", .fields = of_limits};
+static const wire_table wire_table_limits = {
+    .name = "Limits", .about = "0: none.", .fields = of_limits};
 
 /* ---- tools --------------------------------------------------------------------------------- */
 
