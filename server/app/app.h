@@ -119,6 +119,7 @@ typedef struct app_edit {
     int travel;         /* undo -1, redo 1 */
     bool whole;         /* a new scenario, also where values would do */
     char group[96];     /* edits of one group that follow one another count as one for undo */
+    bool group_stated;  /* by the client, of one drag: it may rest for a while in the middle */
     /* Results of app_edit_commit() */
     app_document *document;     /* what is, or for a dry run and a refusal what would be */
     const gw_placement *failed; /* the placement without a solution, where that is why */

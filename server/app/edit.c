@@ -489,7 +489,7 @@ static bool follows(const app_edit *edit)
 {
     const gw_app *app = edit->app;
     return edit->group[0] && app->group_base && strcmp(edit->group, app->group) == 0 &&
-           clock_s() - app->group_s < APP_GROUP_S;
+           clock_s() - app->group_s < (edit->group_stated ? APP_STATED_GROUP_S : APP_GROUP_S);
 }
 
 /* The document as the next state of the history, whole where the change says no less. */

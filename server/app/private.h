@@ -20,12 +20,14 @@
 
 struct app_diff;
 
-#define APP_GROUP_S     1.0 /* between edits of a group, a drag of a slider */
-#define APP_SENSOR_S    0.1 /* between values of a sensor, at most: nobody waits for the disk */
-#define APP_STORAGE_S   5.0 /* between events of the disk's refusals */
-#define APP_MAX_RETIRED 64  /* device slots that wait for the loop to let go */
-#define APP_PRESSES     64  /* of HALT that are known again */
-#define APP_FLOODS      7   /* kinds of events that may come every tick */
+/* Between edits of a group at most, s: of one slider or motor; of a drag whose group is stated. */
+#define APP_GROUP_S        1.0
+#define APP_STATED_GROUP_S 60.0
+#define APP_SENSOR_S       0.1 /* between values of a sensor, at most: nobody waits for the disk */
+#define APP_STORAGE_S      5.0 /* between events of the disk's refusals */
+#define APP_MAX_RETIRED    64  /* device slots that wait for the loop to let go */
+#define APP_PRESSES        64  /* of HALT that are known again */
+#define APP_FLOODS         7   /* kinds of events that may come every tick */
 
 typedef struct app_slots {
     int count;

@@ -185,7 +185,8 @@ static bool set_motor(api_call *call, const gw_motor *motor, app_edit *edit)
     if (!begin(call, edit, &m, &index, &link))
         return false;
     m->links[link].motor = *motor;
-    snprintf(edit->group, sizeof edit->group, "motor %d %d", index, link);
+    if (!edit->group_stated)
+        snprintf(edit->group, sizeof edit->group, "motor %d %d", index, link);
     snprintf(item, sizeof item, "/mechanisms/%d/links/%d/joint/motor", index, link);
     return api_commit(call, edit, item, NULL);
 }

@@ -265,6 +265,7 @@ static bool take_group(api_call *call, app_edit *edit)
         return false;
     }
     snprintf(edit->group, sizeof edit->group, "asked %.*s", GW_MAX_ID, id);
+    edit->group_stated = true;
     return true;
 }
 

@@ -237,7 +237,7 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
     }
     if (renamed && r->rename)
         r->rename(edit->scene, from, to);
-    if (r->group)
+    if (r->group && !edit->group_stated)
         snprintf(edit->group, sizeof edit->group, "%s %.80s", r->group, to);
     r->finish(now);
     memcpy(now, e, r->size);

@@ -320,11 +320,12 @@ json_t *wire_openapi(void)
 /* ---- operations ---------------------------------------------------------------------------- */
 
 /* Query parameters of single routes. */
-static const wire_field queries[] = {
-    {"object", ID},
-    {"since", WHOLE, LOW(0)},
-    {"group", ID, .about = "edits of one group within a second count as one step for undo: a drag"},
-    {0}};
+static const wire_field queries[] = {{"object", ID},
+                                     {"since", WHOLE, LOW(0)},
+                                     {"group", ID,
+                                      .about = "edits of one group that follow one another within "
+                                               "a minute are one step for undo: a drag"},
+                                     {0}};
 
 /* "getTasksIdProgress" of GET /tasks/{id}/progress. */
 static json_t *operation_id(const wire_operation *o)

@@ -183,7 +183,9 @@ test('patches of one group are one step for undo, those of the next another', as
   const from = await at();
   const drag = (group, x) =>
     expect(200, 'PATCH', `/objects/cone?group=${group}`, { pose: { p: [x, 0, 0.3], q: [1, 0, 0, 0] } });
-  for (const x of [0.11, 0.12, 0.13]) await drag('d1', x);
+  for (const x of [0.11, 0.12]) await drag('d1', x);
+  await sleep(1200); // it rests in the middle
+  await drag('d1', 0.13);
   const between = await at();
   for (const x of [0.14, 0.15]) await drag('d2', x);
   await expect(200, 'POST', '/scene/undo');
