@@ -9,8 +9,7 @@
  * entries in those of its two systems, a basis vector in those that it was combined from.
  *
  * In this file: vectors of blocks; the orthonormal basis; the Delassus operator in its place, for
- * many rows; answers between rows and basis; non-negative least squares; the impulse; its friction.
- * RT safe.
+ * many rows; answers between rows and basis; the impulse; its friction. RT safe.
  */
 #include "rt/contact/impulse.h"
 
@@ -21,8 +20,6 @@
 #define BASIS_DEPENDENT    1e-11 /* a row of which less than this part is new is redundant */
 #define DELASSUS_DEPENDENT 1e-13 /* the same of the diagonal of A, i.e. 3e-7 of a row */
 #define REFINEMENTS        2     /* of the answer by the Delassus operator */
-#define NNLS_DEPENDENT     1e-12 /* a vector of which less is new does not become active */
-#define NNLS_OPTIMAL       1e-13 /* of |b|: least gradient of a vector that becomes active */
 #define MAX_SWEEPS         64    /* of friction over all contacts */
 #define SWEEPS_CONVERGED   1e-12 /* change of an impulse, of the largest limit */
 #define MAX_BISECTIONS     40    /* of one contact's friction */
@@ -435,148 +432,6 @@ static void basis_speeds(const gw_impulse_problem *problem, const gw_impulse_wor
     from_rows(problem, work, u, s);
 }
 
-/* ---- non-negative least squares (Lawson and Hanson)
- * -------------------------------------------------
- *
- * Vectors become active one at a time, the one with the largest gradient first, and leave where
- * their share would become negative. Active ones are kept as an orthonormal basis, so the answer is
- * a projection to the last digit.
- */
-
-/* Makes vector i active; false where it is redundant. */
-static bool activate(gw_nnls *c, int dim, const double *l, int i, const double *b)
-{
-    int k = c->count;
-    double *q = c->q[k], size = sqrt(dot(dim, l, l));
-    if (k >= dim)
-        return false;
-    memcpy(q, l, (size_t)dim * sizeof *q);
-    for (int m = 0; m < k; m++)
-        c->r[m][k] = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int m = 0; m < k; m++) {
-            double part = dot(dim, c->q[m], q);
-            c->r[m][k] += part;
-            add(dim, q, -part, c->q[m]);
-        }
-    double norm = sqrt(dot(dim, q, q));
-    if (!(norm > NNLS_DEPENDENT * size))
-        return false;
-    for (int j = 0; j < dim; j++)
-        q[j] /= norm;
-    for (int m = 0; m < k; m++)
-        add(dim, q, -dot(dim, c->q[m], q), c->q[m]);
-    c->r[k][k] = norm;
-    c->along[k] = -dot(dim, q, b);
-    c->active[k] = i;
-    c->count++;
-    return true;
-}
-
-/* Makes the vector at `position` inactive; those after it are activated anew. */
-static void deactivate(gw_nnls *c, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
-                       int position, const double *b)
-{
-    int later[GW_MAX_SIMULTANEOUS_CONTACTS], count = c->count - position - 1;
-    for (int k = 0; k < count; k++)
-        later[k] = c->active[position + 1 + k];
-    c->count = position;
-    for (int k = 0; k < count; k++)
-        activate(c, dim, l[later[k]], later[k], b);
-}
-
-/* Shares of the active vectors: R t = along. */
-static void shares_of(const gw_nnls *c, double *t)
-{
-    for (int k = c->count - 1; k >= 0; k--) {
-        double sum = c->along[k];
-        for (int m = k + 1; m < c->count; m++)
-            sum -= c->r[k][m] * t[m];
-        t[k] = sum / c->r[k][k];
-    }
-}
-
-/* Goes from the shares p towards t until one becomes negative, whose position is returned; -1 where
- * none does. */
-static int advance(const gw_nnls *c, const double *t, double *p)
-{
-    double step = 1;
-    int bound = -1;
-    for (int k = 0; k < c->count; k++) {
-        double now = p[c->active[k]];
-        if (t[k] > 0)
-            continue;
-        double reach = now > 0 ? now / (now - t[k]) : 0;
-        if (bound < 0 || reach < step)
-            step = reach, bound = k;
-    }
-    for (int k = 0; k < c->count; k++)
-        p[c->active[k]] = fmax(0, p[c->active[k]] + step * (t[k] - p[c->active[k]]));
-    if (bound >= 0)
-        p[c->active[bound]] = 0;
-    return bound;
-}
-
-/* The vector with the largest gradient above `least`, -1: none. */
-static int largest_gradient(const gw_nnls *c, int count, int dim,
-                            const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS], const double *residual,
-                            double least, const bool *excluded)
-{
-    int best = -1;
-    for (int i = 0; i < count; i++) {
-        bool skip = excluded[i];
-        for (int k = 0; k < c->count; k++)
-            skip = skip || c->active[k] == i;
-        double size = sqrt(dot(dim, l[i], l[i]));
-        if (skip || size == 0)
-            continue;
-        double gradient = dot(dim, l[i], residual) / size;
-        if (gradient > least)
-            best = i, least = gradient;
-    }
-    return best;
-}
-
-static void sum_active(const gw_nnls *c, int dim, double *x)
-{
-    memset(x, 0, (size_t)dim * sizeof *x);
-    for (int k = 0; k < c->count; k++)
-        add(dim, x, c->along[k], c->q[k]);
-}
-
-/* p >= 0 (count entries) that minimises |sum p_i l_i + b| over vectors of `dim` entries, and x,
- * that sum: the projection of -b onto the span of the active vectors, also where 4 count + 8
- * changes of these are not enough. */
-static void nnls(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
-                 const double *b, gw_nnls *c, double *p, double *x)
-{
-    bool excluded[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
-    double residual[GW_MAX_SIMULTANEOUS_CONTACTS], t[GW_MAX_SIMULTANEOUS_CONTACTS];
-    double least = NNLS_OPTIMAL * sqrt(dot(dim, b, b));
-    c->count = 0;
-    memset(p, 0, (size_t)count * sizeof *p);
-    for (int turn = 0; turn < 4 * count + 8; turn++) {
-        sum_active(c, dim, x);
-        for (int j = 0; j < dim; j++)
-            residual[j] = -b[j] - x[j];
-        int i = largest_gradient(c, count, dim, l, residual, least, excluded);
-        if (i < 0)
-            break;
-        excluded[i] = true; /* until another one changed the active set */
-        if (!activate(c, dim, l[i], i, b))
-            continue;
-        shares_of(c, t);
-        if (!(t[c->count - 1] > 0)) {
-            c->count--;
-            continue;
-        }
-        for (int bound; (bound = advance(c, t, p)) >= 0 && c->count > 0; shares_of(c, t))
-            deactivate(c, dim, l, bound, b);
-        memset(excluded, 0, sizeof excluded);
-    }
-    sum_active(c, dim, x);
-}
-
 /* ---- the impulse
  * ------------------------------------------------------------------------------------ */
 
@@ -630,19 +485,19 @@ static void reflect(const gw_impulse_problem *problem, const gw_impulse_work *wo
     to_rows(problem, work, x, p);
 }
 
-/* x = the projection of -(s + z) onto the cone of L's rows: p >= 0. Different e on redundant rows
- * may raise the energy: then with less rebound. */
+/* x = the projection of -(s + z), b, onto the cone of L's rows: p >= 0. Different e on redundant
+ * rows may raise the energy: then with less rebound. */
 static void push(const gw_impulse_problem *problem, gw_impulse_work *work, const double *s,
-                 const double *z, double *p, double *x)
+                 const double *z, double *p, double *x, double *b)
 {
     static const double shares[] = {1, 0.5, 0.25, 0};
-    double b[GW_MAX_SIMULTANEOUS_CONTACTS], after[GW_MAX_SIMULTANEOUS_CONTACTS];
+    double after[GW_MAX_SIMULTANEOUS_CONTACTS];
     int rank = work->rank;
     for (int i = 0; i < 4; i++) {
         for (int k = 0; k < rank; k++)
             b[k] = s[k] + shares[i] * z[k];
-        nnls(problem->rows, rank, (const double(*)[GW_MAX_SIMULTANEOUS_CONTACTS])work->l, b,
-             &work->nnls, p, x);
+        gw_nnls_solve(problem->rows, rank, (const double(*)[GW_MAX_SIMULTANEOUS_CONTACTS])work->l,
+                      b, &work->nnls, p, x);
         for (int k = 0; k < rank; k++)
             after[k] = s[k] + x[k];
         if (dot(rank, after, after) <= (1 + 1e-14) * dot(rank, s, s))
@@ -723,7 +578,7 @@ static int solve(const gw_impulse_problem *problem, gw_impulse_work *work, doubl
                  double *generalised, double *p)
 {
     double s[GW_MAX_SIMULTANEOUS_CONTACTS], z[GW_MAX_SIMULTANEOUS_CONTACTS],
-        x[GW_MAX_SIMULTANEOUS_CONTACTS];
+        x[GW_MAX_SIMULTANEOUS_CONTACTS], b[GW_MAX_SIMULTANEOUS_CONTACTS];
     bool by_rows = uses_delassus(problem);
     if (by_rows)
         factor_delassus(problem, work);
@@ -735,13 +590,17 @@ static int solve(const gw_impulse_problem *problem, gw_impulse_work *work, doubl
         add_offsets(problem, work, s);
     rebound(problem, work, s, z);
     if (problem->only_push)
-        push(problem, work, s, z, p, x);
+        push(problem, work, s, z, p, x, b);
     else
         reflect(problem, work, s, z, p, x);
     if (by_rows)
         answer_by_rows(problem, work, s, x, p, dv, generalised);
     else
         answer_by_basis(problem, work, x, dv, generalised);
+    if (problem->only_push && problem->share) /* dv stands: only who pushes changes */
+        gw_nnls_share(problem->rows, work->rank,
+                      (const double(*)[GW_MAX_SIMULTANEOUS_CONTACTS])work->l, b, x, problem->slack,
+                      &work->nnls, p);
     return work->rank;
 }
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rt/base/limits.h"
+#include "rt/contact/nnls.h"
 
 #define GW_IMPULSE_MAX_BASIS_ROWS 20 /* up to here an orthonormal basis costs less than A */
 
@@ -36,20 +36,12 @@ typedef struct gw_impulse_problem {
     const double *offset; /* of what is moved from outside (m/s); NULL: none */
     int max_basis_rows;   /* 0: GW_IMPULSE_MAX_BASIS_ROWS */
     bool only_push;       /* p >= 0: min 1/2 p^T A p + (1+e) p^T u; else the pseudo-inverse */
+    bool share;           /* of such p the least one, found among rows that open at up to `slack` */
+    double slack;         /* m/s */
     /* D^-1 w of one block */
     void (*inverse)(const void *context, int block, const double *w, double *answer);
     const void *context;
 } gw_impulse_problem;
-
-/* Non-negative least squares by an active set: see nnls() in impulse.c. */
-typedef struct gw_nnls {
-    int count;                                  /* of active vectors */
-    int active[GW_MAX_SIMULTANEOUS_CONTACTS];   /* which they are */
-    double along[GW_MAX_SIMULTANEOUS_CONTACTS]; /* x = sum along_k q_k */
-    /* Q R factors: q orthonormal, one a row; l of active[k] = sum_m r[m][k] q[m] */
-    double q[GW_MAX_SIMULTANEOUS_CONTACTS][GW_MAX_SIMULTANEOUS_CONTACTS];
-    double r[GW_MAX_SIMULTANEOUS_CONTACTS][GW_MAX_SIMULTANEOUS_CONTACTS];
-} gw_nnls;
 
 /* Blocks that a vector has entries in: a bit each. */
 typedef struct gw_block_set {

@@ -81,7 +81,9 @@ static void add_loaded_rows(gw_impact *x)
     }
 }
 
-#define LOAD_FEEDBACK 0.1 /* of what a contact is too deep, taken away in a substep */
+#define SETTLING      0.05 /* of bodies that were just loaded (s) */
+#define TOUCHING      1e-7 /* gap up to which a redundant contact shares a load (m) */
+#define LOAD_FEEDBACK 0.1  /* of what a contact is too deep, taken away in a substep */
 
 /* The rate at which the row's gap is to close at most, by where the substep begins (m/s). */
 static double aim_of(const gw_contact *c, double h)
@@ -133,6 +135,16 @@ static void take_aims(gw_impact *x, double h)
     }
 }
 
+/* Whether all contacts were loaded for long enough to share loads: what is stored in each of them
+ * while bodies settle is of its own way. */
+static bool has_settled(const gw_impact *x)
+{
+    bool settled = true;
+    for (int i = 0; i < x->rows; i++)
+        settled = settled && x->world->contacts[x->contact[i]].loaded_for >= SETTLING;
+    return settled;
+}
+
 /* Normal impulses, with what friction changes of the velocity beside them. */
 static void solve_normal_loads(gw_impact *x, const double *friction, double h)
 {
@@ -150,6 +162,8 @@ static void solve_normal_loads(gw_impact *x, const double *friction, double h)
                                   .e = x->e,
                                   .offset = x->offset,
                                   .only_push = true,
+                                  .share = has_settled(x),
+                                  .slack = TOUCHING / h,
                                   .inverse = gw_impact_apply_inverse,
                                   .context = x};
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x->p);
@@ -173,8 +187,9 @@ typedef struct sticking {
     int rank;
     double *rows, *images; /* `rank` of dof entries each, and D^-1 of them */
     double offset[MAX_STUCK];
-    int asked;   /* rows of T that were asked for, */
-    double *mix; /* and what of each is in an orthonormal one */
+    int asked;      /* rows of T that were asked for, */
+    double *parts;  /* what each has of the orthonormal ones, MAX_STUCK numbers */
+    double *normal; /* room for as many of them, squared */
     int face_count, face_row[GW_MAX_SIMULTANEOUS_CONTACTS],
         face_asked[GW_MAX_SIMULTANEOUS_CONTACTS]; /* held as a whole: a row of x, its first of T */
     struct sliding *slides;                       /* by row of x, of the first row of a face */
@@ -188,7 +203,6 @@ typedef struct sliding {
     double push; /* N s */
 } sliding;
 
-#define SETTLING       0.05 /* s */
 #define SETTLING_SPEED 0.05 /* m/s: what slides faster is not stopped at once */
 #define SLIDING_MASS   0.7  /* of the heaviest body */
 #define PUSH_PASSES    12   /* until friction of what slides is that of what presses, within */
@@ -238,13 +252,9 @@ static void add_sticking_row(sticking *t, const gw_contact *c, gw_vec3 direction
     const gw_impact *x = t->of;
     int n = x->from[x->block_count], of[2];
     double *row = t->rows + t->rank * n, *image = t->images + t->rank * n, offset;
-    double *mix = t->mix + t->rank * MAX_STUCK;
+    double *parts = t->parts + t->asked++ * MAX_STUCK;
     gw_contact_jacobian_row sparse;
-    int own = t->asked++;
-    if (t->rank >= n)
-        return;
-    memset(mix, 0, MAX_STUCK * sizeof *mix);
-    mix[own] = 1;
+    memset(parts, 0, MAX_STUCK * sizeof *parts);
     memset(row, 0, (size_t)n * sizeof *row);
     memset(image, 0, (size_t)n * sizeof *image);
     gw_contact_jacobian(x->world, c, direction, true, true, &sparse);
@@ -258,18 +268,17 @@ static void add_sticking_row(sticking *t, const gw_contact *c, gw_vec3 direction
             double share = dot_rows(n, t->rows + j * n, image);
             add_scaled(n, -share, t->rows + j * n, row);
             add_scaled(n, -share, t->images + j * n, image);
-            add_scaled(MAX_STUCK, -share, t->mix + j * MAX_STUCK, mix);
+            parts[j] += share;
             offset -= share * t->offset[j];
         }
     double left = dot_rows(n, row, image);
-    if (!(largest_entry(n, row) > NEW_ROW * whole) || !(left > 0))
+    if (t->rank >= n || !(largest_entry(n, row) > NEW_ROW * whole) || !(left > 0))
         return;
+    parts[t->rank] = sqrt(left);
     for (int i = 0; i < n; i++) {
         row[i] /= sqrt(left);
         image[i] /= sqrt(left);
     }
-    for (int i = 0; i < MAX_STUCK; i++)
-        mix[i] /= sqrt(left);
     t->offset[t->rank++] = offset / sqrt(left);
 }
 
@@ -277,6 +286,7 @@ static void add_sticking_row(sticking *t, const gw_contact *c, gw_vec3 direction
 typedef struct loaded_face {
     int count, rows[GW_MAX_SIMULTANEOUS_CONTACTS];
     gw_vec3 centre; /* of what they press with */
+    double radius;  /* of their polygon about it (m) */
 } loaded_face;
 
 static void gather_face(const gw_impact *x, int i, loaded_face *face)
@@ -296,6 +306,11 @@ static void gather_face(const gw_impact *x, int i, loaded_face *face)
     }
     if (pressed > 0)
         face->centre = gw_scale(1 / pressed, face->centre);
+    face->radius = 0;
+    for (int k = 0; k < face->count; k++) {
+        gw_vec3 at = w->contacts[x->contact[face->rows[k]]].now.at_a;
+        face->radius = fmax(face->radius, gw_distance(at, face->centre));
+    }
 }
 
 /* Whether the face presses within its contacts' polygon: seen from the centre no two neighbours are
@@ -359,10 +374,10 @@ static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
     }
     const sliding *slides = &t->slides[face->rows[0]];
     for (int turns = 0; turns < 2 && whole; turns++) {
-        at.now.lever = turns;
+        at.now.lever = turns * face->radius;
         if (slides->slides && !turns) {
             add_push(t, &at, slides);
-            t->asked++;
+            memset(t->parts + t->asked++ * MAX_STUCK, 0, MAX_STUCK * sizeof *t->parts);
             add_sticking_row(t, &at, at.now.normal);
             add_sticking_row(t, &at, gw_cross(at.now.normal, slides->along));
             continue;
@@ -375,7 +390,7 @@ static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
 
 /* The rows that nothing holds, as a problem of their own; their impulses are what is left of x->p.
  */
-static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held)
+static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held, double h)
 {
     gw_world *w = x->world;
     size_t n = (size_t)x->from[x->block_count];
@@ -399,6 +414,8 @@ static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held)
                                   .e = x->e,
                                   .offset = offset,
                                   .only_push = true,
+                                  .share = has_settled(x),
+                                  .slack = TOUCHING / h,
                                   .inverse = apply_sticking_inverse,
                                   .context = t};
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, p);
@@ -406,21 +423,21 @@ static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held)
         x->p[of[i]] = p[i];
 }
 
-/* Impulses of T's rows, those that were asked for, `v` being the velocity without them. */
-static void stuck_impulses(const sticking *t, const double *v, double lambda[MAX_STUCK])
+/* Impulses of T's rows, those that were asked for, `v` being the velocity without them: the least
+ * ones, for some follow from others where faces stand side by side. False where none are found. */
+static bool stuck_impulses(const sticking *t, const double *v, double lambda[MAX_STUCK])
 {
     const gw_impact *x = t->of;
     const gw_world *w = x->world;
     int n = x->from[x->block_count];
-    double by_others[GW_WORLD_MAX_DOF];
+    double by_others[GW_WORLD_MAX_DOF], along[MAX_STUCK];
     for (int k = 0; k < x->block_count; k++)
         gw_impact_apply_inverse(x, k, w->generalised + x->from[k], by_others + x->from[k]);
-    memset(lambda, 0, MAX_STUCK * sizeof *lambda);
     for (int j = 0; j < t->rank; j++) {
         const double *row = t->rows + j * n;
-        double speed = t->offset[j] + dot_rows(n, row, v) + dot_rows(n, row, by_others);
-        add_scaled(MAX_STUCK, -speed, t->mix + j * MAX_STUCK, lambda);
+        along[j] = -(t->offset[j] + dot_rows(n, row, v) + dot_rows(n, row, by_others));
     }
+    return gw_least_shares(t->asked, t->rank, MAX_STUCK, t->parts, along, t->normal, lambda);
 }
 
 /* The rate across at which the bodies passed one another as the substep began. */
@@ -454,6 +471,55 @@ static bool stops_what_slides(const gw_impact *x, const gw_contact *c, gw_vec3 a
     return slip > SETTLING_SPEED && across > SLIDING_MASS * heaviest_of(x) * slip;
 }
 
+/* The impulse of a face that is held as a whole, without the friction along which it slides. */
+static gw_vec3 face_force(gw_vec3 n, const double *lambda, const sliding *f)
+{
+    if (f->slides)
+        return gw_add(gw_scale(lambda[1], n), gw_scale(lambda[2], gw_cross(n, f->along)));
+    return gw_v3(lambda[0], lambda[1], lambda[2]);
+}
+
+/* Where its pressure has its centre, from the point about which it is held. */
+static gw_vec3 pressed_beside(const loaded_face *face, gw_vec3 n, const double *lambda,
+                              double pressed)
+{
+    gw_vec3 couple = gw_scale(face->radius, gw_v3(lambda[3], lambda[4], lambda[5]));
+    return gw_scale(1 / pressed, gw_cross(n, couple));
+}
+
+/* Its normal impulses: the least ones with that sum and centre,
+ *
+ *   sum p_i = pressed,   sum p_i (x_i - centre) = 0 across n,   p >= 0
+ *
+ * While bodies settle that were just loaded they stay as they were found without what holds the
+ * face: its centre may be beyond its contacts. */
+static void share_pressure(gw_impact *x, int row, const double *lambda, const sliding *f)
+{
+    gw_world *w = x->world;
+    gw_impulse_work *work = &w->impulse_workspace;
+    gw_vec3 n = w->contacts[x->contact[row]].now.normal;
+    gw_vec3 e1 = gw_any_normal(n), e2 = gw_cross(n, e1);
+    double p[GW_MAX_SIMULTANEOUS_CONTACTS], sum[3];
+    double pressed = gw_dot(face_force(n, lambda, f), n), wanted[3] = {-pressed, 0, 0};
+    loaded_face face;
+    if (w->contacts[x->contact[row]].loaded_for < SETTLING)
+        return;
+    gather_face(x, row, &face);
+    gw_vec3 centre = gw_add(face.centre, pressed_beside(&face, n, lambda, pressed));
+    for (int k = 0; k < face.count; k++) {
+        gw_vec3 at = gw_sub(w->contacts[x->contact[face.rows[k]]].now.at_a, centre);
+        work->l[k][0] = 1;
+        work->l[k][1] = gw_dot(e1, at) / face.radius;
+        work->l[k][2] = gw_dot(e2, at) / face.radius;
+    }
+    const double(*l)[GW_MAX_SIMULTANEOUS_CONTACTS] =
+        (const double(*)[GW_MAX_SIMULTANEOUS_CONTACTS])work->l;
+    gw_nnls_solve(face.count, 3, l, wanted, &work->nnls, p, sum);
+    gw_nnls_share(face.count, 3, l, wanted, sum, 0, &work->nnls, p);
+    for (int k = 0; k < face.count; k++)
+        x->p[face.rows[k]] = p[k];
+}
+
 typedef enum bearing { BEARS, BEARS_NOT, SLIDES_OTHERWISE } bearing;
 
 /* Whether a face that is held as a whole bears no more than it can: it presses within its polygon,
@@ -463,11 +529,8 @@ static bearing judge_face(const gw_impact *x, int row, const double *lambda, sli
                           sliding *wanted, double *excess)
 {
     const gw_contact *c = &x->world->contacts[x->contact[row]];
-    gw_vec3 n = c->now.normal, couple = gw_v3(lambda[3], lambda[4], lambda[5]);
-    gw_vec3 force = gw_v3(lambda[0], lambda[1], lambda[2]);
+    gw_vec3 n = c->now.normal, force = face_force(n, lambda, f);
     double friction = c->candidate.surface.friction;
-    if (f->slides)
-        force = gw_add(gw_scale(lambda[1], n), gw_scale(lambda[2], gw_cross(n, f->along)));
     double pressed = gw_dot(force, n), across = gw_norm(gw_reject(force, n));
     loaded_face face;
     if (!(pressed > 0))
@@ -484,7 +547,7 @@ static bearing judge_face(const gw_impact *x, int row, const double *lambda, sli
         *wanted = (sliding){true, gw_scale(1 / across, gw_reject(force, n)), friction * pressed};
         return SLIDES_OTHERWISE;
     }
-    face.centre = gw_mul_add(face.centre, 1 / pressed, gw_cross(n, couple));
+    face.centre = gw_add(face.centre, pressed_beside(&face, n, lambda, pressed));
     return presses_within(x, &face) ? BEARS : BEARS_NOT;
 }
 
@@ -499,7 +562,8 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
     sticking t = {.of = x,
                   .rows = w->sticking,
                   .images = w->sticking + w->sticking_numbers,
-                  .mix = w->sticking + 2 * w->sticking_numbers,
+                  .parts = w->sticking + 2 * w->sticking_numbers,
+                  .normal = w->sticking + 2 * w->sticking_numbers + MAX_STUCK * MAX_STUCK,
                   .slides = slides,
                   .pushed = pushed};
     bool held[GW_MAX_SIMULTANEOUS_CONTACTS], seen[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
@@ -521,13 +585,13 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
         add_scaled(n, -speed, t.images + j * n, stuck);
     }
     add_scaled(n, 1, stuck, w->v);
-    solve_free_rows(x, &t, held);
+    solve_free_rows(x, &t, held, h);
     add_scaled(n, -1, stuck, w->v);
-    stuck_impulses(&t, w->v, lambda);
+    bool found = stuck_impulses(&t, w->v, lambda);
     add_scaled(n, -1, pushed, w->v);
     add_scaled(n, 1, stuck, w->dv);
     add_scaled(n, 1, pushed, w->dv);
-    bearing all = BEARS;
+    bearing all = found ? BEARS : BEARS_NOT;
     sliding first = {.push = 0};
     int slides_first = -1;
     double most = 0;
@@ -542,6 +606,8 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
     }
     if (slides_first >= 0) /* others may hold once that one slides */
         slides[slides_first] = first;
+    for (int i = 0; i < t.face_count && all == BEARS; i++)
+        share_pressure(x, t.face_row[i], lambda + t.face_asked[i], &slides[t.face_row[i]]);
     return all;
 }
 

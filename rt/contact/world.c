@@ -70,7 +70,7 @@ static void take_arrays(gw_world *w, arena *a)
     w->dv = take(a, dof, sizeof(double));
     w->generalised = take(a, dof, sizeof(double));
     w->sticking_numbers = 2 * rows * dof;
-    w->sticking = take(a, 2 * w->sticking_numbers + 4 * rows * rows, sizeof(double));
+    w->sticking = take(a, 2 * w->sticking_numbers + 8 * rows * rows, sizeof(double));
 }
 
 static bool allocate(gw_world *w)

@@ -217,7 +217,7 @@ struct gw_world {
     /* collisions: collision_response.c */
     gw_impulse_work impulse_workspace;
     double *jacobian, *v, *dv, *generalised;
-    double *sticking; /* rows of what sticks, twice so many numbers, and how they are mixed */
+    double *sticking; /* rows of what sticks, twice so many numbers, and their parts */
     size_t sticking_numbers;
     gw_contact_jacobian_row rows[GW_MAX_SIMULTANEOUS_CONTACTS];
     int recorded_count; /* of this step */

@@ -140,11 +140,108 @@ static void light_boxes_stay_below_what_slides(void **state)
     }
 }
 
+/* What a body's contacts told with another, along z, and of its smallest and largest (N). */
+static double told(const gw_snapshot *now, const running *r, const char *a, const char *b,
+                   double *least, double *most)
+{
+    int one = gw_scene_object(r->scene, a), other = gw_scene_object(r->scene, b);
+    double sum = 0;
+    *least = INFINITY, *most = 0;
+    for (int k = 0; k < now->contact_count; k++) {
+        const gw_snapshot_contact *c = &now->contacts[k];
+        double f = fabs(c->at.force.z);
+        if (!(c->a == one && c->b == other) && !(c->a == other && c->b == one))
+            continue;
+        sum += f;
+        *least = fmin(*least, f), *most = fmax(*most, f);
+    }
+    return sum;
+}
+
+/* Redundant contacts share a load by the smallest norm: light plates side by side under a heavy one
+ * bear the same, as far as they lie alike where they settled, four legs a quarter each, and the
+ * corners of a face that is pressed in its middle. */
+static void contacts_share_a_load(void **state)
+{
+    (void)state;
+    static const struct {
+        int legs;
+        double wide, mass, within, corners; /* parts of a leg's load, of a corner's */
+    } cases[] = {
+        {1, 0.1, 1e-3, 1e-8, 2e-3}, {2, 0.1, 1e-3, 2e-5, 1e-3}, {4, 0.1, 1e-3, 1e-4, 1e-2}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int legs = cases[k].legs;
+        double worst = 0, uneven = 0, share = 100 * G / legs;
+        gw_scene *s = stack(0, 0.5, 0.05, 0, 0);
+        s->objects[1].pose.p.z += 0.05;
+        for (int i = 0; i < legs; i++) {
+            char id[16];
+            snprintf(id, sizeof id, "leg%d", i);
+            gw_vec3 at = {legs > 1 ? i & 1 ? 0.1 : -0.1 : 0, legs > 2 ? i & 2 ? 0.15 : -0.15 : 0,
+                          0.025};
+            add_body(s, id, gw_v3(cases[k].wide, cases[k].wide, 0.05), at, cases[k].mass);
+        }
+        running r;
+        running_open(&r, s);
+        for (int i = 0; i < 400; i++)
+            running_tick(&r);
+        const gw_snapshot *now = gw_simulation_snapshot(r.simulation);
+        for (int i = 0; i < legs; i++) {
+            char id[16];
+            double least, most;
+            snprintf(id, sizeof id, "leg%d", i);
+            worst = fmax(worst, fabs(told(now, &r, id, "top", &least, &most) / share - 1));
+            uneven = fmax(uneven, 4 * (most - least) / share);
+            double below = told(now, &r, id, "floor", &least, &most) - cases[k].mass * G;
+            worst = fmax(worst, fabs(below / share - 1));
+            uneven = fmax(uneven, 4 * (most - least) / share);
+        }
+        print_message("%d under 100 kg: each %.9g N within %.1e of it, corners within %.1e\n", legs,
+                      share, worst, uneven);
+        assert_true(worst < cases[k].within && uneven < cases[k].corners);
+        running_close(&r);
+    }
+}
+
+/* A box of 1 kg on another on a third: what each bears is the weight above it, one corner as much
+ * as the others. */
+static void corners_of_boxes_bear_alike(void **state)
+{
+    (void)state;
+    gw_scene *s = stack(0, 0.1, 0.1, 0, 0);
+    s->object_count = 1;
+    for (int i = 0; i < 3; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "b%d", i);
+        add_body(s, id, gw_v3(0.1, 0.1, 0.05), gw_v3(0, 0, 0.025 + 0.05 * i), 1);
+    }
+    running r;
+    running_open(&r, s);
+    double uneven = 0, mean[3] = {0};
+    for (int i = 0; i < 4000; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        for (int b = 0; b < 3 && i >= 1000; b++) {
+            static const char *const ids[] = {"floor", "b0", "b1", "b2"};
+            double least, most, sum = told(now, &r, ids[b], ids[b + 1], &least, &most);
+            mean[b] += sum / 3000;
+            uneven = fmax(uneven, (most - least) / most);
+        }
+    }
+    print_message("box on box on box: %.6g, %.6g, %.6g N; corners within %.1e\n", mean[0], mean[1],
+                  mean[2], uneven);
+    assert_true(uneven < 1e-6);
+    for (int b = 0; b < 3; b++)
+        assert_true(fabs(mean[b] / ((3 - b) * G) - 1) < 1e-3);
+    running_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(light_boxes_bear_a_heavy_one),
         cmocka_unit_test(light_boxes_stay_below_what_slides),
+        cmocka_unit_test(contacts_share_a_load),
+        cmocka_unit_test(corners_of_boxes_bear_alike),
         cmocka_unit_test(what_friction_and_faces_cannot_bear_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,7 @@ static double kinetic(const inertia *s, const double *v)
 typedef struct collision {
     inertia system;
     int rows, rank;
+    bool share; /* of impulses that only push, the least */
     double j[ROWS * DOF], v[DOF], e[ROWS], offset[ROWS];
     double before[ROWS], after[ROWS]; /* u */
     double dv[DOF], g[DOF], p[ROWS], was, is;
@@ -132,6 +133,7 @@ static void resolve(collision *c, bool only_push)
                                   .e = c->e,
                                   .offset = c->offset,
                                   .only_push = only_push,
+                                  .share = c->share,
                                   .inverse = apply_inverse,
                                   .context = &c->system};
     work.memory = memory;
@@ -388,6 +390,44 @@ static void a_flat_bar_rebounds_the_same_on_any_number_of_points(void **state)
             }
 }
 
+/* A bar that falls turning on points in line: of all impulses that stop it the least ones are
+ * a + b x of the point's place x where that is positive, else none. Equal ones where it falls flat.
+ */
+static void redundant_rows_share_the_least_impulses(void **state)
+{
+    (void)state;
+    enum { POINTS = 7 };
+    static collision c;
+    for (int turns = -3; turns <= 3; turns++) {
+        double dv[2], least = 0, other = 0, x[POINTS];
+        for (int share = 0; share <= 1; share++) {
+            memset(&c, 0, sizeof c);
+            diagonal_inertia(&c.system, 2, (double[]){1, 0.01 / 3});
+            c.v[0] = -1;
+            c.v[1] = 9 * turns;
+            c.share = share;
+            for (c.rows = 0; c.rows < POINTS; c.rows++) {
+                x[c.rows] = 0.1 * (c.rows - 3) / 3;
+                c.j[2 * c.rows] = 1;
+                c.j[2 * c.rows + 1] = x[c.rows];
+            }
+            resolve(&c, true);
+            if (!share)
+                memcpy(dv, c.dv, sizeof dv);
+            for (int i = 0; i < POINTS; i++)
+                *(share ? &least : &other) += c.p[i] * c.p[i];
+        }
+        assert_memory_equal(dv, c.dv, sizeof dv);
+        assert_true(least < other);
+        int end = turns > 0 ? 0 : POINTS - 1, next = turns > 0 ? 1 : POINTS - 2;
+        double slope = (c.p[next] - c.p[end]) / (x[next] - x[end]);
+        for (int i = 0; i < POINTS; i++)
+            assert_true(fabs(c.p[i] - fmax(0, c.p[end] + slope * (x[i] - x[end]))) < 1e-13);
+        for (int i = 0; i < POINTS && turns == 0; i++)
+            assert_true(fabs(c.p[i] - 1. / POINTS) < 1e-14);
+    }
+}
+
 /* A table that comes up at 1 m/s under a ball at rest throws it at 1 + e. */
 static void an_offset_is_added_to_the_systems_speed(void **state)
 {
@@ -419,6 +459,7 @@ int main(void)
         cmocka_unit_test(cradles_end_as_documented),
         cmocka_unit_test(approaching_pairs_pass_the_motion_on),
         cmocka_unit_test(a_flat_bar_rebounds_the_same_on_any_number_of_points),
+        cmocka_unit_test(redundant_rows_share_the_least_impulses),
         cmocka_unit_test(an_offset_is_added_to_the_systems_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
