@@ -104,6 +104,7 @@ typedef struct family {
     gw_rotation_kind kind;
     int n;     /* freedoms of the rotation */
     int count; /* parts of d; those beyond the locus's are zero */
+    bool curved;
 } family;
 
 /* Gradient and second derivative by w, for D turned on by exp(w). */
@@ -244,13 +245,13 @@ GW_LANE_INLINE void expand(const gw_shifting *s, const family *of, const gw_quat
         g[c][1] = m[c][0][2] - m[c][2][0];
         g[c][2] = m[c][1][0] - m[c][0][1];
     }
-    if (s->curved)
+    if (of->curved)
         gw_shifting_subtract_nearest(s, d, n);
     for (int c = 0; c < of->count; c++) {
         to->f += 0.5 * d[c] * d[c];
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++)
-                sum[i][j] += d[c] * m[c][i][j];
+                sum[i][j] = c == 0 ? d[c] * m[c][i][j] : sum[i][j] + d[c] * m[c][i][j];
     }
     /* M, the sum of d_c M_c: its axial vector, and sym M - tr M I */
     at.g[0] += sum[2][1] - sum[1][2];
@@ -268,9 +269,7 @@ GW_LANE_INLINE void expand(const gw_shifting *s, const family *of, const gw_quat
         for (int i = 0; i < 3; i++)
             to->g[i] = at.g[i];
         for (int i = 0; i < 6; i++)
-            to->h[i] = at.h[i], to->gauss[i] = (gw_lanes){0};
-        for (int i = 0; i < 3; i++)
-            to->gauss[LOWER(i, i)] = (gw_lanes){0} + s->length * s->length;
+            to->h[i] = at.h[i];
     } else {
         reduce(s, of, q, &at, (const gw_lanes(*)[3])g, to, along);
         u = along;
@@ -278,13 +277,16 @@ GW_LANE_INLINE void expand(const gw_shifting *s, const family *of, const gw_quat
     for (int i = 0; i < of->n; i++)
         for (int j = 0; j <= i; j++) {
             gw_lanes squares = {0};
-            for (int c = 0; c < of->count && !s->curved; c++)
-                squares += u[c][i] * u[c][j];
-            for (int c = 0; c < of->count && s->curved; c++)
+            for (int c = 0; c < of->count && !of->curved; c++)
+                squares = c == 0 ? u[c][i] * u[c][j] : squares + u[c][i] * u[c][j];
+            for (int c = 0; c < of->count && of->curved; c++)
                 for (int e = 0; e < of->count; e++)
                     squares += n[c > e ? LOWER(c, e) : LOWER(e, c)] * u[c][i] * u[e][j];
             to->h[LOWER(i, j)] += squares;
-            to->gauss[LOWER(i, j)] += squares;
+            if (of->kind != GW_ROTATION_FREE)
+                to->gauss[LOWER(i, j)] += squares;
+            else
+                to->gauss[LOWER(i, j)] = i == j ? squares + s->length * s->length : squares;
         }
 }
 
@@ -427,16 +429,14 @@ GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_qua
     gw_quat_lanes d = {.w = {0}}, next;
     descent_step step = {.size = {0}};
     gw_lanes raise = {0};
-    gw_mask on = ~(gw_mask){0};
-    int steps[GW_LANES], begun = 0, active = 0;
-    bool used[GW_LANES];
+    gw_mask on = ~(gw_mask){0}, steps = {0}, used;
+    int begun = 0, active = 0;
     double least = HUGE_VAL;
     for (int lane = 0; lane < GW_LANES; lane++) {
-        used[lane] = begun < count;
-        gw_quat_lanes_set(&next, lane, starts[used[lane] ? begun++ : 0]);
+        used[lane] = begun < count ? -1 : 0;
+        active += begun < count;
+        gw_quat_lanes_set(&next, lane, starts[begun < count ? begun++ : 0]);
         at.f[lane] = HUGE_VAL;
-        active += used[lane];
-        steps[lane] = 0;
     }
     gw_quat_lanes_unit(&next);
     while (active > 0) {
@@ -467,16 +467,18 @@ GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_qua
         gw_mask hopeless = (raise == 0) & ~begins & (at.f - step.fall > least);
         gw_mask known = soon & (nearness * nearness > CLOSE * CLOSE) & (at.f > lowest.f);
         gw_mask last = step.newton & (raise == 0) & (step.size < 1e-7) & on;
-        gw_mask ends = hopeless | known | last | stuck;
-        for (int lane = 0; lane < GW_LANES; lane++) {
-            if (!used[lane] || (!ends[lane] && ++steps[lane] < STEPS))
+        steps += 1;
+        gw_mask ends = (hopeless | known | last | stuck | (steps >= STEPS)) & used;
+        for (int lane = 0; lane < GW_LANES && gw_any_lane(&ends); lane++) {
+            if (!ends[lane])
                 continue;
+            ends[lane] = 0;
             if (at.f[lane] < best->f) /* what the last step leaves is its square */
                 *best = (gw_shifting_best){gw_quat_lanes_get(last[lane] ? &next : &d, lane),
                                            at.f[lane]};
-            used[lane] = begun < count;
-            active -= !used[lane];
-            gw_quat_lanes_set(&next, lane, starts[used[lane] ? begun++ : 0]);
+            used[lane] = begun < count ? -1 : 0;
+            active -= begun == count;
+            gw_quat_lanes_set(&next, lane, starts[begun < count ? begun++ : 0]);
             at.f[lane] = HUGE_VAL;
             raise[lane] = 0;
             steps[lane] = 0;
@@ -489,22 +491,22 @@ GW_TARGET_CLONES
 void gw_shifting_descend(const gw_shifting *s, const gw_quat *starts, int count,
                          gw_shifting_best *best)
 {
-    const family any = {GW_ROTATION_FREE, 3, 3}, angle = {GW_ROTATION_ANGLE, 2, 3},
-                 axis = {GW_ROTATION_AXIS, 1, 3}, curve = {GW_ROTATION_TWO_ANGLES, 1, s->count};
-    if (s->rotation.kind == GW_ROTATION_FREE)
-        descend(s, &any, starts, count, best);
+    if (s->rotation.kind == GW_ROTATION_FREE && s->curved)
+        descend(s, &(family){GW_ROTATION_FREE, 3, 3, true}, starts, count, best);
+    else if (s->rotation.kind == GW_ROTATION_FREE)
+        descend(s, &(family){GW_ROTATION_FREE, 3, 3, false}, starts, count, best);
     else if (s->rotation.kind == GW_ROTATION_ANGLE)
-        descend(s, &angle, starts, count, best);
+        descend(s, &(family){GW_ROTATION_ANGLE, 2, 3, s->curved}, starts, count, best);
     else if (s->rotation.kind == GW_ROTATION_AXIS)
-        descend(s, &axis, starts, count, best);
+        descend(s, &(family){GW_ROTATION_AXIS, 1, 3, s->curved}, starts, count, best);
     else
-        descend(s, &curve, starts, count, best);
+        descend(s, &(family){GW_ROTATION_TWO_ANGLES, 1, s->count, s->curved}, starts, count, best);
 }
 
 GW_TARGET_CLONES
 void gw_shifting_values(const gw_shifting *s, const gw_quat_lanes *d, gw_lanes *f)
 {
-    const family any = {GW_ROTATION_FREE, 3, s->count};
+    const family any = {GW_ROTATION_FREE, 3, s->count, s->curved};
     expansion at;
     expand(s, &any, d, &at);
     *f = at.f;
