@@ -56,7 +56,7 @@ static inline gw_mass random_mass(random_state *r, double decades)
     };
 }
 
-/* What acts at coordinate j of a joint. */
+/* Random forces at coordinate j of a joint. */
 static inline void random_joint_forces(random_state *r, const random_traits *traits, int j,
                                        gw_system_body_def *b)
 {

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What is wrong with this kind of call: an errno, 0, or -1 for slow. */
+/* The fault set for this kind of call: an errno, 0 for none, or -1 for slow. */
 static int fault(const char *kind)
 {
     const char *path = getenv("GUIDEWAY_DISK");

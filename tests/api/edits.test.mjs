@@ -1,5 +1,5 @@
-// What edits do to the running simulation: in effect within 50 ms, settled within half a second,
-// undone, stopped, kept apart from what a stop goes back to.
+// Edits of the running simulation: in effect within 50 ms, settled within half a second,
+// undone, stopped, and apart from the state that a stop goes back to.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expect, live, run, serve, server, tool } from './running.mjs';

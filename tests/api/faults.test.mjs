@@ -1,4 +1,4 @@
-// What a machine may do to the appliance: stop it for a while, keep its processors busy. The loop
+// Faults of the machine: the process is stopped for a while, the processors are busy. The loop
 // goes on from where it was, says what it missed, and never hurries after it.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';

@@ -51,7 +51,7 @@ export function run(scene, seconds) {
   };
 }
 
-// What every system without forces from outside keeps: its energy, and its relations.
+// Invariants of a system without external forces: its energy balance and its relations.
 export function closed({ summary: { energy: e, constraint_residual_max: residual } }, tolerance = 1e-8) {
   near(e.final, e.initial + e.work_in + e.motors - e.dissipated + e.edits, tolerance);
   assert.ok(residual <= 1e-12, `residual ${residual}`);

@@ -37,7 +37,7 @@ async function renewing(of, message, ms) {
   }
 }
 
-// What a latched device does, once the machine lets the loop be: its own stalls turn it off as well.
+// Runs a test of a latched device until the machine did not stall: a stall turns the device off too.
 const stalled = new Error('the machine stalled every time');
 async function latched(act) {
   for (let tries = 0; tries < 15; tries++) {

@@ -27,7 +27,7 @@ const link = () => ({
   geometry: { type: 'box', size: [0.05, 0.02, 0.02] },
 });
 
-// What may be done to a scene as it is now; undefined where there is nothing to do it to.
+// Edits of a scene as it is now; undefined where there is nothing to edit.
 const edits = [
   (s) => {
     const o = pick(s.fixed);

@@ -145,7 +145,7 @@ static double own_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* What is near for the next two looks, as the loop's world thread finds it. */
+/* Contact candidates of the next two detections, as the loop's world thread finds them. */
 static void look(heap *h)
 {
     int lost;

@@ -53,7 +53,7 @@ static gw_wrench felt(const void *context, double t, const gw_pose *held, const 
     return *(const gw_wrench *)context;
 }
 
-/* What the loop does for a mechanism that is held: control, then a step under it. `directions` are
+/* A tick of the loop for a held mechanism: control, then a step under it. `directions` are
  * those of a look, NULL: found here. */
 static bool tick(gw_model *model, gw_impedance_control *control,
                  const gw_resisted_directions *directions, const gw_impedance_device *device)

@@ -419,7 +419,7 @@ static bool measure_growth(bench_row *r, int which)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* What closed forms with a rotation parameter are held to. The aim is 3 us, and they take 2.9 to
+/* Bound on closed forms with a rotation parameter. The aim is 3 us, and they take 2.9 to
  * 3.3 on a quiet core; a shared host is at times 1.4 times slower. */
 #define CLOSED_FORM_US 5
 

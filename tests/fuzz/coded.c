@@ -217,7 +217,7 @@ static void give(uint8_t *to, const uint8_t *from, unsigned *random)
     memcpy(to + parts[i].at, from + parts[i].at, parts[i].size);
 }
 
-/* What a direction or a point of one side is to the other: the same three bytes. */
+/* Gives both sides the same direction or point: the same three bytes. */
 static void mirror(uint8_t *record, unsigned *random)
 {
     bool back = drawn(random, 2);

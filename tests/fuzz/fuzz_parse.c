@@ -34,7 +34,7 @@ static void judge_refusal(bool taken, const gw_error *error)
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
-/* What is written of it reads back and is written the same. */
+/* The written text reads back and is written the same. */
 static void judge_text(json_t *value)
 {
     gw_error error = {0};
@@ -164,8 +164,8 @@ static void read_head(char *text, size_t size)
     (void)guard_roles(&guard, guard_bearer(head_find(&head, "Authorization")));
 }
 
-/* What passes of a connection's bytes, given `step` at a time: a sum over them and over why the
- * rest is refused. What is held back is room for a head at most. */
+/* The bytes of a connection that pass, given `step` at a time: a sum over them and over why the
+ * rest is refused. At most a head's size is held back. */
 static uint64_t read_requests(const char *text, size_t size, size_t step)
 {
     static char held[HEAD_BYTES];
@@ -205,7 +205,7 @@ static void judge_requests(const char *text, size_t size)
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
-/* What a reader finds in a client's bytes, given `step` at a time: a sum over messages' bytes,
+/* A reader's findings in a client's bytes, given `step` at a time: a sum over messages' bytes,
  * their ends, control frames, and the code that it ends with. */
 static uint64_t read_frames(const char *text, size_t size, size_t step)
 {

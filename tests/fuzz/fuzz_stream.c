@@ -78,7 +78,7 @@ static bool fine(gw_vec3 v, double most)
     return isfinite(v.x) && isfinite(v.y) && isfinite(v.z) && gw_norm(v) <= most * (1 + 1e-12);
 }
 
-/* What reaches the loop is whole, in range, and asked for by who may. */
+/* Commands that reach the loop are whole, in range, and from clients that may send them. */
 bool app_send(gw_app *app, const gw_command *command, gw_error *error)
 {
     (void)app;

@@ -240,7 +240,7 @@ static void judge_refusal(bench *b, const gw_solution *s, bool has_root)
         tell(b, FAULT_UNHANDLED, s->reason, s->best_residual / b->size);
 }
 
-/* What is said to follow holds at every root of what it follows from. */
+/* A redundant constraint holds at every root of those that it is said to follow from. */
 static void judge_redundant(bench *b, const gw_redundant *r)
 {
     gw_pose roots[8];

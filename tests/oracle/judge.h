@@ -9,7 +9,7 @@
 
 #include "rt/positioning/solve.h"
 
-/* What can be wrong. */
+/* Faults of an answer. */
 typedef enum fault {
     FAULT_STATUS,    /* solved without a branch, dof not the largest, text missing, not a number */
     FAULT_IDS,       /* two branches of one name, not nearest first */
@@ -35,7 +35,7 @@ typedef struct tally {
     FILE *to;
 } tally;
 
-/* What to do beside the residuals of every branch. */
+/* Searches besides the residuals of every branch. */
 typedef struct searches {
     int starts;   /* of the brute force; 0: none */
     int samples;  /* of each branch, beside the nearest pose */

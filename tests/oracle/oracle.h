@@ -1,7 +1,7 @@
 /*
- * What is true of a positioning problem, without the solver: the constraints as equations of their
- * own, roots of these from many starts, and the dimension of what is around a root. Nothing here
- * uses rt/ beyond vectors and the structs of a problem. Single-threaded; no allocation.
+ * Reference answers to a positioning problem, without the solver: the constraints as equations of
+ * their own, roots of these from many starts, and the dimension of what is around a root. Nothing
+ * here uses rt/ beyond vectors and the structs of a problem. Single-threaded; no allocation.
  */
 #ifndef GW_TESTS_ORACLE_ORACLE_H
 #define GW_TESTS_ORACLE_ORACLE_H

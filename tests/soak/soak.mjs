@@ -164,7 +164,7 @@ function load() {
   setTimeout(() => child.kill('SIGKILL'), 4000);
 }
 
-// What the loop has to say, and what faults it kept.
+// The loop's figures and the faults that it kept.
 async function look() {
   const loop = (await call('GET', '/loop')).json,
     faults = (await call('GET', '/loop/faults')).json ?? [];

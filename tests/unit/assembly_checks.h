@@ -1,4 +1,4 @@
-/* What tests of assemblies measure: how far joints are open, and derivatives of rows. */
+/* Measures for tests of assemblies: openings of joints, and derivatives of rows. */
 #ifndef GW_TESTS_UNIT_ASSEMBLY_CHECKS_H
 #define GW_TESTS_UNIT_ASSEMBLY_CHECKS_H
 

@@ -1,5 +1,5 @@
 /*
- * What tests of chains check with.
+ * Checks that the tests of chains share.
  */
 #ifndef GW_TESTS_UNIT_CHAIN_CHECKS_H
 #define GW_TESTS_UNIT_CHAIN_CHECKS_H

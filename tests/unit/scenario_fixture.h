@@ -123,7 +123,7 @@ static inline fixture_wall fixture_wall_at_x(const char *id, double at)
                           .bound = GW_BOUND_AT_MOST};
 }
 
-/* What a scenario that is made by hand has of a scene: names of the held object, and the
+/* The scene of a scenario that is made by hand: names of the held object, and the
  * constraints that keep it to one side of what is fixed. */
 static inline gw_scene *fixture_walls(const fixture_wall *walls, int count)
 {

@@ -494,7 +494,7 @@ static gw_scene *all_shapes(void)
     return s;
 }
 
-/* What the layout measures from the features, which shares nothing with the rows. */
+/* The residual that the layout measures from the features, independent of the rows. */
 static double measured(const gw_scene *s)
 {
     gw_pose poses[16];

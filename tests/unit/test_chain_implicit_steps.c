@@ -7,7 +7,7 @@
 
 static const double rates[] = {250, 1000, 8000};
 
-/* What steps told, added up. */
+/* Sums over the reports of steps. */
 typedef struct told {
     double work, dissipated, motors;
 } told;

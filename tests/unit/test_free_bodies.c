@@ -238,7 +238,7 @@ static void a_body_without_freedoms_carries_what_hits_it(void **state)
     running_close(&r);
 }
 
-/* What its set forbids is carried: the plane bears the box and the ball that comes to rest on it.
+/* The constraint carries the load: the plane bears the box and the ball that rests on it.
  */
 static void a_plane_bears_what_lies_on_its_box(void **state)
 {

@@ -119,7 +119,7 @@ static void a_push_accelerates(void **state)
     running_close(&r);
 }
 
-/* What is dragged touches: it is held off by a wall and pushes what is loose. */
+/* A dragged body has contacts: a wall stops it, and it pushes free bodies. */
 static void a_dragged_body_feels_contacts(void **state)
 {
     (void)state;

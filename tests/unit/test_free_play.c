@@ -99,7 +99,7 @@ static void move(play *p)
     p->moves++;
 }
 
-/* What may be switched: the door's hinge, the rail, the plane; what walls stand on stays. */
+/* Switches the door's hinge, the rail or the plane; the features of walls stay. */
 static void edit(play *p, const gw_snapshot *now)
 {
     static const char *const ids[] = {"h", "h-level", "rail", "flat"};

@@ -233,7 +233,7 @@ static void constraint_wrench_is_taken_at_the_held_frame(void **state)
     close_to(step.constraint.t, gw_v3(0, -0.3, 0), 1e-12);
 }
 
-/* What is taken from a twist has no momentum along what is left free. */
+/* The part removed from a twist has no momentum along the free directions. */
 static void twist_is_projected_in_the_mass_metric(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * What the hand feels of what it holds: the desired impedance (mechanisms eq. 4) against closed
+ * The dynamics that the hand feels: the desired impedance (mechanisms eq. 4) against closed
  * forms and its own equations, scaled forces, a grasp at a point; under every control, with the
  * energy that close.
  */
@@ -57,7 +57,7 @@ static void apply(const double m[6][6], gw_wrench w, double out[6])
     }
 }
 
-/* What the model does under the wrench is what the felt state says: its own Lambda^-1 F + a equals
+/* The model's motion under the wrench is that of the felt state: its own Lambda^-1 F + a equals
  * Lambda_d^-1 F_applied + a_felt, in every direction, whatever the rank. */
 static void the_model_moves_as_it_is_felt(void **state)
 {
@@ -395,7 +395,7 @@ static void scaled_forces_make_light_work(void **state)
     }
 }
 
-/* What a wall gives back goes out divided: the device is told s times less than the model feels. */
+/* A wall's reaction is scaled down: the device gets 1/s of the force on the model. */
 static void what_is_felt_goes_out_divided(void **state)
 {
     (void)state;

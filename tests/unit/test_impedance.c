@@ -46,7 +46,7 @@ static three_play paper_play(int held, bool penalties, bool jdot)
                         .jdot = jdot};
 }
 
-/* What three seconds of it give. */
+/* Results of three seconds. */
 typedef struct outcome {
     double off_x, off_turn;   /* ours against the reference: device and model (m, rad) */
     double range, range_turn; /* of the reference's device from its start */

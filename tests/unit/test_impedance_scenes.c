@@ -1,5 +1,5 @@
 /*
- * What the hand feels of a collision: the impulse of the model at the hand, whole, in one tick.
+ * Collisions at the hand: the model's impulse at the hand is rendered whole, in one tick.
  */
 // clang-format off
 #include <setjmp.h>
@@ -182,7 +182,7 @@ static void ticks_one_by_one_are_those_of_a_run(void **state)
     assert_memory_equal(&run.twist, &one_by_one.twist, sizeof run.twist);
 }
 
-/* What is looked at before tick 0 reaches as far as bodies come that are quick from the start: a
+/* The detection before tick 0 reaches as far as bodies move that start fast: a
  * slider and a loose ball of 150 m/s, 2 cm before a wall of 2 cm. */
 static void what_starts_quick_does_not_pass(void **state)
 {

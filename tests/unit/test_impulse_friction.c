@@ -81,8 +81,8 @@ static void some_state(state *s, unsigned *seed)
     }
 }
 
-/* What is worst of all states: kinetic energy gained by it, how far out of the cone (relative);
- * how fast what sticks slips, and what slides slips other than against its impulse (m/s). */
+/* The worst of all states: kinetic energy gained, distance out of the cone (relative);
+ * slip speed of sticking contacts, slip of sliding ones not against their impulse (m/s). */
 typedef struct worst {
     double gain, out, slip;
 } worst;

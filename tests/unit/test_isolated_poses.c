@@ -26,7 +26,7 @@ static gw_constraint around(const gw_pose *x, gw_constraint_kind kind, gw_elemen
     return c;
 }
 
-/* What a family is made of. */
+/* The constraints of a family. */
 typedef struct ingredient {
     int count;
     gw_constraint_kind kind;

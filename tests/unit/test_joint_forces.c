@@ -1,11 +1,11 @@
 /*
- * What acts at a chain's joints: damping, motors, limits, and their energy.
+ * Forces at a chain's joints: damping, motors, limits, and their energy.
  */
 #include "tests/unit/link_fixture.h"
 
 #define INERTIA 0.3
 
-/* What steps told, added up. */
+/* Sums over the reports of steps. */
 typedef struct told {
     double dissipated, motors;
 } told;

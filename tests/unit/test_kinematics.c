@@ -1,4 +1,4 @@
-/* What moves besides the held object: massless followers, cycles, and geometry that is moved
+/* Motion besides that of the held object: massless followers, cycles, and geometry that is moved
  * from outside.
  */
 #include <setjmp.h>

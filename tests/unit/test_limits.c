@@ -44,7 +44,7 @@ static double length_of(gw_vec3 a)
     return hypot(hypot(a.x, a.y), a.z);
 }
 
-/* What came out of `in`: within `most`, in the same direction, and as it was where it may be. */
+/* The gate's result for `in`: within `most`, in the same direction, unchanged where allowed. */
 static void assert_gated(gw_vec3 in, const double out[3], double most, bool *cut)
 {
     gw_vec3 o = {out[0], out[1], out[2]};

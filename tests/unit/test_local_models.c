@@ -278,7 +278,7 @@ static void a_whirling_chain_gains_nothing(void **state)
     }
 }
 
-/* What no local step bears goes exactly: it creeps under its weight, by weight over damping. */
+/* A chain that no local step can integrate is stepped exactly: it creeps at weight over damping. */
 static void a_chain_with_stiff_joints_goes_exactly(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ static void a_moving_stop_throws_a_free_bead(void **state)
     }
 }
 
-/* What a hand holds is shoved by the stop's spring, and lies against it in the end. */
+/* The stop's spring pushes the held bead along, which rests against it in the end. */
 static void a_moving_stop_shoves_a_held_bead(void **state)
 {
     (void)state;

@@ -87,7 +87,7 @@ static void closest_points_are_found_over_poles(void **unused)
     gw_nurbs_put(s);
 }
 
-/* What moves on the sphere or beside it, from its upper pole or from beside that, held to it by a
+/* A body on the sphere or beside it, from its upper pole or from beside that, held to it by a
  * force towards it. */
 typedef struct on_sphere {
     gw_constraint_kind kind;
@@ -195,7 +195,7 @@ static gw_nurbs *blunt(void)
                            NULL);
 }
 
-/* What steps there are takes no energy from nowhere; the others fail, and leave the body at rest.
+/* Steps that succeed gain no energy; the others fail, and leave the body at rest.
  */
 static void no_energy_comes_from_an_apex(void **unused)
 {

@@ -78,7 +78,7 @@ static void watch(balance *b, const gw_snapshot *s, int rate)
     b->damped = tool->damped;
 }
 
-/* What is played: who is held, by which control, how often a second. */
+/* A case: the held body, the control law, the rate. */
 typedef struct game {
     const char *name;
     gw_scene *(*scene)(void);
@@ -367,7 +367,7 @@ static gw_scene *pendulum_scene(gw_control_law kind, int rate)
     return s;
 }
 
-/* What the device gave to the model in 10 s (J), of 9.81 J that swing. */
+/* Energy (J) that the device put into the model in 10 s; the pendulum has 9.81 J. */
 static double gained(gw_control_law kind, int rate)
 {
     play p;

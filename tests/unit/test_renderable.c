@@ -1,6 +1,6 @@
 /*
- * What is rendered of a requested stiffness and mass: the bounds against motions that sample a
- * spring, and a hand that acts late.
+ * The stiffness and mass that can be rendered of those requested: the bounds against motions that
+ * sample a spring, and a hand that acts late.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -36,7 +36,7 @@ static gw_object *add_moving(gw_scene *s, gw_shape shape, gw_vec3 at)
     return o;
 }
 
-/* What a case states, with the sphere as a primitive or of free form. */
+/* A case, with the sphere as a primitive or as a free-form surface. */
 typedef struct twice {
     const char *name;
     gw_constraint_kind kind;

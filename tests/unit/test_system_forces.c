@@ -1,5 +1,5 @@
 /*
- * What acts at the joints of systems of bodies, against closed forms: springs and dampers of any
+ * Forces at the joints of systems of bodies, against closed forms: springs and dampers of any
  * size, limits, friction, motors; and the energy audit.
  */
 #include <math.h>

@@ -189,7 +189,7 @@ static void energy_balances_through_a_hundred_bounces(void **state)
     gone(&w);
 }
 
-/* What a push did is told as it was done, and does not hold the walls' errors. */
+/* The reported work is that of the push, without the position errors of the walls. */
 static void work_is_what_the_hand_did(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ typedef struct world_def {
     int wall_count;
 } world_def;
 
-/* What w starts with, or is switched to: its body as it is now, these walls. */
+/* The scenario that w starts with or is switched to: its body as it is now, these walls. */
 static inline gw_scenario *scenario_of(const world *w, const fixture_wall *walls, int count)
 {
     gw_scenario *s = fixture_scenario(&w->body, w->slot, w->rate);

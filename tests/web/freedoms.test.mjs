@@ -1,4 +1,4 @@
-// What is left to move and how the page says so: the ghost that swings along a freedom, sets whose
+// Freedoms on the page: the ghost that swings along a freedom, sets whose
 // freedoms do not separate, arrows and rings to pull at, branches.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What the page's tests share: a real server on a free port with a folder of its own, a real
+// Harness of the page's tests: a real server on a free port with a folder of its own, a real
 // Chromium, and a mouse that knows where points of the scene are on the canvas.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// What the page owes to somebody with a motor in the hand: HALT from any state, who operates, why devices
+// Safety on the page: HALT from any state, who operates, why devices
 // are off, how the loop does.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

@@ -82,7 +82,7 @@ export type ContactSettings = api.Contact;
 export type SolutionState = api.Solution['state'];
 export type RunState = api.Simulation['state'];
 
-// What is drawn of a link is a compound of what may be one itself.
+// The drawing of a link is a compound whose parts may be compounds.
 export type Geometry =
   | Exclude<api.Geometry, { type: 'compound' }>
   | { type: 'compound'; parts: { geometry: Geometry; pose?: api.PoseGiven }[] };
@@ -130,5 +130,5 @@ export type ServerMessage =
   | (Omit<api.ErrorMessage, 'id'> & { id?: string }) // the page's messages have names, if any
   | Exclude<api.ServerMessage, { op: 'hello' | 'scene' | 'error' }>;
 
-// What a hand on the page holds: what a tool holds, or a free object.
+// The target of a hand on the page: a tool's held body, or a free object.
 export type HandTarget = { tool: number } | { object: string };

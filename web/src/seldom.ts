@@ -1,4 +1,4 @@
-// What many visits never show, in one file of its own (ui/lazy.tsx).
+// Panels that are seldom shown, bundled apart (ui/lazy.tsx).
 
 export { Gallery } from './panels/gallery';
 export { MechanismPanel } from './panels/mechanism';

@@ -48,7 +48,7 @@ const mobileFirst = (a: string, b: string): [string, string] =>
 
 const measures = (type: ConstraintType): boolean => kindOf(type).unit !== '';
 
-// What goes over the wire: members that the kind does not have are left out.
+// The request's body, without members that the kind does not have.
 function body(d: Draft): Record<string, unknown> {
   if (d.id) return changes(d);
   const out: Record<string, unknown> = { type: d.type, a: d.a, b: d.b };
@@ -156,7 +156,7 @@ function outcome(solution: Solution): Preview {
   return { ...NOTHING, refusal: text, conflict: solution.conflict ?? null };
 }
 
-// What a body alone may do that touches another in one point; of two curves by the freedoms that these leave.
+// Freedoms in words of a body that touches another in one point; of two curves by how many are left.
 const TOUCHING_WORDS: Partial<Record<ConstraintType, Record<number, string>>> = {
   sliding: {
     5: 'slides on the surface (2), turns freely (3)',

@@ -21,7 +21,7 @@ let pushed: HandTarget | null = null;
 const isText = (e: Element | null): boolean =>
   e instanceof HTMLInputElement || e instanceof HTMLSelectElement || e instanceof HTMLTextAreaElement;
 
-// What has the focus because it was clicked, not because the keyboard went there.
+// The element that has the focus by a click, not by the keyboard.
 let clicked: Element | null = null;
 
 // Space runs and pauses after a click on anything but a field that takes text, and in a dialog.
@@ -54,7 +54,7 @@ function belongsToControl(e: KeyboardEvent, pressed: string): boolean {
 
 const ARROWS = new Set(['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'PageUp', 'PageDown']);
 
-// What is light is pushed gently: a free body by its mass at most.
+// A light body is pushed gently: a free body by its mass at most.
 function pushSize(): number {
   const free = pushed && 'object' in pushed ? store.objectOf(pushed.object) : undefined;
   return free ? Math.min(PUSH_N, PUSH_A * massOf(free)) : PUSH_N;
@@ -89,7 +89,7 @@ function keepPushing(): void {
   if (pushed) push(pushed, pushForce());
 }
 
-// What is selected, where it moves, else what is held first.
+// The selected body where it moves, else the one that the first tool holds.
 function target(): HandTarget | null {
   const id = store.selectedObject.value;
   const tool = store.toolIndex(id);

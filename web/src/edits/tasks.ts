@@ -36,7 +36,7 @@ function going(object: string, name: string, value: number, by: boolean): string
   return by ? `slide ${name} by ${measure(unit, value)}` : `slide ${name} to ${measure(unit, value)}`;
 }
 
-// What pushes back does so in N along a slide, in N m about a turn.
+// The reaction is in N along a slide, in N m about a turn.
 export const turnsOnly = (step: MoveStep): boolean => {
   const names = [...Object.keys(step.to ?? {}), ...Object.keys(step.by ?? {})];
   return names.length > 0 && names.every((name) => unitOf(name) === 'rad');
@@ -72,7 +72,7 @@ export function stepWords(object: string, step: Step): string {
   return `${parts.join(', ') || 'keep the constraints'}${step.branch ? ` on branch ${step.branch}` : ''}`;
 }
 
-// What came of it, in a sentence.
+// The result, in a sentence.
 export function resultWords(task: Task, p: TaskProgress | undefined): string {
   if (!p || p.state === 'idle') return '';
   const at = Math.min(p.step, task.steps.length - 1);
@@ -86,7 +86,7 @@ export function resultWords(task: Task, p: TaskProgress | undefined): string {
   return `${p.state === 'failed' ? 'Failed' : 'Stopped'} at ${where}${why ? `: ${why}` : ''}.`;
 }
 
-// What a move brought: what pushed back, and how long it took.
+// The result of a move: the reaction, and how long it took.
 export function stepNote(step: Step, result: StepProgress | undefined): string {
   if (step.type !== 'move' || !result?.seconds || !['done', 'failed'].includes(result.state)) return '';
   const pushed = result.reason === 'reaction' && result.reaction ? `${pushWords(step, result.reaction)} after ` : '';

@@ -115,7 +115,7 @@ function Convergence(): JSX.Element {
 
 // ---- settings --------------------------------------------------------------------------------------------
 
-// What stands: the fixed objects, unless others are chosen.
+// The ground: the fixed objects, unless others are chosen.
 function Ground({ disabled }: { disabled: boolean }): JSX.Element {
   const chosen = settings.value.ground ?? store.objects.value.filter((o) => o.fixed).map((o) => o.id);
   const put = (id: string, on: boolean): void => {

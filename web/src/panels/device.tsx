@@ -98,7 +98,7 @@ function Hand({ state, script }: { state: ToolState; script: string }): JSX.Elem
 
 const spaced = (name: string): string => name.replace(/[-_]/g, ' ');
 
-// What the driver publishes; one that is not set is what its profile says.
+// The settings that the driver publishes; one that is not set has its profile's value.
 function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.Element {
   const set: Record<string, number | string> = { ...device.settings };
   const profile = String(set.profile ?? '') || 'ideal';
@@ -146,7 +146,7 @@ const LIMITS: [keyof Limits, string, string, number][] = [
   ['spin', 'spin', 'rad/s', 0.1],
 ];
 
-// What the hand may feel at most, and how its space maps onto the task's. 0 takes a limit away.
+// Limits of force and speed, and the map of the workspace onto the task's. 0 takes a limit away.
 function Bounds({ tool }: { tool: Tool }): JSX.Element {
   const map = tool.workspace ?? {};
   const set = LIMITS.filter(([key]) => tool.limits?.[key]).length;

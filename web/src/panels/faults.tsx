@@ -9,7 +9,7 @@ import * as store from '../state/store';
 import { Icon } from '../ui/icons';
 import { Row, Section } from '../ui/widgets';
 
-// What the log says last of an arming.
+// The log's last message of an arming.
 function armed(): string {
   const last = store.events.value.filter((e) => e.kind === 'armed').pop();
   return last ? `at ${new Date(last.at * 1000).toLocaleTimeString()} by ${nameOf(last.by ?? 'somebody')}` : '';

@@ -1,4 +1,4 @@
-// What the hand feels of what it holds: the desired impedance in place of its own, scaled forces, the grasp.
+// The dynamics that the hand feels: the desired impedance in place of the body's own, scaled forces, the grasp.
 
 import type { JSX } from 'preact';
 import { patchTool } from '../edits/devices';

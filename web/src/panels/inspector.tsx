@@ -149,7 +149,7 @@ function Motion({ o }: { o: SceneObject }): JSX.Element {
   );
 }
 
-// What the constraints of a free body bear.
+// The wrench of a free body's constraints.
 function Borne({ o }: { o: SceneObject }): JSX.Element | null {
   const state = store.figures.value?.bodies?.find((b) => b.object === o.id);
   const guided = store.scene.value.constraints?.some(

@@ -138,7 +138,7 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
   );
 }
 
-// What lies between the two now, and a button that keeps exactly that.
+// The distance and angle between the two now, and buttons that make constraints of them.
 function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
   store.figures.value; // while something moves, the numbers follow
   if (misfit(a, b)) return null;

@@ -76,7 +76,7 @@ function Points(p: {
   );
 }
 
-// What was pasted, or the curve that was chosen.
+// The pasted points, or the chosen curve.
 function rowFrom({ curve, text }: Source, scale: number): Geometry | Vec3[] {
   if (curve !== PASTED) return curveInWorld(curve);
   const rows = parsePoints(text, scale);

@@ -154,7 +154,7 @@ function MotorFields({ j, c }: { j: Joint; c: Coordinate }): JSX.Element {
 const LOOK_MS = 500;
 const size = (v: readonly number[] | undefined): number => Math.hypot(...(v ?? [0]));
 
-// What the joint bears, while anybody looks.
+// The joint's wrench, asked for while it is shown.
 function Borne({ id }: { id: string }): JSX.Element | null {
   const [state, show] = useState<SceneJointState | undefined>(undefined);
   const running = store.runState.value === 'running';

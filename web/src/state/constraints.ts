@@ -217,7 +217,7 @@ export interface Measured {
   note: string;
 }
 
-// What lies between two features now, as the constraints that would keep it.
+// The distance and angle between two features now, as the constraints that would keep them.
 export function measured(refA: string, refB: string): Measured[] {
   const [a, b] = [exactElement(refA), exactElement(refB)];
   if (!a || !b) return [];

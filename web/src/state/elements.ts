@@ -1,5 +1,5 @@
-// What features are in the world: points, lines, planes, free-form curves and surfaces, and the surfaces and rims of
-// primitives, which have no element of their own.
+// Elements of features in world coordinates: points, lines, planes, free-form curves and surfaces, and the surfaces
+// and rims of primitives, which have no element of their own.
 import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
 import { rotate, toLocal, toWorld, unit } from './maths';
 import { fullPose } from './mechanisms';

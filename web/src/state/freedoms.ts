@@ -167,7 +167,7 @@ export interface Motion {
   axis: Vec3;
 }
 
-// What a freedom does first, where the body is: a turn about an axis or a slide along one.
+// The first motion along a freedom from where the body is: a turn about an axis or a slide along one.
 export function firstMotion(strand: Strand, size: number): Motion | null {
   const [a, b] = [
     strand.poses[Math.max(strand.here - 1, 0)],

@@ -13,7 +13,7 @@ export function linkId(mechanism: string, link: number): string {
   return (names[link] ??= `${mechanism}.${link}`);
 }
 
-// What a tool holds, by the name that pose frames use.
+// The body that a tool holds, by the name that pose frames use.
 export const heldId = (t: Tool | ToolState): string =>
   t.mechanism ? linkId(t.mechanism, t.link ?? 0) : (t.object ?? '');
 

@@ -65,9 +65,8 @@ async function send(method: string, path: string, body?: unknown, key?: string):
   return reply;
 }
 
-// What changes the scene goes out in the order in which it was asked for, one at a time: a browser
-// sends over several connections, and what Undo takes back must be the last edit. What only asks, and
-// HALT, wait for nobody.
+// Requests that change the scene go out in order, one at a time: a browser sends over several connections, and
+// Undo must take back the last edit. Reading requests, and HALT, do not wait.
 let queue: Promise<unknown> = Promise.resolve();
 
 const isQueued = (method: string, path: string): boolean =>

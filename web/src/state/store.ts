@@ -87,7 +87,7 @@ export const otherOperator = computed(() => {
   return by === client.value ? '' : by;
 });
 
-// What pushes at a tool by itself, in words; '' for nothing but a person.
+// The scripted operator of a tool, in words; '' where there is none.
 export function scriptOf(tool: number): string {
   const device = scene.value.devices?.find((d) => d.id === tools.value[tool]?.device);
   const type = device?.operator?.type ?? 'none';
@@ -164,7 +164,7 @@ export const shownObject = computed(() => {
   return tools.value[0] ? heldId(tools.value[0]) : '';
 });
 
-// What the camera could track: the selected object or link where it moves, else what is held.
+// The body that the camera could track: the selected object or link where it moves, else the held one.
 export const trackable = computed(() => {
   const s = selectedObject.value;
   if (linkRef(s) || (objectOf(s) && !objectOf(s)?.fixed)) return s;
@@ -188,7 +188,7 @@ export const movesOnItsOwn = (s: Solution): boolean => !s.system || s.dof <= s.s
 export const movesByForce = (id: string): boolean =>
   toolIndex(id) >= 0 || !!objectOf(id)?.free || !!linkRef(id) || !!solutions.value.get(id)?.system?.freedoms;
 
-// What lists tell of solutions. It stays the same while bodies move, though their poses and parameters
+// The part of the solutions that lists show. It stays the same while bodies move, though their poses and parameters
 // come anew several times a second: who reads this alone is not drawn again.
 export type SolutionSummary = Pick<
   Solution,
@@ -217,7 +217,7 @@ export const summaries = computed<ReadonlyMap<string, SolutionSummary>>(() => {
   return told;
 });
 
-// What a redundant constraint follows from; undefined where it does not.
+// The constraints that a redundant one follows from; undefined where it is not redundant.
 export function redundancyOf(id: string): { because: string[]; rule: string } | undefined {
   for (const s of summaries.value.values()) {
     const found = s.redundant?.find((r) => r.id === id);

@@ -53,7 +53,7 @@ export function send(message: ClientMessage): boolean {
 
 // ---- documents ----------------------------------------------------------------------------------
 
-// What a person must hear when freedoms change: the words of what is held.
+// Announces changed freedoms of held bodies to screen readers.
 function announceChanges(before: ReadonlyMap<string, Solution>, after: ReadonlyMap<string, Solution>): void {
   for (const [id, solution] of after) {
     const words = solution.words;
@@ -170,7 +170,7 @@ function opened(): void {
   void refreshAfterLoss().then(() => away && announceMissed(away, heard));
 }
 
-// What a server that was started anew shows: the same document, one that was edited since, or another one.
+// Words for the document of a restarted server: the same, edited since, or another one.
 function broughtBack(): string {
   const { name } = store.scene.peek();
   const later = store.revision.peek() - lostWith.revision;
@@ -179,7 +179,7 @@ function broughtBack(): string {
   return `brought \u201c${name}\u201d back${later ? `, ${later} edited states later` : ' as it was'}.`;
 }
 
-// What happened while nothing was heard. An appliance that no longer knows what it said was started anew.
+// Tells of events missed while disconnected. An appliance without the earlier events was restarted.
 function announceMissed(away: number, heard: readonly LogEvent[]): void {
   const now = store.events.peek();
   const same = (a: LogEvent, b: LogEvent): boolean => a.seq === b.seq && a.tick === b.tick && a.message === b.message;

@@ -62,7 +62,7 @@ const names: Record<string, string> = {
   polar: 'polar',
 };
 
-// What a parameter of a branch does, in a few words.
+// The motion of a branch's parameter, in a few words.
 export function freedomName(parameter: Parameter, translation: Translation): string {
   const { name } = parameter;
   if (name === 'phi_t') return translation.kind === 'cylinder' ? 'around' : `along the ${translation.kind}`;

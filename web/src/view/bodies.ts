@@ -24,7 +24,7 @@ export interface Body {
   look: Look;
 }
 
-// What is to be drawn: an object, or a link with the pin of its joint.
+// A body to draw: an object, or a link with the pin of its joint.
 interface Thing {
   id: string;
   geometry: Geometry;

@@ -28,7 +28,7 @@ export type DragKind = 'pull' | 'slide' | 'reach' | 'shape' | '';
 export const operatedByOther = (object: string): string =>
   store.latched(store.toolIndex(object)) ? store.otherOperator.value : '';
 
-// What a press on this body would do.
+// The kind of drag that a press on this body begins.
 export function dragKind(object: string): DragKind {
   if (store.connection.value !== 'open') return '';
   if (store.runState.value === 'running') return store.movesByForce(object) && !operatedByOther(object) ? 'pull' : '';

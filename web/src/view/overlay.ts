@@ -426,7 +426,7 @@ export class Overlay {
     this.forceAt(origin, f, size, word + newtons(size), colour, width, longest);
   }
 
-  // What constraints do to the free body that is selected.
+  // The wrench of the constraints on the selected free body.
   private borne(): void {
     const id = store.selectedObject.value;
     const state = id ? store.simulation.value?.bodies?.find((x) => x.object === id) : undefined;

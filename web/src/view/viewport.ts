@@ -284,7 +284,7 @@ export class Viewport implements Viewer {
     );
   }
 
-  // What a locus of free form follows: a feature of the constraint, or of the draft, that keeps the object on it.
+  // The feature that a free-form locus follows, of the constraint or the draft that keeps the object on it.
   private guideOf(object: string, branch: Branch): Guide | null {
     const { kind } = branch.translation;
     if (kind !== 'surface' && kind !== 'curve') return null;
@@ -361,7 +361,7 @@ export class Viewport implements Viewer {
     this.invalidate();
   }
 
-  // What is near is seen from close by, and all of the scene from far away.
+  // The clipping planes: near bodies are seen from close by, all of the scene from far away.
   private clip(): void {
     const distance = this.camera.position.distanceTo(this.controls.target);
     this.camera.near = distance / 200;
