@@ -617,6 +617,24 @@ static void solve_dense(gw_system *s)
 
 /* ---- factors and solution ------------------------------------------------------------------- */
 
+/* By how much bodies without joints would move along a row. */
+static double loose_motion(const gw_system *s, const gw_closure_block *k)
+{
+    return (k->a >= 0 ? 1 / s->bodies[k->a].def.mass.mass : 0) +
+           (k->b >= 0 ? 1 / s->bodies[k->b].def.mass.mass : 0);
+}
+
+double gw_closures_least_motion(const gw_system *s)
+{
+    double least = 1;
+    for (int i = 0; i < s->closure_count; i++) {
+        const gw_closure_block *k = &s->blocks[i];
+        for (int r = 0; r < k->active; r++)
+            least = fmin(least, s->share[k->first + r] / loose_motion(s, k));
+    }
+    return least;
+}
+
 /* Largest motion of a block's row that still counts as moved by no joint. Over a
  * singular posture that is a share of what its bodies would be moved by without joints: beside
  * closures of lighter bodies rows of heavy ones stay rows. */
@@ -627,9 +645,7 @@ static double no_row(const gw_system *s, const gw_closure_block *k, double most)
         return 0;
     if (s->no_row == GW_NO_ROW)
         return fmax(s->no_row * most, rounding);
-    double loose = (k->a >= 0 ? 1 / s->bodies[k->a].def.mass.mass : 0) +
-                   (k->b >= 0 ? 1 / s->bodies[k->b].def.mass.mass : 0);
-    return fmax(fmax(GW_NO_ROW * most, rounding), s->no_row * fmin(loose, most));
+    return fmax(fmax(GW_NO_ROW * most, rounding), s->no_row * fmin(loose_motion(s, k), most));
 }
 
 /* x_k and K_ii of the rows that are asked for; those that no joint feels are left out. */

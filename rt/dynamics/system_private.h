@@ -717,6 +717,10 @@ void gw_closures_push_multipliers(gw_system *system);
 /* The joints' answer, in their `rest`, to accelerations of the rows in s->right. */
 void gw_closures_answer(gw_system *system);
 
+/* By how much joints move along the row that they move least, of what its bodies would be moved by
+ * without joints: next to nothing near a posture where no joint moves along it. */
+double gw_closures_least_motion(const gw_system *system);
+
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);
 double gw_closure_residual(const gw_system *system, int closure);

@@ -560,6 +560,9 @@ typedef struct substep {
                                this one, those that were not much better than the one before */
     double begin, wide, cut;
     double kinetic, potential, out; /* there; what the last try was out by */
+    double least;                   /* what the best try was out by, */
+    int best;                       /* and its level; */
+    bool worse, settled;            /* a finer one was worse; the best one is taken again */
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -582,6 +585,21 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
     return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
 }
 
+/* Over a posture in which no joint moves along a row, accelerations are wrong by more the nearer to
+ * it they are taken: wide substeps get across, and finer ones end up beside it. There, once a finer
+ * one was worse, the best of those tried is taken that is good enough to be told. */
+#define NEAR_SINGULAR 1e-3
+
+static bool settles(gw_system *s, substep *b, double out)
+{
+    bool worse = out > b->least;
+    if (!worse)
+        b->least = out, b->best = s->integrator.level;
+    b->worse = b->worse || worse;
+    return b->worse && b->least <= WORTH * fmin(s->kinetic, b->kinetic) &&
+           gw_closures_least_motion(s) < NEAR_SINGULAR;
+}
+
 /* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
  * level higher. */
 static bool refine(gw_system *s, substep *b, double kink, double out)
@@ -589,6 +607,13 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
     gw_system_integrator *at = &s->integrator;
     if (b->stiff)
         return at->implicit_level < MAX_IMPLICIT_LEVEL && ++at->implicit_level;
+    if (b->settled)
+        return false;
+    if (settles(s, b, fabs(out))) {
+        b->settled = at->level != b->best; /* again, as it was */
+        at->level = b->best;
+        return b->settled;
+    }
     bool cuts = b->cut == WHOLE && fmin(kink, 1 - kink) * b->wide > LEAST_CUT;
     b->cut = cuts ? kink * b->wide : WHOLE;
     if (cuts)
@@ -612,6 +637,7 @@ static void widen(gw_system *s, substep *b, accuracy last)
 {
     int *level = &s->integrator.level;
     b->stuck = 0;
+    b->least = INFINITY, b->worse = b->settled = false;
     if (*level <= MAX_LEVEL)
         return;
     b->good = last == GOOD ? b->good + 1 : 0;
@@ -747,7 +773,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
                              gw_system_work *sum, gw_wrench *constraint)
 {
     gw_system_integrator *at = &s->integrator;
-    substep b = {.stiff = stiff, .cut = WHOLE};
+    substep b = {.stiff = stiff, .cut = WHOLE, .least = INFINITY};
     accuracy last = GOOD;
     bool doubted = false;
     while (b.begin < WHOLE) {
