@@ -136,13 +136,15 @@ static void take_aims(gw_impact *x, double h)
 }
 
 /* Whether all contacts were loaded for long enough to share loads: what is stored in each of them
- * while bodies settle is of its own way. */
-static bool has_settled(const gw_impact *x)
+ * while bodies settle is of its own way. Loads that hold are found by trials, each for itself. */
+static bool may_share(const gw_impact *x)
 {
-    bool settled = true;
-    for (int i = 0; i < x->rows; i++)
-        settled = settled && x->world->contacts[x->contact[i]].loaded_for >= SETTLING;
-    return settled;
+    bool all = true;
+    for (int i = 0; i < x->rows; i++) {
+        const gw_contact *c = &x->world->contacts[x->contact[i]];
+        all = all && c->loaded_for >= SETTLING && !gw_contact_holds(c);
+    }
+    return all;
 }
 
 /* Normal impulses, with what friction changes of the velocity beside them. */
@@ -162,7 +164,7 @@ static void solve_normal_loads(gw_impact *x, const double *friction, double h)
                                   .e = x->e,
                                   .offset = x->offset,
                                   .only_push = true,
-                                  .share = has_settled(x),
+                                  .share = may_share(x),
                                   .slack = TOUCHING / h,
                                   .inverse = gw_impact_apply_inverse,
                                   .context = x};
@@ -414,7 +416,7 @@ static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held, d
                                   .e = x->e,
                                   .offset = offset,
                                   .only_push = true,
-                                  .share = has_settled(x),
+                                  .share = may_share(x),
                                   .slack = TOUCHING / h,
                                   .inverse = apply_sticking_inverse,
                                   .context = t};
