@@ -682,7 +682,7 @@ void gw_body_systems_post_step(gw_scene_dynamics *m)
         m->work += m->world_systems[m->first_system + i].step.pushed;
 }
 
-double gw_scene_dynamics_unbooked(const gw_scene_dynamics *m)
+double gw_body_systems_unbooked(const gw_scene_dynamics *m)
 {
     double worst = 0, kinetic, potential;
     for (int i = 0; i < m->system_count; i++) {

@@ -71,7 +71,8 @@ static inline bool gw_halt_word_halted(gw_halt_word word)
 }
 
 /* Halts. The first cause stays until armed; every halt makes an arming lose that began before. */
-void gw_halt_latch_halt(gw_halt_latch *latch, gw_halt_cause cause, const char *by);
+__attribute__((cold)) void gw_halt_latch_halt(gw_halt_latch *latch, gw_halt_cause cause,
+                                              const char *by);
 
 /* Arms where nobody has halted since `seen`; true where it is armed now. */
 bool gw_halt_latch_arm(gw_halt_latch *latch, gw_halt_word seen);

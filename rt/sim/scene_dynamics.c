@@ -232,17 +232,41 @@ static void step_together(gw_scene_dynamics *m, double dt)
     gw_scene_unilaterals_update(m);
 }
 
-/* Bodies that no hand holds: no tool accounts for their sums. */
+/* Events of the step, but for those of steps of models. */
+static void find(gw_scene_dynamics *m)
+{
+    gw_dynamics_findings *f = &m->found;
+    f->jammed = m->immovable && !m->was_jammed;
+    f->crowded = m->crowded && !m->was_crowded ? m->last.deferred : 0;
+    f->strained = m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
+    if (f->unbooked > 0)
+        f->unbooked = gw_body_systems_unbooked(m);
+    f->any = f->jammed || f->edge || f->degenerate || f->crowded > 0 || f->unbooked > 0 ||
+             f->strained > 0;
+}
+
+const gw_dynamics_findings *gw_scene_dynamics_findings(const gw_scene_dynamics *m)
+{
+    return &m->found;
+}
+
+/* Bodies that no hand holds: no tool accounts for their sums. What steps of models found. */
 static void book(gw_scene_dynamics *m)
 {
     bool held[GW_MAX_MODELS] = {false};
     for (int i = 0; i < m->tool_count; i++)
         held[m->tool_world_system[i]] = true;
+    m->found.edge = m->found.degenerate = false;
+    m->found.unbooked = 0;
     for (int i = 0; i < m->world_system_count; i++) {
-        m->motors += m->world_systems[i].step.motors;
-        m->edits += m->world_systems[i].step.base_work;
+        const gw_step *step = &m->world_systems[i].step;
+        m->motors += step->motors;
+        m->edits += step->base_work;
         if (!held[i])
-            m->dissipated += m->world_systems[i].step.dissipated;
+            m->dissipated += step->dissipated;
+        m->found.edge |= step->edge;
+        m->found.degenerate |= step->degenerate;
+        m->found.unbooked = fmax(m->found.unbooked, step->unbooked);
     }
 }
 
@@ -259,6 +283,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
     book(m);
     gw_free_bodies_post_step(m);
     gw_body_systems_post_step(m);
+    find(m);
 }
 
 /* The system of which a tool holds the frame that local models are made for, -1: none. */
@@ -280,43 +305,12 @@ const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics
     return system >= 0 && m->locals ? gw_local_models_resisted(m->locals, system) : NULL;
 }
 
-double gw_scene_dynamics_strained(const gw_scene_dynamics *m)
-{
-    return m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
-}
-
-bool gw_scene_dynamics_degenerate(const gw_scene_dynamics *m)
-{
-    for (int i = 0; i < m->world_system_count; i++)
-        if (m->world_systems[i].step.degenerate)
-            return true;
-    return false;
-}
-
-bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *m)
-{
-    for (int i = 0; i < m->world_system_count; i++)
-        if (m->world_systems[i].step.edge)
-            return true;
-    return false;
-}
-
 int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->system_count; i++)
         if (m->systems[i].unlike_stated >= 0)
             return m->systems[i].unlike_stated;
     return gw_free_bodies_unlike_stated(m);
-}
-
-bool gw_scene_dynamics_jammed(const gw_scene_dynamics *m)
-{
-    return m->immovable && !m->was_jammed;
-}
-
-int gw_scene_dynamics_crowded(const gw_scene_dynamics *m)
-{
-    return m->crowded && !m->was_crowded ? m->last.deferred : 0;
 }
 
 /* ---- what it tells -------------------------------------------------------------------------- */

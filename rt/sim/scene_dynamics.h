@@ -120,27 +120,22 @@ void gw_scene_dynamics_set_resisted(gw_scene_dynamics *dynamics, int tool,
 const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *dynamics,
                                                          int tool);
 
-/* By how much a mechanism began to be beyond what its local model serves for, 0: none did. */
-double gw_scene_dynamics_strained(const gw_scene_dynamics *dynamics);
-
-/* Whether a contact began to jam in the last step. */
-bool gw_scene_dynamics_jammed(const gw_scene_dynamics *dynamics);
-
-/* Whether two that touch have come to bend alike there, or have lost their common normal. */
-bool gw_scene_dynamics_degenerate(const gw_scene_dynamics *dynamics);
-
-/* Whether something is held by the edge of a surface, or the end of a curve. */
-bool gw_scene_dynamics_at_edge(const gw_scene_dynamics *dynamics);
-
-/* Energy that the last step of a system of bodies could not account for (J); 0 where that is less
- * than a millionth of the system's. */
-double gw_scene_dynamics_unbooked(const gw_scene_dynamics *dynamics);
-
 /* A body of the scene that begins with another velocity than it, or its joint, states, as its
  * relations do not allow that one; -1: all begin as stated. */
 int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *dynamics);
 
-/* How many collisions the last step put off, the first time in a second that it had to; else 0. */
-int gw_scene_dynamics_crowded(const gw_scene_dynamics *dynamics);
+/* What is rare and told of as an event. */
+typedef struct gw_dynamics_findings {
+    bool any;        /* one of what follows */
+    bool jammed;     /* a contact began to jam */
+    bool edge;       /* something is held by the edge of a surface, or the end of a curve */
+    bool degenerate; /* two that touch bend alike there, or have lost their common normal */
+    int crowded;     /* collisions that were put off, the first time in a second that some were */
+    double unbooked; /* energy that a system could not account for (J); 0 below a millionth of it */
+    double strained; /* by how much a mechanism began to be beyond what its local model serves for */
+} gw_dynamics_findings;
+
+/* Those of the last step. */
+const gw_dynamics_findings *gw_scene_dynamics_findings(const gw_scene_dynamics *dynamics);
 
 #endif

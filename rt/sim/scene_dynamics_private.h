@@ -168,6 +168,7 @@ struct gw_scene_dynamics {
     bool was_crowded, crowded;     /* collisions were put off, less than a second ago */
     double quiet;                  /* since the last that was (s) */
     double was_strained, strained; /* the most of all systems */
+    gw_dynamics_findings found;    /* in the last step */
 };
 
 /* ---- unilateral_rows.c ---------------------------------------------------------------------- */
@@ -252,6 +253,10 @@ bool gw_body_systems_find_link(const gw_scene_dynamics *dynamics, int link, int 
 
 /* As gw_scene_dynamics_hand(); false where no system has that object. */
 bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
+
+/* Energy that the last step of a system could not account for (J); 0 where that is less than a
+ * millionth of the system's. */
+double gw_body_systems_unbooked(const gw_scene_dynamics *dynamics);
 
 /* Before and after a step: hands, of persons and of second tools. */
 void gw_body_systems_pre_step(gw_scene_dynamics *dynamics);

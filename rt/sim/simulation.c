@@ -302,6 +302,34 @@ static void step_all(gw_simulation *s, gw_tick *tick)
     tick->dt = whole;
 }
 
+/* A state that lasts is told when it begins, and once more where it was away for a while. */
+static void tell_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_kind kind)
+{
+    if (lasts && *quiet == 0)
+        gw_simulation_emit(s, (gw_event){.kind = kind});
+    *quiet = lasts ? s->scenario->rate / 4 : *quiet > 0 ? *quiet - 1 : 0;
+}
+
+/* What the step found, where one was made. */
+static void tell_findings(gw_simulation *s, bool moving)
+{
+    static const gw_dynamics_findings none = {0};
+    const gw_dynamics_findings *found =
+        moving ? gw_scene_dynamics_findings(s->scenario->dynamics) : &none;
+    if (!found->any && s->at_edge == 0 && s->degenerate == 0)
+        return;
+    if (found->jammed)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
+    if (found->crowded > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = found->crowded});
+    if (found->unbooked > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_UNBOOKED, .value = found->unbooked});
+    tell_lasting(s, found->edge, &s->at_edge, GW_EVENT_EDGE);
+    tell_lasting(s, found->degenerate, &s->degenerate, GW_EVENT_DEGENERATE);
+    if (found->strained > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = found->strained});
+}
+
 void gw_simulation_tick(gw_simulation *s)
 {
     bool moving = !s->halted && (s->state == GW_RUNNING || (s->state == GW_PAUSED && s->steps));
@@ -327,25 +355,7 @@ void gw_simulation_tick(gw_simulation *s)
         force_off(s, i, was[i]);
         limited = limited || s->tools[i].limited;
     }
-    if (moving && gw_scene_dynamics_jammed(s->scenario->dynamics))
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
-    int waiting = gw_scene_dynamics_crowded(s->scenario->dynamics);
-    if (moving && waiting > 0)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = waiting});
-    double unbooked = moving ? gw_scene_dynamics_unbooked(s->scenario->dynamics) : 0;
-    if (unbooked > 0)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_UNBOOKED, .value = unbooked});
-    bool edge = moving && gw_scene_dynamics_at_edge(s->scenario->dynamics);
-    if (edge && s->at_edge == 0)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_EDGE});
-    s->at_edge = edge ? s->scenario->rate / 4 : s->at_edge > 0 ? s->at_edge - 1 : 0;
-    bool degenerate = moving && gw_scene_dynamics_degenerate(s->scenario->dynamics);
-    if (degenerate && s->degenerate == 0)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_DEGENERATE});
-    s->degenerate = degenerate ? s->scenario->rate / 4 : s->degenerate > 0 ? s->degenerate - 1 : 0;
-    double strained = gw_scene_dynamics_strained(s->scenario->dynamics);
-    if (moving && strained > 0)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});
+    tell_findings(s, moving);
     tell_moved(s);
     s->now++;
     s->limited_ticks += limited && moving;
