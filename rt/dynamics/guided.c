@@ -240,8 +240,8 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
 /* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The
  * counts of the plane, the circle and a point on a surface are constants so that their loops
  * unroll. */
-static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
-                        double h, double *z, double *z_dot, gw_step *step)
+bool gw_guided_integrate(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                         double h, double *z, double *z_dot, gw_step *step)
 {
     int turns = rotational_columns(&body->def.set), n = body->def.set.dof;
     if (turns == 1 && n == 3)
@@ -344,7 +344,7 @@ static bool balances(const gw_step *step, const energies *e)
            fabs(step->dissipated) <= 2 * about;
 }
 
-static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_chart chart;
     double z[6], z_dot[6], jacobian[6][6], bias[6];
@@ -352,9 +352,12 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     gw_pose from = pose;
     gw_chart_at(&body->def.set, &pose, &chart);
     chart_velocity(&chart, body, z_dot);
-    step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
+    if (gw_guided_has_bends(&body->def.set))
+        dt = gw_guided_step_to_bend(body, &chart, forces, dt, z, z_dot, step);
+    else
+        step->finite = gw_guided_integrate(body, &chart, forces, dt, z, z_dot, step);
     if (!step->finite)
-        return;
+        return dt;
     double dissipated = step->dissipated;
     stop_at_edges(body, &chart, z, z_dot, step);
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
@@ -370,11 +373,12 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
         step->finite = balances(step, &e);
     }
     if (!step->finite)
-        return;
+        return dt;
     pose.q = gw_quat_unit(pose.q);
     gw_guided_store_state(body, dt, &pose, &twist);
     memcpy(body->z_dot, z_dot, sizeof z_dot);
     gw_chart_leave(&chart, z, &body->def.set);
+    return dt;
 }
 
 /* lambda of the step's start, from the base frame into world axes. */
@@ -391,40 +395,21 @@ static void substep(gw_guided *body, const gw_forces *forces, double dt, gw_step
         gw_guided_general_step(body, forces, dt, step);
     else if (gw_is_floating(&body->def.set))
         gw_floating_step(body, forces, dt, step);
+    else if (gw_guided_has_bends(&body->def.set))
+        gw_guided_step_over_bends(body, forces, dt, step);
     else
-        chart_step(body, forces, dt, step);
+        gw_guided_chart_step(body, forces, dt, step);
     if (body->base.moves)
         rotate_wrench(body, &step->constraint, dt);
     step->finite = step->finite && isfinite(step->work) && isfinite(step->dissipated);
-}
-
-/* The forces as seen by a substep that begins `since` seconds into the step. */
-typedef struct delayed_forces {
-    const gw_forces *forces;
-    double since;
-} delayed_forces;
-
-static gw_wrench delayed_at(const void *context, double t, const gw_pose *held,
-                            const gw_twist *twist)
-{
-    const delayed_forces *l = context;
-    return l->forces->at(l->forces->context, l->since + t, held, twist);
-}
-
-static void delayed_touch(const void *context, double t, const gw_pose *pose, const gw_twist *twist,
-                          gw_wrench *on)
-{
-    const delayed_forces *l = context;
-    l->forces->touch(l->forces->touching, l->since + t, pose, twist, on);
 }
 
 static void step_in_substeps(gw_guided *body, const gw_forces *forces, double dt, int count,
                              gw_step *step)
 {
     const gw_guided before = *body;
-    delayed_forces l = {.forces = forces};
-    gw_forces of_part = {forces && forces->at ? delayed_at : NULL, &l,
-                         forces && forces->touch ? delayed_touch : NULL, &l};
+    gw_delayed_forces l = {.forces = forces};
+    gw_forces of_part = gw_delay_forces(&l);
     *step = (gw_step){.finite = true, .margin = 1};
     for (int i = 0; i < count && step->finite; i++) {
         gw_step part;

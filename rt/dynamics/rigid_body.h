@@ -185,6 +185,36 @@ static inline void gw_column_set(double *column, gw_vec3 v, gw_vec3 w)
     memcpy(column, (double[6]){v.x, v.y, v.z, w.x, w.y, w.z}, 6 * sizeof *column);
 }
 
+/* ---- forces as a part of a step sees them --------------------------------------------------- */
+
+/* The forces as seen by a substep that begins `since` seconds into the step. */
+typedef struct gw_delayed_forces {
+    const gw_forces *forces;
+    double since;
+} gw_delayed_forces;
+
+static inline gw_wrench gw_delayed_at(const void *context, double t, const gw_pose *held,
+                                      const gw_twist *twist)
+{
+    const gw_delayed_forces *l = context;
+    return l->forces->at(l->forces->context, l->since + t, held, twist);
+}
+
+static inline void gw_delayed_touch(const void *context, double t, const gw_pose *pose,
+                                    const gw_twist *twist, gw_wrench *on)
+{
+    const gw_delayed_forces *l = context;
+    l->forces->touch(l->forces->touching, l->since + t, pose, twist, on);
+}
+
+/* They follow `since` for as long as `delayed` stays. */
+static inline gw_forces gw_delay_forces(const gw_delayed_forces *delayed)
+{
+    const gw_forces *forces = delayed->forces;
+    return (gw_forces){forces && forces->at ? gw_delayed_at : NULL, delayed,
+                       forces && forces->touch ? gw_delayed_touch : NULL, delayed};
+}
+
 /* ---- the other steps of a guided body ------------------------------------------------------- */
 
 /* True for a body without constraints, whose coordinates are those of one of its points. */
@@ -199,6 +229,23 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
 
 /* The twist of the general set nearest to `twist` in the mass metric, at the body's pose. */
 gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist);
+
+/* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end.
+ * False where they are not finite. In guided.c. */
+bool gw_guided_integrate(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                         double h, double *z, double *z_dot, gw_step *step);
+
+/* A step in one chart, of at most dt: up to the first sharp bend of a free-form locus, and over
+ * that. Returns how long it was. In guided.c. */
+double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
+
+/* Sharp bends of a free-form locus; in guided_bends.c: whether it has some; the integration as far
+ * as the first, and over it, which returns how long that took; and a whole step, from bend to bend.
+ */
+bool gw_guided_has_bends(const gw_submanifold *set);
+double gw_guided_step_to_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                              double dt, double *z, double *z_dot, gw_step *step);
+void gw_guided_step_over_bends(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
 /* A body without constraints; in guided_floating.c: its step, Jacobian (6 columns), generalised
  * velocity, D^-1 of a generalised force, and the setting of its twist or a change of velocity. */

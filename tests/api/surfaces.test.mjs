@@ -452,6 +452,125 @@ test('no normal and no offset is followed over a sharp bend', async () => {
   }
 });
 
+// A point at a shape, free with a velocity or held and pushed.
+function beadAt(geometry, p, v, force) {
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'bead',
+    objects: [
+      { id: 'shape', geometry, fixed: true },
+      {
+        id: 'bead',
+        geometry: { type: 'sphere', radius: 0.02 },
+        pose: { p, q: [1, 0, 0, 0] },
+        velocity: { v, w: [0, 0, 0] },
+        body: { mass: 1 },
+        free: true,
+      },
+    ],
+    constraints: [
+      {
+        id: 'c1',
+        type: 'coincident',
+        a: 'bead/center',
+        b: `shape/${geometry.type === 'nurbs-curve' ? 'curve' : 'surface'}`,
+      },
+    ],
+  };
+  if (!force) return scene;
+  scene.tool = { object: 'bead', device: 'sim' };
+  const samples = [{ t: 0, force, torque: [0, 0, 0] }];
+  scene.devices = [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples } }];
+  return scene;
+}
+
+// Where the bead is, and how fast, after some seconds, and by how much the energy is out.
+function beadAfter(scene, seconds) {
+  const csv = join(scratch, 'bead.csv');
+  const r = command(['run', '-', '--seconds', `${seconds}`, '--bodies', csv], JSON.stringify(scene));
+  assert.equal(r.code, 0, r.err);
+  const e = JSON.parse(r.out).energy;
+  const [head, ...rows] = readFileSync(csv, 'utf8').trim().split('\n');
+  const of = Object.fromEntries(
+    head.split(',').map((name, i) => [name.replace('bead.', ''), Number(rows.at(-1).split(',')[i])]),
+  );
+  return {
+    p: [of.px, of.py, of.pz],
+    v: [of.vx, of.vy, of.vz],
+    out: Math.abs(e.final - e.initial - e.work_in + e.dissipated),
+    energy: e,
+  };
+}
+
+const near = (a, b, within) => a.forEach((x, i) => assert.ok(Math.abs(x - b[i]) < within, `${a} and not ${b}`));
+
+test('a point goes over sharp bends with its speed', () => {
+  // two legs whose parameters run at 1 and at f metres each, then a square closed at its seam
+  for (const f of [0.5, 2])
+    for (const turn of [0.5, -1.2, 2.5]) {
+      const leg = [Math.cos(turn), 0, Math.sin(turn)];
+      const wire = {
+        type: 'nurbs-curve',
+        degree: 1,
+        knots: [0, 0, 1, 2, 2],
+        points: [[-1, 0, 0], [0, 0, 0], leg.map((x) => f * x)],
+      };
+      const end = beadAfter(beadAt(wire, [-0.3003, 0, 0], [1, 0, 0]), 0.501); // the last row is at 0.5 s
+      near(
+        end.p,
+        leg.map((x) => x * (0.5 - 0.3003)),
+        1e-11,
+      );
+      near(end.v, leg, 1e-11);
+      assert.ok(end.out < 1e-12);
+    }
+  const corners = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [1, 1, 0],
+    [0, 1, 0],
+    [0, 0, 0],
+  ];
+  const square = { type: 'nurbs-curve', degree: 1, knots: [0, 0, 1, 2, 3, 4, 4], points: corners };
+  near(beadAfter(beadAt(square, [0.7003, 0, 0], [1, 0, 0]), 4.501).p, [1, 0.2003, 0], 1e-10);
+  near(beadAfter(beadAt(square, [0.3003, 0, 0], [-1, 0, 0]), 4.501).p, [0, 0.1997, 0], 1e-10);
+
+  // a sheet folded at right angles along y, whose halves are drawn out askew: the way is straight where it is unfolded
+  const sheet = {
+    type: 'nurbs-surface',
+    degree: [1, 1],
+    knots: [
+      [0, 0, 1, 2, 2],
+      [0, 0, 1, 1],
+    ],
+    points: [
+      [-1, 0.3, 0],
+      [0, 0, 0],
+      [0, -0.2, 2],
+    ].map(([x, y, z]) => [-2, 2].map((along) => [x, y + along, z])),
+  };
+  const over = beadAfter(beadAt(sheet, [-0.3003, 0, 0], [1, 0.5, 0]), 0.501);
+  near(over.p, [0, 0.25, 0.5 - 0.3003], 1e-11);
+  near(over.v, [0, 0.5, 1], 1e-11);
+
+  // pushed into a corner it comes to rest there, with all of its energy told
+  const valley = {
+    type: 'nurbs-curve',
+    degree: 1,
+    knots: [0, 0, 1, 2, 2],
+    points: [
+      [-1, 0, 1],
+      [0, 0, 0],
+      [1, 0, 1],
+    ],
+  };
+  const scene = beadAt(valley, [-0.01, 0, 0.01], [0, 0, 0], [0, 0, -100]);
+  scene.objects[1].body.damping = { linear: 20, angular: 1 };
+  const rest = beadAfter(scene, 2);
+  near(rest.p, [0, 0, 0], 1e-11);
+  assert.ok(rest.out < 1e-12 && Math.abs(rest.energy.dissipated - 1) < 1e-6, JSON.stringify(rest));
+});
+
 // The twisted cubic (x, x^2, x^3) over -1 .. 1.
 const cubic = {
   degree: 3,

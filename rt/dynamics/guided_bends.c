@@ -1,0 +1,208 @@
+/*
+ * Sharp bends of a free-form locus under a guided body: its parameters have no second derivatives
+ * there, so a step ends at each and goes on behind it. On the loop's thread, RT safe.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "rt/dynamics/rigid_body.h"
+#include "rt/geometry/nurbs.h"
+
+#define BENDS       8 /* parts of a step between them; who makes more lies in a corner, at rest */
+#define BESIDE_BEND 1e-12 /* of the domain: on which side of a bend the body is */
+#define BEND_STEPS  40    /* trials of when it meets one */
+
+bool gw_guided_has_bends(const gw_submanifold *set)
+{
+    const gw_locus *l = &set->translation.locus;
+    return (l->kind == GW_LOCUS_CURVE || l->kind == GW_LOCUS_SURFACE) &&
+           l->nurbs->direction[0].kink_count + l->nurbs->direction[1].kink_count > 0;
+}
+
+/* A bend on the way: of parameter k, `by` from the chart's centre, upwards or downwards. */
+typedef struct bend {
+    int k;
+    double by, beside; /* beside it: BESIDE_BEND of the domain, with the way's sign */
+} bend;
+
+/* The first bend that the parameters meet, or end beside, on the way to z. A bend belongs to the
+ * part above it. */
+static bool meets_bend(const gw_chart *chart, const double *z, bend *first)
+{
+    const gw_submanifold *set = chart->set;
+    double share = HUGE_VAL;
+    *first = (bend){0};
+    for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
+        const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
+        double way = z[set->rotation.dof + k], period = d->high - d->low;
+        double beside = BESIDE_BEND * period;
+        for (int i = 0; i < 3 * d->kink_count && way != 0; i++) {
+            int turn = i % 3 - 1;
+            double by = d->kinks[i / 3] + turn * period - chart->parameter[k];
+            bool meets = way > 0 ? by > 0 && by <= way + beside : by <= 0 && by > way - beside;
+            if ((turn != 0 && !d->closed) || !meets || !(by / way < share))
+                continue;
+            share = by / way;
+            *first = (bend){k, by, copysign(beside, way)};
+        }
+    }
+    return isfinite(share);
+}
+
+/*
+ * Stages of a step that reach over a bend see the other side's forces, and may end before it again.
+ * Whether by its velocity and acceleration v + a t the body would meet a bend before dt; then dt
+ * becomes a little more than that time. A step ends far from bends otherwise.
+ */
+static bool heads_for_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                           const double *z, const double *v, const double *z_dot, double *dt)
+{
+    const gw_submanifold *set = &body->def.set;
+    double x[6], u[6], first = *dt, h = 1e-3 * *dt;
+    bool known = false;
+    memcpy(u, v, sizeof u);
+    for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
+        const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
+        int j = set->rotation.dof + k;
+        double period = d->high - d->low, reach = fabs(v[j] * *dt) + 4 * fabs(z[j]);
+        reach += 4 * fabs(z_dot[j] - v[j]) * *dt;
+        for (int i = 0; i < 3 * d->kink_count; i++) {
+            double by = d->kinks[i / 3] + (i % 3 - 1) * period - chart->parameter[k];
+            if ((i % 3 != 1 && !d->closed) || !(fabs(by) < reach))
+                continue;
+            gw_step unused = {.finite = true};
+            if (!known && !gw_guided_integrate(body, chart, forces, h, x, u, &unused))
+                return false;
+            known = true;
+            double a = (u[j] - v[j]) / h, under = v[j] * v[j] + 2 * a * by;
+            double toward = by > 0 ? 1 : -1, root = sqrt(fmax(0, under));
+            double t = 2 * by / (v[j] + toward * root);
+            if (under >= 0 && v[j] * toward + root > 0 && t < first)
+                first = t;
+        }
+    }
+    bool heads = first < *dt;
+    *dt = fmin(*dt, 1.05 * first + 1e-9 * *dt);
+    return heads;
+}
+
+/* The time at which the bend is met, by BESIDE_BEND or less before it, at most dt; z and z_dot
+ * there, and the step up to it. */
+static double go_to_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                         double dt, const bend *at, double *z, double *z_dot, gw_step *step)
+{
+    const double near = 0.5 * fabs(at->beside);
+    double from[6], low = 0, high = dt, f_low = fabs(at->by) - near;
+    int k = body->def.set.rotation.dof + at->k;
+    double f_high = f_low - fabs(z[k]), h = 0;
+    low = f_high > 0 ? dt : 0;
+    memcpy(from, z_dot, sizeof from);
+    for (int i = 0; i < BEND_STEPS && f_low > near && low < dt; i++) {
+        h = low + (high - low) * f_low / (f_low - f_high);
+        if (i % 3 == 2 || !(h > low && h < high))
+            h = 0.5 * (low + high);
+        memcpy(z_dot, from, sizeof from);
+        *step = (gw_step){.finite = true, .margin = 1};
+        gw_guided_integrate(body, chart, forces, h, z, z_dot, step);
+        double left = copysign(1, at->beside) * (at->by - z[k]) - near;
+        if (left >= 0)
+            low = h, f_low = left;
+        else
+            high = h, f_high = left;
+    }
+    memcpy(z_dot, from, sizeof from);
+    *step = (gw_step){.finite = true, .margin = 1};
+    step->finite = gw_guided_integrate(body, chart, forces, low, z, z_dot, step);
+    return low;
+}
+
+static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, const double *z,
+                                const double *z_dot)
+{
+    double jacobian[6][6], bias[6];
+    gw_pose pose;
+    gw_twist twist = {{0, 0, 0}, {0, 0, 0}};
+    gw_chart_eval(chart, z, z_dot, &pose, jacobian, bias);
+    for (int k = 0; k < body->def.set.dof; k++) {
+        twist.v = gw_mul_add(twist.v, z_dot[k], gw_column_linear(jacobian[k]));
+        twist.w = gw_mul_add(twist.w, z_dot[k], gw_column_angular(jacobian[k]));
+    }
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
+    return gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &twist);
+}
+
+/*
+ * Over the bend as over a fillet whose radius vanishes: along the crease e the velocity stays,
+ * across it the speed, and kinetic energy is kept. With c = S_k - (S_k . e) e on either side,
+ *   z_k' |c| and z_k' S_k . e + z_l' |e| stay
+ */
+static void turn_at_bend(const gw_guided *body, const gw_chart *chart, const bend *at, double *z,
+                         double *z_dot)
+{
+    const gw_submanifold *set = &body->def.set;
+    const gw_nurbs *shape = set->translation.locus.nurbs;
+    int k = set->rotation.dof + at->k, l = set->rotation.dof + 1 - at->k;
+    double place[2] = {chart->parameter[0], chart->parameter[1]}, across[2], along[2];
+    gw_vec3 e = {0, 0, 0};
+    for (int i = 0; i < set->translation.dof; i++)
+        place[i] += z[set->rotation.dof + i];
+    double before = kinetic_energy_at(body, chart, z, z_dot);
+    for (int side = 0; side < 2; side++) {
+        gw_nurbs_point x;
+        place[at->k] = chart->parameter[at->k] + at->by + (side ? 1 : -1) * at->beside;
+        gw_nurbs_evaluate(shape, place, 1, NULL, &x);
+        gw_vec3 by = at->k == 0 ? x.d[1][0] : x.d[0][1];
+        e = at->k == 0 ? x.d[0][1] : x.d[1][0];
+        along[side] = gw_norm2(e) > 0 ? gw_dot(by, e) / gw_norm2(e) : 0;
+        across[side] = gw_norm(gw_mul_add(by, -along[side], e));
+    }
+    double rate = across[1] > 0 ? z_dot[k] * across[0] / across[1] : 0;
+    if (set->translation.dof == 2)
+        z_dot[l] += z_dot[k] * along[0] - rate * along[1];
+    z_dot[k] = rate;
+    z[k] = at->by + at->beside;
+    double after = kinetic_energy_at(body, chart, z, z_dot);
+    double scale = after > 0 ? sqrt(before / after) : 0;
+    for (int i = 0; i < set->dof; i++)
+        z_dot[i] *= scale;
+}
+
+double gw_guided_step_to_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                              double dt, double *z, double *z_dot, gw_step *step)
+{
+    double begin[6];
+    bend at;
+    memcpy(begin, z_dot, sizeof begin);
+    step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
+    if (heads_for_bend(body, chart, forces, z, begin, z_dot, &dt)) {
+        memcpy(z_dot, begin, sizeof begin);
+        *step = (gw_step){.margin = 1};
+        step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
+    }
+    if (!step->finite || !meets_bend(chart, z, &at))
+        return dt;
+    memcpy(z_dot, begin, sizeof begin);
+    dt = go_to_bend(body, chart, forces, dt, &at, z, z_dot, step);
+    if (step->finite)
+        turn_at_bend(body, chart, &at, z, z_dot);
+    return dt;
+}
+
+/* From bend to bend. Who does that more often than BENDS has come to rest between two sides. */
+void gw_guided_step_over_bends(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_delayed_forces l = {.forces = forces};
+    gw_forces of_part = gw_delay_forces(&l);
+    for (int i = 0; i < BENDS && l.since < dt && step->finite; i++) {
+        gw_step part = {.finite = true, .margin = 1};
+        l.since += gw_guided_chart_step(body, &of_part, dt - l.since, &part);
+        gw_step_add(step, &part, i == 0);
+    }
+    if (!step->finite || l.since >= dt)
+        return;
+    gw_pose pose = gw_guided_pose(body);
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
+    step->dissipated += gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
+    gw_guided_store_state(body, dt - l.since, &pose, &(gw_twist){{0, 0, 0}, {0, 0, 0}});
+    memset(body->z_dot, 0, sizeof body->z_dot);
+}
