@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/geometry/nurbs.h"
+
 const char *gw_any_constraint_name(int kind)
 {
     static const char *const velocity_kinds[] = {"sliding", "rolling", "pure-rolling", "knife-edge",
@@ -161,6 +163,24 @@ static bool stands_right(const gw_surface *a, const gw_surface *b)
            (a->kind == GW_SURFACE_CYLINDER && b->kind == GW_SURFACE_CYLINDER);
 }
 
+/* Contact that is kept both ways goes on by one branch, which ends at a sharp bend: over an edge it
+ * would have to tip, in a groove to touch twice. */
+static bool check_smooth(const gw_scene_constraint *c, const gw_surface *surface,
+                         const gw_feature_ref *ref, int index, gw_error *error)
+{
+    const gw_nurbs *shape = surface->nurbs;
+    bool may_part = shape && shape->dimension == 2;
+    for (int k = 0; shape && k < shape->dimension && c->unilateral != GW_CONTACT_UNILATERAL; k++)
+        if (shape->direction[k].kink_count > 0)
+            return gw_scene_invalid(
+                error, "constraints", index, ref == &c->b ? "/b" : "/a",
+                "\"%s/%s\" has a sharp bend at %c = %g, which a contact that is kept both ways "
+                "cannot go over: %sa smooth shape, or a part of this one that is trimmed off there",
+                ref->object, ref->feature, shape->dimension == 1 ? 's' : "uv"[k],
+                shape -> direction[k].kinks[0], may_part ? "\"contact\":\"unilateral\", " : "");
+    return true;
+}
+
 bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, bool *swapped,
                                gw_error *error)
 {
@@ -173,7 +193,8 @@ bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, 
     if (k->kind == GW_KNIFE_EDGE)
         return knife_edge(s, index, c, error);
     if (!find_surface(s, &k->a, index, "/a", &a, error) ||
-        !find_surface(s, &k->b, index, "/b", &b, error))
+        !find_surface(s, &k->b, index, "/b", &b, error) ||
+        !check_smooth(k, &a, &k->a, index, error) || !check_smooth(k, &b, &k->b, index, error))
         return false;
     *swapped = !stands_right(&a, &b) && !k->inside;
     c->kind = GW_CLOSURE_CONTACT;

@@ -726,6 +726,47 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   assert.equal(run().code, 2);
 });
 
+test('contact kept both ways is refused where a shape bends sharply', () => {
+  const roof = {
+    type: 'nurbs-surface',
+    degree: [1, 1],
+    knots: [
+      [0, 0, 1, 2, 2],
+      [0, 0, 1, 1],
+    ],
+    points: [-1, 0, 1].map((x) => [-1, 1].map((y) => [x, y, -0.3 * Math.abs(x)])),
+  };
+  const tip = Math.hypot(1, 0.3);
+  for (const type of ['sliding', 'rolling', 'pure-rolling'])
+    for (const swapped of [false, true]) {
+      const relation = { id: 'c1', type, a: 'ball/surface', b: 'roof/surface' };
+      if (swapped) [relation.a, relation.b] = [relation.b, relation.a];
+      const scene = {
+        format: 'guideway-scene/1',
+        name: 'roof',
+        objects: [
+          { id: 'roof', geometry: roof, fixed: true },
+          {
+            id: 'ball',
+            geometry: { type: 'sphere', radius: 0.1 },
+            pose: { p: [-0.5 - 0.03 / tip, 0, -0.15 + 0.1 / tip], q: [1, 0, 0, 0] },
+            velocity: { v: [1 / tip, 0, 0.3 / tip], w: [0, 0, 0] },
+            free: true,
+          },
+        ],
+        constraints: [relation],
+      };
+      const ran = (change) => command(['run', '-', '--seconds', '0.3'], JSON.stringify(Object.assign(scene, change)));
+      const refused = ran({});
+      assert.equal(refused.code, 2);
+      assert.match(refused.err, new RegExp(`constraints/0/${swapped ? 'a' : 'b'}: "roof/surface" has a sharp bend`));
+      assert.equal(ran({ constraints: [{ ...relation, contact: 'unilateral' }] }).code, 0);
+      const objects = [{ ...scene.objects[0], geometry: { ...roof, trim: [[0, 1], null] } }, scene.objects[1]];
+      const part = ran({ constraints: [relation], objects });
+      assert.equal(part.code, 0, part.err);
+    }
+});
+
 test('two curves keep one tangent, and say why they cannot part', () => {
   const bow = (lift) => ({
     type: 'nurbs-curve',
