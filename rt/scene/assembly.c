@@ -131,14 +131,8 @@ static void add_joint(gw_assembly *w, int index)
     gw_mobilizer type = j->type;
     gw_pose m, f;
     gw_scene_joint_frames(w->scene, j, &m, &f);
-    if (j->has_position) { /* M stands at a known place in F */
-        gw_mobilizer_state state = {.turn = gw_quat_identity()};
-        gw_vec3 v[6], u[6];
-        int at = gw_mobilizer_rotation(type);
-        memcpy(state.z, j->position, sizeof state.z);
-        if (at < 6)
-            state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
-        gw_pose f_from_m = gw_mobilizer_pose(type, j->pitch, &state, v, u);
+    gw_pose f_from_m;
+    if (gw_scene_joint_stated_pose(j, &f_from_m)) { /* M stands at a known place in F */
         f = gw_pose_mul(&f, &f_from_m);
         type = GW_MOBILIZER_FIXED;
     }

@@ -71,6 +71,21 @@ bool gw_scene_joint_frames(const gw_scene *scene, const gw_scene_joint *joint, g
     return m.turns || f.turns;
 }
 
+bool gw_scene_joint_stated_pose(const gw_scene_joint *joint, gw_pose *f_from_m)
+{
+    assert(joint && f_from_m);
+    gw_mobilizer_state state = {.turn = gw_quat_identity()};
+    gw_vec3 v[6], u[6];
+    int at = gw_mobilizer_rotation(joint->type);
+    if (joint->gear || !joint->has_position)
+        return false;
+    memcpy(state.z, joint->position, sizeof state.z);
+    if (at < 6)
+        state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
+    *f_from_m = gw_mobilizer_pose(joint->type, joint->pitch, &state, v, u);
+    return true;
+}
+
 void gw_scene_joint_position(const gw_scene *scene, const gw_scene_joint *joint, double position[6])
 {
     gw_pose a_from_m, b_from_f;

@@ -13,6 +13,10 @@
 bool gw_scene_joint_frames(const gw_scene *scene, const gw_scene_joint *joint, gw_pose *a_from_m,
                            gw_pose *b_from_f);
 
+/* Where the frame of a stands in that of b as the joint's position is stated; false where it is
+ * not, and for gears. */
+bool gw_scene_joint_stated_pose(const gw_scene_joint *joint, gw_pose *f_from_m);
+
 /* The joint's position as it is stated, else where the scene's poses have it (m, rad). */
 void gw_scene_joint_position(const gw_scene *scene, const gw_scene_joint *joint,
                              double position[6]);

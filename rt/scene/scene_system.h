@@ -58,8 +58,8 @@ typedef struct gw_scene_system {
     double length;     /* m: scales angles of rows */
     double dt;         /* of a step (s) */
     int mobility;      /* velocity freedoms, where it is assembled */
-    int unlike_stated; /* the body of the scene whose stated velocity, or that of its joint, the
-                          relations allow least; -1: all begin as stated */
+    int unlike_stated; /* the body of the scene whose stated velocity, or that or the position of
+                          its joint, the relations allow least; -1: all begin as stated */
 } gw_scene_system;
 
 /* Numbers the systems of a scene: of_body[i] is the system of the scene's body i, -1 where it is in
@@ -87,10 +87,14 @@ bool gw_scene_system_gather(const gw_scene *scene, const int *of_body, int numbe
 /* How much of a stated twist a body has otherwise, as a share of it (0: as stated); from
  * GW_UNLIKE_STATED on its relations do not allow it. */
 #define GW_UNLIKE_STATED 1e-6
+/* A joint farther than this (rad, or shares of the system's length) from the position that it
+ * states is told of: files round positions. */
+#define GW_DISPLACED 1e-3
 double gw_unlike_stated(const gw_twist *stated, const gw_twist *now);
 
-/* The body of the scene that states, by itself or by its joint, a velocity that it does not have in
- * `system`, just made of `s` as it is: the one farthest from it; -1: none. */
+/* The body of the scene that states, by itself or by its joint, a velocity, or by its joint a
+ * position, that it does not have in `system`, just made of `s` as it is: the one farthest from it;
+ * -1: none. */
 int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *s,
                                   gw_system *system);
 

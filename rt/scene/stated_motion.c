@@ -1,7 +1,9 @@
 /*
- * Whether what a scene states of velocities is what its systems of bodies begin with: relations
- * that do not allow them project them in the mass metric. Not RT safe.
+ * Whether what a scene states of velocities and of joints' positions is what its systems of bodies
+ * begin with: relations that do not allow them project velocities in the mass metric, and leave the
+ * place that is nearest to all positions. Not RT safe.
  */
+#include "rt/scene/joint_frame.h"
 #include "rt/scene/scene_system.h"
 
 double gw_unlike_stated(const gw_twist *stated, const gw_twist *now)
@@ -23,19 +25,43 @@ static double joint_changed(const gw_system_body_def *d, gw_system *system, int 
     return d->keeps_velocity && change > 0 ? change / fmax(size, change) : 0;
 }
 
+/* Poses and twists of a joint's bodies; the world's where it is a ground. */
+static void ends_of(const gw_placed_joint *j, gw_system *system, gw_pose at[2], gw_twist of[2])
+{
+    const int ends[2] = {j->a, j->b};
+    for (int k = 0; k < 2; k++) {
+        at[k] = gw_pose_identity();
+        of[k] = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        if (ends[k] >= 0)
+            gw_model_body(gw_system_model(system), ends[k], &at[k], &of[k]);
+    }
+}
+
+/* How far a joint is from the position that it states, in turns of a radian and in lengths. */
+static double displaced(const gw_scene *scene, const gw_placed_joint *j, double length,
+                        gw_system *system)
+{
+    const gw_scene_joint *stated = &scene->joints[j->joint];
+    gw_pose at[2], there;
+    gw_twist of[2];
+    if (!gw_scene_joint_stated_pose(stated, &there))
+        return 0;
+    ends_of(j, system, at, of);
+    gw_pose m = gw_pose_mul(&at[0], &j->a_from_m), f = gw_pose_mul(&at[1], &j->b_from_f);
+    gw_pose wanted = gw_pose_mul(&f, &there);
+    return gw_distance(m.p, wanted.p) / length + gw_quat_angle(m.q, wanted.q);
+}
+
 /* The same of a joint that closes a loop. */
 static double closing_changed(const gw_scene *scene, const gw_placed_joint *j, gw_system *system)
 {
-    gw_pose at[2] = {gw_pose_identity(), gw_pose_identity()};
-    gw_twist of[2] = {{{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+    gw_pose at[2];
+    gw_twist of[2];
     const gw_scene_joint *stated = &scene->joints[j->joint];
-    const int ends[2] = {j->a, j->b};
     double v[6] = {0}, size = 0, change = 0;
     if (j->body >= 0 || !stated->has_velocity)
         return 0;
-    for (int k = 0; k < 2; k++)
-        if (ends[k] >= 0)
-            gw_model_body(gw_system_model(system), ends[k], &at[k], &of[k]);
+    ends_of(j, system, at, of);
     gw_pose m = gw_pose_mul(&at[0], &j->a_from_m), f = gw_pose_mul(&at[1], &j->b_from_f);
     gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
     gw_vec3 v_a = gw_add(of[0].v, gw_cross(of[0].w, gw_sub(m.p, at[0].p)));
@@ -73,6 +99,8 @@ int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *
     for (int i = 0; i < s->joint_count; i++) {
         const gw_placed_joint *j = &s->joints[i];
         double by = closing_changed(scene, j, system);
+        double off = displaced(scene, j, s->length, system);
+        by = off > GW_DISPLACED ? fmax(by, off) : by;
         if (by > most)
             most = by, found = s->members[j->a >= 0 ? j->a : j->b].number;
     }

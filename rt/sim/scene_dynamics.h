@@ -120,8 +120,8 @@ void gw_scene_dynamics_set_resisted(gw_scene_dynamics *dynamics, int tool,
 const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *dynamics,
                                                          int tool);
 
-/* A body of the scene that begins with another velocity than it, or its joint, states, as its
- * relations do not allow that one; -1: all begin as stated. */
+/* A body of the scene that begins with another velocity than it, or its joint, states, or with its
+ * joint elsewhere, as its relations do not allow that; -1: all begin as stated. */
 int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *dynamics);
 
 /* What is rare and told of as an event. */

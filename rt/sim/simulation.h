@@ -271,7 +271,8 @@ typedef enum gw_event_kind {
     GW_EVENT_STRAINED,    /* a mechanism outran its local model, or that is too old; value: how far
                              beyond what it serves for (1) */
     GW_EVENT_PROJECTED,   /* `object` (links after objects) begins at tick 0 with another velocity
-                             than it, or its joint, states: its relations do not allow that one */
+                             than it, or its joint, states, or with its joint elsewhere: its
+                             relations do not allow that */
     GW_EVENT_EDGE,        /* something has come to the edge of a surface, or the end of a curve */
     GW_EVENT_DEGENERATE /* curves or surfaces bend alike where they touch, or their contact ends */
 } gw_event_kind;

@@ -111,8 +111,8 @@ static const kind_words words_of[] = {
          "A step of the linkage could not account for a part of its energy: stiff "
          "springs or limits and light bodies ask for a higher rate."},
     [GW_EVENT_PROJECTED] = {"projected", "warning",
-                            "%s begins with another velocity than stated: its relations do not "
-                            "allow that one."},
+                            "%s begins elsewhere, or with another velocity than stated: its "
+                            "relations do not allow that."},
     [GW_EVENT_EDGE] = {"edge", "info",
                        "What slides or rolls on a free-form shape has come to its edge, which "
                        "stops it."},

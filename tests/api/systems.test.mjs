@@ -1436,6 +1436,10 @@ test('stated velocities that the relations do not allow are projected, and that 
     [barred({ j1: { velocity: [1] }, j2: { velocity: [0] }, j3: { velocity: [0] } }), /crank|coupler|rocker/],
     [barred({ j1: { velocity: [1] }, j2: { velocity: [1] }, j3: { velocity: [1] }, j4: { velocity: [1] } }), /./],
   ];
+  // two hinges on one axis that state positions: the same, and another one
+  const pinned = (at) => revolute('hinge', frame('door', [-0.2, 0, 0.1]), frame('wall', [0, 0, 0.1]), { position: at });
+  for (const [at, who] of [[[0.3]], [[0.3004]], [[0.3 + 2 * Math.PI]], [[0.5], /door begins elsewhere/]])
+    cases.push([{ objects: [still, door([0, 0, 0])], joints: [hip({ position: [0.3] }), pinned(at)] }, who]);
   for (const [scene, who] of cases) {
     await set('stopped');
     const { seq } = (await expect(200, 'GET', '/events')).json.at(-1);
