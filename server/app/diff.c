@@ -50,8 +50,9 @@ static bool same_shape(const gw_shape *a, const gw_shape *b)
     return same;
 }
 
-static bool held(const gw_scene *scene, const char *object)
+bool app_holds(const gw_scene *scene, const char *object)
 {
+    assert(scene && object);
     for (int i = 0; i < scene->tool_count; i++)
         if (same_id(scene->tools[i].object, object))
             return true;
@@ -112,7 +113,8 @@ static void compare_object(const gw_scene *base, const gw_scene *scene, int i, a
     placed.pose = a->pose;
     bool names = !same_id(a->id, b->id);
     bool solids = !same_shape(&a->shape, &b->shape) || a->fixed != b->fixed || a->free != b->free ||
-                  !same_id(a->material, b->material) || held(base, a->id) != held(scene, b->id);
+                  !same_id(a->material, b->material) ||
+                  app_holds(base, a->id) != app_holds(scene, b->id);
     d->names |= names;
     d->solids |= solids;
     if (names || solids || !app_same_object(a, &placed))

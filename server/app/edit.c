@@ -47,15 +47,19 @@ bool app_device_info(gw_app *app, const char *id, gw_device_info *info)
     return slot != NULL;
 }
 
+static bool has_slot(const app_slots *slots, const gw_device_slot *slot)
+{
+    for (int i = 0; i < slots->count; i++)
+        if (slots->slot[i] == slot)
+            return true;
+    return false;
+}
+
 static void close_new(const app_slots *slots, const app_slots *old)
 {
-    for (int i = 0; i < slots->count; i++) {
-        bool kept = false;
-        for (int k = 0; k < old->count; k++)
-            kept = kept || old->slot[k] == slots->slot[i];
-        if (!kept)
+    for (int i = 0; i < slots->count; i++)
+        if (!has_slot(old, slots->slot[i]))
             gw_device_slot_close(slots->slot[i]);
-    }
 }
 
 /* Slots for every device of the scene: those of the base that did not change, new ones for the
@@ -169,13 +173,9 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
 /* Under the edit and loop locks: slots that the new scenario does not use wait for the swap. */
 static void retire_slots(gw_app *app, const app_slots *slots, uint64_t revision)
 {
-    for (int i = 0; i < app->slots.count; i++) {
-        bool kept = false;
-        for (int k = 0; k < slots->count; k++)
-            kept = kept || slots->slot[k] == app->slots.slot[i];
-        if (!kept && app->retired_count < APP_MAX_RETIRED)
+    for (int i = 0; i < app->slots.count; i++)
+        if (!has_slot(slots, app->slots.slot[i]) && app->retired_count < APP_MAX_RETIRED)
             app->retired[app->retired_count++] = (app_retired){app->slots.slot[i], revision};
-    }
     app->slots = *slots;
 }
 
@@ -401,14 +401,6 @@ static bool same_pose(const gw_pose *a, const gw_pose *b)
            a->q.x == b->q.x && a->q.y == b->q.y && a->q.z == b->q.z;
 }
 
-static bool held(const gw_scene *scene, const char *id)
-{
-    for (int i = 0; i < scene->tool_count; i++)
-        if (strcmp(scene->tools[i].object, id) == 0)
-            return true;
-    return false;
-}
-
 /* Where the objects of the changed scene are now: where the loop has them, unless the edit states
  * another pose: a held object travels there, a free one is put there. A renamed object is found by
  * its place. */
@@ -431,7 +423,7 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
             continue;
         if (same_pose(&object->pose, &base->objects[old].pose))
             poses[i] = before[old];
-        else if (held(scene, object->id))
+        else if (app_holds(scene, object->id))
             edit->go_to_layout = true;
         else
             edit->placed[i] = true;

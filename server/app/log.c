@@ -123,13 +123,6 @@ static const kind_words words_of[] = {
                            "The device's limits dropped a part of an impulse on %s."},
 };
 
-static bool about_tool(gw_event_kind kind)
-{
-    return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
-           kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_SINGULAR ||
-           kind == GW_EVENT_LEFT_BEHIND || kind == GW_EVENT_WITHHELD || kind == GW_EVENT_PROJECTED;
-}
-
 /* Who halted and why, who armed. */
 static void tell_halt(gw_app *app, const gw_event *event, json_t *json)
 {
@@ -166,14 +159,15 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
     const kind_words *words = &words_of[event->kind];
     const gw_scene *scene = document->scene;
     const char *object = object_of(event, scene);
+    /* Place of the name of a tool or an object; NULL: the event is not about one. */
+    const char *hole = event->kind == GW_EVENT_STATE ? NULL : strstr(words->message, "%s");
     char message[256];
     if (event->kind == GW_EVENT_STATE)
         snprintf(message, sizeof message, "The simulation is %s.", wire_run_states[event->state]);
-    else if (about_tool(event->kind)) {
-        const char *hole = strstr(words->message, "%s");
+    else if (hole)
         snprintf(message, sizeof message, "%.*s%s%s", (int)(hole - words->message), words->message,
                  object, hole + 2);
-    } else
+    else
         snprintf(message, sizeof message, "%s", words->message);
     json_t *json = event_new(event->tick, (double)event->tick / scene->rate, words->kind,
                              words->severity, message);
@@ -184,9 +178,9 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
                             json_integer((json_int_t)(event->tag ? event->tag : event->revision)));
     if (event->kind == GW_EVENT_STATE)
         json_object_set_new(json, "state", json_string(wire_run_states[event->state]));
-    if (about_tool(event->kind) && event->tool >= 0)
+    if (hole && event->tool >= 0)
         json_object_set_new(json, "tool", json_integer(event->tool));
-    else if (about_tool(event->kind))
+    else if (hole)
         json_object_set_new(json, "object", json_string(object));
     if (event->kind == GW_EVENT_OVERRUN) {
         json_object_set_new(json, "over_us", json_real(event->value));

@@ -9,6 +9,7 @@
 
 #include "server/app/clock.h"
 #include "server/app/private.h"
+#include "server/schema/text.h"
 
 #define ANSWER_WAIT_MS 500   /* for the loop to report a new run state */
 #define STEP_WAIT_MS   30000 /* for the ticks of one request; what is left then is not made */
@@ -165,14 +166,12 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 
 /* ---- halting and arming -------------------------------------------------------------------- */
 
-/* A press of HALT as one word: the name's hash (FNV-1a) above the second in which it was seen. */
+/* A press of HALT as one word: the name's hash above the second in which it was seen. */
 #define SECOND_MASK 0xfffffull
 
 static unsigned long long press_word(const char *press)
 {
-    unsigned long long hash = 1469598103934665603ull;
-    for (const char *c = press; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
+    unsigned long long hash = text_hash(TEXT_HASH, press, strlen(press));
     return (hash & ~SECOND_MASK) | ((unsigned long long)clock_ms() / 1000 & SECOND_MASK);
 }
 

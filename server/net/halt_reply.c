@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "server/app/clock.h"
+#include "server/net/turn_away.h"
 #include "server/schema/wire.h"
 
 #define WAITING  64 /* sockets; beyond, the oldest is answered at once */
@@ -38,17 +38,6 @@ struct gw_halt_replies {
     waiting waiting[WAITING]; /* oldest first */
 };
 
-/* Bytes unread at close would be answered with a reset that discards the reply. */
-static void send_and_close(int fd, const char *text, size_t size)
-{
-    char scratch[1024];
-    ssize_t got = send(fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    shutdown(fd, SHUT_WR);
-    while (got > 0)
-        got = recv(fd, scratch, sizeof scratch, MSG_DONTWAIT);
-    close(fd);
-}
-
 static void answer(gw_halt_replies *replies, int fd)
 {
     char body[WIRE_HALTED_BYTES], text[WIRE_HALTED_BYTES + 512];
@@ -61,7 +50,7 @@ static void answer(gw_halt_replies *replies, int fd)
                         "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
                         "Connection: close\r\n\r\n%s",
                         strlen(body), body);
-    send_and_close(fd, text, (size_t)size);
+    turn_send(fd, text, (size_t)size);
 }
 
 /* Answers all whose halt is in effect, or who have waited long enough. */

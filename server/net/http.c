@@ -272,14 +272,6 @@ static void page_policy(struct MHD_Response *response, const char *host)
     header(response, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
-static unsigned long long hash_of(const asset *file)
-{
-    unsigned long long hash = 1469598103934665603ull; /* FNV-1a */
-    for (const char *c = file->start; c < file->end; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
-    return hash;
-}
-
 static enum MHD_Result send_file(exchange *now, const asset *file)
 {
     struct MHD_Connection *mhd = now->mhd;
@@ -287,7 +279,8 @@ static enum MHD_Result send_file(exchange *now, const asset *file)
     const char *known = header_of(mhd, "If-None-Match");
     bool packed = file->packed && accepts && strstr(accepts, "gzip");
     char etag[32];
-    snprintf(etag, sizeof etag, "\"%016llx%s\"", hash_of(file), packed ? "-gz" : "");
+    uint64_t hash = text_hash(TEXT_HASH, file->start, (size_t)(file->end - file->start));
+    snprintf(etag, sizeof etag, "\"%016llx%s\"", (unsigned long long)hash, packed ? "-gz" : "");
     bool same = known && strcmp(known, etag) == 0;
     const char *start = packed ? file->packed : file->start;
     size_t size = same ? 0 : (size_t)((packed ? file->packed_end : file->end) - start);

@@ -30,18 +30,22 @@ size_t turn_away_text(int status, const char *fields, const char *detail, char o
     return (size_t)size;
 }
 
-/* Closes a connection with an answer. What it sent is read first: at close it would be answered
- * with a reset that eats the reply. */
-void turn_away(int fd, int status, const char *fields, const char *detail)
+/* Bytes unread at close would be answered with a reset that discards the reply. */
+void turn_send(int fd, const char *text, size_t size)
 {
-    assert(fd >= 0);
-    char answer[TURN_AWAY_BYTES], scratch[4096];
-    size_t size = turn_away_text(status, fields, detail, answer);
-    ssize_t got = send(fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    assert(fd >= 0 && text);
+    char scratch[4096];
+    ssize_t got = send(fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);
     while (got > 0)
         got = recv(fd, scratch, sizeof scratch, MSG_DONTWAIT);
     close(fd);
+}
+
+void turn_away(int fd, int status, const char *fields, const char *detail)
+{
+    char answer[TURN_AWAY_BYTES];
+    turn_send(fd, answer, turn_away_text(status, fields, detail, answer));
 }
 
 void turn_busy(int fd)

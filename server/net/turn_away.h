@@ -15,6 +15,9 @@ size_t turn_away_text(int status, const char *fields, const char *detail,
 /* Answers a connection with it and closes it. Never waits. */
 void turn_away(int fd, int status, const char *fields, const char *detail);
 
+/* Sends a text, the connection's last, and closes it. Never waits. */
+void turn_send(int fd, const char *text, size_t size);
+
 /* 503, to be tried again in a second. */
 void turn_busy(int fd);
 

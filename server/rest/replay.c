@@ -31,17 +31,15 @@ struct api_replays {
     kept kept[KEPT];
 };
 
-/* FNV-1a */
+/* The part and an end that no text contains. */
 static uint64_t hash_more(uint64_t hash, const char *data, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)data[i]) * 1099511628211ull;
-    return (hash ^ 0xff) * 1099511628211ull;
+    return text_hash(text_hash(hash, data, size), "\xff", 1);
 }
 
 static uint64_t hash_of(const api_request *request)
 {
-    uint64_t hash = hash_more(1469598103934665603ull, request->path, strlen(request->path));
+    uint64_t hash = hash_more(TEXT_HASH, request->path, strlen(request->path));
     for (int i = 0; i < request->query_count; i++) {
         const char *value = request->query[i].value ? request->query[i].value : "";
         hash = hash_more(hash, request->query[i].name, strlen(request->query[i].name));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/app/diff.h"
 #include "server/files/urdf.h"
 
 /* ---- what every row does alike ------------------------------------------------------------- */
@@ -273,14 +274,6 @@ static json_t *show_constraint(const resource_view *view, int index)
     return describe_constraint(view->document->scene, view->document->layout, index);
 }
 
-static bool is_held(const gw_scene *scene, const char *object)
-{
-    for (int i = 0; i < scene->tool_count; i++)
-        if (is(scene->tools[i].object, object))
-            return true;
-    return false;
-}
-
 /* The object that the constraint moves: the held one, else the one that is not fixed, else the
  * later one of the scene. */
 static void object_of_constraint(const gw_scene *scene, int index, char object[GW_MAX_ID + 1])
@@ -290,8 +283,8 @@ static void object_of_constraint(const gw_scene *scene, int index, char object[G
     int b = gw_scene_object(scene, constraint->b.object);
     bool second = a < 0 || (b >= 0 && scene->objects[a].fixed && !scene->objects[b].fixed);
     if (a >= 0 && b >= 0 && scene->objects[a].fixed == scene->objects[b].fixed)
-        second = is_held(scene, constraint->b.object) ||
-                 (!is_held(scene, constraint->a.object) && b > a);
+        second = app_holds(scene, constraint->b.object) ||
+                 (!app_holds(scene, constraint->a.object) && b > a);
     int moved = second ? b : a;
     strcpy(object, moved < 0 ? "" : scene->objects[moved].id);
 }

@@ -20,17 +20,6 @@ void api_scene_get(api_call *call)
     app_document_put(document);
 }
 
-/* A scene's check speaks of tools; where the body says `tool`, the pointer does too. */
-static void name_tool(const json_t *value, gw_error *error)
-{
-    static const char tools[] = "/tools/0";
-    char rest[sizeof error->where];
-    if (!json_object_get(value, "tool") || strncmp(error->where, tools, sizeof tools - 1) != 0)
-        return;
-    strcpy(rest, error->where + sizeof tools - 1);
-    snprintf(error->where, sizeof error->where, "/tool%.180s", rest);
-}
-
 /* Puts the scene that `value` says in the place of the edit's. The edit ends here. */
 static void replace(api_call *call, app_edit *edit, const json_t *value)
 {
@@ -39,7 +28,6 @@ static void replace(api_call *call, app_edit *edit, const json_t *value)
     if (!scene) {
         if (error.code == GW_NOT_FOUND)
             error.code = GW_BAD_INPUT;
-        name_tool(value, &error);
         api_abandon(call, edit, &error);
         return;
     }

@@ -2,13 +2,10 @@
  * The ticks before a fault: which faults are kept, and one of them as CSV.
  */
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "server/schema/field.h"
 
-#define ROW_BYTES  2048
 #define TOOL_CELLS 35 /* numbers of a tool in a row, and three switches */
 
 static const char *cause_name(int cause)
@@ -36,23 +33,6 @@ json_t *wire_fault_json(const wire_fault *fault)
 /* ---- CSV ---------------------------------------------------------------------------------------
  */
 
-typedef struct sheet {
-    char *data;
-    size_t used, room;
-} sheet;
-
-static void put(sheet *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(sheet *s, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int size = vsnprintf(s->data + s->used, s->room - s->used, format, list);
-    va_end(list);
-    if (size > 0 && (size_t)size < s->room - s->used)
-        s->used += (size_t)size;
-}
-
 /* "p0x": of tool 0; the units are SI. */
 static const char *const tool_columns[TOOL_CELLS] = {
     "px", "py", "pz", "qw", "qx",  "qy",  "qz",  "vx",  "vy",  "vz",  "wx", "wy",
@@ -69,20 +49,20 @@ static const struct tool_part {
 } tool_parts[] = {PART(tool),     PART(twist),        PART(device),
                   PART(operator), PART(constraint.f), PART(command)};
 
-static void put_header(sheet *s, int tools)
+static void put_header(text_builder *s, int tools)
 {
-    put(s, "tick,t,state,moving,halted,missed");
+    text_put_format(s, "tick,t,state,moving,halted,missed");
     for (int i = 0; i < GW_STAGE_COUNT; i++)
-        put(s, ",%s_us", gw_stage_names[i]);
+        text_put_format(s, ",%s_us", gw_stage_names[i]);
     for (int t = 0; t < tools; t++) {
         for (int i = 0; i < TOOL_CELLS; i++)
-            put(s, ",tool%d.%s", t, tool_columns[i]);
-        put(s, ",tool%d.limited,tool%d.clutched,tool%d.dragging", t, t, t);
+            text_put_format(s, ",tool%d.%s", t, tool_columns[i]);
+        text_put_format(s, ",tool%d.limited,tool%d.clutched,tool%d.dragging", t, t, t);
     }
-    put(s, "\n");
+    text_put_format(s, "\n");
 }
 
-static void put_tool(sheet *s, const gw_fault_tool *t)
+static void put_tool(text_builder *s, const gw_fault_tool *t)
 {
     double cells[TOOL_CELLS], *to = cells;
     for (size_t i = 0; i < sizeof tool_parts / sizeof *tool_parts; i++) {
@@ -91,8 +71,8 @@ static void put_tool(sheet *s, const gw_fault_tool *t)
     }
     assert(to == cells + TOOL_CELLS);
     for (int i = 0; i < TOOL_CELLS; i++)
-        put(s, ",%.9g", cells[i]);
-    put(s, ",%d,%d,%d", t->limited, t->clutched, t->dragging);
+        text_put_format(s, ",%.9g", cells[i]);
+    text_put_format(s, ",%d,%d,%d", t->limited, t->clutched, t->dragging);
 }
 
 gw_text *wire_fault_csv(const gw_fault_tick *ticks, int count)
@@ -100,24 +80,19 @@ gw_text *wire_fault_csv(const gw_fault_tick *ticks, int count)
     int tools = 0;
     for (int i = 0; i < count; i++)
         tools = ticks[i].tool_count > tools ? ticks[i].tool_count : tools;
-    size_t room = (size_t)(count + 1) * (size_t)(tools + 1) * ROW_BYTES / 2 + ROW_BYTES;
-    gw_text *text = text_new(room);
-    if (!text)
-        return NULL;
-    sheet s = {.data = text->data, .room = room};
+    text_builder s = {0};
     put_header(&s, tools);
     int64_t end = count ? ticks[count - 1].at_ns : 0;
     for (int i = 0; i < count; i++) {
         const gw_fault_tick *t = &ticks[i];
-        put(&s, "%llu,%.6f,%s,%d,%d,%llu", (unsigned long long)t->tick,
-            1e-9 * (double)(t->at_ns - end), wire_run_states[t->state], t->moving, t->halted,
-            (unsigned long long)t->missed);
+        text_put_format(&s, "%llu,%.6f,%s,%d,%d,%llu", (unsigned long long)t->tick,
+                        1e-9 * (double)(t->at_ns - end), wire_run_states[t->state], t->moving,
+                        t->halted, (unsigned long long)t->missed);
         for (int k = 0; k < GW_STAGE_COUNT; k++)
-            put(&s, ",%.3f", t->stage_us[k]);
+            text_put_format(&s, ",%.3f", t->stage_us[k]);
         for (int k = 0; k < tools; k++)
             put_tool(&s, &t->tools[k]);
-        put(&s, "\n");
+        text_put_format(&s, "\n");
     }
-    text->size = s.used;
-    return text;
+    return text_take(&s);
 }

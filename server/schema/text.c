@@ -109,3 +109,10 @@ void text_unref(gw_text *shared)
     if (shared && atomic_fetch_sub(&shared->refs, 1) == 1)
         free(shared);
 }
+
+uint64_t text_hash(uint64_t hash, const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)data[i]) * 1099511628211ull;
+    return hash;
+}

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define TEXT_ROOM 32
 
@@ -39,5 +40,9 @@ gw_text *text_take(text_builder *builder);
 
 gw_text *text_ref(gw_text *shared);
 void text_unref(gw_text *shared); /* NULL is fine */
+
+/* FNV-1a of what is hashed already, TEXT_HASH at first, and the data. */
+#define TEXT_HASH 1469598103934665603ull
+uint64_t text_hash(uint64_t hash, const char *data, size_t size);
 
 #endif
