@@ -1,4 +1,4 @@
-// Nothing is lost: the working document comes back as it was last acknowledged, saved or not, at its
+// Durability: the working document comes back as it was last acknowledged, saved or not, at its
 // revision and with undo, whatever ended the server; what the disk refuses has not happened.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';

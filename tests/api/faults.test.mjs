@@ -1,5 +1,5 @@
 // Faults of the machine: the process is stopped for a while, the processors are busy. The loop
-// goes on from where it was, says what it missed, and never hurries after it.
+// goes on from where it was, reports the ticks that it missed, and does not make up for them.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A halt is answered and in effect whatever else the server is asked for, on a connection of its own
+// A halt is answered and in effect under any other load, on a connection of its own
 // and on one that is kept.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

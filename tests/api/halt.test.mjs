@@ -1,4 +1,4 @@
-// A halt stays until somebody arms: whatever is loaded, edited, undone or restarted meanwhile.
+// A halt stays until the devices are armed, through loads, edits, undo and restarts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { client, request, sleep, start, stream, until } from './server.mjs';

@@ -1,4 +1,4 @@
-// How the loop does, as it tells: what the system grants it, and what its ticks are like.
+// The loop's own figures: the scheduling that the system grants it, and its ticks.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -81,7 +81,7 @@ test('the loop is pinned to a processor and waits awake where it is asked to', {
   const allowed = () => status(`/proc/${pinned.pid}/task/${thread}/status`, 'Cpus_allowed_list');
   let thread = before.thread;
   assert.equal(allowed(), `${ours}`);
-  // a tenth of every millisecond of processor time, whoever else wants it
+  // a tenth of every millisecond of processor time, other load or not
   const used = () =>
     readFileSync(`/proc/${pinned.pid}/task/${thread}/schedstat`, 'utf8').split(' ').map(Number)[0] / 1e9;
   const from = { used: used(), ticks: before.ticks };

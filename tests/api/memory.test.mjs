@@ -1,4 +1,4 @@
-// Memory that is short once, at every place in turn: an answer that is right or an error that says
+// Allocations that fail once, at every place in turn: an answer that is right or an error that says
 // so, no crash, nothing half changed.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// One answer, whoever asks: `guideway solve` and POST /solve agree bit by bit, samples are spread
+// `guideway solve` and POST /solve agree bit by bit, samples are spread
 // over all of a branch and evaluate again to the same poses, errors name the member.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The stream: what comes unasked, what comes when asked, a person's hand, and rubbish.
+// The stream: messages sent unasked, subscriptions, a person's hand, and malformed messages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { box, contract, expect, serve, server } from './running.mjs';

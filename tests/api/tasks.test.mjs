@@ -188,7 +188,7 @@ test('the wrong order fails with a reason', async () => {
   const named = await over();
   assert.equal(named.steps[0].reason, 'no-parameter');
   assert.match(named.message, /no parameter "z" here, the branch has phi, s, t/);
-  // nobody pushes back where nobody is asked for: it is blocked
+  // an obstacle without a guard ends the move as blocked
   await expect(200, 'PATCH', '/tasks/assemble', {
     steps: [
       { type: 'move', to: { phi: 0, s: 0.05, t: 0.02 } },

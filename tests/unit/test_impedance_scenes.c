@@ -115,7 +115,7 @@ static void a_clamp_spreads_an_impulse_and_tells_what_it_drops(void **state)
     stop_play(&p);
 }
 
-/* Let go as it moved: nobody holds it and nothing commands it, it would go on as it was. */
+/* Let go while it moves: without a hand or a command it would keep its velocity. */
 static void a_device_that_is_armed_comes_to_rest(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static void an_object_on_a_held_object_is_carried(void **state)
     gw_scene_destroy(s);
 }
 
-/* The same without a hand: nobody follows anybody. */
+/* The same without a hand: no object follows another. */
 static void without_a_hand_all_objects_are_static(void **state)
 {
     (void)state;

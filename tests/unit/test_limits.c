@@ -500,7 +500,7 @@ static void a_latched_device_is_engaged_softly(void **state)
     }
 }
 
-/* A tool's slew limit is kept from tick to tick, at a device that nobody guards too. */
+/* A tool's slew limit is kept from tick to tick, at an unguarded device too. */
 static void a_stated_rate_is_kept_from_tick_to_tick(void **state)
 {
     (void)state;

@@ -238,8 +238,8 @@ static double true_energy(const serial_def *def, const gw_snapshot *s)
     return exact.kinetic + exact.potential;
 }
 
-/* Ten seconds of a chain that swings from horizontal, held by nobody. Without being paid back,
- * looks would have brought as much as there was. */
+/* Ten seconds of a free chain that swings from horizontal. Without the correction, new local models
+ * would add as much energy as there was. */
 static void a_whirling_chain_gains_nothing(void **state)
 {
     (void)state;

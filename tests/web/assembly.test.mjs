@@ -1,5 +1,5 @@
-// Assembly on the page: parts that lie apart come together before one's eyes; stopped in the middle, gone on with,
-// applied, taken back; what cannot hold is told by name.
+// Assembly on the page: scattered parts are assembled, drawn at each iteration; stopped in the middle, resumed,
+// applied, undone; relations that cannot hold are listed by name.
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { appliance, page, person, suite, visit } from './fixture.mjs';

@@ -1,4 +1,4 @@
-// The whole story of someone new, by mouse and keys on the canvas: join the cone to the cylinder,
+// A first visit, by mouse and keys on the canvas: join the cone to the cylinder,
 // see what it may do, feel it, join more, undo. Each step goes on from the one before.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Assembly as a person watches it: slices of iterations, each from the poses of the one before, drawn as ghosts;
-// ended between two of them, taken over as one edit, or let go.
+// Assembly in steps that are drawn: slices of iterations, each from the poses of the one before, shown as ghosts;
+// stopped between two of them, applied as one edit, or discarded.
 
 import { computed, effect, signal } from '@preact/signals';
 import type { Assembly } from '../protocol';
@@ -16,7 +16,7 @@ export const METHODS: Readonly<Record<AssemblyMethod, string>> = {
   newton: 'Newton',
 };
 
-// How to look for it. Ground null: what is fixed stands.
+// Settings of the search. Ground null: the fixed objects.
 export const settings = signal<{ method: AssemblyMethod; seed: number; ground: readonly string[] | null }>({
   method: 'lm',
   seed: 1,

@@ -1,5 +1,5 @@
-// Assembly: parts brought from where they lie to where all relations hold, watched while it converges. Stop, Apply and
-// Discard; what remains is told by name.
+// Assembly: parts moved to poses where all relations hold, with the convergence shown. Stop, Apply and
+// Discard; relations that do not hold are listed by name.
 
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

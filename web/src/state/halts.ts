@@ -1,4 +1,4 @@
-// Why devices are off, and who somebody is, in words.
+// Causes of halts and names of clients, in words.
 import type { Halt } from '../protocol';
 import * as store from './store';
 

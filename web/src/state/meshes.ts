@@ -5,7 +5,7 @@ import { call, enc } from './rest';
 
 const known = new Map<string, Mesh | null>(); // null: asked for, or not to be had
 
-// How many have come; whoever draws looks again when it changes.
+// Number of meshes that have arrived; drawing code subscribes to it.
 export const arrivals = signal(0);
 
 // Names of those in the appliance's folder.

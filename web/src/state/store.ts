@@ -1,4 +1,4 @@
-// The one store: the server's last word, and what the person is doing. Panels and the view read it and subscribe.
+// The store: the newest state from the server, and the person's selection. Panels and the view read it and subscribe.
 import { computed, signal } from '@preact/signals';
 import type {
   Constraint,

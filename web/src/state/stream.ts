@@ -261,7 +261,7 @@ async function lost(): Promise<void> {
   else waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
 }
 
-// A server that wants a token says nothing before it has one.
+// A server with a token sends nothing before it has received it.
 async function askIfSilent(here: WebSocket): Promise<void> {
   if (socket !== here || store.connection.value === 'open' || !(await tokenWanted())) return;
   here.onclose = null;

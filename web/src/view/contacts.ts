@@ -74,7 +74,7 @@ export class ContactMarks {
     if (jammed) o.crossed(from.x, from.y, 5.5, colour);
     else o.dot(from.x, from.y, 3.5, colour, true);
     const size = Math.hypot(c.force[0], c.force[1], c.force[2]);
-    // of what is fixed nobody asks what it feels
+    // the force is shown on the body that moves: on b where a is fixed
     const sign = store.objectOf(c.a)?.fixed ? -1 : 1;
     for (let k = 0; k < 3; k++) felt[k] = sign * c.force[k]!;
     if (size > 0.02) o.forceAt(c.point, felt, size, numbered ? newtons(size) : '', o.colour('reaction'), 1.6);

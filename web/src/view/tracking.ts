@@ -1,5 +1,5 @@
-// A tracking camera: it goes along with a body's frame and does not turn with it, so that whoever looks keeps the view
-// that they chose.
+// A tracking camera: it translates with a body's frame and does not turn with it, which keeps the chosen direction of
+// view.
 import { type PerspectiveCamera, Vector3 } from 'three';
 import type { Bodies } from './bodies';
 
