@@ -50,13 +50,18 @@ static bool same_shape(const gw_shape *a, const gw_shape *b)
     return same;
 }
 
-bool app_holds(const gw_scene *scene, const char *object)
+int app_tool_of(const gw_scene *scene, const char *object)
 {
     assert(scene && object);
     for (int i = 0; i < scene->tool_count; i++)
         if (same_id(scene->tools[i].object, object))
-            return true;
-    return false;
+            return i;
+    return -1;
+}
+
+static bool held(const gw_scene *scene, const char *object)
+{
+    return app_tool_of(scene, object) >= 0;
 }
 
 /* ---- objects and features ------------------------------------------------------------------ */
@@ -113,8 +118,7 @@ static void compare_object(const gw_scene *base, const gw_scene *scene, int i, a
     placed.pose = a->pose;
     bool names = !same_id(a->id, b->id);
     bool solids = !same_shape(&a->shape, &b->shape) || a->fixed != b->fixed || a->free != b->free ||
-                  !same_id(a->material, b->material) ||
-                  app_holds(base, a->id) != app_holds(scene, b->id);
+                  !same_id(a->material, b->material) || held(base, a->id) != held(scene, b->id);
     d->names |= names;
     d->solids |= solids;
     if (names || solids || !app_same_object(a, &placed))

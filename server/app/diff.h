@@ -28,8 +28,8 @@ typedef struct app_diff {
 
 app_diff app_diff_of(const gw_scene *base, const gw_scene *scene);
 
-/* Whether a tool holds the object. */
-bool app_holds(const gw_scene *scene, const char *object);
+/* The tool that holds the object; -1: none does. */
+int app_tool_of(const gw_scene *scene, const char *object);
 
 /* The objects are the same but for what the diff of their scenes calls names. */
 bool app_same_object(const gw_object *a, const gw_object *b);

@@ -423,7 +423,7 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
             continue;
         if (same_pose(&object->pose, &base->objects[old].pose))
             poses[i] = before[old];
-        else if (app_holds(scene, object->id))
+        else if (app_tool_of(scene, object->id) >= 0)
             edit->go_to_layout = true;
         else
             edit->placed[i] = true;

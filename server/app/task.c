@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/app/diff.h"
 #include "server/app/private.h"
 
 #define POLL_NS      2000000 /* between two looks: two ticks of the usual loop */
@@ -181,15 +182,6 @@ void app_task_destroy(gw_app *app)
     pthread_cond_destroy(&t->wake);
 }
 
-/* The tool that holds the task's object, -1: none does. */
-static int tool_of(const gw_scene *scene, const gw_task *task)
-{
-    for (int i = 0; i < scene->tool_count; i++)
-        if (strcmp(scene->tools[i].object, task->object) == 0)
-            return i;
-    return -1;
-}
-
 /* The conditions of a start; the task's copy and its tool. */
 static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_error *error)
 {
@@ -197,7 +189,7 @@ static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_
     const gw_scene *scene = document->scene;
     int index = gw_scene_task(scene, id);
     bool may = index >= 0 || gw_fail(error, GW_NOT_FOUND, "", "there is no task %s", id);
-    *tool = may ? tool_of(scene, &scene->tasks[index]) : -1;
+    *tool = may ? app_tool_of(scene, scene->tasks[index].object) : -1;
     if (may && *tool < 0)
         may = gw_fail(error, GW_CONFLICT, "", "no tool holds %s: take it first",
                       scene->tasks[index].object);

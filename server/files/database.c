@@ -215,10 +215,12 @@ void database_abandon(gw_database *db)
     pthread_mutex_unlock(&db->connection);
 }
 
-bool database_commit(gw_database *db, uint64_t *ticket, gw_error *error)
+bool database_end(gw_database *db, bool begun, bool done, uint64_t *ticket, gw_error *error)
 {
-    assert(db && ticket);
-    if (!database_run(db, error, "commit", "")) {
+    assert(db && ticket && (begun || !done));
+    if (!begun)
+        return false;
+    if (!done || !database_run(db, error, "commit", "")) {
         database_abandon(db);
         return false;
     }

@@ -2,7 +2,7 @@
  * The database of the data folder: SQLite with a write-ahead log, its schema and migrations, one
  * connection that threads take turns with, and durability in two steps.
  *
- * A transaction that database_commit() has written is in the log: it survives the process, however
+ * A transaction that database_end() has written is in the log: it survives the process, however
  * that ends. It survives the machine once database_sync() has returned, which one thread does for
  * all that wait (group commit): what was written while the disk was busy goes with the next sync.
  * Any server thread; the rt thread never.
@@ -32,9 +32,10 @@ void database_close(gw_database *database); /* synced; NULL is fine */
 /* Takes the connection for this thread and begins to write; false with an error, not taken. */
 bool database_begin(gw_database *database, gw_error *error);
 
-/* Writes the transaction into the log and gives the connection back. `ticket`: for
- * database_sync(). False with an error, and nothing has changed. */
-bool database_commit(gw_database *database, uint64_t *ticket, gw_error *error);
+/* Ends a transaction, `begun` as database_begin() said: where all of it is done, writes it into the
+ * log. Gives the connection back. `ticket`: for database_sync(). False: nothing has changed; the
+ * error is the commit's, or the caller has it already. */
+bool database_end(gw_database *database, bool begun, bool done, uint64_t *ticket, gw_error *error);
 
 /* Takes the connection for this thread, to read. To be given back by database_abandon(). */
 bool database_read(gw_database *database, gw_error *error);

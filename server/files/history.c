@@ -139,9 +139,7 @@ gw_history *history_open(gw_database *database, gw_error *error)
     h->chain.now = -1;
     bool begun = database_begin(database, error);
     bool read = begun && delete_strays(h, error) && read_chain(h, error);
-    if (begun && !read)
-        database_abandon(database);
-    if (read && database_commit(database, &h->ticket, error))
+    if (database_end(database, begun, read, &h->ticket, error))
         return h;
     free(h);
     return NULL;
@@ -275,9 +273,7 @@ static bool write_chain(gw_history *h, int gone, const history_text *added, gw_e
     bool begun = database_begin(h->database, error);
     bool done = begun && delete_gone(h, gone, error) && (!added || write_state(h, added, error)) &&
                 write_work(h, error);
-    if (begun && !done)
-        database_abandon(h->database);
-    if (!done || !database_commit(h->database, &h->ticket, error)) {
+    if (!database_end(h->database, begun, done, &h->ticket, error)) {
         h->chain = h->before;
         h->gone_count = gone;
         return false;
@@ -292,15 +288,11 @@ bool history_make_whole(gw_history *h, const char *text, size_t size, gw_error *
 {
     assert(h && h->chain.now >= 0 && text);
     state *s = &h->chain.states[h->chain.now];
-    if (!database_begin(h->database, error))
-        return false;
-    if (!database_run(h->database, error,
-                      "update step set whole = 1, size = ?, text = ? where id = ?", "ibi",
-                      (int64_t)size, text, size, s->id)) {
-        database_abandon(h->database);
-        return false;
-    }
-    if (!database_commit(h->database, &h->ticket, error))
+    bool begun = database_begin(h->database, error);
+    bool done = begun && database_run(h->database, error,
+                                      "update step set whole = 1, size = ?, text = ? where id = ?",
+                                      "ibi", (int64_t)size, text, size, s->id);
+    if (!database_end(h->database, begun, done, &h->ticket, error))
         return false;
     h->chain.bytes += size - s->size;
     s->size = size;
@@ -315,9 +307,7 @@ bool history_mark_saved(gw_history *h, int64_t marked, gw_error *error)
     h->saved = marked;
     bool begun = database_begin(h->database, error);
     bool done = begun && write_work(h, error);
-    if (begun && !done)
-        database_abandon(h->database);
-    done = done && database_commit(h->database, &h->ticket, error);
+    done = database_end(h->database, begun, done, &h->ticket, error);
     h->saved = done ? marked : before;
     return done;
 }

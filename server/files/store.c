@@ -265,9 +265,7 @@ static bool take_in(gw_store *store, const char *file, gw_error *error)
                      "insert or replace into imported (file, changed, size)"
                      " values (?, ?, ?)",
                      "tii", file, changed_ns(&f.status), (int64_t)f.status.st_size);
-    if (begun && !done)
-        database_abandon(db);
-    done = done && database_commit(db, &ticket, error);
+    done = database_end(db, begun, done, &ticket, error);
     json_decref(f.document);
     free(f.text);
     return done;
@@ -308,9 +306,7 @@ static bool missing(const char *file, gw_error *error)
 static bool finish(gw_store *store, bool begun, bool done, gw_error *error)
 {
     uint64_t ticket;
-    if (begun && !done)
-        database_abandon(store->database);
-    return done && database_commit(store->database, &ticket, error) &&
+    return database_end(store->database, begun, done, &ticket, error) &&
            database_sync(store->database, ticket, error);
 }
 

@@ -4,7 +4,6 @@
 #include "server/net/metrics.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 typedef struct metric {
     const char *name, *type, *help;
@@ -12,28 +11,23 @@ typedef struct metric {
 } metric;
 
 /* Of each stage of a tick: what it takes, and how many overruns were its. */
-static size_t put_stages(const gw_tick_figures *ticks, char *out, size_t room)
+static void put_stages(const gw_tick_figures *ticks, text_builder *out)
 {
-    size_t used = (size_t)snprintf(out, room, "%s",
-                                   "# HELP guideway_stage_seconds What a stage of a tick takes\n"
-                                   "# TYPE guideway_stage_seconds summary\n");
+    text_put_format(out, "# HELP guideway_stage_seconds What a stage of a tick takes\n"
+                         "# TYPE guideway_stage_seconds summary\n");
     for (int i = 0; i < GW_STAGE_COUNT; i++) {
         const gw_quantiles *q = &ticks->stage_us[i];
         const double values[] = {q->p50, q->p99, q->p999};
         static const char *const names[] = {"0.5", "0.99", "0.999"};
         for (int k = 0; k < 3; k++)
-            used += (size_t)snprintf(out + used, room - used,
-                                     "guideway_stage_seconds{stage=\"%s\",quantile=\"%s\"} %.9g\n",
-                                     gw_stage_names[i], names[k], 1e-6 * values[k]);
+            text_put_format(out, "guideway_stage_seconds{stage=\"%s\",quantile=\"%s\"} %.9g\n",
+                            gw_stage_names[i], names[k], 1e-6 * values[k]);
     }
-    used += (size_t)snprintf(out + used, room - used, "%s",
-                             "# HELP guideway_overruns_by_stage_total Overruns by the stage that "
-                             "took longest\n# TYPE guideway_overruns_by_stage_total counter\n");
+    text_put_format(out, "# HELP guideway_overruns_by_stage_total Overruns by the stage that "
+                         "took longest\n# TYPE guideway_overruns_by_stage_total counter\n");
     for (int i = 0; i < GW_STAGE_COUNT; i++)
-        used += (size_t)snprintf(out + used, room - used,
-                                 "guideway_overruns_by_stage_total{stage=\"%s\"} %llu\n",
-                                 gw_stage_names[i], (unsigned long long)ticks->overruns_by[i]);
-    return used;
+        text_put_format(out, "guideway_overruns_by_stage_total{stage=\"%s\"} %llu\n",
+                        gw_stage_names[i], (unsigned long long)ticks->overruns_by[i]);
 }
 
 gw_text *metrics_text(gw_app *app, int connections, int streams)
@@ -91,13 +85,12 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_streams", "gauge", "Streams open", streams},
     };
     app_document_put(document);
-    char body[16384];
-    size_t used = 0;
-    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
-        used += (size_t)snprintf(body + used, sizeof body - used,
-                                 "# HELP %s %s\n# TYPE %s %s\n%s %.9g\n", metrics[i].name,
-                                 metrics[i].help, metrics[i].name, metrics[i].type, metrics[i].name,
-                                 metrics[i].value);
-    used += put_stages(&loop.ticks, body + used, sizeof body - used);
-    return text_format("%s", body);
+    text_builder body = {0};
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        const metric *m = &metrics[i];
+        text_put_format(&body, "# HELP %s %s\n", m->name, m->help);
+        text_put_format(&body, "# TYPE %s %s\n%s %.9g\n", m->name, m->type, m->name, m->value);
+    }
+    put_stages(&loop.ticks, &body);
+    return text_take(&body);
 }

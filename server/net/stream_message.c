@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "server/app/describe.h"
+#include "server/app/diff.h"
 #include "server/net/stream_private.h"
 #include "server/schema/wire.h"
 
@@ -175,10 +176,10 @@ static bool can_be_taken(stream_request *now, const app_document *document, cons
         return gw_fail(&now->error, GW_NOT_FOUND, "/object", "there is no object %s", id);
     if (document->layout->system_of[body] >= 0 || body >= scene->object_count)
         return true;
-    for (int t = 0; t < scene->tool_count; t++)
-        if (strcmp(scene->tools[t].object, id) == 0)
-            return gw_fail(&now->error, GW_CONFLICT, "/object",
-                           "%s is held by tool %d: name that tool", id, t);
+    int tool = app_tool_of(scene, id);
+    if (tool >= 0)
+        return gw_fail(&now->error, GW_CONFLICT, "/object", "%s is held by tool %d: name that tool",
+                       id, tool);
     return scene->objects[body].free ||
            gw_fail(&now->error, GW_CONFLICT, "/object",
                    "%s does not move by itself: make it free, join it to what does, or hold it by "

@@ -283,8 +283,8 @@ static void object_of_constraint(const gw_scene *scene, int index, char object[G
     int b = gw_scene_object(scene, constraint->b.object);
     bool second = a < 0 || (b >= 0 && scene->objects[a].fixed && !scene->objects[b].fixed);
     if (a >= 0 && b >= 0 && scene->objects[a].fixed == scene->objects[b].fixed)
-        second = app_holds(scene, constraint->b.object) ||
-                 (!app_holds(scene, constraint->a.object) && b > a);
+        second = app_tool_of(scene, constraint->b.object) >= 0 ||
+                 (app_tool_of(scene, constraint->a.object) < 0 && b > a);
     int moved = second ? b : a;
     strcpy(object, moved < 0 ? "" : scene->objects[moved].id);
 }

@@ -69,7 +69,7 @@ void text_put(text_builder *b, const char *data, size_t size)
 
 void text_put_format(text_builder *b, const char *format, ...)
 {
-    char text[128];
+    char text[256];
     va_list list;
     va_start(list, format);
     int size = vsnprintf(text, sizeof text, format, list);

@@ -33,7 +33,7 @@ typedef struct text_builder {
 
 void text_put(text_builder *builder, const char *data, size_t size);
 void text_put_format(text_builder *builder, const char *format, ...)
-    __attribute__((format(printf, 2, 3))); /* at most 127 bytes */
+    __attribute__((format(printf, 2, 3))); /* at most 255 bytes */
 
 /* The text so far, one reference; NULL where memory was short. The builder is empty again. */
 gw_text *text_take(text_builder *builder);
