@@ -10,10 +10,10 @@
  *
  * so two closures share a block where their paths to the root share a joint. Blocks are eliminated
  * in an order of least fill (minimum degree), each by Cholesky with the row that has the largest
- * share of its K_ii left first; rows of which nothing is left beside those before them are out, and
- * those that no joint feels (of a planar loop three of five) do not come in.
- * Where a row has so little left that the order of the blocks would cost digits, the whole operator
- * is factored as a dense one, with pivots among all rows.
+ * share of its K_ii left first, of equal ones not the row that joints hardly move; rows of which
+ * nothing is left beside those before them are out, and those that no joint feels (of a planar loop
+ * three of five) do not come in. Where a row has so little left that the order of the blocks would
+ * cost digits, the whole operator is factored as a dense one, with pivots among all rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@
 /* A row of which less of its share is left than this follows from others, while offsets keep rows
  * from following exactly. */
 #define SAME_APART    1e-3
+#define FIRMER        1e-4  /* of a row's rest: one with less waits, where both have as much left */
 #define SURE          1e-6  /* of it: less asks for pivots among all rows */
 #define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: less is rounding where no row is moved */
 #define DENSE_MOST    600   /* rows of which a dense operator is kept */
@@ -450,7 +451,8 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
         int best = -1;
         for (int i = at; i < k->active; i++) {
             int r = pivots[i];
-            if (rest[r] > left * share[r])
+            bool firmer = best >= 0 && FIRMER * rest[r] > rest[pivots[best]];
+            if ((firmer ? 2 : 1) * rest[r] > left * share[r])
                 left = rest[r] / share[r], best = i;
         }
         if (best < 0)
