@@ -534,8 +534,7 @@ static bool open_sense(const gw_constraint *c)
     return c->sense == GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind);
 }
 
-/* How far an element is from its frame's origin; a free-form shape with its whole extent. */
-static double element_reach(const gw_element *e)
+double gw_element_reach(const gw_element *e)
 {
     return gw_norm(e->p) + (e->nurbs ? e->nurbs->size : 0);
 }
@@ -548,7 +547,7 @@ static double size_of(const gw_problem *p)
         const gw_constraint *c = &p->constraints[i];
         if (!gw_constraint_has_distance(c->kind))
             continue;
-        double reach = fmax(element_reach(&c->mobile), element_reach(&c->fixed));
+        double reach = fmax(gw_element_reach(&c->mobile), gw_element_reach(&c->fixed));
         ss = fmax(ss, reach * reach);
         ss = fmax(ss, gw_constraint_has_length(c->kind) ? c->value * c->value : 0);
     }

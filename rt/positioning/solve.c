@@ -341,9 +341,8 @@ static void trace_unused_senses(const gw_problem *p, gw_solution *s)
             "sense not used: no two lines or normals are brought along one another", from};
 }
 
-void gw_solve(const gw_problem *problem, gw_solution *solution)
+static void solve_here(const gw_problem *problem, gw_solution *solution)
 {
-    assert(problem->count == 0 || problem->constraints);
     gw_solver solver;
     gw_solver_init(&solver, problem, solve_leaf, NULL);
     solver.solution = solution;
@@ -362,4 +361,20 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     else if (solution->branch_count == 0)
         confirm_conflict(&solver);
     conclude(&solver, solution);
+}
+
+void gw_solve(const gw_problem *problem, gw_solution *solution)
+{
+    assert(problem->count == 0 || problem->constraints);
+    gw_constraint constraints[GW_MAX_PROBLEM];
+    gw_problem shifted;
+    gw_vec3 shift;
+    if (!gw_world_shift(problem, &shift)) {
+        solve_here(problem, solution);
+        return;
+    }
+    gw_shift_problem(problem, shift, constraints, &shifted);
+    solve_here(&shifted, solution);
+    for (int i = 0; i < solution->branch_count; i++)
+        gw_shift_branch(&solution->branches[i], shift);
 }

@@ -120,7 +120,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution);
  * since: only that branch, by its id, nearest to problem->pose; where it has no closed form, by
  * continuity from there (one descent, no search). The id stays, also where gw_solve() would by now
  * name the poses by another side. Bounded (some microseconds; tens where the nearest pose of an
- * angle set is searched for, at singular poses 0.3 ms): RT safe, some 50 kB of stack. False where
+ * angle set is searched for, at singular poses 0.3 ms): RT safe, some 100 kB of stack. False where
  * that branch is no longer there (then `after` is untouched); `after` may be `before`.
  */
 bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after);

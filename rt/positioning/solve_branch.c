@@ -337,9 +337,8 @@ static double reach_of(const gw_solver *solver, const gw_branch *before)
     return solver->size * (10 * off + 4 * sqrt(off) + 1e-6);
 }
 
-bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after)
+static bool track_here(const gw_problem *problem, const gw_branch *before, gw_branch *after)
 {
-    assert(before->id[0] == 'b');
     gw_solver solver;
     tracking f;
     gw_solver_init(&solver, problem, track_leaf, &f);
@@ -364,5 +363,23 @@ bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_bran
     memcpy(after->set.rows, b->set.rows, sizeof(gw_row) * (size_t)b->set.row_count);
     after->set.seed = after->nearest = b->nearest;
     after->distance = b->distance;
+    return true;
+}
+
+bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after)
+{
+    assert(before->id[0] == 'b');
+    gw_constraint constraints[GW_MAX_PROBLEM];
+    gw_problem shifted;
+    gw_vec3 shift;
+    if (!gw_world_shift(problem, &shift))
+        return track_here(problem, before, after);
+    gw_branch b = *before;
+    gw_shift_problem(problem, shift, constraints, &shifted);
+    gw_shift_branch(&b, gw_neg(shift));
+    if (!track_here(&shifted, &b, &b))
+        return false;
+    gw_shift_branch(&b, shift);
+    *after = b;
     return true;
 }

@@ -125,6 +125,8 @@ gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, u
 void gw_solver_init(gw_solver *solver, const gw_problem *problem,
                     void (*leaf)(gw_solver *solver, const gw_solver_state *state), void *context);
 void gw_solver_explore(gw_solver *solver);
+/* How far an element is from its frame's origin (m); a free-form shape with its whole extent. */
+double gw_element_reach(const gw_element *element);
 /* True where two constraints as they are stated contradict one another, with the conflict:
  * rewriting may lose that, a circle reaching less far than the line and the plane that it becomes.
  */
@@ -336,6 +338,18 @@ gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state,
 
 /* The loop of rotations that it is on, 1 or -1. */
 int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations);
+
+/* ---- world_shift.c ----------------------------------------------------------------------------
+ */
+
+/* The mean of the fixed elements, where it is far from the world's origin beside how far elements
+ * are from it or from the body's origin; else false. */
+bool gw_world_shift(const gw_problem *problem, gw_vec3 *shift);
+/* The problem in a world whose origin is there; `constraints` holds as many as the problem has. */
+void gw_shift_problem(const gw_problem *problem, gw_vec3 shift, gw_constraint *constraints,
+                      gw_problem *shifted);
+/* A branch in a world whose origin is at -by. */
+void gw_shift_branch(gw_branch *branch, gw_vec3 by);
 
 /* ---- redundancy.c ---------------------------------------------------------------------------- */
 

@@ -112,6 +112,56 @@ static void no_pose_is_missing(void **unused)
     }
 }
 
+/* ---- far from the world's origin ------------------------------------------------------------- */
+
+/* The branches of a set are those of the set at a place, ten kilometres off, and are tracked there.
+ */
+static void compare_far(const gw_constraint *c, int count, const gw_pose *x)
+{
+    static gw_solution near;
+    const gw_vec3 off = {8192, -4096, 2048};
+    gw_constraint there[8];
+    gw_problem p = {*x, 1, count, c}, far = {{gw_add(x->p, off), x->q}, 1, count, there};
+    gw_solve(&p, &near);
+    for (int i = 0; i < count; i++) {
+        there[i] = c[i];
+        there[i].fixed.p = gw_add(c[i].fixed.p, off);
+    }
+    gw_solve(&far, &solution);
+    assert_int_equal(solution.status, near.status);
+    if (near.method == GW_NUMERIC && near.dof > 0)
+        return; /* which branches a search from starts finds is not certain */
+    assert_int_equal(solution.branch_count, near.branch_count);
+    for (int i = 0; i < near.branch_count; i++) {
+        const gw_branch *b = &solution.branches[i];
+        unsigned long long random = 9;
+        gw_branch after;
+        gw_pose y = gw_branch_sample(b, 1, &random), on;
+        assert_int_equal(b->set.dof, near.branches[i].set.dof);
+        assert_true(fabs(b->distance - near.branches[i].distance) < 1e-5);
+        for (int k = 0; k < count; k++) {
+            assert_true(gw_constraint_residual(&there[k], &b->nearest, 1) < 1e-8);
+            assert_true(gw_constraint_residual(&there[k], &y, 1) < 1e-8);
+        }
+        assert_true(gw_solve_branch(&far, b, &after));
+        assert_string_equal(after.id, b->id);
+        assert_true(gw_submanifold_nearest(&after.set, &b->nearest, 1, &on) < 1e-5);
+    }
+}
+
+static void a_set_far_from_the_origin_has_the_same_branches(void **unused)
+{
+    (void)unused;
+    gw_constraint c[6];
+    for (int i = 0; i < 250; i++) {
+        int count = 1 + i % 6;
+        gw_pose x = random_pose();
+        for (int k = 0; k < count; k++)
+            c[k] = planted(&x, false);
+        compare_far(c, count, &x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +169,7 @@ int main(void)
         cmocka_unit_test(pairs_are_never_refused),
         cmocka_unit_test(more_are_never_refused),
         cmocka_unit_test(no_pose_is_missing),
+        cmocka_unit_test(a_set_far_from_the_origin_has_the_same_branches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

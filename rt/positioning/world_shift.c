@@ -1,0 +1,72 @@
+/*
+ * Problems whose elements are together far from the world's origin, as those of one part in the
+ * coordinates of a site. They are solved in a world that is shifted to the elements, since
+ * tolerances and the numeric completion are relative to how far elements are from the origin; then
+ * the branches are moved back. The metric measures between poses, so that it is the same. Any
+ * thread, RT safe.
+ */
+#include "rt/positioning/solver.h"
+
+/* So many times farther from the origin than the elements and the body reach is far. */
+#define FAR 30.0
+
+/* How far a constraint reaches from the body's origin, or by its value (m). */
+static double reach_of(const gw_constraint *c)
+{
+    double reach = gw_element_reach(&c->mobile);
+    return gw_constraint_has_length(c->kind) ? fmax(reach, fabs(c->value)) : reach;
+}
+
+bool gw_world_shift(const gw_problem *p, gw_vec3 *shift)
+{
+    gw_vec3 sum = {0, 0, 0};
+    double reach = p->length;
+    int count = 0;
+    for (int i = 0; i < p->count; i++) {
+        const gw_constraint *c = &p->constraints[i];
+        if (!gw_constraint_has_distance(c->kind))
+            continue;
+        reach = fmax(reach, reach_of(c));
+        if (gw_norm2(c->fixed.p) <=
+            FAR * FAR * reach * reach) /* it is near: most problems' first */
+            return false;
+        sum = gw_add(sum, c->fixed.p);
+        count++;
+    }
+    if (count == 0)
+        return false;
+    *shift = gw_scale(1.0 / count, sum);
+    for (int i = 0; i < p->count; i++) {
+        gw_element moved = p->constraints[i].fixed;
+        moved.p = gw_sub(moved.p, *shift);
+        if (gw_constraint_has_distance(p->constraints[i].kind))
+            reach = fmax(reach, gw_element_reach(&moved));
+    }
+    return gw_norm(*shift) > FAR * reach;
+}
+
+void gw_shift_problem(const gw_problem *p, gw_vec3 shift, gw_constraint *constraints,
+                      gw_problem *shifted)
+{
+    *shifted = *p;
+    shifted->constraints = constraints;
+    shifted->pose.p = gw_sub(p->pose.p, shift);
+    for (int i = 0; i < p->count; i++) {
+        constraints[i] = p->constraints[i];
+        constraints[i].fixed.p = gw_sub(p->constraints[i].fixed.p, shift);
+    }
+}
+
+void gw_shift_branch(gw_branch *b, gw_vec3 by)
+{
+    gw_submanifold *set = &b->set;
+    gw_translation_set *t = &set->translation;
+    gw_vec3 *place = t->in_mobile ? &t->of : &t->locus.origin;
+    if (t->locus.kind != GW_LOCUS_FREE && t->locus.kind != GW_LOCUS_GENERAL)
+        *place = gw_add(*place, by);
+    for (int i = 0; i < set->row_count; i++)
+        if (set->rows[i].kind != GW_ROW_ANGLE)
+            set->rows[i].f = gw_add(set->rows[i].f, by);
+    set->seed.p = gw_add(set->seed.p, by);
+    b->nearest.p = gw_add(b->nearest.p, by);
+}
