@@ -355,6 +355,21 @@ double gw_closures_residual(const gw_system *s)
     return worst;
 }
 
+int gw_closures_bends_below(const gw_system *s)
+{
+    int count = 0;
+    for (int i = 0; i < s->closure_count; i++)
+        for (int k = 0; k < s->closures[i].row_count; k++) {
+            const gw_row *row = &s->closures[i].rows[k];
+            for (int l = 0; row->nurbs && l < row->nurbs->dimension; l++) {
+                const gw_nurbs_direction *d = &row->nurbs->direction[l];
+                for (int n = 0; n < d->kink_count; n++)
+                    count += d->kinks[n] <= row->start[l];
+            }
+        }
+    return count;
+}
+
 #define FARTHEST 0.3 /* rad, or of the length: no joint goes farther in one Newton step */
 
 /* Newton's step, or as much of it as takes no joint too far: rows are linear but near by. */

@@ -723,6 +723,10 @@ double gw_closures_least_motion(const gw_system *system);
 
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);
+
+/* How many sharp bends of curves and surfaces lie below the places of points on them: another
+ * number after one has gone over a bend. */
+int gw_closures_bends_below(const gw_system *system);
 double gw_closure_residual(const gw_system *system, int closure);
 
 /* The same at creation, with joints that keep what they have as if they were 1e12 times as heavy.

@@ -666,10 +666,13 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
  * the rows are as good as arbitrary, and no formula gets across. There the substep coasts: with the
  * acceleration of where it begins, by the rows that are independent for sure, and back onto those;
  * the motion is scaled until its energy balance closes. Where that is out by more than coasting can
- * be, the system stops there. Grounds that move do what work is missing instead.
+ * be, the system stops there. Grounds that move do what work is missing instead. A sharp bend of a
+ * curve or surface turns the rows at once: over it points coast, too, and keep their energy.
  */
 #define KINK_BALANCE   1e-6 /* of the kinetic energy: what a limit's kink puts a substep out by */
 #define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
+#define CLOSING_STEPS  8
+#define BENT_BALANCE   3.0  /* of what is left, over a sharp bend: what turns by 60 degrees loses */
 #define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */
 
 static bool coast(gw_system *s, const gw_forces *forces, double t, double h, const substep *b,
@@ -677,6 +680,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
 {
     gw_system_work before = {0}, after = {0};
     return_to(s, s->home, t);
+    int below = gw_closures_bends_below(s);
     gw_system_ask_forces(s, forces, t);
     gw_system_outer_power(s, forces, &before);
     gw_system_accelerate(s, &before);
@@ -690,20 +694,25 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
         }
     go_to(s, s->scratch);
     bool closed = finish_substep(s);
+    bool bent = gw_closures_bends_below(s) != below;
+    if (bent) {
+        gw_closures_project(s, CLOSING_STEPS);
+        gw_system_energy(s, &s->kinetic, &s->potential);
+    }
     gw_system_ask_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
     add_work(sum, h / 2, &before);
     add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
-    if (!closed || !(fabs(surplus) <= COAST_BALANCE * fmax(b->kinetic, s->kinetic)) ||
+    double bearable =
+        bent ? BENT_BALANCE * s->kinetic : COAST_BALANCE * fmax(b->kinetic, s->kinetic);
+    if ((!closed && !bent) || !(fabs(surplus) <= bearable) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
-    sum->unbooked = fabs(surplus) + gw_system_brake(s, surplus);
+    sum->unbooked = (bent ? 0 : fabs(surplus)) + gw_system_brake(s, surplus);
     return true;
 }
-
-#define CLOSING_STEPS 8
 
 /* Back where the substep began, with no more motion than momentum asks for, and loops closed that
  * coasting left open: from rest no substep moves far enough to be trusted with that. */

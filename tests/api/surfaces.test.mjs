@@ -571,6 +571,34 @@ test('a point goes over sharp bends with its speed', () => {
   assert.ok(rest.out < 1e-12 && Math.abs(rest.energy.dissipated - 1) < 1e-6, JSON.stringify(rest));
 });
 
+test('what hangs on a point goes over sharp bends with it, and no energy is lost', () => {
+  for (const turn of [0.5, -1.2])
+    for (const f of [0.5, 1, 2])
+      for (const kind of ['curve', 'surface']) {
+        const legs = [
+          [-1, 0, 0],
+          [0, 0, 0],
+          [f * Math.cos(turn), 0, f * Math.sin(turn)],
+        ];
+        const ends = [0, 0, 1, 2, 2];
+        const sheet = legs.map(([x, , z]) => [-1, 1].map((y) => [x, y, z]));
+        const shape =
+          kind === 'curve'
+            ? { type: 'nurbs-curve', degree: 1, knots: ends, points: legs }
+            : { type: 'nurbs-surface', degree: [1, 1], knots: [ends, [0, 0, 1, 1]], points: sheet };
+        const scene = beadAt(shape, [-0.3003, 0, 0], [1, 0, 0]);
+        const rider = structuredClone(scene.objects[1]);
+        Object.assign(rider, { id: 'rider', body: { mass: 0.3 } });
+        rider.pose.p[2] += 0.1;
+        scene.objects.push(rider);
+        scene.constraints.push({ id: 'c2', type: 'distance', value: 0.1, a: 'bead/center', b: 'rider/center' });
+        const end = beadAfter(scene, 0.45);
+        const along = end.p[0] * Math.cos(turn) + end.p[2] * Math.sin(turn);
+        near(end.p, [along * Math.cos(turn), 0, along * Math.sin(turn)], 1e-12);
+        assert.ok(along > 0.03 && Math.abs(end.energy.final - 0.65) < 1e-9, `${kind} ${turn} ${f}: ${along}`);
+      }
+});
+
 // The twisted cubic (x, x^2, x^3) over -1 .. 1.
 const cubic = {
   degree: 3,
