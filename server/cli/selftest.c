@@ -200,12 +200,6 @@ static void judge(findings *f)
                  f->loop.ticks.late_us.p999, f->probe.p999);
 }
 
-static json_t *quantiles_json(const gw_quantiles *q)
-{
-    return json_pack("{sf sf sf sf sf}", "p50", q->p50, "p90", q->p90, "p99", q->p99, "p999",
-                     q->p999, "max", q->max);
-}
-
 static int tell(const findings *f, double seconds)
 {
     json_t *json = json_pack(
@@ -217,10 +211,10 @@ static int tell(const findings *f, double seconds)
         "loop",
         json_pack("{sI sI sf so so}", "ticks", (json_int_t)f->loop.ticks.ticks, "missed",
                   (json_int_t)f->loop.ticks.missed, "on_time", f->loop_on_time, "late_us",
-                  quantiles_json(&f->loop.ticks.late_us), "tick_us",
-                  quantiles_json(&f->loop.ticks.tick_us)),
+                  wire_quantiles(&f->loop.ticks.late_us), "tick_us",
+                  wire_quantiles(&f->loop.ticks.tick_us)),
         "probe",
-        json_pack("{sf so}", "on_time", f->probe_on_time, "late_us", quantiles_json(&f->probe)));
+        json_pack("{sf so}", "on_time", f->probe_on_time, "late_us", wire_quantiles(&f->probe)));
     gw_text *text = wire_text(json);
     if (!text) {
         fputs("guideway: no memory for the verdict\n", stderr);
@@ -281,7 +275,7 @@ static int probe_alone(double seconds, int rate)
         return command_error("selftest", &error);
     gw_text *text =
         wire_text(json_pack("{si sf sf so}", "rate", p.rate, "seconds", seconds, "on_time",
-                            f.probe_on_time, "late_us", quantiles_json(&f.probe)));
+                            f.probe_on_time, "late_us", wire_quantiles(&f.probe)));
     int printed = text ? command_print(text->data) : EXIT_WORK_FAILED;
     text_unref(text);
     return printed;

@@ -13,7 +13,7 @@ static const wire_field of_sample[] = {
     {"force", VEC3, AT(gw_wrench_sample, wrench.f), .unit = "N"},
     {"torque", VEC3, AT(gw_wrench_sample, wrench.t), .unit = "N m"},
     {0}};
-static const wire_table wire_table_wrench_sample = {.name = "WrenchSample", .fields = of_sample};
+static const wire_table wrench_sample_table = {.name = "WrenchSample", .fields = of_sample};
 
 INITIAL(no_knot, gw_hand_knot, (gw_hand_knot){.pose = gw_pose_identity()})
 
@@ -21,7 +21,7 @@ static const wire_field of_knot[] = {{"t", NUMBER, AT(gw_hand_knot, t), REQUIRED
                                      {"p", VEC3, AT(gw_hand_knot, pose.p), REQUIRED, .unit = "m"},
                                      {"q", QUAT, AT(gw_hand_knot, pose.q)},
                                      {0}};
-static const wire_table wire_table_hand_knot = {
+static const wire_table hand_knot_table = {
     .name = "HandKnot", .fields = of_knot, .size = sizeof(gw_hand_knot), .initial = no_knot};
 
 static bool check_time(const wire_path *at, const char *list, int index, double t, double before,
@@ -56,7 +56,7 @@ static const wire_field of_none[] = {{0}};
 static const wire_table no_operator = {.fields = of_none};
 
 static const wire_field of_wrench_operator[] = {
-    {"samples", LIST, AT(gw_operator, samples), REQUIRED, .table = &wire_table_wrench_sample,
+    {"samples", LIST, AT(gw_operator, samples), REQUIRED, .table = &wrench_sample_table,
      COUNTED(gw_operator, count, gw_wrench_sample), .most = GW_MAX_SAMPLES},
     {0}};
 static const wire_table wrench_operator = {.fields = of_wrench_operator, .after = check_samples};
@@ -71,7 +71,7 @@ static const wire_field of_hand[] = {
     {"damping", FIGURE(damping, "N s/m")},
     {"stiffness_angular", FIGURE(stiffness_angular, "N m/rad")},
     {"damping_angular", FIGURE(damping_angular, "N m s/rad")},
-    {"path", LIST, AT(gw_operator, path), REQUIRED, .table = &wire_table_hand_knot,
+    {"path", LIST, AT(gw_operator, path), REQUIRED, .table = &hand_knot_table,
      COUNTED(gw_operator, count, gw_hand_knot), .most = GW_MAX_SAMPLES},
     {0}};
 static const wire_table hand_operator = {.fields = of_hand, .after = check_path};

@@ -258,7 +258,7 @@ static const wire_field of_state[] = {
     {"torque", LIST, .item = &a_number, .most = 3, .unit = "N m",
      .about = "the same about the origin of a's frame"},
     {0}};
-static const wire_table wire_table_scene_joint_state = {
+static const wire_table scene_joint_state_table = {
     .name = "SceneJointState", .about = "Now; read only.", .fields = of_state, .answered = true};
 
 json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *s)
@@ -300,7 +300,7 @@ static const wire_field of_scene_joint[] = {
      .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
     {"enabled", BOOLEAN, AT(gw_scene_joint, enabled)},
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES,
-     .table = &wire_table_scene_joint_state},
+     .table = &scene_joint_state_table},
     {0}};
 const wire_table wire_table_joint = {
     .name = "SceneJoint",
@@ -327,7 +327,7 @@ static const wire_field of_spring_end[] = {
     {"object", BODY(gw_spring_end)},
     {"p", VEC3, AT(gw_spring_end, p), .about = "in its axes", .unit = "m"},
     {0}};
-static const wire_table wire_table_spring_end = {
+static const wire_table spring_end_table = {
     .name = "SpringEnd",
     .about = "A point of an object, a link (mechanism.number) or the world (\"world\", where no "
              "object is called so).",
@@ -341,8 +341,8 @@ INITIAL(no_spring, gw_scene_spring, (gw_scene_spring){.enabled = true})
 static const wire_field of_spring[] = {
     {"id", ID, AT(gw_scene_spring, id),
      .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
-    {"a", OBJECT, AT(gw_scene_spring, a), REQUIRED, .table = &wire_table_spring_end},
-    {"b", OBJECT, AT(gw_scene_spring, b), REQUIRED, .table = &wire_table_spring_end},
+    {"a", OBJECT, AT(gw_scene_spring, a), REQUIRED, .table = &spring_end_table},
+    {"b", OBJECT, AT(gw_scene_spring, b), REQUIRED, .table = &spring_end_table},
     {"stiffness", NUMBER, AT(gw_scene_spring, stiffness), LOW(0), .unit = "N/m"},
     {"damping", NUMBER, AT(gw_scene_spring, damping), LOW(0), .unit = "N s/m"},
     {"length", NUMBER, AT(gw_scene_spring, length), LOW(0), .about = "at rest", .unit = "m"},

@@ -13,6 +13,8 @@ static const wire_table wire_table_quantiles = {.name = "Quantiles",
                                                 .fields = of_quantiles,
                                                 .answered = true};
 
+ENCODER(quantiles, gw_quantiles)
+
 #define STAGE(index)   OBJECT, AT(gw_tick_figures, stage_us[index]), .table = &wire_table_quantiles
 #define CULPRIT(index) WHOLE, AT(gw_tick_figures, overruns_by[index])
 
@@ -24,10 +26,10 @@ static const wire_field of_stages[] = {
     {"control", STAGE(GW_STAGE_CONTROL), .about = "commands to devices, through the last gate"},
     {"publish", STAGE(GW_STAGE_PUBLISH)},
     {0}};
-static const wire_table wire_table_stages = {.name = "Stages",
-                                             .about = "What the stages of a tick take; us.",
-                                             .fields = of_stages,
-                                             .answered = true};
+static const wire_table stages_table = {.name = "Stages",
+                                        .about = "What the stages of a tick take; us.",
+                                        .fields = of_stages,
+                                        .answered = true};
 
 static const wire_field of_overruns_by[] = {
     {"wake", CULPRIT(GW_STAGE_WAKE), .about = "the loop was woken late"},
@@ -38,11 +40,10 @@ static const wire_field of_overruns_by[] = {
     {"control", CULPRIT(GW_STAGE_CONTROL)},
     {"publish", CULPRIT(GW_STAGE_PUBLISH)},
     {0}};
-static const wire_table wire_table_overruns_by = {.name = "OverrunsBy",
-                                                  .about =
-                                                      "Overruns by the stage that took longest.",
-                                                  .fields = of_overruns_by,
-                                                  .answered = true};
+static const wire_table overruns_by_table = {.name = "OverrunsBy",
+                                             .about = "Overruns by the stage that took longest.",
+                                             .fields = of_overruns_by,
+                                             .answered = true};
 
 static const char *stage_name(int stage)
 {
@@ -60,7 +61,7 @@ static const wire_field of_worst_tick[] = {
      .about = "that took longest"},
     {"at", UTC, AT(gw_worst_tick, at_ns), .about = "when it ended: UTC, ISO 8601"},
     {0}};
-static const wire_table wire_table_worst_tick = {
+static const wire_table worst_tick_table = {
     .name = "WorstTick", .fields = of_worst_tick, .answered = true};
 
 static const char *const schedulings[] = {"best effort", "fifo", NULL};
@@ -103,13 +104,13 @@ static const wire_field of_loop_figures[] = {
     {"commands_refused", WHOLE, FIGURE(commands_refused), .about = "while their ring was full"},
     {"sample_age_us", NUMBER, FIGURE(sample_age_us), .flags = SOMETIMES, .when = has_sample,
      .about = "since every device gave a valid sample"},
-    {"stages", OBJECT, FIGURE(ticks), .table = &wire_table_stages},
-    {"overruns_by", OBJECT, FIGURE(ticks), .table = &wire_table_overruns_by},
+    {"stages", OBJECT, FIGURE(ticks), .table = &stages_table},
+    {"overruns_by", OBJECT, FIGURE(ticks), .table = &overruns_by_table},
     {"late_us", OBJECT, FIGURE(ticks.late_us), .table = &wire_table_quantiles,
      .about = "lateness of waking"},
     {"tick_us", OBJECT, FIGURE(ticks.tick_us), .table = &wire_table_quantiles,
      .about = "what a tick takes"},
-    {"worst", LIST_WITHIN, FIGURE(ticks.worst), .table = &wire_table_worst_tick,
+    {"worst", LIST_WITHIN, FIGURE(ticks.worst), .table = &worst_tick_table,
      COUNTED(gw_loop_figures, ticks.worst_count, gw_worst_tick), .most = GW_WORST_TICKS,
      .about = "by lateness and what it took"},
     {0}};

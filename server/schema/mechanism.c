@@ -75,7 +75,7 @@ static const wire_field of_limits[] = {
     {"lower", NUMBER, AT(gw_link_def, lower), REQUIRED, .unit = "rad or m"},
     {"upper", NUMBER, AT(gw_link_def, upper), REQUIRED, .unit = "rad or m"},
     {0}};
-static const wire_table wire_table_joint_limits = {
+static const wire_table joint_limits_table = {
     .name = "JointLimits", .patch = {NULL, "Members of the limits."}, .fields = of_limits};
 
 INITIAL(no_link, link_row,
@@ -98,12 +98,12 @@ static const wire_field of_joint[] = {
     {"friction", NUMBER, AT(link_row, link.friction), OMITTED, LOW(0), .unit = "N m or N",
      .about = "Coulomb's: what it holds before it slips, and takes while it slides"},
     {"limits", OBJECT, AT(link_row, link), HAS(link_row, link.limited),
-     .table = &wire_table_joint_limits},
+     .table = &joint_limits_table},
     {"restitution", NUMBER, AT(link_row, link.restitution), OMITTED, RANGE(0, 1),
      .about = "at its limits; 0 unless given"},
     {"motor", OBJECT, AT(link_row, link.motor), OMITTED, .table = &wire_table_motor},
     {0}};
-static const wire_table wire_table_link_joint = {
+static const wire_table link_joint_table = {
     .name = "Joint", .patch = {"JointPatch", NULL}, .fields = of_joint, .size = sizeof(link_row)};
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static const wire_field of_link[] = {
      .about = "a label; messages name a link mechanism.number"},
     {"parent", WHOLE, AT(link_row, parent), RANGE(-1, GW_MAX_LINKS - 2), .when = hangs_elsewhere,
      .about = "number of the link that it hangs on, -1 the base; the one before it unless given"},
-    {"joint", OBJECT, .flags = REQUIRED, .table = &wire_table_link_joint},
+    {"joint", OBJECT, .flags = REQUIRED, .table = &link_joint_table},
     {"mass", NUMBER, AT(link_row, link.mass.mass), SOMETIMES,
      .unit = "kg; that of the geometry at 1000 kg/m3 unless given"},
     {"com", VEC3, AT(link_row, link.mass.com), SOMETIMES,
@@ -194,7 +194,7 @@ static const wire_field of_link[] = {
      .about = "name of a mesh file that the page shows"},
     {"material", ID, AT(link_row, geometry.material), OMITTED},
     {0}};
-static const wire_table wire_table_link = {
+static const wire_table link_table = {
     .name = "Link",
     .about = "A link and the joint that moves it against the one that it hangs on.",
     .patch = {"LinkPatch", "Merge patch of a link."},
@@ -210,7 +210,7 @@ static bool get_link(const json_t *value, const wire_path *at, gw_mechanism *m, 
     link_row row;
     gw_shape_finish(&m->geometries[index].shape);
     m->geometries[index].shape = (gw_shape){0};
-    if (!wire_decode_at(&wire_table_link, value, at, &row, error))
+    if (!wire_decode_at(&link_table, value, at, &row, error))
         return false;
     m->links[index] = row.link;
     m->links[index].kind =
@@ -237,7 +237,7 @@ json_t *wire_link(const gw_mechanism *m, int index)
                           .type = type_of(m, index),
                           .parent = m->parent[index],
                           .index = index};
-    return wire_encode(&wire_table_link, &row, NULL);
+    return wire_encode(&link_table, &row, NULL);
 }
 
 /* ---- mechanisms ---------------------------------------------------------------------------- */
@@ -334,10 +334,10 @@ static const wire_field of_joints[] = {
     {"positions", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad or m"},
     {"velocities", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad/s or m/s"},
     {0}};
-static const wire_table wire_table_joints = {.name = "JointsState",
-                                             .about = "The joints now; read only.",
-                                             .fields = of_joints,
-                                             .answered = true};
+static const wire_table joints_table = {.name = "JointsState",
+                                        .about = "The joints now; read only.",
+                                        .fields = of_joints,
+                                        .answered = true};
 
 INITIAL(no_mechanism, gw_mechanism, (gw_mechanism){.base = gw_pose_identity()})
 FINISH(finish_mechanism, gw_mechanism, gw_mechanism_finish(it))
@@ -345,14 +345,13 @@ FINISH(finish_mechanism, gw_mechanism, gw_mechanism_finish(it))
 static const wire_field of_mechanism[] = {
     {"id", ID, AT(gw_mechanism, id), REQUIRED},
     {"base", OBJECT, AT(gw_mechanism, base), .table = &wire_table_pose, .about = "in the world"},
-    {"links", &links, .flags = REQUIRED, .table = &wire_table_link, .least = 1,
-     .most = GW_MAX_LINKS},
+    {"links", &links, .flags = REQUIRED, .table = &link_table, .least = 1, .most = GW_MAX_LINKS},
     {"tip", WHOLE, AT(gw_mechanism, tip), HAS(gw_mechanism, has_tip), RANGE(0, GW_MAX_LINKS - 1),
      .about = "the link that a tool holds which names none"},
     {"gears", LIST, AT(gw_mechanism, gears), OMITTED, .table = &link_gear,
      COUNTED(gw_mechanism, gear_count, gw_link_gear), .most = GW_MAX_LINKS,
      .about = "taken over by the scene, as gears among its joints"},
-    {"state", OBJECT, .flags = READ_ONLY | SENT_BACK, .table = &wire_table_joints},
+    {"state", OBJECT, .flags = READ_ONLY | SENT_BACK, .table = &joints_table},
     {0}};
 const wire_table wire_table_mechanism = {
     .name = "Mechanism",

@@ -29,19 +29,14 @@ static double *read_numbers(const json_t *value, const wire_path *at, int *count
     }
     size_t n = json_array_size(value);
     double *out = malloc((n + 1) * sizeof *out);
+    const wire_net row = {.count = {(int)n}, .numbers = 1};
+    *count = (int)n;
     if (!out)
         wire_refuse(at, error, "no memory for %zu numbers", n);
-    for (size_t i = 0; out && i < n; i++) {
-        const json_t *entry = json_array_get(value, i);
-        if (!json_is_number(entry)) {
-            wire_refuse(&(wire_path){.parent = at, .index = i}, error, "must be a number");
-            free(out);
-            return NULL;
-        }
-        out[i] = json_number_value(entry);
-    }
-    *count = (int)n;
-    return out;
+    else if (wire_get_net(value, at, &row, out, error))
+        return out;
+    free(out);
+    return NULL;
 }
 
 /* The entry of a pair, for u and v, of a surface; of a curve the member itself. */

@@ -145,24 +145,23 @@ static const wire_table *const primitives[] = {
     [GW_SHAPE_COMPOUND] = NULL,     [GW_SHAPE_CAPSULE] = &round_solid,
     [GW_SHAPE_MESH] = &mesh,        [GW_SHAPE_NURBS_CURVE] = NULL,
     [GW_SHAPE_NURBS_SURFACE] = NULL};
-static const wire_table wire_table_primitive = {.name = "Primitive",
-                                                .fields = of_shape,
-                                                .size = sizeof(gw_shape),
-                                                .initial = no_shape,
-                                                .of_kind = primitives,
-                                                .excluded =
-                                                    "a compound's part must be a primitive"};
+static const wire_table primitive_table = {.name = "Primitive",
+                                           .fields = of_shape,
+                                           .size = sizeof(gw_shape),
+                                           .initial = no_shape,
+                                           .of_kind = primitives,
+                                           .excluded = "a compound's part must be a primitive"};
 
 static const wire_field of_part[] = {
-    {"geometry", OBJECT, AT(gw_part, shape), REQUIRED, .table = &wire_table_primitive},
+    {"geometry", OBJECT, AT(gw_part, shape), REQUIRED, .table = &primitive_table},
     {"pose", OBJECT, AT(gw_part, pose), .table = &wire_table_pose},
     {0}};
 INITIAL(no_part, gw_part, (gw_part){.pose = gw_pose_identity()})
 
-static const wire_table wire_table_part = {
+static const wire_table part_table = {
     .name = "Part", .fields = of_part, .size = sizeof(gw_part), .initial = no_part};
 static const wire_field of_compound[] = {
-    {"parts", LIST, AT(gw_shape, parts), REQUIRED, .table = &wire_table_part,
+    {"parts", LIST, AT(gw_shape, parts), REQUIRED, .table = &part_table,
      COUNTED(gw_shape, part_count, gw_part), .most = GW_MAX_PARTS},
     {0}};
 static const wire_table compound = {.fields = of_compound};
@@ -200,7 +199,7 @@ const wire_table wire_table_shape = {
 
 static const wire_field of_velocity[] = {
     {"v", VEC3, AT(gw_object, velocity)}, {"w", VEC3, AT(gw_object, spin)}, {0}};
-static const wire_table wire_table_velocity = {
+static const wire_table velocity_table = {
     .name = "Velocity",
     .about = "Initial velocity of the frame's origin (m/s) and angular velocity (rad/s), world "
              "axes.",
@@ -210,7 +209,7 @@ static const wire_field of_damping[] = {
     {"linear", NUMBER, AT(gw_object, body.damping_linear), .unit = "N s/m"},
     {"angular", NUMBER, AT(gw_object, body.damping_angular), .unit = "N m s/rad"},
     {0}};
-static const wire_table wire_table_damping = {
+static const wire_table damping_table = {
     .name = "Damping", .about = "At the tool frame.", .fields = of_damping};
 
 DECODE(decode_inertia)
@@ -257,11 +256,11 @@ static const wire_field of_body[] = {
     {"inertia", &body_inertia, AT(gw_object, body.inertia), .most = 6,
      HAS(gw_object, body.has_inertia), .unit = "kg m2",
      .about = "ixx iyy izz ixy ixz iyz, entries of the tensor about the centre of mass"},
-    {"damping", OBJECT, .table = &wire_table_damping},
-    {"velocity", OBJECT, .table = &wire_table_velocity,
+    {"damping", OBJECT, .table = &damping_table},
+    {"velocity", OBJECT, .table = &velocity_table,
      .when = never}, /* an object's own member tells it */
     {0}};
-static const wire_table wire_table_body = {
+static const wire_table body_table = {
     .name = "Body",
     .patch = {"BodyPatch", "Members of the body; a mass takes the place of a density and the other "
                            "way round."},
@@ -278,7 +277,7 @@ FINISH(finish_object, gw_object, gw_shape_finish(&it->shape))
 HOOK(take_velocity)
 {
     const json_t *stated = json_object_get(json_object_get(value, "body"), "velocity");
-    return !stated || wire_decode_at(&wire_table_velocity, stated, at, owner, error);
+    return !stated || wire_decode_at(&velocity_table, stated, at, owner, error);
 }
 
 static const wire_field of_object[] = {
@@ -291,8 +290,8 @@ static const wire_field of_object[] = {
               "constraints to fixed objects leave; with other objects it has none"},
     {"massless", BOOLEAN, AT(gw_object, massless), OMITTED | LAST,
      .about = "what it is joined to carries it along and feels nothing of it"},
-    {"body", OBJECT, .table = &wire_table_body},
-    {"velocity", OBJECT, .flags = OMITTED, .table = &wire_table_velocity},
+    {"body", OBJECT, .table = &body_table},
+    {"velocity", OBJECT, .flags = OMITTED, .table = &velocity_table},
     {"material", ID, AT(gw_object, material), OMITTED | LAST},
     {0}};
 const wire_table wire_table_object = {

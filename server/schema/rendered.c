@@ -19,11 +19,11 @@ static const wire_field of_value[] = {
               "the same, and it is off; device-mass: this control leaves the device its own mass; "
               "smallest-mass: a stiff hand may ring with so little"},
     {0}};
-static const wire_table wire_table_rendered_value = {
+static const wire_table rendered_value_table = {
     .name = "RenderedValue", .fields = of_value, .answered = true};
 
 #define VALUE(member, unit_)                                                                       \
-    OBJECT, AT(gw_rendered, member), .table = &wire_table_rendered_value, .unit = unit_
+    OBJECT, AT(gw_rendered, member), .table = &rendered_value_table, .unit = unit_
 
 WHEN(has_springs, gw_rendered, it->impedance)
 WHEN(has_penalty, gw_rendered, it->impedance && it->law == GW_LAW_PENALTY)

@@ -26,8 +26,8 @@ static const wire_field of_plane[] = {
     {"point", VEC3, AT(gw_element, p), REQUIRED},
     {"normal", DIRECTION, AT(gw_element, d), REQUIRED, .about = "of any length but zero"},
     {0}};
-static const wire_table wire_table_line = {.name = "Line", .fields = of_line};
-static const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane};
+static const wire_table line_table = {.name = "Line", .fields = of_line};
+static const wire_table plane_table = {.name = "Plane", .fields = of_plane};
 
 #define ELEMENT(type, member)                                                                      \
     {"point", VEC3, AT(type, member.p), ALTERNATIVE, .kinds = KIND(GW_POINT)},                     \
@@ -36,10 +36,10 @@ static const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane}
          AT(type, member),                                                                         \
          ALTERNATIVE,                                                                              \
          .kinds = KIND(GW_LINE),                                                                   \
-         .table = &wire_table_line},                                                               \
+         .table = &line_table},                                                                    \
     {                                                                                              \
         "plane", OBJECT, AT(type, member), ALTERNATIVE, .kinds = KIND(GW_PLANE),                   \
-                                                        .table = &wire_table_plane                 \
+                                                        .table = &plane_table                      \
     }
 
 INITIAL(no_element, gw_element, (gw_element){0})

@@ -74,11 +74,11 @@ static const wire_field of_resisted[] = {
     {"directions", &directions, .table = &direction, .most = 6,
      .about = "unit vectors, lengths divided by L"},
     {0}};
-static const wire_table wire_table_resisted = {
-    .name = "Resisted",
-    .about = "Directions in which the model holds the hand back.",
-    .fields = of_resisted,
-    .answered = true};
+static const wire_table resisted_table = {.name = "Resisted",
+                                          .about =
+                                              "Directions in which the model holds the hand back.",
+                                          .fields = of_resisted,
+                                          .answered = true};
 
 SCHEMA(schema_whole)
 {
@@ -157,7 +157,7 @@ static const wire_field of_tool_state[] = {
      .about = "as control took it"},
     {"impulse", OBJECT, TOOL(impulse), .when = is_impedance, .table = &wire_table_wrench,
      .about = "the impulsive part of the command"},
-    {"resisted", OBJECT, TOOL(resisted), .when = is_impedance, .table = &wire_table_resisted},
+    {"resisted", OBJECT, TOOL(resisted), .when = is_impedance, .table = &resisted_table},
     {"port", NUMBER, TOOL(port), .when = is_impedance, .unit = "J",
      .about = "energy that came out of the device's port so far"},
     {"damped", NUMBER, TOOL(damped), .when = is_impedance, .unit = "J",
@@ -227,10 +227,10 @@ static const wire_field of_hit[] = {
     {"normal", VEC3, HIT(contact.at.normal), .about = "from b towards a"},
     {"impulse", NUMBER, HIT(contact.at.impulse), .about = "along the normal", .unit = "N s"},
     {0}};
-static const wire_table wire_table_hit = {.name = "Hit",
-                                          .about = "A collision of the last half second.",
-                                          .fields = of_hit,
-                                          .answered = true};
+static const wire_table hit_table = {.name = "Hit",
+                                     .about = "A collision of the last half second.",
+                                     .fields = of_hit,
+                                     .answered = true};
 
 /* Collisions of the last moment, the oldest first. */
 ENCODE(encode_hits)
@@ -242,7 +242,7 @@ ENCODE(encode_hits)
     for (uint64_t i = first; list && i < s->hit_count; i++) {
         const gw_snapshot_collision *hit = &s->hits[i % GW_MAX_SHOWN_COLLISIONS];
         if (hit->tick + (uint64_t)context->rate / 2 >= s->tick)
-            list = wire_append(list, wire_encode(&wire_table_hit, hit, context));
+            list = wire_append(list, wire_encode(&hit_table, hit, context));
     }
     return list;
 }
@@ -289,15 +289,14 @@ static const wire_field of_contact_figures[] = {
     {"impulse", NUMBER, AT(gw_contact_statistics, impulse),
      .about = "of all that hit in the last tick", .unit = "N s"},
     {0}};
-static const wire_table wire_table_contact_figures = {.name = "ContactFigures",
-                                                      .about =
-                                                          "Sums since tick 0 and newest numbers.",
-                                                      .fields = of_contact_figures,
-                                                      .answered = true};
+static const wire_table contact_figures_table = {.name = "ContactFigures",
+                                                 .about = "Sums since tick 0 and newest numbers.",
+                                                 .fields = of_contact_figures,
+                                                 .answered = true};
 
 json_t *wire_contact_figures(const gw_contact_statistics *figures)
 {
-    return wire_encode(&wire_table_contact_figures, figures, &(wire_context){.clamp = true});
+    return wire_encode(&contact_figures_table, figures, &(wire_context){.clamp = true});
 }
 
 /* ---- joints and bodies --------------------------------------------------------------------- */
@@ -386,8 +385,7 @@ static const wire_field of_lateness[] = {{"p50", NUMBER, SNAPSHOT(late_us_p50)},
                                          {"p99", NUMBER, SNAPSHOT(late_us_p99)},
                                          {"max", NUMBER, SNAPSHOT(late_us_max)},
                                          {0}};
-static const wire_table wire_table_spread = {
-    .name = "Spread", .fields = of_tick_time, .answered = true};
+static const wire_table spread_table = {.name = "Spread", .fields = of_tick_time, .answered = true};
 static const wire_table lateness = {.name = "Spread", .fields = of_lateness, .answered = true};
 
 ENCODE(encode_rate)
@@ -399,13 +397,13 @@ static const wire_type loop_rate = {NULL, encode_rate, schema_whole};
 
 static const wire_field of_loop[] = {
     {"rate", &loop_rate, .unit = "Hz"},
-    {"tick_us", OBJECT, .table = &wire_table_spread, .about = "cost of a tick", .unit = "us"},
+    {"tick_us", OBJECT, .table = &spread_table, .about = "cost of a tick", .unit = "us"},
     {"late_us", OBJECT, .table = &lateness, .about = "lateness of waking", .unit = "us"},
     {"overruns", WHOLE, SNAPSHOT(overruns)},
     {"limited_ticks", WHOLE, SNAPSHOT(limited_ticks)},
     {"real_time", BOOLEAN, SNAPSHOT(real_time)},
     {0}};
-static const wire_table wire_table_loop = {.name = "Loop", .fields = of_loop, .answered = true};
+static const wire_table loop_table = {.name = "Loop", .fields = of_loop, .answered = true};
 
 static const wire_field of_energy[] = {
     {"kinetic", NUMBER, SNAPSHOT(energy.kinetic)},
@@ -418,7 +416,7 @@ static const wire_field of_energy[] = {
     {"initial", NUMBER, SNAPSHOT(energy.initial),
      .about = "at tick 0: kinetic + potential = initial + work_in + motors + edits - dissipated"},
     {0}};
-static const wire_table wire_table_energy = {
+static const wire_table energy_table = {
     .name = "Energy", .about = "J", .fields = of_energy, .answered = true};
 
 ENCODE(encode_tools)
@@ -455,13 +453,13 @@ static const wire_field of_halt[] = {
     {"by", STRING, AT(gw_halt_record, by), .about = "who halted: a client, or the loop itself"},
     {"since", UTC, AT(gw_halt_record, since_ns), .about = "UTC, ISO 8601"},
     {0}};
-static const wire_table wire_table_halt = {
+static const wire_table halt_table = {
     .name = "Halt", .about = "Why nothing moves until armed.", .fields = of_halt, .answered = true};
 
 static const wire_field of_halted[] = {{"halted", BOOLEAN, .about = "true, until armed"},
                                        {"state", CHOICE, .choices = wire_run_states},
                                        {"tick", WHOLE},
-                                       {"halt", OBJECT, .table = &wire_table_halt},
+                                       {"halt", OBJECT, .table = &halt_table},
                                        {0}};
 const wire_table wire_table_halted = {
     .name = "Halted",
@@ -489,7 +487,7 @@ static const wire_field of_holder[] = {
     {"by", STRING, AT(gw_lease_holder, by), .about = "a client of the stream"},
     {"since", UTC, AT(gw_lease_holder, since_ns), .about = "UTC, ISO 8601"},
     {0}};
-static const wire_table wire_table_holder = {
+static const wire_table holder_table = {
     .name = "LeaseHolder",
     .about = "Who operates the devices that are latched: one client at a time, which renews its "
              "lease every 100 ms or is the dead man.",
@@ -500,24 +498,23 @@ static const wire_field of_simulation[] = {
     {"state", CHOICE, SNAPSHOT(state), .choices = wire_run_states},
     {"halted", BOOLEAN, SNAPSHOT(halted),
      .about = "from a halt or a force-off until armed, whatever is loaded, edited or undone"},
-    {"halt", OBJECT, SNAPSHOT(halt), .flags = SOMETIMES, .table = &wire_table_halt,
-     .when = is_halted},
-    {"operator", OBJECT, SNAPSHOT(holder), .flags = SOMETIMES, .table = &wire_table_holder,
+    {"halt", OBJECT, SNAPSHOT(halt), .flags = SOMETIMES, .table = &halt_table, .when = is_halted},
+    {"operator", OBJECT, SNAPSHOT(holder), .flags = SOMETIMES, .table = &holder_table,
      .when = is_operated},
     {"tick", WHOLE, SNAPSHOT(tick)},
     {"time", NUMBER, SNAPSHOT(time), .unit = "s"},
     {"revision", WHOLE, SNAPSHOT(revision)},
     {"missed", WHOLE, SNAPSHOT(missed),
      .about = "ticks that were due and not made, since the loop began"},
-    {"loop", OBJECT, .table = &wire_table_loop},
-    {"energy", OBJECT, .table = &wire_table_energy},
+    {"loop", OBJECT, .table = &loop_table},
+    {"energy", OBJECT, .table = &energy_table},
     {"tools", &tools, .table = &wire_table_tool_state, .most = GW_MAX_TOOLS},
     {"mechanisms", &mechanisms, .table = &moving_mechanism, .most = GW_MAX_MECHANISMS},
     {"bodies", &bodies, .table = &free_body, .most = GW_MAX_MOVING,
      .about = "free objects; what constraints to fixed ones and a hand do to them"},
     {"contacts", &contacts, .table = &wire_table_contact_point, .most = GW_MAX_SHOWN_CONTACTS},
-    {"contact", OBJECT, SNAPSHOT(contact), .table = &wire_table_contact_figures},
-    {"hits", &hits, .table = &wire_table_hit, .most = GW_MAX_SHOWN_COLLISIONS},
+    {"contact", OBJECT, SNAPSHOT(contact), .table = &contact_figures_table},
+    {"hits", &hits, .table = &hit_table, .most = GW_MAX_SHOWN_COLLISIONS},
     {"collisions", &collisions, .table = &collision, .most = GW_MAX_SHOWN_COLLISION_STATES},
     {0}};
 const wire_table wire_table_simulation = {

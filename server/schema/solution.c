@@ -37,11 +37,11 @@ static const wire_field of_rotation[] = {
     {"zero", QUAT, AT(gw_rotation_set, zero), .kinds = ~ROTATION(GENERAL),
      .about = "orientation where the parameters are 0"},
     {0}};
-static const wire_table wire_table_rotation = {.name = "Rotation",
-                                               .about = "Rotational factor.",
-                                               .fields = of_rotation,
-                                               .answered = true,
-                                               .kind = offsetof(gw_rotation_set, kind)};
+static const wire_table rotation_table = {.name = "Rotation",
+                                          .about = "Rotational factor.",
+                                          .fields = of_rotation,
+                                          .answered = true,
+                                          .kind = offsetof(gw_rotation_set, kind)};
 
 static const char *locus_kind(int kind)
 {
@@ -102,7 +102,7 @@ static const wire_field of_translation[] = {
               "mobile's frame by -along (normal . R^T arm), from the point that is told"},
     {"radii", &locus_radii, .most = 2, .kinds = LOCUS(ELLIPSE) | LOCUS(CIRCLE), .unit = "m"},
     {0}};
-static const wire_table wire_table_translation = {
+static const wire_table translation_table = {
     .name = "Translation",
     .about = "Translational factor: the locus of a point and what is needed to draw it.",
     .fields = of_translation,
@@ -135,7 +135,7 @@ static const wire_field of_parameter[] = {
     {"range", &parameter_range, .most = 2, .about = "null: unbounded"},
     {"periodic", BOOLEAN, AT(gw_submanifold_parameter, periodic)},
     {0}};
-static const wire_table wire_table_parameter = {
+static const wire_table parameter_table = {
     .name = "Parameter", .fields = of_parameter, .answered = true};
 
 ENCODE(encode_parameters)
@@ -144,7 +144,7 @@ ENCODE(encode_parameters)
     int count = gw_submanifold_parameters(&((const gw_branch *)owner)->set, p);
     json_t *list = json_array();
     for (int i = 0; list && i < count; i++)
-        list = wire_append(list, wire_encode(&wire_table_parameter, &p[i], context));
+        list = wire_append(list, wire_encode(&parameter_table, &p[i], context));
     return list;
 }
 
@@ -189,8 +189,7 @@ static const wire_field of_nearest[] = {
     {"distance", NUMBER, AT(gw_branch, distance), .about = "rotations weighed with the length",
      .unit = "m"},
     {0}};
-static const wire_table wire_table_nearest = {
-    .name = "Nearest", .fields = of_nearest, .answered = true};
+static const wire_table nearest_table = {.name = "Nearest", .fields = of_nearest, .answered = true};
 
 /* Put together by wire_solve(). */
 static const wire_field of_sample[] = {
@@ -201,8 +200,7 @@ static const wire_field of_sample[] = {
          "True, or left out. The parameters do not lead here: the set, a general one, folds "
          "over the tangent space of its zero in between, and `at` finds another pose or none."},
     {0}};
-static const wire_table wire_table_sample = {
-    .name = "Sample", .fields = of_sample, .answered = true};
+static const wire_table sample_table = {.name = "Sample", .fields = of_sample, .answered = true};
 
 /* Coupled: parameters with names and a range for all of it, but rotations that follow two angles,
  * or a locus whose place depends on the rotation. */
@@ -230,18 +228,18 @@ static const wire_field of_branch[] = {
     {"dof", WHOLE, AT(gw_branch, set.dof)},
     {"kind", &set_kind},
     {"words", &branch_words},
-    {"rotation", OBJECT, AT(gw_branch, set.rotation), .table = &wire_table_rotation},
-    {"translation", OBJECT, AT(gw_branch, set.translation), .table = &wire_table_translation},
-    {"parameters", &branch_parameters, .table = &wire_table_parameter, .most = 6},
+    {"rotation", OBJECT, AT(gw_branch, set.rotation), .table = &rotation_table},
+    {"translation", OBJECT, AT(gw_branch, set.translation), .table = &translation_table},
+    {"parameters", &branch_parameters, .table = &parameter_table, .most = 6},
     {"zero", &branch_zero, .table = &wire_table_pose_read},
-    {"nearest", OBJECT, .table = &wire_table_nearest},
-    {"samples", LIST, .flags = SOMETIMES | ELSEWHERE, .table = &wire_table_sample,
+    {"nearest", OBJECT, .table = &nearest_table},
+    {"samples", LIST, .flags = SOMETIMES | ELSEWHERE, .table = &sample_table,
      .most = GW_MAX_SAMPLED},
     {0}};
-static const wire_table wire_table_branch = {.name = "Branch",
-                                             .about = "One connected set of allowed poses.",
-                                             .fields = of_branch,
-                                             .answered = true};
+static const wire_table branch_table = {.name = "Branch",
+                                        .about = "One connected set of allowed poses.",
+                                        .fields = of_branch,
+                                        .answered = true};
 
 /* ---- bits of constraints to ids ------------------------------------------------------------ */
 
@@ -309,13 +307,12 @@ static const wire_field of_redundant[] = {{"id", &constraint_id},
                                           {"because", IDS, AT(gw_redundant, because)},
                                           {"rule", TEXT, AT(gw_redundant, rule)},
                                           {0}};
-static const wire_table wire_table_redundant = {
+static const wire_table redundant_table = {
     .name = "Redundant", .fields = of_redundant, .answered = true};
 
 static const wire_field of_implied[] = {
     {"kind", TEXT, AT(gw_implied, kind)}, {"from", IDS, AT(gw_implied, from)}, {0}};
-static const wire_table wire_table_implied = {
-    .name = "Implied", .fields = of_implied, .answered = true};
+static const wire_table implied_table = {.name = "Implied", .fields = of_implied, .answered = true};
 
 /* A step of the trace as "rule (c1, c3)". */
 ENCODE(encode_step)
@@ -343,7 +340,7 @@ static const wire_field a_step = {"step", &trace_step};
 static const wire_field of_roots[] = {{"complex", WHOLE, AT(gw_solution, complex_roots), LOW(1)},
                                       {"real", WHOLE, AT(gw_solution, real_roots), LOW(1)},
                                       {0}};
-static const wire_table wire_table_roots = {
+static const wire_table roots_table = {
     .name = "Roots",
     .about = "Where isolated poses were found numerically by a method that finds all of them: the "
              "roots of the constraints as polynomials, with multiplicity, and the poses among "
@@ -368,16 +365,16 @@ static const char *const methods[] = {
         {"branches",                                                                               \
          LIST_WITHIN,                                                                              \
          AT(gw_solution, branches),                                                                \
-         .table = &wire_table_branch,                                                              \
+         .table = &branch_table,                                                                   \
          COUNTED(gw_solution, branch_count, gw_branch),                                            \
          .most = GW_MAX_BRANCHES},                                                                 \
-        {"redundant", LIST_WITHIN, AT(gw_solution, redundant), .table = &wire_table_redundant,     \
+        {"redundant", LIST_WITHIN, AT(gw_solution, redundant), .table = &redundant_table,          \
          COUNTED(gw_solution, redundant_count, gw_redundant)},                                     \
-        {"implied", LIST_WITHIN, AT(gw_solution, implied), .table = &wire_table_implied,           \
+        {"implied", LIST_WITHIN, AT(gw_solution, implied), .table = &implied_table,                \
          COUNTED(gw_solution, implied_count, gw_implied)},                                         \
         {"trace", LIST_WITHIN, AT(gw_solution, trace), .item = &a_step,                            \
          COUNTED(gw_solution, trace_count, gw_trace_step)},                                        \
-        {"roots", OBJECT, .when = has_roots, .table = &wire_table_roots},                          \
+        {"roots", OBJECT, .when = has_roots, .table = &roots_table},                               \
         {"conflict", OBJECT, AT(gw_solution, conflict), .kinds = KIND(GW_STATUS_INCOMPATIBLE),     \
          .table = &wire_table_conflict},                                                           \
         {"left", IDS, AT(gw_solution, left), .kinds = KIND(GW_STATUS_UNHANDLED)},                  \
@@ -404,7 +401,7 @@ static const wire_field of_strand[] = {
     {"poses", LIST, .table = &wire_table_pose_read, .least = 1,
      .most = 2 * GW_FREEDOM_PATH_MAX + 1},
     {0}};
-static const wire_table wire_table_strand = {
+static const wire_table strand_table = {
     .name = "Strand",
     .about = "The way along one freedom of the chosen branch: poses in order, the others held as "
              "still as the set lets.",
@@ -437,7 +434,7 @@ static const wire_field of_solution[] = {
     {"words", TEXT, .flags = SOMETIMES},
     {"parameters", LIST, .flags = SOMETIMES, .item = &a_number, .most = 6,
      .about = "of the chosen branch, where the object is now"},
-    {"strands", LIST, .flags = SOMETIMES, .table = &wire_table_strand, .most = 6},
+    {"strands", LIST, .flags = SOMETIMES, .table = &strand_table, .most = 6},
     {0}};
 const wire_table wire_table_solution = {.name = "Solution",
                                         .about = "What an object may still do.",

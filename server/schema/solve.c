@@ -77,12 +77,12 @@ static const wire_field of_constraint[] = {
      .about = "of two lines or normals that come to lie along one another; elsewhere it is not "
               "used, and the trace says so"},
     {0}};
-static const wire_table wire_table_problem_constraint = {.name = "ProblemConstraint",
-                                                         .fields = of_constraint,
-                                                         .size = sizeof(stated_constraint),
-                                                         .initial = no_constraint,
-                                                         .after = check_value,
-                                                         .finish = finish_constraint};
+static const wire_table problem_constraint_table = {.name = "ProblemConstraint",
+                                                    .fields = of_constraint,
+                                                    .size = sizeof(stated_constraint),
+                                                    .initial = no_constraint,
+                                                    .after = check_value,
+                                                    .finish = finish_constraint};
 
 /* The rows of "at" are read when the branch is known. */
 DECODE(keep_rows)
@@ -116,9 +116,8 @@ INITIAL(no_problem, problem_request,
 
 static const wire_field of_problem[] = {
     {"mobile", OBJECT, .table = &mobile},
-    {"constraints", LIST, AT(problem_request, stated), REQUIRED,
-     .table = &wire_table_problem_constraint, COUNTED(problem_request, count, stated_constraint),
-     .most = GW_MAX_PROBLEM},
+    {"constraints", LIST, AT(problem_request, stated), REQUIRED, .table = &problem_constraint_table,
+     COUNTED(problem_request, count, stated_constraint), .most = GW_MAX_PROBLEM},
     {"samples", WHOLE, AT(problem_request, samples), RANGE(0, GW_MAX_SAMPLED)},
     {"seed", WHOLE, AT(problem_request, seed), RANGE(0, 1LL << 53)},
     {"at", OBJECT, .table = &at_parameters},

@@ -84,7 +84,7 @@ static const wire_field of_guard[] = {
     {"contact", BOOLEAN, AT(gw_task_step, contact),
      .about = "a wall touches that did not when the move began"},
     {0}};
-static const wire_table wire_table_guard = {
+static const wire_table guard_table = {
     .name = "Guard", .fields = of_guard, .size = sizeof(gw_task_step)};
 
 static void still_move(void *step)
@@ -107,7 +107,7 @@ static const wire_field of_move[] = {
     {"by", &targets, .item = &a_number, AT(gw_task_step, target_count), OMITTED},
     {"speed", NUMBER, AT(gw_task_step, speed), LOW(1e-4), .unit = "m/s"},
     {"spin", NUMBER, AT(gw_task_step, spin), LOW(1e-3), .unit = "rad/s"},
-    {"until", OBJECT, HAS(gw_task_step, guarded), .table = &wire_table_guard},
+    {"until", OBJECT, HAS(gw_task_step, guarded), .table = &guard_table},
     {"required", BOOLEAN, AT(gw_task_step, required), .when = is_guarded,
      .about = "the guard must fire; true unless told otherwise where there is one"},
     {0}};
@@ -130,11 +130,11 @@ static const wire_table *const steps[] = {
     [GW_STEP_CONSTRAIN] = &constrain, [GW_STEP_MOVE] = &move, [GW_STEP_WAIT] = &pause};
 static const wire_field of_step[] = {
     {"type", CHOICE, AT(gw_task_step, kind), REQUIRED, .choices = step_types}, {0}};
-static const wire_table wire_table_step = {.name = "Step",
-                                           .fields = of_step,
-                                           .size = sizeof(gw_task_step),
-                                           .no_object = "a step is an object with a type",
-                                           .of_kind = steps};
+static const wire_table step_table = {.name = "Step",
+                                      .fields = of_step,
+                                      .size = sizeof(gw_task_step),
+                                      .no_object = "a step is an object with a type",
+                                      .of_kind = steps};
 
 /* ---- progress ------------------------------------------------------------------------------ */
 
@@ -177,13 +177,13 @@ static const wire_field of_step_progress[] = {
      .unit = "N, N m"},
     {"seconds", NUMBER, AT(gw_step_progress, seconds), .unit = "s"},
     {0}};
-static const wire_table wire_table_step_progress = {
+static const wire_table step_progress_table = {
     .name = "StepProgress", .fields = of_step_progress, .answered = true};
 
 static const wire_field of_task_progress[] = {
     {"state", CHOICE, AT(gw_task_progress, state), .name_of = task_state},
     {"step", WHOLE, AT(gw_task_progress, step), .about = "index of the step that runs or ran last"},
-    {"steps", LIST_WITHIN, AT(gw_task_progress, steps), .table = &wire_table_step_progress,
+    {"steps", LIST_WITHIN, AT(gw_task_progress, steps), .table = &step_progress_table,
      COUNTED(gw_task_progress, step_count, gw_step_progress)},
     {"message", STRING, AT(gw_task_progress, message), .about = "how it ended"},
     {0}};
@@ -207,7 +207,7 @@ static const wire_field of_task[] = {
     {"id", ID, AT(gw_task, id), REQUIRED | IN_ADDRESS},
     {"name", STRING, AT(gw_task, name)},
     {"object", ID, AT(gw_task, object), REQUIRED},
-    {"steps", LIST, AT(gw_task, steps), REQUIRED, .table = &wire_table_step,
+    {"steps", LIST, AT(gw_task, steps), REQUIRED, .table = &step_table,
      COUNTED(gw_task, step_count, gw_task_step), .least = 1, .most = GW_MAX_STEPS,
      .must = "a task has 1 to 64 steps"},
     {"progress", OBJECT, .flags = READ_ONLY, .table = &wire_table_task_progress},

@@ -19,7 +19,7 @@ static const wire_field of_spring[] = {
     {"linear_damping", NUMBER, AT(gw_spring_damper, linear_damping), LOW(0), .unit = "N s/m"},
     {"angular_damping", NUMBER, AT(gw_spring_damper, angular_damping), LOW(0), .unit = "N m s/rad"},
     {0}};
-static const wire_table wire_table_rendering_spring = {.name = "Spring", .fields = of_spring};
+static const wire_table rendering_spring_table = {.name = "Spring", .fields = of_spring};
 
 #define RENDERING(member) AT(gw_impedance_def, member)
 
@@ -40,9 +40,9 @@ static const wire_field of_rendering[] = {
      .about = "of a singular value over the largest"},
     {"fade", NUMBER, RENDERING(resisted.fade), LOW(0), .about = "free from so many thresholds on"},
     {"weights", CHOICE, RENDERING(resisted.weighting), .choices = weights},
-    {"coordination", OBJECT, RENDERING(coordination), .table = &wire_table_rendering_spring,
+    {"coordination", OBJECT, RENDERING(coordination), .table = &rendering_spring_table,
      .about = "0: what the control needs"},
-    {"coupling", OBJECT, RENDERING(coupling), .table = &wire_table_rendering_spring,
+    {"coupling", OBJECT, RENDERING(coupling), .table = &rendering_spring_table,
      .about = "0: as stiff as the bound allows"},
     {"penalty", OBJECT, .table = &penalty},
     {"passivity", BOOLEAN, RENDERING(passivity),
@@ -53,11 +53,11 @@ static const wire_field of_rendering[] = {
      .unit = "N/s; 0: 100"},
     {"impulse_budget", NUMBER, RENDERING(impulse_budget), LOW(0), .unit = "N s in a second; 0: 20"},
     {0}};
-static const wire_table wire_table_rendering = {.name = "Rendering",
-                                                .about = "Control of an impedance device.",
-                                                .fields = of_rendering,
-                                                .size = sizeof(gw_impedance_def),
-                                                .initial = default_rendering};
+static const wire_table rendering_table = {.name = "Rendering",
+                                           .about = "Control of an impedance device.",
+                                           .fields = of_rendering,
+                                           .size = sizeof(gw_impedance_def),
+                                           .initial = default_rendering};
 
 /* ---- the desired impedance ------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ static const wire_field of_desired[] = {
      .about = "from the pose in which the tool took hold, tick 0 or the edit that stated it",
      .unit = "N/m, N m/rad"},
     {0}};
-static const wire_table wire_table_desired = {
+static const wire_table desired_table = {
     .name = "Desired",
     .about = "The impedance that the hand feels in place of the body's own: mass x'' + damping x' "
              "+ stiffness x = F of the hand + F of the environment.",
@@ -91,7 +91,7 @@ static const wire_field of_gains[] = {{"p", NUMBER, AT(gw_gains, p), REQUIRED},
                                       {"i", NUMBER, AT(gw_gains, i), REQUIRED},
                                       {"d", NUMBER, AT(gw_gains, d), REQUIRED},
                                       {0}};
-static const wire_table wire_table_gains = {
+static const wire_table gains_table = {
     .name = "Gains", .about = "Of the PID in device coordinates.", .fields = of_gains};
 
 static const wire_field of_workspace[] = {
@@ -99,7 +99,7 @@ static const wire_field of_workspace[] = {
      .must = "must be greater than 0", .about = "device metres per metre of the task"},
     {"centre", VEC3, AT(gw_workspace, centre), HAS(gw_workspace, has_centre), .unit = "m"},
     {0}};
-static const wire_table wire_table_workspace = {
+static const wire_table workspace_table = {
     .name = "Workspace", .about = "Map between task and device.", .fields = of_workspace};
 
 #define LIMIT(member, unit_)                                                                       \
@@ -121,8 +121,7 @@ static const wire_field of_limits[] = {
     {"spin_acceleration", SELDOM(spin_acceleration_max, "rad/s2")},
     {"reach", SELDOM(reach_max, "m from the middle of the device's workspace")},
     {0}};
-static const wire_table wire_table_limits = {
-    .name = "Limits", .about = "0: none.", .fields = of_limits};
+static const wire_table limits_table = {.name = "Limits", .about = "0: none.", .fields = of_limits};
 
 /* ---- tools --------------------------------------------------------------------------------- */
 
@@ -180,21 +179,21 @@ static const wire_field of_tool[] = {
     {"control", CHOICE, AT(gw_tool, control), .choices = controls,
      .about = "the last four at impedance devices"},
     {"rendering", OBJECT, AT(gw_tool, rendering), OMITTED, .when = is_impedance,
-     .table = &wire_table_rendering},
-    {"desired", OBJECT, AT(gw_tool, desired), OMITTED, .table = &wire_table_desired,
+     .table = &rendering_table},
+    {"desired", OBJECT, AT(gw_tool, desired), OMITTED, .table = &desired_table,
      .about = "left out: what is held is felt as it is"},
     {"start", OBJECT, AT(gw_tool, start), OMITTED, .when = is_impedance, .table = &wire_table_pose,
      .about = "of the device relative to the tool at tick 0, world axes"},
     {"substeps", WHOLE, AT(gw_tool, substeps), OMITTED, RANGE(1, GW_MAX_SUBSTEPS),
      .when = is_impedance, .about = "of control within a tick"},
-    {"gains", OBJECT, AT(gw_tool, gains), HAS(gw_tool, has_gains), .table = &wire_table_gains},
-    {"workspace", OBJECT, AT(gw_tool, workspace), OMITTED, .table = &wire_table_workspace},
+    {"gains", OBJECT, AT(gw_tool, gains), HAS(gw_tool, has_gains), .table = &gains_table},
+    {"workspace", OBJECT, AT(gw_tool, workspace), OMITTED, .table = &workspace_table},
     {"force_scale", NUMBER, AT(gw_tool, force_scale), .flags = OMITTED | EXCLUSIVE, LOW(0),
      .must = "must be greater than 0",
      .about = "the hand's force enters so many times and what the hand feels goes out divided by "
               "it: at 10 the hand feels a tenth of all masses and forces; 1 unless stated"},
     {"branch", STRING, AT(gw_tool, branch), OMITTED},
-    {"limits", OBJECT, .flags = OMITTED, .table = &wire_table_limits},
+    {"limits", OBJECT, .flags = OMITTED, .table = &limits_table},
     {"rendered", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_rendered},
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_tool_state},
     {0}};

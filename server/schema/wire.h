@@ -204,6 +204,7 @@ gw_text *wire_fault_csv(const gw_fault_tick *ticks, int count);
 
 /* How the loop does. */
 json_t *wire_loop_figures(const gw_loop_figures *figures);
+json_t *wire_quantiles(const gw_quantiles *quantiles);
 
 /* The answer to a halt, as text: without memory, for whoever may not wait. */
 #define WIRE_HALTED_BYTES 320
