@@ -609,7 +609,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
         return at->implicit_level < MAX_IMPLICIT_LEVEL && ++at->implicit_level;
     if (b->settled)
         return false;
-    if (settles(s, b, fabs(out))) {
+    if (kink > 1 && b->cut == WHOLE && settles(s, b, fabs(out))) {
         b->settled = at->level != b->best; /* again, as it was */
         at->level = b->best;
         return b->settled;
