@@ -178,7 +178,8 @@ typedef struct gw_system_def {
     int spring_count;
     const gw_system_spring_def *springs;
     int ground_count;   /* that may move */
-    bool silent_joints; /* nobody asks for wrenches of joints and closures: they are not kept */
+    bool silent_joints; /* wrenches of joints and closures are not kept until somebody asks for
+                           them: gw_system_tell_joints() */
 } gw_system_def;
 
 typedef struct gw_system gw_system;
@@ -330,6 +331,9 @@ bool gw_system_at_edge(const gw_system *system);
 /* Position and velocity of a body's joint; turns count on beyond pi. Of a submanifold: its
  * parameters (gw_submanifold_parameters()), and velocities in its chart. Returns their number. */
 int gw_system_joint(gw_system *system, int body, double position[6], double velocity[6]);
+
+/* Wrenches of joints and closures are kept from the next step on. RT safe. */
+void gw_system_tell_joints(gw_system *system);
 
 /* The wrench that a body's joint exerts on it in the last step's first stage (world axes, at the
  * body's origin), springs and damping included; what closures exert comes on top. */

@@ -38,6 +38,11 @@ gw_wrench gw_system_borne(const gw_system *s, int index)
     return (gw_wrench){gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
 }
 
+void gw_system_tell_joints(gw_system *s)
+{
+    s->tells_joints = true;
+}
+
 /* Wrench of each joint on its body: the load of the body and of its descendants, less closures; and
  * that on the held body, at the held frame. */
 static void keep_wrenches(gw_system *s, gw_wrench *constraint)

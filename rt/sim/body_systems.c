@@ -786,11 +786,36 @@ static void publish_joints(const gw_scene_dynamics *m, int system, gw_snapshot *
     }
 }
 
+/* The wrench of its parent on each link in the last step, limits of its joint included, at the
+ * link's frame where that was as the step began. */
+static void publish_links(const gw_scene_dynamics *m, gw_snapshot *s)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        const gw_dynamic_system *d = &m->systems[i];
+        for (int k = 0; k < d->body_count; k++) {
+            int link = d->numbers[k] - m->object_count;
+            if (link < 0)
+                continue;
+            s->link_wrenches[link] = gw_system_joint_wrench(d->system, k);
+            gw_joint_limits_add_wrench(m, i, k, s->links[link].p, &s->link_wrenches[link]);
+        }
+    }
+}
+
 void gw_body_systems_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     for (int i = 0; i < m->system_count; i++)
         for (int k = 0; k < m->systems[i].joint_count; k++)
             s->joint_wrenches[m->systems[i].joints[k].joint] = wrench_of(m, i, k);
+    if (m->tells_links)
+        publish_links(m, s);
+}
+
+void gw_scene_dynamics_tell_links(gw_scene_dynamics *m)
+{
+    m->tells_links = true;
+    for (int i = 0; i < m->system_count; i++)
+        gw_system_tell_joints(m->systems[i].system);
 }
 
 void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)

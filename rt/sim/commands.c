@@ -79,6 +79,8 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
         follow_now(s);
         gw_simulation_place_kinematic(s, 0);
     }
+    if (s->tells_links)
+        gw_scene_dynamics_tell_links(s->scenario->dynamics);
     engage_latched_softly(s, false);
     *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
@@ -294,6 +296,10 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         gw_scene_dynamics_motor(s->scenario->dynamics, command->motor.mechanism,
                                 command->motor.joint, &command->motor.motor);
         note_value(s, command->tag);
+        return;
+    case GW_COMMAND_TELL_LINKS:
+        s->tells_links = true;
+        gw_scene_dynamics_tell_links(s->scenario->dynamics);
         return;
     case GW_COMMAND_HALT:
         gw_simulation_halt(s, command->tag);

@@ -173,6 +173,7 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     COPY_ENTRIES(to, s, coordinates, s->coordinate_count);
     COPY_ENTRIES(to, s, rates, s->coordinate_count);
     COPY_ENTRIES(to, s, joint_wrenches, s->scene_joint_count);
+    COPY_ENTRIES(to, s, link_wrenches, s->joint_count);
     COPY_ENTRIES(to, s, free, s->free_count);
     COPY_ENTRIES(to, s, contacts, s->contact_count);
     COPY_ENTRIES(to, s, hits, hits);

@@ -332,7 +332,10 @@ void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
 
 static void show_links(const gw_scene_dynamics *m, gw_snapshot *s)
 {
-    s->joint_count = m->first_link[m->mechanism_count] - m->object_count;
+    int links = m->first_link[m->mechanism_count] - m->object_count;
+    if (s->joint_count != links || s->tick == 0)
+        memset(s->link_wrenches, 0, (size_t)links * sizeof *s->link_wrenches);
+    s->joint_count = links;
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
         double q[6] = {0}, v[6] = {0};

@@ -95,6 +95,9 @@ typedef struct gw_unilaterals_at {
 gw_unilaterals_at gw_scene_dynamics_unilaterals(const gw_scene_dynamics *dynamics, int object,
                                                 gw_vec3 point);
 
+/* Snapshots tell wrenches of links from the next step on. */
+void gw_scene_dynamics_tell_links(gw_scene_dynamics *dynamics);
+
 /* One step of everything. */
 void gw_scene_dynamics_step(gw_scene_dynamics *dynamics, double dt);
 

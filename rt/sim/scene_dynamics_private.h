@@ -130,6 +130,7 @@ typedef struct gw_joint_limits {
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
     int tool_count, held_count, free_count, system_count;
+    bool tells_links; /* wrenches of links are told */
     int mechanism_count;
     int first_link[GW_MAX_MECHANISMS + 1];   /* body of its link 0 */
     gw_vec3 gravity;                         /* m/s^2 */

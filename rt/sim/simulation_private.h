@@ -15,8 +15,9 @@ struct gw_simulation {
     gw_scenario *scenario;
     gw_run_state state;
     bool halted;
-    bool softly;     /* latched devices are engaged with small limits that grow */
-    bool forced_off; /* by a tick, for `cause` */
+    bool softly;      /* latched devices are engaged with small limits that grow */
+    bool tells_links; /* snapshots have wrenches of links */
+    bool forced_off;  /* by a tick, for `cause` */
     gw_halt_cause cause;
     uint64_t tick;
     uint64_t now;    /* ticks since creation, moving or not */

@@ -209,6 +209,9 @@ bool app_latched_tool(const app_document *document, int tool);
  * taking commands, or has no such tool. A free object that is gone hears nothing. */
 bool app_send(gw_app *app, const gw_command *command, gw_error *error);
 
+/* Snapshots have wrenches of links from now on; false where the loop takes no more commands. */
+bool app_tell_links(gw_app *app);
+
 /* Whether a hand drags the tool, or where `body` is not -1 the body of that number in the document,
  * an object or a link; false while the loop runs another document's scenario. */
 bool app_dragged(gw_app *app, const app_document *document, int tool, int body);

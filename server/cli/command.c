@@ -44,8 +44,11 @@ static const cli_command commands[] = {
                  {"task", "ID", .words = "Runs a task of the scene, until it ends."},
                  {"csv", "FILE", .words = "Writes a row a tick."},
                  {"wrenches",
-                  .words = "Adds what every joint bears to the CSV: columns ID.fx .. ID.tz, of b "
-                           "on a, world axes, about the origin of a's frame."},
+                  .words =
+                      "Adds what every joint bears to the CSV: columns ID.fx .. ID.tz, of b "
+                      "on a, world axes, about the origin of a's frame; then of every link of "
+                      "a mechanism, MECHANISM.NUMBER.fx .. .tz, of its parent on it, about the "
+                      "origin of its frame."},
                  {"bodies", "FILE",
                   .words = "Writes where everything that can move is, a row a tick."},
                  {"collisions", "FILE",

@@ -25,6 +25,7 @@ bool stream_name_wrenches(gw_stream *stream, const app_document *document)
     }
     text_unref(before);
     stream->wrench_names = names;
+    (void)app_tell_links(stream->app); /* refused: they are zero until the next edit */
     stream->wrenches_version = document->version;
     return true;
 }

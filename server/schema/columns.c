@@ -111,6 +111,13 @@ json_t *wire_wrench_names(const gw_scene *scene)
     for (int i = 0; i < scene->joint_count; i++)
         for (int k = 0; k < OF_WRENCH && !scene->joints[i].gear; k++)
             json_array_append_new(names, json_sprintf("%s.%s", scene->joints[i].id, components[k]));
+    for (int i = 0; i < scene->mechanism_count; i++)
+        for (int link = 0; link < scene->mechanisms[i].link_count; link++) {
+            char name[GW_MAX_LINK_NAME + 1];
+            gw_link_name(&scene->mechanisms[i], link, name);
+            for (int k = 0; k < OF_WRENCH; k++)
+                json_array_append_new(names, json_sprintf("%s.%s", name, components[k]));
+        }
     return names;
 }
 
@@ -119,6 +126,8 @@ int wire_wrench_columns(const gw_scene *scene)
     int joints = 0;
     for (int i = 0; i < scene->joint_count; i++)
         joints += !scene->joints[i].gear;
+    for (int i = 0; i < scene->mechanism_count; i++)
+        joints += scene->mechanisms[i].link_count;
     return OF_WRENCH * joints;
 }
 
@@ -131,6 +140,15 @@ void wire_wrench_row(const gw_scene *scene, const gw_snapshot *s, double *row)
             continue;
         if (told && scene->joints[i].enabled)
             w = s->joint_wrenches[i];
+        row = put3(put3(row, w.f), w.t);
+    }
+    int links = 0;
+    for (int i = 0; i < scene->mechanism_count; i++)
+        links += scene->mechanisms[i].link_count;
+    for (int i = 0; i < links; i++) {
+        gw_wrench w = {{0, 0, 0}, {0, 0, 0}};
+        if (s->joint_count == links)
+            w = s->link_wrenches[i];
         row = put3(put3(row, w.f), w.t);
     }
 }

@@ -267,7 +267,9 @@ ANSWER(error, "ErrorMessage", "The message was refused and did nothing.",
 ANSWER(subscribed, "SubscribedMessage", NULL,
        {"stream", CHOICE, AT(stream_answer, stream), .choices = streams},
        {"columns", &columns, .when = has_columns, .item = &a_column,
-        .about = "of samples and wrenches; again before the first frame with others"})
+        .about = "of samples and wrenches; again before the first frame with others. Wrenches: of "
+                 "joints, ID.fx to ID.tz of b on a about the origin of a's frame, then of links, "
+                 "MECHANISM.NUMBER.fx to .tz of the parent on it about the origin of its frame"})
 
 static const wire_field of_server_message[] = {
     {"op", CHOICE, AT(stream_answer, op), REQUIRED, .choices = answer_ops}, {0}};

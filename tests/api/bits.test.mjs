@@ -81,7 +81,7 @@ for (const name of names)
     await expect(200, 'PUT', '/simulation', { state: 'stopped' });
   });
 
-for (const name of ['double-pendulum', 'gear-train', 'stewart-platform', 'sphere'])
+for (const name of ['double-pendulum', 'gear-train', 'stewart-platform', 'ur5-load', 'sphere'])
   test(`wrenches of the joints of ${name} on the stream are those that run writes`, async () => {
     const plain = await headless(name),
       { head, rows } = await headless(name, '--wrenches'),

@@ -1351,6 +1351,56 @@ test('the columns that --wrenches adds are what a hinge bears, in closed form', 
   assert.match(nowhere.stderr, /--csv/);
 });
 
+test('links of a mechanism bear what the same bodies bear in joints, a limit included', () => {
+  const bar = { mass: 1, com: [0.5, 0, 0], inertia: [0.01, 1 / 12, 1 / 12, 0, 0, 0] },
+    body = { mass: 1, com: [0, 0, 0], inertia: bar.inertia };
+  const limits = { lower: -0.3, upper: 0.3 },
+    axis = [0, 0, 1];
+  const scenes = {
+    joints: {
+      objects: [rod('one', 1, [0.5, 0, 0], 0), rod('two', 1, [1.5, 0, 0], 0)].map((o) => ({ ...o, body })),
+      joints: [
+        revolute('first', frame('one', [-0.5, 0, 0]), frame('world')),
+        revolute('second', frame('two', [-0.5, 0, 0]), frame('one', [0.5, 0, 0]), {
+          limits: [[limits.lower, limits.upper]],
+        }),
+      ],
+    },
+    mechanism: {
+      mechanisms: [
+        {
+          id: 'arm',
+          links: [
+            { joint: { type: 'revolute', origin: { p: [0, 0, 0] }, axis }, ...bar },
+            { joint: { type: 'revolute', origin: { p: [1, 0, 0] }, axis, limits }, ...bar },
+          ],
+        },
+      ],
+    },
+  };
+  const told = Object.entries(scenes).map(([way, scene]) => {
+    const file = join(folder, `${way}-wrenches.csv`);
+    const done = command({ gravity: [0, -G, 0], ...scene }, '--seconds', '2', '--csv', file, '--wrenches');
+    assert.equal(done.status, 0, done.stderr);
+    const { head, rows } = table(file);
+    return { head: head.slice(-12), rows: rows.map((row) => row.slice(-12).map(Number)) };
+  });
+  const parts = ['fx', 'fy', 'fz', 'tx', 'ty', 'tz'];
+  assert.deepEqual(
+    told[1].head,
+    ['arm.0', 'arm.1'].flatMap((id) => parts.map((part) => `${id}.${part}`)),
+  );
+  assert.equal(told[0].rows.length, told[1].rows.length);
+  let most = 0;
+  const met = [];
+  told[0].rows.forEach((row, k) => {
+    most = Math.max(most, ...row.slice(9).map(Math.abs));
+    if (far(row, told[1].rows[k]) >= 1e-7) met.push(k);
+  });
+  assert.ok(met.length <= 2, `only where the limit is met, not at ticks ${met}`);
+  assert.ok(most > 1, `the limit bears ${most} N m`);
+});
+
 // The four-bar's pins where the bodies are: how far they are open, and the greatest speed of a body.
 async function fourBar(ground, coupler) {
   const { bodies } = await now(),
