@@ -136,6 +136,7 @@ int main(int count, char **words)
                                           "sleigh",
                                           "spatial-four-bar",
                                           "stewart-platform",
+                                          "tests/oracle/bendy-pieces.json",
                                           "tests/oracle/bricard.json"};
     double minutes = count > 1 ? strtod(words[1], NULL) : 10;
     int scenes = count > 2 ? count - 2 : (int)(sizeof bundled / sizeof *bundled), beyond = 0;
