@@ -809,6 +809,13 @@ void gw_body_systems_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
             s->joint_wrenches[m->systems[i].joints[k].joint] = wrench_of(m, i, k);
     if (m->tells_links)
         publish_links(m, s);
+    int at = m->free_count; /* in the order in which they were published */
+    for (int i = 0; i < m->system_count; i++) {
+        const gw_dynamic_system *d = &m->systems[i];
+        for (int k = 0; k < d->body_count && at < s->free_count; k++)
+            if (d->numbers[k] < m->object_count)
+                s->free[at++].constraint = gw_system_joint_wrench(d->system, k);
+    }
 }
 
 void gw_scene_dynamics_tell_links(gw_scene_dynamics *m)

@@ -350,3 +350,9 @@ void gw_free_bodies_publish(const gw_scene_dynamics *m, gw_snapshot *s)
                            .walls = at.touching};
     }
 }
+
+void gw_free_bodies_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
+{
+    for (int i = 0; i < m->free_count; i++)
+        s->free[i].constraint = m->world_systems[m->first_free + i].step.constraint;
+}

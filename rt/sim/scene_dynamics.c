@@ -371,7 +371,8 @@ static void show_kept_contacts(const gw_dynamic_system *d, gw_snapshot *s)
     for (int i = 0; i < d->contact_count && s->contact_count < GW_MAX_SHOWN_CONTACTS; i++) {
         const gw_placed_contact *k = &d->contacts[i];
         gw_snapshot_contact *c = &s->contacts[s->contact_count++];
-        *c = (gw_snapshot_contact){.a = k->a, .b = k->b, .at = {.state = GW_CONTACT_CONTINUOUS}};
+        *c = (gw_snapshot_contact){
+            .a = k->a, .b = k->b, .at = {.state = GW_CONTACT_CONTINUOUS}, .kept = true};
         gw_system_contact(d->system, k->closure, &c->at.point, &c->at.normal, &c->at.gap);
         c->at.force = gw_system_closure_wrench(d->system, k->closure).f;
     }
@@ -387,8 +388,8 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
     for (int i = 0; i < count; i++) {
         if (is_joint_limit(m, &point[i])) /* told with its joint */
             continue;
-        s->contacts[s->contact_count++] =
-            (gw_snapshot_contact){toucher(m, point[i].a), toucher(m, point[i].b), point[i]};
+        s->contacts[s->contact_count++] = (gw_snapshot_contact){
+            .a = toucher(m, point[i].a), .b = toucher(m, point[i].b), .at = point[i]};
         s->contact.impulse += point[i].impulse;
     }
     for (int i = 0; i < m->system_count; i++)
@@ -435,5 +436,6 @@ void gw_scene_dynamics_publish(const gw_scene_dynamics *m, gw_snapshot *s)
 
 void gw_scene_dynamics_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
 {
+    gw_free_bodies_publish_step(m, s);
     gw_body_systems_publish_step(m, s);
 }

@@ -287,5 +287,6 @@ void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, 
                             gw_vec3 gravity, double dt);
 
 void gw_free_bodies_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
+void gw_free_bodies_publish_step(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 
 #endif

@@ -156,6 +156,7 @@ typedef int gw_contact_body;
 typedef struct gw_snapshot_contact {
     gw_contact_body a, b;
     gw_contact_point at;
+    bool kept; /* by a constraint that holds on both sides */
 } gw_snapshot_contact;
 
 /* A collision of the last ticks: it lasts one tick, and clients read less often. */
@@ -174,7 +175,8 @@ typedef struct gw_free_body {
     int object;
     gw_pose pose;
     gw_twist twist;            /* of the object's origin */
-    gw_wrench constraint;      /* lambda of the last step, at the object's origin, world axes */
+    gw_wrench constraint;      /* lambda of the step from here, at the object's origin, world axes;
+                                  of the last step while nothing moves */
     gw_wrench operator;        /* of a hand that drags or pushes it, in the last step, there too */
     bool dragging, travelling; /* by a hand; onto the set that an edit gave it */
     uint64_t walls;            /* bit i: bound i of the object touches (gw_scene_unilateral()) */

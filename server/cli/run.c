@@ -162,7 +162,8 @@ static void write_device(const run *r, const gw_snapshot *s)
 }
 
 /* Extremes of every tick. Residual of the scene's input constraints with held objects and followers
- * where they are now; on the way onto others (a task's edit) they hold none. */
+ * where they are now, gaps of surfaces that are kept in touch among them; on the way onto others (a
+ * task's edit) they hold none. */
 static void watch_residual(run *r, const gw_snapshot *s)
 {
     bool travelling = false;
@@ -177,6 +178,9 @@ static void watch_residual(run *r, const gw_snapshot *s)
     if (travelling || s->revision != gw_sim_revision(r->sim))
         return;
     double residual = gw_layout_residual(gw_sim_layout(r->sim), poses);
+    for (int i = 0; i < s->contact_count; i++)
+        if (s->contacts[i].kept)
+            residual = fmax(residual, fabs(s->contacts[i].at.gap));
     if (residual > r->residual_max)
         r->residual_max = residual;
 }

@@ -179,6 +179,13 @@ test('bad usage exits 2, help and version exit 0', () => {
   assert.match(command(['--version']).out, /^guideway \d+\.\d+\.\d+\n$/);
 });
 
+test('the residual that run tells has the gaps of surfaces that are kept in touch', () => {
+  for (const scene of ['rolling-on-saddle', 'rattleback', 'contact-freedoms']) {
+    const { constraint_residual_max: residual } = run(scene, '--seconds', '2');
+    assert.ok(residual > 0 && residual < 1e-13, `${scene}: ${residual}, to rounding and not left out`);
+  }
+});
+
 test('run prints the summary alone: 60 s of every bundled scene stay on their submanifold', () => {
   for (const scene of scenes) {
     const s = run(scene, '--seconds', '60');

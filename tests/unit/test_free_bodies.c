@@ -401,9 +401,56 @@ static void stops_hold_beside_contacts(void **state)
     running_close(&r);
 }
 
+/* What is told of a tick belongs to its state: m (dv/dt - g) there, by central differences, of a
+ * free body and of a body of a system. */
+static void constraint_forces_belong_to_the_state_told(void **state)
+{
+    (void)state;
+    for (int joined = 0; joined < 2; joined++) {
+        running r;
+        gw_scene *s = door(2);
+        if (joined) {
+            gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+            gw_object *rider = gw_scene_add_object(s, NULL);
+            const gw_object *bar = &s->objects[gw_scene_object(s, "door")];
+            snprintf(rider->id, sizeof rider->id, "rider");
+            rider->free = true;
+            rider->pose = bar->pose;
+            rider->body = (gw_body){.source = GW_MASS_GIVEN,
+                                    .mass = 1e-3,
+                                    .has_inertia = true,
+                                    .inertia = {1e-6, 1e-6, 1e-6, 0, 0, 0}};
+            snprintf(j->id, sizeof j->id, "pin");
+            snprintf(j->a.object, sizeof j->a.object, "rider");
+            snprintf(j->b.object, sizeof j->b.object, "door");
+            j->type = GW_MOBILIZER_SPHERICAL;
+        }
+        running_open(&r, s);
+        gw_vec3 v[3] = {{0}}, told[3] = {{0}};
+        double worst = 0, mass = 0;
+        for (int k = 0; k < 300; k++) {
+            const gw_snapshot *now = running_tick(&r);
+            const gw_free_body *b = body(now, &r, joined ? "rider" : "door");
+            v[k % 3] = b->twist.v;
+            told[k % 3] = b->constraint.f;
+            if (k < 2)
+                continue;
+            gw_vec3 rate = gw_scale(500, gw_sub(v[k % 3], v[(k + 1) % 3]));
+            rate.y += 9.81;
+            double f = gw_norm(told[(k + 2) % 3]);
+            mass = mass > 0 ? mass : f / gw_norm(rate);
+            worst = fmax(worst, gw_distance(told[(k + 2) % 3], gw_scale(mass, rate)) / f);
+        }
+        print_message("%s: within %.1e\n", joined ? "in a system" : "alone", worst);
+        assert_true(worst < 5e-4);
+        running_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constraint_forces_belong_to_the_state_told),
         cmocka_unit_test(a_door_swings_as_a_physical_pendulum),
         cmocka_unit_test(a_bead_on_a_ring_keeps_its_period),
         cmocka_unit_test(a_plate_on_three_threads_keeps_its_energy),
