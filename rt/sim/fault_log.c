@@ -33,13 +33,13 @@ void gw_fault_log_add(gw_fault_log *log, const gw_snapshot *made, const gw_stage
     assert(log && made && stages);
     gw_fault *f = &log->faults[log->filling];
     gw_fault_tick *t = &f->ticks[f->count++ % GW_FAULT_TICKS];
-    *t = (gw_fault_tick){.tick = made->tick,
-                         .at_ns = at_ns,
-                         .state = made->state,
-                         .moving = made->moving,
-                         .halted = made->halted,
-                         .missed = made->missed,
-                         .tool_count = made->tool_count};
+    t->tick = made->tick;
+    t->at_ns = at_ns;
+    t->state = made->state;
+    t->moving = made->moving;
+    t->halted = made->halted;
+    t->missed = made->missed;
+    t->tool_count = made->tool_count; /* others are not written: no cache lines for them */
     memcpy(t->stage_us, stages->us, sizeof t->stage_us);
     for (int i = 0; i < made->tool_count; i++) {
         const gw_tool_state *s = &made->tools[i];

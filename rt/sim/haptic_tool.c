@@ -293,6 +293,8 @@ static void desired_pre_step(gw_haptic_tool *tool, const gw_tick *tick)
 static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
 {
     const gw_guided_def *def = &tool->body.def;
+    if (!tool->motion.active && !tool->motion.fresh)
+        return no_wrench;
     gw_motion_input in = {.set = &def->set,
                           .mass = &def->mass,
                           .gravity = def->gravity,

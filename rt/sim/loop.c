@@ -41,6 +41,8 @@
 
 struct gw_loop {
     gw_simulation *simulation;
+    const gw_snapshot *made; /* the simulation's, of its last tick */
+    gw_stages *stages;       /* likewise */
     int rate, priority;
     bool best_effort;
     gw_loop_placement placement;
@@ -104,15 +106,19 @@ static void wait_until(int64_t ns, int64_t spin)
         ;
 }
 
+/* The latch has changed. */
+__attribute__((cold)) static void follow_latch(gw_loop *loop, bool halted)
+{
+    gw_command retired, command = {.kind = halted ? GW_COMMAND_HALT : GW_COMMAND_ARM};
+    gw_simulation_apply(loop->simulation, &command, &retired);
+}
+
 /* Brings the simulation to where the latch is; the latch as this tick heeds it. */
 static gw_halt_word heed_halt(gw_loop *loop)
 {
-    gw_command retired, command = {.kind = GW_COMMAND_HALT};
     gw_halt_word now = gw_halt_latch_now(loop->halt);
-    if (!gw_halt_word_halted(now))
-        command.kind = GW_COMMAND_ARM;
     if (gw_halt_word_halted(now) != gw_halt_word_halted(loop->heeded))
-        gw_simulation_apply(loop->simulation, &command, &retired);
+        follow_latch(loop, gw_halt_word_halted(now));
     return loop->heeded = now;
 }
 
@@ -194,7 +200,7 @@ static void fetch(const void *first, const void *end)
  * fetched back while the tick is computed. */
 static void rehearse_publishing(gw_loop *loop)
 {
-    const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
+    const gw_snapshot *s = loop->made;
     gw_snapshot *to = gw_mailbox_back(&loop->snapshots);
     copy_values(to, s);
     fetch(to->q, to->q + s->joint_count);
@@ -208,12 +214,11 @@ static void rehearse_publishing(gw_loop *loop)
 
 static void publish(gw_loop *loop)
 {
-    const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
     gw_event events[16];
-    copy_snapshot(gw_mailbox_back(&loop->snapshots), s);
+    copy_snapshot(gw_mailbox_back(&loop->snapshots), loop->made);
     gw_mailbox_give(&loop->snapshots);
     if (atomic_load_explicit(&loop->recording, memory_order_relaxed) &&
-        !gw_ring_push(&loop->records, s))
+        !gw_ring_push(&loop->records, loop->made))
         atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
     int count = gw_simulation_events(loop->simulation, events, 16);
     for (int i = 0; i < count; i++)
@@ -270,7 +275,7 @@ static void watch_operator(gw_loop *loop, int64_t now)
 static void tell_latch(gw_loop *loop, gw_halt_word heeded)
 {
     gw_halt_cause cause;
-    const gw_snapshot *made = gw_simulation_snapshot(loop->simulation);
+    const gw_snapshot *made = loop->made;
     if (!gw_halt_word_halted(heeded) && gw_simulation_forced_off(loop->simulation, &cause))
         gw_halt_latch_halt(loop->halt, cause, "loop");
     gw_halt_latch_heeded(loop->halt, heeded, made->tick, (int)made->state);
@@ -337,8 +342,7 @@ static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
     /* While one loop takes over from another both run for a moment: who comes second leaves it. */
     if (atomic_exchange_explicit(&loop->faults->writing, true, memory_order_acquire))
         return;
-    gw_fault_log_add(loop->faults, gw_simulation_snapshot(s),
-                     gw_simulation_stages(loop->simulation), begin);
+    gw_fault_log_add(loop->faults, loop->made, loop->stages, begin);
     gw_fault_log_heed(loop->faults, loop->halt);
     atomic_store_explicit(&loop->faults->writing, false, memory_order_release);
 }
@@ -355,13 +359,13 @@ static void *run(void *arg)
                              ? 1000 * (int64_t)loop->placement.spin_us
                              : period / 4;
     atomic_store(&loop->thread_id, (int)syscall(SYS_gettid));
+    gw_stages *stages = loop->stages;
     int64_t deadline = now_ns() + period;
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         wait_until(deadline, spin);
         int64_t begin = now_ns();
         if (begin - deadline > GW_STALL_NS)
             stalled(loop);
-        gw_stages *stages = gw_simulation_stages(loop->simulation);
         gw_stages_begin(stages, begin, 1e-3 * (double)(begin - deadline));
         rehearse_publishing(loop);
         watch_operator(loop, begin);
@@ -548,8 +552,7 @@ static bool take_memory(gw_loop *loop)
     gw_ring_init(&loop->retired, m += commands, sizeof(gw_command), GW_COMMAND_RING);
     gw_ring_init(&loop->events, m += commands, sizeof(gw_event), GW_EVENT_RING);
     gw_ring_init(&loop->records, m += events, RECORD_BYTES, GW_RECORD_RING);
-    gw_mailbox_init(&loop->snapshots, m += records, sizeof(gw_snapshot),
-                    gw_simulation_snapshot(loop->simulation));
+    gw_mailbox_init(&loop->snapshots, m += records, sizeof(gw_snapshot), loop->made);
     gw_mailbox_init(&loop->figures, m += snapshots, sizeof(gw_tick_figures), &(gw_tick_figures){0});
     return true;
 }
@@ -631,6 +634,8 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     loop->simulation = gw_simulation_create(def->scenario, error);
     if (!loop->simulation)
         goto fail;
+    loop->made = gw_simulation_snapshot(loop->simulation);
+    loop->stages = gw_simulation_stages(loop->simulation);
     if (!take_memory(loop)) {
         gw_fail(error, GW_FAILED, "", "no memory for a loop's rings");
         goto fail_simulation;

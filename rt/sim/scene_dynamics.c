@@ -273,16 +273,21 @@ static void book(gw_scene_dynamics *m)
 void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
 {
     assert(dt > 0);
-    gw_body_systems_brake(m, dt);
-    gw_free_bodies_pre_step(m);
-    gw_body_systems_pre_step(m);
+    if (m->free_count > 0)
+        gw_free_bodies_pre_step(m);
+    if (m->system_count > 0) {
+        gw_body_systems_brake(m, dt);
+        gw_body_systems_pre_step(m);
+    }
     if (m->world)
         step_together(m, dt);
     else
         step_apart(m, dt);
     book(m);
-    gw_free_bodies_post_step(m);
-    gw_body_systems_post_step(m);
+    if (m->free_count > 0)
+        gw_free_bodies_post_step(m);
+    if (m->system_count > 0)
+        gw_body_systems_post_step(m);
     find(m);
 }
 

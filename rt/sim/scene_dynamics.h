@@ -135,7 +135,7 @@ typedef struct gw_dynamics_findings {
     bool degenerate; /* two that touch bend alike there, or have lost their common normal */
     int crowded;     /* collisions that were put off, the first time in a second that some were */
     double unbooked; /* energy that a system could not account for (J); 0 below a millionth of it */
-    double strained; /* by how much a mechanism began to be beyond what its local model serves for */
+    double strained; /* by how much a mechanism began to be beyond its local model's validity */
 } gw_dynamics_findings;
 
 /* Those of the last step. */

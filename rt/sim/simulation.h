@@ -337,7 +337,7 @@ const gw_scenario *gw_simulation_scenario(const gw_simulation *simulation);
  * its own period, never inside a tick (detection.h). It lives as long as the scenario. */
 struct gw_detection *gw_simulation_detection(gw_simulation *simulation);
 
-/* The state of the last tick, valid until the next one. */
+/* The state of the last tick, valid until the next one: always in the same place. */
 const gw_snapshot *gw_simulation_snapshot(const gw_simulation *simulation);
 
 /* How a tick was made. */
@@ -350,7 +350,7 @@ typedef struct gw_tick_timing {
 } gw_tick_timing;
 
 /* The stages of the tick that is to be made, or was made last: begun by the owner of the clock, who
- * ends its own ones. Not begun: nothing is counted. */
+ * ends its own ones. Not begun: nothing is counted. Always in the same place. */
 gw_stages *gw_simulation_stages(gw_simulation *simulation);
 
 /* True where every tool's device gave a valid sample in the last tick. */
