@@ -33,7 +33,9 @@ struct gw_detection {
     gw_twist *twists;
     gw_mailbox bodies, found;
     told_bodies *telling, *seen; /* the loop's and the world's copies */
-    found_near finding, taken, start;
+    found_near finding, start;
+    bool detected;          /* `finding` is of `poses` and `twists`, with */
+    double detected_margin; /* this margin (m) */
     uint64_t number, since; /* of the last telling; of the first that counts */
     unsigned char *memory;  /* of the mailboxes */
 };
@@ -131,21 +133,35 @@ static double fastest(const gw_detection *d)
     return most;
 }
 
-/* The candidates found now serve until the detection after the next is done, two periods; they are
- * of the tick before, and taken up as the next one begins. Meanwhile hands and gravity drive
- * bodies, and a body hit half way goes on as fast as the one that hit it. */
-static void find_near(gw_detection *d)
+/* Where the told bodies are now; false where all of them are where they were. */
+static bool take_bodies(gw_detection *d)
 {
+    bool changed = false;
     gw_mailbox_read(&d->bodies, d->seen);
     for (int i = 0; i < d->seen->count; i++) {
         const gw_detection_body *b = &d->seen->body[i];
+        changed = changed || memcmp(&d->poses[b->body], &b->pose, sizeof b->pose) != 0 ||
+                  memcmp(&d->twists[b->body], &b->twist, sizeof b->twist) != 0;
         d->poses[b->body] = b->pose;
         d->twists[b->body] = b->twist;
     }
+    return changed;
+}
+
+/* The candidates found now serve until the detection after the next is done, two periods; they are
+ * of the tick before, and taken up as the next one begins. Meanwhile hands and gravity drive
+ * bodies, and a body hit half way goes on as fast as the one that hit it. Of bodies that stand
+ * still the candidates are those found before. */
+static void find_near(gw_detection *d)
+{
+    bool changed = take_bodies(d);
     double horizon = 2 * (d->period + d->tick),
            margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + fastest(d));
-    d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->finding.near,
-                                 GW_MAX_CONTACT_CANDIDATES, &d->finding.lost);
+    if (changed || !d->detected || margin != d->detected_margin)
+        d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin,
+                                     d->finding.near, GW_MAX_CONTACT_CANDIDATES, &d->finding.lost);
+    d->detected = d->finding.lost == 0;
+    d->detected_margin = margin;
     d->finding.number = d->seen->number;
     gw_mailbox_write_head(&d->found, &d->finding,
                           offsetof(found_near, near) +
@@ -172,11 +188,11 @@ const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
 {
     if (!gw_mailbox_fresh(&d->found))
         return NULL;
-    gw_mailbox_read(&d->found, &d->taken);
-    if (d->taken.number < d->since)
+    const found_near *found = gw_mailbox_take(&d->found); /* in place: it may be a hundred kB */
+    if (found->number < d->since)
         return NULL;
-    *count = d->taken.count;
-    return d->taken.near;
+    *count = found->count;
+    return found->near;
 }
 
 const gw_contact_candidate *gw_detection_start_candidates(gw_detection *d, int *count)
