@@ -165,8 +165,12 @@ static void parallel_lines(gw_solver *solver, const gw_distance_constraint *x,
              {"between the points", "between the lines"}},
             {"d_a + d_b >= |q - p| and d_b - d_a <= p + q",
              "The distances from the two lines differ by more than the object reaches.",
+             {"between the points", "between the lines"}},
+            {"d_a + d_b >= |q - p| and d_b - d_a <= p + q",
+             "The same part would have to be at both of the parallel lines at once.",
              {"between the points", "between the lines"}}};
-        add_conflict(solver, x, y, t, excess, &fails[differ > far]);
+        bool one = gw_zero_length(solver, t->d_a);
+        add_conflict(solver, x, y, t, excess, &fails[one ? 2 : differ > far]);
         return;
     }
     if (gw_zero_length(solver, t->d_a)) {
@@ -234,10 +238,14 @@ static void skew_lines(gw_solver *solver, const gw_distance_constraint *x,
     double p = x->p, q = y->p, d_a = t->d_a, d_b = t->d_b;
     double excess = d_b - d_a - p - q;
     if (excess > solver->conflict_snap) {
-        static const gw_inequality fails = {"d_b - d_a <= p + q",
-                                            "The object is too short to be at both lines.",
-                                            {"between the points", "between the lines"}};
-        add_conflict(solver, x, y, t, excess, &fails);
+        static const gw_inequality fails[] = {
+            {"d_b - d_a <= p + q",
+             "The object is too short to be at both lines.",
+             {"between the points", "between the lines"}},
+            {"d_b - d_a <= p + q",
+             "The same part would have to be at both lines at once.",
+             {"between the points", "between the lines"}}};
+        add_conflict(solver, x, y, t, excess, &fails[gw_zero_length(solver, d_a)]);
     } else if (gw_zero_length(solver, d_a)) {
         skew_one_point(solver, x, y, t);
     } else if (gw_equal_lengths(solver, d_b, d_a + p + q)) {

@@ -17,11 +17,15 @@ static void parallel_line(gw_solver *solver, const gw_distance_constraint *x,
         gw_tangency_slack(solver, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
     if (excess > solver->conflict_snap) {
-        static const gw_inequality fails = {
-            "|d_b| - d_a <= p",
-            "The object is too short to be at both the line and the plane.",
-            {"between the points", "from the line to the plane"}};
-        gw_add_conflict(solver, x->from, y->from, excess / solver->size, &fails);
+        static const gw_inequality fails[] = {
+            {"|d_b| - d_a <= p",
+             "The object is too short to be at both the line and the plane.",
+             {"between the points", "from the line to the plane"}},
+            {"|d_b| - d_a <= p",
+             "The same part would have to be at both the line and the plane at once.",
+             {"between the points", "from the line to the plane"}}};
+        gw_add_conflict(solver, x->from, y->from, excess / solver->size,
+                        &fails[gw_zero_length(solver, d_a)]);
         gw_add_conflict_distances(solver, d_a, h, p, 0);
         return;
     }

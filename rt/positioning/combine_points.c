@@ -215,11 +215,15 @@ void gw_rule_point_line(gw_solver *solver, const gw_distance_constraint *x,
     foot t = foot_of(solver, x->b, y);
     double excess = fabs(t.d_b - y->p) - x->p - d_a;
     if (excess > solver->conflict_snap) {
-        static const gw_inequality fails = {
-            "d_a >= |d_b - q| - p",
-            "The object is too short to be at both the point and the line.",
-            {"between the points", "from the point to the line"}};
-        gw_add_conflict(solver, x->from, y->from, excess / solver->size, &fails);
+        static const gw_inequality fails[] = {
+            {"d_a >= |d_b - q| - p",
+             "The object is too short to be at both the point and the line.",
+             {"between the points", "from the point to the line"}},
+            {"d_a >= |d_b - q| - p",
+             "The same part would have to be at both the point and the line at once.",
+             {"between the points", "from the point to the line"}}};
+        gw_add_conflict(solver, x->from, y->from, excess / solver->size,
+                        &fails[gw_zero_length(solver, d_a)]);
         gw_add_conflict_distances(solver, d_a, t.d_b, x->p, y->p);
     } else if (gw_zero_length(solver, d_a)) {
         sphere_and_cylinder(solver, x, y, &t);
@@ -242,11 +246,15 @@ void gw_rule_point_plane(gw_solver *solver, const gw_distance_constraint *x,
         gw_tangency_slack(solver, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
     if (excess > solver->conflict_snap) {
-        static const gw_inequality fails = {
-            "|d_b| - d_a <= p",
-            "The object is too short to be at both the point and the plane.",
-            {"between the points", "from the point to the plane"}};
-        gw_add_conflict(solver, x->from, y->from, excess / solver->size, &fails);
+        static const gw_inequality fails[] = {
+            {"|d_b| - d_a <= p",
+             "The object is too short to be at both the point and the plane.",
+             {"between the points", "from the point to the plane"}},
+            {"|d_b| - d_a <= p",
+             "The same part would have to be at both the point and the plane at once.",
+             {"between the points", "from the point to the plane"}}};
+        gw_add_conflict(solver, x->from, y->from, excess / solver->size,
+                        &fails[gw_zero_length(solver, d_a)]);
         gw_add_conflict_distances(solver, d_a, h, p, 0);
     } else if (gw_zero_length(solver, d_a) && gw_zero_length(solver, p)) {
         gw_keep_distance(

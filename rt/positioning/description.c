@@ -57,15 +57,36 @@ static void join(char *text, size_t size, const char *a, const char *b)
     snprintf(text + n, size - n, "%s%s%s", a ? a : "", a && b ? ", " : "", b ? b : "");
 }
 
+/* True where all distances are of one point of the body, or of the world: it moves on its locus
+ * whatever the rotation. */
+static bool is_of_one_point(const gw_submanifold *set)
+{
+    const gw_row *first = NULL;
+    for (int i = 0; i < set->row_count; i++) {
+        const gw_row *row = &set->rows[i];
+        if (row->kind == GW_ROW_ANGLE)
+            continue;
+        if (gw_row_of_direction(row->kind))
+            return false;
+        first = first ? first : row;
+        bool of_body = !gw_row_owned_by_body(row->kind);
+        if (of_body == gw_row_owned_by_body(first->kind) ||
+            (of_body ? gw_distance(row->m, first->m) : gw_distance(row->f, first->f)) > 0)
+            return false;
+    }
+    return first != NULL;
+}
+
 /* Of a general set only the number of freedoms is known. */
 static void describe_general(const gw_submanifold *set, char *text, size_t size)
 {
     char slides[48], turns[48];
     snprintf(slides, sizeof slides, "slides (%d)", set->translation.dof);
-    snprintf(turns, sizeof turns, "turns (%d)", set->rotation.dof);
+    snprintf(turns, sizeof turns, set->rotation.dof == 3 ? "turns freely (3)" : "turns (%d)",
+             set->rotation.dof);
     join(text, size, set->translation.dof > 0 ? slides : NULL,
          set->rotation.dof > 0 ? turns : NULL);
-    if (set->translation.dof < 3 && set->rotation.dof > 0)
+    if (set->translation.dof < 3 && set->rotation.dof > 0 && !is_of_one_point(set))
         join(text, size, NULL, ", shifting as it turns");
 }
 

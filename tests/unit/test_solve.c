@@ -136,6 +136,45 @@ static void no_constraint_leaves_everything_free(void **unused)
     assert_true(solution.branches[0].distance == 0);
 }
 
+/* A point on two cylinders has no closed form; its place does not depend on how the body turns. */
+static void one_point_does_not_shift_as_the_body_turns(void **unused)
+{
+    (void)unused;
+    gw_vec3 o = {0, 0, 0}, high = {0, 0, 0.8}, arm = {0.3, 0, 0};
+    gw_constraint c[] = {distance(point_at(o), line(o, gw_v3(1, 0, 0)), 1),
+                         distance(point_at(o), line(high, gw_v3(0, 1, 0)), 0.5)};
+    char words[128];
+    solve_set(c, 2);
+    gw_submanifold_description(&solution.branches[0].set, words, sizeof words);
+    assert_string_equal(words, "4 freedoms: slides (1), turns freely (3)");
+    c[1].mobile.p = arm;
+    solve_set(c, 2);
+    gw_submanifold_description(&solution.branches[0].set, words, sizeof words);
+    assert_non_null(strstr(words, "shifting as it turns"));
+}
+
+/* What one part is asked for is not said to be out of the object's reach. */
+static void a_conflict_of_one_point_tells_of_the_same_part(void **unused)
+{
+    (void)unused;
+    gw_vec3 o = {0, 0, 0}, x = {1, 0, 0}, y = {0, 1, 0}, high = {0, 0, 2};
+    const gw_element on[][2] = {{line(o, x), line(high, y)},
+                                {line(o, x), line(high, x)},
+                                {line(o, x), plane(high, gw_v3(0, 0, 1))},
+                                {point_at(o), plane(high, gw_v3(0, 0, 1))},
+                                {point_at(o), line(high, x)},
+                                {plane(o, gw_v3(0, 0, 1)), plane(high, gw_v3(0, 0, 1))}};
+    for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)
+        for (int apart = 0; apart < 2; apart++) {
+            gw_constraint c[] = {coincident(point_at(o), on[i][0]),
+                                 coincident(point(apart, 0, 0), on[i][1])};
+            gw_problem p = problem_of(c, 2);
+            gw_solve(&p, &solution);
+            assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
+            assert_true((strstr(solution.conflict.sentence, "The same part") != NULL) == !apart);
+        }
+}
+
 /* acos and asin of a product one rounding short of 1 miss 0 and pi by some 1e-8. */
 static void an_angle_from_an_arc_cosine_means_along(void **unused)
 {
@@ -163,6 +202,8 @@ int main(void)
         cmocka_unit_test(with_a_line_distance_it_moves_on_a_circle),
         cmocka_unit_test(either_sense_branches_and_both_are_named_for_it),
         cmocka_unit_test(no_constraint_leaves_everything_free),
+        cmocka_unit_test(one_point_does_not_shift_as_the_body_turns),
+        cmocka_unit_test(a_conflict_of_one_point_tells_of_the_same_part),
         cmocka_unit_test(an_angle_from_an_arc_cosine_means_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
