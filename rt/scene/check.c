@@ -335,6 +335,12 @@ static bool check_free_form(const gw_object *o, int index, gw_error *error)
                             o->id, gw_shape_kind_name(o->shape.kind));
 }
 
+/* What a file may say: beyond, the scene could be saved and not opened again. */
+static bool is_within_reach(gw_vec3 p)
+{
+    return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
+}
+
 static bool check_object(const gw_scene *s, int index, gw_error *error)
 {
     const gw_object *o = &s->objects[index];
@@ -344,8 +350,10 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
         snprintf(member, sizeof member, "/geometry%s", inner.where);
         return gw_scene_invalid(error, "objects", index, member, "%s", inner.message);
     }
-    if (!gw_finite_pose(&o->pose))
-        return gw_scene_invalid(error, "objects", index, "/pose", "a pose must be finite");
+    if (!gw_finite_pose(&o->pose) || !is_within_reach(o->pose.p))
+        return gw_scene_invalid(error, "objects", index, "/pose",
+                                "a pose must be finite, its position from %g to %g m",
+                                -GW_MAX_COORDINATE, GW_MAX_COORDINATE);
     if (!gw_finite3(o->velocity) || !gw_finite3(o->spin))
         return gw_scene_invalid(error, "objects", index, "/velocity", "a velocity must be finite");
     if (o->material[0] && gw_scene_material(s, o->material) < 0)

@@ -93,10 +93,12 @@ static bool wanted_parameters(api_call *call, const json_t *list, const gw_subma
         const gw_submanifold_parameter *is = &parameters[i];
         values[i] = json_number_value(value);
         snprintf(where, sizeof where, "/parameters/%d", i);
-        bool fits = is->periodic || (values[i] >= is->low && values[i] <= is->high);
-        if (!json_is_number(value) || !isfinite(values[i]) || !fits) {
-            api_refuse(call, 400, where, "%s is a number from %g to %g %s", is->name, is->low,
-                       is->high, is->unit);
+        const double most = GW_MAX_COORDINATE;
+        double low = is->periodic ? -most : fmax(is->low, -most);
+        double high = is->periodic ? most : fmin(is->high, most);
+        if (!json_is_number(value) || !(values[i] >= low && values[i] <= high)) {
+            api_refuse(call, 400, where, "%s is a number from %g to %g %s", is->name, low, high,
+                       is->unit);
             return false;
         }
     }

@@ -349,6 +349,9 @@ test('solutions', async () => {
   await expect(200, 'PATCH', '/solutions/cone', { branch: moved.json.branch });
   await expect(200, 'PATCH', '/solutions/cone?dryRun=true', { parameters: [0, 0, 0] });
   await expect(400, 'PATCH', '/solutions/cone', { parameters: [0] });
+  const beyond = await expect(400, 'PATCH', '/solutions/cone', { parameters: [0, 1e76, 0] });
+  assert.equal(beyond.json.errors[0].pointer, '/parameters/1', 'no scene that could not be opened again');
+  assert.match(beyond.json.detail, /from -1e\+75 to 1e\+75 m/);
   await expect(400, 'PATCH', '/solutions/cone', { branch: 'b77' });
   await expect(404, 'PATCH', '/solutions/nothing', { parameters: [] });
   const near = { p: [0.031, 0.012, 0.5], q: [1, 0, 0, 0] };

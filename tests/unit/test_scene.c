@@ -87,6 +87,9 @@ static void checks_name_the_member(void **state)
     s->objects[1].shape.size = gw_v3(1e74, 1e74, 1e74);
     assert_refused(s, "/objects/1/geometry", "mass");
     s = stack();
+    s->objects[1].pose.p.y = 1e76;
+    assert_refused(s, "/objects/1/pose", "1e+75");
+    s = stack();
     hold(s, "base");
     assert_refused(s, "/tools/0/object", "fixed");
     s = stack();
