@@ -304,7 +304,7 @@ static bool fits(const command_option *o, const char *value)
     return false;
 }
 
-/* What is wrong with a word that is not taken; `o` is the option that it names, NULL: none. */
+/* Complains of a word that is not taken; `o` is the option that it names, NULL: none. */
 static void refuse(const cli_command *c, const char *word, const command_option *o)
 {
     if (o && o->value)

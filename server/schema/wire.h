@@ -243,7 +243,7 @@ extern const char *const wire_ops[WIRE_OPS + 1]; /* the last one NULL */
 #define WIRE_PUSH_MAX  1e4 /* N and N m of a push: the same */
 
 /* A client's message: members that its op has not are as nothing said. */
-/* What a client may subscribe to. */
+/* Streams that a client may subscribe to. */
 typedef enum wire_stream { WIRE_POSES, WIRE_SAMPLES, WIRE_WRENCHES } wire_stream;
 
 typedef struct wire_message {
@@ -285,9 +285,9 @@ void wire_sample_row(const gw_snapshot *snapshot, double *row);
 /* The names of so many columns, an array. */
 json_t *wire_sample_names(int columns);
 
-/* What joints bear, in the scene's order, gears left out: the columns ID.fx .. ID.tz of each (b on
- * a, world axes, about the origin of a's frame; N, N m), their names, one row of values. Zero where
- * a joint is not enabled, or where nothing moves. */
+/* Wrenches of joints, in the scene's order, gears left out: the columns ID.fx .. ID.tz of each (b
+ * on a, world axes, about the origin of a's frame; N, N m), their names, one row of values. Zero
+ * where a joint is not enabled, or where nothing moves. */
 int wire_wrench_columns(const gw_scene *scene);
 json_t *wire_wrench_names(const gw_scene *scene);
 void wire_wrench_row(const gw_scene *scene, const gw_snapshot *snapshot, double *row);
