@@ -610,11 +610,9 @@ static bool settles(gw_system *s, substep *b, double out)
 static bool refine(gw_system *s, substep *b, double kink, double out)
 {
     gw_system_integrator *at = &s->integrator;
-    if (b->stiff)
-        return at->implicit_level < MAX_IMPLICIT_LEVEL && ++at->implicit_level;
     if (b->settled)
         return false;
-    if (kink > 1 && b->cut == WHOLE && settles(s, b, fabs(out))) {
+    if (!b->stiff && kink > 1 && b->cut == WHOLE && settles(s, b, fabs(out))) {
         b->settled = at->level != b->best; /* again, as it was */
         at->level = b->best;
         return b->settled;
@@ -623,6 +621,8 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
     b->cut = cuts ? kink * b->wide : WHOLE;
     if (cuts)
         return true;
+    if (b->stiff)
+        return at->implicit_level < MAX_IMPLICIT_LEVEL && ++at->implicit_level;
     if (at->level == 0)
         at->patience = PATIENCE;
     if (at->level >= MAX_LEVEL) {
@@ -792,9 +792,9 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     bool doubted = false;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
-        b.wide = stiff ? WHOLE / implicit_formulas[s->integrator.implicit_level].substeps
-                       : fmin(width_of(s), b.cut);
-        b.wide = fmin(b.wide, WHOLE - b.begin);
+        b.wide =
+            stiff ? (double)WHOLE / implicit_formulas[at->implicit_level].substeps : width_of(s);
+        b.wide = fmin(fmin(b.wide, b.cut), WHOLE - b.begin);
         b.tries += !stiff && at->level > MAX_LEVEL;
         b.kinetic = s->kinetic, b.potential = s->potential;
         keep_home(s);

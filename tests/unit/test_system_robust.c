@@ -172,10 +172,11 @@ static void random_systems_with_limits_and_friction_never_jump(void **state)
         .bodies = 12, .loops = 2, .decades = 2, .bounded = true, .stiff = true};
     run_random_systems(&bounded, 1, 8, 1000, 1e-5);
     run_random_systems(&both, 1, 8, 1000, 1e-5);
-    /* a limit that is met where a row is moved by next to nothing */
+    /* limits that are met where a row is moved by next to nothing, and within implicit substeps */
     random_traits many = both;
     many.bodies = RANDOM_BODIES, many.loops = RANDOM_LOOPS;
     run_random_systems(&many, 263, 1, 600, 1e-8);
+    run_random_systems(&many, 167, 1, 700, 1e-8);
 }
 
 /* Joints with friction and limits that come into postures with a thousandth of the inertia, where
