@@ -102,8 +102,12 @@ int gw_fault_log_read(const gw_fault_log *log, unsigned number, gw_halt_record *
         return -1;
     *why = f->why;
     uint64_t end = f->count, begin = end > GW_FAULT_TICKS ? end - GW_FAULT_TICKS : 0;
-    for (uint64_t i = begin; ticks && i < end; i++)
-        ticks[i - begin] = f->ticks[i % GW_FAULT_TICKS];
+    for (uint64_t i = begin; ticks && i < end; i++) {
+        gw_fault_tick *t = &ticks[i - begin];
+        *t = f->ticks[i % GW_FAULT_TICKS];
+        for (int k = t->tool_count; k < GW_MAX_TOOLS; k++) /* of an older tick */
+            t->tools[k] = (gw_fault_tool){0};
+    }
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load(&f->number) == number ? (int)(end - begin) : -1;
 }
