@@ -27,8 +27,8 @@ bool gw_world_shift(const gw_problem *p, gw_vec3 *shift)
         if (!gw_constraint_has_distance(c->kind))
             continue;
         reach = fmax(reach, reach_of(c));
-        if (gw_norm2(c->fixed.p) <=
-            FAR * FAR * reach * reach) /* it is near: most problems' first */
+        /* an element that is near: most problems' first */
+        if (gw_norm2(c->fixed.p) <= FAR * FAR * reach * reach)
             return false;
         sum = gw_add(sum, c->fixed.p);
         count++;
