@@ -240,9 +240,11 @@ static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,
 {
     gw_guided_def def = b->def;
     gw_pose to = was->body.pose;
+    if (!gw_finite_pose(&to)) /* its step had failed: where the scene has it */
+        return;
     if (b->branch[0]) {
         gw_moved_set_at_switch(kinematics, b->object, b->branch, &def, &to);
-        gw_submanifold_nearest(&def.set, &was->body.pose, def.length, &to);
+        to = gw_nearest_on_set(&def, &was->body.pose, &b->pose);
     }
     gw_guided_init(&b->body, &def, &to);
     gw_twist base = gw_moved_set_twist(kinematics, &was->body);
@@ -260,7 +262,7 @@ static void let_go(const gw_scene_dynamics *old, gw_dynamic_free_body *b)
     gw_twist twist;
     if (!gw_scene_dynamics_find_body(old, gw_name_hash(b->id, 0), &was, &twist, &b->hand))
         return;
-    gw_submanifold_nearest(&b->def.set, &was, b->def.length, &to);
+    to = gw_nearest_on_set(&b->def, &was, &b->pose);
     gw_guided_init(&b->body, &b->def, &to);
     gw_guided_set_twist(&b->body, &twist);
 }

@@ -210,6 +210,10 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
         return;
     }
     gw_pose from = gw_haptic_tool_object_pose(old), at, to = def->pose;
+    if (!gw_finite_pose(&from)) { /* its step had failed */
+        hold_new(tool, old, def, NULL, scenario->dt);
+        return;
+    }
     gw_vec3 arm = gw_sub(from.p, old->pose.p);
     gw_twist twist = {gw_add(old->twist.v, gw_cross(old->twist.w, arm)), old->twist.w};
     *tool = *old;
@@ -224,7 +228,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_guided_def guided = def->guided;
     gw_moved_set_at_switch(scenario->kinematics, def->object, def->branch, &guided, &from);
     if (!scenario->go_to_layout)
-        gw_submanifold_nearest(&guided.set, &from, guided.length, &to);
+        to = gw_nearest_on_set(&guided, &from, &def->pose);
     gw_guided_init(&tool->body, &guided, &to);
     keep_riding(&tool->body, &old->body, scenario->kinematics);
     if (!scenario->go_to_layout)

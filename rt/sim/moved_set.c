@@ -28,6 +28,13 @@ void gw_moved_set_at_switch(gw_kinematics *kinematics, int object, const char *b
         def->set = now.set;
 }
 
+gw_pose gw_nearest_on_set(const gw_guided_def *def, const gw_pose *near, const gw_pose *otherwise)
+{
+    gw_pose to = *otherwise;
+    gw_submanifold_nearest(&def->set, near, def->length, &to);
+    return gw_finite_pose(&to) ? to : *otherwise;
+}
+
 gw_twist gw_moved_set_twist(const gw_kinematics *kinematics, const gw_guided *was)
 {
     bool moves = was->base.moves && gw_kinematics_moved(kinematics);

@@ -19,6 +19,9 @@ typedef enum gw_moved_set_status {
 void gw_moved_set_at_switch(gw_kinematics *kinematics, int object, const char *branch,
                             gw_guided_def *def, const gw_pose *near);
 
+/* The pose of a body's set that is nearest to `near`; `otherwise` where none is within numbers. */
+gw_pose gw_nearest_on_set(const gw_guided_def *def, const gw_pose *near, const gw_pose *otherwise);
+
 /* The motion of that set with its geometry: that of the body's former set. */
 gw_twist gw_moved_set_twist(const gw_kinematics *kinematics, const gw_guided *was);
 

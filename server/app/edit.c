@@ -401,6 +401,13 @@ static bool same_pose(const gw_pose *a, const gw_pose *b)
            a->q.x == b->q.x && a->q.y == b->q.y && a->q.z == b->q.z;
 }
 
+/* Where a step failed, or went beyond what a scene may say, a pose is no place to begin at. */
+static bool within_numbers(const gw_pose *pose)
+{
+    const gw_vec3 p = pose->p;
+    return gw_finite_pose(pose) && fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
+}
+
 /* Where the objects of the changed scene are now: where the loop has them, unless the edit states
  * another pose: a held object travels there, a free one is put there. A renamed object is found by
  * its place. */
@@ -422,7 +429,7 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
         if (old < 0 || object->fixed)
             continue;
         if (same_pose(&object->pose, &base->objects[old].pose))
-            poses[i] = before[old];
+            poses[i] = within_numbers(&before[old]) ? before[old] : object->pose;
         else if (app_tool_of(scene, object->id) >= 0)
             edit->go_to_layout = true;
         else
@@ -445,6 +452,21 @@ static void view_objects(const app_edit *edit, gw_snapshot *snapshot)
         app_document_put(app_view(edit->app, snapshot));
 }
 
+/* `layout`, taken over: refused where an object's place is beyond numbers. */
+static gw_layout *only_within_numbers(const app_edit *edit, gw_layout *layout, gw_error *error)
+{
+    for (int i = 0; layout && i < edit->scene->object_count; i++)
+        if (!within_numbers(&layout->poses[i])) {
+            gw_fail(error, GW_BAD_INPUT, "",
+                    "%s would come to lie beyond %g m, or nowhere: its constraints and what they "
+                    "join are too far apart",
+                    edit->scene->objects[i].id, GW_MAX_COORDINATE);
+            gw_layout_destroy(layout);
+            return NULL;
+        }
+    return layout;
+}
+
 static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
 {
     gw_snapshot snapshot;
@@ -452,7 +474,8 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
     *from_current = snapshot.state != GW_STOPPED && !edit->restart &&
                     edit->scene->rate == edit->base->scene->rate;
     if (!*from_current)
-        return gw_layout_update(edit->scene, NULL, edit->base->layout, error);
+        return only_within_numbers(
+            edit, gw_layout_update(edit->scene, NULL, edit->base->layout, error), error);
     gw_pose *poses = poses_now(edit, &snapshot);
     if (!poses) {
         gw_fail(error, GW_FAILED, "", "memory is short for an edit");
@@ -460,7 +483,7 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
     }
     gw_layout *layout = gw_layout_update(edit->scene, poses, edit->base->layout, error);
     free(poses);
-    return layout;
+    return only_within_numbers(edit, layout, error);
 }
 
 static bool refuse(app_edit *edit, gw_error *error)

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "rt/positioning/solve.h"
+#include "rt/sim/moved_set.h"
 #include "tests/unit/free_fixture.h"
 
 enum { MINUTE = 60000 };
@@ -447,6 +449,27 @@ static void constraint_forces_belong_to_the_state_told(void **state)
     }
 }
 
+static void where_no_pose_is_within_numbers_the_other_one_is_taken(void **state)
+{
+    (void)state;
+    gw_constraint round = {.kind = GW_DISTANCE, .value = 2};
+    round.mobile = round.fixed = (gw_element){.kind = GW_POINT};
+    gw_problem problem = {gw_pose_identity(), 1, 1, &round};
+    gw_solution *solution = calloc(1, sizeof *solution);
+    gw_solve(&problem, solution);
+    assert_true(solution->branch_count > 0);
+    gw_guided_def def = {.set = solution->branches[0].set, .length = 1};
+    const gw_pose scene = {{0, 2, 0}, {1, 0, 0, 0}};
+    const double far[] = {3, HUGE_VAL, NAN};
+    for (int i = 0; i < 3; i++) {
+        gw_pose near = {{far[i], far[i], 0}, {1, 0, 0, 0}};
+        gw_pose to = gw_nearest_on_set(&def, &near, &scene);
+        assert_true(fabs(gw_norm(to.p) - 2) < 1e-9);
+        assert_true(i > 0 || fabs(to.p.x - sqrt(2)) < 1e-9);
+    }
+    free(solution);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_bead_bounces_at_its_stops),
         cmocka_unit_test(a_corner_of_stops_holds),
         cmocka_unit_test(stops_hold_beside_contacts),
+        cmocka_unit_test(where_no_pose_is_within_numbers_the_other_one_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
