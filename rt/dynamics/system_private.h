@@ -857,10 +857,17 @@ double gw_local_weight_energy(const gw_system *system);
 void gw_system_bring_up(gw_system *system);
 void gw_system_take_state(gw_system *system);
 
-/* ---- steps: system_step.c ------------------------------------------------------------------- */
+/* ---- constraint forces: system_wrenches.c --------------------------------------------------- */
 
 /* The body's rate of momentum less its weight and what acts on it from outside (at its origin). */
 gw_wrench gw_system_borne(const gw_system *system, int body);
+
+/* At the accelerations that were solved for: the wrench on the held body, at the held frame; where
+ * joints are told of, also that of each joint on its body, its load and that of its descendants
+ * less closures, and that of each closure. */
+void gw_keep_joint_wrenches(gw_system *system, gw_wrench *constraint);
+
+/* ---- steps: system_step.c ------------------------------------------------------------------- */
 
 void gw_system_step(gw_system *system, const gw_forces *forces, double dt, gw_step *step);
 

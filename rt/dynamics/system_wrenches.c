@@ -1,0 +1,68 @@
+/*
+ * Constraint forces of a system: the wrench that each joint and closure transmits, from the
+ * momentum rates of the bodies at their accelerations (Newton-Euler, tips to roots). RT safe.
+ */
+#include <string.h>
+
+#include "rt/dynamics/system_private.h"
+
+gw_wrench gw_system_borne(const gw_system *s, int index)
+{
+    const gw_system_body *k = &s->bodies[index];
+    gw_vec3 a = gw_add(gw_linear_part(k->acceleration), gw_linear_part(k->coasting));
+    gw_vec3 alpha = gw_add(gw_angular_part(k->acceleration), gw_angular_part(k->coasting));
+    gw_wrench rate = k->flat.plane ? gw_planar_momentum_rate(k, s->gravity)
+                                   : gw_tree_momentum_rate(k, gw_sub(a, s->gravity), alpha);
+    return (gw_wrench){gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
+}
+
+void gw_system_tell_joints(gw_system *s)
+{
+    s->tells_joints = true;
+}
+
+void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
+{
+    if (!s->tells_joints) {
+        *constraint = gw_system_borne(s, s->held);
+        gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
+        constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
+        return;
+    }
+    for (int i = 0; i < s->body_count; i++)
+        s->joint_wrench[i] = gw_system_borne(s, i);
+    *constraint = s->joint_wrench[s->held];
+    for (int i = 0; i < s->body_count && gw_has_springs(s); i++) {
+        gw_wrench *w = &s->joint_wrench[i];
+        *w = (gw_wrench){gw_sub(w->f, s->by_springs[i].f), gw_sub(w->t, s->by_springs[i].t)};
+    }
+    gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
+    constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
+    memset(s->closure_wrench, 0, (size_t)s->closure_count * sizeof *s->closure_wrench);
+    for (int i = 0; i < s->block_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            double by = -r->scale * s->solution[s->blocks[i].first + n];
+            gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
+            if (i < s->closure_count) { /* else it is a spring's */
+                gw_wrench *own = &s->closure_wrench[i];
+                own->f = gw_mul_add(own->f, -by, gw_linear_part(r->on_a));
+                own->t = gw_mul_add(own->t, -by, gw_angular_part(r->on_a));
+            }
+            a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
+            a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
+            if (b) {
+                b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
+                b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
+            }
+        }
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        const gw_wrench *w = &s->joint_wrench[i];
+        if (s->bodies[i].def.parent < 0)
+            continue;
+        gw_wrench *p = &s->joint_wrench[s->bodies[i].def.parent];
+        p->f = gw_add(p->f, w->f);
+        gw_vec3 r = gw_sub(s->bodies[i].pose.p, s->bodies[s->bodies[i].def.parent].pose.p);
+        p->t = gw_add(p->t, gw_add(w->t, gw_cross(r, w->f)));
+    }
+}
