@@ -266,7 +266,7 @@ PARSE_SRC := tests/fuzz/fuzz_parse.c server/files/urdf.c server/files/urdf_parse
              server/net/request_head.c server/net/framing.c server/net/guard.c server/net/ws_frame.c
 
 STREAM_SRC := tests/fuzz/fuzz_stream.c server/net/stream_message.c server/net/stream_lease.c server/net/stream_wrenches.c \
-              server/net/guard.c server/net/request_head.c server/app/describe.c
+              server/net/guard.c server/net/request_head.c server/app/describe.c server/app/diff.c
 
 $(BUILD)/fuzz-stream-replay: $(call obj,tests/fuzz/replay.c $(STREAM_SRC) $(WIRE_SRC)) $(BUILD)/libguideway.a
 	@echo "  LINK  $@"

@@ -318,7 +318,7 @@ test('a person who drags and lets go does not end the task', async () => {
 
 test('a pause holds the task, and it goes on', async () => {
   await begin();
-  await step(2);
+  await until('the third step under way', async () => (await progress()).steps[2].state === 'running');
   await expect(200, 'PUT', '/simulation', { state: 'paused' });
   const paused = await progress();
   await sleep(200);

@@ -108,6 +108,12 @@ bool app_send(gw_app *app, const gw_command *command, gw_error *error)
     return (!refusing && there) || gw_fail(error, GW_NOT_FOUND, "/tool", "there is none");
 }
 
+bool app_tell_links(gw_app *app)
+{
+    (void)app;
+    return !refusing;
+}
+
 bool app_dragged(gw_app *app, const app_document *given, int tool, int body)
 {
     (void)app, (void)given, (void)tool, (void)body;

@@ -98,6 +98,23 @@ static const char *list_fault(const gw_problem *p, const gw_solution *s, double 
     return NULL;
 }
 
+/* The problem's size seen from the midst of its elements: poses are told to this scale wherever the
+   world's origin is. */
+static double size_about_midst(const gw_problem *p)
+{
+    gw_constraint moved[GW_MAX_PROBLEM];
+    gw_problem near = *p;
+    gw_vec3 midst = {0, 0, 0};
+    for (int i = 0; i < p->count; i++)
+        midst = gw_add(midst, gw_scale(1.0 / p->count, p->constraints[i].fixed.p));
+    for (int i = 0; i < p->count; i++) {
+        moved[i] = p->constraints[i];
+        moved[i].fixed.p = gw_sub(moved[i].fixed.p, midst);
+    }
+    near.constraints = moved;
+    return fmin(oracle_size(p), oracle_size(&near));
+}
+
 const char *judge_sound(const gw_problem *p, const gw_solution *s, int samples,
                         unsigned long long *random, double *number)
 {
@@ -107,8 +124,8 @@ const char *judge_sound(const gw_problem *p, const gw_solution *s, int samples,
         return "status: solved is to have branches";
     if (s->status == GW_STATUS_UNHANDLED && !s->reason)
         return "status: unhandled without a reason";
-    if (s->status == GW_STATUS_UNHANDLED && s->best_residual <= ORACLE_TRUTH * size &&
-        !strstr(s->reason, "tolerance"))
+    if (s->status == GW_STATUS_UNHANDLED &&
+        s->best_residual <= ORACLE_TRUTH * size_about_midst(p) && !strstr(s->reason, "tolerance"))
         return "status: unhandled with a residual that would do";
     if (s->status == GW_STATUS_INCOMPATIBLE &&
         (!s->conflict.condition || !s->conflict.constraints || !s->conflict.sentence))
