@@ -187,7 +187,10 @@ export class Person {
     const box = await canvas.boundingBox();
     const row = (i) => m[i] * p[0] + m[4 + i] * p[1] + m[8 + i] * p[2] + m[12 + i];
     const w = row(3);
-    return { x: box.x + ((row(0) / w + 1) / 2) * width, y: box.y + ((1 - row(1) / w) / 2) * height };
+    const x = box.x + ((row(0) / w + 1) / 2) * width;
+    const y = box.y + ((1 - row(1) / w) / 2) * height;
+    const inside = w > 0 && x > box.x && x < box.x + width && y > box.y && y < box.y + height;
+    return { x, y, inside };
   }
 
   // The camera is still once the published one no longer changes.

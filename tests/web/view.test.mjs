@@ -45,10 +45,7 @@ suite('the view', () => {
     }, 'a mark at the right border');
     await page.locator('#canvas').focus();
     await page.keyboard.press('f');
-    await until(async () => {
-      const at = await person.at([3, 0, 0.1]);
-      return at.x > area.x && at.x < area.x + area.width && at.y > area.y && at.y < area.y + area.height;
-    }, 'it is in the picture');
+    await until(async () => (await person.at([3, 0, 0.1])).inside, 'it is in the picture');
   });
 
   test('the view goes along with what is held, or selected, until a key or a press ends it', async () => {
@@ -70,7 +67,6 @@ suite('the view', () => {
       return person.at([...tools, ...bodies].find((b) => b.object === id).pose.p);
     };
     const start = { plate: await where('plate'), other: await where('other') };
-    const area = await canvas();
     // The page draws the pose that the server tells a little later.
     const stands = (id) =>
       until(async () => {
@@ -79,7 +75,7 @@ suite('the view', () => {
         if (off >= 2) throw new Error(`it is at ${at.x}, ${at.y}, ${off} px off`);
         return true;
       }, `${id} stands in the picture`);
-    const leaves = (id) => until(async () => (await where(id)).x < area.x, `${id} is out of the picture`);
+    const leaves = (id) => until(async () => !(await where(id)).inside, `${id} is out of the picture`);
     const tracked = (id) =>
       until(async () => (await page.locator('.tracking').innerText()).includes(id), `${id} is tracked`);
     const untracked = () => until(async () => (await page.locator('.tracking').count()) === 0, 'nothing is tracked');
@@ -100,6 +96,7 @@ suite('the view', () => {
     await untracked();
     await page.locator('[role=treeitem]', { hasText: 'other' }).first().click();
     await appliance.api('PUT', '/simulation', { state: 'stopped' });
+    await until(async () => (await person.text('.loop dd')) === '0.0 s', 'the page is back at the start');
     await page.locator('#canvas').focus();
     await page.keyboard.press('0'); // all of it, as at the start
     await person.settled();
