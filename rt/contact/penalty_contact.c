@@ -859,6 +859,10 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
 {
     if (!c->continuous)
         return;
+    if (gw_contact_holds(c) && w->substep_start[gw_contact_any_system(c)] == 0) {
+        c->load_at_start = c->load;
+        c->gap_at_start = c->start;
+    }
     double limit = friction_limit(c), spin = 0;
     gw_vec3 motion = gw_contact_rolls(c) ? rolled(w, c, h, &spin) : anchor_motion(w, c);
     motion = gw_reject(motion, c->now.normal);

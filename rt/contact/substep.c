@@ -63,7 +63,8 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
     gw_forces forces = {.at = w->systems[m].hand.at ? hand_at : NULL,
                         .context = &query,
                         .touch = w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
-                        .touching = &query};
+                        .touching = &query,
+                        .continues = w->substep_start[m] > 0};
     load(w, m, model, 0.5 * h);
     gw_model_step(model, &forces, h, step);
     load(w, m, model, 0.5 * h);

@@ -247,7 +247,7 @@ static void update_contacts(gw_world *w, bool updated)
         c->no_rebound = c->collided && c->now.gap < -GW_WORLD_DEFERRED_DEPTH;
         c->collided = c->immovable = c->reimpact = c->overcompressed = false;
         c->deferred = c->queued = false;
-        c->impulse = 0;
+        c->impulse = c->load_at_start = 0;
     }
 }
 
@@ -387,6 +387,11 @@ int gw_world_unilaterals(const gw_world *w, gw_unilateral_state *states, int cap
         *s = (gw_unilateral_state){
             .row = c->candidate.row, .gap = c->now.gap, .at_a = c->now.at_a, .at_b = c->now.at_b};
         s->force = gw_contact_force(w, c, &s->couple);
+        const gw_gap *start = &c->gap_at_start;
+        bool turns = start->lever > 0;
+        s->start_force = gw_scale(turns ? 0 : c->load_at_start, start->normal);
+        s->start_couple = gw_scale(turns ? c->load_at_start * start->lever : 0, start->normal);
+        s->start_at_a = start->at_a;
         s->pressed = c->collided || gw_norm2(s->force) + gw_norm2(s->couple) > 0;
     }
     return count;

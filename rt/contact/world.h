@@ -103,6 +103,8 @@ typedef struct gw_unilateral_state {
     double gap;                          /* m */
     gw_vec3 force, couple;               /* on a now (N, N m); the opposite acts on b */
     gw_vec3 at_a, at_b;                  /* where the force acts, world */
+    /* Of what holds: the same in the last step up to its first collision, as the step began. */
+    gw_vec3 start_force, start_couple, start_at_a;
 } gw_unilateral_state;
 
 /* One model in a step. */

@@ -109,6 +109,8 @@ typedef struct gw_contact {
     double load, stored;       /* of a loaded one, over the substep (N); its energy (J) */
     double loaded_for;         /* since it was loaded (s) */
     double load_before;        /* of one that holds: the load of the substep before (N) */
+    double load_at_start;      /* the same of the first substep of this step, along the normal */
+    gw_gap gap_at_start;       /* that is here, where that begins */
     double tried;              /* of one that holds: what the last trial had (N s) */
     gw_load_bracket bracket;
     gw_friction_spring friction_spring;

@@ -32,6 +32,8 @@ typedef struct gw_forces {
     void (*touch)(const void *touching, double t, const gw_pose *world_from_body,
                   const gw_twist *twist, gw_wrench *on);
     const void *touching;
+    bool continues; /* a step that goes on after a collision: its joints' wrenches are not told, but
+                       those of the part before it */
 } gw_forces;
 
 /* The result of one step. */

@@ -211,8 +211,11 @@ static inline void gw_delayed_touch(const void *context, double t, const gw_pose
 static inline gw_forces gw_delay_forces(const gw_delayed_forces *delayed)
 {
     const gw_forces *forces = delayed->forces;
-    return (gw_forces){forces && forces->at ? gw_delayed_at : NULL, delayed,
-                       forces && forces->touch ? gw_delayed_touch : NULL, delayed};
+    return (gw_forces){.at = forces && forces->at ? gw_delayed_at : NULL,
+                       .context = delayed,
+                       .touch = forces && forces->touch ? gw_delayed_touch : NULL,
+                       .touching = delayed,
+                       .continues = forces && forces->continues};
 }
 
 /* ---- the other steps of a guided body ------------------------------------------------------- */

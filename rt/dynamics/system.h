@@ -335,8 +335,8 @@ int gw_system_joint(gw_system *system, int body, double position[6], double velo
 /* Wrenches of joints and closures are kept from the next step on. RT safe. */
 void gw_system_tell_joints(gw_system *system);
 
-/* The wrench that a body's joint exerts on it in the last step's first stage (world axes, at the
- * body's origin), springs and damping included; what closures exert comes on top. */
+/* The wrench that a body's joint exerts on it as the last step began that continues none (world
+ * axes, at the body's origin), springs and damping included; what closures exert comes on top. */
 gw_wrench gw_system_joint_wrench(const gw_system *system, int body);
 
 /* The same of a closure on its body `a`: the sum of its rows' multipliers, redundant ones of which

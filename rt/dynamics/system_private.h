@@ -254,7 +254,8 @@ struct gw_system {
     int ground_count;
     gw_moving_ground *grounds;
     bool all_planar;       /* every body moves in a plane */
-    bool tells_joints;     /* wrenches of joints and closures are kept */
+    bool tells_joints;     /* wrenches of joints and closures are kept, */
+    bool continues;        /* but not in this step: gw_forces.continues */
     bool single;           /* every joint has one coordinate: body i is joint i is coordinate i */
     bool plain_tree;       /* the same, and no rows */
     bool is_free;          /* nothing acts at any joint */

@@ -789,6 +789,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     double kinetic = s->kinetic, owed = s->integrator.owed, fitted = 0;
     assert(isfinite(dt));
     s->touched = forces && forces->touch;
+    s->continues = forces && forces->continues;
     gw_contacts_begin(s);
     gw_set_joints_recentre(s);
     if (!s->local &&

@@ -23,7 +23,7 @@ void gw_system_tell_joints(gw_system *s)
 
 void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
 {
-    if (!s->tells_joints) {
+    if (!s->tells_joints || s->continues) {
         *constraint = gw_system_borne(s, s->held);
         gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
         constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));

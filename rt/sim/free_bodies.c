@@ -87,7 +87,7 @@ void gw_free_bodies_pre_step(gw_scene_dynamics *m)
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
         m->world_systems[m->first_free + i].hand =
-            take_hand(b) ? (gw_forces){acting, b, NULL, NULL} : (gw_forces){0};
+            take_hand(b) ? (gw_forces){.at = acting, .context = b} : (gw_forces){0};
     }
 }
 

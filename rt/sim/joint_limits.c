@@ -275,10 +275,10 @@ void gw_joint_limits_add_wrench(const gw_scene_dynamics *m, int system, int body
     for (int i = 0; i < m->limits.count; i++) {
         const gw_joint_limit *limit = &m->limits.of[i];
         const gw_unilateral_state *now = &limit->now;
-        if (!now->pressed || limit->system != system || limit->body != body)
+        if (limit->system != system || limit->body != body)
             continue;
-        wrench->f = gw_add(wrench->f, now->force);
-        wrench->t = gw_add(wrench->t, now->couple);
-        wrench->t = gw_add(wrench->t, gw_cross(gw_sub(now->at_a, point), now->force));
+        wrench->f = gw_add(wrench->f, now->start_force);
+        wrench->t = gw_add(wrench->t, now->start_couple);
+        wrench->t = gw_add(wrench->t, gw_cross(gw_sub(now->start_at_a, point), now->start_force));
     }
 }

@@ -214,7 +214,8 @@ void gw_joint_limits_build(gw_scene_dynamics *dynamics, const gw_scene_dynamics_
                            int ground);
 void gw_joint_limits_destroy(gw_joint_limits *limits);
 
-/* Adds what limits of a system's joint exert on the side that M is on, about a point (world). */
+/* Adds what limits of a system's joint exert on the side that M is on as the step begins, about a
+ * point (world). What a hit exerts for no time at all is not in it. */
 void gw_joint_limits_add_wrench(const gw_scene_dynamics *dynamics, int system, int body,
                                 gw_vec3 point, gw_wrench *wrench);
 
