@@ -1456,6 +1456,30 @@ async function fourBar(ground, coupler) {
   return { open: Math.max(...gaps), speed: Math.max(...bodies.map((b) => Math.hypot(...b.twist.v))) };
 }
 
+test('an arm amid the scissor lift may be fixed as it runs: where it stands, or where the scene has it', async () => {
+  for (const id of ['rise1', 'fall1', 'fall2'])
+    for (const stands of [true, false])
+      for (const height of [0.46, 0.8]) {
+        await expect(200, 'POST', '/scene/open', { scene: 'scissor-lift' });
+        await set('running');
+        const lift = async () => {
+          const { bodies } = await now(),
+            of = (object) => bodies.find((b) => b.object === object)?.pose;
+          return { arm: of(id), deck: of('deck').p[2], bodies };
+        };
+        await until('it has risen', async () => (await lift()).deck > height);
+        const { arm } = await lift();
+        const { pose } = (await expect(200, 'PATCH', `/objects/${id}`, { fixed: true, ...(stands && { pose: arm }) }))
+          .json;
+        if (stands) assert.deepEqual(pose, arm);
+        const deck = (pose.p[2] * 6) / (id === 'fall2' ? 5 : 3); // arms cross at 1, 3 and 5 sixths of its height
+        await until('it rests', async () => {
+          const { bodies, deck: now } = await lift();
+          return Math.abs(now - deck) < 1e-9 && bodies.every((b) => Math.hypot(...b.twist.v) < 1e-9);
+        });
+      }
+});
+
 test('a four-bar rides on its ground when that is patched, and takes a new length without a jump', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
   await set('running');
