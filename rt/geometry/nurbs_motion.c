@@ -15,20 +15,23 @@
 #include <assert.h>
 #include <stddef.h>
 
-#define NEAR 1e-3 /* of the size: a followed branch that ends farther off is another one */
+#define NEAR       1e-3 /* of the size: a followed branch that ends farther off is another one */
+#define MOST_CELLS 500  /* of a search on the way: a millisecond */
 #define SINGULAR                                                                                   \
     1e-20 /* of the squares: no less determinant, at the apex of a cone or a corner                \
            */
 
-void gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double parameter[2],
-                      gw_nurbs_point *at)
+int gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double parameter[2],
+                     gw_nurbs_point *at)
 {
     double p[2] = {parameter[0], parameter[1]};
     gw_nurbs_event event = gw_nurbs_follow(s, x, p, NULL, at);
     double off = fabs(gw_distance(at->d[0][0], x) - fabs(distance));
+    int cells = 0;
     if (event == GW_NURBS_FOCAL || off > NEAR * s->size) {
         gw_nurbs_nearest nearest;
-        gw_nurbs_nearest_point(s, x, &nearest);
+        gw_nurbs_nearest_within(s, x, MOST_CELLS, &nearest);
+        cells = nearest.cells;
         /* at an edge, or a pole, there may be closer points inside */
         bool ended = event == GW_NURBS_EDGE && off > NEAR * s->size;
         if (ended || fabs(nearest.distance - fabs(distance)) < off) {
@@ -39,6 +42,7 @@ void gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double para
     }
     parameter[0] = p[0];
     parameter[1] = p[1];
+    return cells;
 }
 
 /* Derivatives by the parameters of N = S_u x S_v: first ones, and the second along `rate`. */
@@ -342,19 +346,20 @@ bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_n
         return false;
     }
     gw_nurbs_nearest nearest;
-    gw_nurbs_nearest_point(s, x, &nearest);
+    gw_nurbs_nearest_within(s, x, MOST_CELLS, &nearest);
     parameter[0] = nearest.parameter[0], parameter[1] = nearest.parameter[1];
     gw_nurbs_evaluate(s, parameter, 2, NULL, at);
     return apex_at(s, parameter) >= 0;
 }
 
-/* The closest point, followed; true where it is an apex. */
+/* The closest point, followed; true where it is an apex. `cells`: that a search looked into. */
 static bool follow_to_apex(const gw_nurbs *s, gw_vec3 x, double expected, bool past_edges,
-                           double parameter[2], gw_nurbs_point *at)
+                           double parameter[2], gw_nurbs_point *at, int *cells)
 {
+    *cells = 0;
     if (past_edges)
         return gw_nurbs_pass_edges(s, x, parameter, at);
-    gw_nurbs_closest(s, x, expected, parameter, at);
+    *cells = gw_nurbs_closest(s, x, expected, parameter, at);
     return false;
 }
 
@@ -380,7 +385,7 @@ void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec
 {
     gw_nurbs_point at;
     gw_vec3 rate_over, second_over;
-    if (follow_to_apex(s, x, expected, past_edges, parameter, &at) &&
+    if (follow_to_apex(s, x, expected, past_edges, parameter, &at, &out->cells) &&
         normal_over(s, at.d[0][0], x, velocity, expected, &out->gradient, &rate_over,
                     &second_over)) {
         out->value = gw_dot(out->gradient, gw_sub(x, at.d[0][0]));
@@ -437,17 +442,18 @@ static void closest_accelerations(const gw_nurbs_point *at, gw_vec3 d, gw_vec3 v
     out[1] = regular ? (right[1] * uu - right[0] * uv) / det : 0;
 }
 
-void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double expected,
-                        bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
-                        gw_vec3 *second)
+int gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double expected,
+                       bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
+                       gw_vec3 *second)
 {
+    int cells;
     gw_nurbs_point at;
     gw_nurbs_turn turn;
     double moves[2], bends[2];
     assert(s->dimension == 2);
-    if (follow_to_apex(s, x, expected, past_edges, parameter, &at) &&
+    if (follow_to_apex(s, x, expected, past_edges, parameter, &at, &cells) &&
         normal_over(s, at.d[0][0], x, velocity, expected, n, rate, second))
-        return;
+        return cells;
     point_near(s, parameter, 3, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x);
     closest_rates(s, &at, d, velocity, moves);
@@ -458,17 +464,19 @@ void gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double e
     *rate = turn.velocity;
     *second =
         gw_add(turn.bias, gw_add(gw_scale(bends[0], turn.d[0]), gw_scale(bends[1], turn.d[1])));
+    return cells;
 }
 
-void gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
-                         bool past_ends, double parameter[2], gw_vec3 *t, gw_vec3 *rate,
-                         gw_vec3 *second, gw_vec3 *gradient)
+int gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
+                        bool past_ends, double parameter[2], gw_vec3 *t, gw_vec3 *rate,
+                        gw_vec3 *second, gw_vec3 *gradient)
 {
+    int cells;
     gw_nurbs_point at;
     gw_nurbs_turn turn;
     double moves[2] = {0, 0}, bends;
     assert(s->dimension == 1);
-    follow_to_apex(s, x, 0, past_ends, parameter, &at);
+    follow_to_apex(s, x, 0, past_ends, parameter, &at, &cells);
     gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x), c1 = at.d[1][0];
     bool regular = curve_rates(&at, d, velocity, &moves[0], &bends);
@@ -478,6 +486,7 @@ void gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3
     *second = gw_mul_add(turn.bias, bends, turn.d[0]);
     double by_x = gw_dot(along, turn.d[0]) / (gw_norm2(c1) + gw_dot(d, at.d[2][0]));
     *gradient = regular ? gw_scale(by_x, c1) : gw_v3(0, 0, 0);
+    return cells;
 }
 
 double gw_nurbs_focal_distance(const gw_nurbs *s, const double parameter[2], double side)

@@ -10,10 +10,11 @@
 
 /*
  * The parameters of the point closest to `x`, which is about `distance` (m, of either sign) from
- * the shape: followed from `parameter`, and where that leads elsewhere searched for globally.
+ * the shape: followed from `parameter`, and where that leads elsewhere searched for globally,
+ * within a bounded number of parts. Returns how many were looked into.
  */
-void gw_nurbs_closest(const gw_nurbs *nurbs, gw_vec3 x, double distance, double parameter[2],
-                      gw_nurbs_point *at);
+int gw_nurbs_closest(const gw_nurbs *nurbs, gw_vec3 x, double distance, double parameter[2],
+                     gw_nurbs_point *at);
 
 /* P = C(s) of a curve, S(u, v) + offset n(u, v) of a surface, while the parameters move at `rate`:
  * its derivatives by them, velocity, and acceleration at rate' = 0. With a plane, `parameter` is x
@@ -47,20 +48,20 @@ void gw_nurbs_move_and_turn(const gw_nurbs *nurbs, const gw_nurbs_plane *plane,
  * The unit normal at the point of a surface closest to x, which is about `expected` from it: n, its
  * rate as x moves with `velocity`, and n'' for x'' = 0. The derivative of n by x is symmetric: the
  * gradient of t . n by x is the rate for x' = t. `parameter`: near the closest point; moved onto
- * it.
+ * it. Returns how many parts of the shape a search looked into.
  */
-void gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, double expected,
-                        bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
-                        gw_vec3 *second);
+int gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, double expected,
+                       bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
+                       gw_vec3 *second);
 
 /*
  * The unit tangent at the point of a curve closest to x: t, its rate as x moves with `velocity`,
  * t'' for x'' = 0, and the gradient of along . t by x. `parameter`: near the closest point; moved
- * onto it.
+ * onto it. Returns how many parts of the shape a search looked into.
  */
-void gw_nurbs_tangent_at(const gw_nurbs *curve, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
-                         bool past_ends, double parameter[2], gw_vec3 *t, gw_vec3 *rate,
-                         gw_vec3 *second, gw_vec3 *gradient);
+int gw_nurbs_tangent_at(const gw_nurbs *curve, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
+                        bool past_ends, double parameter[2], gw_vec3 *t, gw_vec3 *rate,
+                        gw_vec3 *second, gw_vec3 *gradient);
 
 /*
  * The focal distance of a surface at a point, on the side of the sign of `side`: the least 1 / k of
@@ -91,6 +92,7 @@ typedef struct gw_nurbs_distance {
     double value;
     gw_vec3 gradient;
     double second; /* h'' of an x with velocity x' and acceleration zero */
+    int cells;     /* parts of the shape that a search looked into */
 } gw_nurbs_distance;
 
 void gw_nurbs_distance_at(const gw_nurbs *nurbs, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,

@@ -637,7 +637,12 @@ static void open_node(search *q, const tree_node *node)
 
 void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nearest)
 {
-    assert(s && s->tree);
+    gw_nurbs_nearest_within(s, to, MAX_CELLS, nearest);
+}
+
+void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_nearest *nearest)
+{
+    assert(s && s->tree && cells > 0);
     *nearest = (gw_nurbs_nearest){.distance = HUGE_VAL};
     if (!(fabs(to.x) <= GW_MAX_COORDINATE && fabs(to.y) <= GW_MAX_COORDINATE &&
           fabs(to.z) <= GW_MAX_COORDINATE)) {
@@ -657,7 +662,7 @@ void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nea
     push(&q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
     double certified = CERTIFIED * s->size, bound = HUGE_VAL;
     while (q.count > 0) {
-        if (q.heap[0].bound >= nearest->distance - certified || nearest->cells >= MAX_CELLS) {
+        if (q.heap[0].bound >= nearest->distance - certified || nearest->cells >= cells) {
             bound = q.heap[0].bound;
             break;
         }

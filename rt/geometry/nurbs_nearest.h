@@ -33,6 +33,10 @@ typedef struct gw_nurbs_nearest {
  */
 void gw_nurbs_nearest_point(const gw_nurbs *nurbs, gw_vec3 to, gw_nurbs_nearest *nearest);
 
+/* The same, ended after at most `cells` parts. */
+void gw_nurbs_nearest_within(const gw_nurbs *nurbs, gw_vec3 to, int cells,
+                             gw_nurbs_nearest *nearest);
+
 typedef enum gw_nurbs_event {
     GW_NURBS_REGULAR,
     GW_NURBS_EDGE, /* at the end of the domain, where the distance still falls outward */

@@ -65,7 +65,7 @@ static bool is_free_form(gw_row_kind kind)
  * of the shape, or, where the body owns it, the same from the body's frame.
  */
 static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 s, gw_vec3 *u,
-                        double *second)
+                        double *second, int *cells)
 {
     gw_quat world_from_shape = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
     double start[2] = {row->start[0], row->start[1]};
@@ -75,6 +75,7 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
                          start, &d);
     *u = gw_rotate(world_from_shape, d.gradient);
     *second = d.second;
+    *cells = d.cells;
     return d.value - row->value;
 }
 
@@ -87,6 +88,7 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
 typedef struct of_direction {
     gw_vec3 n, rate, second; /* N, N', and N'' for X'' = 0 (world axes) */
     gw_vec3 gradient;        /* G */
+    int cells;               /* parts of the shape that a search looked into */
 } of_direction;
 
 /* s: velocity of X relative to the shape; NULL: N and G alone. */
@@ -99,11 +101,11 @@ static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm 
     gw_vec3 velocity = s ? gw_unrotate(q, *s) : gw_v3(0, 0, 0);
     of_direction m = {.n = {0, 0, 0}};
     if (row->kind == GW_ROW_TANGENT || row->kind == GW_ROW_TANGENT_BODY) {
-        gw_nurbs_tangent_at(row->nurbs, at, velocity, along, row->past_edges, start, &m.n, &m.rate,
-                            &m.second, &m.gradient);
+        m.cells = gw_nurbs_tangent_at(row->nurbs, at, velocity, along, row->past_edges, start, &m.n,
+                                      &m.rate, &m.second, &m.gradient);
     } else {
-        gw_nurbs_normal_at(row->nurbs, at, along, row->value, row->past_edges, start, &m.n,
-                           &m.gradient, &m.second);
+        m.cells = gw_nurbs_normal_at(row->nurbs, at, along, row->value, row->past_edges, start,
+                                     &m.n, &m.gradient, &m.second);
         if (s)
             gw_nurbs_normal_at(row->nurbs, at, velocity, row->value, row->past_edges, start, &m.n,
                                &m.rate, &m.second);
@@ -147,13 +149,14 @@ static double row_value(const gw_row *row, const gw_pose *x)
 {
     gw_vec3 u, none = {0, 0, 0};
     double second;
+    int cells;
     if (gw_row_of_direction(row->kind)) {
         arm at = arm_of(row, x);
         return gw_dot(at.n, direction_of(row, x, &at, NULL).n);
     }
     if (is_free_form(row->kind)) {
         arm at = arm_of(row, x);
-        return free_form(row, x, &at, none, &u, &second);
+        return free_form(row, x, &at, none, &u, &second, &cells);
     }
     if (row->kind == GW_ROW_ANGLE)
         return gw_dot(row->n, gw_rotate(x->q, row->m)) - row->value;
@@ -181,8 +184,9 @@ static void put(double row[6], gw_vec3 v, gw_vec3 w)
  *   body's element    h-dot = -u . (v + w x (f - t))       = -u . v + (u x (f - t)) . w
  *   angle             h-dot = n . (w x R m)                = (R m x n) . w
  */
-static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
+static double row_linear(const gw_row *row, const gw_pose *x, double out[6], int *cells)
 {
+    *cells = 0;
     if (row->kind == GW_ROW_ANGLE) {
         gw_vec3 m = gw_rotate(x->q, row->m);
         put(out, gw_v3(0, 0, 0), gw_cross(m, row->n));
@@ -193,6 +197,7 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
         bool body = gw_row_owned_by_body(row->kind);
         of_direction m = direction_of(row, x, &a, NULL);
         gw_vec3 turn = gw_cross(a.n, m.n);
+        *cells = m.cells;
         if (body)
             put(out, gw_neg(m.gradient), gw_sub(gw_cross(m.gradient, gw_sub(row->f, x->p)), turn));
         else
@@ -204,7 +209,7 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
     gw_vec3 u = flat ? a.n : radial_unit(row, &a);
     bool free = is_free_form(row->kind);
     if (free)
-        value = free_form(row, x, &a, gw_v3(0, 0, 0), &u, &second);
+        value = free_form(row, x, &a, gw_v3(0, 0, 0), &u, &second, cells);
     if (gw_row_owned_by_body(row->kind))
         put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
     else
@@ -214,15 +219,20 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
 
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])
 {
+    int cells;
     for (int i = 0; i < count; i++)
-        row_linear(&rows[i], x, a[i]);
+        row_linear(&rows[i], x, a[i], &cells);
 }
 
-void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, double *h,
-                                double (*a)[6])
+int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, double *h,
+                               double (*a)[6])
 {
-    for (int i = 0; i < count; i++)
-        h[i] = row_linear(&rows[i], x, a[i]);
+    int all = 0, cells;
+    for (int i = 0; i < count; i++) {
+        h[i] = row_linear(&rows[i], x, a[i], &cells);
+        all += cells;
+    }
+    return all;
 }
 
 /*
@@ -253,7 +263,8 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
     if (is_free_form(row->kind)) {
         gw_vec3 u;
         double second;
-        free_form(row, x, &b, s, &u, &second);
+        int cells;
+        free_form(row, x, &b, s, &u, &second, &cells);
         return gw_dot(u, a) + second;
     }
     if (row->kind == GW_ROW_ANGLE)

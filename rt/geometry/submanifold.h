@@ -193,9 +193,10 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *world_from_body);
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                       double (*a)[6]);
 
-/* Both at once. */
-void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
-                                double *h, double (*a)[6]);
+/* Both at once. Returns how many parts of free-form shapes were searched for closest points: what
+ * such rows cost beyond others. */
+int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
+                               double *h, double (*a)[6]);
 
 /* The bias A-dot [v; w] of each row at that twist (framework eq. 8). */
 void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,

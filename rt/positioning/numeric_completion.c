@@ -23,12 +23,14 @@
 #define MOST_TRIES      600  /* starts at the most */
 #define FARTHEST        1e5  /* times the size: beyond that rounding hides any residual */
 #define SAME_POSE       1e-5 /* poses closer than this, times the size, are one */
+#define CELL            2 /* rows whose evaluation a searched part of a free-form shape counts as */
+#define OVERDRAFT       GW_MAX_WORK /* of a descent that is under way where the work ends */
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
 
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6])
 {
-    gw_rows_value_and_jacobian(c->rows, c->row_count, x, h, a);
+    c->solver->work -= CELL * gw_rows_value_and_jacobian(c->rows, c->row_count, x, h, a);
     for (int i = 0; i < c->row_count; i++)
         gw_scale_row(&c->rows[i], c->size, &h[i], a[i]);
 }
@@ -44,12 +46,20 @@ static void evaluate(const void *context, const gw_pose *x, gw_normal_equations 
     c->solver->work -= c->row_count + 6;
 }
 
+/* Free-form shapes cost as much as thousands of rows where the closest point is hard to find. */
+static bool overdrawn(const gw_completion *c)
+{
+    return c->solver->work < -OVERDRAFT;
+}
+
 /* At a minimum of the residual that is no root: |A^T h| is small beside |h|, which it is nowhere
- * near a root, simple or multiple, while h is this large. */
-static bool at_minimum(const void *context, const gw_normal_equations *at)
+ * near a root, simple or multiple, while h is this large. Or the work has ended. */
+static bool gives_up(const void *context, const gw_normal_equations *at)
 {
     const gw_completion *c = context;
     double gg = 0;
+    if (overdrawn(c))
+        return true;
     for (int i = 0; i < 6; i++)
         gg += at->g[i] * at->g[i];
     return at->sum > 1e-6 * c->size * c->size && gg < 1e-6 * at->sum;
@@ -59,7 +69,7 @@ double gw_completion_descend(const gw_completion *c, gw_pose *x)
 {
     const gw_levenberg_marquardt method = {.size = c->size,
                                            .evaluate = evaluate,
-                                           .give_up = at_minimum,
+                                           .give_up = gives_up,
                                            .context = c,
                                            .steps = 80,
                                            .goal = c->size * c->size * 1e-29,
@@ -192,6 +202,8 @@ bool gw_completion_add(gw_completion *c, const gw_pose *x)
     if (c->found_count == GW_MAX_FOUND || is_known(c, x))
         return false;
     c->dof[c->found_count] = gw_local_dimension(c, x);
+    if (overdrawn(c)) /* the dimension is not known */
+        return false;
     c->found[c->found_count++] = *x;
     return true;
 }

@@ -1,10 +1,11 @@
 // Free-form curves and surfaces: problems, scenes, refusals.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { command, scratch, solve } from './command.mjs';
-import { request, root, start } from './server.mjs';
+import { guideway, request, root, sanitized, start } from './server.mjs';
 
 // The paraboloid z = x^2 - y^2 over -1 .. 1, biquadratic: one exact Bezier patch.
 const bend = [1, -1, 1]; // of t^2 over -1 .. 1
@@ -285,6 +286,35 @@ test('surfaces are read as they were written, and may be replaced while one is f
     const told = async () => JSON.stringify((await request(server, 'GET', '/api/v1/events')).json).includes('"edge"');
     for (let k = 0; k < 300 && !(await told()); k++) await new Promise((done) => setTimeout(done, 50));
     assert.ok(await told(), 'the edge is told');
+  } finally {
+    await server.stop();
+  }
+});
+
+// A spike makes closest points hard to find: all over it the sheets are nearly as far as one another.
+test('a control point far off costs a bounded search, which says that it ended', async () => {
+  const seconds = sanitized ? 60 : 5; // of the processor, where 0.5 to 0.9 are enough
+  for (const name of ['nozzle-over-hood', 'hood-over-nozzle'])
+    for (const height of [30, 1e3, 1e5]) {
+      const scene = JSON.parse(readFileSync(join(root, `scenes/${name}.json`)));
+      scene.objects[0].geometry.points[2][2][2] = height;
+      const file = join(scratch, 'spike.json');
+      writeFileSync(file, JSON.stringify(scene));
+      const limited = ['-c', `ulimit -t ${seconds}; exec "$0" "$@"`, guideway, 'run', file, '--seconds', '0.01'];
+      const r = spawnSync('sh', limited, { encoding: 'utf8', timeout: 600000 });
+      assert.equal(r.signal, null, `${name}, ${height} m: more than ${seconds} s of the processor`);
+      if (r.status !== 0) assert.match(r.stderr, /cannot be placed: .*(ended at its bound|no pose was found|none was)/);
+    }
+  const server = await start();
+  try {
+    const scene = JSON.parse(readFileSync(join(root, 'scenes/nozzle-over-hood.json')));
+    await request(server, 'PUT', '/api/v1/scene', scene);
+    await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
+    const { geometry } = structuredClone(scene.objects[0]);
+    geometry.points[2][2][2] = 1e5;
+    const refused = await request(server, 'PATCH', '/api/v1/objects/hood', { geometry });
+    assert.equal(refused.status, 422, JSON.stringify(refused.json));
+    assert.deepEqual((await request(server, 'GET', '/api/v1/objects/hood')).json.geometry, scene.objects[0].geometry);
   } finally {
     await server.stop();
   }
