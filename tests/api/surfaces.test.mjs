@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { command, scratch, solve } from './command.mjs';
-import { guideway, request, root, sanitized, start } from './server.mjs';
+import { guideway, request, root, sanitized, sleep, start, stream, until } from './server.mjs';
 
 // The paraboloid z = x^2 - y^2 over -1 .. 1, biquadratic: one exact Bezier patch.
 const bend = [1, -1, 1]; // of t^2 over -1 .. 1
@@ -290,6 +290,89 @@ test('surfaces are read as they were written, and may be replaced while one is f
     await server.stop();
   }
 });
+
+// Control points patched as fast as a page drags them, each patch sent when it is due: sent in order on few connections.
+for (const [name, body, tip] of [
+  ['probe-on-hood', 'probe', [0, 0, 0.1]],
+  ['nozzle-over-hood', 'nozzle', [0, 0, 0.1]],
+])
+  test(`200 edits of control points a second: no jump, the branch kept (${name})`, async () => {
+    const server = await start();
+    const live = stream(server);
+    try {
+      await live.opened;
+      const scene = JSON.parse(readFileSync(join(root, `scenes/${name}.json`)));
+      await request(server, 'PUT', '/api/v1/scene', scene);
+      live.send({ op: 'subscribe', stream: 'samples' });
+      const { columns } = await live.wait('subscribed', (m) => m.stream === 'samples');
+      await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
+      const lifted = (k) => {
+        const { geometry } = structuredClone(scene.objects[0]);
+        for (const i of [2, 3]) for (const j of [2, 3]) geometry.points[i][j][2] += 0.01 * (1 - Math.cos(k / 40));
+        return geometry;
+      };
+      const count = 600,
+        began = performance.now(),
+        replies = [];
+      for (let k = 1; k <= count; k++) {
+        await sleep(Math.max(0, began + 5 * k - performance.now()));
+        replies.push(request(server, 'PATCH', '/api/v1/objects/hood', { geometry: lifted(k) }));
+        if (k % 8 === 0) await replies.at(-8); // no more on the way than there are connections
+      }
+      for (const reply of replies) assert.equal((await reply).status, 200);
+      const took = performance.now() - began;
+      console.log(`# ${Math.round((1000 * count) / took)} edits a second`);
+      const now = async () => (await request(server, 'GET', '/api/v1/simulation')).json;
+      await until('the tool on what was put there last', async () => !(await now()).tools[0].travelling);
+      const s = await now();
+      assert.equal(s.state, 'running');
+      const kinds = new Set((await request(server, 'GET', '/api/v1/events')).json.map((e) => e.kind));
+      for (const kind of ['left-behind', 'limited', 'fault', 'energy']) assert.ok(!kinds.has(kind), kind);
+      const ticks = live.frames
+        .filter((f) => f.type === 2)
+        .flatMap((f) => f.rows.map((row, i) => ({ tick: f.first + i, row })));
+      const at = (names) => names.map((n) => columns.indexOf(n));
+      const changes = (names, bend) => {
+        const most = { by: 0 };
+        for (let i = 2; i < ticks.length; i++) {
+          const [a, b, c] = ticks.slice(i - 2, i + 1);
+          // the operator's own steps of force are felt as such
+          if (c.tick !== a.tick + 2 || at(['fx', 'fy', 'fz', 'tx']).some((k) => Math.abs(c.row[k] - b.row[k]) > 0.01))
+            continue;
+          const by = Math.hypot(...at(names).map((k) => c.row[k] - (bend ? 2 : 1) * b.row[k] + (bend ? a.row[k] : 0)));
+          if (by > most.by) Object.assign(most, { by, tick: c.tick });
+        }
+        return most;
+      };
+      assert.ok(ticks.length > 2500, `${ticks.length} ticks`);
+      for (const [what, names, limit, bend] of [
+        ['position, bent (m)', ['px', 'py', 'pz'], 2e-5, true],
+        ['rotation, bent', ['qw', 'qx', 'qy', 'qz'], 1e-4, true],
+        ['velocity (m/s)', ['vx', 'vy', 'vz'], 2e-2, false],
+        ['constraint force (N)', ['lambda_f'], 0.5, false],
+      ]) {
+        const { by, tick } = changes(names, bend);
+        assert.ok(by < limit, `${what}: ${by} at tick ${tick}`);
+      }
+      // it is where it was put last: on the surface, at the stated distance
+      const { degree, knots, points } = lifted(count);
+      const solved = solve({
+        mobile: { pose: s.tools[0].pose },
+        constraints: [
+          {
+            type: 'distance',
+            value: scene.constraints[0].value ?? 0,
+            mobile: { point: tip },
+            fixed: { surface: { degree, knots, points } },
+          },
+        ],
+      });
+      assert.ok(solved.branches[0].nearest.distance < 1e-6, `${body}: ${solved.branches[0].nearest.distance} m off`);
+    } finally {
+      await live.close();
+      await server.stop();
+    }
+  });
 
 // A spike makes closest points hard to find: all over it the sheets are nearly as far as one another.
 test('a control point far off costs a bounded search, which says that it ended', async () => {
