@@ -24,8 +24,14 @@
 #define PRIORITY 10 /* of SCHED_FIFO: far below the loop, before all that is not real-time */
 #define STOP     -1 /* comes through the pipe instead of a socket */
 
-typedef struct waiting {
+/* As it comes through the pipe. */
+typedef struct adopted {
     int fd;
+    bool body; /* told as ignored */
+} adopted;
+
+typedef struct waiting {
+    adopted socket;
     int64_t until_ms;
 } waiting;
 
@@ -38,11 +44,11 @@ struct gw_halt_replies {
     waiting waiting[WAITING]; /* oldest first */
 };
 
-static void answer(gw_halt_replies *replies, int fd)
+static void answer(gw_halt_replies *replies, adopted socket)
 {
     char body[WIRE_HALTED_BYTES], text[WIRE_HALTED_BYTES + 512];
     gw_halt_state state = app_halt_state(replies->app);
-    wire_halted_text(&state, body);
+    wire_halted_text(&state, socket.body, false, body);
     int size = snprintf(text, sizeof text,
                         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                         "Content-Length: %zu\r\nCache-Control: no-store\r\n"
@@ -50,7 +56,7 @@ static void answer(gw_halt_replies *replies, int fd)
                         "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
                         "Connection: close\r\n\r\n%s",
                         strlen(body), body);
-    turn_send(fd, text, (size_t)size);
+    turn_send(socket.fd, text, (size_t)size);
 }
 
 /* Answers all whose halt is in effect, or who have waited long enough. */
@@ -62,7 +68,7 @@ static void answer_due(gw_halt_replies *replies, bool all)
     for (int i = 0; i < replies->count; i++) {
         waiting *each = &replies->waiting[i];
         if (all || state.in_effect || !state.halted || now >= each->until_ms)
-            answer(replies, each->fd);
+            answer(replies, each->socket);
         else
             replies->waiting[kept++] = *each;
     }
@@ -72,13 +78,13 @@ static void answer_due(gw_halt_replies *replies, bool all)
 /* False: the end. */
 static bool take(gw_halt_replies *replies)
 {
-    int fd;
-    while (read(replies->in, &fd, sizeof fd) == sizeof fd) {
-        if (fd == STOP)
+    adopted socket;
+    while (read(replies->in, &socket, sizeof socket) == sizeof socket) {
+        if (socket.fd == STOP)
             return false;
         if (replies->count == WAITING)
             answer_due(replies, true);
-        replies->waiting[replies->count++] = (waiting){fd, clock_ms() + APP_HALT_WAIT_MS};
+        replies->waiting[replies->count++] = (waiting){socket, clock_ms() + APP_HALT_WAIT_MS};
     }
     return true;
 }
@@ -97,11 +103,12 @@ static void *run(void *context)
     return NULL;
 }
 
-void halt_replies_adopt(gw_halt_replies *replies, int fd)
+void halt_replies_adopt(gw_halt_replies *replies, int fd, bool body)
 {
     assert(replies && fd >= 0);
-    if (write(replies->out, &fd, sizeof fd) != sizeof fd)
-        answer(replies, fd); /* thousands wait: it is halted all the same */
+    const adopted socket = {fd, body};
+    if (write(replies->out, &socket, sizeof socket) != sizeof socket)
+        answer(replies, socket); /* thousands wait: it is halted all the same */
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -131,7 +138,7 @@ void halt_replies_destroy(gw_halt_replies *replies)
 {
     if (!replies)
         return;
-    const int stop = STOP;
+    const adopted stop = {.fd = STOP};
     if (replies->started) {
         while (write(replies->out, &stop, sizeof stop) < 0 && (errno == EINTR || errno == EAGAIN))
             nanosleep(&(struct timespec){0, 1000000}, NULL);

@@ -13,7 +13,8 @@ typedef struct gw_halt_replies gw_halt_replies;
 gw_halt_replies *halt_replies_create(gw_app *app, gw_error *error);
 void halt_replies_destroy(gw_halt_replies *replies); /* NULL is fine */
 
-/* Takes over a socket whose request has halted and was read to its end. One thread. */
-void halt_replies_adopt(gw_halt_replies *replies, int fd);
+/* Takes over a socket whose request has halted and was read to its end; `body`: it had one that
+ * is not heeded. One thread. */
+void halt_replies_adopt(gw_halt_replies *replies, int fd, bool body);
 
 #endif

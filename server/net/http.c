@@ -511,7 +511,7 @@ static int check_token(exchange *now, const char **detail)
         return 401;
     case GUARD_LIMITED: /* a halt comes through */
         now->roles = guard_roles(now->http->def.guard, token);
-        if (now->roles && strcmp(now->path, API_PREFIX "/simulation/halt") == 0)
+        if (now->roles && api_is_halt(now->method, now->path))
             return 0;
         *detail = "too many wrong tokens came from this address: wait a minute";
         return 429;
@@ -592,9 +592,10 @@ static enum MHD_Result answer(gw_http *http, exchange *now)
     int status = check_sender(now, &detail);
     if (status)
         return refuse(now, status, detail);
-    if (now->crowded)
+    bool heeded = !api_is_halt(now->method, now->path); /* the body is */
+    if (heeded && now->crowded)
         return refuse(now, 503, crowded);
-    if (now->discarded > 0)
+    if (heeded && now->discarded > 0)
         return refuse(now, 413, too_large);
     return is_api(now->path) ? serve_api(http, now) : serve_file(http, now);
 }

@@ -29,6 +29,7 @@
 #include "server/net/request_head.h"
 #include "server/net/state_reply.h"
 #include "server/net/turn_away.h"
+#include "server/schema/wire.h"
 
 #define MAX_WAITING 1024 /* connections that have not said yet what they want */
 #define EXPIRE_MS   250
@@ -65,16 +66,11 @@ typedef struct peeked {
     request_head head;
     bool whole;   /* the head is, and reads as one */
     size_t taken; /* head and body of a halt */
+    bool ignored; /* the body says something that a halt does not heed */
 } peeked;
 
-static bool is_json(const char *type)
-{
-    size_t size = type ? strcspn(type, "; \t") : 0;
-    return size == 16 && strncasecmp(type, "application/json", size) == 0;
-}
-
-/* A halt that nothing is wrong with is carried out by the listener; one that is to be refused is
- * refused by HTTP, in the same words as everything else. */
+/* A halt whose sender may ask for it is carried out by the listener, whatever its body says. One
+ * that is to be refused, or whose body is long, goes to HTTP. */
 static wish halt_wish(const gw_guard *guard, peeked *p)
 {
     const request_head *head = &p->head;
@@ -89,11 +85,9 @@ static wish halt_wish(const gw_guard *guard, peeked *p)
     p->taken = head->size + body;
     if (p->size < p->taken)
         return WISH_UNKNOWN;
-    char first[2] = "", second[2] = "", more[2] = "";
     p->data[p->taken] = 0;
-    bool empty = body == 0 || (is_json(head_find(head, "Content-Type")) &&
-                               sscanf(head->body, " %1[{] %1[}] %1s", first, second, more) == 2);
-    return empty ? WISH_HALT : WISH_HTTP;
+    p->ignored = body > 0 && !wire_is_empty_object(head->body);
+    return WISH_HALT;
 }
 
 static bool starts(const peeked *p, const char *with, bool *undecided)
@@ -204,7 +198,7 @@ static void carry_out_halt(gw_listener *listener, int fd, peeked *p)
     peer_name(&peer, head_find(&p->head, "Origin") ? "page" : "rest", by);
     app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
     recv(fd, p->data, p->taken, MSG_DONTWAIT);
-    halt_replies_adopt(listener->halts, fd);
+    halt_replies_adopt(listener->halts, fd, p->ignored);
 }
 
 static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *p)

@@ -67,6 +67,9 @@ typedef struct gw_api {
 /* The most bytes that a body for this address may have. */
 size_t api_body_most(const char *method, const char *path);
 
+/* A halt is carried out whatever its body. */
+bool api_is_halt(const char *method, const char *path);
+
 /* True where the answer takes microseconds and waits for nobody; a halt, for its tick. */
 bool api_is_quick(const gw_api *api, const char *method, const char *path);
 

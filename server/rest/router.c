@@ -304,11 +304,25 @@ size_t api_body_most(const char *method, const char *path)
     return file ? GW_MAX_MESH_BYTES : GW_MAX_BODY_BYTES;
 }
 
+bool api_is_halt(const char *method, const char *path)
+{
+    return strcmp(method, "POST") == 0 && strcmp(path, API_PREFIX "/simulation/halt") == 0;
+}
+
 bool api_is_quick(const gw_api *api, const char *method, const char *path)
 {
     if (strcmp(method, "GET") == 0 && strcmp(path, API_PREFIX "/simulation") == 0)
         return app_settled(api->app);
-    return strcmp(method, "POST") == 0 && strcmp(path, API_PREFIX "/simulation/halt") == 0;
+    return api_is_halt(method, path);
+}
+
+/* Query and body; what is always carried out heeds neither. */
+static bool take_what_is_said(api_call *call, const api_route *route)
+{
+    if (route->about.flags & OP_ALWAYS)
+        return true;
+    return take_names(call, route) && take_page(call) && take_strands(call) &&
+           take_body(call, route);
 }
 
 /* An edit is acknowledged when it is on the disk. */
@@ -360,8 +374,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         return;
     if (!route)
         answer_unrouted(&call, path, allow);
-    else if (may(&call) && take_names(&call, route) && take_page(&call) &&
-             take_dry_run(&call, route) && take_strands(&call) && take_body(&call, route))
+    else if (may(&call) && take_dry_run(&call, route) && take_what_is_said(&call, route))
         route->handler(&call);
     if (call.ticket)
         keep(&call);

@@ -59,10 +59,12 @@ void api_simulation_step(api_call *call)
 
 void api_simulation_halt(api_call *call)
 {
+    const api_request *request = call->request;
     char text[WIRE_HALTED_BYTES];
-    app_halt(call->app, call->request->press, call->request->by);
+    bool body = request->size > 0 && !wire_is_empty_object(request->body);
+    app_halt(call->app, request->press, request->by);
     gw_halt_state state = app_halt_state(call->app);
-    wire_halted_text(&state, text);
+    wire_halted_text(&state, body, request->query_count > 0, text);
     api_text(call, 200, text_format("%s", text));
 }
 

@@ -18,10 +18,11 @@ typedef enum wire_operation_flags {
     OP_404 = 256,
     OP_409 = 512,
     OP_422 = 1024,
-    OP_NEW = 2048,   /* takes If-None-Match too: 412 */
-    OP_STILL = 4096, /* the same as long as its ETag is: takes If-None-Match: 304 */
-    OP_CSV = 16384,  /* its answer is a table */
-    OP_PAGED = 8192  /* a list: takes ?limit, ?offset, ?after and members' values */
+    OP_NEW = 2048,    /* takes If-None-Match too: 412 */
+    OP_STILL = 4096,  /* the same as long as its ETag is: takes If-None-Match: 304 */
+    OP_CSV = 16384,   /* its answer is a table */
+    OP_PAGED = 8192,  /* a list: takes ?limit, ?offset, ?after and members' values */
+    OP_ALWAYS = 32768 /* carried out whatever body or query come with it; its answer says so */
 } wire_operation_flags;
 
 /* The document's description of one route. From it follow 400, 401, 403 and 421; with a JSON body

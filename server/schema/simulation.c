@@ -460,6 +460,8 @@ static const wire_field of_halted[] = {{"halted", BOOLEAN, .about = "true, until
                                        {"state", CHOICE, .choices = wire_run_states},
                                        {"tick", WHOLE},
                                        {"halt", OBJECT, .table = &halt_table},
+                                       {"ignored", STRING, .flags = SOMETIMES,
+                                        .about = "of the request: a halt takes no body or query"},
                                        {0}};
 const wire_table wire_table_halted = {
     .name = "Halted",
@@ -467,17 +469,26 @@ const wire_table wire_table_halted = {
     .fields = of_halted,
     .answered = true};
 
-void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES])
+bool wire_is_empty_object(const char *text)
 {
+    char first[2] = "", second[2] = "", more[2] = "";
+    return sscanf(text, " %1[{] %1[}] %1s", first, second, more) == 2;
+}
+
+void wire_halted_text(const gw_halt_state *state, bool body, bool query,
+                      char out[WIRE_HALTED_BYTES])
+{
+    static const char *const ignored[] = {"", ",\"ignored\":\"query\"", ",\"ignored\":\"body\"",
+                                          ",\"ignored\":\"body and query\""};
     char since[WIRE_UTC];
     int run_state = state->run_state == GW_RUNNING ? GW_PAUSED : state->run_state; /* by now */
     wire_utc_text(state->record.since_ns, since);
     snprintf(out, WIRE_HALTED_BYTES,
              "{\"halted\":%s,\"state\":\"%s\",\"tick\":%llu,"
-             "\"halt\":{\"cause\":\"%s\",\"by\":\"%s\",\"since\":\"%s\"}}",
+             "\"halt\":{\"cause\":\"%s\",\"by\":\"%s\",\"since\":\"%s\"}%s}",
              state->halted ? "true" : "false", wire_run_states[run_state],
              (unsigned long long)state->tick, gw_halt_cause_names[state->record.cause],
-             state->record.by, since);
+             state->record.by, since, ignored[2 * body + query]);
 }
 
 WHEN(is_halted, gw_snapshot, it->halted)

@@ -206,9 +206,14 @@ gw_text *wire_fault_csv(const gw_fault_tick *ticks, int count);
 json_t *wire_loop_figures(const gw_loop_figures *figures);
 json_t *wire_quantiles(const gw_quantiles *quantiles);
 
-/* The answer to a halt, as text: without memory, for whoever may not wait. */
-#define WIRE_HALTED_BYTES 320
-void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES]);
+/* The answer to a halt, as text: without memory, for whoever may not wait. It tells whether the
+ * request had a body or a query, which a halt does not heed. */
+#define WIRE_HALTED_BYTES 352
+void wire_halted_text(const gw_halt_state *state, bool body, bool query,
+                      char out[WIRE_HALTED_BYTES]);
+
+/* True for `{}`, however spaced; the text ends in a zero. No memory. */
+bool wire_is_empty_object(const char *text);
 
 /* Tool `index` of the scene in the snapshot: what /simulation and the stream tell of it. */
 json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *state);

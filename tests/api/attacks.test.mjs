@@ -112,11 +112,6 @@ test('a halt is for the same senders as everything else', async () => {
   ];
   for (const [headers, status] of cases)
     assert.equal((await request(server, 'POST', '/api/v1/simulation/halt', undefined, headers)).status, status);
-  assert.equal(
-    (await request(server, 'POST', '/api/v1/simulation/halt', '{}', { 'content-type': 'text/plain' })).status,
-    415,
-  );
-  assert.equal((await request(server, 'POST', '/api/v1/simulation/halt', '{"x":1}')).status, 400);
   assert.equal((await request(server, 'POST', '/api/v1/simulation/halt?dryRun=true')).status, 400);
   assert.equal((await request(server, 'GET', '/api/v1/simulation')).json.halted, false);
   for (const body of [undefined, '{}', ' { } ']) {

@@ -100,6 +100,38 @@ test('one press that comes by two ways halts once: the later way undoes no armin
   await live.close();
 });
 
+test('a halt halts whatever body or query comes with it, and says what it ignored', async () => {
+  const path = '/api/v1/simulation/halt';
+  const text = { 'content-type': 'text/plain' };
+  const cases = [
+    [path, '{}', {}, undefined],
+    [path, ' { } ', {}, undefined],
+    [path, '{"reason":"smoke"}', {}, 'body'],
+    [path, '{"reason":', {}, 'body'],
+    [path, '[]', {}, 'body'],
+    [path, 'null', {}, 'body'],
+    [path, 'stop!', text, 'body'],
+    [path, Buffer.from([0xff, 0]), { 'content-type': null }, 'body'],
+    [path, 'x'.repeat(9000), {}, 'body'], // longer than what the listener reads itself
+    [path, 'x'.repeat(1048577), {}, 'body'], // longer than a body may be
+    [path, '{"reason":', { 'transfer-encoding': 'chunked' }, 'body'],
+    [`${path}?reason=smoke`, undefined, {}, 'query'],
+    [`${path}?limit=x`, '{"x":1}', {}, 'body and query'],
+  ];
+  const fresh = () => ({ connection: 'close' }); // read by the listener, not by HTTP on a kept connection
+  for (const connection of [fresh, () => ({})])
+    for (const [address, body, headers, ignored] of cases) {
+      await expect(200, 'PUT', '/simulation', { state: 'running' });
+      const answered = await request(server, 'POST', address, body, { ...headers, ...connection() });
+      const said = `${address} ${String(body).slice(0, 20)}: ${answered.text}`;
+      assert.deepEqual([answered.status, answered.json.halted, answered.json.ignored], [200, true, ignored], said);
+      assert.equal((await now()).halted, true, said);
+      await expect(200, 'POST', '/simulation/arm');
+    }
+  assert.equal((await request(server, 'POST', `${path}?dryRun=true`)).status, 400); // asks for no halt
+  assert.equal((await now()).halted, false);
+});
+
 test('arming loses against a halt that comes while it waits', async () => {
   await expect(200, 'POST', '/simulation/arm');
   await expect(200, 'PUT', '/simulation', { state: 'running' });
