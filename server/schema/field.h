@@ -70,6 +70,8 @@ struct wire_field {
                          scene is, in rt/ */
     const char *const *choices;  /* CHOICE: names in the enum's order, the last one NULL */
     const char *(*name_of)(int); /* the same as a function; NULL behind the last */
+    const char *synonym;         /* CHOICE: a further name that is taken for one of them; */
+    int synonym_of;              /* answers have that one */
     const wire_table *table;     /* OBJECT, and LIST of objects */
     const wire_field *item;      /* LIST of something else */
     size_t count, stride;        /* LIST: offset of the int that counts, bytes of an entry */

@@ -117,7 +117,8 @@ static const char *const constraint_states[] = {"ok", "redundant", "disabled", N
 static const wire_field of_constraint[] = {
     {"id", ID, AT(gw_scene_constraint, id),
      .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
-    {"type", CHOICE, AT(gw_scene_constraint, kind), REQUIRED, .name_of = gw_any_constraint_name},
+    {"type", CHOICE, AT(gw_scene_constraint, kind), REQUIRED, .name_of = gw_any_constraint_name,
+     .synonym = "contained", .synonym_of = GW_COINCIDENT, .about = "contained means coincident"},
     {"a", FEATURE_ID, AT(gw_scene_constraint, a), REQUIRED},
     {"b", FEATURE_ID, AT(gw_scene_constraint, b), REQUIRED},
     {"value", NUMBER, AT(gw_scene_constraint, value),

@@ -384,8 +384,11 @@ const char *wire_choice_name(const wire_field *f, int i)
 
 DECODE(decode_choice)
 {
-    for (int i = 0; json_is_string(value) && wire_choice_name(f, i); i++) {
-        if (strcmp(json_string_value(value), wire_choice_name(f, i)) != 0)
+    const char *given = json_string_value(value); /* NULL where it is no string */
+    if (given && f->synonym && strcmp(given, f->synonym) == 0)
+        given = wire_choice_name(f, f->synonym_of);
+    for (int i = 0; given && wire_choice_name(f, i); i++) {
+        if (strcmp(given, wire_choice_name(f, i)) != 0)
             continue;
         if (f->size == sizeof(bool))
             *(bool *)member(f, owner) = i == 1;
@@ -421,6 +424,8 @@ json_t *wire_schema_choice(const wire_field *f)
     json_t *names = json_array();
     for (int i = 0; wire_choice_name(f, i); i++)
         json_array_append_new(names, json_string(wire_choice_name(f, i)));
+    if (f->synonym)
+        json_array_append_new(names, json_string(f->synonym));
     return json_pack("{ss so}", "type", "string", "enum", names);
 }
 

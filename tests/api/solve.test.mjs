@@ -67,6 +67,18 @@ test('the command line and the server agree to the last bit', async () => {
   assert.ok(statuses.has('solved') && statuses.has('incompatible'));
 });
 
+test('contained is another word for coincident, here and in scenes', async () => {
+  const on = (type) => ({
+    constraints: [{ type, mobile: { point: [1, 0, 0] }, fixed: { plane: { point: [0, 0, 2], normal: [0, 0, 1] } } }],
+  });
+  const [a, b] = [await byServer(on('contained')), await byServer(on('coincident'))];
+  assert.deepEqual(a.branches, b.branches);
+  const scene = (await call('GET', '/scene')).json;
+  const joined = { id: 'axes', type: 'contained', a: 'cone/axis', b: 'cylinder/axis' };
+  assert.equal((await call('PUT', '/scene', { ...scene, constraints: [joined] })).status, 200);
+  assert.equal((await call('GET', '/constraints/axes')).json.type, 'coincident');
+});
+
 test('the same problem and seed give the same samples, another seed others', async () => {
   const p = {
     constraints: [{ type: 'distance', value: 1, mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }],
