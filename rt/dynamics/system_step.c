@@ -219,14 +219,26 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
  */
 
 /* Levels of accuracy: substeps, and the runs of each. What spins far in a substep gains more by
- * order than by width. */
-static const struct {
+ * order than by width. Within a step, where all these are too coarse, substeps become narrower for
+ * as long as they are needed: where bristles begin to slip, no order helps. */
+typedef struct implicit_formula {
     int substeps, runs;
-} implicit_formulas[] = {{2, 4}, {4, 4}, {8, 4}, {16, 4}, {8, 8}, {16, GW_SYSTEM_RUNS}};
+} implicit_formula;
 
-#define MAX_IMPLICIT_LEVEL 5
-#define HIGH_ORDER_LEVEL   4 /* where this fails, too, explicit substeps may do better: */
-#define UNSTIFF_LIMIT      4 /* h C + h^2 K over D of the finest one */
+#define MAX_IMPLICIT_LEVEL    5
+#define FINEST_IMPLICIT_LEVEL 15
+
+static implicit_formula implicit_formula_of(int level)
+{
+    static const implicit_formula formulas[MAX_IMPLICIT_LEVEL + 1] = {
+        {2, 4}, {4, 4}, {8, 4}, {16, 4}, {8, 8}, {16, GW_SYSTEM_RUNS}};
+    if (level > MAX_IMPLICIT_LEVEL)
+        return (implicit_formula){16 << (level - MAX_IMPLICIT_LEVEL), 4};
+    return formulas[level];
+}
+
+#define HIGH_ORDER_LEVEL 4 /* where this fails, too, explicit substeps may do better: */
+#define UNSTIFF_LIMIT    4 /* h C + h^2 K over D of the finest one */
 
 static double extrapolation_weight(int run, int runs)
 {
@@ -273,7 +285,7 @@ static void integrate_implicitly(gw_system *s, const gw_forces *forces, double t
                                  gw_system_work *sum, gw_wrench *constraint)
 {
     gw_system_work works[GW_SYSTEM_RUNS] = {{0}};
-    int runs = implicit_formulas[s->integrator.implicit_level].runs;
+    int runs = implicit_formula_of(s->integrator.implicit_level).runs;
     s->substep = h;
     size_t n = (size_t)s->dof;
     signed char *before = s->motor_states + GW_SYSTEM_RUNS * n;
@@ -540,6 +552,12 @@ static bool settles(gw_system *s, substep *b, double out)
            gw_closures_least_motion(s) < NEAR_SINGULAR;
 }
 
+/* Whether its substeps are finer than a step may begin with. */
+static bool is_fine(const gw_system_integrator *at, bool stiff)
+{
+    return stiff ? at->implicit_level > MAX_IMPLICIT_LEVEL : at->level > MAX_LEVEL;
+}
+
 /* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
  * level higher. */
 static bool refine(gw_system *s, substep *b, double kink, double out)
@@ -556,33 +574,34 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
     b->cut = cuts ? kink * b->wide : WHOLE;
     if (cuts)
         return true;
-    if (b->stiff)
-        return at->implicit_level < MAX_IMPLICIT_LEVEL && ++at->implicit_level;
-    if (at->level == 0)
+    if (!b->stiff && at->level == 0)
         at->patience = PATIENCE;
-    if (at->level >= MAX_LEVEL) {
-        b->stuck += at->level > MAX_LEVEL && fabs(out) > 0.5 * fabs(b->out);
+    if (b->stiff ? at->implicit_level >= MAX_IMPLICIT_LEVEL : at->level >= MAX_LEVEL) {
+        b->stuck += is_fine(at, b->stiff) && fabs(out) > 0.5 * fabs(b->out);
         b->out = out;
         if (b->stuck == STUCK || b->tries >= FINEST_TRIES ||
             !(fabs(out) > WORTH * fmin(s->kinetic, b->kinetic)))
             return false;
     }
+    if (b->stiff)
+        return at->implicit_level < FINEST_IMPLICIT_LEVEL && ++at->implicit_level;
     return at->level < finest_level(s) && ++at->level;
 }
 
-/* Substeps above MAX_LEVEL are tried wider again as soon as they are accurate, and now and then. */
+/* Fine substeps are tried wider again as soon as they are accurate, and now and then. */
 #define GOOD_ENOUGH 4
 
 static void widen(gw_system *s, substep *b, accuracy last)
 {
-    int *level = &s->integrator.level;
+    int *level = b->stiff ? &s->integrator.implicit_level : &s->integrator.level;
+    int most = b->stiff ? MAX_IMPLICIT_LEVEL : MAX_LEVEL;
     b->stuck = 0;
     b->least = INFINITY, b->worse = b->settled = false;
-    if (*level <= MAX_LEVEL)
+    if (*level <= most)
         return;
     b->good = last == GOOD ? b->good + 1 : 0;
     if (last == TOO_COARSE)
-        *level = MAX_LEVEL;
+        *level = most;
     else if (last == VERY_GOOD || b->good == GOOD_ENOUGH)
         *level -= 1, b->good = 0;
 }
@@ -728,9 +747,9 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
         b.wide =
-            stiff ? (double)WHOLE / implicit_formulas[at->implicit_level].substeps : width_of(s);
+            stiff ? (double)WHOLE / implicit_formula_of(at->implicit_level).substeps : width_of(s);
         b.wide = fmin(fmin(b.wide, b.cut), WHOLE - b.begin);
-        b.tries += !stiff && at->level > MAX_LEVEL;
+        b.tries += is_fine(at, stiff);
         b.kinetic = s->kinetic, b.potential = s->potential;
         keep_home(s);
         (stiff ? integrate_implicitly : integrate_explicitly)(
@@ -778,6 +797,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         widen(s, &b, last);
     }
     at->level = at->level < MAX_LEVEL ? at->level : MAX_LEVEL;
+    if (at->implicit_level > MAX_IMPLICIT_LEVEL)
+        at->implicit_level = MAX_IMPLICIT_LEVEL;
     coarsen(s, stiff, last);
     return DONE;
 }

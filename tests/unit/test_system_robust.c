@@ -179,6 +179,19 @@ static void random_systems_with_limits_and_friction_never_jump(void **state)
     run_random_systems(&many, 167, 1, 700, 1e-8);
 }
 
+/* Bristles begin to slip within implicit substeps of a sixteenth of a step. */
+static void friction_slips_within_implicit_substeps(void **state)
+{
+    (void)state;
+    const random_traits both = {.bodies = RANDOM_BODIES,
+                                .loops = RANDOM_LOOPS,
+                                .decades = 2,
+                                .stiff = true,
+                                .bounded = true};
+    run_random_systems(&both, 219, 1, 1900, 1e-8);
+    run_random_systems(&both, 551, 1, 1600, 1e-8);
+}
+
 /* Joints with friction and limits that come into postures with a thousandth of the inertia, where
  * bristles made for the start's are far too stiff for the step. */
 static void friction_keeps_to_the_inertia_that_joints_have(void **state)
@@ -224,6 +237,7 @@ int main(void)
         cmocka_unit_test(parallelograms_pass_the_line),
         cmocka_unit_test(random_systems_never_jump),
         cmocka_unit_test(random_systems_with_limits_and_friction_never_jump),
+        cmocka_unit_test(friction_slips_within_implicit_substeps),
         cmocka_unit_test(friction_keeps_to_the_inertia_that_joints_have),
         cmocka_unit_test(springs_may_become_stiff_on_the_way),
         cmocka_unit_test(what_spins_beside_stiff_joints_keeps_its_energy),
