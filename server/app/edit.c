@@ -486,6 +486,38 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
     return only_within_numbers(edit, layout, error);
 }
 
+static bool has_free_form(const gw_scene *scene)
+{
+    for (int i = 0; i < scene->object_count; i++)
+        if (scene->objects[i].shape.nurbs)
+            return true;
+    return false;
+}
+
+/* A file of the scene begins where it states its objects, not where the loop has them. On free-form
+ * shapes contacts and closest points are found from there: what can be felt now may not be laid out
+ * then, and an edit that leaves such a scene is refused as opening it would be. */
+static bool opens_again(const gw_scene *scene, gw_error *error)
+{
+    gw_error why = {0};
+    if (!has_free_form(scene))
+        return true;
+    gw_layout *layout = gw_layout_create(scene, NULL, &why);
+    const gw_placement *failed = layout ? gw_layout_unsolved(layout) : NULL;
+    if (!layout)
+        gw_fail(error, why.code, why.where,
+                "a file of this scene could not be opened, from the poses that it states: %.240s",
+                why.message);
+    if (failed)
+        gw_fail(error, GW_UNHANDLED, "",
+                "a file of this scene could not be opened: %s has no place there, from the poses "
+                "that it states",
+                scene->objects[failed->object].id);
+    bool opens = layout && !failed;
+    gw_layout_destroy(layout);
+    return opens;
+}
+
 static bool refuse(app_edit *edit, gw_error *error)
 {
     bool clash = edit->failed->solution.status == GW_STATUS_INCOMPATIBLE;
@@ -608,6 +640,11 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     gw_layout *layout = lay_out(edit, error, &from_current);
     if (!layout)
         return false;
+    if (from_current && !edit->keeps_history && !gw_layout_unsolved(layout) &&
+        !opens_again(edit->scene, error)) {
+        gw_layout_destroy(layout);
+        return false;
+    }
     edit->document = app_document_new(edit->scene, layout, error);
     edit->scene = NULL;
     if (!edit->document)

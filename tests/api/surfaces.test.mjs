@@ -374,6 +374,40 @@ for (const [name, body, tip] of [
     }
   });
 
+test('control points that a file could not be opened with are refused while it runs', async () => {
+  const server = await start();
+  try {
+    const scene = JSON.parse(readFileSync(join(root, 'scenes/contact-freedoms.json')));
+    const put = (what) => request(server, 'PUT', '/api/v1/scene', what);
+    const stated = async () => (await request(server, 'GET', '/api/v1/scene')).json;
+    let refused = 0;
+    // one corner folded over to the other side, and one moved a little
+    for (const [i, j, point] of [
+      [2, 0, [-0.3, 0.3, 0.06]],
+      [2, 2, [-0.3, -0.3, 0.06]],
+      [2, 0, [0.3, -0.3, 0.03]],
+    ]) {
+      await put(scene);
+      await request(server, 'PUT', '/api/v1/simulation', { state: 'paused' });
+      await request(server, 'POST', '/api/v1/simulation/step', { ticks: 1500 });
+      const before = await stated();
+      const { geometry } = structuredClone(scene.objects[0]);
+      geometry.points[i][j] = point;
+      const edited = await request(server, 'PATCH', '/api/v1/objects/saddle', { geometry });
+      if (edited.status !== 200) {
+        assert.equal(edited.status, 422, edited.text);
+        assert.match(edited.json.detail, /could not be opened, from the poses that it states: .*cross/);
+        assert.deepEqual(await stated(), before);
+        refused++;
+      }
+      assert.equal((await put(await stated())).status, 200, 'what was accepted can be opened');
+    }
+    assert.equal(refused, 2);
+  } finally {
+    await server.stop();
+  }
+});
+
 // A spike makes closest points hard to find: all over it the sheets are nearly as far as one another.
 test('a control point far off costs a bounded search, which says that it ended', async () => {
   const seconds = sanitized ? 60 : 5; // of the processor, where 0.5 to 0.9 are enough
