@@ -291,10 +291,10 @@ test('surfaces are read as they were written, and may be replaced while one is f
   }
 });
 
-// Control points patched as fast as a page drags them, each patch sent when it is due: sent in order on few connections.
-for (const [name, body, tip] of [
-  ['probe-on-hood', 'probe', [0, 0, 0.1]],
-  ['nozzle-over-hood', 'nozzle', [0, 0, 0.1]],
+// Control points patched as fast as a page drags them, each patch sent when it is due, on few connections.
+for (const [name, tip] of [
+  ['probe-on-hood', [0, 0, 0.1]],
+  ['nozzle-over-hood', [0, 0, 0.1]],
 ])
   test(`200 edits of control points a second: no jump, the branch kept (${name})`, async () => {
     const server = await start();
@@ -302,6 +302,8 @@ for (const [name, body, tip] of [
     try {
       await live.opened;
       const scene = JSON.parse(readFileSync(join(root, `scenes/${name}.json`)));
+      // gently, so that it does not come to an edge, however long that takes
+      for (const s of scene.devices[0].operator.samples) s.force = s.force.map((f) => 0.2 * f);
       await request(server, 'PUT', '/api/v1/scene', scene);
       live.send({ op: 'subscribe', stream: 'samples' });
       const { columns } = await live.wait('subscribed', (m) => m.stream === 'samples');
@@ -322,12 +324,27 @@ for (const [name, body, tip] of [
       for (const reply of replies) assert.equal((await reply).status, 200);
       const took = performance.now() - began;
       console.log(`# ${Math.round((1000 * count) / took)} edits a second`);
-      const now = async () => (await request(server, 'GET', '/api/v1/simulation')).json;
-      await until('the tool on what was put there last', async () => !(await now()).tools[0].travelling);
-      const s = await now();
-      assert.equal(s.state, 'running');
+      // on what came there last, at the stated distance
+      const { degree, knots, points } = (await request(server, 'GET', '/api/v1/objects/hood')).json.geometry;
+      const off = (state) =>
+        solve({
+          mobile: { pose: state.tools[0].pose },
+          constraints: [
+            {
+              type: 'distance',
+              value: scene.constraints[0].value ?? 0,
+              mobile: { point: tip },
+              fixed: { surface: { degree, knots, points } },
+            },
+          ],
+        }).branches[0].nearest.distance;
+      await until('the tool on what was put there last', async () => {
+        const s = (await request(server, 'GET', '/api/v1/simulation')).json;
+        assert.equal(s.state, 'running');
+        return off(s) < 1e-6;
+      });
       const kinds = new Set((await request(server, 'GET', '/api/v1/events')).json.map((e) => e.kind));
-      for (const kind of ['left-behind', 'limited', 'fault', 'energy']) assert.ok(!kinds.has(kind), kind);
+      for (const kind of ['left-behind', 'limited', 'fault', 'energy', 'edge']) assert.ok(!kinds.has(kind), kind);
       const ticks = live.frames
         .filter((f) => f.type === 2)
         .flatMap((f) => f.rows.map((row, i) => ({ tick: f.first + i, row })));
@@ -354,20 +371,6 @@ for (const [name, body, tip] of [
         const { by, tick } = changes(names, bend);
         assert.ok(by < limit, `${what}: ${by} at tick ${tick}`);
       }
-      // it is where it was put last: on the surface, at the stated distance
-      const { degree, knots, points } = lifted(count);
-      const solved = solve({
-        mobile: { pose: s.tools[0].pose },
-        constraints: [
-          {
-            type: 'distance',
-            value: scene.constraints[0].value ?? 0,
-            mobile: { point: tip },
-            fixed: { surface: { degree, knots, points } },
-          },
-        ],
-      });
-      assert.ok(solved.branches[0].nearest.distance < 1e-6, `${body}: ${solved.branches[0].nearest.distance} m off`);
     } finally {
       await live.close();
       await server.stop();
