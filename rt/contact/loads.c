@@ -9,6 +9,7 @@
 #include "rt/contact/impact.h"
 
 #define LOADED_RATIO 50.0 /* of masses from which on a contact may be loaded */
+#define FACE_NORMAL  0.99 /* cosine between normals of one face */
 
 /* A spring that the step keeps softer than its surface is gives way. */
 static bool gives_way(const gw_contact *c)
@@ -43,6 +44,20 @@ static bool bears(const gw_world *w, int system)
     return false;
 }
 
+/* Whether a contact of the same face is loaded: half a face that is held would turn what lies on
+ * the other half, which is left to its springs. */
+static bool is_of_loaded_face(const gw_world *w, const gw_contact *c)
+{
+    int system = c->system_a >= 0 ? c->system_a : c->system_b;
+    for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
+        const gw_contact *other = &w->contacts[w->contacts_of.of[i]];
+        if (other->loaded && other->pair == c->pair && other->pair >= 0 &&
+            gw_dot(other->now.normal, c->now.normal) > FACE_NORMAL)
+            return true;
+    }
+    return false;
+}
+
 static void make_loaded(gw_contact *c)
 {
     c->loaded = true;
@@ -65,6 +80,11 @@ bool gw_island_loads(gw_world *w)
                 make_loaded(c);
         }
         any = any || (c->continuous && c->loaded);
+    }
+    for (int i = 0; i < w->active.contact_count && any; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!c->loaded && c->continuous && c->now.gap <= 0 && is_of_loaded_face(w, c))
+            make_loaded(c);
     }
     return any;
 }
@@ -210,7 +230,6 @@ typedef struct sliding {
 #define PUSH_PASSES    12   /* until friction of what slides is that of what presses, within */
 #define SAME_PUSH      1e-9
 #define WITHIN         0.98 /* of half a turn */
-#define FACE_NORMAL    0.99 /* cosine between normals of one face */
 #define NEW_ROW        1e-3 /* a row whose entries are all smaller than this part follows from others */
 
 static double dot_rows(int n, const double *a, const double *b)

@@ -1,5 +1,5 @@
 /*
- * Stacks of light boxes under a heavy one, 1 g under 100 kg: held without motion while friction and
+ * Stacks of light bodies under a heavy one, 1 g under 100 kg: held without motion while friction and
  * faces bear it, and not beyond.
  */
 #include <setjmp.h>
@@ -76,6 +76,70 @@ static void light_boxes_bear_a_heavy_one(void **state)
         assert_true(sunk < 1.5e-3 && moved < 1e-6 && fastest < 1e-6);
         assert_true(generated < 1e-6 && worst < 1e-9);
         running_close(&r);
+    }
+}
+
+/* A disc of 1 g under a box of `mass`: its rim's lowest point moves with every rocking, so that one
+ * of a face's contacts gives way before the others. */
+static gw_scene *box_on_disc(double radius, double high, double mass)
+{
+    gw_scene *s = new_scene();
+    s->gravity = gw_v3(0, 0, -G);
+    s->contact.enabled = true;
+    add_body(s, "floor", gw_v3(4, 4, 0.1), gw_v3(0, 0, -0.05), 0);
+    gw_object *disc = add_body(s, "disc", gw_v3(1, 1, 1), gw_v3(0, 0, high / 2), 1e-3);
+    disc->shape = (gw_shape){.kind = GW_SHAPE_CYLINDER, .radius = radius, .height = high};
+    add_body(s, "top", gw_v3(0.12, 0.12, 0.1), gw_v3(0, 0, high + 0.05), mass);
+    return s;
+}
+
+/* Plates of 1 g and 100 kg in turn, the lightest at the bottom. */
+static gw_scene *layers(int count)
+{
+    gw_scene *s = new_scene();
+    s->gravity = gw_v3(0, 0, -G);
+    s->contact.enabled = true;
+    add_body(s, "floor", gw_v3(4, 4, 0.1), gw_v3(0, 0, -0.05), 0);
+    for (int i = 0; i < count; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "b%d", i);
+        add_body(s, id, gw_v3(0.1, 0.1, 0.05), gw_v3(0, 0, (i + 0.5) * 0.05), i % 2 ? 100 : 1e-3);
+    }
+    return s;
+}
+
+/* The most that any body strays from where it was placed in 0.8 s (m). */
+static double strayed(gw_scene *s)
+{
+    running r;
+    running_open(&r, s);
+    double most = 0;
+    gw_vec3 placed[GW_MAX_FREE];
+    for (int i = 0; i < 800; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        for (int b = 0; b < now->free_count; b++) {
+            placed[b] = i == 0 ? now->free[b].pose.p : placed[b];
+            most = fmax(most, gw_distance(now->free[b].pose.p, placed[b]));
+        }
+    }
+    running_close(&r);
+    return most;
+}
+
+static void a_face_is_loaded_as_a_whole(void **state)
+{
+    (void)state;
+    static const double radii[] = {0.03, 0.05, 0.055}, heights[] = {0.02, 0.03, 0.06};
+    for (int k = 0; k < 18; k++) {
+        double radius = radii[k % 3], high = heights[k / 3 % 3], mass = k < 9 ? 1 : 100;
+        double most = strayed(box_on_disc(radius, high, mass));
+        print_message("disc of %g x %g under %g kg: %.2g mm\n", radius, high, mass, 1e3 * most);
+        assert_true(most < 0.5e-3);
+    }
+    for (int count = 2; count <= 8; count += 2) { /* higher ones shift a plate as they settle */
+        double most = strayed(layers(count));
+        print_message("%d layers of 1 g and 100 kg: %.2g mm\n", count, 1e3 * most);
+        assert_true(most < (count < 3 ? 0.5e-3 : 0.05));
     }
 }
 
@@ -240,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(light_boxes_bear_a_heavy_one),
         cmocka_unit_test(light_boxes_stay_below_what_slides),
+        cmocka_unit_test(a_face_is_loaded_as_a_whole),
         cmocka_unit_test(contacts_share_a_load),
         cmocka_unit_test(corners_of_boxes_bear_alike),
         cmocka_unit_test(what_friction_and_faces_cannot_bear_goes),
