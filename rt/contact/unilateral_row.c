@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "rt/geometry/nurbs_nearest.h"
+
 #define COINCIDENT 1e-12 /* m: points nearer have no direction between them */
 #define PARALLEL   1e-3  /* sine of the angle from which on lines have a common normal */
 #define ALIGNED    1e-9  /* sine from which on an angle has an axis */
@@ -31,6 +33,16 @@ static gw_gap from_line(const gw_element *line, gw_vec3 x)
     return length_of(gw_reject(gw_sub(x, line->p), line->d), gw_any_normal(line->d), x);
 }
 
+/* To either side of a free-form shape, whatever bends and edges it has: h = |x - S|, S closest. */
+static gw_gap from_shape(const gw_element *shape, gw_vec3 x)
+{
+    gw_nurbs_nearest nearest;
+    gw_vec3 at = gw_unrotate(shape->q, gw_sub(x, shape->p));
+    gw_nurbs_nearest_within(shape->nurbs, at, GW_NURBS_TICK_CELLS, &nearest);
+    gw_vec3 off = gw_rotate(shape->q, gw_sub(at, nearest.point));
+    return length_of(off, gw_rotate(shape->q, gw_v3(0, 0, 1)), x);
+}
+
 /* As seen from the other body. */
 static gw_gap exchanged(gw_gap g)
 {
@@ -54,6 +66,10 @@ static gw_gap between_lines(const gw_element *a, const gw_element *b)
 
 static gw_gap distance_between(const gw_element *a, const gw_element *b)
 {
+    if (gw_is_free_form(b->kind))
+        return from_shape(b, a->p);
+    if (gw_is_free_form(a->kind))
+        return exchanged(from_shape(a, b->p));
     if (b->kind == GW_PLANE)
         return over_plane(b, a->p);
     if (a->kind == GW_PLANE)

@@ -11,8 +11,9 @@
  *
  * h is the distance of two points, of a point from a line, and of two lines along their common
  * normal (of a's point from b's line where they are parallel); with a plane it is the height of the
- * other's point along the plane's normal, of two planes of a's point over b's. Angles are those of
- * directed lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2.
+ * other's point along the plane's normal, of two planes of a's point over b's; of a point and a
+ * free-form surface it is that of the closest point, to either side. Angles are those of directed
+ * lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2.
  *
  * Pure functions: any thread, RT safe.
  */

@@ -15,8 +15,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-#define NEAR       1e-3 /* of the size: a followed branch that ends farther off is another one */
-#define MOST_CELLS 500  /* of a search on the way: a millisecond */
+#define NEAR 1e-3 /* of the size: a followed branch that ends farther off is another one */
 #define SINGULAR                                                                                   \
     1e-20 /* of the squares: no less determinant, at the apex of a cone or a corner                \
            */
@@ -30,7 +29,7 @@ int gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double param
     int cells = 0;
     if (event == GW_NURBS_FOCAL || off > NEAR * s->size) {
         gw_nurbs_nearest nearest;
-        gw_nurbs_nearest_within(s, x, MOST_CELLS, &nearest);
+        gw_nurbs_nearest_within(s, x, GW_NURBS_TICK_CELLS, &nearest);
         cells = nearest.cells;
         /* at an edge, or a pole, there may be closer points inside */
         bool ended = event == GW_NURBS_EDGE && off > NEAR * s->size;
@@ -346,7 +345,7 @@ bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_n
         return false;
     }
     gw_nurbs_nearest nearest;
-    gw_nurbs_nearest_within(s, x, MOST_CELLS, &nearest);
+    gw_nurbs_nearest_within(s, x, GW_NURBS_TICK_CELLS, &nearest);
     parameter[0] = nearest.parameter[0], parameter[1] = nearest.parameter[1];
     gw_nurbs_evaluate(s, parameter, 2, NULL, at);
     return apex_at(s, parameter) >= 0;

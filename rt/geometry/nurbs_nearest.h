@@ -33,6 +33,9 @@ typedef struct gw_nurbs_nearest {
  */
 void gw_nurbs_nearest_point(const gw_nurbs *nurbs, gw_vec3 to, gw_nurbs_nearest *nearest);
 
+/* Parts that a search may look into inside a tick: a millisecond. */
+#define GW_NURBS_TICK_CELLS 500
+
 /* The same, ended after at most `cells` parts. */
 void gw_nurbs_nearest_within(const gw_nurbs *nurbs, gw_vec3 to, int cells,
                              gw_nurbs_nearest *nearest);

@@ -465,10 +465,16 @@ static bool check_smooth(const gw_scene_constraint *c, const gw_element *a, cons
                             parameter, at, lacks);
 }
 
-static bool check_bound(const gw_scene_constraint *c, int index, gw_error *error)
+static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
+                        int index, gw_error *error)
 {
     if (c->bound == GW_BOUND_EQUAL)
         return true;
+    if ((gw_is_free_form(a->kind) || gw_is_free_form(b->kind)) && !(c->value > 0))
+        return gw_scene_invalid(error, "constraints", index, "/value",
+                                "the value is %g m, but a bound of the distance from a free-form "
+                                "surface is to either side of it: a value above 0",
+                                c->value);
     return gw_constraint_kind_info_of(c->kind)->one_sided ||
            gw_scene_invalid(
                error, "constraints", index, "/bound",
@@ -545,9 +551,9 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     if (!link && s->objects[ia].fixed && s->objects[ib].fixed)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
-    return check_value(c, &a, &b, index, error) && check_bound(c, index, error) &&
+    return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error) &&
            check_smooth(c, &a, &b, index, error) &&
-           (link || check_offset(s, c, &a, &b, index, error));
+           (link || c->bound != GW_BOUND_EQUAL || check_offset(s, c, &a, &b, index, error));
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */

@@ -721,6 +721,70 @@ test('a point goes over sharp bends with its speed', () => {
   assert.ok(rest.out < 1e-12 && Math.abs(rest.energy.dissipated - 1) < 1e-6, JSON.stringify(rest));
 });
 
+test('a bound of the distance from a surface holds over sharp bends, to either side', () => {
+  const half = Math.hypot(1, 0.3);
+  // z = slope |x|, and how far a point beside it is
+  const folded = (slope) => ({
+    type: 'nurbs-surface',
+    degree: [1, 1],
+    knots: [
+      [0, 0, 1, 2, 2],
+      [0, 0, 1, 1],
+    ],
+    points: [-1, 0, 1].map((x) => [-1, 1].map((y) => [x, y, slope * Math.abs(x)])),
+  });
+  const off = (slope, x, z) => {
+    const along = Math.min(1, Math.max(0, (Math.abs(x) + slope * z) / (half * half)));
+    return Math.hypot(Math.abs(x) - along, z - slope * along);
+  };
+  for (const { slope, bound, start, gravity, v, rests } of [
+    { slope: 0.3, bound: 'at-least', start: [-0.1, 0.05, 0.2], gravity: -9.81, rests: 0.1 * half },
+    { slope: -0.3, bound: 'at-least', start: [-0.1, 0.05, -0.2], gravity: 9.81, rests: -0.1 * half },
+    { slope: -0.3, bound: 'at-least', start: [-0.4, 0.05, 0.05], gravity: -1, v: [1, 0.2, 0] },
+    { slope: 0.3, bound: 'at-most', start: [-0.3, 0.05, 0.1], gravity: -9.81 },
+    { slope: -0.3, bound: 'at-most', start: [-0.3, 0.05, -0.1], gravity: 9.81, v: [0.1, 0.1, 0] },
+  ])
+    for (const swapped of [false, true]) {
+      const scene = beadAt(folded(slope), start, v ?? [0, 0, 0]);
+      scene.gravity = [0, 0, gravity];
+      const [c] = scene.constraints;
+      Object.assign(c, { type: 'distance', value: 0.1, bound });
+      if (swapped) [c.a, c.b] = [c.b, c.a];
+      const csv = join(scratch, 'bound.csv');
+      const seconds = rests ? 6 : 0.6; // what does not come to rest is looked at before it comes to an edge
+      const r = command(['run', '-', '--seconds', `${seconds}`, '--bodies', csv], JSON.stringify(scene));
+      assert.equal(r.code, 0, r.err);
+      const e = JSON.parse(r.out).energy;
+      assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-12);
+      const [head, ...rows] = readFileSync(csv, 'utf8')
+        .trim()
+        .split('\n')
+        .map((l) => l.split(','));
+      const [px, pz, vx, vy, vz] = ['px', 'pz', 'vx', 'vy', 'vz'].map((n) => head.indexOf(`bead.${n}`));
+      let met = false;
+      rows.forEach((row, i) => {
+        const x = Number(row[px]),
+          z = Number(row[pz]),
+          open = bound === 'at-least' ? off(slope, x, z) - 0.1 : 0.1 - off(slope, x, z);
+        met ||= open < 1e-3;
+        assert.ok(open > -1e-3, `${bound}, ${slope}: ${open} m open at ${i} ms`);
+        if (i === 0) return;
+        const speed = Math.max(...[row, rows[i - 1]].map((of) => Math.hypot(of[vx], of[vy], of[vz])));
+        const way = Math.hypot(x - rows[i - 1][px], z - rows[i - 1][pz]);
+        assert.ok(way < 1e-3 * speed + 1e-5, `${way} m at ${speed} m/s`);
+      });
+      assert.ok(met, 'it comes to its bound');
+      if (rests) near([Number(rows.at(-1)[px]), Number(rows.at(-1)[pz])], [0, rests], 1e-3);
+    }
+  for (const value of [0, -0.1]) {
+    const scene = beadAt(folded(0.3), [0, 0, 1], [0, 0, 0]);
+    Object.assign(scene.constraints[0], { type: 'distance', value, bound: 'at-least' });
+    const r = command(['run', '-', '--seconds', '0.01'], JSON.stringify(scene));
+    assert.equal(r.code, 2);
+    assert.match(r.err, /\/constraints\/0\/value: .*to either side of it: a value above 0/);
+  }
+});
+
 test('what hangs on a point goes over sharp bends with it, and no energy is lost', () => {
   for (const turn of [0.5, -1.2])
     for (const f of [0.5, 1, 2])
