@@ -2,14 +2,24 @@
  * The guided body on a set that has no closed form: acceleration by the rows (framework eq. 8 with
  * A-dot), integrated in all six coordinates about the step's start, then pose and twist put back
  * on the set. Runs on the loop's thread, RT safe.
+ *
+ * Over a sharp bend of a free-form shape as over a fillet whose radius vanishes: its normals turn
+ * from those before to those after, and push nowhere else. With P the projection onto the rows
+ * after, in the mass metric, and Q onto the rows of both sides,
+ *
+ *   v+ = Q v + c (P v - Q v),  c >= 0 so that kinetic energy is what the step's balance asks for
  */
 #include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
+#include "rt/geometry/nurbs.h"
 
 /* Rows below this fraction of the largest, in the mass metric, count as dependent. */
 #define RANK_TOLERANCE 1e-7
+#define BENT_RANK      1e-2 /* the same of the rows of both sides, which turn a little in any step */
+#define BALANCE        1e-9 /* of the kinetic energy: no step without a bend is out by more */
+#define MOST_BENT      4    /* c: what would turn by more is stopped by the bend */
 
 /* Spatial inertia about the body's origin, [v; w] order, as its Cholesky factor. */
 static bool factor_spatial(double mass, const gw_rigid_body *r, double (*m)[6])
@@ -60,7 +70,8 @@ static double dot6(const double *a, const double *b)
  * rank goes. Rows and right-hand sides are overwritten. Returns what part of the largest row the
  * last one of `rank` is, which vanishes at a singular point of the set.
  */
-static double least_norm(double (*rows)[6], double *rhs, int count, int rank, double *y)
+static double least_norm(double (*rows)[6], double *rhs, int count, int rank, double tolerance,
+                         double *y)
 {
     double first = 0, margin = rank > 0 ? 0 : 1;
     memset(y, 0, 6 * sizeof *y);
@@ -71,7 +82,7 @@ static double least_norm(double (*rows)[6], double *rhs, int count, int rank, do
                 pick = i;
         double norm = sqrt(dot6(rows[pick], rows[pick]));
         first = done == 0 ? norm : first;
-        if (norm <= RANK_TOLERANCE * first || norm == 0)
+        if (norm <= tolerance * first || norm == 0)
             break;
         margin = done + 1 == rank ? norm / first : margin;
         double q[6], b = rhs[pick] / norm;
@@ -103,7 +114,7 @@ static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double
         rhs[i] = target[i] - dot6(a[i], x);
         forward(l, a[i]);
     }
-    double margin = least_norm(a, rhs, count, 6 - def->set.dof, y);
+    double margin = least_norm(a, rhs, count, 6 - def->set.dof, RANK_TOLERANCE, y);
     backward(l, y);
     for (int k = 0; k < 6; k++)
         x[k] += y[k];
@@ -216,9 +227,84 @@ static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_fo
     return true;
 }
 
+/* ---- sharp bends ----------------------------------------------------------------------------- */
+
+static bool has_bends(const gw_submanifold *set)
+{
+    for (int i = 0; i < set->row_count; i++) {
+        const gw_nurbs *shape = set->rows[i].nurbs;
+        if (shape && shape->direction[0].kink_count + shape->direction[1].kink_count > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Q v: the twist at `there` that the rows of neither pose oppose. */
+static gw_twist unopposed(const gw_guided *body, const gw_pose *here, const gw_pose *there,
+                          const gw_twist *v)
+{
+    double l[6][6], a[2 * GW_MAX_ROWS][6], rhs[2 * GW_MAX_ROWS], y[6];
+    double x[6] = {v->v.x, v->v.y, v->v.z, v->w.x, v->w.y, v->w.z};
+    const gw_submanifold *set = &body->def.set;
+    gw_rigid_body r = gw_rigid_body_at(&body->def, there);
+    if (!factor_spatial(body->def.mass.mass, &r, l))
+        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_rows_jacobian(set->rows, set->row_count, here, a);
+    gw_rows_jacobian(set->rows, set->row_count, there, a + set->row_count);
+    for (int i = 0; i < 2 * set->row_count; i++) {
+        rhs[i] = -dot6(a[i], x);
+        forward(l, a[i]);
+    }
+    least_norm(a, rhs, 2 * set->row_count, 6, BENT_RANK, y);
+    backward(l, y);
+    return (gw_twist){{x[0] + y[0], x[1] + y[1], x[2] + y[2]},
+                      {x[3] + y[3], x[4] + y[4], x[5] + y[5]}};
+}
+
+/* Kinetic and potential energy, relative to the base. */
+static double kinetic_at(const gw_guided *body, const gw_pose *x, const gw_twist *v)
+{
+    gw_rigid_body r = gw_rigid_body_at(&body->def, x);
+    return gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, v);
+}
+
+static double fallen(const gw_guided *body, const gw_pose *from, const gw_pose *to)
+{
+    gw_vec3 com = body->def.mass.com;
+    gw_vec3 way = gw_sub(gw_pose_point(to, com), gw_pose_point(from, com));
+    return body->def.mass.mass * gw_dot(body->def.gravity, way);
+}
+
+/* The twist behind a bend that the step went over, where its energy balance shows one: `twist`
+ * projected, `free` before that. What cannot go on there counts as dissipated. */
+static void turn_at_bend(const gw_guided *body, const gw_pose *start, const gw_pose *next,
+                         const gw_twist *free, gw_twist *twist, gw_step *step)
+{
+    const gw_twist begin = gw_guided_twist(body);
+    double due =
+        kinetic_at(body, start, &begin) + fallen(body, start, next) + step->work - step->dissipated;
+    double now = kinetic_at(body, next, twist);
+    if (!(fabs(due - now) > BALANCE * fmax(due, now)))
+        return;
+    double margin;
+    gw_twist kept = unopposed(body, start, next, free);
+    kept = project(body, next, &kept, &margin);
+    gw_twist turned = {gw_sub(twist->v, kept.v), gw_sub(twist->w, kept.w)};
+    double of_kept = kinetic_at(body, next, &kept), of_turned = kinetic_at(body, next, &turned);
+    double of_both = 0.5 * (now - of_kept - of_turned); /* c^2 T + 2 c B + K is due */
+    double root = of_both * of_both + of_turned * (due - of_kept);
+    double c = (sqrt(fmax(0, root)) - of_both) / of_turned;
+    if (root >= 0 && c >= 0 && c < MOST_BENT) {
+        accumulate(&kept, c, &turned);
+        *twist = kept;
+    } else {
+        step->dissipated += due - now;
+    }
+}
+
 void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
-    gw_twist move, twist;
+    gw_twist move, twist, free;
     gw_pose start = gw_guided_pose(body);
     step->finite = runge_kutta(body, &start, forces, dt, &move, &twist, step);
     if (!step->finite)
@@ -229,6 +315,9 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
         return;
     gw_rows_project(body->def.set.rows, body->def.set.row_count, 6 - body->def.set.dof,
                     body->def.length, 4, &next);
+    free = twist;
     twist = project(body, &next, &twist, &step->margin);
+    if (has_bends(&body->def.set) && !body->base.moves)
+        turn_at_bend(body, &start, &next, &free, &twist, step);
     gw_guided_store_state(body, dt, &next, &twist);
 }
