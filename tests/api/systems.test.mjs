@@ -453,6 +453,56 @@ test('a gear train carries the inertia of its last wheel to the motor of the fir
   assert.equal(r.summary.mobility, 1);
 });
 
+test('a load that sticks to a light tray swings with it and stays on it', () => {
+  const speed = 0.15,
+    stiffness = 200;
+  for (const [load, tray, surface] of [
+    [5, 1, 20000],
+    [5, 1, 1e8],
+    [2, 1, 1e8],
+    [1, 0.2, 20000],
+    [1, 0.2, 1e8],
+  ]) {
+    const r = run(
+      {
+        gravity: [0, 0, -G],
+        contact: { enabled: true, friction: 'stick' },
+        materials: [{ id: 'rough', friction: 1, stiffness: surface }],
+        objects: [
+          sized('tray', [0.5, 0.3, 0.02], { body: { mass: tray }, material: 'rough' }),
+          sized('load', [0.1, 0.1, 0.05], {
+            pose: { p: [0, 0, 0.035], q: [1, 0, 0, 0] },
+            body: { mass: load },
+            velocity: { v: [speed, 0, 0], w: [0, 0, 0] },
+            material: 'rough',
+          }),
+        ],
+        joints: [
+          {
+            id: 'rail',
+            type: 'prismatic',
+            a: frame('tray', [0, 0, 0], about([0, 1, 0], Math.PI / 2)),
+            b: frame('world', [0, 0, 0], about([0, 1, 0], Math.PI / 2)),
+            velocity: [speed],
+            spring: { stiffness: [stiffness] },
+          },
+        ],
+      },
+      2,
+    );
+    const rate = Math.sqrt(stiffness / (load + tray));
+    let off = 0,
+      sunk = 0;
+    for (let k = 0; k < r.count; k++) {
+      const [x, , z] = r.p(k, 'load');
+      off = Math.max(off, Math.abs(x - (speed / rate) * Math.sin((rate * k) / 1000)));
+      sunk = Math.max(sunk, 0.035 - z);
+    }
+    const said = `${load} kg on ${tray} kg: ${off} m off, ${sunk} m deep`;
+    assert.ok(off < 1e-3 && sunk < (surface > 1e5 ? 1e-4 : 2.2e-3), said);
+  }
+});
+
 test('two bodies swing on a spring with the frequency of their reduced mass, and its damping is told', () => {
   const body = (id, x, mass) => sized(id, [0.1, 0.1, 0.1], { pose: { p: [x, 0, 0] }, body: { mass } });
   const scene = (damping) => ({
