@@ -1,6 +1,6 @@
 /*
- * Stacks of light bodies under a heavy one, 1 g under 100 kg: held without motion while friction and
- * faces bear it, and not beyond.
+ * Stacks of light bodies under a heavy one, 1 g under 100 kg: held without motion while friction
+ * and faces bear it, and not beyond.
  */
 #include <setjmp.h>
 #include <stdarg.h>
