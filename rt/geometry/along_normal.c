@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "rt/base/small.h"
 #include "rt/geometry/nurbs_motion.h"
 
 /* A vector of the locus's axes. */
@@ -149,15 +150,226 @@ static gw_quat aligned(const gw_submanifold *set, gw_quat a, gw_vec3 n)
     return gw_quat_unit(gw_quat_mul(gw_quat_between(d, n), a));
 }
 
-gw_pose gw_along_normal_near(const gw_submanifold *set, const gw_pose *near)
-{
-    const gw_locus *l = &set->translation.locus;
-    gw_vec3 s;
-    gw_quat a = axis_side(set, near, &s);
+/* ---- the nearest pose ------------------------------------------------------------------------ */
+
+#define NEAREST_GRID  16   /* starts along each parameter, from end to end */
+#define NEAREST_TURNS 6    /* about the axis at each of them */
+#define NEAREST_BEST  5    /* the starts that descents begin from */
+#define NEAREST_STEPS 60   /* of one descent, at most */
+#define NEAREST_LOCAL 1e-3 /* nearer than this share of the length one descent decides */
+
+typedef struct along_search {
+    const gw_submanifold *set;
+    const gw_pose *near;
+    double length;
+} along_search;
+
+/* A pose of the set, and what it is beside. */
+typedef struct along_pose {
     double parameter[2];
-    closest(l, s, parameter);
-    beside b = beside_near(l, parameter);
-    return pose_of(set, aligned(set, a, b.n), b.p);
+    beside b;
+    gw_pose x;
+    double f; /* |dp|^2 + (L theta)^2 */
+} along_pose;
+
+/* Coordinates about a pose: a turn about the axis, then the parameters, each moving [v; L w] by
+ * about one metre where `scale` is the reciprocal of how much it does by itself. */
+typedef struct along_slope {
+    double scale[3], g[3]; /* and half the gradient of f */
+} along_slope;
+
+static gw_quat rotation_of(const gw_submanifold *set, const gw_pose *x)
+{
+    return set->translation.in_mobile ? gw_quat_conj(x->q) : x->q;
+}
+
+/* Puts in the pose that comes from A by the least rotation of the axis onto n, and then a turn. */
+static void put_pose(const along_search *s, gw_quat a, double turn, along_pose *c)
+{
+    a = gw_quat_mul(gw_quat_axis(c->b.n, turn), aligned(s->set, a, c->b.n));
+    c->x = pose_of(s->set, gw_quat_unit(a), c->b.p);
+    double off = gw_pose_distance(&c->x, s->near, s->length);
+    c->f = off * off;
+}
+
+static along_pose pose_beside(const along_search *s, double u, double v, gw_quat a, double turn)
+{
+    const gw_locus *l = &s->set->translation.locus;
+    along_pose c = {.parameter = {u, v}};
+    gw_nurbs_into_domain(l->nurbs, c.parameter);
+    c.b = beside_at(l, NULL, c.parameter, (const double[]){0, 0});
+    if (!(gw_norm2(c.b.n) > 0)) { /* at a pole: the place is right, and no coordinate moves it */
+        beside at = beside_near(l, c.parameter);
+        c.b = (beside){.p = at.p, .n = at.n};
+    }
+    put_pose(s, a, turn, &c);
+    return c;
+}
+
+/* The motion [v; w] by coordinate k: A turns by n, n x n_u, n x n_v. */
+static gw_twist motion_by(const along_search *s, const along_pose *c, int k)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_vec3 spin = k == 0 ? c->b.n : gw_cross(c->b.n, c->b.n_by[k - 1]);
+    gw_vec3 slide = k == 0 ? gw_v3(0, 0, 0) : c->b.p_by[k - 1];
+    if (t->in_mobile) {
+        spin = gw_neg(gw_rotate(c->x.q, spin));
+        slide = gw_neg(gw_rotate(c->x.q, slide));
+    }
+    gw_vec3 arm = gw_rotate(c->x.q, t->in_mobile ? c->b.p : t->of);
+    return (gw_twist){gw_add(gw_cross(arm, spin), slide), spin};
+}
+
+static void put_gradient(const along_search *s, const along_pose *c, along_slope *at)
+{
+    gw_twist d = gw_pose_sub(&c->x, s->near);
+    for (int k = 0; k < s->set->dof; k++) {
+        gw_twist m = motion_by(s, c, k);
+        at->g[k] = at->scale[k] * (gw_dot(m.v, d.v) + s->length * s->length * gw_dot(m.w, d.w));
+    }
+}
+
+static along_slope slope_at(const along_search *s, const along_pose *c)
+{
+    along_slope at;
+    for (int k = 0; k < s->set->dof; k++) {
+        gw_twist m = motion_by(s, c, k);
+        double size = sqrt(gw_norm2(m.v) + s->length * s->length * gw_norm2(m.w));
+        at.scale[k] = 1 / fmax(size, 1e-6 * fmax(s->length, s->set->translation.locus.nurbs->size));
+    }
+    put_gradient(s, c, &at);
+    return at;
+}
+
+static along_pose stepped(const along_search *s, const along_pose *c, const double scale[3],
+                          const double step[3])
+{
+    double to[2] = {c->parameter[0], c->parameter[1]};
+    for (int k = 1; k < s->set->dof; k++)
+        to[k - 1] += scale[k] * step[k];
+    return pose_beside(s, to[0], to[1], rotation_of(s->set, &c->x), scale[0] * step[0]);
+}
+
+/* True where coordinate k is at the low (-1) or high (1) end of the domain. */
+static bool is_at_end(const along_search *s, const along_pose *c, int k, int end)
+{
+    const gw_nurbs_direction *d = &s->set->translation.locus.nurbs->direction[k > 0 ? k - 1 : 0];
+    if (k == 0 || d->closed)
+        return false;
+    return end < 0 ? c->parameter[k - 1] <= d->low : c->parameter[k - 1] >= d->high;
+}
+
+/* Half the second derivative of f by the free coordinates: differences of gradients, inward at an
+ * end. */
+static void second_derivative(const along_search *s, const along_pose *c, const along_slope *at,
+                              int n, const int free[3], double h[6][6])
+{
+    for (int j = 0; j < n; j++) {
+        double step[3] = {0, 0, 0};
+        along_slope there = *at;
+        step[free[j]] = 1e-6 * s->length * (is_at_end(s, c, free[j], 1) ? -1 : 1);
+        along_pose y = stepped(s, c, at->scale, step);
+        put_gradient(s, &y, &there);
+        for (int k = 0; k < n; k++)
+            h[j][k] = (there.g[free[k]] - at->g[free[k]]) / step[free[j]];
+    }
+    for (int j = 0; j < n; j++)
+        for (int k = 0; k < j; k++)
+            h[j][k] = h[k][j] = 0.5 * (h[j][k] + h[k][j]);
+}
+
+/* One step of Newton's method, damped until f falls; coordinates of the bits in `held` stay, and so
+ * do those at an end where f falls outward. Returns the step's length (m); 0 where f does not fall.
+ */
+static double newton_step(const along_search *s, unsigned held, double *raise, along_pose *c)
+{
+    int free[3], n = 0;
+    double h[6][6], down[3], step[3];
+    along_slope at = slope_at(s, c);
+    for (int k = 0; k < s->set->dof; k++)
+        if (!(held & 1u << k) && !(is_at_end(s, c, k, -1) && at.g[k] > 0) &&
+            !(is_at_end(s, c, k, 1) && at.g[k] < 0))
+            free[n++] = k;
+    second_derivative(s, c, &at, n, free, h);
+    for (int j = 0; j < n; j++)
+        down[j] = -at.g[free[j]];
+    for (; n > 0 && *raise < 1e9; *raise = fmax(6 * *raise, 0.3)) {
+        if (!gw_small_cholesky_solve(n, (const double(*)[6])h, *raise, down, step))
+            continue;
+        double move[3] = {0, 0, 0}, longest = 0;
+        for (int j = 0; j < n; j++) {
+            move[free[j]] = step[j];
+            longest = fmax(longest, fabs(step[j]));
+        }
+        along_pose next = stepped(s, c, at.scale, move);
+        if (next.f < c->f) {
+            *c = next;
+            return longest;
+        }
+        if (longest < 1e-9 * s->length)
+            break;
+    }
+    return 0;
+}
+
+/* Newton's method within the domain. Where a knot bends the normal f has a valley along the knot:
+ * there the parameters are held, one or both, for the others to go on. */
+static along_pose descend_along(const along_search *s, along_pose c)
+{
+    static const unsigned held[] = {0, 2, 4, 6};
+    double raise = 0;
+    for (int i = 0, h = 0; i < NEAREST_STEPS && h < 4; i++) {
+        double before = c.f, moved = newton_step(s, held[h], &raise, &c);
+        bool stays = moved < 1e-9 * s->length || before - c.f < 1e-12 * before;
+        h = stays ? h + 1 : h > 0 && i % 4 == 0 ? 0 : h;
+        raise = stays || raise < 1e-3 ? 0 : 0.1 * raise;
+    }
+    return c;
+}
+
+/* Keeps the best starts, best first. Returns how many. */
+static int keep_start(along_pose *list, int count, const along_pose *c)
+{
+    int at = count < NEAREST_BEST ? count : NEAREST_BEST - 1;
+    if (count == NEAREST_BEST && c->f >= list[at].f)
+        return count;
+    for (; at > 0 && list[at - 1].f > c->f; at--)
+        list[at] = list[at - 1];
+    list[at] = *c;
+    return count < NEAREST_BEST ? count + 1 : count;
+}
+
+double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, double length,
+                               gw_pose *nearest)
+{
+    const along_search s = {set, near, length};
+    const gw_locus *l = &set->translation.locus;
+    const gw_nurbs_direction *d = l->nurbs->direction;
+    gw_vec3 point;
+    gw_quat a = axis_side(set, near, &point);
+    double parameter[2];
+    closest(l, point, parameter);
+    along_pose starts[NEAREST_BEST], first = pose_beside(&s, parameter[0], parameter[1], a, 0);
+    along_pose best = descend_along(&s, first);
+    int count = 0, rows = l->nurbs->dimension == 2 ? NEAREST_GRID : 0;
+    bool far = best.f > NEAREST_LOCAL * NEAREST_LOCAL * length * length;
+    for (int i = 0; far && i <= NEAREST_GRID; i++)
+        for (int j = 0; j <= rows; j++) {
+            double u = d[0].low + (d[0].high - d[0].low) * i / NEAREST_GRID;
+            double v = d[1].low + (d[1].high - d[1].low) * j / NEAREST_GRID;
+            along_pose c = pose_beside(&s, u, v, a, 0), turned_on = c;
+            for (int k = 1; k < NEAREST_TURNS; k++) {
+                put_pose(&s, a, 2 * GW_PI * k / NEAREST_TURNS, &turned_on);
+                c = turned_on.f < c.f ? turned_on : c;
+            }
+            count = keep_start(starts, count, &c);
+        }
+    for (int i = 0; i < count; i++) {
+        along_pose c = descend_along(&s, starts[i]);
+        best = c.f < best.f ? c : best;
+    }
+    *nearest = best.x;
+    return sqrt(best.f);
 }
 
 void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_chart *chart)

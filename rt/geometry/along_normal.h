@@ -30,9 +30,11 @@ static inline gw_vec3 gw_along_normal_axis(const gw_submanifold *set)
 gw_pose gw_along_normal_pose(const gw_submanifold *set, const double *z);
 void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, double *z);
 
-/* A pose of the set near to `near`: s is put over the shape's point closest to it, and the axis
- * turned along n the short way. */
-gw_pose gw_along_normal_near(const gw_submanifold *set, const gw_pose *near);
+/* The pose of the set nearest to `near`, edges and ends of the shape included, and its distance
+ * (m): descents from the shape's point closest to s and, where that is no close pose, from the best
+ * of a grid over the whole set. */
+double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, double length,
+                               gw_pose *nearest);
 
 /* Centres the coordinates of a free-form locus, whose set the chart has, at its parameters
  * (chart.c). */

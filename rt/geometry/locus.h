@@ -42,11 +42,6 @@ gw_vec3 gw_shift_acceleration(const gw_translation_set *t, gw_quat q, gw_vec3 w,
 double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
                                       gw_pose *nearest);
 
-/* A local minimum of the distance from `near` by descent along the rows, from *x, a pose of the
- * set, which is moved there. */
-double gw_submanifold_descend(const gw_submanifold *set, const gw_pose *near, double length,
-                              gw_pose *x);
-
 /*
  * The problem of a point on a circle, X(psi) = c + cos psi a + sin psi b, while its body rotates.
  * theta is the angle to the wanted rotation: |psi| where `straight`, else given by cos(theta/2)^2 =

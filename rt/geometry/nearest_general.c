@@ -183,13 +183,6 @@ double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *ne
     return descend(&s, nearest);
 }
 
-double gw_submanifold_descend(const gw_submanifold *set, const gw_pose *near, double length,
-                              gw_pose *x)
-{
-    const problem s = {set, near, length};
-    return descend(&s, x);
-}
-
 double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
                                       gw_pose *nearest)
 {

@@ -463,18 +463,19 @@ const char *gw_constraint_sharp_bend(const gw_constraint *c, char *parameter, do
     return NULL;
 }
 
-/* The distance from a curve; from a surface signed along its normal. */
-static double distance_from_shape(gw_vec3 point, const gw_element *shape)
+/* How far a point is from `wanted` along the normal of a surface at the point closest to it: beyond
+ * an edge the closest point is not below. Of a curve, how far from that. */
+static double error_from_shape(gw_vec3 point, const gw_element *shape, double wanted)
 {
     gw_vec3 x = gw_unrotate(shape->q, gw_sub(point, shape->p));
     gw_nurbs_nearest nearest;
     gw_nurbs_point at;
     gw_nurbs_nearest_point(shape->nurbs, x, &nearest);
-    if (shape->kind == GW_CURVE)
+    if (shape->kind == GW_CURVE || wanted == 0)
         return nearest.distance;
     gw_nurbs_evaluate(shape->nurbs, nearest.parameter, 2, NULL, &at);
     gw_vec3 normal = gw_nurbs_normal(shape->nurbs, nearest.parameter, &at);
-    return copysign(nearest.distance, gw_dot(normal, gw_sub(x, nearest.point)));
+    return gw_norm(gw_mul_add(gw_sub(x, nearest.point), -wanted, normal));
 }
 
 /* |distance - wanted| between the elements, m the mobile one in world axes. */
@@ -482,9 +483,9 @@ static double distance_error(const gw_constraint *c, const gw_element *m, double
 {
     const gw_element *f = &c->fixed;
     if (gw_is_free_form(f->kind))
-        return fabs(distance_from_shape(point_of(c, m), f) - wanted);
+        return error_from_shape(point_of(c, m), f, wanted);
     if (gw_is_free_form(m->kind))
-        return fabs(distance_from_shape(point_of(c, f), m) - wanted);
+        return error_from_shape(point_of(c, f), m, wanted);
     if (m->kind == GW_PLANE && f->kind == GW_PLANE)
         return fabs((c->reversed ? height_over_plane(f->p, m) : height_over_plane(m->p, f)) -
                     wanted);

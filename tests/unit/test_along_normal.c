@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "rt/base/random.h"
 #include "rt/dynamics/guided.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/positioning/solve.h"
@@ -238,6 +239,46 @@ static void a_tangent_combines_with_other_constraints(void **unused)
 
 /* ---- held bodies ---------------------------------------------------------------------------- */
 
+/* From anywhere, beyond the shape's edges and ends too, the nearest pose is on the shape, and none
+ * of the whole set is nearer. */
+static void assert_nearest_of_all(const gw_constraint *c,
+                                  double (*off)(const gw_constraint *, const gw_pose *))
+{
+    static gw_solution s;
+    unsigned long long random = 11;
+    for (int trial = 0; trial < 12; trial++) {
+        double r[7];
+        for (int i = 0; i < 7; i++)
+            r[i] = gw_random_uniform(&random, -1, 1);
+        gw_problem p = {
+            {{2 * r[0], 2 * r[1], r[2]}, gw_quat_unit((gw_quat){r[3], r[4], r[5], r[6]})}, 1, 1, c};
+        gw_solve(&p, &s);
+        assert_int_equal(s.status, GW_SOLVED);
+        for (int i = 0; i < s.branch_count; i++) {
+            const gw_branch *b = &s.branches[i];
+            assert_true(off(c, &b->nearest) < 1e-12);
+            assert_true(gw_constraint_residual(c, &b->nearest, 1) < 1e-12);
+            for (int k = 0; k < 400; k++) {
+                gw_pose x = gw_branch_sample(b, 1, &random);
+                assert_true(gw_pose_distance(&x, &p.pose, 1) > b->distance - 1e-9);
+            }
+        }
+    }
+}
+
+static void nearest_poses_are_of_the_whole_shape(void **unused)
+{
+    (void)unused;
+    gw_nurbs *surface = saddle_of(1, 0.5), *curve = twisted_cubic();
+    for (int swapped = 0; swapped < 2; swapped++) {
+        gw_constraint over = nozzle(surface, swapped), along = pen(curve, swapped);
+        assert_nearest_of_all(&over, off_by);
+        assert_nearest_of_all(&along, off_tangent);
+    }
+    gw_nurbs_put(surface);
+    gw_nurbs_put(curve);
+}
+
 /* A body at the nearest pose of the branch, thrown along its freedoms: its energy stays, and it is
  * never off. */
 static void check_swing(const gw_constraint *c, const gw_pose *near, double by,
@@ -298,6 +339,7 @@ int main(void)
         cmocka_unit_test(an_offset_ends_at_the_focal_distance),
         cmocka_unit_test(a_line_is_tangent_to_a_curve),
         cmocka_unit_test(a_tangent_combines_with_other_constraints),
+        cmocka_unit_test(nearest_poses_are_of_the_whole_shape),
         cmocka_unit_test(energy_is_kept_along_normals_and_tangents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
