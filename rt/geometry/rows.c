@@ -145,6 +145,21 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
     }
 }
 
+bool gw_row_is_over_surface(const gw_row *row, const gw_pose *x)
+{
+    bool surface = row->kind == GW_ROW_SURFACE || row->kind == GW_ROW_SURFACE_BODY;
+    if (!surface || row->value == 0 || row->past_edges)
+        return true;
+    arm a = arm_of(row, x);
+    gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    double start[2] = {row->start[0], row->start[1]};
+    gw_nurbs_point at;
+    gw_vec3 to = gw_unrotate(q, a.g);
+    gw_nurbs_closest(row->nurbs, to, row->value, start, &at);
+    gw_vec3 n = gw_nurbs_normal(row->nurbs, start, &at);
+    return gw_norm(gw_reject(gw_sub(to, at.d[0][0]), n)) < 1e-9 * row->nurbs->size;
+}
+
 static double row_value(const gw_row *row, const gw_pose *x)
 {
     gw_vec3 u, none = {0, 0, 0};

@@ -351,9 +351,19 @@ static bool axis_sense(const gw_submanifold *set, const gw_pose *x)
     return true;
 }
 
+/* True where the points of offset surfaces are over these, not beyond an edge. */
+static bool is_over_surfaces(const gw_submanifold *set, const gw_pose *x)
+{
+    for (int i = 0; i < set->row_count; i++)
+        if (!gw_row_is_over_surface(&set->rows[i], x))
+            return false;
+    return true;
+}
+
 bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *x)
 {
-    return same_sense(set, x) && axis_sense(set, x) && (!set->general || has_its_freedoms(set, x));
+    return is_over_surfaces(set, x) && same_sense(set, x) && axis_sense(set, x) &&
+           (!set->general || has_its_freedoms(set, x));
 }
 
 /* Scales a row and its residual to metres. */

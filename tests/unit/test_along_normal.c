@@ -112,6 +112,39 @@ static void a_nozzle_keeps_its_offset_and_its_direction(void **unused)
     gw_nurbs_put(surface);
 }
 
+/* A point of the body is in a plane, too: a general set, which ends where the offset does. */
+static void sets_of_an_offset_end_over_the_edges(void **unused)
+{
+    (void)unused;
+    static gw_solution s;
+    unsigned long long random = 2;
+    gw_nurbs *surface = saddle_of(1, 0.5);
+    int solved = 0;
+    for (int trial = 0; trial < 12; trial++) {
+        double r[3];
+        for (int i = 0; i < 3; i++)
+            r[i] = gw_random_uniform(&random, -1, 1);
+        gw_constraint c[2] = {nozzle(surface, trial % 2)};
+        c[1] = (gw_constraint){
+            .kind = GW_COINCIDENT,
+            .mobile = {.kind = GW_POINT, .p = {0.02, 0, 0.1}},
+            .fixed = {.kind = GW_PLANE, .p = {0.3 * r[0], 0.3 * r[1], 0}, .d = {0.8, 0, 0.6}}};
+        gw_problem p = {{{2 * r[0], 2 * r[1], r[2]}, {0, 1, 0, 0}}, 1, 2, c};
+        gw_solve(&p, &s);
+        solved += s.status == GW_SOLVED;
+        for (int i = 0; i < s.branch_count; i++)
+            for (int k = 0; k < 50; k++) {
+                gw_pose x =
+                    k ? gw_branch_sample(&s.branches[i], 1, &random) : s.branches[i].nearest;
+                assert_true(off_by(&c[0], &x) < 1e-8);
+                assert_true(gw_constraint_residual(&c[0], &x, 1) < 1e-8);
+                assert_true(gw_constraint_residual(&c[1], &x, 1) < 1e-8);
+            }
+    }
+    assert_int_equal(solved, 12);
+    gw_nurbs_put(surface);
+}
+
 static void either_sense_is_two_branches(void **unused)
 {
     (void)unused;
@@ -335,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_nozzle_keeps_its_offset_and_its_direction),
+        cmocka_unit_test(sets_of_an_offset_end_over_the_edges),
         cmocka_unit_test(either_sense_is_two_branches),
         cmocka_unit_test(an_offset_ends_at_the_focal_distance),
         cmocka_unit_test(a_line_is_tangent_to_a_curve),
