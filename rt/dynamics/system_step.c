@@ -13,18 +13,7 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
-#include "rt/dynamics/system_private.h"
-
-static void add_work(gw_system_work *sum, double weight, const gw_system_work *power)
-{
-    sum->hand += weight * power->hand;
-    sum->contact += weight * power->contact;
-    sum->pushed += weight * power->pushed;
-    sum->motors += weight * power->motors;
-    sum->base += weight * power->base;
-    sum->unbooked += weight * power->unbooked;
-    sum->dissipated += weight * power->dissipated;
-}
+#include "rt/dynamics/system_step.h"
 
 /* ---- states --------------------------------------------------------------------------------- */
 
@@ -49,7 +38,7 @@ static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
 }
 
 /* Puts every joint by s->by from home, with velocities u. */
-static void go_to(gw_system *s, const double *u)
+void gw_system_go_to(gw_system *s, const double *u)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
@@ -63,7 +52,7 @@ static void go_to(gw_system *s, const double *u)
     }
 }
 
-static void rates_of(const gw_system *s, const double *by, const double *u, double *rates)
+void gw_system_rates(const gw_system *s, const double *by, const double *u, double *rates)
 {
     if (s->single) {
         memcpy(rates, u, (size_t)s->dof * sizeof *u);
@@ -98,13 +87,6 @@ static void add_stages(int n, int stages, const double *weights, const double *v
             sums[i] += weights[l] * values[l * n + i];
 }
 
-/* y += weight x */
-static void add_scaled(int n, double weight, const double *x, double *y)
-{
-    for (int i = 0; i < n; i++)
-        y[i] += weight * x[i];
-}
-
 /* ---- explicit integration: Runge-Kutta ------------------------------------------------------ */
 
 /*
@@ -123,6 +105,7 @@ static void add_scaled(int n, double weight, const double *x, double *y)
 #define FINEST_TOUCHED 4  /* of trees: kinks of contact forces are not resolved by finer ones */
 #define WHOLE          16 /* a step, in sixteenths */
 #define DOUBT_LEVEL    4
+#define CROSSING_LEVEL 2    /* a step of eighth order */
 #define LEAST_CUT      1e-4 /* sixteenths: no substep is cut off shorter */
 
 static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8};
@@ -163,7 +146,7 @@ static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
     memcpy(s->scratch, s->home_velocity, bytes);
     add_stages(s->dof, i, weights, s->rates, s->by);
     add_stages(s->dof, i, weights, s->accelerations, s->scratch);
-    go_to(s, s->scratch);
+    gw_system_go_to(s, s->scratch);
 }
 
 /* Nothing but the joints and the hand acts on bodies that all move in planes. */
@@ -186,13 +169,13 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         s->flat_only = in_planes && i > 0;
         if (i > 0) {
             go_to_stage(s, rk, i, h);
-            rates_of(s, s->by, s->scratch, s->rates + i * s->dof);
+            gw_system_rates(s, s->by, s->scratch, s->rates + i * s->dof);
             if (s->moving)
                 gw_grounds_go_to(s, t + rk->c[i] * h);
             gw_system_update(s);
         } else {
             memset(s->by, 0, (size_t)s->dof * sizeof *s->by);
-            rates_of(s, s->by, s->home_velocity, s->rates);
+            gw_system_rates(s, s->by, s->home_velocity, s->rates);
         }
         gw_system_ask_forces(s, forces, t + rk->c[i] * h);
         gw_system_outer_power(s, forces, &power);
@@ -200,7 +183,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         gw_system_gather(s, s->accelerations + i * s->dof);
         if (s->moving)
             power.base = gw_grounds_power(s);
-        add_work(sum, rk->b[i] * h, &power);
+        gw_system_add_work(sum, rk->b[i] * h, &power);
         if (i == 0 && t == 0)
             gw_keep_joint_wrenches(s, constraint);
     }
@@ -210,139 +193,9 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         gw_grounds_go_to(s, t + h);
 }
 
-/* ---- implicit integration: linearly implicit Euler, extrapolated -------------------------------
- *
- *   (D + h C + h^2 K) a = f(q, u) - h K u,   u += h a,   by += h rates(by, u)
- *
- * Extrapolated from runs of 1 to k Euler steps, T = sum over j of prod over l != j of j / (j - l)
- * T_j is of order k whatever C and K are (Deuflhard 1985), and what is stiffer than h decays.
- */
-
-/* Levels of accuracy: substeps, and the runs of each. What spins far in a substep gains more by
- * order than by width. Within a step, where all these are too coarse, substeps become narrower for
- * as long as they are needed: where bristles begin to slip, no order helps. */
-typedef struct implicit_formula {
-    int substeps, runs;
-} implicit_formula;
-
-#define MAX_IMPLICIT_LEVEL    5
-#define FINEST_IMPLICIT_LEVEL 15
-
-static implicit_formula implicit_formula_of(int level)
-{
-    static const implicit_formula formulas[MAX_IMPLICIT_LEVEL + 1] = {
-        {2, 4}, {4, 4}, {8, 4}, {16, 4}, {8, 8}, {16, GW_SYSTEM_RUNS}};
-    if (level > MAX_IMPLICIT_LEVEL)
-        return (implicit_formula){16 << (level - MAX_IMPLICIT_LEVEL), 4};
-    return formulas[level];
-}
-
-#define HIGH_ORDER_LEVEL 4 /* where this fails, too, explicit substeps may do better: */
-#define UNSTIFF_LIMIT    4 /* h C + h^2 K over D of the finest one */
-
-static double extrapolation_weight(int run, int runs)
-{
-    double weight = 1;
-    for (int l = 1; l <= runs; l++)
-        weight *= l == run ? 1 : (double)run / (run - l);
-    return weight;
-}
-
-/* One Euler step of run `run`, from its by and velocities. */
-static void euler_step(gw_system *s, const gw_forces *forces, double t, double h, int run,
-                       signed char *motor_states, gw_system_work *sum)
-{
-    double *by = s->run_by + run * s->dof, *u = s->run_velocity + run * s->dof;
-    gw_system_work power = {0};
-    memcpy(s->by, by, (size_t)s->dof * sizeof *by);
-    go_to(s, u);
-    if (s->moving)
-        gw_grounds_go_to(s, t);
-    gw_tree_update_positions(s);
-    gw_tree_update_velocities(s);
-    if (s->row_count > 0)
-        gw_closures_update_rows(s);
-    gw_system_ask_forces(s, forces, t);
-    gw_system_accelerate_implicitly(s, h, motor_states);
-    sum->motors += gw_system_motor_work(s, h, motor_states);
-    if (s->moving)
-        sum->base += h * gw_grounds_power(s);
-    gw_system_gather(s, s->scratch);
-    add_scaled(s->dof, h, s->scratch, u);
-    for (int i = 0; i < s->body_count; i++)
-        memcpy(s->bodies[i].joint.u, u + s->bodies[i].first, (size_t)s->bodies[i].dof * sizeof *u);
-    rates_of(s, by, u, s->scratch);
-    add_scaled(s->dof, h, s->scratch, by);
-    /* work, at the new velocities */
-    gw_tree_update_velocities(s);
-    gw_system_outer_power(s, forces, &power);
-    add_work(sum, h, &power);
-}
-
-/* From home, h on. A motor that reaches its maximum on the way makes a kink, which must not be
- * extrapolated over: then the finest run alone counts. */
-static void integrate_implicitly(gw_system *s, const gw_forces *forces, double t, double h,
-                                 gw_system_work *sum, gw_wrench *constraint)
-{
-    gw_system_work works[GW_SYSTEM_RUNS] = {{0}};
-    int runs = implicit_formula_of(s->integrator.implicit_level).runs;
-    s->substep = h;
-    size_t n = (size_t)s->dof;
-    signed char *before = s->motor_states + GW_SYSTEM_RUNS * n;
-    bool kink = false;
-    memset(s->motor_states, 0, GW_SYSTEM_RUNS * n);
-    memset(s->run_by, 0, GW_SYSTEM_RUNS * n * sizeof *s->run_by);
-    for (int run = 0; run < runs; run++) {
-        signed char *states = s->motor_states + (size_t)run * n;
-        for (int i = 0; i < s->body_count; i++)
-            memcpy(s->run_velocity + run * s->dof + s->bodies[i].first, s->home[i].u,
-                   (size_t)s->bodies[i].dof * sizeof *s->run_velocity);
-        for (int i = 0; i <= run; i++) {
-            memcpy(before, states, n);
-            euler_step(s, forces, t + i * h / (run + 1), h / (run + 1), run, states, &works[run]);
-            kink = kink || (i > 0 && memcmp(before, states, n) != 0);
-            if (i == 0 && t == 0 && run == 0)
-                gw_keep_joint_wrenches(s, constraint);
-        }
-        kink = kink || memcmp(states, s->motor_states, n) != 0;
-    }
-    memcpy(s->last_motor_states, s->motor_states + (size_t)(runs - 1) * n, n);
-    memset(s->by, 0, n * sizeof *s->by);
-    memset(s->scratch, 0, n * sizeof *s->scratch);
-    for (int run = 0; run < runs; run++) {
-        double weight = kink ? run == runs - 1 : extrapolation_weight(run + 1, runs);
-        add_scaled(s->dof, weight, s->run_by + run * s->dof, s->by);
-        add_scaled(s->dof, weight, s->run_velocity + run * s->dof, s->scratch);
-        add_work(sum, weight, &works[run]);
-    }
-    s->integrator.implicit_on_held = s->on_held;
-    go_to(s, s->scratch);
-    if (s->moving)
-        gw_grounds_go_to(s, t + h);
-}
-
-void gw_system_free_acceleration(gw_system *s, double *a)
-{
-    gw_system_work power = {0};
-    memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
-    if (!(s->integrator.implicit_dt > 0)) {
-        gw_system_accelerate(s, &power);
-        gw_system_gather(s, a);
-        return;
-    }
-    /* D^-1 (f - C u) does not last: the effect of stiff joints is over within the step. Control
-     * adds D^-1 J^T F of the hand; both together are to be the coming step's mean, F as it was. */
-    memset(s->motor_states, 0, (size_t)s->dof);
-    s->on[s->held] = s->integrator.implicit_on_held;
-    s->substep = s->integrator.implicit_dt;
-    gw_system_accelerate_implicitly(s, s->integrator.implicit_dt, s->motor_states);
-    gw_system_gather(s, a);
-    gw_system_update(s);
-    memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);
-    gw_system_answer(s, true);
-    gw_system_gather(s, s->scratch);
-    add_scaled(s->dof, -1, s->scratch, a);
-}
+#define HIGH_ORDER_LEVEL                                                                           \
+    4                   /* where this implicit one fails, too, explicit substeps may do better: */
+#define UNSTIFF_LIMIT 4 /* h C + h^2 K over D of the finest one */
 
 /* ---- energy balance of a substep ------------------------------------------------------------ */
 
@@ -504,6 +357,23 @@ static double credit_motors(const gw_system *s, double kinetic, double potential
     return fmax(0, kept - own->hand - own->contact - own->motors - own->base);
 }
 
+/* Over a posture in which no joint moves along a row (a parallelogram in line), accelerations are
+ * off by more the nearer to it they are taken: one substep, of eighth order, goes over it with the
+ * posture amid the widest gap between its stages that has room in the step. */
+typedef enum crossing_state {
+    NOT_CROSSED,
+    TO_BE_PLACED,
+    PLACED,
+    UNDER_WAY,
+    CROSSED /* or tried */
+} crossing_state;
+
+typedef struct crossing {
+    crossing_state state;
+    double motion;   /* the least one along a row where the substep that failed ended */
+    double from, to; /* sixteenths of the step */
+} crossing;
+
 /* A substep under way: where it began, in sixteenths of the step, how wide it is, and the energies
  * there. */
 typedef struct substep {
@@ -515,6 +385,7 @@ typedef struct substep {
     double least;                   /* what the best try was out by, */
     int best;                       /* and its level; */
     bool worse, settled;            /* a finer one was worse; the best one is taken again */
+    crossing over;
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -541,6 +412,61 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
  * it they are taken: wide substeps get across, and finer ones end up beside it. There, once a finer
  * one was worse, the best of those tried is taken that is good enough to be told. */
 #define NEAR_SINGULAR 1e-3
+#define CROSSES       0.1 /* of the least motion before and after: there is such a posture between */
+
+/* The least motion along a row about t seconds on from home; 0 where a row has none at all, and is
+ * none any more. */
+static double least_motion_after(gw_system *s, double t, int rows)
+{
+    for (int i = 0; i < s->dof; i++)
+        s->by[i] = t * s->home_velocity[i];
+    gw_system_go_to(s, s->home_velocity);
+    gw_system_update(s);
+    gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
+    return s->active_rows < rows ? 0 : gw_closures_least_motion(s);
+}
+
+/* The least motion along a row is as the square of the way to the posture: where it is next to
+ * nothing between home and the end of the substep that failed, the crossing is placed. Ends at
+ * home. */
+static void place_crossing(gw_system *s, substep *b, double t, double dt)
+{
+    static const double gaps[][2] = {/* between stages of Cooper's formula */
+                                     {0, 0.17},
+                                     {0.17, 0.5},
+                                     {0.5, 0.83},
+                                     {0.83, 1}};
+    crossing *over = &b->over;
+    double farthest = 0, end = over->motion, begin = least_motion_after(s, 0, 0);
+    double at = b->wide * sqrt(begin) / (sqrt(begin) + sqrt(end)), left = WHOLE - b->begin;
+    bool crosses = fmin(begin, end) > 0 && least_motion_after(s, at * dt / WHOLE, s->active_rows) <
+                                               CROSSES * fmin(begin, end);
+    return_to(s, s->home, t);
+    for (int i = 0; i < 4 && crosses; i++) {
+        double share = 0.5 * (gaps[i][0] + gaps[i][1]), gap = gaps[i][1] - gaps[i][0];
+        double wide = fmin(at / share, (left - at) / (1 - share));
+        if (!(gap * wide > farthest))
+            continue;
+        farthest = gap * wide;
+        over->from = b->begin + at - share * wide;
+        over->to = over->from + wide;
+    }
+    over->state = farthest > LEAST_CUT ? PLACED : CROSSED;
+}
+
+/* The next substep ends where the one over the posture begins, or is that. */
+static void go_to_crossing(gw_system *s, substep *b)
+{
+    if (b->over.state != PLACED)
+        return;
+    if (b->over.from - b->begin > LEAST_CUT) {
+        b->cut = fmin(b->cut, b->over.from - b->begin);
+        return;
+    }
+    b->over.state = UNDER_WAY;
+    b->cut = b->over.to - b->begin;
+    s->integrator.level = CROSSING_LEVEL;
+}
 
 static bool settles(gw_system *s, substep *b, double out)
 {
@@ -555,7 +481,7 @@ static bool settles(gw_system *s, substep *b, double out)
 /* Whether its substeps are finer than a step may begin with. */
 static bool is_fine(const gw_system_integrator *at, bool stiff)
 {
-    return stiff ? at->implicit_level > MAX_IMPLICIT_LEVEL : at->level > MAX_LEVEL;
+    return stiff ? at->implicit_level > GW_MAX_IMPLICIT_LEVEL : at->level > MAX_LEVEL;
 }
 
 /* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
@@ -565,6 +491,18 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
     gw_system_integrator *at = &s->integrator;
     if (b->settled)
         return false;
+    if (b->over.state == UNDER_WAY) {
+        b->over.state = CROSSED;
+        if (fabs(out) <= WORTH * fmin(s->kinetic, b->kinetic))
+            return false;
+    }
+    if (b->over.state == NOT_CROSSED && !b->stiff && kink > 1 && s->row_count > 0 && !s->moving) {
+        b->over.motion = gw_closures_least_motion(s);
+        if (b->over.motion < NEAR_SINGULAR) {
+            b->over.state = TO_BE_PLACED;
+            return true;
+        }
+    }
     if (!b->stiff && kink > 1 && b->cut == WHOLE && settles(s, b, fabs(out))) {
         b->settled = at->level != b->best; /* again, as it was */
         at->level = b->best;
@@ -576,7 +514,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
         return true;
     if (!b->stiff && at->level == 0)
         at->patience = PATIENCE;
-    if (b->stiff ? at->implicit_level >= MAX_IMPLICIT_LEVEL : at->level >= MAX_LEVEL) {
+    if (b->stiff ? at->implicit_level >= GW_MAX_IMPLICIT_LEVEL : at->level >= MAX_LEVEL) {
         b->stuck += is_fine(at, b->stiff) && fabs(out) > 0.5 * fabs(b->out);
         b->out = out;
         if (b->stuck == STUCK || b->tries >= FINEST_TRIES ||
@@ -584,7 +522,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
             return false;
     }
     if (b->stiff)
-        return at->implicit_level < FINEST_IMPLICIT_LEVEL && ++at->implicit_level;
+        return at->implicit_level < GW_FINEST_IMPLICIT_LEVEL && ++at->implicit_level;
     return at->level < finest_level(s) && ++at->level;
 }
 
@@ -594,7 +532,9 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
 static void widen(gw_system *s, substep *b, accuracy last)
 {
     int *level = b->stiff ? &s->integrator.implicit_level : &s->integrator.level;
-    int most = b->stiff ? MAX_IMPLICIT_LEVEL : MAX_LEVEL;
+    int most = b->stiff ? GW_MAX_IMPLICIT_LEVEL : MAX_LEVEL;
+    if (b->over.state == UNDER_WAY)
+        b->over.state = CROSSED;
     b->stuck = 0;
     b->least = INFINITY, b->worse = b->settled = false;
     if (*level <= most)
@@ -651,7 +591,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
             s->by[at] = h * (u + h / 2 * a);
             s->scratch[at] = u + h * a;
         }
-    go_to(s, s->scratch);
+    gw_system_go_to(s, s->scratch);
     bool closed = finish_substep(s);
     bool bent = gw_closures_bends_below(s) != below;
     if (bent) {
@@ -661,8 +601,8 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     gw_system_ask_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
-    add_work(sum, h / 2, &before);
-    add_work(sum, h / 2, &after);
+    gw_system_add_work(sum, h / 2, &before);
+    gw_system_add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
     double bearable =
         bent ? BENT_BALANCE * s->kinetic : COAST_BALANCE * fmax(b->kinetic, s->kinetic);
@@ -746,13 +686,14 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     bool doubted = false;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
-        b.wide =
-            stiff ? (double)WHOLE / implicit_formula_of(at->implicit_level).substeps : width_of(s);
+        go_to_crossing(s, &b);
+        b.wide = stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
+                       : width_of(s);
         b.wide = fmin(fmin(b.wide, b.cut), WHOLE - b.begin);
         b.tries += is_fine(at, stiff);
         b.kinetic = s->kinetic, b.potential = s->potential;
         keep_home(s);
-        (stiff ? integrate_implicitly : integrate_explicitly)(
+        (stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
         bool closed = finish_substep(s);
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
@@ -764,6 +705,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         if (refined || doubts) {
             return_to(s, s->home, dt * b.begin / WHOLE);
             s->kinetic = b.kinetic, s->potential = b.potential;
+            if (b.over.state == TO_BE_PLACED)
+                place_crossing(s, &b, dt * b.begin / WHOLE, dt);
             if (doubts && !stiff && turns_stiff(s, dt))
                 return TURNED_STIFF;
             doubted = doubted || !refined;
@@ -789,7 +732,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         else
             pay_back(s, imbalance(s, &b, &own));
         slip(s, &own);
-        add_work(sum, 1, &own);
+        gw_system_add_work(sum, 1, &own);
         if (!all_finite(s))
             return FAILED;
         b.begin += b.wide;
@@ -797,8 +740,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         widen(s, &b, last);
     }
     at->level = at->level < MAX_LEVEL ? at->level : MAX_LEVEL;
-    if (at->implicit_level > MAX_IMPLICIT_LEVEL)
-        at->implicit_level = MAX_IMPLICIT_LEVEL;
+    if (at->implicit_level > GW_MAX_IMPLICIT_LEVEL)
+        at->implicit_level = GW_MAX_IMPLICIT_LEVEL;
     coarsen(s, stiff, last);
     return DONE;
 }

@@ -1116,7 +1116,7 @@ test('joints of links with several coordinates have a column for each', () => {
 });
 
 test('a scissor lift goes through its singular posture hundreds of times and stays on its branch', () => {
-  const done = spawnSync(guideway, ['run', 'scissor-lift', '--seconds', '300'], { encoding: 'utf8' });
+  const done = spawnSync(guideway, ['run', 'scissor-lift', '--seconds', '600'], { encoding: 'utf8' });
   assert.equal(done.status, 0, done.stderr);
   const { energy, final, constraint_residual_max: open } = JSON.parse(done.stdout);
   const work = 24 * (final.pose.p[2] - 0.45); // the script's constant force

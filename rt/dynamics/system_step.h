@@ -1,0 +1,51 @@
+/*
+ * Shared by the substeps of a system: explicit ones (system_step.c) and implicit ones
+ * (system_implicit.c).
+ */
+#ifndef GW_DYNAMICS_SYSTEM_STEP_H
+#define GW_DYNAMICS_SYSTEM_STEP_H
+
+#include "rt/dynamics/system_private.h"
+
+/* sum += weight power */
+static inline void gw_system_add_work(gw_system_work *sum, double weight,
+                                      const gw_system_work *power)
+{
+    sum->hand += weight * power->hand;
+    sum->contact += weight * power->contact;
+    sum->pushed += weight * power->pushed;
+    sum->motors += weight * power->motors;
+    sum->base += weight * power->base;
+    sum->unbooked += weight * power->unbooked;
+    sum->dissipated += weight * power->dissipated;
+}
+
+/* y += weight x */
+static inline void gw_system_add_scaled(int n, double weight, const double *x, double *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] += weight * x[i];
+}
+
+/* Puts every joint by s->by from home, with velocities u; and the rates of `by` there. */
+void gw_system_go_to(gw_system *system, const double *u);
+void gw_system_rates(const gw_system *system, const double *by, const double *u, double *rates);
+
+/* Levels of accuracy: substeps, and the runs of each. What spins far in a substep gains more by
+ * order than by width. Within a step, where all these are too coarse, substeps become narrower for
+ * as long as they are needed: where bristles begin to slip, no order helps. */
+typedef struct gw_implicit_formula {
+    int substeps, runs;
+} gw_implicit_formula;
+
+#define GW_MAX_IMPLICIT_LEVEL    5
+#define GW_FINEST_IMPLICIT_LEVEL 15
+
+gw_implicit_formula gw_implicit_formula_of(int level);
+
+/* From home, h on, by the formula of the integrator's level; adds the work. The wrenches at the
+ * step's start (t = 0). */
+void gw_system_integrate_implicitly(gw_system *system, const gw_forces *forces, double t, double h,
+                                    gw_system_work *sum, gw_wrench *constraint);
+
+#endif
