@@ -97,7 +97,7 @@ static void add_stages(int n, int stages, const double *weights, const double *v
  */
 #define MAX_LEVEL      6
 #define FINEST_LEVEL   16
-#define REGULAR        1e-4 /* margin of rows: nearer to a singular posture finer ones do not help */
+#define REGULAR        1e-6 /* margin of rows: nearer to a singular posture finer ones do not help */
 #define FINEST_TRIES   192  /* substeps of a step at levels above MAX_LEVEL */
 #define WORTH          1e-8 /* of the kinetic energy: less is told instead */
 #define STUCK          3 /* refinements that did not halve the error: rounding, or a singular posture */
