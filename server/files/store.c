@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "server/app/clock.h"
 
@@ -98,6 +101,28 @@ static bool lock_folder(gw_store *store, const char *data, gw_error *error)
                    folder);
 }
 
+/* True where a name has letters or digits of any script. */
+static bool has_letters(const char *name)
+{
+    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (!utf8)
+        return false;
+    locale_t before = uselocale(utf8);
+    bool found = false;
+    mbstate_t state = {0};
+    wchar_t c;
+    size_t size, left = strlen(name);
+    for (; !found && left > 0; name += size, left -= size) {
+        size = mbrtowc(&c, name, left, &state);
+        if (size == 0 || size > left)
+            break;
+        found = iswalnum((wint_t)c) != 0;
+    }
+    uselocale(before);
+    freelocale(utf8);
+    return found;
+}
+
 bool store_slug(const char *name, char slug[STORE_NAME + 1])
 {
     assert(name && slug);
@@ -112,7 +137,9 @@ bool store_slug(const char *name, char slug[STORE_NAME + 1])
     while (size > 0 && (slug[size - 1] == '-' || slug[size - 1] == '.'))
         size--;
     slug[size] = 0;
-    return size > 0;
+    if (size == 0 && has_letters(name))
+        strcpy(slug, "scene");
+    return slug[0] != 0;
 }
 
 bool store_name_valid(const char *file)

@@ -42,7 +42,7 @@ bool store_write(const char *folder, const char *file, const char *data, size_t 
                  gw_error *error);
 
 /* A file's name out of what a person calls the scene: letters, digits, dots, dashes; the rest
- * becomes dashes. False where nothing is left of it. */
+ * becomes dashes; "scene" where all of it is of another script. False where nothing is left. */
 bool store_slug(const char *name, char slug[STORE_NAME + 1]);
 
 /* True where `file` could be the name of a saved scene (and cannot lead out of the folder). */

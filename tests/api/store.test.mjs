@@ -269,6 +269,17 @@ test('two names that are written alike have a file each', async () => {
   await server.stop();
 });
 
+test('a name may be of any script', async () => {
+  const server = await start();
+  const { expect } = await client(server);
+  const save = async (name) => (await expect(201, 'POST', '/scene/save', { name })).headers.location.split('/').pop();
+  assert.deepEqual([await save('日本語'), await save('маятник'), await save('日本語')], ['scene', 'scene-2', 'scene']);
+  await expect(400, 'POST', '/scene/save', { name: '«»' });
+  await expect(404, 'DELETE', `/scenes/${encodeURIComponent('日本語')}`);
+  assert.deepEqual((await saved(server)).sort(), ['scene', 'scene-2']);
+  await server.stop();
+});
+
 test('saving over another scene: a condition that is stated is heeded', async () => {
   const server = await start();
   const { expect } = await client(server);
