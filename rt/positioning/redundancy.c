@@ -20,7 +20,6 @@
 #include "rt/positioning/numeric_completion.h"
 
 #define FEW        4    /* constraints: as quickly reduced without growing a set first */
-#define MAX_OPEN   16   /* constraints without closed form: of more, hardly a part has one */
 #define MAX_PASSES 160  /* and their answers, which many constraints share */
 #define RANK       1e-6 /* pivots below this share of the largest are zero */
 #define TRIES      24   /* starts at a leaf */
@@ -243,8 +242,7 @@ void gw_find_redundant(const gw_solver *solver)
 {
     gw_solution *s = solver->solution;
     passes all;
-    if (plainly_needed(solver, s->dof) ||
-        (s->method == GW_NUMERIC && solver->problem->count > MAX_OPEN))
+    if (plainly_needed(solver, s->dof))
         return;
     all.whole = solver;
     all.work = solver->work;

@@ -447,6 +447,25 @@ static void parallel_planes_at_two_distances_are_incompatible(void **unused)
     assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
 }
 
+/* Points in planes of arbitrary directions: seven leave one pose, and all others follow, however
+ * many they are. */
+static void of_many_planes_all_but_seven_are_redundant(void **unused)
+{
+    (void)unused;
+    gw_constraint c[GW_MAX_PROBLEM];
+    gw_pose x = random_pose(), back = gw_pose_inverse(&x);
+    for (int count = 17; count <= GW_MAX_PROBLEM; count = count < 40 ? count + 15 : count + 17) {
+        for (int i = 0; i < count; i++) {
+            gw_vec3 p = vector();
+            c[i] = coincident(point_at(gw_pose_point(&back, p)), plane(p, direction()));
+        }
+        gw_problem p = {gw_pose_identity(), 1, count, c};
+        gw_solve(&p, &solution);
+        assert_int_equal(solution.branch_count, 1);
+        assert_int_equal(solution.redundant_count, count - 7);
+    }
+}
+
 static void a_repeated_constraint_is_redundant(void **unused)
 {
     (void)unused;
@@ -576,6 +595,7 @@ int main(void)
         cmocka_unit_test(distances_along_the_mobile_normal_hold_in_either_sense),
         cmocka_unit_test(contradicting_angles_are_incompatible),
         cmocka_unit_test(parallel_planes_at_two_distances_are_incompatible),
+        cmocka_unit_test(of_many_planes_all_but_seven_are_redundant),
         cmocka_unit_test(a_repeated_constraint_is_redundant),
         cmocka_unit_test(sizes_from_a_micrometre_to_a_megametre_behave_alike),
         cmocka_unit_test(sets_of_two_and_of_three_freedoms_are_told_apart),
