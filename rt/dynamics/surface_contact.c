@@ -39,7 +39,8 @@
 #define DEGENERATE   1e-12 /* of the size: no less derivative, at an apex or a corner */
 #define BESIDE_APEX  1e-4  /* of the domain: nearer to one of these nothing starts */
 #define GRID         8     /* samples of a direction, for a search */
-#define CANDIDATES   6     /* samples that are tried */
+#define PAIRS        1000 /* of parts of two shapes that are looked into for their closest points */
+#define CANDIDATES   6    /* samples that are tried */
 
 /* ---- one side ------------------------------------------------------------------------------- */
 
@@ -476,13 +477,39 @@ static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
     return count;
 }
 
+/* The closest points of free-form shapes that are apart; false where they are not, or others. */
+static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_contact_place *at)
+{
+    const gw_surface *s[2] = {&k->on_a, &k->on_b};
+    if (!s[0]->nurbs || !s[1]->nurbs || k->inside)
+        return false;
+    gw_pose world_from[2];
+    gw_nurbs_pair nearest;
+    for (int i = 0; i < 2; i++) {
+        const gw_body_frame *f = i ? b : a;
+        gw_pose body = {f->p, gw_quat_from_mat3(&f->turn)}, on = {s[i]->point, s[i]->turn};
+        world_from[i] = gw_pose_mul(&body, &on);
+    }
+    gw_pose to_a = gw_pose_inverse(&world_from[0]), a_from_b = gw_pose_mul(&to_a, &world_from[1]);
+    gw_nurbs_nearest_pair(s[0]->nurbs, s[1]->nurbs, &a_from_b, PAIRS, &nearest);
+    *at = (gw_contact_place){.known = true};
+    for (int j = 0; j < 2; j++)
+        at->a[j] = nearest.parameter[0][j], at->b[j] = nearest.parameter[1][j];
+    move_off_apices(s[0]->nurbs, at->a);
+    move_off_apices(s[1]->nurbs, at->b);
+    return nearest.distance > 0;
+}
+
 /* Over the whole of both: the common normal of the least gap, those that do not cross first. */
 static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
                    double size, gw_contact_place *place, normal_system *s)
 {
-    gw_contact_place start[CANDIDATES];
+    gw_contact_place start[CANDIDATES + 1];
     int count = lowest_samples(k, a, b, start);
     bool found = false, crosses = true;
+    if (closest_points(k, a, b, &start[count]))
+        count++;
     double least = HUGE_VAL;
     for (int i = 0; i < count; i++) {
         normal_system there;

@@ -23,8 +23,8 @@
 
 #include "rt/base/limits.h"
 #include "rt/geometry/nurbs_pole.h"
+#include "rt/geometry/nurbs_tree.h"
 
-#define ORDERS         (GW_NURBS_ORDER + 1)
 #define FLAT           0.2 /* of a leaf: deviation from its tangents, relative to its radius */
 #define MAX_DEPTH      10  /* halvings of a span in the tree */
 #define MAX_LEAVES     (1 << 17) /* before spans are no longer halved: 30 MB */
@@ -36,26 +36,10 @@
 #define POLE_STEPS     20   /* of Newton's method about a pole */
 #define FARTHEST_ROUND 0.25 /* of a closed direction, in a step */
 
-typedef struct tree_leaf {
-    int span[2];
-    double low[2], high[2];
-    double bound[ORDERS][ORDERS]; /* of |d^(k+l) S / du^k dv^l|; [0][0] is not used */
-} tree_leaf;
-
-typedef struct tree_node {
-    gw_aabb box;
-    int child[2]; /* nodes; of a leaf child[0] is ~leaf */
-} tree_node;
-
-struct gw_nurbs_tree {
-    int node_count, node_room, leaf_count, leaf_room;
-    tree_node *nodes; /* the root is the first */
-    tree_leaf *leaves;
-};
-
 /* ---- building ------------------------------------------------------------------------------- */
 
-static const double binomial[ORDERS][ORDERS] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
+static const double binomial[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {
+    {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
 
 static double length3(const gw_homogeneous *a)
 {
@@ -77,11 +61,12 @@ static void differentiate(gw_homogeneous *b, int rows, int columns, int stride, 
  * Bounds of the derivatives over a Bezier part: those of the sums A - c w and w, with c a point of
  * the part, by the hulls of their control points, then the quotient rule with absolute values.
  */
-static void derivative_bounds(const gw_nurbs *s, tree_leaf *leaf, const gw_homogeneous *points,
+static void derivative_bounds(const gw_nurbs *s, gw_nurbs_leaf *leaf, const gw_homogeneous *points,
                               gw_vec3 centre)
 {
     int p = s->direction[0].degree, q = s->direction[1].degree, stride = q + 1;
-    double top[ORDERS][ORDERS] = {{0}}, weight[ORDERS][ORDERS] = {{0}}, least = HUGE_VAL;
+    double top[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {{0}},
+           weight[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {{0}}, least = HUGE_VAL;
     gw_homogeneous by_u[GW_BEZIER_POINTS], b[GW_BEZIER_POINTS];
     for (int i = 0; i < (p + 1) * stride; i++) {
         double w = points[i][3];
@@ -118,7 +103,7 @@ static void derivative_bounds(const gw_nurbs *s, tree_leaf *leaf, const gw_homog
 }
 
 /* Bound on a part's deviation from its tangents; h: half lengths. */
-static double deviation(const tree_leaf *part, const double h[2])
+static double deviation(const gw_nurbs_leaf *part, const double h[2])
 {
     return 0.5 * (part->bound[2][0] * h[0] * h[0] + part->bound[0][2] * h[1] * h[1]) +
            part->bound[1][1] * h[0] * h[1];
@@ -126,7 +111,7 @@ static double deviation(const tree_leaf *part, const double h[2])
 
 /* The direction in which to halve a part: the one along which both tangents change more, each
  * relative to its length. */
-static int worse_direction(const tree_leaf *part, const double h[2])
+static int worse_direction(const gw_nurbs_leaf *part, const double h[2])
 {
     double u = part->bound[1][0], v = part->bound[0][1], uv = part->bound[1][1];
     double along_u = h[0] * (part->bound[2][0] * v + uv * u);
@@ -138,7 +123,7 @@ static int new_node(gw_nurbs_tree *t)
 {
     if (t->node_count == t->node_room) {
         int room = t->node_room ? 2 * t->node_room : 64;
-        tree_node *grown = realloc(t->nodes, (size_t)room * sizeof *grown);
+        gw_nurbs_node *grown = realloc(t->nodes, (size_t)room * sizeof *grown);
         if (!grown)
             return -1;
         t->nodes = grown;
@@ -151,7 +136,7 @@ static int new_leaf(gw_nurbs_tree *t)
 {
     if (t->leaf_count == t->leaf_room) {
         int room = t->leaf_room ? 2 * t->leaf_room : 64;
-        tree_leaf *grown = realloc(t->leaves, (size_t)room * sizeof *grown);
+        gw_nurbs_leaf *grown = realloc(t->leaves, (size_t)room * sizeof *grown);
         if (!grown)
             return -1;
         t->leaves = grown;
@@ -160,25 +145,13 @@ static int new_leaf(gw_nurbs_tree *t)
     return t->leaf_count++;
 }
 
-static gw_aabb box_of(const gw_homogeneous *points, int count)
-{
-    gw_aabb box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-    for (int i = 0; i < count; i++) {
-        double over = 1 / points[i][3];
-        gw_vec3 p = {over * points[i][0], over * points[i][1], over * points[i][2]};
-        box.low = gw_v3(fmin(box.low.x, p.x), fmin(box.low.y, p.y), fmin(box.low.z, p.z));
-        box.high = gw_v3(fmax(box.high.x, p.x), fmax(box.high.y, p.y), fmax(box.high.z, p.z));
-    }
-    return box;
-}
-
 /* Joins two subtrees under a node; -1 where one failed. */
 static int join(gw_nurbs_tree *t, int node, int first, int second)
 {
     if (first < 0 || second < 0)
         return -1;
     const gw_aabb *a = &t->nodes[first].box, *b = &t->nodes[second].box;
-    t->nodes[node] = (tree_node){
+    t->nodes[node] = (gw_nurbs_node){
         {{fmin(a->low.x, b->low.x), fmin(a->low.y, b->low.y), fmin(a->low.z, b->low.z)},
          {fmax(a->high.x, b->high.x), fmax(a->high.y, b->high.y), fmax(a->high.z, b->high.z)}},
         {first, second}};
@@ -186,17 +159,18 @@ static int join(gw_nurbs_tree *t, int node, int first, int second)
 }
 
 /* Fills the bounds of a part whose span and rectangle are known; its box. */
-static gw_aabb bound_part(const gw_nurbs *s, tree_leaf *part)
+static gw_aabb bound_part(const gw_nurbs *s, gw_nurbs_leaf *part)
 {
     gw_homogeneous points[GW_BEZIER_POINTS];
     gw_nurbs_bezier(s, part->span, part->low, part->high, points);
-    gw_aabb box = box_of(points, (s->direction[0].degree + 1) * (s->direction[1].degree + 1));
+    gw_aabb box =
+        gw_nurbs_hull_box(points, (s->direction[0].degree + 1) * (s->direction[1].degree + 1));
     derivative_bounds(s, part, points, gw_scale(0.5, gw_add(box.low, box.high)));
     return box;
 }
 
 /* The subtree of a part of one span, halved until it is flat; its node, or -1. */
-static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, tree_leaf part, int depth)
+static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, gw_nurbs_leaf part, int depth)
 {
     int node = new_node(t);
     if (node < 0)
@@ -212,10 +186,10 @@ static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, tree_leaf part, int d
         if (leaf < 0)
             return -1;
         t->leaves[leaf] = part;
-        t->nodes[node] = (tree_node){box, {~leaf, ~leaf}};
+        t->nodes[node] = (gw_nurbs_node){box, {~leaf, ~leaf}};
         return node;
     }
-    tree_leaf first = part, second = part;
+    gw_nurbs_leaf first = part, second = part;
     int k = worse_direction(&part, h);
     first.high[k] = second.low[k] = 0.5 * (part.low[k] + part.high[k]);
     int a = build_part(t, s, first, depth + 1);
@@ -233,7 +207,7 @@ static int build_block(gw_nurbs_tree *t, const gw_nurbs *s, span_block block)
 {
     int length[2] = {block.last[0] - block.first[0], block.last[1] - block.first[1]};
     if (length[0] == 0 && length[1] == 0) {
-        tree_leaf part = {.span = {0, 0}};
+        gw_nurbs_leaf part = {.span = {0, 0}};
         for (int k = 0; k < 2; k++) {
             part.span[k] = block.spans[k][block.first[k]];
             const gw_nurbs_direction *d = &s->direction[k];
@@ -513,10 +487,10 @@ typedef struct hessian_range {
     double h[2][2], v[2][2];
 } hessian_range;
 
-static hessian_range range_over(const tree_leaf *part, const local_model *m, const double h[2],
+static hessian_range range_over(const gw_nurbs_leaf *part, const local_model *m, const double h[2],
                                 double radius)
 {
-    const double(*b)[ORDERS] = part->bound;
+    const double(*b)[GW_NURBS_ORDERS] = part->bound;
     double d = sqrt(2 * m->f);
     double a = h[0] * sqrt(m->metric[0][0]), c = h[1] * sqrt(m->metric[1][1]);
     double uu = h[0] * h[0], uv = h[0] * h[1], vv = h[1] * h[1];
@@ -572,7 +546,7 @@ static void offer(search *q, const double x[2], const local_model *m)
 static void look_into(search *q, const waiting *w)
 {
     const gw_nurbs *s = q->s;
-    tree_leaf part = s->tree->leaves[~w->node];
+    gw_nurbs_leaf part = s->tree->leaves[~w->node];
     const rectangle *r = &w->r;
     double bound = w->bound, x[2], h[2], first;
     bool whole =
@@ -624,11 +598,11 @@ static void look_into(search *q, const waiting *w)
     push(q, &other);
 }
 
-static void open_node(search *q, const tree_node *node)
+static void open_node(search *q, const gw_nurbs_node *node)
 {
     const gw_nurbs_tree *t = q->s->tree;
     for (int i = 0; i < 2; i++) {
-        const tree_node *child = &t->nodes[node->child[i]];
+        const gw_nurbs_node *child = &t->nodes[node->child[i]];
         waiting w = {.bound = box_distance(&child->box, q->to), .node = node->child[i]};
         if (w.bound < q->best->distance)
             push(q, &w);
@@ -671,12 +645,12 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
             look_into(&q, &w);
             continue;
         }
-        const tree_node *node = &s->tree->nodes[w.node];
+        const gw_nurbs_node *node = &s->tree->nodes[w.node];
         if (node->child[0] >= 0) {
             open_node(&q, node);
             continue;
         }
-        const tree_leaf *leaf = &s->tree->leaves[~node->child[0]];
+        const gw_nurbs_leaf *leaf = &s->tree->leaves[~node->child[0]];
         w.node = node->child[0];
         w.r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
         look_into(&q, &w);

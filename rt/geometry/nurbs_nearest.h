@@ -40,6 +40,22 @@ void gw_nurbs_nearest_point(const gw_nurbs *nurbs, gw_vec3 to, gw_nurbs_nearest 
 void gw_nurbs_nearest_within(const gw_nurbs *nurbs, gw_vec3 to, int cells,
                              gw_nurbs_nearest *nearest);
 
+/* Result of the global search for the closest points of two shapes. */
+typedef struct gw_nurbs_pair {
+    double parameter[2][2]; /* on the first and on the second */
+    double distance;        /* of the points (m) */
+    double bound;           /* no points of the shapes are closer than this (m) */
+    int cells;              /* pairs of parts that were looked into */
+} gw_nurbs_pair;
+
+/*
+ * The points of two shapes that are closest to one another, `a_from_b` where the second is. The
+ * search ends where `bound` is within 1e-4 of the lesser size of `distance`, or after that many
+ * pairs: shapes that lie along one another are about as far everywhere.
+ */
+void gw_nurbs_nearest_pair(const gw_nurbs *a, const gw_nurbs *b, const gw_pose *a_from_b, int cells,
+                           gw_nurbs_pair *nearest);
+
 typedef enum gw_nurbs_event {
     GW_NURBS_REGULAR,
     GW_NURBS_EDGE, /* at the end of the domain, where the distance still falls outward */

@@ -3,7 +3,7 @@
  * against the equations of a rolling body integrated on their own.
  */
 #include "rt/dynamics/surface_contact.h"
-#include "rt/geometry/nurbs.h"
+#include "rt/geometry/nurbs_nearest.h"
 #include "tests/nurbs_shapes.h"
 #include "tests/unit/nurbs_fixture.h"
 #include "tests/unit/rolling.h"
@@ -19,6 +19,102 @@ static gw_surface shape(const gw_nurbs *nurbs)
 static gw_surface ellipsoid(double a, double b, double c)
 {
     return (gw_surface){.kind = GW_SURFACE_ELLIPSOID, .turn = {1, 0, 0, 0}, .semi_axes = {a, b, c}};
+}
+
+/* ---- where they are closest ------------------------------------------------------------------ */
+
+static gw_vec3 point_of(const gw_nurbs *s, const gw_pose *at, const double x[2])
+{
+    gw_nurbs_point point;
+    gw_nurbs_evaluate(s, x, 0, NULL, &point);
+    return gw_pose_point(at, point.d[0][0]);
+}
+
+static double nearest_on(const gw_nurbs *s, const gw_pose *at, gw_vec3 to, double x[2])
+{
+    gw_nurbs_nearest nearest;
+    gw_nurbs_nearest_point(s, gw_unrotate(at->q, gw_sub(to, at->p)), &nearest);
+    memcpy(x, nearest.parameter, sizeof nearest.parameter);
+    return nearest.distance;
+}
+
+/* From every point of a grid on a, and by turns from the closest of them. */
+static double exhaustive(const gw_nurbs *s[2], const gw_pose at[2], double x[2][2])
+{
+    enum { N = 50 };
+    double best = HUGE_VAL, z[2], on[2];
+    for (int i = 0; i < N * N; i++) {
+        for (int k = 0; k < 2; k++) {
+            const gw_nurbs_direction *d = &s[0]->direction[k];
+            z[k] = d->low + ((k ? i / N : i % N) + 0.5) / N * (d->high - d->low);
+        }
+        double distance = nearest_on(s[1], &at[1], point_of(s[0], &at[0], z), on);
+        if (distance >= best)
+            continue;
+        best = distance;
+        memcpy(x[0], z, sizeof z);
+        memcpy(x[1], on, sizeof on);
+    }
+    for (double was = HUGE_VAL; was - best > 1e-13;) {
+        was = best;
+        nearest_on(s[0], &at[0], point_of(s[1], &at[1], x[1]), x[0]);
+        best = nearest_on(s[1], &at[1], point_of(s[0], &at[0], x[0]), x[1]);
+    }
+    return best;
+}
+
+static bool inside(const gw_nurbs *s, const double x[2])
+{
+    for (int k = 0; k < 2; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        double beside = 1e-3 * (d->high - d->low);
+        if (x[k] < d->low + beside || x[k] > d->high - beside)
+            return false;
+    }
+    return true;
+}
+
+/* Waves of 100 patches over one another: an eighth of the domain is more than a wave. */
+static void the_closest_points_of_two_surfaces_are_found(void **state)
+{
+    (void)state;
+    unsigned long long seed = 7;
+    int looked_at = 0;
+    for (int trial = 0; trial < 24; trial++) {
+        const gw_nurbs *s[2] = {random_bicubic(&seed, 10, 0.02), random_bicubic(&seed, 10, 0.02)};
+        gw_quat turn = gw_quat_axis(gw_v3(0, 0, 1), gw_random_uniform(&seed, -1, 1));
+        gw_pose at[2] = {{{0, 0, 0}, gw_quat_mul(turn, gw_quat_axis(gw_v3(1, 0, 0), GW_PI))},
+                         gw_pose_identity()};
+        gw_vec3 half[2], middle[2];
+        for (int i = 0; i < 2; i++) {
+            half[i] = gw_scale(0.5, gw_sub(s[i]->bounds.high, s[i]->bounds.low));
+            middle[i] = gw_rotate(at[i].q, gw_add(s[i]->bounds.low, half[i]));
+        }
+        at[0].p = gw_sub(middle[1], middle[0]);
+        at[0].p.z += half[0].z + half[1].z + 0.01;
+        double x[2][2], best = exhaustive(s, at, x);
+        gw_pose to_a = gw_pose_inverse(&at[0]), a_from_b = gw_pose_mul(&to_a, &at[1]);
+        gw_nurbs_pair pair;
+        gw_nurbs_nearest_pair(s[0], s[1], &a_from_b, 4000, &pair);
+        gw_vec3 apart = gw_sub(point_of(s[0], &at[0], pair.parameter[0]),
+                               point_of(s[1], &at[1], pair.parameter[1]));
+        assert_true(fabs(gw_norm(apart) - pair.distance) < 1e-12);
+        assert_true(pair.distance < best + 1e-7 && pair.bound <= best && pair.bound > 0);
+        if (inside(s[0], pair.parameter[0]) && inside(s[1], pair.parameter[1])) {
+            gw_closure_contact k = {.on_a = shape(s[0]), .on_b = shape(s[1])};
+            gw_body_frame frame[2];
+            for (int i = 0; i < 2; i++)
+                frame[i] = (gw_body_frame){.turn = gw_quat_to_mat3(at[i].q), .p = at[i].p};
+            gw_contact_place place = {.known = false};
+            gw_contact_state found;
+            assert_true(gw_surface_contact_at(&k, &frame[0], &frame[1], &place, &found));
+            assert_true(fabs(found.gap) < pair.distance + 1e-7);
+            looked_at++;
+        }
+        for (int i = 0; i < 2; i++)
+            gw_nurbs_put((gw_nurbs *)s[i]);
+    }
+    assert_true(looked_at >= 8);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -594,6 +690,7 @@ static void edges_of_a_moving_ground_do_its_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_closest_points_of_two_surfaces_are_found),
         cmocka_unit_test(rows_are_derivatives_apart_and_through),
         cmocka_unit_test(ellipsoids_roll_on_a_plane),
         cmocka_unit_test(a_torus_rolls_on_a_plane),

@@ -1,0 +1,45 @@
+/*
+ * The subdivision tree of a free-form shape, for its searches: inside of rt/geometry. Built with
+ * the shape (nurbs_nearest.c) and never changed: any thread.
+ */
+#ifndef GW_GEOMETRY_NURBS_TREE_H
+#define GW_GEOMETRY_NURBS_TREE_H
+
+#include <math.h>
+
+#include "rt/geometry/nurbs_nearest.h"
+
+#define GW_NURBS_ORDERS (GW_NURBS_ORDER + 1)
+
+typedef struct gw_nurbs_leaf {
+    int span[2];
+    double low[2], high[2];
+    double bound[GW_NURBS_ORDERS]
+                [GW_NURBS_ORDERS]; /* of |d^(k+l) S / du^k dv^l|; [0][0] is not used */
+} gw_nurbs_leaf;
+
+typedef struct gw_nurbs_node {
+    gw_aabb box;
+    int child[2]; /* nodes; of a leaf child[0] is ~leaf */
+} gw_nurbs_node;
+
+struct gw_nurbs_tree {
+    int node_count, node_room, leaf_count, leaf_room;
+    gw_nurbs_node *nodes; /* the root is the first */
+    gw_nurbs_leaf *leaves;
+};
+
+/* The box of Bezier control points. */
+static inline gw_aabb gw_nurbs_hull_box(const gw_homogeneous *points, int count)
+{
+    gw_aabb box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    for (int i = 0; i < count; i++) {
+        double over = 1 / points[i][3];
+        gw_vec3 p = {over * points[i][0], over * points[i][1], over * points[i][2]};
+        box.low = gw_v3(fmin(box.low.x, p.x), fmin(box.low.y, p.y), fmin(box.low.z, p.z));
+        box.high = gw_v3(fmax(box.high.x, p.x), fmax(box.high.y, p.y), fmax(box.high.z, p.z));
+    }
+    return box;
+}
+
+#endif
