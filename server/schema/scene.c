@@ -95,7 +95,9 @@ static const wire_field of_feature[] = {
     {0}};
 const wire_table wire_table_feature = {
     .name = "Feature",
-    .about = "A feature that the scene states, in its object's frame.",
+    .about =
+        "A feature that the scene states, in its object's frame. In a whole scene one may have "
+        "the name of a feature that the shape gives, and takes its place.",
     .read = {"FeatureRead", "A feature in its object's frame; derived ones come from the shape and "
                             "can only be read."},
     .given = {"FeatureGiven", "A feature; the address says its id."},
