@@ -26,7 +26,7 @@ import {
   wrap,
 } from './headless.mjs';
 import { box, expect, near, now, serve, run as set } from './running.mjs';
-import { guideway, until } from './server.mjs';
+import { guideway, sleep, until } from './server.mjs';
 
 serve({ watched: false });
 
@@ -1610,7 +1610,12 @@ test('stated velocities that the relations do not allow are projected, and that 
     await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'stated', gravity: [0, 0, 0], ...scene });
     await set('running');
     await until('it runs', async () => (await now()).tick > 2);
-    const told = (await expect(200, 'GET', `/events?since=${seq}`)).json.filter((e) => e.kind === 'projected');
+    const projected = async () =>
+      (await expect(200, 'GET', `/events?since=${seq}`)).json.filter((e) => e.kind === 'projected');
+    // events are written a little after the tick that they belong to
+    if (who) await until('that is told', async () => (await projected()).length > 0);
+    else await sleep(100);
+    const told = await projected();
     assert.equal(told.length, who ? 1 : 0, JSON.stringify([scene, told]));
     if (!who) continue;
     assert.match(told[0].message, who, told[0].message);
