@@ -19,6 +19,8 @@
 #include "rt/geometry/element.h"
 #include "rt/geometry/submanifold.h"
 
+#define OVER 1e-9 /* of a shape's size: points no farther beyond an edge are over it */
+
 /* Vectors of a row in world axes. */
 typedef struct arm {
     gw_vec3 m; /* R m */
@@ -145,21 +147,6 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
     }
 }
 
-bool gw_row_is_over_surface(const gw_row *row, const gw_pose *x)
-{
-    bool surface = row->kind == GW_ROW_SURFACE || row->kind == GW_ROW_SURFACE_BODY;
-    if (!surface || row->value == 0 || row->past_edges)
-        return true;
-    arm a = arm_of(row, x);
-    gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
-    double start[2] = {row->start[0], row->start[1]};
-    gw_nurbs_point at;
-    gw_vec3 to = gw_unrotate(q, a.g);
-    gw_nurbs_closest(row->nurbs, to, row->value, start, &at);
-    gw_vec3 n = gw_nurbs_normal(row->nurbs, start, &at);
-    return gw_norm(gw_reject(gw_sub(to, at.d[0][0]), n)) < 1e-9 * row->nurbs->size;
-}
-
 static double row_value(const gw_row *row, const gw_pose *x)
 {
     gw_vec3 u, none = {0, 0, 0};
@@ -191,6 +178,16 @@ static void put(double row[6], gw_vec3 v, gw_vec3 w)
 {
     row[0] = v.x, row[1] = v.y, row[2] = v.z;
     row[3] = w.x, row[4] = w.y, row[5] = w.z;
+}
+
+/* The row of h = u . g for a unit vector u that stays with the element: see row_linear(). */
+static void put_gradient(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 u,
+                         double out[6])
+{
+    if (gw_row_owned_by_body(row->kind))
+        put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
+    else
+        put(out, u, gw_cross(a->m, u));
 }
 
 /*
@@ -225,11 +222,28 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6], int
     bool free = is_free_form(row->kind);
     if (free)
         value = free_form(row, x, &a, gw_v3(0, 0, 0), &u, &second, cells);
-    if (gw_row_owned_by_body(row->kind))
-        put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
-    else
-        put(out, u, gw_cross(a.m, u));
+    put_gradient(row, x, &a, u, out);
     return free ? value : gw_dot(u, a.g) - row->value;
+}
+
+double gw_row_overhang(const gw_row *row, const gw_pose *x, double gradient[6])
+{
+    bool surface = row->kind == GW_ROW_SURFACE || row->kind == GW_ROW_SURFACE_BODY;
+    if (!surface || row->value == 0 || row->past_edges)
+        return 0;
+    arm a = arm_of(row, x);
+    gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    double start[2] = {row->start[0], row->start[1]};
+    gw_nurbs_point at;
+    gw_vec3 to = gw_unrotate(q, a.g);
+    gw_nurbs_closest(row->nurbs, to, row->value, start, &at);
+    gw_vec3 n = gw_nurbs_normal(row->nurbs, start, &at);
+    gw_vec3 over = gw_reject(gw_sub(to, at.d[0][0]), n);
+    double length = gw_norm(over);
+    if (length < OVER * row->nurbs->size)
+        return 0;
+    put_gradient(row, x, &a, gw_rotate(q, gw_scale(1 / length, over)), gradient);
+    return length;
 }
 
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])

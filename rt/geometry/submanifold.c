@@ -354,8 +354,9 @@ static bool axis_sense(const gw_submanifold *set, const gw_pose *x)
 /* True where the points of offset surfaces are over these, not beyond an edge. */
 static bool is_over_surfaces(const gw_submanifold *set, const gw_pose *x)
 {
+    double gradient[6];
     for (int i = 0; i < set->row_count; i++)
-        if (!gw_row_is_over_surface(&set->rows[i], x))
+        if (gw_row_overhang(&set->rows[i], x, gradient) > 0)
             return false;
     return true;
 }

@@ -184,10 +184,11 @@ gw_submanifold gw_submanifold_free(void);
 /* H at the pose: row_count values (m or 1). */
 void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body, double *h);
 
-/* True where the point of a row that offsets a surface is over it: beyond an edge the closest point
- * of the surface is not below, though it may be as far away. True for every other row, and for
- * those that are followed past edges. */
-bool gw_row_is_over_surface(const gw_row *row, const gw_pose *world_from_body);
+/* How far the point of a row that offsets a surface is beyond an edge of it (m), along which the
+ * closest point is not below, though it may be as far away; and its gradient by [v; w], the pose's
+ * twist in world axes, where it is not 0. 0 over the surface, for every other row, and for those
+ * that are followed past edges. */
+double gw_row_overhang(const gw_row *row, const gw_pose *world_from_body, double gradient[6]);
 
 /* Follows the closest points of free-form rows, from `start`, past edges; the first time it looks
  * for them everywhere. For rows that are followed while bodies move. */

@@ -203,16 +203,28 @@ static void gear_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[2
 
 /* A row of b_from_a: with [v; w] its gradient in b's axes turned into the world's, a has that and b
  * the opposite, with the arm from b to a. */
-static gw_pair_row stated_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
+static gw_pair_row row_in_b(double h, const double j[6], const gw_pose *a, const gw_pose *b,
+                            double scale)
+{
+    gw_vec3 v = gw_rotate(b->q, gw_v3(j[0], j[1], j[2]));
+    gw_vec3 w = gw_rotate(b->q, gw_v3(j[3], j[4], j[5]));
+    gw_vec3 across = gw_cross(gw_sub(a->p, b->p), v);
+    return (gw_pair_row){scale * h, v, gw_scale(scale, w), gw_scale(-scale, gw_add(w, across))};
+}
+
+/* The row, and how far its point is beyond an edge of the surface that it offsets. */
+static int stated_rows(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size,
+                       gw_pair_row *rows)
 {
     gw_pose b_from_world = gw_pose_inverse(b), b_from_a = gw_pose_mul(&b_from_world, a);
     double h, j[1][6], scale = t->row.kind == GW_ROW_ANGLE ? 1 : per_size;
     gw_rows_value_and_jacobian(&t->row, 1, &b_from_a, &h, j);
-    gw_vec3 v = gw_rotate(b->q, gw_v3(j[0][0], j[0][1], j[0][2]));
-    gw_vec3 w = gw_rotate(b->q, gw_v3(j[0][3], j[0][4], j[0][5]));
-    gw_vec3 across = gw_cross(gw_sub(a->p, b->p), v);
-    return (gw_pair_row){scale * (h - t->amount), v, gw_scale(scale, w),
-                         gw_scale(-scale, gw_add(w, across))};
+    rows[0] = row_in_b(h - t->amount, j[0], a, b, scale);
+    double overhang = gw_row_overhang(&t->row, &b_from_a, j[0]);
+    if (overhang == 0)
+        return 1;
+    rows[1] = row_in_b(overhang, j[0], a, b, per_size);
+    return 2;
 }
 
 /* The gap along the common normal n of two surfaces: both points of it are closest points, so its
@@ -281,8 +293,7 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW
         rows[0] = rim_row(t, a, b, per_size);
         return 1;
     case GW_TERM_ROW:
-        rows[0] = stated_row(t, a, b, per_size);
-        return 1;
+        return stated_rows(t, a, b, per_size, rows);
     case GW_TERM_LIMIT:
         return limit_row(t, a, b, per_size, &rows[0]);
     case GW_TERM_GEAR: {
