@@ -162,7 +162,7 @@ void gw_impact_apply_inverse(const void *context, int block, const double *force
     const gw_impact *x = context;
     const gw_model *model = gw_world_model(x->world, x->systems[block]);
     if (x->over > 0)
-        gw_model_apply_inverse_over(model, x->over, force, answer);
+        gw_model_apply_inverse_over(model, x->over, x->explicit, force, answer);
     else
         gw_model_apply_inverse(model, force, answer);
 }

@@ -13,7 +13,8 @@
 typedef struct gw_impact {
     gw_world *world;
     gw_collision_kind kind;
-    double over; /* a step of so long that the systems answer in (s); 0: at once */
+    double over;   /* a step of so long that the systems answer in (s); 0: at once */
+    bool explicit; /* those that make it explicitly, too */
     int rows, max_rows, block_count;
     int systems[GW_MAX_MODELS];  /* of each block */
     int from[GW_MAX_MODELS + 1]; /* its first entry, and the end */

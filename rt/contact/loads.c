@@ -94,6 +94,7 @@ static void add_loaded_rows(gw_impact *x)
     gw_world *w = x->world;
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
+        c->expected_rate = NAN;
         if (!gw_contact_holds(c))
             c->load = 0;
         if (c->continuous && c->loaded && !c->spurious)
@@ -104,6 +105,7 @@ static void add_loaded_rows(gw_impact *x)
 #define SETTLING      0.05 /* of bodies that were just loaded (s) */
 #define TOUCHING      1e-7 /* gap up to which a redundant contact shares a load (m) */
 #define LOAD_FEEDBACK 0.1  /* of what a contact is too deep, taken away in a substep */
+#define ARRIVED       0.01 /* of the loaded depth: what a load may leave to close in a substep */
 
 /* The rate at which the row's gap is to close at most, by where the substep begins (m/s). */
 static double aim_of(const gw_contact *c, double h)
@@ -138,8 +140,36 @@ static double add_answer(const gw_impact *x, int i, double p, double *v)
     return sum;
 }
 
-/* J, v and the gap rates that are aimed at. Of contacts that hold the trial had a load, whose
- * answer is taken away first. */
+/* f += J_i^T p of row i. */
+static void add_impulse(const gw_impact *x, int i, double p, double *f)
+{
+    const gw_contact_jacobian_row *row = &x->world->rows[i];
+    for (int k = 0; k < 2; k++) {
+        if (row->system[k] < 0)
+            continue;
+        int block = x->of[i][k], from = x->from[block];
+        for (int n = from; n < x->from[block + 1]; n++)
+            f[n] += p * row->entry[k][n - from];
+    }
+}
+
+/* v without the answers to the loads that the trial had. */
+static void subtract_answers(const gw_impact *x)
+{
+    const gw_world *w = x->world;
+    for (int i = 0; i < x->rows; i++) {
+        const gw_contact *c = &w->contacts[x->contact[i]];
+        if (gw_contact_holds(c) && c->tried > 0)
+            add_answer(x, i, -c->tried, w->v);
+    }
+    for (int k = 0; k < x->block_count; k++) {
+        const double *answer = w->load_answer + (size_t)x->systems[k] * GW_MODEL_MAX_DOF;
+        for (int i = x->from[k]; w->loaded[x->systems[k]] && i < x->from[k + 1]; i++)
+            w->v[i] -= answer[i - x->from[k]];
+    }
+}
+
+/* J, v without the loads that the trial had, and the gap rates that are aimed at. */
 static void take_aims(gw_impact *x, double h)
 {
     gw_world *w = x->world;
@@ -150,9 +180,8 @@ static void take_aims(gw_impact *x, double h)
         x->e[i] = 0;
         if (gw_contact_holds(c))
             x->offset[i] += rate_left(c, h) - c->gap_rate;
-        if (gw_contact_holds(c) && c->tried > 0)
-            add_answer(x, i, -c->tried, w->v);
     }
+    subtract_answers(x);
 }
 
 /* Whether all contacts were loaded for long enough to share loads: what is stored in each of them
@@ -215,7 +244,7 @@ typedef struct sticking {
     int face_count, face_row[GW_MAX_SIMULTANEOUS_CONTACTS],
         face_asked[GW_MAX_SIMULTANEOUS_CONTACTS]; /* held as a whole: a row of x, its first of T */
     struct sliding *slides;                       /* by row of x, of the first row of a face */
-    double *pushed;                               /* the change of velocity by their friction */
+    double *pushed, *push; /* the change of velocity by their friction, and its impulses */
 } sticking;
 
 /* A face that is held as a whole but along which it slides: there friction pushes a. */
@@ -370,6 +399,7 @@ static void add_push(const sticking *t, const gw_contact *c, const sliding *f)
         if (of[0] == k || of[1] == k)
             gw_impact_apply_inverse(x, k, row + x->from[k], image + x->from[k]);
     add_scaled(x->from[x->block_count], f->push, image, t->pushed);
+    add_scaled(x->from[x->block_count], f->push, row, t->push);
 }
 
 /* Rows that hold a sticking pair: a face that presses within its polygon is held as a whole, for
@@ -445,11 +475,12 @@ static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held, d
 }
 
 /* Impulses of T's rows, those that were asked for, `v` being the velocity without them: the least
- * ones, for some follow from others where faces stand side by side. False where none are found. */
+ * ones, for some follow from others where faces stand side by side. False where none are found.
+ * They are added to the generalised impulses. */
 static bool stuck_impulses(const sticking *t, const double *v, double lambda[MAX_STUCK])
 {
     const gw_impact *x = t->of;
-    const gw_world *w = x->world;
+    gw_world *w = x->world;
     int n = x->from[x->block_count];
     double by_others[GW_WORLD_MAX_DOF], along[MAX_STUCK];
     for (int k = 0; k < x->block_count; k++)
@@ -458,6 +489,8 @@ static bool stuck_impulses(const sticking *t, const double *v, double lambda[MAX
         const double *row = t->rows + j * n;
         along[j] = -(t->offset[j] + dot_rows(n, row, v) + dot_rows(n, row, by_others));
     }
+    for (int j = 0; j < t->rank; j++)
+        add_scaled(n, along[j], t->rows + j * n, w->generalised);
     return gw_least_shares(t->asked, t->rank, MAX_STUCK, t->parts, along, t->normal, lambda);
 }
 
@@ -579,14 +612,16 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
 {
     gw_world *w = x->world;
     int n = x->from[x->block_count];
-    double stuck[GW_WORLD_MAX_DOF] = {0}, lambda[MAX_STUCK], pushed[GW_WORLD_MAX_DOF] = {0};
+    double stuck[GW_WORLD_MAX_DOF] = {0}, lambda[MAX_STUCK];
+    double pushed[GW_WORLD_MAX_DOF] = {0}, push[GW_WORLD_MAX_DOF] = {0};
     sticking t = {.of = x,
                   .rows = w->sticking,
                   .images = w->sticking + w->sticking_numbers,
                   .parts = w->sticking + 2 * w->sticking_numbers,
                   .normal = w->sticking + 2 * w->sticking_numbers + MAX_STUCK * MAX_STUCK,
                   .slides = slides,
-                  .pushed = pushed};
+                  .pushed = pushed,
+                  .push = push};
     bool held[GW_MAX_SIMULTANEOUS_CONTACTS], seen[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
     for (int i = 0; i < x->rows; i++) {
         loaded_face face;
@@ -612,6 +647,7 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
     add_scaled(n, -1, pushed, w->v);
     add_scaled(n, 1, stuck, w->dv);
     add_scaled(n, 1, pushed, w->dv);
+    add_scaled(n, 1, push, w->generalised);
     bearing all = found ? BEARS : BEARS_NOT;
     sliding first = {.push = 0};
     int slides_first = -1;
@@ -688,26 +724,40 @@ static bool loads_hold(gw_impact *x, double h)
     return hold;
 }
 
-/* Impulses of the loads on a system as the substep begins and ends: without those that hold, which
- * act all through it. True where there are any. */
+/* Impulses of the loads on a system as the substep begins and ends, or generalised forces all
+ * through it: without those that hold, which act by themselves. True where there are any. */
 static bool keep_kicks(gw_impact *x, double h)
 {
     gw_world *w = x->world;
+    int n = x->from[x->block_count];
     bool any = false;
+    gw_impact_fill(x);
+    subtract_answers(x);
+    for (int i = 0; i < x->rows; i++) {
+        const double *row = w->jacobian + (size_t)i * (size_t)n;
+        w->contacts[x->contact[i]].expected_rate =
+            w->rows[i].offset + dot_rows(n, row, w->v) + dot_rows(n, row, w->dv);
+    }
     for (int i = 0; i < x->rows; i++) {
         gw_contact *c = &w->contacts[x->contact[i]];
         c->load = fmax(0, x->p[i]) / h;
         if (gw_contact_holds(c)) {
             add_answer(x, i, -x->p[i], w->dv);
+            add_impulse(x, i, -x->p[i], w->generalised);
             c->load = within_tried(c, c->load);
         } else
             any = true;
     }
     for (int k = 0; k < x->block_count && any; k++) {
         int m = x->systems[k];
+        const double *p = w->generalised + x->from[k];
+        bool through = gw_model_takes_load(gw_world_model(w, m));
         w->loaded[m] = true;
-        for (int i = 0; i < x->from[k + 1] - x->from[k]; i++)
-            w->load_rate[(size_t)m * GW_MODEL_MAX_DOF + (size_t)i] = w->dv[x->from[k] + i] / h;
+        for (int i = 0; i < x->from[k + 1] - x->from[k]; i++) {
+            size_t at = (size_t)m * GW_MODEL_MAX_DOF + (size_t)i;
+            w->load_answer[at] = w->dv[x->from[k] + i];
+            w->load_rate[at] = (through ? p[i] : w->load_answer[at]) / h;
+        }
     }
     return any;
 }
@@ -722,10 +772,11 @@ static bool keep_kicks(gw_impact *x, double h)
  * (Moreau's time stepping; A: the Delassus operator of all loaded contacts of the group), then
  * friction within mu P, and P again, because friction changes the gap rates; where faces that stick
  * or slide bear it, P together with what they bear. Each system gets half of J^T P as the substep
- * begins, half as it ends. A contact that holds pushes with P / h all
- * through it instead, so that what it bears stands still whatever drives it, and P is found by
- * trials from that of the substep before on. A is that of the whole step, (D + h C + h^2 K)^-1 in
- * place of D^-1 where a system steps implicitly.
+ * begins, half as it ends; one with damping or springs of its own, which would take of a kick, gets
+ * J^T P / h all through it, again from what such a trial leaves until the loads arrive. A contact
+ * that holds pushes with P / h all through it instead, so that what it bears stands still whatever
+ * drives it, and P is found by trials from that of the substep before on. A is that of the whole
+ * step, (D + h C + h^2 K)^-1 in place of D^-1 where a system steps implicitly.
  */
 void gw_end_loads(gw_world *w)
 {
@@ -754,7 +805,7 @@ gw_loads gw_solve_loads(gw_world *w, double h)
 {
     gw_impact x = {
         .world = w, .kind = GW_COLLISION_LOAD, .over = h, .max_rows = GW_MAX_SIMULTANEOUS_CONTACTS};
-    double friction[GW_WORLD_MAX_DOF] = {0};
+    double friction[GW_WORLD_MAX_DOF] = {0}, across[GW_WORLD_MAX_DOF];
     double pressed[GW_MAX_SIMULTANEOUS_CONTACTS];
     assert(h > 0);
     for (int i = 0; i < w->system_count; i++)
@@ -762,24 +813,45 @@ gw_loads gw_solve_loads(gw_world *w, double h)
     add_loaded_rows(&x);
     if (x.rows == 0)
         return GW_LOADS_HELD;
+    for (int i = 0; i < x.rows; i++)
+        x.explicit = x.explicit || !gw_contact_holds(&w->contacts[x.contact[i]]);
     gw_impact_fill(&x);
     bool hold = loads_hold(&x, h);
     size_t n = (size_t)x.from[x.block_count];
     solve_normal_loads(&x, friction, h);
     memcpy(friction, w->dv, n * sizeof *friction);
+    memcpy(across, w->generalised, n * sizeof *across);
     gw_impact_add_friction(&x);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         friction[i] = w->dv[i] - friction[i];
-    for (int i = 0; i < x.rows; i++)
+        across[i] = w->generalised[i] - across[i];
+    }
+    for (int i = 0; i < x.rows && !w->loaded[x.systems[0]]; i++)
         w->contacts[x.contact[i]].loaded_for += h;
     memcpy(pressed, x.p, (size_t)x.rows * sizeof *pressed);
     if (!solve_sticking_loads(&x, h)) {
         memcpy(x.p, pressed, (size_t)x.rows * sizeof *pressed);
         solve_normal_loads(&x, friction, h);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             w->dv[i] += friction[i];
+            w->generalised[i] += across[i];
+        }
     }
     w->effort += 2 * (1 + x.rows * x.rows / GW_ROWS_PER_EFFORT);
     bool kicks = keep_kicks(&x, h);
     return !hold ? GW_LOADS_BETTER : kicks ? GW_LOADS_FOUND : GW_LOADS_HELD;
+}
+
+bool gw_loads_arrive(const gw_world *w, double h)
+{
+    bool answers = false;
+    for (int i = 0; i < w->active.system_count; i++)
+        answers = answers || gw_model_takes_load(gw_world_model(w, w->active.systems[i]));
+    for (int i = 0; answers && i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->continuous && c->loaded && !gw_contact_holds(c) &&
+            fabs(c->gap_rate - c->expected_rate) > ARRIVED * GW_CONTACT_LOADED_DEPTH / h)
+            return false;
+    }
+    return true;
 }

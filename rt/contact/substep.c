@@ -37,7 +37,7 @@ static gw_wrench hand_at(const void *context, double t, const gw_pose *held, con
 static void load(const gw_world *w, int m, gw_model *model, double time)
 {
     double dv[GW_MODEL_MAX_DOF];
-    if (!w->loaded[m])
+    if (!w->loaded[m] || gw_model_takes_load(model))
         return;
     for (int i = 0; i < gw_model_dof(model); i++)
         dv[i] = time * w->load_rate[(size_t)m * GW_MODEL_MAX_DOF + (size_t)i];
@@ -65,6 +65,8 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
                         .touch = w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
                         .touching = &query,
                         .continues = w->substep_start[m] > 0};
+    if (w->loaded[m] && gw_model_takes_load(model))
+        forces.load = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
     load(w, m, model, 0.5 * h);
     gw_model_step(model, &forces, h, step);
     load(w, m, model, 0.5 * h);
@@ -242,6 +244,12 @@ static void try_with_loads(gw_world *w)
         gw_end_loads(w);
     if (found != GW_LOADS_HELD)
         gw_substep_trial(w, w->dt);
+    for (int n = 0; n < FEW_LOAD_TRIALS && found == GW_LOADS_FOUND && !effort_is_spent(w, 0) &&
+                    !gw_loads_arrive(w, h);
+         n++) {
+        gw_solve_loads(w, h);
+        gw_substep_trial(w, w->dt);
+    }
 }
 
 /* Tries the active part to the end of the step. */

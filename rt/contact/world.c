@@ -56,6 +56,7 @@ static void take_arrays(gw_world *w, arena *a)
     w->pairs = take(a, contacts, sizeof *w->pairs);
     w->candidates = take(a, GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
     w->load_rate = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
+    w->load_answer = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_answer);
     w->unilaterals = take(a, unilaterals, sizeof *w->unilaterals);
     w->followed = take(a, unilaterals, sizeof *w->followed);
     w->saved_models = take(a, systems, w->model_stride);

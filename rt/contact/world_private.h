@@ -112,6 +112,7 @@ typedef struct gw_contact {
     double load_at_start;      /* the same of the first substep of this step, along the normal */
     gw_gap gap_at_start;       /* that is here, where that begins */
     double tried;              /* of one that holds: what the last trial had (N s) */
+    double expected_rate;      /* of a loaded one: d(gap)/dt that its load is to bring (m/s) */
     gw_load_bracket bracket;
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
@@ -206,7 +207,9 @@ struct gw_world {
     bool advanced[GW_MAX_MODELS]; /* the model differs from the saved one */
     double substep_start[GW_MAX_MODELS], substep_end[GW_MAX_MODELS]; /* s into the step */
     bool loaded[GW_MAX_MODELS]; /* contacts' loads drive the system in this substep, */
-    double *load_rate;          /* by these accelerations: GW_MODEL_MAX_DOF of each system */
+    double *load_rate;          /* by these accelerations, or the forces of one that takes_load:
+                                   GW_MODEL_MAX_DOF of each system, */
+    double *load_answer;        /* and what they are to change of its velocity */
     int toi_queue_count;
     int toi_queue[GW_MAX_CONTACT_CANDIDATES]; /* contacts with an estimated time of impact */
 
@@ -482,9 +485,13 @@ void gw_begin_loads(gw_world *w);
 bool gw_loads_are_bracketed(const gw_world *w); /* one of them, by the trials so far */
 void gw_end_loads(gw_world *w);
 
-/* The active part having been tried for `h` seconds without the loads of its loaded contacts, but
- * with those of contacts that hold as they are: finds these. */
+/* The active part having been tried for `h` seconds without the loads of its loaded contacts, or
+ * with those that were found before, and with those of contacts that hold as they are: finds these.
+ */
 gw_loads gw_solve_loads(gw_world *w, double h);
+
+/* Whether a trial with the loads that were found has the gap rates that they were to bring. */
+bool gw_loads_arrive(const gw_world *w, double h);
 
 /* ---- energy audit: energy_audit.c ------------------------------------------------------------ */
 

@@ -32,6 +32,8 @@ typedef struct gw_forces {
     void (*touch)(const void *touching, double t, const gw_pose *world_from_body,
                   const gw_twist *twist, gw_wrench *on);
     const void *touching;
+    const double *load; /* a generalised force all through the step, of a model that takes_load();
+                           NULL: none */
     bool continues; /* a step that goes on after a collision: its joints' wrenches are not told, but
                        those of the part before it */
 } gw_forces;
@@ -76,10 +78,13 @@ typedef struct gw_model_ops {
     void (*jacobian)(const gw_model *model, double (*columns)[6], double *bias);
     /* D^-1 P w: generalised acceleration (dof entries) by the generalised force w. */
     void (*apply_inverse)(const gw_model *model, const double *force, double *acceleration);
-    /* The same as the mean over a step of h that the model makes implicitly: (D + h C + h^2 K)^-1 P
-     * w. NULL: no steps are. */
-    void (*apply_inverse_over)(const gw_model *model, double h, const double *force,
+    /* The same as the mean over a step of h that the model makes implicitly, or, `explicit` being
+     * true, in any way: (D + h C + h^2 K)^-1 P w. NULL: the model has neither C nor K. */
+    void (*apply_inverse_over)(const gw_model *model, double h, bool explicit, const double *force,
                                double *acceleration);
+    /* Whether damping or springs of its own act, so that it is to have a load all through its step,
+     * as gw_forces.load. NULL: none do. */
+    bool (*takes_load)(const gw_model *model);
     /* Kinetic and potential energy now (J). */
     void (*energy)(const gw_model *model, double *kinetic, double *potential);
     /* Advances by dt seconds. */
@@ -134,13 +139,18 @@ static inline void gw_model_apply_inverse(const gw_model *m, const double *force
     m->ops->apply_inverse(m, force, acceleration);
 }
 
-static inline void gw_model_apply_inverse_over(const gw_model *m, double h, const double *force,
-                                               double *acceleration)
+static inline void gw_model_apply_inverse_over(const gw_model *m, double h, bool explicit,
+                                               const double *force, double *acceleration)
 {
     if (m->ops->apply_inverse_over)
-        m->ops->apply_inverse_over(m, h, force, acceleration);
+        m->ops->apply_inverse_over(m, h, explicit, force, acceleration);
     else
         m->ops->apply_inverse(m, force, acceleration);
+}
+
+static inline bool gw_model_takes_load(const gw_model *m)
+{
+    return m->ops->takes_load && m->ops->takes_load(m);
 }
 
 static inline void gw_model_energy(const gw_model *m, double *kinetic, double *potential)

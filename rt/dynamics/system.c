@@ -230,11 +230,11 @@ static void model_apply_inverse(const gw_model *model, const double *force, doub
         memcpy(acceleration, answer, bytes);
 }
 
-static void model_apply_inverse_over(const gw_model *model, double h, const double *force,
-                                     double *acceleration)
+static void model_apply_inverse_over(const gw_model *model, double h, bool explicit,
+                                     const double *force, double *acceleration)
 {
     gw_system *s = system_of(model);
-    if (s->integrator.implicit_dt > 0)
+    if (s->integrator.implicit_dt > 0 || (explicit && !s->local && gw_system_takes_load(model)))
         gw_system_answer_implicitly(s, h, force, acceleration);
     else
         model_apply_inverse(model, force, acceleration);
@@ -706,6 +706,7 @@ static void init_model(gw_system *s)
                             .jacobian = model_jacobian,
                             .apply_inverse = model_apply_inverse,
                             .apply_inverse_over = model_apply_inverse_over,
+                            .takes_load = gw_system_takes_load,
                             .energy = model_energy,
                             .step = model_step,
                             .velocity = model_velocity,

@@ -320,11 +320,14 @@ void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_syste
         gw_wrench second = second_wrench(s);
         power->pushed += power_on(&s->bodies[s->view.held], &second);
     }
+    for (int i = 0; i < s->body_count && s->load; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            power->contact += s->load[s->bodies[i].first + j] * s->bodies[i].joint.u[j];
     if (!s->is_pushed && (!forces || !forces->touch))
         return;
     for (int i = 0; i < s->body_count; i++)
         all += power_on(&s->bodies[i], &s->on[i]);
-    power->contact = all - power->hand;
+    power->contact += all - power->hand;
 }
 
 /* ---- acceleration --------------------------------------------------------------------------- */
@@ -423,9 +426,22 @@ static void accelerate(gw_system *s)
     gw_tree_accelerate(s);
 }
 
+bool gw_system_takes_load(const gw_model *model)
+{
+    const gw_system *s = ((const gw_system_state *)model)->system;
+    return !s->is_free || s->is_damped || gw_has_springs(s);
+}
+
+static void add_load(gw_system *s)
+{
+    for (int i = 0; i < s->dof && s->load; i++)
+        s->joint_force[i] += s->load[i];
+}
+
 void gw_system_accelerate(gw_system *s, gw_system_work *power)
 {
     joint_forces(s, power);
+    add_load(s);
     if (gw_has_springs(s))
         gw_springs_load(s, power);
     accelerate(s);
@@ -588,6 +604,7 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
     }
     for (int n = 0; n < MOTOR_ITERATIONS; n++) {
         implicit_joint_forces(s, h, states);
+        add_load(s);
         gw_tree_articulate(s, h, s->added);
         gw_closures_factor(s, GW_ROWS_WITH_SPRINGS);
         accelerate(s);

@@ -260,7 +260,8 @@ struct gw_system {
     bool plain_tree;       /* the same, and no rows */
     bool is_free;          /* nothing acts at any joint */
     bool is_damped;        /* a body is, by itself */
-    bool touched;          /* contacts act in this step */
+    bool touched;          /* contacts act in this step, */
+    const double *load;    /* and gw_forces.load; NULL: none */
     bool in_stage;         /* in a stage of an explicit step, but the first */
     bool one_pass;         /* the same of a plain tree: inertias go with the forces */
     bool flat_only;        /* the same: nothing looks at bodies in space but at the held one */
@@ -857,6 +858,9 @@ double gw_local_weight_energy(const gw_system *system);
 /* The system with everything up to date for its own state; and that state as what it is now. */
 void gw_system_bring_up(gw_system *system);
 void gw_system_take_state(gw_system *system);
+
+/* gw_model_ops.takes_load */
+bool gw_system_takes_load(const gw_model *model);
 
 /* ---- constraint forces: system_wrenches.c --------------------------------------------------- */
 

@@ -150,10 +150,10 @@ static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
 }
 
 /* Nothing but the joints and the hand acts on bodies that all move in planes. */
-static bool acts_in_planes(const gw_system *s, const gw_forces *forces)
+static bool acts_in_planes(const gw_system *s)
 {
     return s->all_planar && s->row_count == 0 && !gw_has_springs(s) && !s->is_pushed &&
-           !s->moving && !s->is_damped && !(forces && forces->touch);
+           !s->moving && !s->is_damped && !s->touched;
 }
 
 /* From home, h on; the wrenches at the step's start (t = 0). */
@@ -161,7 +161,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
                                  gw_system_work *sum, gw_wrench *constraint)
 {
     const gw_tableau *rk = tableau_of(s);
-    bool in_planes = acts_in_planes(s, forces);
+    bool in_planes = acts_in_planes(s);
     for (int i = 0; i < rk->stages; i++) {
         gw_system_work power = {0};
         s->in_stage = i > 0;
@@ -752,7 +752,8 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
     double kinetic = s->kinetic, owed = s->integrator.owed, fitted = 0;
     assert(isfinite(dt));
-    s->touched = forces && forces->touch;
+    s->load = forces ? forces->load : NULL;
+    s->touched = forces && (forces->touch || forces->load);
     s->continues = forces && forces->continues;
     gw_contacts_begin(s);
     gw_set_joints_recentre(s);
@@ -780,6 +781,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
         made = take_substeps(s, true, forces, dt, &sum, &constraint);
     }
     s->integrator.implicit_dt = stiff ? dt : 0;
+    s->load = NULL;
     if (made == FAILED) { /* back to the start, at rest */
         for (int i = 0; i < s->body_count; i++)
             memset(s->begin[i].u, 0, sizeof s->begin[i].u);

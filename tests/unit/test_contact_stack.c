@@ -299,6 +299,63 @@ static void corners_of_boxes_bear_alike(void **state)
     running_close(&r);
 }
 
+/* A ball of `mass` falls by 1 mm onto a light tray with a spring and damping of its own, and
+ * settles where the spring bears both. */
+static gw_scene *ball_on_tray(double mass, double tray, double stiffness, double damping)
+{
+    gw_scene *s = new_scene();
+    s->gravity = gw_v3(0, 0, -G);
+    s->contact.enabled = true;
+    add_body(s, "tray", gw_v3(0.3, 0.3, 0.01), gw_v3(0, 0, 0), tray);
+    gw_object *ball = add_ball(s, "ball", gw_v3(0, 0, 0.056), 0.05);
+    ball->body = (gw_body){.source = GW_MASS_GIVEN, .mass = mass};
+    gw_material *m = gw_scene_add_material(s, NULL);
+    gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+    assert_true(m && j);
+    strcpy(m->id, "steel");
+    m->surface.stiffness = 1e7;
+    for (int i = 0; i < s->object_count; i++)
+        strcpy(s->objects[i].material, "steel");
+    strcpy(j->id, "rail");
+    j->type = GW_MOBILIZER_PRISMATIC;
+    j->enabled = true;
+    j->a = (gw_joint_end){.object = "tray", .at = gw_pose_identity()};
+    j->b = (gw_joint_end){.object = GW_WORLD_FRAME, .at = gw_pose_identity()};
+    j->stiffness[0] = stiffness;
+    j->damping[0] = damping;
+    return s;
+}
+
+static void a_light_tray_on_a_damped_spring_bears_a_heavy_ball(void **state)
+{
+    (void)state;
+    static const struct {
+        double mass, tray, stiffness, damping, within, off; /* m, m */
+    } cases[] = {{10, 0.1, 5000, 0, 0.5e-3, INFINITY}, {10, 0.1, 5000, 10, 0.5e-3, INFINITY},
+                 {10, 0.1, 5000, 50, 0.5e-3, 0.5e-3},  {10, 0.1, 5e4, 50, 0.5e-3, 0.1e-3},
+                 {1, 0.01, 500, 5, 0.5e-3, 0.5e-3},    {10, 0.1, 5000, 500, 1.5e-3, 1e-5}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        running r;
+        double deepest = 0, worst = 0, z = 0;
+        double rest = -(cases[k].mass + cases[k].tray) * G / cases[k].stiffness;
+        running_open(
+            &r, ball_on_tray(cases[k].mass, cases[k].tray, cases[k].stiffness, cases[k].damping));
+        for (int i = 0; i < 2000; i++) {
+            const gw_snapshot *now = running_tick(&r);
+            z = body(now, &r, "tray")->pose.p.z;
+            deepest = fmax(deepest, z + 0.055 - body(now, &r, "ball")->pose.p.z);
+            worst = fmax(worst, fabs(energy_error(now)));
+        }
+        print_message("%g kg on %g kg, %g N/m, %g N s/m: at most %.3g mm deep, ends at %.5g mm of "
+                      "%.5g; energy balance off by %.2g J\n",
+                      cases[k].mass, cases[k].tray, cases[k].stiffness, cases[k].damping,
+                      1e3 * deepest, 1e3 * z, 1e3 * rest, worst);
+        assert_true(deepest < cases[k].within && worst < 1e-9);
+        assert_true(!(fabs(z - rest) > cases[k].off));
+        running_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +365,7 @@ int main(void)
         cmocka_unit_test(contacts_share_a_load),
         cmocka_unit_test(corners_of_boxes_bear_alike),
         cmocka_unit_test(what_friction_and_faces_cannot_bear_goes),
+        cmocka_unit_test(a_light_tray_on_a_damped_spring_bears_a_heavy_ball),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
