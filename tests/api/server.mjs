@@ -81,6 +81,7 @@ export function request(server, method, path, body, headers = {}) {
     const sent = http.request({ host, port, method, path, headers: all, agent }, (reply) => {
       const parts = [];
       reply.on('data', (part) => parts.push(part));
+      reply.on('error', failed); // the server was killed in the midst of it
       reply.on('end', () => {
         const text = Buffer.concat(parts).toString();
         const type = reply.headers['content-type'] ?? '';

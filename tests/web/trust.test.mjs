@@ -165,7 +165,8 @@ suite('trust', () => {
       if (state.moves) await arming;
       await Promise.all([arming, state.enter()]);
       while ((await simulation()).halted) await armed(); // the second word of the last halt came late
-      assert.equal((await halt(way, state.away)).halted, true, `${i}, ${what}`);
+      const { halted } = await halt(way, state.away).catch((error) => assert.fail(`${i}, ${what}: ${error.message}`));
+      assert.equal(halted, true, `${i}, ${what}`);
       arming = armed();
       await state.leave?.();
       taken.add(what);
