@@ -83,7 +83,7 @@ deps-test:
 $(BUILD)/obj/rt/dynamics/%.o: OPT += -fno-tree-slp-vectorize
 
 # Loops over three parts and a triangle of a matrix, each a few vectors: without them a sixth less.
-$(BUILD)/obj/rt/geometry/shifting_descent.o: OPT += -O3
+$(BUILD)/obj/rt/geometry/batched_newton.o: OPT += -O3
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)

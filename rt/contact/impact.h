@@ -1,6 +1,6 @@
 /*
  * A collision or a load as a problem of rows over the systems that take part: assembled by
- * collision_response.c, which finds impulses of collisions, and by loads.c. RT safe.
+ * collision_response.c, which finds impulses of collisions, and by rigid_contact_forces.c. RT safe.
  */
 #ifndef GW_CONTACT_IMPACT_H
 #define GW_CONTACT_IMPACT_H

@@ -461,7 +461,8 @@ bool gw_island_overcompressed(const gw_world *w);
 /* Resolves the collision of the active part. */
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind);
 
-/* ---- loads: loads.c -------------------------------------------------------------------------- */
+/* ---- loads: rigid_contact_forces.c
+ * -------------------------------------------------------------------------- */
 
 /* A spring that the step keeps soft, for a body is light, gives way under a heavy one: from then on
  * the contact is loaded. True where any of the active part is. */

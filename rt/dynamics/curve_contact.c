@@ -201,15 +201,15 @@ static bool pair_at(const gw_closure_contact *k, const gw_body_frame *fa, const 
 }
 
 /* The curvature vector. */
-static gw_vec3 bend_of(const gw_vec3 x[4])
+static gw_vec3 curvature_of(const gw_vec3 x[4])
 {
     double speed2 = gw_norm2(x[1]);
     return gw_scale(1 / speed2, gw_mul_add(x[2], -gw_dot(x[2], x[1]) / speed2, x[1]));
 }
 
-static double relative_bend(const pair *x, gw_vec3 *across)
+static double relative_curvature(const pair *x, gw_vec3 *across)
 {
-    gw_vec3 t = gw_unit(x->b[1]), k = gw_sub(bend_of(x->a), bend_of(x->b));
+    gw_vec3 t = gw_unit(x->b[1]), k = gw_sub(curvature_of(x->a), curvature_of(x->b));
     *across = gw_mul_add(k, -gw_dot(k, t), t);
     return gw_norm(*across);
 }
@@ -220,14 +220,14 @@ static bool choose_direction(const gw_body_frame *b, double size, gw_contact_pla
                              const pair *x)
 {
     gw_vec3 k, t = gw_unit(x->b[1]), old = gw_mul_add(x->e, -gw_dot(x->e, t), t);
-    double bend = relative_bend(x, &k), left = gw_norm(old);
-    if (!(bend > CONFORMING / size)) {
+    double curvature = relative_curvature(x, &k), left = gw_norm(old);
+    if (!(curvature > CONFORMING / size)) {
         k = left > TURNED ? old : gw_any_normal(t);
-        bend = gw_norm(k);
-    } else if (left > TURNED && fabs(gw_dot(old, k)) > TURNED * left * bend) {
+        curvature = gw_norm(k);
+    } else if (left > TURNED && fabs(gw_dot(old, k)) > TURNED * left * curvature) {
         return false;
     }
-    gw_vec3 e = gw_scale((gw_dot(old, k) < 0 ? -1 : 1) / bend, k);
+    gw_vec3 e = gw_scale((gw_dot(old, k) < 0 ? -1 : 1) / curvature, k);
     place->across = gw_mat3_tmul(&b->turn, e);
     return true;
 }
@@ -329,13 +329,13 @@ static void move_along(const gw_vec3 x[4], const gw_body_frame *f, double rate, 
                        jet3 *tangent)
 {
     gw_vec3 w = f->twist.w, r = gw_sub(x[0], f->p);
-    gw_vec3 over = gw_cross(w, x[1]), bend = gw_cross(w, x[2]);
+    gw_vec3 over = gw_cross(w, x[1]), second = gw_cross(w, x[2]);
     *point = (jet3){x[0], gw_add(f->twist.v, gw_cross(w, r)), gw_cross(w, gw_cross(w, r))};
     *tangent = (jet3){x[1], over, gw_cross(w, over)};
     point->v = gw_mul_add(point->v, rate, x[1]);
     point->a = gw_mul_add(gw_mul_add(point->a, 2 * rate, over), rate * rate, x[2]);
     tangent->v = gw_mul_add(tangent->v, rate, x[2]);
-    tangent->a = gw_mul_add(gw_mul_add(tangent->a, 2 * rate, bend), rate * rate, x[3]);
+    tangent->a = gw_mul_add(gw_mul_add(tangent->a, 2 * rate, second), rate * rate, x[3]);
 }
 
 static jet3 difference(const jet3 *p, const jet3 *q)
@@ -393,12 +393,12 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     at.before = place->before;
     *place = at;
     gw_vec3 across;
-    double bend = relative_bend(&x, &across);
+    double curvature = relative_curvature(&x, &across);
     *c = (gw_curve_contact){.c = x.b[0], .t = gw_unit(x.b[1])};
     c->n = gw_unit(gw_mul_add(x.e, -gw_dot(x.e, c->t), c->t));
-    c->conforms = !(bend > CONFORMING / size);
+    c->conforms = !(curvature > CONFORMING / size);
     place->now.at = gw_mat3_tmul(&b->turn, gw_sub(c->c, b->p));
-    place->now.bend = found ? copysign(bend, gw_dot(across, c->n)) : 0;
+    place->now.curvature = found ? copysign(curvature, gw_dot(across, c->n)) : 0;
     c->beyond = is_beyond(&k->on_a, at.a[0]) || is_beyond(&k->on_b, at.b[0]);
     for (int n = 0; n < GW_CURVE_ROWS; n++) {
         c->value[n] = x.h[n];

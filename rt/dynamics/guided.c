@@ -125,8 +125,8 @@ static void chart_velocity(const gw_chart *chart, const gw_guided *body, double 
     bool turned = kind == GW_ROTATION_FREE || kind == GW_ROTATION_TWO_ANGLES ||
                   gw_rotation_follows_locus(kind);
     const gw_locus *locus = &set->translation.locus;
-    bool bends = locus->kind == GW_LOCUS_SURFACE || locus->kind == GW_LOCUS_CURVE;
-    bool slid = locus->kind == GW_LOCUS_SPHERE || (bends && gw_nurbs_has_planes(locus->nurbs));
+    bool curved = locus->kind == GW_LOCUS_SURFACE || locus->kind == GW_LOCUS_CURVE;
+    bool slid = locus->kind == GW_LOCUS_SPHERE || (curved && gw_nurbs_has_planes(locus->nurbs));
     if (!turned && !slid)
         return;
     gw_twist twist = gw_guided_twist(body);
@@ -352,8 +352,8 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
     gw_pose from = pose;
     gw_chart_at(&body->def.set, &pose, &chart);
     chart_velocity(&chart, body, z_dot);
-    if (gw_guided_has_bends(&body->def.set))
-        dt = gw_guided_step_to_bend(body, &chart, forces, dt, z, z_dot, step);
+    if (gw_guided_has_kinks(&body->def.set))
+        dt = gw_guided_step_to_kink(body, &chart, forces, dt, z, z_dot, step);
     else
         step->finite = gw_guided_integrate(body, &chart, forces, dt, z, z_dot, step);
     if (!step->finite)
@@ -395,8 +395,8 @@ static void substep(gw_guided *body, const gw_forces *forces, double dt, gw_step
         gw_guided_general_step(body, forces, dt, step);
     else if (gw_is_floating(&body->def.set))
         gw_floating_step(body, forces, dt, step);
-    else if (gw_guided_has_bends(&body->def.set))
-        gw_guided_step_over_bends(body, forces, dt, step);
+    else if (gw_guided_has_kinks(&body->def.set))
+        gw_guided_step_over_kinks(body, forces, dt, step);
     else
         gw_guided_chart_step(body, forces, dt, step);
     if (body->base.moves)

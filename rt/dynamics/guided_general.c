@@ -3,7 +3,7 @@
  * A-dot), integrated in all six coordinates about the step's start, then pose and twist put back
  * on the set. Runs on the loop's thread, RT safe.
  *
- * Over a sharp bend of a free-form shape as over a fillet whose radius vanishes: its normals turn
+ * Over a kink of a free-form shape as over a fillet whose radius vanishes: its normals turn
  * from those before to those after, and push nowhere else. With P the projection onto the rows
  * after, in the mass metric, and Q onto the rows of both sides,
  *
@@ -18,8 +18,8 @@
 /* Rows below this fraction of the largest, in the mass metric, count as dependent. */
 #define RANK_TOLERANCE 1e-7
 #define BENT_RANK      1e-2 /* the same of the rows of both sides, which turn a little in any step */
-#define BALANCE        1e-9 /* of the kinetic energy: no step without a bend is out by more */
-#define MOST_BENT      4    /* c: what would turn by more is stopped by the bend */
+#define BALANCE        1e-9 /* of the kinetic energy: no step without a kink is out by more */
+#define MOST_TURN      4    /* c: what would turn by more is stopped by the kink */
 
 /* Spatial inertia about the body's origin, [v; w] order, as its Cholesky factor. */
 static bool factor_spatial(double mass, const gw_rigid_body *r, double (*m)[6])
@@ -227,9 +227,9 @@ static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_fo
     return true;
 }
 
-/* ---- sharp bends ----------------------------------------------------------------------------- */
+/* ---- kinks ----------------------------------------------------------------------------- */
 
-static bool has_bends(const gw_submanifold *set)
+static bool has_kinks(const gw_submanifold *set)
 {
     for (int i = 0; i < set->row_count; i++) {
         const gw_nurbs *shape = set->rows[i].nurbs;
@@ -275,9 +275,9 @@ static double fallen(const gw_guided *body, const gw_pose *from, const gw_pose *
     return body->def.mass.mass * gw_dot(body->def.gravity, way);
 }
 
-/* The twist behind a bend that the step went over, where its energy balance shows one: `twist`
+/* The twist behind a kink that the step went over, where its energy balance shows one: `twist`
  * projected, `free` before that. What cannot go on there counts as dissipated. */
-static void turn_at_bend(const gw_guided *body, const gw_pose *start, const gw_pose *next,
+static void turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_pose *next,
                          const gw_twist *free, gw_twist *twist, gw_step *step)
 {
     const gw_twist begin = gw_guided_twist(body);
@@ -294,7 +294,7 @@ static void turn_at_bend(const gw_guided *body, const gw_pose *start, const gw_p
     double of_both = 0.5 * (now - of_kept - of_turned); /* c^2 T + 2 c B + K is due */
     double root = of_both * of_both + of_turned * (due - of_kept);
     double c = (sqrt(fmax(0, root)) - of_both) / of_turned;
-    if (root >= 0 && c >= 0 && c < MOST_BENT) {
+    if (root >= 0 && c >= 0 && c < MOST_TURN) {
         accumulate(&kept, c, &turned);
         *twist = kept;
     } else {
@@ -317,7 +317,7 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
                     body->def.length, 4, &next);
     free = twist;
     twist = project(body, &next, &twist, &step->margin);
-    if (has_bends(&body->def.set) && !body->base.moves)
-        turn_at_bend(body, &start, &next, &free, &twist, step);
+    if (has_kinks(&body->def.set) && !body->base.moves)
+        turn_at_kink(body, &start, &next, &free, &twist, step);
     gw_guided_store_state(body, dt, &next, &twist);
 }

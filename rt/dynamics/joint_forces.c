@@ -60,10 +60,10 @@ static double limit_force(const gw_joint_law *law, double past, double v)
  *   f = -F s(w),   s = (15 w - 10 w^3 + 3 w^5) / 8 up to |w| = 1, +-1 beyond
  *   U = F span (15/2 w^2 - 5/2 w^4 + 1/2 w^6) / 8, growing by F a way beyond
  *
- * Within a piece of a step it is a spring and keeps energy; after it the root of one that is bent
- * beyond 1 follows and F times its way is dissipated. So friction never drives, a joint at rest
- * does not creep, and one that slides loses F times its way exactly. A bristle that holds is
- * damped,
+ * Within a piece of a step it is a spring and keeps energy; after it the root of one that is
+ * deflected beyond 1 follows and F times its way is dissipated. So friction never drives, a joint
+ * at rest does not creep, and one that slides loses F times its way exactly. A bristle that holds
+ * is damped,
  *
  *   c v (1 - s^2) / (1 + (c v / F)^2)
  *
@@ -103,52 +103,53 @@ double gw_joint_slip(const gw_joint_law *law, double q, double *root)
 {
     if (!(law->friction > 0))
         return 0;
-    double bent = q - *root, beyond = fabs(bent) - span_of(law);
+    double deflected = q - *root, beyond = fabs(deflected) - span_of(law);
     if (!(beyond > 0))
         return 0;
-    *root += copysign(beyond, bent);
+    *root += copysign(beyond, deflected);
     return law->friction * beyond;
 }
 
 /* U / (F span) = e is solved for w^2 from 0 on: it is concave, so that Newton's method stays below
  * the solution. */
-double gw_joint_bend_bristle(const gw_joint_law *law, double energy, double *bend)
+double gw_joint_deflect_bristle(const gw_joint_law *law, double energy, double *deflection)
 {
     double span = span_of(law), e = energy / (law->friction * span), w2 = 0;
-    *bend = span;
+    *deflection = span;
     if (e >= FULL)
         return energy - FULL * law->friction * span;
     for (int i = 0; i < BEND_STEPS; i++)
         w2 += (8 * e - w2 * (7.5 - w2 * (2.5 - 0.5 * w2))) / (7.5 - w2 * (5 - 1.5 * w2));
-    *bend = span * sqrt(fmax(0, w2));
+    *deflection = span * sqrt(fmax(0, w2));
     return 0;
 }
 
-/* Of a ball U(|bend|): as d|bend|/dt = bend . w / |bend|, its torque is along the bend. */
-gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 bend, gw_vec3 v, double *dissipated)
+/* Of a ball U(|deflection|): as d|deflection|/dt = deflection . w / |deflection|, its torque is
+ * along the deflection. */
+gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 deflection, gw_vec3 v, double *dissipated)
 {
-    double span = span_of(law), size = gw_norm(bend), w = fmin(size / span, 1), w2 = w * w;
+    double span = span_of(law), size = gw_norm(deflection), w = fmin(size / span, 1), w2 = w * w;
     double s = w * (15 - w2 * (10 - 3 * w2)) / 8;
     double c = law->bristle_damping, x = c * gw_norm(v) / law->friction;
     double damping = size < span ? c * (1 - s * s) / (1 + x * x) : 0;
     *dissipated += damping * gw_norm2(v);
     gw_vec3 torque = gw_scale(-damping, v);
-    return size > 0 ? gw_mul_add(torque, -law->friction * s / size, bend) : torque;
+    return size > 0 ? gw_mul_add(torque, -law->friction * s / size, deflection) : torque;
 }
 
-double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 bend)
+double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 deflection)
 {
     gw_joint_law from_zero = *law;
     from_zero.bristle_root = 0;
-    return gw_joint_friction_energy(&from_zero, gw_norm(bend));
+    return gw_joint_friction_energy(&from_zero, gw_norm(deflection));
 }
 
-double gw_ball_slip(const gw_joint_law *law, gw_vec3 *bend)
+double gw_ball_slip(const gw_joint_law *law, gw_vec3 *deflection)
 {
-    double size = gw_norm(*bend), beyond = size - span_of(law);
+    double size = gw_norm(*deflection), beyond = size - span_of(law);
     if (!(law->friction > 0) || !(beyond > 0))
         return 0;
-    *bend = gw_scale(1 - beyond / size, *bend);
+    *deflection = gw_scale(1 - beyond / size, *deflection);
     return law->friction * beyond;
 }
 

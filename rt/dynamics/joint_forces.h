@@ -42,22 +42,22 @@ double gw_joint_force(const gw_joint_law *law, double q, double v, double *motor
 double gw_joint_energy(const gw_joint_law *law, double q);
 double gw_joint_friction_energy(const gw_joint_law *law, double q); /* of the bristle alone */
 
-/* Moves the root of a bristle that is bent beyond its span; returns the energy that this dissipates
- * (J). */
+/* Moves the root of a bristle that is deflected beyond its span; returns the energy that this
+ * dissipates (J). */
 double gw_joint_slip(const gw_joint_law *law, double q, double *root);
 
-/* How far (0 or more; rad, m) the bristle of `law` is bent with an energy (J), at most as far as it
- * can be; returns what energy is left over. */
-double gw_joint_bend_bristle(const gw_joint_law *law, double energy, double *bend);
+/* How far (0 or more; rad, m) the bristle of `law` is deflected with an energy (J), at most as far
+ * as it can be; returns what energy is left over. */
+double gw_joint_deflect_bristle(const gw_joint_law *law, double energy, double *deflection);
 
-/* The same of a ball, whose friction bounds a torque whatever its axis: `bend` is the rotation
- * vector from the bristle's root, and the torque is against it and against the angular velocity
- * (same axes; N m). Then its energy (J), and what slips beyond the span: `bend` is what is left of
- * it. */
-gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 bend, gw_vec3 velocity,
+/* The same of a ball, whose friction bounds a torque whatever its axis: `deflection` is the
+ * rotation vector from the bristle's root, and the torque is against it and against the angular
+ * velocity (same axes; N m). Then its energy (J), and what slips beyond the span: `deflection` is
+ * what is left of it. */
+gw_vec3 gw_ball_friction(const gw_joint_law *law, gw_vec3 deflection, gw_vec3 velocity,
                          double *dissipated_power);
-double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 bend);
-double gw_ball_slip(const gw_joint_law *law, gw_vec3 *bend);
+double gw_ball_friction_energy(const gw_joint_law *law, gw_vec3 deflection);
+double gw_ball_slip(const gw_joint_law *law, gw_vec3 *deflection);
 
 /* The spring and damper of a limit or a bristle, as stiff as steps of dt bear: k = (phase / dt)^2
  * inertia. */

@@ -28,7 +28,8 @@ typedef enum gw_mobilizer {
     GW_MOBILIZER_SPHERICAL,   /* rotation vector from F to M; angular velocity in F's axes */
     GW_MOBILIZER_FREE,        /* M's origin in F, rotation vector; its velocity, angular velocity */
     GW_MOBILIZER_COUNT,
-    /* of a system alone (system_set.c): M stays on a submanifold in F; coordinates of a chart */
+    /* of a system alone (system_submanifold_joint.c): M stays on a submanifold in F; coordinates of
+       a chart */
     GW_MOBILIZER_SUBMANIFOLD = GW_MOBILIZER_COUNT
 } gw_mobilizer;
 

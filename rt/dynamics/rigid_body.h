@@ -238,17 +238,17 @@ gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
 bool gw_guided_integrate(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                          double h, double *z, double *z_dot, gw_step *step);
 
-/* A step in one chart, of at most dt: up to the first sharp bend of a free-form locus, and over
+/* A step in one chart, of at most dt: up to the first kink of a free-form locus, and over
  * that. Returns how long it was. In guided.c. */
 double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
-/* Sharp bends of a free-form locus; in guided_bends.c: whether it has some; the integration as far
- * as the first, and over it, which returns how long that took; and a whole step, from bend to bend.
+/* Kinks of a free-form locus; in guided_kinks.c: whether it has some; the integration as far
+ * as the first, and over it, which returns how long that took; and a whole step, from kink to kink.
  */
-bool gw_guided_has_bends(const gw_submanifold *set);
-double gw_guided_step_to_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+bool gw_guided_has_kinks(const gw_submanifold *set);
+double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                               double dt, double *z, double *z_dot, gw_step *step);
-void gw_guided_step_over_bends(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
+void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
 /* A body without constraints; in guided_floating.c: its step, Jacobian (6 columns), generalised
  * velocity, D^-1 of a generalised force, and the setting of its twist or a change of velocity. */

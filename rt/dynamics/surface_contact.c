@@ -46,9 +46,9 @@
 
 /* A point of a surface or a curve with its tangents and second derivatives (world axes). */
 typedef struct patch {
-    int count;                   /* of tangents */
-    gw_vec3 p, n, t[2], bend[3]; /* n outward; bend: 11, 12, 22 */
-    double to[2][2];             /* coordinates of the place from those along the tangents */
+    int count;                     /* of tangents */
+    gw_vec3 p, n, t[2], second[3]; /* n outward; second derivatives: 11, 12, 22 */
+    double to[2][2];               /* coordinates of the place from those along the tangents */
     bool beyond;
     const gw_nurbs_plane *plane; /* where the place's coordinates are x and y of one: */
     double xy[2];
@@ -198,16 +198,16 @@ static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame 
         p01 = -along * p00 * p11;
     }
     x.to[0][0] = p00, x.to[0][1] = p01, x.to[1][0] = 0, x.to[1][1] = p11;
-    x.bend[0] = gw_scale(p00 * p00, r.dd[0]);
-    x.bend[1] = gw_add(gw_scale(p00 * p01, r.dd[0]), gw_scale(p00 * p11, r.dd[1]));
-    x.bend[2] = gw_add(gw_scale(p01 * p01, r.dd[0]), gw_scale(p11 * p11, r.dd[2]));
-    x.bend[2] = gw_mul_add(x.bend[2], 2 * p01 * p11, r.dd[1]);
+    x.second[0] = gw_scale(p00 * p00, r.dd[0]);
+    x.second[1] = gw_add(gw_scale(p00 * p01, r.dd[0]), gw_scale(p00 * p11, r.dd[1]));
+    x.second[2] = gw_add(gw_scale(p01 * p01, r.dd[0]), gw_scale(p11 * p11, r.dd[2]));
+    x.second[2] = gw_mul_add(x.second[2], 2 * p01 * p11, r.dd[1]);
     x.p = gw_add(frame->p, gw_mat3_mul(&frame->turn, r.p));
     x.n = gw_mat3_mul(&frame->turn, r.n);
     for (int i = 0; i < 2; i++)
         x.t[i] = gw_mat3_mul(&frame->turn, x.t[i]);
     for (int i = 0; i < 3; i++)
-        x.bend[i] = gw_mat3_mul(&frame->turn, x.bend[i]);
+        x.second[i] = gw_mat3_mul(&frame->turn, x.second[i]);
     return x;
 }
 
@@ -265,8 +265,8 @@ static bool system_at(const gw_closure_contact *k, const gw_body_frame *fa, cons
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
             s->c[i][j] = j < s->a.count ? gw_dot(s->b.t[i], s->a.t[j]) : 0;
-            s->ii[i][j] = gw_dot(s->b.bend[i + j], s->n);
-            h[i][j] = (i == j) - gw_dot(s->d, s->b.bend[i + j]);
+            s->ii[i][j] = gw_dot(s->b.second[i + j], s->n);
+            h[i][j] = (i == j) - gw_dot(s->d, s->b.second[i + j]);
         }
     if (!invert2((const double(*)[2])h, s->h))
         return false;
@@ -278,7 +278,7 @@ static bool system_at(const gw_closure_contact *k, const gw_body_frame *fa, cons
             s->nh[i][j] = n[i][0] * s->h[0][j] + n[i][1] * s->h[1][j];
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++)
-            s->k[i][j] = gw_dot(s->a.bend[i + j], s->n) + s->nh[i][0] * s->c[0][j] +
+            s->k[i][j] = gw_dot(s->a.second[i + j], s->n) + s->nh[i][0] * s->c[0][j] +
                          s->nh[i][1] * s->c[1][j];
     return true;
 }
@@ -310,7 +310,7 @@ static bool solve_normal(const normal_system *s, const double right_a[2], const 
 
 /* The least relative curvature: the smaller eigenvalue of K, which is symmetric at a common normal;
  * negative where the surfaces cross beside it. */
-static double least_bend(const normal_system *s)
+static double least_curvature(const normal_system *s)
 {
     if (s->a.count == 1)
         return s->k[0][0];
@@ -518,7 +518,7 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
         if (!follow(k, a, b, size, &at, &there, &way) || there.a.beyond || there.b.beyond)
             continue;
         double gap = gw_dot(there.n, there.d);
-        bool cross = least_bend(&there) <= 0;
+        bool cross = least_curvature(&there) <= 0;
         if (found && (cross > crosses || (cross == crosses && gap >= least)))
             continue;
         found = true, crosses = cross, least = gap;
@@ -589,7 +589,7 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
                    is_place(&s, size, gap);
     if (place->known)
         return true;
-    /* over a sharp bend: from the closest points of where it was */
+    /* over a kink: from the closest points of where it was */
     gw_vec3 x = patch_at(&k->on_a, at.a, &frame_a).p;
     place_near(&k->on_b, into_body(&frame_b, x), at.b);
     place_near(&k->on_a, into_body(&frame_a, patch_at(&k->on_b, at.b, &frame_b).p), at.a);
@@ -678,7 +678,7 @@ static bool sphere_near(const gw_closure_contact *k, const gw_body_frame *a, con
         double h[2][2], inverse[2][2], y[2], right[2] = {gw_dot(d, p.t[0]), gw_dot(d, p.t[1])};
         for (int j = 0; j < 2; j++)
             for (int l = 0; l < 2; l++)
-                h[j][l] = (j == l) - gw_dot(d, p.bend[j + l]);
+                h[j][l] = (j == l) - gw_dot(d, p.second[j + l]);
         if (!is_positive((const double(*)[2])h, 2) || !invert2((const double(*)[2])h, inverse))
             return false;
         for (int j = 0; j < 2; j++)
@@ -711,7 +711,7 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
 
 /* ---- for others ----------------------------------------------------------------------------- */
 
-static bool bends(gw_surface_kind kind)
+static bool is_curved(gw_surface_kind kind)
 {
     return kind == GW_SURFACE_FREE_FORM || kind == GW_SURFACE_CURVE || kind == GW_SURFACE_ELLIPSOID;
 }
@@ -719,7 +719,7 @@ static bool bends(gw_surface_kind kind)
 bool gw_surface_contact_is_general(const gw_closure_contact *k)
 {
     bool cylinders = k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_CYLINDER;
-    return bends(k->on_a.kind) || bends(k->on_b.kind) || gw_contact_is_of_curves(k) ||
+    return is_curved(k->on_a.kind) || is_curved(k->on_b.kind) || gw_contact_is_of_curves(k) ||
            (cylinders && !k->line);
 }
 
@@ -777,9 +777,9 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     *place = at;
     *x = (gw_contact_state){.c = s.b.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
     x->beyond = s.a.beyond || s.b.beyond;
-    x->bend = least_bend(&s);
-    place->now = (gw_contact_bend){into_body(b, x->c), found ? x->bend : 0};
-    x->conforms = fabs(x->bend) < CONFORMING / size;
+    x->curvature = least_curvature(&s);
+    place->now = (gw_contact_curvature){into_body(b, x->c), found ? x->curvature : 0};
+    x->conforms = fabs(x->curvature) < CONFORMING / size;
     if (!found || x->conforms)
         return false;
     return put_rates(&s, a, b, x);
@@ -787,10 +787,11 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
 
 bool gw_contact_is_degenerate(const gw_closure_contact *k)
 {
-    const gw_contact_bend *now = &k->place.now, *before = &k->place.before;
+    const gw_contact_curvature *now = &k->place.now, *before = &k->place.before;
     double size = size_of_both(k);
-    return before->bend != 0 && (now->bend * before->bend <= 0 || fabs(now->bend) < NEARLY / size ||
-                                 gw_distance(now->at, before->at) > JUMP * size);
+    return before->curvature != 0 &&
+           (now->curvature * before->curvature <= 0 || fabs(now->curvature) < NEARLY / size ||
+            gw_distance(now->at, before->at) > JUMP * size);
 }
 
 /*

@@ -1,6 +1,6 @@
 /*
  * Where two curved surfaces touch, or a curve and a surface, and how that moves: the common normal
- * of free-form surfaces, ellipsoids and what else bends, followed along its branch. Inside of
+ * of free-form surfaces, ellipsoids and other curved surfaces, followed along its branch. Inside of
  * rt/dynamics, and for assembly; RT safe.
  */
 #ifndef GW_DYNAMICS_SURFACE_CONTACT_H
@@ -13,9 +13,9 @@ typedef struct gw_contact_state {
     double gap;                 /* m, along n */
     gw_vec3 c, c_dot, n, n_dot; /* on b's surface; its normal, towards a */
     gw_vec3 axis, axis_dot;     /* of a cylinder that lies on a plane */
-    double bend;                /* least relative curvature (1/m); 0 where it is not known */
-    bool conforms;              /* they bend alike in a direction: they touch along a line */
-    bool beyond;                /* past the edge of a surface or the end of a curve */
+    double curvature;           /* least relative curvature (1/m); 0 where it is not known */
+    bool conforms; /* they have one curvature in a direction: they touch along a line */
+    bool beyond;   /* past the edge of a surface or the end of a curve */
 } gw_contact_state;
 
 /* True where the contact is one of these, or of two curves (curve_contact.h), and no closed form

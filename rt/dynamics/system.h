@@ -106,10 +106,10 @@ typedef enum gw_contact_motion {
 
 /* The point where two touch, on b in its frame, and their least relative curvature there (1/m), of
  * curves with a sign along `across`; 0 where they have no common normal or tangent. */
-typedef struct gw_contact_bend {
+typedef struct gw_contact_curvature {
     gw_vec3 at;
-    double bend;
-} gw_contact_bend;
+    double curvature;
+} gw_contact_curvature;
 
 /* Where two curved surfaces touch: parameters of a free-form one, a unit vector of an ellipsoid,
  * and so on (surface_contact.c). */
@@ -117,7 +117,7 @@ typedef struct gw_contact_place {
     bool known; /* false: to be searched for */
     double a[3], b[3];
     gw_vec3 across; /* of two curves: the direction e in b that their rows are made with */
-    gw_contact_bend now, before; /* and as the step began */
+    gw_contact_curvature now, before; /* and as the step began */
 } gw_contact_place;
 
 /* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane; or
@@ -270,7 +270,7 @@ void gw_system_place_apart(gw_system *system, const gw_pose *poses, const gw_twi
  * the mass metric: a blow between bodies that moved apart, which keeps the momentum of what floats.
  * A body whose joint `keeps_velocity` moves by that instead; where it could not keep it, all go on
  * as they do. Changes `twists`. */
-void gw_system_catch(gw_system *system, gw_twist *twists);
+void gw_system_project_twists(gw_system *system, gw_twist *twists);
 
 /* Sets the share left of all offsets, 1 to 0, and its rate from now on (1/s). Returns the energy
  * that it brings as a blow (J); the work of the way is gw_step.base_work. RT safe. */

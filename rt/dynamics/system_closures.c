@@ -355,7 +355,7 @@ double gw_closures_residual(const gw_system *s)
     return worst;
 }
 
-int gw_closures_bends_below(const gw_system *s)
+int gw_closures_kinks_below(const gw_system *s)
 {
     int count = 0;
     for (int i = 0; i < s->closure_count; i++)

@@ -421,11 +421,11 @@ bool gw_contacts_check(gw_system *s, gw_error *error)
             return gw_fail(error, GW_BAD_INPUT, where,
                            "the surfaces have no common normal where they could touch: bring them "
                            "nearer to one another, away from edges");
-        if (x.bend < 0)
+        if (x.curvature < 0)
             return gw_fail(error, GW_BAD_INPUT, where,
                            "the surfaces cross beside the point where they touch (relative "
                            "curvature %g 1/m): one is bent too sharply for the other",
-                           x.bend);
+                           x.curvature);
     }
     return true;
 }

@@ -92,8 +92,8 @@ static gw_vec3 ball_torque(const gw_system *s, const gw_system_body *k, double *
     if (!(k->def.friction[0] > 0))
         return torque;
     gw_joint_law law = ball_law(s, k);
-    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
-    return gw_add(torque, gw_ball_friction(&law, bend, gw_v3(u[0], u[1], u[2]), dissipated));
+    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
+    return gw_add(torque, gw_ball_friction(&law, deflection, gw_v3(u[0], u[1], u[2]), dissipated));
 }
 
 static double ball_energy(const gw_system *s, const gw_system_body *k)
@@ -106,10 +106,10 @@ static double ball_energy(const gw_system *s, const gw_system_body *k)
     return energy + gw_ball_friction_energy(&law, turn_from(k, k->joint.bristle_root));
 }
 
-/* The root from which the ball is bent by `bend`. */
-static void set_bend(gw_system_body *k, gw_vec3 bend)
+/* The root from which the ball is deflected by `deflection`. */
+static void set_deflection(gw_system_body *k, gw_vec3 deflection)
 {
-    gw_quat back = gw_quat_conj(gw_quat_exp(bend));
+    gw_quat back = gw_quat_conj(gw_quat_exp(deflection));
     gw_vec3 root = gw_quat_log(gw_quat_mul(back, k->joint.turn));
     k->joint.bristle_root[0] = root.x;
     k->joint.bristle_root[1] = root.y;
@@ -121,10 +121,10 @@ static double ball_slip(const gw_system *s, gw_system_body *k)
     if (!(k->def.friction[0] > 0))
         return 0;
     gw_joint_law law = ball_law(s, k);
-    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
-    double dissipated = gw_ball_slip(&law, &bend);
+    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
+    double dissipated = gw_ball_slip(&law, &deflection);
     if (dissipated > 0)
-        set_bend(k, bend);
+        set_deflection(k, deflection);
     return dissipated;
 }
 
@@ -138,11 +138,11 @@ static void ball_slopes(const gw_system *s, const gw_system_body *k, int j, doub
     if (!(k->def.friction[0] > 0))
         return;
     gw_joint_law law = ball_law(s, k);
-    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
+    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
     gw_vec3 u = {k->joint.u[0], k->joint.u[1], k->joint.u[2]};
     double span = 15.0 / 8 * law.friction / law.bristle_stiffness;
-    double w2 = fmin(1, gw_norm2(bend) / (span * span));
-    gw_ball_friction(&law, bend, u, &held);
+    double w2 = fmin(1, gw_norm2(deflection) / (span * span));
+    gw_ball_friction(&law, deflection, u, &held);
     *stiffness += law.bristle_stiffness * (1 - w2) * (1 - w2);
     if (gw_norm2(u) > 0)
         *damping += held / gw_norm2(u);
@@ -710,13 +710,13 @@ static bool is_unfit(gw_system *s, int index, double mobility[6])
 static double fit_ball(const gw_system *s, gw_system_body *k, const double mobility[6])
 {
     gw_joint_law law = ball_law(s, k);
-    gw_vec3 bend = turn_from(k, k->joint.bristle_root);
-    double size = gw_norm(bend), energy = gw_ball_friction_energy(&law, bend), now;
+    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
+    double size = gw_norm(deflection), energy = gw_ball_friction_energy(&law, deflection), now;
     memcpy(k->joint.bristle_mobility, mobility, sizeof k->joint.bristle_mobility);
     law = ball_law(s, k);
-    double left = gw_joint_bend_bristle(&law, energy, &now);
+    double left = gw_joint_deflect_bristle(&law, energy, &now);
     if (size > 0)
-        set_bend(k, gw_scale(now / size, bend));
+        set_deflection(k, gw_scale(now / size, deflection));
     return left;
 }
 
@@ -730,15 +730,15 @@ double gw_system_fit_bristles(gw_system *s)
         if (is_ball(k))
             dissipated += fit_ball(s, k, mobility);
         for (int j = 0; j < k->dof && !is_ball(k); j++) {
-            double bent = k->joint.z[j] - k->joint.bristle_root[j], bend;
+            double deflected = k->joint.z[j] - k->joint.bristle_root[j], deflection;
             if (mobility[j] == k->joint.bristle_mobility[j])
                 continue;
             gw_joint_law law = law_of(s, k, j);
             double energy = gw_joint_friction_energy(&law, k->joint.z[j]);
             k->joint.bristle_mobility[j] = mobility[j];
             law = law_of(s, k, j);
-            dissipated += gw_joint_bend_bristle(&law, energy, &bend);
-            k->joint.bristle_root[j] = k->joint.z[j] - copysign(bend, bent);
+            dissipated += gw_joint_deflect_bristle(&law, energy, &deflection);
+            k->joint.bristle_root[j] = k->joint.z[j] - copysign(deflection, deflected);
         }
     }
     s->potential -= dissipated;

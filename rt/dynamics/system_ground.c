@@ -143,7 +143,7 @@ void gw_grounds_reset(gw_system *s)
 
 /* ---- velocities ----------------------------------------------------------------------------- */
 
-void gw_grounds_catch(gw_system *s, const gw_twist *twists)
+void gw_grounds_project_twists(gw_system *s, const gw_twist *twists)
 {
     for (int i = 0; i < s->body_count; i++)
         memset(s->bodies[i].joint.u, 0, sizeof s->bodies[i].joint.u);
@@ -183,7 +183,7 @@ void gw_grounds_find_least(gw_system *s)
         return;
     for (int i = 0; i < s->body_count; i++)
         s->home[i] = s->bodies[i].joint;
-    gw_grounds_catch(s, NULL);
+    gw_grounds_project_twists(s, NULL);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         s->carried[i] = k->twist;
@@ -195,12 +195,12 @@ void gw_grounds_find_least(gw_system *s)
     s->least_stamp = s->stamp;
 }
 
-double gw_grounds_brake(gw_system *s, double energy)
+double gw_grounds_remove_energy(gw_system *s, double energy)
 {
     double kinetic = s->kinetic;
     for (int i = 0; i < s->body_count; i++)
         s->home[i] = s->bodies[i].joint;
-    gw_grounds_catch(s, NULL);
+    gw_grounds_project_twists(s, NULL);
     gw_system_energy(s, &s->kinetic, &s->potential);
     double payable = fmax(0, kinetic - s->kinetic);
     double factor = payable > 0 ? sqrt(fmax(0, 1 - energy / payable)) : 0;
@@ -302,7 +302,7 @@ static double set_states(gw_system *s, bool hits)
     gw_grounds_update(s);
     gw_closures_project(s, PUT_STEPS);
     if (hits)
-        gw_grounds_catch(s, s->twists);
+        gw_grounds_project_twists(s, s->twists);
     gw_system_take_state(s);
     return s->kinetic + s->potential - before;
 }

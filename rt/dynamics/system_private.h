@@ -519,7 +519,8 @@ static inline void gw_turn_half(gw_half_turn *begin, double angle, bool in_stage
     half[1] = begin->sine - (begin->sine * c - begin->cosine * s);
 }
 
-/* ---- joints that are submanifolds: system_set.c ---------------------------------------------- */
+/* ---- joints that are submanifolds: system_submanifold_joint.c
+ * ---------------------------------------------- */
 
 /* Takes memory, and the start from the definition. False: none. */
 bool gw_set_joint_init(gw_system_body *k, double length);
@@ -649,20 +650,21 @@ void gw_grounds_reset(gw_system *system);
 
 /* The velocities nearest in the mass metric to these twists of the bodies (NULL: at rest): what
  * remains of them where joints and closures take hold at once. Positions and factors are there. */
-void gw_grounds_catch(gw_system *system, const gw_twist *twists);
+void gw_grounds_project_twists(gw_system *system, const gw_twist *twists);
 
 /* The motion of least kinetic energy, into `least` and `carried`. */
 void gw_grounds_find_least(gw_system *system);
 
 /* Takes `energy` (J) out of the motion beside the least one; returns what it cannot. */
-double gw_grounds_brake(gw_system *system, double energy);
+double gw_grounds_remove_energy(gw_system *system, double energy);
 
-/* ---- energy out of the motion: system_brake.c ------------------------------------------------ */
+/* ---- energy out of the motion: system_energy_correction.c
+ * ----------------------------------------- */
 
 /* Takes `energy` (J; negative: puts it) out of the motion and keeps the momentum of what floats, so
  * that only the motion beside the rigid one of the same momentum can pay. Returns what it cannot.
  */
-double gw_system_brake(gw_system *system, double energy);
+double gw_system_remove_energy(gw_system *system, double energy);
 
 /* The power of the grounds, where accelerations and multipliers are (W). */
 double gw_grounds_power(const gw_system *system);
@@ -726,9 +728,9 @@ double gw_closures_least_motion(const gw_system *system);
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);
 
-/* How many sharp bends of curves and surfaces lie below the places of points on them: another
- * number after one has gone over a bend. */
-int gw_closures_bends_below(const gw_system *system);
+/* How many kinks of curves and surfaces lie below the places of points on them: another
+ * number after one has gone over a kink. */
+int gw_closures_kinks_below(const gw_system *system);
 double gw_closure_residual(const gw_system *system, int closure);
 
 /* The same at creation, with joints that keep what they have as if they were 1e12 times as heavy.

@@ -254,7 +254,8 @@ static void close_energy_balance(gw_system *s, bool stiff, double kinetic, doubl
     if (lost < 0 && s->moving && stiff) /* grounds hold whatever they have to */
         sum->base -= lost;
     else if (lost < 0)
-        sum->unbooked += s->moving ? gw_grounds_brake(s, -lost) : gw_system_brake(s, -lost);
+        sum->unbooked +=
+            s->moving ? gw_grounds_remove_energy(s, -lost) : gw_system_remove_energy(s, -lost);
 }
 
 /* ---- substeps ------------------------------------------------------------------------------- */
@@ -565,13 +566,15 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
  * the rows are as good as arbitrary, and no formula gets across. There the substep coasts: with the
  * acceleration of where it begins, by the rows that are independent for sure, and back onto those;
  * the motion is scaled until its energy balance closes. Where that is out by more than coasting can
- * be, the system stops there. Grounds that move do what work is missing instead. A sharp bend of a
+ * be, the system stops there. Grounds that move do what work is missing instead. A kink of a
  * curve or surface turns the rows at once: over it points coast, too, and keep their energy.
  */
-#define KINK_BALANCE   1e-6 /* of the kinetic energy: what a limit's kink puts a substep out by */
+#define KINK_BALANCE                                                                               \
+    1e-6                    /* of the kinetic energy: what a kink of a limit puts a substep out by \
+                             */
 #define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
 #define CLOSING_STEPS  8
-#define BENT_BALANCE   3.0  /* of what is left, over a sharp bend: what turns by 60 degrees loses */
+#define TURN_BALANCE   3.0  /* of what is left, over a kink: what turns by 60 degrees loses */
 #define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */
 
 static bool coast(gw_system *s, const gw_forces *forces, double t, double h, const substep *b,
@@ -579,7 +582,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
 {
     gw_system_work before = {0}, after = {0};
     return_to(s, s->home, t);
-    int below = gw_closures_bends_below(s);
+    int below = gw_closures_kinks_below(s);
     gw_system_ask_forces(s, forces, t);
     gw_system_outer_power(s, forces, &before);
     gw_system_accelerate(s, &before);
@@ -593,8 +596,8 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
         }
     gw_system_go_to(s, s->scratch);
     bool closed = finish_substep(s);
-    bool bent = gw_closures_bends_below(s) != below;
-    if (bent) {
+    bool kinked = gw_closures_kinks_below(s) != below;
+    if (kinked) {
         gw_closures_project(s, CLOSING_STEPS);
         gw_system_energy(s, &s->kinetic, &s->potential);
     }
@@ -605,11 +608,11 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     gw_system_add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
     double bearable =
-        bent ? BENT_BALANCE * s->kinetic : COAST_BALANCE * fmax(b->kinetic, s->kinetic);
-    if ((!closed && !bent) || !(fabs(surplus) <= bearable) ||
+        kinked ? TURN_BALANCE * s->kinetic : COAST_BALANCE * fmax(b->kinetic, s->kinetic);
+    if ((!closed && !kinked) || !(fabs(surplus) <= bearable) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
-    sum->unbooked = (bent ? 0 : fabs(surplus)) + gw_system_brake(s, surplus);
+    sum->unbooked = (kinked ? 0 : fabs(surplus)) + gw_system_remove_energy(s, surplus);
     return true;
 }
 
@@ -619,7 +622,7 @@ static void stop_there(gw_system *s, const substep *b, double t, gw_system_work 
 {
     return_to(s, s->home, t);
     s->kinetic = b->kinetic, s->potential = b->potential;
-    gw_system_brake(s, INFINITY);
+    gw_system_remove_energy(s, INFINITY);
     if (s->row_count > 0) {
         gw_closures_project(s, CLOSING_STEPS);
         gw_system_energy(s, &s->kinetic, &s->potential);
@@ -669,7 +672,7 @@ static void pay_back(gw_system *s, double out)
     *owed += out;
     *most = fmax(s->kinetic, (1 - FADING) * *most);
     if (fabs(*owed) > PAID_FROM * *most && fabs(*owed) < PAID_TO * s->kinetic && !s->moving)
-        *owed = gw_system_brake(s, *owed);
+        *owed = gw_system_remove_energy(s, *owed);
 }
 
 typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;

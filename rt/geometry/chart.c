@@ -378,7 +378,7 @@ static void solve_turns(const gw_chart *chart, const second_angle_motion *m, dou
 static void two_angles_motion(const gw_chart *chart, double z, double z_dot, rotation_motion *m)
 {
     const gw_rotation_set *set = &chart->set->rotation;
-    double p[2] = {z * chart->turn[0], z * chart->turn[1]}, step[2], rate[2], unit[2], bend[2];
+    double p[2] = {z * chart->turn[0], z * chart->turn[1]}, step[2], rate[2], unit[2], second[2];
     second_angle_motion at = second_angle_at(chart, p);
     for (int i = 0; i < 8 && fabs(at.g) > 2e-16; i++) {
         solve_turns(chart, &at, 0, -at.g, step);
@@ -390,11 +390,11 @@ static void two_angles_motion(const gw_chart *chart, double z, double z_dot, rot
     rate[0] = z_dot * unit[0], rate[1] = z_dot * unit[1];
     double curvature =
         at.g11 * rate[0] * rate[0] + 2 * at.g12 * rate[0] * rate[1] + at.g22 * rate[1] * rate[1];
-    solve_turns(chart, &at, 0, -curvature, bend);
+    solve_turns(chart, &at, 0, -curvature, second);
     m->q = at.q;
     m->w[0] = gw_add(gw_scale(unit[0], set->axis), gw_scale(unit[1], at.x));
     m->velocity = gw_scale(z_dot, m->w[0]);
-    m->bias = gw_add(gw_scale(bend[0], set->axis), gw_scale(bend[1], at.x));
+    m->bias = gw_add(gw_scale(second[0], set->axis), gw_scale(second[1], at.x));
     m->bias = gw_mul_add(m->bias, rate[0] * rate[1], gw_cross(set->axis, at.x));
 }
 

@@ -1,7 +1,7 @@
 /*
- * Implicit curves traced by a predictor-corrector method: a step along tangent and bend, then
- * Newton's method onto the rows. The step size follows the bend; where two arcs cross, the trace
- * goes straight on. Any thread, RT safe.
+ * Implicit curves traced by a predictor-corrector method: a step along tangent and curvature, then
+ * Newton's method onto the rows. The step size follows the curvature; where two arcs cross, the
+ * trace goes straight on. Any thread, RT safe.
  */
 #include "rt/geometry/implicit_curve.h"
 
@@ -12,7 +12,7 @@
 /* Steps and arc lengths in units. */
 #define MAX_STEP   0.2  /* small beside a loop, most are a turn or more */
 #define MAX_TURN   0.3  /* rad a step, at most */
-#define FIRST_STEP 0.03 /* while the bend is unknown */
+#define FIRST_STEP 0.03 /* while the curvature is unknown */
 #define MIN_STEP   1e-5
 #define RESOLUTION 2e-5 /* arcs that pass each other closer than this cross */
 #define FAR        300  /* a curve that goes this far does not come back */
@@ -78,12 +78,12 @@ static gw_pose shifted(double unit, const gw_pose *x, const double d[6])
     return gw_pose_add(x, &move);
 }
 
-/* Predictor: the pose at arc length s ahead, by tangent and bend. */
+/* Predictor: the pose at arc length s ahead, by tangent and curvature. */
 static gw_pose predicted(const gw_curve_trace *w, double s)
 {
     double d[6];
     for (int i = 0; i < 6; i++)
-        d[i] = s * (w->tangent[i] + 0.5 * s * w->bend[i]);
+        d[i] = s * (w->tangent[i] + 0.5 * s * w->curvature[i]);
     return shifted(w->unit, &w->x, d);
 }
 
@@ -142,7 +142,7 @@ static void shorten_before_crossing(const gw_curve_trace *w, double moved, gw_cu
         next->step = fmin(next->step, fmax(RESOLUTION, 0.5 * moved * next->clear / fallen));
 }
 
-/* The next step size, by the bend of the last one. */
+/* The next step size, by the curvature of the last one. */
 static double next_step(const gw_curve_trace *w, double s, double straight)
 {
     const double *t = w->tangent;
@@ -158,10 +158,10 @@ static void update_unit(gw_curve_trace *w)
     if (k == 1)
         return;
     for (int i = 0; i < 3; i++)
-        w->tangent[i] *= k, w->bend[i] *= k;
+        w->tangent[i] *= k, w->curvature[i] *= k;
     double longer = sqrt(dot6(w->tangent, w->tangent));
     for (int i = 0; i < 6; i++)
-        w->tangent[i] /= longer, w->bend[i] /= longer * longer;
+        w->tangent[i] /= longer, w->curvature[i] /= longer * longer;
     w->step *= longer;
     w->came *= longer;
     w->unit = unit;
@@ -188,7 +188,7 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     double straight = dot6(next->tangent, w->tangent);
     for (int i = 0; i < 6; i++) {
         next->tangent[i] *= straight < 0 ? -1 : 1;
-        next->bend[i] = (next->tangent[i] - w->tangent[i]) / moved;
+        next->curvature[i] = (next->tangent[i] - w->tangent[i]) / moved;
     }
     straight = fabs(straight);
     next->came = moved;
@@ -224,7 +224,7 @@ static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, d
     gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x);
     if (tangent_at(w->set, w->unit, x, t) < w->least)
         for (int i = 0; i < 6; i++)
-            t[i] = w->tangent[i] + s * w->bend[i];
+            t[i] = w->tangent[i] + s * w->curvature[i];
     gw_twist d = gw_pose_sub(x, near);
     double g[6] = {d.v.x, d.v.y, d.v.z, l * length * d.w.x, l * length * d.w.y, l * length * d.w.z};
     return dot6(g, t) * (dot6(t, w->tangent) < 0 ? -1 : 1);

@@ -15,13 +15,13 @@ typedef struct gw_curve_trace {
     const gw_submanifold *set;
     double size, unit; /* of the problem, and of arc length here (m) */
     gw_pose x;
-    double tangent[6]; /* [v / unit; w] */
-    double bend[6];    /* change of the tangent by arc length, over the last step */
-    double step, came; /* the next step, and the last one */
-    double clear;      /* conditioning of the tangent: falls to zero at a crossing */
-    double least;      /* below it, the point counts as a crossing */
-    bool away;         /* it has left the neighbourhood of its seed */
-    int tries;         /* failed attempts of the last step */
+    double tangent[6];   /* [v / unit; w] */
+    double curvature[6]; /* change of the tangent by arc length, over the last step */
+    double step, came;   /* the next step, and the last one */
+    double clear;        /* conditioning of the tangent: falls to zero at a crossing */
+    double least;        /* below it, the point counts as a crossing */
+    bool away;           /* it has left the neighbourhood of its seed */
+    int tries;           /* failed attempts of the last step */
 } gw_curve_trace;
 
 typedef enum gw_curve_trace_status {
@@ -38,7 +38,7 @@ bool gw_implicit_curve_is_regular(const gw_submanifold *set, double size, const 
 /* A trace from the set's seed, a regular point, in one direction or (backward) the other. */
 gw_curve_trace gw_curve_trace_from_seed(const gw_submanifold *set, double size, bool backward);
 
-/* One step: predicted along tangent and bend, corrected onto the rows; short where the curve bends,
+/* One step: predicted along tangent and curvature, corrected onto the rows; short in tight curves,
  * straight on where it crosses another. */
 gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace);
 

@@ -268,8 +268,8 @@ double gw_locus_nearest_derivative(const gw_locus *l, gw_vec3 y, gw_vec3 d)
     } else {
         return 1;
     }
-    double bend = 1 + kappa * gw_dot(d, out);
-    return bend > 1e-9 ? 1 / bend : 1e9;
+    double curvature = 1 + kappa * gw_dot(d, out);
+    return curvature > 1e-9 ? 1 / curvature : 1e9;
 }
 
 /* ---- loci that shift as the body rotates ----------------------------------------------------- */

@@ -61,8 +61,8 @@ double gw_circle_distance_minimum(const gw_circle_distance *circle);
 /* gw_submanifold_nearest() of a set whose locus shifts, or of two angles: a coarse search over the
  * rotational factor, then Newton's method. q1: the rotation of the factor nearest to the wanted
  * one; not used of two angles. */
-double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose *near,
-                                       double length, gw_quat q1, gw_pose *nearest);
+double gw_submanifold_nearest_multistart(const gw_submanifold *set, const gw_pose *near,
+                                         double length, gw_quat q1, gw_pose *nearest);
 
 /* The problem of a point on a sphere, X(u) = c + r u; theta is the angle between u and u0. */
 typedef struct gw_sphere_distance {

@@ -393,8 +393,8 @@ double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, do
     if (set->general)
         return gw_submanifold_nearest_general(set, near, length, nearest);
     if (set->translation.shift_count > 0 || set->rotation.kind == GW_ROTATION_TWO_ANGLES)
-        return gw_submanifold_nearest_shifting(set, near, length,
-                                               nearest_rotation(&set->rotation, near->q), nearest);
+        return gw_submanifold_nearest_multistart(
+            set, near, length, nearest_rotation(&set->rotation, near->q), nearest);
     if (gw_rotation_follows_locus(set->rotation.kind))
         return gw_along_normal_nearest(set, near, length, nearest);
     search s = {set, near, length};

@@ -400,7 +400,7 @@ static void sphere_model(const gw_sphere_distance *b, gw_vec3 u, double theta, c
     double sine = gw_norm(toward), ll = b->length * b->length;
     gw_vec3 t = sine > 0 ? gw_scale(1 / sine, toward) : e[0];
     double around = theta > 1e-4 ? theta / tan(theta) : 1;
-    double bend = ll * around - b->r * gw_dot(d, u);
+    double diagonal = ll * around - b->r * gw_dot(d, u);
     for (int i = 0; i < 2; i++) {
         g[i] = b->r * gw_dot(d, e[i]) - ll * theta * gw_dot(t, e[i]);
         for (int j = 0; j < 2; j++) {
@@ -409,7 +409,7 @@ static void sphere_model(const gw_sphere_distance *b, gw_vec3 u, double theta, c
                 double share = k == tangents - 1 ? follows : 1;
                 n -= share * gw_dot(way[k], e[i]) * gw_dot(way[k], e[j]);
             }
-            h[i][j] = b->r * b->r * n + (i == j ? bend : 0) +
+            h[i][j] = b->r * b->r * n + (i == j ? diagonal : 0) +
                       ll * (1 - around) * gw_dot(t, e[i]) * gw_dot(t, e[j]);
         }
     }

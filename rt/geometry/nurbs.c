@@ -464,7 +464,7 @@ static gw_vec3 side_direction(const gw_nurbs *s, int k, int span, double u, doub
     return gw_unit(s->dimension == 1 ? a : gw_cross(a, b));
 }
 
-/* True where the shape bends sharply across the knots at the end of span `before` and the start of
+/* True where the shape has a kink across the knots at the end of span `before` and the start of
  * span `after` of direction k. */
 static bool is_kink(const gw_nurbs *s, int k, int before, int after)
 {

@@ -76,10 +76,10 @@ static bool turn_of_vector(gw_vec3 vector, const gw_vec3 first[2], gw_vec3 secon
     gw_vec3 rate_first = gw_add(gw_scale(rate[0], first[0]), gw_scale(rate[1], first[1]));
     t->velocity = gw_add(gw_scale(rate[0], t->d[0]), gw_scale(rate[1], t->d[1]));
     double grows = gw_dot(t->n, rate_first);
-    gw_vec3 bends =
+    gw_vec3 second_rate =
         gw_scale(1 / length, gw_sub(gw_reject(second, t->n), gw_scale(2 * grows, t->velocity)));
     /* along n: n . n'' = -|n'|^2 */
-    t->bias = gw_mul_add(bends, -gw_norm2(t->velocity) - gw_dot(bends, t->n), t->n);
+    t->bias = gw_mul_add(second_rate, -gw_norm2(t->velocity) - gw_dot(second_rate, t->n), t->n);
     return true;
 }
 
@@ -321,8 +321,8 @@ static double slope_from_apex(const gw_nurbs *s, int end, gw_vec3 x, double para
     }
     /* the vertex of a parabola through neighbours */
     double before = slope[(best + AROUND - 1) % AROUND], after = slope[(best + 1) % AROUND];
-    double bend = before - 2 * slope[best] + after;
-    double share = bend < 0 && round->closed ? 0.5 * (before - after) / bend : 0;
+    double curvature = before - 2 * slope[best] + after;
+    double share = curvature < 0 && round->closed ? 0.5 * (before - after) / curvature : 0;
     parameter[k] = tip + 10 * inward;
     parameter[j] = round->low + (best + 0.5 + share) * width;
     return slope[best] - 0.25 * (before - after) * share;
@@ -423,15 +423,15 @@ static void closest_accelerations(const gw_nurbs_point *at, gw_vec3 d, gw_vec3 v
     const gw_vec3(*s)[GW_NURBS_ORDER + 1] = at->d;
     double u = rate[0], v = rate[1], right[2];
     gw_vec3 along = gw_add(gw_scale(u, s[1][0]), gw_scale(v, s[0][1]));
-    gw_vec3 bend = gw_add(gw_add(gw_scale(u * u, s[2][0]), gw_scale(v * v, s[0][2])),
-                          gw_scale(2 * u * v, s[1][1]));
+    gw_vec3 second = gw_add(gw_add(gw_scale(u * u, s[2][0]), gw_scale(v * v, s[0][2])),
+                            gw_scale(2 * u * v, s[1][1]));
     gw_vec3 slip = gw_sub(velocity, along);
     for (int i = 0; i < 2; i++) {
         int a = i == 0, b = i == 1; /* S_i = s[a][b] */
         gw_vec3 turn = gw_add(gw_scale(u, s[a + 1][b]), gw_scale(v, s[a][b + 1]));
         gw_vec3 third = gw_add(gw_add(gw_scale(u * u, s[a + 2][b]), gw_scale(v * v, s[a][b + 2])),
                                gw_scale(2 * u * v, s[a + 1][b + 1]));
-        right[i] = 2 * gw_dot(turn, slip) - gw_dot(third, d) - gw_dot(s[a][b], bend);
+        right[i] = 2 * gw_dot(turn, slip) - gw_dot(third, d) - gw_dot(s[a][b], second);
     }
     double uu = gw_norm2(s[1][0]) + gw_dot(d, s[2][0]);
     double vv = gw_norm2(s[0][1]) + gw_dot(d, s[0][2]);
@@ -448,7 +448,7 @@ int gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double ex
     int cells;
     gw_nurbs_point at;
     gw_nurbs_turn turn;
-    double moves[2], bends[2];
+    double moves[2], accelerations[2];
     assert(s->dimension == 2);
     if (follow_to_apex(s, x, expected, past_edges, parameter, &at, &cells) &&
         normal_over(s, at.d[0][0], x, velocity, expected, n, rate, second))
@@ -456,13 +456,13 @@ int gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double ex
     point_near(s, parameter, 3, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x);
     closest_rates(s, &at, d, velocity, moves);
-    closest_accelerations(&at, d, velocity, moves, bends);
+    closest_accelerations(&at, d, velocity, moves, accelerations);
     if (!turn_of(s, &at, moves, &turn))
         turn.n = gw_nurbs_normal(s, parameter, &at);
     *n = turn.n;
     *rate = turn.velocity;
-    *second =
-        gw_add(turn.bias, gw_add(gw_scale(bends[0], turn.d[0]), gw_scale(bends[1], turn.d[1])));
+    *second = gw_add(turn.bias, gw_add(gw_scale(accelerations[0], turn.d[0]),
+                                       gw_scale(accelerations[1], turn.d[1])));
     return cells;
 }
 
@@ -473,16 +473,16 @@ int gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 
     int cells;
     gw_nurbs_point at;
     gw_nurbs_turn turn;
-    double moves[2] = {0, 0}, bends;
+    double moves[2] = {0, 0}, acceleration;
     assert(s->dimension == 1);
     follow_to_apex(s, x, 0, past_ends, parameter, &at, &cells);
     gw_nurbs_evaluate(s, parameter, 3, NULL, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x), c1 = at.d[1][0];
-    bool regular = curve_rates(&at, d, velocity, &moves[0], &bends);
+    bool regular = curve_rates(&at, d, velocity, &moves[0], &acceleration);
     turn_of(s, &at, moves, &turn);
     *t = turn.n;
     *rate = turn.velocity;
-    *second = gw_mul_add(turn.bias, bends, turn.d[0]);
+    *second = gw_mul_add(turn.bias, acceleration, turn.d[0]);
     double by_x = gw_dot(along, turn.d[0]) / (gw_norm2(c1) + gw_dot(d, at.d[2][0]));
     *gradient = regular ? gw_scale(by_x, c1) : gw_v3(0, 0, 0);
     return cells;

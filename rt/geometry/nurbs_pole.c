@@ -117,13 +117,15 @@ static void find_taylor(const gw_nurbs *s, gw_nurbs_pole *p)
                 add_to_fit(&f, 3, (double[]){x * x, 2 * x * y, y * y}, h * unit * unit);
                 continue;
             }
-            h -= 3 * (p->bend[0] * x * x2 + p->bend[1] * (x * y2 + y * x2) + p->bend[2] * y * y2) /
-                 unit;
+            h -=
+                3 *
+                (p->second[0] * x * x2 + p->second[1] * (x * y2 + y * x2) + p->second[2] * y * y2) /
+                unit;
             add_to_fit(&f, 4, (double[]){x * x * x, 3 * x * x * y, 3 * x * y * y, y * y * y},
                        h * unit * unit * unit);
         }
         gw_small_cholesky_solve(order + 1, (const double(*)[6])f.m, 0, f.g,
-                                order == 2 ? p->bend : p->third);
+                                order == 2 ? p->second : p->third);
     }
 }
 
@@ -358,7 +360,7 @@ static double form(const double *c, int order, const double xy[2])
 static void taylor(const gw_nurbs_pole *p, const double xy[2], height *t)
 {
     static const double flat[2] = {0, 0};
-    const double *by_order[] = {flat, flat, p->bend, p->third, p->fourth};
+    const double *by_order[] = {flat, flat, p->second, p->third, p->fourth};
     for (int k = 0; k <= GW_NURBS_ORDER; k++)
         for (int i = 0; i <= k; i++) {
             t->h[k][i] = 0;

@@ -31,7 +31,7 @@ typedef struct gw_nurbs_pole {
     double sign;      /* 1 or -1: the way it runs */
     double end;       /* its parameter at the pole */
     double near;      /* as far from there (parameter) x and y are the better coordinates */
-    double bend[3];   /* h_xx, h_xy, h_yy at the pole */
+    double second[3]; /* h_xx, h_xy, h_yy at the pole */
     double third[4];  /* h_xxx, h_xxy, h_xyy, h_yyy */
     double fourth[5]; /* h_xxxx, h_xxxy, .. */
     double azimuth[GW_POLE_MERIDIANS + 1]; /* at which meridians leave, of equal steps round */

@@ -436,8 +436,7 @@ double gw_constraint_focal_distance(const gw_constraint *c, const gw_pose *x)
     return gw_nurbs_focal_distance(shape->nurbs, parameter, c->value);
 }
 
-const char *gw_constraint_sharp_bend(const gw_constraint *c, char *parameter, double *at,
-                                     bool *fixed)
+const char *gw_constraint_kink(const gw_constraint *c, char *parameter, double *at, bool *fixed)
 {
     *fixed = gw_is_free_form(c->fixed.kind);
     const gw_element *shape = *fixed ? &c->fixed : &c->mobile;

@@ -104,8 +104,8 @@ double gw_constraint_focal_distance(const struct gw_constraint *constraint,
 /* Where the shape that a constraint follows bends sharply, so that a tangent, a normal or an offset
  * of it would jump: the sentence of what it lacks there (static), the parameter ('s', 'u', 'v') and
  * its least value, and the shape's side. NULL: nowhere. */
-const char *gw_constraint_sharp_bend(const struct gw_constraint *constraint, char *parameter,
-                                     double *at, bool *fixed);
+const char *gw_constraint_kink(const struct gw_constraint *constraint, char *parameter, double *at,
+                               bool *fixed);
 
 /* The range of the value of a kind that has one, m or rad; -HUGE_VAL, HUGE_VAL: no bound. */
 void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,

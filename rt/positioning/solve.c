@@ -369,7 +369,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     gw_constraint constraints[GW_MAX_PROBLEM];
     gw_problem shifted;
     gw_vec3 shift;
-    if (!gw_world_shift(problem, &shift)) {
+    if (!gw_origin_shift(problem, &shift)) {
         solve_here(problem, solution);
         return;
     }

@@ -372,7 +372,7 @@ bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_bran
     gw_constraint constraints[GW_MAX_PROBLEM];
     gw_problem shifted;
     gw_vec3 shift;
-    if (!gw_world_shift(problem, &shift))
+    if (!gw_origin_shift(problem, &shift))
         return track_here(problem, before, after);
     gw_branch b = *before;
     gw_shift_problem(problem, shift, constraints, &shifted);

@@ -339,12 +339,12 @@ gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state,
 /* The loop of rotations that it is on, 1 or -1. */
 int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations);
 
-/* ---- world_shift.c ----------------------------------------------------------------------------
+/* ---- origin_shift.c ----------------------------------------------------------------------------
  */
 
 /* The mean of the fixed elements, where it is far from the world's origin beside how far elements
  * are from it or from the body's origin; else false. */
-bool gw_world_shift(const gw_problem *problem, gw_vec3 *shift);
+bool gw_origin_shift(const gw_problem *problem, gw_vec3 *shift);
 /* The problem in a world whose origin is there; `constraints` holds as many as the problem has. */
 void gw_shift_problem(const gw_problem *problem, gw_vec3 shift, gw_constraint *constraints,
                       gw_problem *shifted);

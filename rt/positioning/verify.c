@@ -86,7 +86,7 @@ static bool check_smooth(const gw_constraint *c, int i, gw_error *error)
     char message[300], parameter;
     double at;
     bool fixed;
-    const char *lacks = gw_constraint_sharp_bend(c, &parameter, &at, &fixed);
+    const char *lacks = gw_constraint_kink(c, &parameter, &at, &fixed);
     if (!lacks)
         return true;
     snprintf(message, sizeof message, "The %s has a sharp bend at %c = %g, %s.",

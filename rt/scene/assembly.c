@@ -631,7 +631,7 @@ gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error)
     }
     w->searched_time = INFINITY; /* nothing is known: they are searched for */
     if (made && w->searched_count > 1)
-        w->team = gw_team_create(def->threads);
+        w->pool = gw_thread_pool_create(def->threads);
     if (made)
         return w;
     gw_assembly_destroy(w);
@@ -657,7 +657,7 @@ void gw_assembly_destroy(gw_assembly *w)
     free(w->contacts);
     free(w->searched);
     free(w->searched_rows);
-    gw_team_destroy(w->team);
+    gw_thread_pool_destroy(w->pool);
     free(w);
 }
 

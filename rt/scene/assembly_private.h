@@ -6,7 +6,7 @@
 #define GW_SCENE_ASSEMBLY_PRIVATE_H
 
 #include "rt/base/block_cholesky.h"
-#include "rt/base/team.h"
+#include "rt/base/thread_pool.h"
 #include "rt/dynamics/system.h"
 #include "rt/positioning/cluster.h"
 #include "rt/scene/assembly.h"
@@ -83,7 +83,7 @@ struct gw_assembly {
     double size;
     gw_block_matrix *matrix;
     double *g, *step;              /* six entries an unknown */
-    gw_team *team;                 /* NULL: the caller's thread alone */
+    gw_thread_pool *pool;          /* NULL: the caller's thread alone */
     int searched_count, *searched; /* terms whose closest points are searched for, and .. */
     gw_pair_row *searched_rows;    /* .. their rows, GW_TERM_ROWS each */
     double searched_time;          /* that they took of late (us) */

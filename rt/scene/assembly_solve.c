@@ -333,9 +333,9 @@ static void evaluate(gw_assembly *w)
 {
     if (w->searched_count == 0)
         return;
-    bool pays = w->team && w->searched_time > PAYS;
+    bool pays = w->pool && w->searched_time > PAYS;
     double start = microseconds();
-    gw_team_do(pays ? w->team : NULL, evaluate_searched, w, w->searched_count);
+    gw_thread_pool_run(pays ? w->pool : NULL, evaluate_searched, w, w->searched_count);
     w->searched_time = fmax(microseconds() - start, 0.5 * w->searched_time);
 }
 

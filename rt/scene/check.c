@@ -457,7 +457,7 @@ static bool check_smooth(const gw_scene_constraint *c, const gw_element *a, cons
     char parameter;
     double at;
     bool on_b;
-    const char *lacks = gw_constraint_sharp_bend(&stated, &parameter, &at, &on_b);
+    const char *lacks = gw_constraint_kink(&stated, &parameter, &at, &on_b);
     const gw_feature_ref *ref = on_b ? &c->b : &c->a;
     return !lacks || c->bound != GW_BOUND_EQUAL ||
            gw_scene_invalid(error, "constraints", index, on_b ? "/b" : "/a",

@@ -791,7 +791,7 @@ static void start_motion(const builder *w, gw_system *system, gw_twist *twists)
 {
     for (int i = 0; i < w->out->body_count; i++)
         twists[i] = twist_of(w, w->out->members[i].number);
-    gw_system_catch(system, twists);
+    gw_system_project_twists(system, twists);
 }
 
 /* Assembles it, and keeps where that leads. */
@@ -884,7 +884,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
         memcpy(poses, given, size - sizeof *poses);
         w.by_rows = i != 1;
         w.assembled = i > 0;
-        if (i == 0 || gw_scene_system_gather(scene, of_body, number, poses, &open))
+        if (i == 0 || gw_scene_system_assemble(scene, of_body, number, poses, &open))
             system = build(&w, edges, edge_count, &open);
     }
     free(given);

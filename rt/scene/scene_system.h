@@ -81,8 +81,8 @@ void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
 
 /* Brings the bodies of system `number` from far to where its relations hold; false where some
  * remain, which `error` names. */
-bool gw_scene_system_gather(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
-                            gw_error *error);
+bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
+                              gw_error *error);
 
 /* How much of a stated twist a body has otherwise, as a share of it (0: as stated); from
  * GW_UNLIKE_STATED on its relations do not allow it. */

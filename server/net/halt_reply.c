@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "server/app/clock.h"
-#include "server/net/turn_away.h"
+#include "server/net/reject.h"
 #include "server/schema/wire.h"
 
 #define WAITING  64 /* sockets; beyond, the oldest is answered at once */
@@ -56,7 +56,7 @@ static void answer(gw_halt_replies *replies, adopted socket)
                         "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
                         "Connection: close\r\n\r\n%s",
                         strlen(body), body);
-    turn_send(socket.fd, text, (size_t)size);
+    reject_send(socket.fd, text, (size_t)size);
 }
 
 /* Answers all whose halt is in effect, or who have waited long enough. */

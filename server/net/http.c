@@ -16,7 +16,7 @@
 
 #include "server/files/assets.h"
 #include "server/net/connections.h"
-#include "server/net/gate.h"
+#include "server/net/relay.h"
 #include "server/net/metrics.h"
 #include "server/net/request_head.h"
 #include "server/net/workers.h"
@@ -36,7 +36,7 @@
 
 struct gw_http {
     struct MHD_Daemon *daemon;
-    gw_gate *gate;
+    gw_relay *relay;
     gw_workers *readers, *workers;
     http_def def;
     gw_connections connections;
@@ -83,7 +83,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
         connections_remove(&http->connections, fd_of(mhd));
 }
 
-/* Who is at the other end of the gate. */
+/* Who is at the other end of the relay. */
 static const struct sockaddr_storage *peer_of(struct MHD_Connection *mhd)
 {
     static const struct sockaddr_storage nobody;
@@ -101,22 +101,22 @@ bool http_adopt(gw_http *http, int fd, const struct sockaddr_storage *peer)
 {
     assert(http && fd >= 0 && peer);
     int inner;
-    gw_passage *passage = gate_pair(http->gate, fd, &inner);
+    gw_passage *passage = relay_pair(http->relay, fd, &inner);
     if (!passage)
         return false;
     if (!connections_add(&http->connections, inner, GW_HEADER_TIMEOUT_MS)) {
         close(inner);
-        gate_cancel(http->gate, passage);
+        relay_cancel(http->relay, passage);
         return false;
     }
     if (MHD_add_connection(http->daemon, inner, (const struct sockaddr *)peer, sizeof *peer) !=
         MHD_YES) {
         /* libmicrohttpd has closed the socket, without a word to on_connection() */
         connections_remove(&http->connections, inner);
-        gate_cancel(http->gate, passage);
+        relay_cancel(http->relay, passage);
         return false;
     }
-    gate_open(http->gate, passage);
+    relay_open(http->relay, passage);
     return true;
 }
 
@@ -213,7 +213,7 @@ static struct MHD_Response *response_of(api_reply *reply, exchange *now)
 
 static enum MHD_Result queue(const exchange *now, int status, struct MHD_Response *response)
 {
-    gate_answers(now->http->gate, fd_of(now->mhd));
+    relay_answers(now->http->relay, fd_of(now->mhd));
     enum MHD_Result queued = MHD_queue_response(now->mhd, (unsigned)status, response);
     MHD_destroy_response(response);
     return queued;
@@ -670,8 +670,8 @@ gw_http *http_create(const http_def *def, gw_error *error)
     http->def.api.replays = api_replays_create();
     if (!http->def.api.replays)
         gw_fail(error, GW_FAILED, "", "memory is short");
-    http->gate = http->def.api.replays ? gate_create(error) : NULL;
-    http->readers = http->gate ? workers_create(READERS, error) : NULL;
+    http->relay = http->def.api.replays ? relay_create(error) : NULL;
+    http->readers = http->relay ? workers_create(READERS, error) : NULL;
     http->workers = http->readers ? workers_create(WORKERS, error) : NULL;
     if (!http->workers) {
         http_destroy(http);
@@ -703,7 +703,7 @@ void http_destroy(gw_http *http)
         workers_finish(http->workers);
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
-    gate_destroy(http->gate);
+    relay_destroy(http->relay);
     workers_destroy(http->readers);
     workers_destroy(http->workers);
     connections_finish(&http->connections);

@@ -1,6 +1,6 @@
 /*
  * HTTP: connections that the listener hands over, the page's files, REST, health and metrics.
- * libmicrohttpd does the protocol on a few threads of its own, behind a gate that lets only
+ * libmicrohttpd does the protocol on a few threads of its own, behind a relay that lets only
  * well-formed requests through; this counts its connections and
  * holds them to absolute time-outs.
  */

@@ -28,7 +28,7 @@
 #include "server/net/halt_reply.h"
 #include "server/net/request_head.h"
 #include "server/net/state_reply.h"
-#include "server/net/turn_away.h"
+#include "server/net/reject.h"
 #include "server/schema/wire.h"
 
 #define MAX_WAITING 1024 /* connections that have not said yet what they want */
@@ -169,24 +169,23 @@ static void admit(gw_listener *listener, int fd, peeked *p)
     char accept[WS_ACCEPT];
     int status = guard_head_sender(listener->def.guard, &fields, &detail);
     if (!p->whole || head->old || guard_head_ambiguous(&fields, &shape) || fields.lengths > 0)
-        turn_away(fd, 400, "", "this is no head of an HTTP/1.1 handshake");
+        reject(fd, 400, "", "this is no head of an HTTP/1.1 handshake");
     else if (status)
-        turn_away(fd, status, "", detail);
+        reject(fd, status, "", detail);
     else if (head_count(head, "Upgrade") != 1 || strcasecmp(upgrade, "websocket") != 0 ||
              !lists(head_find(head, "Connection"), "upgrade"))
-        turn_away(fd, 426, "Upgrade: websocket\r\n", "a WebSocket handshake is wanted here");
+        reject(fd, 426, "Upgrade: websocket\r\n", "a WebSocket handshake is wanted here");
     else if (!version || strcmp(version, "13") != 0)
-        turn_away(fd, 426, "Sec-WebSocket-Version: 13\r\n",
-                  "version 13 of WebSocket is spoken here");
+        reject(fd, 426, "Sec-WebSocket-Version: 13\r\n", "version 13 of WebSocket is spoken here");
     else if (head_count(head, "Sec-WebSocket-Key") != 1 ||
              !accept_of(head_find(head, "Sec-WebSocket-Key"), accept))
-        turn_away(fd, 400, "", "Sec-WebSocket-Key must be sixteen bytes in base64");
+        reject(fd, 400, "", "Sec-WebSocket-Key must be sixteen bytes in base64");
     else if (named && !lists(named, "guideway.v1"))
-        turn_away(fd, 400, "", "the sub-protocol here is guideway.v1");
+        reject(fd, 400, "", "the sub-protocol here is guideway.v1");
     else {
         recv(fd, p->data, head->size, MSG_DONTWAIT); /* it is read */
         if (!stream_adopt(listener->def.stream, fd, accept, named != NULL))
-            turn_busy(fd);
+            reject_busy(fd);
     }
 }
 
@@ -215,7 +214,7 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
     else if (wanted == WISH_STATE && state_replies_adopt(listener->states, fd))
         return;
     else if (!http_adopt(listener->def.http, fd, &entry->peer))
-        turn_busy(fd);
+        reject_busy(fd);
 }
 
 static void look_at(gw_listener *listener, waiting *entry)

@@ -21,7 +21,7 @@
 
 #include "server/app/clock.h"
 #include "server/net/request_head.h"
-#include "server/net/turn_away.h"
+#include "server/net/reject.h"
 
 #define PLACES     256   /* connections; more are HTTP's */
 #define KEPT_MS    60000 /* between requests */
@@ -69,7 +69,7 @@ static void hand_over(gw_state_replies *replies, place *p)
     int fd = leave(replies, p);
     struct sockaddr_storage peer = peer_address(fd);
     if (!http_adopt(replies->def.http, fd, &peer))
-        turn_busy(fd);
+        reject_busy(fd);
 }
 
 bool state_replies_adopt(gw_state_replies *replies, int fd)

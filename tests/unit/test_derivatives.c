@@ -1,7 +1,7 @@
 /*
  * Every derivative and right side of every joint and every row of a system against central
  * differences, all kinds of them by their number: a new kind is checked here or fails here. Joints
- * that are submanifolds have charts of their own (test_chart.c, test_system_set.c).
+ * that are submanifolds have charts of their own (test_chart.c, test_system_submanifold_joint.c).
  */
 #include "rt/dynamics/curve_contact.h"
 #include "rt/geometry/nurbs.h"

@@ -1,6 +1,6 @@
 /*
- * Systems of bodies put somewhere: where poses and twists have them, or joints; slower, back at the
- * start. RT safe.
+ * The state of a system set from outside: from poses and twists of its bodies, from positions and
+ * velocities of its joints, velocities scaled, and the initial state again. RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -110,7 +110,7 @@ void gw_system_place_apart(gw_system *s, const gw_pose *poses, const gw_twist *t
         gw_closures_leave_out_dependent(s);
         gw_system_update(s);
     }
-    gw_grounds_catch(s, twists);
+    gw_grounds_project_twists(s, twists);
     gw_system_take_state(s);
 }
 
@@ -155,7 +155,7 @@ static bool carry_driven(const gw_system *s, gw_twist *twists)
     return differs;
 }
 
-void gw_system_catch(gw_system *s, gw_twist *twists)
+void gw_system_project_twists(gw_system *s, gw_twist *twists)
 {
     bool kept = true;
     gw_system_bring_up(s);
@@ -163,7 +163,7 @@ void gw_system_catch(gw_system *s, gw_twist *twists)
         return;
     for (int i = 0; i < s->body_count; i++)
         s->home[i] = s->bodies[i].joint;
-    gw_grounds_catch(s, twists);
+    gw_grounds_project_twists(s, twists);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof && s->bodies[i].def.keeps_velocity; j++)
             kept = kept && fabs(s->bodies[i].joint.u[j] - s->home[i].u[j]) <= SAME_MOTION;

@@ -17,7 +17,7 @@ static double reach_of(const gw_constraint *c)
     return gw_constraint_has_length(c->kind) ? fmax(reach, fabs(c->value)) : reach;
 }
 
-bool gw_world_shift(const gw_problem *p, gw_vec3 *shift)
+bool gw_origin_shift(const gw_problem *p, gw_vec3 *shift)
 {
     gw_vec3 sum = {0, 0, 0};
     double reach = p->length;

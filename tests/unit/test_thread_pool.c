@@ -1,5 +1,5 @@
 /*
- * A team of threads: every part of every piece of work is done once.
+ * A thread pool: threads: every part of every piece of work is done once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "rt/base/team.h"
+#include "rt/base/thread_pool.h"
 
 enum { PARTS = 50 };
 
@@ -29,17 +29,17 @@ static void every_part_is_done_once(void **state)
 {
     (void)state;
     for (int threads = 0; threads < 5; threads++) {
-        gw_team *team = gw_team_create(threads);
-        assert_true((team == NULL) == (threads < 2));
+        gw_thread_pool *pool = gw_thread_pool_create(threads);
+        assert_true((pool == NULL) == (threads < 2));
         for (int piece = 0; piece < 3000; piece++) {
             static count c;
             int parts = piece % (PARTS + 1);
             memset(&c, 0, sizeof c);
-            gw_team_do(team, do_part, &c, parts);
+            gw_thread_pool_run(pool, do_part, &c, parts);
             for (int i = 0; i < PARTS; i++)
                 assert_int_equal(atomic_load(&c.done[i]), i < parts);
         }
-        gw_team_destroy(team);
+        gw_thread_pool_destroy(pool);
     }
 }
 

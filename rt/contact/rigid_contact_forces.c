@@ -1,7 +1,8 @@
 /*
- * Loads: forces that are solved for where springs would give way, of contacts between light bodies
- * and heavy ones and of unilateral constraints that hold. A substep is tried without them; they
- * are what its end asks for. RT safe.
+ * Forces of rigid contacts, called loads here: unknowns of a complementarity problem (non-negative
+ * least squares, nnls.c) in place of penalty springs, which would give way between light bodies and
+ * heavy ones and at unilateral constraints that hold. A substep is tried without them; they are the
+ * constant forces with which the gaps at its end are closed. RT safe.
  */
 #include <assert.h>
 #include <string.h>

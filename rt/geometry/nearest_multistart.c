@@ -1,13 +1,13 @@
 /*
  * The nearest pose of sets whose locus shifts while the body rotates, and of two angles, by
  * f = |dp|^2 + (L theta)^2: a grid over the rotational factor gives starts, one a local minimum;
- * from each a descent (shifting_descent.h). Any thread, RT safe.
+ * from each a descent (batched_newton.h). Any thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "rt/geometry/locus.h"
-#include "rt/geometry/shifting_descent.h"
+#include "rt/geometry/batched_newton.h"
 #include "rt/geometry/two_angles.h"
 
 #define GRID       64
@@ -51,7 +51,7 @@ static void quadratic_form(double k, const double b[3][3], double a[10])
  * others normal to the directions in which these move it. Where planes meet at small angles |d| is
  * many times the distance from them.
  */
-static void planes_of(const gw_shifting *s, double n[3][3])
+static void planes_of(const gw_batched_newton *s, double n[3][3])
 {
     const gw_translation_set *t = &s->set->translation;
     gw_vec3 own[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, along[3];
@@ -81,7 +81,7 @@ static void planes_of(const gw_shifting *s, double n[3][3])
 
 /* The distances from those planes, each scaled to what is left of it where the body rotates by the
  * best of a linear model: d^2 L^2 / (L^2 + g^2), g^2 on the average two thirds of B^2. */
-static void rank_forms(const gw_shifting *s, double a[3][10])
+static void rank_forms(const gw_batched_newton *s, double a[3][10])
 {
     double n[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     bool any = s->set->rotation.kind == GW_ROTATION_FREE;
@@ -105,7 +105,7 @@ static void rank_forms(const gw_shifting *s, double a[3][10])
 
 /* Values by which starts are chosen. */
 GW_TARGET_CLONES
-static void evaluate_flat(const gw_shifting *s, grid *g)
+static void evaluate_flat(const gw_batched_newton *s, grid *g)
 {
     const gw_mask magnitude = (gw_mask){0} + 0x7fffffffffffffff;
     const double ll = 2 * s->length * s->length;
@@ -126,12 +126,12 @@ static void evaluate_flat(const gw_shifting *s, grid *g)
     }
 }
 
-static void evaluate_curved(const gw_shifting *s, grid *g)
+static void evaluate_curved(const gw_batched_newton *s, grid *g)
 {
     for (int i = 0; i < g->count / GW_LANES; i++) {
         gw_lanes f;
         gw_quat_lanes_unit(&g->d[i]);
-        gw_shifting_values(s, &g->d[i], &f);
+        gw_batched_newton_values(s, &g->d[i], &f);
         memcpy(g->f + i * GW_LANES, &f, sizeof f);
     }
 }
@@ -238,7 +238,7 @@ static void free_grid(grid *g)
 
 /* Multiples of 45 degrees of both angles, from the rotation q1 of the set. */
 GW_TARGET_CLONES
-static void angle_grid(const gw_shifting *s, gw_quat q1, grid *g)
+static void angle_grid(const gw_batched_newton *s, gw_quat q1, grid *g)
 {
     static const double cosine[] = {
         1, 0.92387953251128674,  0.70710678118654752,  0.38268343236508977,
@@ -292,7 +292,7 @@ static const double curve_cosine[CURVE] = {
 /* f along the curve: with the axes F of the body at R and F0 at the wanted rotation D = F F0^T has
  * the trace <F, F0> = 4 cos(theta/2)^2 - 1, and <B, D> = <B F0, F>. */
 GW_TARGET_CLONES
-static void evaluate_curve(const gw_shifting *s, grid *g)
+static void evaluate_curve(const gw_batched_newton *s, grid *g)
 {
     const gw_rotation_set *r = &s->rotation;
     gw_mat3 body = gw_quat_to_mat3(r->second.body), b[3];
@@ -316,7 +316,7 @@ static void evaluate_curve(const gw_shifting *s, grid *g)
                     d[c] += b[c].m[i][j] * frame[j][i];
             }
         if (s->curved)
-            gw_shifting_subtract_nearest(s, d, n);
+            gw_batched_newton_subtract_nearest(s, d, n);
         for (int c = 0; c < s->count; c++)
             f += d[c] * d[c];
         gw_lanes square = 0.25 * (1 + trace), half;
@@ -328,7 +328,7 @@ static void evaluate_curve(const gw_shifting *s, grid *g)
 }
 
 /* The rotations where parabolas through three neighbours have their minima. */
-static void curve_starts(const gw_shifting *s, const grid *g, const int *lows, int count,
+static void curve_starts(const gw_batched_newton *s, const grid *g, const int *lows, int count,
                          gw_quat *starts)
 {
     for (int first = 0; first < count; first += GW_LANES) {
@@ -337,8 +337,9 @@ static void curve_starts(const gw_shifting *s, const grid *g, const int *lows, i
         for (int lane = 0; lane < many; lane++) {
             int i = lows[first + lane];
             double before = g->f[(i + CURVE - 1) % CURVE], after = g->f[(i + 1) % CURVE];
-            double bend = before - 2 * g->f[i] + after;
-            double share = bend > 0 ? fmax(-1, fmin(1, 0.5 * (before - after) / bend)) : 0;
+            double curvature = before - 2 * g->f[i] + after;
+            double share =
+                curvature > 0 ? fmax(-1, fmin(1, 0.5 * (before - after) / curvature)) : 0;
             /* psi / 2 is so much more: at most 0.1 */
             double by = share * (GW_PI / CURVE), dd = by * by;
             double c = 1 - dd / 2 * (1 - dd / 12 * (1 - dd / 30 * (1 - dd / 56)));
@@ -358,7 +359,7 @@ static bool is_near_curve(const gw_rotation_set *r)
            NEAR_CURVE;
 }
 
-static void axis_grid(const gw_shifting *s, gw_quat q1, grid *g)
+static void axis_grid(const gw_batched_newton *s, gw_quat q1, grid *g)
 {
     const gw_rotation_set *r = &s->set->rotation;
     gw_quat last = gw_quat_conj(s->near->q);
@@ -369,7 +370,7 @@ static void axis_grid(const gw_shifting *s, gw_quat q1, grid *g)
 }
 
 /* True where no neighbour on the grid is lower: of the icosahedron, of the torus, on the ring. */
-static bool is_lowest(const gw_shifting *s, const grid *g, int at)
+static bool is_lowest(const gw_batched_newton *s, const grid *g, int at)
 {
     const int n = g->count;
     bool lowest = true;
@@ -389,7 +390,7 @@ static bool is_lowest(const gw_shifting *s, const grid *g, int at)
 
 /* The local minima of the grid, lowest first; at most STARTS. Of a curved locus, whose f has kinks,
  * all of its points are starts. */
-static int lowest_of(const gw_shifting *s, const grid *g, int starts[STARTS])
+static int lowest_of(const gw_batched_newton *s, const grid *g, int starts[STARTS])
 {
     int count = 0;
     for (int i = 0; i < g->count; i++) {
@@ -404,7 +405,7 @@ static int lowest_of(const gw_shifting *s, const grid *g, int starts[STARTS])
     return count;
 }
 
-static gw_pose pose_at(const gw_shifting *s, gw_quat q)
+static gw_pose pose_at(const gw_batched_newton *s, gw_quat q)
 {
     const gw_translation_set *t = &s->set->translation;
     gw_vec3 shift = gw_shift_at(t, q), x = t->in_mobile ? gw_unrotate(q, gw_sub(t->of, s->near->p))
@@ -414,12 +415,12 @@ static gw_pose pose_at(const gw_shifting *s, gw_quat q)
                      q};
 }
 
-double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose *near,
-                                       double length, gw_quat q1, gw_pose *nearest)
+double gw_submanifold_nearest_multistart(const gw_submanifold *set, const gw_pose *near,
+                                         double length, gw_quat q1, gw_pose *nearest)
 {
-    gw_shifting s;
+    gw_batched_newton s;
     grid g;
-    gw_shifting_init(&s, set, near, length);
+    gw_batched_newton_init(&s, set, near, length);
     switch (set->rotation.kind) {
     case GW_ROTATION_FREE:
         free_grid(&g);
@@ -454,8 +455,8 @@ double gw_submanifold_nearest_shifting(const gw_submanifold *set, const gw_pose 
     if (curve && is_near_curve(&s.rotation))
         starts[count++] = gw_two_angles_rotation(
             &s.rotation, gw_two_angles_parameter(&s.rotation, gw_quat_identity()));
-    gw_shifting_best best = {.f = HUGE_VAL};
-    gw_shifting_descend(&s, starts, count, &best);
+    gw_batched_newton_best best = {.f = HUGE_VAL};
+    gw_batched_newton_descend(&s, starts, count, &best);
     *nearest = pose_at(&s, gw_quat_unit(gw_quat_mul(best.d, near->q)));
     return gw_pose_distance(nearest, near, length);
 }

@@ -3,7 +3,7 @@
  * job ends when its parts are done: a helper that wakes too late, because its processor was busy,
  * has no part in it and is not waited for.
  */
-#include "rt/base/team.h"
+#include "rt/base/thread_pool.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct gw_team {
+struct gw_thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t begin, done;
     void (*work)(void *context, int i);
@@ -25,7 +25,7 @@ struct gw_team {
     pthread_t helpers[];
 };
 
-static void take_parts(gw_team *t)
+static void take_parts(gw_thread_pool *t)
 {
     for (int i; (i = atomic_fetch_add(&t->next, 1)) < t->count;)
         t->work(t->context, i);
@@ -33,7 +33,7 @@ static void take_parts(gw_team *t)
 
 static void *help(void *context)
 {
-    gw_team *t = context;
+    gw_thread_pool *t = context;
     unsigned long seen = 0;
     pthread_mutex_lock(&t->lock);
     for (;;) {
@@ -55,10 +55,11 @@ static void *help(void *context)
     return NULL;
 }
 
-gw_team *gw_team_create(int threads)
+gw_thread_pool *gw_thread_pool_create(int threads)
 {
     int helpers = threads - 1;
-    gw_team *t = helpers > 0 ? calloc(1, sizeof *t + (size_t)helpers * sizeof *t->helpers) : NULL;
+    gw_thread_pool *t =
+        helpers > 0 ? calloc(1, sizeof *t + (size_t)helpers * sizeof *t->helpers) : NULL;
     if (!t)
         return NULL;
     pthread_mutex_init(&t->lock, NULL);
@@ -69,11 +70,11 @@ gw_team *gw_team_create(int threads)
         t->helper_count++;
     if (t->helper_count > 0)
         return t;
-    gw_team_destroy(t);
+    gw_thread_pool_destroy(t);
     return NULL;
 }
 
-void gw_team_destroy(gw_team *t)
+void gw_thread_pool_destroy(gw_thread_pool *t)
 {
     if (!t)
         return;
@@ -89,7 +90,8 @@ void gw_team_destroy(gw_team *t)
     free(t);
 }
 
-void gw_team_do(gw_team *t, void (*work)(void *context, int i), void *context, int count)
+void gw_thread_pool_run(gw_thread_pool *t, void (*work)(void *context, int i), void *context,
+                        int count)
 {
     assert(work && count >= 0);
     if (!t) {

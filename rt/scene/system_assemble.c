@@ -1,6 +1,6 @@
 /*
- * Bodies of a system that lie apart are gathered: an assembly from where they are, and from
- * anywhere. Not for use inside a tick.
+ * Initial assembly of a system whose bodies lie apart: from where they are, then from random poses.
+ * Not for use inside a tick.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #define STARTS 8 /* of an assembly */
 
-bool gw_scene_system_gather(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
-                            gw_error *error)
+bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
+                              gw_error *error)
 {
     gw_error none;
     gw_assembly_result result = {0};

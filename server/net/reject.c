@@ -1,7 +1,7 @@
 /*
  * The answer is put together on the stack, so that it needs nothing that may be short.
  */
-#include "server/net/turn_away.h"
+#include "server/net/reject.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "server/net/request_head.h"
 #include "server/rest/problem.h"
 
-size_t turn_away_text(int status, const char *fields, const char *detail, char out[TURN_AWAY_BYTES])
+size_t reject_text(int status, const char *fields, const char *detail, char out[REJECT_BYTES])
 {
     assert(fields && detail && out);
     char body[512], id[HEAD_REQUEST_ID + 1];
@@ -22,16 +22,16 @@ size_t turn_away_text(int status, const char *fields, const char *detail, char o
                         "\"detail\":\"%s\",\"errors\":[{\"pointer\":\"\",\"detail\":\"%s\"}]}",
                         kind->name, kind->title, status, detail, detail);
     assert(size > 0 && size < (int)sizeof body);
-    size = snprintf(out, TURN_AWAY_BYTES,
+    size = snprintf(out, REJECT_BYTES,
                     "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
                     "Content-Length: %d\r\nX-Request-Id: %s\r\n%sConnection: close\r\n\r\n%s",
                     status, kind->title, size, id, fields, body);
-    assert(size > 0 && size < TURN_AWAY_BYTES);
+    assert(size > 0 && size < REJECT_BYTES);
     return (size_t)size;
 }
 
 /* Bytes unread at close would be answered with a reset that discards the reply. */
-void turn_send(int fd, const char *text, size_t size)
+void reject_send(int fd, const char *text, size_t size)
 {
     assert(fd >= 0 && text);
     char scratch[4096];
@@ -42,13 +42,13 @@ void turn_send(int fd, const char *text, size_t size)
     close(fd);
 }
 
-void turn_away(int fd, int status, const char *fields, const char *detail)
+void reject(int fd, int status, const char *fields, const char *detail)
 {
-    char answer[TURN_AWAY_BYTES];
-    turn_send(fd, answer, turn_away_text(status, fields, detail, answer));
+    char answer[REJECT_BYTES];
+    reject_send(fd, answer, reject_text(status, fields, detail, answer));
 }
 
-void turn_busy(int fd)
+void reject_busy(int fd)
 {
-    turn_away(fd, 503, "Retry-After: 1\r\n", "too busy now");
+    reject(fd, 503, "Retry-After: 1\r\n", "too busy now");
 }

@@ -15,7 +15,7 @@
 #include <assert.h>
 
 #include "rt/geometry/locus.h"
-#include "rt/geometry/shifting_descent.h"
+#include "rt/geometry/batched_newton.h"
 #include "rt/geometry/two_angles.h"
 
 #define THOROUGH 2 /* of |B|^2 / L^2 */
@@ -35,7 +35,7 @@ static void add_product(gw_mat3 *m, double scale, gw_vec3 a, gw_vec3 b)
 }
 
 /* e . R v = <e (R0 v)^T, D>,  e . R^T a = <a (R0 e)^T, D> */
-static void add_arm(const gw_shifting *s, gw_mat3 *b, double scale, gw_vec3 e, gw_vec3 arm)
+static void add_arm(const gw_batched_newton *s, gw_mat3 *b, double scale, gw_vec3 e, gw_vec3 arm)
 {
     if (s->set->translation.in_mobile)
         add_product(b, scale, arm, gw_rotate(s->near->q, e));
@@ -43,7 +43,8 @@ static void add_arm(const gw_shifting *s, gw_mat3 *b, double scale, gw_vec3 e, g
         add_product(b, scale, e, gw_rotate(s->near->q, arm));
 }
 
-void gw_shifting_init(gw_shifting *s, const gw_submanifold *set, const gw_pose *near, double length)
+void gw_batched_newton_init(gw_batched_newton *s, const gw_submanifold *set, const gw_pose *near,
+                            double length)
 {
     static const int parts[] = {
         [GW_LOCUS_FREE] = 0,   [GW_LOCUS_PLANE] = 1,    [GW_LOCUS_LINE] = 2,
@@ -133,7 +134,7 @@ GW_LANE_INLINE void expand_turn(double length, const gw_quat_lanes *d, gw_lanes 
 }
 
 /* d less the point of the locus nearest to it, in the axes of e; N, the derivative of that by d. */
-static void subtract_nearest(const gw_shifting *s, double d[3], double n[3][3])
+static void subtract_nearest(const gw_batched_newton *s, double d[3], double n[3][3])
 {
     const gw_locus *l = &s->set->translation.locus;
     gw_vec3 x = l->origin, way[3];
@@ -162,7 +163,7 @@ static void subtract_nearest(const gw_shifting *s, double d[3], double n[3][3])
 }
 
 /* The same in every lane: n by its lower triangle. */
-void gw_shifting_subtract_nearest(const gw_shifting *s, gw_lanes d[3], gw_lanes n[6])
+void gw_batched_newton_subtract_nearest(const gw_batched_newton *s, gw_lanes d[3], gw_lanes n[6])
 {
     for (int lane = 0; lane < GW_LANES; lane++) {
         double one[3] = {d[0][lane], d[1][lane], d[2][lane]}, derivative[3][3];
@@ -189,7 +190,7 @@ GW_LANE_INLINE void product(const gw_lanes a[3], const gw_lanes m[6], const gw_l
  * exp(b k1) turns by a k0 + b k1 + a b k0 x k1 / 2, to second order; a curve's axis turns on by its
  * rate.
  */
-GW_LANE_INLINE void reduce(const gw_shifting *s, const family *of, const gw_quat_lanes *d,
+GW_LANE_INLINE void reduce(const gw_batched_newton *s, const family *of, const gw_quat_lanes *d,
                            const derivatives *at, const gw_lanes g[3][3], expansion *to,
                            gw_lanes u[3][3])
 {
@@ -223,7 +224,7 @@ GW_LANE_INLINE void reduce(const gw_shifting *s, const family *of, const gw_quat
     }
 }
 
-GW_LANE_INLINE void expand(const gw_shifting *s, const family *of, const gw_quat_lanes *q,
+GW_LANE_INLINE void expand(const gw_batched_newton *s, const family *of, const gw_quat_lanes *q,
                            expansion *to)
 {
     gw_lanes xx = 2 * q->x * q->x, yy = 2 * q->y * q->y, zz = 2 * q->z * q->z;
@@ -246,7 +247,7 @@ GW_LANE_INLINE void expand(const gw_shifting *s, const family *of, const gw_quat
         g[c][2] = m[c][1][0] - m[c][0][1];
     }
     if (of->curved)
-        gw_shifting_subtract_nearest(s, d, n);
+        gw_batched_newton_subtract_nearest(s, d, n);
     for (int c = 0; c < of->count; c++) {
         to->f += 0.5 * d[c] * d[c];
         for (int i = 0; i < 3; i++)
@@ -422,8 +423,8 @@ GW_LANE_INLINE void take(const gw_mask *mask, const family *of, const expansion 
  * or that of another lane which is lower, or where the gradient tells that f will stay above the
  * least of all.
  */
-GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_quat *starts,
-                            int count, gw_shifting_best *best)
+GW_LANE_INLINE void descend(const gw_batched_newton *s, const family *of, const gw_quat *starts,
+                            int count, gw_batched_newton_best *best)
 {
     expansion at = {.f = {0}}, trial;
     gw_quat_lanes d = {.w = {0}}, next;
@@ -456,11 +457,11 @@ GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_qua
 
         /* the lowest that is soon there */
         gw_mask soon = step.newton & (step.size < 0.3);
-        gw_shifting_best lowest = *best;
+        gw_batched_newton_best lowest = *best;
         for (int lane = 0; lane < GW_LANES; lane++) {
             least = at.f[lane] < least ? at.f[lane] : least;
             if (soon[lane] && at.f[lane] < lowest.f)
-                lowest = (gw_shifting_best){gw_quat_lanes_get(&next, lane), at.f[lane]};
+                lowest = (gw_batched_newton_best){gw_quat_lanes_get(&next, lane), at.f[lane]};
         }
         gw_lanes nearness =
             lowest.d.w * next.w + lowest.d.x * next.x + lowest.d.y * next.y + lowest.d.z * next.z;
@@ -474,8 +475,8 @@ GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_qua
                 continue;
             ends[lane] = 0;
             if (at.f[lane] < best->f) /* what the last step leaves is its square */
-                *best = (gw_shifting_best){gw_quat_lanes_get(last[lane] ? &next : &d, lane),
-                                           at.f[lane]};
+                *best = (gw_batched_newton_best){gw_quat_lanes_get(last[lane] ? &next : &d, lane),
+                                                 at.f[lane]};
             used[lane] = begun < count ? -1 : 0;
             active -= begun == count;
             gw_quat_lanes_set(&next, lane, starts[begun < count ? begun++ : 0]);
@@ -488,8 +489,8 @@ GW_LANE_INLINE void descend(const gw_shifting *s, const family *of, const gw_qua
 }
 
 GW_TARGET_CLONES
-void gw_shifting_descend(const gw_shifting *s, const gw_quat *starts, int count,
-                         gw_shifting_best *best)
+void gw_batched_newton_descend(const gw_batched_newton *s, const gw_quat *starts, int count,
+                               gw_batched_newton_best *best)
 {
     if (s->rotation.kind == GW_ROTATION_FREE && s->curved)
         descend(s, &(family){GW_ROTATION_FREE, 3, 3, true}, starts, count, best);
@@ -504,7 +505,7 @@ void gw_shifting_descend(const gw_shifting *s, const gw_quat *starts, int count,
 }
 
 GW_TARGET_CLONES
-void gw_shifting_values(const gw_shifting *s, const gw_quat_lanes *d, gw_lanes *f)
+void gw_batched_newton_values(const gw_batched_newton *s, const gw_quat_lanes *d, gw_lanes *f)
 {
     const family any = {GW_ROTATION_FREE, 3, s->count, s->curved};
     expansion at;

@@ -3,14 +3,14 @@
  * of two angles: f = |d|^2 + (L theta)^2 over the rotational factor. Inside of rt/geometry. Any
  * thread, RT safe.
  */
-#ifndef GW_GEOMETRY_SHIFTING_DESCENT_H
-#define GW_GEOMETRY_SHIFTING_DESCENT_H
+#ifndef GW_GEOMETRY_BATCHED_NEWTON_H
+#define GW_GEOMETRY_BATCHED_NEWTON_H
 
 #include "rt/geometry/quat_lanes.h"
 #include "rt/geometry/submanifold.h"
 
 /* Rotations are D, relative to the wanted one. */
-typedef struct gw_shifting {
+typedef struct gw_batched_newton {
     const gw_submanifold *set;
     gw_rotation_set rotation; /* of D: the set's for a body that is turned to be as wanted */
     const gw_pose *near;
@@ -21,28 +21,28 @@ typedef struct gw_shifting {
     gw_mat3 b[3];
     bool curved;   /* the nearest point is no linear function of d */
     bool thorough; /* many starts: d changes much more than L theta does, or has kinks */
-} gw_shifting;
+} gw_batched_newton;
 
 /* Keeps both pointers. */
-void gw_shifting_init(gw_shifting *s, const gw_submanifold *set, const gw_pose *near,
-                      double length);
+void gw_batched_newton_init(gw_batched_newton *s, const gw_submanifold *set, const gw_pose *near,
+                            double length);
 
 /* Of a curved locus: d less the point of the locus nearest to it, in the axes of e; n, the lower
  * triangle of the derivative of that by d. */
-void gw_shifting_subtract_nearest(const gw_shifting *s, gw_lanes d[3], gw_lanes n[6]);
+void gw_batched_newton_subtract_nearest(const gw_batched_newton *s, gw_lanes d[3], gw_lanes n[6]);
 
 /* Half of f at unit quaternions. */
-void gw_shifting_values(const gw_shifting *s, const gw_quat_lanes *d, gw_lanes *f);
+void gw_batched_newton_values(const gw_batched_newton *s, const gw_quat_lanes *d, gw_lanes *f);
 
 /* The best rotation so far, and half of f there. */
-typedef struct gw_shifting_best {
+typedef struct gw_batched_newton_best {
     gw_quat d;
     double f;
-} gw_shifting_best;
+} gw_batched_newton_best;
 
 /* Descends from each of the starts, one at least, which are on the factor; to a local minimum, or
  * until it is sure to end above the best one or in the same. */
-void gw_shifting_descend(const gw_shifting *s, const gw_quat *starts, int count,
-                         gw_shifting_best *best);
+void gw_batched_newton_descend(const gw_batched_newton *s, const gw_quat *starts, int count,
+                               gw_batched_newton_best *best);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Sharp bends of a free-form locus under a guided body: its parameters have no second derivatives
+ * Kinks of a free-form locus under a guided body: its parameters have no second derivatives
  * there, so a step ends at each and goes on behind it. On the loop's thread, RT safe.
  */
 #include <math.h>
@@ -8,34 +8,34 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/geometry/nurbs.h"
 
-#define BENDS       8 /* parts of a step between them; who makes more lies in a corner, at rest */
-#define BESIDE_BEND 1e-12 /* of the domain: on which side of a bend the body is */
-#define BEND_STEPS  40    /* trials of when it meets one */
+#define KINKS       8 /* parts of a step between them; who makes more lies in a corner, at rest */
+#define BESIDE_KINK 1e-12 /* of the domain: on which side of a kink the body is */
+#define KINK_STEPS  40    /* trials of when it meets one */
 
-bool gw_guided_has_bends(const gw_submanifold *set)
+bool gw_guided_has_kinks(const gw_submanifold *set)
 {
     const gw_locus *l = &set->translation.locus;
     return (l->kind == GW_LOCUS_CURVE || l->kind == GW_LOCUS_SURFACE) &&
            l->nurbs->direction[0].kink_count + l->nurbs->direction[1].kink_count > 0;
 }
 
-/* A bend on the way: of parameter k, `by` from the chart's centre, upwards or downwards. */
-typedef struct bend {
+/* A kink on the way: of parameter k, `by` from the chart's centre, upwards or downwards. */
+typedef struct kink {
     int k;
-    double by, beside; /* beside it: BESIDE_BEND of the domain, with the way's sign */
-} bend;
+    double by, beside; /* beside it: BESIDE_KINK of the domain, with the way's sign */
+} kink;
 
-/* The first bend that the parameters meet, or end beside, on the way to z. A bend belongs to the
+/* The first kink that the parameters meet, or end beside, on the way to z. A kink belongs to the
  * part above it. */
-static bool meets_bend(const gw_chart *chart, const double *z, bend *first)
+static bool meets_kink(const gw_chart *chart, const double *z, kink *first)
 {
     const gw_submanifold *set = chart->set;
     double share = HUGE_VAL;
-    *first = (bend){0};
+    *first = (kink){0};
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
         const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
         double way = z[set->rotation.dof + k], period = d->high - d->low;
-        double beside = BESIDE_BEND * period;
+        double beside = BESIDE_KINK * period;
         for (int i = 0; i < 3 * d->kink_count && way != 0; i++) {
             int turn = i % 3 - 1;
             double by = d->kinks[i / 3] + turn * period - chart->parameter[k];
@@ -43,18 +43,18 @@ static bool meets_bend(const gw_chart *chart, const double *z, bend *first)
             if ((turn != 0 && !d->closed) || !meets || !(by / way < share))
                 continue;
             share = by / way;
-            *first = (bend){k, by, copysign(beside, way)};
+            *first = (kink){k, by, copysign(beside, way)};
         }
     }
     return isfinite(share);
 }
 
 /*
- * Stages of a step that reach over a bend see the other side's forces, and may end before it again.
- * Whether by its velocity and acceleration v + a t the body would meet a bend before dt; then dt
- * becomes a little more than that time. A step ends far from bends otherwise.
+ * Stages of a step that reach over a kink see the other side's forces, and may end before it again.
+ * Whether by its velocity and acceleration v + a t the body would meet a kink before dt; then dt
+ * becomes a little more than that time. A step ends far from kinks otherwise.
  */
-static bool heads_for_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                            const double *z, const double *v, const double *z_dot, double *dt)
 {
     const gw_submanifold *set = &body->def.set;
@@ -86,10 +86,10 @@ static bool heads_for_bend(const gw_guided *body, const gw_chart *chart, const g
     return heads;
 }
 
-/* The time at which the bend is met, by BESIDE_BEND or less before it, at most dt; z and z_dot
+/* The time at which the kink is met, by BESIDE_KINK or less before it, at most dt; z and z_dot
  * there, and the step up to it. */
-static double go_to_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
-                         double dt, const bend *at, double *z, double *z_dot, gw_step *step)
+static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                         double dt, const kink *at, double *z, double *z_dot, gw_step *step)
 {
     const double near = 0.5 * fabs(at->beside);
     double from[6], low = 0, high = dt, f_low = fabs(at->by) - near;
@@ -97,7 +97,7 @@ static double go_to_bend(const gw_guided *body, const gw_chart *chart, const gw_
     double f_high = f_low - fabs(z[k]), h = 0;
     low = f_high > 0 ? dt : 0;
     memcpy(from, z_dot, sizeof from);
-    for (int i = 0; i < BEND_STEPS && f_low > near && low < dt; i++) {
+    for (int i = 0; i < KINK_STEPS && f_low > near && low < dt; i++) {
         h = low + (high - low) * f_low / (f_low - f_high);
         if (i % 3 == 2 || !(h > low && h < high))
             h = 0.5 * (low + high);
@@ -132,11 +132,11 @@ static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, co
 }
 
 /*
- * Over the bend as over a fillet whose radius vanishes: along the crease e the velocity stays,
+ * Over the kink as over a fillet whose radius vanishes: along the crease e the velocity stays,
  * across it the speed, and kinetic energy is kept. With c = S_k - (S_k . e) e on either side,
  *   z_k' |c| and z_k' S_k . e + z_l' |e| stay
  */
-static void turn_at_bend(const gw_guided *body, const gw_chart *chart, const bend *at, double *z,
+static void turn_at_kink(const gw_guided *body, const gw_chart *chart, const kink *at, double *z,
                          double *z_dot)
 {
     const gw_submanifold *set = &body->def.set;
@@ -167,33 +167,33 @@ static void turn_at_bend(const gw_guided *body, const gw_chart *chart, const ben
         z_dot[i] *= scale;
 }
 
-double gw_guided_step_to_bend(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                               double dt, double *z, double *z_dot, gw_step *step)
 {
     double begin[6];
-    bend at;
+    kink at;
     memcpy(begin, z_dot, sizeof begin);
     step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
-    if (heads_for_bend(body, chart, forces, z, begin, z_dot, &dt)) {
+    if (heads_for_kink(body, chart, forces, z, begin, z_dot, &dt)) {
         memcpy(z_dot, begin, sizeof begin);
         *step = (gw_step){.margin = 1};
         step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
     }
-    if (!step->finite || !meets_bend(chart, z, &at))
+    if (!step->finite || !meets_kink(chart, z, &at))
         return dt;
     memcpy(z_dot, begin, sizeof begin);
-    dt = go_to_bend(body, chart, forces, dt, &at, z, z_dot, step);
+    dt = go_to_kink(body, chart, forces, dt, &at, z, z_dot, step);
     if (step->finite)
-        turn_at_bend(body, chart, &at, z, z_dot);
+        turn_at_kink(body, chart, &at, z, z_dot);
     return dt;
 }
 
-/* From bend to bend. Who does that more often than BENDS has come to rest between two sides. */
-void gw_guided_step_over_bends(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+/* From kink to kink. Who does that more often than KINKS has come to rest between two sides. */
+void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_delayed_forces l = {.forces = forces};
     gw_forces of_part = gw_delay_forces(&l);
-    for (int i = 0; i < BENDS && l.since < dt && step->finite; i++) {
+    for (int i = 0; i < KINKS && l.since < dt && step->finite; i++) {
         gw_step part = {.finite = true, .margin = 1};
         l.since += gw_guided_chart_step(body, &of_part, dt - l.since, &part);
         gw_step_add(step, &part, i == 0);

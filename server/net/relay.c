@@ -3,7 +3,7 @@
  * whole yet, and an answer's bytes that its client has not taken: the library is not read, and so
  * stops writing, until they are.
  */
-#include "server/net/gate.h"
+#include "server/net/relay.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #include "server/app/clock.h"
 #include "server/net/framing.h"
-#include "server/net/turn_away.h"
+#include "server/net/reject.h"
 
 #define PLACES      (2 * GW_MAX_HTTP) /* the library's, and those it is through with */
 #define OUT_BYTES   (16 * 1024)       /* of an answer at once */
@@ -35,7 +35,7 @@
 typedef struct gw_passage {
     int client,
         outer; /* the client's socket, this end of the pair: -1 once the library's is shut */
-    int inner; /* gate's lock: the library's end while it has it, else -1 */
+    int inner; /* relay's lock: the library's end while it has it, else -1 */
     int place;
     atomic_ullong answered; /* requests */
     request_framing framing;
@@ -53,7 +53,7 @@ typedef struct gw_passage {
     char in[HEAD_BYTES], out[OUT_BYTES];
 } gw_passage;
 
-struct gw_gate {
+struct gw_relay {
     int epoll, stop;
     pthread_t thread;
     bool started;
@@ -138,7 +138,7 @@ static bool read_client(gw_passage *p)
 
 /* ---- towards the client -------------------------------------------------------------------- */
 
-static void watch(gw_gate *gate, gw_passage *p, bool outer, uint32_t events)
+static void watch(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
 {
     uint32_t *now = outer ? &p->outer_events : &p->client_events;
     int fd = outer ? p->outer : p->client;
@@ -149,19 +149,19 @@ static void watch(gw_gate *gate, gw_passage *p, bool outer, uint32_t events)
               : *now == NOT_WATCHED ? EPOLL_CTL_ADD
                                     : EPOLL_CTL_MOD;
     *now = events; /* before the thread may come by it */
-    epoll_ctl(gate->epoll, how, fd, &event);
+    epoll_ctl(relay->epoll, how, fd, &event);
 }
 
-static void leave_library(gw_gate *gate, gw_passage *p)
+static void leave_library(gw_relay *relay, gw_passage *p)
 {
-    watch(gate, p, true, NOT_WATCHED);
+    watch(relay, p, true, NOT_WATCHED);
     close(p->outer);
     p->outer = -1;
     p->shut = p->deaf = true;
     p->in_size = p->pass = 0;
-    pthread_mutex_lock(&gate->lock);
+    pthread_mutex_lock(&relay->lock);
     p->inner = -1;
-    pthread_mutex_unlock(&gate->lock);
+    pthread_mutex_unlock(&relay->lock);
     if (!p->until_ms)
         p->until_ms = clock_ms() + LINGER_MS;
 }
@@ -175,14 +175,14 @@ static void write_last(gw_passage *p)
     bool within = f->phase != FRAMING_HEAD;
     p->last = true;
     if (f->refused && answered + 1 == f->refused)
-        p->out_size = turn_away_text(f->status, "", f->detail, p->out);
+        p->out_size = reject_text(f->status, "", f->detail, p->out);
     else if (!f->refused && !p->heard && answered + 1 == f->requests)
-        p->out_size = within ? turn_away_text(408, "", "the body did not come in time", p->out)
-                             : turn_away_text(503, "Retry-After: 1\r\n", "too busy now", p->out);
+        p->out_size = within ? reject_text(408, "", "the body did not come in time", p->out)
+                             : reject_text(503, "Retry-After: 1\r\n", "too busy now", p->out);
 }
 
 /* False: the client is gone. */
-static bool write_client(gw_gate *gate, gw_passage *p)
+static bool write_client(gw_relay *relay, gw_passage *p)
 {
     while (!p->over) {
         ssize_t sent = p->out_sent < p->out_size
@@ -210,7 +210,7 @@ static bool write_client(gw_gate *gate, gw_passage *p)
             if (got > 0)
                 p->out_size = (size_t)got;
             else if (got == 0 || errno != EINTR)
-                leave_library(gate, p);
+                leave_library(relay, p);
         }
     }
     return true;
@@ -218,116 +218,116 @@ static bool write_client(gw_gate *gate, gw_passage *p)
 
 /* ---- passages ------------------------------------------------------------------------------ */
 
-static void end(gw_gate *gate, gw_passage *p)
+static void end(gw_relay *relay, gw_passage *p)
 {
     if (p->outer >= 0)
-        leave_library(gate, p);
-    epoll_ctl(gate->epoll, EPOLL_CTL_DEL, p->client, NULL);
+        leave_library(relay, p);
+    epoll_ctl(relay->epoll, EPOLL_CTL_DEL, p->client, NULL);
     close(p->client);
     p->ended = true;
-    p->next_ended = gate->ended;
-    gate->ended = p;
+    p->next_ended = relay->ended;
+    relay->ended = p;
 }
 
 /* Watches what can go on. */
-static void watch_both(gw_gate *gate, gw_passage *p)
+static void watch_both(gw_relay *relay, gw_passage *p)
 {
     bool drops = p->deaf || p->over || p->framing.phase == FRAMING_REFUSED;
     bool reads = !p->heard && (drops || p->in_size < HEAD_BYTES);
     bool writes = p->out_sent < p->out_size;
-    watch(gate, p, false, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+    watch(relay, p, false, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
     if (p->outer_events != NOT_WATCHED)
-        watch(gate, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
+        watch(relay, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
 }
 
-static void attend(gw_gate *gate, gw_passage *p, bool outer, uint32_t events)
+static void attend(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
 {
     if (p->ended)
         return;
     if (!outer && events & (EPOLLHUP | EPOLLERR)) {
-        end(gate, p);
+        end(relay, p);
         return;
     }
     /* an end that waits for the client is told again and again */
     if (outer && events & EPOLLHUP && p->out_sent < p->out_size) {
-        watch(gate, p, true, NOT_WATCHED);
+        watch(relay, p, true, NOT_WATCHED);
         p->until_ms = clock_ms() + LINGER_MS;
     }
     bool there =
-        (outer || read_client(p)) && ((!outer && !(events & EPOLLOUT)) || write_client(gate, p));
+        (outer || read_client(p)) && ((!outer && !(events & EPOLLOUT)) || write_client(relay, p));
     if (!there || (p->over && p->heard)) {
-        end(gate, p);
+        end(relay, p);
         return;
     }
     send_in(p); /* an answer may have been the last one before the end */
-    watch_both(gate, p);
+    watch_both(relay, p);
 }
 
-static void free_ended(gw_gate *gate)
+static void free_ended(gw_relay *relay)
 {
-    while (gate->ended) {
-        gw_passage *p = gate->ended;
-        gate->ended = p->next_ended;
-        pthread_mutex_lock(&gate->lock);
-        gate->places[p->place] = NULL;
-        pthread_mutex_unlock(&gate->lock);
+    while (relay->ended) {
+        gw_passage *p = relay->ended;
+        relay->ended = p->next_ended;
+        pthread_mutex_lock(&relay->lock);
+        relay->places[p->place] = NULL;
+        pthread_mutex_unlock(&relay->lock);
         free(p);
     }
 }
 
-static gw_passage *at(gw_gate *gate, int place)
+static gw_passage *at(gw_relay *relay, int place)
 {
-    pthread_mutex_lock(&gate->lock);
-    gw_passage *p = gate->places[place];
-    pthread_mutex_unlock(&gate->lock);
+    pthread_mutex_lock(&relay->lock);
+    gw_passage *p = relay->places[place];
+    pthread_mutex_unlock(&relay->lock);
     return p;
 }
 
-static void expire(gw_gate *gate)
+static void expire(gw_relay *relay)
 {
     long now = clock_ms();
     for (int i = 0; i < PLACES; i++) {
-        gw_passage *p = at(gate, i);
+        gw_passage *p = at(relay, i);
         if (p && p->until_ms && now > p->until_ms && !p->ended)
-            end(gate, p);
+            end(relay, p);
     }
 }
 
 static void *run(void *context)
 {
-    gw_gate *gate = context;
+    gw_relay *relay = context;
     struct epoll_event events[AT_ONCE];
     long next = clock_ms() + EXPIRE_MS;
     for (;;) {
-        int count = epoll_wait(gate->epoll, events, AT_ONCE, EXPIRE_MS);
+        int count = epoll_wait(relay->epoll, events, AT_ONCE, EXPIRE_MS);
         for (int i = 0; i < count; i++) {
             uint32_t id = events[i].data.u32;
             if (id == ID_STOP)
                 return NULL;
-            attend(gate, at(gate, (int)(id / 2)), id % 2, events[i].events);
+            attend(relay, at(relay, (int)(id / 2)), id % 2, events[i].events);
         }
         if (clock_ms() >= next) {
-            expire(gate);
+            expire(relay);
             next = clock_ms() + EXPIRE_MS;
         }
-        free_ended(gate);
+        free_ended(relay);
     }
 }
 
 /* ---- coming in ----------------------------------------------------------------------------- */
 
 /* Under the lock: the index of the connection with that number, or for -1 of a free place. */
-static int find(const gw_gate *gate, int inner)
+static int find(const gw_relay *relay, int inner)
 {
     for (int i = 0; i < PLACES; i++)
-        if (inner < 0 ? !gate->places[i] : gate->places[i] && gate->places[i]->inner == inner)
+        if (inner < 0 ? !relay->places[i] : relay->places[i] && relay->places[i]->inner == inner)
             return i;
     return -1;
 }
 
-gw_passage *gate_pair(gw_gate *gate, int client, int *inner)
+gw_passage *relay_pair(gw_relay *relay, int client, int *inner)
 {
-    assert(gate && client >= 0 && inner);
+    assert(relay && client >= 0 && inner);
     const int room = PAIR_BYTES;
     int ends[2];
     gw_passage *p = malloc(sizeof *p);
@@ -342,15 +342,15 @@ gw_passage *gate_pair(gw_gate *gate, int client, int *inner)
     p->client = client;
     p->outer = ends[0];
     p->client_events = p->outer_events = NOT_WATCHED;
-    pthread_mutex_lock(&gate->lock);
-    int before = find(gate, ends[1]); /* closed by the library, which this thread has yet to see */
+    pthread_mutex_lock(&relay->lock);
+    int before = find(relay, ends[1]); /* closed by the library, which this thread has yet to see */
     if (before >= 0)
-        gate->places[before]->inner = -1;
+        relay->places[before]->inner = -1;
     p->inner = ends[1];
-    p->place = find(gate, -1);
+    p->place = find(relay, -1);
     if (p->place >= 0)
-        gate->places[p->place] = p;
-    pthread_mutex_unlock(&gate->lock);
+        relay->places[p->place] = p;
+    pthread_mutex_unlock(&relay->lock);
     if (p->place >= 0)
         return p;
     close(ends[0]);
@@ -359,80 +359,80 @@ gw_passage *gate_pair(gw_gate *gate, int client, int *inner)
     return NULL;
 }
 
-void gate_open(gw_gate *gate, gw_passage *p)
+void relay_open(gw_relay *relay, gw_passage *p)
 {
-    assert(gate && p);
-    watch(gate, p, true, EPOLLIN);
-    watch(gate, p, false, EPOLLIN); /* from here on it is the thread's */
+    assert(relay && p);
+    watch(relay, p, true, EPOLLIN);
+    watch(relay, p, false, EPOLLIN); /* from here on it is the thread's */
 }
 
-void gate_cancel(gw_gate *gate, gw_passage *p)
+void relay_cancel(gw_relay *relay, gw_passage *p)
 {
-    assert(gate && p);
-    pthread_mutex_lock(&gate->lock);
-    gate->places[p->place] = NULL;
-    pthread_mutex_unlock(&gate->lock);
+    assert(relay && p);
+    pthread_mutex_lock(&relay->lock);
+    relay->places[p->place] = NULL;
+    pthread_mutex_unlock(&relay->lock);
     close(p->outer);
     free(p);
 }
 
-void gate_answers(gw_gate *gate, int inner)
+void relay_answers(gw_relay *relay, int inner)
 {
-    assert(gate && inner >= 0);
-    pthread_mutex_lock(&gate->lock);
-    int place = find(gate, inner);
+    assert(relay && inner >= 0);
+    pthread_mutex_lock(&relay->lock);
+    int place = find(relay, inner);
     if (place >= 0)
-        gate->places[place]->answered++;
-    pthread_mutex_unlock(&gate->lock);
+        relay->places[place]->answered++;
+    pthread_mutex_unlock(&relay->lock);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-gw_gate *gate_create(gw_error *error)
+gw_relay *relay_create(gw_error *error)
 {
-    gw_gate *gate = calloc(1, sizeof *gate);
-    if (!gate) {
+    gw_relay *relay = calloc(1, sizeof *relay);
+    if (!relay) {
         gw_fail(error, GW_FAILED, "", "memory is short");
         return NULL;
     }
-    pthread_mutex_init(&gate->lock, NULL);
-    gate->epoll = epoll_create1(EPOLL_CLOEXEC);
-    gate->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&relay->lock, NULL);
+    relay->epoll = epoll_create1(EPOLL_CLOEXEC);
+    relay->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event stops = {.events = EPOLLIN, .data.u32 = ID_STOP};
-    gate->started = gate->epoll >= 0 && gate->stop >= 0 &&
-                    epoll_ctl(gate->epoll, EPOLL_CTL_ADD, gate->stop, &stops) == 0 &&
-                    pthread_create(&gate->thread, NULL, run, gate) == 0;
-    if (gate->started) {
-        pthread_setname_np(gate->thread, "gw-gate");
-        return gate;
+    relay->started = relay->epoll >= 0 && relay->stop >= 0 &&
+                     epoll_ctl(relay->epoll, EPOLL_CTL_ADD, relay->stop, &stops) == 0 &&
+                     pthread_create(&relay->thread, NULL, run, relay) == 0;
+    if (relay->started) {
+        pthread_setname_np(relay->thread, "gw-relay");
+        return relay;
     }
     gw_fail(error, GW_FAILED, "", "the HTTP server could not be started: %s", strerror(errno));
-    gate_destroy(gate);
+    relay_destroy(relay);
     return NULL;
 }
 
-void gate_destroy(gw_gate *gate)
+void relay_destroy(gw_relay *relay)
 {
-    if (!gate)
+    if (!relay)
         return;
     const uint64_t one = 1;
-    if (gate->started) {
-        while (write(gate->stop, &one, sizeof one) < 0 && errno == EINTR)
+    if (relay->started) {
+        while (write(relay->stop, &one, sizeof one) < 0 && errno == EINTR)
             ;
-        pthread_join(gate->thread, NULL);
+        pthread_join(relay->thread, NULL);
     }
     for (int i = 0; i < PLACES; i++) {
-        gw_passage *p = gate->places[i];
+        gw_passage *p = relay->places[i];
         if (p && !p->ended) {
-            (void)write_client(gate, p);
-            end(gate, p);
+            (void)write_client(relay, p);
+            end(relay, p);
         }
     }
-    free_ended(gate);
-    if (gate->epoll >= 0)
-        close(gate->epoll);
-    if (gate->stop >= 0)
-        close(gate->stop);
-    pthread_mutex_destroy(&gate->lock);
-    free(gate);
+    free_ended(relay);
+    if (relay->epoll >= 0)
+        close(relay->epoll);
+    if (relay->stop >= 0)
+        close(relay->stop);
+    pthread_mutex_destroy(&relay->lock);
+    free(relay);
 }

@@ -1,6 +1,7 @@
 /*
- * Energy taken out of a system's motion, or put into it, at the momentum that it has: velocities
- * are scaled about the rigid motion of each group of bodies that float together.
+ * Energy correction by velocity rescaling: energy is taken out of a system's motion, or put into
+ * it, at constant momentum. Velocities are scaled relative to the rigid motion, of the same linear
+ * and angular momentum, of each group of bodies that float together. RT safe.
  */
 #include <math.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void velocity_in(const gw_system_body *k, const rigid_motion *x, double u
                    gw_unrotate(k->def.parent_from_f.q, x->w));
 }
 
-double gw_system_brake(gw_system *s, double energy)
+double gw_system_remove_energy(gw_system *s, double energy)
 {
     double payable = s->kinetic;
     for (int i = 0; i < s->body_count; i++)

@@ -1,7 +1,7 @@
 /*
- * Whether what a scene states of velocities and of joints' positions is what its systems of bodies
- * begin with: relations that do not allow them project velocities in the mass metric, and leave the
- * place that is nearest to all positions. Not RT safe.
+ * Consistency of initial conditions: whether a scene's systems of bodies begin with the velocities
+ * and joint positions that the scene states. Relations that do not allow them project velocities in
+ * the mass metric, and leave the place that is nearest to all positions. Not RT safe.
  */
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/scene_system.h"
