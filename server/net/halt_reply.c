@@ -51,10 +51,8 @@ static void answer(gw_halt_replies *replies, adopted socket)
     wire_halted_text(&state, socket.body, false, body);
     int size = snprintf(text, sizeof text,
                         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                        "Content-Length: %zu\r\nCache-Control: no-store\r\n"
-                        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
-                        "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
-                        "Connection: close\r\n\r\n%s",
+                        "Content-Length: %zu\r\nCache-Control: no-store\r\n" RESPONSE_HARDENING(
+                            RESPONSE_LINE) "Connection: close\r\n\r\n%s",
                         strlen(body), body);
     reject_send(socket.fd, text, (size_t)size);
 }

@@ -16,6 +16,7 @@
 
 #include "server/files/assets.h"
 #include "server/net/connections.h"
+#include "server/net/reject.h"
 #include "server/net/relay.h"
 #include "server/net/metrics.h"
 #include "server/net/request_head.h"
@@ -141,10 +142,9 @@ static void header(struct MHD_Response *response, const char *name, const char *
 static void common_headers(const exchange *now, struct MHD_Response *response)
 {
     header(response, "X-Request-Id", now->id);
-    header(response, "X-Content-Type-Options", "nosniff");
-    header(response, "Referrer-Policy", "no-referrer");
-    header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    header(response, "X-Frame-Options", "DENY");
+#define ADD_HEADER(name, value) header(response, name, value);
+    RESPONSE_HARDENING(ADD_HEADER)
+#undef ADD_HEADER
 }
 
 static void release_text(void *context)

@@ -11,20 +11,17 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "server/app/clock.h"
+#include "server/net/event_loop.h"
 #include "server/net/halt_reply.h"
 #include "server/net/request_head.h"
 #include "server/net/state_reply.h"
@@ -33,9 +30,8 @@
 
 #define MAX_WAITING 1024 /* connections that have not said yet what they want */
 #define EXPIRE_MS   250
-#define NICENESS    -10
+#define NICENESS    -10 /* halts come in here: before all that is not real-time */
 #define ID_LISTEN   (MAX_WAITING + 1)
-#define ID_STOP     (MAX_WAITING + 2)
 
 typedef struct waiting {
     int fd; /* -1: free */
@@ -44,14 +40,14 @@ typedef struct waiting {
 } waiting;
 
 struct gw_listener {
-    int fd, epoll, stop;
+    int fd;
     int port;
-    bool loopback, started;
+    bool loopback;
     char host[128];
     listener_def def;
     gw_halt_replies *halts;
     gw_state_replies *states;
-    pthread_t thread;
+    event_loop loop;
     waiting waiting[MAX_WAITING];
 };
 
@@ -203,7 +199,7 @@ static void carry_out_halt(gw_listener *listener, int fd, peeked *p)
 static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *p)
 {
     int fd = entry->fd;
-    epoll_ctl(listener->epoll, EPOLL_CTL_DEL, fd, NULL);
+    event_loop_watch(&listener->loop, EPOLL_CTL_DEL, fd, 0, 0);
     entry->fd = -1;
     if (wanted == WISH_GONE)
         close(fd);
@@ -277,16 +273,16 @@ static void accept_one(gw_listener *listener)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
     *entry = (waiting){fd, clock_ms() + GW_HEADER_TIMEOUT_MS, peer};
-    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
-                                .data.u32 = (uint32_t)(entry - listener->waiting)};
-    if (epoll_ctl(listener->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (!event_loop_watch(&listener->loop, EPOLL_CTL_ADD, fd, (uint32_t)(entry - listener->waiting),
+                          EPOLLIN | EPOLLRDHUP | EPOLLET)) {
         entry->fd = -1;
         close(fd);
     }
 }
 
-static void expire(gw_listener *listener)
+static void expire(void *context)
 {
+    gw_listener *listener = context;
     long now = clock_ms();
     for (int i = 0; i < MAX_WAITING; i++)
         if (listener->waiting[i].fd >= 0 && now > listener->waiting[i].deadline_ms)
@@ -294,29 +290,14 @@ static void expire(gw_listener *listener)
     http_expire(listener->def.http);
 }
 
-static void *run(void *context)
+static void attend(void *context, uint32_t id, uint32_t events)
 {
     gw_listener *listener = context;
-    /* halts come in here: before all that is not real-time, where that may be asked for */
-    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
-    struct epoll_event events[64];
-    long next = clock_ms();
-    for (;;) {
-        int count = epoll_wait(listener->epoll, events, 64, EXPIRE_MS);
-        for (int i = 0; i < count; i++) {
-            uint32_t id = events[i].data.u32;
-            if (id == ID_STOP)
-                return NULL;
-            if (id == ID_LISTEN)
-                accept_one(listener);
-            else
-                look_at(listener, &listener->waiting[id]);
-        }
-        if (clock_ms() >= next) {
-            expire(listener);
-            next = clock_ms() + EXPIRE_MS;
-        }
-    }
+    (void)events;
+    if (id == ID_LISTEN)
+        accept_one(listener);
+    else
+        look_at(listener, &listener->waiting[id]);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -387,7 +368,7 @@ gw_listener *listener_bind(const char *address, gw_error *error)
         freeaddrinfo(found);
         return NULL;
     }
-    listener->fd = listener->epoll = listener->stop = -1;
+    listener->fd = -1;
     for (int i = 0; i < MAX_WAITING; i++)
         listener->waiting[i].fd = -1;
     listener->loopback = is_loopback(found->ai_addr);
@@ -418,38 +399,33 @@ const char *listener_host(const gw_listener *listener)
 
 bool listener_start(gw_listener *listener, const listener_def *def, gw_error *error)
 {
-    assert(listener && def && def->http && def->stream && !listener->started);
+    assert(listener && def && def->http && def->stream);
     listener->def = *def;
     listener->halts = halt_replies_create(def->app, error);
     state_reply_def states = {def->app, def->guard, def->http};
     listener->states = listener->halts ? state_replies_create(&states, error) : NULL;
     if (!listener->states)
         return false;
-    listener->epoll = epoll_create1(EPOLL_CLOEXEC);
-    listener->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event accepts = {.events = EPOLLIN, .data.u32 = ID_LISTEN};
-    struct epoll_event stops = {.events = EPOLLIN, .data.u32 = ID_STOP};
-    if (listener->epoll < 0 || listener->stop < 0 ||
-        epoll_ctl(listener->epoll, EPOLL_CTL_ADD, listener->fd, &accepts) != 0 ||
-        epoll_ctl(listener->epoll, EPOLL_CTL_ADD, listener->stop, &stops) != 0 ||
-        pthread_create(&listener->thread, NULL, run, listener) != 0)
+    const event_loop_def loop = {.thread = "gw-listen",
+                                 .what = "the listener",
+                                 .niceness = NICENESS,
+                                 .period_ms = EXPIRE_MS,
+                                 .context = listener,
+                                 .on_event = attend,
+                                 .on_timer = expire};
+    if (!event_loop_open(&listener->loop, &loop, error))
+        return false;
+    if (!event_loop_watch(&listener->loop, EPOLL_CTL_ADD, listener->fd, ID_LISTEN, EPOLLIN))
         return gw_fail(error, GW_FAILED, "", "the listener could not be started: %s",
                        strerror(errno));
-    pthread_setname_np(listener->thread, "gw-listen");
-    listener->started = true;
-    return true;
+    return event_loop_start(&listener->loop, error);
 }
 
 void listener_destroy(gw_listener *listener)
 {
     if (!listener)
         return;
-    if (listener->started) {
-        uint64_t one = 1;
-        while (write(listener->stop, &one, sizeof one) < 0 && errno == EINTR)
-            ;
-        pthread_join(listener->thread, NULL);
-    }
+    event_loop_finish(&listener->loop);
     halt_replies_destroy(listener->halts);
     state_replies_destroy(listener->states);
     for (int i = 0; i < MAX_WAITING; i++)
@@ -457,9 +433,5 @@ void listener_destroy(gw_listener *listener)
             close(listener->waiting[i].fd);
     if (listener->fd >= 0)
         close(listener->fd);
-    if (listener->epoll >= 0)
-        close(listener->epoll);
-    if (listener->stop >= 0)
-        close(listener->stop);
     free(listener);
 }

@@ -1,10 +1,20 @@
 /*
- * Connections that are refused before anything else sees them.
+ * Rejection of connections before any HTTP parser reads them: one complete response, then close.
+ * Any thread; nothing is allocated.
  */
 #ifndef GW_SERVER_NET_REJECT_H
 #define GW_SERVER_NET_REJECT_H
 
 #include <stddef.h>
+
+/* Fields of every answer, against its misuse by pages of other sites: FIELD(name, value) each; and
+ * those as lines of a head. */
+#define RESPONSE_HARDENING(FIELD)                                                                  \
+    FIELD("X-Content-Type-Options", "nosniff")                                                     \
+    FIELD("Referrer-Policy", "no-referrer")                                                        \
+    FIELD("Cross-Origin-Resource-Policy", "same-origin")                                           \
+    FIELD("X-Frame-Options", "DENY")
+#define RESPONSE_LINE(name, value) name ": " value "\r\n"
 
 /* An answer that is the connection's last: a problem of that status. `fields`: further lines of the
  * head, each with its end; `detail`: a sentence, without quotation marks. Its size. */

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "server/app/clock.h"
+#include "server/net/event_loop.h"
 #include "server/net/framing.h"
 #include "server/net/reject.h"
 
@@ -26,10 +26,8 @@
 #define PAIR_BYTES  (64 * 1024)       /* that wait in a pair of sockets */
 #define LINGER_MS   20000             /* to take the rest of the last answer */
 #define EXPIRE_MS   500
-#define AT_ONCE     64
 #define ROUNDS      16 /* of reading from one connection before the others' turn */
-#define ID_STOP     (2 * PLACES)
-#define SIDE_OUTER  1 /* of an event's number: this end of the pair, else the client */
+#define SIDE_OUTER  1  /* of an event's number: this end of the pair, else the client */
 #define NOT_WATCHED UINT32_MAX
 
 typedef struct gw_passage {
@@ -54,9 +52,7 @@ typedef struct gw_passage {
 } gw_passage;
 
 struct gw_relay {
-    int epoll, stop;
-    pthread_t thread;
-    bool started;
+    event_loop loop;
     pthread_mutex_t lock; /* of the table, and of numbers in it */
     gw_passage *places[PLACES];
     gw_passage *ended; /* of the thread: events may still name them */
@@ -142,14 +138,13 @@ static void watch(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
 {
     uint32_t *now = outer ? &p->outer_events : &p->client_events;
     int fd = outer ? p->outer : p->client;
-    struct epoll_event event = {.events = events, .data.u32 = (uint32_t)(2 * p->place + outer)};
     if (fd < 0 || *now == events)
         return;
     int how = events == NOT_WATCHED ? EPOLL_CTL_DEL
               : *now == NOT_WATCHED ? EPOLL_CTL_ADD
                                     : EPOLL_CTL_MOD;
     *now = events; /* before the thread may come by it */
-    epoll_ctl(relay->epoll, how, fd, &event);
+    event_loop_watch(&relay->loop, how, fd, (uint32_t)(2 * p->place + outer), events);
 }
 
 static void leave_library(gw_relay *relay, gw_passage *p)
@@ -222,7 +217,7 @@ static void end(gw_relay *relay, gw_passage *p)
 {
     if (p->outer >= 0)
         leave_library(relay, p);
-    epoll_ctl(relay->epoll, EPOLL_CTL_DEL, p->client, NULL);
+    event_loop_watch(&relay->loop, EPOLL_CTL_DEL, p->client, 0, 0);
     close(p->client);
     p->ended = true;
     p->next_ended = relay->ended;
@@ -240,8 +235,19 @@ static void watch_both(gw_relay *relay, gw_passage *p)
         watch(relay, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
 }
 
-static void attend(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
+static gw_passage *at(gw_relay *relay, int place)
 {
+    pthread_mutex_lock(&relay->lock);
+    gw_passage *p = relay->places[place];
+    pthread_mutex_unlock(&relay->lock);
+    return p;
+}
+
+static void attend(void *context, uint32_t id, uint32_t events)
+{
+    gw_relay *relay = context;
+    gw_passage *p = at(relay, (int)(id / 2));
+    bool outer = id % 2 == SIDE_OUTER;
     if (p->ended)
         return;
     if (!outer && events & (EPOLLHUP | EPOLLERR)) {
@@ -263,8 +269,9 @@ static void attend(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
     watch_both(relay, p);
 }
 
-static void free_ended(gw_relay *relay)
+static void free_ended(void *context)
 {
+    gw_relay *relay = context;
     while (relay->ended) {
         gw_passage *p = relay->ended;
         relay->ended = p->next_ended;
@@ -275,42 +282,14 @@ static void free_ended(gw_relay *relay)
     }
 }
 
-static gw_passage *at(gw_relay *relay, int place)
+static void expire(void *context)
 {
-    pthread_mutex_lock(&relay->lock);
-    gw_passage *p = relay->places[place];
-    pthread_mutex_unlock(&relay->lock);
-    return p;
-}
-
-static void expire(gw_relay *relay)
-{
+    gw_relay *relay = context;
     long now = clock_ms();
     for (int i = 0; i < PLACES; i++) {
         gw_passage *p = at(relay, i);
         if (p && p->until_ms && now > p->until_ms && !p->ended)
             end(relay, p);
-    }
-}
-
-static void *run(void *context)
-{
-    gw_relay *relay = context;
-    struct epoll_event events[AT_ONCE];
-    long next = clock_ms() + EXPIRE_MS;
-    for (;;) {
-        int count = epoll_wait(relay->epoll, events, AT_ONCE, EXPIRE_MS);
-        for (int i = 0; i < count; i++) {
-            uint32_t id = events[i].data.u32;
-            if (id == ID_STOP)
-                return NULL;
-            attend(relay, at(relay, (int)(id / 2)), id % 2, events[i].events);
-        }
-        if (clock_ms() >= next) {
-            expire(relay);
-            next = clock_ms() + EXPIRE_MS;
-        }
-        free_ended(relay);
     }
 }
 
@@ -396,17 +375,15 @@ gw_relay *relay_create(gw_error *error)
         return NULL;
     }
     pthread_mutex_init(&relay->lock, NULL);
-    relay->epoll = epoll_create1(EPOLL_CLOEXEC);
-    relay->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event stops = {.events = EPOLLIN, .data.u32 = ID_STOP};
-    relay->started = relay->epoll >= 0 && relay->stop >= 0 &&
-                     epoll_ctl(relay->epoll, EPOLL_CTL_ADD, relay->stop, &stops) == 0 &&
-                     pthread_create(&relay->thread, NULL, run, relay) == 0;
-    if (relay->started) {
-        pthread_setname_np(relay->thread, "gw-relay");
+    const event_loop_def loop = {.thread = "gw-relay",
+                                 .what = "the HTTP server",
+                                 .period_ms = EXPIRE_MS,
+                                 .context = relay,
+                                 .on_event = attend,
+                                 .on_timer = expire,
+                                 .on_round = free_ended};
+    if (event_loop_open(&relay->loop, &loop, error) && event_loop_start(&relay->loop, error))
         return relay;
-    }
-    gw_fail(error, GW_FAILED, "", "the HTTP server could not be started: %s", strerror(errno));
     relay_destroy(relay);
     return NULL;
 }
@@ -415,12 +392,7 @@ void relay_destroy(gw_relay *relay)
 {
     if (!relay)
         return;
-    const uint64_t one = 1;
-    if (relay->started) {
-        while (write(relay->stop, &one, sizeof one) < 0 && errno == EINTR)
-            ;
-        pthread_join(relay->thread, NULL);
-    }
+    event_loop_stop(&relay->loop);
     for (int i = 0; i < PLACES; i++) {
         gw_passage *p = relay->places[i];
         if (p && !p->ended) {
@@ -429,10 +401,7 @@ void relay_destroy(gw_relay *relay)
         }
     }
     free_ended(relay);
-    if (relay->epoll >= 0)
-        close(relay->epoll);
-    if (relay->stop >= 0)
-        close(relay->stop);
+    event_loop_finish(&relay->loop);
     pthread_mutex_destroy(&relay->lock);
     free(relay);
 }

@@ -13,13 +13,13 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "server/app/clock.h"
+#include "server/net/event_loop.h"
 #include "server/net/request_head.h"
 #include "server/net/reject.h"
 
@@ -28,8 +28,6 @@
 #define EXPIRE_MS  500
 #define KNOWN      1024 /* bytes of a request that is compared with the next one */
 #define HEAD_ROOM  640
-#define ID_STOP    PLACES
-#define AT_ONCE    64
 #define DATE_BYTES 40
 
 typedef struct place {
@@ -42,9 +40,7 @@ typedef struct place {
 
 struct gw_state_replies {
     state_reply_def def;
-    int epoll, stop;
-    pthread_t thread;
-    bool started;
+    event_loop loop;
     time_t date_s; /* of `date` */
     char date[DATE_BYTES];
     pthread_mutex_t lock; /* of which places are free, and of their deadlines */
@@ -57,7 +53,7 @@ struct gw_state_replies {
 static int leave(gw_state_replies *replies, place *p)
 {
     int fd = p->fd;
-    epoll_ctl(replies->epoll, EPOLL_CTL_DEL, fd, NULL);
+    event_loop_watch(&replies->loop, EPOLL_CTL_DEL, fd, 0, 0);
     pthread_mutex_lock(&replies->lock);
     p->fd = -1;
     pthread_mutex_unlock(&replies->lock);
@@ -84,8 +80,8 @@ bool state_replies_adopt(gw_state_replies *replies, int fd)
         p->fd = fd;
         p->deadline_ms = clock_ms() + KEPT_MS;
         p->known_size = 0;
-        struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.u32 = (uint32_t)i};
-        room = epoll_ctl(replies->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+        room =
+            event_loop_watch(&replies->loop, EPOLL_CTL_ADD, fd, (uint32_t)i, EPOLLIN | EPOLLRDHUP);
         if (!room) {
             p->fd = -1;
             break;
@@ -173,13 +169,12 @@ static bool answer(gw_state_replies *replies, const place *p)
         return false;
     if (!p->id[0])
         head_request_id(NULL, made);
-    int size = snprintf(head, sizeof head,
-                        "HTTP/1.1 200 OK\r\nDate: %s\r\nX-Request-Id: %s\r\n"
-                        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
-                        "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
-                        "Content-Type: application/json\r\nCache-Control: no-store\r\n"
-                        "Content-Length: %zu\r\n\r\n",
-                        date_of(replies), p->id[0] ? p->id : made, text->size);
+    int size =
+        snprintf(head, sizeof head,
+                 "HTTP/1.1 200 OK\r\nDate: %s\r\nX-Request-Id: %s\r\n" RESPONSE_HARDENING(
+                     RESPONSE_LINE) "Content-Type: application/json\r\nCache-Control: no-store\r\n"
+                                    "Content-Length: %zu\r\n\r\n",
+                 date_of(replies), p->id[0] ? p->id : made, text->size);
     assert(size > 0 && (size_t)size < sizeof head);
     struct iovec parts[2] = {{head, (size_t)size}, {text->data, text->size}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -189,8 +184,11 @@ static bool answer(gw_state_replies *replies, const place *p)
     return whole;
 }
 
-static void serve(gw_state_replies *replies, place *p)
+static void serve(void *context, uint32_t id, uint32_t events)
 {
+    gw_state_replies *replies = context;
+    place *p = &replies->places[id];
+    (void)events;
     if (p->fd < 0)
         return;
     switch (look(replies, p)) {
@@ -211,8 +209,9 @@ static void serve(gw_state_replies *replies, place *p)
     }
 }
 
-static void expire(gw_state_replies *replies)
+static void expire(void *context)
 {
+    gw_state_replies *replies = context;
     long now = clock_ms();
     for (int i = 0; i < PLACES; i++) {
         place *p = &replies->places[i];
@@ -221,25 +220,6 @@ static void expire(gw_state_replies *replies)
         pthread_mutex_unlock(&replies->lock);
         if (over)
             close(leave(replies, p));
-    }
-}
-
-static void *run(void *context)
-{
-    gw_state_replies *replies = context;
-    struct epoll_event events[AT_ONCE];
-    long next = clock_ms() + EXPIRE_MS;
-    for (;;) {
-        int count = epoll_wait(replies->epoll, events, AT_ONCE, EXPIRE_MS);
-        for (int i = 0; i < count; i++) {
-            if (events[i].data.u32 == ID_STOP)
-                return NULL;
-            serve(replies, &replies->places[events[i].data.u32]);
-        }
-        if (clock_ms() >= next) {
-            expire(replies);
-            next = clock_ms() + EXPIRE_MS;
-        }
     }
 }
 
@@ -257,17 +237,14 @@ gw_state_replies *state_replies_create(const state_reply_def *def, gw_error *err
     pthread_mutex_init(&replies->lock, NULL);
     for (int i = 0; i < PLACES; i++)
         replies->places[i].fd = -1;
-    replies->epoll = epoll_create1(EPOLL_CLOEXEC);
-    replies->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event stops = {.events = EPOLLIN, .data.u32 = ID_STOP};
-    replies->started = replies->epoll >= 0 && replies->stop >= 0 &&
-                       epoll_ctl(replies->epoll, EPOLL_CTL_ADD, replies->stop, &stops) == 0 &&
-                       pthread_create(&replies->thread, NULL, run, replies) == 0;
-    if (replies->started) {
-        pthread_setname_np(replies->thread, "gw-state");
+    const event_loop_def loop = {.thread = "gw-state",
+                                 .what = "answers of the state",
+                                 .period_ms = EXPIRE_MS,
+                                 .context = replies,
+                                 .on_event = serve,
+                                 .on_timer = expire};
+    if (event_loop_open(&replies->loop, &loop, error) && event_loop_start(&replies->loop, error))
         return replies;
-    }
-    gw_fail(error, GW_FAILED, "", "answers of the state could not be started: %s", strerror(errno));
     state_replies_destroy(replies);
     return NULL;
 }
@@ -276,19 +253,10 @@ void state_replies_destroy(gw_state_replies *replies)
 {
     if (!replies)
         return;
-    const uint64_t one = 1;
-    if (replies->started) {
-        while (write(replies->stop, &one, sizeof one) < 0 && errno == EINTR)
-            ;
-        pthread_join(replies->thread, NULL);
-    }
+    event_loop_finish(&replies->loop);
     for (int i = 0; i < PLACES; i++)
         if (replies->places[i].fd >= 0)
             close(replies->places[i].fd);
-    if (replies->epoll >= 0)
-        close(replies->epoll);
-    if (replies->stop >= 0)
-        close(replies->stop);
     pthread_mutex_destroy(&replies->lock);
     free(replies);
 }
