@@ -302,7 +302,7 @@ static bool is_regular(gw_closure_def *c, const gw_pose *poses)
                hypot(of.value[0], of.value[1]) < 0.2 && fabs(of.value[2]) < 0.7;
     }
     return gw_surface_contact_at(&c->contact, &f[0], &f[1], &c->contact.place, &x) && !x.conforms &&
-           x.bend > 0.1;
+           x.curvature > 0.1;
 }
 
 #define MOST_TRIALS 20000 /* few poses of two curves are near a common tangent */
