@@ -331,7 +331,7 @@ fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse $(BUILD)/fuzz-stream
 # its own servers, on free ports and with folders of their own. These measure time or load the machine:
 # nothing runs beside them. Of the others as many at once as there are processors, the longest first.
 API_ALONE := durable edits faults halt-load halt lease loop moving stall state step stream stress tasks
-API_LONG := bits access memory
+API_LONG := bits access gallery memory
 API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
 api: $(BUILD)/guideway $(NODE_MODULES)

@@ -493,7 +493,8 @@ static bool mark_way(builder *b, const char *tip, int *link)
     while (*link < t->link_count && strcmp(t->links[*link].name, tip) != 0)
         ++*link;
     if (*link == t->link_count)
-        return gw_fail(b->error, GW_NOT_FOUND, "", "there is no link \"%s\" to be the tip", tip);
+        return gw_fail(b->error, GW_BAD_INPUT, URDF_TIP, "there is no link \"%s\" to be the tip",
+                       tip);
     for (int at = *link;; at = t->joints[t->links[at].parent_joint].from) {
         b->on_way[at] = true;
         if (t->links[at].parent_joint < 0)
@@ -522,7 +523,8 @@ static bool make_mechanism(builder *b, const char *tip)
     if (m->link_count == 0)
         return true;
     if (tip && b->body[held] < 0)
-        return gw_fail(b->error, GW_BAD_INPUT, "", "link \"%s\", the tip, does not move", tip);
+        return gw_fail(b->error, GW_BAD_INPUT, URDF_TIP, "link \"%s\", the tip, does not move",
+                       tip);
     m->has_tip = tip != NULL;
     m->tip = tip ? b->body[held] : 0;
     make_id(b->tree->name[0] ? b->tree->name : "robot", m->id);

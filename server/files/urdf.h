@@ -18,7 +18,8 @@
 
 #include "rt/guideway.h"
 
-#define URDF_NOTES 64 /* kept of those that a description gives rise to */
+#define URDF_NOTES 64     /* kept of those that a description gives rise to */
+#define URDF_TIP   "/tip" /* where an error is that is not the description's */
 
 typedef struct urdf_robot {
     bool one_body; /* an object, and no mechanism */

@@ -490,7 +490,7 @@ static bool join(urdf_tree *t, int index, gw_error *error)
     j->to = link_named(t, j->child);
     for (int i = 0; i < 2; i++)
         if ((i == 0 ? j->from : j->to) < 0)
-            return gw_fail(error, GW_NOT_FOUND, "",
+            return gw_fail(error, GW_BAD_INPUT, "",
                            "line %u: <%s link=\"%s\"> of joint \"%s\": there is no such link",
                            j->line, i == 0 ? "parent" : "child", ends[i], j->name);
     if (t->links[j->to].parent_joint >= 0)

@@ -252,9 +252,14 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
 static bool decode(const gw_resource *r, json_t *body, void *e, gw_error *error)
 {
     memset(e, 0, r->size);
-    if (r->read_only)
-        json_object_del(body, r->read_only);
     return r->decode(body, "", e, error);
+}
+
+/* What an answer has besides the entry may be sent back with it. */
+static void leave_out_read_only(api_call *call)
+{
+    if (row_of(call)->read_only)
+        json_object_del(call->body, row_of(call)->read_only);
 }
 
 void resource_post(api_call *call)
@@ -264,6 +269,7 @@ void resource_post(api_call *call)
     entry e;
     gw_error error = {0};
     memset(&e, 0, r->size);
+    leave_out_read_only(call);
     bool read = r->decode_posted ? r->decode_posted(call->body, &e, &error)
                                  : decode(r, call->body, &e, &error);
     if (!read)
@@ -299,6 +305,7 @@ void resource_put(api_call *call)
     char id[RESOURCE_ID];
     gw_error error = {0};
     resource_address(call, id);
+    leave_out_read_only(call);
     if (!decode_addressed(call, call->body, &e, &error)) {
         api_error(call, &error);
         return;
@@ -324,8 +331,7 @@ void resource_patch(api_call *call)
     if (index < 0)
         return;
     const void *now = entry_of(r, edit.scene, index);
-    if (r->read_only)
-        json_object_del(call->body, r->read_only);
+    leave_out_read_only(call);
     json_t *merged = api_merge(call, r->encode(now));
     bool read =
         r->two_parts ? decode_addressed(call, merged, &e, &error) : decode(r, merged, &e, &error);

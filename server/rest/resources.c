@@ -399,7 +399,7 @@ static urdf_robot *decode_robot(const json_t *body, gw_pose *base, gw_error *err
                            json_string_value(tip), robot, error))
             return robot;
         else
-            snprintf(error->where, sizeof error->where, "/urdf");
+            snprintf(error->where, sizeof error->where, "%s", error->where[0] ? URDF_TIP : "/urdf");
         free(robot);
     }
     return NULL;
@@ -527,19 +527,21 @@ static const gw_resource resources[] = {
     [FEATURES] = {COLLECTION(feature), .id = id_of_feature, .find = find_feature,
                   .show = show_feature, .object = object_of_feature, .users = users_of_feature,
                   .in_use = "%s is used by %s: delete these first", .derived = derived_feature,
-                  .two_parts = true, .mismatch = "the address says %s", .group = "feature"},
+                  .two_parts = true, .mismatch = "the address says %s", .group = "feature",
+                  .read_only = "derived"},
     [CONSTRAINTS] = {COLLECTION(constraint), .find = gw_scene_constraint_index, .letter = 'c',
                      .rename = gw_scene_rename_constraint, .show = show_constraint,
                      .object = object_of_constraint, .users = users_of_constraint,
                      .in_use = "%s is referred to by %s: delete this first",
-                     .patched = patched_constraint},
+                     .patched = patched_constraint, .read_only = "state"},
     [JOINTS] = {COLLECTION(joint), .find = gw_scene_joint_index, .letter = 'j',
                 .rename = gw_scene_rename_joint, .read_only = "state", .live = true,
                 .show = show_joint, .users = users_of_joint,
                 .in_use = "%s is referred to by %s: delete these first"},
     [SPRINGS] = {COLLECTION(spring), .find = gw_scene_spring_index, .letter = 's'},
     [DEVICES] = {COLLECTION(device), .rename = rename_device, .show = show_device,
-                 .users = users_of_device, .in_use = "%s holds %s: delete the tool first"},
+                 .users = users_of_device, .in_use = "%s holds %s: delete the tool first",
+                 .read_only = "info"},
     [MATERIALS] = {COLLECTION(material), .rename = gw_scene_rename_material,
                    .users = users_of_material,
                    .in_use = "%s is referred to by %s: change these first"},
@@ -549,7 +551,7 @@ static const gw_resource resources[] = {
                     .users = users_of_mechanism, .derive = wire_take_gears,
                     .in_use = "%s is referred to by %s: delete or change these first"},
     [TASKS] = {COLLECTION(task), .show = show_task, .locked = task_runs,
-               .mismatch = "the address says %s; PATCH renames"},
+               .mismatch = "the address says %s; PATCH renames", .read_only = "progress"},
 };
 
 /* ---- the routes ---------------------------------------------------------------------------- */
@@ -558,8 +560,8 @@ static const gw_resource resources[] = {
 static const api_route routes[] = {
     {{"GET", "", "What there is.", NULL, "Index", 0, NULL}, api_index, NULL},
     {{"GET", "/scene", "The scene file.", NULL, "Scene", OP_ETAG | OP_STILL, NULL}, api_scene_get, NULL},
-    {{"PUT", "/scene", "Replaces the scene; the simulation is stopped.", "Scene", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_scene_put, NULL},
-    {{"PATCH", "/scene", "Changes members of the scene; another rate stops the simulation.", "ScenePatch", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_scene_patch, NULL},
+    {{"PUT", "/scene", "Replaces the scene; the simulation is stopped.", "Scene", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, api_scene_put, NULL},
+    {{"PATCH", "/scene", "Changes members of the scene; another rate stops the simulation.", "ScenePatch", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, api_scene_patch, NULL},
     {{"POST", "/scene/undo", "Takes back the last edit.", NULL, "History", OP_EDIT | OP_ETAG | OP_409, NULL}, api_scene_undo, NULL},
     {{"POST", "/scene/redo", "Takes back the last undo.", NULL, "History", OP_EDIT | OP_ETAG | OP_409, NULL}, api_scene_redo, NULL},
     {{"POST", "/scene/edits", "Several edits, all or none: one revision, one step for undo. A pointer in an error begins with the edit's index.", "SceneEdit[1024]", "History", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, api_scene_edits, NULL},

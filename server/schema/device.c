@@ -282,7 +282,7 @@ static const wire_field of_device[] = {
      .about = "latched: once the loop stalls or the device falls silent it is off until armed; "
               "lenient: that is told, and it goes on. Without a word latched where the device "
               "moves, lenient where it is simulated; answers of /devices tell which"},
-    {"info", OBJECT, .flags = READ_ONLY | SOMETIMES, .table = &wire_table_device_info},
+    {"info", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_device_info},
     {0}};
 const wire_table wire_table_device = {.name = "Device",
                                       .read = {"DeviceRead", NULL},

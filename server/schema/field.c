@@ -186,9 +186,9 @@ static bool choose_alternative(const wire_table *t, const json_t *value, const w
     char list[128] = "";
     int count = 0;
     for (const wire_field *f = t->fields; f->name; f++) {
-        if (!(f->flags & ALTERNATIVE))
+        if (!(f->flags & ALTERNATIVE) || !taken(f))
             continue;
-        bool last = !(f[1].flags & ALTERNATIVE);
+        bool last = !(f[1].flags & ALTERNATIVE) || !taken(&f[1]);
         size_t n = strlen(list);
         snprintf(list + n, sizeof list - n, "%s\"%s\"", !n ? "" : last ? " and " : ", ", f->name);
         if (!json_object_get(value, f->name))

@@ -79,6 +79,35 @@ static bool is_required(const wire_table *t, const wire_field *f, wire_form form
     return f->flags & REQUIRED && !(form == WIRE_GIVEN && f->flags & IN_ADDRESS);
 }
 
+/* Whether both take the same values; what is said of them may differ. */
+static bool same_values(const json_t *a, const json_t *b)
+{
+    json_t *one = json_copy((json_t *)a), *two = json_copy((json_t *)b);
+    json_object_del(one, "description");
+    json_object_del(two, "description");
+    bool same = json_equal(one, two);
+    json_decref(one);
+    json_decref(two);
+    return same;
+}
+
+/* Kinds of a union may give one name to different members: a merge patch, which does not know the
+ * kind, takes any of them. Takes `schema` over. */
+static void describe_member(json_t *properties, const char *name, json_t *schema)
+{
+    json_t *taken = json_object_get(json_object_get(properties, name), "anyOf"), *each;
+    json_t *mine = json_array_get(json_object_get(schema, "anyOf"), 0);
+    size_t i;
+    bool there = !taken || !mine;
+    json_array_foreach(taken, i, each) there = there || same_values(each, mine);
+    if (there) {
+        json_object_set_new(properties, name, schema);
+        return;
+    }
+    json_array_insert(taken, 0, mine);
+    json_decref(schema);
+}
+
 /* `one`: of the members that exclude one another, only this. */
 static void describe_fields(const wire_table *t, wire_form form, const wire_field *one,
                             json_t *properties, json_t *required)
@@ -86,7 +115,7 @@ static void describe_fields(const wire_table *t, wire_form form, const wire_fiel
     for (const wire_field *f = t->fields; f->name; f++) {
         if (!is_described(t, f, form) || (one && f->flags & ALTERNATIVE && f != one))
             continue;
-        json_object_set_new(properties, f->name, field_schema(t, f, form));
+        describe_member(properties, f->name, field_schema(t, f, form));
         if (is_required(t, f, form))
             json_array_append_new(required, json_string(f->name));
     }
@@ -156,7 +185,7 @@ static json_t *alternatives_schema(const wire_table *t, wire_form form, const ch
 {
     json_t *alternatives = json_array();
     for (const wire_field *f = t->fields; f->name; f++) {
-        if (!(f->flags & ALTERNATIVE))
+        if (!(f->flags & ALTERNATIVE) || !is_described(t, f, form))
             continue;
         json_t *properties = json_object(), *required = json_array();
         describe_fields(t, form, f, properties, required);

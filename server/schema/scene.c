@@ -86,11 +86,11 @@ INITIAL(no_feature, gw_feature, (gw_feature){0})
 
 static const wire_field of_feature[] = {
     {"id", FEATURE_ID, AT(gw_feature, object), REQUIRED | IN_ADDRESS},
-    {"derived", BOOLEAN, .flags = READ_ONLY},
+    {"derived", BOOLEAN, .flags = READ_ONLY | SENT_BACK},
     ELEMENT(gw_feature, element),
-    {"curve", OBJECT, AT(gw_feature, element), READ_ONLY, .kinds = KIND(GW_CURVE),
+    {"curve", OBJECT, AT(gw_feature, element), READ_ONLY | ALTERNATIVE, .kinds = KIND(GW_CURVE),
      .table = &wire_table_curve_element},
-    {"surface", OBJECT, AT(gw_feature, element), READ_ONLY, .kinds = KIND(GW_SURFACE),
+    {"surface", OBJECT, AT(gw_feature, element), READ_ONLY | ALTERNATIVE, .kinds = KIND(GW_SURFACE),
      .table = &wire_table_surface_element},
     {0}};
 const wire_table wire_table_feature = {
@@ -136,7 +136,7 @@ static const wire_field of_constraint[] = {
      .about = "what rolls or slides is held to the surface both ways, or unilaterally: then it "
               "lifts off, and collides where it meets the surface again"},
     {"enabled", BOOLEAN, AT(gw_scene_constraint, enabled)},
-    {"state", CHOICE, .flags = READ_ONLY, .choices = constraint_states},
+    {"state", CHOICE, .flags = READ_ONLY | SENT_BACK, .choices = constraint_states},
     {0}};
 const wire_table wire_table_constraint = {
     .name = "Constraint",

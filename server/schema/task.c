@@ -210,7 +210,7 @@ static const wire_field of_task[] = {
     {"steps", LIST, AT(gw_task, steps), REQUIRED, .table = &step_table,
      COUNTED(gw_task, step_count, gw_task_step), .least = 1, .most = GW_MAX_STEPS,
      .must = "a task has 1 to 64 steps"},
-    {"progress", OBJECT, .flags = READ_ONLY, .table = &wire_table_task_progress},
+    {"progress", OBJECT, .flags = READ_ONLY | SENT_BACK, .table = &wire_table_task_progress},
     {0}};
 _Static_assert(GW_MAX_STEPS == 64, "as `must` says");
 

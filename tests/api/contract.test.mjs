@@ -74,6 +74,7 @@ test('no schema is open', async () => {
 test('a merge patch knows the members of what it patches', () => {
   const { schemas } = contract.document.components;
   const members = (schema) => Object.keys(schema.properties ?? {}).sort();
+  const read = { Constraint: ['state'], Device: ['info'], Task: ['progress'] }; // and what answers have besides
   for (const name of [
     'Body',
     'Constraint',
@@ -87,7 +88,7 @@ test('a merge patch knows the members of what it patches', () => {
     'Settings',
     'Task',
   ])
-    assert.deepEqual(members(schemas[`${name}Patch`]), members(schemas[name]), name);
+    assert.deepEqual(members(schemas[`${name}Patch`]), [...members(schemas[name]), ...(read[name] ?? [])].sort(), name);
   const motor = schemas.JointPatch.properties.motor.anyOf.find((part) => part.properties);
   assert.deepEqual(members(motor), members(schemas.Motor), 'Motor');
 });
@@ -115,6 +116,9 @@ test('the scene', async () => {
   assert.equal(refused.json.status, 'incompatible');
   assert.deepEqual(refused.json.conflict.constraints.sort(), ['c1', 'c2']);
   await expect(422, 'PATCH', '/scene', { constraints: clash.constraints });
+  const twice = { ...scene, objects: [...scene.objects, scene.objects[0]] };
+  assert.equal((await expect(409, 'PUT', '/scene', twice)).json.errors[0].pointer, '/objects/2/id');
+  await expect(409, 'PATCH', '/scene', { objects: twice.objects });
 });
 
 test('several edits at once', async () => {

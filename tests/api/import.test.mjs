@@ -322,7 +322,8 @@ test('a description is posted, and becomes a mechanism of the scene', async () =
   const wrong = await post({ id: 'x', urdf: '<svg/>' });
   assert.equal(wrong.status, 400);
   assert.match(JSON.stringify(wrong.json), /\/urdf.*not a robot description/);
-  assert.equal((await post({ id: 'y', urdf: arm, tip: 'nothing' })).status, 404);
+  const tipless = await post({ id: 'y', urdf: arm, tip: 'nothing' }); // 404 is for addresses
+  assert.deepEqual([tipless.status, tipless.json.errors[0].pointer], [400, '/tip'], tipless.text);
   assert.equal((await post({ id: 'y', urdf: arm, links: [] })).status, 400);
   const block = `<robot name="block"><link name="a">${inertial(2, 0.1)}</link></robot>`;
   assert.match((await post({ urdf: block })).json.errors[0].detail, /POST it to \/objects/);
