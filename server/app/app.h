@@ -166,17 +166,17 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error);
 
 /* Devices off, at once: the latch is set without a lock and the loop heeds it in its next tick,
  * whatever else it is asked for; it stays through edits, loads and restarts until somebody arms.
- * `by`: who. Waits for that tick, APP_HALT_WAIT_MS at most: the latch is set in any case.
+ * `by`: who.
  *
  * A client that asks by REST and by the stream names both `press` (NULL: none): what was carried
  * out within APP_PRESS_S is not carried out again, so that the later of the two does not undo an
  * arming that came between them. */
-#define APP_HALT_WAIT_MS 15
-#define APP_PRESS_S      10
-void app_halt(gw_app *app, const char *press, const char *by);
-
-/* Only sets the latch. */
+#define APP_PRESS_S 10
 void app_halt_latch(gw_app *app, const char *press, const char *by);
+
+/* Waits for the tick that heeds it, so long at most. */
+#define APP_HALT_WAIT_MS 15
+void app_halt_await(gw_app *app);
 
 /* How it is halted, without a lock. */
 gw_halt_state app_halt_state(const gw_app *app);

@@ -208,9 +208,9 @@ gw_halt_state app_halt_state(const gw_app *app)
     return gw_halt_latch_state(&app->halt);
 }
 
-void app_halt(gw_app *app, const char *press, const char *by)
+void app_halt_await(gw_app *app)
 {
-    app_halt_latch(app, press, by);
+    assert(app);
     for (int tries = 0; tries < 5 * APP_HALT_WAIT_MS; tries++) {
         if (!gw_halt_latch_read(&app->halt, NULL) || gw_halt_latch_in_effect(&app->halt))
             return;

@@ -212,8 +212,8 @@ int guard_head_ambiguous(const guard_head *head, const char **detail)
               "a field has no spaces";
     if (head->lengths > 1 || head->odd)
         return 400;
-    *detail = "the Origin must be told once";
-    return head->origins > 1 ? 400 : 0;
+    *detail = "the Host and the Origin must be told once";
+    return head->hosts > 1 || head->origins > 1 ? 400 : 0;
 }
 
 int guard_head_refusal(head_status read, const request_head *head, const char **detail)
@@ -243,6 +243,15 @@ int guard_head_sender(const gw_guard *guard, const guard_head *head, const char 
         return 421;
     *detail = "the Origin header names another site: only the appliance's own page may ask";
     return is_own_origin(guard, head->origin, head->host) ? 0 : 403;
+}
+
+bool guard_may_halt(const gw_guard *guard, const request_head *head)
+{
+    assert(guard && head);
+    const char *detail;
+    guard_head fields = guard_head_of(head);
+    return !guard_head_ambiguous(&fields, &detail) && !guard_head_sender(guard, &fields, &detail) &&
+           guard_roles(guard, guard_bearer(head_find(head, "Authorization")));
 }
 
 /* ---- tokens -------------------------------------------------------------------------------- */

@@ -69,6 +69,10 @@ int guard_head_refusal(head_status read, const request_head *head, const char **
 int guard_head_ambiguous(const guard_head *head, const char **detail);
 int guard_head_sender(const gw_guard *guard, const guard_head *head, const char **detail);
 
+/* Whether a halt with this head is carried out: it is told apart without doubt, comes from where it
+ * may, and with a token of any role where one is asked for. */
+bool guard_may_halt(const gw_guard *guard, const request_head *head);
+
 /* The roles of a token (NULL: none was given), all where none is asked for; 0: it is wrong. Takes
  * the same time for every wrong token. */
 unsigned guard_roles(const gw_guard *guard, const char *token);

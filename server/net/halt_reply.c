@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -28,7 +29,9 @@
 typedef struct adopted {
     int fd;
     bool body; /* told as ignored */
+    char id[HEAD_REQUEST_ID + 1];
 } adopted;
+_Static_assert(sizeof(adopted) <= PIPE_BUF, "it goes through the pipe whole");
 
 typedef struct waiting {
     adopted socket;
@@ -44,17 +47,18 @@ struct gw_halt_replies {
     waiting waiting[WAITING]; /* oldest first */
 };
 
-static void answer(gw_halt_replies *replies, adopted socket)
+static void answer(gw_halt_replies *replies, const adopted *socket)
 {
     char body[WIRE_HALTED_BYTES], text[WIRE_HALTED_BYTES + 512];
     gw_halt_state state = app_halt_state(replies->app);
-    wire_halted_text(&state, socket.body, false, body);
+    wire_halted_text(&state, socket->body, false, body);
     int size = snprintf(text, sizeof text,
                         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                        "Content-Length: %zu\r\nCache-Control: no-store\r\n" RESPONSE_HARDENING(
+                        "Content-Length: %zu\r\nX-Request-Id: %s\r\n"
+                        "Cache-Control: no-store\r\n" RESPONSE_HARDENING(
                             RESPONSE_LINE) "Connection: close\r\n\r\n%s",
-                        strlen(body), body);
-    reject_send(socket.fd, text, (size_t)size);
+                        strlen(body), socket->id, body);
+    reject_send(socket->fd, text, (size_t)size);
 }
 
 /* Answers all whose halt is in effect, or who have waited long enough. */
@@ -66,7 +70,7 @@ static void answer_due(gw_halt_replies *replies, bool all)
     for (int i = 0; i < replies->count; i++) {
         waiting *each = &replies->waiting[i];
         if (all || state.in_effect || !state.halted || now >= each->until_ms)
-            answer(replies, each->socket);
+            answer(replies, &each->socket);
         else
             replies->waiting[kept++] = *each;
     }
@@ -101,12 +105,14 @@ static void *run(void *context)
     return NULL;
 }
 
-void halt_replies_adopt(gw_halt_replies *replies, int fd, bool body)
+void halt_replies_adopt(gw_halt_replies *replies, int fd, const char id[HEAD_REQUEST_ID + 1],
+                        bool body)
 {
-    assert(replies && fd >= 0);
-    const adopted socket = {fd, body};
+    assert(replies && fd >= 0 && id);
+    adopted socket = {.fd = fd, .body = body};
+    memcpy(socket.id, id, sizeof socket.id);
     if (write(replies->out, &socket, sizeof socket) != sizeof socket)
-        answer(replies, socket); /* thousands wait: it is halted all the same */
+        answer(replies, &socket); /* thousands wait: it is halted all the same */
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

@@ -7,14 +7,16 @@
 #define GW_SERVER_NET_HALT_REPLY_H
 
 #include "server/app/app.h"
+#include "server/net/request_head.h"
 
 typedef struct gw_halt_replies gw_halt_replies;
 
 gw_halt_replies *halt_replies_create(gw_app *app, gw_error *error);
 void halt_replies_destroy(gw_halt_replies *replies); /* NULL is fine */
 
-/* Takes over a socket whose request has halted and was read to its end; `body`: it had one that
- * is not heeded. One thread. */
-void halt_replies_adopt(gw_halt_replies *replies, int fd, bool body);
+/* Takes over a socket whose request, of that id, has halted and was read to its end; `body`: it
+ * had one that is not heeded. One thread. */
+void halt_replies_adopt(gw_halt_replies *replies, int fd, const char id[HEAD_REQUEST_ID + 1],
+                        bool body);
 
 #endif

@@ -51,7 +51,8 @@ typedef struct exchange {
     gw_http *http;
     struct MHD_Connection *mhd;
     const char *path, *method;
-    bool answered; /* the reply is ready */
+    bool elsewhere; /* its target is an absolute one, of another host than its Host */
+    bool answered;  /* the reply is ready */
     char *body;
     size_t size, room, reserved;
     size_t most; /* of the body, by its address */
@@ -431,7 +432,8 @@ static void handle_api(exchange *now, bool quick)
                            .size = now->size,
                            .by = by,
                            .roles = now->roles,
-                           .halt_seen = now->halt_seen};
+                           .halt_seen = now->halt_seen,
+                           .halted = quick && relay_halted(now->http->relay, fd_of(mhd))};
     MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, add_query, &request);
     api_handle(&now->http->def.api, &request, &now->reply);
     log_failure(now);
@@ -527,6 +529,9 @@ static int check_sender(exchange *now, const char **detail)
     int status = guard_head_sender(guard, &head, detail);
     if (status)
         return status;
+    *detail = "the address and the Host header name two servers";
+    if (now->elsewhere)
+        return 421;
     return is_api(now->path) || strcmp(now->path, "/metrics") == 0 ? check_token(now, detail) : 0;
 }
 
@@ -600,6 +605,20 @@ static enum MHD_Result answer(gw_http *http, exchange *now)
     return is_api(now->path) ? serve_api(http, now) : serve_file(http, now);
 }
 
+/* The path of a target; an absolute one (RFC 9112, 3.2.2) names the host as well, which has to be
+ * the one that the Host header names. */
+static const char *path_of(const char *target, const char *host, bool *elsewhere)
+{
+    static const char scheme[] = "http://";
+    const size_t before = sizeof scheme - 1;
+    if (strncasecmp(target, scheme, before) != 0)
+        return target;
+    size_t size = strcspn(target + before, "/");
+    const char *path = target + before + size;
+    *elsewhere = !host || strlen(host) != size || strncasecmp(target + before, host, size) != 0;
+    return *path ? path : "/";
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
                                   const char *method, const char *version, const char *data,
                                   size_t *size, void **request_context)
@@ -613,7 +632,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         if (now) {
             now->http = http;
             now->mhd = mhd;
-            now->path = path;
+            now->path = path = path_of(path, header_of(mhd, "Host"), &now->elsewhere);
             now->method = method;
             head_request_id(header_of(mhd, "X-Request-Id"), now->id);
             now->most = api_body_most(method, path);
@@ -656,6 +675,20 @@ static size_t as_sent(void *context, struct MHD_Connection *mhd, char *value)
     return strlen(value);
 }
 
+/* ---- halts that arrive --------------------------------------------------------------------- */
+
+static bool halt_on_arrival(void *context, int client, const request_head *head)
+{
+    const gw_http *http = context;
+    char by[PEER_NAME];
+    struct sockaddr_storage peer = peer_address(client);
+    if (!guard_may_halt(http->def.guard, head))
+        return false;
+    peer_name(&peer, head_find(head, "Origin") ? "page" : "rest", by);
+    app_halt_latch(http->def.api.app, head_find(head, "Idempotency-Key"), by);
+    return true;
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
 gw_http *http_create(const http_def *def, gw_error *error)
@@ -670,7 +703,8 @@ gw_http *http_create(const http_def *def, gw_error *error)
     http->def.api.replays = api_replays_create();
     if (!http->def.api.replays)
         gw_fail(error, GW_FAILED, "", "memory is short");
-    http->relay = http->def.api.replays ? relay_create(error) : NULL;
+    const relay_def relay = {halt_on_arrival, http};
+    http->relay = http->def.api.replays ? relay_create(&relay, error) : NULL;
     http->readers = http->relay ? workers_create(READERS, error) : NULL;
     http->workers = http->readers ? workers_create(WORKERS, error) : NULL;
     if (!http->workers) {

@@ -35,6 +35,7 @@
 
 typedef struct waiting {
     int fd; /* -1: free */
+    bool halted;
     long deadline_ms;
     struct sockaddr_storage peer;
 } waiting;
@@ -61,22 +62,22 @@ typedef struct peeked {
     size_t size;
     request_head head;
     bool whole;   /* the head is, and reads as one */
+    bool halts;   /* it is that of a halt, whose sender may ask for it */
     size_t taken; /* head and body of a halt */
     bool ignored; /* the body says something that a halt does not heed */
 } peeked;
 
-/* A halt whose sender may ask for it is carried out by the listener, whatever its body says. One
- * that is to be refused, or whose body is long, goes to HTTP. */
+/* A halt whose sender may ask for it is carried out by the listener once its head is there,
+ * whatever its body says, and whether that comes or not. One that is to be refused goes to HTTP;
+ * so does one whose body is long, for its answer. */
 static wish halt_wish(const gw_guard *guard, peeked *p)
 {
     const request_head *head = &p->head;
-    guard_head fields = guard_head_of(head);
-    const char *length = head_find(head, "Content-Length"), *detail;
+    const char *length = head_find(head, "Content-Length");
     size_t body = length ? strtoul(length, NULL, 10) : 0;
-    if (guard_head_ambiguous(&fields, &detail) || guard_head_sender(guard, &fields, &detail) ||
-        !guard_roles(guard, guard_bearer(head_find(head, "Authorization"))) ||
-        head_find(head, "Transfer-Encoding") || head_find(head, "Expect") ||
-        body > HEAD_BYTES - head->size)
+    p->halts = guard_may_halt(guard, head);
+    if (!p->halts || head->old || head_find(head, "Transfer-Encoding") ||
+        head_find(head, "Expect") || body > HEAD_BYTES - head->size)
         return WISH_HTTP;
     p->taken = head->size + body;
     if (p->size < p->taken)
@@ -97,6 +98,7 @@ static bool starts(const peeked *p, const char *with, bool *undecided)
 static wish look(const gw_listener *listener, int fd, peeked *p)
 {
     bool stream_later, halt_later;
+    p->halts = false;
     ssize_t size = recv(fd, p->data, HEAD_BYTES, MSG_PEEK | MSG_DONTWAIT);
     if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
         return WISH_GONE;
@@ -112,7 +114,7 @@ static wish look(const gw_listener *listener, int fd, peeked *p)
         return WISH_UNKNOWN;
     if (stream)
         return WISH_STREAM;
-    if (halt && p->whole && !p->head.old)
+    if (halt && p->whole)
         return halt_wish(listener->def.guard, p);
     return p->whole && strcmp(p->head.method, "GET") == 0 &&
                    strcmp(p->head.target, STATE_REPLY_PATH) == 0
@@ -162,22 +164,24 @@ static void admit(gw_listener *listener, int fd, peeked *p)
     const char *detail, *shape, *upgrade = head_find(head, "Upgrade");
     const char *version = head_find(head, "Sec-WebSocket-Version");
     const char *named = head_find(head, "Sec-WebSocket-Protocol");
+    const char *id = p->whole ? head_find(head, "X-Request-Id") : NULL;
     char accept[WS_ACCEPT];
     int status = guard_head_sender(listener->def.guard, &fields, &detail);
     if (!p->whole || head->old || guard_head_ambiguous(&fields, &shape) || fields.lengths > 0)
-        reject(fd, 400, "", "this is no head of an HTTP/1.1 handshake");
+        reject(fd, 400, id, "", "this is no head of an HTTP/1.1 handshake");
     else if (status)
-        reject(fd, status, "", detail);
+        reject(fd, status, id, "", detail);
     else if (head_count(head, "Upgrade") != 1 || strcasecmp(upgrade, "websocket") != 0 ||
              !lists(head_find(head, "Connection"), "upgrade"))
-        reject(fd, 426, "Upgrade: websocket\r\n", "a WebSocket handshake is wanted here");
+        reject(fd, 426, id, "Upgrade: websocket\r\n", "a WebSocket handshake is wanted here");
     else if (!version || strcmp(version, "13") != 0)
-        reject(fd, 426, "Sec-WebSocket-Version: 13\r\n", "version 13 of WebSocket is spoken here");
+        reject(fd, 426, id, "Sec-WebSocket-Version: 13\r\n",
+               "version 13 of WebSocket is spoken here");
     else if (head_count(head, "Sec-WebSocket-Key") != 1 ||
              !accept_of(head_find(head, "Sec-WebSocket-Key"), accept))
-        reject(fd, 400, "", "Sec-WebSocket-Key must be sixteen bytes in base64");
+        reject(fd, 400, id, "", "Sec-WebSocket-Key must be sixteen bytes in base64");
     else if (named && !lists(named, "guideway.v1"))
-        reject(fd, 400, "", "the sub-protocol here is guideway.v1");
+        reject(fd, 400, id, "", "the sub-protocol here is guideway.v1");
     else {
         recv(fd, p->data, head->size, MSG_DONTWAIT); /* it is read */
         if (!stream_adopt(listener->def.stream, fd, accept, named != NULL))
@@ -185,15 +189,24 @@ static void admit(gw_listener *listener, int fd, peeked *p)
     }
 }
 
-/* Takes the request from the socket and halts; the answer comes from a thread of its own. */
-static void carry_out_halt(gw_listener *listener, int fd, peeked *p)
+/* Once for a connection; its body may be still to come. */
+static void carry_out_halt(const gw_listener *listener, waiting *entry, const peeked *p)
 {
     char by[PEER_NAME];
-    struct sockaddr_storage peer = peer_address(fd);
-    peer_name(&peer, head_find(&p->head, "Origin") ? "page" : "rest", by);
+    if (!p->halts || entry->halted)
+        return;
+    entry->halted = true;
+    peer_name(&entry->peer, head_find(&p->head, "Origin") ? "page" : "rest", by);
     app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
+}
+
+/* Takes the request of a halt from the socket; the answer comes from a thread of its own. */
+static void answer_halt(gw_listener *listener, int fd, peeked *p)
+{
+    char name[HEAD_REQUEST_ID + 1];
+    head_request_id(head_find(&p->head, "X-Request-Id"), name);
     recv(fd, p->data, p->taken, MSG_DONTWAIT);
-    halt_replies_adopt(listener->halts, fd, p->ignored);
+    halt_replies_adopt(listener->halts, fd, name, p->ignored);
 }
 
 static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *p)
@@ -204,7 +217,7 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
     if (wanted == WISH_GONE)
         close(fd);
     else if (wanted == WISH_HALT)
-        carry_out_halt(listener, fd, p);
+        answer_halt(listener, fd, p);
     else if (wanted == WISH_STREAM)
         admit(listener, fd, p);
     else if (wanted == WISH_STATE && state_replies_adopt(listener->states, fd))
@@ -219,6 +232,7 @@ static void look_at(gw_listener *listener, waiting *entry)
     if (entry->fd < 0)
         return;
     wish wanted = look(listener, entry->fd, &p);
+    carry_out_halt(listener, entry, &p);
     if (wanted != WISH_UNKNOWN)
         release(listener, entry, wanted, &p);
 }
@@ -272,7 +286,7 @@ static void accept_one(gw_listener *listener)
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
-    *entry = (waiting){fd, clock_ms() + GW_HEADER_TIMEOUT_MS, peer};
+    *entry = (waiting){fd, false, clock_ms() + GW_HEADER_TIMEOUT_MS, peer};
     if (!event_loop_watch(&listener->loop, EPOLL_CTL_ADD, fd, (uint32_t)(entry - listener->waiting),
                           EPOLLIN | EPOLLRDHUP | EPOLLET)) {
         entry->fd = -1;

@@ -11,12 +11,13 @@
 #include "server/net/request_head.h"
 #include "server/rest/problem.h"
 
-size_t reject_text(int status, const char *fields, const char *detail, char out[REJECT_BYTES])
+size_t reject_text(int status, const char *id, const char *fields, const char *detail,
+                   char out[REJECT_BYTES])
 {
     assert(fields && detail && out);
-    char body[512], id[HEAD_REQUEST_ID + 1];
+    char body[512], name[HEAD_REQUEST_ID + 1];
     const problem_kind *kind = problem_of_status(status);
-    head_request_id(NULL, id);
+    head_request_id(id, name);
     int size = snprintf(body, sizeof body,
                         "{\"type\":\"" PROBLEM_PATH "/%s\",\"title\":\"%s\",\"status\":%d,"
                         "\"detail\":\"%s\",\"errors\":[{\"pointer\":\"\",\"detail\":\"%s\"}]}",
@@ -25,7 +26,7 @@ size_t reject_text(int status, const char *fields, const char *detail, char out[
     size = snprintf(out, REJECT_BYTES,
                     "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
                     "Content-Length: %d\r\nX-Request-Id: %s\r\n%sConnection: close\r\n\r\n%s",
-                    status, kind->title, size, id, fields, body);
+                    status, kind->title, size, name, fields, body);
     assert(size > 0 && size < REJECT_BYTES);
     return (size_t)size;
 }
@@ -42,13 +43,13 @@ void reject_send(int fd, const char *text, size_t size)
     close(fd);
 }
 
-void reject(int fd, int status, const char *fields, const char *detail)
+void reject(int fd, int status, const char *id, const char *fields, const char *detail)
 {
     char answer[REJECT_BYTES];
-    reject_send(fd, answer, reject_text(status, fields, detail, answer));
+    reject_send(fd, answer, reject_text(status, id, fields, detail, answer));
 }
 
 void reject_busy(int fd)
 {
-    reject(fd, 503, "Retry-After: 1\r\n", "too busy now");
+    reject(fd, 503, NULL, "Retry-After: 1\r\n", "too busy now");
 }

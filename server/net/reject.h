@@ -16,13 +16,15 @@
     FIELD("X-Frame-Options", "DENY")
 #define RESPONSE_LINE(name, value) name ": " value "\r\n"
 
-/* An answer that is the connection's last: a problem of that status. `fields`: further lines of the
- * head, each with its end; `detail`: a sentence, without quotation marks. Its size. */
+/* An answer that is the connection's last: a problem of that status. `id`: as the request's head
+ * names it, NULL where it does not or cannot be read; `fields`: further lines of the head, each
+ * with its end; `detail`: a sentence, without quotation marks. Its size. */
 #define REJECT_BYTES 1024
-size_t reject_text(int status, const char *fields, const char *detail, char out[REJECT_BYTES]);
+size_t reject_text(int status, const char *id, const char *fields, const char *detail,
+                   char out[REJECT_BYTES]);
 
 /* Answers a connection with it and closes it. Never waits. */
-void reject(int fd, int status, const char *fields, const char *detail);
+void reject(int fd, int status, const char *id, const char *fields, const char *detail);
 
 /* Sends a text, the connection's last, and closes it. Never waits. */
 void reject_send(int fd, const char *text, size_t size);

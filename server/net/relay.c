@@ -35,7 +35,9 @@ typedef struct gw_passage {
         outer; /* the client's socket, this end of the pair: -1 once the library's is shut */
     int inner; /* relay's lock: the library's end while it has it, else -1 */
     int place;
+    gw_relay *relay;
     atomic_ullong answered; /* requests */
+    atomic_ullong halted;   /* number of the last one that halted when it arrived */
     request_framing framing;
     size_t in_size, pass; /* bytes read, of which the first so many go to the library */
     size_t out_size, out_sent;
@@ -52,6 +54,7 @@ typedef struct gw_passage {
 } gw_passage;
 
 struct gw_relay {
+    relay_def def;
     event_loop loop;
     pthread_mutex_t lock; /* of the table, and of numbers in it */
     gw_passage *places[PLACES];
@@ -60,11 +63,29 @@ struct gw_relay {
 
 /* ---- towards the library ------------------------------------------------------------------- */
 
+/* A head has come whole. A halt waits neither for its body nor for the requests before it. */
+static void carry_out_halt(gw_passage *p, const char *data, size_t size)
+{
+    static const char begin[] = "POST " RELAY_HALT " ";
+    char copy[HEAD_BYTES + 1];
+    request_head head;
+    if (size < sizeof begin || memcmp(data, begin, sizeof begin - 1) != 0)
+        return;
+    memcpy(copy, data, size);
+    copy[size] = 0;
+    if (head_parse(copy, size, &head) == HEAD_WHOLE &&
+        p->relay->def.halt(p->relay->def.context, p->client, &head))
+        atomic_store(&p->halted, p->framing.requests);
+}
+
 /* Marks what may pass, leaves out what means nothing; what is refused is dropped. */
 static void check(gw_passage *p)
 {
     for (;;) {
+        bool head = p->framing.phase == FRAMING_HEAD;
         framing_step step = framing_read(&p->framing, p->in + p->pass, p->in_size - p->pass);
+        if (head && step.pass > 0)
+            carry_out_halt(p, p->in + p->pass, step.pass);
         p->pass += step.pass;
         p->in_size -= step.skip;
         memmove(p->in + p->pass, p->in + p->pass + step.skip, p->in_size - p->pass);
@@ -170,10 +191,10 @@ static void write_last(gw_passage *p)
     bool within = f->phase != FRAMING_HEAD;
     p->last = true;
     if (f->refused && answered + 1 == f->refused)
-        p->out_size = reject_text(f->status, "", f->detail, p->out);
+        p->out_size = reject_text(f->status, NULL, "", f->detail, p->out);
     else if (!f->refused && !p->heard && answered + 1 == f->requests)
-        p->out_size = within ? reject_text(408, "", "the body did not come in time", p->out)
-                             : reject_text(503, "Retry-After: 1\r\n", "too busy now", p->out);
+        p->out_size = within ? reject_text(408, NULL, "", "the body did not come in time", p->out)
+                             : reject_text(503, NULL, "Retry-After: 1\r\n", "too busy now", p->out);
 }
 
 /* False: the client is gone. */
@@ -318,6 +339,7 @@ gw_passage *relay_pair(gw_relay *relay, int client, int *inner)
     for (int i = 0; i < 2; i++)
         setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     memset(p, 0, offsetof(gw_passage, in));
+    p->relay = relay;
     p->client = client;
     p->outer = ends[0];
     p->client_events = p->outer_events = NOT_WATCHED;
@@ -365,15 +387,29 @@ void relay_answers(gw_relay *relay, int inner)
     pthread_mutex_unlock(&relay->lock);
 }
 
+bool relay_halted(gw_relay *relay, int inner)
+{
+    assert(relay && inner >= 0);
+    bool halted = false;
+    pthread_mutex_lock(&relay->lock);
+    int place = find(relay, inner);
+    if (place >= 0)
+        halted = atomic_load(&relay->places[place]->halted) > relay->places[place]->answered;
+    pthread_mutex_unlock(&relay->lock);
+    return halted;
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
-gw_relay *relay_create(gw_error *error)
+gw_relay *relay_create(const relay_def *def, gw_error *error)
 {
+    assert(def && def->halt);
     gw_relay *relay = calloc(1, sizeof *relay);
     if (!relay) {
         gw_fail(error, GW_FAILED, "", "memory is short");
         return NULL;
     }
+    relay->def = *def;
     pthread_mutex_init(&relay->lock, NULL);
     const event_loop_def loop = {.thread = "gw-relay",
                                  .what = "the HTTP server",

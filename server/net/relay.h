@@ -10,11 +10,20 @@
 #define GW_SERVER_NET_RELAY_H
 
 #include "rt/guideway.h"
+#include "server/net/request_head.h"
 
 typedef struct gw_relay gw_relay;
 typedef struct gw_passage gw_passage; /* of one connection */
 
-gw_relay *relay_create(gw_error *error);
+/* `halt` is called when the head of a POST to RELAY_HALT has come, on the relay's thread, before
+ * any byte of it is passed on: true where it was carried out. */
+#define RELAY_HALT "/api/v1/simulation/halt"
+typedef struct relay_def {
+    bool (*halt)(void *context, int client, const request_head *head);
+    void *context;
+} relay_def;
+
+gw_relay *relay_create(const relay_def *def, gw_error *error);
 
 /* Passes on what the library has written so far, and closes all. After the library's end. */
 void relay_destroy(gw_relay *relay); /* NULL is fine */
@@ -29,5 +38,9 @@ void relay_cancel(gw_relay *relay, gw_passage *passage);
 /* The library is about to answer a request of the connection that has that end: whatever else is
  * wrong with it, there is no second answer. Any thread. */
 void relay_answers(gw_relay *relay, int inner);
+
+/* Whether the request of that connection that is to be answered next, or one behind it, halted when
+ * it arrived. Any thread. */
+bool relay_halted(gw_relay *relay, int inner);
 
 #endif

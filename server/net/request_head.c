@@ -48,17 +48,28 @@ static head_status parse_field(char *line, request_head *head)
     return HEAD_WHOLE;
 }
 
+/* No head begins like this, whatever follows: a line that ends without a carriage return, or a
+ * byte that no text has, as a handshake of TLS does. */
+static bool is_hopeless(const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (data[i] == '\n' ? i == 0 || data[i - 1] != '\r'
+                            : (unsigned char)data[i] < 0x20 && data[i] != '\r' && data[i] != '\t')
+            return true;
+    return false;
+}
+
 head_status head_parse(char *data, size_t size, request_head *head)
 {
     assert(data && head && data[size] == 0);
     *head = (request_head){0};
     const char *end = memmem(data, size, "\r\n\r\n", 4);
+    if (is_hopeless(data, end ? (size_t)(end - data) + 4 : size))
+        return HEAD_BAD;
     if (!end)
         return HEAD_PARTIAL;
     head->size = (size_t)(end - data) + 4;
     head->body = data + head->size;
-    if (strlen(data) < head->size) /* a zero within */
-        return HEAD_BAD;
     for (char *line = data; line < end;) {
         char *next = strstr(line, "\r\n");
         *next = 0;

@@ -33,6 +33,7 @@ typedef struct api_request {
     unsigned roles;         /* of who asks: guard_role */
     const char *by;         /* who asks: "rest 127.0.0.1:4711" */
     gw_halt_word halt_seen; /* the halt latch when the request came */
+    bool halted;            /* it asks for a halt, which was carried out when it came */
 } api_request;
 
 /* The rest of a long list, behind its first piece. */

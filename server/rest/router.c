@@ -73,8 +73,13 @@ static bool match(const char *pattern, const char *path, char part[2][GW_MAX_ID 
                 return false;
             pattern += strcspn(pattern, "}") + 1;
             path += size;
-        } else if (*pattern++ != *path++)
+            continue;
+        }
+        char c[2] = "";
+        size_t taken = *path == '%' && path[1] && path[2] ? 3 : 1;
+        if (!decode(path, taken, c, sizeof c) || *pattern++ != *c || (taken == 3 && *c == '/'))
             return false;
+        path += taken;
     }
     return *pattern == 0 && *path == 0;
 }
@@ -366,6 +371,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     const char *path = request->path;
     if (strncmp(path, API_PREFIX, strlen(API_PREFIX)) == 0)
         path += strlen(API_PREFIX);
+    if (strcmp(path, "/") == 0)
+        path++;
     wire_memory_clear();
     meshes_use(api->meshes);
     const api_route *route = api_find_route(&call, path, allow);

@@ -59,7 +59,7 @@ test("only WebSocket comes through the stream's address", async () => {
     [handshake({ 'Sec-WebSocket-Version': '8' }), 426],
     [handshake({ Host: 'evil.example' }), 421],
     [handshake({ Host: null }), 421],
-    [handshake({}, `Host: ${server.address}\r\n`), 421],
+    [handshake({}, `Host: ${server.address}\r\n`), 400],
     [handshake({ Origin: 'http://evil.example' }), 403],
     [handshake({ Origin: `http://${server.address}` }, 'Origin: http://evil.example\r\n'), 400],
     [handshake({}, 'Content-Length: 5\r\n'), 400],
@@ -206,6 +206,10 @@ const malformed = () => {
     [get('', 'GET /healthz HTTP/2.0'), 505],
     [get('', 'GET /healthz HTTP/1.2'), 505],
     ['GET /healthz HTTP/1.1\r\n\r\n', 400],
+    [get(host), 400],
+    [`GET /healthz HTTP/1.1\n${host.trim()}\n\n`, 400], // at once, whatever may follow
+    ['GET /healthz HTTP/1.1\n', 400],
+    ['\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03', 400], // a handshake of TLS
     ['rubbish\r\n\r\n', 400],
     [get('X: 1\r\n'.repeat(200)), 400],
     [get(`X: ${'x'.repeat(40000)}\r\n`), 431],
@@ -284,6 +288,28 @@ test('requests one behind the other, chunks with extensions and trailers are wha
     await until('seven answers', () => /Connection: close[^]*ok\n$/i.test(c.got));
     assert.equal(c.got.match(/HTTP\/1\.1 200 OK/g).length, 7, c.got);
     assert.equal(c.got.match(/"status":"solved"/g).length, 2);
+  }
+});
+
+test('an address may be absolute, and escaped where it need not be; it names one server', async () => {
+  const get = (target) => `GET ${target} HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`;
+  const port = server.address.split(':')[1];
+  for (const [target, status] of [
+    [`http://${server.address}/healthz`, 200],
+    [`HTTP://${server.address}/api/v1/objects?limit=1`, 200],
+    [`http://${server.address}`, 200],
+    ['/api/v1/%6fbjects', 200],
+    ['/api/v1/%6Fbjects/cone', 200],
+    ['/api/v1/objects%2Fcone', 404],
+    ['/api/v1/objects/%zz', 404],
+    ['/api/v1/', 200],
+    [`http://evil.example:${port}/healthz`, 421],
+    [`http://${server.address}.evil.example/healthz`, 421],
+    [`http://user@${server.address}/healthz`, 421],
+    [`https://${server.address}/healthz`, 404],
+  ]) {
+    const [answer] = await talk([get(target)]);
+    assert.equal(answer.status, status, `${target}\n${answer.head}`);
   }
 });
 
@@ -372,7 +398,7 @@ test('who asks for the state again and again is held to the same rules as everyb
   const refused = [
     [ask().replace(server.address, 'evil.example'), 421],
     [ask('Origin: http://evil.example\r\n'), 403],
-    [ask(`Host: ${server.address}\r\n`), 421],
+    [ask(`Host: ${server.address}\r\n`), 400],
     [ask('', '/api/v1/simulation?x=1'), 400],
     [ask('', '/api/v1/simulation/'), 404],
     [ask('', '/api/v1/simulation', 'DELETE'), 405],

@@ -529,7 +529,8 @@ test('the simulation', async () => {
   await expect(409, 'PUT', '/simulation', { state: 'running' });
   await expect(409, 'POST', '/simulation/step', { ticks: 1 });
   assert.equal((await expect(200, 'PUT', '/simulation', { state: 'stopped' })).json.state, 'stopped');
-  await expect(200, 'POST', '/simulation/halt');
+  await expect(200, 'POST', '/simulation/arm');
+  await expect(200, 'POST', '/simulation/halt'); // of now: arming waits until it has stood for a tenth of a second
   const arming = expect(409, 'POST', '/simulation/arm'); // a halt comes meanwhile
   await sleep(20);
   await expect(200, 'POST', '/simulation/halt');
@@ -1073,6 +1074,19 @@ test('every problem has a type with a page', async () => {
 });
 
 test('a request has an id, its own where it brings one', async () => {
+  // also where the listener itself answers, and who asks for the state again and again
+  for (const [method, path, status] of [
+    ['POST', '/api/v1/simulation/halt', 200],
+    ['POST', '/api/v1/simulation/arm', 200],
+    ['GET', '/api/v1/simulation', 200],
+    ['GET', '/ws', 426],
+  ]) {
+    const named = { connection: 'close', 'x-request-id': 'mine' };
+    const answered = await request(server, method, path, undefined, named);
+    assert.deepEqual([answered.status, answered.headers['x-request-id']], [status, 'mine'], path);
+    const other = await request(server, method, path, undefined, { connection: 'close' });
+    assert.match(other.headers['x-request-id'], /^[0-9a-f]{16}$/, path);
+  }
   const first = (await request(server, 'GET', '/api/v1/scene')).headers['x-request-id'];
   const second = (await request(server, 'GET', '/')).headers['x-request-id'];
   assert.match(first, /^[0-9a-f]{16}$/);

@@ -1,7 +1,7 @@
 // A halt stays until the devices are armed, through loads, edits, undo and restarts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { client, request, sleep, start, stream, until } from './server.mjs';
+import { client, raw, request, sleep, start, stream, until } from './server.mjs';
 
 let server, expect, call;
 before(async () => {
@@ -130,6 +130,46 @@ test('a halt halts whatever body or query comes with it, and says what it ignore
     }
   assert.equal((await request(server, 'POST', `${path}?dryRun=true`)).status, 400); // asks for no halt
   assert.equal((await now()).halted, false);
+});
+
+test('a halt waits neither for its body nor for what was asked before it on its connection', async () => {
+  const head = (line, fields = '') => `${line} HTTP/1.1\r\nHost: ${server.address}\r\n${fields}\r\n`;
+  const post = (fields) => head('POST /api/v1/simulation/halt', fields);
+  const json = (size) => `Content-Type: application/json\r\nContent-Length: ${size}\r\n`;
+  const first = head('GET /healthz');
+  const steps = `${head('POST /api/v1/simulation/step', json(17))}{"ticks":1000000}`;
+  const cases = [
+    ['running', '', post('Content-Length: 200\r\n')],
+    ['running', '', post('Content-Length: 20000\r\n')],
+    ['running', '', post('Transfer-Encoding: chunked\r\n')],
+    ['running', '', post('Expect: 100-continue\r\nContent-Length: 9000\r\n')],
+    ['running', first, post('Content-Length: 200\r\n')],
+    ['paused', first, steps + post()],
+    ['paused', '', steps + post()],
+    ['paused', first, steps + first + post('Content-Length: 200\r\n')],
+  ];
+  for (const [state, before, text] of cases) {
+    await expect(200, 'PUT', '/simulation', { state });
+    const c = raw(server, before);
+    if (before) await until('the first answer', () => c.got.endsWith('ok\n'));
+    c.socket.write(text);
+    await until(`a halt by ${JSON.stringify(text)}`, async () => (await now()).halted, 2000);
+    assert.match((await now()).halt.by, new RegExp(`:${c.socket.localPort}$`));
+    if (text === steps + post()) {
+      await until('both answers', () => c.got.includes('"halted":true'));
+      assert.match(c.got, /HTTP\/1.1 409 [^]*HTTP\/1.1 200 /);
+    }
+    await expect(200, 'POST', '/simulation/arm');
+    c.socket.destroy();
+    await sleep(50);
+    assert.equal((await now()).halted, false, 'it halts once');
+  }
+  for (const fields of ['Origin: http://evil.example\r\n', `Host: ${server.address}\r\n`]) {
+    const c = raw(server, post(`${fields}Content-Length: 200\r\n`));
+    await sleep(100);
+    assert.equal((await now()).halted, false, fields);
+    c.socket.destroy();
+  }
 });
 
 test('arming loses against a halt that comes while it waits', async () => {
