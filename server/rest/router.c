@@ -177,7 +177,16 @@ static int known_names(const wire_operation *about, const char *names[6])
     return count;
 }
 
-/* A parameter that is misspelt would be passed over in silence. */
+/* True where parameter `i` of the query has the name of one before it. */
+static bool is_repeated(const api_request *request, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (strcmp(request->query[k].name, request->query[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* A parameter that is misspelt, or told twice, would be passed over in silence. */
 static bool take_names(api_call *call, const api_route *route)
 {
     const char *names[6];
@@ -189,6 +198,10 @@ static bool take_names(api_call *call, const api_route *route)
     for (int i = 0; i < call->request->query_count; i++) {
         const char *name = call->request->query[i].name;
         bool known = strcmp(name, "dryRun") == 0; /* which has a refusal of its own */
+        if (is_repeated(call->request, i)) {
+            api_refuse(call, 400, "", "the query parameter %.40s is told once", name);
+            return false;
+        }
         for (int k = 0; k < count; k++)
             known = known || strcmp(name, names[k]) == 0;
         if (known)

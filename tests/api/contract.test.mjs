@@ -931,6 +931,11 @@ test('entries of a list are chosen by their members', async () => {
     features.filter((f) => f.id.startsWith('cone/') && f.derived).slice(0, 1),
   );
   assert.deepEqual((await expect(200, 'GET', '/constraints?type=screw')).json, []);
+  for (const path of ['/contacts', '/loop/faults', '/tools/rendered'])
+    assert.ok((await expect(200, 'GET', `${path}?limit=1`)).json.length <= 1);
+  // the second one would be passed over
+  assert.match((await expect(400, 'GET', '/objects?limit=1&limit=2')).json.detail, /limit is told once/);
+  await expect(400, 'GET', '/objects?id=cone&id=cylinder');
 });
 
 test('a list that is long comes in pieces, with all of its entries', async () => {
