@@ -144,6 +144,9 @@ struct api_route {
 
 const api_route *api_routes(int *count);
 
+/* An example of the body that a route takes, as JSON; NULL where it takes none. */
+const char *api_example(const wire_operation *about);
+
 /* The route of a path below the prefix for the request's method, whose parts and resource the call
  * gets; or NULL with the methods that the path would take in `allow` ("": the path is unknown). */
 const api_route *api_find_route(api_call *call, const char *path, char allow[64]);

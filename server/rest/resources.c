@@ -554,6 +554,97 @@ static const gw_resource resources[] = {
                .mismatch = "the address says %s; PATCH renames", .read_only = "progress"},
 };
 
+/* ---- examples ------------------------------------------------------------------------------ */
+
+/* One for each body that a route takes, by the name that the route gives it. A test sends all. */
+#define POSE(p) "{\"p\":" p ",\"q\":[1,0,0,0]}"
+#define WAIT    "[{\"type\":\"wait\",\"seconds\":0.2}]"
+
+static const struct example {
+    const char *request, *body;
+} examples[] = {
+    {"Scene",
+     "{\"format\":\"guideway-scene/1\",\"name\":\"Cone on cylinder\",\"objects\":["
+     "{\"id\":\"cylinder\",\"geometry\":{\"type\":\"cylinder\",\"radius\":0.1,\"height\":0.2},"
+     "\"fixed\":true},"
+     "{\"id\":\"cone\",\"geometry\":{\"type\":\"cone\",\"radius\":0.04,\"height\":0.1},"
+     "\"pose\":" POSE("[0.1,0,0.3]") ",\"body\":{\"mass\":2}}],"
+                                     "\"constraints\":[{\"id\":\"c1\",\"type\":\"coincident\","
+                                     "\"a\":\"cone/base\","
+                                     "\"b\":\"cylinder/top\",\"sense\":\"opposite\"}],"
+                                     "\"tool\":{\"object\":\"cone\",\"device\":\"sim\"},"
+                                     "\"devices\":[{\"id\":\"sim\",\"driver\":\"sim\"}]}"},
+    {"ScenePatch", "{\"gravity\":[0,0,-9.81]}"},
+    {"SceneEdit[1024]",
+     "[{\"method\":\"POST\",\"path\":\"/objects\",\"body\":{\"id\":\"ball\","
+     "\"geometry\":{\"type\":\"sphere\",\"radius\":0.05}}},"
+     "{\"method\":\"PATCH\",\"path\":\"/objects/ball\",\"body\":{\"pose\":" POSE("[0,0,1]") "}}]"},
+    {"SaveRequest", "{\"name\":\"my scene\"}"},
+    {"OpenRequest", "{\"scene\":\"paper-plane\"}"},
+    {"RestoreRequest", "{\"version\":1}"},
+    {"Object|RobotDescription",
+     "{\"id\":\"ball\",\"geometry\":{\"type\":\"sphere\",\"radius\":0.05},"
+     "\"pose\":" POSE("[0.3,0,0.5]") ",\"body\":{\"mass\":1}}"},
+    {"ObjectPatch", "{\"pose\":" POSE("[0.1,0,0.4]") "}"},
+    {"Feature", "{\"id\":\"cone/grip\",\"line\":{\"point\":[0,0,0.05],\"direction\":[1,0,0]}}"},
+    {"FeatureGiven", "{\"line\":{\"point\":[0,0,0.05],\"direction\":[1,0,0]}}"},
+    {"FeaturePatch", "{\"point\":[0.02,0,0.05]}"},
+    {"Constraint", "{\"type\":\"distance\",\"a\":\"cone/axis\",\"b\":\"cylinder/axis\","
+                   "\"value\":0.03,\"sense\":\"same\"}"},
+    {"ConstraintPatch", "{\"enabled\":false}"},
+    {"SceneJoint", "{\"id\":\"hinge\",\"type\":\"revolute\",\"a\":{\"object\":\"door\"},"
+                   "\"b\":{\"object\":\"world\",\"at\":" POSE(
+                       "[0.5,0,0.2]") "},"
+                                      "\"limits\":[[-1,1]],\"damping\":[0.1]}"},
+    {"SceneJointPatch", "{\"damping\":[0.2]}"},
+    {"SceneSpring", "{\"a\":{\"object\":\"door\",\"p\":[0.1,0,0]},"
+                    "\"b\":{\"object\":\"world\",\"p\":[0.5,0.3,0.2]},"
+                    "\"stiffness\":100,\"length\":0.1}"},
+    {"SceneSpringPatch", "{\"stiffness\":200}"},
+    {"SolutionPatch", "{\"branch\":\"b0\"}"},
+    {"Device", "{\"id\":\"second\",\"driver\":\"sim\"}"},
+    {"DevicePatch", "{\"safety\":\"latched\"}"},
+    {"Operator", "{\"type\":\"wrench\",\"samples\":[{\"t\":0,\"force\":[0,0,0],\"torque\":[0,0,0]},"
+                 "{\"t\":0.5,\"force\":[1,0,-5],\"torque\":[0,0,0]}]}"},
+    {"ToolGiven", "{\"object\":\"cone\",\"device\":\"sim\"}"},
+    {"ToolPatch", "{\"limits\":{\"force\":10}}"},
+    {"MechanismGiven|RobotDescription",
+     "{\"id\":\"leg\",\"base\":" POSE("[1,0,0]") ",\"links\":[{\"joint\":{\"type\":\"revolute\","
+                                                 "\"axis\":[0,0,1]},\"mass\":3,\"com\":[0.2,0,0],"
+                                                 "\"inertia\":[0.01,0.05,0.05,0,0,0]}]}"},
+    {"MechanismPatch", "{\"base\":" POSE("[1,0,0.5]") "}"},
+    {"Link", "{\"joint\":{\"type\":\"revolute\",\"origin\":" POSE(
+                 "[0.4,0,0]") ","
+                              "\"axis\":[0,0,1]},\"mass\":1,\"com\":[0.1,0,0],"
+                              "\"inertia\":[0.01,0.01,0.01,0,0,0]}"},
+    {"LinkPatch", "{\"joint\":{\"position\":0.3}}"},
+    {"Motor", "{\"target\":0.5,\"stiffness\":20,\"damping\":1,\"max\":10}"},
+    {"Material", "{\"id\":\"rubber\",\"restitution\":0.5,\"friction\":0.8}"},
+    {"MaterialPatch", "{\"friction\":0.5}"},
+    {"ContactPatch", "{\"enabled\":true}"},
+    {"StateRequest", "{\"state\":\"running\"}"},
+    {"StepRequest", "{\"ticks\":100}"},
+    {"Task", "{\"id\":\"pause\",\"name\":\"Pause\",\"object\":\"cone\",\"steps\":" WAIT "}"},
+    {"TaskGiven", "{\"name\":\"Pause\",\"object\":\"cone\",\"steps\":" WAIT "}"},
+    {"TaskPatch", "{\"name\":\"A longer pause\"}"},
+    {"PositioningProblem",
+     "{\"constraints\":[{\"type\":\"coincident\","
+     "\"mobile\":{\"plane\":{\"point\":[0,0,0],\"normal\":[0,0,-1]}},"
+     "\"fixed\":{\"plane\":{\"point\":[0,0,0.1],\"normal\":[0,0,1]}},\"sense\":\"opposite\"}],"
+     "\"samples\":2}"},
+    {"SurfaceRequest", "{\"revolve\":{\"profile\":[[0.1,0,0],[0.2,0,0.1],[0.1,0,0.2]],"
+                       "\"axis\":[0,0,1],\"angle\":3}}"},
+    {"AssemblyRequest", "{\"method\":\"auto\",\"seed\":1}"},
+};
+
+const char *api_example(const wire_operation *about)
+{
+    for (size_t i = 0; about->request && i < sizeof examples / sizeof *examples; i++)
+        if (is(examples[i].request, about->request))
+            return examples[i].body;
+    return NULL;
+}
+
 /* ---- the routes ---------------------------------------------------------------------------- */
 
 // clang-format off

@@ -419,6 +419,6 @@ json_t *api_openapi_document(void)
     const api_route *routes = api_routes(&count);
     json_t *document = wire_openapi();
     for (int i = 0; i < count; i++)
-        wire_openapi_add(document, API_PREFIX, &routes[i].about);
+        wire_openapi_add(document, API_PREFIX, &routes[i].about, api_example(&routes[i].about));
     return document;
 }

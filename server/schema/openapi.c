@@ -408,13 +408,16 @@ static json_t *shape(const char *name)
     return wire_schema_ref(name);
 }
 
-static json_t *request_body(const wire_operation *o)
+static json_t *request_body(const wire_operation *o, const char *example)
 {
     json_t *types;
     if (o->flags & OP_FILE)
         types = content("application/octet-stream", json_pack("{ss}", "type", "string"));
     else
         types = content("application/json", shape(o->request));
+    if (example)
+        json_object_set_new(json_object_get(types, "application/json"), "example",
+                            json_loads(example, 0, NULL));
     if (strcmp(o->method, "PATCH") == 0)
         json_object_set_new(types, "application/merge-patch+json",
                             json_pack("{so}", "schema", shape(o->request)));
@@ -515,7 +518,8 @@ bool wire_batched(const wire_operation *o)
            strncmp(o->path, "/solutions", 10) != 0;
 }
 
-void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *o)
+void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *o,
+                      const char *example)
 {
     char path[128], method[16] = "";
     json_t *paths = json_object_get(document, "paths"), *answers = json_object();
@@ -525,7 +529,7 @@ void wire_openapi_add(json_t *document, const char *prefix, const wire_operation
         json_object_set(operation, "parameters", list);
     json_decref(list);
     if (o->request || o->flags & OP_FILE)
-        json_object_set_new(operation, "requestBody", request_body(o));
+        json_object_set_new(operation, "requestBody", request_body(o, example));
     if (o->request && wire_batched(o))
         add_to_edits(document, o);
     add_successes(o, answers);

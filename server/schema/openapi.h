@@ -44,8 +44,10 @@ bool wire_batched(const wire_operation *operation);
 /* True where the entries of the answer "A[]" may have a member of this name. */
 bool wire_has_member(const char *answer, const char *name);
 
-/* The document without paths, and one more operation in it; `prefix` goes before its path. */
+/* The document without paths, and one more operation in it; `prefix` goes before its path,
+ * `example` is one of its body, JSON, or NULL. */
 json_t *wire_openapi(void);
-void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *operation);
+void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *operation,
+                      const char *example);
 
 #endif

@@ -71,6 +71,70 @@ test('no schema is open', async () => {
   for (const [name, schema] of Object.entries(contract.document.components.schemas)) closed(schema, name);
 });
 
+// What the examples' addresses and bodies name.
+const bench = {
+  ...scene,
+  objects: [
+    ...scene.objects,
+    { id: 'door', geometry: { type: 'box', size: [0.2, 0.02, 0.3] }, pose: { p: [1, 1, 0] } },
+  ],
+  features: [{ id: 'cone/handle', point: [0, 0, 0.05] }],
+  constraints: [{ id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'opposite' }],
+  joints: [{ id: 'slide', type: 'prismatic', a: { object: 'lift' }, b: { object: 'world' } }],
+  springs: [{ id: 'coil', a: { object: 'lift' }, b: { object: 'world', p: [0, 0, 1] }, stiffness: 10 }],
+  mechanisms: [
+    {
+      id: 'arm',
+      base: { p: [2, 0, 0] },
+      links: [{ joint: { type: 'revolute' }, mass: 1, inertia: [1, 1, 1, 0, 0, 0] }],
+    },
+  ],
+  materials: [{ id: 'steel' }],
+  tasks: [{ id: 'rest', object: 'cone', steps: [{ type: 'wait', seconds: 1 }] }],
+};
+bench.objects.push({ id: 'lift', geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [0, 2, 0] } });
+const named = {
+  objects: 'cone',
+  constraints: 'c1',
+  joints: 'slide',
+  springs: 'coil',
+  devices: 'sim',
+  mechanisms: 'arm',
+  materials: 'steel',
+  tasks: 'rest',
+};
+const addressOf = (path) =>
+  path
+    .replace('/api/v1', '')
+    .replace('{object}', 'cone')
+    .replace('{feature}', 'handle')
+    .replace('{link}', '0')
+    .replace('{file}', 'restored')
+    .replace(/(\w+)\/\{id\}/, (_, collection) => `${collection}/${named[collection]}`);
+
+test('every body has an example, which is right and does what it says', async (t) => {
+  const own = await start(); // what it saves is nobody else's
+  t.after(() => own.stop());
+  const { contract, expect, call } = await client(own);
+  for (const [path, item] of Object.entries(contract.document.paths))
+    for (const [method, operation] of Object.entries(item)) {
+      const media = operation.requestBody?.content['application/json'];
+      if (!media) continue;
+      const what = `${method.toUpperCase()} ${path}`;
+      assert.ok(media.example !== undefined, `${what} has an example`);
+      contract.validate(media.schema, media.example, `${what}: its example`);
+      await expect(200, 'PUT', '/scene', bench);
+      await expect(200, 'PUT', '/simulation', { state: 'paused' });
+      if (path.endsWith('/restore')) {
+        await expect(201, 'POST', '/scene/save', { name: 'restored' });
+        media.example.version = (await expect(200, 'GET', '/scenes/restored/versions')).json[0].version;
+        await expect(201, 'POST', '/scene/save', { name: 'restored' });
+      }
+      const answered = await call(method.toUpperCase(), addressOf(path), media.example);
+      assert.ok(answered.status < 300, `${what} ${JSON.stringify(media.example)}: ${answered.text}`);
+    }
+});
+
 test('a merge patch knows the members of what it patches', () => {
   const { schemas } = contract.document.components;
   const members = (schema) => Object.keys(schema.properties ?? {}).sort();

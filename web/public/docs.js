@@ -53,7 +53,7 @@ function request(spec, method, path, operation) {
   const body = json(operation.requestBody?.content);
   const at = `${location.origin}${path.replaceAll(/\{(\w+)\}/g, 'cone')}`;
   const words = [`curl -X ${method.toUpperCase()}`];
-  if (body) words.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(example(spec, body.schema))}'`);
+  if (body) words.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(body.example ?? example(spec, body.schema))}'`);
   return [element('h4', 'Example'), element('pre', [...words, at].join(' \\\n  '))];
 }
 
