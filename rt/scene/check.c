@@ -482,25 +482,25 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
                "\"angle\"");
 }
 
-/* Sliding, rolling, knife edges: surfaces that can touch, of two objects of which one can move. */
+/* Sliding, rolling, knife edges: surfaces that can touch, of two bodies of which one can move. */
 static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
                                       gw_error *error)
 {
     gw_closure_def closure;
     bool swapped;
-    int a = gw_scene_object(s, c->a.object), b = gw_scene_object(s, c->b.object);
-    if (a < 0)
+    if (!is_there(s, c->a.object))
         return refuse_reference(s, c->a.object, "constraints", index, "/a", error);
-    if (b < 0)
+    if (!is_there(s, c->b.object))
         return refuse_reference(s, c->b.object, "constraints", index, "/b", error);
-    if (a == b)
+    if (strcmp(c->a.object, c->b.object) == 0)
         return gw_scene_invalid(
             error, "constraints", index, "/b",
             "a and b are features of one object: a constraint joins two objects");
-    if (s->objects[a].fixed && s->objects[b].fixed)
+    int a = gw_scene_object(s, c->a.object), b = gw_scene_object(s, c->b.object);
+    if (a >= 0 && b >= 0 && s->objects[a].fixed && s->objects[b].fixed)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
-    if (s->objects[a].massless || s->objects[b].massless)
+    if ((a >= 0 && s->objects[a].massless) || (b >= 0 && s->objects[b].massless))
         return gw_scene_invalid(error, "constraints", index, "/type",
                                 "what rolls or slides has mass: one of the objects is massless");
     if (c->value != 0)

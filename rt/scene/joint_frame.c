@@ -13,22 +13,9 @@ typedef struct joint_frame {
     bool turns;
 } joint_frame;
 
-/* The pose of an object, a link or the world in the file. */
-static gw_pose pose_in_file(const gw_scene *s, const char *name)
-{
-    gw_body_ref ref;
-    gw_pose links[GW_MAX_LINKS];
-    if (!gw_scene_body(s, name, &ref) || (ref.object < 0 && ref.mechanism < 0))
-        return gw_pose_identity();
-    if (ref.object >= 0)
-        return s->objects[ref.object].pose;
-    gw_mechanism_poses(&s->mechanisms[ref.mechanism], NULL, links);
-    return links[ref.link];
-}
-
 static joint_frame frame_of(const gw_scene *s, const gw_joint_end *end)
 {
-    joint_frame f = {pose_in_file(s, end->object), end->at, false};
+    joint_frame f = {gw_scene_stated_pose(s, end->object), end->at, false};
     gw_element e;
     gw_feature_ref ref = {{0}, {0}};
     snprintf(ref.object, sizeof ref.object, "%s", end->object);
@@ -94,7 +81,8 @@ void gw_scene_joint_position(const gw_scene *scene, const gw_scene_joint *joint,
         return;
     }
     gw_scene_joint_frames(scene, joint, &a_from_m, &b_from_f);
-    gw_pose a = pose_in_file(scene, joint->a.object), b = pose_in_file(scene, joint->b.object);
+    gw_pose a = gw_scene_stated_pose(scene, joint->a.object),
+            b = gw_scene_stated_pose(scene, joint->b.object);
     gw_pose m = gw_pose_mul(&a, &a_from_m), f = gw_pose_mul(&b, &b_from_f);
     gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
     gw_mobilizer_position(joint->type, &f_from_m, position);

@@ -115,6 +115,18 @@ void gw_mechanism_poses(const gw_mechanism *m, const double *q, gw_pose *world_f
     }
 }
 
+gw_pose gw_scene_stated_pose(const gw_scene *s, const char *name)
+{
+    gw_body_ref ref;
+    gw_pose links[GW_MAX_LINKS];
+    if (!gw_scene_body(s, name, &ref) || (ref.object < 0 && ref.mechanism < 0))
+        return gw_pose_identity();
+    if (ref.object >= 0)
+        return s->objects[ref.object].pose;
+    gw_mechanism_poses(&s->mechanisms[ref.mechanism], NULL, links);
+    return links[ref.link];
+}
+
 void gw_mechanism_coordinates(const gw_mechanism *m, int link, const gw_pose *world_from_link,
                               const gw_twist *twists, double position[6], double velocity[6])
 {

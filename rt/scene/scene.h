@@ -395,6 +395,9 @@ gw_contact_material gw_contact_material_default(void);
  * several coordinates are at their origin. */
 void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
 
+/* The pose of an object, a link or the world as the scene states it. */
+gw_pose gw_scene_stated_pose(const gw_scene *scene, const char *name);
+
 /* The coordinates and velocities of a link's joint (mobilizer.h: m, rad; turns within -pi .. pi)
  * where all links are at these poses and move with these twists of their origins, in the world. */
 void gw_mechanism_coordinates(const gw_mechanism *mechanism, int link,

@@ -613,7 +613,7 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         if (!k->enabled || gw_constraint_is_positional(k->kind) ||
             gw_scene_constraint_is_unilateral(k)) /* contacts of the loop's world */
             continue;
-        int a = gw_scene_object(s, k->a.object), b = gw_scene_object(s, k->b.object);
+        int a = gw_scene_body_number(s, k->a.object), b = gw_scene_body_number(s, k->b.object);
         if (!is_member(w, a) && !is_member(w, b))
             continue;
         int n = w->out->closure_count++;

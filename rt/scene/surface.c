@@ -81,14 +81,28 @@ static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
     return true;
 }
 
-/* The surface that "object/feature" names, in the object's frame: `surface` of a sphere, a cylinder
- * or a capsule (its side), `top-rim` and `bottom-rim` of a cylinder, `base-rim` of a cone, any
- * plane; of a compound's part with partN. before it. False where it names none. */
+/* The shape of an object or a link, and where it is in its frame; NULL: it has none. */
+static const gw_shape *shape_of(const gw_scene *scene, const char *name, gw_pose *body_from_shape)
+{
+    int object = gw_scene_object(scene, name), link;
+    *body_from_shape = gw_pose_identity();
+    if (object >= 0)
+        return &scene->objects[object].shape;
+    int mechanism = gw_scene_link(scene, name, &link);
+    if (mechanism < 0 || !scene->mechanisms[mechanism].geometries[link].has_geometry)
+        return NULL;
+    *body_from_shape = scene->mechanisms[mechanism].geometries[link].pose;
+    return &scene->mechanisms[mechanism].geometries[link].shape;
+}
+
+/* The surface that "object/feature" names, in the object's or the link's frame: `surface` of a
+ * sphere, a cylinder or a capsule (its side), `top-rim` and `bottom-rim` of a cylinder, `base-rim`
+ * of a cone, any plane; of a compound's part with partN. before it. False where it names none. */
 static bool surface_of_feature(const gw_scene *scene, const gw_feature_ref *ref,
                                gw_surface *surface)
 {
     gw_element e;
-    int object = gw_scene_object(scene, ref->object);
+    gw_pose at;
     if (gw_scene_element(scene, ref, &e)) {
         *surface = (gw_surface){.kind = GW_SURFACE_PLANE,
                                 .point = e.p,
@@ -101,7 +115,11 @@ static bool surface_of_feature(const gw_scene *scene, const gw_feature_ref *ref,
         }
         return e.kind == GW_PLANE || gw_is_free_form(e.kind);
     }
-    return object >= 0 && surface_of(&scene->objects[object].shape, ref->feature, surface);
+    const gw_shape *shape = shape_of(scene, ref->object, &at);
+    if (!shape || !surface_of(shape, ref->feature, surface))
+        return false;
+    gw_scene_surface_move(&at, surface);
+    return true;
 }
 
 /* ---- velocity constraints -------------------------------------------------------------------- */
@@ -121,6 +139,9 @@ static bool knife_edge(const gw_scene *s, int index, gw_closure_def *c, gw_error
 {
     gw_element e;
     const gw_scene_constraint *k = &s->constraints[index];
+    gw_surface surface;
+    if (!gw_scene_element(s, &k->b, &e) && !surface_of_feature(s, &k->b, &surface))
+        return gw_scene_no_feature(s, &k->b, "constraints", index, "/b", error);
     if (!gw_scene_element(s, &k->a, &e) || e.kind != GW_LINE)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "a knife edge is a line of the object: \"%s/%s\" is none",
@@ -140,9 +161,9 @@ static bool touch_along_a_line(const gw_scene *s, const gw_scene_constraint *k, 
 {
     if (a->kind != GW_SURFACE_CYLINDER || b->kind != GW_SURFACE_CYLINDER)
         return false;
-    gw_quat turn_a = s->objects[gw_scene_object(s, k->a.object)].pose.q;
-    gw_quat turn_b = s->objects[gw_scene_object(s, k->b.object)].pose.q;
-    gw_vec3 across = gw_cross(gw_rotate(turn_a, a->axis), gw_rotate(turn_b, b->axis));
+    gw_pose pose_a = gw_scene_stated_pose(s, k->a.object);
+    gw_pose pose_b = gw_scene_stated_pose(s, k->b.object);
+    gw_vec3 across = gw_cross(gw_rotate(pose_a.q, a->axis), gw_rotate(pose_b.q, b->axis));
     return k->inside || gw_norm(across) < PARALLEL;
 }
 
@@ -226,7 +247,8 @@ int gw_scene_unilateral_contacts(const gw_scene *s, int index,
         return 1;
     const gw_scene_constraint *k = &s->constraints[index];
     const gw_feature_ref *ref = *swapped ? &k->b : &k->a;
-    const gw_shape *shape = &s->objects[gw_scene_object(s, ref->object)].shape;
+    gw_pose at;
+    const gw_shape *shape = shape_of(s, ref->object, &at);
     const char *feature = ref->feature;
     if (shape->kind == GW_SHAPE_COMPOUND)
         shape = &part_named(shape, feature, &feature)->shape;

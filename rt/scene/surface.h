@@ -1,6 +1,6 @@
 /*
- * Surfaces and rims of a scene's objects, and the velocity constraints between them: sliding,
- * rolling, pure rolling, knife edges. Not for use inside a tick.
+ * Surfaces and rims of a scene's objects and links, and the velocity constraints between them:
+ * sliding, rolling, pure rolling, knife edges. Not for use inside a tick.
  */
 #ifndef GW_SCENE_SURFACE_H
 #define GW_SCENE_SURFACE_H
