@@ -235,6 +235,14 @@ bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact
 /* Whether the surfaces of a closure can touch; GW_BAD_INPUT that says which can. */
 bool gw_closure_check(const gw_closure_def *closure, gw_error *error);
 
+#define GW_CLOSURE_WRENCHES 6
+
+/* The rows of two surfaces in touch, or of a knife edge, with the bodies at `a` and `b`
+ * (world_from_body), those of positions first: wrenches on both (world axes, at their origins) that
+ * do no work in any motion that the closure allows. Returns their number. */
+int gw_closure_wrenches(const gw_closure_def *closure, const gw_pose *a, const gw_pose *b,
+                        gw_wrench on_a[GW_CLOSURE_WRENCHES], gw_wrench on_b[GW_CLOSURE_WRENCHES]);
+
 /* The system as a model (rt/dynamics/model.h): tree coordinates in the order of the bodies, bodies
  * as numbered in the definition. The model is a value that may be copied and put back; it belongs
  * to the system, whose memory every copy works in, so one thread at a time uses all of them. */

@@ -189,74 +189,82 @@ static void tangents(const gw_contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
     t_dot[1] = gw_add(gw_cross(x->n_dot, t[0]), gw_cross(n, t_dot[0]));
 }
 
-static void curve_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *positions,
-                       gw_closure_row *velocities)
+static void curve_rows(gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                       double length, gw_closure_row *positions, gw_closure_row *velocities)
 {
-    gw_closure_contact *k = &def->contact;
-    gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
     gw_curve_contact x;
-    gw_curve_contact_at(k, &a, &b, &k->place, &x);
+    gw_curve_contact_at(k, a, b, &k->place, &x);
     for (int n = 0; n < GW_CURVE_ROWS; n++, positions++) {
         gw_spatial_set(positions->on_a, x.on_a[n].f, x.on_a[n].t);
         gw_spatial_set(positions->on_b, x.on_b[n].f, x.on_b[n].t);
         positions->value = x.value[n], positions->rate = x.rate[n], positions->bias = x.bias[n];
-        positions->scale = n < 2 ? 1 : s->length;
+        positions->scale = n < 2 ? 1 : length;
     }
     if (k->motion != GW_CONTACT_SLIDES)
-        gw_put_point_row(velocities++, &a, &b, x.c, x.c_dot, x.t, x.t_dot);
+        gw_put_point_row(velocities++, a, b, x.c, x.c_dot, x.t, x.t_dot);
     if (k->motion == GW_CONTACT_ROLLS_PURELY)
-        gw_put_spin_row(velocities, a.twist.w, b.twist.w, s->length, x.t, x.t_dot);
+        gw_put_spin_row(velocities, a->twist.w, b->twist.w, length, x.t, x.t_dot);
 }
 
 /* Axes stay parallel: u_a . e = 0 of two directions e of b across its axis, rate (w_a - w_b) .
  * (u_a x e). */
-static void parallel_rows(const gw_system *s, const gw_closure_contact *k, const gw_body_frame *a,
-                          const gw_body_frame *b, const gw_contact_state *x, gw_closure_row *row)
+static void parallel_rows(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, double length, const gw_contact_state *x,
+                          gw_closure_row *row)
 {
     gw_vec3 side = gw_any_normal(k->on_b.axis);
     const gw_vec3 sides[2] = {side, gw_cross(k->on_b.axis, side)};
     for (int i = 0; i < 2; i++, row++) {
         gw_vec3 e = gw_mat3_mul(&b->turn, sides[i]), e_dot = gw_cross(b->twist.w, e);
         row->value = gw_dot(x->axis, e);
-        gw_put_spin_row(row, a->twist.w, b->twist.w, s->length, gw_cross(x->axis, e),
+        gw_put_spin_row(row, a->twist.w, b->twist.w, length, gw_cross(x->axis, e),
                         gw_add(gw_cross(x->axis_dot, e), gw_cross(x->axis, e_dot)));
     }
 }
 
-static void contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *positions,
-                         gw_closure_row *velocities)
+static void surface_rows(gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                         double length, gw_closure_row *positions, gw_closure_row *velocities)
 {
-    gw_closure_contact *k = &def->contact;
-    gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
-    gw_contact_state x = contact_of(k, &a, &b, &k->place);
+    gw_contact_state x = contact_of(k, a, b, &k->place);
     gw_vec3 t[2], t_dot[2];
     positions->value = x.gap;
-    gw_put_point_row(positions++, &a, &b, x.c, x.c_dot, x.n, x.n_dot);
+    gw_put_point_row(positions++, a, b, x.c, x.c_dot, x.n, x.n_dot);
     if (are_parallel_cylinders(k)) {
-        parallel_rows(s, k, &a, &b, &x, positions);
+        parallel_rows(k, a, b, length, &x, positions);
     } else if (is_line_contact(k)) {
         positions->value = gw_dot(x.axis, x.n);
-        gw_put_spin_row(positions, a.twist.w, b.twist.w, s->length, gw_cross(x.axis, x.n),
+        gw_put_spin_row(positions, a->twist.w, b->twist.w, length, gw_cross(x.axis, x.n),
                         gw_add(gw_cross(x.axis_dot, x.n), gw_cross(x.axis, x.n_dot)));
     }
     if (k->motion == GW_CONTACT_SLIDES)
         return;
     tangents(&x, t, t_dot);
     for (int i = 0; i < 2; i++)
-        gw_put_point_row(velocities++, &a, &b, x.c, x.c_dot, t[i], t_dot[i]);
+        gw_put_point_row(velocities++, a, b, x.c, x.c_dot, t[i], t_dot[i]);
     bool spins =
         are_parallel_cylinders(k) || (k->motion == GW_CONTACT_ROLLS && !is_line_contact(k));
     if (!spins)
-        gw_put_spin_row(velocities, a.twist.w, b.twist.w, s->length, x.n, x.n_dot);
+        gw_put_spin_row(velocities, a->twist.w, b->twist.w, length, x.n, x.n_dot);
 }
 
-static void knife_edge_row(const gw_system *s, const gw_closure_def *def, gw_closure_row *r)
+static void knife_edge_row(const gw_closure_def *def, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_closure_row *r)
 {
-    gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
-    gw_vec3 d = gw_mat3_mul(&a.turn, def->knife_edge.direction);
-    gw_contact_state x = {.c = point_of(&a, def->knife_edge.point)};
-    x.c_dot = velocity_at(&a, x.c);
-    gw_put_point_row(r, &a, &b, x.c, x.c_dot, d, gw_cross(a.twist.w, d));
+    gw_vec3 d = gw_mat3_mul(&a->turn, def->knife_edge.direction);
+    gw_vec3 c = point_of(a, def->knife_edge.point);
+    gw_put_point_row(r, a, b, c, velocity_at(a, c), d, gw_cross(a->twist.w, d));
+}
+
+/* Of two surfaces or a knife edge. */
+static void rows_between(gw_closure_def *def, const gw_body_frame *a, const gw_body_frame *b,
+                         double length, gw_closure_row *positions, gw_closure_row *velocities)
+{
+    if (def->kind == GW_CLOSURE_KNIFE_EDGE)
+        knife_edge_row(def, a, b, velocities);
+    else if (gw_contact_is_of_curves(&def->contact))
+        curve_rows(&def->contact, a, b, length, positions, velocities);
+    else
+        surface_rows(&def->contact, a, b, length, positions, velocities);
 }
 
 static void gear_row(const gw_system *s, const gw_closure_def *def, gw_closure_row *r)
@@ -276,6 +284,7 @@ void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *po
 {
     int position_count, velocity_count;
     gw_closure_row blank = {.a = def->a, .b = def->b};
+    gw_body_frame a, b;
     gw_closure_row_counts(def, &position_count, &velocity_count);
     for (int i = 0; i < position_count; i++)
         positions[i] = blank;
@@ -283,13 +292,9 @@ void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *po
         velocities[i] = blank;
     switch (def->kind) {
     case GW_CLOSURE_CONTACT:
-        if (gw_contact_is_of_curves(&def->contact))
-            curve_rows(s, def, positions, velocities);
-        else
-            contact_rows(s, def, positions, velocities);
-        break;
     case GW_CLOSURE_KNIFE_EDGE:
-        knife_edge_row(s, def, velocities);
+        a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
+        rows_between(def, &a, &b, s->length, positions, velocities);
         break;
     case GW_CLOSURE_GEAR:
         gear_row(s, def, positions);
@@ -328,6 +333,24 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
             *velocities += *velocities > 0 && !parallel;
         break;
     }
+}
+
+int gw_closure_wrenches(const gw_closure_def *closure, const gw_pose *a, const gw_pose *b,
+                        gw_wrench on_a[GW_CLOSURE_WRENCHES], gw_wrench on_b[GW_CLOSURE_WRENCHES])
+{
+    assert(closure->kind == GW_CLOSURE_CONTACT || closure->kind == GW_CLOSURE_KNIFE_EDGE);
+    gw_closure_def def = *closure;
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    gw_closure_row rows[GW_CLOSURE_WRENCHES] = {0};
+    int positions, velocities;
+    gw_closure_row_counts(&def, &positions, &velocities);
+    assert(positions + velocities <= GW_CLOSURE_WRENCHES);
+    rows_between(&def, &frame_a, &frame_b, 1, rows, rows + positions);
+    for (int i = 0; i < positions + velocities; i++) {
+        on_a[i] = (gw_wrench){gw_linear_part(rows[i].on_a), gw_angular_part(rows[i].on_a)};
+        on_b[i] = (gw_wrench){gw_linear_part(rows[i].on_b), gw_angular_part(rows[i].on_b)};
+    }
+    return positions + velocities;
 }
 
 static bool is_followed(const gw_closure_def *c)

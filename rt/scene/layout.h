@@ -98,7 +98,8 @@ typedef struct gw_redundant_relations {
 } gw_redundant_relations;
 
 /* Marks those that could go together without changing what can move, later ones of the file first;
- * systems of more than 120 bodies are left out. False when memory is short. */
+ * those of more than 120 bodies that hang together in loops are left out. False when memory is
+ * short. */
 bool gw_layout_redundant(const gw_scene *scene, const gw_layout *layout,
                          gw_redundant_relations *out);
 

@@ -1146,6 +1146,109 @@ test('a doubled relation is redundant, a loop in space that is planar is not', (
   assert.deepEqual(run(linkage('constraints'), 0.01).summary.redundant, ['l3']);
 });
 
+// A cart on a slide whose wheel, its link 1, rolls on the ground; weight pulls it along x, too.
+const cart = (contact) => ({
+  gravity: [3, 0, -G],
+  objects: [{ ...ground, geometry: { type: 'box', size: [9, 9, 0.1] } }],
+  mechanisms: [
+    {
+      id: 'cart',
+      base: { p: [0, 0, 0.2] },
+      links: [
+        {
+          joint: { type: 'prismatic', axis: [0, 0, 1] },
+          mass: 1,
+          com: [0, 0, 0],
+          inertia: [0.01, 0.01, 0.01, 0, 0, 0],
+        },
+        {
+          joint: { type: 'prismatic', axis: [1, 0, 0] },
+          mass: 1,
+          com: [0, 0, 0],
+          inertia: [0.01, 0.01, 0.01, 0, 0, 0],
+        },
+        {
+          joint: { type: 'revolute', axis: [0, 1, 0] },
+          mass: 1,
+          com: [0, 0, 0],
+          inertia: [0.02, 0.03, 0.02, 0, 0, 0],
+          geometry: { type: 'cylinder', radius: 0.2, height: 0.1 },
+          geometry_at: { q: [Math.SQRT1_2, Math.SQRT1_2, 0, 0] },
+        },
+      ],
+    },
+  ],
+  constraints: [{ id: 'roll', type: 'rolling', a: 'cart.2/surface', b: 'ground/+z', contact }],
+});
+
+test('a link rolls as an object does, by its own geometry', () => {
+  // masses that slide: 2 kg along x, of 3 kg that weigh; the wheel turns with I = 0.03
+  const way = (0.5 * 2 * 3) / (2 + 0.03 / 0.2 ** 2);
+  const kept = run(cart('bilateral'), 1.001);
+  assert.equal(kept.summary.mobility, 1);
+  near(kept.get(1000, 'cart.1.q0'), way, 1e-9);
+  near(kept.get(1000, 'cart.2.q0'), way / 0.2, 1e-9);
+  closed(kept);
+  const parts = run(cart('unilateral'), 1.001);
+  assert.equal(parts.summary.mobility, 3, 'it may part');
+  near(parts.get(1000, 'cart.1.q0'), way, 1e-5); // the first tick has the slip to learn of
+  near(parts.get(1000, 'cart.0.q0'), 0, 1e-9);
+  // a blade that a link carries: it goes along its edge alone, at 45 degrees
+  const edge = cart('bilateral');
+  edge.features = [{ id: 'cart.1/edge', line: { point: [0, 0, 0], direction: [1, 0, 0] } }];
+  edge.constraints = [{ id: 'edge', type: 'knife-edge', a: 'cart.1/edge', b: 'ground/+z' }];
+  assert.equal(run(edge, 0.01).summary.mobility, 2);
+  edge.constraints[0].b = 'ground/nothing';
+  const refused = command(edge);
+  assert.equal(refused.status, 2);
+  assert.match(refused.stderr, /\/constraints\/0\/b: "ground" has no feature "nothing"/);
+});
+
+test('what follows from joints of links, gears and what rolls is redundant, too', () => {
+  const summary = (scene) => run(scene, 0.002).summary;
+  // a hinge where a link has its own; a gear beside one of the same ratio
+  const arm = cart('bilateral');
+  arm.joints = [
+    revolute(
+      'same',
+      frame('cart.2', [0, 0, 0], about([1, 0, 0], -Math.PI / 2)),
+      frame('cart.1', [0, 0, 0], about([1, 0, 0], -Math.PI / 2)),
+    ),
+  ];
+  arm.constraints.push({ id: 'again', type: 'rolling', a: 'cart.2/surface', b: 'ground/+z' });
+  assert.deepEqual(summary(arm).redundant, ['again', 'same']);
+  const wheels = {
+    objects: ['a', 'b', 'c'].map((id, i) => sized(id, [0.1, 0.1, 0.1], { pose: { p: [i, 0, 0] } })),
+    joints: ['a', 'b', 'c'].map((id, i) => revolute(`t${id}`, { object: id }, frame('world', [i, 0, 0]))),
+  };
+  const gear = (of, by, ratio) =>
+    wheels.joints.push({ id: `${of}-${by}`, type: 'gear', joints: [`t${of}`, `t${by}`], ratio });
+  gear('a', 'b', -2), gear('b', 'c', -1.5), gear('a', 'c', 3);
+  assert.deepEqual([summary(wheels).mobility, summary(wheels).redundant], [1, ['a-c']]);
+  // a joint that a gear turns stays as long as the gear does
+  wheels.joints[4].ratio = 1;
+  wheels.joints.push(revolute('again', { object: 'b' }, frame('world', [1, 0, 0])));
+  assert.deepEqual([summary(wheels).mobility, summary(wheels).redundant], [0, ['again']]);
+  // pure rolling says all that rolling and sliding do; of a chain only loops are looked at together
+  const ball = {
+    objects: [ground, { id: 'ball', geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [0, 0, 0.1] }, free: true }],
+    constraints: ['rolling', 'pure-rolling', 'sliding'].map((type) => ({
+      id: type,
+      type,
+      a: 'ball/surface',
+      b: 'ground/+z',
+    })),
+  };
+  assert.deepEqual([summary(ball).mobility, summary(ball).redundant], [2, ['rolling', 'sliding']]);
+  const long = { objects: [], joints: [] };
+  for (let i = 0; i < 200; i++) {
+    long.objects.push(sized(`b${i}`, [0.1, 0.1, 0.1], { pose: { p: [i, 0, 0] } }));
+    if (i > 0) long.joints.push(revolute(`j${i}`, frame(`b${i}`, [-0.5, 0, 0]), frame(`b${i - 1}`, [0.5, 0, 0])));
+  }
+  long.joints.push({ ...long.joints[150], id: 'doubled' });
+  assert.deepEqual([summary(long).mobility, summary(long).redundant], [205, ['doubled']]);
+});
+
 test('solutions tell what the whole linkage may still do', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
   for (const id of ['crank', 'coupler', 'rocker']) {
