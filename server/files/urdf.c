@@ -13,6 +13,7 @@
 #define DENSITY      1000 /* kg/m^3, of a link that moves, has a geometry and no mass */
 #define HARDLY_ANY   1e-6 /* mass of a link without any, of what hangs on it or moves */
 #define SMALL        0.1  /* m: radius of gyration of such a link */
+#define STAND_IN     1.0  /* kg: of every link where a description has no mass at all */
 #define POINT        1e-2 /* m: radius of gyration of what turns nothing of its own */
 #define ON_THE_LIMIT 1e-9 /* rad, m: rounding of a start that a mimicked joint gives */
 #define LEAST_RADIUS 1e-3 /* m, of the sphere that stands for a body without a shape */
@@ -170,6 +171,9 @@ static int primitives_of(const builder *b, int *list)
         int count = 0;
         for (int i = 0; i < b->group->solid_count; i++) {
             const urdf_solid *s = &b->tree->solids[b->group->solids[i]];
+            if (s->sizeless && s->collision == (collision == 1))
+                note(b, "a geometry of link \"%s\" has a length that is not above 0: left out",
+                     b->tree->links[s->link].name);
             if (s->has_shape && s->collision == (collision == 1))
                 list[count++] = i;
         }
@@ -248,11 +252,14 @@ static bool make_joint(const builder *b, int joint, int index)
                        j->line, j->name, j->type_name);
     if (limited && !j->has_limit)
         return refuse_joint(b, j, "needs <limit lower=\"..\" upper=\"..\">");
-    if (limited && !(j->lower <= j->upper))
-        return gw_fail(b->error, GW_BAD_INPUT, "",
-                       "line %u: <limit lower=\"%g\" upper=\"%g\"> of joint \"%s\": lower must be "
-                       "at most upper",
-                       j->line, j->lower, j->upper, j->name);
+    if (limited && !(j->lower <= j->upper)) {
+        note(b, "<limit lower=\"%g\" upper=\"%g\"> of joint \"%s\" is empty: it is not limited",
+             j->lower, j->upper, j->name);
+        limited = false;
+    }
+    if (one && (j->effort < 0 || j->speed < 0))
+        note(b, "<limit> of joint \"%s\" has an effort or a velocity below 0: taken as unlimited",
+             j->name);
     if (limited && j->lower == j->upper)
         note(b, "joint \"%s\" has limits without play, %g to %g: kept", j->name, j->lower,
              j->upper);
@@ -267,7 +274,7 @@ static bool make_joint(const builder *b, int joint, int index)
     if (one) {
         link->damping = j->damping;
         link->friction = j->friction;
-        link->motor = (gw_motor){.max = j->effort, .speed = j->speed};
+        link->motor = (gw_motor){.max = fmax(j->effort, 0), .speed = fmax(j->speed, 0)};
     } else if (j->damping > 0 || j->friction > 0 || j->has_limit) {
         note(b, "joint \"%s\" is %s: its limits, damping and friction are left out", j->name,
              j->type_name);
@@ -426,35 +433,38 @@ static const urdf_link *link_moved(const builder *b, int index)
     return NULL;
 }
 
-/* Links without mass, as descriptions have them between two joints, get hardly any; something must
- * have some. */
-static bool settle_masses(const builder *b)
+static gw_mass small_ball(double mass)
+{
+    double turns = mass * SMALL * SMALL;
+    return (gw_mass){mass, {0, 0, 0}, {{{turns, 0, 0}, {0, turns, 0}, {0, 0, turns}}}};
+}
+
+/* Links without mass, as descriptions have them between two joints, get hardly any; descriptions of
+ * shape and motion alone get some for all. */
+static void settle_masses(const builder *b)
 {
     gw_mechanism *m = &b->out->mechanism;
     double whole = 0, hangs[GW_MAX_LINKS] = {0};
     for (int i = 0; i < m->link_count; i++)
         whole += m->links[i].mass.mass;
+    if (!(whole > 0))
+        note(b, "no link that moves has a mass: each gets %g kg, as a ball of %g m", STAND_IN,
+             SMALL);
     for (int i = m->link_count - 1; i >= 0; i--) {
         gw_mass *mass = &m->links[i].mass;
         const urdf_link *link = link_moved(b, i);
-        if (!(mass->mass > 0) && whole > 0) {
-            double tiny = HARDLY_ANY * (hangs[i] > 0 ? hangs[i] : whole);
-            double turns = tiny * SMALL * SMALL;
-            *mass = (gw_mass){tiny, {0, 0, 0}, {{{turns, 0, 0}, {0, turns, 0}, {0, 0, turns}}}};
+        if (!(whole > 0))
+            *mass = small_ball(STAND_IN);
+        if (!(mass->mass > 0)) {
+            *mass = small_ball(HARDLY_ANY * (hangs[i] > 0 ? hangs[i] : whole));
             note(b, "link \"%s\" has no mass: it gets a millionth of what %s", link->name,
                  hangs[i] > 0 ? "hangs on it" : "moves");
         }
-        if (!(mass->mass > 0))
-            return gw_fail(b->error, GW_BAD_INPUT, "",
-                           "line %u: link \"%s\" moves but has no mass: it needs <inertial> with "
-                           "<mass value=\"..\"> above 0",
-                           link->line, link->name);
         make_possible(b, link, &mass->inertia);
         hangs[i] += mass->mass;
         if (m->parent[i] >= 0)
             hangs[m->parent[i]] += hangs[i];
     }
-    return true;
 }
 
 /* Points on the axis of their joint, or at the crossing of several, get a size. */
@@ -529,7 +539,8 @@ static bool make_mechanism(builder *b, const char *tip)
     m->tip = tip ? b->body[held] : 0;
     make_id(b->tree->name[0] ? b->tree->name : "robot", m->id);
     tell_apart(m);
-    return settle_masses(b) && make_gears(b) && settle_points(b);
+    settle_masses(b);
+    return make_gears(b) && settle_points(b);
 }
 
 /* ---- a description of which nothing moves --------------------------------------------------- */

@@ -129,13 +129,13 @@ static bool read_number(reading *xml, const char *name, bool required, double *o
     return read_numbers(xml, name, 1, out);
 }
 
-/* Above 0 (m), required. */
-static bool read_length(reading *xml, const char *name, double *out)
+/* In m, required; `sizeless` where it is not above 0. */
+static bool read_length(reading *xml, const char *name, bool *sizeless, double *out)
 {
     if (!read_number(xml, name, true, out))
         return false;
-    return *out > 0 || refuse(xml, GW_BAD_INPUT, "<%s %s=\"%s\">: must be greater than 0 (m)",
-                              xml->name, name, attribute(xml, name));
+    *sizeless = *sizeless || !(*out > 0);
+    return true;
 }
 
 /* xyz and rpy: about the fixed axes x, y, z, in this order. */
@@ -231,19 +231,21 @@ static void read_shape(reading *xml, urdf_element what, urdf_solid *solid)
             strcpy(solid->mesh, mesh);
         return;
     }
-    solid->has_shape = true;
-    if (what == ELEMENT_BOX) {
-        shape->kind = GW_SHAPE_BOX;
-        if (read_numbers(xml, "size", 3, size) && !(size[0] > 0 && size[1] > 0 && size[2] > 0))
-            refuse(xml, GW_BAD_INPUT, "<box> needs the attribute size, three lengths above 0 (m)");
-        shape->size = gw_v3(size[0], size[1], size[2]);
-        return;
-    }
-    shape->kind = what == ELEMENT_SPHERE     ? GW_SHAPE_SPHERE
+    shape->kind = what == ELEMENT_BOX        ? GW_SHAPE_BOX
+                  : what == ELEMENT_SPHERE   ? GW_SHAPE_SPHERE
                   : what == ELEMENT_CYLINDER ? GW_SHAPE_CYLINDER
                                              : GW_SHAPE_CAPSULE;
-    if (read_length(xml, "radius", &shape->radius) && what != ELEMENT_SPHERE)
-        read_length(xml, "length", &shape->height);
+    if (what == ELEMENT_BOX) {
+        if (!attribute(xml, "size"))
+            refuse(xml, GW_BAD_INPUT, "<box> needs the attribute size, three lengths (m)");
+        else if (read_numbers(xml, "size", 3, size))
+            solid->sizeless = !(size[0] > 0 && size[1] > 0 && size[2] > 0);
+        shape->size = gw_v3(size[0], size[1], size[2]);
+    } else if (read_length(xml, "radius", &solid->sizeless, &shape->radius) &&
+               what != ELEMENT_SPHERE) {
+        read_length(xml, "length", &solid->sizeless, &shape->height);
+    }
+    solid->has_shape = !solid->sizeless;
 }
 
 static void read_inertia(reading *xml, urdf_link *link)
@@ -297,8 +299,8 @@ static void read_limit(reading *xml, urdf_joint *joint)
     joint->has_limit = true;
     if (read_number(xml, "lower", false, &joint->lower) &&
         read_number(xml, "upper", false, &joint->upper) &&
-        read_size(xml, "effort", joint, &joint->effort))
-        read_size(xml, "velocity", joint, &joint->speed);
+        read_number(xml, "effort", false, &joint->effort))
+        read_number(xml, "velocity", false, &joint->speed);
 }
 
 /* An element inside a link, a joint or a solid belongs to the last one that was begun. */
@@ -445,8 +447,10 @@ static void XMLCALL on_end(void *user, const char *name)
 static void XMLCALL on_doctype(void *user, const char *name, const char *system, const char *public,
                                int internal)
 {
-    (void)name, (void)system, (void)public, (void)internal;
-    refuse(user, GW_BAD_INPUT, "<!DOCTYPE ...>: document types and entities are not accepted");
+    (void)name, (void)system, (void)public;
+    if (internal) /* what stands outside the file is never read */
+        refuse(user, GW_BAD_INPUT,
+               "<!DOCTYPE ..[..]>: document types with entities are not accepted");
 }
 
 static bool parse(reading *xml, const char *text, size_t length)

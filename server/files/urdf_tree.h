@@ -26,7 +26,8 @@ typedef enum urdf_joint_type {
 typedef struct urdf_solid {
     int link;
     bool collision, has_shape;
-    gw_pose pose; /* link_from_solid */
+    bool sizeless; /* it states a shape without a size */
+    gw_pose pose;  /* link_from_solid */
     gw_shape shape;
     char mesh[URDF_NAME]; /* empty: none */
 } urdf_solid;

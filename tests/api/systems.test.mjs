@@ -1223,7 +1223,9 @@ test('what follows from joints of links, gears and what rolls is redundant, too'
   };
   const gear = (of, by, ratio) =>
     wheels.joints.push({ id: `${of}-${by}`, type: 'gear', joints: [`t${of}`, `t${by}`], ratio });
-  gear('a', 'b', -2), gear('b', 'c', -1.5), gear('a', 'c', 3);
+  gear('a', 'b', -2);
+  gear('b', 'c', -1.5);
+  gear('a', 'c', 3);
   assert.deepEqual([summary(wheels).mobility, summary(wheels).redundant], [1, ['a-c']]);
   // a joint that a gear turns stays as long as the gear does
   wheels.joints[4].ratio = 1;
