@@ -1251,6 +1251,63 @@ test('what follows from joints of links, gears and what rolls is redundant, too'
   assert.deepEqual([summary(long).mobility, summary(long).redundant], [205, ['doubled']]);
 });
 
+// A free body on its constraints to what is fixed is stepped in a chart of its own, and alone without
+// coordinates (rt/dynamics/guided.h); a spring without stiffness makes the same body a system of one.
+test('a body on its set, or on none, moves as a system of one body does', () => {
+  const on = (type, a, b, more) => ({ type, a: `body/${a}`, b: `ground/${b}`, ...more });
+  const sets = {
+    free: [],
+    plane: [on('coincident', 'face', 'face', { sense: 'opposite' })],
+    hinge: [on('coincident', 'edge', 'edge'), on('coincident', 'corner', 'corner')],
+    slide: [on('coincident', 'edge', 'edge'), on('parallel', 'face', 'face')],
+    socket: [on('coincident', 'corner', 'corner')],
+    'point on a line': [on('coincident', 'corner', 'edge')],
+    'point on a plane': [on('coincident', 'corner', 'face')],
+    thread: [on('distance', 'corner', 'corner', { value: 0.3 })],
+    'about a line': [on('distance', 'corner', 'edge', { value: 0.2 })],
+    'lines apart': [on('distance', 'edge', 'edge', { value: 0.2 })],
+    'line at an angle': [on('angle', 'edge', 'edge', { value: 1.1 })],
+    'rows alone': [on('distance', 'corner', 'corner', { value: 0.3 }), on('distance', 'other', 'edge', { value: 0.2 })],
+  };
+  for (const [name, constraints] of Object.entries(sets)) {
+    const scene = (springs) => ({
+      gravity: [0.4, -0.3, -1.5],
+      objects: [
+        ground,
+        {
+          ...sized('body', [0.2, 0.3, 0.1], { pose: { p: [0.1, 0.2, 0.1], q: about([0, 0.6, 0.8], 0.3) } }),
+          body: { mass: 1.5, com: [0.02, -0.01, 0.03], inertia: [0.02, 0.03, 0.025, 0.001, 0, 0.002] },
+          velocity: { v: [0.1, -0.2, 0.15], w: [0.5, 0.3, -0.7] },
+        },
+      ],
+      features: [
+        { id: 'body/corner', point: [0.1, 0.15, 0.05] },
+        { id: 'body/other', point: [-0.1, 0.1, 0.05] },
+        { id: 'body/edge', line: { point: [0.1, 0, 0.05], direction: [0, 1, 0] } },
+        { id: 'body/face', plane: { point: [0, 0, -0.05], normal: [0, 0, -1] } },
+        { id: 'ground/corner', point: [0, 0, 0.2] },
+        { id: 'ground/edge', line: { point: [0, 0, 0.2], direction: [0.6, 0.8, 0] } },
+        { id: 'ground/face', plane: { point: [0, 0, 0.1], normal: [0, 0, 1] } },
+      ],
+      constraints: constraints.map((c, i) => ({ id: `c${i}`, ...c })),
+      springs,
+    });
+    const alone = run(scene([]), 1.001);
+    const system = run(
+      scene([
+        { id: 's', a: { object: 'body', p: [0, 0, 0] }, b: { object: 'world', p: [5, 0, 0] }, stiffness: 0, length: 1 },
+      ]),
+      1.001,
+    );
+    assert.equal(alone.summary.mobility, system.summary.mobility, name);
+    for (const k of [0, 300, 1000]) {
+      const off = [far(alone.p(k, 'body'), system.p(k, 'body')), apart(alone.q(k, 'body'), system.q(k, 'body'))];
+      off.push(far(alone.v(k, 'body'), system.v(k, 'body')), far(alone.w(k, 'body'), system.w(k, 'body')));
+      assert.ok(Math.max(...off) < 1e-9, `${name}, tick ${k}: ${off}`);
+    }
+  }
+});
+
 test('solutions tell what the whole linkage may still do', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
   for (const id of ['crank', 'coupler', 'rocker']) {
