@@ -12,7 +12,8 @@
  *   - a sphere, for other free rotations;
  *   - one angle again for an angle set whose plane is normal to one of its axes (a line in a
  * plane);
- *   - both angles of other angle sets: Levenberg's method from a grid of starts, the best of them.
+ *   - both angles of other angle sets: Levenberg's method from a grid of starts, the best of them;
+ *   - one loop, of two angles with a free-form locus (other loci: nearest_multistart.c).
  *
  * The gradient of |X - Y|^2 is 2 (X - Y), whatever the locus.
  */
@@ -20,6 +21,7 @@
 
 #include "rt/geometry/along_normal.h"
 #include "rt/geometry/locus.h"
+#include "rt/geometry/two_angles.h"
 
 typedef struct search {
     const gw_submanifold *set;
@@ -315,6 +317,77 @@ static candidate over_turns(const search *s, gw_quat q1, const candidate *first)
     return best;
 }
 
+/* ---- two angles ----------------------------------------------------------------------------- */
+
+#define LOOP_SAMPLES 64
+#define LOOP_STEPS   60
+
+typedef struct loop_point {
+    candidate c;
+    double psi;
+    double slope; /* of f by psi, times something positive */
+} loop_point;
+
+/*
+ * The best pose at psi of two angles. With k the axis about which R turns while psi rises, r the
+ * arm from the body's origin to the point, and dp the move,
+ *   f' / 2 = L^2 k . log - (k x r) . dp.
+ */
+static loop_point at_loop(const search *s, double psi)
+{
+    const double h = 1e-4;
+    const gw_translation_set *t = &s->set->translation;
+    const gw_rotation_set *r = &s->set->rotation;
+    loop_point at = {.psi = psi};
+    gw_quat q = gw_two_angles_rotation(r, psi);
+    at.c = best_at_rotation(s, q);
+    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, s->near->p) : gw_rotate(q, t->of);
+    gw_vec3 turn = gw_quat_log(gw_quat_mul(q, gw_quat_conj(s->near->q)));
+    gw_vec3 k = gw_two_angles_axis(r, q);
+    at.slope = s->length * s->length * gw_dot(k, turn) -
+               gw_dot(gw_cross(k, arm), gw_sub(at.c.pose.p, s->near->p));
+    gw_quat back = gw_quat_conj(gw_two_angles_rotation(r, psi - h));
+    if (gw_dot(k, gw_quat_log(gw_quat_mul(gw_two_angles_rotation(r, psi + h), back))) < 0)
+        at.slope = -at.slope;
+    return at;
+}
+
+/* The minimum between a falling and a rising point, by the slope: false position with halved ends
+ * (Illinois), and bisection where the slope jumps, as where another part of the locus is nearer. */
+static candidate between(const search *s, loop_point a, loop_point b)
+{
+    candidate best = a.c.f < b.c.f ? a.c : b.c;
+    for (int i = 0, side = 0; i < LOOP_STEPS && b.psi - a.psi > 1e-15; i++) {
+        double share = i % 3 == 2 ? 0.5 : a.slope / (a.slope - b.slope);
+        loop_point m = at_loop(s, a.psi + share * (b.psi - a.psi));
+        if (m.c.f < best.f)
+            best = m.c;
+        if (m.slope == 0 || m.psi <= a.psi || m.psi >= b.psi)
+            break;
+        int now = m.slope < 0 ? -1 : 1;
+        *(now < 0 ? &a : &b) = m;
+        if (now == side)
+            *(now < 0 ? &b.slope : &a.slope) *= 0.5;
+        side = now;
+    }
+    return best;
+}
+
+/* Two angles: once round their loop. */
+static candidate over_loop(const search *s)
+{
+    loop_point last = at_loop(s, -GW_PI);
+    candidate best = last.c;
+    for (int i = 1; i <= LOOP_SAMPLES; i++) {
+        loop_point next = at_loop(s, 2 * GW_PI * i / LOOP_SAMPLES - GW_PI);
+        candidate c = last.slope < 0 && next.slope >= 0 ? between(s, last, next) : next.c;
+        if (c.f < best.f)
+            best = c;
+        last = next;
+    }
+    return best;
+}
+
 /* ---- which search --------------------------------------------------------------------------- */
 
 /* True where rotations within the factor do not change |X - Y|. */
@@ -392,12 +465,19 @@ double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, do
     assert(length > 0 && nearest);
     if (set->general)
         return gw_submanifold_nearest_general(set, near, length, nearest);
-    if (set->translation.shift_count > 0 || set->rotation.kind == GW_ROTATION_TWO_ANGLES)
+    search s = {set, near, length};
+    gw_locus_kind locus = set->translation.locus.kind;
+    bool two_angles = set->rotation.kind == GW_ROTATION_TWO_ANGLES;
+    if (two_angles && (locus == GW_LOCUS_CURVE || locus == GW_LOCUS_SURFACE)) {
+        candidate c = over_loop(&s);
+        *nearest = c.pose;
+        return sqrt(c.f);
+    }
+    if (set->translation.shift_count > 0 || two_angles)
         return gw_submanifold_nearest_multistart(
             set, near, length, nearest_rotation(&set->rotation, near->q), nearest);
     if (gw_rotation_follows_locus(set->rotation.kind))
         return gw_along_normal_nearest(set, near, length, nearest);
-    search s = {set, near, length};
     candidate c = closed_nearest(&s);
     *nearest = c.pose;
     return sqrt(c.f);

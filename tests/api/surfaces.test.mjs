@@ -122,6 +122,81 @@ test('the body may own the curve', () => {
   assert.equal(s.branches[0].parameters.at(-1).name, 's');
 });
 
+test('a point on a free-form shape keeps two angles, at its nearest pose of all', () => {
+  const curve = {
+    degree: 3,
+    knots: [0, 0, 0, 0, 0.5, 1, 1, 1, 1],
+    points: [
+      [-1, 0.4, 0],
+      [-0.6, -0.8, 0.5],
+      [0, 0.9, -0.4],
+      [0.5, -0.7, 0.6],
+      [1, 0.3, 0.2],
+    ],
+  };
+  const line = (direction) => ({ line: { point: [0, 0, 0], direction } });
+  const cosine = (a, b) => a.reduce((sum, e, i) => sum + e * b[i], 0) / Math.hypot(...a) / Math.hypot(...b);
+  const turned = (pose, v) => moved({ p: [0, 0, 0], q: pose.q }, v);
+  const angles = [
+    [[1, 0.2, 0.4], [0.9, -0.1, -0.4], 1.2],
+    [[-0.3, 0.9, 0.3], [0.9, 0.4, 0.1], 0.9],
+  ];
+  const pose = { p: [0.3, 0.5, -0.2], q: [0.5, 0.5, -0.5, 0.5] };
+  const point = [0.7, -0.3, 0.5];
+  for (const shape of [{ surface: saddle }, { curve }])
+    for (const owns of [false, true]) {
+      const problem = {
+        mobile: { pose },
+        samples: 12,
+        constraints: [
+          owns
+            ? { type: 'coincident', mobile: shape, fixed: { point } }
+            : { type: 'coincident', mobile: { point }, fixed: shape },
+          ...angles.map(([u, f, value]) => ({ type: 'angle', value, mobile: line(u), fixed: line(f) })),
+        ],
+      };
+      const s = solve(problem);
+      assert.equal(s.method, 'closed-form');
+      assert.equal(s.dof, shape.surface ? 3 : 2);
+      for (const b of s.branches) {
+        assert.equal(b.rotation.kind, 'two-angles');
+        for (const at of [b.nearest, ...b.samples]) {
+          for (const [u, f, value] of angles)
+            assert.ok(Math.abs(Math.acos(cosine(turned(at.pose, u), f)) - value) < 1e-9);
+          if (shape.surface && !owns) assert.ok(off(moved(at.pose, point)) < 1e-9);
+        }
+        // no pose is nearer, of a grid over the branch and of finer ones about its best
+        const far = ({ p, q }) => {
+          const half = Math.min(1, Math.abs(q.reduce((sum, e, i) => sum + e * pose.q[i], 0)));
+          return Math.hypot(...p.map((e, i) => e - pose.p[i]), 2 * Math.acos(half));
+        };
+        assert.ok(Math.abs(far(b.nearest.pose) - b.nearest.distance) < 1e-7);
+        let middle = b.parameters.map(({ range }) => (range[0] + range[1]) / 2);
+        let half = b.parameters.map(({ range }) => (range[1] - range[0]) / 2);
+        const counts = shape.surface ? [10, 5, 5] : [25, 10];
+        for (let round = 0; round < 6; round++) {
+          const steps = counts.map((count, k) =>
+            Array.from({ length: count }, (_, i) => {
+              const { range } = b.parameters[k];
+              const z = middle[k] + half[k] * ((2 * i) / (count - 1) - 1);
+              return Math.min(range[1], Math.max(range[0], z));
+            }),
+          );
+          const parameters = steps.reduce((all, more) => all.flatMap((z) => more.map((e) => [...z, e])), [[]]);
+          const at = solve({ ...problem, samples: 0, at: { branch: b.id, parameters } });
+          const samples = at.branches.find((c) => c.id === b.id).samples;
+          assert.equal(samples.length, parameters.length);
+          const distances = samples.map((x) => far(x.pose));
+          const least = Math.min(...distances);
+          assert.ok(least > b.nearest.distance - 1e-9, `${least} < ${b.nearest.distance}`);
+          middle = parameters[distances.indexOf(least)];
+          half = half.map((h, k) => (round ? h / 3 : (2 * h) / (counts[k] - 1)));
+          if (round === 5) assert.ok(least < b.nearest.distance + 1e-3, `${least} > ${b.nearest.distance}`);
+        }
+      }
+    }
+});
+
 test('bad shapes are refused at their member', () => {
   const refused = (surface, where) => {
     const r = command(
