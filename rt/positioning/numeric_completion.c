@@ -13,18 +13,18 @@
 #include "rt/geometry/two_angles.h"
 #include "rt/positioning/numeric_completion.h"
 
-#define FREE_FORM_TRIES 12 /* starts with free-form shapes, whose rows cost as much as a solve */
-#define FIRST_TRIES     24 /* starts before the answer's kind is decided */
-#define MIXED_TRIES     96 /* where components of several dimensions are likely */
-#define NEAR_TRIES      12 /* of these, near the elements */
-#define ENOUGH          8  /* poses of a component with two freedoms or more */
-#define IDLE_TRIES      100 /* starts in a row without a new pose that end the search, and 20 a pose */
-#define VAIN_TRIES      240  /* where there is none */
-#define MOST_TRIES      600  /* starts at the most */
-#define FARTHEST        1e5  /* times the size: beyond that rounding hides any residual */
-#define SAME_POSE       1e-5 /* poses closer than this, times the size, are one */
-#define CELL            2 /* rows whose evaluation a searched part of a free-form shape counts as */
-#define OVERDRAFT       GW_MAX_WORK /* of a descent that is under way where the work ends */
+#define FIRST_TRIES 24   /* starts before the answer's kind is decided */
+#define MIXED_TRIES 96   /* where components of several dimensions are likely */
+#define NEAR_TRIES  12   /* of these, near the elements */
+#define ENOUGH      8    /* poses of a component with two freedoms or more */
+#define FAR_START   1e-4 /* worst row of free-form starts that ended beside the set, by the size */
+#define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
+#define VAIN_TRIES  240  /* where there is none */
+#define MOST_TRIES  600  /* starts at the most */
+#define FARTHEST    1e5  /* times the size: beyond that rounding hides any residual */
+#define SAME_POSE   1e-5 /* poses closer than this, times the size, are one */
+#define CELL        2    /* rows whose evaluation a searched part of a free-form shape counts as */
+#define OVERDRAFT   GW_MAX_WORK /* of a descent that is under way where the work ends */
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
 
@@ -179,14 +179,22 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
            gw_two_angles_loop(&loops, x->q) == s->loop;
 }
 
+/* A descent that ended off the rows: how near it came is told. */
+static void note_failed(gw_completion *c, double worst, const gw_pose *x)
+{
+    const gw_solver *solver = c->solver;
+    if (worst >= c->best_rows)
+        return;
+    c->best_rows = worst;
+    c->best_residual = gw_problem_residual(solver->problem, solver->use, solver->size, x);
+}
+
 bool gw_completion_refine(gw_completion *c, gw_pose *x)
 {
     const gw_solver *solver = c->solver;
     double worst = gw_completion_descend(c, x);
     if (worst > 1e-11) {
-        if (worst < c->best_rows)
-            c->best_rows = worst,
-            c->best_residual = gw_problem_residual(solver->problem, solver->use, solver->size, x);
+        note_failed(c, worst, x);
         return false;
     }
     if (!on_this_branch(c, x) || gw_norm(x->p) > FARTHEST * c->size)
@@ -195,6 +203,16 @@ bool gw_completion_refine(gw_completion *c, gw_pose *x)
     if (residual > GW_VERIFIED)
         c->best_residual = fmin(c->best_residual, residual);
     return residual <= GW_VERIFIED;
+}
+
+bool gw_completion_refine_start(gw_completion *c, gw_pose *x)
+{
+    double worst = gw_free_form_start(c, x);
+    if (worst > FAR_START) {
+        note_failed(c, worst, x);
+        return false;
+    }
+    return gw_completion_refine(c, x);
 }
 
 bool gw_completion_add(gw_completion *c, const gw_pose *x)
@@ -210,7 +228,7 @@ bool gw_completion_add(gw_completion *c, const gw_pose *x)
 
 bool gw_completion_try(gw_completion *c, gw_pose x)
 {
-    return gw_completion_refine(c, &x) && gw_completion_add(c, &x);
+    return gw_completion_refine_start(c, &x) && gw_completion_add(c, &x);
 }
 
 static int most_dof(const gw_completion *c)
@@ -271,7 +289,8 @@ static void search_freedoms(gw_completion *c, int tries, int more)
 static bool try_given(gw_completion *c)
 {
     unsigned long long random = c->random;
-    bool found = gw_completion_try(c, c->solver->problem->pose);
+    gw_pose x = c->solver->problem->pose;
+    bool found = gw_completion_refine(c, &x) && gw_completion_add(c, &x);
     c->random = random;
     return found;
 }
@@ -288,23 +307,10 @@ gw_root_summary gw_completion_homotopy(gw_completion *c)
     return found;
 }
 
-/* Rows of free-form shapes are no polynomials of the pose: no root finder takes them. */
-static bool has_free_form_rows(const gw_completion *c)
-{
-    for (int i = 0; i < c->row_count; i++)
-        if (c->rows[i].nurbs)
-            return true;
-    return false;
-}
-
 /* Fills c->found. Isolated poses by an eigenproblem, where that finds all; else some starts decide
  * whether there are freedoms, and then homotopy, restarts or more starts complete the answer. */
 static void search(gw_completion *c)
 {
-    if (has_free_form_rows(c)) {
-        search_freedoms(c, try_some(c, 0, FREE_FORM_TRIES, ENOUGH + try_given(c)), 0);
-        return;
-    }
     gw_root_summary roots = gw_roots_by_eigenvalues(&c->system);
     c->complex_roots = roots.complex_roots;
     if (roots.exact && roots.simple)
@@ -439,8 +445,6 @@ int gw_count_roots(gw_solver *solver, const gw_solver_state *state)
 {
     gw_completion c;
     gw_completion_begin(&c, solver, state, true);
-    if (has_free_form_rows(&c))
-        return 0;
     gw_root_summary roots = gw_roots_by_eigenvalues(&c.system);
     return roots.exact ? roots.complex_roots : 0;
 }

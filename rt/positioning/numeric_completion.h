@@ -65,12 +65,22 @@ double gw_completion_descend(const gw_completion *c, gw_pose *x);
 
 /* One start, down to the rows: x becomes a pose of this leaf; false where it does not. */
 bool gw_completion_refine(gw_completion *c, gw_pose *x);
+/* The same from a random start: of one near free-form shapes their parameters decide the place. */
+bool gw_completion_refine_start(gw_completion *c, gw_pose *x);
 /* Adds a pose, unless it is a known isolated one. */
 bool gw_completion_add(gw_completion *c, const gw_pose *x);
-/* One start, down to the rows; true when it found a pose that was not known. */
+/* One start, down to the rows, where there are free-form shapes by way of their parameters; true
+ * when it found a pose that was not known. */
 bool gw_completion_try(gw_completion *c, gw_pose x);
 /* All isolated poses by homotopy; behind a choice, with this leaf's share of the work. */
 gw_root_summary gw_completion_homotopy(gw_completion *c);
+
+/* ---- free_form_starts.c ---------------------------------------------------------------------- */
+
+/* From x's rotation to where all rows hold, with random parameters of the free-form shapes as
+ * unknowns; the worst row left, relative to the size. Nothing, and 0, where there is no such shape,
+ * or where they are too many. */
+double gw_free_form_start(gw_completion *c, gw_pose *x);
 
 /* ---- solution_components.c ------------------------------------------------------------------- */
 

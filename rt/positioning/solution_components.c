@@ -218,7 +218,7 @@ void gw_sample_curves(gw_completion *c)
 {
     for (int k = 0; k < CURVE_STARTS && c->solver->work > 0; k++) {
         gw_pose x = gw_completion_start(c, k);
-        if (gw_completion_refine(c, &x))
+        if (gw_completion_refine_start(c, &x))
             add_curve_pose(c, &x);
     }
 }

@@ -197,6 +197,104 @@ test('a point on a free-form shape keeps two angles, at its nearest pose of all'
     }
 });
 
+// Constraints that a hidden pose satisfies, on the saddle and on a curve: both directions of ownership.
+function planted(seed) {
+  let state = seed;
+  const random = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const between = (low, high) => low + (high - low) * random();
+  const q = [0, 0, 0, 0].map(() => between(-1, 1));
+  const length = Math.hypot(...q);
+  const pose = { p: [0, 0, 0].map(() => between(-0.5, 0.5)), q: q.map((e) => e / length) };
+  const back = { p: [0, 0, 0], q: pose.q.map((e, i) => (i ? -e : e)) };
+  const toBody = (x) =>
+    moved(
+      back,
+      x.map((e, i) => e - pose.p[i]),
+    );
+  const onSaddle = () => {
+    const [x, y] = [between(-0.9, 0.9), between(-0.9, 0.9)];
+    const n = [-2 * x, 2 * y, 1];
+    return { point: [x, y, x * x - y * y], normal: n.map((e) => e / Math.hypot(...n)) };
+  };
+  const apart = () => {
+    const [a, b] = [0, 1].map(() => [0, 0, 0].map(() => between(-0.5, 0.5)));
+    const to = moved(pose, a);
+    return {
+      type: 'distance',
+      value: Math.hypot(...to.map((e, i) => e - b[i])),
+      mobile: { point: a },
+      fixed: { point: b },
+    };
+  };
+  const pointOn = () => ({
+    type: 'coincident',
+    mobile: { point: toBody(onSaddle().point) },
+    fixed: { surface: saddle },
+  });
+  const underBody = () => ({
+    type: 'coincident',
+    mobile: { surface: saddle },
+    fixed: { point: moved(pose, onSaddle().point) },
+  });
+  const nozzle = () => {
+    const { point, normal } = onSaddle();
+    const direction = moved(back, normal);
+    return {
+      type: 'normal',
+      sense: 'same',
+      value: 0.05,
+      mobile: { line: { point: toBody(point.map((e, i) => e + 0.05 * normal[i])), direction } },
+      fixed: { surface: saddle },
+    };
+  };
+  return { pose, apart, pointOn, underBody, nozzle };
+}
+const solveFrom = (constraints, pose) =>
+  solve({ mobile: { pose }, samples: 3, constraints: constraints.map((c, i) => ({ id: `c${i}`, ...c })) });
+function offOf(c, pose) {
+  if (c.fixed.surface && c.mobile.point) return off(moved(pose, c.mobile.point));
+  if (c.mobile.surface) {
+    const d = c.fixed.point.map((e, i) => e - pose.p[i]);
+    return off(moved({ p: [0, 0, 0], q: pose.q.map((e, i) => (i ? -e : e)) }, d));
+  }
+  if (c.type === 'distance')
+    return Math.abs(Math.hypot(...moved(pose, c.mobile.point).map((e, i) => e - c.fixed.point[i])) - c.value);
+  const { point, direction } = c.mobile.line;
+  const to = moved({ p: [0, 0, 0], q: pose.q }, direction);
+  return off(moved(pose, point).map((e, i) => e - c.value * to[i]));
+}
+
+test('sets on several surfaces are found, and nothing is called redundant that is not', () => {
+  for (let seed = 1; seed <= 6; seed++) {
+    const make = planted(seed);
+    for (const [dof, constraints] of [
+      [3, [make.pointOn(), make.pointOn(), make.apart()]],
+      [2, [make.pointOn(), make.nozzle()]],
+      [1, [make.underBody(), make.nozzle(), make.apart()]],
+      [0, [make.nozzle(), make.nozzle()]],
+    ]) {
+      const s = solveFrom(constraints, { p: [0.1, 0.2, 0.3], q: [1, 0, 0, 0] });
+      const kinds = constraints.map((c) => c.type).join();
+      assert.equal(s.status, 'solved', `${seed} ${kinds}`);
+      assert.equal(s.dof, dof, `${seed} ${kinds}`);
+      assert.deepEqual(s.redundant, [], `${seed} ${kinds}`);
+      for (const b of s.branches)
+        for (const { pose } of [b.nearest, ...b.samples])
+          for (const c of constraints) assert.ok(offOf(c, pose) < 1e-8, `${seed} ${kinds}: ${c.type}`);
+    }
+    // stated twice, it is
+    const point = make.pointOn();
+    const twice = solveFrom([point, make.apart(), point], { p: [0, 0, 0], q: [1, 0, 0, 0] });
+    assert.deepEqual(
+      twice.redundant.map((r) => r.id),
+      ['c2'],
+    );
+  }
+});
+
 test('bad shapes are refused at their member', () => {
   const refused = (surface, where) => {
     const r = command(

@@ -445,7 +445,7 @@ gw_root_summary gw_roots_by_eigenvalues(const gw_pose_system *system)
     root_set h;
     gw_root_summary none = {false, false, 0};
     assert(system->work && system->report);
-    if (system->row_count < 6 || gw_gram_matrix_roots(system, &none))
+    if (system->row_count < 6 || !gw_is_polynomial(system) || gw_gram_matrix_roots(system, &none))
         return none;
     gw_forms_of(system, &forms);
     unknowns u = {NULL, gw_forms_rotation(&forms, system->rotation)};
@@ -470,7 +470,7 @@ gw_root_summary gw_roots_by_homotopy(const gw_pose_system *system)
     root_set h;
     gw_root_summary none = {false, false, 0};
     assert(system->work && system->report);
-    if (system->row_count < 6)
+    if (system->row_count < 6 || !gw_is_polynomial(system))
         return none;
     gw_forms_of(system, &forms);
     bool in_quaternion = rotation_conditions(&forms, &c) && c.quadrics + forms.cylinders > 0;

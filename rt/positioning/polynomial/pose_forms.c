@@ -123,6 +123,19 @@ static void add_cylinder(gw_forms *s, const gw_row *row)
     s->cylinders++;
 }
 
+static bool has_form(const gw_row *row)
+{
+    return !row->nurbs;
+}
+
+bool gw_is_polynomial(const gw_pose_system *system)
+{
+    for (int i = 0; i < system->row_count; i++)
+        if (!has_form(&system->rows[i]))
+            return false;
+    return true;
+}
+
 /* The row's hyperplane, of unit size; false for cylinders. */
 static bool linear_form(const gw_row *row, double *h)
 {
@@ -192,7 +205,8 @@ void gw_forms_of(const gw_pose_system *c, gw_forms *s)
     if (!(s->size > 1e-6 * c->size))
         s->size = c->size;
     for (int i = 0; i < c->row_count; i++)
-        add_row(s, &c->rows[i]);
+        if (has_form(&c->rows[i]))
+            add_row(s, &c->rows[i]);
     add_senses(c, s);
 }
 
@@ -201,6 +215,8 @@ void gw_forms_of(const gw_pose_system *c, gw_forms *s)
 /* True where a row is a combination of the hyperplanes. */
 static bool contains(const gw_forms *s, const gw_row *from)
 {
+    if (!has_form(from))
+        return false;
     gw_row row = scaled_row(s, from);
     double h[GW_Y];
     return linear_form(&row, h) && normal_part(s, h) < SAME_FORM;

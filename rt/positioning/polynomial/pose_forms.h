@@ -45,6 +45,10 @@ typedef struct gw_complex_pose {
     gw_complex e[4], t[3];
 } gw_complex_pose;
 
+/* False where there are rows of free-form shapes, which are no polynomials of the pose and have no
+ * form. */
+bool gw_is_polynomial(const gw_pose_system *system);
+/* The forms of all rows that have one. */
 void gw_forms_of(const gw_pose_system *system, gw_forms *forms);
 /* The same forms for the inverse pose. */
 void gw_forms_mirror(gw_forms *forms);
