@@ -505,6 +505,38 @@ static void find_kinks(gw_nurbs *s, int k)
     }
 }
 
+#define LEAST_AREA 1e-12 /* of S_u x S_v over the whole domain, by the size squared */
+
+/* A parameter in the domain's part of the span above knot i, by its share; false where it has
+ * none. */
+static bool within_span(const gw_nurbs_direction *d, int i, double share, double *parameter)
+{
+    double low = fmax(d->knots[i], d->low), high = fmin(d->knots[i + 1], d->high);
+    *parameter = low + share * (high - low);
+    return low < high;
+}
+
+/* True where there is area in any pair of spans: not where all of it is a line or a curve. Looked
+ * at beside the middle, where a symmetric surface may be folded. */
+static bool has_area(const gw_nurbs *s)
+{
+    static const double share[2][2] = {{0.31, 0.43}, {0.83, 0.69}};
+    const gw_nurbs_direction *u = &s->direction[0], *v = &s->direction[1];
+    double least = LEAST_AREA * s->size * s->size / (u->high - u->low) / (v->high - v->low), z[2];
+    gw_nurbs_point at;
+    for (int i = u->degree; i < u->count; i++)
+        for (int j = v->degree; j < v->count; j++)
+            for (int k = 0; k < 2; k++) {
+                if (!within_span(u, i, share[k][0], &z[0]) ||
+                    !within_span(v, j, share[k][1], &z[1]))
+                    continue;
+                gw_nurbs_evaluate(s, z, 1, NULL, &at);
+                if (gw_norm(gw_cross(at.d[1][0], at.d[0][1])) > least)
+                    return true;
+            }
+    return false;
+}
+
 gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
 {
     assert(def && (def->dimension == 1 || def->dimension == 2));
@@ -538,6 +570,13 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
     if (!(s->size > 1e-9)) {
         gw_nurbs_put(s);
         gw_fail(error, GW_BAD_INPUT, "/points", "all control points are one");
+        return NULL;
+    }
+    if (surface && !has_area(s)) {
+        gw_nurbs_put(s);
+        gw_fail(error, GW_BAD_INPUT, "/points",
+                "the surface has no area: its control points, in rows along u, are on a line or "
+                "repeat a curve; a nurbs-curve may be meant");
         return NULL;
     }
     for (int k = 0; k < s->dimension; k++) {

@@ -319,6 +319,9 @@ test('bad shapes are refused at their member', () => {
     },
     '/weights/1/1',
   );
+  // a line, and a curve: no area
+  refused({ ...saddle, points: [-1, 0, 1].map((x) => [-1, 0, 1].map((y) => [2 * x + y, 0, 0])) }, '/points');
+  refused({ ...saddle, points: [0, 0, 0].map(() => [-1, 0, 1].map((y) => [y, y * y, 0])) }, '/points');
   refused({ ...saddle, trim: [null, [0.5, 1.25]] }, '/trim/1');
   refused({ ...saddle, trim: [[0.5], null] }, '/trim/0');
   refused({ ...saddle, trim: [0.5, 1] }, '/trim/0');
