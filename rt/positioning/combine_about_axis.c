@@ -189,8 +189,11 @@ void gw_rule_rotation_about_axis(gw_solver *solver, const gw_solver_state *state
 {
     if (state->angle_count != 1 || state->angles[0].angle > 0)
         return;
-    axis_problem t = {.axis = &state->angles[0], .size = solver->size};
+    axis_problem t; /* rows beyond the count are not read */
+    t.axis = &state->angles[0];
     t.zero = gw_quat_between(t.axis->u, t.axis->f);
+    t.size = solver->size;
+    t.count = 0;
     if (!collect_rows(state, &t))
         return;
     int rank = rank_at(&t, 0.7), again = rank_at(&t, 2.9);
