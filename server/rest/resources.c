@@ -752,7 +752,7 @@ static const api_route routes[] = {
     {{"GET", "/events", "The last 1000 events after `since`.", NULL, "Event[]", OP_PAGED, "since"}, api_events_get, NULL},
     {{"POST", "/solve", "Solves a positioning problem; changes nothing.", "PositioningProblem", "Answer", 0, NULL}, api_solve, NULL},
     {{"POST", "/surfaces", "Makes a free-form curve or surface: the nearest to points, through sections, revolved, swept; changes nothing.", "SurfaceRequest", "MadeSurface", 0, NULL}, api_surface, NULL},
-    {{"POST", "/assemble", "Brings parts to where all constraints and joints hold; changes nothing unless told to commit.", "AssemblyRequest", "Assembly", OP_EDIT | OP_ETAG, NULL}, api_assemble, NULL},
+    {{"POST", "/assemble", "Brings parts to where all constraints and joints hold; changes nothing unless told to commit.", "AssemblyRequest", "Assembly", OP_EDIT | OP_ETAG, "group"}, api_assemble, NULL},
     {{"GET", "/openapi.json", "This document.", NULL, "OpenApi", 0, NULL}, api_openapi, NULL},
 };
 // clang-format on

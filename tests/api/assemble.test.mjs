@@ -206,6 +206,18 @@ test('a commit is one edit that undo takes back', async () => {
   assert.equal(stale.status, 412);
 });
 
+test('commits of one drag are one step for undo', async () => {
+  await expect(200, 'PUT', '/scene', still);
+  const { json: before } = await expect(200, 'GET', '/scene');
+  const first = (await expect(200, 'POST', '/assemble?group=drag-1', { commit: true })).json;
+  const { id, pose } = first.poses[0];
+  const poses = [{ id, pose: { ...pose, p: pose.p.map((c) => c + 0.002) } }];
+  const second = (await expect(200, 'POST', '/assemble?group=drag-1', { poses, commit: true })).json;
+  assert.equal(second.committed, true);
+  await expect(200, 'POST', '/scene/undo');
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json.objects, before.objects);
+});
+
 // As a page does it: slices, each from where the one before was stopped.
 async function inSlices(request, iterations) {
   const slices = [];
