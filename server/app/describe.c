@@ -82,21 +82,93 @@ static void add_company(json_t *json, const gw_scene *scene, const gw_layout *la
     json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
 }
 
-/* "the linkage of 3 bodies has 1 freedom; this one moves with it" */
-static void linkage_words(int bodies, int mobility, int freedoms, char *words, size_t size)
+/* What a body of its own may still do in the one joint that holds it; NULL: more than words say. */
+static const char *motion_in_joint(gw_mobilizer type)
 {
-    if (mobility == 0)
+    switch (type) {
+    case GW_MOBILIZER_REVOLUTE:
+        return "turns about its axis (1)";
+    case GW_MOBILIZER_PRISMATIC:
+        return "slides along its axis (1)";
+    case GW_MOBILIZER_CYLINDRICAL:
+        return "slides along its axis (1), turns about it (1)";
+    case GW_MOBILIZER_SCREW:
+        return "turns about its axis and advances with it (1)";
+    case GW_MOBILIZER_UNIVERSAL:
+        return "turns about two crossing axes (2)";
+    case GW_MOBILIZER_PLANAR:
+        return "slides in the plane (2), turns about its normal (1)";
+    case GW_MOBILIZER_SPHERICAL:
+        return "turns about a point (3)";
+    case GW_MOBILIZER_FIXED:
+    case GW_MOBILIZER_FREE:
+    case GW_MOBILIZER_SUBMANIFOLD:
+        break;
+    }
+    return NULL;
+}
+
+/* The same where it touches something in one point. */
+static const char *motion_in_contact(const gw_scene_constraint *c, int freedoms)
+{
+    if (freedoms == 6)
+        return "free, as far as what it touches lets it go";
+    if (c->kind == GW_SLIDING && freedoms == 5)
+        return "slides on the surface (2), turns freely (3)";
+    if (c->kind == GW_ROLLING && freedoms == 3)
+        return "rolls on the surface (2), turns about its normal (1)";
+    if (c->kind == GW_PURE_ROLLING && freedoms == 2)
+        return "rolls on the surface (2)";
+    return NULL;
+}
+
+/* Of a body that is joined to nothing else that moves, where one joint or contact says it all. */
+static const char *lone_motion(const gw_scene *scene, const char *id, int freedoms)
+{
+    int relations = 0;
+    const char *motion = NULL;
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_scene_joint *j = &scene->joints[i];
+        if (!j->enabled || j->gear ||
+            (strcmp(j->a.object, id) != 0 && strcmp(j->b.object, id) != 0))
+            continue;
+        relations++;
+        motion = gw_mobilizers[j->type].dof == freedoms ? motion_in_joint(j->type) : NULL;
+    }
+    for (int i = 0; i < scene->constraint_count; i++) {
+        const gw_scene_constraint *c = &scene->constraints[i];
+        if (!c->enabled || (strcmp(c->a.object, id) != 0 && strcmp(c->b.object, id) != 0))
+            continue;
+        relations++;
+        motion = gw_constraint_is_positional(c->kind) ? NULL : motion_in_contact(c, freedoms);
+    }
+    return relations == 1 ? motion : NULL;
+}
+
+/* "the linkage of 3 bodies has 1 freedom; this one moves with it", and of a body of its own
+ * "1 freedom: turns about its axis (1)" */
+static void linkage_words(const gw_scene *scene, const char *id, const gw_scene_system *system,
+                          int freedoms, char *words, size_t size)
+{
+    int bodies = system->member_count, mobility = system->mobility;
+    const char *more = mobility == 1 ? "" : "s";
+    const char *motion = bodies > 1      ? NULL
+                         : mobility == 0 ? "stands still"
+                                         : lone_motion(scene, id, freedoms);
+    if (bodies == 1)
+        snprintf(words, size, "%d freedom%s%s%s", mobility, more, motion ? ": " : "",
+                 motion ? motion : "");
+    else if (mobility == 0)
         snprintf(words, size, "the linkage of %d bodies cannot move", bodies);
     else
-        snprintf(words, size, "%s %d %s has %d freedom%s; this one %s",
-                 bodies == 1 ? "the system of" : "the linkage of", bodies,
-                 bodies == 1 ? "body" : "bodies", mobility, mobility == 1 ? "" : "s",
+        snprintf(words, size, "the %s of %d bodies has %d freedom%s; this one %s",
+                 mobility == 6 * bodies ? "system" : "linkage", bodies, mobility, more,
                  freedoms == 0 ? "stands still" : "moves with it");
 }
 
 /* Freedoms of the object together with all that it is joined to, instead of those that its own
  * constraints leave it while all else stands. */
-static void add_system(json_t *json, const gw_layout *layout, int object)
+static void add_system(json_t *json, const gw_scene *scene, const gw_layout *layout, int object)
 {
     int body;
     char words[160];
@@ -104,7 +176,7 @@ static void add_system(json_t *json, const gw_layout *layout, int object)
     if (!system)
         return;
     int freedoms = system->members[body].freedoms;
-    linkage_words(system->member_count, system->mobility, freedoms, words, sizeof words);
+    linkage_words(scene, scene->objects[object].id, system, freedoms, words, sizeof words);
     json_object_set_new(json, "system",
                         json_pack("{si si si ss}", "bodies", system->member_count, "mobility",
                                   system->mobility, "freedoms", freedoms, "words", words));
@@ -130,7 +202,7 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
                             words_of(&solution->branches[i].set));
     if (placement->branch >= 0 && placement->branch < solution->branch_count)
         add_branch(json, placement, pose);
-    add_system(json, layout, placement->object);
+    add_system(json, scene, layout, placement->object);
     return json;
 }
 

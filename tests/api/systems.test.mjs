@@ -1323,6 +1323,40 @@ test('solutions tell what the whole linkage may still do', async () => {
   assert.equal((await expect(200, 'GET', '/solutions/coupler')).json.system, undefined);
 });
 
+// A body that is joined to nothing else that moves: what its one relation leaves it.
+const lone = [
+  ['revolute', '1 freedom: turns about its axis (1)'],
+  ['prismatic', '1 freedom: slides along its axis (1)'],
+  ['cylindrical', '2 freedoms: slides along its axis (1), turns about it (1)'],
+  ['universal', '2 freedoms: turns about two crossing axes (2)'],
+  ['planar', '3 freedoms: slides in the plane (2), turns about its normal (1)'],
+  ['spherical', '3 freedoms: turns about a point (3)'],
+  ['fixed', '0 freedoms: stands still'],
+];
+for (const [type, words] of lone)
+  test(`a body in one ${type} joint: ${words}`, async () => {
+    const joints = [{ id: 'j', type, a: { object: 'part' }, b: { object: 'world' } }];
+    await expect(200, 'PUT', '/scene', {
+      format: 'guideway-scene/1',
+      name: type,
+      objects: [{ ...box('part', [0, 0, 0]), fixed: false, free: true }],
+      joints,
+    });
+    assert.equal((await expect(200, 'GET', '/solutions/part')).json.words, words);
+  });
+
+test('bodies that slide and roll say so, marbles that may fly are no linkage', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'contact-freedoms' });
+  const of = async (id) => (await expect(200, 'GET', `/solutions/${id}`)).json.words;
+  assert.equal(await of('slides'), '5 freedoms: slides on the surface (2), turns freely (3)');
+  assert.equal(await of('rolls'), '3 freedoms: rolls on the surface (2), turns about its normal (1)');
+  assert.equal(await of('rolls-purely'), '2 freedoms: rolls on the surface (2)');
+  await expect(200, 'POST', '/scene/open', { scene: 'blade-under-probe' });
+  assert.equal(await of('probe'), '6 freedoms: free, as far as what it touches lets it go');
+  await expect(200, 'POST', '/scene/open', { scene: 'marble-run' });
+  assert.equal(await of('marble'), 'the system of 2 bodies has 12 freedoms; this one moves with it');
+});
+
 const refused = [
   ['a joint on nothing', (s) => (s.joints[0].a.object = 'nobody'), '/joints/0/a/object', /nobody/],
   ['a joint of an object with itself', (s) => (s.joints[1].b = { object: 'coupler' }), '/joints/1', /coupler/],
