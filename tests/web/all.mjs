@@ -3,6 +3,7 @@ import './story.test.mjs';
 import './page.test.mjs';
 import './joining.test.mjs';
 import './relations.test.mjs';
+import './joined.test.mjs';
 import './assembly.test.mjs';
 import './freedoms.test.mjs';
 import './tasks.test.mjs';

@@ -1,9 +1,12 @@
 // Edits of constraints, and of where objects are on their submanifolds: branch, parameters, nearest pose.
 import type { Conflict, Constraint, Pose, Solution } from '../protocol';
+import { poseAfter } from '../state/freedoms';
+import { exactPose } from '../state/poses';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
 import { mm } from '../state/words';
 import { feasibleValues } from './feasible';
+import { isJoined, moveTo } from './joined';
 import { attempt, coalesce } from './request';
 
 export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise<boolean> =>
@@ -55,7 +58,23 @@ export const chooseBranch = (object: string, branch: string): Promise<boolean> =
 const move = (object: string, body: { parameters: number[] } | { near: Pose }): Promise<boolean> =>
   coalesce(`move ${object}`, () => attempt(() => call('PATCH', `/solutions/${enc(object)}`, body)));
 
-export const moveAlong = (object: string, parameters: number[]): Promise<boolean> => move(object, { parameters });
+// What joins it to others comes along.
+export function moveAlong(object: string, parameters: number[]): Promise<boolean> {
+  const to = store.runState.peek() === 'stopped' && isJoined(object) ? poseAt(object, parameters) : undefined;
+  return to ? moveTo(object, to) : move(object, { parameters });
+}
+
+function poseAt(object: string, parameters: readonly number[]): Pose | undefined {
+  const solution = store.solutions.value.get(object);
+  const branch = solution?.branches.find((b) => b.id === solution.branch);
+  const now = solution?.parameters;
+  if (branch?.kind !== 'separable' || now?.length !== parameters.length) return undefined;
+  return poseAfter(
+    branch,
+    exactPose(object),
+    parameters.map((v, i) => v - now[i]!),
+  );
+}
 
 // To the pose of its branch nearest to this one: for freedoms that do not separate.
 export const moveNear = (object: string, near: Pose): Promise<boolean> => move(object, { near });

@@ -2,6 +2,7 @@
 import type { Constraint, Element, Feature, Geometry, Pose, Primitive, SceneObject, Vec3 } from '../protocol';
 import { call, enc, featurePath } from '../state/rest';
 import * as store from '../state/store';
+import { isJoined, moveTo } from './joined';
 import { attempt, coalesce } from './request';
 
 export function unusedId(stem: string): string {
@@ -110,4 +111,5 @@ export const renameFeature = (f: Feature, to: string): Promise<boolean> =>
     }
   });
 
-export const setPose = (id: string, pose: Pose): Promise<boolean> => patchObject(id, { pose });
+export const setPose = (id: string, pose: Pose): Promise<boolean> =>
+  store.runState.value === 'stopped' && isJoined(id) ? moveTo(id, pose) : patchObject(id, { pose });

@@ -213,7 +213,7 @@ function Known({ solution }: { solution: Solution }): JSX.Element {
       <p class="words motion" data-words>
         {solution.words ?? solution.reason ?? solution.conflict?.message}
       </p>
-      <Follows standing={solution} />
+      <Follows standing={store.summaries.value.get(solution.object)} />
       {!!solution.redundant?.length && (
         <p class="quiet">{solution.redundant.map((r) => `${r.id} follows from ${r.because.join(', ')}`).join('; ')}.</p>
       )}

@@ -86,6 +86,15 @@ export class PoseTable {
     this.version++;
   }
 
+  // Where frames have them again.
+  unshow(ids: Iterable<string>): void {
+    for (const id of ids) {
+      const slot = this.slot(id);
+      if (slot >= 0) this.shown[slot] = 0;
+    }
+    this.version++;
+  }
+
   slot(id: string): number {
     return this.slots.get(id) ?? -1;
   }

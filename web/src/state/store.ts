@@ -206,8 +206,7 @@ export const summaries = computed<ReadonlyMap<string, SolutionSummary>>(() => {
       state: s.state,
       dof: s.system?.freedoms ?? s.dof,
       follows: s.follows,
-      cluster: s.cluster,
-      cluster_dof: s.cluster_dof,
+      ...(s.system?.freedoms ? {} : { cluster: s.cluster, cluster_dof: s.cluster_dof }), // of those that move as one
       redundant: s.redundant,
     },
   ]);

@@ -1,9 +1,10 @@
 // Moving an object by the pointer. While the simulation runs, whatever moves is pulled by a spring from the grabbed
 // point to the cursor: what is held or free, links, members of systems. While stopped, an object moves along its
-// freedoms only, a link by the joints that carry it.
+// freedoms only, with what it is joined to, a link by the joints that carry it.
 
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
+import { isJoined, JoinedDrag } from '../edits/joined';
 import { setPositions, showPositions } from '../edits/mechanisms';
 import { type ControlPoint, chosenPoint, PointDrag } from '../edits/shapes';
 import { drag, release } from '../edits/simulation';
@@ -21,8 +22,8 @@ const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
 const TAKEN_MS = 250; // an appliance that refuses a drag has said so by then
 
-// reach: a link, its joints follow; shape: a control point
-export type DragKind = 'pull' | 'slide' | 'reach' | 'shape' | '';
+// reach: a link, its joints follow; joined: a member of a system, all of it follows; shape: a control point
+export type DragKind = 'pull' | 'slide' | 'reach' | 'joined' | 'shape' | '';
 
 // Somebody else operates the device that holds it.
 export const operatedByOther = (object: string): string =>
@@ -33,6 +34,7 @@ export function dragKind(object: string): DragKind {
   if (store.connection.value !== 'open') return '';
   if (store.runState.value === 'running') return store.movesByForce(object) && !operatedByOther(object) ? 'pull' : '';
   if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
+  if (isJoined(object)) return store.runState.value === 'stopped' ? 'joined' : '';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
 }
@@ -60,6 +62,7 @@ export class Drag {
   private turn = false;
   private only = -1; // the one freedom whose mark was grabbed
   private point: PointDrag | undefined; // under the pointer, of a shape
+  private joined: JoinedDrag | undefined;
   private depthY = 0;
   private begun = 0; // ms
 
@@ -87,6 +90,7 @@ export class Drag {
     this.joints = link?.mechanism.links.map((l) => l.joint.position ?? 0) ?? [];
     if (link) store.selectLink(this.object, toArray(hit.local));
     else store.selectObject(this.object);
+    this.joined = kind === 'joined' ? new JoinedDrag(this.object, toArray(hit.local)) : undefined;
   }
 
   // From an arrow or a ring: along that freedom alone.
@@ -147,6 +151,7 @@ export class Drag {
     this.stale = false;
     if (this.kind === 'pull') drag(graspOf(this.object), toArray(this.local), toArray(this.target), this.turn);
     else if (this.kind === 'reach') this.reach();
+    else if (this.kind === 'joined') this.joined?.to(toArray(this.target), this.turn);
     else if (this.kind === 'shape') this.point?.to(toLocal(poses.pose(this.object), toArray(this.target)));
     else this.slide();
   }
@@ -217,7 +222,10 @@ export class Drag {
     if (this.kind === 'pull') release(graspOf(this.object));
     else if (this.kind === 'slide' && this.stale) this.slide();
     else if (this.kind === 'reach') this.takeReach();
-    else if (this.kind === 'shape') {
+    else if (this.kind === 'joined') {
+      this.frame();
+      void this.joined?.end();
+    } else if (this.kind === 'shape') {
       this.frame();
       this.point?.end();
     }

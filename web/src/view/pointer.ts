@@ -67,7 +67,7 @@ export class Pointer {
     }
     const hit = this.picker.hit(this.x, this.y);
     const object = store.shownObject.value;
-    const freedom = dragKind(object) === 'slide' ? this.markAt(hit) : -1;
+    const freedom = ['slide', 'joined'].includes(dragKind(object)) ? this.markAt(hit) : -1;
     const kind = freedom >= 0 ? 'slide' : hit ? dragKind(hit.body.id) : '';
     this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId, freedom, point: null };
     this.controls.enabled = kind === '';

@@ -1,0 +1,77 @@
+// Members of systems that are moved while stopped: what is joined to them comes along, whichever of them is taken, and
+// every joint holds afterwards. One step for undo.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { appliance, page, person, suite, visit } from './fixture.mjs';
+import { place, rotate, sleep, until } from './harness.mjs';
+
+const poseOf = async (id) => (await appliance.get(`/objects/${id}`)).pose;
+const length = (v) => Math.hypot(...v);
+const apart = (a, b) => length(a.map((x, i) => x - b[i]));
+
+// How far the relations are from holding where everything is.
+const residual = async () => (await appliance.api('POST', '/assemble', { iterations: 0, starts: 1 })).residual;
+
+// Takes an object at a point of its frame and draws that by pixels; answers where the point was and is.
+async function draw(id, local, [dx, dy]) {
+  const from = await person.point(new RegExp(`^${id}/`), async () => place(await poseOf(id), local));
+  const { x, y } = await person.at(from);
+  await page.mouse.down();
+  await page.mouse.move(x + dx, y + dy, { steps: 8 });
+  await sleep(300);
+  await page.mouse.up();
+  await until(async () => apart(place(await poseOf(id), local), from) > 1e-3, `${id} moved`);
+  await sleep(300);
+  return { from, to: place(await poseOf(id), local), target: { x: x + dx, y: y + dy } };
+}
+
+suite('what is joined moves together while stopped', () => {
+  test('a platform goes where it is drawn, and its legs with it; undo brings all of it back', async () => {
+    await visit('stewart-platform');
+    const [before, leg] = [await poseOf('platform'), await poseOf('cylinder1')];
+    const { to, target } = await draw('platform', [0.05, -0.12, 0.01], [45, -20]);
+    const now = await person.at(to);
+    assert.ok(Math.hypot(now.x - target.x, now.y - target.y) < 6, `${now.x}, ${now.y} for ${target.x}, ${target.y}`);
+    assert.ok((await residual()) < 1e-9, `${await residual()}`);
+    assert.ok(apart((await poseOf('cylinder1')).q, leg.q) > 1e-3, 'the leg turned');
+    await page.keyboard.press('Control+z');
+    await until(async () => apart((await poseOf('platform')).p, before.p) < 1e-12, 'one step back');
+    assert.ok(apart((await poseOf('cylinder1')).q, leg.q) < 1e-12);
+  });
+
+  test('a slider moves the platform along one freedom, and its legs with it', async () => {
+    await visit('stewart-platform');
+    const field = page.locator('.freedom input[type=text]').nth(5);
+    const { p } = await poseOf('platform');
+    await field.fill('340');
+    await field.press('Enter');
+    await until(async () => Math.abs((await poseOf('platform')).p[2] - 0.34) < 1e-9, 'it is at 340 mm');
+    const now = await poseOf('platform');
+    assert.ok(Math.hypot(now.p[0] - p[0], now.p[1] - p[1]) < 1e-6, JSON.stringify(now));
+    assert.ok((await residual()) < 1e-9);
+  });
+
+  test('the coupler of a four-bar can be taken as well as its crank', async () => {
+    await visit('four-bar');
+    const crank = await poseOf('crank');
+    const { from, to } = await draw('coupler', [0.1, 0, 0], [-50, 25]);
+    assert.ok(apart(from, to) > 0.005, `${apart(from, to)}`);
+    assert.ok(apart((await poseOf('crank')).q, crank.q) > 1e-2, 'the crank turned with it');
+    assert.ok((await residual()) < 1e-9);
+  });
+
+  test('a crank in a joint turns about its axis and does not leave it', async () => {
+    await visit('spatial-four-bar');
+    await appliance.api('POST', '/assemble', { commit: true }); // its poses are those that are seen now
+    await page.keyboard.press('7');
+    await person.settled();
+    const before = await poseOf('crank');
+    await draw('crank', [0.02, 0, 0.005], [0, -30]);
+    const after = await poseOf('crank');
+    const { a } = await appliance.get('/joints/crank-axle');
+    assert.ok(apart(place(before, a.at.p), place(after, a.at.p)) < 1e-9, 'its hinge stays');
+    assert.ok(apart(rotate(before.q, [0, 0, 1]), rotate(after.q, [0, 0, 1])) < 1e-9, 'and so does its axle');
+    assert.ok(apart(before.q, after.q) > 1e-2, 'it turned');
+    assert.ok((await residual()) < 1e-9);
+  });
+});

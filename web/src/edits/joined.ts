@@ -1,0 +1,206 @@
+// Members of systems that are moved while stopped. What they are joined to comes along: every move is an assembly from
+// where the parts are, with the moved one displaced.
+
+import type { Assembly, Pose, Quat, Vec3 } from '../protocol';
+import { add, axisAngle, cross, dot, IDENTITY, norm, qconj, qmul, scale, sub, toWorld } from '../state/maths';
+import { exactPose, poses } from '../state/poses';
+import { call } from '../state/rest';
+import * as store from '../state/store';
+import { posesChanged } from '../state/stream';
+import { listed } from '../state/words';
+import { attempt, coalesce } from './request';
+
+type Placed = ReadonlyMap<string, Pose>;
+
+// Its own constraints do not say alone how it moves: joints do, or what follows it.
+export function isJoined(object: string): boolean {
+  const solution = store.solutions.value.get(object);
+  const system = solution?.system;
+  if (!system || system.freedoms === 0) return false;
+  return solution.dof !== system.freedoms || store.joints.value.some((j) => j.enabled !== false && j.type !== 'gear');
+}
+
+const standing = (object: string): string[] => [...store.objects.value.filter((o) => o.fixed).map((o) => o.id), object];
+
+const list = (placed: Placed): { id: string; pose: Pose }[] => [...placed].map(([id, pose]) => ({ id, pose }));
+
+// `stands`: this one is left where it is put.
+const ask = (from: Placed, stands = '', more: object = {}, query = ''): Promise<Assembly> =>
+  call<Assembly>('POST', `/assemble${query}`, {
+    starts: 1,
+    iterations: ITERATIONS,
+    poses: list(from),
+    ...(stands ? { ground: standing(stands) } : {}),
+    ...more,
+  });
+
+const ITERATIONS = 60;
+
+const GROUP_MS = 1000;
+const page = Math.random().toString(36).slice(2);
+let group = { of: '', at: 0, number: 0 };
+
+// Brings an object there, or as near as what it is joined to lets it. Moves that follow one another soon are one step
+// for undo.
+export function moveTo(object: string, pose: Pose): Promise<boolean> {
+  const now = performance.now();
+  const anew = group.of !== object || now > group.at + GROUP_MS;
+  group = { of: object, at: now, number: group.number + Number(anew) };
+  const query = `?group=move-${group.number}-${page}`;
+  return coalesce(`move ${object}`, () => bring(object, pose, query));
+}
+
+const bring = (object: string, pose: Pose, query: string): Promise<boolean> =>
+  attempt(async () => {
+    const from: Placed = new Map([[object, pose]]);
+    const exactly = await ask(from, object, { commit: true }, query);
+    if (exactly.committed) return;
+    const near = await ask(from, '', { commit: true }, query);
+    if (!near.committed) throw new Error(`${object} cannot go there: ${listed(near.remaining)} would not hold.`);
+  });
+
+// ---- under the pointer --------------------------------------------------------------------------------------
+
+const NEAR_M = 1e-5; // of the cursor
+const TURN_MAX = 0.4; // rad, of a body between two answers: farther ones may be another way to put it together
+const STRETCH_MAX = 40;
+const PATIENCE_MS = 600; // after it was let go
+
+export class JoinedDrag {
+  private placed: Placed = new Map(); // as they are drawn
+  private goal: { at: Vec3; turn: boolean } | null = null;
+  private working: Promise<void> | null = null;
+  private until = Infinity;
+
+  constructor(
+    private readonly object: string,
+    private readonly local: Vec3, // the grabbed point
+  ) {}
+
+  // The newest goal counts; one answer is waited for at a time.
+  to(at: Vec3, turn: boolean): void {
+    this.goal = { at, turn };
+    this.working ??= this.follow().finally(() => {
+      this.working = null;
+    });
+  }
+
+  // One edit, of what is drawn by then.
+  async end(): Promise<void> {
+    this.until = performance.now() + PATIENCE_MS;
+    await this.working;
+    const made =
+      this.placed.size > 0 &&
+      (await attempt(async () => {
+        const { committed, remaining } = await ask(this.placed, '', { commit: true });
+        if (!committed) throw new Error(`${listed(remaining)} would not hold.`);
+      }));
+    if (!made) poses.unshow(this.placed.keys());
+    posesChanged();
+  }
+
+  private async follow(): Promise<void> {
+    let goal = this.goal;
+    while (goal && performance.now() < this.until) {
+      const nearer = await this.approach(goal.at, goal.turn).catch(() => false);
+      if (!nearer && goal === this.goal) return; // as near as it gets
+      goal = this.goal;
+    }
+  }
+
+  private pose(id: string): Pose {
+    return this.placed.get(id) ?? exactPose(id);
+  }
+
+  private grabbed(placed: Placed = this.placed): Vec3 {
+    return toWorld(placed.get(this.object) ?? this.pose(this.object), this.local);
+  }
+
+  private show(next: Placed): void {
+    this.placed = next;
+    for (const [id, pose] of next) poses.show(id, pose);
+    posesChanged();
+  }
+
+  // True where it came nearer by it.
+  private async approach(at: Vec3, turn: boolean): Promise<boolean> {
+    const error = sub(at, this.grabbed());
+    if (norm(error) < NEAR_M) return false;
+    const left = (placed: Placed): number => norm(sub(at, this.grabbed(placed)));
+    const freedoms = store.solutions.peek().get(this.object)?.system?.freedoms ?? 0;
+    const tries: Placed[] = [];
+    if (freedoms === 6) {
+      const there = await this.assembled(this.displaced(error, turn, 1), this.object);
+      if (there) tries.push(there);
+    }
+    if (!tries.length) tries.push(...(await this.along(error, turn)));
+    const best = tries.sort((a, b) => left(a) - left(b))[0];
+    if (!best || left(best) > norm(error) - NEAR_M) return false;
+    this.show(best);
+    return true;
+  }
+
+  // Displaced a little, and assembled, it shows a direction in which the whole may move; then along that as far as the
+  // goal, and assembled again: the steepest descent of the grabbed point's distance, on the set of poses that hold.
+  private async along(error: Vec3, turn: boolean): Promise<Placed[]> {
+    const probe = await this.assembled(this.displaced(error, turn, 0.5));
+    if (!probe) return [];
+    const moved = sub(this.grabbed(probe), this.grabbed());
+    const square = dot(moved, moved);
+    const stretch = square > 0 ? Math.min(STRETCH_MAX, dot(error, moved) / square) : 0;
+    if (stretch < 1.2) return [probe];
+    const far = await this.assembled(this.stretched(probe, stretch));
+    return far ? [probe, far] : [probe];
+  }
+
+  // The object's own displacement: as a force at the grabbed point would move it, or turn it about its frame's origin.
+  private displaced(error: Vec3, turn: boolean, part: number): Placed {
+    const here = this.pose(this.object);
+    const arm = sub(this.grabbed(), here.p);
+    const square = Math.max(dot(arm, arm), 1e-12);
+    const whole = store.solutions.peek().get(this.object)?.system?.freedoms === 6;
+    const slides = whole && !turn; // where it may take any pose it goes along with the cursor
+    const about = slides ? ([0, 0, 0] as Vec3) : scale(cross(arm, error), part / square);
+    const p = turn ? here.p : add(here.p, scale(error, part));
+    return new Map([...this.placed, [this.object, { p, q: qmul(turned(about), here.q) }]]);
+  }
+
+  // From where they are through where `to` has them, and on.
+  private stretched(to: Placed, stretch: number): Placed {
+    const steps = [...to].map(([id, there]) => {
+      const here = this.pose(id);
+      return { id, here, by: sub(there.p, here.p), turn: rotationVector(qmul(there.q, qconj(here.q))) };
+    });
+    const most = Math.max(...steps.map((s) => norm(s.turn)), 1e-12);
+    const s = Math.min(stretch, Math.max(1, TURN_MAX / most));
+    return new Map(
+      steps.map(({ id, here, by, turn }) => [
+        id,
+        { p: add(here.p, scale(by, s)), q: qmul(turned(scale(turn, s)), here.q) },
+      ]),
+    );
+  }
+
+  // Null where they do not come together from there, or come together another way.
+  private async assembled(from: Placed, stands = ''): Promise<Placed | null> {
+    const answer = await ask(from, stands);
+    if (answer.ended !== 'held') return null;
+    const next = new Map<string, Pose>(answer.poses.map(({ id, pose }) => [id, pose]));
+    if (stands) next.set(stands, from.get(stands)!);
+    for (const [id, { q }] of next)
+      if (norm(rotationVector(qmul(q, qconj(this.pose(id).q)))) > 2 * TURN_MAX) return null;
+    return next;
+  }
+}
+
+function turned(v: Vec3): Quat {
+  const angle = Math.min(norm(v), TURN_MAX);
+  return angle > 0 ? axisAngle(scale(v, 1 / norm(v)), angle) : IDENTITY.q;
+}
+
+function rotationVector(q: Quat): Vec3 {
+  const s = q[0] < 0 ? -1 : 1;
+  const v: Vec3 = [s * q[1], s * q[2], s * q[3]];
+  const size = norm(v);
+  return size > 0 ? scale(v, (2 * Math.atan2(size, s * q[0])) / size) : v;
+}
