@@ -163,6 +163,12 @@ suite('the view', () => {
       );
       const header = await page.locator('.header').boundingBox();
       assert.ok(header.height <= 90, `${header.height} px high`);
+      const halt = await page.locator('.halt').boundingBox();
+      for (const each of await page.locator('.header :is(button, select)').all()) {
+        const b = await each.boundingBox();
+        const clear = !b || b.x + b.width <= halt.x || b.y >= halt.y + halt.height || b.x >= halt.x + halt.width;
+        assert.ok(clear, `${await each.getAttribute('aria-label')} lies under HALT`);
+      }
     });
 
   for (const width of [821, 900, 1060, 1280])
