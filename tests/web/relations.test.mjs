@@ -1,8 +1,9 @@
 // Joints and springs on the page: made from two picked features in one step, changed, switched off, deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { appliance, page, suite, visit } from './fixture.mjs';
+import { appliance, page, person, suite, visit } from './fixture.mjs';
 import { until } from './harness.mjs';
+import { changed } from './png.mjs';
 
 const box = (id, p, more = {}) => ({
   id,
@@ -48,6 +49,81 @@ suite('joints and springs', () => {
     await until(async () => (await one()).enabled === false, 'it is off');
     await page.getByLabel('Delete j1').click();
     await until(async () => (await joints()).length === 0, 'it is gone');
+  });
+
+  test('a joint is tried before it is made, by a ghost and in words', async () => {
+    await visit(scene);
+    await appliance.api('PATCH', '/objects/door', { pose: { p: [0.2, 0, 0.1], q: [1, 0, 0, 0] } });
+    await pick('post/+z', 'door/-z');
+    const there = await person.at([0, 0, 0.1]);
+    const before = await person.screenshot();
+    await page.getByRole('button', { name: 'Revolute' }).hover();
+    const words = () => person.text('[aria-labelledby=title-newjoint] .outcome');
+    await until(async () => /1 freedom: turns about its axis \(1\)/.test(await words()), 'in words');
+    await until(async () => changed(before, await person.screenshot(), there, 30) > 200, 'the ghost');
+    assert.deepEqual(await joints(), [], 'nothing is made');
+    await page.mouse.move(640, 300);
+    await until(async () => !/freedom/.test(await words()), 'it is dropped');
+    await page.getByRole('button', { name: 'Revolute' }).click();
+    await until(async () => (await joints()).length === 1, 'it is made');
+    await page.click('[data-key="door"]');
+    await until(async () => /1 freedom: turns about its axis \(1\)/.test(await person.words()), 'what is left');
+    await page.keyboard.press('Control+z');
+    await until(async () => (await joints()).length === 0, 'one step back');
+    assert.equal((await appliance.get('/objects/door')).free, undefined, 'and it is as it was');
+  });
+
+  test('wheels on two axles are geared, and the ratio is changed', async () => {
+    const wheel = (id, x) => ({
+      ...box(id, [x, 0, 0.1]),
+      geometry: { type: 'cylinder', radius: 0.05, height: 0.02 },
+      free: true,
+    });
+    const axle = (id, x) => ({
+      id,
+      type: 'revolute',
+      a: { object: id },
+      b: { object: 'world', at: { p: [x, 0, 0.1], q: [1, 0, 0, 0] } },
+    });
+    await visit({
+      name: 'Two wheels',
+      objects: [wheel('big', 0), wheel('small', 0.1)],
+      joints: [axle('big', 0), axle('small', 0.1)],
+    });
+    assert.match(await page.getByLabel('Objects and their features').innerText(), /big[\s\S]*1 dof/);
+    await page.getByText('Add a gear').click();
+    await page.selectOption('[aria-label="First joint of the gear"]', 'small');
+    await type('Ratio of the new gear', '-2');
+    await page.getByRole('button', { name: 'Join them by a gear' }).click();
+    const gear = await until(async () => (await joints()).find((j) => j.type === 'gear'), 'it is made');
+    assert.deepEqual([gear.joints, gear.ratio], [['small', 'big'], -2]);
+    await type(`Ratio of ${gear.id}`, '-3');
+    await until(async () => (await appliance.get(`/joints/${gear.id}`)).ratio === -3, 'it is changed');
+    await page.click('[data-key="big"]');
+    await until(async () => /linkage of 2 bodies has 1 freedom/.test(await person.words()), 'they move as one');
+  });
+
+  test('what a fixed joint bears is told, and a screw advances by its pitch', async () => {
+    await visit({ ...scene, gravity: [0, 0, -10] });
+    await pick('post/axis-z', 'door/axis-z');
+    await page.getByRole('button', { name: 'Fixed', exact: true }).click();
+    await until(async () => (await joints()).length === 1, 'it is fixed');
+    await page.getByText('Force and torque').click();
+    await appliance.api('PUT', '/simulation', { state: 'running' });
+    const force = page.getByLabel('Force of j1', { exact: true });
+    await until(async () => /^10(\.\d+)? N$/.test(await force.innerText()), 'the door weighs 10 N');
+    await appliance.api('PUT', '/simulation', { state: 'stopped' });
+    await page.getByLabel('Delete j1').click();
+    await until(async () => (await joints()).length === 0, 'it is off');
+    await pick('post/axis-z', 'door/axis-z');
+    await page.getByRole('button', { name: 'Screw' }).click();
+    await until(async () => (await joints())[0]?.type === 'screw', 'it is made');
+    await page.getByText('Limits, damping, motor').click();
+    await type('Pitch of j1', '2');
+    await until(
+      async () => Math.abs((await appliance.get('/joints/j1')).pitch - 1e-3 / Math.PI) < 1e-15,
+      '2 mm a turn',
+    );
   });
 
   test('a robot of which nothing moves is opened as one body', async () => {

@@ -16,6 +16,7 @@ import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
 import { LoopPanel } from './panels/loop';
 import { NewConstraint } from './panels/newconstraint';
+import { NewJoint } from './panels/newjoint';
 import { Plots } from './panels/plots';
 import { Relations } from './panels/relations';
 import { SceneSettings } from './panels/scene';
@@ -90,6 +91,7 @@ export function App(): JSX.Element {
         <Tabs />
         <aside key={`right ${epoch}`} class="right" aria-label="Inspector">
           <NewConstraint />
+          <NewJoint />
           <Inspector />
           <ShapePanel />
           <MechanismPanel />

@@ -1,5 +1,7 @@
 // Edits of joints and springs.
-import type { SceneJoint, SceneSpring, Vec3 } from '../protocol';
+import { effect, signal } from '@preact/signals';
+import type { Pose, SceneJoint, SceneSpring, Solution, Vec3 } from '../protocol';
+import { poseAfter } from '../state/freedoms';
 import type { JointName } from '../state/relations';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
@@ -20,12 +22,102 @@ const lettingGo = async (made: Promise<boolean>): Promise<boolean> => {
   return done;
 };
 
+// m a radian, of a new screw: a millimetre a turn, to be changed.
+const PITCH = 0.001 / (2 * Math.PI);
+
+const jointBetween = (type: JointName, [a, b]: [string, string]): object => ({
+  type,
+  a,
+  b,
+  ...(type === 'screw' ? { pitch: PITCH } : {}),
+});
+
+const moves = (id: string): boolean =>
+  !!store.objectOf(id)?.free ||
+  store.toolIndex(id) >= 0 ||
+  !!store.linkRef(id) ||
+  !!store.solutions.value.get(id)?.system;
+
+// Two that nothing holds and that have no mass would stand where they are: the first moves by its mass from now on.
+function freed([a, b]: [string, string]): string {
+  const [first, second] = [store.splitRef(a)[0], store.splitRef(b)[0]];
+  return store.objectOf(first)?.fixed || moves(first) || moves(second) ? '' : first;
+}
+
+function joining(type: JointName, refs: [string, string]): object[] {
+  const loose = freed(refs);
+  return [
+    ...(loose ? [{ method: 'PATCH', path: `/objects/${enc(loose)}`, body: { free: true } }] : []),
+    { method: 'POST', path: '/joints', body: jointBetween(type, refs) },
+  ];
+}
+
 // Between the two picked features.
 export async function makeJoint(type: JointName): Promise<boolean> {
   const refs = ends();
+  dropTrial();
   if (!refs) return false;
-  return lettingGo(attempt(() => call('POST', '/joints', { type, a: refs[0], b: refs[1] })));
+  const loose = freed(refs);
+  const done = await lettingGo(attempt(() => call('POST', '/scene/edits', joining(type, refs))));
+  if (done && loose) store.inform(`${loose} moves freely now, by its mass.`);
+  return done;
 }
+
+// ---- tried before it is made ----------------------------------------------------------------------------
+
+export interface JointTrial {
+  type: JointName;
+  words: string; // the freedoms that it would leave
+  refusal: string;
+  placed: { id: string; pose: Pose }[]; // where it would go
+}
+
+export const trial = signal<JointTrial | null>(null);
+let asked = 0;
+
+export function dropTrial(): void {
+  asked++;
+  trial.value = null;
+}
+
+effect(() => {
+  store.picked.value; // of other features
+  dropTrial();
+});
+
+export async function tryJoint(type: JointName): Promise<void> {
+  const refs = ends();
+  if (!refs || trial.peek()?.type === type) return;
+  const mine = ++asked;
+  const made = await call<Solution[]>('POST', '/scene/edits?dryRun=true', joining(type, refs)).catch((e: Error) => e);
+  if (mine !== asked) return;
+  const nothing = { type, words: '', refusal: '', placed: [] };
+  if (made instanceof Error) trial.value = { ...nothing, refusal: made.message };
+  else {
+    const list = Array.isArray(made) ? made : [made];
+    const words = list.find((s) => s.object === store.splitRef(refs[0])[0])?.words ?? list[0]?.words ?? '';
+    trial.value = { ...nothing, words, placed: list.flatMap(placeOf) };
+  }
+  const now = trial.value;
+  store.announce(now.refusal ? `Cannot hold: ${now.refusal}` : `Would leave ${now.words}`);
+}
+
+// The branch's pose at its parameters.
+function placeOf(s: Solution): { id: string; pose: Pose }[] {
+  const branch = s.branches.find((b) => b.id === s.branch);
+  const { pose, parameters } = branch?.nearest ?? {};
+  if (branch?.kind !== 'separable' || !pose || !parameters || s.parameters?.length !== parameters.length) return [];
+  const change = s.parameters.map((v, i) => v - parameters[i]!);
+  if (Math.max(...change.map(Math.abs), 0) < 1e-9) return [];
+  return [{ id: s.object, pose: poseAfter(branch, pose, change) }];
+}
+
+// ---- gears ------------------------------------------------------------------------------------------------
+
+export const makeGear = (first: string, second: string, ratio: number): Promise<boolean> =>
+  attempt(() => call('POST', '/joints', { type: 'gear', joints: [first, second], ratio }));
+
+// ---- springs and changes ----------------------------------------------------------------------------------
 
 const STIFFNESS = 100; // N/m: a soft spring, to be changed
 
@@ -42,7 +134,10 @@ function pointOf(ref: string): Vec3 {
   return f?.point ?? f?.line?.point ?? f?.plane?.point ?? [0, 0, 0];
 }
 
-export type JointPatch = Partial<Pick<Joint, 'limits' | 'damping' | 'enabled' | 'motor'>>;
+export type JointPatch = Partial<Pick<Joint, 'limits' | 'damping' | 'friction' | 'spring' | 'enabled' | 'motor'>> & {
+  ratio?: number;
+  pitch?: number;
+};
 
 export const patchJoint = (id: string, patch: JointPatch): Promise<boolean> =>
   coalesce(`joint ${id} ${Object.keys(patch).join()}`, () => attempt(() => call('PATCH', `/joints/${enc(id)}`, patch)));

@@ -118,7 +118,7 @@ function Urdf(): JSX.Element {
             onChange={(e) => take(e.currentTarget.files)}
           />
         </label>
-        .<span class="quiet"> A serial chain of turning, sliding and fixed joints; meshes as STL or OBJ.</span>
+        .<span class="quiet"> Whole robots, branches and loose bases too; meshes as STL or OBJ.</span>
       </p>
     </div>
   );

@@ -1,14 +1,13 @@
-// Joints and springs: made in one step from two picked features; their limits, damping and motors; on, off, away.
+// Joints, gears and springs: their limits, damping, motors and ratios, what they bear; on, off, away.
 
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { deleteRelation, makeJoint, makeSpring, patchJoint, patchSpring } from '../edits/relations';
+import { deleteRelation, makeGear, patchJoint, patchSpring } from '../edits/relations';
 import type { Motor, SceneJoint, SceneJointState, SceneSpring } from '../protocol';
-import { kindOf } from '../state/elements';
-import { type Coordinate, EFFORT, endsOf, ONE_STEP, RELATIONS, relationWords } from '../state/relations';
+import { type Coordinate, EFFORT, endsOf, RELATIONS, relationWords, springLength } from '../state/relations';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
-import { DISPLAY, fixed, MM } from '../state/words';
+import { DISPLAY, fixed, MM, measure, mm, newtons } from '../state/words';
 import { Icon } from '../ui/icons';
 import { NumberField, Row, Section } from '../ui/widgets';
 
@@ -23,10 +22,19 @@ function Entry(p: {
   ends: [string, string];
   enabled: boolean;
   onEnable: (on: boolean) => Promise<boolean>;
-  children?: JSX.Element | null;
+  children?: ComponentChildren;
 }): JSX.Element {
+  const point = (on: boolean) => (): void => {
+    store.highlighted.value = on ? [p.id] : [];
+  };
   return (
-    <li class={`entry entry-${p.enabled ? 'ok' : 'disabled'}`}>
+    <li
+      class={`entry entry-${p.enabled ? 'ok' : 'disabled'}`}
+      onMouseEnter={point(true)}
+      onMouseLeave={point(false)}
+      onFocusCapture={point(true)}
+      onBlurCapture={point(false)}
+    >
       <div class="entry-main">
         <span class="entry-top">
           <span class="entry-id">{p.id}</span> <span class="entry-words">{p.words}</span>
@@ -77,10 +85,11 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
   const name = `${c.word} of ${j.id}`;
   const limit = (to: [number, number] | null): void =>
     void patchJoint(j.id, { limits: limits.map((old, k) => (k === i ? to : (old ?? null))) });
-  const damp = (to: number): void => {
-    const all = j.damping ?? Array<number>(count).fill(0);
-    void patchJoint(j.id, { damping: all.map((old, k) => (k === i ? to : old)) });
-  };
+  const of = (list: readonly number[] | undefined): number => list?.[i] ?? 0;
+  const put = (list: readonly number[] | undefined, to: number): number[] =>
+    (list ?? Array<number>(count).fill(0)).map((old, k) => (k === i ? to : old));
+  const spring = (key: 'stiffness' | 'rest', to: number): void =>
+    void patchJoint(j.id, { spring: { ...j.spring, [key]: put(j.spring?.[key], to) } });
   return (
     <div class="triple">
       {limited && (
@@ -112,9 +121,33 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
         label={`Damping of the ${name}`}
         unit={EFFORT[c.unit].damping}
         step={0.1}
-        value={j.damping?.[i] ?? 0}
-        onCommit={damp}
+        value={of(j.damping)}
+        onCommit={(v) => void patchJoint(j.id, { damping: put(j.damping, v) })}
       />
+      <NumberField
+        shown="friction"
+        label={`Friction of the ${name}`}
+        unit={EFFORT[c.unit].effort}
+        step={0.1}
+        value={of(j.friction)}
+        onCommit={(v) => void patchJoint(j.id, { friction: put(j.friction, v) })}
+      />
+      <NumberField
+        shown="spring"
+        label={`Spring stiffness of the ${name}`}
+        unit={EFFORT[c.unit].stiffness}
+        value={of(j.spring?.stiffness)}
+        onCommit={(v) => spring('stiffness', v)}
+      />
+      {of(j.spring?.stiffness) > 0 && (
+        <NumberField
+          shown="pulls to"
+          label={`Rest of the spring of the ${name}`}
+          unit={unit}
+          value={of(j.spring?.rest) * scale}
+          onCommit={(v) => spring('rest', v / scale)}
+        />
+      )}
     </div>
   );
 }
@@ -155,7 +188,7 @@ const LOOK_MS = 500;
 const size = (v: readonly number[] | undefined): number => Math.hypot(...(v ?? [0]));
 
 // The joint's wrench, asked for while it is shown.
-function Borne({ id }: { id: string }): JSX.Element | null {
+function Borne({ id, list }: { id: string; list: readonly Coordinate[] }): JSX.Element | null {
   const [state, show] = useState<SceneJointState | undefined>(undefined);
   const running = store.runState.value === 'running';
   useEffect(() => {
@@ -172,6 +205,11 @@ function Borne({ id }: { id: string }): JSX.Element | null {
   if (!state) return null;
   return (
     <>
+      {list.map((c, i) => (
+        <Row key={c.word} label={`${c.word} now`}>
+          <output aria-label={`The ${c.word} of ${id} now`}>{measure(c.unit, state.position[i] ?? 0)}</output>
+        </Row>
+      ))}
       <Row label="Force borne">
         <output aria-label={`Force of ${id}`}>{fixed(size(state.force), 2)} N</output>
       </Row>
@@ -182,9 +220,57 @@ function Borne({ id }: { id: string }): JSX.Element | null {
   );
 }
 
-function JointEntry({ j }: { j: SceneJoint }): JSX.Element {
+function Gear({ j }: { j: Extract<SceneJoint, { type: 'gear' }> }): JSX.Element {
+  return (
+    <div class="triple">
+      <NumberField
+        shown="ratio"
+        label={`Ratio of ${j.id}`}
+        unit=""
+        step={0.1}
+        digits={6}
+        value={j.ratio}
+        onCommit={(ratio) => void patchJoint(j.id, { ratio })}
+      />
+    </div>
+  );
+}
+
+function Pitch({ j }: { j: Extract<Joint, { type: 'screw' }> }): JSX.Element {
+  const turn = 2 * Math.PI * MM; // mm a turn
+  return (
+    <div class="triple">
+      <NumberField
+        shown="pitch"
+        label={`Pitch of ${j.id}`}
+        unit="mm a turn"
+        step={0.1}
+        value={(j.pitch ?? 0) * turn}
+        onCommit={(v) => void patchJoint(j.id, { pitch: v / turn })}
+      />
+    </div>
+  );
+}
+
+// What a joint bears, and its numbers, once it is opened.
+function Numbers({ j }: { j: Joint }): JSX.Element {
   const [open, setOpen] = useState(false);
-  const list = j.type === 'gear' ? [] : RELATIONS[j.type].coordinates;
+  const list = RELATIONS[j.type].coordinates;
+  return (
+    <details class="group-of" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{list[0] ? 'Limits, damping, motor' : 'Force and torque'}</summary>
+      {open && <Borne id={j.id} list={list} />}
+      {j.type === 'screw' && <Pitch j={j} />}
+      {list.map((c, i) => (
+        <CoordinateFields key={c.word} j={j} i={i} c={c} />
+      ))}
+      {list[0] && <h3>{list.length > 1 ? `Motor of the ${list[0].word}` : 'Motor'}</h3>}
+      {list[0] && <MotorFields j={j} c={list[0]} />}
+    </details>
+  );
+}
+
+function JointEntry({ j }: { j: SceneJoint }): JSX.Element {
   return (
     <Entry
       collection="joints"
@@ -194,21 +280,24 @@ function JointEntry({ j }: { j: SceneJoint }): JSX.Element {
       enabled={j.enabled !== false}
       onEnable={(enabled) => patchJoint(j.id, { enabled })}
     >
-      {j.type !== 'gear' && list[0] ? (
-        <details class="group-of" onToggle={(e) => setOpen(e.currentTarget.open)}>
-          <summary>Limits, damping, motor</summary>
-          {open && <Borne id={j.id} />}
-          {list.map((c, i) => (
-            <CoordinateFields key={c.word} j={j} i={i} c={c} />
-          ))}
-          <MotorFields j={j} c={list[0]} />
-        </details>
-      ) : null}
+      {j.type === 'gear' ? <Gear j={j} /> : <Numbers j={j} />}
     </Entry>
   );
 }
 
 // ---- springs ------------------------------------------------------------------------------------------
+
+// Its length, and what its stiffness makes of it, as things are drawn.
+function Stretch({ s }: { s: SceneSpring }): JSX.Element {
+  store.figures.value; // while something moves
+  const now = springLength(s);
+  const force = (s.stiffness ?? 0) * (now - (s.length ?? 0));
+  return (
+    <p class="quiet spring-now">
+      {mm(now)} long now, {force < 0 ? 'pushes' : 'pulls'} with {newtons(Math.abs(force))}
+    </p>
+  );
+}
 
 function SpringEntry({ s }: { s: SceneSpring }): JSX.Element {
   const field = (key: 'stiffness' | 'damping' | 'length', unit: string, scale: number): JSX.Element => (
@@ -234,47 +323,68 @@ function SpringEntry({ s }: { s: SceneSpring }): JSX.Element {
         {field('damping', 'N s/m', 1)}
         {field('length', 'mm', MM)}
       </div>
+      <Stretch s={s} />
     </Entry>
   );
 }
 
-// Joints take the frame of a point, a line or a plane.
-function isFrame(ref: string): boolean {
-  const f = store.featureOf(ref);
-  return !f || ['point', 'line', 'plane'].includes(kindOf(f));
+// ---- gears --------------------------------------------------------------------------------------------
+
+// Two joints of one coordinate, or of one turn, by a ratio of their positions.
+const canGear = (j: SceneJoint): boolean => ['revolute', 'prismatic', 'cylindrical', 'screw'].includes(j.type);
+
+function NewGear(): JSX.Element | null {
+  const list = store.joints.value.filter(canGear);
+  const [ends, setEnds] = useState<[string, string]>(['', '']);
+  const [ratio, setRatio] = useState(1);
+  if (list.length < 2) return null;
+  const known = (id: string, other: string): string =>
+    list.some((j) => j.id === id) ? id : list.find((j) => j.id !== other)!.id;
+  const first = known(ends[0], '');
+  const second = known(ends[1] === first ? '' : ends[1], first);
+  const choice = (label: string, value: string, onChange: (id: string) => void): JSX.Element => (
+    <select aria-label={label} value={value} onChange={(e) => onChange(e.currentTarget.value)}>
+      {list.map((j) => (
+        <option key={j.id} value={j.id}>
+          {j.id}
+        </option>
+      ))}
+    </select>
+  );
+  return (
+    <details class="group-of">
+      <summary>Add a gear</summary>
+      <p class="quiet">
+        The first moves by the ratio times the second; below 0 the other way, as two wheels in mesh do. A rack is a
+        slide with a turn: mm for a degree.
+      </p>
+      <div class="triple">
+        {choice('First joint of the gear', first, (id) => setEnds([id, second === id ? first : second]))}
+        <NumberField
+          label="Ratio of the new gear"
+          unit="times"
+          step={0.1}
+          digits={6}
+          value={ratio}
+          onCommit={setRatio}
+        />
+        {choice('Second joint of the gear', second, (id) => setEnds([first === id ? second : first, id]))}
+      </div>
+      <button type="button" class="chip" onClick={() => void makeGear(first, second, ratio)}>
+        Join them by a gear
+      </button>
+    </details>
+  );
 }
 
 // ---- the panel ----------------------------------------------------------------------------------------
 
-function Make(): JSX.Element {
-  return (
-    <div class="kinds" role="group" aria-label="Joints between the two picked features">
-      {ONE_STEP.map(([type, name]) => (
-        <button
-          key={type}
-          type="button"
-          class="chip"
-          title={RELATIONS[type].words}
-          onClick={() => void makeJoint(type)}
-        >
-          {name}
-        </button>
-      ))}
-      <button type="button" class="chip" title="along the line between two points" onClick={() => void makeSpring()}>
-        Spring
-      </button>
-    </div>
-  );
-}
-
 export function Relations(): JSX.Element | null {
   const joints = store.joints.value;
   const springs = store.springs.value;
-  const ready = store.picked.value.length === 2 && store.picked.value.every(isFrame);
-  if (joints.length + springs.length === 0 && !ready) return null;
+  if (joints.length + springs.length === 0) return null;
   return (
     <Section id="relations" title="Joints and springs">
-      {ready && <Make />}
       <ul class="entries">
         {joints.map((j) => (
           <JointEntry key={j.id} j={j} />
@@ -283,6 +393,7 @@ export function Relations(): JSX.Element | null {
           <SpringEntry key={s.id} s={s} />
         ))}
       </ul>
+      <NewGear />
     </Section>
   );
 }

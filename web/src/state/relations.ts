@@ -1,5 +1,9 @@
 // Joints between objects, links and the world as the page knows them: words, and what their coordinates are.
-import type { SceneJoint } from '../protocol';
+import type { Pose, SceneJoint, SceneSpring, Vec3 } from '../protocol';
+import { elementOf } from './constraints';
+import { norm, rotate, sub, toWorld } from './maths';
+import { fullPose } from './mechanisms';
+import { poses } from './poses';
 
 export type JointName = Exclude<SceneJoint['type'], 'gear'>;
 
@@ -45,6 +49,8 @@ export const ONE_STEP: readonly (readonly [JointName, string])[] = [
   ['cylindrical', 'Cylindrical'],
   ['spherical', 'Ball'],
   ['planar', 'Planar'],
+  ['universal', 'Universal'],
+  ['screw', 'Screw'],
   ['fixed', 'Fixed'],
 ];
 
@@ -61,3 +67,20 @@ export const relationWords = (j: SceneJoint): string =>
 
 export const endsOf = (j: SceneJoint): [string, string] =>
   j.type === 'gear' ? j.joints : [endWords(j.a), endWords(j.b)];
+
+// Where an end of a joint is in the world, and its axis.
+export function placedEnd(end: Exclude<SceneJoint, { type: 'gear' }>['a']): { p: Vec3; d: Vec3 } | null {
+  if (typeof end === 'string') return elementOf(end);
+  const g: Pose = poses.pose(end.object);
+  const at = fullPose(end.at);
+  return { p: toWorld(g, at.p), d: rotate(g.q, rotate(at.q, [0, 0, 1])) };
+}
+
+const springEnd = (end: SceneSpring['a']): Vec3 => toWorld(poses.pose(end.object), end.p ?? [0, 0, 0]);
+
+export const springEnds = (s: SceneSpring): [Vec3, Vec3] => [springEnd(s.a), springEnd(s.b)];
+
+export function springLength(s: SceneSpring): number {
+  const [a, b] = springEnds(s);
+  return norm(sub(a, b));
+}

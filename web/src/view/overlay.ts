@@ -5,6 +5,7 @@ import type { Tool, Vec3 } from '../protocol';
 import { elementOf } from '../state/constraints';
 import { fullPose, heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
+import { placedEnd, springEnds } from '../state/relations';
 import * as store from '../state/store';
 import { newtons } from '../state/words';
 import type { Bodies, Body } from './bodies';
@@ -27,6 +28,7 @@ export interface Label {
 }
 
 const FORCE_SHOWN_N = 0.02;
+const AXIS_PX = 60; // of a joint's axis, either way from its frame
 const SHORTEST_PX = 20; // of an arrow that is drawn at all
 const LINE_PX = 15;
 const TAG_PX = 8; // from what it is about
@@ -114,7 +116,11 @@ export class Overlay {
     this.taken = 0;
     this.handles(store.hoverObject.value);
     this.constraint(store.selectedConstraint.value, this.palette.css('selected'));
-    for (const id of store.highlighted.value) this.constraint(id, this.palette.css('hover'));
+    for (const id of store.highlighted.value) {
+      this.constraint(id, this.palette.css('hover'));
+      this.joint(id, this.palette.css('hover'));
+      this.springOf(id, this.palette.css('hover'));
+    }
     for (const id of store.culprits.value) this.constraint(id, this.palette.css('conflict'), true);
     for (const ref of store.picked.value) this.feature(ref, this.palette.css('selected'), true);
     if (store.hoverRef.value) this.feature(store.hoverRef.value, this.palette.css('hover'), false);
@@ -297,10 +303,47 @@ export class Overlay {
     if (!c) return;
     this.feature(c.a, colour, true);
     this.feature(c.b, colour, true);
-    const [p, q] = [elementOf(c.a), elementOf(c.b)];
+    this.tie(elementOf(c.a)?.p, elementOf(c.b)?.p, broken ? `\u2715 ${id}` : id, colour);
+  }
+
+  // The axes of a joint's two frames, or the features that they are of, with a line from one to the other.
+  private joint(id: string, colour: string): void {
+    const j = store.joints.value.find((k) => k.id === id);
+    if (!j) return;
+    if (j.type === 'gear') {
+      for (const each of j.joints) this.joint(each, colour);
+      return;
+    }
+    for (const end of [j.a, j.b]) {
+      if (typeof end === 'string') this.feature(end, colour, true);
+      else this.axis(placedEnd(end), colour);
+    }
+    this.tie(placedEnd(j.a)?.p, placedEnd(j.b)?.p, id, colour);
+  }
+
+  private springOf(id: string, colour: string): void {
+    const s = store.springs.value.find((k) => k.id === id);
+    if (!s) return;
+    const ends = springEnds(s);
+    this.tie(...ends, id, colour);
+    for (const p of ends) if (this.toScreen(a.fromArray(p))) this.dot(a.x, a.y, 4.5, colour, true);
+  }
+
+  private axis(at: { p: Vec3; d: Vec3 } | null, colour: string): void {
+    if (!at) return;
+    const reach = this.pixel(at.p) * AXIS_PX;
+    const [p, d] = [at.p, at.d];
+    a.set(p[0] + reach * d[0], p[1] + reach * d[1], p[2] + reach * d[2]);
+    b.set(p[0] - reach * d[0], p[1] - reach * d[1], p[2] - reach * d[2]);
+    if (this.toScreen(a) && this.toScreen(b)) this.segment(a.x, a.y, b.x, b.y, colour, 2);
+    if (this.toScreen(a.fromArray(p))) this.dot(a.x, a.y, 4.5, colour, true);
+  }
+
+  // A dashed line from one to the other, with a name.
+  private tie(p: Vec3 | undefined, q: Vec3 | undefined, name: string, colour: string): void {
     if (!p || !q) return;
-    a.set(...p.p);
-    b.set(...q.p);
+    a.fromArray(p);
+    b.fromArray(q);
     if (!this.toScreen(a) || !this.toScreen(b)) return;
     this.pen.beginPath();
     this.pen.moveTo(a.x, a.y);
@@ -308,7 +351,7 @@ export class Overlay {
     this.pen.setLineDash([3, 4]);
     this.stroke(colour, 1.4);
     this.pen.setLineDash([]);
-    this.tag((a.x + b.x) / 2, (a.y + b.y) / 2, broken ? `\u2715 ${id}` : id, colour);
+    this.tag((a.x + b.x) / 2, (a.y + b.y) / 2, name, colour);
   }
 
   // ---- text -----------------------------------------------------------------------------------------

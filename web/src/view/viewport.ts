@@ -14,6 +14,7 @@ import {
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { run as assembly } from '../edits/assembly';
 import { draft, preview } from '../edits/draft';
+import { trial } from '../edits/relations';
 import { chosenPoint, shownMesh } from '../edits/shapes';
 import type { Branch, Pose, Strand, Vec3 } from '../protocol';
 import { swing } from '../state/freedoms';
@@ -161,7 +162,7 @@ export class Viewport implements Viewer {
     effect(() => this.showSwing());
     effect(() => this.tracking.track(store.tracked.value));
     effect(() => {
-      this.ghosts.showParts(assembly.value?.now.poses ?? []);
+      this.ghosts.showParts(assembly.value?.now.poses ?? trial.value?.placed ?? []);
       this.invalidate();
     });
     effect(() => {
