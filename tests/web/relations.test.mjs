@@ -54,8 +54,8 @@ suite('joints and springs', () => {
   test('a joint is tried before it is made, by a ghost and in words', async () => {
     await visit(scene);
     await appliance.api('PATCH', '/objects/door', { pose: { p: [0.2, 0, 0.1], q: [1, 0, 0, 0] } });
-    await pick('post/+z', 'door/-z');
-    const there = await person.at([0, 0, 0.1]);
+    await pick('post/+z', 'door/center');
+    const there = await person.at([0, 0, 0.09]);
     const before = await person.screenshot();
     await page.getByRole('button', { name: 'Revolute' }).hover();
     const words = () => person.text('[aria-labelledby=title-newjoint] .outcome');
@@ -71,6 +71,27 @@ suite('joints and springs', () => {
     await page.keyboard.press('Control+z');
     await until(async () => (await joints()).length === 0, 'one step back');
     assert.equal((await appliance.get('/objects/door')).free, undefined, 'and it is as it was');
+  });
+
+  test('joined faces meet, however the bodies lie, and axes go the nearer way', async () => {
+    await visit(scene);
+    await appliance.api('PATCH', '/objects/door', { pose: { p: [0.2, 0.1, 0.2], q: [0.96, 0, 0, 0.28] } });
+    await pick('post/+z', 'door/-z');
+    await page.getByRole('button', { name: 'Planar' }).click();
+    await until(async () => (await joints()).length === 1, 'it is made');
+    await appliance.api('POST', '/assemble', { commit: true });
+    const door = (await appliance.get('/objects/door')).pose;
+    assert.ok(Math.abs(door.p[2] - 0.1) < 1e-9 && Math.abs(door.p[0] - 0.2) < 1e-6, JSON.stringify(door));
+    assert.ok(Math.abs(Math.abs(door.q[3]) - 0.28) < 1e-6, 'it is not turned over');
+    await page.getByLabel('Delete j1').click();
+    await until(async () => (await joints()).length === 0, 'it is gone');
+    await appliance.api('PATCH', '/objects/door', { pose: { p: [0.2, 0, 0.1], q: [0, 1, 0, 0] } }); // upside down
+    await pick('post/axis-z', 'door/axis-z');
+    await page.getByRole('button', { name: 'Cylindrical' }).click();
+    await until(async () => (await joints()).length === 1, 'it is made');
+    await appliance.api('POST', '/assemble', { commit: true });
+    const now = (await appliance.get('/objects/door')).pose;
+    assert.ok(Math.abs(now.p[0]) < 1e-9 && Math.abs(Math.abs(now.q[1]) - 1) < 1e-9, JSON.stringify(now));
   });
 
   test('wheels on two axles are geared, and the ratio is changed', async () => {

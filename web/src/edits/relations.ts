@@ -1,7 +1,9 @@
 // Edits of joints and springs.
 import { effect, signal } from '@preact/signals';
 import type { Pose, SceneJoint, SceneSpring, Solution, Vec3 } from '../protocol';
+import { elementOf } from '../state/constraints';
 import { poseAfter } from '../state/freedoms';
+import { axisAngle, cross, dot, norm, scale, unit } from '../state/maths';
 import type { JointName } from '../state/relations';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
@@ -27,10 +29,32 @@ const PITCH = 0.001 / (2 * Math.PI);
 
 const jointBetween = (type: JointName, [a, b]: [string, string]): object => ({
   type,
-  a,
+  a: turnsRound(a, b) ? reversed(a) : a,
   b,
   ...(type === 'screw' ? { pitch: PITCH } : {}),
 });
+
+const isFace = (ref: string): boolean => {
+  const f = store.featureOf(ref);
+  return !!f?.plane && !!f.derived && !/(^|\.)mid/.test(store.splitRef(ref)[1]);
+};
+
+// Directions of a joint's two features end up along one another. Faces meet, and what else has a direction goes the way
+// that is nearer, so that no body is turned over for it.
+function turnsRound(a: string, b: string): boolean {
+  if (isFace(a) && isFace(b)) return true;
+  const [p, q] = [elementOf(a), elementOf(b)];
+  return !!p && !!q && dot(p.d, q.d) < 0;
+}
+
+// The feature's frame with z against its direction.
+function reversed(ref: string): object {
+  const f = store.featureOf(ref);
+  const d = unit(f?.line?.direction ?? f?.plane?.normal ?? [0, 0, 1]);
+  const axis = cross([0, 0, 1], scale(d, -1));
+  const q = norm(axis) > 1e-9 ? axisAngle(unit(axis), Math.acos(-d[2])) : axisAngle([1, 0, 0], d[2] > 0 ? Math.PI : 0);
+  return { object: store.splitRef(ref)[0], at: { p: pointOf(ref), q } };
+}
 
 const moves = (id: string): boolean =>
   !!store.objectOf(id)?.free ||
