@@ -1,10 +1,10 @@
 // The layout: header, scene on the left, the view, inspector on the right, plots below.
 import type { JSX } from 'preact';
 import { importFiles } from './edits/imports';
+import { freeFormOf } from './edits/shapes';
 import { AssemblyPanel } from './panels/assembly';
 import { Constraints } from './panels/constraints';
 import { Contacts } from './panels/contacts';
-import { ControlPanel } from './panels/control';
 import { DevicePanel } from './panels/device';
 import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
@@ -18,13 +18,12 @@ import { LoopPanel } from './panels/loop';
 import { NewConstraint } from './panels/newconstraint';
 import { NewJoint } from './panels/newjoint';
 import { Plots } from './panels/plots';
-import { Relations } from './panels/relations';
 import { SceneSettings } from './panels/scene';
-import { ShapePanel } from './panels/shape';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
 import { Tasks } from './panels/tasks';
 import { Tree } from './panels/tree';
+import { impedanceTool } from './state/control';
 import * as store from './state/store';
 import { lazyDialog, lazyPanel } from './ui/lazy';
 
@@ -39,6 +38,19 @@ const MechanismPanel = lazyPanel(
 const TaskPanel = lazyPanel(
   () => store.selectedTask.value !== '',
   async () => (await seldom()).TaskPanel,
+);
+
+const Relations = lazyPanel(
+  () => store.joints.value.length + store.springs.value.length > 0,
+  async () => (await seldom()).Relations,
+);
+const ShapePanel = lazyPanel(
+  () => freeFormOf(store.selectedObject.value) !== undefined,
+  async () => (await seldom()).ShapePanel,
+);
+const ControlPanel = lazyPanel(
+  () => impedanceTool() !== undefined,
+  async () => (await seldom()).ControlPanel,
 );
 
 const TABS = [

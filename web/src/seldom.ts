@@ -1,7 +1,10 @@
 // Panels that are seldom shown, bundled apart (ui/lazy.tsx).
 
+export { ControlPanel } from './panels/control';
 export { Gallery } from './panels/gallery';
 export { MechanismPanel } from './panels/mechanism';
 export { MechanismDialog } from './panels/newmechanism';
 export { ShapeDialog } from './panels/newshape';
+export { Relations } from './panels/relations';
+export { ShapePanel } from './panels/shape';
 export { TaskPanel } from './panels/taskeditor';
