@@ -226,6 +226,9 @@ suite('freedoms', () => {
     await visit('four-bar');
     await page.click('[data-key="crank"]');
     await until(async () => (await page.locator('[data-freedom]').count()) === 1, 'one that it can go along');
+    await page.click('[data-key="coupler"]'); // solved together with the rocker, and it moves
+    await until(async () => /3 bodies has 1 freedom/.test(await person.text('[data-words]')), 'of the coupler too');
+    assert.doesNotMatch(await page.locator('.right').innerText(), /they stand/);
   });
 
   test('what a free object may still do is told as of any other', async () => {
