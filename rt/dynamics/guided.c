@@ -22,6 +22,8 @@
 #define SUBSTEP_ANGLE_FLOATING 0.2  /* and a floating one */
 #define SUBSTEP_DECAY          0.25 /* of the motion that damping takes in a substep */
 #define MAX_SUBSTEPS           8
+#define DAMPED_SUBSTEPS        16   /* where damping takes more than those take, */
+#define MOST_DECAY             8.0  /* at a rate of so much by the time of a step at most */
 #define STRONG_DAMPING         20.0 /* 1/s: beyond, fourth order is not enough */
 
 /* ---- a stage: the body at one point of a chart ---------------------------------------------- */
@@ -56,10 +58,25 @@ static int rotational_columns(const gw_submanifold *set)
     return all ? set->dof : set->rotation.dof;
 }
 
+/* M_z += lag J^T C J (gw_rigid_body_lagging) */
+static void add_damping(const gw_guided *body, stage *s, int turns, int n)
+{
+    double linear = body->lag * body->def.damping_linear;
+    gw_vec3 v[6], w[6];
+    for (int k = 0; k < n; k++) {
+        w[k] = k < turns ? gw_column_angular(s->jacobian[k]) : gw_v3(0, 0, 0);
+        v[k] = gw_add(gw_column_linear(s->jacobian[k]), gw_cross(w[k], s->rigid.held));
+        for (int l = 0; l <= k; l++)
+            s->inertia[k][l] += linear * gw_dot(v[k], v[l]) +
+                                body->lag * body->def.damping_angular * gw_dot(w[k], w[l]);
+    }
+}
+
 /* M_z = J^T M J, from the columns' linear momentum and angular momentum about the centre of mass.
  */
-GW_STEP_INLINE bool factor_inertia(double mass, stage *s, int turns, int n)
+GW_STEP_INLINE bool factor_inertia(const gw_guided *body, stage *s, int turns, int n)
 {
+    const double mass = body->def.mass.mass;
     gw_vec3 v[6];
 #pragma GCC unroll 6
     for (int k = 0; k < n; k++) {
@@ -75,6 +92,8 @@ GW_STEP_INLINE bool factor_inertia(double mass, stage *s, int turns, int n)
         for (int l = 0; l <= k; l++)
             s->inertia[k][l] += gw_dot(spin, gw_column_angular(s->jacobian[l]));
     }
+    if (__builtin_expect(body->lag > 0, 0))
+        add_damping(body, s, turns, n);
     return gw_ldl(s->inertia, n);
 }
 
@@ -97,18 +116,38 @@ GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const
     gw_chart_eval(chart, z, z_dot, &s->pose, s->jacobian, s->bias);
     s->twist = twist_of(s->jacobian, z_dot, turns, n);
     s->rigid = gw_rigid_body_at(&body->def, &s->pose);
-    return factor_inertia(body->def.mass.mass, s, turns, n);
+    return factor_inertia(body, s, turns, n);
+}
+
+/* What the lag of strong damping adds to the load at the acceleration J z'' + bias. */
+static void add_lagging(const gw_guided *body, stage *s, int turns, int n, const double *z_ddot,
+                        gw_load *load)
+{
+    gw_twist a = twist_of(s->jacobian, z_ddot, turns, n);
+    gw_wrench more = gw_rigid_body_lagging(&body->def, &s->rigid, body->lag,
+                                           gw_add(a.v, gw_column_linear(s->bias)),
+                                           gw_add(a.w, gw_column_angular(s->bias)));
+    load->about_com = (gw_wrench){gw_add(load->about_com.f, more.f), //
+                                  gw_add(load->about_com.t, more.t)};
+    load->dissipation += gw_rigid_body_dissipates(&s->rigid, &more, &s->twist);
 }
 
 /* z'' = M_z^-1 J^T (load - M bias - gyroscopic terms). */
-GW_STEP_INLINE void accelerate(double mass, stage *s, const gw_load *load, int turns, int n,
+GW_STEP_INLINE void accelerate(const gw_guided *body, stage *s, gw_load *load, int turns, int n,
                                double *z_ddot)
 {
-    gw_wrench rate = gw_rigid_body_momentum_rate(
-        mass, &s->rigid, s->twist.w, gw_column_linear(s->bias), gw_column_angular(s->bias));
+    gw_vec3 a = gw_column_linear(s->bias), alpha = gw_column_angular(s->bias);
+    gw_wrench rate =
+        gw_rigid_body_momentum_rate(body->def.mass.mass, &s->rigid, s->twist.w, a, alpha);
     gw_wrench net = {gw_sub(load->about_com.f, rate.f), gw_sub(load->about_com.t, rate.t)};
+    if (__builtin_expect(body->lag > 0, 0)) {
+        gw_wrench more = gw_rigid_body_lagging(&body->def, &s->rigid, body->lag, a, alpha);
+        net = (gw_wrench){gw_add(net.f, more.f), gw_add(net.t, more.t)};
+    }
     pull_back(s, &net, turns, n, z_ddot);
     gw_ldl_solve(s->inertia, n, z_ddot);
+    if (__builtin_expect(body->lag > 0, 0))
+        add_lagging(body, s, turns, n, z_ddot, load);
 }
 
 /*
@@ -177,7 +216,7 @@ static const gw_tableau *tableau_for(const gw_guided *body)
                    gw_rotation_follows_locus(set->rotation.kind) ||
                    set->translation.shift_count > 0 || set->translation.in_mobile ||
                    set->translation.locus.kind == GW_LOCUS_SPHERE;
-    bool damped = body->decay[0] + body->decay[1] > STRONG_DAMPING;
+    bool damped = body->decay > STRONG_DAMPING;
     return tumbles || damped || gw_norm2(def->gravity) > 0 || body->base.moves ? &gw_butcher6
                                                                                : &gw_fehlberg4;
 }
@@ -225,7 +264,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
         if (!finite_coordinates(z, z_dot, n) || !stage_at(body, chart, z, z_dot, turns, n, &s))
             return false;
         gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
-        accelerate(def->mass.mass, &s, &load, turns, n, a[i]);
+        accelerate(body, &s, &load, turns, n, a[i]);
         if (i == 0)
             step->constraint = constraint_of(def, &s, &load, a[0]);
         if (__builtin_expect(body->base.moves, 0))
@@ -429,7 +468,9 @@ static int substep_count(const gw_guided *body, double dt)
     bool tumbles = set->general || set->rotation.dof > 1 ||
                    set->rotation.kind == GW_ROTATION_TWO_ANGLES ||
                    gw_rotation_follows_locus(set->rotation.kind);
-    double count = (body->decay[0] + body->decay[1]) * dt / SUBSTEP_DECAY;
+    double count = body->decay * dt / SUBSTEP_DECAY;
+    if (count >= MAX_SUBSTEPS)
+        return DAMPED_SUBSTEPS;
     if (tumbles || body->base.moves) {
         double turn = gw_norm(body->twist.w) * dt;
         count = fmax(count, turn / (gw_is_floating(set) ? SUBSTEP_ANGLE_FLOATING : SUBSTEP_ANGLE));
@@ -446,28 +487,25 @@ static void take_step(gw_guided *body, const gw_forces *forces, double dt, gw_st
         step_in_substeps(body, forces, dt, count, step);
 }
 
-/* A damping coefficient reduced to half of what the most substeps bear. */
-static double stable_damping(double damping, double decay, double dt)
-{
-    const double most = 0.5 * MAX_SUBSTEPS * SUBSTEP_DECAY;
-    return decay * dt > most ? damping * most / (decay * dt) : damping;
-}
-
+/* A step under damping that takes nearly all of the motion: what it takes is what is missing, where
+ * all work is known, for the stages' sum of it is rough. */
 static void take_damped_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
-    double linear = body->def.damping_linear, angular = body->def.damping_angular;
-    body->def.damping_linear = stable_damping(linear, body->decay[0], dt);
-    body->def.damping_angular = stable_damping(angular, body->decay[1], dt);
+    const gw_guided from = *body;
+    body->lag = fmax(0, dt / MOST_DECAY - 1 / body->decay);
     take_step(body, forces, dt, step);
-    body->def.damping_linear = linear;
-    body->def.damping_angular = angular;
+    body->lag = 0;
+    if (!step->finite || body->base.moves || (forces && forces->touch))
+        return;
+    energies e = energies_of(&from, &from.pose, &body->pose, &body->twist, step);
+    step->dissipated = e.before + e.work - e.after;
 }
 
 static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_guided *body = (gw_guided *)model;
     assert(isfinite(dt));
-    if (body->decay[0] + body->decay[1] > 0.5 * MAX_SUBSTEPS * SUBSTEP_DECAY / dt)
+    if (body->decay * dt >= MAX_SUBSTEPS * SUBSTEP_DECAY)
         take_damped_step(body, forces, dt, step);
     else
         take_step(body, forces, dt, step);
@@ -503,7 +541,7 @@ static void floating_stage(const gw_guided *body, stage *s)
     s->pose = body->pose;
     s->twist = body->twist;
     s->rigid = gw_rigid_body_at(&body->def, &s->pose);
-    factor_inertia(body->def.mass.mass, s, 3, 6);
+    factor_inertia(body, s, 3, 6);
 }
 
 /* The stage at the body's present state, in the base frame: in the chart about its pose, or for a
@@ -529,7 +567,7 @@ static void present_stage(const gw_guided *body, stage *s)
     s->twist = gw_guided_twist(body);
     gw_submanifold_tangent(&def->set, &pose, def->length, s->jacobian);
     s->rigid = gw_rigid_body_at(def, &pose);
-    factor_inertia(def->mass.mass, s, rotational_columns(&def->set), def->set.dof);
+    factor_inertia(body, s, rotational_columns(&def->set), def->set.dof);
 }
 
 /* Jacobian and bias at the held frame, from the base frame into world axes. */
@@ -687,8 +725,7 @@ static void guided_free(const gw_model *model, double *a)
     present_stage(body, &s);
     s.twist = gw_guided_twist(body);
     gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, NULL, 0);
-    accelerate(body->def.mass.mass, &s, &load, rotational_columns(&body->def.set),
-               body->def.set.dof, a);
+    accelerate(body, &s, &load, rotational_columns(&body->def.set), body->def.set.dof, a);
 }
 
 static int guided_bodies(const gw_model *model)
@@ -742,22 +779,20 @@ static const gw_model_ops guided_ops = {
     .size = sizeof(gw_guided),
 };
 
-/* Upper bounds of the rates at which damping at the held frame decays a motion, r being the
+/* An upper bound of the rate at which damping at the held frame decays a motion, r being the
  * distance from there to the centre of mass,
  *
- *   d_linear (1/m + r^2 |I^-1|),   d_angular |I^-1|
+ *   d_linear (1/m + r^2 |I^-1|) + d_angular |I^-1|
  */
 static void find_decay(gw_guided *body)
 {
     const gw_guided_def *def = &body->def;
     const gw_mat3 *inverse = &body->inverse;
     double r2 = gw_norm2(gw_sub(def->body_from_held.p, def->mass.com));
-    double inverse_trace = inverse->m[0][0] + inverse->m[1][1] + inverse->m[2][2];
-    body->decay[0] = def->damping_linear * (1 / def->mass.mass + r2 * inverse_trace);
-    body->decay[1] = def->damping_angular * inverse_trace;
-    for (int i = 0; i < 2; i++)
-        if (!isfinite(body->decay[i]))
-            body->decay[i] = 0;
+    double trace = inverse->m[0][0] + inverse->m[1][1] + inverse->m[2][2];
+    double inverse_trace = isfinite(trace) ? trace : 0;
+    body->decay = def->damping_linear * (1 / def->mass.mass + r2 * inverse_trace) +
+                  def->damping_angular * inverse_trace;
 }
 
 void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body)

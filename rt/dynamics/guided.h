@@ -44,7 +44,8 @@ typedef struct gw_guided {
     gw_twist twist;  /* of the body's origin; relative to the base it is tangent to the set */
     double z_dot[6]; /* in the chart at the pose; of a body without constraints: velocity of the
                         centre of mass, and spin in body axes; unused for a general set */
-    double decay[2]; /* bounds of the decay rates by linear and angular damping (1/s) */
+    double decay;    /* bound of the rate at which damping decays a motion (1/s) */
+    double lag;      /* of damping in this step (s), gw_rigid_body_lagging() */
     gw_mat3 inverse; /* of the inertia about the centre of mass, in the body's axes */
     gw_base_motion base;
 } gw_guided;

@@ -147,6 +147,43 @@ GW_STEP_INLINE rates rates_at(const gw_guided *body, const motion *m, const gw_m
     };
 }
 
+/*
+ * c'' and w' under damping that lags (gw_rigid_body_lagging): with e from the centre of mass to the
+ * held frame, world axes,
+ *
+ *   [m + k, -k [e]; k [e], I + j - k [e] [e]] [c''; alpha] = [f; torque],  k = lag C, j = lag C_w
+ *
+ * What that dissipates is added to the load's.
+ */
+static void damped_rates(const gw_guided *body, const body_state *s, gw_load *load, rates *r)
+{
+    const gw_guided_def *def = &body->def;
+    double k = body->lag * def->damping_linear, j = body->lag * def->damping_angular, m[6][6];
+    double mass = def->mass.mass;
+    gw_vec3 e = gw_sub(s->rigid.held, s->rigid.com);
+    gw_mat3 inertia = gw_inertia_turned(&s->rotation, &def->mass.inertia);
+    double skew[3][3] = {{0, -e.z, e.y}, {e.z, 0, -e.x}, {-e.y, e.x, 0}}, at[3] = {e.x, e.y, e.z};
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            m[a][b] = a == b ? mass + k : 0;
+            m[3 + a][b] = k * skew[a][b];
+            m[3 + a][3 + b] =
+                inertia.m[a][b] + (a == b ? j + k * gw_norm2(e) : 0) - k * at[a] * at[b];
+        }
+    gw_vec3 f = gw_scale(mass, r->c_ddot), spin = gw_mat3_mul(&def->mass.inertia, r->w_dot);
+    gw_vec3 t = gw_mat3_mul(&s->rotation, spin);
+    double x[6] = {f.x, f.y, f.z, t.x, t.y, t.z};
+    if (!gw_ldl(m, 6))
+        return;
+    gw_ldl_solve(m, 6, x);
+    gw_vec3 alpha = {x[3], x[4], x[5]};
+    r->c_ddot = gw_v3(x[0], x[1], x[2]);
+    r->w_dot = gw_mat3_tmul(&s->rotation, alpha);
+    gw_vec3 of_origin = gw_sub(r->c_ddot, gw_cross(alpha, s->rigid.com));
+    gw_wrench more = gw_rigid_body_lagging(def, &s->rigid, body->lag, of_origin, alpha);
+    load->dissipation += gw_rigid_body_dissipates(&s->rigid, &more, &s->twist);
+}
+
 /* The state at stage i, or at the step's end (i = rk->stages). */
 GW_STEP_INLINE motion advance(const gw_tableau *rk, int i, double c, double h, const motion *from,
                               const rates *k)
@@ -163,17 +200,19 @@ GW_STEP_INLINE motion advance(const gw_tableau *rk, int i, double c, double h, c
 }
 
 /* Contact forces of springs and dampers have kinks within a step, which no high order resolves:
- * with contacts the classic four stages do, unless the body turns far in a step. */
-static const gw_tableau *tableau_of(const gw_forces *forces, const motion *from, double h)
+ * with contacts the classic four stages do, unless the body turns far in a step or damping lags. */
+static const gw_tableau *tableau_of(const gw_forces *forces, const motion *from, double lag,
+                                    double h)
 {
     bool pressed = forces && forces->touch;
-    return pressed && gw_norm2(from->w) * h * h < FAR * FAR ? &gw_kutta4 : &gw_butcher6;
+    bool far = gw_norm2(from->w) * h * h >= FAR * FAR || lag > 0;
+    return pressed && !far ? &gw_kutta4 : &gw_butcher6;
 }
 
 void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_step *step)
 {
     const motion from = initial_motion(body);
-    const gw_tableau *rk = tableau_of(forces, &from, h);
+    const gw_tableau *rk = tableau_of(forces, &from, body->lag, h);
     rates k[GW_RK_MAX_STAGES];
     for (int i = 0; i < rk->stages; i++) {
         motion m = advance(rk, i, rk->c[i], h, &from, k);
@@ -181,6 +220,8 @@ void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_ste
         gw_load load =
             gw_rigid_body_load(&body->def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
         k[i] = rates_at(body, &m, &s.rotation, &load);
+        if (__builtin_expect(body->lag > 0, 0))
+            damped_rates(body, &s, &load, &k[i]);
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
     }

@@ -21,19 +21,26 @@
 #define BALANCE        1e-9 /* of the kinetic energy: no step without a kink is out by more */
 #define MOST_TURN      4    /* c: what would turn by more is stopped by the kink */
 
-/* Spatial inertia about the body's origin, [v; w] order, as its Cholesky factor. */
-static bool factor_spatial(double mass, const gw_rigid_body *r, double (*m)[6])
+/* Spatial inertia about the body's origin, [v; w] order, and `lag` times the damping's matrix
+ * (gw_rigid_body_lagging), as the Cholesky factor of the sum. */
+static bool factor_spatial(const gw_guided_def *def, const gw_rigid_body *r, double lag,
+                           double (*m)[6])
 {
+    const double mass = def->mass.mass, k = lag * def->damping_linear;
+    const double h[3] = {r->held.x, r->held.y, r->held.z}, h2 = gw_norm2(r->held);
+    const double of_held[3][3] = {{0, -h[2], h[1]}, {h[2], 0, -h[0]}, {-h[1], h[0], 0}};
     gw_vec3 c = r->com;
     double skew[3][3] = {{0, -c.z, c.y}, {c.z, 0, -c.x}, {-c.y, c.x, 0}};
     double c2 = gw_norm2(c), cc[3] = {c.x, c.y, c.z};
     memset(m, 0, 36 * sizeof m[0][0]);
     for (int i = 0; i < 3; i++) {
-        m[i][i] = mass;
+        m[i][i] = mass + k;
         for (int j = 0; j < 3; j++) {
-            m[3 + i][j] = mass * skew[i][j];
-            m[3 + i][3 + j] = r->inertia.m[i][j] + mass * ((i == j ? c2 : 0) - cc[i] * cc[j]);
+            m[3 + i][j] = mass * skew[i][j] + k * of_held[i][j];
+            m[3 + i][3 + j] = r->inertia.m[i][j] + mass * ((i == j ? c2 : 0) - cc[i] * cc[j]) +
+                              k * ((i == j ? h2 : 0) - h[i] * h[j]);
         }
+        m[3 + i][3 + i] += lag * def->damping_angular;
     }
     return gw_cholesky(m, 6);
 }
@@ -130,7 +137,7 @@ static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_tw
     double l[6][6], target[GW_MAX_ROWS];
     const gw_guided_def *def = &body->def;
     gw_rigid_body r = gw_rigid_body_at(def, pose);
-    if (!factor_spatial(def->mass.mass, &r, l))
+    if (!factor_spatial(def, &r, body->lag, l))
         return false;
     *load = gw_guided_load(body, &r, pose, twist, forces, t);
     gw_vec3 none = {0, 0, 0};
@@ -143,6 +150,13 @@ static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_tw
     for (int i = 0; i < def->set.row_count; i++)
         target[i] = -target[i];
     satisfy_rows(def, pose, l, target, a);
+    if (body->lag > 0) {
+        gw_wrench more = gw_rigid_body_lagging(def, &r, body->lag, gw_v3(a[0], a[1], a[2]),
+                                               gw_v3(a[3], a[4], a[5]));
+        load->about_com = (gw_wrench){gw_add(load->about_com.f, more.f), //
+                                      gw_add(load->about_com.t, more.t)};
+        load->dissipation += gw_rigid_body_dissipates(&r, &more, twist);
+    }
     gw_wrench need = gw_rigid_body_momentum_rate(def->mass.mass, &r, twist->w,
                                                  gw_v3(a[0], a[1], a[2]), gw_v3(a[3], a[4], a[5]));
     *constraint = gw_rigid_body_constraint_wrench(&r, &need, &load->about_com);
@@ -157,7 +171,7 @@ static gw_twist project(const gw_guided *body, const gw_pose *pose, const gw_twi
     double l[6][6];
     double x[6] = {twist->v.x, twist->v.y, twist->v.z, twist->w.x, twist->w.y, twist->w.z};
     gw_rigid_body r = gw_rigid_body_at(&body->def, pose);
-    if (!factor_spatial(body->def.mass.mass, &r, l))
+    if (!factor_spatial(&body->def, &r, 0, l))
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
     *margin = satisfy_rows(&body->def, pose, l, none, x);
     return (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
@@ -247,7 +261,7 @@ static gw_twist unopposed(const gw_guided *body, const gw_pose *here, const gw_p
     double x[6] = {v->v.x, v->v.y, v->v.z, v->w.x, v->w.y, v->w.z};
     const gw_submanifold *set = &body->def.set;
     gw_rigid_body r = gw_rigid_body_at(&body->def, there);
-    if (!factor_spatial(body->def.mass.mass, &r, l))
+    if (!factor_spatial(&body->def, &r, 0, l))
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
     gw_rows_jacobian(set->rows, set->row_count, here, a);
     gw_rows_jacobian(set->rows, set->row_count, there, a + set->row_count);

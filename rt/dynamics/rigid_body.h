@@ -86,6 +86,27 @@ GW_STEP_INLINE gw_load gw_rigid_body_load(const gw_guided_def *def, const gw_rig
     return (gw_load){{gw_mul_add(f, def->mass.mass, def->gravity), torque}, power, dissipation};
 }
 
+/*
+ * A damper C so strong that explicit stages do not bear it acts on the velocity a time `lag` ahead,
+ * -C (v + lag a): terminal velocities stay as they are, and (M + lag C) a = ... decays by 1/lag at
+ * most. What the lag adds for the acceleration [a; alpha] of the origin: force, and torque about
+ * the centre of mass, and, given off at the twist v, the power dissipated.
+ */
+static inline gw_wrench gw_rigid_body_lagging(const gw_guided_def *def, const gw_rigid_body *r,
+                                              double lag, gw_vec3 a, gw_vec3 alpha)
+{
+    gw_vec3 f = gw_scale(-lag * def->damping_linear, gw_add(a, gw_cross(alpha, r->held)));
+    gw_vec3 t = gw_cross(gw_sub(r->held, r->com), f);
+    return (gw_wrench){f, gw_mul_add(t, -lag * def->damping_angular, alpha)};
+}
+
+static inline double gw_rigid_body_dissipates(const gw_rigid_body *r, const gw_wrench *about_com,
+                                              const gw_twist *v)
+{
+    gw_vec3 at_com = gw_add(v->v, gw_cross(v->w, r->com));
+    return -gw_dot(about_com->f, at_com) - gw_dot(about_com->t, v->w);
+}
+
 /* Rate of momentum for the acceleration [a; alpha] of the origin, as force and torque about the
  * centre of mass: m (a + alpha x c + w x (w x c)) and I alpha + w x I w. */
 GW_STEP_INLINE gw_wrench gw_rigid_body_momentum_rate(double mass, const gw_rigid_body *r, gw_vec3 w,

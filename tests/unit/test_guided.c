@@ -334,6 +334,62 @@ static void general_set_moves_as_its_closed_form(void **state)
     assert_true(gw_guided_residual(&b, &b.pose) < 1e-13);
 }
 
+/* Of more damping than the stages of a step bear: on a set in closed form or by its rows, a body
+ * that is pushed ends at the speed F / c, and what the damper takes is what the hand gives. */
+static void damping_of_any_size_ends_at_force_over_damping(void **state)
+{
+    (void)state;
+    double push = 3, sizes[] = {1e3, 3e3, 1e4, 1e6, 1e9};
+    gw_wrench along_x = {{3, 0, 0}, {0, 0, 0}};
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 5; i++) {
+            gw_guided_def def = fixture_body(k == 0   ? gw_submanifold_free()
+                                             : k == 1 ? fixture_turning(GW_LOCUS_PLANE)
+                                                      : fixture_turning(GW_LOCUS_CIRCLE));
+            gw_forces forces = {.at = k < 2 ? constant : tangential,
+                                .context = k < 2 ? (void *)&along_x : (void *)&push};
+            if (k == 3) {
+                def.set.general = true;
+                def.set.rotation.kind = GW_ROTATION_GENERAL;
+                def.set.translation.locus.kind = GW_LOCUS_GENERAL;
+            }
+            def.mass.com = gw_v3(0.02, -0.005, 0.025);
+            def.damping_linear = sizes[i];
+            def.damping_angular = sizes[i];
+            gw_guided body;
+            gw_step step;
+            double begin, end, potential, given = 0, lost = 0;
+            place(&body, &def, gw_v3(0.1, 0, 0));
+            gw_guided_set_twist(&body, &(gw_twist){{0, 0.5, 0}, {0, 0, 3}});
+            gw_model_energy(&body.model, &begin, &potential);
+            for (int t = 0; t < 200; t++) {
+                gw_model_step(&body.model, &forces, 1e-3, &step);
+                assert_true(step.finite);
+                given += step.work;
+                lost += step.dissipated;
+            }
+            gw_model_energy(&body.model, &end, &potential);
+            assert_true(fabs(gw_norm(body.twist.v) - 3 / sizes[i]) < 1e-9 * 3 / sizes[i]);
+            assert_true(fabs(begin + given - lost - end) < 1e-12);
+        }
+}
+
+/* The transient of one whose motion is gone within a step or two: v = v_0 exp(-c t / m). */
+static void strong_damping_decays_as_it_should(void **state)
+{
+    (void)state;
+    double sizes[] = {2e3, 6e3, 1.5e4};
+    for (int i = 0; i < 3; i++) {
+        gw_guided_def def = fixture_body(gw_submanifold_free());
+        def.damping_linear = sizes[i];
+        gw_guided body;
+        place(&body, &def, gw_v3(0, 0, 0));
+        gw_guided_set_twist(&body, &(gw_twist){{0.5, 0, 0}, {0, 0, 0}});
+        run(&body, NULL, 1000, 1);
+        close_to(body.twist.v, gw_v3(0.5 * exp(-sizes[i] / 2 * 1e-3), 0, 0), 1e-6);
+    }
+}
+
 static void a_force_that_is_not_finite_leaves_the_body_at_rest_in_place(void **state)
 {
     (void)state;
@@ -377,6 +433,8 @@ int main(void)
         cmocka_unit_test(twist_is_projected_in_the_mass_metric),
         cmocka_unit_test(damping_acts_at_the_held_frame),
         cmocka_unit_test(damping_never_adds_energy),
+        cmocka_unit_test(damping_of_any_size_ends_at_force_over_damping),
+        cmocka_unit_test(strong_damping_decays_as_it_should),
         cmocka_unit_test(general_set_moves_as_its_closed_form),
         cmocka_unit_test(a_force_that_is_not_finite_leaves_the_body_at_rest_in_place),
         cmocka_unit_test(inverse_inertia_undoes_the_inertia),
