@@ -107,6 +107,9 @@ static void add_stages(int n, int stages, const double *weights, const double *v
 #define DOUBT_LEVEL    4
 #define CROSSING_LEVEL 2    /* a step of eighth order */
 #define LEAST_CUT      1e-4 /* sixteenths: no substep is cut off shorter */
+#define TURNED         0.01 /* rad in a step about several axes: more asks for sixth order, */
+#define TURNED_FAR     0.06 /* for eighth, */
+#define TURNED_MOST    0.12 /* for substeps of that much at most */
 
 static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8};
 
@@ -677,6 +680,30 @@ static void pay_back(gw_system *s, double out)
 
 typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
 
+/*
+ * How far a ball or a free joint turns tells of errors that energy does not show: a spinning top
+ * keeps its energy at fourth order and yet precesses at another rate.
+ */
+static int least_level(const gw_system *s, double dt)
+{
+    double most = 0;
+    if (s->single || s->local)
+        return 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        int first = gw_mobilizer_rotation(k->def.joint);
+        if (k->dof < 3 || first >= k->dof)
+            continue;
+        const double *w = k->joint.u + first;
+        most = fmax(most, w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+    }
+    double turned = sqrt(most) * dt;
+    int level = turned > TURNED_FAR ? 2 : turned > TURNED;
+    for (; turned > TURNED_MOST && level < MAX_LEVEL; turned *= 0.5)
+        level++;
+    return level;
+}
+
 /* A step starts at the level at which the last one ended, and repeats a substep where its energy
  * balance is out. Where explicit substeps have to be as fine as DOUBT_LEVEL, and where the finest
  * are not enough, it looks again whether they are what is wanted, with inertias as they are now. */
@@ -687,6 +714,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     substep b = {.stiff = stiff, .cut = WHOLE, .least = INFINITY};
     accuracy last = GOOD;
     bool doubted = false;
+    int least = stiff ? 0 : least_level(s, dt);
+    at->level = at->level > least ? at->level : least;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
         go_to_crossing(s, &b);
