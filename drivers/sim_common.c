@@ -54,6 +54,19 @@ void gw_simulated_exert(gw_driver_device *device, const double f[3], const doubl
     memcpy(d->t, t, sizeof d->t);
 }
 
+/* q with its entries rounded to half a quantum, of unit length again. */
+static void quantised_rotation(const double *q, double quantum, double *out)
+{
+    double norm = 0;
+    for (int i = 0; i < 4; i++) {
+        out[i] = gw_sim_quantised(q[i], 0.5 * quantum);
+        norm += out[i] * out[i];
+    }
+    if (quantum > 0)
+        for (int i = 0; i < 4; i++)
+            out[i] /= sqrt(norm);
+}
+
 void gw_simulated_read_motion(const gw_simulated *d, double quantum, double quantum_angular,
                               gw_device_sample *s)
 {
@@ -62,7 +75,7 @@ void gw_simulated_read_motion(const gw_simulated *d, double quantum, double quan
         s->v[i] = d->v[i];
         s->w[i] = d->w[i];
     }
-    gw_sim_quantised_rotation(d->q, quantum_angular, s->q);
+    quantised_rotation(d->q, quantum_angular, s->q);
     s->buttons = 0;
     s->valid = true;
 }
@@ -113,16 +126,4 @@ void gw_sim_rotate(double *q, const double *r)
     double n = sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2] + o[3] * o[3]);
     for (int i = 0; i < 4; i++)
         q[i] = o[i] / n;
-}
-
-void gw_sim_quantised_rotation(const double *q, double quantum, double *out)
-{
-    double norm = 0;
-    for (int i = 0; i < 4; i++) {
-        out[i] = gw_sim_quantised(q[i], 0.5 * quantum);
-        norm += out[i] * out[i];
-    }
-    if (quantum > 0)
-        for (int i = 0; i < 4; i++)
-            out[i] /= sqrt(norm);
 }

@@ -47,7 +47,4 @@ bool gw_sim_clamp_length(double *x, double most);
 /* q = exp(r) q, of a rotation vector r (rad). */
 void gw_sim_rotate(double *q, const double *r);
 
-/* q with its entries rounded to half a quantum, of unit length again. */
-void gw_sim_quantised_rotation(const double *q, double quantum, double *out);
-
 #endif

@@ -45,6 +45,21 @@ int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most,
  * that is not positive. */
 int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const double *g, double *x);
 
+/* Scalar product, and y += s x, of vectors of n entries. */
+static inline double gw_dot_n(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static inline void gw_axpy_n(int n, double s, const double *x, double *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] += s * x[i];
+}
+
 /* Orthonormalises `count` vectors of 6 in place (modified Gram-Schmidt, twice); vectors that
  * depend on earlier ones are left out. Returns how many remain. */
 int gw_small_orthonormalise(int count, double (*x)[6]);

@@ -17,27 +17,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/base/small.h"
+
 #define BASIS_DEPENDENT    1e-11 /* a row of which less than this part is new is redundant */
 #define DELASSUS_DEPENDENT 1e-13 /* the same of the diagonal of A, i.e. 3e-7 of a row */
 #define REFINEMENTS        2     /* of the answer by the Delassus operator */
 #define MAX_SWEEPS         64    /* of friction over all contacts */
 #define SWEEPS_CONVERGED   1e-12 /* change of an impulse, of the largest limit */
 #define MAX_BISECTIONS     40    /* of one contact's friction */
-
-static double dot(int n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-/* a += s b */
-static void add(int n, double *a, double s, const double *b)
-{
-    for (int i = 0; i < n; i++)
-        a[i] += s * b[i];
-}
 
 static void scale(int n, double *a, double s)
 {
@@ -360,11 +347,11 @@ static void factor_rows(const gw_impulse_problem *problem, gw_impulse_work *work
             f->r[m][k] = 0;
         for (int pass = 0; pass < 2; pass++)
             for (int m = 0; m < k; m++) {
-                double part = dot(rows, f->q[m], q);
+                double part = gw_dot_n(rows, f->q[m], q);
                 f->r[m][k] += part;
-                add(rows, q, -part, f->q[m]);
+                gw_axpy_n(rows, -part, f->q[m], q);
             }
-        f->r[k][k] = sqrt(dot(rows, q, q));
+        f->r[k][k] = sqrt(gw_dot_n(rows, q, q));
         scale(rows, q, 1 / f->r[k][k]);
     }
 }
@@ -378,12 +365,12 @@ static void from_rows(const gw_impulse_problem *problem, const gw_impulse_work *
     if (work->square) {
         for (int k = 0; k < rank; k++) {
             const double *l = work->l[work->pivot[k]];
-            z[k] = (b[work->pivot[k]] - dot(k, l, z)) / l[k];
+            z[k] = (b[work->pivot[k]] - gw_dot_n(k, l, z)) / l[k];
         }
         return;
     }
     for (int k = 0; k < rank; k++)
-        z[k] = dot(problem->rows, f->q[k], b);
+        z[k] = gw_dot_n(problem->rows, f->q[k], b);
     for (int k = rank - 1; k >= 0; k--) {
         for (int m = k + 1; m < rank; m++)
             z[k] -= f->r[k][m] * z[m];
@@ -413,7 +400,7 @@ static void to_rows(const gw_impulse_problem *problem, const gw_impulse_work *wo
         for (int m = 0; m < k; m++)
             t[k] -= f->r[m][k] * t[m];
         t[k] /= f->r[k][k];
-        add(problem->rows, p, t[k], f->q[k]);
+        gw_axpy_n(problem->rows, t[k], f->q[k], p);
     }
 }
 
@@ -442,11 +429,11 @@ static void add_offsets(const gw_impulse_problem *problem, const gw_impulse_work
     double z[GW_MAX_SIMULTANEOUS_CONTACTS], most = 0;
     from_rows(problem, work, problem->offset, z);
     for (int i = 0; i < problem->rows; i++) {
-        double size = dot(work->rank, work->l[i], work->l[i]);
+        double size = gw_dot_n(work->rank, work->l[i], work->l[i]);
         most += size > 0 ? 4 * problem->offset[i] * problem->offset[i] / size : 0;
     }
-    double is = dot(work->rank, z, z);
-    add(work->rank, s, is > most ? sqrt(most / is) : 1, z);
+    double is = gw_dot_n(work->rank, z, z);
+    gw_axpy_n(work->rank, is > most ? sqrt(most / is) : 1, z, s);
 }
 
 static bool same_restitution(const gw_impulse_problem *problem)
@@ -469,9 +456,9 @@ static void rebound(const gw_impulse_problem *problem, const gw_impulse_work *wo
         return;
     }
     for (int i = 0; i < problem->rows; i++)
-        bounce[i] = problem->e[i] * dot(rank, work->l[i], s);
+        bounce[i] = problem->e[i] * gw_dot_n(rank, work->l[i], s);
     from_rows(problem, work, bounce, z);
-    double before = dot(rank, s, s), after = dot(rank, z, z);
+    double before = gw_dot_n(rank, s, s), after = gw_dot_n(rank, z, z);
     if (after > before)
         scale(rank, z, sqrt(before / after));
 }
@@ -500,7 +487,7 @@ static void push(const gw_impulse_problem *problem, gw_impulse_work *work, const
                       b, &work->nnls, p, x);
         for (int k = 0; k < rank; k++)
             after[k] = s[k] + x[k];
-        if (dot(rank, after, after) <= (1 + 1e-14) * dot(rank, s, s))
+        if (gw_dot_n(rank, after, after) <= (1 + 1e-14) * gw_dot_n(rank, s, s))
             return;
     }
 }

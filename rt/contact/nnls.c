@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/base/small.h"
+
 #define DEPENDENT   1e-12 /* a vector of which less is new does not become active */
 #define OPTIMAL     1e-13 /* of |b|: least gradient of a vector that becomes active */
 #define MAY_SHARE   1e-9  /* of |b|: gradient of a vector that may share in any case */
@@ -20,21 +22,6 @@
 #define SUM_FOUND   1e-6  /* and what counts as the same sum */
 #define GROWS       1e-11 /* of the largest share: what one has to grow by at least */
 
-static double dot(int n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-/* a += s b */
-static void add(int n, double *a, double s, const double *b)
-{
-    for (int i = 0; i < n; i++)
-        a[i] += s * b[i];
-}
-
 /* ---- an active set ----------------------------------------------------------------------------
  */
 
@@ -42,7 +29,7 @@ static void add(int n, double *a, double s, const double *b)
 static bool activate(gw_nnls *c, int dim, const double *l, int i, const double *b)
 {
     int k = c->count;
-    double *q = c->q[k], size = sqrt(dot(dim, l, l));
+    double *q = c->q[k], size = sqrt(gw_dot_n(dim, l, l));
     if (k >= dim)
         return false;
     memcpy(q, l, (size_t)dim * sizeof *q);
@@ -50,19 +37,19 @@ static bool activate(gw_nnls *c, int dim, const double *l, int i, const double *
         c->r[m][k] = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int m = 0; m < k; m++) {
-            double part = dot(dim, c->q[m], q);
+            double part = gw_dot_n(dim, c->q[m], q);
             c->r[m][k] += part;
-            add(dim, q, -part, c->q[m]);
+            gw_axpy_n(dim, -part, c->q[m], q);
         }
-    double norm = sqrt(dot(dim, q, q));
+    double norm = sqrt(gw_dot_n(dim, q, q));
     if (!(norm > DEPENDENT * size))
         return false;
     for (int j = 0; j < dim; j++)
         q[j] /= norm;
     for (int m = 0; m < k; m++)
-        add(dim, q, -dot(dim, c->q[m], q), c->q[m]);
+        gw_axpy_n(dim, -gw_dot_n(dim, c->q[m], q), c->q[m], q);
     c->r[k][k] = norm;
-    c->along[k] = -dot(dim, q, b);
+    c->along[k] = -gw_dot_n(dim, q, b);
     c->active[k] = i;
     c->count++;
     return true;
@@ -122,10 +109,10 @@ static int largest_gradient(const gw_nnls *c, int count, int dim,
         bool skip = excluded[i];
         for (int k = 0; k < c->count; k++)
             skip = skip || c->active[k] == i;
-        double size = sqrt(dot(dim, l[i], l[i]));
+        double size = sqrt(gw_dot_n(dim, l[i], l[i]));
         if (skip || size == 0)
             continue;
-        double gradient = dot(dim, l[i], residual) / size;
+        double gradient = gw_dot_n(dim, l[i], residual) / size;
         if (gradient > least)
             best = i, least = gradient;
     }
@@ -136,7 +123,7 @@ static void sum_active(const gw_nnls *c, int dim, double *x)
 {
     memset(x, 0, (size_t)dim * sizeof *x);
     for (int k = 0; k < c->count; k++)
-        add(dim, x, c->along[k], c->q[k]);
+        gw_axpy_n(dim, c->along[k], c->q[k], x);
 }
 
 void gw_nnls_solve(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
@@ -144,7 +131,7 @@ void gw_nnls_solve(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CON
 {
     bool excluded[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
     double residual[GW_MAX_SIMULTANEOUS_CONTACTS], t[GW_MAX_SIMULTANEOUS_CONTACTS];
-    double least = OPTIMAL * sqrt(dot(dim, b, b));
+    double least = OPTIMAL * sqrt(gw_dot_n(dim, b, b));
     assert(count >= 0 && count <= GW_MAX_SIMULTANEOUS_CONTACTS);
     assert(dim >= 0 && dim <= GW_MAX_SIMULTANEOUS_CONTACTS);
     c->count = 0;
@@ -180,9 +167,9 @@ void gw_nnls_solve(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CON
 static void factor(int n, double *m)
 {
     for (int j = 0; j < n; j++) {
-        m[j * n + j] = sqrt(m[j * n + j] - dot(j, m + j * n, m + j * n));
+        m[j * n + j] = sqrt(m[j * n + j] - gw_dot_n(j, m + j * n, m + j * n));
         for (int i = j + 1; i < n; i++)
-            m[i * n + j] = (m[i * n + j] - dot(j, m + i * n, m + j * n)) / m[j * n + j];
+            m[i * n + j] = (m[i * n + j] - gw_dot_n(j, m + i * n, m + j * n)) / m[j * n + j];
     }
 }
 
@@ -190,12 +177,12 @@ static void factor(int n, double *m)
 static void add_solution(int n, const double *m, double *r, double *y)
 {
     for (int i = 0; i < n; i++)
-        r[i] = (r[i] - dot(i, m + i * n, r)) / m[i * n + i];
+        r[i] = (r[i] - gw_dot_n(i, m + i * n, r)) / m[i * n + i];
     for (int i = n - 1; i >= 0; i--) {
         r[i] /= m[i * n + i];
-        add(i, r, -r[i], m + i * n);
+        gw_axpy_n(i, -r[i], m + i * n, r);
     }
-    add(n, y, 1, r);
+    gw_axpy_n(n, 1, r, y);
 }
 
 /* p of the `some` vectors l_of[i], and y; M is regular by a ridge, whose part refining takes out.
@@ -203,12 +190,12 @@ static void add_solution(int n, const double *m, double *r, double *y)
 static bool least_of(int some, const int *of, int dim, int stride, const double *l, const double *x,
                      double *m, double *y, double *p)
 {
-    double left[GW_LEAST_SHARES_MAX_DIM], trace = 0, size = sqrt(dot(dim, x, x));
+    double left[GW_LEAST_SHARES_MAX_DIM], trace = 0, size = sqrt(gw_dot_n(dim, x, x));
     memset(m, 0, (size_t)dim * (size_t)dim * sizeof *m);
     memset(y, 0, (size_t)dim * sizeof *y);
     for (int i = 0; i < some; i++)
         for (int j = 0; j < dim; j++)
-            add(j + 1, m + j * dim, l[of[i] * stride + j], l + of[i] * stride);
+            gw_axpy_n(j + 1, l[of[i] * stride + j], l + of[i] * stride, m + j * dim);
     for (int j = 0; j < dim; j++)
         trace += m[j * dim + j];
     if (!(trace > 0))
@@ -220,10 +207,10 @@ static bool least_of(int some, const int *of, int dim, int stride, const double 
     for (int turn = 0; turn <= REFINEMENTS; turn++) {
         memcpy(left, x, (size_t)dim * sizeof *left);
         for (int i = 0; i < some; i++) {
-            p[i] = dot(dim, l + of[i] * stride, y);
-            add(dim, left, -p[i], l + of[i] * stride);
+            p[i] = gw_dot_n(dim, l + of[i] * stride, y);
+            gw_axpy_n(dim, -p[i], l + of[i] * stride, left);
         }
-        off = sqrt(dot(dim, left, left));
+        off = sqrt(gw_dot_n(dim, left, left));
         if (off <= SAME_SUM * size || turn == REFINEMENTS)
             break;
         add_solution(dim, m, left, y);
@@ -247,14 +234,14 @@ bool gw_least_shares(int count, int dim, int stride, const double *l, const doub
 static int gather_sharing(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
                           const double *b, double slack, const double *x, const double *p, int *of)
 {
-    double residual[GW_MAX_SIMULTANEOUS_CONTACTS], size = sqrt(dot(dim, b, b));
+    double residual[GW_MAX_SIMULTANEOUS_CONTACTS], size = sqrt(gw_dot_n(dim, b, b));
     int some = 0;
     for (int j = 0; j < dim; j++)
         residual[j] = -b[j] - x[j];
     for (int i = 0; i < count; i++) {
-        double length = sqrt(dot(dim, l[i], l[i]));
+        double length = sqrt(gw_dot_n(dim, l[i], l[i]));
         double most = fmax(slack, MAY_SHARE * size * length);
-        if (p[i] > 0 || (length > 0 && dot(dim, l[i], residual) > -most))
+        if (p[i] > 0 || (length > 0 && gw_dot_n(dim, l[i], residual) > -most))
             of[some++] = i;
     }
     return some;
@@ -268,7 +255,7 @@ static int growing(int some, const int *of, int dim,
     double most = 0, whole = 0;
     int best = -1;
     for (int k = 0; k < some; k++) {
-        double share = dot(dim, l[of[k]], y);
+        double share = gw_dot_n(dim, l[of[k]], y);
         whole = fmax(whole, fabs(share));
         if (p[of[k]] == 0 && !excluded[of[k]] && share > most)
             best = k, most = share;
@@ -313,6 +300,7 @@ static void lessen(int some, const int *of, int dim,
 void gw_nnls_share(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
                    const double *b, const double *x, double slack, gw_nnls *work, double *p)
 {
+    assert(count >= 0 && dim >= 0 && dim <= GW_MAX_SIMULTANEOUS_CONTACTS && slack >= 0);
     int of[GW_MAX_SIMULTANEOUS_CONTACTS] = {0};
     double y[GW_MAX_SIMULTANEOUS_CONTACTS], t[GW_MAX_SIMULTANEOUS_CONTACTS];
     int some = gather_sharing(count, dim, l, b, slack, x, p, of);

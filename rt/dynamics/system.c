@@ -367,6 +367,7 @@ static void set_limit_springs(gw_system *s)
 
 gw_model *gw_system_model(gw_system *s)
 {
+    assert(s);
     return &s->model->model;
 }
 
@@ -379,12 +380,14 @@ void gw_system_hold(gw_system *s, int index, const gw_pose *body_from_held)
 
 int gw_system_mobility(gw_system *s)
 {
+    assert(s);
     system_of(&s->model->model);
     return s->dof - s->rank;
 }
 
 int gw_system_position_dof(gw_system *s)
 {
+    assert(s);
     system_of(&s->model->model);
     gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
     int rank = s->rank;
@@ -394,6 +397,7 @@ int gw_system_position_dof(gw_system *s)
 
 double gw_system_slip_velocity(gw_system *s)
 {
+    assert(s);
     double worst = 0;
     system_of(&s->model->model);
     for (int i = 0; i < s->row_count; i++)
@@ -403,6 +407,7 @@ double gw_system_slip_velocity(gw_system *s)
 
 double gw_system_residual(gw_system *s)
 {
+    assert(s);
     return gw_closures_residual(system_of(&s->model->model));
 }
 
@@ -424,18 +429,6 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     k->joint.limit_mobility[coordinate] = k->mobility[coordinate];
     s->model->joints[index].limit_mobility[coordinate] = k->mobility[coordinate];
     s->start[index].limit_mobility[coordinate] = k->mobility[coordinate];
-}
-
-gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
-{
-    assert(index >= 0 && index < s->body_count);
-    return s->joint_wrench[index];
-}
-
-gw_wrench gw_system_closure_wrench(const gw_system *s, int index)
-{
-    assert(index >= 0 && index < s->closure_count);
-    return s->closure_wrench[index];
 }
 
 /* ---- making --------------------------------------------------------------------------------- */
@@ -794,10 +787,29 @@ static gw_system *given_up(gw_system *s)
     return NULL;
 }
 
+/* Bodies in the order of their coordinates; false where memory is short. */
+static bool init_bodies(gw_system *s, const gw_system_def *def)
+{
+    bool taken = true;
+    for (int i = 0; i < def->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        assert(def->bodies[i].parent < i && is_end(def, def->bodies[i].parent));
+        init_body(k, &def->bodies[i], s->dof);
+        taken = taken && gw_set_joint_init(k, s->length);
+        s->dof += k->dof;
+        s->single = s->single && k->dof == 1;
+        s->is_free = s->is_free && k->is_free;
+        s->is_damped = s->is_damped || k->damping_rate > 0;
+        if (k->def.parent >= 0)
+            k->ground = s->bodies[k->def.parent].ground;
+    }
+    return taken;
+}
+
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
 {
+    assert(def && def->body_count >= 0 && def->closure_count >= 0 && def->spring_count >= 0);
     gw_system *s = calloc(1, sizeof *s);
-    bool taken = true;
     if (s) {
         s->body_count = def->body_count;
         s->closure_count = def->closure_count;
@@ -816,19 +828,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
             count_rows(s, &def->closures[i]);
         s->bodies = calloc((size_t)def->body_count + 1, sizeof *s->bodies);
     }
-    for (int i = 0; s && s->bodies && i < def->body_count; i++) {
-        gw_system_body *k = &s->bodies[i];
-        assert(def->bodies[i].parent < i && is_end(def, def->bodies[i].parent));
-        init_body(k, &def->bodies[i], s->dof);
-        taken = taken && gw_set_joint_init(k, s->length);
-        s->dof += k->dof;
-        s->single = s->single && k->dof == 1;
-        s->is_free = s->is_free && k->is_free;
-        s->is_damped = s->is_damped || k->damping_rate > 0;
-        if (k->def.parent >= 0)
-            k->ground = s->bodies[k->def.parent].ground;
-    }
-    if (!s || !s->bodies || !taken || !take_memory(s)) {
+    if (!s || !s->bodies || !init_bodies(s, def) || !take_memory(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
         return given_up(s);
     }

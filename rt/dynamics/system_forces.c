@@ -199,7 +199,7 @@ double gw_system_slip(gw_system *s)
     return dissipated;
 }
 
-double gw_system_potential(const gw_system *s)
+static double potential_of(const gw_system *s)
 {
     double sum = s->local ? gw_local_weight_energy(s) : gw_springs_energy(s);
     for (int i = 0; i < s->body_count; i++) {
@@ -223,7 +223,7 @@ double gw_system_potential(const gw_system *s)
 
 void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
 {
-    *potential = gw_system_potential(s);
+    *potential = potential_of(s);
     *kinetic = s->local ? gw_local_kinetic(s) : 0;
     if (s->local)
         return;

@@ -1,6 +1,6 @@
 /*
  * Grounds of a system that move by themselves: their motion is prescribed, and what stands on them
- * rides along. RT safe.
+ * is carried along. RT safe.
  *
  * In the trees' kinematics a ground stands where a parent does, with its twist and acceleration;
  * rows and springs see it as a body without inertia. Where its twist changes at once, joints and
@@ -91,6 +91,7 @@ void gw_grounds_update(gw_system *s)
 
 void gw_grounds_go_to(gw_system *s, double t)
 {
+    assert(s && isfinite(t));
     s->apart_now = s->apart.now + t * s->apart.rate;
     for (int i = 0; i < s->ground_count; i++)
         if (s->grounds[i].state.moves)
@@ -99,6 +100,7 @@ void gw_grounds_go_to(gw_system *s, double t)
 
 void gw_grounds_advance(gw_system *s, double dt)
 {
+    assert(s && dt >= 0);
     s->apart.now += dt * s->apart.rate;
     for (int i = 0; i < s->ground_count; i++) {
         gw_ground_state *x = &s->grounds[i].state;
@@ -197,6 +199,7 @@ void gw_grounds_find_least(gw_system *s)
 
 double gw_grounds_remove_energy(gw_system *s, double energy)
 {
+    assert(s && !isnan(energy));
     double kinetic = s->kinetic;
     for (int i = 0; i < s->body_count; i++)
         s->home[i] = s->bodies[i].joint;
@@ -234,24 +237,9 @@ static void gather_wrenches(const gw_system *s)
     for (int i = 0; i < s->closure_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
-            double by = -r->scale * s->solution[s->blocks[i].first + n];
-            gw_wrench *a = &s->borne[r->a], *b = r->b >= 0 ? &s->borne[r->b] : NULL;
-            a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
-            a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
-            if (b) {
-                b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
-                b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
-            }
+            gw_add_row_wrench(r, -r->scale * s->solution[s->blocks[i].first + n], s->borne);
         }
-    for (int i = s->body_count - 1; i >= 0; i--) {
-        const gw_wrench *w = &s->borne[i];
-        if (s->bodies[i].def.parent < 0)
-            continue;
-        gw_wrench *p = &s->borne[s->bodies[i].def.parent];
-        gw_vec3 r = gw_sub(s->bodies[i].pose.p, s->bodies[s->bodies[i].def.parent].pose.p);
-        p->f = gw_add(p->f, w->f);
-        p->t = gw_add(p->t, gw_add(w->t, gw_cross(r, w->f)));
-    }
+    gw_sum_wrenches_to_roots(s, s->borne);
 }
 
 /* The power of a wrench at a body's origin where that goes with a frame. */
@@ -346,6 +334,7 @@ double gw_system_move_offsets(gw_system *s, double share, double rate)
 
 gw_ground_motion gw_system_ground(gw_system *s, int ground)
 {
+    assert(s);
     gw_system_bring_up(s);
     const gw_system_body *k = gw_body_of(s, ground);
     return (gw_ground_motion){

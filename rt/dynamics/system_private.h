@@ -792,7 +792,6 @@ double gw_springs_bound(const gw_system *system, double h);
 void gw_system_update(gw_system *system);
 void gw_system_update_velocities(gw_system *system);
 
-double gw_system_potential(const gw_system *system);
 void gw_system_energy(const gw_system *system, double *kinetic, double *potential);
 
 /* Roots of bristles that are bent too far follow; returns what that dissipates (J). */
@@ -868,6 +867,11 @@ bool gw_system_takes_load(const gw_model *model);
 
 /* The body's rate of momentum less its weight and what acts on it from outside (at its origin). */
 gw_wrench gw_system_borne(const gw_system *system, int body);
+
+/* Adds the wrenches of a closure's row, `by` times, to those of its bodies; sums the wrenches of
+ * bodies up from the tips of their trees to the roots. `on`: of each body, at its origin. */
+void gw_add_row_wrench(const gw_closure_row *row, double by, gw_wrench *on);
+void gw_sum_wrenches_to_roots(const gw_system *system, gw_wrench *on);
 
 /* At the accelerations that were solved for: the wrench on the held body, at the held frame; where
  * joints are told of, also that of each joint on its body, its load and that of its descendants

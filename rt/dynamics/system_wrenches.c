@@ -2,12 +2,14 @@
  * Constraint forces of a system: the wrench that each joint and closure transmits, from the
  * momentum rates of the bodies at their accelerations (Newton-Euler, tips to roots). RT safe.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/dynamics/system_private.h"
 
 gw_wrench gw_system_borne(const gw_system *s, int index)
 {
+    assert(s && index >= 0 && index < s->body_count);
     const gw_system_body *k = &s->bodies[index];
     gw_vec3 a = gw_add(gw_linear_part(k->acceleration), gw_linear_part(k->coasting));
     gw_vec3 alpha = gw_add(gw_angular_part(k->acceleration), gw_angular_part(k->coasting));
@@ -16,9 +18,46 @@ gw_wrench gw_system_borne(const gw_system *s, int index)
     return (gw_wrench){gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
 }
 
+void gw_add_row_wrench(const gw_closure_row *r, double by, gw_wrench *on)
+{
+    gw_wrench *a = &on[r->a], *b = r->b >= 0 ? &on[r->b] : NULL;
+    a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
+    a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
+    if (b) {
+        b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
+        b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
+    }
+}
+
+void gw_sum_wrenches_to_roots(const gw_system *s, gw_wrench *on)
+{
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        const gw_wrench *w = &on[i];
+        if (s->bodies[i].def.parent < 0)
+            continue;
+        gw_wrench *p = &on[s->bodies[i].def.parent];
+        gw_vec3 r = gw_sub(s->bodies[i].pose.p, s->bodies[s->bodies[i].def.parent].pose.p);
+        p->f = gw_add(p->f, w->f);
+        p->t = gw_add(p->t, gw_add(w->t, gw_cross(r, w->f)));
+    }
+}
+
 void gw_system_tell_joints(gw_system *s)
 {
+    assert(s);
     s->tells_joints = true;
+}
+
+gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
+{
+    assert(index >= 0 && index < s->body_count);
+    return s->joint_wrench[index];
+}
+
+gw_wrench gw_system_closure_wrench(const gw_system *s, int index)
+{
+    assert(index >= 0 && index < s->closure_count);
+    return s->closure_wrench[index];
 }
 
 void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
@@ -43,26 +82,12 @@ void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             double by = -r->scale * s->solution[s->blocks[i].first + n];
-            gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
             if (i < s->closure_count) { /* else it is a spring's */
                 gw_wrench *own = &s->closure_wrench[i];
                 own->f = gw_mul_add(own->f, -by, gw_linear_part(r->on_a));
                 own->t = gw_mul_add(own->t, -by, gw_angular_part(r->on_a));
             }
-            a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
-            a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
-            if (b) {
-                b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
-                b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
-            }
+            gw_add_row_wrench(r, by, s->joint_wrench);
         }
-    for (int i = s->body_count - 1; i >= 0; i--) {
-        const gw_wrench *w = &s->joint_wrench[i];
-        if (s->bodies[i].def.parent < 0)
-            continue;
-        gw_wrench *p = &s->joint_wrench[s->bodies[i].def.parent];
-        p->f = gw_add(p->f, w->f);
-        gw_vec3 r = gw_sub(s->bodies[i].pose.p, s->bodies[s->bodies[i].def.parent].pose.p);
-        p->t = gw_add(p->t, gw_add(w->t, gw_cross(r, w->f)));
-    }
+    gw_sum_wrenches_to_roots(s, s->joint_wrench);
 }

@@ -189,6 +189,7 @@ static void closest_rates(const gw_nurbs *s, const gw_nurbs_point *at, gw_vec3 d
 void gw_nurbs_parameter_gradient(const gw_nurbs *s, gw_vec3 x, const double parameter[2], int k,
                                  gw_vec3 *gradient)
 {
+    assert(s && parameter && (k == 0 || k == 1) && gradient);
     static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     double g[3], rate[2];
     gw_nurbs_point at;
@@ -202,8 +203,9 @@ void gw_nurbs_parameter_gradient(const gw_nurbs *s, gw_vec3 x, const double para
 
 #define CONTINUES 12 /* steps of Newton's method */
 
-/* H step = S_i . (x - S) until the step is short: its error is the step's square. */
-bool gw_nurbs_continue(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nurbs_point *at)
+/* The closest point followed: H step = S_i . (x - S) until the step is short, for its error is the
+ * step's square. False where that does not converge to a minimum. */
+static bool follow_past_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nurbs_point *at)
 {
     double p[2] = {parameter[0], parameter[1]};
     gw_nurbs_event event;
@@ -331,7 +333,7 @@ static double slope_from_apex(const gw_nurbs *s, int end, gw_vec3 x, double para
 bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nurbs_point *at)
 {
     int end = apex_at(s, parameter);
-    if (end < 0 && gw_nurbs_continue(s, x, parameter, at) && (end = apex_at(s, parameter)) < 0)
+    if (end < 0 && follow_past_edges(s, x, parameter, at) && (end = apex_at(s, parameter)) < 0)
         return false;
     double inside[2];
     if (end >= 0 && slope_from_apex(s, end, x, inside) <= 0) {
@@ -340,7 +342,7 @@ bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_n
         gw_nurbs_evaluate(s, parameter, 2, NULL, at);
         return true;
     }
-    if (end >= 0 && gw_nurbs_continue(s, x, inside, at) && apex_at(s, inside) < 0) {
+    if (end >= 0 && follow_past_edges(s, x, inside, at) && apex_at(s, inside) < 0) {
         parameter[0] = inside[0], parameter[1] = inside[1];
         return false;
     }
@@ -382,6 +384,7 @@ void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec
                           double expected, bool past_edges, double parameter[2],
                           gw_nurbs_distance *out)
 {
+    assert(s && parameter && out);
     gw_nurbs_point at;
     gw_vec3 rate_over, second_over;
     if (follow_to_apex(s, x, expected, past_edges, parameter, &at, &out->cells) &&

@@ -75,11 +75,8 @@ void gw_nurbs_parameter_gradient(const gw_nurbs *nurbs, gw_vec3 x, const double 
                                  gw_vec3 *gradient);
 
 /* The same point followed by Newton's method from `parameter`, also past edges and ends, where the
- * last span's polynomials go on; false where it does not converge to a minimum. */
-bool gw_nurbs_continue(const gw_nurbs *nurbs, gw_vec3 x, double parameter[2], gw_nurbs_point *at);
-
-/* The same, searched for globally where that does not converge. True where the closest point is an
- * apex, an edge that is a point and no pole: there the shape does not go on. */
+ * last span's polynomials go on; searched for globally where that does not converge. True where the
+ * closest point is an apex, an edge that is a point and no pole: there the shape does not go on. */
 bool gw_nurbs_pass_edges(const gw_nurbs *nurbs, gw_vec3 x, double parameter[2], gw_nurbs_point *at);
 
 /*

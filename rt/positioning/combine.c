@@ -24,6 +24,7 @@ void gw_solver_state_init(gw_solver_state *state)
 
 void gw_add_distance(gw_solver_state *state, const gw_distance_constraint *distance)
 {
+    assert(state && distance);
     if (state->distance_count == GW_MAX_DISTANCES) {
         state->capped = true;
         return;
@@ -41,6 +42,7 @@ void gw_add_distance(gw_solver_state *state, const gw_distance_constraint *dista
 
 void gw_add_angle(gw_solver_state *state, const gw_angle_constraint *angle)
 {
+    assert(state && angle);
     if (state->angle_count == GW_MAX_ANGLES) {
         state->capped = true;
         return;
@@ -218,6 +220,32 @@ void gw_add_conflict_distances(gw_solver *solver, double d_a, double d_b, double
     gw_add_conflict_value(solver, "d_b", d_b);
     gw_add_conflict_value(solver, "p", p);
     gw_add_conflict_value(solver, "q", q);
+}
+
+bool gw_refuse_pair(gw_solver *solver, const gw_distance_constraint *x,
+                    const gw_distance_constraint *y, double excess, double d_a, double d_b,
+                    double q, const gw_inequality fails[2])
+{
+    if (!(excess > solver->conflict_snap))
+        return false;
+    gw_add_conflict(solver, x->from, y->from, excess / solver->size,
+                    &fails[gw_zero_length(solver, d_a)]);
+    gw_add_conflict_distances(solver, d_a, d_b, x->p, q);
+    return true;
+}
+
+void gw_put_angles_with_axis(gw_solver *solver, const char *rule, const gw_distance_constraint *x,
+                             gw_vec3 u, gw_vec3 l, double q, double d_a)
+{
+    bool across = gw_equal_lengths(solver, q, d_a);
+    double angle = across ? GW_PI / 2 : asin(fmin(1, q / d_a));
+    if (across)
+        gw_tangency_slack(solver, 0, d_a, 1);
+    for (int i = 0; i < (across ? 1 : 2); i++) {
+        gw_alternative *e = gw_add_alternative(solver, rule);
+        gw_keep_distance(e, x);
+        gw_put_angle(e, x, u, l, i == 0 ? angle : GW_PI - angle);
+    }
 }
 
 /* ---- which rule: by the surfaces of a pair of distances -------------------------------------- */

@@ -104,16 +104,8 @@ static void parallel_one_on(gw_solver *solver, const gw_distance_constraint *x, 
 {
     double d_a = t->d_a, d_b = t->d_b;
     if (gw_zero_length(solver, d_b)) {
-        bool across = gw_equal_lengths(solver, q, d_a);
-        double angle = across ? GW_PI / 2 : asin(fmin(1, q / d_a));
-        if (across)
-            gw_tangency_slack(solver, 0, d_a, 1);
-        for (int i = 0; i < (across ? 1 : 2); i++) {
-            gw_alternative *e =
-                gw_add_alternative(solver, "a point on a cylinder's axis, another on it: an angle");
-            gw_keep_distance(e, x);
-            gw_put_angle(e, x, t->u, t->l, i == 0 ? angle : GW_PI - angle);
-        }
+        gw_put_angles_with_axis(solver, "a point on a cylinder's axis, another on it: an angle", x,
+                                t->u, t->l, q, d_a);
     } else if (gw_equal_lengths(solver, d_a, fabs(d_b - q))) {
         gw_tangency_slack(solver, 0, d_a, 1 + q / d_b);
         gw_alternative *e =

@@ -15,20 +15,15 @@ static void parallel_line(gw_solver *solver, const gw_distance_constraint *x,
     low = gw_mul_add(x->b, -h, n);
     if (limit)
         gw_tangency_slack(solver, p, d_a, 1);
-    double excess = fabs(h) - d_a - p;
-    if (excess > solver->conflict_snap) {
-        static const gw_inequality fails[] = {
-            {"|d_b| - d_a <= p",
-             "The object is too short to be at both the line and the plane.",
-             {"between the points", "from the line to the plane"}},
-            {"|d_b| - d_a <= p",
-             "The same part would have to be at both the line and the plane at once.",
-             {"between the points", "from the line to the plane"}}};
-        gw_add_conflict(solver, x->from, y->from, excess / solver->size,
-                        &fails[gw_zero_length(solver, d_a)]);
-        gw_add_conflict_distances(solver, d_a, h, p, 0);
+    static const gw_inequality fails[] = {
+        {"|d_b| - d_a <= p",
+         "The object is too short to be at both the line and the plane.",
+         {"between the points", "from the line to the plane"}},
+        {"|d_b| - d_a <= p",
+         "The same part would have to be at both the line and the plane at once.",
+         {"between the points", "from the line to the plane"}}};
+    if (gw_refuse_pair(solver, x, y, fabs(h) - d_a - p, d_a, h, 0, fails))
         return;
-    }
     gw_vec3 u = gw_unit(gw_sub(y->a, x->a));
     if (gw_zero_length(solver, d_a) && gw_zero_length(solver, p)) {
         gw_keep_distance(gw_add_alternative(solver, "a point on a line that lies in the plane"), x);

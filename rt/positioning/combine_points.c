@@ -165,16 +165,8 @@ static void pinned_and_line(gw_solver *solver, const gw_distance_constraint *x,
             gw_put_angle(e, x, u, to, 0);
         }
     } else if (gw_zero_length(solver, d_b)) {
-        bool across = gw_equal_lengths(solver, q, d_a);
-        double angle = across ? GW_PI / 2 : asin(fmin(1, q / d_a));
-        if (across)
-            gw_tangency_slack(solver, 0, d_a, 1);
-        for (int i = 0; i < (across ? 1 : 2); i++) {
-            gw_alternative *e =
-                gw_add_alternative(solver, "a point pinned on a cylinder's axis: an angle");
-            gw_keep_distance(e, x);
-            gw_put_angle(e, x, u, t->l, i == 0 ? angle : GW_PI - angle);
-        }
+        gw_put_angles_with_axis(solver, "a point pinned on a cylinder's axis: an angle", x, u, t->l,
+                                q, d_a);
     } else if (gw_equal_lengths(solver, d_b, d_a + q) || gw_equal_lengths(solver, q, d_a + d_b)) {
         gw_tangency_slack(solver, 0, d_a, 1 + q / d_b);
         gw_alternative *e =
@@ -213,19 +205,17 @@ void gw_rule_point_line(gw_solver *solver, const gw_distance_constraint *x,
 {
     double d_a = gw_distance(x->a, y->a);
     foot t = foot_of(solver, x->b, y);
+    static const gw_inequality fails[] = {
+        {"d_a >= |d_b - q| - p",
+         "The object is too short to be at both the point and the line.",
+         {"between the points", "from the point to the line"}},
+        {"d_a >= |d_b - q| - p",
+         "The same part would have to be at both the point and the line at once.",
+         {"between the points", "from the point to the line"}}};
     double excess = fabs(t.d_b - y->p) - x->p - d_a;
-    if (excess > solver->conflict_snap) {
-        static const gw_inequality fails[] = {
-            {"d_a >= |d_b - q| - p",
-             "The object is too short to be at both the point and the line.",
-             {"between the points", "from the point to the line"}},
-            {"d_a >= |d_b - q| - p",
-             "The same part would have to be at both the point and the line at once.",
-             {"between the points", "from the point to the line"}}};
-        gw_add_conflict(solver, x->from, y->from, excess / solver->size,
-                        &fails[gw_zero_length(solver, d_a)]);
-        gw_add_conflict_distances(solver, d_a, t.d_b, x->p, y->p);
-    } else if (gw_zero_length(solver, d_a)) {
+    if (gw_refuse_pair(solver, x, y, excess, d_a, t.d_b, y->p, fails))
+        return;
+    if (gw_zero_length(solver, d_a)) {
         sphere_and_cylinder(solver, x, y, &t);
     } else if (gw_zero_length(solver, x->p)) {
         pinned_and_line(solver, x, y, &t, d_a);
@@ -244,19 +234,16 @@ void gw_rule_point_plane(gw_solver *solver, const gw_distance_constraint *x,
     bool limit = gw_equal_lengths(solver, fabs(h), p + d_a);
     if (limit)
         gw_tangency_slack(solver, p, d_a, 1);
-    double excess = fabs(h) - d_a - p;
-    if (excess > solver->conflict_snap) {
-        static const gw_inequality fails[] = {
-            {"|d_b| - d_a <= p",
-             "The object is too short to be at both the point and the plane.",
-             {"between the points", "from the point to the plane"}},
-            {"|d_b| - d_a <= p",
-             "The same part would have to be at both the point and the plane at once.",
-             {"between the points", "from the point to the plane"}}};
-        gw_add_conflict(solver, x->from, y->from, excess / solver->size,
-                        &fails[gw_zero_length(solver, d_a)]);
-        gw_add_conflict_distances(solver, d_a, h, p, 0);
-    } else if (gw_zero_length(solver, d_a) && gw_zero_length(solver, p)) {
+    static const gw_inequality fails[] = {
+        {"|d_b| - d_a <= p",
+         "The object is too short to be at both the point and the plane.",
+         {"between the points", "from the point to the plane"}},
+        {"|d_b| - d_a <= p",
+         "The same part would have to be at both the point and the plane at once.",
+         {"between the points", "from the point to the plane"}}};
+    if (gw_refuse_pair(solver, x, y, fabs(h) - d_a - p, d_a, h, 0, fails))
+        return;
+    if (gw_zero_length(solver, d_a) && gw_zero_length(solver, p)) {
         gw_keep_distance(
             gw_add_alternative(solver, "point at a point: the plane through it follows"), x);
     } else if (gw_zero_length(solver, d_a) && limit) {

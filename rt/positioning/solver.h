@@ -166,6 +166,19 @@ void gw_add_conflict_value(gw_solver *solver, const char *name, double value);
 /* d_a, d_b, p, q of a pair. */
 void gw_add_conflict_distances(gw_solver *solver, double d_a, double d_b, double p, double q);
 
+/* Refuses a pair of distances whose inequality fails by `excess` (m), if that is more than the
+ * snap: with the first sentence of two points on a, with the second where they are one (d_a = 0).
+ * True where it is refused. */
+bool gw_refuse_pair(gw_solver *solver, const struct gw_distance_constraint *x,
+                    const struct gw_distance_constraint *y, double excess, double d_a, double d_b,
+                    double q, const gw_inequality fails[2]);
+
+/* P is on the axis l of the cylinder on which Q is, q from it: u from P to Q makes the angle
+ * asin(q / d_a) with l, or pi less it; x is kept. */
+void gw_put_angles_with_axis(gw_solver *solver, const char *rule,
+                             const struct gw_distance_constraint *x, gw_vec3 u, gw_vec3 l, double q,
+                             double d_a);
+
 /* Surfaces that are tangent within the snap may be off by the root of it: distances by the leg of a
  * circle of that radius, directions of that arm by a turn (0: none). `gain` multiplies the snap. */
 static inline void gw_tangency_slack(gw_solver *solver, double radius, double arm, double gain)

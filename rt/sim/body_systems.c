@@ -285,7 +285,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
         gw_dynamic_system *d = &m->systems[i];
         gw_system_reset(d->system);
         gw_system_second_force(d->system, &none);
-        d->rides = d->joined = false;
+        d->grounds_move = d->joined = false;
         d->joining = (gw_transition){0};
         for (int k = 0; k < d->ground_count; k++)
             d->grounds[k].travel = (gw_transition){0};
@@ -428,10 +428,10 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
         gw_dynamic_system *d = &m->systems[i];
         if (d->joined || d->joining.active)
             m->edits += lose_offsets(d, dt);
-        bool rode = d->rides, moves = kinematics || rode;
+        bool moved_before = d->grounds_move, moves = kinematics || moved_before;
         for (int k = 0; k < d->ground_count; k++)
             moves = moves || d->grounds[k].travel.active;
-        d->rides = false;
+        d->grounds_move = false;
         for (int k = 0; k < d->ground_count && moves; k++) {
             gw_dynamic_ground *g = &d->grounds[k];
             gw_pose to = d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose, now;
@@ -445,10 +445,11 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
                 to = displacement(g, &now);
             }
             d->twists[k] = twist_between(&d->poses[k], &to, dt);
-            d->rides = d->rides || gw_norm2(d->twists[k].v) + gw_norm2(d->twists[k].w) > 0;
+            d->grounds_move =
+                d->grounds_move || gw_norm2(d->twists[k].v) + gw_norm2(d->twists[k].w) > 0;
         }
         bool local = m->locals && gw_local_models_has(m->locals, i);
-        if (!moves || d->ground_count == 0 || (local && !rode && !d->rides))
+        if (!moves || d->ground_count == 0 || (local && !moved_before && !d->grounds_move))
             continue;
         if (local)
             m->edits += gw_system_set_local_model(d->system, NULL);
@@ -494,7 +495,7 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
         d->twists[k] = g->object >= 0 ? motion_before(old, g->name, d->poses[k].p) : still;
     }
     gw_system_move_grounds(d->system, d->poses, d->twists);
-    d->rides = true; /* to be looked at in the next tick */
+    d->grounds_move = true; /* to be looked at in the next tick */
 }
 
 /* A mechanism by itself goes on joint by joint, those that it has more of begin; false: its links

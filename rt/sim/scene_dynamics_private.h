@@ -70,7 +70,7 @@ typedef struct gw_dynamic_system {
     gw_transition joining; /* of the largest offset that an edit left between bodies, along x */
     double apart;          /* that offset: m, or where it is none, rad */
     bool joined;           /* it ends with this tick */
-    bool rides;            /* one of them moves in this tick */
+    bool grounds_move;     /* one of them moves in this tick */
     double *work;          /* 7 entries a degree of freedom */
     gw_wrench hand;        /* of the first tool, as the last step began */
     int joint_count;

@@ -36,7 +36,7 @@ int wire_sample_columns(int joints)
     return wire_columns(joints) + 1;
 }
 
-void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME])
+static void sample_column(int index, int columns, char name[WIRE_COLUMN_NAME])
 {
     if (index == columns - 1)
         snprintf(name, WIRE_COLUMN_NAME, "contact_impulse");
@@ -49,7 +49,7 @@ json_t *wire_sample_names(int columns)
     char name[WIRE_COLUMN_NAME];
     json_t *names = json_array();
     for (int i = 0; i < columns; i++) {
-        wire_sample_column(i, columns, name);
+        sample_column(i, columns, name);
         json_array_append_new(names, json_string(name));
     }
     return names;

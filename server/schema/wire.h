@@ -284,7 +284,6 @@ void wire_row(const gw_snapshot *snapshot, int joints, double *row);
 
 /* The same of the sample stream: it has more columns behind those. */
 int wire_sample_columns(int joints);
-void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME]);
 void wire_sample_row(const gw_snapshot *snapshot, double *row);
 
 /* The names of so many columns, an array. */
