@@ -196,12 +196,14 @@ double *gw_block_matrix_at(gw_block_matrix *m, int i, int k, bool *transposed)
 
 void gw_block_matrix_clear(gw_block_matrix *m)
 {
+    assert(m);
     memset(m->diagonal, 0, (size_t)m->count * sizeof *m->diagonal);
     memset(m->block, 0, (size_t)m->below_count * sizeof *m->block);
 }
 
 double gw_block_matrix_largest(const gw_block_matrix *m)
 {
+    assert(m);
     double largest = 0;
     for (int j = 0; j < m->count; j++)
         for (int k = 0; k < GW_BLOCK; k++)
@@ -280,6 +282,7 @@ void gw_block_matrix_factor(gw_block_matrix *m, double raise)
 
 void gw_block_matrix_solve(gw_block_matrix *m, double *x)
 {
+    assert(m && x);
     for (int i = 0; i < m->count; i++)
         memcpy(m->x + GW_BLOCK * m->place[i], x + GW_BLOCK * i, GW_BLOCK * sizeof *x);
     for (int j = 0; j < m->count; j++) {

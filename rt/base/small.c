@@ -72,6 +72,7 @@ static void sort_columns(int rows, double (*a)[6], double s[6], double v[6][6])
 
 void gw_small_svd(int rows, double (*a)[6], double s[6], double v[6][6])
 {
+    assert(rows >= 0 && a && s);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
             v[i][j] = i == j;
@@ -94,6 +95,7 @@ void gw_small_svd(int rows, double (*a)[6], double s[6], double v[6][6])
 
 int gw_small_rank(const double s[6], double tolerance)
 {
+    assert(s && tolerance >= 0);
     int rank = 0;
     while (rank < 6 && s[rank] > tolerance * s[0] && s[rank] > 0)
         rank++;
@@ -104,6 +106,7 @@ int gw_small_rank(const double s[6], double tolerance)
 void gw_small_solve(int rows, const double (*us)[6], const double s[6], const double v[6][6],
                     int rank, const double *b, double x[6])
 {
+    assert(rows >= 0 && rank >= 0 && rank <= 6 && b && x);
     for (int i = 0; i < 6; i++)
         x[i] = 0;
     for (int k = 0; k < rank; k++) {
@@ -200,6 +203,7 @@ void gw_small_lq_factor(int rows, double (*a)[6], double tolerance, int *order, 
 
 void gw_small_lq_columns(const gw_small_lq *q, int first, double (*basis)[6])
 {
+    assert(q && first >= 0 && first <= 6 && basis);
     for (int c = first; c < 6; c++) {
         double *x = basis[c - first];
         for (int j = 0; j < 6; j++)
@@ -299,6 +303,7 @@ int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const dou
 
 int gw_small_orthonormalise(int count, double (*x)[6])
 {
+    assert(count >= 0 && (count == 0 || x));
     int kept = 0;
     for (int j = 0; j < count; j++) {
         double y[6];

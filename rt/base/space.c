@@ -3,6 +3,8 @@
  */
 #include "rt/base/space.h"
 
+#include <assert.h>
+
 /* exp: q = [cos(a/2), sin(a/2)/a r], a = |r|; the quotient by its series near zero. */
 gw_quat gw_quat_exp(gw_vec3 r)
 {
@@ -51,6 +53,7 @@ gw_quat gw_quat_between(gw_vec3 a, gw_vec3 b)
 
 gw_quat gw_quat_from_mat3(const gw_mat3 *r)
 {
+    assert(r);
     const double(*m)[3] = r->m;
     double trace = m[0][0] + m[1][1] + m[2][2];
     gw_quat q;
@@ -83,17 +86,20 @@ double gw_quat_angle(gw_quat a, gw_quat b)
 
 double gw_pose_distance(const gw_pose *a, const gw_pose *b, double length)
 {
+    assert(a && b && length >= 0);
     double turn = length * gw_quat_angle(a->q, b->q);
     return sqrt(gw_norm2(gw_sub(a->p, b->p)) + turn * turn);
 }
 
 gw_pose gw_pose_add(const gw_pose *pose, const gw_twist *d)
 {
+    assert(pose && d);
     return (gw_pose){gw_add(pose->p, d->v), gw_quat_unit(gw_quat_mul(gw_quat_exp(d->w), pose->q))};
 }
 
 gw_twist gw_pose_sub(const gw_pose *b, const gw_pose *a)
 {
+    assert(a && b);
     return (gw_twist){gw_sub(b->p, a->p), gw_quat_log(gw_quat_mul(b->q, gw_quat_conj(a->q)))};
 }
 

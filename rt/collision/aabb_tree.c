@@ -145,6 +145,7 @@ void gw_aabb_tree_update(gw_aabb_tree *t, const gw_aabb *boxes)
 
 int gw_aabb_tree_query(const gw_aabb_tree *t, const gw_aabb *probe, int *items, int capacity)
 {
+    assert(t && probe && items && capacity >= 0);
     int count = 0;
     for (int i = 0; i < t->node_count;) {
         const node *n = &t->nodes[i];
@@ -200,6 +201,7 @@ static void pairs_between(const gw_aabb_tree *t, int a, int b,
 void gw_aabb_tree_pairs(const gw_aabb_tree *t, void (*overlap)(void *context, int a, int b),
                         void *context)
 {
+    assert(t && overlap);
     for (int i = 0; i < t->node_count; i++)
         if (t->nodes[i].item < 0)
             pairs_between(t, i + 1, t->nodes[i + 1].next, overlap, context);

@@ -521,6 +521,7 @@ static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
 int gw_detect_pair(const void *detector, const gw_pair_query *query,
                    gw_contact_candidate candidates[GW_PAIR_CANDIDATES], double *gap)
 {
+    assert(detector && query && candidates && gap);
     const gw_detector *d = detector;
     const gw_geom *ga = geom_of(d, query->geom_a), *gb = geom_of(d, query->geom_b);
     geom_pair p = {query->geom_a, query->geom_b, query->world_from_a, query->world_from_b};
@@ -547,6 +548,7 @@ static bool is_ball(const gw_geom *g)
 
 bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre, double *radius)
 {
+    assert(detector && geom >= 0 && centre && radius);
     const gw_geom *g = geom_of(detector, geom);
     *centre = gw_pose_point(&g->body_from_geom, g->centre);
     *radius = is_ball(g) ? 0 : g->radius;
@@ -556,6 +558,7 @@ bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre
 /* A support function visits all vertices; of the body's other geoms each may be in the way. */
 int gw_detector_query_cost(const void *detector, int geom)
 {
+    assert(detector && geom >= 0);
     enum { VISITS_A_STEP = 32, TRIMESH_VISITS = 10 * VISITS_A_STEP };
     const gw_detector *d = detector;
     const gw_geom *g = geom_of(d, geom);
@@ -579,6 +582,7 @@ static double distance_to_border(gw_vec3 c, const gw_convex *other, double radiu
 double gw_detector_breaking_distance(const void *detector, const gw_pair_query *query,
                                      const gw_contact_candidate *candidate)
 {
+    assert(detector && query && candidate);
     const gw_detector *d = detector;
     const gw_geom *ga = geom_of(d, query->geom_a), *gb = geom_of(d, query->geom_b);
     bool alone = ga->next == query->geom_a && gb->next == query->geom_b;

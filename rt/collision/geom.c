@@ -71,6 +71,7 @@ void gw_geom_finish(gw_geom *g)
 
 void gw_geom_set_pose(gw_geom *g, const gw_pose *world_from_body, const gw_twist *twist)
 {
+    assert(g && world_from_body && twist);
     gw_pose pose = gw_pose_mul(world_from_body, &g->body_from_geom);
     g->convex.origin = pose.p;
     g->convex.rotation = gw_quat_to_mat3(gw_quat_unit(pose.q));
@@ -90,6 +91,7 @@ gw_vec3 gw_geom_half_extents(const gw_geom *g)
 
 gw_convex gw_geom_convex_at(const gw_geom *g, const gw_pose *world_from_body)
 {
+    assert(g && world_from_body);
     gw_pose pose = gw_pose_mul(world_from_body, &g->body_from_geom);
     return (gw_convex){.core = g->convex.core,
                        .polytope = g->convex.polytope,
@@ -115,6 +117,7 @@ static bool in_box(const gw_geom *g, const gw_pose *world_from_body, gw_vec3 poi
 bool gw_geom_point_distance(const gw_geom *g, const gw_pose *world_from_body, gw_vec3 point,
                             double reach, gw_signed_distance *result)
 {
+    assert(g && world_from_body && reach >= 0 && result);
     static const gw_vec3 zero = {0, 0, 0};
     static const gw_polytope vertex = {.vertex_count = 1, .vertices = &zero};
     gw_convex at_point = {.core = GW_CORE_POLYTOPE,

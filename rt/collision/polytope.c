@@ -133,6 +133,7 @@ gw_polytope *gw_polytope_point(void)
 
 gw_polytope *gw_polytope_segment(double length)
 {
+    assert(length >= 0);
     const gw_vec3 ends[2] = {{0, 0, -length / 2}, {0, 0, length / 2}};
     static const int edge[1][2] = {{0, 1}};
     return create(
@@ -141,6 +142,7 @@ gw_polytope *gw_polytope_segment(double length)
 
 gw_polytope *gw_polytope_box(gw_vec3 size)
 {
+    assert(size.x >= 0 && size.y >= 0 && size.z >= 0);
     static const int counts[6] = {4, 4, 4, 4, 4, 4};
     static const int loop[24] = {1, 3, 7, 5, 0, 4, 6, 2, 2, 6, 7, 3,
                                  0, 1, 5, 4, 4, 5, 7, 6, 0, 2, 3, 1};
@@ -244,6 +246,7 @@ static gw_polytope *merge_all(merging *h)
 
 gw_polytope *gw_polytope_hull(const gw_mesh *mesh)
 {
+    assert(mesh);
     size_t n = (size_t)mesh->triangle_count;
     merging h = {.mesh = mesh};
     h.normals = malloc(n * sizeof *h.normals);

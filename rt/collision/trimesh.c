@@ -148,6 +148,7 @@ static bool make_tree(gw_trimesh *f)
 
 gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error)
 {
+    assert(mesh);
     gw_trimesh *f = calloc(1, sizeof *f);
     if (f) {
         f->mesh = gw_mesh_get(mesh);

@@ -4,9 +4,9 @@
  *   candidates of the detector   replace the cache's between two steps
  *   candidates of queries        of the narrow phase inside a step (time_of_impact.c) replace those
  *                                of their pair at the start of the next
- *   contact states               persist by the candidates' key; where the key changed, a
- * continuous contact of the same bodies near by is continued another world                takes
- * over the continuous contacts (an edit built it)
+ *   contact states               persist by the candidates' key; where the key changed, that of a
+ *                                continuous contact of the same bodies near by is continued
+ *   a new world                  after an edit takes over the continuous contacts of the old one
  *
  * RT safe.
  */
@@ -76,6 +76,7 @@ int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate)
 
 void gw_pairs_clear(gw_world *w)
 {
+    assert(w);
     w->pair_count = w->contact_count = w->detected_count = 0;
     memset(w->pair_hash, 0, sizeof w->pair_hash);
 }
@@ -202,6 +203,7 @@ static void compact_contacts(gw_world *w)
 
 void gw_pairs_add_unilaterals(gw_world *w)
 {
+    assert(w);
     for (int i = 0; i < w->unilateral_count; i++) {
         const gw_contact_candidate *candidate = &w->unilaterals[i];
         if (!w->followed[i])
@@ -233,6 +235,7 @@ bool gw_pairs_apply_redetected(gw_world *w)
 
 bool gw_pairs_apply_candidates(gw_world *w)
 {
+    assert(w);
     if (w->candidate_count < 0)
         return false;
     /* the cache holds the pairs of these candidates, no others */

@@ -197,6 +197,7 @@ static double restitution(const gw_impact *x, const gw_contact *c)
 
 void gw_impact_add_row(gw_impact *x, int contact, bool a, bool b)
 {
+    assert(x && contact >= 0);
     gw_world *w = x->world;
     gw_contact *c = &w->contacts[contact];
     if (x->rows == x->max_rows)
@@ -482,6 +483,7 @@ static void close_record(const gw_impact *x, gw_world_collision *record)
 
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
 {
+    assert(w);
     bool large = w->island.system_count > GW_ISLAND_SMALL;
     gw_impact x = {
         .world = w, .kind = kind, .max_rows = large ? LARGE_ROWS : GW_MAX_SIMULTANEOUS_CONTACTS};

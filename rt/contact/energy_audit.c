@@ -8,6 +8,8 @@
  * taken off what contacts dissipated, and counted there again as soon as it is removed from the
  * motion of these systems, or from the springs. RT safe.
  */
+#include <assert.h>
+
 #include "rt/contact/world_private.h"
 
 #define NEGLIGIBLE   1e-13 /* generated energy that is carried over instead of removed (J) */
@@ -141,6 +143,7 @@ void gw_energy_audit_without_contacts(gw_world *w, gw_world_step_result *out)
 
 void gw_energy_audit_open(const gw_world *w, gw_energy_audit *open)
 {
+    assert(w && open);
     for (int i = 0; i < w->island.system_count; i++)
         open->system[w->island.systems[i]] = mechanical_energy(w, w->island.systems[i]);
     open->spring = spring_energy(w);
@@ -183,6 +186,7 @@ static bool has_external_motion(const gw_world *w)
 
 void gw_energy_audit_close(gw_world *w, const gw_energy_audit *open, gw_world_step_result *out)
 {
+    assert(w && open && out);
     for (int i = 0; i < w->island.system_count; i++)
         if (!w->in_contact[w->island.systems[i]])
             audit_drift(w, w->island.systems[i], open->system[w->island.systems[i]], out);

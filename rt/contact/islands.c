@@ -41,6 +41,7 @@ static void join_pairs(gw_world *w)
 
 void gw_islands_find(gw_world *w)
 {
+    assert(w);
     for (int m = 0; m < w->system_count; m++) {
         w->parent[m] = m;
         w->first_contact[m] = w->first_pair[m] = -1;
@@ -172,6 +173,7 @@ void gw_groups_find(gw_world *w)
 
 void gw_groups_merge(gw_world *w, int into, int other)
 {
+    assert(w);
     if (into == other)
         return;
     for (int i = 0; i < w->island.system_count; i++)

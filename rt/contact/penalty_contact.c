@@ -862,6 +862,7 @@ static double stored_after(const gw_contact *c)
 
 void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
 {
+    assert(w && c && h >= 0);
     if (!c->continuous)
         return;
     if (gw_contact_holds(c) && w->substep_start[gw_contact_any_system(c)] == 0) {

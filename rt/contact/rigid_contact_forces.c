@@ -845,6 +845,7 @@ gw_loads gw_solve_loads(gw_world *w, double h)
 
 bool gw_loads_arrive(const gw_world *w, double h)
 {
+    assert(w && h >= 0);
     bool answers = false;
     for (int i = 0; i < w->active.system_count; i++)
         answers = answers || gw_model_takes_load(gw_world_model(w, w->active.systems[i]));

@@ -487,6 +487,7 @@ static void start_step(gw_world *w, gw_world_step_result *out)
 
 void gw_island_step(gw_world *w, gw_world_step_result *out)
 {
+    assert(w && out);
     gw_energy_audit audit;
     if (w->island.pair_count == 0) {
         gw_energy_audit_without_contacts(w, out);

@@ -138,6 +138,7 @@ static double secant(const bracket *b)
 
 double gw_toi_estimate(gw_world *w, gw_contact *c, double t)
 {
+    assert(w && c);
     bracket b;
     return bracket_impact(w, c, t, &b) ? secant(&b) : INFINITY;
 }

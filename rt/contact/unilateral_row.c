@@ -1,3 +1,7 @@
+/*
+ * Gaps of unilateral constraints, their normals and contact points, by kind of row; the header has
+ * the equations. Pure functions: any thread, RT safe.
+ */
 #include "rt/contact/unilateral_row.h"
 
 #include <assert.h>

@@ -184,6 +184,7 @@ gw_pose gw_world_pose(const gw_world *w, const gw_world_system *systems, int bod
 
 void gw_world_reset(gw_world *w)
 {
+    assert(w);
     gw_pairs_clear(w);
     gw_pairs_add_unilaterals(w);
     w->follows_others = false;
@@ -348,6 +349,7 @@ static gw_contact_status state_of(const gw_contact *c)
 
 int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
 {
+    assert(w && capacity >= 0 && (capacity == 0 || points));
     int count = 0;
     for (int i = 0; i < w->contact_count && count < capacity; i++) {
         const gw_contact *c = &w->contacts[i];
@@ -379,6 +381,7 @@ int gw_world_collisions(const gw_world *w, gw_world_collision *collisions, int c
 
 int gw_world_unilaterals(const gw_world *w, gw_unilateral_state *states, int capacity)
 {
+    assert(w && capacity >= 0 && (capacity == 0 || states));
     int count = 0;
     for (int i = 0; i < w->contact_count && count < capacity; i++) {
         const gw_contact *c = &w->contacts[i];

@@ -20,6 +20,7 @@
 
 gw_base_motion gw_base_motion_from_twist(const gw_pose *from, const gw_twist *twist)
 {
+    assert(from && twist);
     gw_vec3 at_frame = gw_add(twist->v, gw_cross(twist->w, from->p));
     gw_twist inner = {gw_unrotate(from->q, at_frame), gw_unrotate(from->q, twist->w)};
     return (gw_base_motion){.moves = true, .twist = *twist, .inner = inner, .from = *from};
@@ -36,6 +37,7 @@ gw_base_motion gw_base_motion_between(const gw_pose *from, const gw_pose *to, do
 
 gw_pose gw_base_motion_frame(const gw_base_motion *base, double t)
 {
+    assert(base && isfinite(t));
     double s = base->time + t;
     gw_twist screw = {gw_scale(s, base->twist.v), gw_scale(s, base->twist.w)};
     gw_pose motion = gw_screw_exp(&screw);
@@ -50,6 +52,7 @@ static gw_vec3 velocity_at(const gw_twist *twist, gw_vec3 point)
 
 gw_pose gw_base_from_world_pose(const gw_base_motion *base, const gw_pose *world_from_body)
 {
+    assert(base && world_from_body);
     gw_pose world_from_base = gw_base_motion_frame(base, 0),
             back = gw_pose_inverse(&world_from_base);
     return gw_pose_mul(&back, world_from_body);
@@ -65,6 +68,7 @@ gw_pose gw_base_to_world_pose(const gw_base_motion *base, double t, const gw_pos
 gw_twist gw_base_from_world_twist(const gw_base_motion *base, const gw_pose *world_from_body,
                                   const gw_twist *twist)
 {
+    assert(base && world_from_body && twist);
     gw_quat q = gw_base_motion_frame(base, 0).q;
     gw_vec3 v = gw_sub(twist->v, velocity_at(&base->twist, world_from_body->p));
     return (gw_twist){gw_unrotate(q, v), gw_unrotate(q, gw_sub(twist->w, base->twist.w))};

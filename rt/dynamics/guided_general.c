@@ -9,6 +9,7 @@
  *
  *   v+ = Q v + c (P v - Q v),  c >= 0 so that kinetic energy is what the step's balance asks for
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
@@ -318,6 +319,7 @@ static void turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_p
 
 void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
+    assert(body && dt >= 0 && step);
     gw_twist move, twist, free;
     gw_pose start = gw_guided_pose(body);
     step->finite = runge_kutta(body, &start, forces, dt, &move, &twist, step);

@@ -2,6 +2,7 @@
  * Kinks of a free-form locus under a guided body: its parameters have no second derivatives
  * there, so a step ends at each and goes on behind it. On the loop's thread, RT safe.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 
 bool gw_guided_has_kinks(const gw_submanifold *set)
 {
+    assert(set);
     const gw_locus *l = &set->translation.locus;
     return (l->kind == GW_LOCUS_CURVE || l->kind == GW_LOCUS_SURFACE) &&
            l->nurbs->direction[0].kink_count + l->nurbs->direction[1].kink_count > 0;
@@ -191,6 +193,7 @@ double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, cons
 /* From kink to kink. Who does that more often than KINKS has come to rest between two sides. */
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
+    assert(body && dt >= 0 && step);
     gw_delayed_forces l = {.forces = forces};
     gw_forces of_part = gw_delay_forces(&l);
     for (int i = 0; i < KINKS && l.since < dt && step->finite; i++) {

@@ -101,6 +101,7 @@ double gw_joint_friction_energy(const gw_joint_law *law, double q)
 
 double gw_joint_slip(const gw_joint_law *law, double q, double *root)
 {
+    assert(law && root);
     if (!(law->friction > 0))
         return 0;
     double deflected = q - *root, beyond = fabs(deflected) - span_of(law);
@@ -114,6 +115,7 @@ double gw_joint_slip(const gw_joint_law *law, double q, double *root)
  * the solution. */
 double gw_joint_deflect_bristle(const gw_joint_law *law, double energy, double *deflection)
 {
+    assert(law && deflection);
     double span = span_of(law), e = energy / (law->friction * span), w2 = 0;
     *deflection = span;
     if (e >= FULL)
@@ -199,6 +201,7 @@ static void passive_forces(const gw_joint_law *law, double q, double v, gw_joint
 
 void gw_joint_linearise(const gw_joint_law *law, double q, double v, gw_joint_force_model *model)
 {
+    assert(law && model);
     const gw_motor *m = law->motor;
     passive_forces(law, q, v, model);
     model->motor = (gw_motor_force_model){.force = m->torque + m->stiffness * (m->target - q) +
@@ -221,6 +224,7 @@ double gw_joint_energy(const gw_joint_law *law, double q)
 
 void gw_joint_limit_spring(double inertia, double dt, double *stiffness, double *damping)
 {
+    assert(inertia >= 0 && dt > 0 && stiffness && damping);
     double limit = LIMIT_PHASE * (1 / dt);
     *stiffness = limit * limit * inertia;
     *damping = 2 * LIMIT_DAMPING * limit * inertia;
@@ -277,6 +281,7 @@ int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double
 
 double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size)
 {
+    assert(m && size);
     double way = q1 - q0, amid = m->target - 0.5 * (q0 + q1);
     double given = (m->torque + m->stiffness * amid + m->damping * m->rate) * way;
     *size += fabs(given);

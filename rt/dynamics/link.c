@@ -3,8 +3,11 @@
  */
 #include "rt/dynamics/link.h"
 
+#include <assert.h>
+
 void gw_link_frames(const gw_link_def *link, gw_pose *link_from_m, gw_pose *parent_from_f)
 {
+    assert(link && link_from_m && parent_from_f);
     gw_vec3 z = gw_unit(link->axis), x = gw_any_normal(z);
     *link_from_m = gw_pose_identity();
     if (z.x != 0 || z.y != 0 || z.z != 1)
@@ -14,6 +17,7 @@ void gw_link_frames(const gw_link_def *link, gw_pose *link_from_m, gw_pose *pare
 
 gw_system_body_def gw_link_body(const gw_link_def *link, int parent)
 {
+    assert(link && parent >= -1);
     gw_system_body_def out = {.mass = link->mass,
                               .parent = parent,
                               .joint = gw_joint_types[link->kind].turns ? GW_MOBILIZER_REVOLUTE

@@ -3,6 +3,7 @@
  */
 #include "rt/dynamics/mobilizer.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const gw_vec3 zero = {0, 0, 0}, ex = {1, 0, 0}, ey = {0, 1, 0}, ez = {0, 0, 1};
@@ -68,6 +69,7 @@ gw_pose gw_mobilizer_pose(gw_mobilizer type, double pitch, const gw_mobilizer_st
 void gw_mobilizer_move(gw_mobilizer type, const gw_mobilizer_state *from, const double *by,
                        gw_mobilizer_state *to)
 {
+    assert(from && by && to);
     int at = gw_mobilizer_rotation(type);
     for (int i = 0; i < gw_mobilizers[type].dof; i++)
         to->z[i] = from->z[i] + by[i];
@@ -99,6 +101,7 @@ static double turn_about_z(gw_quat q)
 
 void gw_mobilizer_position(gw_mobilizer type, const gw_pose *x, double position[6])
 {
+    assert(x && position);
     gw_mat3 r = gw_quat_to_mat3(x->q);
     memset(position, 0, 6 * sizeof *position);
     switch (type) {
@@ -136,6 +139,7 @@ void gw_mobilizer_position(gw_mobilizer type, const gw_pose *x, double position[
 void gw_mobilizer_velocity(gw_mobilizer type, const gw_pose *x, const gw_twist *t,
                            double velocity[6])
 {
+    assert(x && t && velocity);
     memset(velocity, 0, 6 * sizeof *velocity);
     switch (type) {
     case GW_MOBILIZER_REVOLUTE:
@@ -169,6 +173,7 @@ void gw_mobilizer_velocity(gw_mobilizer type, const gw_pose *x, const gw_twist *
 
 int gw_mobilizer_rows(gw_mobilizer type, const gw_pose *f, const gw_pose *m, gw_row rows[6])
 {
+    assert(f && m && rows);
     /* the axes of F along which M's origin stays where F's is; whether z stays along z; whether M's
      * x stays normal to F's y */
     static const struct {

@@ -725,6 +725,7 @@ bool gw_surface_contact_is_general(const gw_closure_contact *k)
 
 bool gw_surface_contact_check(const gw_closure_contact *k, gw_error *error)
 {
+    assert(k);
     if (gw_contact_is_of_curves(k) && !k->inside)
         return true;
     if (gw_contact_is_of_curves(k))

@@ -144,6 +144,7 @@ bool gw_closure_contact_may_part(const gw_closure_contact *contact)
 void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                             double *gap, gw_vec3 *normal, gw_vec3 *point)
 {
+    assert(contact && a && b && gap);
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     gw_contact_place place = contact->place;
     gw_contact_state x;
@@ -306,6 +307,7 @@ void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *po
 
 void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities)
 {
+    assert(def && positions && velocities);
     const gw_closure_contact *k = &def->contact;
     bool parallel = are_parallel_cylinders(k), line = is_line_contact(k) && !parallel;
     *positions = *velocities = 0;

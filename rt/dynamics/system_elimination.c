@@ -5,8 +5,8 @@
  * D^-1 = sum over joints of (what a row's wrench pulls there)^2: with p the wrench at a body, from
  * the row's bodies towards the root,
  *
- *   x_k = L_k^-1 S_k^T p,   p_parent = X^T (p - U_k L_k^-T x_k),    K_ij = sum over k of x_ki .
- * x_kj
+ *   x_k = L_k^-1 S_k^T p,   p_parent = X^T (p - U_k L_k^-T x_k)
+ *   K_ij = sum over k of x_ki . x_kj
  *
  * so two closures share a block where their paths to the root share a joint. Blocks are eliminated
  * in an order of least fill (minimum degree), each by Cholesky with the row that has the largest

@@ -3,6 +3,7 @@
  * it, at constant momentum. Velocities are scaled relative to the rigid motion, of the same linear
  * and angular momentum, of each group of bodies that float together. RT safe.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ static void velocity_in(const gw_system_body *k, const rigid_motion *x, double u
 
 double gw_system_remove_energy(gw_system *s, double energy)
 {
+    assert(s && !isnan(energy));
     double payable = s->kinetic;
     for (int i = 0; i < s->body_count; i++)
         if (s->bodies[i].island == i)

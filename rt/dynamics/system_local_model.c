@@ -155,11 +155,13 @@ double gw_system_set_local_model(gw_system *s, const gw_local_model *local)
 
 const gw_local_model *gw_system_local_model(const gw_system *s)
 {
+    assert(s);
     return s->local;
 }
 
 double gw_system_local_model_strain(gw_system *s)
 {
+    assert(s);
     double strain = 0;
     gw_system_bring_up(s);
     for (int i = 0; s->local && i < s->body_count; i++) {

@@ -82,6 +82,7 @@ static void take_row_offsets(gw_system *s, double *way, double *turn)
 void gw_system_place_apart(gw_system *s, const gw_pose *poses, const gw_twist *twists, double *way,
                            double *turn)
 {
+    assert(s && poses);
     gw_system_bring_up(s);
     *way = *turn = 0;
     memset(s->row_offsets, 0, (size_t)s->row_count * sizeof *s->row_offsets);
@@ -116,6 +117,7 @@ void gw_system_place_apart(gw_system *s, const gw_pose *poses, const gw_twist *t
 
 double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twists)
 {
+    assert(s && poses);
     gw_system_bring_up(s);
     if (s->is_apart) {
         s->apart = (gw_offset_share){0, 0};
@@ -157,6 +159,7 @@ static bool carry_driven(const gw_system *s, gw_twist *twists)
 
 void gw_system_project_twists(gw_system *s, gw_twist *twists)
 {
+    assert(s);
     bool kept = true;
     gw_system_bring_up(s);
     if (!carry_driven(s, twists))
@@ -210,6 +213,7 @@ void gw_system_set_joints(gw_system *s, const double *q, const double *v)
 
 void gw_system_continue_joints(gw_system *s, const gw_system *from, const int *from_body)
 {
+    assert(s && from && from_body);
     gw_system_bring_up(s);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
@@ -230,6 +234,7 @@ void gw_system_continue_joints(gw_system *s, const gw_system *from, const int *f
 
 double gw_system_scale_velocity(gw_system *s, double factor)
 {
+    assert(s && isfinite(factor));
     gw_system_bring_up(s);
     double before = s->kinetic;
     if (s->moving)
@@ -250,6 +255,7 @@ double gw_system_scale_velocity(gw_system *s, double factor)
 
 void gw_system_reset(gw_system *s)
 {
+    assert(s);
     for (int i = 0; i < s->body_count; i++)
         s->bodies[i].joint = s->start[i];
     s->integrator = (gw_system_integrator){0};

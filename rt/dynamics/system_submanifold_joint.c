@@ -8,6 +8,7 @@
  * A chart serves until the joint is far from its centre; then one about where it is takes over,
  * between two steps, with the velocities that the motion has there.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ void gw_set_joint_place(gw_system_body *k, double length, const gw_pose *f_from_
 
 bool gw_set_joint_init(gw_system_body *k, double length)
 {
+    assert(k && length > 0);
     if (!k->def.set)
         return true;
     k->set = calloc(1, sizeof *k->set);

@@ -12,6 +12,7 @@
  */
 #include "rt/geometry/along_normal.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "rt/base/small.h"
@@ -342,6 +343,7 @@ static int keep_start(along_pose *list, int count, const along_pose *c)
 double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                                gw_pose *nearest)
 {
+    assert(set && near && length > 0 && nearest);
     const along_search s = {set, near, length};
     const gw_locus *l = &set->translation.locus;
     const gw_nurbs_direction *d = l->nurbs->direction;
@@ -374,6 +376,7 @@ double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, d
 
 void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_chart *chart)
 {
+    assert(set && x && chart);
     const gw_locus *l = &set->translation.locus;
     gw_nurbs_point at;
     gw_vec3 s;

@@ -492,6 +492,7 @@ GW_TARGET_CLONES
 void gw_batched_newton_descend(const gw_batched_newton *s, const gw_quat *starts, int count,
                                gw_batched_newton_best *best)
 {
+    assert(s && starts && count > 0 && best);
     if (s->rotation.kind == GW_ROTATION_FREE && s->curved)
         descend(s, &(family){GW_ROTATION_FREE, 3, 3, true}, starts, count, best);
     else if (s->rotation.kind == GW_ROTATION_FREE)

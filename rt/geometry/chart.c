@@ -510,6 +510,7 @@ static void locus_velocity(const gw_chart *chart, gw_vec3 velocity, double *z_do
 
 void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot)
 {
+    assert(chart && twist && z_dot);
     const gw_submanifold *set = chart->set;
     const gw_rotation_set *r = &set->rotation;
     gw_vec3 w = gw_v3(0, 0, 0), b;
@@ -575,6 +576,7 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
 void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, gw_pose *pose,
                    double (*jacobian)[6], double *bias)
 {
+    assert(chart && z && pose);
     const gw_translation_set *t = &chart->set->translation;
     int turns = chart->set->rotation.dof;
     if (__builtin_expect(gw_rotation_follows_locus(chart->set->rotation.kind), 0)) {
@@ -624,6 +626,7 @@ static bool is_free_form(const gw_submanifold *set)
 
 bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high)
 {
+    assert(chart && k >= 0 && low && high);
     if (!is_free_form(chart->set) || chart->flat)
         return false;
     const gw_nurbs *s = chart->set->translation.locus.nurbs;
@@ -636,6 +639,7 @@ bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high)
 
 bool gw_chart_serves(const gw_chart *chart, const double *z)
 {
+    assert(chart && z);
     if (!is_free_form(chart->set))
         return true;
     double at[2] = {chart->parameter[0], chart->parameter[1]};
@@ -651,6 +655,7 @@ bool gw_chart_serves(const gw_chart *chart, const double *z)
 
 void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
 {
+    assert(chart && z && set);
     gw_locus *l = &set->translation.locus;
     if (!is_free_form(set))
         return;

@@ -172,6 +172,7 @@ static void surface_feature(const gw_shape *s, int i, char *name, gw_element *e)
 
 int gw_feature_count(const gw_shape *shape)
 {
+    assert(shape);
     switch (shape->kind) {
     case GW_SHAPE_NURBS_CURVE:
         return 3;

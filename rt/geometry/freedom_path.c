@@ -5,6 +5,7 @@
  */
 #include "rt/geometry/freedom_path.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- sets with factors: one parameter varies ------------------------------------------------ */
@@ -128,6 +129,7 @@ static int side(const gw_submanifold *set, const gw_pose *from, int k, double le
 void gw_freedom_path_along(const gw_submanifold *set, const gw_pose *from, int freedom,
                            double length, double step, int most, gw_freedom_path *path)
 {
+    assert(set && from && freedom >= 0 && freedom < set->dof && step > 0 && path);
     gw_pose ahead[GW_FREEDOM_PATH_MAX], behind[GW_FREEDOM_PATH_MAX];
     most = most < GW_FREEDOM_PATH_MAX ? most : GW_FREEDOM_PATH_MAX;
     path->closed = false;

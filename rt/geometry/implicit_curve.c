@@ -5,6 +5,7 @@
  */
 #include "rt/geometry/implicit_curve.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "rt/base/small.h"
@@ -49,6 +50,7 @@ static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *
 /* Far away all rows are alike. */
 bool gw_implicit_curve_is_regular(const gw_submanifold *set, double size, const gw_pose *pose)
 {
+    assert(set && size > 0 && pose);
     double t[6], far = gw_norm(pose->p) / size;
     return tangent_at(set, size, pose, t) * (1 + far * far) > REGULAR;
 }
@@ -200,6 +202,7 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
 
 gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
 {
+    assert(trace);
     gw_curve_trace from = *trace;
     from.tries = 0;
     for (double s = from.step; s >= MIN_STEP; s *= 0.5, from.tries++)
@@ -262,6 +265,7 @@ static double trace_nearest(const gw_curve_trace *w, const gw_pose *near, double
 
 void gw_curve_minima_begin(gw_curve_minima *v, const gw_pose *near, double length)
 {
+    assert(v && near && length > 0);
     v->near = near;
     v->length = length;
     v->count = 0;
@@ -308,6 +312,7 @@ double gw_curve_minima_nearest(const gw_curve_minima *v, gw_pose *nearest)
 double gw_implicit_curve_nearest(const gw_submanifold *set, double size, const gw_pose *near,
                                  double length, gw_pose *nearest)
 {
+    assert(set && size > 0 && near && length > 0 && nearest);
     gw_curve_minima v;
     gw_curve_trace_status t = GW_TRACE_UNBOUNDED;
     gw_curve_minima_begin(&v, near, length);

@@ -57,6 +57,7 @@ static void free_form_parameters(const gw_locus *l, gw_vec3 point, double x[2])
 
 gw_vec3 gw_locus_point(const gw_locus *l, const double *z)
 {
+    assert(l && z);
     switch (l->kind) {
     case GW_LOCUS_FREE:
         return at_coordinates(l, z[0], z[1], z[2]);
@@ -87,6 +88,7 @@ gw_vec3 gw_locus_point(const gw_locus *l, const double *z)
 
 void gw_locus_parameters(const gw_locus *l, gw_vec3 point, double *z)
 {
+    assert(l && z);
     gw_vec3 d = gw_sub(point, l->origin);
     double x = gw_dot(d, l->e1), y = gw_dot(d, l->e2), h = gw_dot(d, l->e3);
     switch (l->kind) {
@@ -205,6 +207,7 @@ gw_vec3 gw_locus_nearest(const gw_locus *l, gw_vec3 point)
 
 int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
 {
+    assert(l && out);
     gw_vec3 d = gw_sub(point, l->origin);
     switch (l->kind) {
     case GW_LOCUS_FREE:

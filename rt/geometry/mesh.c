@@ -3,6 +3,7 @@
  */
 #include "rt/geometry/mesh.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,6 +234,7 @@ static void flip_triangles(gw_mesh *m)
 
 gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error)
 {
+    assert(def);
     if (!check(def, error))
         return NULL;
     gw_mesh *m = allocate(def->file, def->vertex_count, def->triangle_count, error);
@@ -260,6 +262,7 @@ gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error)
 
 gw_mesh *gw_mesh_hull(const gw_mesh *mesh, gw_error *error)
 {
+    assert(mesh);
     int(*triangles)[3] = malloc((2 * GW_MAX_HULL) * sizeof *triangles);
     int count =
         triangles ? gw_convex_hull(mesh->vertex_count, mesh->vertices, GW_MAX_HULL, triangles) : -1;

@@ -10,8 +10,8 @@
  *   - one angle, where X moves on a circle: axis sets, and free rotations whose locus is symmetric
  *     about one direction (plane, sphere, point), which rotate towards it;
  *   - a sphere, for other free rotations;
- *   - one angle again for an angle set whose plane is normal to one of its axes (a line in a
- * plane);
+ *   - one angle again for an angle set whose plane is normal to one of its axes (a line that is
+ *     parallel to a plane);
  *   - both angles of other angle sets: Levenberg's method from a grid of starts, the best of them;
  *   - one loop, of two angles with a free-form locus (other loci: nearest_multistart.c).
  *

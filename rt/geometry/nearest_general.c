@@ -6,6 +6,8 @@
  * g = [dp; L log], and with the multipliers lambda of g = A^T lambda + Z g_Z, Z the tangent space,
  * the second derivative along the set is Z^T d(g - A^T lambda) Z: by differences of Jacobians.
  */
+#include <assert.h>
+
 #include "rt/base/small.h"
 #include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
@@ -186,6 +188,7 @@ double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *ne
 double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
                                       gw_pose *nearest)
 {
+    assert(set && near && length > 0 && nearest);
     const problem s = {set, near, length};
     gw_pose a = set->seed, b = *near;
     if (set->dof == 1) /* the rows of one curve may be those of others too */

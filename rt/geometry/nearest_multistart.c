@@ -418,6 +418,7 @@ static gw_pose pose_at(const gw_batched_newton *s, gw_quat q)
 double gw_submanifold_nearest_multistart(const gw_submanifold *set, const gw_pose *near,
                                          double length, gw_quat q1, gw_pose *nearest)
 {
+    assert(set && near && length > 0 && nearest);
     gw_batched_newton s;
     grid g;
     gw_batched_newton_init(&s, set, near, length);

@@ -6,8 +6,8 @@
  * .. d, follow from those of one degree less (Cox, de Boor):
  *
  *   N_{r,d} = (u - U_{i-d+r}) c_{d,r} N_{r-1,d-1} + (U_{i+r+1} - u) c_{d,r+1} N_{r,d-1}
- *   N'_{r,d} = d (c_{d,r} N'_{r-1,d-1} - c_{d,r+1} N'_{r,d-1}),   c_{d,r} = 1 / (U_{i+r} -
- * U_{i-d+r})
+ *   N'_{r,d} = d (c_{d,r} N'_{r-1,d-1} - c_{d,r+1} N'_{r,d-1})
+ *   c_{d,r} = 1 / (U_{i+r} - U_{i-d+r})
  *
  * where the prime lifts a derivative by one order with the degree. So the k-th derivative is the
  * value at degree p - k, lifted k times. Of homogeneous sums A = w S the quotient rule gives
@@ -34,6 +34,7 @@
 
 int gw_nurbs_find_span(const gw_nurbs_direction *d, double u, int hint)
 {
+    assert(d && hint >= 0);
     const double *knots = d->knots;
     int first = d->degree, last = d->count - 1;
     if (hint >= first && hint <= last && knots[hint] <= u && u < knots[hint + 1])
@@ -205,6 +206,7 @@ gw_vec3 gw_nurbs_normal(const gw_nurbs *s, const double parameter[2], const gw_n
 
 bool gw_nurbs_into_domain(const gw_nurbs *s, double parameter[2])
 {
+    assert(s && parameter);
     bool ended = false;
     for (int k = 0; k < 2; k++) {
         const gw_nurbs_direction *d = &s->direction[k];

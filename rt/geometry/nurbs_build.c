@@ -210,6 +210,7 @@ gw_nurbs *gw_nurbs_fit_points(const gw_nurbs_fit *f, gw_error *error)
 
 double gw_nurbs_deviation(const gw_nurbs *nurbs, int count, const gw_vec3 *points)
 {
+    assert(nurbs && count >= 0 && points);
     double worst = 0;
     for (int i = 0; i < count; i++) {
         gw_nurbs_nearest nearest;
@@ -355,6 +356,7 @@ static gw_nurbs *through_sections(int count, gw_nurbs *const *sections, int degr
 
 gw_nurbs *gw_nurbs_loft(int count, const gw_nurbs *const *sections, int degree, gw_error *error)
 {
+    assert(count > 0 && sections);
     int highest = 0;
     gw_nurbs *surface = NULL;
     if (count < 2 || count > GW_MAX_NURBS_POINTS) {
@@ -401,6 +403,7 @@ enum { MOST_ARCS = 4, MOST_RING = 2 * MOST_ARCS + 1 };
 gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis, double angle,
                            gw_error *error)
 {
+    assert(profile);
     const gw_nurbs_direction *d = &profile->direction[0];
     if (!(gw_norm(axis) > 0)) {
         gw_fail(error, GW_BAD_INPUT, "/axis", "must have a direction");
@@ -453,6 +456,7 @@ gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis,
 
 gw_nurbs *gw_nurbs_sweep(const gw_nurbs *profile, const gw_nurbs *path, gw_error *error)
 {
+    assert(profile && path);
     const gw_nurbs_direction *u = &profile->direction[0], *v = &path->direction[0];
     size_t all = (size_t)u->count * (size_t)v->count;
     gw_vec3 *points = malloc(all * sizeof *points);

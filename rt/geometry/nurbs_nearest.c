@@ -611,6 +611,7 @@ static void open_node(search *q, const gw_nurbs_node *node)
 
 void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nearest)
 {
+    assert(s && nearest);
     gw_nurbs_nearest_within(s, to, MAX_CELLS, nearest);
 }
 

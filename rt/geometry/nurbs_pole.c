@@ -183,6 +183,7 @@ void gw_nurbs_pole_place(const gw_nurbs *s, const gw_nurbs_pole *p, const double
 const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *s, const double parameter[2],
                                            double coordinates[2])
 {
+    assert(s && parameter && coordinates);
     const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, parameter);
     coordinates[0] = parameter[0];
     coordinates[1] = parameter[1];

@@ -16,6 +16,7 @@
 
 int gw_nurbs_spans(const gw_nurbs *s, int direction, int *spans)
 {
+    assert(s && (direction == 0 || direction == 1));
     const gw_nurbs_direction *d = &s->direction[direction];
     int count = 0;
     for (int i = d->degree; i < d->count; i++) {

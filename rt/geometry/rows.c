@@ -170,6 +170,7 @@ static double row_value(const gw_row *row, const gw_pose *x)
 
 void gw_rows_value(const gw_row *rows, int count, const gw_pose *x, double *h)
 {
+    assert(count >= 0 && (count == 0 || rows) && x && h);
     for (int i = 0; i < count; i++)
         h[i] = row_value(&rows[i], x);
 }
@@ -248,6 +249,7 @@ double gw_row_overhang(const gw_row *row, const gw_pose *x, double gradient[6])
 
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])
 {
+    assert(count >= 0 && (count == 0 || rows) && x && a);
     int cells;
     for (int i = 0; i < count; i++)
         row_linear(&rows[i], x, a[i], &cells);
@@ -311,6 +313,7 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
 void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twist *twist,
                   double *bias)
 {
+    assert(count >= 0 && (count == 0 || rows) && x && twist && bias);
     for (int i = 0; i < count; i++)
         bias[i] = row_bias(&rows[i], x, twist);
 }

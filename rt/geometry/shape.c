@@ -39,6 +39,7 @@ static void finish_primitive(gw_shape *shape)
 
 bool gw_shape_copy(gw_shape *to, const gw_shape *from, gw_error *error)
 {
+    assert(to && from);
     *to = *from;
     share_mesh(to);
     if (from->kind != GW_SHAPE_COMPOUND || from->part_count == 0)
@@ -57,6 +58,7 @@ bool gw_shape_copy(gw_shape *to, const gw_shape *from, gw_error *error)
 
 void gw_shape_finish(gw_shape *shape)
 {
+    assert(shape);
     finish_primitive(shape);
     if (shape->kind == GW_SHAPE_COMPOUND) {
         for (int i = 0; i < shape->part_count; i++)
@@ -119,6 +121,7 @@ static bool check_primitive(const gw_shape *s, const char *at, gw_error *error)
 
 bool gw_shape_check(const gw_shape *shape, gw_error *error)
 {
+    assert(shape);
     if (shape->kind != GW_SHAPE_COMPOUND)
         return check_primitive(shape, "", error);
     if (shape->part_count < 1 || shape->part_count > GW_MAX_PARTS)
@@ -304,6 +307,7 @@ static void grow_by(gw_aabb *box, const gw_aabb *part, const gw_pose *pose)
 
 gw_aabb gw_shape_bounds(const gw_shape *shape)
 {
+    assert(shape);
     if (shape->kind != GW_SHAPE_COMPOUND)
         return primitive_bounds(shape);
     gw_aabb box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};

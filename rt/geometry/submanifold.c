@@ -5,6 +5,8 @@
  * A general set is parameterised about its seed: z are the components of the displacement from the
  * seed along the tangent basis there, and the pose is where that normal space meets the rows.
  */
+#include <assert.h>
+
 #include "rt/base/small.h"
 #include "rt/geometry/along_normal.h"
 #include "rt/geometry/locus.h"
@@ -130,6 +132,7 @@ static int locus_parameters(const gw_locus *l, gw_submanifold_parameter *out)
 
 int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_parameter *out)
 {
+    assert(set && out);
     static const char *const names[] = {"z1", "z2", "z3", "z4", "z5", "z6"};
     if (set->general) {
         for (int i = 0; i < set->dof; i++)
@@ -363,6 +366,7 @@ static bool is_over_surfaces(const gw_submanifold *set, const gw_pose *x)
 
 bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *x)
 {
+    assert(set && x);
     return is_over_surfaces(set, x) && same_sense(set, x) && axis_sense(set, x) &&
            (!set->general || has_its_freedoms(set, x));
 }
@@ -473,6 +477,7 @@ gw_pose gw_submanifold_pose_at_rotation(const gw_submanifold *set, gw_quat q, co
 
 bool gw_submanifold_try_pose(const gw_submanifold *set, const double *z, gw_pose *x)
 {
+    assert(set && z && x);
     if (set->general)
         return general_pose(set, z, x) && gw_submanifold_contains(set, x);
     if (gw_rotation_follows_locus(set->rotation.kind)) {
@@ -486,6 +491,7 @@ bool gw_submanifold_try_pose(const gw_submanifold *set, const double *z, gw_pose
 
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
 {
+    assert(set && z);
     gw_pose x;
     gw_submanifold_try_pose(set, z, &x);
     return x;
@@ -493,6 +499,7 @@ gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
 
 void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)
 {
+    assert(set && x && z);
     if (set->general) {
         general_parameters_at(set, x, z);
         return;
@@ -567,6 +574,7 @@ static void axis_tangent(const gw_submanifold *set, const gw_pose *x, double len
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                             double (*basis)[6])
 {
+    assert(set && x && length > 0 && basis);
     if (set->general) {
         general_tangent(set, x, length, basis);
         return;

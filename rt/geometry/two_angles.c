@@ -165,6 +165,7 @@ void gw_two_angles_rotations(const gw_rotation_set *r, const gw_lanes *sine, con
 
 gw_quat gw_two_angles_rotation(const gw_rotation_set *r, double psi)
 {
+    assert(r && isfinite(psi));
     gw_lanes sine = (gw_lanes){0} + sin(0.5 * psi), cosine = (gw_lanes){0} + cos(0.5 * psi);
     gw_quat q;
     gw_two_angles_rotations(r, &sine, &cosine, 1, &q);
@@ -369,6 +370,7 @@ static bool make(const gw_vector_angle *first, const gw_vector_angle *second, gw
 bool gw_two_angles(const gw_vector_angle *first, const gw_vector_angle *second,
                    gw_rotation_set *out)
 {
+    assert(first && second && out);
     /* the other diagonal serves where this one's corners meet */
     if (!make(first, second, out) && !make(second, first, out))
         return false;

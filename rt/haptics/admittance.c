@@ -4,6 +4,7 @@
  */
 #include "rt/haptics/admittance.h"
 
+#include <assert.h>
 #include <float.h>
 
 #define SLACK_M       0.005 /* in device space: far beyond what a healthy servo leaves */
@@ -12,6 +13,7 @@
 
 void gw_pid_reset(gw_pid *pid)
 {
+    assert(pid);
     gw_twist zero = {{0, 0, 0}, {0, 0, 0}};
     pid->integral = pid->previous = zero;
     pid->started = false;
@@ -26,6 +28,7 @@ static gw_vec3 combine(gw_vec3 forward, double p, gw_vec3 e, double i, gw_vec3 s
 gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *error,
                         const gw_command_limits *limits, double dt, bool *limited)
 {
+    assert(pid && forward && error && limits && dt > 0 && limited);
     gw_twist before = pid->started ? pid->previous : *error;
     gw_twist sum = {gw_mul_add(pid->integral.v, dt, error->v),
                     gw_mul_add(pid->integral.w, dt, error->w)};
@@ -48,6 +51,7 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
 
 gw_virtual_coupling gw_virtual_coupling_for(double mass, double scale, double dt)
 {
+    assert(mass > 0 && scale > 0 && dt > 0);
     /* a spring is stable far above k dt^2 / m = 0.05, and feels the same */
     double k = fmin(STIFFNESS_MAX, 0.05 * mass / (dt * dt));
     return (gw_virtual_coupling){k, 2 * sqrt(k * mass), SLACK_M / scale, FORCE_MAX};

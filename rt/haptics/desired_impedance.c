@@ -220,6 +220,7 @@ static bool is_stated(const gw_desired_def *def)
 
 void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const gw_pose *held)
 {
+    assert(d && def && held);
     bool same = d->active && memcmp(d->def.stiffness, def->stiffness, sizeof def->stiffness) == 0;
     gw_pose rest = same ? d->rest : *held;
     *d = (gw_desired_impedance){.def = *def, .active = is_stated(def), .rest = rest};
@@ -277,6 +278,7 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
 
 void gw_desired_apply(gw_desired_impedance *d, const gw_wrench *applied)
 {
+    assert(d && applied);
     if (d->is_held)
         hold_implicit(d, applied);
 }
@@ -284,6 +286,7 @@ void gw_desired_apply(gw_desired_impedance *d, const gw_wrench *applied)
 gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *applied,
                             const gw_pose *pose, const gw_twist *twist)
 {
+    assert(d && applied && pose && twist);
     gw_wrench felt =
         gw_wrench_add(*applied, d->is_held ? d->held : spring_and_damper(d, pose, twist));
     double f[6], on[6];

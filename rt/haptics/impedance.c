@@ -99,6 +99,7 @@ gw_impedance_def gw_impedance_def_default(void)
 
 void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def)
 {
+    assert(c && def);
     *c = (gw_impedance_control){.def = *def};
 }
 
@@ -112,6 +113,7 @@ static bool keeps_springs(const gw_impedance_def *was, const gw_impedance_def *d
 
 void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def)
 {
+    assert(c && def);
     c->springs_go_on = c->started && keeps_springs(&c->def, def);
     c->def = *def;
     c->penalty = (gw_penalty){.eased = c->started};
@@ -122,6 +124,7 @@ void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def)
 
 void gw_impedance_disengage(gw_impedance_control *c, double dt)
 {
+    assert(c && dt > 0);
     bool held = c->started || c->switched;
     gw_passivity_observer observer = c->observer;
     gw_impedance_init(c, &c->def);

@@ -3,6 +3,8 @@
  */
 #include "rt/haptics/impulse_rendering.h"
 
+#include <assert.h>
+
 static double size_of(const gw_wrench *impulse)
 {
     return gw_norm(impulse->f) + gw_norm(impulse->t) / GW_IMPULSE_RENDERING_ARM;
@@ -49,6 +51,7 @@ gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_
                                               const gw_wrench *steady, double force_max,
                                               double torque_max, double budget, double dt)
 {
+    assert(s && impulse && steady && dt > 0);
     gw_impulse_rendered out = {.limited = false};
     gw_wrench taken = granted(s, impulse, budget, dt);
     out.withheld = less(impulse, &taken);

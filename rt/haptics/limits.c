@@ -142,6 +142,7 @@ static double soft_share(const gw_command_gate *gate)
 gw_command_limits gw_gate_limits(const gw_command_gate *gate, const gw_command_limits *limits,
                                  bool guarded)
 {
+    assert(gate && limits);
     gw_command_limits l = *limits;
     if (!guarded || !(gate->soft > 0))
         return l;
@@ -237,6 +238,7 @@ static bounds bounds_of(double most, double rate, double otherwise)
 gw_gated_command gw_gate_wrench(gw_command_gate *g, const gw_wrench *wrench,
                                 const gw_command_limits *limits, const gw_gate_input *in)
 {
+    assert(g && wrench && limits && in);
     gw_gated_command out = {.limited = false};
     gw_wrench w = *wrench;
     gate(g, &w.f, &w.t, bounds_of(limits->force, limits->force_rate, SWING_FORCE),
@@ -250,6 +252,7 @@ gw_gated_command gw_gate_wrench(gw_command_gate *g, const gw_wrench *wrench,
 gw_gated_command gw_gate_velocity(gw_command_gate *g, const gw_twist *velocity,
                                   const gw_command_limits *limits, const gw_gate_input *in)
 {
+    assert(g && velocity && limits && in);
     gw_gated_command out = {.limited = false};
     gw_twist u = *velocity;
     gate(g, &u.v, &u.w, bounds_of(limits->speed, limits->acceleration, SWING_SPEED),

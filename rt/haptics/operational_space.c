@@ -225,6 +225,7 @@ gw_wrench gw_resisted_free_part_of_wrench(const gw_resisted_directions *directio
 void gw_operational_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
                                     double out[6][6])
 {
+    assert(model && dof >= 0 && jacobian && out);
     double applied[GW_MODEL_MAX_DOF][6];
     apply_inverse(model, dof, jacobian, applied);
     inverse_inertia(dof, jacobian, (const double(*)[6])applied, out);
@@ -299,6 +300,7 @@ int gw_operational_body_freedoms(const gw_model *model, int body, double length,
 void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
                              gw_operational_state *out)
 {
+    assert(model && jacobian && out);
     double acceleration[GW_MODEL_MAX_DOF];
     const double(*columns)[6] = (const double(*)[6])jacobian;
     memset(out, 0, sizeof *out);

@@ -35,6 +35,7 @@ void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const
 
 void gw_passivity_charge(gw_passivity_observer *p, double energy)
 {
+    assert(p);
     p->stored += energy;
     p->excess += energy;
 }
@@ -42,6 +43,7 @@ void gw_passivity_charge(gw_passivity_observer *p, double energy)
 void gw_passivity_hold(gw_passivity_observer *p, const gw_wrench *on_device,
                        const gw_wrench *on_model, const gw_wrench *fed)
 {
+    assert(p && on_device && on_model);
     p->at = (p->at + 1) & (GW_PASSIVITY_HISTORY - 1);
     p->on_device[p->at] = *on_device;
     p->on_model = *on_model;
@@ -67,6 +69,7 @@ void gw_passivity_end_tick(gw_passivity_observer *p, double dt)
 
 double gw_passivity_reserve(const gw_passivity_observer *p, int ahead, double dt)
 {
+    assert(p && ahead >= 0 && dt > 0);
     int64_t part = part_ticks(dt), began = p->ticks - (int64_t)(1 / dt + 0.5);
     int64_t first = began / part, last = (began + 1) / part + ahead, newest = (p->ticks - 1) / part;
     double least =
@@ -85,6 +88,7 @@ static double gained_since_least(const gw_passivity_observer *p, double dt)
 
 double gw_passivity_deficit(const gw_passivity_observer *p, double dt)
 {
+    assert(p && dt > 0);
     return fmax(-gw_passivity_reserve(p, 0, dt),
                 fmin(dt / REPAY_TIME, 1) * gained_since_least(p, dt));
 }

@@ -3,6 +3,7 @@
  */
 #include "rt/haptics/penalty.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -248,6 +249,7 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
                           const gw_resisted_directions *directions, const gw_twist *error,
                           const gw_twist *rate, double dt, double *weights)
 {
+    assert(p && def && directions && error && rate && dt > 0);
     double e[6], de[6], target[6][6], f[6], length = directions->length;
     scaled(error, length, e);
     scaled(rate, length, de);
@@ -281,6 +283,7 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
 double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
                                    const gw_twist *way, double dt)
 {
+    assert(p && def && length > 0 && way && dt > 0);
     double e[6], d[6], spring = 0, damper = 0;
     if (def->by_mass)
         return p->stored;

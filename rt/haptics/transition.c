@@ -3,6 +3,8 @@
  */
 #include "rt/haptics/transition.h"
 
+#include <assert.h>
+
 #define SAME_M          1e-12 /* offsets below this need none */
 #define SAME_MPS        1e-12
 #define FADING_S        0.2 /* in which the forbidden part of a twist is brought to rest, */
@@ -61,6 +63,7 @@ void gw_transition_start(gw_transition *transition, const gw_pose *from, const g
                          const gw_pose *to, const gw_twist *to_twist,
                          const gw_transition_limits *limits)
 {
+    assert(transition && from && twist && to && to_twist && limits);
     *transition = (gw_transition){.offset0 = gw_pose_sub(from, to), .pace = 1};
     gw_vec3 r = transition->offset0.w;
     gw_vec3 carried = gw_rotate(gw_quat_exp(r), to_twist->w);
@@ -105,6 +108,7 @@ static double fading_profile(double t, double whole, double *rate)
 
 bool gw_transition_advance(gw_transition *transition, double dt, double pace)
 {
+    assert(transition && dt >= 0 && pace >= 0);
     transition->pace = pace;
     transition->time += pace * dt;
     if (transition->time < fmax(transition->duration, transition->fading))
@@ -115,6 +119,7 @@ bool gw_transition_advance(gw_transition *transition, double dt, double pace)
 
 void gw_transition_apply(const gw_transition *transition, gw_pose *pose, gw_twist *twist)
 {
+    assert(transition && pose && twist);
     if (!transition->active)
         return;
     double s_rate = 0, g_rate;

@@ -3,6 +3,7 @@
  */
 #include "rt/haptics/virtual_coupling.h"
 
+#include <assert.h>
 #include <float.h>
 
 #define BOUND       0.31 /* half of 0.62, see README.md */
@@ -20,6 +21,7 @@ bool gw_spring_is_stated(const gw_spring_damper *k)
 
 gw_wrench gw_spring_wrench(const gw_spring_damper *k, const gw_twist *error, const gw_twist *rate)
 {
+    assert(k && error && rate);
     return (gw_wrench){gw_mul_add(gw_scale(k->linear, error->v), k->linear_damping, rate->v),
                        gw_mul_add(gw_scale(k->angular, error->w), k->angular_damping, rate->w)};
 }
@@ -68,6 +70,7 @@ gw_spring_damper gw_virtual_coupling_bound(double device_mass, double device_ine
 
 void gw_easing_start(gw_easing *easing, const gw_twist *error)
 {
+    assert(easing && error);
     double way = fmax(gw_norm(error->v) / EASE_SPEED, gw_norm(error->w) / EASE_SPIN);
     *easing = (gw_easing){.rest = *error, .lasts = fmax(1.5 * way, EASE_TIME)};
 }
@@ -106,6 +109,7 @@ void gw_easing_shift(gw_easing *easing, const gw_twist *way)
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring_damper *k, const gw_twist *error, double dt,
                         double *booked)
 {
+    assert(easing && k && error && dt > 0 && booked);
     double x = eased(easing);
     *booked = 0;
     if (!(x < 1))

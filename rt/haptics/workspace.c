@@ -3,6 +3,8 @@
  */
 #include "rt/haptics/workspace.h"
 
+#include <assert.h>
+
 #include "rt/geometry/locus.h"
 
 #define BOUNDED_FRACTION   0.5 /* of the workspace radius, so that there is room left to turn */
@@ -43,12 +45,14 @@ static gw_vec3 locus_centre_of_tool(const gw_workspace_fit *fit)
 
 bool gw_workspace_fits_locus(const gw_workspace_fit *fit)
 {
+    assert(fit);
     return fit->workspace_radius > 0 && !fit->set->general &&
            locus_reach(&fit->set->translation.locus) > 0;
 }
 
 gw_workspace_map gw_workspace_fitted(const gw_workspace_fit *fit)
 {
+    assert(fit);
     gw_workspace_map map = {1, {0, 0, 0}, {1, 0, 0, 0}, 1};
     if (!(fit->workspace_radius > 0))
         return map;
@@ -66,6 +70,7 @@ gw_workspace_map gw_workspace_fitted(const gw_workspace_fit *fit)
 gw_workspace_map gw_workspace_recentred(const gw_workspace_map *map, const gw_pose *task,
                                         const gw_pose *device)
 {
+    assert(map && task && device && map->scale > 0);
     return (gw_workspace_map){map->scale, gw_mul_add(task->p, -1 / map->scale, device->p),
                               gw_quat_unit(gw_quat_mul(gw_quat_conj(task->q), device->q)),
                               map->force};

@@ -34,6 +34,7 @@ static gw_sense sense_at(const gw_constraint *c, const gw_pose *b_from_a)
 void gw_constraint_edge_resolve(gw_constraint_edge *edge, const gw_pose *world_from_a,
                                 const gw_pose *world_from_b)
 {
+    assert(edge && world_from_a && world_from_b);
     gw_pose b_from_world = gw_pose_inverse(world_from_b);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, world_from_a);
     gw_problem problem = {gw_pose_identity(), 1, 1, &edge->stated};
@@ -99,6 +100,7 @@ static void rows_of(const gw_constraint_edge *edge, double size, const gw_pose *
 
 double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses)
 {
+    assert(cluster && poses);
     double size = 1e-4;
     for (int i = 0; i < cluster->link_count; i++) {
         const gw_constraint_edge *edge = cluster->links[i];

@@ -239,6 +239,7 @@ static unsigned long minimal_subset(const gw_solver *solver, unsigned long use,
 /* A conflict that fails by little on some branch is certain of all constraints together only. */
 gw_conflict_certainty gw_minimal_conflict(gw_solver *solver)
 {
+    assert(solver);
     gw_conflict *c = &solver->conflict, found = *c;
     unsigned long use = c->constraints;
     gw_conflict_certainty certainty = GW_CONFLICT_BY_FAR;

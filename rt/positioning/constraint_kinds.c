@@ -438,6 +438,7 @@ double gw_constraint_focal_distance(const gw_constraint *c, const gw_pose *x)
 
 const char *gw_constraint_kink(const gw_constraint *c, char *parameter, double *at, bool *fixed)
 {
+    assert(c && parameter && at && fixed);
     *fixed = gw_is_free_form(c->fixed.kind);
     const gw_element *shape = *fixed ? &c->fixed : &c->mobile;
     bool surface = shape->kind == GW_SURFACE;

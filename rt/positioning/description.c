@@ -1,6 +1,7 @@
 /*
  * Descriptions of answers for people. Any thread; formats text.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,6 +100,7 @@ static void describe_factors(const gw_submanifold *set, char *text, size_t size)
 
 void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size)
 {
+    assert(set && text && size > 0);
     if (size == 0)
         return;
     if (set->dof == 0) {
@@ -267,6 +269,7 @@ static void append_bound(sentence *t, int most)
 void gw_conflict_description(const gw_conflict *conflict, const char *const *names, char *text,
                              size_t size)
 {
+    assert(conflict && text && size > 0);
     if (size == 0)
         return;
     sentence t = {text, size, 0, conflict, names, 6};

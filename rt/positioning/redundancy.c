@@ -14,6 +14,7 @@
  * solved, and every pose of it must satisfy the constraint; where poses are isolated, all of them
  * must be known.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/base/small.h"
@@ -240,6 +241,7 @@ static const char *rule_of(const gw_solver *solver, const gw_redundant *r)
 
 void gw_find_redundant(const gw_solver *solver)
 {
+    assert(solver);
     gw_solution *s = solver->solution;
     passes all;
     if (plainly_needed(solver, s->dof))

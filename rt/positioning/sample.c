@@ -170,6 +170,7 @@ void gw_branch_samples(const gw_branch *branch, double size, unsigned long long 
 
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random)
 {
+    assert(branch && size > 0 && random);
     gw_pose x;
     gw_branch_samples(branch, size, random, 1, &x);
     return x;

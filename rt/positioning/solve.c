@@ -81,6 +81,7 @@ static bool holds_elsewhere(const gw_solver *solver, const gw_branch *b)
 void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
                    const gw_submanifold *set, const gw_pose *known)
 {
+    assert(solver && state && set);
     gw_solution *s = solver->solution;
     const gw_problem *p = solver->problem;
     bool curve = is_curve(set);

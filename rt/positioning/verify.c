@@ -110,6 +110,7 @@ static bool check_constraint(const gw_constraint *c, const gw_pose *pose, int i,
 
 bool gw_problem_check(const gw_problem *p, gw_error *error)
 {
+    assert(p);
     if (p->count < 0 || p->count > GW_MAX_PROBLEM)
         return gw_fail(error, GW_TOO_LARGE, "/constraints",
                        "%d constraints; at most %d join one object to its surroundings.", p->count,
@@ -134,6 +135,7 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
                            const gw_pose *x)
 {
+    assert(problem && size > 0 && x);
     const double rounding = 8 * DBL_EPSILON * (gw_norm(x->p) + gw_norm(problem->pose.p));
     double worst = 0;
     for (int i = 0; i < problem->count; i++)

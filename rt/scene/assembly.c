@@ -665,6 +665,7 @@ void gw_assembly_destroy(gw_assembly *w)
 
 gw_pose *gw_assembly_poses(gw_assembly *w)
 {
+    assert(w);
     return w->poses;
 }
 

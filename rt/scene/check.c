@@ -102,6 +102,7 @@ bool gw_scene_check_motor(gw_error *error, const char *collection, int index, co
 
 bool gw_id_valid(const char *id)
 {
+    assert(id);
     size_t length =
         strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:+-");
     return length >= 1 && length <= GW_MAX_ID && id[length] == '\0';
@@ -881,6 +882,7 @@ void gw_scene_errors(const gw_scene *s, gw_error_list *list)
 
 bool gw_scene_check(const gw_scene *s, gw_error *error)
 {
+    assert(s);
     gw_error unwanted;
     gw_error_list list = {.errors = error ? error : &unwanted, .most = 1};
     gw_scene_errors(s, &list);

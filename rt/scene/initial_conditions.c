@@ -3,11 +3,14 @@
  * and joint positions that the scene states. Relations that do not allow them project velocities in
  * the mass metric, and leave the place that is nearest to all positions. Not RT safe.
  */
+#include <assert.h>
+
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/scene_system.h"
 
 double gw_unlike_stated(const gw_twist *stated, const gw_twist *now)
 {
+    assert(stated && now);
     double size = gw_norm(stated->v) + gw_norm(stated->w);
     double change = gw_norm(gw_sub(now->v, stated->v)) + gw_norm(gw_sub(now->w, stated->w));
     return size > 0 ? change / size : 0;

@@ -1,3 +1,7 @@
+/*
+ * The type of joint whose motion a set of poses is, by its rotational and translational factor, and
+ * the joint's frames. Pure functions: any thread.
+ */
 #include "rt/scene/joint_of_set.h"
 
 #define ALONG 1e-9 /* of a unit vector's parts across another: they are along one another */

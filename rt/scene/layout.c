@@ -873,6 +873,7 @@ static bool lay_out(builder *w, gw_error *error)
 
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error)
 {
+    assert(scene);
     return gw_layout_update(scene, poses, NULL, error);
 }
 

@@ -49,6 +49,7 @@ const gw_placement *gw_layout_placement(const gw_layout *layout, int object)
 
 int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout)
 {
+    assert(scene && layout);
     int sum = 0;
     for (int i = 0; i < layout->system_count; i++)
         sum += layout->systems[i] ? layout->systems[i]->mobility : 0;
@@ -130,6 +131,7 @@ double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
 
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
 {
+    assert(layout && poses);
     double worst = 0;
     for (int i = 0; i < layout->system_count; i++)
         if (layout->systems[i])

@@ -12,6 +12,7 @@
 
 int gw_scene_object(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->object_count; i++)
         if (strcmp(s->objects[i].id, id) == 0)
             return i;
@@ -20,6 +21,7 @@ int gw_scene_object(const gw_scene *s, const char *id)
 
 int gw_scene_constraint_index(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->constraint_count; i++)
         if (strcmp(s->constraints[i].id, id) == 0)
             return i;
@@ -28,6 +30,7 @@ int gw_scene_constraint_index(const gw_scene *s, const char *id)
 
 int gw_scene_device(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->device_count; i++)
         if (strcmp(s->devices[i].id, id) == 0)
             return i;
@@ -36,6 +39,7 @@ int gw_scene_device(const gw_scene *s, const char *id)
 
 int gw_scene_task(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->task_count; i++)
         if (strcmp(s->tasks[i].id, id) == 0)
             return i;
@@ -44,6 +48,7 @@ int gw_scene_task(const gw_scene *s, const char *id)
 
 int gw_scene_mechanism(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->mechanism_count; i++)
         if (strcmp(s->mechanisms[i].id, id) == 0)
             return i;
@@ -52,6 +57,7 @@ int gw_scene_mechanism(const gw_scene *s, const char *id)
 
 int gw_scene_material(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->material_count; i++)
         if (strcmp(s->materials[i].id, id) == 0)
             return i;
@@ -60,6 +66,7 @@ int gw_scene_material(const gw_scene *s, const char *id)
 
 int gw_scene_joint_index(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->joint_count; i++)
         if (strcmp(s->joints[i].id, id) == 0)
             return i;
@@ -68,6 +75,7 @@ int gw_scene_joint_index(const gw_scene *s, const char *id)
 
 int gw_scene_spring_index(const gw_scene *s, const char *id)
 {
+    assert(s && id);
     for (int i = 0; i < s->spring_count; i++)
         if (strcmp(s->springs[i].id, id) == 0)
             return i;
@@ -107,6 +115,7 @@ void gw_link_name(const gw_mechanism *m, int link, char name[GW_MAX_LINK_NAME + 
 
 bool gw_scene_body(const gw_scene *s, const char *name, gw_body_ref *body)
 {
+    assert(s && name && body);
     *body = (gw_body_ref){.object = gw_scene_object(s, name), .mechanism = -1, .link = -1};
     if (body->object < 0)
         body->mechanism = gw_scene_link(s, name, &body->link);
@@ -134,6 +143,7 @@ int gw_scene_body_count(const gw_scene *s)
 
 int gw_scene_body_number(const gw_scene *s, const char *name)
 {
+    assert(s && name);
     gw_body_ref ref;
     if (!gw_scene_body(s, name, &ref))
         return GW_NO_BODY;
@@ -146,6 +156,7 @@ int gw_scene_body_number(const gw_scene *s, const char *name)
 
 int gw_scene_link_of_body(const gw_scene *s, int body, int *link)
 {
+    assert(s && body >= 0 && link);
     int at = body - s->object_count;
     for (int i = 0; at >= 0 && i < s->mechanism_count; at -= s->mechanisms[i].link_count, i++)
         if (at < s->mechanisms[i].link_count) {
@@ -204,6 +215,7 @@ int gw_scene_unilateral(const gw_scene *s, int object, int n)
 
 bool gw_scene_element(const gw_scene *s, const gw_feature_ref *ref, gw_element *element)
 {
+    assert(s && ref && element);
     int stated = gw_scene_feature(s, ref->object, ref->feature);
     if (stated >= 0) {
         *element = s->features[stated].element;
@@ -295,6 +307,7 @@ static void rename_id(char *id, const char *from, const char *to)
 
 void gw_scene_rename_object(gw_scene *s, const char *from, const char *to)
 {
+    assert(s && from && to);
     char old[GW_MAX_ID + 1] = "";
     gw_name_use use;
     strncpy(old, from, GW_MAX_ID); /* `from` may be one of the ids that change */
@@ -308,6 +321,7 @@ void gw_scene_rename_object(gw_scene *s, const char *from, const char *to)
 
 void gw_scene_rename_constraint(gw_scene *s, const char *from, const char *to)
 {
+    assert(s && from && to);
     for (int i = 0; i < s->task_count; i++)
         for (int k = 0; k < s->tasks[i].step_count; k++) {
             gw_task_step *step = &s->tasks[i].steps[k];
@@ -331,6 +345,7 @@ static void rename_link(char name[GW_MAX_LINK_NAME + 1], const char *from, const
 
 void gw_scene_rename_mechanism(gw_scene *s, const char *from, const char *to)
 {
+    assert(s && from && to);
     char old[GW_MAX_ID + 1] = "";
     gw_name_use use;
     strncpy(old, from, GW_MAX_ID);
@@ -346,6 +361,7 @@ void gw_scene_rename_mechanism(gw_scene *s, const char *from, const char *to)
 
 void gw_scene_rename_joint(gw_scene *s, const char *from, const char *to)
 {
+    assert(s && from && to);
     char old[GW_MAX_ID + 1] = "";
     strncpy(old, from, GW_MAX_ID);
     for (int i = 0; i < s->joint_count; i++) {
@@ -357,6 +373,7 @@ void gw_scene_rename_joint(gw_scene *s, const char *from, const char *to)
 
 void gw_scene_rename_material(gw_scene *s, const char *from, const char *to)
 {
+    assert(s && from && to);
     char old[GW_MAX_ID + 1] = "";
     strncpy(old, from, GW_MAX_ID);
     for (int i = 0; i < s->material_count; i++)

@@ -1,10 +1,13 @@
 /*
  * Mass properties of a scene's objects. Not for use inside a tick.
  */
+#include <assert.h>
+
 #include "rt/scene/scene.h"
 
 gw_mass gw_object_mass(const gw_object *o)
 {
+    assert(o);
     const gw_body *b = &o->body;
     gw_mass m = gw_shape_mass(&o->shape, b->source == GW_MASS_BY_DENSITY ? b->density : 1000);
     if (b->source == GW_MASS_GIVEN) {
@@ -25,6 +28,7 @@ gw_mass gw_object_mass(const gw_object *o)
 
 gw_mass gw_scene_body_mass(const gw_scene *s, int body)
 {
+    assert(s && body >= 0);
     int link, mechanism = gw_scene_link_of_body(s, body, &link);
     return mechanism < 0 ? gw_object_mass(&s->objects[body])
                          : s->mechanisms[mechanism].links[link].mass;
@@ -40,6 +44,7 @@ gw_vec3 gw_scene_held_point(const gw_scene *s, int body)
 
 gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double density)
 {
+    assert(shape && pose && density >= 0);
     gw_mass m = gw_shape_mass(shape, density);
     gw_mat3 r = gw_quat_to_mat3(pose->q), i = m.inertia;
     m.com = gw_pose_point(pose, m.com);

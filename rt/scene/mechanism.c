@@ -58,6 +58,7 @@ bool gw_mechanism_resize(gw_mechanism *m, int count)
 
 bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from)
 {
+    assert(to && from);
     size_t n = (size_t)from->link_count, gears = (size_t)from->gear_count;
     *to = (gw_mechanism){.base = from->base, .has_tip = from->has_tip, .tip = from->tip};
     memcpy(to->id, from->id, sizeof to->id);
@@ -130,6 +131,7 @@ gw_pose gw_scene_stated_pose(const gw_scene *s, const char *name)
 void gw_mechanism_coordinates(const gw_mechanism *m, int link, const gw_pose *world_from_link,
                               const gw_twist *twists, double position[6], double velocity[6])
 {
+    assert(m && link >= 0 && link < m->link_count && world_from_link);
     const gw_mobilizer type = gw_mechanism_joint(m, link);
     const int parent = m->parent[link];
     const gw_pose *world_from_parent = parent < 0 ? &m->base : &world_from_link[parent];

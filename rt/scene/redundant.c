@@ -12,6 +12,7 @@
  * balance. Forces run in loops of relations, so every set of loops that share relations is a
  * problem of its own.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

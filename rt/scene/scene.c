@@ -36,6 +36,7 @@ gw_contact_material gw_contact_material_default(void)
 
 bool gw_device_latched(const gw_device *device)
 {
+    assert(device);
     if (device->safety != GW_SAFETY_BY_DRIVER)
         return device->safety == GW_SAFETY_LATCHED;
     const gw_driver *driver = gw_driver_find(device->driver);
@@ -237,6 +238,7 @@ static void free_arrays(gw_scene *scene)
 
 gw_scene *gw_scene_copy(const gw_scene *from)
 {
+    assert(from);
     gw_scene *to = malloc(sizeof *to);
     if (!to)
         return NULL;

@@ -869,6 +869,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
                                         const gw_constraint_edge *const *edges, int edge_count,
                                         gw_pose *poses, gw_error *error)
 {
+    assert(scene && of_body && number >= 0 && edge_count >= 0 && poses);
     builder w = {.scene = scene, .of_body = of_body, .number = number, .poses = poses};
     size_t size = ((size_t)gw_scene_body_count(scene) + 1) * sizeof *poses;
     gw_pose *given = malloc(size);

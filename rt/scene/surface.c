@@ -1,3 +1,7 @@
+/*
+ * Surfaces and rims from an object's features, and the closures that slide or roll on them or cut
+ * like a knife edge. Not for use inside a tick.
+ */
 #include "rt/scene/surface.h"
 
 #include <assert.h>
@@ -65,6 +69,7 @@ static const gw_part *part_named(const gw_shape *shape, const char *name, const 
 
 void gw_scene_surface_move(const gw_pose *a_from_b, gw_surface *s)
 {
+    assert(a_from_b && s);
     s->point = gw_pose_point(a_from_b, s->point);
     s->axis = gw_rotate(a_from_b->q, s->axis);
     s->turn = gw_quat_mul(a_from_b->q, s->turn);

@@ -2,6 +2,7 @@
  * Initial assembly of a system whose bodies lie apart: from where they are, then from random poses.
  * Not for use inside a tick.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@
 bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
                               gw_error *error)
 {
+    assert(scene && of_body && number >= 0 && poses);
     gw_error none;
     gw_assembly_result result = {0};
     int count = gw_scene_body_count(scene);

@@ -2,6 +2,7 @@
  * Which bodies of a scene move together: its systems, numbered by union-find over constraints,
  * joints, gears and springs. Not for use inside a tick.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,7 @@ static void relate_all(grouping *g)
 
 int gw_scene_number_systems(const gw_scene *s, int *of_body)
 {
+    assert(s && of_body);
     int bodies = gw_scene_body_count(s), count = 0;
     size_t n = (size_t)bodies + 1;
     grouping g = {s, malloc(n * sizeof *g.parent), calloc(n, sizeof *g.related)};

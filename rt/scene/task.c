@@ -1,6 +1,8 @@
 /*
  * Tasks of a scene: copies, references and checks. Not for use inside a tick.
  */
+#include <assert.h>
+
 #include "rt/scene/scene.h"
 
 #include <stdio.h>
@@ -13,6 +15,7 @@
 
 bool gw_task_copy(gw_task *to, const gw_task *from)
 {
+    assert(to && from);
     size_t bytes = (size_t)from->step_count * sizeof *from->steps;
     *to = *from;
     to->steps = bytes ? malloc(bytes) : NULL;

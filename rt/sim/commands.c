@@ -2,6 +2,7 @@
  * Commands of the simulation: what the ring brings changes state, sets, values and hands. On the
  * thread that owns the simulation, between two ticks; RT safe.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/sim/simulation_private.h"
@@ -275,6 +276,7 @@ static void apply_geometry(gw_simulation *s, const gw_command *command)
 
 void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command *retired)
 {
+    assert(s && command && retired);
     *retired = (gw_command){.kind = GW_COMMAND_STATE};
     switch (command->kind) {
     case GW_COMMAND_SCENARIO:

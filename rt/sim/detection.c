@@ -178,6 +178,7 @@ void gw_detection_run(gw_detection *d)
 
 void gw_detection_publish(gw_detection *d, const gw_detection_body *bodies, int count)
 {
+    assert(d && count >= 0 && (count == 0 || bodies));
     d->telling->number = ++d->number;
     d->telling->count = count < d->moving ? count : d->moving;
     memcpy(d->telling->body, bodies, (size_t)d->telling->count * sizeof *bodies);
@@ -186,6 +187,7 @@ void gw_detection_publish(gw_detection *d, const gw_detection_body *bodies, int 
 
 const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
 {
+    assert(d && count);
     if (!gw_mailbox_fresh(&d->found))
         return NULL;
     const found_near *found = gw_mailbox_take(&d->found); /* in place: it may be a hundred kB */

@@ -4,12 +4,14 @@
  */
 #include "rt/sim/device_slot.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 gw_device_slot *gw_device_slot_open(const gw_device *device, int rate, gw_error *error)
 {
+    assert(device && rate > 0);
     char why[160] = "";
     gw_named_value values[GW_MAX_SETTINGS];
     const gw_driver *driver = gw_driver_find(device->driver);
@@ -76,6 +78,7 @@ static gw_vec3 vector(const double *a)
 
 gw_device_reading gw_device_slot_read(gw_device_slot *slot)
 {
+    assert(slot);
     gw_device_sample s;
     slot->driver->read(slot->device, &s);
     gw_device_reading out = {.pose = {vector(s.p), {s.q[0], s.q[1], s.q[2], s.q[3]}},
@@ -93,6 +96,7 @@ gw_device_reading gw_device_slot_read(gw_device_slot *slot)
 
 void gw_device_slot_write(gw_device_slot *slot, const gw_device_command *command)
 {
+    assert(slot && command);
     slot->driver->write(slot->device, command);
 }
 
@@ -116,6 +120,7 @@ bool gw_device_slot_true_pose(const gw_device_slot *slot, gw_pose *pose)
 
 bool gw_device_slot_place(gw_device_slot *slot, const gw_pose *pose)
 {
+    assert(slot && pose);
     double p[3] = {pose->p.x, pose->p.y, pose->p.z};
     double q[4] = {pose->q.w, pose->q.x, pose->q.y, pose->q.z};
     if (!slot->driver->place)

@@ -50,6 +50,7 @@ void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, 
 
 void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
 {
+    assert(m && command && dt > 0);
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
         if (strcmp(b->id, command->object) != 0)

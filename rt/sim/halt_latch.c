@@ -30,11 +30,13 @@ static gw_halt_word word_of(bool halted, uint32_t holder, uint32_t halts)
 
 void gw_halt_latch_init(gw_halt_latch *latch)
 {
+    assert(latch);
     memset(latch, 0, sizeof *latch);
 }
 
 gw_halt_word gw_halt_latch_now(const gw_halt_latch *latch)
 {
+    assert(latch);
     return atomic_load(&latch->word);
 }
 
@@ -111,6 +113,7 @@ bool gw_halt_latch_read(const gw_halt_latch *latch, gw_halt_record *record)
 
 void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick, int run_state)
 {
+    assert(latch);
     atomic_store_explicit(&latch->tick, tick, memory_order_relaxed);
     atomic_store_explicit(&latch->run_state, run_state, memory_order_relaxed);
     atomic_store_explicit(&latch->heeded, word, memory_order_release);
@@ -118,6 +121,7 @@ void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick
 
 bool gw_halt_latch_in_effect(const gw_halt_latch *latch)
 {
+    assert(latch);
     gw_halt_word word = atomic_load(&latch->word);
     gw_halt_word heeded = atomic_load(&latch->heeded);
     return gw_halt_word_halted(word) && gw_halt_word_halted(heeded) &&

@@ -520,6 +520,7 @@ static double transition_pace(const gw_haptic_tool *tool)
 
 void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world_system *system)
 {
+    assert(tool && tick);
     double kinetic, potential;
     gw_pose held;
     gw_twist twist;
@@ -561,6 +562,7 @@ static void ride_at_rest(gw_haptic_tool *tool, const gw_tick *tick)
 void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
                               const gw_world_system *system)
 {
+    assert(tool && tick);
     const gw_step *step = &system->step;
     remember_impulse(tool, system);
     if (system->still) {
@@ -583,6 +585,7 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
 
 void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
 {
+    assert(tool && dt > 0);
     if (tool->shared)
         return;
     double before = total_energy(tool);
@@ -687,6 +690,7 @@ static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limi
 
 void gw_haptic_tool_actuate(gw_haptic_tool *tool, const gw_tick *tick)
 {
+    assert(tool && tick);
     const gw_device_info *info = gw_device_slot_info(tool->def->slot);
     gw_command_limits limits =
         gw_command_limits_of(&tool->def->limits, tool->map.scale, info, tool->def->latched);

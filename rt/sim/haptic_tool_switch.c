@@ -80,6 +80,7 @@ void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_
 
 void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt)
 {
+    assert(tool && dt > 0);
     const gw_haptic_tool was = *tool;
     gw_haptic_tool_reset(tool, was.def, was.shared, dt);
     tool->drag = was.drag;

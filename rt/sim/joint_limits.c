@@ -237,6 +237,7 @@ static const double *accelerations(gw_joint_limits *l, const gw_model *model, co
  */
 void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
 {
+    assert(m && dt > 0);
     gw_joint_limits *l = &m->limits;
     double q[6], v[6];
     const double *a = NULL;

@@ -133,6 +133,7 @@ bool gw_kinematics_follow(gw_kinematics *n, bool forced)
 
 int gw_kinematics_followers(const gw_kinematics *n, gw_follower *followers, int capacity)
 {
+    assert(n && capacity >= 0 && (capacity == 0 || followers));
     int count = 0;
     for (int i = 0; i < n->unit_count; i++) {
         const gw_kinematic_group *u = &n->units[i];
@@ -558,6 +559,7 @@ static void carry_standing(gw_kinematics *n, const gw_kinematics *old)
 
 void gw_kinematics_carry_over(gw_kinematics *n, const gw_kinematics *old, uint64_t tick, int rate)
 {
+    assert(n && old && rate > 0);
     memset(n->moved, 0, (size_t)n->body_count * sizeof *n->moved);
     memset(n->dirty, 0, (size_t)n->link_count * sizeof *n->dirty);
     for (int i = 0; i < n->object_count && n->way_count < MAX_MOTIONS; i++)
@@ -726,6 +728,7 @@ static void name_all(gw_kinematics *n, const gw_scene *scene)
 
 gw_kinematics *gw_kinematics_create(const gw_scene *scene, const gw_layout *layout, gw_error *error)
 {
+    assert(scene && layout);
     gw_kinematics *n = calloc(1, sizeof *n);
     if (!n || !take_memory(n, scene, layout)) {
         gw_kinematics_destroy(n);

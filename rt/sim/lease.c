@@ -13,6 +13,7 @@
 
 void gw_lease_init(gw_lease *lease)
 {
+    assert(lease);
     memset(lease, 0, sizeof *lease);
 }
 

@@ -144,6 +144,7 @@ void gw_local_models_update(gw_local_models *locals)
 double gw_local_models_start(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def)
 {
+    assert(locals && index >= 0 && system);
     approximated_system *c = &locals->systems[index];
     if (!gw_local_models_has(locals, index))
         return 0;
@@ -159,6 +160,7 @@ double gw_local_models_start(gw_local_models *locals, int index, gw_system *syst
 void gw_local_models_publish(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def)
 {
+    assert(locals && index >= 0 && system);
     approximated_system *c = &locals->systems[index];
     joint_state *out = gw_mailbox_back(&c->joints);
     out->number = ++c->number;
@@ -171,6 +173,7 @@ void gw_local_models_publish(gw_local_models *locals, int index, gw_system *syst
 /* A system that outruns a local model goes exactly, from the tick on in which it does. */
 double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system)
 {
+    assert(locals && index >= 0 && system);
     approximated_system *c = &locals->systems[index];
     bool outruns = gw_system_outruns_local_model(system), fresh = gw_mailbox_fresh(&c->models);
     if (fresh) {

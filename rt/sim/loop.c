@@ -727,6 +727,7 @@ void gw_loop_collect(gw_loop *loop)
 
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
 {
+    assert(loop && snapshot);
     copy_snapshot(snapshot, gw_mailbox_take(&loop->snapshots));
     snapshot->halted = gw_halt_latch_read(loop->halt, &snapshot->halt) || snapshot->halted;
     snapshot->operated = gw_lease_read(loop->lease, &snapshot->holder);
@@ -739,6 +740,7 @@ const gw_snapshot *gw_loop_latest(gw_loop *loop)
 
 bool gw_loop_event(gw_loop *loop, gw_event *event)
 {
+    assert(loop && event);
     return gw_ring_pop(&loop->events, event);
 }
 
@@ -749,6 +751,7 @@ void gw_loop_record(gw_loop *loop, bool on)
 
 int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t *lost)
 {
+    assert(loop && capacity >= 0 && lost);
     int count = 0;
     while (count < capacity && gw_ring_pop(&loop->records, &records[count])) {
         gw_snapshot *r = &records[count++];

@@ -4,6 +4,7 @@
  */
 #include "rt/sim/motion_executor.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "rt/sim/operators.h"
@@ -37,6 +38,7 @@ static void end_motion(gw_motion_executor *motion, gw_motion_outcome outcome)
 
 void gw_motion_start(gw_motion_executor *motion, const gw_command *command)
 {
+    assert(motion && command);
     if (motion->moving)
         end_motion(motion, GW_MOTION_LOST);
     motion->guide = command->guide;
@@ -335,6 +337,7 @@ static bool pull(const gw_motion_executor *motion, const gw_motion_input *in, gw
 
 gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
 {
+    assert(motion && in);
     gw_wrench out = {{0, 0, 0}, {0, 0, 0}};
     if (motion->fresh)
         begin(motion, in);

@@ -1,5 +1,6 @@
 /*
- * A body rides to its moved set. On the loop's thread, RT safe.
+ * A guided body is carried along by its set, which moves with its geometry. On the loop's thread,
+ * RT safe.
  */
 #include "rt/sim/moved_set.h"
 
@@ -52,10 +53,10 @@ static void put(gw_guided *body, const gw_pose *pose)
  * In the frame of the former set the body is at Y. The new set is where a rigid motion M took the
  * former one, so with the frame at F before the tick and G after it,
  *
- *   rides from F M^-1 to G
+ *   the set's frame moves from F M^-1 to G
  *
  * Where the geometry has no motion of its own, M takes the body to its nearest new pose, which is
- * good enough: the rest is made good by the next solution.
+ * right to first order in a tick: the next solution corrects the rest.
  */
 gw_moved_set_status gw_moved_set_advance(gw_kinematics *kinematics, int object, const char *branch,
                                          gw_guided *body, const gw_pose *before,

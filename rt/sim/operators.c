@@ -4,6 +4,7 @@
  */
 #include "rt/sim/operators.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static void *copied(const void *from, size_t size)
 
 gw_operator_program *gw_operator_program_create(const gw_operator *operator)
 {
+    assert(operator);
     size_t count = (size_t) operator->count;
     gw_operator_program *p = calloc(1, sizeof *p);
     if (!p)
@@ -190,6 +192,7 @@ gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_op
 
 void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass, double dt)
 {
+    assert(drag && command && mass && dt > 0);
     gw_vec3 arm = gw_sub(command->drag.point, mass->com);
     double floor = gw_inertia_lower_bound(&mass->inertia);
     double felt = 1 / (1 / mass->mass + gw_norm2(arm) / fmax(floor, 1e-12)); /* least mass there */

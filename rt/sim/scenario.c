@@ -1,6 +1,8 @@
 /*
  * Builds scenarios from a scene and its layout. On a server thread or in `run`, never in a tick.
  */
+#include <assert.h>
+
 #include "rt/sim/scenario_private.h"
 
 #include <float.h>
@@ -255,6 +257,7 @@ static bool hold_shapes(gw_scenario *s, const gw_scene *scene, gw_error *error)
 
 gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
 {
+    assert(def);
     gw_scenario *s = calloc(1, sizeof *s);
     if (!s) {
         gw_fail(error, GW_FAILED, "", "no memory for a scenario");

@@ -250,8 +250,9 @@ const gw_dynamics_findings *gw_scene_dynamics_findings(const gw_scene_dynamics *
     return &m->found;
 }
 
-/* Bodies that no hand holds: no tool accounts for their sums. What steps of models found. */
-static void book(gw_scene_dynamics *m)
+/* Adds up the work and dissipation of bodies that no hand holds, for which no tool accounts, and
+ * what steps of models report. */
+static void account(gw_scene_dynamics *m)
 {
     bool held[GW_MAX_MODELS] = {false};
     for (int i = 0; i < m->tool_count; i++)
@@ -283,7 +284,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
         step_together(m, dt);
     else
         step_apart(m, dt);
-    book(m);
+    account(m);
     if (m->free_count > 0)
         gw_free_bodies_post_step(m);
     if (m->system_count > 0)
@@ -299,6 +300,7 @@ static int held_system(const gw_scene_dynamics *m, int tool)
 
 void gw_scene_dynamics_set_resisted(gw_scene_dynamics *m, int tool, const gw_resisted_def *def)
 {
+    assert(m && tool >= 0);
     int system = held_system(m, tool);
     if (system >= 0)
         m->systems[system].resisted = *def;
@@ -322,6 +324,7 @@ int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *m)
 
 void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
 {
+    assert(m && e);
     double kinetic, potential;
     for (int i = m->held_count; i < m->world_system_count; i++) {
         gw_model_energy(m->world_systems[i].model, &kinetic, &potential);

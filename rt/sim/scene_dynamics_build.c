@@ -3,6 +3,7 @@
  * which solids there are, which pairs never collide, how their surfaces are. On a server thread or
  * in `run`, never in a tick.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -486,6 +487,7 @@ static bool build_looks(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, 
 
 gw_scene_dynamics *gw_scene_dynamics_create(const gw_scene_dynamics_def *def, gw_error *error)
 {
+    assert(def);
     gw_scene_dynamics *m = calloc(1, sizeof *m);
     if (!m) {
         gw_fail(error, GW_FAILED, "", "no memory for what moves");

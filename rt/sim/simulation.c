@@ -23,6 +23,7 @@ void gw_simulation_emit(gw_simulation *s, gw_event event)
 
 int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
 {
+    assert(s && capacity >= 0 && (capacity == 0 || events));
     int count = s->event_count < capacity ? s->event_count : capacity;
     if (count == 0)
         return 0;
@@ -34,6 +35,7 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
 
 void gw_simulation_emit_motion_end(gw_simulation *s, int tool)
 {
+    assert(s && tool >= 0);
     gw_motion_executor *motion = &s->tools[tool].motion;
     if (motion->ended)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_MOTION_ENDED,
@@ -332,6 +334,7 @@ static void tell_findings(gw_simulation *s, bool moving)
 
 void gw_simulation_tick(gw_simulation *s)
 {
+    assert(s);
     bool moving = !s->halted && (s->state == GW_RUNNING || (s->state == GW_PAUSED && s->steps));
     gw_tick tick = {.tick = s->tick,
                     .dt = s->scenario->dt,

@@ -3,6 +3,7 @@
  */
 #include "rt/sim/task_runner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ gw_task_progress gw_task_progress_of(const gw_task *task)
 
 void gw_task_begin(gw_task_run *run, const gw_task *task, int tool, uint64_t tag)
 {
+    assert(run && task && tool >= 0);
     *run = (gw_task_run){.task = task, .tool = tool, .tag = tag};
     run->progress = gw_task_progress_of(task);
     run->progress.state = GW_TASK_RUNNING;
@@ -209,6 +211,7 @@ static bool set_enabled(gw_scene *scene, const char (*ids)[GW_MAX_ID + 1], int c
 
 bool gw_task_edit(gw_scene *scene, int tool, const gw_task_step *step)
 {
+    assert(scene && tool >= 0 && step);
     bool on = set_enabled(scene, step->enable, step->enable_count, true);
     bool off = set_enabled(scene, step->disable, step->disable_count, false);
     char *branch = scene->tools[tool].branch;
@@ -279,6 +282,7 @@ static void look_at_move(gw_task_run *run, const gw_task_view *view)
 
 gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view)
 {
+    assert(run && view);
     const gw_snapshot *s = view->snapshot;
     if (run->progress.state != GW_TASK_RUNNING)
         return nothing();

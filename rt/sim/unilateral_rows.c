@@ -213,6 +213,7 @@ static void add_anchor(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def
 
 gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *def, gw_error *error)
 {
+    assert(def);
     const gw_scene *scene = def->scene;
     gw_scene_unilaterals *u = calloc(1, sizeof *u);
     if (!u) {

@@ -1,3 +1,6 @@
+/*
+ * Poses and twists of all bodies and states of joints as CSV, a row a tick.
+ */
 #include "server/cli/bodies_csv.h"
 
 #include <math.h>
