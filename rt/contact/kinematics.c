@@ -153,7 +153,7 @@ void gw_contact_set_start(const gw_world *w, gw_contact *c, double from)
 
 void gw_world_update_gaps(gw_world *w, double t)
 {
-    assert(w && isfinite(t));
+    assert(w);
     update_bodies(w, &w->active, t);
     update_bodies(w, &w->boundary, t);
     for (int i = 0; i < w->active.contact_count; i++) {

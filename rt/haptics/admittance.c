@@ -51,7 +51,7 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
 
 gw_virtual_coupling gw_virtual_coupling_for(double mass, double scale, double dt)
 {
-    assert(mass > 0 && scale > 0 && dt > 0);
+    assert(dt > 0);
     /* a spring is stable far above k dt^2 / m = 0.05, and feels the same */
     double k = fmin(STIFFNESS_MAX, 0.05 * mass / (dt * dt));
     return (gw_virtual_coupling){k, 2 * sqrt(k * mass), SLACK_M / scale, FORCE_MAX};

@@ -283,7 +283,7 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
 double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
                                    const gw_twist *way, double dt)
 {
-    assert(p && def && length > 0 && way && dt > 0);
+    assert(p && def && way && dt > 0);
     double e[6], d[6], spring = 0, damper = 0;
     if (def->by_mass)
         return p->stored;

@@ -654,6 +654,7 @@ static void number_bodies(collection *c)
 bool gw_layout_redundant(const gw_scene *scene, const gw_layout *layout,
                          gw_redundant_relations *out)
 {
+    assert(scene && layout && out);
     collection c = {.scene = scene, .layout = layout};
     size_t bodies = (size_t)gw_scene_body_count(scene);
     size_t most = (size_t)(scene->constraint_count + scene->joint_count) + bodies;
