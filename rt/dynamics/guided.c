@@ -813,7 +813,6 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
 
 void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
 {
-    assert(body && twist);
     stage s;
     if (gw_is_floating(&body->def.set)) {
         gw_floating_set_twist(body, twist);
@@ -835,7 +834,6 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
 /* A body without constraints has no base. */
 void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *base)
 {
-    assert(body && base);
     gw_twist twist = body->twist;
     if (gw_is_floating(&body->def.set))
         return;
@@ -853,14 +851,12 @@ gw_twist gw_guided_base_velocity(const gw_guided *body, gw_vec3 point)
 
 void gw_guided_stop(gw_guided *body)
 {
-    assert(body);
     body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
     memset(body->z_dot, 0, sizeof body->z_dot);
 }
 
 void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt)
 {
-    assert(body && pose && dt >= 0);
     body->pose = *pose;
     if (body->base.moves) {
         gw_pose then = gw_base_motion_frame(&body->base, -dt), back = gw_pose_inverse(&then);
@@ -872,7 +868,6 @@ void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt)
 
 void gw_guided_move_with_base(gw_guided *body, double dt)
 {
-    assert(body && dt >= 0);
     gw_pose pose = body->pose;
     body->base.time += dt;
     gw_guided_revert_step(body, &pose, dt);
@@ -893,7 +888,6 @@ double gw_guided_scale_velocity(gw_guided *body, double factor)
 
 double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body)
 {
-    assert(body && world_from_body);
     double h[GW_MAX_ROWS], worst = 0;
     const gw_submanifold *set = &body->def.set;
     gw_pose pose =
