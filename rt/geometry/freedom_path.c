@@ -1,9 +1,9 @@
 /*
- * Freedom paths: a set with factors is followed along its parameter, a general one along the
- * tangent that turns least from step to step, each step projected onto the rows. Any thread, RT
- * safe.
+ * Freedom paths: a set with factors is followed along its parameter, a general one along a
+ * geodesic. Any thread, RT safe.
  */
 #include "rt/geometry/freedom_path.h"
+#include "rt/geometry/geodesic.h"
 
 #include <assert.h>
 #include <math.h>
@@ -44,7 +44,7 @@ static int parameter_side(const gw_submanifold *set, const double *at, int k, do
     return most;
 }
 
-/* ---- general sets: steps along the tangent -------------------------------------------------- */
+/* ---- general sets: a geodesic --------------------------------------------------------------- */
 
 /* In weighed coordinates [v; length w]. */
 static void tangent_at(const gw_submanifold *set, const gw_pose *x, double length,
@@ -56,53 +56,18 @@ static void tangent_at(const gw_submanifold *set, const gw_pose *x, double lengt
             basis[k][i] *= length;
 }
 
-static double dot6(const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < 6; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-/* The tangent at x that is nearest to d, d <- Z Z^T d / |Z Z^T d|; the cosine between the two. */
-static double rotate_to_tangent(const gw_submanifold *set, const gw_pose *x, double length,
-                                double *d)
-{
-    double basis[6][6], to[6] = {0};
-    tangent_at(set, x, length, basis);
-    for (int k = 0; k < set->dof; k++) {
-        double c = dot6(basis[k], d);
-        for (int i = 0; i < 6; i++)
-            to[i] += c * basis[k][i];
-    }
-    double size = sqrt(dot6(to, to));
-    for (int i = 0; i < 6; i++)
-        d[i] = size > 0 ? to[i] / size : 0;
-    return size;
-}
-
 static int general_side(const gw_submanifold *set, const gw_pose *from, const double *first,
                         double length, double step, int most, gw_pose *out, bool *closed)
 {
-    gw_pose x = *from;
-    double d[6];
-    for (int i = 0; i < 6; i++)
-        d[i] = first[i];
+    gw_geodesic g = gw_geodesic_from(set, from, first, length);
     for (int n = 0; n < most; n++) {
-        double l = length / step;
-        gw_twist move = {{step * d[0], step * d[1], step * d[2]}, {d[3] / l, d[4] / l, d[5] / l}};
-        gw_pose next = gw_pose_add(&x, &move);
-        double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 20, &next);
-        double gone = gw_pose_distance(&x, &next, length);
-        if (off > 1e-9 * length || gone > 2 * step || gone < 0.3 * step ||
-            !gw_submanifold_contains(set, &next) || rotate_to_tangent(set, &next, length, d) < 0.5)
+        if (!gw_geodesic_step(&g, step) || !gw_submanifold_contains(set, &g.x))
             return n;
-        x = next;
-        if (n > 2 && gw_pose_distance(&x, from, length) < 0.6 * step) {
+        if (n > 2 && gw_pose_distance(&g.x, from, length) < 0.6 * step) {
             *closed = true;
             return n;
         }
-        out[n] = x;
+        out[n] = g.x;
     }
     return most;
 }

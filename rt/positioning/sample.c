@@ -1,10 +1,11 @@
 /*
- * Random poses of a branch. Any thread, RT safe.
+ * Random poses of a branch, and its parameters. Any thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "rt/base/random.h"
+#include "rt/geometry/geodesic.h"
 #include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs.h"
@@ -142,6 +143,34 @@ static gw_pose random_walk(const gw_submanifold *set, double size, random_state 
     return x;
 }
 
+/* The exponential map of a random tangent: directions at will, lengths with which all orientations
+ * are reached; a shorter one where the set ends before, or goes beyond three sizes. Where the seed
+ * is singular, and none leads anywhere, a pose without parameters. */
+static gw_branch_point random_geodesic(const gw_submanifold *set, double size, random_state *s)
+{
+    gw_branch_point x = {.pose = set->seed, .parameterised = true};
+    double z[6], norm, unit = gw_exponential_map_unit(set);
+    do {
+        norm = 0;
+        for (int i = 0; i < set->dof; i++) {
+            z[i] = gw_random_uniform(s, -1, 1);
+            norm += z[i] * z[i];
+        }
+    } while (norm > 1 || norm == 0);
+    for (int tries = 0; tries < 8; tries++) {
+        double scale = GW_PI * unit;
+        for (int i = 0; i < set->dof; i++)
+            x.parameters[i] = scale * z[i];
+        if (gw_exponential_map(set, x.parameters, &x.pose) &&
+            gw_distance(x.pose.p, set->seed.p) < 3 * fmax(unit, size))
+            return x;
+        double shorter = gw_random_uniform(s, 0.3, 0.9);
+        for (int i = 0; i < set->dof; i++)
+            z[i] *= shorter;
+    }
+    return (gw_branch_point){.pose = random_walk(set, size, s)};
+}
+
 /* A sample of a set whose factors separate. */
 static gw_pose sample_factors(const gw_branch *branch, double size, random_state *s)
 {
@@ -154,24 +183,58 @@ static gw_pose sample_factors(const gw_branch *branch, double size, random_state
     return gw_submanifold_pose(set, z);
 }
 
+/* ---- parameters ----------------------------------------------------------------------------- */
+
+bool gw_branch_pose(const gw_branch *branch, const double *z, gw_pose *pose)
+{
+    return branch->set.general ? gw_exponential_map(&branch->set, z, pose)
+                               : gw_submanifold_try_pose(&branch->set, z, pose);
+}
+
+/* Of a pose on a set that has factors, or one freedom. */
+static gw_branch_point point_at(const gw_submanifold *set, const gw_pose *pose)
+{
+    gw_branch_point x = {.pose = *pose, .parameterised = true};
+    gw_submanifold_parameters_at(set, pose, x.parameters);
+    if (set->general && set->dof == 1)
+        x.parameterised = gw_curve_logarithm(set, pose, x.parameters);
+    return x;
+}
+
+gw_branch_point gw_branch_nearest(const gw_branch *branch)
+{
+    return point_at(&branch->set, &branch->nearest);
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
 void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
-                       gw_pose *poses)
+                       gw_branch_point *points)
 {
     assert(count >= 0 && count <= GW_MAX_SAMPLED && size > 0);
     const gw_submanifold *set = &branch->set;
-    if (set->general && set->dof == 1) {
-        sample_curve(set, size, random, count, poses);
-        return;
+    gw_pose on_curve[GW_MAX_SAMPLED];
+    bool curve = set->general && set->dof == 1;
+    if (curve)
+        sample_curve(set, size, random, count, on_curve);
+    for (int i = 0; i < count; i++) {
+        if (curve) {
+            points[i] = point_at(set, &on_curve[i]);
+            if (points[i].parameterised) /* to the last bit what its parameter leads to */
+                gw_exponential_map(set, points[i].parameters, &points[i].pose);
+        } else if (set->general) {
+            points[i] = random_geodesic(set, size, random);
+        } else {
+            gw_pose x = sample_factors(branch, size, random);
+            points[i] = point_at(set, &x);
+        }
     }
-    for (int i = 0; i < count; i++)
-        poses[i] =
-            set->general ? random_walk(set, size, random) : sample_factors(branch, size, random);
 }
 
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random)
 {
     assert(branch && size > 0 && random);
-    gw_pose x;
+    gw_branch_point x;
     gw_branch_samples(branch, size, random, 1, &x);
-    return x;
+    return x.pose;
 }

@@ -67,13 +67,14 @@ static bool has_ill_conditioned_rows(const gw_submanifold *set)
  * at samples, too. */
 static bool holds_elsewhere(const gw_solver *solver, const gw_branch *b)
 {
-    gw_pose x[4];
+    gw_branch_point x[4];
     unsigned long long random = 1;
     if (!b->set.general || b->set.dof == 0 || !has_ill_conditioned_rows(&b->set))
         return true;
     gw_branch_samples(b, solver->size, &random, 4, x);
     for (int i = 0; i < 4; i++)
-        if (gw_problem_residual(solver->problem, solver->use, solver->size, &x[i]) > GW_VERIFIED)
+        if (gw_problem_residual(solver->problem, solver->use, solver->size, &x[i].pose) >
+            GW_VERIFIED)
             return false;
     return true;
 }

@@ -131,13 +131,27 @@ bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_bran
 double gw_constraint_residual(const gw_constraint *constraint, const gw_pose *world_from_body,
                               double length);
 
+/* A pose of a branch, with the parameters that gw_branch_pose() takes there. */
+typedef struct gw_branch_point {
+    gw_pose pose;
+    double parameters[6];
+    bool parameterised; /* false: a curve is too long, or the zero singular */
+} gw_branch_point;
+
 /* A uniformly spread pose of a branch from 64-bit state (splitmix64, advanced by the call);
  * unbounded directions within one `size` (m) of the nearest pose. */
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random);
 
 /* Up to GW_MAX_SAMPLED of them: a curve is traced once for all. */
 void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
-                       gw_pose *poses);
+                       gw_branch_point *points);
+
+/* The pose at parameters: those of the submanifold or, where it is a general set, of its
+ * exponential map (geodesic.h), which reaches all of it. False where the set has none there. */
+bool gw_branch_pose(const gw_branch *branch, const double *parameters, gw_pose *pose);
+
+/* The nearest pose with its parameters. */
+gw_branch_point gw_branch_nearest(const gw_branch *branch);
 
 /* "3 freedoms: slides in the plane (2), turns about its normal (1)". `text` of `size` bytes. */
 void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size);

@@ -158,7 +158,8 @@ json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *pose)
 ENCODE(encode_nearest)
 {
     const gw_branch *b = owner;
-    return wire_parameters_at(&b->set, &b->nearest);
+    gw_branch_point nearest = gw_branch_nearest(b);
+    return wire_numbers(nearest.parameters, b->set.dof, NULL);
 }
 
 static const wire_type branch_parameters = {NULL, encode_parameters, wire_schema_list};
@@ -197,8 +198,8 @@ static const wire_field of_sample[] = {
     {"pose", OBJECT, .table = &wire_table_pose_read},
     {"folded", BOOLEAN, .flags = SOMETIMES,
      .about =
-         "True, or left out. The parameters do not lead here: the set, a general one, folds "
-         "over the tangent space of its zero in between, and `at` finds another pose or none."},
+         "True, or left out. The parameters do not lead here: a curve that `at` does not follow as "
+         "far, or a general set whose zero is singular."},
     {0}};
 static const wire_table sample_table = {.name = "Sample", .fields = of_sample, .answered = true};
 

@@ -211,21 +211,9 @@ static double problem_size(const gw_problem *p)
     return size;
 }
 
-/* Whether a pose is not the one that its parameters lead to. */
-static bool folded(const gw_submanifold *set, const gw_pose *pose, double size)
+static json_t *sample_json(const gw_branch *b, const double *parameters, const gw_pose *pose)
 {
-    double z[6];
-    gw_pose there;
-    if (!set->general)
-        return false;
-    gw_submanifold_parameters_at(set, pose, z);
-    return !gw_submanifold_try_pose(set, z, &there) ||
-           gw_pose_distance(pose, &there, size) > 1e-7 * size;
-}
-
-static json_t *sample_json(const gw_submanifold *set, const gw_pose *pose)
-{
-    return json_pack("{so so}", "parameters", wire_parameters_at(set, pose), "pose",
+    return json_pack("{so so}", "parameters", wire_numbers(parameters, b->set.dof, NULL), "pose",
                      wire_pose(pose));
 }
 
@@ -233,12 +221,11 @@ static json_t *random_samples(const wire_problem *p, const gw_branch *b)
 {
     json_t *list = json_array();
     unsigned long long state = p->request.seed;
-    double size = problem_size(&p->problem);
-    gw_pose poses[GW_MAX_SAMPLED];
-    gw_branch_samples(b, size, &state, p->request.samples, poses);
+    gw_branch_point points[GW_MAX_SAMPLED];
+    gw_branch_samples(b, problem_size(&p->problem), &state, p->request.samples, points);
     for (int i = 0; i < p->request.samples; i++) {
-        json_t *sample = sample_json(&b->set, &poses[i]);
-        if (folded(&b->set, &poses[i], size))
+        json_t *sample = sample_json(b, points[i].parameters, &points[i].pose);
+        if (!points[i].parameterised)
             json_object_set_new(sample, "folded", json_true());
         json_array_append_new(list, sample);
     }
@@ -270,16 +257,13 @@ static json_t *poses_at(const wire_problem *p, const gw_branch *b, gw_error *err
         double values[6] = {0};
         gw_pose pose;
         bool read = get_row(json_array_get(p->request.at_rows, i), &here, b, values, error);
-        if (read && !gw_submanifold_try_pose(&b->set, values, &pose))
-            read = wire_refuse(&here, error,
-                               "branch %s has no pose there: its parameters are coordinates in the "
-                               "tangent space of its zero, and it folds over that before",
-                               b->id);
+        if (read && !gw_branch_pose(b, values, &pose))
+            read = wire_refuse(&here, error, "branch %s has no pose there: it ends before", b->id);
         if (!read) {
             json_decref(list);
             return NULL;
         }
-        json_array_append_new(list, sample_json(&b->set, &pose));
+        json_array_append_new(list, sample_json(b, values, &pose));
     }
     return list;
 }

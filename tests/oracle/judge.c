@@ -58,10 +58,10 @@ static const char *branch_fault(const gw_problem *p, const gw_branch *b, double 
     double rounding = 16 * DBL_EPSILON * (gw_norm(b->nearest.p) + gw_norm(p->pose.p));
     if (*number > 1e-9 * (far + size + p->length) + rounding)
         return "nearest: distance is not that of the nearest pose";
-    gw_pose drawn[GW_MAX_SAMPLED];
+    gw_branch_point drawn[GW_MAX_SAMPLED];
     gw_branch_samples(b, size, random, samples, drawn);
     for (int k = 0; k <= samples; k++) {
-        gw_pose x = k == 0 ? b->nearest : drawn[k - 1];
+        gw_pose x = k == 0 ? b->nearest : drawn[k - 1].pose;
         rounding = 16 * DBL_EPSILON * (gw_norm(x.p) + gw_norm(p->pose.p));
         *number = oracle_worst(p, ~0ul, size, &x, NULL);
         if (!(*number <= ORACLE_TRUTH + rounding / size))

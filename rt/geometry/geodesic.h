@@ -1,0 +1,43 @@
+/*
+ * Geodesics of a general set: the straightest path from a pose on it, and the exponential map that
+ * parameterises the whole of a connected set by its tangent space at the seed. The parameters of
+ * gw_submanifold_try_pose() are cheaper, and end where the set folds over that space; near the seed
+ * both are the same to first order. Any thread, RT safe.
+ */
+#ifndef GW_GEOMETRY_GEODESIC_H
+#define GW_GEOMETRY_GEODESIC_H
+
+#include "rt/geometry/submanifold.h"
+
+typedef struct gw_geodesic {
+    const gw_submanifold *set; /* general */
+    double length;             /* of the metric (m) */
+    gw_pose x;                 /* where it is */
+    double direction[6];       /* the unit tangent there, [v; length w] */
+    int tried;                 /* steps, halved ones too: their number is bounded */
+} gw_geodesic;
+
+/* From a pose on the set, along the tangent closest to `direction` ([v; length w]). */
+gw_geodesic gw_geodesic_from(const gw_submanifold *set, const gw_pose *pose,
+                             const double direction[6], double length);
+
+/* On by `step` (m): to the closest pose of the rows, in shorter steps where the set bends. False
+ * where the set ends or is singular before that: then it is where it was. */
+bool gw_geodesic_step(gw_geodesic *geodesic, double step);
+
+/* The unit of the exponential map (m): the reach of a general set's rows from the body's origin and
+ * from the elements that they are about; 1 where there is none. Rotations are weighed with it. */
+double gw_exponential_map_unit(const gw_submanifold *set);
+
+/*
+ * Exponential map: the end of the geodesic from the seed whose first tangent and length are z (dof
+ * values, m), in the basis of gw_submanifold_tangent() there with the unit above. False where there
+ * is no such pose of the set; `pose` is then where the path ends.
+ */
+bool gw_exponential_map(const gw_submanifold *set, const double *z, gw_pose *pose);
+
+/* Its inverse for a set of one freedom: the z that leads to a pose on the curve. False where the
+ * curve, followed forty units both ways, does not come to it. */
+bool gw_curve_logarithm(const gw_submanifold *set, const gw_pose *pose, double *z);
+
+#endif
