@@ -42,6 +42,7 @@
 #include "rt/scene/assembly.h"
 #include "rt/scene/layout.h"
 #include "rt/scene/scene.h"
+#include "rt/scene/surface.h"
 #include "rt/sim/loop.h"
 #include "rt/sim/scenario.h"
 #include "rt/sim/simulation.h"

@@ -5,9 +5,11 @@
 #include "rt/scene/surface.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/geometry/feature.h"
 #include "rt/geometry/nurbs.h"
 
 const char *gw_any_constraint_name(int kind)
@@ -86,6 +88,24 @@ static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
     return true;
 }
 
+int gw_scene_surface_names(const gw_shape *shape)
+{
+    return GW_SURFACE_NAMES * (shape->kind == GW_SHAPE_COMPOUND ? shape->part_count : 1);
+}
+
+bool gw_scene_surface_at(const gw_shape *shape, int i, char *name, gw_surface *s)
+{
+    static const char *const names[GW_SURFACE_NAMES] = {"surface", "top-rim", "bottom-rim",
+                                                        "base-rim"};
+    assert(i >= 0 && i < gw_scene_surface_names(shape));
+    const char *of = names[i % GW_SURFACE_NAMES];
+    if (shape->kind == GW_SHAPE_COMPOUND)
+        snprintf(name, GW_FEATURE_NAME, "part%d.%s", i / GW_SURFACE_NAMES, of);
+    else
+        strcpy(name, of);
+    return surface_of(shape, name, s);
+}
+
 /* The shape of an object or a link, and where it is in its frame; NULL: it has none. */
 static const gw_shape *shape_of(const gw_scene *scene, const char *name, gw_pose *body_from_shape)
 {
@@ -100,6 +120,17 @@ static const gw_shape *shape_of(const gw_scene *scene, const char *name, gw_pose
     return &scene->mechanisms[mechanism].geometries[link].shape;
 }
 
+bool gw_scene_primitive_surface(const gw_scene *scene, const gw_feature_ref *ref,
+                                gw_surface *surface)
+{
+    gw_pose at;
+    const gw_shape *shape = shape_of(scene, ref->object, &at);
+    if (!shape || !surface_of(shape, ref->feature, surface))
+        return false;
+    gw_scene_surface_move(&at, surface);
+    return true;
+}
+
 /* The surface that "object/feature" names, in the object's or the link's frame: `surface` of a
  * sphere, a cylinder or a capsule (its side), `top-rim` and `bottom-rim` of a cylinder, `base-rim`
  * of a cone, any plane; of a compound's part with partN. before it. False where it names none. */
@@ -107,7 +138,6 @@ static bool surface_of_feature(const gw_scene *scene, const gw_feature_ref *ref,
                                gw_surface *surface)
 {
     gw_element e;
-    gw_pose at;
     if (gw_scene_element(scene, ref, &e)) {
         *surface = (gw_surface){.kind = GW_SURFACE_PLANE,
                                 .point = e.p,
@@ -120,11 +150,7 @@ static bool surface_of_feature(const gw_scene *scene, const gw_feature_ref *ref,
         }
         return e.kind == GW_PLANE || gw_is_free_form(e.kind);
     }
-    const gw_shape *shape = shape_of(scene, ref->object, &at);
-    if (!shape || !surface_of(shape, ref->feature, surface))
-        return false;
-    gw_scene_surface_move(&at, surface);
-    return true;
+    return gw_scene_primitive_surface(scene, ref, surface);
 }
 
 /* ---- velocity constraints -------------------------------------------------------------------- */

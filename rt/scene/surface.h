@@ -11,6 +11,20 @@
 /* Takes a surface given in the frame b to the frame a. */
 void gw_scene_surface_move(const gw_pose *a_from_b, gw_surface *surface);
 
+#define GW_SURFACE_NAMES 4 /* that primitives have surfaces and rims under */
+
+/* How many names a shape, or all parts of a compound, may have surfaces under. */
+int gw_scene_surface_names(const gw_shape *shape);
+
+/* The surface or rim under the i-th of them, in the shape's frame, and its name (GW_FEATURE_NAME
+ * bytes): of a sphere, the side of a cylinder or a capsule, rims of cylinders and cones. False
+ * where the shape has none under that name. */
+bool gw_scene_surface_at(const gw_shape *shape, int i, char *name, gw_surface *surface);
+
+/* The one that "object/feature" names, in the frame of the object or link. */
+bool gw_scene_primitive_surface(const gw_scene *scene, const gw_feature_ref *ref,
+                                gw_surface *surface);
+
 /* The closure of an enabled velocity constraint, with a and b as its bodies 0 and 1 whatever they
  * are: surfaces in the objects' frames, exchanged where only the other order is possible
  * (*swapped). False with an error at /constraints/index. */

@@ -124,7 +124,9 @@ static bool derived_feature(const gw_scene *scene, const char *id, gw_error *err
 {
     gw_feature_ref ref;
     gw_element element;
-    if (!reference(id, &ref) || !gw_scene_element(scene, &ref, &element))
+    gw_surface surface;
+    if (!reference(id, &ref) || (!gw_scene_element(scene, &ref, &element) &&
+                                 !gw_scene_primitive_surface(scene, &ref, &surface)))
         return false;
     gw_fail(error, GW_CONFLICT, "", "%s comes from the shape: it can only be read", id);
     return true;
@@ -139,6 +141,20 @@ static json_t *feature_json(const char *object, const char *name, bool derived,
     json_t *shape = wire_element(element);
     json_object_update(json, shape);
     json_decref(shape);
+    return json;
+}
+
+/* {"id","derived","touches","point","axis","radius"} */
+static json_t *surface_json(const char *object, const char *name, const gw_surface *surface)
+{
+    const char *touches = surface->kind == GW_SURFACE_SPHERE     ? "sphere"
+                          : surface->kind == GW_SURFACE_CYLINDER ? "cylinder"
+                                                                 : "rim";
+    json_t *json = json_pack("{s:o, s:b, s:s, s:o, s:f}", "id", json_sprintf("%s/%s", object, name),
+                             "derived", true, "touches", touches, "point",
+                             wire_vec3(surface->point), "radius", surface->radius);
+    if (surface->kind != GW_SURFACE_SPHERE)
+        json_object_set_new(json, "axis", wire_vec3(surface->axis));
     return json;
 }
 
@@ -178,13 +194,14 @@ static void users_of_feature(const gw_scene *scene, int index, char *list, size_
     }
 }
 
-/* Derived features of a shape (NULL: none) at its pose, then those that the scene states for the
- * object or link. */
+/* Derived features of a shape (NULL: none) at its pose, surfaces and rims of an object's
+ * primitives, then those that the scene states for the object or link. */
 static json_t *features_of(const gw_scene *scene, const char *id, const gw_shape *shape,
                            const gw_pose *pose)
 {
     json_t *list = json_array();
     int count = shape ? gw_feature_count(shape) : 0;
+    int names = shape ? gw_scene_surface_names(shape) : 0;
     for (int i = 0; i < count; i++) {
         char name[GW_FEATURE_NAME];
         gw_element element;
@@ -192,6 +209,15 @@ static json_t *features_of(const gw_scene *scene, const char *id, const gw_shape
         element = gw_element_moved(pose, &element);
         if (gw_scene_feature(scene, id, name) < 0)
             json_array_append_new(list, feature_json(id, name, true, &element));
+    }
+    for (int i = 0; i < names; i++) {
+        char name[GW_FEATURE_NAME];
+        gw_surface surface;
+        if (!gw_scene_surface_at(shape, i, name, &surface) ||
+            gw_scene_feature(scene, id, name) >= 0)
+            continue;
+        gw_scene_surface_move(pose, &surface);
+        json_array_append_new(list, surface_json(id, name, &surface));
     }
     for (int i = 0; i < scene->feature_count; i++) {
         const gw_feature *stated = &scene->features[i];
@@ -247,12 +273,15 @@ static void api_feature_get(api_call *call)
     char id[RESOURCE_ID];
     gw_feature_ref ref;
     gw_element element;
+    gw_surface surface;
     app_document *document = app_document_get(call->app);
     resource_address(call, id);
     if (reference(id, &ref) && gw_scene_element(document->scene, &ref, &element))
         api_part(
             call, 200, document,
             feature_json(ref.object, ref.feature, find_feature(document->scene, id) < 0, &element));
+    else if (reference(id, &ref) && gw_scene_primitive_surface(document->scene, &ref, &surface))
+        api_part(call, 200, document, surface_json(ref.object, ref.feature, &surface));
     else
         resource_missing(call);
     app_document_put(document);

@@ -84,6 +84,8 @@ _Static_assert(offsetof(gw_feature, name) == offsetof(gw_feature_ref, feature) &
 
 INITIAL(no_feature, gw_feature, (gw_feature){0})
 
+static const char *const touches[] = {"sphere", "cylinder", "rim", NULL};
+
 static const wire_field of_feature[] = {
     {"id", FEATURE_ID, AT(gw_feature, object), REQUIRED | IN_ADDRESS},
     {"derived", BOOLEAN, .flags = READ_ONLY | SENT_BACK},
@@ -92,6 +94,10 @@ static const wire_field of_feature[] = {
      .table = &wire_table_curve_element},
     {"surface", OBJECT, AT(gw_feature, element), READ_ONLY | ALTERNATIVE, .kinds = KIND(GW_SURFACE),
      .table = &wire_table_surface_element},
+    {"touches", CHOICE, .flags = READ_ONLY | SOMETIMES, .choices = touches,
+     .about = "a surface or a rim of a primitive, which slides and rolls; its point is the middle"},
+    {"axis", VEC3, .flags = READ_ONLY | SOMETIMES, .about = "of what touches, unit length"},
+    {"radius", NUMBER, .flags = READ_ONLY | SOMETIMES, .about = "of what touches", .unit = "m"},
     {0}};
 const wire_table wire_table_feature = {
     .name = "Feature",

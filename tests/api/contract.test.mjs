@@ -264,7 +264,7 @@ test('objects', async () => {
 test('features', async () => {
   await expect(200, 'GET', '/features');
   const of = await expect(200, 'GET', '/features?object=cone');
-  assert.deepEqual(of.json.map((f) => f.id).sort(), ['cone/apex', 'cone/axis', 'cone/base']);
+  assert.deepEqual(of.json.map((f) => f.id).sort(), ['cone/apex', 'cone/axis', 'cone/base', 'cone/base-rim']);
   await expect(404, 'GET', '/features?object=nothing');
   await expect(200, 'POST', '/features?dryRun=true', { id: 'cone/rim', point: [0.04, 0, 0] });
   await expect(201, 'POST', '/features', { id: 'cone/rim', point: [0.04, 0, 0] });
@@ -1000,6 +1000,56 @@ test('entries of a list are chosen by their members', async () => {
   // the second one would be passed over
   assert.match((await expect(400, 'GET', '/objects?limit=1&limit=2')).json.detail, /limit is told once/);
   await expect(400, 'GET', '/objects?id=cone&id=cylinder');
+});
+
+test('surfaces and rims of primitives are features, by the names that constraints take', async () => {
+  const h = Math.SQRT1_2;
+  const ball = { type: 'sphere', radius: 0.1 };
+  const shapes = {
+    ball,
+    can: { type: 'cylinder', radius: 0.05, height: 0.2 },
+    pill: { type: 'capsule', radius: 0.04, height: 0.3 },
+    top: { type: 'cone', radius: 0.03, height: 0.1 },
+    pair: {
+      type: 'compound',
+      parts: [
+        { geometry: ball, pose: { p: [1, 0, 0] } },
+        { geometry: { type: 'cylinder', radius: 0.05, height: 0.2 }, pose: { p: [0, 2, 0], q: [h, h, 0, 0] } },
+      ],
+    },
+  };
+  const objects = Object.entries(shapes).map(([id, geometry], i) => ({ id, geometry, pose: { p: [3 * i, 0, 0] } }));
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'surfaces', objects });
+  const z = [0, 0, 1];
+  const wanted = {
+    'ball/surface': { touches: 'sphere', point: [0, 0, 0], radius: 0.1 },
+    'can/surface': { touches: 'cylinder', point: [0, 0, 0], axis: z, radius: 0.05 },
+    'can/top-rim': { touches: 'rim', point: [0, 0, 0.1], axis: z, radius: 0.05 },
+    'can/bottom-rim': { touches: 'rim', point: [0, 0, -0.1], axis: z, radius: 0.05 },
+    'pill/surface': { touches: 'cylinder', point: [0, 0, 0], axis: z, radius: 0.04 },
+    'top/base-rim': { touches: 'rim', point: [0, 0, 0], axis: z, radius: 0.03 },
+    'pair/part0.surface': { touches: 'sphere', point: [1, 0, 0], radius: 0.1 },
+    'pair/part1.surface': { touches: 'cylinder', point: [0, 2, 0], axis: [0, -1, 0], radius: 0.05 },
+    'pair/part1.top-rim': { touches: 'rim', point: [0, 1.9, 0], axis: [0, -1, 0], radius: 0.05 },
+    'pair/part1.bottom-rim': { touches: 'rim', point: [0, 2.1, 0], axis: [0, -1, 0], radius: 0.05 },
+  };
+  const list = (await expect(200, 'GET', '/features')).json.filter((f) => f.touches);
+  assert.deepEqual(list.map((f) => f.id).sort(), Object.keys(wanted).sort());
+  const near = (a, b) => [a].flat().every((v, k) => Math.abs(v - [b].flat()[k]) < 1e-12);
+  for (const [id, is] of Object.entries(wanted)) {
+    const { json } = await expect(200, 'GET', `/features/${id}`);
+    assert.deepEqual(
+      json,
+      list.find((f) => f.id === id),
+    );
+    assert.equal(json.derived, true);
+    assert.equal(json.touches, is.touches, id);
+    for (const member of ['point', 'axis', 'radius'])
+      assert.ok(is[member] === undefined ? !(member in json) : near(json[member], is[member]), `${id} ${member}`);
+    await expect(409, 'POST', '/features', { id, point: [0, 0, 0] });
+  }
+  await expect(404, 'GET', '/features/ball/top-rim');
+  await expect(200, 'PUT', '/scene', scene);
 });
 
 test('a list that is long comes in pieces, with all of its entries', async () => {

@@ -1,8 +1,7 @@
 // Elements of features in world coordinates: points, lines, planes, free-form curves and surfaces, and the surfaces
 // and rims of primitives, which have no element of their own.
-import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
+import type { Feature, Pose, Vec3 } from '../protocol';
 import { rotate, toLocal, toWorld, unit } from './maths';
-import { fullPose } from './mechanisms';
 import { type Foot, footOnCurve, footOnSurface } from './nurbs';
 
 export type ElementKind = 'point' | 'line' | 'plane' | 'curve' | 'surface' | 'sphere' | 'cylinder' | 'rim';
@@ -31,36 +30,4 @@ export function placed(f: Feature, g: Pose): WorldElement {
   const row = shape.points[shape.points.length >> 1]!;
   const middle = (f.surface ? row[row.length >> 1] : row) as Vec3;
   return { kind, p: toWorld(g, middle), d: [0, 0, 0], foot };
-}
-
-// ---- surfaces and rims of primitives ---------------------------------------------------------------------
-
-type Part = [string, NonNullable<Feature['touches']>, Vec3]; // its name, and a point at its middle
-
-function partsOf(g: Geometry): Part[] {
-  if (g.type === 'sphere') return [['surface', 'sphere', [0, 0, 0]]];
-  if (g.type === 'capsule') return [['surface', 'cylinder', [0, 0, 0]]];
-  if (g.type === 'cone') return [['base-rim', 'rim', [0, 0, 0]]];
-  if (g.type !== 'cylinder') return [];
-  return [
-    ['surface', 'cylinder', [0, 0, 0]],
-    ['top-rim', 'rim', [0, 0, g.height / 2]],
-    ['bottom-rim', 'rim', [0, 0, -g.height / 2]],
-  ];
-}
-
-// By the names that sliding and rolling take; of a compound's parts too.
-export function touchingFeatures(object: string, geometry: Geometry): Feature[] {
-  const feature = ([name, touches, point]: Part): Feature => ({
-    id: `${object}/${name}`,
-    derived: true,
-    touches,
-    point,
-  });
-  if (geometry.type !== 'compound') return partsOf(geometry).map(feature);
-  return geometry.parts.flatMap((part, i) =>
-    partsOf(part.geometry).map(([name, touches, p]) =>
-      feature([`part${i}.${name}`, touches, toWorld(fullPose(part.pose), p)]),
-    ),
-  );
 }

@@ -16,7 +16,6 @@ import type {
   TaskProgress,
   TaskRead,
 } from '../protocol';
-import { touchingFeatures } from './elements';
 import { refreshMeshes } from './meshes';
 import { poses } from './poses';
 import { call, callWithRevision, currentToken, enc } from './rest';
@@ -346,8 +345,6 @@ export async function needFeatures(id: string): Promise<void> {
   keys.set(id, key);
   try {
     const list = await call<Feature[]>('GET', `/features?object=${enc(id)}`);
-    const shape = store.objectOf(id)?.geometry;
-    if (shape) list.push(...touchingFeatures(id, shape));
     store.features.value = new Map(store.features.peek()).set(id, list);
   } catch {
     keys.delete(id);
