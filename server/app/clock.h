@@ -25,6 +25,14 @@ static inline double clock_s(void)
     return 1e-9 * (double)clock_ns();
 }
 
+/* Processor time of the calling thread (s): goes on only while it runs. */
+static inline double clock_thread_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Seconds since 1970. */
 static inline double clock_wall_s(void)
 {
