@@ -3,12 +3,12 @@
  * the rank of all their rows where the scene is laid out. Not for use inside a tick.
  *
  * Rows are of the bodies' twists, 6 columns a body: of constraints, joints, gears, surfaces that
- * slide or roll, knife edges, and of the joints that hold links of mechanisms, which stay. With N
- * the left null space of the rows (N J = 0), the rows of one relation follow from the others where
- * the columns of N that belong to them have full rank. Relations are tried from the last one in the
- * file to the first; what goes leaves the combinations of N in which it has no part.
+ * slide or roll, knife edges, and of the joints that hold links of mechanisms, which stay. Some
+ * rows are a basis, the others combinations of it. The rows of one relation follow from those of
+ * the others where each of them that is in the basis can change places with a dependent row of
+ * another relation. Relations are tried from the last one in the file to the first.
  *
- * A vector of N is a set of forces that the relations exert on one another with all bodies in
+ * A combination is a set of forces that the relations exert on one another with all bodies in
  * balance. Forces run in loops of relations, so every set of loops that share relations is a
  * problem of its own.
  */
@@ -22,7 +22,7 @@
 #include "rt/scene/surface.h"
 
 #define DEPENDENT   1e-9 /* of a row of unit length: less is left of it beside the others */
-#define NO_PART     1e-7 /* of a unit vector of N */
+#define NO_PART     1e-7 /* of a combination of unit length */
 #define MOST_BODIES 120  /* that hang together in loops: the work grows with their third power */
 #define ENDS        4    /* of a gear's two joints */
 
@@ -55,13 +55,18 @@ typedef struct collection {
     int *gears; /* that turn each joint of the scene, less those that could go */
 } collection;
 
-/* Dense rows of some relations. */
+/* Dense rows of some relations: a basis of them, and the others as combinations of it,
+ *
+ *   row dependent[i] = sum over k of share[i][k] row basis[k]                                    */
 typedef struct problem {
-    int row_count, columns, null_count;
-    double *rows;  /* row_count x columns */
-    double *basis; /* orthonormal rows, and as combinations of the given ones */
-    double *made_of;
-    double *null; /* null_count x row_count */
+    int row_count, columns;
+    double *rows; /* row_count x columns */
+    int rank, dependent_count;
+    int *basis;      /* rank rows */
+    int *dependent;  /* dependent_count rows */
+    double *share;   /* dependent_count x columns, of which rank count */
+    double *unit;    /* orthonormal, of the basis: columns x columns */
+    double *made_of; /* and as combinations of it: columns + 1 of columns each */
 } problem;
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -172,7 +177,7 @@ static bool put_joint(collection *c, relation *r, const joint_place *j)
     return row || !screw;
 }
 
-/* ---- the left null space -------------------------------------------------------------------- */
+/* ---- dependent rows ------------------------------------------------------------------------ */
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -188,68 +193,96 @@ static void add(double *to, double by, const double *x, int n)
         to[i] += by * x[i];
 }
 
-/* Gram-Schmidt, twice over: of a row that follows from those before it the combination is a vector
- * of N. */
-static void find_null_space(problem *p)
+static double *share_of(const problem *p, int dependent)
 {
-    int n = p->columns, m = p->row_count, rank = 0;
-    for (int i = 0; i < m; i++) {
-        double *row = p->rows + (size_t)i * (size_t)n, *q = p->basis + (size_t)rank * (size_t)n;
-        double *of = p->made_of + (size_t)rank * (size_t)m, length = sqrt(dot(row, row, n));
-        memset(of, 0, (size_t)m * sizeof *of);
-        memcpy(q, row, (size_t)n * sizeof *q);
-        of[i] = 1;
+    return p->share + (size_t)dependent * (size_t)p->columns;
+}
+
+/* Gram-Schmidt, twice over: of a row that follows from those before it the combination is kept. */
+static void choose_basis(problem *p)
+{
+    int n = p->columns;
+    for (int i = 0; i < p->row_count; i++) {
+        size_t next = (size_t)p->rank * (size_t)n;
+        double *row = p->rows + (size_t)i * (size_t)n, *of = p->made_of + next;
+        double length = sqrt(dot(row, row, n));
+        memset(of, 0, (size_t)n * sizeof *of);
         for (int pass = 0; pass < 2; pass++)
-            for (int k = 0; k < rank; k++) {
-                double c = dot(q, p->basis + (size_t)k * (size_t)n, n);
-                add(q, -c, p->basis + (size_t)k * (size_t)n, n);
-                add(of, -c, p->made_of + (size_t)k * (size_t)m, m);
+            for (int k = 0; k < p->rank; k++) {
+                size_t at = (size_t)k * (size_t)n;
+                double c = dot(row, p->unit + at, n);
+                add(row, -c, p->unit + at, n);
+                add(of, -c, p->made_of + at, p->rank);
             }
-        double left = sqrt(dot(q, q, n));
-        if (left > DEPENDENT * length && length > 0) {
+        double left = sqrt(dot(row, row, n));
+        if (p->rank < n && left > DEPENDENT * length && length > 0) {
             for (int k = 0; k < n; k++)
-                q[k] /= left;
-            for (int k = 0; k < m; k++)
+                p->unit[next + (size_t)k] = row[k] / left;
+            for (int k = 0; k < p->rank; k++)
                 of[k] /= left;
-            rank++;
+            of[p->rank] = 1 / left;
+            p->basis[p->rank++] = i;
             continue;
         }
-        double size = sqrt(dot(of, of, m)), *null = p->null + (size_t)p->null_count++ * (size_t)m;
-        for (int k = 0; k < m; k++)
-            null[k] = of[k] / size;
+        double *share = share_of(p, p->dependent_count);
+        for (int k = 0; k < n; k++)
+            share[k] = -of[k];
+        p->dependent[p->dependent_count++] = i;
     }
 }
 
-/* Takes `count` rows out where they follow from the others. */
+/* The part of row basis[k] in a combination, as one of forces of unit length. */
+static double part_of(const problem *p, int dependent, int k)
+{
+    const double *share = share_of(p, dependent);
+    return fabs(share[k]) / sqrt(1 + dot(share, share, p->rank));
+}
+
+/* Dependent row i and row basis[k] change places. */
+static void exchange(problem *p, int i, int k)
+{
+    double *pivot = share_of(p, i), by = 1 / pivot[k];
+    for (int j = 0; j < p->dependent_count; j++) {
+        double *share = share_of(p, j), part = share[k] * by;
+        if (j == i || part == 0)
+            continue;
+        add(share, -part, pivot, p->rank);
+        share[k] = part;
+    }
+    for (int c = 0; c < p->rank; c++)
+        pivot[c] *= -by;
+    pivot[k] = by;
+    int row = p->dependent[i];
+    p->dependent[i] = p->basis[k];
+    p->basis[k] = row;
+}
+
+/* Takes `count` rows out where they follow from the others: where others take their places in the
+ * basis. */
 static bool take_out(problem *p, int first, int count)
 {
-    int m = p->row_count, pivots = 0;
-    for (int c = first; c < first + count; c++) {
-        int best = pivots;
-        for (int i = pivots; i < p->null_count; i++)
-            if (fabs(p->null[(size_t)i * (size_t)m + (size_t)c]) >
-                fabs(p->null[(size_t)best * (size_t)m + (size_t)c]))
-                best = i;
-        if (pivots >= p->null_count ||
-            fabs(p->null[(size_t)best * (size_t)m + (size_t)c]) < NO_PART)
+    for (int k = 0; k < p->rank; k++) {
+        if (p->basis[k] < first || p->basis[k] >= first + count)
+            continue;
+        int best = -1;
+        double most = NO_PART;
+        for (int i = 0; i < p->dependent_count; i++) {
+            bool own = p->dependent[i] >= first && p->dependent[i] < first + count;
+            double part = own ? 0 : part_of(p, i, k);
+            if (part >= most)
+                best = i, most = part;
+        }
+        if (best < 0)
             return false;
-        double *x = p->null + (size_t)pivots * (size_t)m, *y = p->null + (size_t)best * (size_t)m;
-        for (int k = 0; k < m && x != y; k++) {
-            double swap = x[k];
-            x[k] = y[k];
-            y[k] = swap;
-        }
-        for (int i = 0; i < p->null_count; i++) {
-            double *z = p->null + (size_t)i * (size_t)m;
-            if (i != pivots)
-                add(z, -z[c] / x[c], x, m);
-        }
-        pivots++;
+        exchange(p, best, k);
     }
-    /* the vectors in which it had a part go with it */
-    p->null_count -= pivots;
-    memmove(p->null, p->null + (size_t)pivots * (size_t)m,
-            (size_t)p->null_count * (size_t)m * sizeof *p->null);
+    for (int i = p->dependent_count - 1; i >= 0; i--) {
+        if (p->dependent[i] < first || p->dependent[i] >= first + count)
+            continue;
+        int last = --p->dependent_count;
+        p->dependent[i] = p->dependent[last];
+        memmove(share_of(p, i), share_of(p, last), (size_t)p->rank * sizeof *p->share);
+    }
     return true;
 }
 
@@ -259,18 +292,22 @@ static bool take_memory(problem *p, int rows, int bodies)
     p->row_count = rows;
     p->columns = (int)n;
     p->rows = calloc(m * n + 1, sizeof *p->rows);
-    p->basis = calloc((n + 1) * n + 1, sizeof *p->basis);
-    p->made_of = calloc((n + 1) * m + 1, sizeof *p->made_of);
-    p->null = calloc(m * m + 1, sizeof *p->null);
-    return p->rows && p->basis && p->made_of && p->null;
+    p->basis = calloc(n + 1, sizeof *p->basis);
+    p->dependent = calloc(m + 1, sizeof *p->dependent);
+    p->share = calloc(m * n + 1, sizeof *p->share);
+    p->unit = calloc(n * n + 1, sizeof *p->unit);
+    p->made_of = calloc((n + 1) * n + 1, sizeof *p->made_of);
+    return p->rows && p->basis && p->dependent && p->share && p->unit && p->made_of;
 }
 
 static void give_back(problem *p)
 {
     free(p->rows);
     free(p->basis);
+    free(p->dependent);
+    free(p->share);
+    free(p->unit);
     free(p->made_of);
-    free(p->null);
 }
 
 /* ---- the relations of a scene --------------------------------------------------------------- */
@@ -548,7 +585,7 @@ static bool find_loops(collection *c)
 /* From the last to the first; a joint that a gear turns stays as long as that does. */
 static void mark(collection *c, problem *p, int loops, gw_redundant_relations *out)
 {
-    for (int i = c->relation_count - 1; i >= 0 && p->null_count > 0; i--) {
+    for (int i = c->relation_count - 1; i >= 0 && p->dependent_count > 0; i--) {
         const relation *r = &c->relations[i];
         int joint = -1 - r->index;
         bool turned = r->index < 0 && c->gears[joint] > 0;
@@ -585,7 +622,7 @@ static bool solve(collection *c, int loops, int *column, gw_redundant_relations 
     bool made = bodies > MOST_BODIES || take_memory(&p, rows, bodies);
     for (int i = loops; i < c->relation_count; i++) {
         const relation *r = &c->relations[i];
-        for (int n = 0; p.null && r->loops == loops && n < r->count; n++)
+        for (int n = 0; p.made_of && r->loops == loops && n < r->count; n++)
             for (int k = 0; k < r->end_count; k++)
                 for (int x = 0; r->ends[k] < c->body_count && x < 6; x++)
                     p.rows[(size_t)(r->row + n) * (size_t)p.columns +
@@ -594,7 +631,7 @@ static bool solve(collection *c, int loops, int *column, gw_redundant_relations 
     for (int i = 0; i < c->body_count; i++)
         column[i] = -1;
     if (made && bodies <= MOST_BODIES) {
-        find_null_space(&p);
+        choose_basis(&p);
         mark(c, &p, loops, out);
     }
     give_back(&p);

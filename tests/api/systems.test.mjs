@@ -1204,6 +1204,19 @@ test('a link rolls as an object does, by its own geometry', () => {
   assert.match(refused.stderr, /\/constraints\/0\/b: "ground" has no feature "nothing"/);
 });
 
+// As many hinges as a scene may have, of one axis: a row of each would be in every combination of all.
+test('of a thousand hinges about one axis all but the first are redundant', () => {
+  const joints = Array.from({ length: 1024 }, (_, i) =>
+    revolute(`h${i}`, frame('door', [0, 0, 0]), frame('world', [0, 0, 0])),
+  );
+  const { summary } = run({ objects: [rod('door', 1, [0, 0, 0], 0)], joints }, 0.001);
+  assert.equal(summary.mobility, 1);
+  assert.deepEqual(
+    summary.redundant,
+    joints.slice(1).map((j) => j.id),
+  );
+});
+
 test('what follows from joints of links, gears and what rolls is redundant, too', () => {
   const summary = (scene) => run(scene, 0.002).summary;
   // a hinge where a link has its own; a gear beside one of the same ratio
