@@ -718,14 +718,14 @@ static void guided_kick(gw_model *model, const double *dv)
 }
 
 /* The acceleration without a wrench at the held frame. */
-static void guided_free(const gw_model *model, double *a)
+static void guided_free(const gw_model *model, double speed, double *a)
 {
-    const gw_guided *body = (const gw_guided *)model;
+    gw_guided body = gw_guided_at_speed((const gw_guided *)model, speed);
     stage s;
-    present_stage(body, &s);
-    s.twist = gw_guided_twist(body);
-    gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, NULL, 0);
-    accelerate(body, &s, &load, rotational_columns(&body->def.set), body->def.set.dof, a);
+    present_stage(&body, &s);
+    s.twist = gw_guided_twist(&body);
+    gw_load load = gw_guided_load(&body, &s.rigid, &s.pose, &s.twist, NULL, 0);
+    accelerate(&body, &s, &load, rotational_columns(&body.def.set), body.def.set.dof, a);
 }
 
 static int guided_bodies(const gw_model *model)

@@ -94,8 +94,8 @@ typedef struct gw_model_ops {
     void (*velocity)(const gw_model *model, double *v);
     void (*kick)(gw_model *model, const double *dv);
     /* Acceleration without the hand and contacts: D^-1 P (-B - G - damping + motors), generalised
-     * (dof entries). */
-    void (*free_acceleration)(const gw_model *model, double *a);
+     * (dof entries), at `speed` times the model's velocities. */
+    void (*free_acceleration)(const gw_model *model, double speed, double *a);
     /* The bodies: their number, poses and twists (of the origins). */
     int (*bodies)(const gw_model *model);
     void (*body)(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist);
@@ -170,7 +170,13 @@ static inline void gw_model_kick(gw_model *m, const double *dv)
 
 static inline void gw_model_free_acceleration(const gw_model *m, double *a)
 {
-    m->ops->free_acceleration(m, a);
+    m->ops->free_acceleration(m, 1, a);
+}
+
+/* The same where the model is, moving `speed` times as fast; 0: from rest. */
+static inline void gw_model_free_acceleration_at(const gw_model *m, double speed, double *a)
+{
+    m->ops->free_acceleration(m, speed, a);
 }
 
 static inline int gw_model_bodies(const gw_model *m)

@@ -171,6 +171,20 @@ GW_STEP_INLINE void gw_guided_store_twist(gw_guided *body, const gw_twist *twist
         body->base.moves ? gw_base_to_world_twist(&body->base, 0, &body->pose, twist) : *twist;
 }
 
+/* The body where it is, moving `speed` times as fast. */
+GW_STEP_INLINE gw_guided gw_guided_at_speed(const gw_guided *body, double speed)
+{
+    gw_guided other = *body;
+    if (speed == 1)
+        return other;
+    gw_twist twist = gw_guided_twist(body);
+    twist = (gw_twist){gw_scale(speed, twist.v), gw_scale(speed, twist.w)};
+    gw_guided_store_twist(&other, &twist);
+    for (int k = 0; k < 6; k++)
+        other.z_dot[k] *= speed;
+    return other;
+}
+
 /* Stores pose and twist, given relative to the set, as the state t seconds later. */
 GW_STEP_INLINE void gw_guided_store_state(gw_guided *body, double t, const gw_pose *pose,
                                           const gw_twist *twist)

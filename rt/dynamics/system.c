@@ -284,10 +284,10 @@ static void model_kick(gw_model *model, const double *dv)
     take_state(s, (gw_system_state *)model);
 }
 
-static void model_free_acceleration(const gw_model *model, double *a)
+static void model_free_acceleration(const gw_model *model, double speed, double *a)
 {
     gw_system *s = system_of(model);
-    gw_system_free_acceleration(s, a);
+    gw_system_free_acceleration_at(s, (const gw_system_state *)model, speed, a);
 }
 
 static int model_bodies(const gw_model *model)
@@ -643,9 +643,9 @@ static void view_kick(gw_model *view, const double *dv)
     model_kick(viewed(view), dv);
 }
 
-static void view_free_acceleration(const gw_model *view, double *a)
+static void view_free_acceleration(const gw_model *view, double speed, double *a)
 {
-    model_free_acceleration(viewed(view), a);
+    model_free_acceleration(viewed(view), speed, a);
 }
 
 static int view_bodies(const gw_model *view)

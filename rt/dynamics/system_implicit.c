@@ -122,3 +122,23 @@ void gw_system_free_acceleration(gw_system *s, double *a)
     gw_system_gather(s, s->scratch);
     gw_system_add_scaled(s->dof, -1, s->scratch, a);
 }
+
+/* What depends on velocities is found anew for `speed` times those of the state. */
+static void scale_velocities(gw_system *s, const gw_system_state *state, double speed)
+{
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] = speed * state->joints[i].u[j];
+    gw_tree_update_velocities(s);
+    gw_closures_update_rates(s);
+}
+
+void gw_system_free_acceleration_at(gw_system *s, const gw_system_state *state, double speed,
+                                    double *a)
+{
+    if (speed != 1)
+        scale_velocities(s, state, speed);
+    gw_system_free_acceleration(s, a);
+    if (speed != 1)
+        scale_velocities(s, state, 1);
+}

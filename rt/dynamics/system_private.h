@@ -886,4 +886,8 @@ void gw_system_step(gw_system *system, const gw_forces *forces, double dt, gw_st
  * step. */
 void gw_system_free_acceleration(gw_system *system, double *a);
 
+/* The same at `speed` times the velocities of the state that the system holds. */
+void gw_system_free_acceleration_at(gw_system *system, const gw_system_state *state, double speed,
+                                    double *a);
+
 #endif

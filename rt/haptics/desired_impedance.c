@@ -178,8 +178,12 @@ static void spectral(const double v[6][6], const double g[6], const double left[
  *
  *   F = m V g V^T m^-1 F_felt + m V (g - 1)/S V^T m a,   Lambda_d^-1 = m^-1 V S g V^T m^-1
  *
- * accelerates the model, whose own free acceleration is a + J-dot v, by
- * Lambda_d^-1 (F_felt + Lambda a) + J-dot v: eq. 4 with F_env = Lambda a (eq. 13), as g = 1/S.
+ * accelerates the model, whose own free acceleration is a + c + J-dot v, by
+ * Lambda_d^-1 (F_felt + Lambda a) + c + J-dot v: eq. 4 with F_env = Lambda a (eq. 13), as g = 1/S.
+ *
+ * c is the part that grows with the square of velocities, of Coriolis and centripetal terms. It
+ * stays as it is, as J-dot v does: the sum of both alone is free of the choice of coordinates.
+ * Times g it would do work on what is joined to the held body, and a light load would run away.
  */
 static void impose_mass(gw_desired_impedance *d, const double own[6][6], const double a[6])
 {
@@ -249,8 +253,12 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     in_axes(q, state->twist.v, state->twist.w, d->twist);
     d->energy = gw_desired_energy(d, &state->pose);
     d->power = gw_desired_damping_power(d, &state->pose, &state->twist);
-    row_in_axes(q, state->free_acceleration, a);
-    row_in_axes(q, state->jdot_v, bias);
+    for (int i = 0; i < 6; i++) {
+        a[i] = state->free_acceleration[i] - state->inertial[i];
+        bias[i] = state->jdot_v[i] + state->inertial[i];
+    }
+    row_in_axes(q, a, a);
+    row_in_axes(q, bias, bias);
     turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
     if (d->def.has_mass) {
         impose_mass(d, (const double(*)[6])own, a);

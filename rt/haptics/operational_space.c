@@ -313,6 +313,20 @@ void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
     add_at_held_frame(out->dof, columns, acceleration, out->free_acceleration);
 }
 
+/* Of a + b v + c(v, v): (a(v) + a(-v)) / 2 - a(0). Forces that are linear or odd in velocities,
+ * dampers and friction, are no part of it. */
+void gw_operational_inertial_of(const gw_model *model, gw_operational_state *state)
+{
+    double ahead[GW_MODEL_MAX_DOF], back[GW_MODEL_MAX_DOF], rest[GW_MODEL_MAX_DOF];
+    gw_model_free_acceleration_at(model, 1, ahead);
+    gw_model_free_acceleration_at(model, -1, back);
+    gw_model_free_acceleration_at(model, 0, rest);
+    for (int k = 0; k < state->dof; k++)
+        ahead[k] = 0.5 * (ahead[k] + back[k]) - rest[k];
+    memset(state->inertial, 0, sizeof state->inertial);
+    add_at_held_frame(state->dof, state->jacobian, ahead, state->inertial);
+}
+
 void gw_operational_step_of(const gw_model *model, const double *impulse, gw_operational_step *out)
 {
     double columns[GW_MODEL_MAX_DOF][6], change[GW_MODEL_MAX_DOF];
@@ -341,6 +355,7 @@ void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6])
                 state->inverse_inertia[i][j] = 0;
     memset(state->jdot_v + 3, 0, 3 * sizeof(double));
     memset(state->free_acceleration + 3, 0, 3 * sizeof(double));
+    memset(state->inertial + 3, 0, 3 * sizeof(double));
 }
 
 void gw_operational_point_step_of(gw_operational_step *step)

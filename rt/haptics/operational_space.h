@@ -82,6 +82,8 @@ typedef struct gw_operational_state {
     double jdot_v[6];              /* J-dot v */
     double inverse_inertia[6][6];  /* Lambda^-1 */
     double free_acceleration[6];   /* J D^-1 tau: of weight, bias and motors (eq. 12, 13) */
+    double inertial[6]; /* the part of it that grows with the square of velocities, of Coriolis and
+                           centripetal terms, where gw_operational_inertial_of() was asked */
     const gw_resisted_directions *resisted; /* of a local model (U-hat, eq. 22); NULL: to be found
                                                from the Jacobian */
 } gw_operational_state;
@@ -89,6 +91,9 @@ typedef struct gw_operational_state {
 /* The state from a model. `jacobian`: room for the model's columns, which the state refers to. */
 void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
                              gw_operational_state *out);
+
+/* Adds to the state of a model `inertial`, at the cost of three more free accelerations. */
+void gw_operational_inertial_of(const gw_model *model, gw_operational_state *state);
 
 /* The state of a point that is held without its turn: three rows, the angular ones are zero and the
  * axes the world's. `jacobian`: what the state refers to. */

@@ -227,6 +227,13 @@ static void disengage(gw_haptic_tool *tool, const gw_tick *tick)
     tool->had_impulse = false;
 }
 
+static void begin_desired(gw_haptic_tool *tool, const gw_tick *tick, gw_operational_state *state)
+{
+    if (tool->desired.def.has_mass)
+        gw_operational_inertial_of(model_of(tool), state);
+    gw_desired_begin(&tool->desired, state, tick->dt, tool->second_hold);
+}
+
 /* Impedance control before the model's step: the wrench on the model. */
 static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
                              const gw_scene_dynamics *dynamics, int index)
@@ -241,7 +248,7 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
     }
     gw_operational_state_of(model_of(tool), columns, &seen);
     if (tool->desired.active)
-        gw_desired_begin(&tool->desired, &seen, tick->dt, tool->second_hold);
+        begin_desired(tool, tick, &seen);
     seen.pose = tool->pose;
     seen.twist = tool->twist;
     seen.resisted = gw_scene_dynamics_resisted(dynamics, index);
@@ -282,7 +289,7 @@ static void desired_pre_step(gw_haptic_tool *tool, const gw_tick *tick)
     if (!tool->desired.active || !tick->moving || !tool->reading.valid || tool->clutched)
         return;
     gw_operational_state_of(model_of(tool), columns, &state);
-    gw_desired_begin(&tool->desired, &state, tick->dt, tool->second_hold);
+    begin_desired(tool, tick, &state);
     gw_desired_apply(&tool->desired, &tool->wrench_on_model);
 }
 

@@ -339,6 +339,37 @@ static void an_arm_feels_as_heavy_as_desired(void **state)
     stop_play(&p);
 }
 
+/* Nothing pushes and nothing weighs: whatever mass is desired, the links whirl about as they would
+ * without a hand, and do not gain from their own motion. */
+static void what_whirls_about_gains_nothing(void **state)
+{
+    (void)state;
+    play p;
+    gw_scene *s = malloc(sizeof *s);
+    *s = gw_scene_default();
+    put_arm(s, (const double[3]){-0.785, 0.5236, -0.5236});
+    s->gravity = gw_v3(0, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        s->mechanisms[0].geometries[i].material[0] = 0;
+        s->mechanisms[0].velocity[i] = 4 - 7 * i;
+    }
+    gw_tool *t = put_tool(s, "sim");
+    strcpy(t->mechanism, "arm");
+    t->link = 1;
+    t->at.p.x = 0.021;
+    t->desired.has_mass = true;
+    set_six(t->desired.mass, 0.02, 2e-5);
+    assert_true(start_play(&p, s));
+    double initial = tick_play(&p, 5)->energy.kinetic, off = 0;
+    for (int i = 0; i < 3000; i++)
+        off = fmax(off, fabs(tick_play(&p, 5)->energy.kinetic - initial));
+    const gw_snapshot *now = gw_simulation_snapshot(p.simulation);
+    print_message("of %.3g J: %.2g gained or lost, motors %.2g J\n", initial, off,
+                  now->energy.motors);
+    assert_true(initial > 1e-3 && off < 1e-9 * initial && fabs(now->energy.motors) < 1e-12);
+    stop_play(&p);
+}
+
 /* An edit of the impedance takes effect without a bump and keeps the energy balance. */
 static void an_edit_takes_effect_where_the_hand_is(void **state)
 {
@@ -654,6 +685,7 @@ int main(void)
         cmocka_unit_test(its_own_mass_changes_nothing),
         cmocka_unit_test(every_control_shows_it),
         cmocka_unit_test(an_arm_feels_as_heavy_as_desired),
+        cmocka_unit_test(what_whirls_about_gains_nothing),
         cmocka_unit_test(an_edit_takes_effect_where_the_hand_is),
         cmocka_unit_test(scaled_forces_make_light_work),
         cmocka_unit_test(what_is_felt_goes_out_divided),
