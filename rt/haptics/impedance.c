@@ -10,7 +10,10 @@
 
 #include <assert.h>
 #include <float.h>
+#include <math.h>
 #include <string.h>
+
+#include "rt/base/small.h"
 
 #define ESTIMATE_TIME 0.005  /* s: time constant of the filter of the estimated wrench */
 #define SLEW          1000.0 /* N/s: the default slew limit after a switch */
@@ -345,10 +348,48 @@ static gw_wrench impedance_law(const gw_impedance_control *c, const gw_impedance
     return gw_wrench_add(u, negative(w->hand));
 }
 
-/* u = M_d J D^-1 tau + F_pc + C_d x-dot; the device keeps its own inertia (mechanisms II). */
+/*
+ * What the device exerts under four channels for an acceleration a that its environment gives the
+ * model. With m = M_d^(1/2) and m Lambda^-1 m = V S V^T it is
+ *
+ *   m V min(1, 1/S) V^T m a
+ *
+ * M_d a, as in eq. 11, where the model is the heavier one; where the device is, F_env = Lambda a
+ * itself. There M_d a would be S times what the hand gives to a model that a wall stops, and throw
+ * the device back from the wall.
+ */
+static void find_reflected(gw_impedance_work *w)
+{
+    double n[6][6], s[6], v[6][6], m[6], trace = 0;
+    for (int i = 0; i < 6; i++) {
+        m[i] = sqrt(i < 3 ? w->device.mass : w->device.inertia);
+        trace += m[i] * w->model.inverse_inertia[i][i] * m[i];
+    }
+    w->outweighs = trace > 1; /* no singular value is greater than that */
+    if (!w->outweighs)
+        return;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            n[i][j] = m[i] * w->model.inverse_inertia[i][j] * m[j];
+    gw_small_svd(6, n, s, v);
+    w->outweighs = s[0] > 1;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            w->reflect[i][j] = 0;
+            for (int k = 0; k < 6; k++)
+                w->reflect[i][j] += m[i] * v[i][k] * fmin(1, 1 / s[k]) * v[j][k] * m[j];
+        }
+}
+
+static gw_wrench reflected(const gw_impedance_work *w, gw_wrench a)
+{
+    return w->outweighs ? accelerate(w->reflect, a) : inertia_times(&w->device, a);
+}
+
+/* u = F of J D^-1 tau + F_pc + C_d x-dot; the device keeps its own inertia (mechanisms II). */
 static gw_wrench four_channel_law(const gw_impedance_work *w)
 {
-    gw_wrench u = gw_wrench_add(inertia_times(&w->device, acceleration_without_jdot_v(w)),
+    gw_wrench u = gw_wrench_add(reflected(w, acceleration_without_jdot_v(w)),
                                 gw_wrench_add(w->spring, w->damping_on_device));
     return gw_wrench_add(u, friction_at(&w->device, &w->device.twist));
 }
@@ -597,14 +638,14 @@ static gw_wrench switch_remainder(gw_impedance_control *c, const gw_impedance_de
     return (gw_wrench){gw_scale(left, c->switch_offset.f), gw_scale(left, c->switch_offset.t)};
 }
 
-/* The impulse that gives the device the velocity change of the model (N s, N m s); none at a
- * coupling. */
+/* The impulse that gives the device the velocity change of the model (N s, N m s), or under four
+ * channels no more than its momentum; none at a coupling. */
 static gw_wrench impulse_for_device(const gw_impedance_control *c, const gw_impedance_work *w,
                                     const double impulse_velocity[6])
 {
     if (c->def.kind == GW_LAW_COUPLING)
         return no_wrench;
-    return exertable(&w->device, inertia_times(&w->device, wrench_of(impulse_velocity)));
+    return exertable(&w->device, reflected(w, wrench_of(impulse_velocity)));
 }
 
 /* The command within the limits: impulses get what the rest of the command leaves of them. */
@@ -693,6 +734,8 @@ gw_impedance_out gw_impedance_pre_step(gw_impedance_control *c, const gw_operati
     /* directions and wrench of the hand */
     *w = (gw_impedance_work){.model = *model, .device = device_as_known(c, device), .dt = dt};
     find_resisted(c, model);
+    if (c->def.kind == GW_LAW_FOUR_CHANNEL)
+        find_reflected(w);
     estimate_hand(c, &w->device, dt);
     w->hand = out.hand = hand_wrench(c, &w->device);
     /* springs, and the wrench on the model with the damping that the observer asks for */

@@ -105,6 +105,8 @@ typedef struct gw_impedance_work {
                                     contacts; predicted before the step, measured after it */
     double jdot_v[6];            /* its part J-dot v, amid the step */
     double dt;
+    bool outweighs;       /* the device is heavier than the model somewhere, under four channels */
+    double reflect[6][6]; /* then: what it exerts for an acceleration of the model (kg, kg m^2) */
 } gw_impedance_work;
 
 #define GW_IMPEDANCE_HISTORY 16 /* ticks of command kept; a power of two, beyond any delay */

@@ -216,8 +216,8 @@ typedef struct felt_wall {
     double imbalance; /* energy balance (J) */
 } felt_wall;
 
-/* A held box of 1 kg that 2 N push for 2 s against a wall 1 cm below. */
-static felt_wall pressed_in(gw_control_kind control)
+/* A held box of `mass` that 2 N push for 2 s against a wall 1 cm below. */
+static felt_wall pressed_in(gw_control_kind control, double mass)
 {
     play p;
     felt_wall at = {0};
@@ -226,7 +226,7 @@ static felt_wall pressed_in(gw_control_kind control)
     *s = gw_scene_default();
     put(s, "base", box(0.2, 0.2, 0.02), gw_v3(0, 0, -0.05))->fixed = true;
     put(s, "peg", box(0.02, 0.02, 0.02), gw_v3(0, 0, 0))->body =
-        (gw_body){.source = GW_MASS_GIVEN, .mass = 1};
+        (gw_body){.source = GW_MASS_GIVEN, .mass = mass};
     s->objects[0].material[0] = s->objects[1].material[0] = 0;
     gw_scene_constraint *c = gw_scene_add_constraint(s, NULL);
     *c = (gw_scene_constraint){.id = "wall",
@@ -260,9 +260,10 @@ static felt_wall pressed_in(gw_control_kind control)
         before = tool->device_true.p;
     }
     stop_play(&p);
-    print_message("control %d: %.2f mm in, held with %.6f N; %.1g m/s, apart in %d ticks; energy "
-                  "balance off by %.1g J\n",
-                  control, 1e3 * at.deepest, at.force, at.speed, at.parted, at.imbalance);
+    print_message(
+        "control %d, %g kg: %.2f mm in, held with %.6f N; %.1g m/s, apart in %d ticks; energy "
+        "balance off by %.1g J\n",
+        control, mass, 1e3 * at.deepest, at.force, at.speed, at.parted, at.imbalance);
     return at;
 }
 
@@ -270,12 +271,23 @@ static void a_wall_is_felt_by_every_control(void **state)
 {
     (void)state;
     for (int control = GW_CONTROL_ADMITTANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++) {
-        felt_wall at = pressed_in((gw_control_kind)control);
+        felt_wall at = pressed_in((gw_control_kind)control, 1);
         assert_true(at.deepest <= 1e-3);
         assert_true(fabs(at.force - 2) < 0.1);
         assert_true(at.speed < 2e-4 && at.parted == 0); /* no buzz */
         assert_true(at.imbalance < 1e-9);
     }
+}
+
+/* A body far lighter than the device: what the wall takes from the hand is given back, not as much
+ * for each kilogram of the device. */
+static void a_light_body_at_a_wall_does_not_throw_the_device_back(void **state)
+{
+    (void)state;
+    felt_wall at = pressed_in(GW_CONTROL_FOUR_CHANNEL, 0.07);
+    assert_true(at.deepest <= 1e-3 && fabs(at.force - 2) < 0.01);
+    assert_true(at.speed < 2e-3 && at.parted == 0); /* led back by a weak coordination */
+    assert_true(at.imbalance < 1e-9);
 }
 
 int main(void)
@@ -284,6 +296,7 @@ int main(void)
         cmocka_unit_test(the_impulse_arrives_whole_at_every_rate),
         cmocka_unit_test(what_starts_quick_does_not_pass),
         cmocka_unit_test(a_wall_is_felt_by_every_control),
+        cmocka_unit_test(a_light_body_at_a_wall_does_not_throw_the_device_back),
         cmocka_unit_test(a_device_that_is_armed_comes_to_rest),
         cmocka_unit_test(ticks_one_by_one_are_those_of_a_run),
         cmocka_unit_test(a_clamp_spreads_an_impulse_and_tells_what_it_drops),
