@@ -619,10 +619,10 @@ static bool solve(collection *c, int loops, int *column, gw_redundant_relations 
             if (r->ends[k] < c->body_count && column[r->ends[k]] < 0)
                 column[r->ends[k]] = bodies++;
     }
-    bool made = bodies > MOST_BODIES || take_memory(&p, rows, bodies);
+    bool few = bodies <= MOST_BODIES, made = !few || take_memory(&p, rows, bodies);
     for (int i = loops; i < c->relation_count; i++) {
         const relation *r = &c->relations[i];
-        for (int n = 0; p.made_of && r->loops == loops && n < r->count; n++)
+        for (int n = 0; few && made && r->loops == loops && n < r->count; n++)
             for (int k = 0; k < r->end_count; k++)
                 for (int x = 0; r->ends[k] < c->body_count && x < 6; x++)
                     p.rows[(size_t)(r->row + n) * (size_t)p.columns +
@@ -630,7 +630,7 @@ static bool solve(collection *c, int loops, int *column, gw_redundant_relations 
     }
     for (int i = 0; i < c->body_count; i++)
         column[i] = -1;
-    if (made && bodies <= MOST_BODIES) {
+    if (few && made) {
         choose_basis(&p);
         mark(c, &p, loops, out);
     }
