@@ -116,7 +116,9 @@ ANSWER(refusal, "Refusal",
        "A problem in the manner of RFC 9457 whose status is that of the solution: why there is no "
        "pose.",
        {"type", TEXT}, {"title", TEXT}, {"detail", TEXT}, {"errors", LIST, .table = &field_error},
-       WHY_NOT, {"object", ID, .about = "whose constraints"},
+       WHY_NOT,
+       {"object", ID, .about = "whose constraints; none where it is several bodies'",
+        .flags = SOMETIMES},
        {"solution", OBJECT, .table = &why_not})
 
 /* ---- components ---------------------------------------------------------------------------- */
