@@ -69,8 +69,8 @@ for (const ms of [30, 500])
     process.kill(server.pid, 'SIGSTOP');
     const stopped = performance.now();
     await sleep(ms);
+    const lost = performance.now() - stopped; // at least: what woke may come before what follows here
     process.kill(server.pid, 'SIGCONT');
-    const lost = performance.now() - stopped;
     const after = await until(
       'ticks after it',
       async () => {
