@@ -139,7 +139,7 @@ suite('joining', () => {
     await page.getByRole('button', { name: 'Delete c1' }).first().waitFor();
     const fix = page.locator('.refused button', { hasText: /^Make it .?200 mm/ });
     await fix.click();
-    await page.waitForSelector('.outcome:not(.refused)');
+    await page.waitForSelector('.outcome:not(.refused) .primary');
     await page.getByRole('button', { name: /^Commit/ }).click();
     await until(async () => (await constraints()).some((c) => Math.abs(Math.abs(c.value) - 0.2) < 1e-9), 'committed');
   });

@@ -173,7 +173,7 @@ suite('the page', () => {
     await until(async () => /conflict/.test(await person.text('.entry')), 'the culprit is marked in the list');
     assert.equal((await constraints()).length, 1, 'nothing was changed');
     await page.click('.fixes button:has-text("Disable c1")');
-    await until(async () => (await page.locator('.outcome:not(.refused)').count()) === 1, 'now it can hold');
+    await until(async () => (await page.locator('.outcome:not(.refused) .primary').count()) === 1, 'now it can hold');
     await page.click('.outcome .primary');
     await until(async () => (await constraints()).length === 2, 'committed');
   });
