@@ -75,3 +75,14 @@ export function teal(image, { x, y }, reach = 10) {
     }
   return count;
 }
+
+// The same of strokes in teal alone: of a blue body the blue is well above the green.
+export function tealStrokes(image, { x, y }, reach = 10) {
+  let count = 0;
+  for (let i = -reach; i <= reach; i++)
+    for (let j = -reach; j <= reach; j++) {
+      const [r, g, b] = image.pixel(x + i, y + j);
+      if (Math.min(g, b) - r > 50 && Math.abs(g - b) < 25) count++;
+    }
+  return count;
+}

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { appliance, page, person, suite, visit } from './fixture.mjs';
-import { audit, until } from './harness.mjs';
-import { changed } from './png.mjs';
+import { audit, rotate, until } from './harness.mjs';
+import { changed, tealStrokes } from './png.mjs';
 
 const bundled = (name) => JSON.parse(readFileSync(new URL(`../../scenes/${name}.json`, import.meta.url), 'utf8'));
 const unjoined = (name) => ({ ...bundled(name), constraints: [] });
@@ -349,5 +349,135 @@ suite('curves and surfaces', () => {
       async () => changed(with_, await person.screenshot(), await person.at(c.point), 10, 10) > 25,
       'a point with its normal and tangents',
     );
+  });
+
+  // ---- the contact of a constraint that is selected or pointed at ----------------------------------
+
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const entry = (id) => page.locator(`.entry-main:has(.entry-id:text-is("${id}"))`);
+  const drawn = async () => JSON.parse((await page.getAttribute('#canvas', 'data-contact')) || 'null');
+
+  // What is drawn of a constraint, and whether its frame is one about the normal that the appliance tells.
+  async function select(id) {
+    await entry(id).click();
+    const shown = await until(async () => {
+      const now = await drawn();
+      return now?.constraint === id && now;
+    }, `${id} has a contact`);
+    const { e1, e2, e3 } = shown.frame;
+    for (const [a, b, is] of [
+      [e1, e1, 1],
+      [e2, e2, 1],
+      [e3, e3, 1],
+      [e1, e2, 0],
+      [e2, e3, 0],
+      [e3, e1, 0],
+    ])
+      assert.ok(Math.abs(dot(a, b) - is) < 1e-9, JSON.stringify(shown.frame));
+    const axes = (turns) => shown.motions.filter((m) => m.turns === turns).map((m) => m.axis);
+    return { ...shown, slides: axes(false), turns: axes(true) };
+  }
+
+  test('what surfaces that slide, roll and roll purely allow is drawn about their normal, and told', async () => {
+    await visit('contact-freedoms');
+    const contacts = await until(async () => {
+      const list = await appliance.get('/contacts');
+      return list.length === 3 && list;
+    }, 'all touch');
+    for (const [id, body, slides, turns, words] of [
+      ['c1', 'slides', [0, 1], [0, 1, 2], /slides on the surface \(2\), turns freely \(3\)/],
+      ['c2', 'rolls', [], [0, 1, 2], /rolls on the surface \(2\), turns about its normal \(1\)/],
+      ['c3', 'rolls-purely', [], [0, 1], /allows: rolls on the surface \(2\)\./],
+    ]) {
+      const { point, normal } = contacts.find((c) => c.a === body);
+      await page.locator('#canvas').focus();
+      await page.keyboard.press('Escape');
+      await page.mouse.move(640, 5);
+      await until(async () => (await drawn()) === null, 'nothing is selected');
+      const before = await person.screenshot();
+      const shown = await select(id);
+      assert.deepEqual([shown.touch, shown.slides, shown.turns], ['point', slides, turns]);
+      assert.ok(Math.abs(dot(shown.frame.e3, normal)) > 1 - 1e-9);
+      assert.ok(Math.hypot(...shown.point.map((x, k) => x - point[k])) < 1e-9);
+      await until(async () => words.test(await person.text('[data-contact-words]')), `${id} in words`);
+      await page.mouse.move(640, 5);
+      const at = await person.at(point);
+      await until(
+        async () => tealStrokes(await person.screenshot(), at, 60) > tealStrokes(before, at, 60) + 150,
+        `${id} has arrows or rings`,
+      );
+    }
+  });
+
+  test('a contact is drawn while its constraint is pointed at in the list, and no longer', async () => {
+    await visit('rolling-on-saddle');
+    await until(async () => (await appliance.get('/contacts')).length === 2, 'they touch');
+    assert.equal(await drawn(), null);
+    await entry('egg-rolls').hover();
+    await until(async () => (await drawn())?.constraint === 'egg-rolls', 'shown');
+    await entry('ball-rolls').hover();
+    await until(async () => (await drawn())?.constraint === 'ball-rolls', 'the other');
+    await page.mouse.move(640, 5);
+    await until(async () => (await drawn()) === null, 'put away');
+    await entry('ball-rolls').focus();
+    await until(async () => (await drawn())?.constraint === 'ball-rolls', 'by the keyboard too');
+  });
+
+  test('curves have the common tangent of the two ellipses, and roll about what stands on both', async () => {
+    await visit('elliptic-wheels');
+    const shown = await select('rolls');
+    assert.deepEqual([shown.touch, shown.slides, shown.turns], ['curves', [], [0, 1]]);
+    const { geometry, pose } = await appliance.get('/objects/driver');
+    const inverse = [pose.q[0], ...pose.q.slice(1).map((x) => -x)];
+    const [x, y] = rotate(
+      inverse,
+      shown.point.map((c, k) => c - pose.p[k]),
+    );
+    const centre = [0, 1].map((k) => {
+      const all = geometry.points.map((p) => p[k]);
+      return (Math.max(...all) + Math.min(...all)) / 2;
+    });
+    const half = [0, 1].map((k) => Math.max(...geometry.points.map((p) => p[k])) - centre[k]);
+    const gradient = [(x - centre[0]) / half[0] ** 2, (y - centre[1]) / half[1] ** 2, 0];
+    const tangent = rotate(pose.q, [-gradient[1], gradient[0], 0]);
+    const cosine = Math.abs(dot(tangent, shown.frame.e1)) / Math.hypot(...tangent);
+    assert.ok(cosine > Math.cos(Math.PI / 180), `${cosine}`);
+    assert.ok(Math.abs(dot(shown.frame.e2, rotate(pose.q, [0, 0, 1]))) > 1 - 1e-6, 'across the wheels');
+    await until(
+      async () =>
+        /rolls along the curve \(1\), turns about their tangent/.test(await person.text('[data-contact-words]')),
+      'in words',
+    );
+    await visit('curve-on-curve');
+    const slid = await select('touch');
+    assert.deepEqual([slid.touch, slid.slides, slid.turns], ['curves', [0], [0, 1]]);
+  });
+
+  test('a roller on a table touches along its axis; what has parted is told', async () => {
+    const q = [Math.SQRT1_2, 0, Math.SQRT1_2, 0];
+    const roller = (height, contact) => ({
+      name: `Roller on a table, ${contact}`,
+      objects: [
+        { id: 'table', geometry: { type: 'box', size: [0.4, 0.4, 0.02] }, fixed: true },
+        { id: 'roller', geometry: { type: 'cylinder', radius: 0.03, height: 0.1 }, pose: { p: [0, 0, height], q } },
+      ],
+      constraints: [{ id: 'lies', type: 'sliding', a: 'roller/surface', b: 'table/+z', contact }],
+      tool: { object: 'roller', device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim' }],
+    });
+    await visit(roller(0.04, 'bilateral'));
+    const shown = await select('lies');
+    assert.deepEqual([shown.touch, shown.slides, shown.turns], ['line', [0, 1], [0, 2]]);
+    assert.ok(Math.abs(shown.frame.e1[0]) > 1 - 1e-6, 'along its axis');
+    await until(
+      async () => /turns about its normal \(1\), rolls \(1\)/.test(await person.text('[data-contact-words]')),
+      'in words',
+    );
+    await appliance.api('PATCH', '/constraints/lies', { enabled: false });
+    await until(async () => (await drawn()) === null, 'nothing is drawn of what does not hold');
+    await visit(roller(0.1, 'unilateral'));
+    await entry('lies').click();
+    await until(async () => /do not touch now/.test(await person.text('[data-contact-words]')), 'parted');
+    assert.equal(await drawn(), null);
   });
 });

@@ -64,6 +64,7 @@ export interface Feature {
   curve?: CurveShape;
   surface?: SurfaceShape;
   touches?: 'sphere' | 'cylinder' | 'rim';
+  axis?: api.Vec3; // of what `touches` names, a sphere's has no meaning
 }
 
 // Free-form shapes without their type, as features and geometries have them.

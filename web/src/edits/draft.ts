@@ -5,6 +5,7 @@ import type { Bound, Conflict, Constraint, ConstraintType, Contact, Sense, Solut
 import { isOneSided, kindOf, offers } from '../state/constraints';
 import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
+import { touchingWords } from '../state/touching';
 import { mm } from '../state/words';
 import { deleteConstraint, patchConstraint } from './constraints';
 import { feasibleValues, toMicrometre } from './feasible';
@@ -156,26 +157,6 @@ function outcome(solution: Solution): Preview {
   return { ...NOTHING, refusal: text, conflict: solution.conflict ?? null };
 }
 
-// Freedoms in words of a body that touches another in one point; of two curves by how many are left.
-const TOUCHING_WORDS: Partial<Record<ConstraintType, Record<number, string>>> = {
-  sliding: {
-    5: 'slides on the surface (2), turns freely (3)',
-    3: 'slides along both curves (2), turns about their tangent (1)',
-  },
-  rolling: {
-    3: 'rolls on the surface (2), turns about its normal (1)',
-    2: 'rolls along the curve (1), turns about their tangent (1)',
-  },
-  'pure-rolling': { 2: 'rolls on the surface (2)', 1: 'rolls along the curve (1)' },
-};
-
-// The same of two cylinders that touch along a line.
-const IN_LINE_WORDS: typeof TOUCHING_WORDS = {
-  sliding: { 3: 'slides along the line (1), goes round (1), turns about its axis (1)' },
-  rolling: { 1: 'rolls (1)' },
-  'pure-rolling': { 1: 'rolls (1)' },
-};
-
 // The freedoms that are left, in words; of a member of a system those that it has in it.
 export function wouldLeave({ solution, branch }: Preview): string {
   const system = solution?.system;
@@ -184,11 +165,8 @@ export function wouldLeave({ solution, branch }: Preview): string {
   const { bodies, freedoms, mobility } = system;
   const count = (n: number): string => `${n} ${n === 1 ? 'freedom' : 'freedoms'}`;
   const d = draft.peek();
-  const surfaces = d?.a.endsWith('surface') && d.b.endsWith('surface');
-  const table = surfaces
-    ? { ...TOUCHING_WORDS[d!.type], ...IN_LINE_WORDS[d!.type] }
-    : TOUCHING_WORDS[d?.type ?? 'distance'];
-  const words = table?.[freedoms];
+  const surfaces = !!d?.a.endsWith('surface') && d.b.endsWith('surface');
+  const words = d && touchingWords(d.type, freedoms, surfaces);
   if (bodies > 1) return `${count(freedoms)}, as one of ${bodies} bodies that have ${count(mobility)}`;
   return words ? `${count(freedoms)}: ${words}` : count(freedoms);
 }

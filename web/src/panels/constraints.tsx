@@ -64,16 +64,25 @@ function Switch({ c }: { c: Constraint }): JSX.Element {
 const touched = (id: string): boolean =>
   [...(store.figures.value?.tools ?? []), ...(store.figures.value?.bodies ?? [])].some((x) => x.walls?.includes(id));
 
+// What is pointed at in the list is shown in the view.
+function point(id: string): void {
+  store.highlighted.value = id ? [id] : [];
+}
+
 function Item({ c }: { c: Constraint }): JSX.Element {
   const state = stateOf(c);
   const chosen = store.selectedConstraint.value === c.id;
-  const related = store.highlighted.value.includes(c.id);
+  const related = !chosen && store.highlighted.value.includes(c.id);
   return (
     <li class={`entry entry-${state.word} ${chosen ? 'chosen' : ''} ${related ? 'related' : ''}`}>
       <button
         type="button"
         class="entry-main"
         aria-pressed={chosen}
+        onMouseEnter={() => point(c.id)}
+        onMouseLeave={() => point('')}
+        onFocus={() => point(c.id)}
+        onBlur={() => point('')}
         onClick={() => store.selectConstraint(chosen ? '' : c.id)}
       >
         <span class="entry-top">

@@ -18,6 +18,7 @@ import {
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
+import { contactWords } from '../state/touching';
 import { DEG, DISPLAY, fixed, geometryWords, MM, newtons, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
 import { Outcome } from '../ui/dryrun';
@@ -300,6 +301,11 @@ function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
       </div>
       <Row label="a">{c.a}</Row>
       <Row label="b">{c.b}</Row>
+      {kindOf(c.type).touching && c.enabled !== false && (
+        <p class="quiet" data-contact-words>
+          {contactWords.value ? `The contact allows: ${contactWords.value}.` : 'The two do not touch now.'}
+        </p>
+      )}
       {display && (
         <Row label="value">
           <NumberField

@@ -22,7 +22,7 @@ export function placed(f: Feature, g: Pose): WorldElement {
   if (f.line) return { kind, p: toWorld(g, f.line.point), d: rotate(g.q, unit(f.line.direction)) };
   if (f.plane) return { kind, p: toWorld(g, f.plane.point), d: rotate(g.q, unit(f.plane.normal)) };
   const shape = f.surface ?? f.curve;
-  if (!shape) return { kind, p: toWorld(g, f.point ?? [0, 0, 0]), d: [0, 0, 0] };
+  if (!shape) return { kind, p: toWorld(g, f.point ?? [0, 0, 0]), d: f.axis ? rotate(g.q, f.axis) : [0, 0, 0] };
   const foot = (x: Vec3): Foot => {
     const at = f.surface ? footOnSurface(f.surface, toLocal(g, x)) : footOnCurve(f.curve!, toLocal(g, x));
     return { p: toWorld(g, at.p), d: rotate(g.q, at.d) };

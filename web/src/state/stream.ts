@@ -71,6 +71,8 @@ function dropStale(): void {
   if (!joints.has(store.selectedConstraint.value)) store.selectedConstraint.value = '';
   if (!store.tasks.value.some((t) => t.id === store.selectedTask.value)) store.selectedTask.value = '';
   store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
+  const listed = new Set([...joints, ...[...store.joints.value, ...store.springs.value].map((r) => r.id)]);
+  store.highlighted.value = store.highlighted.value.filter((id) => listed.has(id)); // its line went without a leave
 }
 
 // The ways that were walked stay until they are walked anew.

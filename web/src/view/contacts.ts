@@ -1,8 +1,9 @@
-// Contacts over the scene: contact point, normal, common tangent plane and force; a dot while it lasts, a burst where
-// bodies collided, a crossed square where it is jammed. A burst stays for a moment to be seen.
+// Contacts over the scene: contact point, normal, common tangent plane or tangent, and force; a dot while it lasts, a
+// burst where bodies collided, a crossed square where it is jammed. A burst stays for a moment to be seen.
 import { Vector3 } from 'three';
 import type { ContactPoint, Vec3 } from '../protocol';
 import * as store from '../state/store';
+import { type PlacedContact, placedContacts } from '../state/touching';
 import { newtons } from '../state/words';
 import type { Overlay } from './overlay';
 
@@ -15,7 +16,6 @@ const MOST = 64;
 const from = new Vector3();
 const to = new Vector3();
 const along = new Vector3();
-const across = new Vector3();
 const felt: Vec3 = [0, 0, 0];
 
 interface Flash {
@@ -59,17 +59,18 @@ export class ContactMarks {
 
   draw(o: Overlay, now: number): void {
     const contacts = store.contacts.value;
+    const placed = placedContacts.value;
     const alone = contacts.length <= 6; // more numbers would hide what they are about
-    for (let i = 0; i < contacts.length && i < MOST; i++) this.contact(o, contacts[i]!, alone);
+    for (let i = 0; i < contacts.length && i < MOST; i++) this.contact(o, contacts[i]!, placed[i]!, alone);
     for (let i = 0; i < this.flashes.length; i++) this.burst(o, this.flashes[i]!, now);
   }
 
-  private contact(o: Overlay, c: ContactPoint, numbered: boolean): void {
+  private contact(o: Overlay, c: ContactPoint, at: PlacedContact, numbered: boolean): void {
     from.fromArray(c.point);
     if (!o.toScreen(from)) return;
     const jammed = c.state === 'jammed';
     const colour = o.colour(jammed ? 'conflict' : 'hover');
-    this.tangents(o, c, colour);
+    this.tangents(o, at, colour);
     this.normal(o, c, colour);
     if (jammed) o.crossed(from.x, from.y, 5.5, colour);
     else o.dot(from.x, from.y, 3.5, colour, true);
@@ -89,18 +90,11 @@ export class ContactMarks {
     if (o.toScreen(to)) o.segment(from.x, from.y, to.x, to.y, colour, 1.4);
   }
 
-  // Two strokes of one length across the normal, in the plane that both surfaces touch.
-  private tangents(o: Overlay, c: ContactPoint, colour: string): void {
-    const size = o.pixel(c.point) * TANGENT_PX;
-    const [x, y, z] = c.normal;
-    along.set(Math.abs(x) < 0.6 ? 1 : 0, Math.abs(x) < 0.6 ? 0 : 1, 0);
-    across.set(x, y, z).cross(along).setLength(size);
-    along
-      .copy(across)
-      .cross(to.set(x, y, z))
-      .setLength(size);
-    this.stroke(o, c.point, along, colour);
-    this.stroke(o, c.point, across, colour);
+  // Two strokes of one length in the plane that both surfaces touch; one along the tangent of curves.
+  private tangents(o: Overlay, { touch, point, frame }: PlacedContact, colour: string): void {
+    const size = o.pixel(point) * TANGENT_PX;
+    this.stroke(o, point, along.fromArray(frame.e1).multiplyScalar(size), colour);
+    if (touch !== 'curves') this.stroke(o, point, along.fromArray(frame.e2).multiplyScalar(size), colour);
   }
 
   private stroke(o: Overlay, point: Vec3, way: Vector3, colour: string): void {

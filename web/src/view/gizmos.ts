@@ -1,5 +1,5 @@
-// Gizmos of the freedoms: an arrow for a translation, a ring for a rotation, at the point of the locus and of one size
-// on the screen. The cursor finds them (`freedomAt`), and the one under it is lit.
+// Gizmos of freedoms: an arrow for a translation, a ring for a rotation, at the point of the locus or of a contact and
+// of one size on the screen. The cursor finds those of freedoms (`freedomAt`), and the one under it is lit.
 import {
   type BufferGeometry,
   type Color,
@@ -21,6 +21,7 @@ const V = (v: Vec3): Vector3 => new Vector3(...v);
 const X = new Vector3(1, 0, 0);
 const Y = new Vector3(0, 1, 0);
 const Z = new Vector3(0, 0, 1);
+const AXES = [X, Y, Z] as const;
 const ARC = 1.72 * Math.PI; // of a ring: most of a turn
 
 const unseen = new MeshBasicMaterial({ visible: false }); // what the cursor meets, wider than what is drawn
@@ -62,6 +63,14 @@ export class Gizmos {
     if (branch.kind !== 'separable') this.local(strands ?? [], size);
     else this.separable(branch);
     this.light(this.lit);
+  }
+
+  // Motions along and about the axes of the root's own frame.
+  showAlongAxes(motions: readonly { turns: boolean; axis: 0 | 1 | 2 }[]): void {
+    this.clear();
+    motions.forEach(({ turns, axis }, i) => {
+      this.add(i, turns ? this.ring(0.6) : this.arrow(), turns ? Z : Y, AXES[axis]);
+    });
   }
 
   // Freedoms that do not separate: what each does first, where the body is.
@@ -163,6 +172,11 @@ export class Gizmos {
   light(freedom: number): void {
     this.lit = freedom;
     for (const mark of this.list) mark.material.color.copy(mark.freedom === freedom ? this.bright : this.colour);
+  }
+
+  // After another theme was chosen.
+  recolour(): void {
+    this.light(this.lit);
   }
 
   // ---- every frame: allocates nothing ---------------------------------------------------------------

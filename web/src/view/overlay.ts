@@ -1,12 +1,13 @@
 // Crisp marks over the scene, in pixels: outlines of hovered and selected features, handles, links of
 // constraints, force arrows with their values, contacts, the spring of a drag, numbers of ghosts.
 import { type Camera, Quaternion, Vector3 } from 'three';
-import type { Tool, Vec3 } from '../protocol';
+import type { Constraint, Tool, Vec3 } from '../protocol';
 import { elementOf } from '../state/constraints';
 import { fullPose, heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import { placedEnd, springEnds } from '../state/relations';
 import * as store from '../state/store';
+import { type PlacedContact, placedContacts } from '../state/touching';
 import { newtons } from '../state/words';
 import type { Bodies, Body } from './bodies';
 import { ContactMarks } from './contacts';
@@ -33,6 +34,8 @@ const SHORTEST_PX = 20; // of an arrow that is drawn at all
 const LINE_PX = 15;
 const TAG_PX = 8; // from what it is about
 const MOST_TAGS = 32;
+const FAINT = 0.4;
+const BESIDE = 0.13; // of the picture's height: as far as the arrows of a contact reach
 
 const a = new Vector3();
 const b = new Vector3();
@@ -117,6 +120,7 @@ export class Overlay {
     this.handles(store.hoverObject.value);
     this.constraint(store.selectedConstraint.value, this.palette.css('selected'));
     for (const id of store.highlighted.value) {
+      if (id === store.selectedConstraint.value) continue;
       this.constraint(id, this.palette.css('hover'));
       this.joint(id, this.palette.css('hover'));
       this.springOf(id, this.palette.css('hover'));
@@ -301,9 +305,23 @@ export class Overlay {
   private constraint(id: string, colour: string, broken = false): void {
     const c = store.constraints.value.find((k) => k.id === id);
     if (!c) return;
+    const at = broken ? undefined : placedContacts.value.find((x) => x.constraint === id);
+    if (at) {
+      this.touchingPair(c, at, colour);
+      return;
+    }
     this.feature(c.a, colour, true);
     this.feature(c.b, colour, true);
     this.tie(elementOf(c.a)?.p, elementOf(c.b)?.p, broken ? `\u2715 ${id}` : id, colour);
+  }
+
+  // Two that touch need no line between them. Surfaces are faint under what the contact allows, the name is beside it.
+  private touchingPair(c: Constraint, at: PlacedContact, colour: string): void {
+    this.pen.globalAlpha = at.touch === 'curves' ? 1 : FAINT;
+    this.feature(c.a, colour, false);
+    this.feature(c.b, colour, false);
+    this.pen.globalAlpha = 1;
+    if (this.toScreen(a.fromArray(at.point))) this.tag(a.x + this.height * BESIDE, a.y, c.id, colour);
   }
 
   // The axes of a joint's two frames, or the features that they are of, with a line from one to the other.

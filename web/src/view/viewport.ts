@@ -23,9 +23,11 @@ import { isolines, wayFor } from '../state/nurbs';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
 import { whenPosesCome } from '../state/stream';
+import { placedContacts } from '../state/touching';
 import type { Viewer, ViewName } from '../state/viewer';
 import { Bodies, type Look } from './bodies';
 import { BoundSurfaces } from './bounds';
+import { ContactMotions } from './contactmotions';
 import { ViewCube } from './cube';
 import { currentBranch, Drag } from './drag';
 import { Ghosts } from './ghosts';
@@ -71,6 +73,7 @@ export class Viewport implements Viewer {
   private readonly swing: Swing;
   private readonly walls: BoundSurfaces;
   private readonly resisted: ResistedMarks;
+  private readonly allowed: ContactMotions;
   private readonly overlay: Overlay;
   private readonly picker: Picker;
   private readonly cube: ViewCube;
@@ -93,6 +96,7 @@ export class Viewport implements Viewer {
     this.swing = new Swing(this.palette, this.bodies);
     this.walls = new BoundSurfaces(this.palette, this.bodies);
     this.resisted = new ResistedMarks(this.palette.colour('reaction'));
+    this.allowed = new ContactMotions(this.palette);
     this.picker = new Picker(this.camera, this.bodies);
     this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
     this.tracking = new TrackingCamera(this.camera, this.controls.target, this.bodies);
@@ -110,6 +114,7 @@ export class Viewport implements Viewer {
       this.swing.root,
       this.walls.root,
       this.resisted.root,
+      this.allowed.root,
       this.camera,
     );
     new ResizeObserver(() => this.resize()).observe(bits.host);
@@ -192,6 +197,7 @@ export class Viewport implements Viewer {
       this.dressAll();
       this.invalidate();
     });
+    effect(() => this.showContact());
     effect(() => {
       store.features.value;
       this.pointer.stir();
@@ -208,6 +214,8 @@ export class Viewport implements Viewer {
     this.stage.background = this.palette.colour('canvas');
     this.bodies.recolour(this.palette);
     this.resisted.recolour(this.palette.colour('reaction'));
+    this.locus.marks.recolour();
+    this.allowed.marks.recolour();
     this.grid.rebuild();
     this.invalidate();
   }
@@ -258,6 +266,16 @@ export class Viewport implements Viewer {
       this.ghosts.show(pointed >= 0 ? object : '', solution?.branches ?? [], pointed);
     }
     this.overlay.labels = this.ghosts.labels;
+    this.invalidate();
+  }
+
+  // Of the constraint that is pointed at in the list, else of the selected one.
+  private showContact(): void {
+    const ids = [...store.highlighted.value, store.selectedConstraint.value].filter(Boolean);
+    const all = ids.length ? placedContacts.value : [];
+    const shown = ids.map((id) => all.find((c) => c.constraint === id)).find(Boolean);
+    this.allowed.show(shown);
+    this.bits.canvas.dataset.contact = shown ? JSON.stringify(shown) : '';
     this.invalidate();
   }
 
@@ -472,6 +490,7 @@ export class Viewport implements Viewer {
     this.pointer.frame();
     this.locus.update(this.camera);
     this.resisted.place(this.camera);
+    this.allowed.place(this.camera);
     this.swing.frame(performance.now());
     this.bodies.lay();
     this.renderer.render(this.stage, this.camera);
