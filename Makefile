@@ -89,6 +89,9 @@ deps-test:
 # of a system's step.
 $(BUILD)/obj/rt/dynamics/%.o: OPT += -fno-tree-slp-vectorize
 
+# Joints of two, three and six coordinates: their loops unroll, a third less of a tick with fifty.
+$(BUILD)/obj/rt/dynamics/system_tree.o: OPT += -O3
+
 # Loops over three parts and a triangle of a matrix, each a few vectors: without them a sixth less.
 $(BUILD)/obj/rt/geometry/batched_newton.o: OPT += -O3
 

@@ -418,7 +418,7 @@ static void accelerate(gw_system *s)
         gw_tree_solve(s);
         return;
     }
-    gw_tree_reduce(s);
+    gw_tree_reduce(s, s->body_count - 1);
     if (s->active_rows > 0) {
         gw_closures_ask_bias(s);
         gw_closures_respond(s);
@@ -454,16 +454,20 @@ void gw_system_answer(gw_system *s, bool bodies)
         gw_local_answer(s, bodies);
         return;
     }
+    int last = bodies ? s->body_count - 1 : -1;
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         gw_vec3 f = bodies ? s->on[i].f : zero, t = bodies ? s->on[i].t : zero;
-        memcpy(k->rest, &s->generalised[k->first], (size_t)k->dof * sizeof *k->rest);
+        for (int j = 0; j < k->dof; j++) {
+            k->rest[j] = s->generalised[k->first + j];
+            last = !bodies && k->rest[j] != 0 ? i : last;
+        }
         if (k->flat.plane)
             gw_planar_wrench(k->flat.plane, f, t, k->flat.force);
         else
             gw_spatial_set(k->force, f, t);
     }
-    gw_tree_reduce(s);
+    gw_tree_reduce(s, last);
     if (s->active_rows > 0) {
         memset(s->right, 0, (size_t)(s->solution - s->right) * sizeof *s->right);
         gw_closures_respond(s);

@@ -164,7 +164,7 @@ void gw_grounds_project_twists(gw_system *s, const gw_twist *twists)
         else
             gw_spatial_set(k->force, f, t);
     }
-    gw_tree_reduce(s);
+    gw_tree_reduce(s, s->body_count - 1);
     for (int i = 0; i < s->closure_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);

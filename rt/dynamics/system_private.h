@@ -477,9 +477,10 @@ gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alph
  * (NULL: nothing) to the inertia at each coordinate, and h times their damping to the bodies'. */
 void gw_tree_articulate(gw_system *system, double h, const double *added);
 
-/* Reduces the bodies' `force` and the joints' `rest` to the joints', as L^-1 u; then the
- * joints' accelerations by that into `rest`, and the bodies', less `coasting`. */
-void gw_tree_reduce(gw_system *system);
+/* Reduces the bodies' `force` and the joints' `rest` to the joints', as L^-1 u, from body `last` to
+ * the roots: nothing acts on those after it. Then the joints' accelerations by that into `rest`,
+ * and the bodies', less `coasting`. */
+void gw_tree_reduce(gw_system *system, int last);
 void gw_tree_accelerate(gw_system *system);
 
 /* D, dof x dof, row-major with `stride` entries a row, by composite rigid bodies, O(n^2). */

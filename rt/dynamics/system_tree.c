@@ -59,11 +59,21 @@ static gw_pose move_m(gw_system_body *k, const gw_pose *f)
         gw_spatial_set(k->columns[0], axis, zero);
         return (gw_pose){gw_mul_add(f->p, k->joint.z[0], axis), f->q};
     }
+    k->f_turn = f->q;
+    if (!k->set && k->def.joint == GW_MOBILIZER_PLANAR) {
+        gw_mat3 m = gw_quat_to_mat3(f->q);
+        gw_vec3 x = gw_v3(m.m[0][0], m.m[1][0], m.m[2][0]);
+        gw_vec3 y = gw_v3(m.m[0][1], m.m[1][1], m.m[2][1]);
+        gw_spatial_set(k->columns[0], x, zero);
+        gw_spatial_set(k->columns[1], y, zero);
+        gw_spatial_set(k->columns[2], zero, gw_v3(m.m[0][2], m.m[1][2], m.m[2][2]));
+        gw_vec3 at = gw_mul_add(gw_mul_add(f->p, k->joint.z[0], x), k->joint.z[1], y);
+        return (gw_pose){at, turned_about_z(f->q, k->joint.z[2])};
+    }
     gw_pose f_from_m = k->set ? gw_set_joint_pose(k, v, w)
                               : gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
     for (int j = 0; j < k->dof; j++)
         gw_spatial_set(k->columns[j], gw_rotate(f->q, v[j]), gw_rotate(f->q, w[j]));
-    k->f_turn = f->q;
     return gw_pose_mul(f, &f_from_m);
 }
 
@@ -118,7 +128,8 @@ update_hinge_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
 }
 
 /* The same of any joint. */
-static void update_position(gw_system *s, gw_system_body *k, const gw_system_body *p)
+static inline __attribute__((always_inline)) void update_position(gw_system *s, gw_system_body *k,
+                                                                  const gw_system_body *p)
 {
     gw_pose joint = k->def.parent_from_f;
     if (p) {
@@ -199,7 +210,8 @@ update_hinge_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
 }
 
 /* The same of any joint. */
-static void update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
+static inline __attribute__((always_inline)) void
+update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
 {
     gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_v = {0, 0, 0}, c_w = {0, 0, 0};
     for (int j = 0; j < k->dof; j++) {
@@ -432,60 +444,154 @@ static void add_shifted(const gw_articulated *x, gw_vec3 r, gw_articulated *to)
     to->i.zy += x->i.zy + (r.x * c[1][1] - r.y * c[0][1]) + (r.z * b[0][2] - r.x * b[2][2]);
 }
 
-/* L of D = S^T I^A S + added; a coordinate that moves no inertia gets none and stands still. */
-static void factor_joint(gw_system_body *k, const double *added)
+/* ---- joints of several coordinates ---- *
+ *
+ * Their number is a constant where these are inlined for the joint types that are met most, so that
+ * loops over coordinates unroll.
+ */
+
+#define ON_COORDINATES(dof, pass, ...)                                                             \
+    ((dof) == 3   ? pass(__VA_ARGS__, 3)                                                           \
+     : (dof) == 2 ? pass(__VA_ARGS__, 2)                                                           \
+     : (dof) == 6 ? pass(__VA_ARGS__, 6)                                                           \
+                  : pass(__VA_ARGS__, dof))
+
+#define PASS static inline __attribute__((always_inline))
+
+/* L of D = S^T I^A S + added, U being `pulled`; a coordinate that moves no inertia gets none and
+ * stands still. */
+PASS void factor_joint(gw_system_body *k, const double pulled[6][6], const double *added, int dof)
 {
-    double largest = 0;
-    for (int i = 0; i < k->dof; i++)
-        largest = fmax(largest, gw_dot6(k->columns[i], k->pulled[i]) + (added ? added[i] : 0));
-    for (int i = 0; i < k->dof; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = gw_dot6(k->columns[i], k->pulled[j]);
-            if (i == j && added)
-                sum += added[i];
-            for (int l = 0; l < j; l++)
-                sum -= k->chol[i][l] * k->chol[j][l];
-            if (i > j) {
-                k->chol[i][j] = sum * k->inverse[j];
-            } else {
-                bool moves = sum > 1e-14 * largest;
-                k->chol[i][i] = moves ? sqrt(sum) : 0;
-                k->inverse[i] = moves ? 1 / k->chol[i][i] : 0;
-            }
+    double d[6][6], largest = 0;
+    for (int i = 0; i < dof; i++) {
+        for (int j = 0; j <= i; j++)
+            d[i][j] = gw_dot6(k->columns[i], pulled[j]);
+        d[i][i] += added ? added[i] : 0;
+        largest = d[i][i] > largest ? d[i][i] : largest;
+    }
+    for (int j = 0; j < dof; j++) {
+        bool moves = d[j][j] > 1e-14 * largest;
+        k->chol[j][j] = moves ? sqrt(d[j][j]) : 0;
+        k->inverse[j] = moves ? 1 / k->chol[j][j] : 0;
+        for (int i = j + 1; i < dof; i++) {
+            double l = d[i][j] * k->inverse[j];
+            k->chol[i][j] = l;
+            for (int n = j + 1; n <= i; n++)
+                d[i][n] -= l * k->chol[n][j];
         }
+    }
 }
 
-void gw_tree_solve_lower(const gw_system_body *k, double *x)
+PASS void solve_lower(const gw_system_body *k, double *x, int dof)
 {
-    for (int i = 0; i < k->dof; i++) {
+    for (int i = 0; i < dof; i++) {
         for (int l = 0; l < i; l++)
             x[i] -= k->chol[i][l] * x[l];
         x[i] *= k->inverse[i];
     }
 }
 
-void gw_tree_solve_upper(const gw_system_body *k, double *x)
+PASS void solve_upper(const gw_system_body *k, double *x, int dof)
 {
-    for (int i = k->dof - 1; i >= 0; i--) {
-        for (int l = i + 1; l < k->dof; l++)
+    for (int i = dof - 1; i >= 0; i--) {
+        for (int l = i + 1; l < dof; l++)
             x[i] -= k->chol[l][i] * x[l];
         x[i] *= k->inverse[i];
     }
 }
 
-/* I^a = I^A - U D^-1 U^T of a joint of several coordinates: the columns of U L^-T one by one. */
-static void reduce_inertia(const gw_system_body *k, gw_articulated *x)
+void gw_tree_solve_lower(const gw_system_body *k, double *x)
 {
-    double g[6][6];
-    for (int i = 0; i < k->dof; i++) {
-        memcpy(g[i], k->pulled[i], sizeof g[i]);
+    solve_lower(k, x, k->dof);
+}
+
+void gw_tree_solve_upper(const gw_system_body *k, double *x)
+{
+    solve_upper(k, x, k->dof);
+}
+
+/* U, L and, where there is a parent, I^a = I^A - U D^-1 U^T: the columns of U L^-T one by one. */
+PASS void articulate_joint(gw_system_body *k, const double *added, bool passed_on, int dof)
+{
+    gw_articulated x = k->inertia; /* copies: stores through k cannot change them */
+    double pulled[6][6];
+    for (int j = 0; j < dof; j++)
+        pull_column(&x, k->columns[j], pulled[j]);
+    factor_joint(k, (const double(*)[6])pulled, added, dof);
+    for (int j = 0; j < dof; j++)
+        for (int n = 0; n < 6; n++)
+            k->pulled[j][n] = pulled[j][n];
+    for (int i = 0; i < dof && passed_on; i++) {
         for (int l = 0; l < i; l++)
             for (int n = 0; n < 6; n++)
-                g[i][n] -= k->chol[i][l] * g[l][n];
+                pulled[i][n] -= k->chol[i][l] * pulled[l][n];
         for (int n = 0; n < 6; n++)
-            g[i][n] *= k->inverse[i];
-        subtract_square(x, g[i], 1);
+            pulled[i][n] *= k->inverse[i];
+        subtract_square(&x, pulled[i], 1);
     }
+    k->inertia = x;
+}
+
+/* L^-1 u with u = rest + S^T f; f - U D^-1 u */
+PASS void reduce_joint(gw_system_body *k, double *f, int dof)
+{
+    double x[6];
+    for (int j = 0; j < dof; j++)
+        k->rest[j] += gw_dot6(k->columns[j], k->force);
+    solve_lower(k, k->rest, dof);
+    for (int j = 0; j < dof; j++)
+        x[j] = k->rest[j];
+    solve_upper(k, x, dof);
+    for (int l = 0; l < 6; l++)
+        f[l] = k->force[l];
+    for (int j = 0; j < dof; j++)
+        for (int l = 0; l < 6; l++)
+            f[l] -= k->pulled[j][l] * x[j];
+}
+
+/* L^T u-dot = rest - L^-1 U^T a with a the parent's acceleration, shifted; a += S u-dot */
+PASS void accelerate_joint(gw_system_body *k, bool carried, int dof)
+{
+    double *a = k->acceleration, pulled[6];
+    if (carried) {
+        for (int j = 0; j < dof; j++)
+            pulled[j] = gw_dot6(k->pulled[j], a);
+        solve_lower(k, pulled, dof);
+        for (int j = 0; j < dof; j++)
+            k->rest[j] -= pulled[j];
+    }
+    solve_upper(k, k->rest, dof);
+    for (int j = 0; j < dof; j++)
+        for (int l = 0; l < 6; l++)
+            a[l] += k->columns[j][l] * k->rest[j];
+}
+
+GW_TARGET_CLONES
+static __attribute__((noinline)) void articulate_several(gw_system_body *k, const double *added,
+                                                         gw_system_body *p)
+{
+    ON_COORDINATES(k->dof, articulate_joint, k, added, p != NULL);
+    if (p && p->flat.plane)
+        gw_planar_add_inertia(&k->inertia, k->r, p);
+    else if (p)
+        add_shifted(&k->inertia, k->r, &p->inertia);
+}
+
+GW_TARGET_CLONES
+static __attribute__((noinline)) void reduce_several(gw_system_body *k, gw_system_body *p)
+{
+    double f[6];
+    ON_COORDINATES(k->dof, reduce_joint, k, f);
+    if (p && p->flat.plane)
+        gw_planar_add_wrench(f, k->r, p);
+    else if (p)
+        gw_spatial_add_shifted(f, k->r, p->force);
+}
+
+GW_TARGET_CLONES
+static __attribute__((noinline)) void accelerate_several(gw_system_body *k, bool carried)
+{
+    ON_COORDINATES(k->dof, accelerate_joint, k, carried);
 }
 
 /* U and 1/D, with `added`, of a single coordinate; I^a onto the parent, where U U^T / D is taken
@@ -535,7 +641,6 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
     for (int i = s->body_count - 1; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
         gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-        gw_articulated *x = &k->inertia;
         if (k->flat.plane) {
             gw_planar_articulate(k, added && k->dof > 0 ? added[k->first] : 0, p);
             continue;
@@ -546,16 +651,7 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
             k->inverse[0] = sqrt(k->inverse_d);
             continue;
         }
-        for (int j = 0; j < k->dof; j++)
-            pull_column(x, k->columns[j], k->pulled[j]);
-        factor_joint(k, added ? added + k->first : NULL);
-        if (!p)
-            continue;
-        reduce_inertia(k, x);
-        if (p->flat.plane)
-            gw_planar_add_inertia(x, k->r, p);
-        else
-            add_shifted(x, k->r, &p->inertia);
+        articulate_several(k, added ? added + k->first : NULL, p);
     }
 }
 
@@ -590,12 +686,11 @@ void gw_tree_mass_matrix(gw_system *s, double *d, int stride)
 }
 
 /* L^-1 u with u = rest + S^T f, and on to the parent f - U D^-1 u. */
-void gw_tree_reduce(gw_system *s)
+void gw_tree_reduce(gw_system *s, int last)
 {
-    for (int i = s->body_count - 1; i >= 0; i--) {
+    for (int i = last; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
         gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-        double x[6], f[6];
         if (k->flat.plane) {
             gw_planar_reduce(k, p);
             continue;
@@ -606,21 +701,7 @@ void gw_tree_reduce(gw_system *s)
                 pass_rest(k, k->rest[0] * k->inverse[0], p);
             continue;
         }
-        for (int j = 0; j < k->dof; j++)
-            k->rest[j] += gw_dot6(k->columns[j], k->force);
-        gw_tree_solve_lower(k, k->rest);
-        if (!p)
-            continue;
-        memcpy(f, k->force, sizeof f);
-        memcpy(x, k->rest, sizeof x);
-        gw_tree_solve_upper(k, x);
-        for (int j = 0; j < k->dof; j++)
-            for (int l = 0; l < 6; l++)
-                f[l] -= k->pulled[j][l] * x[j];
-        if (p->flat.plane)
-            gw_planar_add_wrench(f, k->r, p);
-        else
-            gw_spatial_add_shifted(f, k->r, p->force);
+        reduce_several(k, p);
     }
 }
 
@@ -630,7 +711,7 @@ void gw_tree_accelerate(gw_system *s)
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-        double *a = k->acceleration, pulled[6];
+        double *a = k->acceleration;
         if (k->flat.plane) {
             gw_planar_accelerate(k, p);
             continue;
@@ -638,24 +719,19 @@ void gw_tree_accelerate(gw_system *s)
         if (p) {
             gw_twist from = gw_acceleration_of(p);
             gw_spatial_set(a, gw_add(from.v, gw_cross(from.w, k->r)), from.w);
-            for (int j = 0; j < k->dof; j++)
-                pulled[j] = gw_dot6(k->pulled[j], a);
-            gw_tree_solve_lower(k, pulled);
-            for (int j = 0; j < k->dof; j++)
-                k->rest[j] -= pulled[j];
         } else {
             memset(a, 0, 6 * sizeof *a);
         }
-        gw_tree_solve_upper(k, k->rest);
-        if (k->dof == 1) {
-            gw_twist own = {gw_linear_part(a), gw_angular_part(a)};
-            add_column(k, k->rest[0], &own);
-            gw_spatial_set(a, own.v, own.w);
+        if (k->dof != 1) {
+            accelerate_several(k, p != NULL);
             continue;
         }
-        for (int j = 0; j < k->dof; j++)
-            for (int l = 0; l < 6; l++)
-                a[l] += k->columns[j][l] * k->rest[j];
+        if (p)
+            k->rest[0] -= gw_dot6(k->pulled[0], a) * k->inverse[0];
+        k->rest[0] *= k->inverse[0];
+        gw_twist own = {gw_linear_part(a), gw_angular_part(a)};
+        add_column(k, k->rest[0], &own);
+        gw_spatial_set(a, own.v, own.w);
     }
 }
 
