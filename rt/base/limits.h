@@ -21,11 +21,14 @@
 #define GW_MAX_NURBS_POINTS   16384 /* control points of a curve or surface: a document's size */
 #define GW_MAX_TOOLS          2     /* held objects: two hands */
 #define GW_MAX_DEVICES        8     /* devices of a scene */
-#define GW_MAX_SAMPLES        4096  /* samples of a scripted wrench, or knots of a hand's path */
-#define GW_MAX_UNILATERALS    64    /* unilateral constraints of one object: a bit each in u64 */
-#define GW_MAX_TASKS          32    /* tasks of a scene */
-#define GW_MAX_STEPS          64    /* steps of a task */
-#define GW_MAX_STEP_IDS       16 /* constraints that one step enables, and as many that it disables */
+#define GW_REHEARSED_BODIES                                                                        \
+    64                          /* objects and links of a scene whose ticks are rehearsed: it is   \
+                                   built twice, and ticks of larger ones take too long */
+#define GW_MAX_SAMPLES     4096 /* samples of a scripted wrench, or knots of a hand's path */
+#define GW_MAX_UNILATERALS 64   /* unilateral constraints of one object: a bit each in u64 */
+#define GW_MAX_TASKS       32   /* tasks of a scene */
+#define GW_MAX_STEPS       64   /* steps of a task */
+#define GW_MAX_STEP_IDS    16 /* constraints that one step enables, and as many that it disables */
 
 /* Mechanisms, contacts */
 #define GW_MAX_MECHANISMS         8 /* serial chains of a scene */

@@ -30,6 +30,9 @@
 #define FIGURES_PERIOD    63      /* ticks between two that tell how the loop does */
 #define AHEAD_SHARE       0.6     /* of a period: steps leave the processor to others */
 #define AHEAD_WAIT_NS     20000   /* until the world's thread is asked again */
+#define REHEARSAL_SHARE   0.2     /* of a period, at most, between waking and the deadline */
+#define WAKING_STEP_NS    1000    /* up where waking took longer than was left for it, and down */
+#define WAKES             200     /* by this part of it else: it is enough for all but one of 200 */
 #define WORLD_PERIOD      0.005   /* s, while there is nothing to detect */
 #define WATCH_NS          1000000 /* of the watchdog, while a device is to be watched */
 #define WATCH_IDLE_NS     20000000
@@ -49,6 +52,7 @@ struct gw_loop {
     atomic_bool real_time, pinned;
     gw_halt_latch *halt, own_halt;
     gw_lease *lease, own_lease;
+    int64_t waking_ns;   /* left for waking before a rehearsal; of the loop's thread */
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
     int latency_fd;      /* holds the processors' sleep states off; -1: of the world's thread */
     bool awake_wanted;   /* likewise */
@@ -98,11 +102,10 @@ static void sleep_until(int64_t ns)
         ;
 }
 
-/* The same, awake for the last `spin` (ns): waking takes longer than looking at the clock. */
-static void wait_until(int64_t ns, int64_t spin)
+/* Awake until then: waking takes longer than looking at the clock. */
+static void spin_until(int64_t ns)
 {
-    sleep_until(ns - spin);
-    while (spin > 0 && now_ns() < ns)
+    while (now_ns() < ns)
         ;
 }
 
@@ -196,8 +199,8 @@ static void fetch(const void *first, const void *end)
 
 /* A reader had the buffer that this tick is published in last, on another processor, others read
  * the latch, and other programs have used this one's caches since the last tick. So the values are
- * written there once as they were, before anybody waits for them, and what else will be written is
- * fetched back while the tick is computed. */
+ * written there once as they were, before the tick begins, and what else will be written is fetched
+ * back meanwhile. */
 static void rehearse_publishing(gw_loop *loop)
 {
     const gw_snapshot *s = loop->made;
@@ -210,6 +213,40 @@ static void rehearse_publishing(gw_loop *loop)
     fetch(to->contacts, to->contacts + s->contact_count);
     fetch(&loop->snapshots.middle, &loop->snapshots.middle + 1);
     fetch(&loop->halt->heeded, &loop->halt->heeded + 1);
+}
+
+/* Time to be left for waking (ns): a quantile of what waking took, approached by small steps. */
+static void note_waking(gw_loop *loop, int64_t ns, int64_t most)
+{
+    int64_t left =
+        loop->waking_ns + (ns > loop->waking_ns ? WAKING_STEP_NS : -WAKING_STEP_NS / WAKES);
+    loop->waking_ns = left < 0 ? 0 : left > most ? most : left;
+}
+
+/* Sleeps until `spin` (ns) before the deadline, or as long before it as a rehearsal takes where the
+ * coming tick moves something and it takes a small share of the period; rehearses where there is
+ * still time for it when it has woken. */
+static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64_t spin)
+{
+    gw_rehearsal *rehearsal = loop->made->moving && loop->real_time
+                                  ? gw_simulation_scenario(loop->simulation)->rehearsal
+                                  : NULL;
+    int64_t cost = rehearsal ? gw_rehearsal_cost_ns(rehearsal) : 0;
+    int64_t most = (int64_t)(REHEARSAL_SHARE * (double)period) - 2 * cost;
+    bool rehearses = rehearsal && most > 0;
+    int64_t lead = rehearses ? loop->waking_ns + 2 * cost : 0;
+    lead = lead > spin ? lead : spin;
+    sleep_until(deadline - lead);
+    int64_t woken = now_ns();
+    if (rehearses)
+        note_waking(loop, woken - (deadline - lead), most);
+    if (rehearses && woken + cost < deadline) {
+        gw_rehearsal_tick(rehearsal);
+        gw_rehearsal_took(rehearsal, now_ns() - woken);
+    }
+    rehearse_publishing(loop);
+    if (lead > 0)
+        spin_until(deadline);
 }
 
 static void publish(gw_loop *loop)
@@ -360,14 +397,14 @@ static void *run(void *arg)
                              : period / 4;
     atomic_store(&loop->thread_id, (int)syscall(SYS_gettid));
     gw_stages *stages = loop->stages;
-    int64_t deadline = now_ns() + period;
+    /* half a period beside the multiples of it: kernels interrupt at those of theirs */
+    int64_t deadline = (now_ns() / period + 1) * period + period / 2;
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
-        wait_until(deadline, spin);
+        wait_for_tick(loop, deadline, period, spin);
         int64_t begin = now_ns();
         if (begin - deadline > GW_STALL_NS)
             stalled(loop);
         gw_stages_begin(stages, begin, 1e-3 * (double)(begin - deadline));
-        rehearse_publishing(loop);
         watch_operator(loop, begin);
         gw_halt_word halt = heed_halt(loop);
         take_commands(loop);

@@ -255,6 +255,16 @@ static bool hold_shapes(gw_scenario *s, const gw_scene *scene, gw_error *error)
     return true;
 }
 
+/* The same once more, with the same detector. */
+static void rehearse(const gw_scenario_def *def, gw_scenario *s)
+{
+    struct gw_detector *detector = gw_scenario_share_detector(s);
+    gw_scenario_def like = *def;
+    like.detector = detector;
+    s->rehearsal = gw_rehearsal_create(&like);
+    gw_scenario_release_detector(detector);
+}
+
 gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
 {
     assert(def);
@@ -291,6 +301,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         return NULL;
     }
     s->rest_potential = rest_potential(def, s);
+    if (def->rehearsed)
+        rehearse(def, s);
     return s;
 }
 
@@ -298,6 +310,7 @@ void gw_scenario_destroy(gw_scenario *scenario)
 {
     if (!scenario)
         return;
+    gw_rehearsal_destroy(scenario->rehearsal);
     gw_scene_dynamics_destroy(scenario->dynamics);
     gw_kinematics_destroy(scenario->kinematics);
     for (int i = 0; i < scenario->shape_count; i++)

@@ -47,6 +47,8 @@ typedef struct gw_scenario_def {
     const struct gw_detector *detector;
     /* Bounds of a travel; 0: 0.25 m/s and 1 rad/s. */
     double travel_speed, travel_spin;
+    /* For a loop: the scenario has a rehearsal (rehearsal.h), where there is memory for it. */
+    bool rehearsed;
 } gw_scenario_def;
 
 /* NULL with an error: memory, or a tool whose device is not open. */

@@ -12,6 +12,7 @@
 #include "rt/sim/scene_dynamics.h"
 #include "rt/sim/kinematics.h"
 #include "rt/sim/device_slot.h"
+#include "rt/sim/rehearsal.h"
 #include "rt/dynamics/guided.h"
 
 #define GW_TRANSITION_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
@@ -57,6 +58,7 @@ struct gw_scenario {
     gw_scene_dynamics *dynamics; /* owned */
     int shape_count;
     gw_nurbs **shapes; /* free-form ones that sets and constraints point to: a reference each */
+    gw_rehearsal *rehearsal; /* owned; NULL: its ticks are not rehearsed */
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };

@@ -97,7 +97,8 @@ static gw_scenario *build(const app_document *document, const app_slots *slots,
                            .revision = document->revision,
                            .go_to_layout = edit && edit->go_to_layout,
                            .placed = edit ? edit->placed : NULL,
-                           .detector = like};
+                           .detector = like,
+                           .rehearsed = true};
     return gw_scenario_create(&def, error);
 }
 

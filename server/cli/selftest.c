@@ -122,7 +122,8 @@ static bool start_rig(rig *r, const char *name, int rate, gw_error *error)
                                 .layout = r->layout,
                                 .slots = r->slots,
                                 .slot_count = r->slot_count,
-                                .revision = 1};
+                                .revision = 1,
+                                .rehearsed = true};
     gw_loop_def def = gw_loop_def_default();
     def.rate = r->scene->rate;
     def.scenario = gw_scenario_create(&scenario, error);

@@ -15,8 +15,8 @@ typedef struct running {
     uint64_t tick;
 } running;
 
-/* Takes the scene. */
-static inline void running_open(running *r, gw_scene *scene)
+/* Takes the scene; `rehearsed`: with a rehearsal, which nobody ticks. */
+static inline void running_open_as(running *r, gw_scene *scene, bool rehearsed)
 {
     gw_error error = {0};
     *r = (running){.scene = scene};
@@ -26,14 +26,22 @@ static inline void running_open(running *r, gw_scene *scene)
         r->slots[i] = gw_device_slot_open(&scene->devices[i], gw_scene_step_rate(scene), &error);
         assert_non_null(r->slots[i]);
     }
-    gw_scenario_def def = {
-        .scene = scene, .layout = r->layout, .slots = r->slots, .slot_count = scene->device_count};
+    gw_scenario_def def = {.scene = scene,
+                           .layout = r->layout,
+                           .slots = r->slots,
+                           .slot_count = scene->device_count,
+                           .rehearsed = rehearsed};
     gw_scenario *scenario = gw_scenario_create(&def, &error);
     assert_non_null(scenario);
     r->simulation = gw_simulation_create(scenario, &error);
     assert_non_null(r->simulation);
     gw_command retired, start = {.kind = GW_COMMAND_STATE, .state = GW_RUNNING};
     gw_simulation_apply(r->simulation, &start, &retired);
+}
+
+static inline void running_open(running *r, gw_scene *scene)
+{
+    running_open_as(r, scene, false);
 }
 
 static inline const gw_snapshot *running_tick(running *r)

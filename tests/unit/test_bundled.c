@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "rt/sim/scenario_private.h"
 #include "tests/unit/bundled.h"
 
 /* ---- impulsive-forces Fig. 4 to 7 ----------------------------------------------------------- */
@@ -272,6 +273,85 @@ static void a_finger_opens_door_and_drawer(void **state)
     running_close(&b);
 }
 
+/* ---- rehearsals ------------------------------------------------------------------------------ */
+
+/* Bit by bit: of everything that moves, what was felt and what it took. */
+static void assert_same_tick(const gw_snapshot *a, const gw_snapshot *b)
+{
+    assert_int_equal(a->tick, b->tick);
+    assert_memory_equal(&a->energy, &b->energy, sizeof a->energy);
+    assert_int_equal(a->tool_count, b->tool_count);
+    for (int i = 0; i < a->tool_count; i++) {
+        const gw_tool_state *s = &a->tools[i], *t = &b->tools[i];
+        assert_memory_equal(&s->world_from_tool, &t->world_from_tool, sizeof s->world_from_tool);
+        assert_memory_equal(&s->twist, &t->twist, sizeof s->twist);
+        assert_memory_equal(&s->device_true, &t->device_true, sizeof s->device_true);
+        assert_memory_equal(&s->constraint, &t->constraint, sizeof s->constraint);
+        assert_memory_equal(&s->command, &t->command, sizeof s->command);
+    }
+    assert_int_equal(a->joint_count, b->joint_count);
+    assert_memory_equal(a->q, b->q, (size_t)a->joint_count * sizeof *a->q);
+    assert_int_equal(a->free_count, b->free_count);
+    for (int i = 0; i < a->free_count; i++)
+        assert_memory_equal(&a->free[i].pose, &b->free[i].pose, sizeof a->free[i].pose);
+}
+
+static void rehearse_between_ticks(const char *name)
+{
+    running plain, rehearsed;
+    running_open(&plain, bundled_scene(name));
+    running_open_as(&rehearsed, bundled_scene(name), true);
+    gw_rehearsal *rehearsal = gw_simulation_scenario(rehearsed.simulation)->rehearsal;
+    assert_non_null(rehearsal);
+    for (int k = 0; k < 1500; k++) {
+        for (int again = 0; again < k % 3; again++)
+            gw_rehearsal_tick(rehearsal);
+        assert_same_tick(running_tick(&plain), running_tick(&rehearsed));
+    }
+    running_close(&rehearsed);
+    running_close(&plain);
+}
+
+static void rehearsals_change_no_bit(void **state)
+{
+    static const char *const names[] = {"cone-on-cylinder",        "paper-circle",
+                                        "paper-enclosure-elastic", "four-bar",
+                                        "paper-mechanism-middle",  "bouncing-ball"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        rehearse_between_ticks(names[i]);
+}
+
+static void a_large_scene_is_not_rehearsed(void **state)
+{
+    (void)state;
+    gw_scene *scene = bundled_scene("cone-on-cylinder");
+    for (int i = scene->object_count; i <= GW_REHEARSED_BODIES; i++) {
+        gw_object *object = gw_scene_add_object(scene, NULL);
+        assert_non_null(object);
+        snprintf(object->id, sizeof object->id, "box-%d", i);
+        object->fixed = true;
+    }
+    running r;
+    running_open_as(&r, scene, true);
+    assert_null(gw_simulation_scenario(r.simulation)->rehearsal);
+    running_close(&r);
+}
+
+static void the_cost_of_a_rehearsal_follows_the_median(void **state)
+{
+    (void)state;
+    running r;
+    running_open_as(&r, bundled_scene("free-body"), true);
+    gw_rehearsal *rehearsal = gw_simulation_scenario(r.simulation)->rehearsal;
+    assert_non_null(rehearsal);
+    assert_true(gw_rehearsal_cost_ns(rehearsal) > 0);
+    for (int k = 0; k < 2000; k++) /* one of ten takes a thousand times as long */
+        gw_rehearsal_took(rehearsal, k % 10 == 0 ? 5000000 : 5000);
+    assert_true(gw_rehearsal_cost_ns(rehearsal) > 4000 && gw_rehearsal_cost_ns(rehearsal) < 7000);
+    running_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +363,9 @@ int main(void)
         cmocka_unit_test(balls_bounce_as_high_as_restitution_says),
         cmocka_unit_test(blocks_slide_as_far_as_coulomb_says),
         cmocka_unit_test(a_finger_opens_door_and_drawer),
+        cmocka_unit_test(rehearsals_change_no_bit),
+        cmocka_unit_test(a_large_scene_is_not_rehearsed),
+        cmocka_unit_test(the_cost_of_a_rehearsal_follows_the_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
