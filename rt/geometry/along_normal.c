@@ -193,15 +193,33 @@ static void put_pose(const along_search *s, gw_quat a, double turn, along_pose *
     c->f = off * off;
 }
 
+/* The range of parameter k: up to the ends, but for those at which there is no normal. */
+static void range_of(const gw_locus *l, int k, double *low, double *high)
+{
+    const gw_nurbs_direction *d = &l->nurbs->direction[k];
+    *low = d->low;
+    *high = d->high;
+    if (!d->closed)
+        gw_chart_bounds(l->nurbs, k, low, high);
+}
+
 static along_pose pose_beside(const along_search *s, double u, double v, gw_quat a, double turn)
 {
     const gw_locus *l = &s->set->translation.locus;
     along_pose c = {.parameter = {u, v}};
     gw_nurbs_into_domain(l->nurbs, c.parameter);
+    for (int k = 0; k < l->nurbs->dimension; k++) {
+        double low, high;
+        range_of(l, k, &low, &high);
+        c.parameter[k] = fmin(fmax(c.parameter[k], low), high);
+    }
     c.b = beside_at(l, NULL, c.parameter, (const double[]){0, 0});
-    if (!(gw_norm2(c.b.n) > 0)) { /* at a pole: the place is right, and no coordinate moves it */
+    if (gw_nurbs_pole_near(l->nurbs, c.parameter)) {
         beside at = beside_near(l, c.parameter);
-        c.b = (beside){.p = at.p, .n = at.n};
+        if (gw_dot(at.n, c.b.n) > 1 - 1e-6)
+            c.b.p = at.p, c.b.n = at.n;
+        else /* at the pole: the place is right, and no coordinate moves it */
+            c.b = (beside){.p = at.p, .n = at.n};
     }
     put_pose(s, a, turn, &c);
     return c;
@@ -257,7 +275,9 @@ static bool is_at_end(const along_search *s, const along_pose *c, int k, int end
     const gw_nurbs_direction *d = &s->set->translation.locus.nurbs->direction[k > 0 ? k - 1 : 0];
     if (k == 0 || d->closed)
         return false;
-    return end < 0 ? c->parameter[k - 1] <= d->low : c->parameter[k - 1] >= d->high;
+    double low, high;
+    range_of(&s->set->translation.locus, k - 1, &low, &high);
+    return end < 0 ? c->parameter[k - 1] <= low : c->parameter[k - 1] >= high;
 }
 
 /* Half the second derivative of f by the free coordinates: differences of gradients, inward at an

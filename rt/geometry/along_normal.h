@@ -36,6 +36,11 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
 double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                                gw_pose *nearest);
 
+/* The bounds of parameter k for charts, and for nearest poses. Where an edge is a point but no
+ * pole, as at the corner of a patch or the apex of a cone, they end a little before it: there is no
+ * normal. */
+void gw_chart_bounds(const gw_nurbs *nurbs, int k, double *low, double *high);
+
 /* Centres the coordinates of a free-form locus, whose set the chart has, at its parameters
  * (chart.c). */
 void gw_chart_centre_at(gw_chart *chart, const double parameter[2]);

@@ -80,12 +80,9 @@ static void direction_of(double x, double y, gw_chart *chart)
     chart->sine = r > 0 ? y / r : 0;
 }
 
-/* Where an edge is a point but no pole, as at the corner of a patch or the apex of a cone, charts
- * end this far before it, of the domain: there they are singular. */
-#define BESIDE_CORNER 1e-4
+#define BESIDE_CORNER 1e-4 /* of the domain */
 
-/* The bounds of parameter k for charts. */
-static void chart_bounds(const gw_nurbs *s, int k, double *low, double *high)
+void gw_chart_bounds(const gw_nurbs *s, int k, double *low, double *high)
 {
     const gw_nurbs_direction *d = &s->direction[k];
     double inset = s->dimension == 2 ? BESIDE_CORNER * (d->high - d->low) : 0;
@@ -98,7 +95,7 @@ void gw_chart_centre_at(gw_chart *chart, const double parameter[2])
     const gw_nurbs *s = chart->set->translation.locus.nurbs;
     double x[2] = {parameter[0], parameter[1]}, low, high;
     for (int k = 0; k < s->dimension; k++) {
-        chart_bounds(s, k, &low, &high);
+        gw_chart_bounds(s, k, &low, &high);
         x[k] = s->direction[k].closed ? x[k] : fmin(fmax(x[k], low), high);
     }
     chart->flat = gw_nurbs_moving_coordinates(s, x, chart->parameter, &chart->plane);
@@ -631,7 +628,7 @@ bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high)
         return false;
     const gw_nurbs *s = chart->set->translation.locus.nurbs;
     bool closed = s->direction[k].closed;
-    chart_bounds(s, k, low, high);
+    gw_chart_bounds(s, k, low, high);
     *low = closed ? -HUGE_VAL : *low - chart->parameter[k];
     *high = closed ? HUGE_VAL : *high - chart->parameter[k];
     return true;

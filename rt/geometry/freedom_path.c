@@ -59,7 +59,8 @@ static void tangent_at(const gw_submanifold *set, const gw_pose *x, double lengt
 static int general_side(const gw_submanifold *set, const gw_pose *from, const double *first,
                         double length, double step, int most, gw_pose *out, bool *closed)
 {
-    gw_geodesic g = gw_geodesic_from(set, from, first, length);
+    gw_submanifold followed = *set;
+    gw_geodesic g = gw_geodesic_from(&followed, from, first, length);
     for (int n = 0; n < most; n++) {
         if (!gw_geodesic_step(&g, step) || !gw_submanifold_contains(set, &g.x))
             return n;

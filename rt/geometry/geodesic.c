@@ -44,10 +44,11 @@ static double rotate_to_tangent(const gw_submanifold *set, const gw_pose *x, dou
     return before > 0 ? norm / before : 0;
 }
 
-gw_geodesic gw_geodesic_from(const gw_submanifold *set, const gw_pose *pose,
-                             const double direction[6], double length)
+gw_geodesic gw_geodesic_from(gw_submanifold *set, const gw_pose *pose, const double direction[6],
+                             double length)
 {
     assert(set->general && length > 0);
+    gw_rows_start_at(set->rows, set->row_count, pose);
     gw_geodesic g = {.set = set, .length = length, .x = *pose};
     memcpy(g.direction, direction, sizeof g.direction);
     rotate_to_tangent(set, pose, length, g.direction);
@@ -56,7 +57,7 @@ gw_geodesic gw_geodesic_from(const gw_submanifold *set, const gw_pose *pose,
 
 static bool advance(gw_geodesic *g, double step, int halvings)
 {
-    const gw_submanifold *set = g->set;
+    gw_submanifold *set = g->set;
     double d[6], l = g->length;
     if (++g->tried > TRIES)
         return false;
@@ -66,6 +67,7 @@ static bool advance(gw_geodesic *g, double step, int halvings)
     gw_pose next = gw_pose_add(&g->x, &move);
     double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, l, 20, &next);
     double gone = gw_pose_distance(&g->x, &next, l);
+    gw_rows_start_at(set->rows, set->row_count, &next);
     if (off <= ON_ROWS * l && fabs(gone - step) <= 0.25 * step + SAME_POSE * l &&
         rotate_to_tangent(set, &next, l, d) >= TURN) {
         g->x = next;
@@ -102,7 +104,7 @@ double gw_exponential_map_unit(const gw_submanifold *set)
 }
 
 /* The geodesic from the seed with the first tangent z. */
-static gw_geodesic from_seed(const gw_submanifold *set, double length, const double *z)
+static gw_geodesic from_seed(gw_submanifold *set, double length, const double *z)
 {
     double basis[6][6], direction[6] = {0};
     gw_submanifold_tangent(set, &set->seed, length, basis);
@@ -115,10 +117,11 @@ static gw_geodesic from_seed(const gw_submanifold *set, double length, const dou
 bool gw_exponential_map(const gw_submanifold *set, const double *z, gw_pose *pose)
 {
     assert(set->general);
+    gw_submanifold followed = *set;
     double left = 0, length = gw_exponential_map_unit(set);
     for (int k = 0; k < set->dof; k++)
         left = hypot(left, z[k]);
-    gw_geodesic g = from_seed(set, length, z);
+    gw_geodesic g = from_seed(&followed, length, z);
     double step = fmax(STEP * length, left / MOST);
     bool there = true;
     while (left > 0 && there) {
@@ -126,7 +129,7 @@ bool gw_exponential_map(const gw_submanifold *set, const double *z, gw_pose *pos
         left = left > step ? left - step : 0;
     }
     *pose = g.x;
-    return there && gw_submanifold_contains(set, pose);
+    return there && gw_submanifold_contains(&followed, pose);
 }
 
 /* The part of a step from g that comes to the pose: by the distance that is left along the curve.
@@ -157,9 +160,10 @@ bool gw_curve_logarithm(const gw_submanifold *set, const gw_pose *pose, double *
     assert(set->general && set->dof == 1);
     double length = gw_exponential_map_unit(set);
     gw_geodesic ways[2];
+    gw_submanifold followed[2] = {*set, *set};
     bool goes[2] = {true, true};
     for (int w = 0; w < 2; w++)
-        ways[w] = from_seed(set, length, (const double[]){w ? -1 : 1});
+        ways[w] = from_seed(&followed[w], length, (const double[]){w ? -1 : 1});
     double step = STEP * length;
     for (int k = 0; k < MOST && (goes[0] || goes[1]); k++)
         for (int w = 0; w < 2; w++) {

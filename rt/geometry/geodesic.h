@@ -10,16 +10,16 @@
 #include "rt/geometry/submanifold.h"
 
 typedef struct gw_geodesic {
-    const gw_submanifold *set; /* general */
-    double length;             /* of the metric (m) */
-    gw_pose x;                 /* where it is */
-    double direction[6];       /* the unit tangent there, [v; length w] */
-    int tried;                 /* steps, halved ones too: their number is bounded */
+    gw_submanifold *set; /* general; its free-form rows are followed */
+    double length;       /* of the metric (m) */
+    gw_pose x;           /* where it is */
+    double direction[6]; /* the unit tangent there, [v; length w] */
+    int tried;           /* steps, halved ones too: their number is bounded */
 } gw_geodesic;
 
 /* From a pose on the set, along the tangent closest to `direction` ([v; length w]). */
-gw_geodesic gw_geodesic_from(const gw_submanifold *set, const gw_pose *pose,
-                             const double direction[6], double length);
+gw_geodesic gw_geodesic_from(gw_submanifold *set, const gw_pose *pose, const double direction[6],
+                             double length);
 
 /* On by `step` (m): to the closest pose of the rows, in shorter steps where the set bends. False
  * where the set ends or is singular before that: then it is where it was. */

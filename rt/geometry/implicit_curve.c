@@ -15,6 +15,7 @@
 #define MAX_TURN   0.3  /* rad a step, at most */
 #define FIRST_STEP 0.03 /* while the curvature is unknown */
 #define MIN_STEP   1e-5
+#define LAST_STEP  1e-9 /* of what is left before an end */
 #define RESOLUTION 2e-5 /* arcs that pass each other closer than this cross */
 #define FAR        300  /* a curve that goes this far does not come back */
 #define ON_CURVE   1e-5 /* a pose this close to the curve is on it */
@@ -61,8 +62,9 @@ static double unit_at(double size, const gw_pose *x)
     return fmax(size, 0.5 * gw_norm(x->p));
 }
 
-gw_curve_trace gw_curve_trace_from_seed(const gw_submanifold *set, double size, bool backward)
+gw_curve_trace gw_curve_trace_from_seed(gw_submanifold *set, double size, bool backward)
 {
+    gw_rows_start_at(set->rows, set->row_count, &set->seed);
     gw_curve_trace w = {
         .set = set, .size = size, .x = set->seed, .step = FIRST_STEP, .came = FIRST_STEP};
     w.unit = unit_at(size, &w.x);
@@ -127,6 +129,7 @@ bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
 
 static gw_curve_trace_status status_at(gw_curve_trace *w)
 {
+    gw_rows_start_at(w->set->rows, w->set->row_count, &w->x);
     bool home = gw_curve_trace_passes(w, &w->set->seed);
     if (home && w->away)
         return GW_TRACE_CLOSED;
@@ -185,7 +188,7 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
         return false;
     double moved = sqrt(dot6(d, d));
     next->clear = tangent_at(w->set, w->unit, &next->x, next->tangent);
-    if (next->clear < w->least)
+    if (next->clear < w->least || !gw_rows_over_surfaces(w->set->rows, w->set->row_count, &next->x))
         return false;
     double straight = dot6(next->tangent, w->tangent);
     for (int i = 0; i < 6; i++) {
@@ -211,6 +214,9 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
     for (double s = 4 * MIN_STEP; s <= MAX_STEP; s *= 2, from.tries++) /* across a crossing ahead */
         if (try_step(&from, s, trace))
             return status_at(trace);
+    for (double s = 0.5 * MIN_STEP; s >= LAST_STEP; s *= 0.5) /* up to an end */
+        if (try_step(&from, s, trace))
+            from = *trace;
     *trace = from;
     return GW_TRACE_STUCK;
 }
@@ -218,13 +224,15 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
 /* ---- the nearest pose ----------------------------------------------------------------------- */
 
 /* The pose of the curve at arc length s from the present point, and half the slope of the squared
- * distance there. */
+ * distance there. Beyond an end of the curve there is none. */
 static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, double length,
-                       gw_pose *x)
+                       gw_pose *x, bool *on_curve)
 {
     double t[6], l = length / w->unit;
     *x = predicted(w, s);
-    gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x);
+    *on_curve =
+        gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x) < 1e-10 * w->size &&
+        gw_rows_over_surfaces(w->set->rows, w->set->row_count, x);
     if (tangent_at(w->set, w->unit, x, t) < w->least)
         for (int i = 0; i < 6; i++)
             t[i] = w->tangent[i] + s * w->curvature[i];
@@ -233,24 +241,27 @@ static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, d
     return dot6(g, t) * (dot6(t, w->tangent) < 0 ? -1 : 1);
 }
 
-/* The zero of the slope between one step back and one step on, by false position (Illinois). */
-/* The pose of the curve nearest to `near` within a step of the present point; its distance (m). */
+/* The pose of the curve nearest to `near` within a step of the present point, at the zero of the
+ * slope between one step back and one on, by false position (Illinois); its distance (m). */
 static double trace_nearest(const gw_curve_trace *w, const gw_pose *near, double length,
                             gw_pose *nearest)
 {
     gw_pose x;
-    double slope = slope_at(w, 0, near, length, &x), best = gw_pose_distance(&x, near, length);
+    bool on_curve;
+    double slope = slope_at(w, 0, near, length, &x, &on_curve);
+    *nearest = on_curve ? x : w->x;
+    double best = gw_pose_distance(nearest, near, length);
     double low = 0, high = 0, at_low = slope, at_high = slope;
-    *nearest = x;
     for (int k = 1; k <= 6 && at_low * at_high > 0; k++) {
         low = high, at_low = at_high;
         high = 0.25 * k * (slope > 0 ? -w->came : w->step);
-        at_high = slope_at(w, high, near, length, &x);
+        at_high = slope_at(w, high, near, length, &x, &on_curve);
     }
     for (int k = 0; k < 60 && at_low * at_high < 0 && fabs(high - low) > 1e-15; k++) {
         double s = (low * at_high - high * at_low) / (at_high - at_low);
-        double here = slope_at(w, s, near, length, &x), d = gw_pose_distance(&x, near, length);
-        if (d < best)
+        double here = slope_at(w, s, near, length, &x, &on_curve);
+        double d = gw_pose_distance(&x, near, length);
+        if (on_curve && d < best)
             best = d, *nearest = x;
         if (here * at_high < 0)
             low = high, at_low = at_high;
@@ -302,6 +313,8 @@ double gw_curve_minima_nearest(const gw_curve_minima *v, gw_pose *nearest)
     double least = HUGE_VAL;
     for (int i = 0; i < v->count; i++) {
         gw_pose x;
+        gw_submanifold *set = v->place[i].set;
+        gw_rows_start_at(set->rows, set->row_count, &v->place[i].x);
         double d = trace_nearest(&v->place[i], v->near, v->length, &x);
         if (d < least)
             least = d, *nearest = x;
@@ -313,11 +326,12 @@ double gw_implicit_curve_nearest(const gw_submanifold *set, double size, const g
                                  double length, gw_pose *nearest)
 {
     assert(set && size > 0 && near && length > 0 && nearest);
+    gw_submanifold followed = *set;
     gw_curve_minima v;
     gw_curve_trace_status t = GW_TRACE_UNBOUNDED;
     gw_curve_minima_begin(&v, near, length);
     for (int way = 0; way < 2 && t != GW_TRACE_CLOSED; way++) {
-        gw_curve_trace w = gw_curve_trace_from_seed(set, size, way > 0);
+        gw_curve_trace w = gw_curve_trace_from_seed(&followed, size, way > 0);
         t = GW_TRACE_CONTINUES;
         gw_curve_minima_visit(&v, &w, true);
         for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && t == GW_TRACE_CONTINUES; k++) {

@@ -12,8 +12,8 @@
 /* A trace: its present point, the unit tangent in its direction, and its step. Arc lengths are in
  * units of the problem's size, or of the distance from it where that is larger. */
 typedef struct gw_curve_trace {
-    const gw_submanifold *set;
-    double size, unit; /* of the problem, and of arc length here (m) */
+    gw_submanifold *set; /* its free-form rows are followed */
+    double size, unit;   /* of the problem, and of arc length here (m) */
     gw_pose x;
     double tangent[6];   /* [v / unit; w] */
     double curvature[6]; /* change of the tangent by arc length, over the last step */
@@ -36,7 +36,7 @@ typedef enum gw_curve_trace_status {
 bool gw_implicit_curve_is_regular(const gw_submanifold *set, double size, const gw_pose *pose);
 
 /* A trace from the set's seed, a regular point, in one direction or (backward) the other. */
-gw_curve_trace gw_curve_trace_from_seed(const gw_submanifold *set, double size, bool backward);
+gw_curve_trace gw_curve_trace_from_seed(gw_submanifold *set, double size, bool backward);
 
 /* One step: predicted along tangent and curvature, corrected onto the rows; short in tight curves,
  * straight on where it crosses another. */

@@ -19,7 +19,7 @@ typedef struct stationarity {
 } stationarity;
 
 typedef struct problem {
-    const gw_submanifold *set;
+    gw_submanifold *set; /* its free-form rows are followed */
     const gw_pose *near;
     double length;
 } problem;
@@ -62,6 +62,7 @@ static void stationarity_at(const problem *s, const gw_pose *x, stationarity *at
     double a[GW_MAX_ROWS][6], g[6], q[6][6], c[6];
     int order[GW_MAX_ROWS], n = 6 - s->set->dof;
     gw_small_lq lq;
+    gw_rows_start_at(s->set->rows, s->set->row_count, x);
     gradient(s, x, g);
     weighed_jacobian(s, x, a);
     gw_small_lq_factor(s->set->row_count, a, 1e-9, order, &lq);
@@ -180,7 +181,8 @@ static double problem_size(const gw_submanifold *set, double length)
 double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *near, double length,
                                     gw_pose *nearest)
 {
-    const problem s = {set, near, length};
+    gw_submanifold followed = *set;
+    const problem s = {&followed, near, length};
     *nearest = set->seed;
     return descend(&s, nearest);
 }
@@ -189,7 +191,8 @@ double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *
                                       gw_pose *nearest)
 {
     assert(set && near && length > 0 && nearest);
-    const problem s = {set, near, length};
+    gw_submanifold followed = *set;
+    const problem s = {&followed, near, length};
     gw_pose a = set->seed, b = *near;
     if (set->dof == 1) /* the rows of one curve may be those of others too */
         return gw_implicit_curve_nearest(set, problem_size(set, length), near, length, nearest);

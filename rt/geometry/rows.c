@@ -63,14 +63,14 @@ static bool is_free_form(gw_row_kind kind)
 
 /*
  * A free-form row, of a point that moves relative to the shape with velocity s (world axes): its
- * value, its gradient u by the point, and u . s rate for s' = 0. arm.g is that point less the frame
- * of the shape, or, where the body owns it, the same from the body's frame.
+ * value, its gradient u by the point, and u . s rate for s' = 0; `start` moves to the parameters.
+ * arm.g is that point less the frame of the shape, or, where the body owns it, the same from the
+ * body's frame.
  */
-static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 s, gw_vec3 *u,
-                        double *second, int *cells)
+static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 s,
+                        double start[2], gw_vec3 *u, double *second, int *cells)
 {
     gw_quat world_from_shape = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
-    double start[2] = {row->start[0], row->start[1]};
     gw_nurbs_distance d;
     gw_nurbs_distance_at(row->nurbs, gw_unrotate(world_from_shape, a->g),
                          gw_unrotate(world_from_shape, s), row->n, row->value, row->past_edges,
@@ -93,12 +93,11 @@ typedef struct of_direction {
     int cells;               /* parts of the shape that a search looked into */
 } of_direction;
 
-/* s: velocity of X relative to the shape; NULL: N and G alone. */
+/* s: velocity of X relative to the shape; NULL: N and G alone. `start` moves to the parameters. */
 static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm *a,
-                                 const gw_vec3 *s)
+                                 const gw_vec3 *s, double start[2])
 {
     gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
-    double start[2] = {row->start[0], row->start[1]};
     gw_vec3 at = gw_unrotate(q, a->g), along = gw_unrotate(q, a->n);
     gw_vec3 velocity = s ? gw_unrotate(q, *s) : gw_v3(0, 0, 0);
     of_direction m = {.n = {0, 0, 0}};
@@ -119,6 +118,43 @@ static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm 
     return m;
 }
 
+/* True where the closest points of two rows are one. */
+static bool share_point(const gw_row *a, const gw_row *b)
+{
+    return a->nurbs == b->nurbs && gw_distance(a->m, b->m) == 0 && gw_distance(a->f, b->f) == 0 &&
+           a->q.w == b->q.w && a->q.x == b->q.x && a->q.y == b->q.y && a->q.z == b->q.z &&
+           gw_row_owned_by_body(a->kind) == gw_row_owned_by_body(b->kind);
+}
+
+/* Where row i looks first: where the row before it found the same point, else its own start, or
+ * that of `starts`. */
+static void start_row(const gw_row *rows, int i, const double (*starts)[2], double start[2])
+{
+    if (!rows[i].nurbs || (i > 0 && rows[i - 1].nurbs && share_point(&rows[i - 1], &rows[i])))
+        return;
+    start[0] = starts ? starts[i][0] : rows[i].start[0];
+    start[1] = starts ? starts[i][1] : rows[i].start[1];
+}
+
+void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x)
+{
+    assert(count >= 0 && (count == 0 || rows) && x);
+    double start[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        gw_row *row = &rows[i];
+        gw_nurbs_point at;
+        if (!row->nurbs || row->past_edges)
+            continue;
+        if (i == 0 || !share_point(&rows[i - 1], row)) {
+            arm a = arm_of(row, x);
+            gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+            start[0] = row->start[0], start[1] = row->start[1];
+            gw_nurbs_closest(row->nurbs, gw_unrotate(q, a.g), row->value, start, &at);
+        }
+        row->start[0] = start[0], row->start[1] = start[1];
+    }
+}
+
 void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
 {
     const gw_row *first = NULL;
@@ -130,8 +166,7 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
         arm a = arm_of(row, x);
         gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
         gw_vec3 to = gw_unrotate(q, a.g);
-        bool same = first && first->nurbs == row->nurbs && gw_distance(first->m, row->m) == 0 &&
-                    gw_distance(first->f, row->f) == 0;
+        bool same = first && share_point(first, row);
         if (same) {
             row->start[0] = first->start[0], row->start[1] = first->start[1];
         } else {
@@ -147,18 +182,18 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
     }
 }
 
-static double row_value(const gw_row *row, const gw_pose *x)
+static double row_value(const gw_row *row, const gw_pose *x, double start[2])
 {
     gw_vec3 u, none = {0, 0, 0};
     double second;
     int cells;
     if (gw_row_of_direction(row->kind)) {
         arm at = arm_of(row, x);
-        return gw_dot(at.n, direction_of(row, x, &at, NULL).n);
+        return gw_dot(at.n, direction_of(row, x, &at, NULL, start).n);
     }
     if (is_free_form(row->kind)) {
         arm at = arm_of(row, x);
-        return free_form(row, x, &at, none, &u, &second, &cells);
+        return free_form(row, x, &at, none, start, &u, &second, &cells);
     }
     if (row->kind == GW_ROW_ANGLE)
         return gw_dot(row->n, gw_rotate(x->q, row->m)) - row->value;
@@ -171,8 +206,11 @@ static double row_value(const gw_row *row, const gw_pose *x)
 void gw_rows_value(const gw_row *rows, int count, const gw_pose *x, double *h)
 {
     assert(count >= 0 && (count == 0 || rows) && x && h);
-    for (int i = 0; i < count; i++)
-        h[i] = row_value(&rows[i], x);
+    double start[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        start_row(rows, i, NULL, start);
+        h[i] = row_value(&rows[i], x, start);
+    }
 }
 
 static void put(double row[6], gw_vec3 v, gw_vec3 w)
@@ -197,7 +235,8 @@ static void put_gradient(const gw_row *row, const gw_pose *x, const arm *a, gw_v
  *   body's element    h-dot = -u . (v + w x (f - t))       = -u . v + (u x (f - t)) . w
  *   angle             h-dot = n . (w x R m)                = (R m x n) . w
  */
-static double row_linear(const gw_row *row, const gw_pose *x, double out[6], int *cells)
+static double row_linear(const gw_row *row, const gw_pose *x, double start[2], double out[6],
+                         int *cells)
 {
     *cells = 0;
     if (row->kind == GW_ROW_ANGLE) {
@@ -208,7 +247,7 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6], int
     arm a = arm_of(row, x);
     if (gw_row_of_direction(row->kind)) {
         bool body = gw_row_owned_by_body(row->kind);
-        of_direction m = direction_of(row, x, &a, NULL);
+        of_direction m = direction_of(row, x, &a, NULL, start);
         gw_vec3 turn = gw_cross(a.n, m.n);
         *cells = m.cells;
         if (body)
@@ -222,7 +261,7 @@ static double row_linear(const gw_row *row, const gw_pose *x, double out[6], int
     gw_vec3 u = flat ? a.n : radial_unit(row, &a);
     bool free = is_free_form(row->kind);
     if (free)
-        value = free_form(row, x, &a, gw_v3(0, 0, 0), &u, &second, cells);
+        value = free_form(row, x, &a, gw_v3(0, 0, 0), start, &u, &second, cells);
     put_gradient(row, x, &a, u, out);
     return free ? value : gw_dot(u, a.g) - row->value;
 }
@@ -247,23 +286,57 @@ double gw_row_overhang(const gw_row *row, const gw_pose *x, double gradient[6])
     return length;
 }
 
+bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *x)
+{
+    assert(count >= 0 && (count == 0 || rows) && x);
+    for (int i = 0; i < count; i++) {
+        const gw_row *row = &rows[i];
+        bool surface = row->kind == GW_ROW_SURFACE || row->kind == GW_ROW_SURFACE_BODY;
+        double gradient[6];
+        gw_nurbs_nearest nearest;
+        if (!surface || row->value == 0 || row->past_edges)
+            continue;
+        arm a = arm_of(row, x);
+        gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+        gw_nurbs_nearest_within(row->nurbs, gw_unrotate(q, a.g), GW_NURBS_TICK_CELLS, &nearest);
+        if (nearest.distance < fabs(row->value) - OVER * row->nurbs->size ||
+            gw_row_overhang(row, x, gradient) > 0)
+            return false;
+    }
+    return true;
+}
+
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])
 {
     assert(count >= 0 && (count == 0 || rows) && x && a);
     int cells;
-    for (int i = 0; i < count; i++)
-        row_linear(&rows[i], x, a[i], &cells);
+    double start[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        start_row(rows, i, NULL, start);
+        row_linear(&rows[i], x, start, a[i], &cells);
+    }
+}
+
+int gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose *x,
+                                    double (*starts)[2], double *h, double (*a)[6])
+{
+    assert(count >= 0 && (count == 0 || (rows && h && a)) && x);
+    int all = 0, cells;
+    double start[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        start_row(rows, i, (const double(*)[2])starts, start);
+        h[i] = row_linear(&rows[i], x, start, a[i], &cells);
+        all += cells;
+        if (starts)
+            starts[i][0] = start[0], starts[i][1] = start[1];
+    }
+    return all;
 }
 
 int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, double *h,
                                double (*a)[6])
 {
-    int all = 0, cells;
-    for (int i = 0; i < count; i++) {
-        h[i] = row_linear(&rows[i], x, a[i], &cells);
-        all += cells;
-    }
-    return all;
+    return gw_rows_value_and_jacobian_from(rows, count, x, NULL, h, a);
 }
 
 /*
@@ -271,7 +344,7 @@ int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, 
  *   world's element   s = v + w x R m,      a = w x (w x R m)
  *   body's element    s = -v - w x (f - t), a = 2 w x v + w x (w x (f - t))
  */
-static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twist)
+static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twist, double start[2])
 {
     arm b = arm_of(row, x);
     gw_vec3 w = twist->w, s, a;
@@ -285,7 +358,7 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
         a = gw_cross(w, turning);
     }
     if (gw_row_of_direction(row->kind)) {
-        of_direction m = direction_of(row, x, &b, &s);
+        of_direction m = direction_of(row, x, &b, &s, start);
         gw_vec3 swing = gw_cross(w, b.n);
         double turn = gw_row_owned_by_body(row->kind) ? -2 : 2;
         return gw_dot(gw_cross(w, swing), m.n) + turn * gw_dot(swing, m.rate) +
@@ -295,7 +368,7 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
         gw_vec3 u;
         double second;
         int cells;
-        free_form(row, x, &b, s, &u, &second, &cells);
+        free_form(row, x, &b, s, start, &u, &second, &cells);
         return gw_dot(u, a) + second;
     }
     if (row->kind == GW_ROW_ANGLE)
@@ -314,47 +387,44 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twis
                   double *bias)
 {
     assert(count >= 0 && (count == 0 || rows) && x && twist && bias);
-    for (int i = 0; i < count; i++)
-        bias[i] = row_bias(&rows[i], x, twist);
+    double start[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        start_row(rows, i, NULL, start);
+        bias[i] = row_bias(&rows[i], x, twist, start);
+    }
 }
 
-/* Rows in metres: an angle's row times `length`. Returns the largest entry. */
-static double scaled_residual(const gw_row *rows, int count, double length, const gw_pose *x,
-                              double *h)
+/* Rows in metres (an angle's row times `length`), and A with rotations in metres (w times length).
+ * Returns the largest entry of h. */
+static double scaled_rows(const gw_row *rows, int count, double length, const gw_pose *x,
+                          double (*starts)[2], double *h, double (*a)[6])
 {
     double worst = 0;
-    gw_rows_value(rows, count, x, h);
+    gw_rows_value_and_jacobian_from(rows, count, x, starts, h, a);
     for (int i = 0; i < count; i++) {
-        if (rows[i].kind == GW_ROW_ANGLE)
-            h[i] *= length;
+        bool angle = rows[i].kind == GW_ROW_ANGLE;
+        h[i] *= angle ? length : 1;
+        for (int j = 3; j < 6; j++)
+            a[i][j] *= angle ? 1 : 1 / length;
         worst = fmax(worst, fabs(h[i]));
     }
     return worst;
-}
-
-/* A with rotations in metres (w times length), matching scaled_residual(). */
-static void scaled_jacobian(const gw_row *rows, int count, double length, const gw_pose *x,
-                            double (*a)[6])
-{
-    gw_rows_jacobian(rows, count, x, a);
-    for (int i = 0; i < count; i++)
-        for (int j = 3; j < 6; j++)
-            a[i][j] *= rows[i].kind == GW_ROW_ANGLE ? 1 : 1 / length;
 }
 
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *x)
 {
     assert(count >= 0 && count <= GW_MAX_ROWS && length > 0);
-    double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], step[6];
-    double worst = scaled_residual(rows, count, length, x, h);
+    double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], starts[GW_MAX_ROWS][2], step[6];
+    for (int i = 0; i < count; i++)
+        starts[i][0] = rows[i].start[0], starts[i][1] = rows[i].start[1];
+    double worst = scaled_rows(rows, count, length, x, starts, h, a);
     for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
-        scaled_jacobian(rows, count, length, x, a);
         gw_small_least_squares(count, a, 1e-7, rank, h, step);
         gw_twist d = {{-step[0], -step[1], -step[2]},
                       {-step[3] / length, -step[4] / length, -step[5] / length}};
         gw_pose next = gw_pose_add(x, &d);
-        double now = scaled_residual(rows, count, length, &next, h);
+        double now = scaled_rows(rows, count, length, &next, starts, h, a);
         if (!(now < worst) && worst < 1e-12 * length)
             break; /* rounding level */
         *x = next;

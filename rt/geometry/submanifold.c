@@ -354,21 +354,11 @@ static bool axis_sense(const gw_submanifold *set, const gw_pose *x)
     return true;
 }
 
-/* True where the points of offset surfaces are over these, not beyond an edge. */
-static bool is_over_surfaces(const gw_submanifold *set, const gw_pose *x)
-{
-    double gradient[6];
-    for (int i = 0; i < set->row_count; i++)
-        if (gw_row_overhang(&set->rows[i], x, gradient) > 0)
-            return false;
-    return true;
-}
-
 bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *x)
 {
     assert(set && x);
-    return is_over_surfaces(set, x) && same_sense(set, x) && axis_sense(set, x) &&
-           (!set->general || has_its_freedoms(set, x));
+    return gw_rows_over_surfaces(set->rows, set->row_count, x) && same_sense(set, x) &&
+           axis_sense(set, x) && (!set->general || has_its_freedoms(set, x));
 }
 
 /* Scales a row and its residual to metres. */

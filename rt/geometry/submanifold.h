@@ -190,9 +190,17 @@ void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body
  * that are followed past edges. */
 double gw_row_overhang(const gw_row *row, const gw_pose *world_from_body, double gradient[6]);
 
+/* True where the points of rows that offset surfaces are over these, not beyond an edge, and no
+ * other part of the surface is nearer. Of rows that are followed past edges nothing is asked. */
+bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *world_from_body);
+
 /* Follows the closest points of free-form rows, from `start`, past edges; the first time it looks
  * for them everywhere. For rows that are followed while bodies move. */
 void gw_rows_follow(gw_row *rows, int count, const gw_pose *world_from_body);
+
+/* Free-form rows look first for their closest points where these are at x. For rows that are
+ * evaluated at poses after one another, a search of the whole shape each is saved. */
+void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x);
 
 /* A: count rows of 6, d(row)/dt = A [v; w], with v the velocity of the body's origin and w the
  * angular velocity, world axes (framework eq. 7). */
@@ -203,6 +211,11 @@ void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_b
  * such rows cost beyond others. */
 int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                                double *h, double (*a)[6]);
+
+/* The same, looking first at `starts` (a pair of parameters a row), which become those found: for
+ * poses after one another. NULL: at the rows' own. */
+int gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose *x,
+                                    double (*starts)[2], double *h, double (*a)[6]);
 
 /* The bias A-dot [v; w] of each row at that twist (framework eq. 8). */
 void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,

@@ -28,18 +28,26 @@
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
 
-void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6])
+void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double (*starts)[2], double *h,
+                    double (*a)[6])
 {
-    c->solver->work -= CELL * gw_rows_value_and_jacobian(c->rows, c->row_count, x, h, a);
+    int cells = gw_rows_value_and_jacobian_from(c->rows, c->row_count, x, starts, h, a);
+    c->solver->work -= CELL * cells;
     for (int i = 0; i < c->row_count; i++)
         gw_scale_row(&c->rows[i], c->size, &h[i], a[i]);
 }
 
+typedef struct descent {
+    const gw_completion *c;
+    double (*starts)[2]; /* of free-form rows, where the last evaluation found them */
+} descent;
+
 static void evaluate(const void *context, const gw_pose *x, gw_normal_equations *to)
 {
-    const gw_completion *c = context;
+    const descent *down = context;
+    const gw_completion *c = down->c;
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
-    gw_scaled_rows(c, x, h, a);
+    gw_scaled_rows(c, x, down->starts, h, a);
     *to = (gw_normal_equations){.sum = 0};
     for (int r = 0; r < c->row_count; r++)
         gw_normal_equations_add(to, h[r], a[r]);
@@ -56,7 +64,8 @@ static bool overdrawn(const gw_completion *c)
  * near a root, simple or multiple, while h is this large. Or the work has ended. */
 static bool gives_up(const void *context, const gw_normal_equations *at)
 {
-    const gw_completion *c = context;
+    const descent *down = context;
+    const gw_completion *c = down->c;
     double gg = 0;
     if (overdrawn(c))
         return true;
@@ -67,10 +76,14 @@ static bool gives_up(const void *context, const gw_normal_equations *at)
 
 double gw_completion_descend(const gw_completion *c, gw_pose *x)
 {
+    double starts[GW_MAX_COMPLETION_ROWS][2];
+    const descent down = {c, starts};
+    for (int i = 0; i < c->row_count; i++)
+        starts[i][0] = c->rows[i].start[0], starts[i][1] = c->rows[i].start[1];
     const gw_levenberg_marquardt method = {.size = c->size,
                                            .evaluate = evaluate,
                                            .give_up = gives_up,
-                                           .context = c,
+                                           .context = &down,
                                            .steps = 80,
                                            .goal = c->size * c->size * 1e-29,
                                            .round_off = c->size * c->size * 1e-24,

@@ -57,8 +57,10 @@ gw_pose gw_completion_random(gw_completion *c);
 /* The k-th pose to start from, near and far by turns, a known direction along. */
 gw_pose gw_completion_start(gw_completion *c, int k);
 
-/* Rows and Jacobian in metres, rotations times the size. */
-void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6]);
+/* Rows and Jacobian in metres, rotations times the size; `starts` as in
+ * gw_rows_value_and_jacobian_from(). */
+void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double (*starts)[2], double *h,
+                    double (*a)[6]);
 /* Levenberg and Marquardt's method from x down to the rows; returns the largest row's residual
  * relative to the problem's size. */
 double gw_completion_descend(const gw_completion *c, gw_pose *x);

@@ -59,7 +59,7 @@ static bool adds_to_rank(const gw_completion *c, const gw_pose *x, const gw_row 
     int n = c->row_count;
     if (n + count > GW_MAX_COMPLETION_ROWS)
         return true;
-    gw_scaled_rows(c, x, h, a);
+    gw_scaled_rows(c, x, NULL, h, a);
     gw_rows_value_and_jacobian(rows, count, x, h, a + n);
     for (int i = n; i < n + count; i++)
         for (int j = 3; j < 6 && rows[i - n].kind != GW_ROW_ANGLE; j++)

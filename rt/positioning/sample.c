@@ -88,6 +88,7 @@ static void put_on_step(const gw_curve_trace *w, const gw_pose *before, random_s
 static void sample_curve(const gw_submanifold *set, double size, random_state *s, int count,
                          gw_pose *on)
 {
+    gw_submanifold followed = *set;
     gw_pose near[GW_MAX_SAMPLED];
     double length = 0, near_length = 0;
     gw_curve_trace_status t = GW_TRACE_UNBOUNDED;
@@ -95,7 +96,7 @@ static void sample_curve(const gw_submanifold *set, double size, random_state *s
     for (int i = 0; i < count; i++)
         on[i] = near[i] = set->seed;
     for (int way = 0; way < 2 && t != GW_TRACE_CLOSED; way++) {
-        gw_curve_trace w = gw_curve_trace_from_seed(set, size, way > 0);
+        gw_curve_trace w = gw_curve_trace_from_seed(&followed, size, way > 0);
         t = GW_TRACE_CONTINUES;
         for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && t == GW_TRACE_CONTINUES; k++) {
             gw_pose before = w.x;
@@ -122,11 +123,13 @@ static void sample_curve(const gw_submanifold *set, double size, random_state *s
 #define WALK_STEPS 24
 
 /* The end of a random walk: steps in the tangent space, projected back onto the rows. */
-static gw_pose random_walk(const gw_submanifold *set, double size, random_state *s)
+static gw_pose random_walk(const gw_submanifold *stated, double size, random_state *s)
 {
+    gw_submanifold followed = *stated, *set = &followed;
     gw_pose x = set->seed;
     for (int k = 0; k < WALK_STEPS; k++) {
         double basis[6][6], step[6] = {0};
+        gw_rows_start_at(set->rows, set->row_count, &x);
         gw_submanifold_tangent(set, &x, size, basis);
         for (int i = 0; i < set->dof; i++) {
             double c = gw_random_uniform(s, -0.5, 0.5) * size;
@@ -171,24 +174,34 @@ static gw_branch_point random_geodesic(const gw_submanifold *set, double size, r
     return (gw_branch_point){.pose = random_walk(set, size, s)};
 }
 
-/* A sample of a set whose factors separate. */
+#define REDRAWN 64 /* poses off a surface that is offset, in a row */
+
+/* A sample of a set whose factors separate; where another part of an offset surface is nearer there
+ * is none, and another one is drawn. */
 static gw_pose sample_factors(const gw_branch *branch, double size, random_state *s)
 {
     const gw_submanifold *set = &branch->set;
     double about[6], z[6];
     gw_submanifold_parameters_at(set, &branch->nearest, about);
     int n = set->rotation.dof;
-    random_rotation(&set->rotation, s, z);
-    random_point(&set->translation.locus, size, s, about + n, z + n);
-    return gw_submanifold_pose(set, z);
+    for (int k = 0; k < REDRAWN; k++) {
+        random_rotation(&set->rotation, s, z);
+        random_point(&set->translation.locus, size, s, about + n, z + n);
+        gw_pose x = gw_submanifold_pose(set, z);
+        if (gw_rows_over_surfaces(set->rows, set->row_count, &x))
+            return x;
+    }
+    return branch->nearest;
 }
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
 bool gw_branch_pose(const gw_branch *branch, const double *z, gw_pose *pose)
 {
-    return branch->set.general ? gw_exponential_map(&branch->set, z, pose)
-                               : gw_submanifold_try_pose(&branch->set, z, pose);
+    const gw_submanifold *set = &branch->set;
+    return set->general ? gw_exponential_map(set, z, pose)
+                        : gw_submanifold_try_pose(set, z, pose) &&
+                              gw_rows_over_surfaces(set->rows, set->row_count, pose);
 }
 
 /* Of a pose on a set that has factors, or one freedom. */

@@ -25,7 +25,7 @@ static int nullity_at(const gw_completion *c, const gw_pose *x, double (*basis)[
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
     int order[GW_MAX_COMPLETION_ROWS];
     gw_small_lq q;
-    gw_scaled_rows(c, x, h, a);
+    gw_scaled_rows(c, x, NULL, h, a);
     gw_small_lq_factor(c->row_count, a, RANK, order, &q);
     gw_small_lq_columns(&q, q.rank, basis);
     return 6 - q.rank;
@@ -80,7 +80,7 @@ static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *ro
 {
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6], kept[7][6];
     int n = 0;
-    gw_scaled_rows(c, x, h, a);
+    gw_scaled_rows(c, x, NULL, h, a);
     for (int r = 0; r < c->row_count && n < 6; r++) {
         memcpy(kept[n], a[r], sizeof kept[n]);
         double before = 0, after = 0;
@@ -121,7 +121,7 @@ static void count_factors(const gw_completion *c, const gw_pose *x, gw_submanifo
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
     int order[GW_MAX_COMPLETION_ROWS];
     gw_small_lq q;
-    gw_scaled_rows(c, x, h, a);
+    gw_scaled_rows(c, x, NULL, h, a);
     for (int r = 0; r < c->row_count; r++)
         a[r][3] = a[r][4] = a[r][5] = 0;
     gw_small_lq_factor(c->row_count, a, 1e-6, order, &q);
@@ -242,8 +242,7 @@ static void record(curve_record *t, const gw_curve_trace *w)
 }
 
 /* Traces the set's curve one way. */
-static gw_curve_trace_status trace_one_way(curve_record *t, const gw_submanifold *set,
-                                           bool backward)
+static gw_curve_trace_status trace_one_way(curve_record *t, gw_submanifold *set, bool backward)
 {
     gw_solver *solver = t->c->solver;
     gw_curve_trace w = gw_curve_trace_from_seed(set, t->c->size, backward);
