@@ -26,7 +26,7 @@ DRIVER_SRC := $(wildcard drivers/*.c)
 SERVER_SRC := $(wildcard server/*/*.c) $(wildcard tests/bench/*.c) tests/nurbs_shapes.c
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c tests/oracle/campaign.c \
-              tests/oracle/nearest_campaign.c tests/nurbs_shapes.c
+              tests/oracle/free_form.c tests/oracle/shapes.c tests/oracle/nearest_campaign.c tests/nurbs_shapes.c
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 

@@ -16,14 +16,19 @@ typedef struct problem_made {
     gw_problem problem;
 } problem_made;
 
+static const statement *all_statements(bool free_form, int *count)
+{
+    static statement list[2][MOST_STATEMENTS];
+    static int n[2];
+    if (n[free_form] == 0)
+        n[free_form] = making_statements(free_form, list[free_form]);
+    *count = n[free_form];
+    return list[free_form];
+}
+
 static const statement *statements(int *count)
 {
-    static statement list[MOST_STATEMENTS];
-    static int n;
-    if (n == 0)
-        n = making_statements(list);
-    *count = n;
-    return list;
+    return all_statements(false, count);
 }
 
 static void add_true(problem_made *m, const statement *s, numbers from, unsigned long long *random)
@@ -32,10 +37,10 @@ static void add_true(problem_made *m, const statement *s, numbers from, unsigned
     m->problem.count++;
 }
 
-/* The size and the present pose: at the hidden one, or anywhere. */
-static void finish(problem_made *m, unsigned long long *random)
+/* The size and the present pose: at the hidden one, or anywhere. Free-form shapes end at 1e6 m. */
+static void finish(problem_made *m, bool shapes, unsigned long long *random)
 {
-    double k = pow(10, 2 * (random_below(random, 7) - 3));
+    double k = pow(10, 2 * (random_below(random, shapes ? 6 : 7) - 3));
     m->problem.pose = random_below(random, 3) ? making_pose(GENERAL, random) : m->hidden;
     making_scale(&m->problem, m->c, k);
     m->hidden.p = gw_scale(k, m->hidden.p);
@@ -65,6 +70,18 @@ static void make_true(problem_made *m, unsigned long long *random)
     start(m, from, random);
     while (m->problem.count < count)
         add_true(m, &list[random_below(random, n)], from, random);
+}
+
+static void make_shapes(problem_made *m, unsigned long long *random)
+{
+    int n, count = 1 + random_below(random, 5);
+    numbers from = (numbers)random_below(random, 3);
+    start(m, from, random);
+    while (m->problem.count < count) {
+        bool shape = m->problem.count == 0 || random_below(random, 3) == 0;
+        const statement *list = all_statements(shape, &n);
+        add_true(m, &list[random_below(random, n)], from, random);
+    }
 }
 
 static void make_beside(problem_made *m, unsigned long long *random)
@@ -119,6 +136,8 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
         make_pair(&m, number, random);
     else if (which == SERIES_BESIDE)
         make_beside(&m, random);
+    else if (which == SERIES_SHAPES)
+        make_shapes(&m, random);
     else
         make_true(&m, random);
     double by = 0;
@@ -133,7 +152,10 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
     h.blurred = which == SERIES_BESIDE || (by > 1e-12 && by < 1e-5);
     h.lenient = which == SERIES_BESIDE;
     h.again = h.blurred ? 0 : h.again;
-    finish(&m, random);
+    finish(&m, which == SERIES_SHAPES, random);
+    /* an offset is compared with the focal distance at the present pose */
+    if (which == SERIES_SHAPES && !gw_problem_check(&m.problem, &error))
+        m.problem.pose = m.hidden;
     if (!gw_problem_check(&m.problem, &error)) {
         fprintf(stderr, "%s: %s\n", error.where, error.message);
         return 1;
@@ -152,16 +174,21 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-long campaign(double seconds, unsigned long long random, FILE *to)
+long campaign(double seconds, unsigned long long random, int only, FILE *to)
 {
-    static const char *const names[] = {
-        "every pair of statements, true", "true sets", "true sets, one number nudged",
-        "true sets, one contradicted", "true sets of elements beside one another"};
+    static const char *const names[] = {"every pair of statements, true",
+                                        "true sets",
+                                        "true sets, one number nudged",
+                                        "true sets, one contradicted",
+                                        "true sets of elements beside one another",
+                                        "true sets on free-form curves and surfaces"};
     long faults = 0;
     for (int i = 0; i < SERIES_COUNT; i++) {
+        if (only >= 0 && i != only)
+            continue;
         const searches how = {.starts = 60, .samples = 6, .again = 4};
         tally count = {.most_told = 6, .to = to};
-        double end = now() + seconds / SERIES_COUNT;
+        double end = now() + seconds / (only < 0 ? SERIES_COUNT : 1);
         for (long n = 0; now() < end; n++)
             faults += campaign_step((series)i, n, &how, &random, &count);
         fprintf(to, "-- %s\n", names[i]);

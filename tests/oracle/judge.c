@@ -160,7 +160,7 @@ static void judge_dimension(bench *b, const gw_branch *branch)
     b->count->dimensions++;
     if (nullity == dof)
         return;
-    if (nullity < dof) {
+    if (nullity >= 0 && nullity < dof) {
         tell(b, FAULT_DIMENSION, branch->id, 10 * dof + nullity);
         return;
     }
@@ -193,7 +193,8 @@ static double off_answer(const gw_solution *s, const gw_pose *x, double size)
 /* A root is known to the root of its residual only where the equations touch. */
 static double slack(const bench *b, const gw_pose *x, int dof)
 {
-    return oracle_nullity(b->problem, b->size, x) <= dof ? 1e-6 : 5e-3;
+    int nullity = oracle_nullity(b->problem, b->size, x);
+    return nullity >= 0 && nullity <= dof ? 1e-6 : 5e-3;
 }
 
 /* "closed form" or "numeric", with the freedoms: what a fault is about. */

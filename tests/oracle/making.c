@@ -4,20 +4,25 @@
  */
 #include "tests/oracle/making.h"
 
+#include "rt/geometry/nurbs.h"
+#include "tests/oracle/free_form.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/shapes.h"
 #include "tests/random.h"
 
-int making_statements(statement list[MOST_STATEMENTS])
+int making_statements(bool free_form, statement list[MOST_STATEMENTS])
 {
     int n = 0;
     for (int kind = 0; kind < GW_CONSTRAINT_KIND_COUNT; kind++)
-        for (int m = GW_POINT; m <= GW_PLANE; m++)
-            for (int f = GW_POINT; f <= GW_PLANE; f++)
+        for (int m = GW_POINT; m <= GW_SURFACE; m++)
+            for (int f = GW_POINT; f <= GW_SURFACE; f++)
                 for (int sense = GW_EITHER; sense <= GW_OPPOSITE; sense++)
                     for (int reversed = 0; reversed < 2; reversed++) {
                         statement s = {(gw_constraint_kind)kind, (gw_element_kind)m,
                                        (gw_element_kind)f, (gw_sense)sense, reversed};
                         bool planes = s.kind == GW_DISTANCE && m == GW_PLANE && f == GW_PLANE;
+                        if ((gw_is_free_form(s.mobile) || gw_is_free_form(s.fixed)) != free_form)
+                            continue;
                         if (!gw_constraint_fits(s.kind, s.mobile, s.fixed, NULL) ||
                             (reversed && !planes) ||
                             (sense && !gw_constraint_has_sense(s.kind, s.mobile, s.fixed)))
@@ -111,8 +116,49 @@ static void place(gw_constraint *c, const gw_element *m)
         c->value = gw_norm(gap);
 }
 
+/* The fixed element of a constraint on a free-form shape: at random parameters of the shape the
+ * point lies on it, or at an offset, and the direction lies along. */
+static void hold_on_shape(gw_constraint *c, const gw_pose *x, unsigned long long *random)
+{
+    gw_element m = gw_element_moved(x, &c->mobile), *f = &c->fixed;
+    bool fixed = gw_is_free_form(f->kind);
+    const gw_element *shape = fixed ? f : &m;
+    const gw_nurbs *nurbs = shape->nurbs;
+    double z[2];
+    form_point at;
+    for (int k = 0; k < 2; k++)
+        z[k] = random_uniform(random, nurbs->direction[k].low, nurbs->direction[k].high);
+    form_at(nurbs, z, &at);
+    bool directed = c->kind == GW_NORMAL || c->kind == GW_TANGENT;
+    bool against = c->sense == GW_OPPOSITE || (c->sense == GW_EITHER && random_below(random, 2));
+    gw_vec3 along = against ? gw_neg(at.direction) : at.direction;
+    if (directed && fixed) {
+        f->q = gw_quat_mul(gw_quat_axis(m.d, random_uniform(random, -GW_PI, GW_PI)),
+                           gw_quat_between(along, m.d));
+        f->q = gw_quat_unit(f->q);
+    } else if (directed) {
+        f->d = gw_unit(gw_rotate(m.q, along));
+    }
+    double offset = c->kind == GW_TANGENT ? 0 : c->value;
+    gw_vec3 line = fixed ? m.d : f->d;
+    gw_vec3 slid = c->kind == GW_TANGENT ? gw_scale(c->value, line) : gw_v3(0, 0, 0);
+    for (int k = 0; k < 5; k++) {
+        gw_vec3 on = gw_rotate(shape->q, gw_mul_add(at.p, offset, at.direction));
+        f->p = fixed ? gw_sub(gw_add(m.p, slid), on) : gw_sub(gw_add(m.p, on), slid);
+        if (c->kind != GW_TANGENT)
+            c->value = offset;
+        if (offset == 0 || oracle_error(c, x, nurbs->size) < ORACLE_ROOT * nurbs->size)
+            return;
+        offset = k < 3 ? 0.5 * offset : 0;
+    }
+}
+
 void making_hold(gw_constraint *c, const gw_pose *x, unsigned long long *random)
 {
+    if (gw_is_free_form(c->mobile.kind) || gw_is_free_form(c->fixed.kind)) {
+        hold_on_shape(c, x, random);
+        return;
+    }
     gw_element m = gw_element_moved(x, &c->mobile);
     align(c, &m, random);
     if (gw_constraint_has_distance(c->kind))
@@ -127,8 +173,11 @@ static bool share(const gw_constraint *earlier, int count, bool mobile, gw_eleme
         return false;
     const gw_constraint *c = &earlier[random_below(random, count)];
     const gw_element *was = mobile ? &c->mobile : &c->fixed;
+    bool shapes = gw_is_free_form(was->kind) || gw_is_free_form(e->kind);
     if (was->kind == e->kind)
         *e = *was;
+    else if (shapes)
+        e->p = was->p;
     else if (was->kind != GW_POINT && e->kind != GW_POINT && random_below(random, 2))
         e->d = was->d;
     else
@@ -168,16 +217,54 @@ gw_constraint making_beside(const statement *s, numbers from, const gw_pose *x,
     return c;
 }
 
+/* A shape of the kind whose direction can be followed, if the constraint does. */
+static const gw_nurbs *some_shape(gw_element_kind kind, bool smooth, unsigned long long *random)
+{
+    const gw_nurbs *s;
+    do
+        s = shape_numbered(kind == GW_SURFACE
+                               ? random_below(random, SHAPE_SURFACES)
+                               : SHAPE_SURFACES +
+                                     random_below(random, SHAPE_COUNT - SHAPE_SURFACES));
+    while (smooth && !shape_is_smooth(s));
+    return s;
+}
+
+static gw_element some_element(gw_element_kind kind, bool smooth, numbers from,
+                               unsigned long long *random)
+{
+    gw_element e = {.kind = kind, .p = some_point(from, random)};
+    if (gw_is_free_form(kind)) {
+        e.q = making_pose(from, random).q;
+        e.nurbs = some_shape(kind, smooth, random);
+    } else {
+        e.d = some_direction(from, random);
+    }
+    return e;
+}
+
+/* The offset or the length along a tangent, of constraints on free-form shapes. */
+static double some_offset(gw_constraint_kind kind, unsigned long long *random)
+{
+    bool offset = kind == GW_DISTANCE || kind == GW_NORMAL || kind == GW_TANGENT;
+    double value = random_uniform(random, -0.3, 0.3);
+    return offset && random_below(random, 2) ? value : 0;
+}
+
 gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
                           const gw_constraint *earlier, int count, unsigned long long *random)
 {
     gw_constraint c = {s->kind, s->sense, 0, s->reversed, {0}, {0}};
-    c.mobile = (gw_element){
-        .kind = s->mobile, .p = some_point(from, random), .d = some_direction(from, random)};
-    c.fixed = (gw_element){
-        .kind = s->fixed, .p = some_point(from, random), .d = some_direction(from, random)};
+    bool shapes = gw_is_free_form(s->mobile) || gw_is_free_form(s->fixed);
+    c.value = shapes ? some_offset(s->kind, random) : 0;
+    bool smooth = s->kind == GW_NORMAL || s->kind == GW_TANGENT || c.value != 0;
+    c.mobile = some_element(s->mobile, smooth, from, random);
+    c.fixed = some_element(s->fixed, smooth, from, random);
     share(earlier, count, true, &c.mobile, random);
     share(earlier, count, false, &c.fixed, random);
+    gw_element *shape = gw_is_free_form(s->fixed) ? &c.fixed : &c.mobile;
+    if (shapes && smooth && !shape_is_smooth(shape->nurbs))
+        shape->nurbs = some_shape(shape->kind, true, random);
     making_hold(&c, x, random);
     return c;
 }
@@ -189,7 +276,11 @@ void making_scale(gw_problem *problem, gw_constraint *c, double k)
     for (int i = 0; i < problem->count; i++) {
         c[i].mobile.p = gw_scale(k, c[i].mobile.p);
         c[i].fixed.p = gw_scale(k, c[i].fixed.p);
-        c[i].value *= c[i].kind == GW_DISTANCE ? k : 1;
+        c[i].value *= c[i].kind == GW_ANGLE ? 1 : k;
+        if (c[i].mobile.nurbs)
+            c[i].mobile.nurbs = shape_scaled(c[i].mobile.nurbs, k);
+        if (c[i].fixed.nurbs)
+            c[i].fixed.nurbs = shape_scaled(c[i].fixed.nurbs, k);
     }
 }
 
@@ -200,8 +291,80 @@ static void print_vec(FILE *to, const char *name, gw_vec3 v)
     fprintf(to, "\"%s\":[%.17g,%.17g,%.17g]", name, v.x, v.y, v.z);
 }
 
+static void print_numbers(FILE *to, const double *x, int count, int across)
+{
+    fprintf(to, "[");
+    for (int i = 0; i < count; i++) {
+        fprintf(to, i ? "," : "");
+        if (across > 0)
+            print_numbers(to, x + (ptrdiff_t)i * across, across, 0);
+        else
+            fprintf(to, "%.17g", x[i]);
+    }
+    fprintf(to, "]");
+}
+
+/* Control points have no frame of their own in JSON: they are moved by the element's. */
+static void print_points(FILE *to, const gw_element *e)
+{
+    const gw_nurbs *s = e->nurbs;
+    int across = s->dimension == 2 ? s->direction[1].count : 0;
+    fprintf(to, ",\"points\":[");
+    for (int i = 0; i < s->direction[0].count; i++) {
+        fprintf(to, across && i ? ",[" : across ? "[" : i ? "," : "");
+        for (int j = 0; j < (across ? across : 1); j++) {
+            gw_vec3 p = s->stated[i * (across ? across : 1) + j];
+            p = gw_add(e->p, gw_rotate(e->q, p));
+            fprintf(to, "%s[%.17g,%.17g,%.17g]", j ? "," : "", p.x, p.y, p.z);
+        }
+        fprintf(to, across ? "]" : "");
+    }
+    fprintf(to, "]");
+}
+
+static void print_shape(FILE *to, const char *name, const gw_element *e)
+{
+    const gw_nurbs *s = e->nurbs;
+    const gw_nurbs_direction *u = &s->direction[0], *v = &s->direction[1];
+    bool surface = s->dimension == 2;
+    int n = u->count + u->degree + 1;
+    fprintf(to, ",\"%s\":{\"%s\":{", name, surface ? "surface" : "curve");
+    fprintf(to, surface ? "\"degree\":[%d,%d],\"knots\":[" : "\"degree\":%d,\"knots\":", u->degree,
+            v->degree);
+    print_numbers(to, u->knots, n, 0);
+    if (surface) {
+        fprintf(to, ",");
+        print_numbers(to, v->knots, v->count + v->degree + 1, 0);
+        fprintf(to, "]");
+    }
+    print_points(to, e);
+    if (s->weights) {
+        fprintf(to, ",\"weights\":");
+        print_numbers(to, s->weights, u->count, surface ? v->count : 0);
+    }
+    if (u->trimmed && !surface)
+        fprintf(to, ",\"trim\":[%.17g,%.17g]", u->low, u->high);
+    if (surface && (u->trimmed || v->trimmed)) {
+        fprintf(to, ",\"trim\":");
+        for (int k = 0; k < 2; k++) {
+            const gw_nurbs_direction *d = &s->direction[k];
+            fprintf(to, k ? "," : "[");
+            if (d->trimmed)
+                fprintf(to, "[%.17g,%.17g]", d->low, d->high);
+            else
+                fprintf(to, "null");
+        }
+        fprintf(to, "]");
+    }
+    fprintf(to, "}}");
+}
+
 static void print_element(FILE *to, const char *name, const gw_element *e)
 {
+    if (gw_is_free_form(e->kind)) {
+        print_shape(to, name, e);
+        return;
+    }
     fprintf(to, ",\"%s\":{", name);
     if (e->kind != GW_POINT)
         fprintf(to, "\"%s\":{", e->kind == GW_LINE ? "line" : "plane");

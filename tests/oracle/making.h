@@ -19,8 +19,9 @@ typedef struct statement {
 
 #define MOST_STATEMENTS 64
 
-/* Fills all ways there are; how many. */
-int making_statements(statement list[MOST_STATEMENTS]);
+/* Fills all ways there are between points, lines and planes, or those with a free-form curve or
+ * surface; how many. */
+int making_statements(bool free_form, statement list[MOST_STATEMENTS]);
 
 /* Where numbers come from. */
 typedef enum numbers {
@@ -40,7 +41,9 @@ gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
 gw_constraint making_beside(const statement *s, numbers from, const gw_pose *x,
                             const gw_constraint *earlier, int count, unsigned long long *random);
 
-/* Turns and moves the fixed element, or sets the value, so that the constraint holds at `x`. */
+/* Turns and moves the fixed element, or sets the value, so that the constraint holds at `x`. A
+ * point lies anywhere on a free-form shape, or at the offset `value` where that part of the shape
+ * is the nearest, else at a lesser one. */
 void making_hold(gw_constraint *c, const gw_pose *x, unsigned long long *random);
 
 /* All lengths of a problem times k. */

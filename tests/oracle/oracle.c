@@ -1,15 +1,18 @@
 /*
  * Constraints as equations, and their roots by brute force. The equations of directions along one
  * another are differences of vectors where the sense is said, and a cross product where it is open;
- * of points that meet, differences of coordinates: smooth at the root, whatever the starts.
- * Single-threaded; no allocation.
+ * of points that meet, differences of coordinates: smooth at the root, whatever the starts. The
+ * parameters of free-form shapes are unknowns beside the pose. Single-threaded; no allocation.
  */
+#include "tests/oracle/free_form.h"
 #include "tests/oracle/oracle.h"
 #include "tests/random.h"
 
 #include <string.h>
 
 #define MOST_EQUATIONS (6 * GW_MAX_PROBLEM)
+#define MOST_SHAPES    12 /* constraints on free-form shapes whose roots are looked for */
+#define MOST_UNKNOWNS  (6 + 2 * MOST_SHAPES)
 #define ALONG          6e-8 /* angles so near 0 or pi are meant as these (rt/positioning README) */
 
 /* ---- poses --------------------------------------------------------------------------------- */
@@ -47,8 +50,14 @@ static gw_pose moved(const gw_pose *x, const double s[6], double size)
 
 static gw_element seen(const gw_pose *x, const gw_element *e)
 {
-    return (gw_element){
-        .kind = e->kind, .p = gw_add(turned(x->q, e->p), x->p), .d = turned(x->q, e->d)};
+    gw_element in_world = {.kind = e->kind, .p = gw_add(turned(x->q, e->p), x->p)};
+    if (gw_is_free_form(e->kind)) {
+        in_world.q = product(x->q, e->q);
+        in_world.nurbs = e->nurbs;
+    } else {
+        in_world.d = turned(x->q, e->d);
+    }
+    return in_world;
 }
 
 double oracle_distance(const gw_pose *a, const gw_pose *b, double length)
@@ -58,15 +67,20 @@ double oracle_distance(const gw_pose *a, const gw_pose *b, double length)
     return hypot(gw_distance(a->p, b->p), length * turn);
 }
 
+static double reach(const gw_element *e)
+{
+    return gw_norm(e->p) + (gw_is_free_form(e->kind) ? e->nurbs->size : 0);
+}
+
 double oracle_size(const gw_problem *p)
 {
     double size = 1e-4 * p->length;
     for (int i = 0; i < p->count; i++) {
         const gw_constraint *c = &p->constraints[i];
-        if (c->kind != GW_DISTANCE && c->kind != GW_COINCIDENT)
+        if (c->kind == GW_ANGLE || c->kind == GW_PARALLEL || c->kind == GW_PERPENDICULAR)
             continue;
-        size = fmax(size, fmax(gw_norm(c->mobile.p), gw_norm(c->fixed.p)));
-        if (c->kind == GW_DISTANCE)
+        size = fmax(size, fmax(reach(&c->mobile), reach(&c->fixed)));
+        if (c->kind != GW_COINCIDENT)
             size = fmax(size, fabs(c->value));
     }
     return size;
@@ -108,8 +122,80 @@ static gw_vec3 gap_of(const gw_constraint *c, const gw_element *m, gw_vec3 *alon
     return gw_sub(b->p, a->p);
 }
 
+/* ---- free-form shapes ------------------------------------------------------------------------ */
+
+/* A constraint on a free-form shape at a pose: the point that has to lie on the shape, or at
+ * `value` along its direction, and the direction that has to lie along that (or zero). */
+typedef struct on_shape {
+    const gw_nurbs *shape;
+    gw_quat q; /* of the shape, world axes */
+    gw_vec3 point, along;
+    double value;
+    gw_sense sense;
+} on_shape;
+
+static bool is_on_shape(const gw_constraint *c)
+{
+    return gw_is_free_form(c->mobile.kind) || gw_is_free_form(c->fixed.kind);
+}
+
+/* Point and direction in the shape's frame. */
+static on_shape on_shape_at(const gw_constraint *c, const gw_pose *x)
+{
+    gw_element m = seen(x, &c->mobile);
+    bool fixed = gw_is_free_form(c->fixed.kind);
+    const gw_element *shape = fixed ? &c->fixed : &m, *other = fixed ? &m : &c->fixed;
+    gw_quat back = {shape->q.w, -shape->q.x, -shape->q.y, -shape->q.z};
+    on_shape s = {.shape = shape->nurbs, .q = shape->q, .sense = c->sense};
+    gw_vec3 p = other->p;
+    if (c->kind == GW_NORMAL || c->kind == GW_TANGENT)
+        s.along = turned(back, other->d);
+    if (c->kind == GW_TANGENT)
+        p = gw_mul_add(p, c->value, other->d);
+    else if (c->kind != GW_COINCIDENT)
+        s.value = c->value;
+    s.point = turned(back, gw_sub(p, shape->p));
+    return s;
+}
+
+/* The angle between directions that are to lie along one another. */
+static double turn_left(gw_vec3 a, gw_vec3 b, gw_sense sense)
+{
+    double between = gw_angle_between(a, b);
+    return sense == GW_SAME       ? between
+           : sense == GW_OPPOSITE ? GW_PI - between
+                                  : fmin(between, GW_PI - between);
+}
+
+/* The error of such a constraint, at the parameters where it is least. An offset is one from the
+ * closest point of all: what another part of the shape is nearer by counts as an error. */
+static double shape_error(const gw_constraint *c, const gw_pose *x, double size, double z[2])
+{
+    on_shape s = on_shape_at(c, x);
+    double feet[MOST_FEET][2], least = HUGE_VAL, nearest = HUGE_VAL;
+    int n = form_feet(s.shape, s.point, feet);
+    for (int i = 0; i < n; i++) {
+        form_point at;
+        form_at(s.shape, feet[i], &at);
+        nearest = fmin(nearest, gw_distance(at.p, s.point));
+        double off = form_settle_offset(s.shape, s.point, s.value, feet[i]);
+        form_at(s.shape, feet[i], &at);
+        if (gw_norm(s.along) > 0.5)
+            off = fmax(off, size * turn_left(s.along, at.direction, s.sense));
+        if (off < least) {
+            least = off;
+            memcpy(z, feet[i], sizeof feet[i]);
+        }
+    }
+    return s.value == 0 ? least : fmax(least, fabs(s.value) - nearest);
+}
+
 double oracle_error(const gw_constraint *c, const gw_pose *x, double size)
 {
+    if (is_on_shape(c)) {
+        double z[2], error = shape_error(c, x, size, z);
+        return isnan(error) ? HUGE_VAL : error;
+    }
     gw_element m = seen(x, &c->mobile);
     gw_sense sense;
     double turn, off = 0, wanted = c->kind == GW_DISTANCE ? c->value : 0;
@@ -120,9 +206,7 @@ double oracle_error(const gw_constraint *c, const gw_pose *x, double size)
     else if (r == AT_ANGLE)
         off = fabs(between - turn);
     else if (r == ALONG_EACH_OTHER)
-        off = sense == GW_SAME       ? between
-              : sense == GW_OPPOSITE ? GW_PI - between
-                                     : fmin(between, GW_PI - between);
+        off = turn_left(m.d, c->fixed.d, sense);
     double worst = size * off;
     if (c->kind == GW_DISTANCE || c->kind == GW_COINCIDENT) {
         gw_vec3 d;
@@ -161,6 +245,13 @@ static int put(double *out, gw_vec3 v, double scale)
     return 3;
 }
 
+static int along_equations(gw_vec3 a, gw_vec3 b, gw_sense sense, double size, double *out)
+{
+    return sense == GW_EITHER ? put(out, gw_cross(a, b), size)
+           : sense == GW_SAME ? put(out, gw_sub(a, b), size)
+                              : put(out, gw_add(a, b), size);
+}
+
 static int direction_equations(const gw_constraint *c, const gw_element *m, double size,
                                double *out)
 {
@@ -174,9 +265,7 @@ static int direction_equations(const gw_constraint *c, const gw_element *m, doub
         out[0] = size * (gw_angle_between(m->d, c->fixed.d) - turn);
         return 1;
     case ALONG_EACH_OTHER:
-        return sense == GW_EITHER ? put(out, gw_cross(m->d, c->fixed.d), size)
-               : sense == GW_SAME ? put(out, gw_sub(m->d, c->fixed.d), size)
-                                  : put(out, gw_add(m->d, c->fixed.d), size);
+        return along_equations(m->d, c->fixed.d, sense, size, out);
     default:
         return 0;
     }
@@ -203,161 +292,306 @@ static int place_equations(const gw_constraint *c, const gw_element *m, double s
     return 1;
 }
 
-/* All equations of `use` at a pose (m); how many. */
-static int equations(const gw_problem *p, unsigned long use, double size, const gw_pose *x,
-                     double *out)
+static int shape_equations(const gw_constraint *c, const gw_pose *x, const double z[2], double size,
+                           double *out)
+{
+    on_shape s = on_shape_at(c, x);
+    form_point at;
+    form_at(s.shape, z, &at);
+    gw_vec3 to = gw_mul_add(at.p, s.value, at.direction);
+    int n = put(out, gw_sub(s.point, to), 1);
+    if (gw_norm(s.along) > 0.5)
+        n += along_equations(s.along, at.direction, s.sense, size, out + n);
+    return n;
+}
+
+/* A pose, and the parameters of the shapes of those constraints that are on one, in their order. */
+typedef struct unknowns {
+    gw_pose x;
+    double z[MOST_SHAPES][2];
+} unknowns;
+
+/* The constraints of `use` on shapes; -1: more than are looked into. */
+static int list_shapes(const gw_problem *p, unsigned long use,
+                       const gw_constraint *list[MOST_SHAPES])
 {
     int n = 0;
     for (int i = 0; i < p->count; i++) {
+        if (!(use >> i & 1) || !is_on_shape(&p->constraints[i]))
+            continue;
+        if (n == MOST_SHAPES)
+            return -1;
+        list[n++] = &p->constraints[i];
+    }
+    return n;
+}
+
+/* All equations of `use` (m); how many. */
+static int equations(const gw_problem *p, unsigned long use, double size, const unknowns *at,
+                     double *out)
+{
+    int n = 0, shapes = 0;
+    for (int i = 0; i < p->count; i++) {
+        const gw_constraint *c = &p->constraints[i];
         if (!(use >> i & 1))
             continue;
-        gw_element m = seen(x, &p->constraints[i].mobile);
-        n += direction_equations(&p->constraints[i], &m, size, out + n);
-        n += place_equations(&p->constraints[i], &m, size, out + n);
+        if (is_on_shape(c)) {
+            n += shape_equations(c, &at->x, at->z[shapes++], size, out + n);
+            continue;
+        }
+        gw_element m = seen(&at->x, &c->mobile);
+        n += direction_equations(c, &m, size, out + n);
+        n += place_equations(c, &m, size, out + n);
     }
     return n;
 }
 
 typedef struct system {
-    int count;
-    double h[MOST_EQUATIONS], a[MOST_EQUATIONS][6];
+    int count, unknowns;
+    double h[MOST_EQUATIONS], a[MOST_EQUATIONS][MOST_UNKNOWNS];
     double sum; /* of squares of h */
 } system_at;
 
-/* Values at x, and where `slopes` is set, central differences of them. */
-static void take(const gw_problem *p, unsigned long use, double size, const gw_pose *x, bool slopes,
-                 system_at *s)
+/* A problem whose roots are looked for. */
+typedef struct search {
+    const gw_problem *p;
+    unsigned long use;
+    double size;
+    int shapes;
+    const gw_constraint *on[MOST_SHAPES];
+} search;
+
+static const gw_nurbs *shape_of(const gw_constraint *c)
 {
-    const double step = 2e-5 * size;
-    double ahead[MOST_EQUATIONS], behind[MOST_EQUATIONS];
-    s->count = equations(p, use, size, x, s->h);
-    s->sum = 0;
-    for (int r = 0; r < s->count; r++)
-        s->sum += s->h[r] * s->h[r];
-    for (int k = 0; k < 6 && slopes; k++) {
-        double d[6] = {0};
-        d[k] = step;
-        gw_pose y = moved(x, d, size);
-        equations(p, use, size, &y, ahead);
-        d[k] = -step;
-        y = moved(x, d, size);
-        equations(p, use, size, &y, behind);
-        for (int r = 0; r < s->count; r++)
-            s->a[r][k] = (ahead[r] - behind[r]) / (2 * step);
-    }
+    return gw_is_free_form(c->fixed.kind) ? c->fixed.nurbs : c->mobile.nurbs;
 }
 
-/* N = A^T A, g = A^T h. */
-static void normal_equations(const system_at *s, double n[6][6], double g[6])
+/* Parameters move as far as a point of the shape would in the mean (m); not into the domain. */
+static void advance(const search *s, const unknowns *from, const double *step, unknowns *to)
 {
-    memset(n, 0, sizeof(double[6][6]));
-    memset(g, 0, sizeof(double[6]));
-    for (int r = 0; r < s->count; r++)
-        for (int i = 0; i < 6; i++) {
-            g[i] += s->a[r][i] * s->h[r];
-            for (int j = 0; j < 6; j++)
-                n[i][j] += s->a[r][i] * s->a[r][j];
+    to->x = moved(&from->x, step, s->size);
+    for (int i = 0; i < s->shapes; i++)
+        for (int k = 0; k < 2; k++) {
+            const gw_nurbs *shape = shape_of(s->on[i]);
+            double span = shape->direction[k].high - shape->direction[k].low;
+            to->z[i][k] = from->z[i][k] + step[6 + 2 * i + k] * span / shape->size;
         }
 }
 
-/* (N + raise I) x = g by elimination; false where that breaks down. */
-static bool solved(double n[6][6], double raise, const double g[6], double x[6])
+/* Values, and where `slopes` is set, central differences of them. */
+static void take(const search *s, const unknowns *x, bool slopes, system_at *to)
 {
-    double m[6][7];
-    for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < 6; j++)
-            m[i][j] = n[i][j] + (i == j ? raise : 0);
-        m[i][6] = g[i];
+    static double ahead[MOST_EQUATIONS], behind[MOST_EQUATIONS];
+    const double step = 2e-5 * s->size;
+    to->unknowns = 6 + 2 * s->shapes;
+    to->count = equations(s->p, s->use, s->size, x, to->h);
+    to->sum = 0;
+    for (int r = 0; r < to->count; r++)
+        to->sum += to->h[r] * to->h[r];
+    for (int k = 0; k < to->unknowns && slopes; k++) {
+        double d[MOST_UNKNOWNS] = {0};
+        unknowns y;
+        double by = k < 6 ? step : 2e-5 * shape_of(s->on[(k - 6) / 2])->size;
+        d[k] = by;
+        advance(s, x, d, &y);
+        equations(s->p, s->use, s->size, &y, ahead);
+        d[k] = -by;
+        advance(s, x, d, &y);
+        equations(s->p, s->use, s->size, &y, behind);
+        for (int r = 0; r < to->count; r++)
+            to->a[r][k] = (ahead[r] - behind[r]) / (2 * by);
     }
-    for (int k = 0; k < 6; k++) {
+}
+
+typedef struct normal_equations {
+    double n[MOST_UNKNOWNS][MOST_UNKNOWNS], g[MOST_UNKNOWNS];
+} normal_equations;
+
+/* N = A^T A, g = A^T h. */
+static void take_normal_equations(const system_at *s, normal_equations *to)
+{
+    memset(to, 0, sizeof *to);
+    for (int r = 0; r < s->count; r++)
+        for (int i = 0; i < s->unknowns; i++) {
+            to->g[i] += s->a[r][i] * s->h[r];
+            for (int j = 0; j < s->unknowns; j++)
+                to->n[i][j] += s->a[r][i] * s->a[r][j];
+        }
+}
+
+/* Parameters at a bound that would leave it stay there. */
+static void hold_bounds(const search *s, const unknowns *x, normal_equations *e)
+{
+    for (int i = 0; i < s->shapes; i++)
+        for (int k = 0; k < 2; k++) {
+            const gw_nurbs_direction *d = &shape_of(s->on[i])->direction[k];
+            int at = 6 + 2 * i + k;
+            bool outward =
+                (x->z[i][k] <= d->low && e->g[at] > 0) || (x->z[i][k] >= d->high && e->g[at] < 0);
+            if (d->degree > 0 && (d->closed || !outward))
+                continue;
+            for (int j = 0; j < MOST_UNKNOWNS; j++)
+                e->n[at][j] = e->n[j][at] = 0;
+            e->g[at] = 0;
+            e->n[at][at] = 1;
+        }
+}
+
+/* (N + raise I) x = g of `count` unknowns by elimination; false where that breaks down. */
+static bool solved(int count, const normal_equations *e, double raise, double *x)
+{
+    double m[MOST_UNKNOWNS][MOST_UNKNOWNS + 1];
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < count; j++)
+            m[i][j] = e->n[i][j] + (i == j ? raise : 0);
+        m[i][count] = e->g[i];
+    }
+    for (int k = 0; k < count; k++) {
         if (!(m[k][k] > 0))
             return false;
-        for (int i = k + 1; i < 6; i++)
-            for (int j = 6; j >= k; j--)
+        for (int i = k + 1; i < count; i++)
+            for (int j = count; j >= k; j--)
                 m[i][j] -= m[i][k] / m[k][k] * m[k][j];
     }
-    for (int k = 5; k >= 0; k--) {
-        x[k] = m[k][6];
-        for (int j = k + 1; j < 6; j++)
+    for (int k = count - 1; k >= 0; k--) {
+        x[k] = m[k][count];
+        for (int j = k + 1; j < count; j++)
             x[k] -= m[k][j] * x[j];
         x[k] /= m[k][k];
     }
     return true;
 }
 
-double oracle_settle(const gw_problem *p, unsigned long use, double size, gw_pose *x)
+/* Parameters from the pose: of all samples those whose rows are least, improved. */
+static void start_parameters(const search *s, unknowns *x)
+{
+    for (int i = 0; i < s->shapes; i++) {
+        on_shape o = on_shape_at(s->on[i], &x->x);
+        gw_vec3 along = o.sense == GW_OPPOSITE ? gw_neg(o.along) : o.along;
+        form_start(o.shape, o.point, o.value, along, o.sense == GW_EITHER, s->size, x->z[i]);
+        form_settle_offset(o.shape, o.point, o.value, x->z[i]);
+    }
+}
+
+static double settle_from(const search *s, unknowns *x)
 {
     static system_at at, there;
-    double n[6][6], g[6], step[6], raise = 1e-2;
-    take(p, use, size, x, true, &at);
+    static normal_equations e;
+    double step[MOST_UNKNOWNS], raise = 1e-2, size = s->size;
+    take(s, x, true, &at);
     for (int k = 0; k < 120 && at.sum > 1e-30 * size * size && raise < 1e9; k++) {
-        normal_equations(&at, n, g);
-        if (solved(n, raise, g, step)) {
-            for (int i = 0; i < 6; i++)
+        take_normal_equations(&at, &e);
+        hold_bounds(s, x, &e);
+        if (solved(at.unknowns, &e, raise, step)) {
+            unknowns next;
+            for (int i = 0; i < at.unknowns; i++)
                 step[i] = -step[i];
-            gw_pose next = moved(x, step, size);
-            take(p, use, size, &next, false, &there);
+            advance(s, x, step, &next);
+            for (int i = 0; i < s->shapes; i++)
+                form_into_domain(shape_of(s->on[i]), next.z[i]);
+            take(s, &next, false, &there);
             if (there.sum < at.sum) {
                 double gained = at.sum - there.sum;
                 *x = next;
                 if (gained < 1e-7 * at.sum && at.sum > 1e-12 * size * size)
                     break; /* a minimum that is no root */
-                take(p, use, size, x, true, &at);
+                take(s, x, true, &at);
                 raise = fmax(raise * 0.1, 1e-14);
                 continue;
             }
         }
         raise *= 8;
     }
-    return oracle_worst(p, use, size, x, NULL);
+    return oracle_worst(s->p, s->use, size, &x->x, NULL);
+}
+
+/* False where there are more shapes than are looked into. */
+static bool begin(const gw_problem *p, unsigned long use, double size, search *s)
+{
+    *s = (search){.p = p, .use = use, .size = size};
+    s->shapes = list_shapes(p, use, s->on);
+    return s->shapes >= 0;
+}
+
+double oracle_settle(const gw_problem *p, unsigned long use, double size, gw_pose *x)
+{
+    search s;
+    if (!begin(p, use, size, &s))
+        return HUGE_VAL;
+    unknowns at = {.x = *x};
+    start_parameters(&s, &at);
+    double worst = settle_from(&s, &at);
+    *x = at.x;
+    return worst;
 }
 
 /* ---- rank and dimension ---------------------------------------------------------------------- */
 
-/* Eigenvalues of a symmetric matrix by Jacobi's rotations. */
-static void eigenvalues(double n[6][6], double values[6])
+/* Eigenvalues of the first `count` unknowns' symmetric matrix by Jacobi's rotations. */
+static void eigenvalues(int count, double n[MOST_UNKNOWNS][MOST_UNKNOWNS], double *values)
 {
     for (int sweep = 0; sweep < 30; sweep++)
-        for (int i = 0; i < 6; i++)
-            for (int j = i + 1; j < 6; j++) {
+        for (int i = 0; i < count; i++)
+            for (int j = i + 1; j < count; j++) {
                 if (n[i][j] == 0)
                     continue;
                 double t = (n[j][j] - n[i][i]) / (2 * n[i][j]);
                 t = (t >= 0 ? 1 : -1) / (fabs(t) + sqrt(t * t + 1));
                 double c = 1 / sqrt(t * t + 1), s = t * c;
-                for (int k = 0; k < 6; k++) {
+                for (int k = 0; k < count; k++) {
                     double a = n[k][i], b = n[k][j];
                     n[k][i] = c * a - s * b, n[k][j] = s * a + c * b;
                 }
-                for (int k = 0; k < 6; k++) {
+                for (int k = 0; k < count; k++) {
                     double a = n[i][k], b = n[j][k];
                     n[i][k] = c * a - s * b, n[j][k] = s * a + c * b;
                 }
             }
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < count; i++)
         values[i] = n[i][i];
+}
+
+/* A curve has one parameter; the second moves nothing. */
+static int idle_parameters(const search *s)
+{
+    int idle = 0;
+    for (int i = 0; i < s->shapes; i++)
+        idle += shape_of(s->on[i])->dimension == 1;
+    return idle;
 }
 
 int oracle_nullity(const gw_problem *p, double size, const gw_pose *x)
 {
     static system_at at;
-    double n[6][6], g[6], values[6], most = 1;
+    static normal_equations e;
+    double values[MOST_UNKNOWNS], most = 1;
+    search s;
+    unknowns u = {.x = *x};
     int rank = 0;
-    take(p, ~0ul, size, x, true, &at);
-    normal_equations(&at, n, g);
-    eigenvalues(n, values);
-    for (int i = 0; i < 6; i++)
+    if (!begin(p, ~0ul, size, &s))
+        return -1;
+    for (int i = 0; i < s.shapes; i++) {
+        form_point here;
+        shape_error(s.on[i], x, size, u.z[i]);
+        form_at(shape_of(s.on[i]), u.z[i], &here);
+        if (here.degenerate)
+            return -1;
+    }
+    take(&s, &u, true, &at);
+    take_normal_equations(&at, &e);
+    eigenvalues(at.unknowns, e.n, values);
+    for (int i = 0; i < at.unknowns; i++)
         most = fmax(most, values[i]);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < at.unknowns; i++)
         rank += values[i] > 1e-10 * most;
-    return 6 - rank;
+    return at.unknowns - idle_parameters(&s) - rank;
 }
 
 int oracle_dimension(const gw_problem *p, double size, double reach, const gw_pose *x,
                      unsigned long long *random)
 {
     enum { AROUND = 16 };
-    double n[6][6] = {{0}}, values[6];
+    double n[MOST_UNKNOWNS][MOST_UNKNOWNS] = {{0}}, values[6];
     int count = 0, dimension = 0;
     /* where x itself is as good as the solver's tolerance only, so is what is around it */
     double good = fmax(ORACLE_ROOT, 2 * oracle_worst(p, ~0ul, size, x, NULL));
@@ -380,7 +614,7 @@ int oracle_dimension(const gw_problem *p, double size, double reach, const gw_po
     }
     if (count < AROUND / 2)
         return -1;
-    eigenvalues(n, values);
+    eigenvalues(6, n, values);
     for (int i = 0; i < 6; i++)
         dimension += values[i] > 4e-3 * count;
     return dimension;
@@ -411,19 +645,35 @@ static gw_pose random_start(const gw_problem *p, double size, unsigned long long
     return x;
 }
 
+/* Parameters anywhere, every second time; else by the pose. */
+static void random_parameters(const search *s, unsigned long long *random, unknowns *x)
+{
+    start_parameters(s, x);
+    for (int i = 0; i < s->shapes; i++)
+        for (int k = 0; k < 2; k++) {
+            const gw_nurbs_direction *d = &shape_of(s->on[i])->direction[k];
+            double z = random_uniform(random, d->low, d->high);
+            x->z[i][k] = random_below(random, 2) ? z : x->z[i][k];
+        }
+}
+
 int oracle_roots(const gw_problem *p, unsigned long use, double size, int starts,
                  unsigned long long *random, gw_pose *roots, int most)
 {
+    search s;
     int count = 0;
+    if (!begin(p, use, size, &s))
+        return 0;
     for (int k = 0; k < starts && count < most; k++) {
-        gw_pose x = random_start(p, size, random);
-        if (oracle_settle(p, use, size, &x) > ORACLE_ROOT)
+        unknowns x = {.x = random_start(p, size, random)};
+        random_parameters(&s, random, &x);
+        if (settle_from(&s, &x) > ORACLE_ROOT)
             continue;
         bool known = false;
         for (int i = 0; i < count && !known; i++)
-            known = oracle_distance(&roots[i], &x, size) < 1e-5 * size;
+            known = oracle_distance(&roots[i], &x.x, size) < 1e-5 * size;
         if (!known)
-            roots[count++] = x;
+            roots[count++] = x.x;
     }
     return count;
 }

@@ -28,7 +28,7 @@ double oracle_worst(const gw_problem *problem, unsigned long use, double size, c
 double oracle_settle(const gw_problem *problem, unsigned long use, double size, gw_pose *x);
 
 /* 6 less the rank of the equations' Jacobian (by differences) at x: their freedoms there, to first
- * order. */
+ * order. -1 where that is not known: at the pole of a shape. */
 int oracle_nullity(const gw_problem *problem, double size, const gw_pose *x);
 
 /* The dimension of the roots within `reach` (times the size) of the root x: principal components of

@@ -1,7 +1,7 @@
 /*
- * Random problems by the hour, or one by name: `verify SECONDS [SEED]` makes problems, judges the
- * answers and prints counts; `verify FILE` judges one problem as `guideway solve` reads it. Exit
- * code 1 where anything was untrue.
+ * Random problems by the hour, or one by name: `verify SECONDS [SEED [SERIES]]` makes problems (of
+ * one series by its number, else of all in turn), judges the answers and prints counts; `verify
+ * FILE` judges one problem as `guideway solve` reads it. Exit code 1 where anything was untrue.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,5 +44,6 @@ int main(int argc, char **argv)
     if (end && *end)
         return judge_file(argv[1]);
     unsigned long long random = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    return campaign(seconds, random, stdout) > 0;
+    int only = argc > 3 ? atoi(argv[3]) : -1;
+    return campaign(seconds, random, only, stdout) > 0;
 }

@@ -78,6 +78,32 @@ static void elements_beside_one_another_are_answered_truly(void **unused)
     assert_true_answers(&t);
 }
 
+/* Points, axes along normals and tangents on free-form shapes, beside every other constraint. */
+static void sets_on_free_form_shapes_are_answered_truly(void **unused)
+{
+    (void)unused;
+    const searches how = {.starts = 8, .samples = 4};
+    tally t = run_with(&how, SERIES_SHAPES, 0, 1, 120, 6);
+    assert_int_equal(t.solved, t.problems);
+    assert_true(t.roots > 400);
+    assert_true_answers(&t);
+}
+
+/* Branches whose nearest pose is at a pole of the surface, or at an end where another part of an
+ * offset surface comes nearer: such poses were off the set, and the branch was dropped for them, or
+ * samples went on beyond the end. */
+static void branches_that_end_at_poles_and_offsets_are_kept(void **unused)
+{
+    (void)unused;
+    static const unsigned long long states[] = {2000418, 1000036, 1000106, 1000149};
+    const searches how = {.starts = 8, .samples = 4};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        tally t = run_with(&how, SERIES_SHAPES, 0, 1, 1, states[i]);
+        assert_int_equal(t.solved, 1);
+        assert_true_answers(&t);
+    }
+}
+
 static bool on_a_branch(const gw_solution *s, const gw_pose *x, double size)
 {
     gw_pose on;
@@ -138,6 +164,8 @@ int main(void)
         cmocka_unit_test(sets_moved_by_little_are_solved_or_refused_truly),
         cmocka_unit_test(elements_beside_one_another_are_answered_truly),
         cmocka_unit_test(contradictions_are_told_with_constraints_that_contradict),
+        cmocka_unit_test(sets_on_free_form_shapes_are_answered_truly),
+        cmocka_unit_test(branches_that_end_at_poles_and_offsets_are_kept),
         cmocka_unit_test(samples_go_all_round_a_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
