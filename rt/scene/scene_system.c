@@ -626,7 +626,7 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         if (c->b < 0 && c->kind == GW_CLOSURE_CONTACT)
             gw_scene_surface_move(&w->poses[right], &c->contact.on_b);
         if (c->kind == GW_CLOSURE_CONTACT)
-            w->out->contacts[w->out->contact_count++] = (gw_placed_contact){n, left, right};
+            w->out->contacts[w->out->contact_count++] = (gw_placed_contact){n, left, right, i};
     }
     return true;
 }

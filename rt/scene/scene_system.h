@@ -35,9 +35,10 @@ typedef struct gw_placed_joint {
     gw_pose b_from_f;
 } gw_placed_joint;
 
-/* A closure whose surfaces stay in touch, those of the scene's objects a and b. */
+/* A closure whose surfaces stay in touch, those of the scene's objects a and b, by a constraint of
+ * the scene. */
 typedef struct gw_placed_contact {
-    int closure, a, b;
+    int closure, a, b, constraint;
 } gw_placed_contact;
 
 typedef struct gw_scene_system {

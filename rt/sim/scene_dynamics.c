@@ -373,14 +373,26 @@ static bool is_joint_limit(const gw_scene_dynamics *m, const gw_contact_point *p
     return owned >= 0 && owned < m->limits.count && point->row == &m->limits.of[owned].row;
 }
 
+/* The unilateral constraint whose row a contact is, by its index in the scene; -1: none. */
+static int constraint_of(const gw_scene_dynamics *m, const gw_contact_point *point)
+{
+    const gw_scene_unilaterals *u = m->unilaterals;
+    int owned = point->row ? point->row->owned : -1;
+    bool is_own = u && owned >= 0 && owned < u->count && point->row == &u->rows[owned].row;
+    return is_own ? u->rows[owned].constraint : -1;
+}
+
 /* Surfaces that a two-sided constraint keeps in touch: with the force of all its rows. */
 static void show_kept_contacts(const gw_dynamic_system *d, gw_snapshot *s)
 {
     for (int i = 0; i < d->contact_count && s->contact_count < GW_MAX_SHOWN_CONTACTS; i++) {
         const gw_placed_contact *k = &d->contacts[i];
         gw_snapshot_contact *c = &s->contacts[s->contact_count++];
-        *c = (gw_snapshot_contact){
-            .a = k->a, .b = k->b, .at = {.state = GW_CONTACT_CONTINUOUS}, .kept = true};
+        *c = (gw_snapshot_contact){.a = k->a,
+                                   .b = k->b,
+                                   .at = {.state = GW_CONTACT_CONTINUOUS},
+                                   .constraint = 1 + k->constraint,
+                                   .kept = true};
         gw_system_contact(d->system, k->closure, &c->at.point, &c->at.normal, &c->at.gap);
         c->at.force = gw_system_closure_wrench(d->system, k->closure).f;
     }
@@ -396,8 +408,11 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
     for (int i = 0; i < count; i++) {
         if (is_joint_limit(m, &point[i])) /* told with its joint */
             continue;
-        s->contacts[s->contact_count++] = (gw_snapshot_contact){
-            .a = toucher(m, point[i].a), .b = toucher(m, point[i].b), .at = point[i]};
+        s->contacts[s->contact_count++] =
+            (gw_snapshot_contact){.a = toucher(m, point[i].a),
+                                  .b = toucher(m, point[i].b),
+                                  .at = point[i],
+                                  .constraint = 1 + constraint_of(m, &point[i])};
         s->contact.impulse += point[i].impulse;
     }
     for (int i = 0; i < m->system_count; i++)

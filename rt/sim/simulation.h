@@ -156,7 +156,8 @@ typedef int gw_contact_body;
 typedef struct gw_snapshot_contact {
     gw_contact_body a, b;
     gw_contact_point at;
-    bool kept; /* by a constraint that holds on both sides */
+    int constraint; /* 1 + index in the scene of the one that it belongs to; 0: none */
+    bool kept;      /* by a constraint that holds on both sides */
 } gw_snapshot_contact;
 
 /* A collision of the last ticks: it lasts one tick, and clients read less often. */

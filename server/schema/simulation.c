@@ -188,9 +188,22 @@ static const char *const contact_states[] = {[GW_CONTACT_NONE] = "none",
 
 #define CONTACT(member) AT(gw_snapshot_contact, member)
 
+WHEN(is_of_constraint, gw_snapshot_contact,
+     it->constraint > 0 && it->constraint <= context->scene->constraint_count)
+
+ENCODE(encode_constraint_id)
+{
+    const gw_snapshot_contact *c = owner;
+    return json_string(context->scene->constraints[c->constraint - 1].id);
+}
+
+static const wire_type constraint_id = {NULL, encode_constraint_id, wire_schema_string};
+
 static const wire_field of_contact_point[] = {
     {"a", &toucher, CONTACT(a)},
     {"b", &toucher, CONTACT(b)},
+    {"constraint", &constraint_id, .flags = SOMETIMES, .when = is_of_constraint,
+     .about = "that keeps them in touch, or from going through one another"},
     {"state", CHOICE, CONTACT(at.state), .choices = contact_states},
     {"point", VEC3, CONTACT(at.point), .unit = "m"},
     {"normal", VEC3, CONTACT(at.normal), .about = "from b towards a"},

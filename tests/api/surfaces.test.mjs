@@ -1391,3 +1391,63 @@ test('surfaces are fitted to points, lofted, revolved and swept', async () => {
     await server.stop();
   }
 });
+
+test('a contact names the constraint that it belongs to', async () => {
+  const ball = (id, x, z) => ({
+    id,
+    geometry: { type: 'sphere', radius: 0.05 },
+    pose: { p: [x, 0.5, z], q: [1, 0, 0, 0] },
+    free: true,
+  });
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'Skate',
+    gravity: [0, 0, -9.81],
+    contact: {},
+    objects: [
+      {
+        id: 'floor',
+        geometry: { type: 'box', size: [4, 4, 0.2] },
+        pose: { p: [0, 0, -0.1], q: [1, 0, 0, 0] },
+        fixed: true,
+      },
+      {
+        id: 'skate',
+        geometry: {
+          type: 'compound',
+          parts: [-0.2, 0.2].map((x) => ({
+            geometry: { type: 'sphere', radius: 0.05 },
+            pose: { p: [x, 0, 0], q: [1, 0, 0, 0] },
+          })),
+        },
+        pose: { p: [0, 0, 0.05], q: [1, 0, 0, 0] },
+        free: true,
+      },
+      ball('held-off', 1, 0.05),
+      ball('lying', -1, 0.05),
+    ],
+    // the second part's first: no order of contacts tells which is which
+    constraints: [
+      { id: 'front', type: 'sliding', a: 'skate/part1.surface', b: 'floor/+z' },
+      { id: 'back', type: 'rolling', a: 'skate/part0.surface', b: 'floor/+z' },
+      { id: 'one-sided', type: 'rolling', a: 'held-off/surface', b: 'floor/+z', contact: 'unilateral' },
+    ],
+  };
+  const server = await start();
+  try {
+    assert.equal((await request(server, 'PUT', '/api/v1/scene', scene)).status, 200);
+    await request(server, 'PUT', '/api/v1/simulation', { state: 'paused' });
+    await request(server, 'POST', '/api/v1/simulation/step', { ticks: 50 });
+    const { json: body } = await request(server, 'GET', '/api/v1/contacts');
+    const of = Object.fromEntries(body.filter((c) => c.constraint).map((c) => [c.constraint, c]));
+    assert.deepEqual(Object.keys(of).sort(), ['back', 'front', 'one-sided']);
+    assert.ok(Math.abs(of.front.point[0] - 0.2) < 1e-6, `${of.front.point}`);
+    assert.ok(Math.abs(of.back.point[0] + 0.2) < 1e-6, `${of.back.point}`);
+    assert.ok([of['one-sided'].a, of['one-sided'].b].includes('held-off'));
+    const free = body.filter((c) => [c.a, c.b].includes('lying'));
+    assert.ok(free.length > 0);
+    for (const c of free) assert.equal(c.constraint, undefined);
+  } finally {
+    await server.stop();
+  }
+});

@@ -6,7 +6,7 @@ import { elementOf, kindOf } from './constraints';
 import type { WorldElement } from './elements';
 import type { Basis } from './freedoms';
 import { along, cross, dot, norm, perpendicular, sub, unit } from './maths';
-import { constraints, contacts, selectedConstraint, splitRef } from './store';
+import { constraints, contacts, selectedConstraint } from './store';
 
 // Curves have a common tangent, others a tangent plane. A cylinder touches a plane or a parallel one along a line.
 export type Touch = 'point' | 'curves' | 'line' | 'parallel';
@@ -114,18 +114,10 @@ function placedOf(c: ContactPoint, k: Constraint | undefined): PlacedContact {
   };
 }
 
-const joins = (k: Constraint, c: ContactPoint): boolean => {
-  const [a, b] = [splitRef(k.a)[0], splitRef(k.b)[0]];
-  return (a === c.a && b === c.b) || (a === c.b && b === c.a);
-};
-
-// The contacts in their order, anew with each state. Contacts tell their objects alone: of several constraints between
-// the same two the first has the first contact.
-export const placedContacts = computed<readonly PlacedContact[]>(() => {
-  if (!contacts.value.length) return [];
-  const left = constraints.value.filter((k) => k.enabled !== false && kindOf(k.type).touching);
-  return contacts.value.map((c) => {
-    const i = left.findIndex((k) => joins(k, c));
-    return placedOf(c, i < 0 ? undefined : left.splice(i, 1)[0]);
-  });
-});
+// The contacts in their order, anew with each state.
+export const placedContacts = computed<readonly PlacedContact[]>(() =>
+  contacts.value.map((c) => {
+    const k = c.constraint && constraints.value.find((x) => x.id === c.constraint);
+    return placedOf(c, k && kindOf(k.type).touching ? k : undefined);
+  }),
+);
