@@ -7,6 +7,7 @@
 
 #include "tests/oracle/making.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/shapes.h"
 #include "tests/random.h"
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -99,10 +100,13 @@ static gw_vec3 direction(const uint8_t *b)
 /* In the range that its kind allows. */
 static double fitting_value(const gw_constraint *c, double v)
 {
-    bool plane = c->mobile.kind == GW_PLANE || c->fixed.kind == GW_PLANE;
+    bool sided = c->mobile.kind == GW_PLANE || c->fixed.kind == GW_PLANE ||
+                 c->mobile.kind == GW_SURFACE || c->fixed.kind == GW_SURFACE;
     bool alike = c->mobile.kind == c->fixed.kind;
+    if (c->kind == GW_NORMAL || c->kind == GW_TANGENT)
+        return v;
     if (c->kind == GW_DISTANCE)
-        return plane ? v : fabs(v);
+        return sided ? v : fabs(v);
     if (c->kind != GW_ANGLE)
         return 0;
     double turn = fmin(fabs(v), GW_PI);
@@ -113,13 +117,45 @@ static double fitting_value(const gw_constraint *c, double v)
 static void share(gw_element *e, const gw_element *was, bool turn)
 {
     gw_element_kind kind = e->kind;
-    if (was->kind == GW_POINT)
+    bool shapes = gw_is_free_form(kind) || gw_is_free_form(was->kind);
+    if (was->kind == GW_POINT || (shapes && kind != was->kind))
         e->p = was->p;
     else
         *e = *was;
     e->kind = kind;
-    if (turn)
+    if (turn && !shapes)
         e->d = gw_neg(e->d);
+}
+
+/* An element by its two bits, 3 being a shape by a byte of its own, turned by its direction. */
+static gw_element read_element(unsigned bits, const uint8_t *b)
+{
+    gw_element e = {.kind = (gw_element_kind)bits, .p = vector(b)};
+    if (bits != 3) {
+        e.d = direction(b + 3);
+        return e;
+    }
+    int which = b[3] % SHAPE_COUNT;
+    e.kind = which < SHAPE_SURFACES ? GW_SURFACE : GW_CURVE;
+    e.nurbs = shape_numbered(which);
+    e.q = gw_quat_between(gw_v3(0, 0, 1), direction(b + 3));
+    return e;
+}
+
+/* Makes the kind, or the other element, one that the constraint can have. */
+static void make_fit(gw_constraint *c, bool apart)
+{
+    bool both = gw_is_free_form(c->mobile.kind) && gw_is_free_form(c->fixed.kind);
+    gw_element *shape = gw_is_free_form(c->fixed.kind) ? &c->fixed : &c->mobile;
+    gw_element *other = shape == &c->fixed ? &c->mobile : &c->fixed;
+    if (both || (gw_is_free_form(shape->kind) && other->kind == GW_PLANE))
+        *other = (gw_element){.kind = GW_POINT, .p = other->p};
+    if (gw_constraint_fits(c->kind, c->mobile.kind, c->fixed.kind, NULL))
+        return;
+    if (gw_is_free_form(shape->kind) && other->kind == GW_LINE)
+        c->kind = shape->kind == GW_SURFACE ? GW_NORMAL : GW_TANGENT;
+    else
+        c->kind = apart && shape->kind != GW_CURVE ? GW_DISTANCE : GW_COINCIDENT;
 }
 
 static void read_constraint(const uint8_t *b, const coded_problem *p, gw_constraint *c)
@@ -128,16 +164,13 @@ static void read_constraint(const uint8_t *b, const coded_problem *p, gw_constra
     const gw_constraint *was = p->problem.count ? &p->constraints[earlier] : NULL;
     c->kind = (gw_constraint_kind)((b[0] & 7) % GW_CONSTRAINT_KIND_COUNT);
     c->sense = (gw_sense)((b[0] >> 3 & 3) % 3);
-    c->mobile = (gw_element){
-        .kind = (gw_element_kind)((b[1] & 3) % 3), .p = vector(b + 3), .d = direction(b + 6)};
-    c->fixed = (gw_element){
-        .kind = (gw_element_kind)((b[1] >> 2 & 3) % 3), .p = vector(b + 9), .d = direction(b + 12)};
+    c->mobile = read_element(b[1] & 3, b + 3);
+    c->fixed = read_element(b[1] >> 2 & 3, b + 9);
     if (was && b[1] & 0x10)
         share(&c->mobile, &was->mobile, b[1] & 0x40);
     if (was && b[1] & 0x20)
         share(&c->fixed, &was->fixed, b[1] & 0x40);
-    if (!gw_constraint_fits(c->kind, c->mobile.kind, c->fixed.kind, NULL))
-        c->kind = b[0] & 1 ? GW_DISTANCE : GW_COINCIDENT;
+    make_fit(c, b[0] & 1);
     c->value = fitting_value(c, palette(b[15]));
     c->reversed = c->kind == GW_DISTANCE && c->mobile.kind == GW_PLANE &&
                   c->fixed.kind == GW_PLANE && b[0] & 0x40;
@@ -148,7 +181,7 @@ static void nudge(gw_constraint *c, double by)
 {
     if (gw_constraint_has_value(c->kind))
         c->value = fitting_value(c, c->value + by);
-    else if (c->kind == GW_COINCIDENT)
+    else if (c->kind == GW_COINCIDENT || gw_is_free_form(c->fixed.kind))
         c->fixed.p.x += by;
     else
         c->fixed.d = gw_unit(gw_mul_add(c->fixed.d, fmax(-1, fmin(1, by)), gw_v3(0.6, 0.64, 0.48)));
@@ -186,6 +219,9 @@ void coded_read(const uint8_t *data, size_t size, coded_problem *out)
         out->problem.count++;
     }
     double k = scales[head[1] & 7];
+    for (int i = 0; i < out->problem.count; i++) /* free-form shapes end at 1e6 m */
+        if (out->constraints[i].mobile.nurbs || out->constraints[i].fixed.nurbs)
+            k = fmin(k, 1e3);
     making_scale(&out->problem, out->constraints, k);
     out->problem.length /= head[1] & 8 ? k : 1;
     out->hidden.p = gw_scale(k, out->hidden.p);
