@@ -33,5 +33,5 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 });
-const files = ['index.html', 'favicon.svg', 'docs.html', 'docs.css', 'docs.js'];
+const files = ['index.html', 'favicon.svg', 'docs.html', 'docs.css', 'docs.js', 'example.js'];
 for (const name of files) await copyFile(join(here, 'public', name), join(to, name));

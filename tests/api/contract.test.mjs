@@ -6,6 +6,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { example } from '../../web/public/example.js';
 import { client, guideway, request, sleep, start } from './server.mjs';
 
 let server, locked, contract, expect, call;
@@ -133,6 +134,19 @@ test('every body has an example, which is right and does what it says', async (t
       const answered = await call(method.toUpperCase(), addressOf(path), media.example);
       assert.ok(answered.status < 300, `${what} ${JSON.stringify(media.example)}: ${answered.text}`);
     }
+});
+
+test('what the page of the specification shows for an answer or a schema is one that the schema takes', () => {
+  const { document } = contract;
+  const shown = (schema, what) => contract.validate(schema, example(document, schema), `${what}: its example`);
+  let count = 0;
+  for (const [path, item] of Object.entries(document.paths))
+    for (const [method, operation] of Object.entries(item))
+      for (const [status, answer] of Object.entries(operation.responses))
+        for (const media of Object.values(contract.follow(answer).content ?? {}))
+          if (media.schema && ++count) shown(media.schema, `${method} ${path} ${status}`);
+  assert.ok(count > 500);
+  for (const name of Object.keys(document.components.schemas)) shown({ $ref: `#/components/schemas/${name}` }, name);
 });
 
 test('a merge patch knows the members of what it patches', () => {

@@ -1,7 +1,7 @@
 // Shows the OpenAPI document of this appliance: operations with their parameters, answers, schemas and
 // an example each, made from the schemas. Everything comes from this origin.
+import { example, follow } from './example.js';
 
-const DEPTH = 6; // of examples
 const base = '/api/v1';
 
 function element(name, text, children = []) {
@@ -9,34 +9,6 @@ function element(name, text, children = []) {
   if (text) made.textContent = text;
   made.append(...children);
   return made;
-}
-
-const follow = (spec, value) =>
-  value?.$ref
-    ? value.$ref
-        .slice(2)
-        .split('/')
-        .reduce((at, name) => at?.[name], spec)
-    : value;
-
-// A value that the schema takes: stated examples and defaults first, then the simplest one.
-function example(spec, given, depth = 0) {
-  const schema = follow(spec, given);
-  if (!schema || depth > DEPTH) return null;
-  if (schema.examples?.length) return schema.examples[0];
-  for (const name of ['const', 'default']) if (schema[name] !== undefined) return schema[name];
-  if (schema.enum) return schema.enum[0];
-  const choice = schema.oneOf ?? schema.anyOf;
-  if (choice) return { ...example(spec, { ...schema, oneOf: undefined, anyOf: undefined }, depth), ...example(spec, choice[0], depth) };
-  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
-  if (type === 'array') return Array.from({ length: schema.minItems ?? 1 }, () => example(spec, schema.items, depth + 1));
-  if (type === 'string') return schema.pattern?.includes('/') ? 'cone/axis' : 'cone';
-  if (type === 'boolean') return true;
-  if (type === 'number' || type === 'integer') return schema.minimum ?? schema.exclusiveMinimum ?? 1;
-  const object = {};
-  for (const [name, member] of Object.entries(schema.properties ?? {}))
-    if (schema.required?.includes(name)) object[name] = example(spec, member, depth + 1);
-  return object;
 }
 
 const json = (content) => content?.['application/json'] ?? Object.values(content ?? {})[0];
