@@ -31,6 +31,7 @@
 #define AHEAD_SHARE       0.6     /* of a period: steps leave the processor to others */
 #define AHEAD_WAIT_NS     20000   /* until the world's thread is asked again */
 #define REHEARSAL_SHARE   0.2     /* of a period, at most, between waking and the deadline */
+#define REHEARSAL_MOST_NS 50000   /* and no more: it is awake for so long in every period */
 #define WAKING_STEP_NS    1000    /* up where waking took longer than was left for it, and down */
 #define WAKES             200     /* by this part of it else: it is enough for all but one of 200 */
 #define WORLD_PERIOD      0.005   /* s, while there is nothing to detect */
@@ -232,7 +233,8 @@ static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64
                                   ? gw_simulation_scenario(loop->simulation)->rehearsal
                                   : NULL;
     int64_t cost = rehearsal ? gw_rehearsal_cost_ns(rehearsal) : 0;
-    int64_t most = (int64_t)(REHEARSAL_SHARE * (double)period) - 2 * cost;
+    int64_t share = (int64_t)(REHEARSAL_SHARE * (double)period);
+    int64_t most = (share < REHEARSAL_MOST_NS ? share : REHEARSAL_MOST_NS) - 2 * cost;
     bool rehearses = rehearsal && most > 0;
     int64_t lead = rehearses ? loop->waking_ns + 2 * cost : 0;
     lead = lead > spin ? lead : spin;

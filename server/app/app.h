@@ -170,9 +170,9 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error);
  *
  * A client that asks by REST and by the stream names both `press` (NULL: none): what was carried
  * out within APP_PRESS_S is not carried out again, so that the later of the two does not undo an
- * arming that came between them. */
+ * arming that came between them. False: it was not. */
 #define APP_PRESS_S 10
-void app_halt_latch(gw_app *app, const char *press, const char *by);
+bool app_halt_latch(gw_app *app, const char *press, const char *by);
 
 /* Waits for the tick that heeds it, so long at most. */
 #define APP_HALT_WAIT_MS 15
@@ -184,7 +184,8 @@ gw_halt_state app_halt_state(const gw_app *app);
 /* The latch as it is now: what a request to arm has seen when it arrived. */
 gw_halt_word app_halt_seen(const gw_app *app);
 
-/* Arms and waits until the loop has taken it. A halt stands for APP_HALT_STANDS_MS at least.
+/* Arms and waits until the loop has taken it. A halt stands for APP_HALT_STANDS_MS at least, and so
+ * does one that came while another one stood: whoever asked for it is answered before it is armed.
  * GW_CONFLICT where somebody halted since `seen`, or while somebody else's arming waits. */
 #define APP_HALT_STANDS_MS 100
 bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error);

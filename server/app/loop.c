@@ -192,15 +192,17 @@ static bool is_carried_out(const gw_app *app, unsigned long long word)
     return false;
 }
 
-void app_halt_latch(gw_app *app, const char *press, const char *by)
+bool app_halt_latch(gw_app *app, const char *press, const char *by)
 {
     assert(app && by);
     unsigned long long word = press ? press_word(press) : 0;
     if (press && is_carried_out(app, word))
-        return;
+        return false;
+    atomic_store(&app->halted_ms, clock_ms());
     gw_halt_latch_halt(&app->halt, GW_HALT_SOFTWARE, by);
     if (press)
         atomic_store(&app->pressed[atomic_fetch_add(&app->presses, 1) % APP_PRESSES], word);
+    return true;
 }
 
 gw_halt_state app_halt_state(const gw_app *app)
@@ -228,7 +230,9 @@ static void let_stand(gw_app *app)
 {
     gw_halt_record record;
     while (gw_halt_latch_read(&app->halt, &record)) {
-        int64_t left_ms = record.steady_ns / 1000000 + APP_HALT_STANDS_MS - clock_ms();
+        int64_t first_ms = record.steady_ns / 1000000, newest_ms = atomic_load(&app->halted_ms);
+        int64_t since_ms = first_ms > newest_ms ? first_ms : newest_ms;
+        int64_t left_ms = since_ms + APP_HALT_STANDS_MS - clock_ms();
         if (left_ms <= 0)
             return;
         sleep_ms((long)left_ms);

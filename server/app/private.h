@@ -97,6 +97,7 @@ struct gw_app {
     uint64_t steps_asked;     /* stepping: requests so far, tags of their commands */
 
     gw_halt_latch halt;                 /* no lock: any thread, and every loop */
+    atomic_llong halted_ms;             /* when somebody halted last (clock_ms()) */
     atomic_uint presses;                /* of HALT that were named, so far */
     atomic_ullong pressed[APP_PRESSES]; /* press n at n % APP_PRESSES: its hash and its second */
     gw_fault_log *faults;               /* no lock: every loop, any reader */

@@ -28,7 +28,8 @@
 /* As it comes through the pipe. */
 typedef struct adopted {
     int fd;
-    bool body; /* told as ignored */
+    bool body;     /* told as ignored */
+    bool repeated; /* told by a header */
     char id[HEAD_REQUEST_ID + 1];
 } adopted;
 _Static_assert(sizeof(adopted) <= PIPE_BUF, "it goes through the pipe whole");
@@ -54,10 +55,11 @@ static void answer(gw_halt_replies *replies, const adopted *socket)
     wire_halted_text(&state, socket->body, false, body);
     int size = snprintf(text, sizeof text,
                         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                        "Content-Length: %zu\r\nX-Request-Id: %s\r\n"
+                        "Content-Length: %zu\r\nX-Request-Id: %s\r\n%s"
                         "Cache-Control: no-store\r\n" RESPONSE_HARDENING(
                             RESPONSE_LINE) "Connection: close\r\n\r\n%s",
-                        strlen(body), socket->id, body);
+                        strlen(body), socket->id,
+                        socket->repeated ? "Idempotency-Replayed: true\r\n" : "", body);
     reject_send(socket->fd, text, (size_t)size);
 }
 
@@ -106,10 +108,10 @@ static void *run(void *context)
 }
 
 void halt_replies_adopt(gw_halt_replies *replies, int fd, const char id[HEAD_REQUEST_ID + 1],
-                        bool body)
+                        bool body, bool repeated)
 {
     assert(replies && fd >= 0 && id);
-    adopted socket = {.fd = fd, .body = body};
+    adopted socket = {.fd = fd, .body = body, .repeated = repeated};
     memcpy(socket.id, id, sizeof socket.id);
     if (write(replies->out, &socket, sizeof socket) != sizeof socket)
         answer(replies, &socket); /* thousands wait: it is halted all the same */

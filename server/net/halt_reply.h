@@ -15,8 +15,8 @@ gw_halt_replies *halt_replies_create(gw_app *app, gw_error *error);
 void halt_replies_destroy(gw_halt_replies *replies); /* NULL is fine */
 
 /* Takes over a socket whose request, of that id, has halted and was read to its end; `body`: it
- * had one that is not heeded. One thread. */
+ * had one that is not heeded; `repeated`: its key was carried out before. One thread. */
 void halt_replies_adopt(gw_halt_replies *replies, int fd, const char id[HEAD_REQUEST_ID + 1],
-                        bool body);
+                        bool body, bool repeated);
 
 #endif

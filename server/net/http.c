@@ -421,6 +421,7 @@ static void handle_api(exchange *now, bool quick)
     struct MHD_Connection *mhd = now->mhd;
     if (strcmp(now->method, "GET") != 0)
         peer_name(peer_of(mhd), header_of(mhd, "Origin") ? "page" : "rest", by);
+    relay_halt halt = quick ? relay_halted(now->http->relay, fd_of(mhd)) : RELAY_HALT_REFUSED;
     api_request request = {.method = now->method,
                            .path = now->path,
                            .content_type = header_of(mhd, "Content-Type"),
@@ -433,7 +434,8 @@ static void handle_api(exchange *now, bool quick)
                            .by = by,
                            .roles = now->roles,
                            .halt_seen = now->halt_seen,
-                           .halted = quick && relay_halted(now->http->relay, fd_of(mhd))};
+                           .halted = halt != RELAY_HALT_REFUSED,
+                           .repeated = halt == RELAY_HALT_REPEATED};
     MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, add_query, &request);
     api_handle(&now->http->def.api, &request, &now->reply);
     log_failure(now);
@@ -677,16 +679,17 @@ static size_t as_sent(void *context, struct MHD_Connection *mhd, char *value)
 
 /* ---- halts that arrive --------------------------------------------------------------------- */
 
-static bool halt_on_arrival(void *context, int client, const request_head *head)
+static relay_halt halt_on_arrival(void *context, int client, const request_head *head)
 {
     const gw_http *http = context;
     char by[PEER_NAME];
     struct sockaddr_storage peer = peer_address(client);
     if (!guard_may_halt(http->def.guard, head))
-        return false;
+        return RELAY_HALT_REFUSED;
     peer_name(&peer, head_find(head, "Origin") ? "page" : "rest", by);
-    app_halt_latch(http->def.api.app, head_find(head, "Idempotency-Key"), by);
-    return true;
+    return app_halt_latch(http->def.api.app, head_find(head, "Idempotency-Key"), by)
+               ? RELAY_HALT_MADE
+               : RELAY_HALT_REPEATED;
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

@@ -34,8 +34,8 @@
 #define ID_LISTEN   (MAX_WAITING + 1)
 
 typedef struct waiting {
-    int fd; /* -1: free */
-    bool halted;
+    int fd;                /* -1: free */
+    bool halted, repeated; /* the halt came with a key that was carried out before */
     long deadline_ms;
     struct sockaddr_storage peer;
 } waiting;
@@ -197,16 +197,17 @@ static void carry_out_halt(const gw_listener *listener, waiting *entry, const pe
         return;
     entry->halted = true;
     peer_name(&entry->peer, head_find(&p->head, "Origin") ? "page" : "rest", by);
-    app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
+    entry->repeated =
+        !app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
 }
 
 /* Takes the request of a halt from the socket; the answer comes from a thread of its own. */
-static void answer_halt(gw_listener *listener, int fd, peeked *p)
+static void answer_halt(gw_listener *listener, int fd, peeked *p, bool repeated)
 {
     char name[HEAD_REQUEST_ID + 1];
     head_request_id(head_find(&p->head, "X-Request-Id"), name);
     recv(fd, p->data, p->taken, MSG_DONTWAIT);
-    halt_replies_adopt(listener->halts, fd, name, p->ignored);
+    halt_replies_adopt(listener->halts, fd, name, p->ignored, repeated);
 }
 
 static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *p)
@@ -217,7 +218,7 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
     if (wanted == WISH_GONE)
         close(fd);
     else if (wanted == WISH_HALT)
-        answer_halt(listener, fd, p);
+        answer_halt(listener, fd, p, entry->repeated);
     else if (wanted == WISH_STREAM)
         admit(listener, fd, p);
     else if (wanted == WISH_STATE && state_replies_adopt(listener->states, fd))
@@ -286,7 +287,7 @@ static void accept_one(gw_listener *listener)
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
-    *entry = (waiting){fd, false, clock_ms() + GW_HEADER_TIMEOUT_MS, peer};
+    *entry = (waiting){.fd = fd, .deadline_ms = clock_ms() + GW_HEADER_TIMEOUT_MS, .peer = peer};
     if (!event_loop_watch(&listener->loop, EPOLL_CTL_ADD, fd, (uint32_t)(entry - listener->waiting),
                           EPOLLIN | EPOLLRDHUP | EPOLLET)) {
         entry->fd = -1;

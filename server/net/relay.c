@@ -38,6 +38,7 @@ typedef struct gw_passage {
     gw_relay *relay;
     atomic_ullong answered; /* requests */
     atomic_ullong halted;   /* number of the last one that halted when it arrived */
+    atomic_bool repeated;   /* that one was carried out before */
     request_framing framing;
     size_t in_size, pass; /* bytes read, of which the first so many go to the library */
     size_t out_size, out_sent;
@@ -73,9 +74,13 @@ static void carry_out_halt(gw_passage *p, const char *data, size_t size)
         return;
     memcpy(copy, data, size);
     copy[size] = 0;
-    if (head_parse(copy, size, &head) == HEAD_WHOLE &&
-        p->relay->def.halt(p->relay->def.context, p->client, &head))
-        atomic_store(&p->halted, p->framing.requests);
+    relay_halt halt = head_parse(copy, size, &head) == HEAD_WHOLE
+                          ? p->relay->def.halt(p->relay->def.context, p->client, &head)
+                          : RELAY_HALT_REFUSED;
+    if (halt == RELAY_HALT_REFUSED)
+        return;
+    atomic_store(&p->repeated, halt == RELAY_HALT_REPEATED);
+    atomic_store(&p->halted, p->framing.requests);
 }
 
 /* Marks what may pass, leaves out what means nothing; what is refused is dropped. */
@@ -387,16 +392,17 @@ void relay_answers(gw_relay *relay, int inner)
     pthread_mutex_unlock(&relay->lock);
 }
 
-bool relay_halted(gw_relay *relay, int inner)
+relay_halt relay_halted(gw_relay *relay, int inner)
 {
     assert(relay && inner >= 0);
-    bool halted = false;
+    relay_halt halt = RELAY_HALT_REFUSED;
     pthread_mutex_lock(&relay->lock);
     int place = find(relay, inner);
-    if (place >= 0)
-        halted = atomic_load(&relay->places[place]->halted) > relay->places[place]->answered;
+    const gw_passage *p = place >= 0 ? relay->places[place] : NULL;
+    if (p && atomic_load(&p->halted) > p->answered)
+        halt = atomic_load(&p->repeated) ? RELAY_HALT_REPEATED : RELAY_HALT_MADE;
     pthread_mutex_unlock(&relay->lock);
-    return halted;
+    return halt;
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

@@ -15,11 +15,18 @@
 typedef struct gw_relay gw_relay;
 typedef struct gw_passage gw_passage; /* of one connection */
 
+/* What became of a request of a halt when it came. */
+typedef enum relay_halt {
+    RELAY_HALT_REFUSED, /* or it is none */
+    RELAY_HALT_MADE,
+    RELAY_HALT_REPEATED /* of a key that was carried out before: not carried out again */
+} relay_halt;
+
 /* `halt` is called when the head of a POST to RELAY_HALT has come, on the relay's thread, before
- * any byte of it is passed on: true where it was carried out. */
+ * any byte of it is passed on. */
 #define RELAY_HALT "/api/v1/simulation/halt"
 typedef struct relay_def {
-    bool (*halt)(void *context, int client, const request_head *head);
+    relay_halt (*halt)(void *context, int client, const request_head *head);
     void *context;
 } relay_def;
 
@@ -41,6 +48,6 @@ void relay_answers(gw_relay *relay, int inner);
 
 /* Whether the request of that connection that is to be answered next, or one behind it, halted when
  * it arrived. Any thread. */
-bool relay_halted(gw_relay *relay, int inner);
+relay_halt relay_halted(gw_relay *relay, int inner);
 
 #endif

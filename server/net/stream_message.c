@@ -332,7 +332,7 @@ static bool on_halt(stream_request *now)
 {
     char by[GW_HALT_BY];
     stream_client_name(now->client, by);
-    app_halt_latch(now->stream->app, now->said.press, by);
+    (void)app_halt_latch(now->stream->app, now->said.press, by);
     return true;
 }
 

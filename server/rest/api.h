@@ -34,6 +34,7 @@ typedef struct api_request {
     const char *by;         /* who asks: "rest 127.0.0.1:4711" */
     gw_halt_word halt_seen; /* the halt latch when the request came */
     bool halted;            /* it asks for a halt, which was carried out when it came */
+    bool repeated;          /* or before, of the same key */
 } api_request;
 
 /* The rest of a long list, behind its first piece. */

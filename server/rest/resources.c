@@ -764,7 +764,7 @@ static const api_route routes[] = {
     {{"GET", "/simulation", "How the simulation is.", NULL, "Simulation", 0, NULL}, api_simulation_get, NULL},
     {{"PUT", "/simulation", "Runs, pauses or stops; stopped is tick 0 and the scene's poses.", "StateRequest", "Simulation", OP_409, NULL}, api_simulation_put, NULL},
     {{"POST", "/simulation/step", "Ticks while paused, as fast as they are computed; done when it answers.", "StepRequest", "Simulation", OP_409, NULL}, api_simulation_step, NULL},
-    {{"POST", "/simulation/halt", "Devices to their safe state; nothing moves until armed. An Idempotency-Key that is the `press` of a halt on the stream says that both are one. Whatever body comes with it, it halts: the answer says what it ignored.", NULL, "Halted", OP_ALWAYS, NULL}, api_simulation_halt, NULL},
+    {{"POST", "/simulation/halt", "Devices to their safe state; nothing moves until armed. An Idempotency-Key that is the `press` of a halt on the stream says that both are one; a key that comes again within 10 s halts nothing anew: the answer tells how things stand, with `Idempotency-Replayed: true`. Whatever body comes with it, it halts: the answer says what it ignored.", NULL, "Halted", OP_ALWAYS, NULL}, api_simulation_halt, NULL},
     {{"POST", "/simulation/arm", "Ends a halt that has stood for a tenth of a second; loses against one that comes meanwhile.", NULL, "Simulation", OP_409, NULL}, api_simulation_arm, NULL},
     {{"GET", "/tasks", "All tasks, with their progress.", NULL, "TaskRead[]", OP_ETAG | OP_PAGED, NULL}, resource_list, &resources[TASKS]},
     {{"POST", "/tasks", "Adds a task.", "Task", "TaskRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[TASKS]},

@@ -62,11 +62,13 @@ void api_simulation_halt(api_call *call)
     const api_request *request = call->request;
     char text[WIRE_HALTED_BYTES];
     bool body = request->size > 0 && !wire_is_empty_object(request->body);
+    bool repeated = request->repeated;
     if (!request->halted || request->query_count > 0)
-        app_halt_latch(call->app, request->press, request->by);
+        repeated = !app_halt_latch(call->app, request->press, request->by);
     app_halt_await(call->app);
     gw_halt_state state = app_halt_state(call->app);
     wire_halted_text(&state, body, request->query_count > 0, text);
+    call->reply->replayed = repeated;
     api_text(call, 200, text_format("%s", text));
 }
 

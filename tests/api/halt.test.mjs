@@ -1,5 +1,6 @@
 // A halt stays until the devices are armed, through loads, edits, undo and restarts.
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { client, raw, request, sleep, start, stream, until } from './server.mjs';
 
@@ -90,6 +91,25 @@ test('one press that comes by two ways halts once: the later way undoes no armin
   assert.equal((await halt('press-2')).json.halted, false);
   assert.ok(performance.now() - asked < 1000);
   assert.equal((await now()).halted, false);
+  // it says that it halted nothing, on a new connection and on a kept one
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const kept = (method, path, key) =>
+    new Promise((done, failed) => {
+      const [host, port] = server.address.split(':');
+      const headers = key ? { 'Idempotency-Key': key } : {};
+      http
+        .request({ host, port, path, method, headers, agent }, (r) => r.resume().on('end', () => done(r)))
+        .on('error', failed)
+        .end();
+    });
+  assert.equal((await halt('press-2')).headers['idempotency-replayed'], 'true');
+  await kept('GET', '/healthz');
+  const again = await kept('POST', '/api/v1/simulation/halt', 'press-2');
+  assert.deepEqual([again.statusCode, again.headers['idempotency-replayed']], [200, 'true']);
+  const first = await kept('POST', '/api/v1/simulation/halt', 'press-4');
+  assert.deepEqual([first.statusCode, first.headers['idempotency-replayed']], [200, undefined]);
+  agent.destroy();
+  await arm();
   // who names no press, or another one, halts
   assert.equal((await halt()).json.halted, true);
   await arm();
@@ -98,6 +118,21 @@ test('one press that comes by two ways halts once: the later way undoes no armin
   assert.equal((await halt('press-3')).json.halted, true);
   await arm();
   await live.close();
+});
+
+test('a halt that comes while another one stands, stands as long: it is answered before it is armed', async () => {
+  const halt = async () => (await expect(200, 'POST', '/simulation/halt')).json.halted;
+  assert.equal(await halt(), true);
+  await sleep(200);
+  for (let i = 0; i < 5; i++) {
+    const asked = performance.now();
+    assert.equal(await halt(), true);
+    await expect(200, 'POST', '/simulation/arm');
+    assert.ok(performance.now() - asked > 95, `armed after ${performance.now() - asked} ms`);
+    assert.equal(await halt(), true);
+    await sleep(150);
+  }
+  await expect(200, 'POST', '/simulation/arm');
 });
 
 test('a halt halts whatever body or query comes with it, and says what it ignored', async () => {
