@@ -36,8 +36,4 @@ double gw_exponential_map_unit(const gw_submanifold *set);
  */
 bool gw_exponential_map(const gw_submanifold *set, const double *z, gw_pose *pose);
 
-/* Its inverse for a set of one freedom: the z that leads to a pose on the curve. False where the
- * curve, followed forty units both ways, does not come to it. */
-bool gw_curve_logarithm(const gw_submanifold *set, const gw_pose *pose, double *z);
-
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/geometry/geodesic.h"
 
 /* Steps and arc lengths in units. */
 #define MAX_STEP   0.2  /* small beside a loop, most are a turn or more */
@@ -19,6 +20,12 @@
 #define RESOLUTION 2e-5 /* arcs that pass each other closer than this cross */
 #define FAR        300  /* a curve that goes this far does not come back */
 #define ON_CURVE   1e-5 /* a pose this close to the curve is on it */
+/* In sizes. */
+#define ON_ROWS   1e-11
+#define SAME_POSE 1e-9 /* of a pose that the curve comes to */
+
+#define COMING_STEPS 40 /* of the iteration for where on a step a pose is */
+
 /* Size of the fifth pivot of the rows relative to the first: zero at a crossing. */
 #define CROSSING 1e-6 /* below, the tangent is undefined */
 #define REGULAR  1e-4 /* below, the pose may be the crossing itself */
@@ -219,6 +226,113 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
             from = *trace;
     *trace = from;
     return GW_TRACE_STUCK;
+}
+
+/* ---- lengths along the curve ----------------------------------------------------------------- */
+
+/* The pose of the curve a share of the way from `before` to where the trace is: projected from the
+ * chord, or the nearer end where that misses the rows, as beside a crossing. */
+static gw_pose pose_on_step(const gw_curve_trace *w, const gw_pose *before, double share)
+{
+    gw_twist d = gw_pose_sub(&w->x, before);
+    gw_twist part = {gw_scale(share, d.v), gw_scale(share, d.w)};
+    gw_pose x = gw_pose_add(before, &part);
+    double chord = gw_pose_distance(before, &w->x, w->size);
+    bool on_rows =
+        gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 40, &x) < ON_ROWS * w->size;
+    if (on_rows && gw_pose_distance(before, &x, w->size) <= 1.5 * chord)
+        return x;
+    return share < 0.5 ? *before : w->x;
+}
+
+/* Backward: against the direction of positive lengths, which is the tangent's at the seed. */
+gw_curve_walk gw_curve_walk_from_seed(gw_submanifold *set, bool backward)
+{
+    assert(set && set->general && set->dof == 1);
+    double basis[6][6], d[6], size = gw_exponential_map_unit(set);
+    gw_curve_walk walk = {.trace = gw_curve_trace_from_seed(set, size, false),
+                          .before = set->seed,
+                          .status = GW_TRACE_CONTINUES,
+                          .backward = backward};
+    gw_submanifold_tangent(set, &set->seed, size, basis);
+    for (int i = 0; i < 6; i++)
+        d[i] = basis[0][i] * (i < 3 ? 1 / walk.trace.unit : 1);
+    if ((dot6(d, walk.trace.tangent) < 0) != backward)
+        walk.trace = gw_curve_trace_from_seed(set, size, true);
+    return walk;
+}
+
+bool gw_curve_walk_step(gw_curve_walk *walk)
+{
+    assert(walk);
+    if (walk->status == GW_TRACE_STUCK || walk->status == GW_TRACE_UNBOUNDED ||
+        walk->steps == GW_CURVE_TRACE_MAX_STEPS)
+        return false;
+    walk->before = walk->trace.x;
+    walk->from = walk->to;
+    walk->status = gw_curve_trace_step(&walk->trace);
+    walk->to += gw_pose_distance(&walk->before, &walk->trace.x, walk->trace.size);
+    walk->steps++;
+    return true;
+}
+
+bool gw_implicit_curve_pose(const gw_submanifold *set, double s, gw_pose *pose)
+{
+    assert(set && pose);
+    gw_submanifold followed = *set;
+    gw_curve_walk walk = gw_curve_walk_from_seed(&followed, s < 0);
+    *pose = set->seed;
+    if (s == 0)
+        return true;
+    while (walk.to < fabs(s))
+        if (!gw_curve_walk_step(&walk)) {
+            *pose = walk.trace.x;
+            return false;
+        }
+    *pose = pose_on_step(&walk.trace, &walk.before, (fabs(s) - walk.from) / (walk.to - walk.from));
+    return gw_submanifold_contains(&followed, pose);
+}
+
+/* The share of the last step at which it comes to the pose, by the distance that is left along it.
+ */
+static bool comes_to(const gw_curve_walk *walk, const gw_pose *pose, double *share)
+{
+    double size = walk->trace.size, chord = walk->to - walk->from, along[6], left[6];
+    if (!(chord > 0) || gw_pose_distance(&walk->trace.x, pose, size) > 2 * chord)
+        return false;
+    between(size, &walk->before, &walk->trace.x, along);
+    *share = 0;
+    for (int k = 0; k < COMING_STEPS; k++) {
+        gw_pose x = pose_on_step(&walk->trace, &walk->before, *share);
+        if (gw_pose_distance(&x, pose, size) <= SAME_POSE * size)
+            return true;
+        between(size, &x, pose, left);
+        *share = fmin(fmax(*share + dot6(left, along) / dot6(along, along), 0), 1);
+    }
+    return false;
+}
+
+bool gw_implicit_curve_length(const gw_submanifold *set, const gw_pose *pose, double *s)
+{
+    assert(set && pose && s);
+    gw_curve_walk ways[2];
+    gw_submanifold followed[2] = {*set, *set};
+    bool goes[2] = {true, true};
+    *s = 0;
+    for (int w = 0; w < 2; w++)
+        ways[w] = gw_curve_walk_from_seed(&followed[w], w > 0);
+    if (gw_pose_distance(&set->seed, pose, ways[0].trace.size) <= SAME_POSE * ways[0].trace.size)
+        return true;
+    while (goes[0] || goes[1]) {
+        double share;
+        int w = goes[1] && (!goes[0] || ways[1].to < ways[0].to);
+        goes[w] = ways[w].status != GW_TRACE_CLOSED && gw_curve_walk_step(&ways[w]);
+        if (goes[w] && comes_to(&ways[w], pose, &share)) {
+            *s = (w ? -1 : 1) * (ways[w].from + share * (ways[w].to - ways[w].from));
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- the nearest pose ----------------------------------------------------------------------- */

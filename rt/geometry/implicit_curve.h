@@ -45,6 +45,34 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace);
 /* True where the pose is on the traced curve, within half a step of the present point. */
 bool gw_curve_trace_passes(const gw_curve_trace *trace, const gw_pose *pose);
 
+/* ---- lengths along the curve ----------------------------------------------------------------- */
+
+/* A trace that measures its length, with the unit of the exponential map (geodesic.h) as its size:
+ * the parameter of a curve's poses. */
+typedef struct gw_curve_walk {
+    gw_curve_trace trace;
+    gw_pose before;  /* where the last step began */
+    double from, to; /* lengths there and here (m) */
+    gw_curve_trace_status status;
+    int steps;
+    bool backward;
+} gw_curve_walk;
+
+/* From the seed, along gw_submanifold_tangent() there or (backward) against it; free-form rows of
+ * the set are followed. */
+gw_curve_walk gw_curve_walk_from_seed(gw_submanifold *set, bool backward);
+/* False where the curve does not go on. A closed one goes round again. */
+bool gw_curve_walk_step(gw_curve_walk *walk);
+
+/* The pose at a length s from the seed, negative ones backward (m). False where the curve ends
+ * before, goes farther away than it is followed, or is none of the set there; `pose` is then the
+ * last one. */
+bool gw_implicit_curve_pose(const gw_submanifold *set, double s, gw_pose *pose);
+
+/* The inverse: the length at which the curve comes to a pose, the nearer way. False where it does
+ * not come there. */
+bool gw_implicit_curve_length(const gw_submanifold *set, const gw_pose *pose, double *s);
+
 /* ---- the nearest pose ----------------------------------------------------------------------- */
 
 #define GW_CURVE_MINIMA 4 /* minima that are kept */

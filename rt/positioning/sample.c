@@ -69,54 +69,37 @@ static void random_point(const gw_locus *l, double size, random_state *s, const 
     }
 }
 
-/* Makes x a random pose between `before` and where the trace is now; leaves it where the rows
- * cannot be satisfied there within the tolerance. */
-static void put_on_step(const gw_curve_trace *w, const gw_pose *before, random_state *s, gw_pose *x)
-{
-    gw_twist d = gw_pose_sub(&w->x, before);
-    double share = gw_random_uniform(s, 0, 1);
-    gw_twist part = {gw_scale(share, d.v), gw_scale(share, d.w)};
-    gw_pose y = gw_pose_add(before, &part);
-    double off = gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 40, &y);
-    if (off < 1e-11 * w->size)
-        *x = y;
-}
-
-/* Samples of a curve: for each, one of the steps of its trace at random, each as likely as it is
- * long; of the whole curve where it is closed, else of both ways, and only of those within one size
- * where it does not end, or is lost far away. */
+/* Lengths along a curve: for each, one of its steps at random, each as likely as it is long, and
+ * one of the lengths within it; of the whole curve where it is closed, else of both ways, and only
+ * of those within one size where it does not end, or is lost far away. */
 static void sample_curve(const gw_submanifold *set, double size, random_state *s, int count,
-                         gw_pose *on)
+                         double *lengths)
 {
-    gw_submanifold followed = *set;
-    gw_pose near[GW_MAX_SAMPLED];
-    double length = 0, near_length = 0;
-    gw_curve_trace_status t = GW_TRACE_UNBOUNDED;
-    bool gone = false;
+    double near[GW_MAX_SAMPLED] = {0}, length = 0, near_length = 0;
+    bool gone = false, closed = false;
     for (int i = 0; i < count; i++)
-        on[i] = near[i] = set->seed;
-    for (int way = 0; way < 2 && t != GW_TRACE_CLOSED; way++) {
-        gw_curve_trace w = gw_curve_trace_from_seed(&followed, size, way > 0);
-        t = GW_TRACE_CONTINUES;
-        for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && t == GW_TRACE_CONTINUES; k++) {
-            gw_pose before = w.x;
-            t = gw_curve_trace_step(&w);
-            double step = gw_pose_distance(&before, &w.x, size);
-            bool close = gw_distance(w.x.p, set->seed.p) <= size;
+        lengths[i] = 0;
+    for (int way = 0; way < 2 && !closed; way++) {
+        gw_submanifold followed = *set;
+        gw_curve_walk w = gw_curve_walk_from_seed(&followed, way > 0);
+        while (!closed && gw_curve_walk_step(&w)) {
+            double step = w.to - w.from, sign = way ? -1 : 1;
+            bool close = gw_distance(w.trace.x.p, set->seed.p) <= size;
+            closed = w.status == GW_TRACE_CLOSED;
             length += step;
             near_length += close ? step : 0;
             for (int i = 0; i < count; i++) {
                 if (gw_random_uniform(s, 0, length) < step)
-                    put_on_step(&w, &before, s, &on[i]);
+                    lengths[i] = sign * gw_random_uniform(s, w.from, w.to);
                 if (close && gw_random_uniform(s, 0, near_length) < step)
-                    put_on_step(&w, &before, s, &near[i]);
+                    near[i] = sign * gw_random_uniform(s, w.from, w.to);
             }
         }
-        gone |= t == GW_TRACE_UNBOUNDED ||
-                (t == GW_TRACE_STUCK && gw_distance(w.x.p, set->seed.p) > 10 * size);
+        gone |= w.status == GW_TRACE_UNBOUNDED ||
+                (w.status == GW_TRACE_STUCK && gw_distance(w.trace.x.p, set->seed.p) > 10 * size);
     }
     if (gone)
-        memcpy(on, near, (size_t)count * sizeof *on);
+        memcpy(lengths, near, (size_t)count * sizeof *lengths);
 }
 
 /* steps of a random walk over a general set: half the size each, all orientations reached */
@@ -199,9 +182,11 @@ static gw_pose sample_factors(const gw_branch *branch, double size, random_state
 bool gw_branch_pose(const gw_branch *branch, const double *z, gw_pose *pose)
 {
     const gw_submanifold *set = &branch->set;
-    return set->general ? gw_exponential_map(set, z, pose)
-                        : gw_submanifold_try_pose(set, z, pose) &&
-                              gw_rows_over_surfaces(set->rows, set->row_count, pose);
+    if (!set->general)
+        return gw_submanifold_try_pose(set, z, pose) &&
+               gw_rows_over_surfaces(set->rows, set->row_count, pose);
+    return set->dof == 1 ? gw_implicit_curve_pose(set, z[0], pose)
+                         : gw_exponential_map(set, z, pose);
 }
 
 /* Of a pose on a set that has factors, or one freedom. */
@@ -210,7 +195,7 @@ static gw_branch_point point_at(const gw_submanifold *set, const gw_pose *pose)
     gw_branch_point x = {.pose = *pose, .parameterised = true};
     gw_submanifold_parameters_at(set, pose, x.parameters);
     if (set->general && set->dof == 1)
-        x.parameterised = gw_curve_logarithm(set, pose, x.parameters);
+        x.parameterised = gw_implicit_curve_length(set, pose, x.parameters);
     return x;
 }
 
@@ -226,15 +211,14 @@ void gw_branch_samples(const gw_branch *branch, double size, unsigned long long 
 {
     assert(count >= 0 && count <= GW_MAX_SAMPLED && size > 0);
     const gw_submanifold *set = &branch->set;
-    gw_pose on_curve[GW_MAX_SAMPLED];
+    double lengths[GW_MAX_SAMPLED];
     bool curve = set->general && set->dof == 1;
     if (curve)
-        sample_curve(set, size, random, count, on_curve);
+        sample_curve(set, size, random, count, lengths);
     for (int i = 0; i < count; i++) {
         if (curve) {
-            points[i] = point_at(set, &on_curve[i]);
-            if (points[i].parameterised) /* to the last bit what its parameter leads to */
-                gw_exponential_map(set, points[i].parameters, &points[i].pose);
+            points[i] = (gw_branch_point){.parameters = {lengths[i]}};
+            points[i].parameterised = gw_branch_pose(branch, points[i].parameters, &points[i].pose);
         } else if (set->general) {
             points[i] = random_geodesic(set, size, random);
         } else {

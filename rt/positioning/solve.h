@@ -147,7 +147,8 @@ void gw_branch_samples(const gw_branch *branch, double size, unsigned long long 
                        gw_branch_point *points);
 
 /* The pose at parameters: those of the submanifold or, where it is a general set, of its
- * exponential map (geodesic.h), which reaches all of it. False where the set has none there. */
+ * exponential map (geodesic.h), of a curve the length along it (implicit_curve.h); both reach all
+ * of it. False where the set has none there. */
 bool gw_branch_pose(const gw_branch *branch, const double *parameters, gw_pose *pose);
 
 /* The nearest pose with its parameters. */

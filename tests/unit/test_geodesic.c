@@ -1,6 +1,6 @@
 /*
- * Geodesics of general sets: the exponential map measures arcs, reaches all of a set, ends on it,
- * and its logarithm leads back.
+ * Geodesics of general sets: the exponential map measures arcs, reaches all of a set, and ends
+ * on it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,20 +81,6 @@ static void an_exponential_map_measures_the_arc(void **unused)
     }
 }
 
-static void the_logarithm_of_a_curve_leads_to_the_pose(void **unused)
-{
-    (void)unused;
-    gw_submanifold set = on_a_sphere(0.6, true);
-    for (int k = 0; k < 200; k++) {
-        double a = GW_PI * uniform(), z;
-        gw_pose x = {gw_add(set.rows[3].f, gw_v3(0.6 * cos(a), 0.6 * sin(a), 0)), set.seed.q}, on;
-        assert_true(gw_curve_logarithm(&set, &x, &z));
-        assert_true(gw_exponential_map(&set, &z, &on));
-        assert_true(gw_pose_distance(&x, &on, 1) < 2e-9);
-        assert_true(fabs(z) < 0.6 * 3.3); /* the nearer way round */
-    }
-}
-
 static void an_exponential_map_reaches_all_of_a_set(void **unused)
 {
     (void)unused;
@@ -142,7 +128,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exponential_map_measures_the_arc),
-        cmocka_unit_test(the_logarithm_of_a_curve_leads_to_the_pose),
         cmocka_unit_test(an_exponential_map_reaches_all_of_a_set),
         cmocka_unit_test(an_exponential_map_goes_on_over_folds),
     };

@@ -4,6 +4,7 @@
  */
 #include "planting.h"
 
+#include "rt/geometry/geodesic.h"
 #include "rt/geometry/implicit_curve.h"
 
 static double off_branches(const gw_pose *x)
@@ -204,6 +205,63 @@ static void a_trace_passes_poses_of_its_own_curve_alone(void **unused)
     assert_true(fmax(off[0], off[1]) > 0.5);
 }
 
+/* Lengths along a curve lead to poses on it and back, also over a tight bend, where two pieces all
+ * but touch, and as far as samples are drawn. */
+static void lengths_along_a_curve_lead_to_its_poses_and_back(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 12; trial++) {
+        gw_constraint c[4];
+        gw_pose body = random_pose(), world = random_pose(), from = random_pose();
+        state_window(c, &body, &world, trial % 2 ? 0.4999 : 0.49, 0.5);
+        solve_from(c, 4, &from);
+        for (int b = 0; b < solution.branch_count; b++) {
+            const gw_branch *branch = &solution.branches[b];
+            gw_branch_point points[40];
+            unsigned long long random = 5;
+            gw_branch_samples(branch, 1, &random, 40, points);
+            for (int i = 0; i < 40; i++) {
+                gw_pose x, on;
+                double s;
+                assert_true(points[i].parameterised);
+                assert_true(gw_branch_pose(branch, points[i].parameters, &x));
+                assert_memory_equal(&x, &points[i].pose, sizeof x);
+                assert_true(gw_implicit_curve_length(&branch->set, &x, &s));
+                assert_true(gw_implicit_curve_pose(&branch->set, s, &on));
+                assert_true(gw_pose_distance(&x, &on, 1) < 1e-8);
+                assert_true(fabs(s) < fabs(points[i].parameters[0]) + 0.3); /* nearer: by a step */
+            }
+        }
+    }
+}
+
+/* A length is that of the way: of a circle, whose poses are known. */
+static void lengths_along_a_circle_are_its_arcs(void **unused)
+{
+    (void)unused;
+    for (double radius = 1e-3; radius < 2e3; radius *= 1e3) {
+        gw_submanifold set;
+        memset(&set, 0, sizeof set);
+        set.general = true, set.dof = 1, set.row_count = 5;
+        set.rotation.kind = GW_ROTATION_GENERAL;
+        set.translation.locus.kind = GW_LOCUS_GENERAL;
+        set.rows[0] = (gw_row){.kind = GW_ROW_ANGLE, .m = ex, .n = ey};
+        set.rows[1] = (gw_row){.kind = GW_ROW_ANGLE, .m = ex, .n = ez};
+        set.rows[2] = (gw_row){.kind = GW_ROW_ANGLE, .m = ey, .n = ez};
+        set.rows[3] = (gw_row){.kind = GW_ROW_SPHERE, .f = ey, .n = ez, .value = radius};
+        set.rows[4] = (gw_row){.kind = GW_ROW_PLANE, .f = ey, .n = ez};
+        set.seed = (gw_pose){gw_v3(radius, 1, 0), gw_quat_identity()};
+        double unit = gw_exponential_map_unit(&set);
+        for (int k = -30; k <= 30; k++) {
+            gw_pose x;
+            double s = 0.1 * k * radius;
+            assert_true(gw_implicit_curve_pose(&set, s, &x));
+            double turn = atan2(x.p.y - 1, x.p.x), most = 0.005 * fabs(0.1 * k) + 1e-9 * unit;
+            assert_true(fabs(fabs(turn) - fabs(0.1 * k)) < most / fmin(radius, 1));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +272,8 @@ int main(void)
         cmocka_unit_test(curves_far_away_are_found),
         cmocka_unit_test(sets_far_away_are_found_in_either_sense),
         cmocka_unit_test(a_trace_passes_poses_of_its_own_curve_alone),
+        cmocka_unit_test(lengths_along_a_curve_lead_to_its_poses_and_back),
+        cmocka_unit_test(lengths_along_a_circle_are_its_arcs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
