@@ -29,6 +29,8 @@
 #define SHARED_DAMPING   4.0
 #define SHARED_FRICTION  2.0
 #define RELEASE_GAP      1e-6 /* gap at which the state continuous ends (m) */
+#define SURELY_CLOSED    1e-6 /* what began to rest with a force sinks so deep (m), */
+#define SINKING_TIME     0.05 /* over so long (s) */
 #define MAX_COMPRESSION  2e-3 /* of a spring (m), */
 #define RADIUS_SHARE     0.5  /* or this part of the radii of balls that touch */
 #define BOTTOMING_RATIO  30.0 /* a surface bottoms out that is softer by this than a step bears */
@@ -343,10 +345,8 @@ static double effective_inertia(const gw_world *w, const gw_contact *c)
     return effective_mass(w, &turns, c->now.normal);
 }
 
-/* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
- * system moves along the normal. */
-static void stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
-                             double *damping, gw_friction_spring *spring)
+void gw_contact_stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
+                                 double *damping, gw_friction_spring *spring)
 {
     gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
     bool turns = c->now.lever > 0; /* a couple has no tangents */
@@ -401,7 +401,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
 {
     assert(!c->continuous);
     count_continuous(w, c, 1);
-    stable_stiffness(w, c, &c->stiffness, &c->damping, &c->friction_spring);
+    gw_contact_stable_stiffness(w, c, &c->stiffness, &c->damping, &c->friction_spring);
     if (c->stiffness == 0) {
         count_continuous(w, c, -1);
         c->immovable = true;
@@ -451,7 +451,7 @@ static void bottom_out(const gw_world *w, gw_contact *c)
     gw_friction_spring unused = {0};
     if (c->bottomed_out || !(depth > gw_contact_max_compression(c)))
         return;
-    stable_stiffness(w, c, &most, &damping, &unused);
+    gw_contact_stable_stiffness(w, c, &most, &damping, &unused);
     if (!(most > BOTTOMING_RATIO * c->stiffness))
         return;
     c->rest_penetration += depth * (1 - c->stiffness / most);
@@ -465,7 +465,7 @@ void gw_contact_soften(gw_world *w, gw_contact *c)
     gw_friction_spring *own = &c->friction_spring, spring;
     double stiffness, damping;
     spring = *own;
-    stable_stiffness(w, c, &stiffness, &damping, &spring);
+    gw_contact_stable_stiffness(w, c, &stiffness, &damping, &spring);
     c->stiffness = fmin(c->stiffness, stiffness);
     c->damping = fmin(c->damping, damping);
     own->stiffness = fmin(own->stiffness, spring.stiffness);
@@ -758,6 +758,12 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     return power;
 }
 
+/* Material points of what may roll, rows and balls, go round: their way is no slip. */
+static bool slips_by_rate(const gw_contact *c)
+{
+    return gw_contact_rolls(c) || c->candidate.radius_a + c->candidate.radius_b > 0;
+}
+
 /* Anchors friction at the material points that touch now. */
 static void set_anchors(const gw_world *w, gw_contact *c)
 {
@@ -766,11 +772,11 @@ static void set_anchors(const gw_world *w, gw_contact *c)
     c->anchor_b = gw_unrotate(b->pose.q, gw_sub(c->now.at_b, b->pose.p));
     c->anchor_offset = gw_sub(c->now.at_a, c->now.at_b);
     c->friction_spring.slip = gw_reject(c->friction_spring.slip, c->now.normal);
-    if (gw_contact_rolls(c))
+    if (slips_by_rate(c))
         c->start_slip_rate = slip_rate(a, b, &c->now, &c->start_spin_rate);
 }
 
-/* Slip and spin of what rolls in a substep of h seconds, by the trapezoidal rule. */
+/* Slip and spin of what may roll in a substep of h seconds, by the trapezoidal rule. */
 static gw_vec3 rolled(const gw_world *w, const gw_contact *c, double h, double *spin)
 {
     double rate;
@@ -832,7 +838,8 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->start_gap_rate = c->gap_rate;
     c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
     c->start_time = w->substep_start[gw_contact_any_system(c)];
-    c->damping_active = c->continuous && (gw_contact_holds(c) || -c->now.gap > c->rest_penetration);
+    c->damping_active = c->continuous && (gw_contact_holds(c) || c->now.gap + c->rest_penetration <=
+                                                                     GW_CONTACT_CLOSED_GAP);
     c->external_power = 0;
     if (!c->continuous)
         return;
@@ -844,10 +851,13 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
 }
 
 /* The rest penetration shrinks as the contact comes out; a loaded one keeps to its own, but where
- * it is pressed much deeper. */
-static double rest_after(const gw_contact *c)
+ * it is pressed much deeper. One that began with a force (below zero) rises until it is closed by
+ * as much as is told from rounding. */
+static double rest_after(const gw_contact *c, double h)
 {
     double depth = -c->now.gap;
+    if (c->rest_penetration < 0)
+        return fmin(0, c->rest_penetration + fmax(0, SURELY_CLOSED - depth) * h / SINKING_TIME);
     if (!c->loaded || c->load == 0 || gw_contact_holds(c))
         return fmax(0, fmin(c->rest_penetration, depth));
     return fmax(c->rest_penetration, depth - GW_CONTACT_LOADED_DEPTH);
@@ -870,7 +880,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
         c->gap_at_start = c->start;
     }
     double limit = friction_limit(c), spin = 0;
-    gw_vec3 motion = gw_contact_rolls(c) ? rolled(w, c, h, &spin) : anchor_motion(w, c);
+    gw_vec3 motion = slips_by_rate(c) ? rolled(w, c, h, &spin) : anchor_motion(w, c);
     motion = gw_reject(motion, c->now.normal);
     w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
@@ -880,8 +890,9 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     if (gw_contact_rolls(c) && springs)
         c->friction_spring.spin = limit > 0 ? c->friction_spring.spin + spin : 0;
     c->stored = stored_after(c);
-    c->rest_penetration = rest_after(c);
+    c->rest_penetration = rest_after(c, h);
     set_anchors(w, c);
-    if (c->now.gap > RELEASE_GAP || (c->now.gap > 0 && c->gap_rate > w->rules.rest_speed))
+    double open = c->now.gap + fmin(0, c->rest_penetration);
+    if (open > RELEASE_GAP || (open > 0 && c->gap_rate > w->rules.rest_speed))
         release(w, c);
 }

@@ -482,6 +482,8 @@ static void start_step(gw_world *w, gw_world_step_result *out)
         c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
         c->start_time = 0;
     }
+    if (w->step_count == 0)
+        gw_contacts_begin_with_forces(w);
     try_to_end(w);
 }
 

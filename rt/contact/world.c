@@ -311,7 +311,7 @@ static void post_step(gw_world *w, gw_world_step_result *out)
         gw_contact *c = &w->contacts[i];
         c->last_depth = -c->now.gap;
         out->spring += gw_contact_spring_energy(c);
-        out->touching += c->now.gap < 0 && !c->spurious;
+        out->touching += c->now.gap < fmax(0, -c->rest_penetration) && !c->spurious;
         out->immovable = out->immovable || c->immovable;
     }
     out->effort = w->effort + w->redetection_cost;
@@ -343,7 +343,7 @@ static gw_contact_status state_of(const gw_contact *c)
         return GW_CONTACT_IMMOVABLE;
     if (c->collided)
         return GW_CONTACT_COLLIDING;
-    bool presses = c->now.gap < 0 || (gw_contact_holds(c) && c->load > 0);
+    bool presses = c->now.gap < fmax(0, -c->rest_penetration) || (c->loaded && c->load > 0);
     return c->continuous && presses ? GW_CONTACT_CONTINUOUS : GW_CONTACT_NONE;
 }
 

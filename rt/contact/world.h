@@ -48,9 +48,9 @@ typedef enum gw_colliding_rule {
     GW_COLLIDING_APPROACHING
 } gw_colliding_rule;
 
-/* Friction below the threshold speed v_th: regularised Coulomb friction F = mu F_n v/v_th, which
- * creeps (the paper's), or a tangential spring that sticks. */
-typedef enum gw_friction_rule { GW_FRICTION_CREEP, GW_FRICTION_STICK } gw_friction_rule;
+/* Friction of what hardly moves: a tangential spring that sticks, or regularised Coulomb friction
+ * F = mu F_n v/v_th below the threshold speed v_th (the paper's), which creeps. */
+typedef enum gw_friction_rule { GW_FRICTION_STICK, GW_FRICTION_CREEP } gw_friction_rule;
 
 typedef struct gw_contact_rules {
     gw_impulse_rule impulse;

@@ -75,7 +75,8 @@ typedef struct gw_contact {
     int system_a, system_b;  /* -1: static or moved from outside */
     double gap_rate;         /* d(gap)/dt now (m/s) */
     double toi;              /* estimated time of impact (s into the step); INFINITY: none */
-    double rest_penetration; /* penetration at which the spring has no force (m) */
+    double rest_penetration; /* penetration at which the spring has no force (m): below zero where
+                                it began with one */
     bool spurious;           /* the geoms do not touch where the candidate says */
     bool continuous;         /* state: penalty force and friction act */
     bool damping_active;     /* it was closed at the start of the substep: damping and friction */
@@ -101,7 +102,7 @@ typedef struct gw_contact {
     gw_vec3 anchor_a,
         anchor_b;            /* material points that touched at the substep's start, body frames */
     gw_vec3 anchor_offset;   /* x_a - x_b of them then, world axes */
-    gw_vec3 start_slip_rate; /* of what rolls, at the substep's start (m/s) */
+    gw_vec3 start_slip_rate; /* of what may roll, at the substep's start (m/s) */
     double start_spin_rate;  /* about the normal (rad/s) */
     double last_depth;       /* penetration at the end of the last step (m) */
     double energy_to_repay;  /* put into its spring by redetection, to be taken from motion (J) */
@@ -210,6 +211,8 @@ struct gw_world {
     double *load_rate;          /* by these accelerations, or the forces of one that takes_load:
                                    GW_MODEL_MAX_DOF of each system, */
     double *load_answer;        /* and what they are to change of its velocity */
+    double load_excess[3];      /* of loads that hold, newest trial first: the largest rate that was
+                                   left, in those that may be */
     int toi_queue_count;
     int toi_queue[GW_MAX_CONTACT_CANDIDATES]; /* contacts with an estimated time of impact */
 
@@ -421,6 +424,11 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c);
 /* The same where it is closed and approaches more slowly than rest_speed. */
 void gw_contact_rest_if_slow(gw_world *w, gw_contact *c);
 
+/* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
+ * system moves along the normal. */
+void gw_contact_stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
+                                 double *damping, gw_friction_spring *spring);
+
 void gw_contact_begin_substep(gw_world *w, gw_contact *c);
 void gw_contact_end_substep(gw_world *w, gw_contact *c, double h);
 
@@ -493,6 +501,13 @@ gw_loads gw_solve_loads(gw_world *w, double h);
 
 /* Whether a trial with the loads that were found has the gap rates that they were to bring. */
 bool gw_loads_arrive(const gw_world *w, double h);
+
+/* ---- contacts that rest as a world begins: initial_forces.c ------------------------------------
+ */
+
+/* In the first step, substeps having begun: springs of the active part's contacts that begin to
+ * rest are given the forces of rigid contacts. */
+void gw_contacts_begin_with_forces(gw_world *w);
 
 /* ---- energy audit: energy_audit.c ------------------------------------------------------------ */
 

@@ -29,9 +29,10 @@ gw_tool gw_tool_default(void)
 
 gw_contact_material gw_contact_material_default(void)
 {
-    /* dry wood or plastic; as stiff as a tick of a millisecond bears with a kilogram in hand */
+    /* dry wood or plastic: stiffer than a tick of a millisecond bears with a kilogram in hand, so
+     * that up to ten lie and slide as rigid bodies do; damped as a tick bears */
     return (gw_contact_material){
-        .restitution = 0.5, .friction = 0.3, .stiffness = 2e4, .damping = 50};
+        .restitution = 0.5, .friction = 0.3, .stiffness = 1e6, .damping = 0};
 }
 
 bool gw_device_latched(const gw_device *device)

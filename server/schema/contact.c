@@ -54,7 +54,7 @@ static const wire_field pair = {"pair", PAIR, .item = &name, .stride = offsetof(
 static const char *const models[] = {"exact", "local", NULL};
 static const char *const impulses[] = {"pseudo-inverse", "non-adhesive", NULL};
 static const char *const collidings[] = {"touching", "approaching", NULL};
-static const char *const frictions[] = {"creep", "stick", NULL};
+static const char *const frictions[] = {"stick", "creep", NULL};
 static const char *const impact_frictions[] = {"none", "coulomb", NULL};
 static const char *const selves[] = {"relative", "each-link", NULL};
 
