@@ -711,6 +711,7 @@ static bool loads_hold(gw_impact *x, double h)
 {
     gw_world *w = x->world;
     bool hold = true;
+    double excess = 0;
     for (int i = 0; i < x->rows; i++) {
         gw_contact *c = &w->contacts[x->contact[i]];
         if (!gw_contact_holds(c))
@@ -721,8 +722,18 @@ static bool loads_hold(gw_impact *x, double h)
         if (x->rows == 1 && gw_contact_bounds_coordinate(c))
             note_trial(c, rate);
         hold = hold && (c->tried > 0 ? fabs(rate) <= most : rate >= -most);
+        excess = fmax(excess, (c->tried > 0 ? fabs(rate) : -rate) / most);
     }
+    memmove(w->load_excess + 1, w->load_excess, 2 * sizeof *w->load_excess);
+    w->load_excess[0] = excess;
     return hold;
+}
+
+/* Friction that begins to slip makes joints give way in jumps, and then further trials go to and
+ * fro: two of them have to halve what is left. One load alone is bracketed instead. */
+static bool loads_improve(const gw_world *w)
+{
+    return gw_loads_are_bracketed(w) || !(w->load_excess[0] > 0.5 * w->load_excess[2]);
 }
 
 /* Impulses of the loads on a system as the substep begins and ends, or generalised forces all
@@ -790,6 +801,7 @@ void gw_end_loads(gw_world *w)
 
 void gw_begin_loads(gw_world *w)
 {
+    w->load_excess[0] = w->load_excess[1] = w->load_excess[2] = INFINITY;
     for (int i = 0; i < w->active.contact_count; i++)
         w->contacts[w->active.contacts[i]].bracket = (gw_load_bracket){.high = INFINITY};
 }
@@ -840,7 +852,9 @@ gw_loads gw_solve_loads(gw_world *w, double h)
     }
     w->effort += 2 * (1 + x.rows * x.rows / GW_ROWS_PER_EFFORT);
     bool kicks = keep_kicks(&x, h);
-    return !hold ? GW_LOADS_BETTER : kicks ? GW_LOADS_FOUND : GW_LOADS_HELD;
+    return !hold && loads_improve(w) ? GW_LOADS_BETTER
+           : kicks || !hold          ? GW_LOADS_FOUND
+                                     : GW_LOADS_HELD;
 }
 
 bool gw_loads_arrive(const gw_world *w, double h)

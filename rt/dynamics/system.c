@@ -32,6 +32,7 @@ static void keep_state(gw_system *s, gw_system_state *m)
     m->apart = s->apart;
     m->integrator = s->integrator;
     m->stamp = s->stamp = ++s->last_stamp;
+    s->implicit_stamp = 0;
 }
 
 /* The same where energies have changed. */
@@ -58,7 +59,16 @@ static gw_system *system_of(const gw_model *model)
     gw_system_update(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
     s->stamp = m->stamp;
+    s->implicit_stamp = 0;
     return s;
+}
+
+/* The same where only places and velocities are asked for: factors may be implicit ones. */
+static gw_system *placed_system_of(const gw_model *model)
+{
+    const gw_system_state *m = (const gw_system_state *)model;
+    bool placed = m->system->stamp == 0 && m->system->implicit_stamp == m->stamp;
+    return placed ? m->system : system_of(model);
 }
 
 void gw_system_bring_up(gw_system *s)
@@ -230,14 +240,30 @@ static void model_apply_inverse(const gw_model *model, const double *force, doub
         memcpy(acceleration, answer, bytes);
 }
 
+/* Rows of one problem ask one after the other: the implicit factors stay until something else is
+ * asked of the system. */
 static void model_apply_inverse_over(const gw_model *model, double h, bool explicit,
                                      const double *force, double *acceleration)
 {
-    gw_system *s = system_of(model);
-    if (s->integrator.implicit_dt > 0 || (explicit && !s->local && gw_system_takes_load(model)))
-        gw_system_answer_implicitly(s, h, force, acceleration);
-    else
-        model_apply_inverse(model, force, acceleration);
+    const gw_system_state *m = (const gw_system_state *)model;
+    gw_system *s = m->system;
+    bool factored = s->stamp == 0 && s->implicit_stamp == m->stamp && s->implicit_over == h &&
+                    (explicit || s->integrator.implicit_dt > 0);
+    if (!factored) {
+        s = system_of(model);
+        if (!(s->integrator.implicit_dt > 0 ||
+              (explicit && !s->local && gw_system_takes_load(model)))) {
+            model_apply_inverse(model, force, acceleration);
+            return;
+        }
+        gw_system_factor_implicitly(s, h);
+        s->stamp = 0; /* whoever asks for anything else has it worked out anew */
+        s->implicit_stamp = m->stamp;
+        s->implicit_over = h;
+    }
+    memcpy(s->generalised, force, (size_t)s->dof * sizeof *force);
+    gw_system_answer(s, false);
+    gw_system_gather(s, acceleration);
 }
 
 static void model_energy(const gw_model *model, double *kinetic, double *potential)
@@ -255,20 +281,20 @@ static void model_velocity(const gw_model *model, double *v)
         memcpy(v + s->bodies[i].first, m->joints[i].u, (size_t)s->bodies[i].dof * sizeof *v);
     if (!s->moving && s->ground_count == 0)
         return;
-    if (!system_of(model)->moving)
+    if (!placed_system_of(model)->moving)
         return;
-    gw_grounds_find_least(s);
+    gw_grounds_find_least(system_of(model));
     for (int i = 0; i < s->dof; i++)
         v[i] -= s->least[i];
 }
 
 static bool model_carried(const gw_model *model, int index, gw_twist *twist)
 {
-    gw_system *s = system_of(model);
+    gw_system *s = placed_system_of(model);
     assert(index >= 0 && index < s->body_count);
     if (!s->moving)
         return false;
-    gw_grounds_find_least(s);
+    gw_grounds_find_least(system_of(model));
     *twist = s->carried[index];
     return true;
 }
@@ -297,7 +323,7 @@ static int model_bodies(const gw_model *model)
 
 static void model_body(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist)
 {
-    const gw_system *s = system_of(model);
+    const gw_system *s = placed_system_of(model);
     assert(index >= 0 && index < s->body_count);
     *world_from_body = s->bodies[index].pose;
     *twist = s->bodies[index].twist;
@@ -313,7 +339,7 @@ static double model_coordinate(const gw_model *model, int body, int j)
 static void model_pull_back(const gw_model *model, int index, const gw_wrench *wrench,
                             double *force)
 {
-    gw_system *s = system_of(model);
+    gw_system *s = placed_system_of(model);
     gw_vec3 at = s->bodies[index].pose.p;
     gw_planar_expand(s);
     for (int i = index; i >= 0; i = s->bodies[i].def.parent) {
@@ -378,39 +404,6 @@ void gw_system_hold(gw_system *s, int index, const gw_pose *body_from_held)
     s->body_from_held = *body_from_held;
 }
 
-int gw_system_mobility(gw_system *s)
-{
-    assert(s);
-    system_of(&s->model->model);
-    return s->dof - s->rank;
-}
-
-int gw_system_position_dof(gw_system *s)
-{
-    assert(s);
-    system_of(&s->model->model);
-    gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
-    int rank = s->rank;
-    gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
-    return s->dof - rank;
-}
-
-double gw_system_slip_velocity(gw_system *s)
-{
-    assert(s);
-    double worst = 0;
-    system_of(&s->model->model);
-    for (int i = 0; i < s->row_count; i++)
-        worst = fmax(worst, fabs(s->rows[i].scale * s->rows[i].rate));
-    return worst;
-}
-
-double gw_system_residual(gw_system *s)
-{
-    assert(s);
-    return gw_closures_residual(system_of(&s->model->model));
-}
-
 void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor *motor)
 {
     assert(index >= 0 && index < s->body_count);
@@ -422,6 +415,7 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     s->is_free = s->is_free && k->is_free;
     if (k->mobility[coordinate] > 0)
         return;
+    gw_system_bring_up(s);
     const gw_local_model *local = s->local;
     gw_system_set_local_model(s, NULL); /* whose D is not of where it is */
     k->mobility[coordinate] = gw_system_mobility_at(s, index, coordinate);

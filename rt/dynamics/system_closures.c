@@ -2,6 +2,7 @@
  * Closures of a system: their rows, multipliers, and the projection that keeps them closed. RT
  * safe.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -513,4 +514,41 @@ void gw_closures_correct(gw_system *s)
     }
     gw_system_update_velocities(s);
     project_velocities(s);
+}
+
+/* ---- what they leave, and how well they hold --------------------------------------------------
+ */
+
+int gw_system_mobility(gw_system *s)
+{
+    assert(s);
+    gw_system_bring_up(s);
+    return s->dof - s->rank;
+}
+
+int gw_system_position_dof(gw_system *s)
+{
+    assert(s);
+    gw_system_bring_up(s);
+    gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
+    int rank = s->rank;
+    gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
+    return s->dof - rank;
+}
+
+double gw_system_slip_velocity(gw_system *s)
+{
+    assert(s);
+    double worst = 0;
+    gw_system_bring_up(s);
+    for (int i = 0; i < s->row_count; i++)
+        worst = fmax(worst, fabs(s->rows[i].scale * s->rows[i].rate));
+    return worst;
+}
+
+double gw_system_residual(gw_system *s)
+{
+    assert(s);
+    gw_system_bring_up(s);
+    return gw_closures_residual(s);
 }

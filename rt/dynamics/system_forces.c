@@ -617,7 +617,7 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
     }
 }
 
-void gw_system_answer_implicitly(gw_system *s, double h, const double *force, double *acceleration)
+void gw_system_factor_implicitly(gw_system *s, double h)
 {
     gw_system_work power = {0};
     linearise(s);
@@ -628,10 +628,6 @@ void gw_system_answer_implicitly(gw_system *s, double h, const double *force, do
     implicit_joint_forces(s, h, s->last_motor_states);
     gw_tree_articulate(s, h, s->added);
     gw_closures_factor(s, GW_ROWS_WITH_SPRINGS);
-    memcpy(s->generalised, force, (size_t)s->dof * sizeof *force);
-    gw_system_answer(s, false);
-    gw_system_gather(s, acceleration);
-    gw_system_update(s);
 }
 
 double gw_system_motor_work(const gw_system *s, double h, const signed char *states)

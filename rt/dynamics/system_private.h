@@ -336,6 +336,8 @@ struct gw_system {
     gw_system_state *model;
     gw_mobilizer_state *start;
     uint64_t stamp, last_stamp; /* of what bodies, rows and factors are of; given last */
+    uint64_t implicit_stamp; /* of the state whose implicit factors stand there, `stamp` being 0; */
+    double implicit_over;    /* of a step of so long (s) */
 };
 
 /* ---- spatial vectors ------------------------------------------------------------------------ */
@@ -837,9 +839,9 @@ bool gw_system_may_be_stiff(gw_system *system);
  * to date; leaves its own factors behind. Then the work of the motors, and the most that they can
  * have done since `home`. */
 void gw_system_accelerate_implicitly(gw_system *system, double h, signed char *motor_states);
-/* (D + h C + h^2 K)^-1 P w, with motors in the states that the last implicit substep ended with. */
-void gw_system_answer_implicitly(gw_system *system, double h, const double *force,
-                                 double *acceleration);
+/* Factors of D + h C + h^2 K in place of those of D, with motors in the states that the last
+ * implicit substep ended with. */
+void gw_system_factor_implicitly(gw_system *system, double h);
 
 double gw_system_motor_work(const gw_system *system, double h, const signed char *motor_states);
 double gw_system_motor_work_max(const gw_system *system);
