@@ -31,10 +31,11 @@
 #define GW_MAX_STEP_IDS    16 /* constraints that one step enables, and as many that it disables */
 
 /* Mechanisms, contacts */
-#define GW_MAX_MECHANISMS         8 /* serial chains of a scene */
-#define GW_MAX_LINKS              64 /* links of a chain: a snake; scratch memory of a tick grows with it */
-#define GW_MAX_JOINTS             128  /* joints of a scene: every snapshot carries them */
-#define GW_MAX_SCENE_JOINTS       1024 /* joints between objects of a scene */
+#define GW_MAX_MECHANISMS         8   /* serial chains of a scene */
+#define GW_MAX_LINKS              256 /* links of a mechanism: humanoids with hands have a hundred */
+#define GW_MAX_LOCAL_LINKS        64 /* of one that runs by a local model: its factor has n^2 numbers */
+#define GW_MAX_JOINTS             256 /* joints of a scene's mechanisms: every snapshot carries them */
+#define GW_MAX_SCENE_JOINTS       1024                      /* joints between objects of a scene */
 #define GW_MAX_COORDINATES        (3 * GW_MAX_SCENE_JOINTS) /* of them; a snapshot carries them */
 #define GW_MAX_SCENE_SPRINGS      1024                      /* springs of a scene */
 #define GW_MAX_MATERIALS          64                        /* materials of a scene */

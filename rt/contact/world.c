@@ -62,7 +62,8 @@ static void take_arrays(gw_world *w, arena *a)
     w->saved_models = take(a, systems, w->model_stride);
     w->scratch_models[0] = take(a, 1, w->model_stride);
     w->scratch_models[1] = take(a, 1, w->model_stride);
-    w->penalty_batches = take(a, contacts / GW_LANES + GW_MAX_LINKS, sizeof *w->penalty_batches);
+    w->penalty_batches =
+        take(a, 2 * contacts / GW_LANES + GW_MAX_SYSTEM_BODIES, sizeof *w->penalty_batches);
     w->predicted = take(a, bodies, sizeof *w->predicted);
     w->impulse_workspace.memory =
         take(a, gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, w->dof_most), sizeof(double));

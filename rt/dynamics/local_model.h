@@ -6,7 +6,7 @@
  *   D^ q'' + G^ = motors - damping - friction + J_h^T F_h + sum J_i^T F_i
  *
  * It serves trees without closures, springs between bodies and bodies' own damping, whose joints
- * have one coordinate each, at most GW_MAX_LINKS of them, on grounds that stand still.
+ * have one coordinate each, at most GW_MAX_LOCAL_LINKS of them, on grounds that stand still.
  *
  * gw_local_model_make() runs on another thread, as a rule the world thread, on a system of its own.
  * The loop's system then steps by that model until it gets a newer one. Making a model costs
@@ -25,13 +25,14 @@
 #define GW_LOCAL_MODEL_TORQUE 5.0  /* N m */
 
 typedef struct gw_local_model {
-    int count;                    /* joints */
-    double potential;             /* V^, of weight (J) */
-    double q[GW_MAX_LINKS];       /* q^ */
-    double reach[GW_MAX_LINKS];   /* bound of the joints' motion within the horizon (rad, m) */
-    double gravity[GW_MAX_LINKS]; /* G^ (N m, N) */
-    double factor[GW_MAX_LINKS * (GW_MAX_LINKS + 1) / 2]; /* D^ = L L^T: rows of L, one over its
-                                                             diagonal; the rest is not used */
+    int count;                        /* joints */
+    double potential;                 /* V^, of weight (J) */
+    double q[GW_MAX_LOCAL_LINKS];     /* q^ */
+    double reach[GW_MAX_LOCAL_LINKS]; /* bound of the joints' motion within the horizon (rad, m) */
+    double gravity[GW_MAX_LOCAL_LINKS]; /* G^ (N m, N) */
+    double
+        factor[GW_MAX_LOCAL_LINKS * (GW_MAX_LOCAL_LINKS + 1) / 2]; /* D^ = L L^T: rows of L, one
+                                                          over its diagonal; the rest is not used */
 } gw_local_model;
 
 /* The bytes of a model that a system with so many joints uses. */

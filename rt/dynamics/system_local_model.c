@@ -19,7 +19,7 @@ size_t gw_local_model_bytes(int count)
 bool gw_system_takes_local_model(const gw_system_def *def)
 {
     bool takes = def->closure_count == 0 && def->spring_count == 0 && def->body_count > 0 &&
-                 def->body_count <= GW_MAX_LINKS;
+                 def->body_count <= GW_MAX_LOCAL_LINKS;
     for (int i = 0; i < def->body_count; i++) {
         const gw_system_body_def *b = &def->bodies[i];
         takes = takes && !b->set && gw_mobilizers[b->joint].dof == 1 && b->damping_linear == 0 &&
@@ -32,7 +32,7 @@ bool gw_system_takes_local_model(const gw_system_def *def)
 
 /* Cholesky factor L of D, row after row, with inverse diagonal; a joint without any mass does not
  * move. */
-static void factorise(int n, const double (*d)[GW_MAX_LINKS], double *factor)
+static void factorise(int n, const double (*d)[GW_MAX_LOCAL_LINKS], double *factor)
 {
     double *row = factor;
     for (int i = 0; i < n; row += ++i) {
@@ -103,7 +103,7 @@ static void compute_reach(gw_system *s, double h, double *reach)
 {
     const double hand[6] = {GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,
                             GW_LOCAL_MODEL_TORQUE, GW_LOCAL_MODEL_TORQUE, GW_LOCAL_MODEL_TORQUE};
-    double columns[GW_MAX_LINKS][6], drift[6], a[GW_MAX_LINKS];
+    double columns[GW_MAX_LOCAL_LINKS][6], drift[6], a[GW_MAX_LOCAL_LINKS];
     const gw_model *model = gw_system_model(s);
     gw_model_jacobian(model, columns, drift);
     gw_model_free_acceleration(model, a);
@@ -120,14 +120,14 @@ static void compute_reach(gw_system *s, double h, double *reach)
 
 void gw_local_model_make(gw_system *s, double horizon, gw_local_model *out)
 {
-    double d[GW_MAX_LINKS][GW_MAX_LINKS];
+    double d[GW_MAX_LOCAL_LINKS][GW_MAX_LOCAL_LINKS];
     gw_system_bring_up(s);
-    assert(!s->local && horizon > 0 && s->dof == s->body_count && s->dof <= GW_MAX_LINKS);
+    assert(!s->local && horizon > 0 && s->dof == s->body_count && s->dof <= GW_MAX_LOCAL_LINKS);
     out->count = s->dof;
     for (int i = 0; i < s->dof; i++)
         out->q[i] = s->bodies[i].joint.z[0];
-    gw_tree_mass_matrix(s, &d[0][0], GW_MAX_LINKS);
-    factorise(out->count, (const double(*)[GW_MAX_LINKS])d, out->factor);
+    gw_tree_mass_matrix(s, &d[0][0], GW_MAX_LOCAL_LINKS);
+    factorise(out->count, (const double(*)[GW_MAX_LOCAL_LINKS])d, out->factor);
     out->potential = weight_forces(s, out->gravity);
     compute_reach(s, horizon, out->reach);
 }
@@ -175,7 +175,7 @@ double gw_system_local_model_strain(gw_system *s)
 /* 1/2 |L^T v|^2 */
 double gw_local_kinetic(const gw_system *s)
 {
-    double sum[GW_MAX_LINKS], total = 0;
+    double sum[GW_MAX_LOCAL_LINKS], total = 0;
     const double *row = s->local->factor;
     for (int i = 0; i < s->dof; row += ++i) {
         double v = s->bodies[i].joint.u[0];
@@ -238,7 +238,7 @@ static void accelerate_bodies(gw_system *s)
 /* rest := D^^-1 (rest + J^T force - weight) */
 static void solve(gw_system *s, const double *weight)
 {
-    double x[GW_MAX_LINKS];
+    double x[GW_MAX_LOCAL_LINKS];
     pull_back(s);
     for (int i = 0; i < s->dof; i++)
         x[i] = s->bodies[i].rest[0] - (weight ? weight[i] : 0);

@@ -14,7 +14,7 @@
 typedef struct joint_state {
     uint64_t number; /* of the telling, from 1 */
     gw_resisted_def resisted;
-    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    double q[GW_MAX_LOCAL_LINKS], v[GW_MAX_LOCAL_LINKS];
 } joint_state;
 
 /* A system with few joints uses the first part of it (gw_local_model_bytes). */
@@ -48,7 +48,7 @@ struct gw_local_models {
 static gw_system *create_bare(const gw_scene_system *from, gw_error *error)
 {
     gw_system_def def = gw_scene_system_def(from);
-    gw_system_body_def bodies[GW_MAX_LINKS];
+    gw_system_body_def bodies[GW_MAX_LOCAL_LINKS];
     assert(gw_system_takes_local_model(&def));
     for (int i = 0; i < def.body_count; i++) {
         gw_system_body_def *b = &bodies[i];
@@ -119,7 +119,7 @@ bool gw_local_models_has(const gw_local_models *locals, int index)
 static void approximate(gw_system *system, int count, double horizon, const gw_resisted_def *def,
                         made_model *out)
 {
-    double columns[GW_MAX_LINKS][6], drift[6];
+    double columns[GW_MAX_LOCAL_LINKS][6], drift[6];
     gw_local_model_make(system, horizon, &out->local);
     gw_model_jacobian(gw_system_model(system), columns, drift);
     gw_resisted_directions_of(def, count, (const double(*)[6])columns, &out->resisted);

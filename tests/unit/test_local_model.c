@@ -286,7 +286,7 @@ static void a_model_is_copied_by_its_bytes(void **state)
     serial_open(&chain, &def, NULL, NULL);
     gw_local_model_make(chain.system, 0.01, &local);
     assert_true(gw_local_model_bytes(9) < gw_local_model_bytes(10));
-    assert_true(gw_local_model_bytes(GW_MAX_LINKS) == sizeof local);
+    assert_true(gw_local_model_bytes(GW_MAX_LOCAL_LINKS) == sizeof local);
     memset(&partial, 0xa5, sizeof partial);
     memcpy(&partial, &local, gw_local_model_bytes(9));
     serial_open(&copy, &def, NULL, NULL);
