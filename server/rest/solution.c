@@ -135,11 +135,9 @@ static bool choose(api_call *call, app_edit *edit, const gw_placement *placement
         return false;
     if (near && !wanted_pose(call, list, near, &wanted))
         return false;
-    if (list && !gw_submanifold_try_pose(&branch->set, values, pose)) {
-        api_refuse(
-            call, 400, "/parameters",
-            "branch %s has no pose there: it folds over the tangent space of its zero before",
-            branch->id);
+    if (list && !gw_branch_pose(branch, values, pose)) {
+        api_refuse(call, 400, "/parameters", "branch %s has no pose there: it ends before",
+                   branch->id);
         return false;
     }
     if (near)

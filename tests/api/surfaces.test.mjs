@@ -1451,3 +1451,60 @@ test('a contact names the constraint that it belongs to', async () => {
     await server.stop();
   }
 });
+
+test('parameters of a general set mean the same in a problem and in a scene', async () => {
+  const on = [
+    [0.1, 0, 0],
+    [-0.05, 0.08, 0],
+    [-0.05, -0.08, 0.02],
+  ];
+  const above = [
+    [0.3, 0.02, 0.4],
+    [-0.2, 0.25, 0.35],
+    [-0.15, -0.3, 0.42],
+  ];
+  const server = await start();
+  try {
+    const put = await request(server, 'PUT', '/api/v1/scene', {
+      format: 'guideway-scene/1',
+      name: 'Three legs',
+      objects: [
+        { id: 'base', geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, fixed: true },
+        {
+          id: 'plate',
+          geometry: { type: 'box', size: [0.3, 0.3, 0.02] },
+          pose: { p: [0, 0, 0.05], q: [1, 0, 0, 0] },
+        },
+      ],
+      features: on.flatMap((p, i) => [
+        { id: `plate/p${i}`, point: p },
+        { id: `base/f${i}`, point: above[i] },
+      ]),
+      constraints: on.map((_, i) => ({ id: `c${i}`, type: 'distance', value: 0.5, a: `plate/p${i}`, b: `base/f${i}` })),
+      tool: { object: 'plate', device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim' }],
+    });
+    assert.equal(put.status, 200);
+    const { zero: pose } = (await request(server, 'GET', '/api/v1/solutions/plate')).json.branches[0];
+    const wanted = [0.3, -0.2, 0.25]; // far enough to tell a geodesic from a straight way
+    const problem = solve({
+      mobile: { pose },
+      constraints: on.map((p, i) => ({
+        type: 'distance',
+        value: 0.5,
+        mobile: { point: p },
+        fixed: { point: above[i] },
+      })),
+      at: { branch: 'b0', parameters: [wanted] },
+    });
+    const set = await request(server, 'PATCH', '/api/v1/solutions/plate', { parameters: wanted });
+    assert.equal(set.status, 200, JSON.stringify(set.json));
+    const now = (await request(server, 'GET', '/api/v1/objects/plate')).json.pose;
+    const [at] = problem.branches[0].samples;
+    for (let k = 0; k < 3; k++) assert.ok(Math.abs(now.p[k] - at.pose.p[k]) < 1e-9, `${now.p} ${at.pose.p}`);
+    const cosine = now.q.reduce((sum, x, k) => sum + x * at.pose.q[k], 0);
+    assert.ok(1 - Math.abs(cosine) < 1e-12);
+  } finally {
+    await server.stop();
+  }
+});
