@@ -34,7 +34,7 @@
 #include "rt/base/limits.h"
 #include "rt/base/space.h"
 #include "rt/dynamics/system.h"
-#include "rt/geometry/freedom_path.h"
+#include "rt/geometry/coordinate_curve.h"
 #include "rt/geometry/mesh.h"
 #include "rt/geometry/nurbs_build.h"
 #include "rt/haptics/renderable.h"

@@ -190,7 +190,7 @@ double *gw_block_matrix_at(gw_block_matrix *m, int i, int k, bool *transposed)
     for (int at = m->start[column]; at < m->start[column + 1]; at++)
         if (m->below[at] == row)
             return m->block[at][0];
-    assert(!"a pair that create() was not told of");
+    assert(!"a pair that create() was not given");
     return NULL;
 }
 

@@ -296,7 +296,7 @@ static void add_contacts(gw_impact *x)
     }
 }
 
-/* Writes a row's blocks into a dense row; *offset and the row's blocks are told. */
+/* Writes a row's blocks into a dense row; gives *offset and the row's blocks. */
 void gw_impact_put_row(const gw_impact *x, const gw_contact_jacobian_row *row, double *entries,
                        int of[2], double *offset)
 {

@@ -32,7 +32,7 @@ void gw_impact_apply_inverse(const void *impact, int block, const double *force,
 void gw_impact_add_row(gw_impact *impact, int contact, bool a, bool b);
 
 /* Writes a row's blocks into a dense row, whose other entries are zero; *offset and the row's
- * blocks are told. */
+ * blocks are given back. */
 void gw_impact_put_row(const gw_impact *impact, const gw_contact_jacobian_row *row, double *entries,
                        int of[2], double *offset);
 

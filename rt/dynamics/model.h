@@ -34,8 +34,8 @@ typedef struct gw_forces {
     const void *touching;
     const double *load; /* a generalised force all through the step, of a model that takes_load();
                            NULL: none */
-    bool continues; /* a step that goes on after a collision: its joints' wrenches are not told, but
-                       those of the part before it */
+    bool continues; /* a step that goes on after a collision: its joints' wrenches are not reported,
+                       but those of the part before it */
 } gw_forces;
 
 /* The result of one step. */
@@ -48,7 +48,7 @@ typedef struct gw_step {
     double base_work;     /* work of the moving base (J) */
     double pushed;        /* work of what pushes its bodies beside the held frame (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
-    double unbooked;      /* energy that the step could not account for at its finest (J) */
+    double energy_error;  /* energy that the step could not account for at its finest (J) */
     bool edge;            /* it is held by the edge of a surface, or the end of a curve */
     bool degenerate;      /* two that touch bend alike there, or the contact's branch has ended */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
@@ -64,7 +64,7 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
     sum->motors += piece->motors;
     sum->base_work += piece->base_work;
     sum->pushed += piece->pushed;
-    sum->unbooked += piece->unbooked;
+    sum->energy_error += piece->energy_error;
     sum->margin = fmin(sum->margin, piece->margin);
     sum->edge = sum->edge || piece->edge;
     sum->degenerate = sum->degenerate || piece->degenerate;

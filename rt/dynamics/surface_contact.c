@@ -35,7 +35,7 @@
 #define FARTHEST     0.25  /* of the size: no step goes farther over a surface */
 #define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
 #define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
-#define NEARLY       1e-3  /* of it: what is less at the end of a step is told */
+#define NEARLY       1e-3  /* of it: what is less at the end of a step is reported */
 #define DEGENERATE   1e-12 /* of the size: no less derivative, at an apex or a corner */
 #define BESIDE_APEX  1e-4  /* of the domain: nearer to one of these nothing starts */
 #define GRID         8     /* samples of a direction, for a search */

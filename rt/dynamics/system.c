@@ -748,7 +748,7 @@ static bool is_end(const gw_system_def *def, int body)
     return body >= GW_MOVING_GROUND(def->ground_count - 1) && body < def->body_count;
 }
 
-/* Programmers' errors assert; surfaces that cannot touch are told. */
+/* Programmers' errors assert; surfaces that cannot touch are reported. */
 static bool check_closure(const gw_system_def *def, int index, gw_error *error)
 {
     const gw_closure_def *c = &def->closures[index];
@@ -815,7 +815,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
             s->total_mass += def->bodies[i].mass.mass;
         s->dt = def->dt > 0 ? def->dt : 1e-3;
         s->single = s->is_free = true;
-        s->tells_joints = !def->silent_joints;
+        s->keeps_joint_wrenches = !def->silent_joints;
         s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
         s->body_from_held = gw_pose_identity();
         for (int i = 0; i < def->closure_count; i++)

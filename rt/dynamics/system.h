@@ -253,8 +253,8 @@ gw_model *gw_system_model(gw_system *system);
 void gw_system_hold(gw_system *system, int body, const gw_pose *body_from_held);
 
 /* A second hand's view of the system: a model that shares its state, whose held frame is of another
- * body. It does not step: the hand's wrench is told, in world axes at that frame wherever it goes,
- * until it is another one; its work is gw_step.pushed. */
+ * body. It does not step: the hand's wrench is given to it, in world axes at that frame wherever it
+ * goes, until it is another one; its work is gw_step.pushed. */
 gw_model *gw_system_second_hold(gw_system *system, int body, const gw_pose *body_from_held);
 void gw_system_second_force(gw_system *system, const gw_wrench *wrench);
 

@@ -59,9 +59,9 @@ typedef struct gw_system_state {
 /* Powers (W), or their integrals (J): of the hand, contacts, motors and grounds, and what damping
  * takes;
  * `contact` is of all that acts on bodies beside the hand, `pushed` what of it pushes them;
- * `unbooked` is energy that no formula could account for. */
+ * `energy_error` is energy that no formula could account for. */
 typedef struct gw_system_work {
-    double hand, contact, pushed, motors, base, dissipated, unbooked;
+    double hand, contact, pushed, motors, base, dissipated, energy_error;
 } gw_system_work;
 
 /* f = M a + B alpha, t = B^T a + I alpha. */
@@ -253,9 +253,9 @@ struct gw_system {
     gw_system_body *bodies;
     int ground_count;
     gw_moving_ground *grounds;
-    bool all_planar;       /* every body moves in a plane */
-    bool tells_joints;     /* wrenches of joints and closures are kept, */
-    bool continues;        /* but not in this step: gw_forces.continues */
+    bool all_planar;           /* every body moves in a plane */
+    bool keeps_joint_wrenches; /* wrenches of joints and closures are kept, */
+    bool continues;            /* but not in this step: gw_forces.continues */
     bool single;           /* every joint has one coordinate: body i is joint i is coordinate i */
     bool plain_tree;       /* the same, and no rows */
     bool is_free;          /* nothing acts at any joint */
@@ -877,7 +877,7 @@ void gw_add_row_wrench(const gw_closure_row *row, double by, gw_wrench *on);
 void gw_sum_wrenches_to_roots(const gw_system *system, gw_wrench *on);
 
 /* At the accelerations that were solved for: the wrench on the held body, at the held frame; where
- * joints are told of, also that of each joint on its body, its load and that of its descendants
+ * joints are reported, also that of each joint on its body, its load and that of its descendants
  * less closures, and that of each closure. */
 void gw_keep_joint_wrenches(gw_system *system, gw_wrench *constraint);
 

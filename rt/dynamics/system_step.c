@@ -99,7 +99,7 @@ static void add_stages(int n, int stages, const double *weights, const double *v
 #define FINEST_LEVEL   16
 #define REGULAR        1e-6 /* margin of rows: nearer to a singular posture finer ones do not help */
 #define FINEST_TRIES   192  /* substeps of a step at levels above MAX_LEVEL */
-#define WORTH          1e-8 /* of the kinetic energy: less is told instead */
+#define WORTH          1e-8 /* of the kinetic energy: less is reported instead */
 #define STUCK          3 /* refinements that did not halve the error: rounding, or a singular posture */
 #define FINEST_LOCAL   3
 #define FINEST_TOUCHED 4  /* of trees: kinks of contact forces are not resolved by finer ones */
@@ -245,19 +245,19 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
 }
 
 /* Closes the balance of a substep that cannot be refined further: missing energy is counted as
- * dissipated, surplus energy is taken out of the motion. Either is told, once more what no motion
- * can pay for. */
+ * dissipated, surplus energy is taken out of the motion. Either is reported, once more what no
+ * motion can pay for. */
 static void close_energy_balance(gw_system *s, bool stiff, double kinetic, double potential,
                                  gw_system_work *sum)
 {
     double come = sum->hand + sum->contact + sum->motors + sum->base;
     double lost = come - (s->kinetic - kinetic) - (s->potential - potential);
-    sum->unbooked = fabs(lost - sum->dissipated);
+    sum->energy_error = fabs(lost - sum->dissipated);
     sum->dissipated = fmax(0, lost);
     if (lost < 0 && s->moving && stiff) /* grounds hold whatever they have to */
         sum->base -= lost;
     else if (lost < 0)
-        sum->unbooked +=
+        sum->energy_error +=
             s->moving ? gw_grounds_remove_energy(s, -lost) : gw_system_remove_energy(s, -lost);
 }
 
@@ -414,7 +414,7 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
 
 /* Over a posture in which no joint moves along a row, accelerations are wrong by more the nearer to
  * it they are taken: wide substeps get across, and finer ones end up beside it. There, once a finer
- * one was worse, the best of those tried is taken that is good enough to be told. */
+ * one was worse, the best of those tried is taken that is good enough to be reported. */
 #define NEAR_SINGULAR 1e-3
 #define CROSSES       0.1 /* of the least motion before and after: there is such a posture between */
 
@@ -615,7 +615,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     if ((!closed && !kinked) || !(fabs(surplus) <= bearable) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
-    sum->unbooked = (kinked ? 0 : fabs(surplus)) + gw_system_remove_energy(s, surplus);
+    sum->energy_error = (kinked ? 0 : fabs(surplus)) + gw_system_remove_energy(s, surplus);
     return true;
 }
 
@@ -631,7 +631,7 @@ static void stop_there(gw_system *s, const substep *b, double t, gw_system_work 
         gw_system_energy(s, &s->kinetic, &s->potential);
     }
     double lost = b->kinetic + b->potential - s->kinetic - s->potential;
-    *sum = (gw_system_work){.dissipated = lost, .unbooked = fabs(lost)};
+    *sum = (gw_system_work){.dissipated = lost, .energy_error = fabs(lost)};
 }
 
 /* A substep that no formula takes. */
@@ -836,7 +836,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .motors = sum.motors,
                       .pushed = sum.pushed,
                       .base_work = sum.base,
-                      .unbooked = sum.unbooked,
+                      .energy_error = sum.energy_error,
                       .edge = gw_system_at_edge(s),
                       .degenerate = gw_system_degenerate(s),
                       .margin = 1,

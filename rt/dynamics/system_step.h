@@ -16,7 +16,7 @@ static inline void gw_system_add_work(gw_system_work *sum, double weight,
     sum->pushed += weight * power->pushed;
     sum->motors += weight * power->motors;
     sum->base += weight * power->base;
-    sum->unbooked += weight * power->unbooked;
+    sum->energy_error += weight * power->energy_error;
     sum->dissipated += weight * power->dissipated;
 }
 

@@ -45,7 +45,7 @@ void gw_sum_wrenches_to_roots(const gw_system *s, gw_wrench *on)
 void gw_system_tell_joints(gw_system *s)
 {
     assert(s);
-    s->tells_joints = true;
+    s->keeps_joint_wrenches = true;
 }
 
 gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
@@ -62,7 +62,7 @@ gw_wrench gw_system_closure_wrench(const gw_system *s, int index)
 
 void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
 {
-    if (!s->tells_joints || s->continues) {
+    if (!s->keeps_joint_wrenches || s->continues) {
         *constraint = gw_system_borne(s, s->held);
         gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
         constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));

@@ -165,12 +165,12 @@ static const char *separator(int i, int count)
 /* "c1 and c2" */
 static void append_names(sentence *t, unsigned long bits, bool list)
 {
-    int count = __builtin_popcountl(bits), told = 0;
+    int count = __builtin_popcountl(bits), written = 0;
     for (int i = 0; i < GW_MAX_PROBLEM; i++) {
         if (!(bits >> i & 1))
             continue;
-        append(t, "%s", list && told > 0 ? ", " : separator(told, count));
-        told++;
+        append(t, "%s", list && written > 0 ? ", " : separator(written, count));
+        written++;
         if (t->names)
             append(t, "%s", t->names[i]);
         else
@@ -245,7 +245,7 @@ static void append_bound(sentence *t, int most)
     const gw_conflict *c = t->conflict;
     bool angle = meanings[meaning_of(c->values[most].name)].angle;
     double sum = sum_without(c, most);
-    int others = 0, told = 0;
+    int others = 0, written = 0;
     for (int i = 0; i < c->value_count; i++)
         others += i != most && c->values[i].value != 0;
     append(t, "The ");
@@ -259,9 +259,9 @@ static void append_bound(sentence *t, int most)
     for (int i = 0; i < c->value_count && others > 0; i++) {
         if (i == most || c->values[i].value == 0)
             continue;
-        append(t, "%sthe ", told == 0 && others > 1 ? ", " : separator(told, others));
+        append(t, "%sthe ", written == 0 && others > 1 ? ", " : separator(written, others));
         append_value(t, i);
-        told++;
+        written++;
     }
     append(t, others > 1 ? " together." : ".");
 }

@@ -192,7 +192,7 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
            gw_two_angles_loop(&loops, x->q) == s->loop;
 }
 
-/* A descent that ended off the rows: how near it came is told. */
+/* A descent that ended off the rows: the residual that it reached is reported. */
 static void note_failed(gw_completion *c, double worst, const gw_pose *x)
 {
     const gw_solver *solver = c->solver;

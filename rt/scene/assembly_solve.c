@@ -598,7 +598,7 @@ static bool goes_on(descent *d)
     return !d->stopped;
 }
 
-static void tell(const gw_assembly *w, descent *d, double worst, double step)
+static void report(const gw_assembly *w, descent *d, double worst, double step)
 {
     d->at.iteration++;
     d->left--;
@@ -621,7 +621,7 @@ static double by_gradient(gw_assembly *w, descent *d)
         if (now > sum)
             *k *= 0.5;
         sum = now;
-        tell(w, d, worst, step);
+        report(w, d, worst, step);
     }
     return worst;
 }
@@ -643,7 +643,7 @@ static double by_newton(gw_assembly *w, descent *d)
             remember(w, w->poses, w->before);
             worst = before;
         }
-        tell(w, d, worst, no_better ? 0 : share * step);
+        report(w, d, worst, no_better ? 0 : share * step);
         if (no_better)
             break;
     }
@@ -687,7 +687,7 @@ static double by_lm(gw_assembly *w, descent *d)
                       : used > 1e-9   ? 0.1 * used
                                       : 0;
         at->slow = sum > (1 - SLOW) * before ? at->slow + 1 : 0;
-        tell(w, d, worst, share * step);
+        report(w, d, worst, share * step);
         if (share == 0 && (worst <= GW_ASSEMBLY_HELD || used > 1e6))
             break; /* round-off, or a minimum beside the rows */
     }

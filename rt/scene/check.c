@@ -433,7 +433,8 @@ static bool check_value(const gw_scene_constraint *c, const gw_element *a, const
                 : "an angle must be within 0 and pi (rad)");
 }
 
-/* Offset surfaces fold at the focal distance; told for the point closest to where the objects are.
+/* Offset surfaces fold at the focal distance; reported for the point closest to where the objects
+ * are.
  */
 static bool check_offset(const gw_scene *s, const gw_scene_constraint *c, const gw_element *a,
                          const gw_element *b, int index, gw_error *error)

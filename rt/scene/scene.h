@@ -234,7 +234,7 @@ typedef struct gw_setting {
 } gw_setting;
 
 /* Whether a device stays off until somebody arms, once the loop stalls or the device falls silent;
- * a lenient one is told of and goes on. */
+ * under a lenient one it is reported and the loop goes on. */
 typedef enum gw_safety {
     GW_SAFETY_BY_DRIVER, /* latched where it moves something, lenient where it is simulated */
     GW_SAFETY_LATCHED,

@@ -14,7 +14,7 @@
 
 #include "rt/haptics/operational_space.h"
 #include "rt/scene/joint_frame.h"
-#include "rt/scene/joint_of_set.h"
+#include "rt/scene/submanifold_mobilizer.h"
 #include "rt/scene/surface.h"
 
 #include <assert.h>
@@ -256,8 +256,9 @@ static bool classify(builder *w, int number, const bundle *k)
     if (w->solution->status != GW_SOLVED || w->solution->branch_count == 0)
         return false;
     const gw_branch *branch = &w->solution->branches[0];
-    gw_mobilizer type = gw_joint_of_set(&branch->set);
-    bool by_set = type == GW_MOBILIZER_FREE && !w->by_rows && gw_set_is_joint(&branch->set);
+    gw_mobilizer type = gw_submanifold_mobilizer(&branch->set);
+    bool by_set =
+        type == GW_MOBILIZER_FREE && !w->by_rows && gw_submanifold_is_mobilizer(&branch->set);
     gw_submanifold *set = by_set ? malloc(sizeof *set) : NULL;
     bool apart = branch->distance > ON_ITS_SET * w->out->length;
     if ((type == GW_MOBILIZER_FREE && !set) || apart) {
@@ -277,7 +278,8 @@ static bool classify(builder *w, int number, const bundle *k)
     if (set)
         *set = branch->set;
     else
-        gw_joint_frames_of_set(&branch->set, type, &branch->nearest, &c->a_from_m, &c->b_from_f);
+        gw_submanifold_mobilizer_frames(&branch->set, type, &branch->nearest, &c->a_from_m,
+                                        &c->b_from_f);
     return set != NULL;
 }
 

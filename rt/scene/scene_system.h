@@ -89,7 +89,7 @@ bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int num
  * GW_UNLIKE_STATED on its relations do not allow it. */
 #define GW_UNLIKE_STATED 1e-6
 /* A joint farther than this (rad, or shares of the system's length) from the position that it
- * states is told of: files round positions. */
+ * states is reported: files round positions. */
 #define GW_DISPLACED 1e-3
 double gw_unlike_stated(const gw_twist *stated, const gw_twist *now);
 

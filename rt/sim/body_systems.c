@@ -11,10 +11,10 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-#define BRAKE_TIME     0.02  /* s in which a strained mechanism loses most of its speed */
-#define UNBOOKED_SHARE 1e-6  /* of a system's kinetic energy: more is told */
-#define REACHED        1e-9  /* of the length: closures hold where bodies are put */
-#define SAME_PLACE     1e-13 /* m, and of how far it is: rounding of poses */
+#define BRAKE_TIME         0.02  /* s in which a strained mechanism loses most of its speed */
+#define ENERGY_ERROR_SHARE 1e-6  /* of a system's kinetic energy: more is reported */
+#define REACHED            1e-9  /* of the length: closures hold where bodies are put */
+#define SAME_PLACE         1e-13 /* m, and of how far it is: rounding of poses */
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -604,7 +604,7 @@ static void push_second(gw_scene_dynamics *m, int tool)
 
 /* The system's step as the second tool reads it: its work is booked with the pushes.
  */
-static void tell_second(gw_scene_dynamics *m, int tool)
+static void split_step_of_second(gw_scene_dynamics *m, int tool)
 {
     gw_world_system *second = &m->second_world_system[tool];
     const gw_world_system *first = &m->world_systems[m->tool_world_system[tool]];
@@ -678,21 +678,21 @@ void gw_body_systems_post_step(gw_scene_dynamics *m)
 {
     for (int t = 0; t < m->tool_count; t++)
         if (m->second[t])
-            tell_second(m, t);
+            split_step_of_second(m, t);
     for (int i = 0; i < m->system_count; i++)
         m->work += m->world_systems[m->first_system + i].step.pushed;
 }
 
-double gw_body_systems_unbooked(const gw_scene_dynamics *m)
+double gw_body_systems_energy_error(const gw_scene_dynamics *m)
 {
     double worst = 0, kinetic, potential;
     for (int i = 0; i < m->system_count; i++) {
-        double unbooked = m->world_systems[m->first_system + i].step.unbooked;
-        if (!(unbooked > 0))
+        double energy_error = m->world_systems[m->first_system + i].step.energy_error;
+        if (!(energy_error > 0))
             continue;
         gw_model_energy(gw_system_model(m->systems[i].system), &kinetic, &potential);
-        if (unbooked > UNBOOKED_SHARE * kinetic)
-            worst = fmax(worst, unbooked);
+        if (energy_error > ENERGY_ERROR_SHARE * kinetic)
+            worst = fmax(worst, energy_error);
     }
     return worst;
 }
@@ -728,7 +728,8 @@ bool gw_body_systems_find_link(const gw_scene_dynamics *m, int link, int *system
 
 /* Position and velocity of a joint that closes a loop, from where its bodies are; turns go on from
  * where they were. */
-static void tell_closure(const gw_dynamic_system *d, const gw_placed_joint *j, double *q, double *v)
+static void closing_joint_state(const gw_dynamic_system *d, const gw_placed_joint *j, double *q,
+                                double *v)
 {
     gw_twist of_a, of_b;
     gw_pose a = end_of(d, j->a, &of_a), b = end_of(d, j->b, &of_b);
@@ -783,7 +784,7 @@ static void publish_joints(const gw_scene_dynamics *m, int system, gw_snapshot *
         }
         if (s->tick == 0)
             memcpy(to, m->still + d->coordinates[i], bytes);
-        tell_closure(d, j, to, rates);
+        closing_joint_state(d, j, to, rates);
     }
 }
 
@@ -808,7 +809,7 @@ void gw_body_systems_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
     for (int i = 0; i < m->system_count; i++)
         for (int k = 0; k < m->systems[i].joint_count; k++)
             s->joint_wrenches[m->systems[i].joints[k].joint] = wrench_of(m, i, k);
-    if (m->tells_links)
+    if (m->reports_links)
         publish_links(m, s);
     int at = m->free_count; /* in the order in which they were published */
     for (int i = 0; i < m->system_count; i++) {
@@ -821,7 +822,7 @@ void gw_body_systems_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
 
 void gw_scene_dynamics_tell_links(gw_scene_dynamics *m)
 {
-    m->tells_links = true;
+    m->reports_links = true;
     for (int i = 0; i < m->system_count; i++)
         gw_system_tell_joints(m->systems[i].system);
 }

@@ -80,7 +80,7 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
         follow_now(s);
         gw_simulation_place_kinematic(s, 0);
     }
-    if (s->tells_links)
+    if (s->reports_links)
         gw_scene_dynamics_tell_links(s->scenario->dynamics);
     engage_latched_softly(s, false);
     *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
@@ -200,8 +200,8 @@ static void apply_release(gw_simulation *s, int tool)
     gw_simulation_emit_motion_end(s, tool);
 }
 
-/* The way that was under way is told of with its own tag before the new one begins. One that a halt
- * overtook ends before it begins: arming moves nothing. */
+/* The motion that was under way is reported with its own tag before the new one begins. One that a
+ * halt overtook ends before it begins: arming moves nothing. */
 static void apply_guide(gw_simulation *s, const gw_command *command)
 {
     gw_motion_executor *motion = &s->tools[command->tool].motion;
@@ -299,8 +299,8 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
                                 command->motor.joint, &command->motor.motor);
         note_value(s, command->tag);
         return;
-    case GW_COMMAND_TELL_LINKS:
-        s->tells_links = true;
+    case GW_COMMAND_REPORT_LINKS:
+        s->reports_links = true;
         gw_scene_dynamics_tell_links(s->scenario->dynamics);
         return;
     case GW_COMMAND_HALT:

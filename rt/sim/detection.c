@@ -12,17 +12,17 @@
 #define DRIVEN 20.0 /* bodies gain speed against one another by so much, or less (m/s^2) */
 
 /* A message of the mailbox: a count, then so many entries. */
-typedef struct told_bodies {
-    uint64_t number; /* of the telling */
+typedef struct body_message {
+    uint64_t number; /* of the message */
     int count;
     gw_detection_body body[];
-} told_bodies;
+} body_message;
 
-typedef struct found_near {
-    uint64_t number; /* of what it was found in */
+typedef struct candidate_message {
+    uint64_t number; /* of the message of bodies that they were found in */
     int count, lost;
-    gw_contact_candidate near[GW_MAX_CONTACT_CANDIDATES];
-} found_near;
+    gw_contact_candidate candidates[GW_MAX_CONTACT_CANDIDATES];
+} candidate_message;
 
 struct gw_detection {
     gw_detector *detector;   /* NULL: nothing touches */
@@ -32,28 +32,28 @@ struct gw_detection {
     gw_pose *poses; /* of all bodies, as the detector last saw them */
     gw_twist *twists;
     gw_mailbox bodies, found;
-    told_bodies *telling, *seen; /* the loop's and the world's copies */
-    found_near finding, start;
-    bool detected;          /* `finding` is of `poses` and `twists`, with */
+    body_message *outgoing, *received; /* the loop's and the world's copies */
+    candidate_message newest, start;
+    bool detected;          /* `newest` was found at `poses` and `twists`, with */
     double detected_margin; /* this margin (m) */
-    uint64_t number, since; /* of the last telling; of the first that counts */
+    uint64_t number, since; /* of the last message; of the first that counts */
     unsigned char *memory;  /* of the mailboxes */
 };
 
-static size_t told_bytes(int moving)
+static size_t body_message_bytes(int moving)
 {
-    return sizeof(told_bodies) + (size_t)moving * sizeof(gw_detection_body);
+    return sizeof(body_message) + (size_t)moving * sizeof(gw_detection_body);
 }
 
 static bool take_memory(gw_detection *d)
 {
-    size_t told = told_bytes(d->moving), bodies = (size_t)d->body_count;
+    size_t bytes = body_message_bytes(d->moving), bodies = (size_t)d->body_count;
     d->poses = calloc(bodies + 1, sizeof *d->poses);
     d->twists = calloc(bodies + 1, sizeof *d->twists);
-    d->telling = calloc(1, told);
-    d->seen = calloc(1, told);
-    d->memory = calloc(3, told + sizeof(found_near));
-    return d->poses && d->twists && d->telling && d->seen && d->memory;
+    d->outgoing = calloc(1, bytes);
+    d->received = calloc(1, bytes);
+    d->memory = calloc(3, bytes + sizeof(candidate_message));
+    return d->poses && d->twists && d->outgoing && d->received && d->memory;
 }
 
 gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
@@ -84,11 +84,11 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     memcpy(d->poses, def->poses, (size_t)d->body_count * sizeof *d->poses);
     if (def->twists)
         memcpy(d->twists, def->twists, (size_t)d->body_count * sizeof *d->twists);
-    gw_mailbox_init(&d->bodies, d->memory, told_bytes(d->moving), d->telling);
-    gw_mailbox_init(&d->found, d->memory + 3 * told_bytes(d->moving), sizeof d->finding,
-                    &d->finding);
+    gw_mailbox_init(&d->bodies, d->memory, body_message_bytes(d->moving), d->outgoing);
+    gw_mailbox_init(&d->found, d->memory + 3 * body_message_bytes(d->moving), sizeof d->newest,
+                    &d->newest);
     gw_detection_run(d);
-    d->start = d->finding;
+    d->start = d->newest;
     return d;
 fail:
     gw_detection_destroy(d);
@@ -101,8 +101,8 @@ void gw_detection_destroy(gw_detection *d)
         return;
     gw_detector_destroy(d->detector);
     free(d->memory);
-    free(d->seen);
-    free(d->telling);
+    free(d->received);
+    free(d->outgoing);
     free(d->twists);
     free(d->poses);
     free(d);
@@ -124,22 +124,22 @@ double gw_detection_period(const gw_detection *d)
     return d->period;
 }
 
-/* The fastest that a body was told to go (m/s). */
+/* The largest speed of a body in the last message (m/s). */
 static double fastest(const gw_detection *d)
 {
     double most = 0;
-    for (int i = 0; i < d->seen->count; i++)
-        most = fmax(most, gw_norm(d->seen->body[i].twist.v));
+    for (int i = 0; i < d->received->count; i++)
+        most = fmax(most, gw_norm(d->received->body[i].twist.v));
     return most;
 }
 
-/* Where the told bodies are now; false where all of them are where they were. */
+/* Takes the newest message; false where nothing in it differs from the one before. */
 static bool take_bodies(gw_detection *d)
 {
     bool changed = false;
-    gw_mailbox_read(&d->bodies, d->seen);
-    for (int i = 0; i < d->seen->count; i++) {
-        const gw_detection_body *b = &d->seen->body[i];
+    gw_mailbox_read(&d->bodies, d->received);
+    for (int i = 0; i < d->received->count; i++) {
+        const gw_detection_body *b = &d->received->body[i];
         changed = changed || memcmp(&d->poses[b->body], &b->pose, sizeof b->pose) != 0 ||
                   memcmp(&d->twists[b->body], &b->twist, sizeof b->twist) != 0;
         d->poses[b->body] = b->pose;
@@ -152,26 +152,27 @@ static bool take_bodies(gw_detection *d)
  * of the tick before, and taken up as the next one begins. Meanwhile hands and gravity drive
  * bodies, and a body hit half way goes on as fast as the one that hit it. Of bodies that stand
  * still the candidates are those found before. */
-static void find_near(gw_detection *d)
+static void detect(gw_detection *d)
 {
     bool changed = take_bodies(d);
     double horizon = 2 * (d->period + d->tick),
            margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + fastest(d));
     if (changed || !d->detected || margin != d->detected_margin)
-        d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin,
-                                     d->finding.near, GW_MAX_CONTACT_CANDIDATES, &d->finding.lost);
-    d->detected = d->finding.lost == 0;
+        d->newest.count =
+            gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->newest.candidates,
+                      GW_MAX_CONTACT_CANDIDATES, &d->newest.lost);
+    d->detected = d->newest.lost == 0;
     d->detected_margin = margin;
-    d->finding.number = d->seen->number;
-    gw_mailbox_write_head(&d->found, &d->finding,
-                          offsetof(found_near, near) +
-                              (size_t)d->finding.count * sizeof d->finding.near[0]);
+    d->newest.number = d->received->number;
+    gw_mailbox_write_head(&d->found, &d->newest,
+                          offsetof(candidate_message, candidates) +
+                              (size_t)d->newest.count * sizeof d->newest.candidates[0]);
 }
 
 void gw_detection_run(gw_detection *d)
 {
     if (d->detector)
-        find_near(d);
+        detect(d);
     if (d->locals)
         gw_local_models_update(d->locals);
 }
@@ -179,10 +180,10 @@ void gw_detection_run(gw_detection *d)
 void gw_detection_publish(gw_detection *d, const gw_detection_body *bodies, int count)
 {
     assert(d && count >= 0 && (count == 0 || bodies));
-    d->telling->number = ++d->number;
-    d->telling->count = count < d->moving ? count : d->moving;
-    memcpy(d->telling->body, bodies, (size_t)d->telling->count * sizeof *bodies);
-    gw_mailbox_write_head(&d->bodies, d->telling, told_bytes(d->telling->count));
+    d->outgoing->number = ++d->number;
+    d->outgoing->count = count < d->moving ? count : d->moving;
+    memcpy(d->outgoing->body, bodies, (size_t)d->outgoing->count * sizeof *bodies);
+    gw_mailbox_write_head(&d->bodies, d->outgoing, body_message_bytes(d->outgoing->count));
 }
 
 const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
@@ -190,16 +191,17 @@ const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
     assert(d && count);
     if (!gw_mailbox_fresh(&d->found))
         return NULL;
-    const found_near *found = gw_mailbox_take(&d->found); /* in place: it may be a hundred kB */
+    const candidate_message *found =
+        gw_mailbox_take(&d->found); /* in place: it may be a hundred kB */
     if (found->number < d->since)
         return NULL;
     *count = found->count;
-    return found->near;
+    return found->candidates;
 }
 
 const gw_contact_candidate *gw_detection_start_candidates(gw_detection *d, int *count)
 {
     d->since = d->number + 1;
     *count = d->start.count;
-    return d->start.near;
+    return d->start.candidates;
 }

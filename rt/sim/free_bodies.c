@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/sim/moved_set.h"
+#include "rt/sim/moving_submanifold.h"
 #include "rt/sim/scene_dynamics_private.h"
 
 /* A hand carries a heavy object as easily as a light one: per kg beyond the first, and beyond its
@@ -244,11 +244,11 @@ static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,
     if (!gw_finite_pose(&to)) /* its step had failed: where the scene has it */
         return;
     if (b->branch[0]) {
-        gw_moved_set_at_switch(kinematics, b->object, b->branch, &def, &to);
-        to = gw_nearest_on_set(&def, &was->body.pose, &b->pose);
+        gw_moving_submanifold_at_switch(kinematics, b->object, b->branch, &def, &to);
+        to = gw_moving_submanifold_nearest(&def, &was->body.pose, &b->pose);
     }
     gw_guided_init(&b->body, &def, &to);
-    gw_twist base = gw_moved_set_twist(kinematics, &was->body);
+    gw_twist base = gw_moving_submanifold_twist(kinematics, &was->body);
     if (b->branch[0])
         travel_from(b, &was->body, &base, limits);
     else
@@ -263,7 +263,7 @@ static void let_go(const gw_scene_dynamics *old, gw_dynamic_free_body *b)
     gw_twist twist;
     if (!gw_scene_dynamics_find_body(old, gw_name_hash(b->id, 0), &was, &twist, &b->hand))
         return;
-    to = gw_nearest_on_set(&b->def, &was, &b->pose);
+    to = gw_moving_submanifold_nearest(&b->def, &was, &b->pose);
     gw_guided_init(&b->body, &b->def, &to);
     gw_guided_set_twist(&b->body, &twist);
 }
@@ -303,8 +303,8 @@ static bool move_set(gw_dynamic_free_body *b, gw_kinematics *kinematics, double 
     if (!b->branch[0] || !(kinematics || b->body.base.moves))
         return true;
     go_on(b, dt, &before, &after);
-    return gw_moved_set_advance(kinematics, b->object, b->branch, &b->body, &before, &after, dt) !=
-           GW_MOVED_SET_GONE;
+    return gw_moving_submanifold_advance(kinematics, b->object, b->branch, &b->body, &before,
+                                         &after, dt) != GW_SUBMANIFOLD_GONE;
 }
 
 int gw_scene_dynamics_move_sets(gw_scene_dynamics *m, gw_kinematics *kinematics, double dt)

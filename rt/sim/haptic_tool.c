@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "rt/haptics/limits.h"
-#include "rt/sim/moved_set.h"
+#include "rt/sim/moving_submanifold.h"
 
 #define BRAKE_TIME        0.05 /* s, in which a device without a hand loses most of its speed */
 #define PACE_FORCE        30.0 /* N: beyond, a transition slows down for the hand */
@@ -606,10 +606,10 @@ bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, do
     if (tool->shared || !(kinematics || tool->body.base.moves))
         return true;
     double before = total_energy(tool);
-    gw_moved_set_status moved = gw_moved_set_advance(
+    gw_moving_submanifold_status moved = gw_moving_submanifold_advance(
         kinematics, tool->def->object, tool->def->branch, &tool->body, &shown, &shown, dt);
     tool->edits += total_energy(tool) - before;
-    return moved != GW_MOVED_SET_GONE;
+    return moved != GW_SUBMANIFOLD_GONE;
 }
 
 /* ---- command ----------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ typedef struct gw_haptic_tool {
     bool clutched;
     gw_twist free_twist; /* of an admittance device that moves by itself, device space: while
                             clutched, and its turn about a point that is held */
-    bool lost;           /* the device was silent, or told what is not finite */
+    bool lost;           /* the device was silent, or sent values that are not finite */
     bool step_failed;    /* the step was not finite */
     bool command_failed; /* the command was not finite: the device got none */
     bool was_limited;    /* in the last tick */
@@ -110,8 +110,8 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
                           const gw_scene_dynamics *dynamics, int index);
 
 /* The tool's geometry moves in this tick of `dt` seconds (`kinematics`; NULL: none does): the body
- * rides to its moved set (moved_set.h), the energy counts under edits. False where its branch is
- * gone. Between sense and pre-step. */
+ * rides to its moved set (moving_submanifold.h), the energy counts under edits. False where its
+ * branch is gone. Between sense and pre-step. */
 bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, double dt);
 
 void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world_system *system);

@@ -8,7 +8,7 @@
 #include "rt/haptics/limits.h"
 #include "rt/scene/scene_system.h"
 #include "rt/sim/haptic_tool.h"
-#include "rt/sim/moved_set.h"
+#include "rt/sim/moving_submanifold.h"
 
 #define HAND_FORCE_RATE    45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
 #define HAND_DAMPING_LEAST 1.4  /* of sqrt(k m), twice the damping ratio */
@@ -192,7 +192,7 @@ static uint64_t touched_again(const gw_scenario_tool *was, const gw_scenario_too
 static void keep_riding(gw_guided *body, const gw_guided *was, const gw_kinematics *kinematics)
 {
     const gw_pose here = gw_pose_identity();
-    gw_twist motion = gw_moved_set_twist(kinematics, was);
+    gw_twist motion = gw_moving_submanifold_twist(kinematics, was);
     gw_base_motion base_motion = gw_base_motion_from_twist(&here, &motion);
     if (gw_norm2(motion.v) + gw_norm2(motion.w) > 0)
         gw_guided_set_base_motion(body, &base_motion);
@@ -227,9 +227,9 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     keep_device(tool, old, &at);
     gw_impedance_switch(&tool->control, &def->rendering);
     gw_guided_def guided = def->guided;
-    gw_moved_set_at_switch(scenario->kinematics, def->object, def->branch, &guided, &from);
+    gw_moving_submanifold_at_switch(scenario->kinematics, def->object, def->branch, &guided, &from);
     if (!scenario->go_to_layout)
-        to = gw_nearest_on_set(&guided, &from, &def->pose);
+        to = gw_moving_submanifold_nearest(&guided, &from, &def->pose);
     gw_guided_init(&tool->body, &guided, &to);
     keep_riding(&tool->body, &old->body, scenario->kinematics);
     if (!scenario->go_to_layout)

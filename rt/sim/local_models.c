@@ -12,14 +12,14 @@
 #include "rt/base/mailbox.h"
 
 typedef struct joint_state {
-    uint64_t number; /* of the telling, from 1 */
+    uint64_t number; /* of the message, from 1 */
     gw_resisted_def resisted;
     double q[GW_MAX_LOCAL_LINKS], v[GW_MAX_LOCAL_LINKS];
 } joint_state;
 
 /* A system with few joints uses the first part of it (gw_local_model_bytes). */
 typedef struct made_model {
-    uint64_t number; /* of the telling that it is of */
+    uint64_t number; /* of the message that it was made from */
     gw_resisted_directions resisted;
     gw_local_model local;
 } made_model;
@@ -30,7 +30,7 @@ typedef struct approximated_system {
     made_model model_room[3];
     int count; /* joints */
     /* the loop's */
-    uint64_t number, since; /* of the newest telling; of the one before which all is forgotten */
+    uint64_t number, since; /* of the newest message; of the one before which all is forgotten */
     made_model taken;
     /* the world's */
     gw_system *system; /* NULL: it runs exactly */
@@ -39,8 +39,8 @@ typedef struct approximated_system {
 
 struct gw_local_models {
     int count;
-    double horizon; /* s that a local model serves for, and as many tells */
-    uint64_t tells;
+    double horizon; /* s that a local model serves for, and as many messages */
+    uint64_t horizon_messages;
     approximated_system *systems;
 };
 
@@ -80,7 +80,7 @@ gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error
     memset(locals->systems, 0, bytes);
     locals->count = def->count;
     locals->horizon = 2 * def->period + def->dt;
-    locals->tells = (uint64_t)(locals->horizon / def->dt + 0.5);
+    locals->horizon_messages = (uint64_t)(locals->horizon / def->dt + 0.5);
     for (int i = 0; i < def->count; i++) {
         approximated_system *c = &locals->systems[i];
         if (!def->systems[i])
@@ -190,7 +190,7 @@ double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *syst
 double gw_local_models_strain(const gw_local_models *locals, int index, gw_system *system)
 {
     const approximated_system *c = &locals->systems[index];
-    double age = (double)(c->number - c->taken.number) / (double)locals->tells;
+    double age = (double)(c->number - c->taken.number) / (double)locals->horizon_messages;
     return fmax(gw_system_local_model_strain(system), age);
 }
 

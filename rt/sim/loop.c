@@ -74,7 +74,7 @@ struct gw_loop {
     atomic_ullong events_lost, commands_refused;
     atomic_llong sampled; /* when every device gave a valid sample (ns); 0: there is none */
     gw_fault_log *faults; /* NULL: none are kept */
-    uint64_t lost_told;
+    uint64_t lost_reported;
     gw_ring commands, retired, events, records;
     gw_mailbox snapshots, figures;
     bool memory_locked;
@@ -163,7 +163,7 @@ __attribute__((noinline)) static void copy_values(gw_snapshot *to, const gw_snap
     COPY_ENTRIES(to, s, tools, s->tool_count);
 }
 
-/* Single values, and of the arrays the entries that there are: a page that nothing is told in is
+/* Single values, and of the arrays the entries that there are: a page without entries is
  * not touched. */
 static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
 {
@@ -310,8 +310,9 @@ static void watch_operator(gw_loop *loop, int64_t now)
     gw_halt_latch_halt(loop->halt, GW_HALT_DEAD_MAN, holder.by);
 }
 
-/* Tells the latch what the tick did: it heeded this word, or found a reason to halt by itself. */
-static void tell_latch(gw_loop *loop, gw_halt_word heeded)
+/* Reports to the latch what the tick did: it heeded this word, or found a reason to halt by itself.
+ */
+static void report_to_latch(gw_loop *loop, gw_halt_word heeded)
 {
     gw_halt_cause cause;
     const gw_snapshot *made = loop->made;
@@ -417,7 +418,7 @@ static void *run(void *arg)
         if (written - begin > GW_STALL_NS)
             stalled(loop); /* what it has just written is the last */
         publish(loop);
-        tell_latch(loop, halt);
+        report_to_latch(loop, halt);
         gw_stages_end(stages, GW_STAGE_PUBLISH);
         keep_tick(loop, begin, written);
         int64_t end = now_ns();
@@ -643,7 +644,7 @@ static bool start_threads(gw_loop *loop)
     return false;
 }
 
-/* A loop that is created while halted begins so; that was told when it happened. */
+/* A loop that is created while halted begins so; that was reported when it happened. */
 static void keep_halted(gw_loop *loop)
 {
     gw_event events[GW_MAX_TOOLS + 1];
@@ -799,8 +800,8 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
         r->hit_count = r->collision_count = 0;
     }
     uint64_t all = atomic_load_explicit(&loop->lost, memory_order_relaxed);
-    *lost = all - loop->lost_told;
-    loop->lost_told = all;
+    *lost = all - loop->lost_reported;
+    loop->lost_reported = all;
     return count;
 }
 

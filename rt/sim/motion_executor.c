@@ -84,7 +84,7 @@ static void start_holding(gw_motion_executor *motion, const gw_submanifold *set,
     motion->loose = false;
 }
 
-/* A guard ended the way: what moved stays where it is, the rest where it was told to be. */
+/* A guard ended the motion: what moved stays where it is, the rest at its target. */
 static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input *in)
 {
     double here[6];

@@ -154,12 +154,12 @@ gw_unilaterals_at gw_scene_dynamics_unilaterals(const gw_scene_dynamics *m, int 
     return gw_scene_unilaterals_at(m->unilaterals, object, point);
 }
 
-static int tell_model(const gw_model *model, int body, gw_detection_body *told)
+static int publish_model(const gw_model *model, int body, gw_detection_body *to)
 {
     int count = gw_model_bodies(model);
     for (int i = 0; i < count; i++) {
-        told[i].body = body + i;
-        gw_model_body(model, i, &told[i].pose, &told[i].twist);
+        to[i].body = body + i;
+        gw_model_body(model, i, &to[i].pose, &to[i].twist);
     }
     return count;
 }
@@ -180,19 +180,19 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
     }
     for (int i = 0; i < m->held_count; i++)
         if (m->world_systems[i].model)
-            count += tell_model(m->world_systems[i].model, m->held[i], m->told + count);
+            count += publish_model(m->world_systems[i].model, m->held[i], m->published + count);
     for (int i = 0; i < m->free_count; i++)
-        count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
+        count += publish_model(&m->bodies[i].body.model, m->bodies[i].object, m->published + count);
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
         for (int k = 0; k < d->body_count; k++) {
-            gw_detection_body *told = &m->told[count++];
-            told->body = d->numbers[k];
-            gw_model_body(gw_system_model(d->system), k, &told->pose, &told->twist);
+            gw_detection_body *to = &m->published[count++];
+            to->body = d->numbers[k];
+            gw_model_body(gw_system_model(d->system), k, &to->pose, &to->twist);
         }
     }
-    memcpy(m->told + count, m->moved, (size_t)m->moved_count * sizeof *m->told);
-    gw_detection_publish(m->detection, m->told, count + m->moved_count);
+    memcpy(m->published + count, m->moved, (size_t)m->moved_count * sizeof *m->published);
+    gw_detection_publish(m->detection, m->published, count + m->moved_count);
     m->moved_count = 0;
 }
 
@@ -239,9 +239,9 @@ static void find(gw_scene_dynamics *m)
     f->jammed = m->immovable && !m->was_jammed;
     f->crowded = m->crowded && !m->was_crowded ? m->last.deferred : 0;
     f->strained = m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
-    if (f->unbooked > 0)
-        f->unbooked = gw_body_systems_unbooked(m);
-    f->any = f->jammed || f->edge || f->degenerate || f->crowded > 0 || f->unbooked > 0 ||
+    if (f->energy_error > 0)
+        f->energy_error = gw_body_systems_energy_error(m);
+    f->any = f->jammed || f->edge || f->degenerate || f->crowded > 0 || f->energy_error > 0 ||
              f->strained > 0;
 }
 
@@ -258,7 +258,7 @@ static void account(gw_scene_dynamics *m)
     for (int i = 0; i < m->tool_count; i++)
         held[m->tool_world_system[i]] = true;
     m->found.edge = m->found.degenerate = false;
-    m->found.unbooked = 0;
+    m->found.energy_error = 0;
     for (int i = 0; i < m->world_system_count; i++) {
         const gw_step *step = &m->world_systems[i].step;
         m->motors += step->motors;
@@ -267,7 +267,7 @@ static void account(gw_scene_dynamics *m)
             m->dissipated += step->dissipated;
         m->found.edge |= step->edge;
         m->found.degenerate |= step->degenerate;
-        m->found.unbooked = fmax(m->found.unbooked, step->unbooked);
+        m->found.energy_error = fmax(m->found.energy_error, step->energy_error);
     }
 }
 
@@ -406,7 +406,7 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
     int count = s->contact_count;
     s->contact_count = 0;
     for (int i = 0; i < count; i++) {
-        if (is_joint_limit(m, &point[i])) /* told with its joint */
+        if (is_joint_limit(m, &point[i])) /* reported with its joint */
             continue;
         s->contacts[s->contact_count++] =
             (gw_snapshot_contact){.a = toucher(m, point[i].a),

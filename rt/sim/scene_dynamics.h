@@ -70,7 +70,7 @@ int gw_scene_dynamics_move_sets(gw_scene_dynamics *dynamics, gw_kinematics *kine
 /* The next object that arrived on its set in this tick, -1: no more. Starts with *at 0. */
 int gw_scene_dynamics_settled(const gw_scene_dynamics *dynamics, int *at);
 
-/* An object that no model moves is there now (a follower, moved geometry); `dt` since it was told
+/* An object that no model moves is there now (a follower, moved geometry); `dt` since it was given
  * last, 0: it does not move. */
 void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *dynamics, int object, const gw_pose *pose,
                                        double dt);
@@ -79,7 +79,7 @@ void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *dynamics, int object, 
 bool gw_scene_dynamics_has_contacts(const gw_scene_dynamics *dynamics);
 
 /* Stated features that unilateral constraints stand on are where `kinematics` has them now; `dt`
- * since they were told last, 0: they do not move. */
+ * since they were given last, 0: they do not move. */
 void gw_scene_dynamics_move_unilaterals(gw_scene_dynamics *dynamics,
                                         const gw_kinematics *kinematics, double dt);
 
@@ -127,15 +127,16 @@ const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics
  * joint elsewhere, as its relations do not allow that; -1: all begin as stated. */
 int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *dynamics);
 
-/* What is rare and told of as an event. */
+/* What is rare and reported as an event. */
 typedef struct gw_dynamics_findings {
     bool any;        /* one of what follows */
     bool jammed;     /* a contact began to jam */
     bool edge;       /* something is held by the edge of a surface, or the end of a curve */
     bool degenerate; /* two that touch bend alike there, or have lost their common normal */
     int crowded;     /* collisions that were put off, the first time in a second that some were */
-    double unbooked; /* energy that a system could not account for (J); 0 below a millionth of it */
-    double strained; /* by how much a mechanism began to be beyond its local model's validity */
+    double energy_error; /* energy that a system could not account for (J); 0 below a millionth of
+                            it */
+    double strained;     /* by how much a mechanism began to be beyond its local model's validity */
 } gw_dynamics_findings;
 
 /* Those of the last step. */

@@ -389,15 +389,15 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     m->moved_most = most;
     m->touching = solid ? touching_create(m, def->scene) : NULL;
     m->moved = calloc((size_t)most + 1, sizeof *m->moved);
-    m->told = calloc((size_t)most + bodies_count, sizeof *m->told);
+    m->published = calloc((size_t)most + bodies_count, sizeof *m->published);
     m->placed = calloc(bodies_count, sizeof *m->placed);
     m->names = calloc(bodies_count, sizeof *m->names);
     gw_world_body *bodies = calloc(bodies_count, sizeof *bodies);
     gw_pose *poses = calloc(bodies_count, sizeof *poses);
     gw_twist *twists = calloc(bodies_count, sizeof *twists);
     gw_collider *colliders = calloc((size_t)solids(m, def->scene, NULL) + 1, sizeof *colliders);
-    bool made = (m->touching || !solid) && m->moved && m->told && m->placed && m->names && bodies &&
-                poses && twists && colliders;
+    bool made = (m->touching || !solid) && m->moved && m->published && m->placed && m->names &&
+                bodies && poses && twists && colliders;
     if (!made)
         gw_fail(error, GW_FAILED, "", "no memory for contacts");
     else {
@@ -424,7 +424,7 @@ static void drop_contacts(gw_scene_dynamics *m)
     gw_joint_limits_destroy(&m->limits);
     gw_detection_destroy(m->detection);
     touching_destroy(m->touching);
-    free(m->told);
+    free(m->published);
     free(m->moved);
     free(m->placed);
     free(m->names);

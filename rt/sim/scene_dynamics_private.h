@@ -42,7 +42,7 @@ typedef struct gw_dynamic_ground {
     gw_transition travel; /* of a base, that an edit put there */
 } gw_dynamic_ground;
 
-/* Where a joint's wrench is told, as a step begins. */
+/* Where a joint's wrench is reported, as a step begins. */
 typedef struct gw_joint_place {
     gw_vec3 at;  /* the origin of a's frame, in the world (m) */
     gw_vec3 arm; /* from there to the origin of the body whose wrench is known (m) */
@@ -130,7 +130,7 @@ typedef struct gw_joint_limits {
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
     int tool_count, held_count, free_count, system_count;
-    bool tells_links; /* wrenches of links are told */
+    bool reports_links; /* wrenches of links are reported */
     int mechanism_count;
     int first_link[GW_MAX_MECHANISMS + 1];   /* body of its link 0 */
     gw_vec3 gravity;                         /* m/s^2 */
@@ -157,9 +157,9 @@ struct gw_scene_dynamics {
     struct touching *touching; /* who may touch, and how: what the detector asks */
     uint64_t *names;           /* of each body: a hash of its id, to find it again after an edit */
     gw_pose *placed;           /* by body: where an object without model was placed last */
-    gw_detection_body *moved;  /* bodies that no model moves, told of in this tick */
+    gw_detection_body *moved;  /* bodies that no model moves, published in this tick */
     int moved_count, moved_most;
-    gw_detection_body *told; /* room for all that moves */
+    gw_detection_body *published; /* room for all that moves */
 
     /* sums since tick 0 or the last switch (J) */
     double work, dissipated, motors, edits; /* work: of hands at free bodies */
@@ -184,7 +184,7 @@ void gw_scene_unilaterals_number(gw_scene_unilaterals *unilaterals, int first_an
 /* The object that an anchor is of. */
 int gw_scene_unilaterals_object(const gw_scene_unilaterals *unilaterals, int body);
 
-/* Everything as it was built; or where geometry is now, `dt` since it was told last (0: at rest).
+/* Everything as it was built; or where geometry is now, `dt` since it was given last (0: at rest).
  */
 void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *world);
 void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
@@ -258,7 +258,7 @@ bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command
 
 /* Energy that the last step of a system could not account for (J); 0 where that is less than a
  * millionth of the system's. */
-double gw_body_systems_unbooked(const gw_scene_dynamics *dynamics);
+double gw_body_systems_energy_error(const gw_scene_dynamics *dynamics);
 
 /* Before and after a step: hands, of persons and of second tools. */
 void gw_body_systems_pre_step(gw_scene_dynamics *dynamics);

@@ -108,8 +108,8 @@ void gw_simulation_restart(gw_simulation *s)
     s->initial = now.kinetic + now.potential;
 }
 
-/* Values may come every tick: they are told together, the first at once. */
-static void tell_moved(gw_simulation *s)
+/* Values may come every tick: they are reported together, the first at once. */
+static void report_moved(gw_simulation *s)
 {
     if (s->moved_count == 0 || s->now < s->moved_next)
         return;
@@ -304,8 +304,8 @@ static void step_all(gw_simulation *s, gw_tick *tick)
     tick->dt = whole;
 }
 
-/* A state that lasts is told when it begins, and once more where it was away for a while. */
-static void tell_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_kind kind)
+/* A state that lasts is reported when it begins, and once more where it was away for a while. */
+static void report_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_kind kind)
 {
     if (lasts && *quiet == 0)
         gw_simulation_emit(s, (gw_event){.kind = kind});
@@ -313,7 +313,7 @@ static void tell_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_kind
 }
 
 /* What the step found, where one was made. */
-static void tell_findings(gw_simulation *s, bool moving)
+static void report_findings(gw_simulation *s, bool moving)
 {
     static const gw_dynamics_findings none = {0};
     const gw_dynamics_findings *found =
@@ -324,10 +324,10 @@ static void tell_findings(gw_simulation *s, bool moving)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
     if (found->crowded > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = found->crowded});
-    if (found->unbooked > 0)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_UNBOOKED, .value = found->unbooked});
-    tell_lasting(s, found->edge, &s->at_edge, GW_EVENT_EDGE);
-    tell_lasting(s, found->degenerate, &s->degenerate, GW_EVENT_DEGENERATE);
+    if (found->energy_error > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_UNBOOKED, .value = found->energy_error});
+    report_lasting(s, found->edge, &s->at_edge, GW_EVENT_EDGE);
+    report_lasting(s, found->degenerate, &s->degenerate, GW_EVENT_DEGENERATE);
     if (found->strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = found->strained});
 }
@@ -358,8 +358,8 @@ void gw_simulation_tick(gw_simulation *s)
         force_off(s, i, was[i]);
         limited = limited || s->tools[i].limited;
     }
-    tell_findings(s, moving);
-    tell_moved(s);
+    report_findings(s, moving);
+    report_moved(s);
     s->now++;
     s->limited_ticks += limited && moving;
     s->tick += moving;

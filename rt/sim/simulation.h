@@ -26,22 +26,22 @@ typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
 /* ---- commands in --------------------------------------------------------------------------- */
 
 typedef enum gw_command_kind {
-    GW_COMMAND_SCENARIO,   /* swap; the tool is brought onto its new set without a bump */
-    GW_COMMAND_STATE,      /* run, pause, stop (tick 0 and the scenario's poses) */
-    GW_COMMAND_STEP,       /* `ticks` more, while paused; 0: none of those that are still to go */
-    GW_COMMAND_OPERATOR,   /* a new operator at a device; its t counts from this tick */
-    GW_COMMAND_DRAG,       /* spring from a point of the held or a free object to a target */
-    GW_COMMAND_RELEASE,    /* ends the drag; where there is none, the robot lets go */
-    GW_COMMAND_PUSH,       /* a wrench at the tool frame, or a free object's origin, until the next
-                              push (keys, scripts) */
-    GW_COMMAND_CLUTCH,     /* freezes the tool and re-centres the workspace map on release */
-    GW_COMMAND_MOTION,     /* the simulated robot takes the tool along its freedoms, or lets go */
-    GW_COMMAND_CONTROL,    /* another control at an impedance device, bumplessly */
-    GW_COMMAND_MOTOR,      /* a motor of a mechanism's joint */
-    GW_COMMAND_GEOMETRY,   /* a feature or a fixed object moves; what stands on it comes along */
-    GW_COMMAND_TELL_LINKS, /* wrenches of links are told from the next tick on, also of scenarios to
-                              come */
-    GW_COMMAND_HALT,       /* devices to their safe state now; nothing moves until armed */
+    GW_COMMAND_SCENARIO, /* swap; the tool is brought onto its new set without a bump */
+    GW_COMMAND_STATE,    /* run, pause, stop (tick 0 and the scenario's poses) */
+    GW_COMMAND_STEP,     /* `ticks` more, while paused; 0: none of those that are still to go */
+    GW_COMMAND_OPERATOR, /* a new operator at a device; its t counts from this tick */
+    GW_COMMAND_DRAG,     /* spring from a point of the held or a free object to a target */
+    GW_COMMAND_RELEASE,  /* ends the drag; where there is none, the robot lets go */
+    GW_COMMAND_PUSH,     /* a wrench at the tool frame, or a free object's origin, until the next
+                            push (keys, scripts) */
+    GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
+    GW_COMMAND_MOTION,   /* the simulated robot takes the tool along its freedoms, or lets go */
+    GW_COMMAND_CONTROL,  /* another control at an impedance device, bumplessly */
+    GW_COMMAND_MOTOR,    /* a motor of a mechanism's joint */
+    GW_COMMAND_GEOMETRY, /* a feature or a fixed object moves; what stands on it comes along */
+    GW_COMMAND_REPORT_LINKS, /* wrenches of links are published from the next tick on, also of
+                              scenarios to come */
+    GW_COMMAND_HALT,         /* devices to their safe state now; nothing moves until armed */
     GW_COMMAND_ARM
 } gw_command_kind;
 
@@ -243,7 +243,7 @@ typedef struct gw_snapshot {
     gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
     gw_twist link_twists[GW_MAX_JOINTS];     /* of their origins */
     gw_wrench link_wrenches[GW_MAX_JOINTS];  /* of the parent on it at its frame, world axes; once
-                                                GW_COMMAND_TELL_LINKS asked for them */
+                                                GW_COMMAND_REPORT_LINKS asked for them */
     bool link_dragged[GW_MAX_JOINTS];        /* by a hand at the link */
     double coordinates[GW_MAX_COORDINATES];  /* m, rad; turns count on beyond pi */
     double rates[GW_MAX_COORDINATES];

@@ -15,13 +15,14 @@ struct gw_simulation {
     gw_scenario *scenario;
     gw_run_state state;
     bool halted;
-    bool softly;      /* latched devices are engaged with small limits that grow */
-    bool tells_links; /* snapshots have wrenches of links */
-    bool forced_off;  /* by a tick, for `cause` */
+    bool softly;        /* latched devices are engaged with small limits that grow */
+    bool reports_links; /* snapshots have wrenches of links */
+    bool forced_off;    /* by a tick, for `cause` */
     gw_halt_cause cause;
     uint64_t tick;
     uint64_t now;    /* ticks since creation, moving or not */
-    int moved_count; /* values not yet told (see note_value), the newest's tag, when they may be */
+    int moved_count; /* values not yet reported (see note_value), the newest's tag, when they may be
+                      */
     uint64_t moved_tag, moved_next;
     uint64_t steps; /* still to go while paused */
     uint64_t step_tag;
@@ -43,7 +44,7 @@ struct gw_simulation {
     gw_snapshot snapshot;
     gw_event events[GW_EVENTS_KEPT];
     int event_count;
-    gw_follower moved[GW_MAX_FOLLOWERS]; /* room for what contacts are told of */
+    gw_follower moved[GW_MAX_FOLLOWERS]; /* the followers as contacts get them */
 };
 
 /* Everything to rest, devices off from the next command to them on. Said once. RT safe. */
@@ -60,7 +61,7 @@ void gw_simulation_emit_motion_end(gw_simulation *s, int tool);
 void gw_simulation_energy(const gw_simulation *s, gw_energy *e);
 
 /* Followers and moved geometry, to contacts kinematic bodies; `dt` since they
- * were told of last, 0: they do not move. RT safe. */
+ * were given last, 0: they do not move. RT safe. */
 void gw_simulation_place_kinematic(gw_simulation *s, double dt);
 
 /* Tick 0: everything where the scenario says. RT safe. */

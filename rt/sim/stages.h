@@ -14,7 +14,7 @@ typedef enum gw_stage {
     GW_STAGE_WAKE, /* lateness of waking: before the tick begins */
     GW_STAGE_COMMANDS,
     GW_STAGE_DEVICE,   /* operators, reading devices, what control makes of it */
-    GW_STAGE_GEOMETRY, /* features and fixed objects that move, what is told of the state */
+    GW_STAGE_GEOMETRY, /* features and fixed objects that move, what is published of the state */
     GW_STAGE_DYNAMICS, /* the step: bodies, constraints, contacts, followers */
     GW_STAGE_CONTROL,  /* commands, through the last gate, to devices; what is found wrong */
     GW_STAGE_PUBLISH,  /* snapshot, records, events, to other threads */

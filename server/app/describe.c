@@ -9,7 +9,7 @@
 
 #include "server/schema/wire.h"
 
-#define STRAND_STEP 0.2 /* between two poses of a strand, in lengths of the body */
+#define CURVE_STEP 0.2 /* between two poses of a coordinate curve, in lengths of the body */
 
 static void constraint_ids(const gw_scene *scene, const gw_placement *placement, const char **ids)
 {
@@ -206,13 +206,13 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
     return json;
 }
 
-static json_t *strand_json(const gw_freedom_path *strand, const char *parameter)
+static json_t *coordinate_curve_json(const gw_coordinate_curve *curve, const char *parameter)
 {
     json_t *poses = json_array();
-    for (int i = 0; i < strand->count; i++)
-        json_array_append_new(poses, wire_pose(&strand->poses[i]));
-    return json_pack("{ss si sb so}", "parameter", parameter, "here", strand->here, "closed",
-                     strand->closed, "poses", poses);
+    for (int i = 0; i < curve->count; i++)
+        json_array_append_new(poses, wire_pose(&curve->poses[i]));
+    return json_pack("{ss si sb so}", "parameter", parameter, "here", curve->here, "closed",
+                     curve->closed, "poses", poses);
 }
 
 void describe_strands(json_t *solution, const gw_placement *placement, const gw_pose *pose,
@@ -224,14 +224,14 @@ void describe_strands(json_t *solution, const gw_placement *placement, const gw_
     const gw_submanifold *set = &placement->solution.branches[placement->branch].set;
     double length = placement->length;
     gw_submanifold_parameter parameters[6];
-    gw_freedom_path strand;
+    gw_coordinate_curve curve;
     gw_pose on = *pose;
     gw_submanifold_nearest(set, pose, length, &on);
     json_t *list = json_array();
     int count = gw_submanifold_parameters(set, parameters);
     for (int i = 0; i < count; i++) {
-        gw_freedom_path_along(set, &on, i, length, STRAND_STEP * length, most, &strand);
-        json_array_append_new(list, strand_json(&strand, parameters[i].name));
+        gw_coordinate_curve_along(set, &on, i, length, CURVE_STEP * length, most, &curve);
+        json_array_append_new(list, coordinate_curve_json(&curve, parameters[i].name));
     }
     json_object_set_new(solution, "strands", list);
 }

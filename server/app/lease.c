@@ -1,6 +1,6 @@
 /*
  * The operator's lease on the app's side: taken, renewed and given back from the stream's thread
- * alone; the loop watches it (rt/sim/lease.h). Everyone is told who operates.
+ * alone; the loop watches it (rt/sim/lease.h). Every client is sent who operates.
  */
 #include <assert.h>
 

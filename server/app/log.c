@@ -124,7 +124,7 @@ static const kind_words words_of[] = {
 };
 
 /* Who halted and why, who armed. */
-static void tell_halt(gw_app *app, const gw_event *event, json_t *json)
+static void report_halt(gw_app *app, const gw_event *event, json_t *json)
 {
     gw_halt_record record;
     char by[GW_HALT_BY];
@@ -189,7 +189,7 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
     if (event->kind == GW_EVENT_WITHHELD)
         json_object_set_new(json, "withheld", json_real(event->value));
     if (event->kind == GW_EVENT_HALTED || event->kind == GW_EVENT_ARMED)
-        tell_halt(app, event, json);
+        report_halt(app, event, json);
     if (counted > 1)
         json_object_set_new(json, "count", json_integer(counted));
     append(app, json);

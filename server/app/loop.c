@@ -67,7 +67,7 @@ bool app_dragged(gw_app *app, const app_document *document, int tool, int body)
 
 bool app_tell_links(gw_app *app)
 {
-    return app_send_command(app, &(gw_command){.kind = GW_COMMAND_TELL_LINKS}, NULL);
+    return app_send_command(app, &(gw_command){.kind = GW_COMMAND_REPORT_LINKS}, NULL);
 }
 
 bool app_send(gw_app *app, const gw_command *command, gw_error *error)

@@ -109,7 +109,7 @@ struct gw_app {
     int retired_count; /* loop */
     app_retired retired[APP_MAX_RETIRED];
 
-    double storage_s;                /* log: when the disk's refusal was told of */
+    double storage_s;                /* log: when the disk's refusal was reported */
     uint64_t seq;                    /* log: of the newest event */
     gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
     app_flood floods[APP_FLOODS];    /* of the thread that pumps, one a kind */
@@ -205,7 +205,7 @@ bool app_log_due(const gw_app *app);
 /* The thread that runs tasks; false with an error where there is none to be had. */
 bool app_task_create(gw_app *app, gw_error *error);
 
-/* A load: what ran in the scene before is no longer told of. */
+/* A load: what ran in the scene before is no longer reported. */
 void app_task_forget(gw_app *app);
 
 /* Ends the thread, and the task that it runs. Before the loop ends. */

@@ -70,7 +70,7 @@ static const gw_submanifold *set_of(const app_task *task, const app_document *do
     return match && p && p->branch >= 0 ? &p->solution.branches[p->branch].set : NULL;
 }
 
-static void tell_step(gw_app *app, int step)
+static void report_step(gw_app *app, int step)
 {
     char words[300];
     const gw_task_progress *p = &app->task.run.progress;
@@ -78,7 +78,7 @@ static void tell_step(gw_app *app, int step)
     app_log(app, "task", p->steps[step].state == GW_TASK_FAILED ? "error" : "info", "%s", words);
 }
 
-static void tell_end(gw_app *app)
+static void report_end(gw_app *app)
 {
     const char *id = app->task.task.id;
     const gw_task_progress *p = &app->task.run.progress;
@@ -110,10 +110,10 @@ static bool advance(gw_app *app, bool stop)
     app_document_put(document);
     gw_task_state ended = run->progress.steps[step].state;
     if (ended == GW_TASK_DONE || ended == GW_TASK_FAILED)
-        tell_step(app, step);
+        report_step(app, step);
     if (run->progress.state == GW_TASK_RUNNING)
         return false;
-    tell_end(app);
+    report_end(app);
     return true;
 }
 

@@ -77,7 +77,7 @@ static bool start(run *r, const options *o, gw_error *error)
         !(r->wrenches = calloc((size_t)wire_wrench_columns(r->scene) + 1, sizeof *r->wrenches)))
         return gw_fail(error, GW_FAILED, "", "no memory for the joints' wrenches");
     if (o->wrenches)
-        gw_sim_command(r->sim, &(gw_command){.kind = GW_COMMAND_TELL_LINKS});
+        gw_sim_command(r->sim, &(gw_command){.kind = GW_COMMAND_REPORT_LINKS});
     if (!open_file(o->collisions, &r->collisions, error) ||
         !open_file(o->device, &r->device, error) || !open_file(o->bodies, &r->bodies_file, error))
         return false;

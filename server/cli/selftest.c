@@ -201,7 +201,7 @@ static void judge(findings *f)
                  f->loop.ticks.late_us.p999, f->probe.p999);
 }
 
-static int tell(const findings *f, double seconds)
+static int report(const findings *f, double seconds)
 {
     json_t *json = json_pack(
         "{ss ss si sf so so so so}", "verdict", f->fit ? "fit" : "unfit", "words", f->words, "rate",
@@ -300,5 +300,5 @@ int command_selftest(const command_line *line)
     if (!done)
         return command_error(scene, &error);
     judge(&f);
-    return tell(&f, seconds);
+    return report(&f, seconds);
 }

@@ -17,7 +17,7 @@
 #include "rt/guideway.h"
 
 #define DATABASE_LATER_MS                                                                          \
-    100 /* at most, until what database_sync_later() was told of is synced                         \
+    100 /* at most, until what database_sync_later() was given is synced                           \
          */
 
 typedef struct gw_database gw_database;

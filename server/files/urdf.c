@@ -29,7 +29,7 @@ typedef struct group {
 
 typedef struct builder {
     const urdf_tree *tree;
-    bool *on_way;     /* links from the root to the tip */
+    bool *on_path;    /* links from the root to the tip */
     int *body;        /* of each link: the mechanism's link that it belongs to, -1 the ground */
     int *moved;       /* of each joint that moves: the mechanism's link that it moves */
     gw_pose *placed;  /* of each joint: group_from_joint */
@@ -121,7 +121,7 @@ static void gather(builder *b, int index, int body, const gw_pose *pose, int bot
             gather(b, j->to, body, &b->placed[i], bottom);
             continue;
         }
-        int at = b->on_way[j->to] ? bottom : b->deep;
+        int at = b->on_path[j->to] ? bottom : b->deep;
         memmove(b->stack + at + 1, b->stack + at, (size_t)(b->deep - at) * sizeof *b->stack);
         b->stack[at] = i;
         b->deep++;
@@ -487,7 +487,7 @@ static bool settle_points(const builder *b)
 }
 
 /* Labels are unique in a mechanism; those that letters made alike go without. */
-static void tell_apart(gw_mechanism *m)
+static void drop_repeated_labels(gw_mechanism *m)
 {
     for (int i = 0; i < m->link_count; i++)
         for (int k = 0; k < i; k++)
@@ -495,8 +495,8 @@ static void tell_apart(gw_mechanism *m)
                 m->geometries[i].id[0] = 0;
 }
 
-/* Marks the way to the tip. */
-static bool mark_way(builder *b, const char *tip, int *link)
+/* Marks the links from the root to the tip. */
+static bool mark_path(builder *b, const char *tip, int *link)
 {
     const urdf_tree *t = b->tree;
     *link = 0;
@@ -506,7 +506,7 @@ static bool mark_way(builder *b, const char *tip, int *link)
         return gw_fail(b->error, GW_BAD_INPUT, URDF_TIP, "there is no link \"%s\" to be the tip",
                        tip);
     for (int at = *link;; at = t->joints[t->links[at].parent_joint].from) {
-        b->on_way[at] = true;
+        b->on_path[at] = true;
         if (t->links[at].parent_joint < 0)
             return true;
     }
@@ -524,7 +524,7 @@ static bool make_mechanism(builder *b, const char *tip)
 {
     gw_mechanism *m = &b->out->mechanism;
     int held = -1;
-    if (tip && !mark_way(b, tip, &held))
+    if (tip && !mark_path(b, tip, &held))
         return false;
     open_group(b, root_of(b->tree), -1);
     while (b->deep > 0)
@@ -538,7 +538,7 @@ static bool make_mechanism(builder *b, const char *tip)
     m->has_tip = tip != NULL;
     m->tip = tip ? b->body[held] : 0;
     make_id(b->tree->name[0] ? b->tree->name : "robot", m->id);
-    tell_apart(m);
+    drop_repeated_labels(m);
     settle_masses(b);
     return make_gears(b) && settle_points(b);
 }
@@ -596,7 +596,7 @@ static bool make_body(builder *b)
 static bool take_memory(builder *b)
 {
     size_t links = (size_t)b->tree->link_count + 1, joints = (size_t)b->tree->joint_count + 1;
-    b->on_way = calloc(links, sizeof *b->on_way);
+    b->on_path = calloc(links, sizeof *b->on_path);
     b->body = calloc(links, sizeof *b->body);
     b->moved = malloc(joints * sizeof *b->moved);
     b->placed = calloc(joints, sizeof *b->placed);
@@ -604,13 +604,13 @@ static bool take_memory(builder *b)
     b->group = calloc(1, sizeof *b->group);
     for (size_t i = 0; b->moved && i < joints; i++)
         b->moved[i] = -1;
-    return b->on_way && b->body && b->moved && b->placed && b->stack && b->group &&
+    return b->on_path && b->body && b->moved && b->placed && b->stack && b->group &&
            gw_mechanism_resize(&b->out->mechanism, GW_MAX_LINKS);
 }
 
 static void give_back(builder *b)
 {
-    free(b->on_way);
+    free(b->on_path);
     free(b->body);
     free(b->moved);
     free(b->placed);

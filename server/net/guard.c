@@ -208,11 +208,12 @@ guard_head guard_head_of(const request_head *head)
 int guard_head_ambiguous(const guard_head *head, const char **detail)
 {
     assert(head && detail);
-    *detail = "the length of its body must be told once, as a number or as chunks, and the name of "
-              "a field has no spaces";
+    *detail =
+        "the length of its body must be stated once, as a number or as chunks, and the name of "
+        "a field has no spaces";
     if (head->lengths > 1 || head->odd)
         return 400;
-    *detail = "the Host and the Origin must be told once";
+    *detail = "the Host and the Origin must be stated once";
     return head->hosts > 1 || head->origins > 1 ? 400 : 0;
 }
 
@@ -226,10 +227,10 @@ int guard_head_refusal(head_status read, const request_head *head, const char **
     *detail = "this is no head of an HTTP/1.1 request";
     if (read == HEAD_BAD)
         return 400;
-    *detail = "the body of an HTTP/1.0 request is told by its length";
+    *detail = "the body of an HTTP/1.0 request is delimited by its length";
     if (read == HEAD_WHOLE && head->old && head_find(head, "Transfer-Encoding"))
         return 400;
-    *detail = "the Host must be told";
+    *detail = "the Host must be stated";
     if (read == HEAD_WHOLE && fields.hosts == 0 && !head->old)
         return 400;
     return read == HEAD_WHOLE ? guard_head_ambiguous(&fields, detail) : 0;

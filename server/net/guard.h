@@ -64,7 +64,7 @@ guard_head guard_head_of(const request_head *head);
 /* Refusal of a head that was read, whoever sent it: a status and a sentence; 0: none. */
 int guard_head_refusal(head_status read, const request_head *head, const char **detail);
 
-/* Where a request ends, and who sent it, must be told once: 400; 421 and 403 as above; 0 where
+/* Where a request ends, and who sent it, must be stated once: 400; 421 and 403 as above; 0 where
  * nothing is wrong. `detail` is the sentence. */
 int guard_head_ambiguous(const guard_head *head, const char **detail);
 int guard_head_sender(const gw_guard *guard, const guard_head *head, const char **detail);
@@ -83,7 +83,7 @@ const char *guard_bearer(const char *header);
 typedef enum guard_answer {
     GUARD_WELCOME,
     GUARD_NO_TOKEN,
-    GUARD_WRONG,  /* and told so: an event is due */
+    GUARD_WRONG,  /* and answered so: an event is due */
     GUARD_LIMITED /* no token from there is looked at for a while */
 } guard_answer;
 

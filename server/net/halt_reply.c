@@ -28,8 +28,8 @@
 /* As it comes through the pipe. */
 typedef struct adopted {
     int fd;
-    bool body;     /* told as ignored */
-    bool repeated; /* told by a header */
+    bool body;     /* its ignored members are named */
+    bool repeated; /* a header says that the client repeats it */
     char id[HEAD_REQUEST_ID + 1];
 } adopted;
 _Static_assert(sizeof(adopted) <= PIPE_BUF, "it goes through the pipe whole");

@@ -405,7 +405,7 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-/* Failures of the machine are told in the event log, too. */
+/* Failures of the machine are reported in the event log, too. */
 static void log_failure(const exchange *now)
 {
     const api_reply *reply = &now->reply;

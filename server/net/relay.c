@@ -102,7 +102,7 @@ static void check(gw_passage *p)
 }
 
 /* Nothing follows what the library has. It drops what it is at where it finds that out too early:
- * it is told once every request that is whole is being answered. */
+ * it is passed on once every request that is whole is being answered. */
 static bool is_last(const gw_passage *p)
 {
     const request_framing *f = &p->framing;
@@ -280,7 +280,7 @@ static void attend(void *context, uint32_t id, uint32_t events)
         end(relay, p);
         return;
     }
-    /* an end that waits for the client is told again and again */
+    /* an end that waits for the client is signalled again and again */
     if (outer && events & EPOLLHUP && p->out_sent < p->out_size) {
         watch(relay, p, true, NOT_WATCHED);
         p->until_ms = clock_ms() + LINGER_MS;

@@ -294,12 +294,12 @@ static bool send_event(gw_stream *stream, stream_client *client)
 
 static bool send_samples(gw_stream *stream, stream_client *client)
 {
-    if (client->columns_told != stream->columns) { /* another scene has other joints */
+    if (client->columns_sent != stream->columns) { /* another scene has other joints */
         gw_text *names = columns_text(stream->columns);
-        client->columns_told = stream->columns;
-        bool told = names && write_text(client, names, WS_TEXT);
+        client->columns_sent = stream->columns;
+        bool sent = names && write_text(client, names, WS_TEXT);
         text_unref(names);
-        return told;
+        return sent;
     }
     gw_text *frame = sample_frame(stream, client);
     bool sent = !frame || write_text(client, frame, WS_BINARY);
@@ -309,8 +309,8 @@ static bool send_samples(gw_stream *stream, stream_client *client)
 
 static bool send_wrenches(gw_stream *stream, stream_client *client)
 {
-    if (client->wrenches_told != stream->wrenches_named) {
-        client->wrenches_told = stream->wrenches_named;
+    if (client->wrenches_sent != stream->wrenches_named) {
+        client->wrenches_sent = stream->wrenches_named;
         return write_text(client, stream->wrench_names, WS_TEXT);
     }
     client->wrenches.due = false;

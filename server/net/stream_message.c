@@ -75,7 +75,7 @@ static void set_samples(gw_stream *stream, stream_client *client, bool on)
 static void answer_samples(const stream_request *now)
 {
     app_document *document = app_document_get(now->stream->app);
-    int columns = now->client->columns_told = wire_sample_columns(document->link_count);
+    int columns = now->client->columns_sent = wire_sample_columns(document->link_count);
     app_document_put(document);
     reply(now->client, wire_subscribed(WIRE_SAMPLES, wire_sample_names(columns)));
 }
@@ -86,7 +86,7 @@ static void answer_wrenches(const stream_request *now)
     app_document *document = app_document_get(stream->app);
     bool named = stream_name_wrenches(stream, document);
     app_document_put(document);
-    now->client->wrenches_told = stream->wrenches_named;
+    now->client->wrenches_sent = stream->wrenches_named;
     reply_text(now->client, named ? text_ref(stream->wrench_names) : NULL);
 }
 

@@ -69,10 +69,10 @@ typedef struct stream_client {
     uint64_t event_next;               /* sequence number of the next event that it gets */
     bool state_due;
     stream_pace poses, wrenches;
-    uint64_t wrenches_told; /* which of the wrenches' names it was sent; 0: none */
+    uint64_t wrenches_sent; /* which of the wrenches' names it was sent; 0: none */
     bool samples;
     uint64_t sample_next; /* row that it gets next */
-    int columns_told;     /* names of so many columns were sent to it */
+    int columns_sent;     /* names of so many columns were sent to it */
     char *message;        /* being received */
     size_t message_size;
     int reply_count;

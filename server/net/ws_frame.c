@@ -70,7 +70,7 @@ static uint64_t size_of(const unsigned char *head)
     return size;
 }
 
-/* A frame of a client is masked (5.1); extensions were not agreed on (5.2); sizes are told in the
+/* A frame of a client is masked (5.1); extensions were not agreed on (5.2); sizes are given in the
  * fewest bytes (5.2); control frames are short and whole (5.5); messages do not interleave (5.4).
  */
 static bool head_allowed(const ws_reader *r, uint64_t size)

@@ -157,8 +157,9 @@ static json_t *problem_of(const api_call *call, const gw_error *error, int statu
         all = error;
         count = 1;
     }
-    int told = batch_status(call, status);
-    json_t *value = problem(problem_of_status(told), told, error->message), *list = json_array();
+    int answered = batch_status(call, status);
+    json_t *value = problem(problem_of_status(answered), answered, error->message),
+           *list = json_array();
     for (int i = 0; i < count; i++) {
         char pointer[256];
         locate(call, &all[i], status, pointer);
@@ -252,7 +253,7 @@ static bool matches(const char *if_match, uint64_t revision)
     return api_lists_tag(if_match, tag);
 }
 
-#define API_MAX_GROUP 256 /* bytes that are looked at: longer ones are told as too long */
+#define API_MAX_GROUP 256 /* bytes that are looked at: longer ones are refused as too long */
 
 /* ?group=ID: of a drag, whose edits are one step for undo. */
 static bool take_group(api_call *call, app_edit *edit)

@@ -186,7 +186,7 @@ static bool is_repeated(const api_request *request, int i)
     return false;
 }
 
-/* A parameter that is misspelt, or told twice, would be passed over in silence. */
+/* A parameter that is misspelt, or given twice, would be passed over in silence. */
 static bool take_names(api_call *call, const api_route *route)
 {
     const char *names[6];
@@ -199,7 +199,7 @@ static bool take_names(api_call *call, const api_route *route)
         const char *name = call->request->query[i].name;
         bool known = strcmp(name, "dryRun") == 0; /* which has a refusal of its own */
         if (is_repeated(call->request, i)) {
-            api_refuse(call, 400, "", "the query parameter %.40s is told once", name);
+            api_refuse(call, 400, "", "the query parameter %.40s is given once", name);
             return false;
         }
         for (int k = 0; k < count; k++)
@@ -245,8 +245,9 @@ static bool take_strands(api_call *call)
     if (!api_query(call, "strands", value, sizeof value))
         return true;
     long n = strtol(value, &end, 10);
-    if (*end || end == value || n < 1 || n > GW_FREEDOM_PATH_MAX) {
-        api_refuse(call, 400, "", "strands is a whole number from 1 to %d", GW_FREEDOM_PATH_MAX);
+    if (*end || end == value || n < 1 || n > GW_COORDINATE_CURVE_MAX) {
+        api_refuse(call, 400, "", "strands is a whole number from 1 to %d",
+                   GW_COORDINATE_CURVE_MAX);
         return false;
     }
     call->strands = (int)n;

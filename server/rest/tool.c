@@ -74,7 +74,7 @@ static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
 }
 
 /* The loop's state of the tool as it was, where it holds the same now. */
-static bool told_before(const api_call *call, const gw_tool *tool, gw_snapshot *snapshot)
+static bool state_before(const api_call *call, const gw_tool *tool, gw_snapshot *snapshot)
 {
     app_document *document;
     bool known = app_peek(call->app, &document, snapshot) && snapshot->tool_count > 0 &&
@@ -89,7 +89,7 @@ static bool told_before(const api_call *call, const gw_tool *tool, gw_snapshot *
 static void finish(api_call *call, app_edit *edit, int status)
 {
     gw_snapshot before;
-    bool told = told_before(call, &edit->scene->tools[0], &before);
+    bool known = state_before(call, &edit->scene->tools[0], &before);
     char object[GW_MAX_ID + 1];
     gw_device_info info;
     strcpy(object, gw_tool_held_id(&edit->scene->tools[0]));
@@ -101,7 +101,7 @@ static void finish(api_call *call, app_edit *edit, int status)
     json_t *json = wire_tool(&scene->tools[0]);
     bool asks = scene->tools[0].control != GW_CONTROL_ADMITTANCE;
     if (asks && app_edit_device_info(edit, scene->tools[0].device, &info))
-        wire_add(json, "rendered", api_rendered(scene, 0, &info, told ? &before : NULL));
+        wire_add(json, "rendered", api_rendered(scene, 0, &info, known ? &before : NULL));
     api_part(call, status, edit->document, json);
     app_edit_end(edit);
 }

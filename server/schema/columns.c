@@ -133,12 +133,12 @@ int wire_wrench_columns(const gw_scene *scene)
 
 void wire_wrench_row(const gw_scene *scene, const gw_snapshot *s, double *row)
 {
-    bool told = s->scene_joint_count == scene->joint_count;
+    bool known = s->scene_joint_count == scene->joint_count;
     for (int i = 0; i < scene->joint_count; i++) {
         gw_wrench w = {{0, 0, 0}, {0, 0, 0}};
         if (scene->joints[i].gear)
             continue;
-        if (told && scene->joints[i].enabled)
+        if (known && scene->joints[i].enabled)
             w = s->joint_wrenches[i];
         row = put3(put3(row, w.f), w.t);
     }

@@ -58,7 +58,7 @@ static const char *const frictions[] = {"stick", "creep", NULL};
 static const char *const impact_frictions[] = {"none", "coulomb", NULL};
 static const char *const selves[] = {"relative", "each-link", NULL};
 
-/* 0 in the struct is the default: it is told as the number that it stands for. */
+/* 0 in the struct is the default: it is written as the number that it stands for. */
 DECODE(decode_or_default)
 {
     return NUMBER->decode(f, value, at, owner, error);

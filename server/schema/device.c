@@ -275,12 +275,12 @@ static const wire_type safety = {decode_safety, encode_safety, schema_safety};
 static const wire_field of_device[] = {
     {"id", ID, AT(gw_device, id), REQUIRED},
     {"driver", STRING, AT(gw_device, driver), REQUIRED},
-    {"profile", STRING, AT(gw_device, profile), WRITE_ONLY}, /* told among the settings */
+    {"profile", STRING, AT(gw_device, profile), WRITE_ONLY}, /* read among the settings */
     {"settings", &settings, .table = &patched_settings},
     {"operator", OBJECT, AT(gw_device, operator), .table = &wire_table_operator},
     {"safety", &safety, .when = states_safety,
      .about = "latched: once the loop stalls or the device falls silent it is off until armed; "
-              "lenient: that is told, and it goes on. Without a word latched where the device "
+              "lenient: that is reported, and it goes on. Without a word latched where the device "
               "moves, lenient where it is simulated; answers of /devices tell which"},
     {"info", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_device_info},
     {0}};

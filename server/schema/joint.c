@@ -287,7 +287,7 @@ INITIAL(no_joint, gw_scene_joint,
                          .coordinates = {-1, -1},
                          .enabled = true})
 
-HOOK(tell_gear)
+HOOK(gear_kind)
 {
     gw_scene_joint *j = owner;
     j->gear = j->type == GEAR;
@@ -313,7 +313,7 @@ const wire_table wire_table_joint = {
     .fields = of_scene_joint,
     .size = sizeof(gw_scene_joint),
     .initial = no_joint,
-    .after = tell_gear,
+    .after = gear_kind,
     .of_kind = joint_kinds,
     .other = &plain};
 

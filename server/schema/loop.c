@@ -21,7 +21,7 @@ ENCODER(quantiles, gw_quantiles)
 static const wire_field of_stages[] = {
     {"commands", STAGE(GW_STAGE_COMMANDS)},
     {"device", STAGE(GW_STAGE_DEVICE), .about = "operators, reading devices, control's first half"},
-    {"geometry", STAGE(GW_STAGE_GEOMETRY), .about = "what moves by itself, what is told"},
+    {"geometry", STAGE(GW_STAGE_GEOMETRY), .about = "what moves by itself, what is published"},
     {"dynamics", STAGE(GW_STAGE_DYNAMICS), .about = "the step, contacts, followers"},
     {"control", STAGE(GW_STAGE_CONTROL), .about = "commands to devices, through the last gate"},
     {"publish", STAGE(GW_STAGE_PUBLISH)},

@@ -329,7 +329,7 @@ static void name_tool(const json_t *value, gw_error *error)
     memcpy(error->where, rest, sizeof rest);
 }
 
-/* All that is wrong with a scene whose members are well, as far as it is told. */
+/* All that is wrong with a scene whose members are well, as far as errors are collected. */
 static bool check(const json_t *value, const gw_scene *scene, gw_error *error)
 {
     gw_error found[WIRE_ERRORS];

@@ -99,7 +99,7 @@ static const wire_field of_translation[] = {
     {"shifts", LIST_WITHIN, AT(gw_translation_set, shifts), .when = has_shifts, .table = &a_shift,
      COUNTED(gw_translation_set, shift_count, gw_locus_shift), .most = GW_MAX_SHIFTS,
      .about = "where the locus moves as the body rotates, each by -along (normal . R arm), in the "
-              "mobile's frame by -along (normal . R^T arm), from the point that is told"},
+              "mobile's frame by -along (normal . R^T arm), from the point that is given"},
     {"radii", &locus_radii, .most = 2, .kinds = LOCUS(ELLIPSE) | LOCUS(CIRCLE), .unit = "m"},
     {0}};
 static const wire_table translation_table = {
@@ -400,7 +400,7 @@ static const wire_field of_strand[] = {
     {"here", WHOLE, .about = "index of the pose where the object is now"},
     {"closed", BOOLEAN, .about = "the last pose is one step before the first"},
     {"poses", LIST, .table = &wire_table_pose_read, .least = 1,
-     .most = 2 * GW_FREEDOM_PATH_MAX + 1},
+     .most = 2 * GW_COORDINATE_CURVE_MAX + 1},
     {0}};
 static const wire_table strand_table = {
     .name = "Strand",

@@ -250,7 +250,7 @@ static const wire_table task_now = {.name = "TaskNow",
 ANSWER(hello, "HelloMessage", "The document, once a client may have it.",
        {"protocol", TEXT, .flags = ELSEWHERE}, {"version", TEXT, .flags = ELSEWHERE},
        {"client", TEXT, .flags = ELSEWHERE,
-        .about = "its name where who operates or halted is told"},
+        .about = "its name where who operates or halted is shown"},
        DOCUMENT)
 ANSWER(scene, "SceneMessage", "The document after an edit, undo or open.",
        {"protocol", TEXT, .flags = ELSEWHERE}, {"version", TEXT, .flags = ELSEWHERE}, DOCUMENT)

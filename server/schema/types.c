@@ -24,7 +24,7 @@ static const void *member_of(const wire_field *f, const void *owner)
 /* ---- numbers ------------------------------------------------------------------------------- */
 
 /* A number that JSON can hold: what is not finite as the nearest one, and NaN as 0, so that the
- * rest of a simulation's state can still be told. */
+ * rest of a simulation's state can still be written. */
 static double clamped(double x)
 {
     return isnan(x) ? 0 : fmax(-DBL_MAX, fmin(DBL_MAX, x));

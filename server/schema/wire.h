@@ -181,7 +181,7 @@ json_t *wire_assembly_step(gw_assembly *assembly, const gw_assembly_def *def,
                            const gw_assembly_result *result);
 
 /* By what it was stopped; where its time was up, the bodies are at its best place from now on,
- * which is told as well. */
+ * which is reported as well. */
 void wire_add_stopped(json_t *answer, gw_assembly *assembly, const gw_assembly_def *def, bool late);
 
 /* ---- simulation ---------------------------------------------------------------------------- */

@@ -1012,7 +1012,7 @@ test('entries of a list are chosen by their members', async () => {
   for (const path of ['/contacts', '/loop/faults', '/tools/rendered'])
     assert.ok((await expect(200, 'GET', `${path}?limit=1`)).json.length <= 1);
   // the second one would be passed over
-  assert.match((await expect(400, 'GET', '/objects?limit=1&limit=2')).json.detail, /limit is told once/);
+  assert.match((await expect(400, 'GET', '/objects?limit=1&limit=2')).json.detail, /limit is given once/);
   await expect(400, 'GET', '/objects?id=cone&id=cylinder');
 });
 

@@ -159,7 +159,7 @@ static void read_head(char *text, size_t size)
     for (int i = 0; i < head.field_count; i++)
         guard_head_add(&fields, head.field[i].name, head.field[i].value);
     if (!guard_head_ambiguous(&fields, &detail) && fields.lengths > 1)
-        fail("a length that is told twice");
+        fail("a length that is stated twice");
     (void)guard_head_sender(&guard, &fields, &detail);
     (void)guard_roles(&guard, guard_bearer(head_find(&head, "Authorization")));
 }

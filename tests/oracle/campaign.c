@@ -187,7 +187,7 @@ long campaign(double seconds, unsigned long long random, int only, FILE *to)
         if (only >= 0 && i != only)
             continue;
         const searches how = {.starts = 60, .samples = 6, .again = 4};
-        tally count = {.most_told = 6, .to = to};
+        tally count = {.most_printed = 6, .to = to};
         double end = now() + seconds / (only < 0 ? SERIES_COUNT : 1);
         for (long n = 0; now() < end; n++)
             faults += campaign_step((series)i, n, &how, &random, &count);

@@ -31,7 +31,7 @@ static void tell(bench *b, fault what, const char *text, double number)
 {
     tally *c = b->count;
     b->faults++;
-    if (c->faults[what]++ >= c->most_told || !c->to)
+    if (c->faults[what]++ >= c->most_printed || !c->to)
         return;
     fprintf(c->to, "%s: %s (%g)\n  ", fault_names[what], text, number);
     making_print(c->to, b->problem);

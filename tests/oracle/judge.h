@@ -31,7 +31,7 @@ typedef struct tally {
     long branches, poses, roots, dimensions, redundant, conflicts;
     long faults[FAULT_COUNT];
     double slowest_us;
-    long most_told; /* faults of one kind that are printed with their problem */
+    long most_printed; /* faults of one kind that are printed with their problem */
     FILE *to;
 } tally;
 

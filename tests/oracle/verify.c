@@ -28,7 +28,7 @@ static int judge_file(const char *path)
         return 2;
     }
     const searches how = {.starts = 400, .samples = 50, .again = 64};
-    tally count = {.most_told = 100, .to = stdout};
+    tally count = {.most_printed = 100, .to = stdout};
     unsigned long long random = 1;
     int faults = judge(wire_problem_stated(p), NULL, &how, &random, &count);
     judge_print(stdout, &count);

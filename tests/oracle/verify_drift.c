@@ -30,8 +30,8 @@
 typedef struct drift {
     double size, largest;            /* m, J */
     double residual, slip, energy;   /* m, m/s, J: the largest of all ticks */
-    double unbooked;                 /* told of (J), */
-    int told;                        /* by so many steps */
+    double energy_error;             /* reported (J), */
+    int reports;                     /* by so many steps */
     uint64_t residual_at, energy_at; /* ticks */
     bool edge;                       /* it came to the edge of a surface */
 } drift;
@@ -87,8 +87,8 @@ static void watch(drift *d, running *r)
     int count = gw_simulation_events(r->simulation, events, GW_EVENTS_KEPT);
     for (int i = 0; i < count; i++)
         if (events[i].kind == GW_EVENT_UNBOOKED) {
-            d->unbooked += events[i].value;
-            d->told++;
+            d->energy_error += events[i].value;
+            d->reports++;
         }
 }
 
@@ -103,15 +103,16 @@ static bool verify(const char *name, gw_scene *scene, uint64_t ticks)
     for (uint64_t k = 0; closed && k < ticks; k++)
         watch(&d, &r);
     bool apart = d.residual > RESIDUAL * d.size, slips = d.slip > SLIP;
-    bool lost = fmax(d.energy, d.unbooked) > ENERGY * d.largest;
+    bool lost = fmax(d.energy, d.energy_error) > ENERGY * d.largest;
     if (!closed)
         printf("%-18s has no closures\n", name);
     else
         printf("%-18s residual %7.1e m of %4.2g m%s slip %7.1e m/s%s energy %7.1e J of %7.1e J%s "
-               "told %7.1e J by %d steps%s (worst at %.3f s, %.3f s)\n",
+               "reported %7.1e J by %d steps%s (worst at %.3f s, %.3f s)\n",
                name, d.residual, d.size, apart ? " !" : "  ", d.slip, slips ? " !" : "  ", d.energy,
-               d.largest, lost ? " !" : "  ", d.unbooked, d.told, d.edge ? ", at an edge" : "",
-               (double)d.residual_at / rate, (double)d.energy_at / rate);
+               d.largest, lost ? " !" : "  ", d.energy_error, d.reports,
+               d.edge ? ", at an edge" : "", (double)d.residual_at / rate,
+               (double)d.energy_at / rate);
     fflush(stdout);
     running_close(&r);
     return !(apart || slips || lost);

@@ -2,7 +2,7 @@
  * verify_systems SECONDS [FIRST_SEED [SYSTEMS [SPAN]]]: random systems of bodies, each for SPAN
  * simulated seconds at 1 kHz, until SECONDS have passed or SYSTEMS were made. Of each it says where
  * a step failed, where the state jumped, where loops came apart, and whether the energy audit
- * closed: within 1e-6 of the run's largest kinetic energy, or `unbooked` told of it.
+ * closed: within 1e-6 of the run's largest kinetic energy, or it is reported as `energy_error`.
  * Exit code 1 where a step failed, anything jumped, or the audit did not close in silence.
  */
 #include <stdio.h>
@@ -14,14 +14,15 @@
 #define DT     1e-3
 #define CLOSES 1e-6  /* of the largest kinetic energy */
 #define OPEN   1e-11 /* m: loops */
-#define JUMPS  1e-6  /* of the largest kinetic energy: the total may not rise by more unless told */
-#define KINDS  4
+#define JUMPS                                                                                      \
+    1e-6 /* of the largest kinetic energy: the total may not rise by more unless reported */
+#define KINDS 4
 
 static const char *const kind_names[KINDS] = {"smooth", "stiff", "bounded", "stiff and bounded"};
 
 typedef struct verdict {
-    int steps, failed, told;
-    double largest, unbooked, silent, risen, residual;
+    int steps, failed, reports;
+    double largest, energy_error, silent, risen, residual;
 } verdict;
 
 static double now_s(void)
@@ -48,11 +49,11 @@ static verdict run(gw_system *s, double span)
         gw_model_energy(model, &kinetic, &potential);
         dissipated += step.dissipated;
         gained += step.motors;
-        v.unbooked += step.unbooked;
-        v.told += step.unbooked > 0;
+        v.energy_error += step.energy_error;
+        v.reports += step.energy_error > 0;
         v.largest = fmax(v.largest, kinetic);
         v.silent = fmax(v.silent, fabs(kinetic + potential + dissipated - gained - start));
-        v.risen = fmax(v.risen, kinetic + potential - gained - start - v.unbooked);
+        v.risen = fmax(v.risen, kinetic + potential - gained - start - v.energy_error);
         v.residual = fmax(v.residual, gw_system_residual(s));
     }
     return v;
@@ -64,7 +65,7 @@ int main(int count, char **arguments)
     unsigned long long seed = count > 2 ? strtoull(arguments[2], NULL, 10) : 1;
     int systems = count > 3 ? atoi(arguments[3]) : 1000, made = 0, bad = 0;
     double span = count > 4 ? atof(arguments[4]) : 10;
-    int runs[KINDS] = {0}, told[KINDS] = {0}, wrong[KINDS] = {0};
+    int runs[KINDS] = {0}, reported[KINDS] = {0}, wrong[KINDS] = {0};
     double most[KINDS] = {0};
     for (; made < systems && now_s() - start < seconds; made++, seed++) {
         int kind = (int)(seed % KINDS);
@@ -81,24 +82,25 @@ int main(int count, char **arguments)
         double began = now_s();
         verdict v = run(s, span);
         bool open = v.residual > OPEN, jumps = v.risen > JUMPS * v.largest;
-        bool silent = v.silent > CLOSES * v.largest + v.unbooked;
+        bool silent = v.silent > CLOSES * v.largest + v.energy_error;
         runs[kind]++;
-        told[kind] += v.told > 0;
-        most[kind] = fmax(most[kind], v.unbooked / v.largest);
+        reported[kind] += v.reports > 0;
+        most[kind] = fmax(most[kind], v.energy_error / v.largest);
         wrong[kind] += v.failed || open || jumps || silent;
         bad += v.failed || jumps || silent;
-        if (v.failed || open || jumps || silent || v.told > 0)
-            printf("seed %llu (%s)%s%s%s%s: step %d, %d told %.1e J of %.1e J, audit %.1e, risen "
-                   "%.1e, open %.1e m, %.0f us a step\n",
-                   seed, kind_names[kind], v.failed ? " FAILED" : "", jumps ? " JUMPED" : "",
-                   silent ? " SILENT" : "", open ? " OPEN" : "", v.steps, v.told, v.unbooked,
-                   v.largest, v.silent, v.risen, v.residual,
-                   1e6 * (now_s() - began) / fmax(v.steps, 1));
+        if (v.failed || open || jumps || silent || v.reports > 0)
+            printf(
+                "seed %llu (%s)%s%s%s%s: step %d, %d reported %.1e J of %.1e J, audit %.1e, risen "
+                "%.1e, open %.1e m, %.0f us a step\n",
+                seed, kind_names[kind], v.failed ? " FAILED" : "", jumps ? " JUMPED" : "",
+                silent ? " SILENT" : "", open ? " OPEN" : "", v.steps, v.reports, v.energy_error,
+                v.largest, v.silent, v.risen, v.residual,
+                1e6 * (now_s() - began) / fmax(v.steps, 1));
         fflush(stdout);
         gw_system_destroy(s);
     }
     for (int k = 0; k < KINDS; k++)
-        printf("%s: %d systems, %d told of energy, at most %.1e of the kinetic one; %d wrong\n",
-               kind_names[k], runs[k], told[k], most[k], wrong[k]);
+        printf("%s: %d systems, %d reported energy, at most %.1e of the kinetic one; %d wrong\n",
+               kind_names[k], runs[k], reported[k], most[k], wrong[k]);
     return bad > 0;
 }

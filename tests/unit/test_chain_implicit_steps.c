@@ -8,13 +8,13 @@
 static const double rates[] = {250, 1000, 8000};
 
 /* Sums over the reports of steps. */
-typedef struct told {
+typedef struct step_sums {
     double work, dissipated, motors;
-} told;
+} step_sums;
 
-static told run(serial *chain, const gw_forces *forces, double seconds)
+static step_sums run(serial *chain, const gw_forces *forces, double seconds)
 {
-    told sum = {0, 0, 0};
+    step_sums sum = {0, 0, 0};
     gw_step step;
     double dt = chain->def->dt;
     for (int i = 0; i < seconds / dt - 0.5; i++) {
@@ -28,7 +28,7 @@ static told run(serial *chain, const gw_forces *forces, double seconds)
 }
 
 /* Nothing came from nowhere: what is there is what was, and what came. */
-static void balanced(const serial *chain, double start, const told *sum, double tolerance)
+static void balanced(const serial *chain, double start, const step_sums *sum, double tolerance)
 {
     assert_true(sum->dissipated >= 0);
     near(serial_energy(chain), start + sum->work + sum->motors - sum->dissipated, tolerance);
@@ -74,7 +74,7 @@ static void a_damper_of_any_strength_creeps_by_weight_over_damping(void **state)
                 def.links[i].damping = c;
             serial_open(&chain, &def, q, v);
             double start = serial_energy(&chain);
-            told sum = run(&chain, NULL, 0.2);
+            step_sums sum = run(&chain, NULL, 0.2);
             for (int i = 0; i < 6; i++)
                 near(c * chain.v[i], -weight_at(&def, chain.q, i), c > 1e3 ? 1e-3 : 0.1);
             balanced(&chain, start, &sum, 1e-9 * fabs(start));
@@ -92,7 +92,7 @@ static void a_decay_is_that_of_the_closed_form_at_any_strength(void **state)
         def.dt = 1e-3;
         def.links[0].damping = 0.3 * decay / def.dt;
         serial_open(&chain, &def, NULL, &v);
-        told sum = run(&chain, NULL, def.dt);
+        step_sums sum = run(&chain, NULL, def.dt);
         near(chain.v[0], 2 * exp(-decay), 2e-3);
         near(chain.q[0], 2 * def.dt / decay * (1 - exp(-decay)), 2e-3 * 2 * def.dt);
         near(sum.dissipated, 0.6 - chain.kinetic, 1e-12);
@@ -113,7 +113,7 @@ static void stiff_motors_hold_an_arm_against_its_weight(void **state)
                     (gw_motor){.target = q[i] + 0.1, .stiffness = k, .damping = 0.01 * k};
             serial_open(&chain, &def, q, NULL);
             double start = serial_energy(&chain);
-            told sum = run(&chain, NULL, 1);
+            step_sums sum = run(&chain, NULL, 1);
             for (int i = 0; i < 6; i++) {
                 double stretch = q[i] + 0.1 - chain.q[i];
                 near(k * stretch, weight_at(&def, chain.q, i), 1e-3);
@@ -157,7 +157,7 @@ static void a_stiff_motors_force_is_clamped(void **state)
         serial_open(&chain, &def, NULL, NULL);
         serial_open(&falling, &plain, NULL, NULL);
         double start = serial_energy(&chain);
-        told sum = run(&chain, NULL, 0.5);
+        step_sums sum = run(&chain, NULL, 0.5);
         run(&falling, NULL, 0.5);
         near(chain.q[0], falling.q[0], 1e-3);
         near(sum.motors, 2 * chain.q[0], 1e-2);
@@ -177,7 +177,7 @@ static void a_stiff_motor_moves_at_its_speed(void **state)
             def.links[0].motor =
                 (gw_motor){.target = 1, .stiffness = 5e3, .damping = 50, .speed = 0.5};
             serial_open(&chain, &def, NULL, NULL);
-            told sum = run(&chain, NULL, 1);
+            step_sums sum = run(&chain, NULL, 1);
             near(chain.v[0], 0.5, 0.03);
             near(chain.q[0], 0.5, 0.03);
             balanced(&chain, 0, &sum, 1e-9);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "rt/positioning/solve.h"
-#include "rt/sim/moved_set.h"
+#include "rt/sim/moving_submanifold.h"
 #include "tests/unit/free_fixture.h"
 
 enum { MINUTE = 60000 };
@@ -464,7 +464,7 @@ static void where_no_pose_is_within_numbers_the_other_one_is_taken(void **state)
     const double far[] = {3, HUGE_VAL, NAN};
     for (int i = 0; i < 3; i++) {
         gw_pose near = {{far[i], far[i], 0}, {1, 0, 0, 0}};
-        gw_pose to = gw_nearest_on_set(&def, &near, &scene);
+        gw_pose to = gw_moving_submanifold_nearest(&def, &near, &scene);
         assert_true(fabs(gw_norm(to.p) - 2) < 1e-9);
         assert_true(i > 0 || fabs(to.p.x - sqrt(2)) < 1e-9);
     }

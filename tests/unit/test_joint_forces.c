@@ -6,13 +6,13 @@
 #define INERTIA 0.3
 
 /* Sums over the reports of steps. */
-typedef struct told {
+typedef struct step_sums {
     double dissipated, motors;
-} told;
+} step_sums;
 
-static told run(serial *chain, int steps)
+static step_sums run(serial *chain, int steps)
 {
-    told sum = {0, 0};
+    step_sums sum = {0, 0};
     gw_step step;
     for (int i = 0; i < steps; i++) {
         serial_step(chain, NULL, 1e-3, &step);
@@ -40,7 +40,7 @@ static void damping_decays_exponentially_and_dissipates(void **state)
         serial chain;
         def.links[0].damping = 0.5;
         serial_open(&chain, &def, NULL, &v);
-        told sum = run(&chain, 1000);
+        step_sums sum = run(&chain, 1000);
         near(chain.v[0], 2 * exp(-0.5 / INERTIA), 1e-12);
         near(chain.q[0], 2 * INERTIA / 0.5 * (1 - exp(-0.5 / INERTIA)), 1e-12);
         near(sum.dissipated, 0.5 * INERTIA * 4 - chain.kinetic, 1e-12);
@@ -54,7 +54,7 @@ static void constant_torque_speeds_up_evenly(void **state)
     serial chain;
     def.links[0].motor.torque = 0.6;
     serial_open(&chain, &def, NULL, NULL);
-    told sum = run(&chain, 1000);
+    step_sums sum = run(&chain, 1000);
     near(chain.q[0], 0.5 * 0.6 / INERTIA, 1e-12);
     near(sum.motors, 0.6 * chain.q[0], 1e-12);
     near(sum.motors, chain.kinetic, 1e-12);
@@ -69,7 +69,7 @@ static void a_servo_motor_settles_as_a_damped_oscillator(void **state)
     def.links[0].motor =
         (gw_motor){.stiffness = INERTIA * w * w, .target = 0.5, .damping = 2 * zeta * w * INERTIA};
     serial_open(&chain, &def, NULL, NULL);
-    told sum = run(&chain, 1300);
+    step_sums sum = run(&chain, 1300);
     double expected = 0.5 - 0.5 * exp(-zeta * w * t) * (cos(wd * t) + zeta * w / wd * sin(wd * t));
     near(chain.q[0], expected, 1e-9);
     near(sum.motors, chain.kinetic, 1e-9);
@@ -137,7 +137,7 @@ static void springs_and_dampers_of_any_strength_hold_the_joint(void **state)
         def.links[0].damping = strength;
         serial_open(&chain, &def, NULL, &v);
         double start = serial_energy(&chain);
-        told sum = run(&chain, 100);
+        step_sums sum = run(&chain, 100);
         near(serial_energy(&chain) + sum.dissipated, start, 1e-9 * start);
         assert_true(fabs(chain.v[0]) < 1e-6 && fabs(chain.q[0]) < 0.01);
         def.links[0].damping = 0;

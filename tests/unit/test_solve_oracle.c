@@ -14,7 +14,7 @@
 static tally run_with(const searches *how, series which, long first, long step, int count,
                       unsigned long long random)
 {
-    tally counts = {.most_told = 3, .to = stdout};
+    tally counts = {.most_printed = 3, .to = stdout};
     for (long i = 0; i < count; i++)
         campaign_step(which, first + i * step, how, &random, &counts);
     judge_print(stdout, &counts);

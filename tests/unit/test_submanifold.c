@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rt/geometry/freedom_path.h"
+#include "rt/geometry/coordinate_curve.h"
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
 #include "rt/geometry/two_angles.h"
@@ -375,8 +375,8 @@ static gw_submanifold on_a_plane_and_a_sphere(void)
     return set;
 }
 
-static void check_strand(const gw_submanifold *set, const gw_pose *from, const gw_freedom_path *s,
-                         double step)
+static void check_curve(const gw_submanifold *set, const gw_pose *from,
+                        const gw_coordinate_curve *s, double step)
 {
     double h[GW_MAX_ROWS];
     assert_true(s->count >= 3 && s->here >= 0 && s->here < s->count);
@@ -390,25 +390,25 @@ static void check_strand(const gw_submanifold *set, const gw_pose *from, const g
     }
 }
 
-static void freedom_paths_of_a_general_set_stay_on_it(void **unused)
+static void coordinate_curves_of_a_general_set_stay_on_it(void **unused)
 {
     (void)unused;
     gw_submanifold set = on_a_plane_and_a_sphere();
-    gw_freedom_path s;
+    gw_coordinate_curve s;
     for (int k = 0; k < set.dof; k++) {
-        gw_freedom_path_along(&set, &set.seed, k, 1, 0.05, 20, &s);
-        check_strand(&set, &set.seed, &s, 0.05);
+        gw_coordinate_curve_along(&set, &set.seed, k, 1, 0.05, 20, &s);
+        check_curve(&set, &set.seed, &s, 0.05);
     }
 }
 
-static void the_freedom_path_of_a_rotation_covers_the_circle(void **unused)
+static void the_coordinate_curve_of_a_rotation_covers_the_circle(void **unused)
 {
     (void)unused;
     gw_submanifold set = random_set(GW_ROTATION_AXIS, GW_LOCUS_POINT, false);
     const double z[1] = {0.7};
     gw_pose from = gw_submanifold_pose(&set, z);
-    gw_freedom_path s;
-    gw_freedom_path_along(&set, &from, 0, 1e-3, 1e-3, 48, &s);
+    gw_coordinate_curve s;
+    gw_coordinate_curve_along(&set, &from, 0, 1e-3, 1e-3, 48, &s);
     assert_int_equal(s.count, 2 * s.here + 1);
     for (int i = 0; i < s.count; i++) {
         double at[1];
@@ -428,8 +428,8 @@ int main(void)
         cmocka_unit_test(two_angles_leave_closed_loops),
         cmocka_unit_test(a_general_set_is_parameterised_about_its_seed),
         cmocka_unit_test(a_general_sets_parameters_lead_onto_it_or_nowhere),
-        cmocka_unit_test(freedom_paths_of_a_general_set_stay_on_it),
-        cmocka_unit_test(the_freedom_path_of_a_rotation_covers_the_circle),
+        cmocka_unit_test(coordinate_curves_of_a_general_set_stay_on_it),
+        cmocka_unit_test(the_coordinate_curve_of_a_rotation_covers_the_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static double step_once(gw_system *s, double dt)
         return INFINITY;
     double out = total(s) - before - step.base_work - step.work - step.motors - step.pushed +
                  step.dissipated;
-    return fabs(out) + step.unbooked;
+    return fabs(out) + step.energy_error;
 }
 
 static double position_of(gw_system *s, int body)
@@ -536,20 +536,20 @@ static void stiff_joints_ride_along(void **state)
         .body_count = 2, .bodies = bodies, .gravity = {0, -G, 0}, .ground_count = 1};
     gw_system *s = gw_system_create(&def, NULL);
     const shaking shake = {0.2, 10};
-    double start = total(s), given = gw_system_drive_ground(s, 0, turned, &shake), unbooked = 0;
+    double start = total(s), given = gw_system_drive_ground(s, 0, turned, &shake), energy_error = 0;
     gw_step step;
     for (int i = 0; i < 2000; i++) {
         gw_model_step(gw_system_model(s), NULL, 1e-3, &step);
         given += step.base_work + step.motors - step.dissipated;
-        unbooked = fmax(unbooked, step.unbooked);
+        energy_error = fmax(energy_error, step.energy_error);
     }
     gw_ground_motion g = gw_system_ground(s, GW_MOVING_GROUND(0));
     gw_pose tip;
     gw_twist twist;
     gw_model_body(gw_system_model(s), 1, &tip, &twist);
     gw_vec3 seen = gw_unrotate(g.pose.q, tip.p);
-    print_message("the arm sags %.2e m, balance %.2e, unbooked %.2e\n",
-                  gw_distance(seen, gw_v3(0.3, 0, 0)), total(s) - start - given, unbooked);
+    print_message("the arm sags %.2e m, balance %.2e, unaccounted %.2e\n",
+                  gw_distance(seen, gw_v3(0.3, 0, 0)), total(s) - start - given, energy_error);
     assert_true(gw_distance(seen, gw_v3(0.3, 0, 0)) < 1e-3);
     assert_true(fabs(total(s) - start - given) < 1e-9);
     gw_system_destroy(s);

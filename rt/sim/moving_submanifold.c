@@ -2,41 +2,43 @@
  * A guided body is carried along by its set, which moves with its geometry. On the loop's thread,
  * RT safe.
  */
-#include "rt/sim/moved_set.h"
+#include "rt/sim/moving_submanifold.h"
 
 #include <string.h>
 
 /* The branch by this id of the object's constraints as they are now, at the pose nearest to `from`.
  */
-static gw_moved_set_status solve(gw_kinematics *kinematics, int object, const char *branch,
-                                 const gw_guided_def *def, const gw_pose *from, gw_branch *after)
+static gw_moving_submanifold_status solve(gw_kinematics *kinematics, int object, const char *branch,
+                                          const gw_guided_def *def, const gw_pose *from,
+                                          gw_branch *after)
 {
     gw_constraint constraints[GW_MAX_PROBLEM];
     int count = gw_kinematics_problem(kinematics, object, constraints);
     if (count < 0)
-        return GW_MOVED_SET_STANDS;
+        return GW_SUBMANIFOLD_UNMOVED;
     gw_problem problem = {*from, def->length, count, constraints};
     gw_branch before = {.set = def->set, .nearest = *from};
     strcpy(before.id, branch);
-    return gw_solve_branch(&problem, &before, after) ? GW_MOVED_SET_MOVED : GW_MOVED_SET_GONE;
+    return gw_solve_branch(&problem, &before, after) ? GW_SUBMANIFOLD_MOVED : GW_SUBMANIFOLD_GONE;
 }
 
-void gw_moved_set_at_switch(gw_kinematics *kinematics, int object, const char *branch,
-                            gw_guided_def *def, const gw_pose *near)
+void gw_moving_submanifold_at_switch(gw_kinematics *kinematics, int object, const char *branch,
+                                     gw_guided_def *def, const gw_pose *near)
 {
     gw_branch now;
-    if (solve(kinematics, object, branch, def, near, &now) == GW_MOVED_SET_MOVED)
+    if (solve(kinematics, object, branch, def, near, &now) == GW_SUBMANIFOLD_MOVED)
         def->set = now.set;
 }
 
-gw_pose gw_nearest_on_set(const gw_guided_def *def, const gw_pose *near, const gw_pose *otherwise)
+gw_pose gw_moving_submanifold_nearest(const gw_guided_def *def, const gw_pose *near,
+                                      const gw_pose *otherwise)
 {
     gw_pose to = *otherwise;
     gw_submanifold_nearest(&def->set, near, def->length, &to);
     return gw_finite_pose(&to) ? to : *otherwise;
 }
 
-gw_twist gw_moved_set_twist(const gw_kinematics *kinematics, const gw_guided *was)
+gw_twist gw_moving_submanifold_twist(const gw_kinematics *kinematics, const gw_guided *was)
 {
     bool moves = was->base.moves && gw_kinematics_moved(kinematics);
     return moves ? was->base.twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
@@ -58,9 +60,10 @@ static void put(gw_guided *body, const gw_pose *pose)
  * Where the geometry has no motion of its own, M takes the body to its nearest new pose, which is
  * right to first order in a tick: the next solution corrects the rest.
  */
-gw_moved_set_status gw_moved_set_advance(gw_kinematics *kinematics, int object, const char *branch,
-                                         gw_guided *body, const gw_pose *before,
-                                         const gw_pose *after, double dt)
+gw_moving_submanifold_status gw_moving_submanifold_advance(gw_kinematics *kinematics, int object,
+                                                           const char *branch, gw_guided *body,
+                                                           const gw_pose *before,
+                                                           const gw_pose *after, double dt)
 {
     gw_branch now;
     gw_pose motion, from = *before, back = gw_pose_inverse(before);
@@ -68,9 +71,10 @@ gw_moved_set_status gw_moved_set_advance(gw_kinematics *kinematics, int object, 
     bool rigid = kinematics && gw_kinematics_motion(kinematics, object, &motion);
     if (rigid)
         to = gw_pose_mul(&motion, &own);
-    gw_moved_set_status moved =
-        kinematics ? solve(kinematics, object, branch, &body->def, &to, &now) : GW_MOVED_SET_STANDS;
-    if (moved == GW_MOVED_SET_MOVED) {
+    gw_moving_submanifold_status moved =
+        kinematics ? solve(kinematics, object, branch, &body->def, &to, &now)
+                   : GW_SUBMANIFOLD_UNMOVED;
+    if (moved == GW_SUBMANIFOLD_MOVED) {
         if (!rigid) {
             back = gw_pose_inverse(&own);
             motion = gw_pose_mul(&now.nearest, &back);

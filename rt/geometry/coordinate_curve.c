@@ -1,8 +1,8 @@
 /*
- * Freedom paths: a set with factors is followed along its parameter, a general one along a
+ * Coordinate curves: a set with factors is followed along its parameter, a general one along a
  * geodesic. Any thread, RT safe.
  */
-#include "rt/geometry/freedom_path.h"
+#include "rt/geometry/coordinate_curve.h"
 #include "rt/geometry/geodesic.h"
 
 #include <assert.h>
@@ -92,12 +92,12 @@ static int side(const gw_submanifold *set, const gw_pose *from, int k, double le
     return general_side(set, from, first, length, step, most, out, closed);
 }
 
-void gw_freedom_path_along(const gw_submanifold *set, const gw_pose *from, int freedom,
-                           double length, double step, int most, gw_freedom_path *path)
+void gw_coordinate_curve_along(const gw_submanifold *set, const gw_pose *from, int freedom,
+                               double length, double step, int most, gw_coordinate_curve *path)
 {
     assert(set && from && freedom >= 0 && freedom < set->dof && step > 0 && path);
-    gw_pose ahead[GW_FREEDOM_PATH_MAX], behind[GW_FREEDOM_PATH_MAX];
-    most = most < GW_FREEDOM_PATH_MAX ? most : GW_FREEDOM_PATH_MAX;
+    gw_pose ahead[GW_COORDINATE_CURVE_MAX], behind[GW_COORDINATE_CURVE_MAX];
+    most = most < GW_COORDINATE_CURVE_MAX ? most : GW_COORDINATE_CURVE_MAX;
     path->closed = false;
     int after = side(set, from, freedom, length, step, 1, most, ahead, &path->closed);
     int before =

@@ -2,11 +2,11 @@
  * The type of joint whose motion a set of poses is, by its rotational and translational factor, and
  * the joint's frames. Pure functions: any thread.
  */
-#include "rt/scene/joint_of_set.h"
+#include "rt/scene/submanifold_mobilizer.h"
 
 #define ALONG 1e-9 /* of a unit vector's parts across another: they are along one another */
 
-gw_mobilizer gw_joint_of_set(const gw_submanifold *set)
+gw_mobilizer gw_submanifold_mobilizer(const gw_submanifold *set)
 {
     const gw_rotation_set *r = &set->rotation;
     const gw_locus *l = &set->translation.locus;
@@ -31,7 +31,7 @@ gw_mobilizer gw_joint_of_set(const gw_submanifold *set)
     return GW_MOBILIZER_FREE;
 }
 
-bool gw_set_is_joint(const gw_submanifold *set)
+bool gw_submanifold_is_mobilizer(const gw_submanifold *set)
 {
     gw_locus_kind locus = set->translation.locus.kind;
     return !set->general && set->dof > 0 && set->dof < 6 && locus != GW_LOCUS_CURVE &&
@@ -45,8 +45,8 @@ static gw_pose frame_along(gw_vec3 p, gw_vec3 z)
     return (gw_pose){p, gw_quat_from_axes(x, gw_cross(z, x), z)};
 }
 
-void gw_joint_frames_of_set(const gw_submanifold *set, gw_mobilizer type, const gw_pose *b_from_a,
-                            gw_pose *a_from_m, gw_pose *b_from_f)
+void gw_submanifold_mobilizer_frames(const gw_submanifold *set, gw_mobilizer type,
+                                     const gw_pose *b_from_a, gw_pose *a_from_m, gw_pose *b_from_f)
 {
     const gw_translation_set *t = &set->translation;
     gw_vec3 in_b = t->in_mobile ? t->of : t->locus.origin;
