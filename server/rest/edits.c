@@ -24,7 +24,8 @@ static bool read_edit(api_call *one, const json_t *value, api_request *request)
         return false;
     }
     if (!wire_only(value, "", allowed, &error)) {
-        api_refuse(one, 400, "", "%s: an edit has method, path and body", error.where);
+        api_refuse(one, 400, "", "unknown member \"%s\": an edit has method, path and body",
+                   error.where + 1);
         return false;
     }
     request->path =

@@ -230,7 +230,8 @@ static bool take_page(api_call *call)
             continue;
         long n = strtol(value, &end, 10);
         if (*end || end == value || n < 0 || n > 1000000) {
-            api_refuse(call, 400, "", "%s is a whole number from 0 to 1000000", names[i]);
+            api_refuse(call, 400, "", "%s is %s, must be a whole number from 0 to 1000000",
+                       names[i], value);
             return false;
         }
         *values[i] = (int)n;

@@ -39,7 +39,8 @@ void api_simulation_put(api_call *call)
             answer_when(call, app_set_state(call->app, (gw_run_state)i, &error), &error);
             return;
         }
-    api_refuse(call, 400, "/state", "a state is running, paused or stopped");
+    api_refuse(call, 400, "/state", "\"%.40s\": a state is running, paused or stopped",
+               name ? name : "");
 }
 
 void api_simulation_step(api_call *call)

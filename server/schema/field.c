@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MOST_ALLOWED 16 /* names in a call of wire_only() */
+#define VALUE_SHOWN  60 /* characters of a refused value */
 
 /* ---- paths and refusals -------------------------------------------------------------------- */
 
@@ -167,6 +168,29 @@ bool wire_only(const json_t *object, const char *at, const char *const *allowed,
                       error);
 }
 
+/* A refusal that says what must be says what is as well, where that is short. */
+static bool refuse_with_value(const wire_field *f, const json_t *value, const wire_path *at,
+                              gw_error *error)
+{
+    static const char must[] = "must be ";
+    char where[WIRE_POINTER], message[sizeof error->message], text[VALUE_SHOWN + 1];
+    wire_path_text(at, where);
+    if (!error || error->code != GW_BAD_INPUT || strcmp(error->where, where) != 0)
+        return false;
+    size_t name = strlen(f->name), before = 0;
+    if (strncmp(error->message, f->name, name) == 0 && strncmp(error->message + name, ": ", 2) == 0)
+        before = name + 2;
+    size_t size = json_dumpb(value, text, VALUE_SHOWN, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (size == 0 || size > VALUE_SHOWN ||
+        strncmp(error->message + before, must, sizeof must - 1) != 0)
+        return false;
+    text[size] = 0;
+    memcpy(message, error->message, sizeof message);
+    snprintf(error->message + before, sizeof error->message - before, "is %s, %s", text,
+             message + before);
+    return false;
+}
+
 static bool decode_field(const wire_field *f, const json_t *object, const wire_path *at,
                          void *owner, gw_error *error)
 {
@@ -176,7 +200,8 @@ static bool decode_field(const wire_field *f, const json_t *object, const wire_p
         *(bool *)((char *)owner + f->has) = value != NULL;
     if (!value && f->flags & REQUIRED)
         return wire_refuse(&here, error, "%s: is missing", f->name);
-    return !value || f->type->decode(f, value, &here, owner, error);
+    return !value || f->type->decode(f, value, &here, owner, error) ||
+           refuse_with_value(f, value, &here, error);
 }
 
 /* Of members that exclude one another exactly one is there, and tells the kind. */

@@ -993,6 +993,26 @@ test('numbers are as short as they read back the same', async () => {
   await expect(200, 'PUT', '/scene', scene);
 });
 
+test('a refusal tells what was sent, too', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
+  const details = async (method, path, body) =>
+    (await expect(400, method, path, body)).json.errors.map((e) => e.detail);
+  assert.deepEqual(await details('PATCH', '/objects/cone', { pose: { p: [0, 0], q: 'x' } }), [
+    'is [0,0], must be an array of 3 numbers',
+    'is "x", must be an array of 4 numbers',
+  ]);
+  assert.match(
+    (await details('PATCH', '/objects/cone', { geometry: { type: 'cube' } }))[0],
+    /^type: is "cube", must be/,
+  );
+  assert.deepEqual(await details('PATCH', '/scene', { rate: 'fast', name: ['x'.repeat(100)] }), [
+    'name: must be a string', // too long to be repeated
+    'rate: is "fast", must be a number',
+  ]);
+  assert.match((await details('GET', '/objects?limit=-2'))[0], /^limit is -2, must be/);
+  assert.match((await details('PUT', '/simulation', { state: 'flying' }))[0], /^"flying": a state is/);
+});
+
 test('entries of a list are chosen by their members', async () => {
   const objects = (await expect(200, 'GET', '/objects')).json,
     features = (await expect(200, 'GET', '/features')).json;
