@@ -67,7 +67,9 @@ static double limit_force(const gw_joint_law *law, double past, double v)
  *
  *   c v (1 - s^2) / (1 + (c v / F)^2)
  *
- * as a limit's spring; both together never exceed F.
+ * as a limit's spring; both together never exceed F. Where a coordinate that slid comes to rest
+ * (gw_system_turn_bristles) it is deflected at once as what acts there asks for: the other way,
+ * with the same energy, or so far as holds.
  */
 
 #define SPAN (15.0 / 8)
@@ -109,6 +111,44 @@ double gw_joint_slip(const gw_joint_law *law, double q, double *root)
         return 0;
     *root += copysign(beyond, deflected);
     return law->friction * beyond;
+}
+
+double gw_joint_friction(const gw_joint_law *law, double q, double v)
+{
+    assert(law && law->friction > 0);
+    double dissipated = 0;
+    return friction_force(law, q, v, &dissipated);
+}
+
+#define AT_FULL 1e-9 /* of the span: rounding of places */
+
+bool gw_joint_slides(const gw_joint_law *law, double q, double v)
+{
+    assert(law);
+    double deflected = q - law->bristle_root;
+    return law->friction > 0 && deflected * v > 0 &&
+           fabs(deflected) >= (1 - AT_FULL) * span_of(law);
+}
+
+#define TURNING_STEPS 52
+
+/* s(w) = -force / F by bisection: it rises all the way. */
+double gw_joint_turn_bristle(const gw_joint_law *law, double q, double force, double *root)
+{
+    assert(law && law->friction > 0 && root);
+    double share = fmin(1, fabs(force) / law->friction), low = 0, high = 1;
+    for (int i = 0; i < TURNING_STEPS && share < 1; i++) {
+        double w = 0.5 * (low + high), w2 = w * w;
+        if (w * (15 - w2 * (10 - 3 * w2)) / 8 < share)
+            low = w;
+        else
+            high = w;
+    }
+    double before = gw_joint_friction_energy(law, q);
+    gw_joint_law turned = *law;
+    turned.bristle_root = q + copysign(high * span_of(law), force);
+    *root = turned.bristle_root;
+    return before - gw_joint_friction_energy(&turned, q);
 }
 
 /* U / (F span) = e is solved for w^2 from 0 on: it is concave, so that Newton's method stays below

@@ -46,6 +46,17 @@ double gw_joint_friction_energy(const gw_joint_law *law, double q); /* of the br
  * dissipates (J). */
 double gw_joint_slip(const gw_joint_law *law, double q, double *root);
 
+/* The force of friction alone, with the damper of a bristle that holds. */
+double gw_joint_friction(const gw_joint_law *law, double q, double v);
+
+/* True where the coordinate slides: its bristle is deflected as far as it can be, the way that the
+ * coordinate moves. */
+bool gw_joint_slides(const gw_joint_law *law, double q, double v);
+
+/* The root of a bristle that exerts `force` at q, at most all of friction's; returns the energy
+ * that the other deflection gives up (J). */
+double gw_joint_turn_bristle(const gw_joint_law *law, double q, double force, double *root);
+
 /* How far (0 or more; rad, m) the bristle of `law` is deflected with an energy (J), at most as far
  * as it can be; returns what energy is left over. */
 double gw_joint_deflect_bristle(const gw_joint_law *law, double energy, double *deflection);

@@ -745,6 +745,54 @@ double gw_system_fit_bristles(gw_system *s)
     return dissipated;
 }
 
+/* Friction changes its sign at once where a coordinate comes to rest. The bristle of one that slid
+ * would take some steps to bend over, and push it on meanwhile. */
+#define AT_REST 1e-2 /* of the velocity at home: where a substep ends that is cut off there */
+
+/* Whether the coordinate slid at home, and is at rest or has turned back since. */
+static bool rests(const gw_system *s, int index, int j)
+{
+    const gw_system_body *k = &s->bodies[index];
+    double from = s->home[index].u[j], to = k->joint.u[j];
+    if (!(k->def.friction[j] > 0) || k->only_springs || is_ball(k) ||
+        (from * to >= 0 && fabs(to) > AT_REST * fabs(from)))
+        return false;
+    gw_joint_law law = law_of(s, k, j);
+    law.bristle_root = s->home[index].bristle_root[j];
+    return gw_joint_slides(&law, s->home[index].z[j], from);
+}
+
+double gw_system_first_rest(const gw_system *s)
+{
+    double first = 2;
+    for (int i = 0; i < s->body_count && !s->is_free; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            if (s->home[i].u[j] * s->bodies[i].joint.u[j] < 0 && rests(s, i, j))
+                first = fmin(first, 1 / (1 - s->bodies[i].joint.u[j] / s->home[i].u[j]));
+    return first;
+}
+
+double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
+{
+    double dissipated = 0;
+    for (int i = 0; i < s->body_count && !s->is_free; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++) {
+            gw_system_body *k = &s->bodies[i];
+            gw_system_work power = {0};
+            if (!rests(s, i, j))
+                continue;
+            gw_system_ask_forces(s, forces, t);
+            gw_system_outer_power(s, forces, &power);
+            gw_system_accelerate(s, &power);
+            gw_joint_law law = law_of(s, k, j);
+            double acceleration = k->rest[j], z = k->joint.z[j];
+            double holding = gw_joint_friction(&law, z, k->joint.u[j]) -
+                             acceleration / gw_system_mobility_at(s, i, j);
+            dissipated += gw_joint_turn_bristle(&law, z, holding, &k->joint.bristle_root[j]);
+        }
+    return dissipated;
+}
+
 /* ---- stiffness ------------------------------------------------------------------------------ */
 
 /* Iterations that find the largest eigenvalue: a lower bound within a tenth. */

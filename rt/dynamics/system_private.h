@@ -799,6 +799,10 @@ void gw_system_energy(const gw_system *system, double *kinetic, double *potentia
 
 /* Roots of bristles that are bent too far follow; returns what that dissipates (J). */
 double gw_system_slip(gw_system *system);
+/* The share of the way from `home` after which a coordinate that slid first rests; 2: none does. */
+double gw_system_first_rest(const gw_system *system);
+/* Those at rest hold or turn over, by what acts t s into a step; returns what is dissipated (J). */
+double gw_system_turn_bristles(gw_system *system, const gw_forces *forces, double t);
 
 /* Outer forces `t` seconds into a step, into `on` and `on_held`; and their power where the
  * bodies' twists are. */

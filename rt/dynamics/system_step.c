@@ -292,9 +292,10 @@ static bool all_finite(const gw_system *s)
     return true;
 }
 
-static void slip(gw_system *s, gw_system_work *sum)
+/* Bristles at the end of a substep, t seconds into the step. */
+static void slip(gw_system *s, bool turns, const gw_forces *forces, double t, gw_system_work *sum)
 {
-    double dissipated = gw_system_slip(s);
+    double dissipated = gw_system_slip(s) + (turns ? gw_system_turn_bristles(s, forces, t) : 0);
     s->potential -= dissipated;
     sum->dissipated += dissipated;
 }
@@ -750,6 +751,14 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             }
             continue;
         }
+        bool turns = !stiff && !s->local && last != TOO_COARSE;
+        double rest = turns && b.cut == WHOLE ? gw_system_first_rest(s) : 2;
+        if (fmin(rest, 1 - rest) * b.wide > LEAST_CUT) {
+            return_to(s, s->home, dt * b.begin / WHOLE);
+            s->kinetic = b.kinetic, s->potential = b.potential;
+            b.cut = rest * b.wide;
+            continue;
+        }
         if (!stiff && last == TOO_COARSE && at->unstiff > 0)
             at->unstiff = -PATIENCE;
         bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
@@ -763,7 +772,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             close_energy_balance(s, stiff, b.kinetic, b.potential, &own);
         else
             pay_back(s, imbalance(s, &b, &own));
-        slip(s, &own);
+        slip(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
         gw_system_add_work(sum, 1, &own);
         if (!all_finite(s))
             return FAILED;

@@ -260,6 +260,50 @@ static void friction_holds_and_brakes(void **state)
     gw_system_destroy(s);
 }
 
+/* Thrown up a rail that it rubs on, a slider comes back down if its weight is more than friction,
+ * and stays at the top if not; on a spring every swing is shorter by 2 F / k. Friction changes its
+ * sign where they turn back, within a step, whatever its phase. */
+static void friction_turns_over_where_a_slider_turns_back(void **state)
+{
+    (void)state;
+    for (int phase = 0; phase < 8; phase++) {
+        double m = 2, v0 = 1 + 0.0013 * phase;
+        for (double force = 5; force < 30; force += 20) {
+            gw_system_body_def body = slider(m);
+            body.friction[0] = force;
+            body.velocity[0] = v0;
+            gw_system *s = make(&body, 1, gw_v3(0, 0, -G));
+            gw_step sum = run(s, NULL, 0.6, 1e-9);
+            double up = G + force / m, top = v0 * v0 / (2 * up), down = 0;
+            if (force < m * G)
+                down = 0.5 * (G - force / m) * pow(0.6 - v0 / up, 2);
+            assert_true(fabs(position(s, 0) - (top - down)) < 2e-5);
+            assert_true(fabs(sum.dissipated - force * (top + down)) < 1e-3);
+            gw_system_destroy(s);
+        }
+        /* x = c + (turning point - c) cos(w (t - its time)), c = F / k on the side of that point */
+        double k = 800, force = 4, w = sqrt(k / m), shift = force / k;
+        double swing = hypot(shift, v0 / w), turned = acos(shift / swing) / w, at = swing - shift;
+        gw_system_body_def body = slider(m);
+        body.friction[0] = force;
+        body.stiffness[0] = k;
+        body.velocity[0] = v0;
+        gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
+        double end = turned + 4 * GW_PI / w;
+        for (int tick = 1; tick * DT < end; tick++) {
+            double t = tick * DT, c = t < turned ? -shift : copysign(shift, at);
+            run(s, NULL, DT, 1e-9);
+            if (t > turned + GW_PI / w) {
+                turned += GW_PI / w, at = -copysign(fabs(at) - 2 * shift, at);
+                c = copysign(shift, at);
+            }
+            double x = c + (at - c) * cos(w * (t - turned));
+            assert_true(fabs(position(s, 0) - x) < 2e-5);
+        }
+        gw_system_destroy(s);
+    }
+}
+
 /* A servo motor holds an arm at its target with the sag that its stiffness says, whatever it is;
  * torque, maximum and speed bound it; its work is told. */
 static void motors_do_what_their_law_says(void **state)
@@ -466,6 +510,7 @@ int main(void)
         cmocka_unit_test(a_stiff_spring_bears_its_load),
         cmocka_unit_test(limits_never_give_energy),
         cmocka_unit_test(friction_holds_and_brakes),
+        cmocka_unit_test(friction_turns_over_where_a_slider_turns_back),
         cmocka_unit_test(motors_do_what_their_law_says),
         cmocka_unit_test(a_stiff_servo_of_speed_passes_its_maximum),
         cmocka_unit_test(smooth_joint_forces_close_their_books),
