@@ -22,6 +22,8 @@
 #define MERGE_GAP       1e-7 /* gap up to which a collision takes other groups in (m) */
 #define FEW_LOAD_TRIALS 6    /* of a substep, for loads that hold, */
 #define MAX_LOAD_TRIALS 24   /* where they are bracketed, as long as the effort lasts */
+#define MAX_PARTS       48   /* of a substep in which one does, and trials of them, */
+#define LEAST_PART      0.01 /* of the step */
 
 /* ---- trials --------------------------------------------------------------------------------- */
 
@@ -222,12 +224,12 @@ static bool effort_is_spent(const gw_world *w, int reserve)
     return w->effort + reserve >= w->budget;
 }
 
-/* A trial to the end of the step without the loads of loaded contacts, and with those that this one
- * asks for. Of contacts that hold the loads of the step before are tried first, and again as long
- * as they do not hold. */
-static void try_with_loads(gw_world *w)
+/* A trial to t without the loads of loaded contacts, and with those that this one asks for. Of
+ * contacts that hold the loads of the step before are tried first, and again as long as they do not
+ * hold. */
+static void try_with_loads(gw_world *w, double t)
 {
-    double h = w->dt - gw_substep_latest_start(w);
+    double h = t - gw_substep_latest_start(w);
     gw_loads found = GW_LOADS_BETTER;
     if (!(h > 0))
         return;
@@ -237,19 +239,68 @@ static void try_with_loads(gw_world *w)
             break;
         for (int i = 0; i < w->active.system_count; i++)
             w->loaded[w->active.systems[i]] = false;
-        gw_substep_trial(w, w->dt);
+        gw_substep_trial(w, t);
         found = gw_solve_loads(w, h);
     }
     if (found == GW_LOADS_BETTER)
         gw_end_loads(w);
     if (found != GW_LOADS_HELD)
-        gw_substep_trial(w, w->dt);
+        gw_substep_trial(w, t);
     for (int n = 0; n < FEW_LOAD_TRIALS && found == GW_LOADS_FOUND && !effort_is_spent(w, 0) &&
                     !gw_loads_arrive(w, h);
          n++) {
         gw_solve_loads(w, h);
-        gw_substep_trial(w, w->dt);
+        gw_substep_trial(w, t);
     }
+}
+
+/* A contact that holds was passed: no constant loads hold what changes as it moves. */
+static bool any_gave_way(const gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->continuous && gw_contact_holds(c) &&
+            c->now.gap < fmin(0, c->start.gap) - GW_CONTACT_HELD_DEPTH)
+            return true;
+    }
+    return false;
+}
+
+static bool any_closes(gw_world *w, double t)
+{
+    for (int i = 0; i < w->active.contact_count; i++)
+        if (isfinite(gw_toi_estimate(w, &w->contacts[w->active.contacts[i]], t)))
+            return true;
+    return false;
+}
+
+/* What gave way in a trial to the end of the step, which cost so much effort, is tried in parts,
+ * halved until its loads hold it, which are substeps of their own. Left to the queue of impacts
+ * where something closes, and as it is where the step does not bear that beside impacts. */
+static void try_in_parts(gw_world *w, int cost)
+{
+    double part = w->dt - gw_substep_latest_start(w);
+    bool at_end = true;
+    for (int n = 0; n < MAX_PARTS && any_gave_way(w); n++) {
+        if (effort_is_spent(w, w->budget / 4 + cost) || part <= LEAST_PART * w->dt)
+            break;
+        double start = gw_substep_latest_start(w);
+        part = 0.5 * fmin(part, w->dt - start);
+        try_with_loads(w, start + part);
+        at_end = false;
+        if (any_gave_way(w))
+            continue;
+        if (any_closes(w, start + part))
+            break;
+        end_substep(w, start + part);
+        begin_substep(w);
+        part *= 4;
+        gw_island_loads(w);
+        try_with_loads(w, w->dt);
+        at_end = true;
+    }
+    if (!at_end)
+        try_with_loads(w, w->dt);
 }
 
 /* Tries the active part to the end of the step. */
@@ -257,10 +308,14 @@ static void try_to_end(gw_world *w)
 {
     for (int i = 0; i < w->active.system_count; i++)
         w->loaded[w->active.systems[i]] = false;
-    if (gw_island_loads(w))
-        try_with_loads(w);
-    else
+    if (gw_island_loads(w)) {
+        int before = w->effort;
+        try_with_loads(w, w->dt);
+        if (w->boundary.contact_count == 0)
+            try_in_parts(w, w->effort - before);
+    } else {
         gw_substep_trial(w, w->dt);
+    }
     estimate_impacts(w, &w->active);
     for (int i = 0; i < w->boundary.contact_count; i++) {
         gw_contact *c = &w->contacts[w->boundary.contacts[i]];

@@ -22,8 +22,9 @@
 #define GW_CONTACT_CLOSED_GAP     1e-9 /* a contact is closed where its gap is at most this (m) */
 #define GW_CONTACT_MATCH_DISTANCE 0.01 /* contacts of two bodies this near may be the same (m) */
 #define GW_CONTACT_LOADED_DEPTH                                                                    \
-    1e-4                   /* compression of a soft spring from which on it is loaded (m) */
-#define GW_ISLAND_SMALL 16 /* an island of at most so many systems is one group */
+    1e-4                           /* compression of a soft spring from which on it is loaded (m) */
+#define GW_CONTACT_HELD_DEPTH 1e-7 /* to which contacts that hold may be passed (m) */
+#define GW_ISLAND_SMALL       16   /* an island of at most so many systems is one group */
 #define GW_WORLD_MAX_DOF                                                                           \
     (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all systems of a scene */
 #define GW_WORLD_REDETECTIONS_MAX 64                   /* narrow-phase queries in a step */
