@@ -195,8 +195,8 @@ static void checks_name_the_links_member(void **state)
     REFUSED(arm->geometries[2].shape.radius = -1, "/mechanisms/0/links/2/geometry/radius", "-1");
     REFUSED((strcpy(arm->geometries[0].id, "x"), strcpy(arm->geometries[1].id, "x")),
             "/mechanisms/0/links/1/id", "link 0");
-    REFUSED(gw_mechanism_resize(arm, 0), "/mechanisms/0/links", "1 to 64");
-    REFUSED((add_arm(s, "b", 64), add_arm(s, "c", 62)), "/mechanisms/2/links", "128");
+    REFUSED(gw_mechanism_resize(arm, 0), "/mechanisms/0/links", "1 to 256");
+    REFUSED((add_arm(s, "b", 128), add_arm(s, "c", 126)), "/mechanisms/2/links", "256");
 }
 
 static void checks_know_trees(void **state)
