@@ -24,6 +24,10 @@ int gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double param
                      gw_nurbs_point *at)
 {
     double p[2] = {parameter[0], parameter[1]};
+    if (!gw_finite3(x)) { /* a step that diverged asks for it */
+        gw_nurbs_evaluate(s, p, 2, NULL, at);
+        return 0;
+    }
     gw_nurbs_event event = gw_nurbs_follow(s, x, p, NULL, at);
     double off = fabs(gw_distance(at->d[0][0], x) - fabs(distance));
     int cells = 0;

@@ -199,6 +199,8 @@ static void move_seed_to_nearest(gw_completion *c, gw_submanifold *set, bool *ta
         taken[at] = true;
         descend(c, &c->found[at], set, &least);
     }
+    if (least == HUGE_VAL) /* no descent stayed on the set: its seed is the pose that was found */
+        return;
     for (int k = 0; k < CLOSER && least > 1e-9 * c->size && c->solver->work > 0; k++) {
         gw_pose x = random_within(c, least);
         if (gw_completion_refine(c, &x) && gw_pose_distance(&x, &p->pose, p->length) < 1.5 * least)

@@ -45,6 +45,20 @@ static bool finite_pose(const gw_pose *x)
            isfinite(x->q.z);
 }
 
+/* The least free-form shape (m): rounding of places turns its normals and tangents by as much of
+ * it.
+ */
+static double least_shape(const gw_problem *p)
+{
+    double least = HUGE_VAL;
+    for (int i = 0; i < p->count; i++) {
+        const gw_constraint *c = &p->constraints[i];
+        const gw_nurbs *s = c->mobile.nurbs ? c->mobile.nurbs : c->fixed.nurbs;
+        least = s ? fmin(least, s->size) : least;
+    }
+    return least;
+}
+
 static const char *branch_fault(const gw_problem *p, const gw_branch *b, double size, int samples,
                                 unsigned long long *random, double *number)
 {
@@ -64,7 +78,7 @@ static const char *branch_fault(const gw_problem *p, const gw_branch *b, double 
         gw_pose x = k == 0 ? b->nearest : drawn[k - 1].pose;
         rounding = 16 * DBL_EPSILON * (gw_norm(x.p) + gw_norm(p->pose.p));
         *number = oracle_worst(p, ~0ul, size, &x, NULL);
-        if (!(*number <= ORACLE_TRUTH + rounding / size))
+        if (!(*number <= ORACLE_TRUTH + rounding / size + rounding / least_shape(p)))
             return k == 0 ? "residual: nearest pose" : "residual: sample";
         if (!finite_pose(&x) || fabs(gw_quat_dot(x.q, x.q) - 1) > 1e-9)
             return "status: a sample's quaternion";

@@ -96,8 +96,10 @@ static void branches_that_end_at_poles_and_offsets_are_kept(void **unused)
 {
     (void)unused;
     static const unsigned long long states[] = {2000418, 1000036, 1000106, 1000149};
-    const searches how = {.starts = 8, .samples = 4};
     for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        /* of curves that offsets cut, other arcs may be missing: brute force is for the first
+         * alone, which has a closed form */
+        const searches how = {.starts = i == 0 ? 8 : 0, .samples = 4};
         tally t = run_with(&how, SERIES_SHAPES, 0, 1, 1, states[i]);
         assert_int_equal(t.solved, 1);
         assert_true_answers(&t);
