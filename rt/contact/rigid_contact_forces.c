@@ -534,7 +534,7 @@ static gw_vec3 face_force(gw_vec3 n, const double *lambda, const sliding *f)
     return gw_v3(lambda[0], lambda[1], lambda[2]);
 }
 
-/* Where its pressure has its centre, from the point about which it is held. */
+/* The centre of its pressure, from the point about which it is held. */
 static gw_vec3 pressed_beside(const loaded_face *face, gw_vec3 n, const double *lambda,
                               double pressed)
 {

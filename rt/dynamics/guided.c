@@ -119,7 +119,7 @@ GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const
     return factor_inertia(body, s, turns, n);
 }
 
-/* What the lag of strong damping adds to the load at the acceleration J z'' + bias. */
+/* Adds to the load the lag of strong damping at the acceleration J z'' + bias. */
 static void add_lagging(const gw_guided *body, stage *s, int turns, int n, const double *z_ddot,
                         gw_load *load)
 {

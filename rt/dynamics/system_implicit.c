@@ -123,7 +123,7 @@ void gw_system_free_acceleration(gw_system *s, double *a)
     gw_system_add_scaled(s->dof, -1, s->scratch, a);
 }
 
-/* What depends on velocities is found anew for `speed` times those of the state. */
+/* Computes all that depends on velocities anew, for `speed` times those of the state. */
 static void scale_velocities(gw_system *s, const gw_system_state *state, double speed)
 {
     for (int i = 0; i < s->body_count; i++)

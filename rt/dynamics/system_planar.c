@@ -20,7 +20,7 @@
 
 /* ---- finding planes ------------------------------------------------------------------------- */
 
-/* Where the body, its joint and its centre of mass are while all angles are zero. */
+/* Poses of the body, its joint and its centre of mass while all angles are zero. */
 static gw_quat upright_of(const gw_system *s, int body)
 {
     return gw_body_of(s, body)->flat.upright;

@@ -27,7 +27,7 @@ static void keep_home(gw_system *s)
     }
 }
 
-/* Where the joints were, t seconds into the step. */
+/* Positions of the joints t seconds into the step. */
 static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
 {
     if (s->moving)
@@ -138,7 +138,7 @@ static int finest_level(const gw_system *s)
     return s->margin > REGULAR ? FINEST_LEVEL : MAX_LEVEL;
 }
 
-/* Where stage i of the formula is, or its end (i = rk->stages), by the stages before. */
+/* The state of stage i of the formula, or of its end (i = rk->stages), from the stages before. */
 static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
 {
     double weights[GW_RK_MAX_STAGES];

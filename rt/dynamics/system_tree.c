@@ -98,7 +98,7 @@ static gw_pose offset_frame(const gw_system *s, gw_joint_offset *o, const gw_pos
     return o->frame;
 }
 
-/* Where k->pose.q is: what is in the body's axes, in the world's. */
+/* Mass and damping of the body in the world's axes, by k->pose.q. */
 static inline __attribute__((always_inline)) void turn_body(gw_system_body *k)
 {
     k->turn = gw_quat_to_mat3(k->pose.q);

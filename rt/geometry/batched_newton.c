@@ -99,8 +99,8 @@ typedef struct expansion {
     gw_lanes axis[3], rate[3];
 } expansion;
 
-/* What the loops of a descent depend on: constants at each call, so that the compiler unrolls
- * them. */
+/* The kinds and counts that bound a descent's loops: constants at each call, so that the compiler
+ * unrolls them. */
 typedef struct family {
     gw_rotation_kind kind;
     int n;     /* freedoms of the rotation */

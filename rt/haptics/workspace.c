@@ -31,7 +31,7 @@ static double locus_reach(const gw_locus *locus)
     return 0;
 }
 
-/* Where the tool would be if the point on the locus were at the locus's centre. */
+/* The tool's position if the point on the locus were at the locus's centre. */
 static gw_vec3 locus_centre_of_tool(const gw_workspace_fit *fit)
 {
     const gw_translation_set *t = &fit->set->translation;

@@ -146,7 +146,7 @@ static void add_joint(gw_assembly *w, int index)
         }
 }
 
-/* Where the products of a term's rows go. */
+/* The blocks that the products of a term's rows are added to. */
 static void find_blocks(gw_assembly *w, gw_term *t)
 {
     int a = w->unknown[t->a], b = w->unknown[t->b];
@@ -709,7 +709,7 @@ static double read_turns(const gw_assembly *w, double x, double was, bool turns,
     return x < lower && x >= lower - slack ? lower : x > upper && x <= upper + slack ? upper : x;
 }
 
-/* Where M is in F. */
+/* The pose of M in F. */
 static void read_position(gw_mobilizer type, const gw_pose *world_from_f,
                           const gw_pose *world_from_m, double now[6])
 {

@@ -336,7 +336,7 @@ static bool check_free_form(const gw_object *o, int index, gw_error *error)
                             o->id, gw_shape_kind_name(o->shape.kind));
 }
 
-/* What a file may say: beyond, the scene could be saved and not opened again. */
+/* Within the range of a file's numbers: beyond, the scene could be saved and not opened again. */
 static bool is_within_reach(gw_vec3 p)
 {
     return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;

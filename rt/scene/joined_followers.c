@@ -17,7 +17,7 @@ static int body_of(const gw_scene *s, const char *name)
                               : ref.object;
 }
 
-/* Where the joint puts the object at its position at the start: the object is its a, or its b. */
+/* The object's pose by the joint's initial position: the object is its a, or its b. */
 static void place_by_joint(const gw_scene *s, gw_pose *poses, const gw_scene_joint *j, bool is_a,
                            int object, int other)
 {

@@ -158,7 +158,7 @@ static void put_coordinate(const joint_place *j, int coordinate, double scale, i
     put_pair(row, k, force, at_a, gw_sub(j->a.p, j->b.p));
 }
 
-/* What a joint keeps; the slide of a screw less its pitch times the turn, too. */
+/* Rows of the directions that a joint constrains; of a screw also slide less pitch times turn. */
 static bool put_joint(collection *c, relation *r, const joint_place *j)
 {
     gw_row rows[6];
@@ -424,7 +424,7 @@ static bool add_joint(collection *c, int index)
     return !r || put_joint(c, r, &j);
 }
 
-/* What holds a link on its parent, of a mechanism whose links are numbered. */
+/* The joint of a link on its parent, of a mechanism whose links are numbered. */
 static joint_place place_link(const collection *c, int mechanism, int link, int *a, int *b)
 {
     const gw_scene *s = c->scene;

@@ -305,7 +305,7 @@ static gw_twist twist_of(const builder *w, int end)
     return o ? (gw_twist){o->velocity, o->spin} : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
-/* Where the mobilizer begins: as stated, else nearest to where the bodies are. */
+/* The mobilizer's initial position: as stated, else nearest to the bodies' poses. */
 static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
 {
     const gw_scene_joint *j = c->joint >= 0 ? &w->scene->joints[c->joint] : NULL;
@@ -774,7 +774,7 @@ static double length_of(const builder *w)
     return length;
 }
 
-/* Where a body on a submanifold starts, seen from its parent. */
+/* The initial pose of a body on a submanifold, seen from its parent. */
 static void keep_start(const gw_model *model, gw_system_body_def *d, int body)
 {
     gw_pose a, b = gw_pose_identity();

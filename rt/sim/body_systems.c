@@ -339,7 +339,7 @@ static double energy_of(const gw_dynamic_system *d)
     return kinetic + potential;
 }
 
-/* Where a base of a mechanism is shown, on its way to where the scene has it. */
+/* The displayed pose of a mechanism's base, on its way to the scene's. */
 static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
 {
     gw_pose base = g->start;
@@ -614,7 +614,7 @@ static void split_step_of_second(gw_scene_dynamics *m, int tool)
         memcpy(second->impulse, first->impulse, sizeof second->impulse);
 }
 
-/* Where an end of a joint is, a body or a ground, and how it moves. */
+/* Pose and twist of an end of a joint, a body or a ground. */
 static gw_pose end_of(const gw_dynamic_system *d, int end, gw_twist *twist)
 {
     gw_pose pose;

@@ -95,7 +95,7 @@ static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input
     motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
 }
 
-/* Where a parameter goes, from where it is. */
+/* The signed distance that a parameter travels from its present value. */
 static double travel_of(const gw_submanifold_parameter *is, double now, double to, double by)
 {
     double way = isnan(by) ? 0 : by;

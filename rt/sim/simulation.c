@@ -312,7 +312,7 @@ static void report_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_ki
     *quiet = lasts ? s->scenario->rate / 4 : *quiet > 0 ? *quiet - 1 : 0;
 }
 
-/* What the step found, where one was made. */
+/* Events of the step's findings, where a step was made. */
 static void report_findings(gw_simulation *s, bool moving)
 {
     static const gw_dynamics_findings none = {0};

@@ -50,7 +50,7 @@ static gw_step_progress *progress_of(gw_task_run *run)
     return &run->progress.steps[run->progress.step];
 }
 
-/* Where the object is, and how long the step took. */
+/* The object's pose, and the duration of the step. */
 static void take_figures(gw_task_run *run, const gw_task_view *view)
 {
     gw_step_progress *p = progress_of(run);

@@ -82,7 +82,7 @@ static void add_company(json_t *json, const gw_scene *scene, const gw_layout *la
     json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
 }
 
-/* What a body of its own may still do in the one joint that holds it; NULL: more than words say. */
+/* The freedoms of a body that one joint holds, in words; NULL: more than words say. */
 static const char *motion_in_joint(gw_mobilizer type)
 {
     switch (type) {

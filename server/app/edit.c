@@ -409,7 +409,7 @@ static bool within_numbers(const gw_pose *pose)
     return gw_finite_pose(pose) && fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
 }
 
-/* Where the objects of the changed scene are now: where the loop has them, unless the edit states
+/* The present poses of the changed scene's objects: those of the loop, unless the edit states
  * another pose: a held object travels there, a free one is put there. A renamed object is found by
  * its place. */
 static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)

@@ -260,7 +260,7 @@ static json_t *final_json(const gw_snapshot *s)
                      wire_vec3(t->twist.v), "w", wire_vec3(t->twist.w));
 }
 
-/* Where the scene has them: contacts, motors, devices whose limits may withhold an impulse. */
+/* Figures of contacts, motors and devices whose limits may withhold an impulse, where there are. */
 static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
 {
     json_t *energy = json_object_get(figures, "energy");

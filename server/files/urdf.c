@@ -302,7 +302,7 @@ static void hold(const builder *b, int index, double position, const urdf_joint 
     note(b, "joint \"%s\" mimics what does not move: it is held at %g", j->name, position);
 }
 
-/* Where the mimicking joint begins; limits that are in the way of that are left out. */
+/* The initial position of a mimicking joint; limits that are in the way of that are left out. */
 static void begin_at(const builder *b, int index, double position, const urdf_joint *j)
 {
     gw_link_def *link = &b->out->mechanism.links[index];

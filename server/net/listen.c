@@ -252,7 +252,7 @@ static waiting *oldest_waiting(gw_listener *listener)
     return oldest;
 }
 
-/* Where there is none, the oldest makes room. */
+/* If none rests, the oldest is closed. */
 static waiting *free_place(gw_listener *listener)
 {
     for (int i = 0; i < MAX_WAITING; i++)

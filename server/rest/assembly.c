@@ -29,7 +29,7 @@ static bool watch(void *context, int start, int iteration, double residual, doub
     return !w->late;
 }
 
-/* Where the parts of a scene go; NULL with an error. */
+/* The poses of a scene's parts, assembled; NULL with an error. */
 static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request *request,
                              gw_assembly_result *result, json_t **answer, gw_error *error)
 {

@@ -159,7 +159,7 @@ int resource_begin(api_call *call, app_edit *edit)
     return -1;
 }
 
-/* Where the dry run looks; "" : everywhere. */
+/* The object whose solution a dry run answers with; "": those of all. */
 static void object_of(const gw_resource *r, const gw_scene *scene, int index,
                       char object[GW_MAX_ID + 1])
 {
@@ -255,7 +255,7 @@ static bool decode(const gw_resource *r, json_t *body, void *e, gw_error *error)
     return r->decode(body, "", e, error);
 }
 
-/* What an answer has besides the entry may be sent back with it. */
+/* Read-only members of an answer may be sent back with the entry. */
 static void leave_out_read_only(api_call *call)
 {
     if (row_of(call)->read_only)
