@@ -763,14 +763,14 @@ test('materials and contacts', async () => {
   await expect(204, 'DELETE', '/materials/steel');
   await expect(404, 'DELETE', '/materials/steel');
   await expect(200, 'GET', '/contact');
-  await expect(200, 'PATCH', '/contact', { enabled: false, friction: 'stick' });
+  await expect(200, 'PATCH', '/contact', { enabled: false, friction: 'creep' });
   await expect(200, 'PATCH', '/contact?dryRun=true', { model: 'local' });
   await expect(400, 'PATCH', '/contact', { model: 'guess' });
   await expect(200, 'GET', '/contacts');
   const full = await expect(200, 'GET', '/scene');
   assert.deepEqual(
     [full.json.mechanisms.length, full.json.materials.length, full.json.contact.friction],
-    [1, 1, 'stick'],
+    [1, 1, 'creep'],
   );
   await expect(200, 'PUT', '/scene?dryRun=true', full.json);
   const again = { mechanisms: full.json.mechanisms, materials: full.json.materials, contact: full.json.contact };

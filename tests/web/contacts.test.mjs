@@ -188,13 +188,13 @@ suite('contacts', () => {
     await arrive({ contact: { enabled: true } });
     await page.click('.left summary:has-text("Rules")');
     await page.selectOption('select[aria-label="Contacts: impulses"]', 'non-adhesive');
-    await page.selectOption('select[aria-label="Contacts: slow friction"]', 'stick');
+    await page.selectOption('select[aria-label="Contacts: slow friction"]', 'creep');
     const field = page.locator('input[aria-label^="Slips above"]');
     await field.fill('2');
     await field.press('Enter');
     await until(async () => {
       const c = await appliance.get('/contact');
-      return c.impulse === 'non-adhesive' && c.friction === 'stick' && Math.abs(c.slip_speed - 2e-3) < 1e-12;
+      return c.impulse === 'non-adhesive' && c.friction === 'creep' && Math.abs(c.slip_speed - 2e-3) < 1e-12;
     }, 'all three');
     await page.click('button[aria-label="Undo"]');
     await until(async () => Math.abs((await appliance.get('/contact')).slip_speed - 1e-3) < 1e-12, 'undone');
@@ -209,11 +209,11 @@ suite('contacts', () => {
       await route.continue();
     });
     await page.selectOption('select[aria-label="Contacts: impulses"]', 'non-adhesive');
-    await page.selectOption('select[aria-label="Contacts: slow friction"]', 'stick');
+    await page.selectOption('select[aria-label="Contacts: slow friction"]', 'creep');
     await page.click('button[aria-label="Undo"]');
     await until(async () => (await appliance.get('/contact')).impulse === 'non-adhesive', 'the first holds');
     await until(
-      async () => (await appliance.get('/contact')).friction !== 'stick' && held === 2,
+      async () => (await appliance.get('/contact')).friction !== 'creep' && held === 2,
       'the second was undone',
     );
     await page.unroute('**/api/v1/contact');
