@@ -83,6 +83,10 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
     if (s->reports_links)
         gw_scene_dynamics_tell_links(s->scenario->dynamics);
     engage_latched_softly(s, false);
+    if (!s->scenario->rehearsal) {
+        s->scenario->rehearsal = old->rehearsal;
+        old->rehearsal = NULL;
+    }
     *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
 }

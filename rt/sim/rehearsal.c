@@ -100,7 +100,7 @@ gw_rehearsal *gw_rehearsal_create(const gw_scenario_def *def)
         like.slot_count = rehearsal->slot_count;
         scenario = gw_scenario_create(&like, NULL);
     }
-    rehearsal->simulation = scenario ? gw_simulation_create(scenario, NULL) : NULL;
+    rehearsal->simulation = scenario ? gw_simulation_create_sparse(scenario) : NULL;
     if (!rehearsal->simulation) {
         gw_rehearsal_destroy(rehearsal);
         return NULL;

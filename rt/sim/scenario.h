@@ -47,7 +47,8 @@ typedef struct gw_scenario_def {
     const struct gw_detector *detector;
     /* Bounds of a travel; 0: 0.25 m/s and 1 rad/s. */
     double travel_speed, travel_spin;
-    /* For a loop: the scenario has a rehearsal (rehearsal.h), where there is memory for it. */
+    /* For a loop: the scenario has a rehearsal (rehearsal.h) of its own, where there is memory for
+     * it; without one it takes over that of the scenario that it comes after. */
     bool rehearsed;
 } gw_scenario_def;
 

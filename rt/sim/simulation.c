@@ -482,22 +482,34 @@ void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
+/* In memory of zeros; NULL: there was none. */
+static gw_simulation *begin(gw_simulation *s, gw_scenario *scenario, gw_error *error)
 {
     assert(scenario && scenario->dt > 0 && scenario->substeps > 0);
-    gw_simulation *s = aligned_alloc(64, (sizeof *s + 63) & ~(size_t)63);
     if (!s) {
         gw_scenario_destroy(scenario);
         gw_fail(error, GW_FAILED, "", "no memory for a simulation");
         return NULL;
     }
-    memset(s, 0, sizeof *s); /* pages in, before it ticks */
     s->scenario = scenario;
     gw_simulation_restart(s);
     tick_figures(s);
     for (int i = 0; i < scenario->tool_count; i++)
         gw_haptic_tool_publish_state(&s->tools[i], &s->snapshot.tools[i]);
     return s;
+}
+
+gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
+{
+    gw_simulation *s = aligned_alloc(64, (sizeof *s + 63) & ~(size_t)63);
+    if (s)
+        memset(s, 0, sizeof *s); /* pages in, before it ticks */
+    return begin(s, scenario, error);
+}
+
+gw_simulation *gw_simulation_create_sparse(gw_scenario *scenario)
+{
+    return begin(calloc(1, sizeof(gw_simulation)), scenario, NULL);
 }
 
 void gw_simulation_destroy(gw_simulation *s)

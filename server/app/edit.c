@@ -15,7 +15,8 @@
 #include "server/files/history.h"
 #include "server/schema/wire.h"
 
-#define SEND_TRIES 50 /* a millisecond apart: many ticks of the slowest loop */
+#define SEND_TRIES   50   /* a millisecond apart: many ticks of the slowest loop */
+#define REHEARSED_MS 1000 /* at least, between two edits that build a rehearsal */
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
@@ -85,6 +86,18 @@ static bool open_slots(const app_slots *old, const gw_scene *base, const gw_scen
     return true;
 }
 
+/* A scenario without a rehearsal takes over that of the one before it, which runs much the same
+ * code: among edits that follow one another quickly it is built once in a while. */
+static bool is_rehearsed(const app_edit *edit)
+{
+    int64_t now_ms = clock_ms();
+    if (edit && !edit->restart && now_ms - edit->app->rehearsed_ms < REHEARSED_MS)
+        return false;
+    if (edit)
+        edit->app->rehearsed_ms = now_ms;
+    return true;
+}
+
 /* `edit`: whose document it is, NULL for a fresh start; `like`: a detector of the same solids, or
  * NULL. */
 static gw_scenario *build(const app_document *document, const app_slots *slots,
@@ -98,7 +111,7 @@ static gw_scenario *build(const app_document *document, const app_slots *slots,
                            .go_to_layout = edit && edit->go_to_layout,
                            .placed = edit ? edit->placed : NULL,
                            .detector = like,
-                           .rehearsed = true};
+                           .rehearsed = is_rehearsed(edit)};
     return gw_scenario_create(&def, error);
 }
 

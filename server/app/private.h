@@ -89,6 +89,7 @@ struct gw_app {
     double sensor_s;              /* edit: when geometry was moved last */
     app_slots slots;              /* edit, for the running document */
     struct gw_detector *detector; /* edit: of the newest scenario */
+    int64_t rehearsed_ms;         /* edit: when a rehearsal was built last (clock_ms()) */
     atomic_ullong detectors_built, objects_solved, entries_written; /* since the start */
     atomic_bool ending;       /* nobody waits for ticks any more */
     atomic_bool arming;       /* somebody's arming waits */

@@ -322,6 +322,31 @@ static void rehearsals_change_no_bit(void **state)
         rehearse_between_ticks(names[i]);
 }
 
+static void an_edit_takes_over_the_rehearsal(void **state)
+{
+    (void)state;
+    running r;
+    running_open_as(&r, bundled_scene("cone-on-cylinder"), true);
+    const gw_rehearsal *rehearsal = gw_simulation_scenario(r.simulation)->rehearsal;
+    gw_scenario_def def = {.scene = r.scene,
+                           .layout = r.layout,
+                           .slots = r.slots,
+                           .slot_count = r.scene->device_count};
+    for (int k = 0; k < 2; k++) { /* the second has one of its own */
+        def.rehearsed = k == 1;
+        gw_command retired,
+            next = {.kind = GW_COMMAND_SCENARIO, .scenario = gw_scenario_create(&def, NULL)};
+        assert_non_null(next.scenario);
+        gw_simulation_apply(r.simulation, &next, &retired);
+        const gw_rehearsal *now = gw_simulation_scenario(r.simulation)->rehearsal;
+        assert_true(k == 0 ? now == rehearsal && !retired.scenario->rehearsal
+                           : now && now != rehearsal && retired.scenario->rehearsal == rehearsal);
+        gw_scenario_destroy(retired.scenario);
+        running_tick(&r);
+    }
+    running_close(&r);
+}
+
 static void a_large_scene_is_not_rehearsed(void **state)
 {
     (void)state;
@@ -364,6 +389,7 @@ int main(void)
         cmocka_unit_test(blocks_slide_as_far_as_coulomb_says),
         cmocka_unit_test(a_finger_opens_door_and_drawer),
         cmocka_unit_test(rehearsals_change_no_bit),
+        cmocka_unit_test(an_edit_takes_over_the_rehearsal),
         cmocka_unit_test(a_large_scene_is_not_rehearsed),
         cmocka_unit_test(the_cost_of_a_rehearsal_follows_the_median),
     };
