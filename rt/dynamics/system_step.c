@@ -139,7 +139,7 @@ static int finest_level(const gw_system *s)
 }
 
 /* The state of stage i of the formula, or of its end (i = rk->stages), from the stages before. */
-static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
+static void set_stage_state(gw_system *s, const gw_tableau *rk, int i, double h)
 {
     double weights[GW_RK_MAX_STAGES];
     size_t bytes = (size_t)s->dof * sizeof *s->by;
@@ -171,7 +171,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         s->one_pass = s->plain_tree && !s->local && i > 0;
         s->flat_only = in_planes && i > 0;
         if (i > 0) {
-            go_to_stage(s, rk, i, h);
+            set_stage_state(s, rk, i, h);
             gw_system_rates(s, s->by, s->scratch, s->rates + i * s->dof);
             if (s->moving)
                 gw_grounds_go_to(s, t + rk->c[i] * h);
@@ -191,7 +191,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
             gw_keep_joint_wrenches(s, constraint);
     }
     s->in_stage = s->one_pass = s->flat_only = false;
-    go_to_stage(s, rk, rk->stages, h);
+    set_stage_state(s, rk, rk->stages, h);
     if (s->moving)
         gw_grounds_go_to(s, t + h);
 }
@@ -460,7 +460,7 @@ static void place_crossing(gw_system *s, substep *b, double t, double dt)
 }
 
 /* The next substep ends where the one over the posture begins, or is that. */
-static void go_to_crossing(gw_system *s, substep *b)
+static void end_before_crossing(gw_system *s, substep *b)
 {
     if (b->over.state != PLACED)
         return;
@@ -719,7 +719,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     at->level = at->level > least ? at->level : least;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
-        go_to_crossing(s, &b);
+        end_before_crossing(s, &b);
         b.wide = stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
                        : width_of(s);
         b.wide = fmin(fmin(b.wide, b.cut), WHOLE - b.begin);

@@ -543,7 +543,7 @@ static void offer(search *q, const double x[2], const local_model *m)
  * its halves. What is smaller than its leaf has bounds of its own: at a pole those of the leaf
  * never become small.
  */
-static void look_into(search *q, const waiting *w)
+static void branch_cell(search *q, const waiting *w)
 {
     const gw_nurbs *s = q->s;
     gw_nurbs_leaf part = s->tree->leaves[~w->node];
@@ -643,7 +643,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
         }
         waiting w = pop(&q);
         if (w.node < 0) {
-            look_into(&q, &w);
+            branch_cell(&q, &w);
             continue;
         }
         const gw_nurbs_node *node = &s->tree->nodes[w.node];
@@ -654,7 +654,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
         const gw_nurbs_leaf *leaf = &s->tree->leaves[~node->child[0]];
         w.node = node->child[0];
         w.r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
-        look_into(&q, &w);
+        branch_cell(&q, &w);
     }
     /* the distance is level about its minimum, so that its place is known to half the digits */
     double parameter[2] = {nearest->parameter[0], nearest->parameter[1]};

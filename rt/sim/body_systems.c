@@ -556,9 +556,9 @@ void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *o
 
 /* ---- hands ---------------------------------------------------------------------------------- */
 
-/* A lower bound of the mass and inertia that a hand feels at a body of the model along any
+/* A lower bound of the mass and inertia effective at a body of the model along any
  * direction. `work`: 7 entries a degree of freedom. */
-static gw_mass felt_mass(const gw_model *model, int body, gw_vec3 com, double *work)
+static gw_mass effective_mass(const gw_model *model, int body, gw_vec3 com, double *work)
 {
     double inverse[6][6];
     gw_operational_body_inverse_inertia(model, body, work, inverse);
@@ -578,7 +578,7 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
         for (int k = 0; k < d->body_count; k++) {
             if (d->labels[k] != name)
                 continue;
-            gw_mass mass = felt_mass(gw_system_model(d->system), k, d->coms[k], d->work);
+            gw_mass mass = effective_mass(gw_system_model(d->system), k, d->coms[k], d->work);
             gw_free_body_hand_take(&d->hands[k], command, &mass, m->gravity, dt);
             return true;
         }
@@ -628,7 +628,7 @@ static gw_pose end_of(const gw_dynamic_system *d, int end, gw_twist *twist)
 }
 
 /* The body whose wrench of its joint or closure tells that of a joint: of a, or of b. */
-static int bearer_of(const gw_placed_joint *j, bool *of_b)
+static int joint_side(const gw_placed_joint *j, bool *of_b)
 {
     bool cut = j->body >= 0 && j->body != j->a && j->body != j->b; /* a half of a, or of b */
     *of_b = cut || j->body < 0 ? j->a < 0 : j->body == j->b;
@@ -643,7 +643,7 @@ static void note_places(gw_dynamic_system *d)
         gw_twist unused;
         gw_pose a = end_of(d, j->a, &unused), bearer;
         bool of_b;
-        gw_model_body(model, bearer_of(j, &of_b), &bearer, &unused);
+        gw_model_body(model, joint_side(j, &of_b), &bearer, &unused);
         gw_vec3 at = gw_pose_point(&a, j->a_from_m.p);
         d->places[i] = (gw_joint_place){.at = at, .arm = gw_sub(bearer.p, at)};
     }
@@ -757,7 +757,7 @@ static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, int index)
     const gw_placed_joint *j = &d->joints[index];
     const gw_joint_place *place = &d->places[index];
     bool of_b;
-    bearer_of(j, &of_b);
+    joint_side(j, &of_b);
     gw_wrench w = j->body >= 0 ? gw_system_joint_wrench(d->system, j->body)
                                : gw_system_closure_wrench(d->system, j->closure);
     w.t = gw_add(w.t, gw_cross(place->arm, w.f));

@@ -215,8 +215,8 @@ static gw_pose displaced(const gw_dynamic_free_body *b, gw_twist *rate)
  * the motion that it has. What of this the set, which may move with its geometry (`base`), does not
  * allow fades as the displacement does (rt/haptics/transition.h).
  */
-static void travel_from(gw_dynamic_free_body *b, const gw_guided *was, const gw_twist *base,
-                        const gw_transition_limits *limits)
+static void begin_transition(gw_dynamic_free_body *b, const gw_guided *was, const gw_twist *base,
+                             const gw_transition_limits *limits)
 {
     gw_pose back = gw_pose_inverse(&b->body.pose), at = gw_pose_mul(&was->pose, &back);
     gw_twist rate;
@@ -250,7 +250,7 @@ static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,
     gw_guided_init(&b->body, &def, &to);
     gw_twist base = gw_moving_submanifold_twist(kinematics, &was->body);
     if (b->branch[0])
-        travel_from(b, &was->body, &base, limits);
+        begin_transition(b, &was->body, &base, limits);
     else
         gw_guided_set_twist(&b->body, &was->body.twist);
     b->hand = was->hand;

@@ -21,7 +21,7 @@ typedef enum gw_halt_cause {
     GW_HALT_SOFTWARE,   /* somebody asked for it */
     GW_HALT_BUTTON,     /* the device's own */
     GW_HALT_VELOCITY,   /* the device moves too fast */
-    GW_HALT_WATCHDOG,   /* the loop's heart stopped, seen from outside */
+    GW_HALT_WATCHDOG,   /* the loop's heartbeat stopped, seen from outside */
     GW_HALT_OVERRUN,    /* the loop found itself late */
     GW_HALT_DISCONNECT, /* the device is silent, or tells garbage */
     GW_HALT_DEAD_MAN,   /* the operator's lease was not renewed */

@@ -557,7 +557,7 @@ static void remember_impulse(gw_haptic_tool *tool, const gw_world_system *system
 }
 
 /* A body at rest on a set that moves goes along. */
-static void ride_at_rest(gw_haptic_tool *tool, const gw_tick *tick)
+static void move_with_base_at_rest(gw_haptic_tool *tool, const gw_tick *tick)
 {
     if (!tick->moving || tool->shared || !tool->body.base.moves)
         return;
@@ -573,7 +573,7 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     const gw_step *step = &system->step;
     remember_impulse(tool, system);
     if (system->still) {
-        ride_at_rest(tool, tick);
+        move_with_base_at_rest(tool, tick);
         return;
     }
     tool->constraint = step->constraint;

@@ -51,8 +51,8 @@ struct gw_kinematics {
     const gw_constraint_edge **linked; /* the units' lists of links */
     gw_pose *saved;                    /* per object: before a tick's following */
     gw_cluster_work *work;
-    int way_count;
-    gw_geometry_motion ways[MAX_MOTIONS];
+    int motion_count;
+    gw_geometry_motion motions[MAX_MOTIONS];
 };
 
 void gw_kinematics_set_held(gw_kinematics *n, int object, const gw_pose *world_from_object)
@@ -227,11 +227,11 @@ void gw_kinematics_reset(gw_kinematics *n)
     memset(n->displaced, 0, count * sizeof *n->displaced);
     for (int i = 0; i < n->unit_count; i++)
         n->units[i].stale = false;
-    for (int i = 0; i < n->feature_count && n->way_count > 0; i++) {
+    for (int i = 0; i < n->feature_count && n->motion_count > 0; i++) {
         n->features[i] = n->laid_out[i];
         take_element(n, i);
     }
-    n->way_count = 0;
+    n->motion_count = 0;
 }
 
 /* The least turn and shift that take an element from a to b. */
@@ -247,7 +247,7 @@ static gw_pose pose_motion(const gw_pose *a, const gw_pose *b)
     return gw_pose_mul(b, &back);
 }
 
-static void go_on(gw_kinematics *n, gw_geometry_motion *w)
+static void advance_motion(gw_kinematics *n, gw_geometry_motion *w)
 {
     double s = ++w->done >= w->ticks ? 1 : eased(w);
     bool last = w->done >= w->ticks;
@@ -269,16 +269,16 @@ static void go_on(gw_kinematics *n, gw_geometry_motion *w)
 bool gw_kinematics_advance(gw_kinematics *n)
 {
     bool any = false;
-    for (int i = 0; i < n->way_count; i++) {
-        n->ways[i].went = false;
-        if (n->ways[i].arrived)
+    for (int i = 0; i < n->motion_count; i++) {
+        n->motions[i].went = false;
+        if (n->motions[i].arrived)
             continue;
         if (!any) {
             memset(n->moved, 0, (size_t)n->body_count * sizeof *n->moved);
             memset(n->dirty, 0, (size_t)n->link_count * sizeof *n->dirty);
         }
         any = true;
-        go_on(n, &n->ways[i]);
+        advance_motion(n, &n->motions[i]);
     }
     if (any)
         solve_moved(n);
@@ -288,15 +288,16 @@ bool gw_kinematics_advance(gw_kinematics *n)
 int gw_kinematics_moved_fixed(const gw_kinematics *n, gw_follower *moved, int capacity)
 {
     int count = 0;
-    for (int i = 0; i < n->way_count && count < capacity; i++)
-        if (n->ways[i].to.feature < 0)
-            moved[count++] = (gw_follower){n->ways[i].to.object, n->poses[n->ways[i].to.object]};
+    for (int i = 0; i < n->motion_count && count < capacity; i++)
+        if (n->motions[i].to.feature < 0)
+            moved[count++] =
+                (gw_follower){n->motions[i].to.object, n->poses[n->motions[i].to.object]};
     return count;
 }
 
 bool gw_kinematics_moved(const gw_kinematics *n)
 {
-    return n->way_count > 0;
+    return n->motion_count > 0;
 }
 
 gw_element gw_kinematics_element(const gw_kinematics *n, const gw_geometry_feature *end)
@@ -319,23 +320,24 @@ gw_pose gw_kinematics_pose(const gw_kinematics *n, int object)
 /* ---- new values -------------------------------------------------------------------------------
  */
 
-/* The way of this feature or object, an old one that has arrived, or one that is finished early. */
-static gw_geometry_motion *way_of(gw_kinematics *n, const gw_moved_geometry *m)
+/* The motion of this feature or object, an old one that has arrived, or one that is finished early.
+ */
+static gw_geometry_motion *motion_slot(gw_kinematics *n, const gw_moved_geometry *m)
 {
     gw_geometry_motion *free_one = NULL;
-    for (int i = 0; i < n->way_count; i++) {
-        gw_geometry_motion *w = &n->ways[i];
+    for (int i = 0; i < n->motion_count; i++) {
+        gw_geometry_motion *w = &n->motions[i];
         if (w->to.feature == m->feature && (m->feature >= 0 || w->to.object == m->object))
             return w;
         if (w->arrived)
             free_one = w;
     }
-    if (n->way_count < MAX_MOTIONS)
-        free_one = &n->ways[n->way_count++];
+    if (n->motion_count < MAX_MOTIONS)
+        free_one = &n->motions[n->motion_count++];
     else if (!free_one) {
-        free_one = &n->ways[0];
+        free_one = &n->motions[0];
         free_one->done = free_one->ticks;
-        go_on(n, free_one);
+        advance_motion(n, free_one);
     }
     free_one->since = 0;
     return free_one;
@@ -365,7 +367,7 @@ void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t t
            m->object < n->object_count && rate > 0);
     const double stream_s = 0.1, speed = 0.25, spin = 1.0; /* s, m/s, rad/s */
     double way, turn;
-    gw_geometry_motion *w = way_of(n, m);
+    gw_geometry_motion *w = motion_slot(n, m);
     uint64_t since = w->since > 0 ? tick + 1 - w->since : UINT64_MAX;
     w->from = *m;
     if (m->feature >= 0)
@@ -413,8 +415,8 @@ int gw_kinematics_problem(gw_kinematics *n, int object, gw_constraint *constrain
 /* The way that a feature, or where that is -1 an object, went in this tick. */
 static const gw_geometry_motion *went(const gw_kinematics *n, int feature, int object)
 {
-    for (int i = 0; i < n->way_count; i++) {
-        const gw_geometry_motion *w = &n->ways[i];
+    for (int i = 0; i < n->motion_count; i++) {
+        const gw_geometry_motion *w = &n->motions[i];
         if (w->went && w->to.feature == feature && (feature >= 0 || w->to.object == object))
             return w;
     }
@@ -498,15 +500,15 @@ static bool same_goal(const gw_moved_geometry *a, const gw_moved_geometry *b)
 
 /* It goes on as it did where it went there already, else it begins anew. `feature`, `object`: what
  * it is in the old network. */
-static void go_there(gw_kinematics *n, const gw_kinematics *old, int feature, int object,
-                     const gw_moved_geometry *to, uint64_t tick, int rate)
+static void continue_motion(gw_kinematics *n, const gw_kinematics *old, int feature, int object,
+                            const gw_moved_geometry *to, uint64_t tick, int rate)
 {
-    for (int i = 0; i < old->way_count; i++) {
-        const gw_geometry_motion *w = &old->ways[i];
+    for (int i = 0; i < old->motion_count; i++) {
+        const gw_geometry_motion *w = &old->motions[i];
         if (w->arrived || w->to.feature != feature || (feature < 0 && w->to.object != object) ||
             !same_goal(&w->to, to))
             continue;
-        gw_geometry_motion *on = &n->ways[n->way_count++];
+        gw_geometry_motion *on = &n->motions[n->motion_count++];
         *on = *w;
         on->from.feature = on->to.feature = to->feature;
         on->from.object = on->to.object = to->object;
@@ -524,7 +526,7 @@ static void carry_object(gw_kinematics *n, const gw_kinematics *old, int object,
     gw_moved_geometry to = {.feature = -1, .object = object, .pose = n->rest[object]};
     n->poses[object] = old->poses[was];
     n->moved[object] = true;
-    go_there(n, old, -1, was, &to, tick, rate);
+    continue_motion(n, old, -1, was, &to, tick, rate);
 }
 
 static void carry_feature(gw_kinematics *n, const gw_kinematics *old, int feature, uint64_t tick,
@@ -538,7 +540,7 @@ static void carry_feature(gw_kinematics *n, const gw_kinematics *old, int featur
     gw_moved_geometry to = {.feature = feature, .object = -1, .element = *now};
     n->features[feature] = old->features[was];
     take_element(n, feature);
-    go_there(n, old, was, -1, &to, tick, rate);
+    continue_motion(n, old, was, -1, &to, tick, rate);
 }
 
 /* Objects that stand on it begin where they stood. */
@@ -562,11 +564,11 @@ void gw_kinematics_carry_over(gw_kinematics *n, const gw_kinematics *old, uint64
     assert(n && old && rate > 0);
     memset(n->moved, 0, (size_t)n->body_count * sizeof *n->moved);
     memset(n->dirty, 0, (size_t)n->link_count * sizeof *n->dirty);
-    for (int i = 0; i < n->object_count && n->way_count < MAX_MOTIONS; i++)
+    for (int i = 0; i < n->object_count && n->motion_count < MAX_MOTIONS; i++)
         carry_object(n, old, i, tick, rate);
-    for (int i = 0; i < n->feature_count && n->way_count < MAX_MOTIONS; i++)
+    for (int i = 0; i < n->feature_count && n->motion_count < MAX_MOTIONS; i++)
         carry_feature(n, old, i, tick, rate);
-    if (n->way_count == 0)
+    if (n->motion_count == 0)
         return;
     carry_standing(n, old);
     solve_moved(n);

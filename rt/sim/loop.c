@@ -66,7 +66,7 @@ struct gw_loop {
     pthread_mutex_t looking;  /* the world thread detects, or a scenario is destroyed */
     pthread_mutex_t watching; /* the watchdog has its hand on devices */
     _Atomic(const gw_scenario *) scenario; /* that the watchdog looks after */
-    atomic_llong heart; /* when the devices got their last command (ns); 0: none */
+    atomic_llong heartbeat; /* when the devices got their last command (ns); 0: none */
     _Atomic(gw_detection *) detection;
     atomic_bool stop, recording;
     atomic_int thread_id;
@@ -414,7 +414,7 @@ static void *run(void *arg)
         gw_stages_end(stages, GW_STAGE_COMMANDS);
         gw_simulation_tick(loop->simulation);
         int64_t written = stages->mark;
-        atomic_store_explicit(&loop->heart, written, memory_order_release);
+        atomic_store_explicit(&loop->heartbeat, written, memory_order_release);
         if (written - begin > GW_STALL_NS)
             stalled(loop); /* what it has just written is the last */
         publish(loop);
@@ -450,15 +450,15 @@ static double share_of_command(int64_t still_ns, int64_t period_ns)
     return share > 1 ? 1 : share > 0 ? share : 0;
 }
 
-/* Looks at the loop's heart once; how long until it is to be looked at again (ns). */
-static int64_t look_after_devices(gw_loop *loop)
+/* Checks the loop's heartbeat once; how long until the next check is due (ns). */
+static int64_t watch_heartbeat(gw_loop *loop)
 {
     int64_t period = 1000000000 / loop->rate;
     bool watched = false;
     pthread_mutex_lock(&loop->watching);
     const gw_scenario *s = atomic_load_explicit(&loop->scenario, memory_order_acquire);
-    int64_t heart = atomic_load_explicit(&loop->heart, memory_order_acquire);
-    int64_t still = heart ? now_ns() - heart : 0;
+    int64_t heartbeat = atomic_load_explicit(&loop->heartbeat, memory_order_acquire);
+    int64_t still = heartbeat ? now_ns() - heartbeat : 0;
     double share = share_of_command(still, period);
     for (int i = 0; i < s->slot_count; i++) {
         const gw_driver *driver = s->slots[i]->driver;
@@ -481,7 +481,7 @@ static void *watch_heart(void *arg)
     if (!loop->best_effort)
         (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire))
-        sleep_until(now_ns() + look_after_devices(loop));
+        sleep_until(now_ns() + watch_heartbeat(loop));
     return NULL;
 }
 

@@ -4,7 +4,7 @@
  * halt latch, the operator's lease, a mailbox with the newest snapshot out, rings of per-tick
  * records, events and retired memory out. A second thread detects collision candidates
  * (detection.h) at the rate of the scene's contacts. A third, the watchdog, runs above the loop and
- * brings the devices' last commands down to nothing when the loop's heart stops.
+ * brings the devices' last commands down to nothing when the loop's heartbeat stops.
  *
  * One thread (or one lock) sends commands and collects retired memory and events; one thread (or
  * one lock) reads snapshots; one thread reads records.

@@ -96,7 +96,7 @@ static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input
 }
 
 /* The signed distance that a parameter travels from its present value. */
-static double travel_of(const gw_submanifold_parameter *is, double now, double to, double by)
+static double displacement_of(const gw_submanifold_parameter *is, double now, double to, double by)
 {
     double way = isnan(by) ? 0 : by;
     if (!isnan(to))
@@ -137,8 +137,8 @@ static void go_on(gw_motion_executor *motion, const gw_submanifold *set, const g
     start_holding(motion, set, body, body_from_tool);
     for (int i = 0; i < motion->count; i++) {
         motion->from[i] = motion->now[i];
-        motion->way[i] = travel_of(&parameters[i], motion->now[i], motion->guide.to[i],
-                                   isnan(motion->guide.by[i]) ? NAN : left * motion->way[i]);
+        motion->way[i] = displacement_of(&parameters[i], motion->now[i], motion->guide.to[i],
+                                         isnan(motion->guide.by[i]) ? NAN : left * motion->way[i]);
     }
     motion->gone = motion->rate = motion->stuck = 0;
 }
@@ -175,7 +175,7 @@ static void begin(gw_motion_executor *motion, const gw_motion_input *in)
         const gw_motion_target *g = &motion->guide;
         anywhere = anywhere || !isnan(g->to[i]) || !isnan(g->by[i]);
         motion->from[i] = motion->now[i];
-        motion->way[i] = travel_of(&parameters[i], motion->now[i], g->to[i], g->by[i]);
+        motion->way[i] = displacement_of(&parameters[i], motion->now[i], g->to[i], g->by[i]);
     }
     motion->gone = motion->rate = motion->stuck = 0;
     motion->touched = in->touching;

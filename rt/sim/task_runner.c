@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRAVEL_MAX_S 60.0 /* of a travel that something holds up, before the step is given up */
-#define ANSWER_MAX_S 2.0  /* for the loop to show that it has a command */
+#define TRANSITION_MAX_S                                                                           \
+    60.0                /* of a travel that something holds up, before the step is given up        \
+                         */
+#define REPLY_MAX_S 2.0 /* for the loop to show that it has a command */
 
 const char *gw_task_state_name(gw_task_state state)
 {
@@ -235,23 +237,23 @@ void gw_task_edited(gw_task_run *run, bool done, uint64_t revision, const char *
     end_task(run, GW_TASK_FAILED, GW_STEP_REFUSED, message);
 }
 
-static void look_at_travel(gw_task_run *run, const gw_task_view *view)
+static void poll_transition(gw_task_run *run, const gw_task_view *view)
 {
     const gw_snapshot *s = view->snapshot;
     if (s->revision < run->revision)
         return;
     if (!s->tools[run->tool].travelling)
         pass(run, view, GW_STEP_APPLIED);
-    else if (s->time - run->began > TRAVEL_MAX_S)
+    else if (s->time - run->began > TRANSITION_MAX_S)
         fail(run, view, GW_STEP_BLOCKED, "something holds it up on the way onto its constraints.");
 }
 
-static void look_at_move(gw_task_run *run, const gw_task_view *view)
+static void poll_guided_motion(gw_task_run *run, const gw_task_view *view)
 {
     const gw_motion_state *guide = &view->snapshot->tools[run->tool].guide;
     const gw_task_step *step = step_of(run);
     if (guide->tag != run->tag) {
-        if (guide->tag > run->tag || view->snapshot->time - run->began > ANSWER_MAX_S)
+        if (guide->tag > run->tag || view->snapshot->time - run->began > REPLY_MAX_S)
             fail(run, view, GW_STEP_LOST, "the robot took another command.");
         return;
     }
@@ -301,10 +303,10 @@ gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view)
     case GW_PHASE_BEGIN:
         return begin_step(run, view);
     case GW_PHASE_TRAVEL:
-        look_at_travel(run, view);
+        poll_transition(run, view);
         break;
     case GW_PHASE_MOVE:
-        look_at_move(run, view);
+        poll_guided_motion(run, view);
         break;
     case GW_PHASE_WAIT:
         if (s->time - run->began >= step_of(run)->seconds)

@@ -97,8 +97,8 @@ static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_ro
 
 /* Of one contact: one more place from the given start, where a row is left for it. Returns how far
  * the surfaces are open there (m); infinite where no row is left. */
-static double look_for_place(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, int trial,
-                             const gw_pose *a, const gw_pose *b)
+static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
+                                   int trial, const gw_pose *a, const gw_pose *b)
 {
     double gap = INFINITY;
     for (int k = first->first; k < first->first + first->place_count; k++) {
@@ -122,7 +122,7 @@ static void find_places(gw_scene_unilaterals *u, const gw_pose *poses)
         if (r->place_count == 0)
             continue;
         for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++)
-            look_for_place(u, r, trial, &poses[r->body[0]], &poses[r->body[1]]);
+            search_contact_place(u, r, trial, &poses[r->body[0]], &poses[r->body[1]]);
         r->start = r->row.surfaces.place;
     }
 }
@@ -279,7 +279,7 @@ static void search(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool
                    const gw_pose *a, const gw_pose *b)
 {
     int trial = first->trial % 2 ? 1 + first->trial / 2 : 0;
-    double gap = look_for_place(u, first, trial, a, b);
+    double gap = search_contact_place(u, first, trial, a, b);
     first->trial = (first->trial + 1) % (2 * (GW_CONTACT_TRIALS - 1));
     first->until_search = any || gap > SEARCH_NEAR ? SEARCH_PERIOD : 0;
 }

@@ -208,8 +208,8 @@ static void carry_out(run *r, const gw_task_action *action)
     gw_task_edited(&r->task, done, gw_sim_revision(r->sim), error.message);
 }
 
-/* Between two ticks. True when the task is over. */
-static bool attend_task(run *r)
+/* Polls the task between two ticks: true when it is over. */
+static bool poll_task(run *r)
 {
     const gw_snapshot *s = gw_sim_snapshot(r->sim);
     int object = s->tools[r->task.tool].object;
@@ -240,7 +240,7 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
             write_device(r, s);
         if (r->bodies)
             bodies_csv_row(r->bodies, s, gw_sim_poses(r->sim));
-        if (r->task.task && attend_task(r)) {
+        if (r->task.task && poll_task(r)) {
             k++;
             break;
         }

@@ -227,7 +227,7 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
         reject_busy(fd);
 }
 
-static void look_at(gw_listener *listener, waiting *entry)
+static void dispatch_waiting(gw_listener *listener, waiting *entry)
 {
     peeked p;
     if (entry->fd < 0)
@@ -312,7 +312,7 @@ static void attend(void *context, uint32_t id, uint32_t events)
     if (id == ID_LISTEN)
         accept_one(listener);
     else
-        look_at(listener, &listener->waiting[id]);
+        dispatch_waiting(listener, &listener->waiting[id]);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
