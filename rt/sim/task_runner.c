@@ -7,10 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRANSITION_MAX_S                                                                           \
-    60.0                /* of a travel that something holds up, before the step is given up        \
-                         */
-#define REPLY_MAX_S 2.0 /* for the loop to show that it has a command */
+#define TRANSITION_MAX_S 60.0 /* of a transition: a step that takes longer has failed */
+#define REPLY_MAX_S      2.0  /* for the loop to show that it has a command */
 
 const char *gw_task_state_name(gw_task_state state)
 {
