@@ -265,13 +265,17 @@ static void close_energy_balance(gw_system *s, bool stiff, double kinetic, doubl
 
 #define MOST_CORRECTED 0.1  /* rows move joints by no more, of a substep's largest joint motion */
 #define SURELY_CLOSED  1e-7 /* rad; of the length: so little is not looked at */
+#define LEFT_OPEN      1e-9 /* of the length: rows that are farther off were not closed */
 
-/* Back onto the closures. False: that took the joints farther than rows can be trusted. */
-static bool finish_substep(gw_system *s)
+/* Back onto the closures. False: that took the joints farther than rows can be trusted, or leaves
+ * rows open, and by more than `open` (m), what they were off by at the beginning. */
+static bool finish_substep(gw_system *s, double open)
 {
     double most = 0;
     gw_closures_correct(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
+    if (!(gw_closures_residual(s) <= fmax(LEFT_OPEN * s->length, open)))
+        return false;
     if (s->corrected <= SURELY_CLOSED)
         return true;
     for (int i = 0; i < s->body_count; i++)
@@ -599,7 +603,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
             s->scratch[at] = u + h * a;
         }
     gw_system_go_to(s, s->scratch);
-    bool closed = finish_substep(s);
+    bool closed = finish_substep(s, INFINITY);
     bool kinked = gw_closures_kinks_below(s) != below;
     if (kinked) {
         gw_closures_project(s, CLOSING_STEPS);
@@ -726,9 +730,10 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         b.tries += is_fine(at, stiff);
         b.kinetic = s->kinetic, b.potential = s->potential;
         keep_home(s);
+        double open = gw_closures_residual(s);
         (stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
-        bool closed = finish_substep(s);
+        bool closed = finish_substep(s, open);
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
         bool refined = last == TOO_COARSE && refine(s, &b, kink, imbalance(s, &b, &own));
