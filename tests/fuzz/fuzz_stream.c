@@ -169,11 +169,12 @@ void app_record(gw_app *app, bool on)
     (void)app, (void)on;
 }
 
-void app_halt_latch(gw_app *app, const char *press, const char *by)
+bool app_halt_latch(gw_app *app, const char *press, const char *by)
 {
     (void)app;
     if (!by[0] || (press && !press[0]))
         fail("a halt of nobody");
+    return true;
 }
 
 void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
