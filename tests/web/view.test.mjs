@@ -27,6 +27,46 @@ suite('the view', () => {
     assert.ok(apart(image.pixel(middle.x, middle.y), image.pixel(middle.x + 25, middle.y)) > 60, 'a rod between them');
   });
 
+  for (const [file, ids] of [
+    ['car', ['chassis', 'wheel-fl', 'wheel-rr']],
+    ['sleigh', ['sleigh']],
+    ['rolling-disc', ['disc']],
+  ])
+    test(`a wide floor does not make what moves small: ${file}`, async () => {
+      await visit('cone-on-cylinder');
+      await visit(file);
+      const area = await canvas();
+      const { objects } = await appliance.get('/scene');
+      let low = [Infinity, Infinity],
+        high = [-Infinity, -Infinity];
+      for (const id of ids) {
+        const { pose, geometry: g } = objects.find((o) => o.id === id);
+        const half = g.size ? g.size[0] / 2 : g.radius;
+        for (const by of [-half, half]) {
+          const { x, y } = await person.at([pose.p[0] + by, pose.p[1], pose.p[2]]);
+          low = [Math.min(low[0], x), Math.min(low[1], y)];
+          high = [Math.max(high[0], x), Math.max(high[1], y)];
+        }
+      }
+      assert.ok(low[0] > area.x && high[0] < area.x + area.width, 'in the picture');
+      assert.ok(Math.hypot(high[0] - low[0], high[1] - low[1]) > area.width / 10, `${low} to ${high}`);
+    });
+
+  test('a name too long for the bar ends in an ellipsis, and is told whole', async () => {
+    await visit('paper-mechanism-desired');
+    const { name } = await appliance.get('/scene');
+    assert.equal(await page.getAttribute('.scene-menu', 'title'), name);
+    const shown = await page.locator('.scene-menu .scene-name').evaluate((span) => {
+      const { right, height } = span.getBoundingClientRect();
+      const { textOverflow, whiteSpace } = getComputedStyle(span);
+      const room = span.closest('select').getBoundingClientRect();
+      const cut = span.scrollWidth > span.clientWidth;
+      return { text: span.textContent, textOverflow, whiteSpace, cut, inside: right < room.right && height < 24 };
+    });
+    const style = { textOverflow: 'ellipsis', whiteSpace: 'nowrap' };
+    assert.deepEqual(shown, { text: name, ...style, cut: true, inside: true });
+  });
+
   test('what is held is pointed to where it has left the picture, and framed by a key', async () => {
     await visit({
       name: 'Runaway',

@@ -17,15 +17,26 @@ function SceneMenu(): JSX.Element {
     list
       .filter((s) => s.saved === saved)
       .map((s) => (
-        <option key={s.file} value={s.file}>
+        <option key={s.file} value={s.file} title={s.name || s.file}>
           {s.name || s.file}
         </option>
       ));
   const choose = (file: string): void => {
     if (file) void openScene(file);
   };
+  const shown = list.find((s) => s.file === current)?.name || current || name || 'Untitled scene';
   return (
-    <select class="scene-menu" aria-label="Scene" value={current} onChange={(e) => choose(e.currentTarget.value)}>
+    <select
+      class="scene-menu"
+      aria-label="Scene"
+      title={shown}
+      value={current}
+      onChange={(e) => choose(e.currentTarget.value)}
+    >
+      {/* the browser's own text of a choice takes no ellipsis */}
+      <button type="button" tabIndex={-1}>
+        <span class="scene-name">{shown}</span>
+      </button>
       {!current && <option value="">{name || 'Untitled scene'}</option>}
       <optgroup label="Gallery">{options(false)}</optgroup>
       {list.some((s) => s.saved) && <optgroup label="Saved">{options(true)}</optgroup>}

@@ -43,6 +43,8 @@ import { TrackingCamera } from './tracking';
 
 const FOV = 40;
 const FILL = 0.66; // of the picture, by what is framed
+const THIN = 12; // a floor is so many times wider than thick
+const WIDE = 4; // times the size of what is on it: less is shown whole
 const DIRECTIONS: Record<ViewName, [number, number, number]> = {
   top: [0, -1e-4, 1],
   bottom: [0, -1e-4, -1],
@@ -347,6 +349,30 @@ export class Viewport implements Viewer {
     return this.box;
   }
 
+  // What a first look is for: bodies that move and what is built about them. Of a wide floor, a fixed thin body,
+  // only what lies within half a size of them, so that they are not lost on it.
+  private heart(): Box3 {
+    const whole = new Map<string, Box3>();
+    for (const { id } of this.bodies.list) whole.set(id, this.bounds(id).clone());
+    const heart = new Box3();
+    const floors: Box3[] = [];
+    for (const body of this.bodies.list) {
+      const box = whole.get(body.id)!;
+      const { x, y, z } = box.getSize(new Vector3());
+      if (!body.moving && z * THIN < Math.max(x, y)) floors.push(box);
+      else heart.union(box);
+    }
+    if (heart.isEmpty()) return this.bounds('');
+    const size = heart.getSize(new Vector3()).length();
+    const room = heart.clone().expandByScalar(size / 2);
+    for (const floor of floors) {
+      const { x, y } = floor.getSize(new Vector3());
+      if (Math.max(x, y) < WIDE * size) heart.union(floor);
+      else if (floor.intersectsBox(room)) heart.union(floor.intersect(room));
+    }
+    return this.box.copy(heart);
+  }
+
   // How far away the camera must be for every corner of the box to be in the picture.
   private reach(box: Box3, centre: Vector3, direction: Vector3): number {
     const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
@@ -366,8 +392,7 @@ export class Viewport implements Viewer {
     return distance;
   }
 
-  private aim(direction: Vector3, id: string): void {
-    const box = this.bounds(id);
+  private aim(direction: Vector3, id: string, box = this.bounds(id)): void {
     if (box.isEmpty()) box.set(new Vector3(-0.12, -0.12, 0), new Vector3(0.12, 0.12, 0.12));
     const centre = box.getCenter(new Vector3());
     direction.normalize();
@@ -393,14 +418,14 @@ export class Viewport implements Viewer {
   }
 
   frameScene(): void {
-    const box = this.bounds('');
+    const box = this.heart();
     const middle = box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
     this.grid.fit(
       box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3),
       middle,
       box.isEmpty() ? 0 : Math.min(0, box.min.z),
     );
-    this.aim(new Vector3(...DIRECTIONS.home), '');
+    this.aim(new Vector3(...DIRECTIONS.home), '', box);
   }
 
   // The camera went along with what it tracks: the ground is under that.
