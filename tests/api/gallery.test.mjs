@@ -2,7 +2,7 @@
 // it is sent back as it was read, where it is taken away and brought back, and where that is undone.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { client, start } from './server.mjs';
+import { client, start, until } from './server.mjs';
 
 const MOST = 2; // entries of each collection that are tried
 let server, expect, call;
@@ -72,5 +72,26 @@ test('what is read of every bundled scene can be sent back', { timeout: 600000 }
   for (const { file } of (await expect(200, 'GET', '/scenes')).json) {
     await expect(200, 'POST', '/scene/open', { scene: file });
     await tried();
+  }
+});
+
+test('every bundled scene begins where it says, and as fast', { timeout: 300000 }, async () => {
+  for (const { file } of (await expect(200, 'GET', '/scenes')).json) {
+    await expect(200, 'POST', '/scene/open', { scene: file });
+    const { json: before } = await expect(200, 'GET', '/events');
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+    await until(`${file} runs`, async () => (await expect(200, 'GET', '/simulation')).json.tick > 1);
+    await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+    const last = Math.max(0, ...before.map(({ seq }) => seq));
+    const since = (await expect(200, 'GET', '/events')).json.filter(({ seq }) => seq > last);
+    assert.ok(
+      since.some(({ kind }) => kind !== 'projected'),
+      'the run is told of',
+    );
+    assert.deepEqual(
+      since.filter(({ kind }) => kind === 'projected'),
+      [],
+      file,
+    );
   }
 });
