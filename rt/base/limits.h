@@ -66,6 +66,7 @@
 #define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
 #define GW_MAX_COORDINATE   1e75 /* m, of points and distances: products of four are numbers yet */
+#define GW_MAX_SHAPE_EXTENT 1e6  /* m from the origin, of control points and vertices of meshes */
 #define GW_DESIRED_MASS_MIN 1e-6 /* of a desired mass or inertia (kg, kg m^2) */
 #define GW_MAX_NUMBER       GW_MAX_COORDINATE /* any number that comes in, in SI units: the same */
 

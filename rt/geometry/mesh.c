@@ -50,9 +50,10 @@ static bool check(const gw_mesh_def *def, gw_error *error)
             error, GW_TOO_LARGE, "", "%d vertices and %d triangles, at most %d and %d are taken",
             def->vertex_count, def->triangle_count, GW_MAX_MESH_VERTICES, GW_MAX_MESH_TRIANGLES);
     for (int i = 0; i < def->vertex_count; i++)
-        if (!gw_finite3(def->vertices[i]) || gw_norm(def->vertices[i]) > 1e6)
+        if (!gw_finite3(def->vertices[i]) || gw_norm(def->vertices[i]) > GW_MAX_SHAPE_EXTENT)
             return gw_fail(error, GW_BAD_INPUT, "",
-                           "vertex %d is not finite, or more than 1e6 m away", i);
+                           "vertex %d is not finite, or more than %g m away", i,
+                           GW_MAX_SHAPE_EXTENT);
     for (int i = 0; i < def->triangle_count; i++)
         for (int k = 0; k < 3; k++)
             if (def->triangles[i][k] < 0 || def->triangles[i][k] >= def->vertex_count)

@@ -352,9 +352,10 @@ static bool check(const gw_nurbs_def *def, gw_error *error)
     for (int i = 0; i < def->count[0] * across; i++) {
         int row = def->dimension == 2 ? i / across : 0;
         int column = def->dimension == 2 ? i % across : i;
-        if (!gw_finite3(def->points[i]) || gw_norm(def->points[i]) > 1e6)
+        if (!gw_finite3(def->points[i]) || gw_norm(def->points[i]) > GW_MAX_SHAPE_EXTENT)
             return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "points", row, column),
-                           "a control point is not finite, or more than 1e6 m away");
+                           "a control point is not finite, or more than %g m away",
+                           GW_MAX_SHAPE_EXTENT);
         if (def->weights && !(def->weights[i] >= 1e-6 && def->weights[i] <= 1e6))
             return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "weights", row, column),
                            "a weight is %g, must be 1e-6 to 1e6", def->weights[i]);

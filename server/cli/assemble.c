@@ -33,6 +33,28 @@ static bool take_ground(const char *list, wire_assembly_request *r, gw_error *er
     }
 }
 
+/* Every id of --ground has to be an object of the scene. */
+static bool check_ground(const wire_assembly_request *r, const gw_scene *scene, gw_error *error)
+{
+    for (int i = 0; i < r->ground_count; i++) {
+        if (gw_scene_object(scene, r->ground[i]) >= 0)
+            continue;
+        char known[128] = "";
+        size_t used = 0;
+        for (int k = 0; k < scene->object_count; k++) {
+            const char *id = scene->objects[k].id;
+            if (used + strlen(id) + sizeof ", ..." > sizeof known) {
+                snprintf(known + used, sizeof known - used, ", ...");
+                break;
+            }
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", id);
+        }
+        return gw_fail(error, GW_BAD_INPUT, "", "--ground: there is no object \"%s\"%s%s",
+                       r->ground[i], scene->object_count ? "; there are " : "", known);
+    }
+    return true;
+}
+
 static bool take_method(const char *name, wire_assembly_request *r, gw_error *error)
 {
     for (int i = 0; gw_assembly_methods[i]; i++)
@@ -184,6 +206,8 @@ int command_assemble(const command_line *line)
         fprintf(stderr, "guideway: %s\n", error.message);
     else if (!(scene = command_scene(line->argument, &error)))
         code = command_error(line->argument, &error);
+    else if (!check_ground(&request, scene, &error))
+        fprintf(stderr, "guideway: %s\n", error.message);
     else if (!open_file(line, "csv", &r.csv, &error) ||
              !open_file(line, "bodies", &r.bodies, &error)) {
         fprintf(stderr, "guideway: %s\n", error.message);

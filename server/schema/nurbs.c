@@ -3,6 +3,7 @@
  * arrays whose lengths depend on one another: each is checked for its form as it is decoded, and
  * the shape is made of all of them once they are there.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "server/schema/field.h"
@@ -103,6 +104,19 @@ static bool read_trims(const json_t *value, const wire_path *at, gw_nurbs_def *d
     return true;
 }
 
+/* Points of a shape lie nearer than what any number may be: the sentence tells their own limit. */
+static bool within_extent(const json_t *point, const wire_path *at, gw_error *error)
+{
+    for (size_t k = 0; k < json_array_size(point); k++) {
+        double x = json_number_value(json_array_get(point, k));
+        wire_path here = {.parent = at, .index = k};
+        if (fabs(x) > GW_MAX_SHAPE_EXTENT)
+            return wire_refuse(&here, error, "is %g, must be from %g to %g m", x,
+                               -GW_MAX_SHAPE_EXTENT, GW_MAX_SHAPE_EXTENT);
+    }
+    return true;
+}
+
 bool wire_get_net(const json_t *rows, const wire_path *at, const wire_net *net, double *out,
                   gw_error *error)
 {
@@ -117,6 +131,8 @@ bool wire_get_net(const json_t *rows, const wire_path *at, const wire_net *net, 
             const json_t *entry = net->rows ? json_array_get(row, (size_t)j) : row;
             const wire_path *place = net->rows ? &entry_at : &row_at;
             double *to = out + (i * across + j) * n;
+            if (n == 3 && !within_extent(entry, place, error))
+                return false;
             if (n > 1 && !wire_get_numbers(entry, place, n, to, error))
                 return false;
             if (n == 1 && !json_is_number(entry))

@@ -291,6 +291,27 @@ test('a body put beyond all numbers: its state is still told, and the way back i
   await expect(200, 'PATCH', '/scene', { gravity });
 });
 
+test('a control point too far away is told the limit of shapes, not that of numbers', async () => {
+  const wire = (x) => ({
+    id: 'wire',
+    geometry: {
+      type: 'nurbs-curve',
+      degree: 1,
+      knots: [0, 0, 1, 1],
+      points: [
+        [0, 0, 0],
+        [x, 0, 0],
+      ],
+    },
+    fixed: true,
+  });
+  for (const x of [2e6, -1e80]) {
+    const { pointer, detail } = (await expect(400, 'POST', '/objects', wire(x))).json.errors[0];
+    assert.equal(pointer, '/geometry/points/1/0');
+    assert.match(detail, /must be from -1e\+06 to 1e\+06 m$/);
+  }
+});
+
 test('all errors of a document are told, twenty at most', async () => {
   const { json } = await expect(400, 'PUT', '/scene', {
     format: 'guideway-scene/1',
