@@ -241,6 +241,15 @@ suite('mechanisms', () => {
     );
   });
 
+  test('limits of a joint let it rebound', async () => {
+    await visit('paper-mechanism-middle');
+    await page.click('[data-key="arm.2"]');
+    await page.getByLabel('limits', { exact: true }).click();
+    await until(async () => (await arm()).links[2].joint.limits, 'limited');
+    await type('Restitution at the limits', 0.75);
+    await until(async () => (await arm()).links[2].joint.restitution === 0.75, 'it is set');
+  });
+
   test('Delete takes the last link; of one that carries others it asks', async () => {
     await visit('paper-mechanism-middle');
     const key = async (link) => {

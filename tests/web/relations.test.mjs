@@ -94,6 +94,69 @@ suite('joints and springs', () => {
     assert.ok(Math.abs(now.p[0]) < 1e-9 && Math.abs(Math.abs(now.q[1]) - 1) < 1e-9, JSON.stringify(now));
   });
 
+  for (const [type_, words] of [
+    ['cylindrical', ['slide', 'turn']],
+    ['universal', ['first turn', 'second turn']],
+    ['planar', ['x', 'y', 'turn']],
+    ['spherical', ['turn about x', 'turn about y', 'turn about z']],
+  ])
+    test(`every coordinate has its numbers: ${type_}`, async () => {
+      await visit({
+        ...scene,
+        joints: [{ id: 'j1', type: type_, a: 'door/axis-z', b: 'post/axis-z' }],
+      });
+      const one = () => appliance.get('/joints/j1');
+      const ball = type_ === 'spherical'; // its friction is one torque, and it has no motor
+      await page.getByText(`Limits, damping, ${ball ? 'spring' : 'motor'}`).click();
+      const limited = ball ? ['swing', 'rotation'] : words;
+      for (const [i, word] of limited.entries()) {
+        await page.getByLabel(`Limit the ${word} of j1`, { exact: true }).check();
+        await until(async () => (await one()).limits?.[i], `the ${word} is limited`);
+        await type(`Upper limit of the ${word} of j1`, '50');
+        const per = type_ !== 'universal' && ['slide', 'x', 'y'].includes(word) ? 1e-3 : Math.PI / 180;
+        await until(async () => Math.abs((await one()).limits[i][1] - 50 * per) < 1e-12, 'at 50');
+      }
+      for (const [i, word] of words.entries())
+        for (const [label, of, size] of [
+          ['Damping', (j) => j.damping, 0.25],
+          ...(ball ? [] : [['Friction', (j) => j.friction, 0.5]]),
+          ['Spring stiffness', (j) => j.spring?.stiffness, 3],
+        ]) {
+          const { width } = await page.getByLabel(`${label} of the ${word} of j1`).boundingBox();
+          assert.ok(width >= 30, `a number is seen beside its unit: ${label}, ${width}`);
+          await type(`${label} of the ${word} of j1`, `${size + i}`);
+          await until(async () => of(await one())?.[i] === size + i, `${label} of the ${word}`);
+        }
+      await type('Restitution at the limits of j1', '0.75');
+      if (ball) {
+        await type('Friction of j1', '0.5');
+        await until(async () => (await one()).friction?.join() === '0.5,0.5,0.5', 'friction about any axis');
+        assert.equal(await page.getByLabel('Motor torque of j1').count(), 0);
+        return;
+      }
+      await type('Motor no faster than of j1', '90');
+      await type('Motor at most of j1', '4'); // at once: each is a member of its own
+      const full = await until(async () => {
+        const j = await one();
+        return j.restitution === 0.75 && j.motor?.speed && j.motor?.max === 4 && j;
+      }, 'rebounds, and is driven');
+      const speed = ['slide', 'x'].includes(words[0]) ? 0.09 : Math.PI / 2;
+      assert.ok(Math.abs(full.motor.speed - speed) < 1e-12, JSON.stringify(full.motor));
+      for (const [members, size] of [
+        [full.damping, 0.25],
+        [full.friction, 0.5],
+        [full.spring.stiffness, 3],
+      ])
+        assert.deepEqual(
+          members,
+          words.map((_, i) => size + i),
+        );
+      await page.getByRole('button', { name: 'No motor' }).click();
+      await until(async () => !(await one()).motor, 'no motor');
+      await page.getByLabel('What j1 joins may collide').check();
+      await until(async () => (await one()).collide === true, 'they may collide');
+    });
+
   test('wheels on two axles are geared, and the ratio is changed', async () => {
     const wheel = (id, x) => ({
       ...box(id, [x, 0, 0.1]),

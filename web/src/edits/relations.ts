@@ -1,6 +1,6 @@
 // Edits of joints and springs.
 import { effect, signal } from '@preact/signals';
-import type { Pose, SceneJoint, SceneSpring, Solution, Vec3 } from '../protocol';
+import type { Motor, Pose, SceneJoint, SceneSpring, Solution, Vec3 } from '../protocol';
 import { elementOf } from '../state/constraints';
 import { poseAfter } from '../state/freedoms';
 import { axisAngle, cross, dot, norm, scale, unit } from '../state/maths';
@@ -158,13 +158,22 @@ function pointOf(ref: string): Vec3 {
   return f?.point ?? f?.line?.point ?? f?.plane?.point ?? [0, 0, 0];
 }
 
-export type JointPatch = Partial<Pick<Joint, 'limits' | 'damping' | 'friction' | 'spring' | 'enabled' | 'motor'>> & {
+export type JointPatch = Partial<
+  Pick<Joint, 'limits' | 'restitution' | 'damping' | 'friction' | 'spring' | 'enabled' | 'collide'>
+> & {
+  motor?: Motor | null;
   ratio?: number;
   pitch?: number;
 };
 
+// Which values an edit is of: members of a spring or a motor are values of their own.
+const members = (patch: JointPatch): string =>
+  Object.entries(patch)
+    .map(([name, to]) => (to && typeof to === 'object' && !Array.isArray(to) ? `${name}.${Object.keys(to)}` : name))
+    .join();
+
 export const patchJoint = (id: string, patch: JointPatch): Promise<boolean> =>
-  coalesce(`joint ${id} ${Object.keys(patch).join()}`, () => attempt(() => call('PATCH', `/joints/${enc(id)}`, patch)));
+  coalesce(`joint ${id} ${members(patch)}`, () => attempt(() => call('PATCH', `/joints/${enc(id)}`, patch)));
 
 export const patchSpring = (id: string, patch: Partial<SceneSpring>): Promise<boolean> =>
   coalesce(`spring ${id} ${Object.keys(patch).join()}`, () =>

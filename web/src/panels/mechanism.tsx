@@ -268,6 +268,14 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
             value={limits.upper * k}
             onCommit={(v) => void patchJoint(m, i, { limits: { ...limits, upper: v / k } })}
           />
+          <NumberField
+            shown="rebound"
+            label="Restitution at the limits"
+            unit=""
+            step={0.05}
+            value={joint.restitution ?? 0}
+            onCommit={(restitution) => void patchJoint(m, i, { restitution })}
+          />
         </div>
       )}
     </>

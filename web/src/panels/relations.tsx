@@ -89,11 +89,12 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
   const put = (list: readonly number[] | undefined, to: number): number[] =>
     (list ?? Array<number>(count).fill(0)).map((old, k) => (k === i ? to : old));
   const spring = (key: 'stiffness' | 'rest', to: number): void =>
-    void patchJoint(j.id, { spring: { ...j.spring, [key]: put(j.spring?.[key], to) } });
+    void patchJoint(j.id, { spring: { [key]: put(j.spring?.[key], to) } });
   return (
-    <div class="triple">
+    <div class="triple numbers">
+      {limited !== c.word && <h3 class="wide">{c.word}</h3>}
       {limited && (
-        <label>
+        <label class="wide">
           <input
             type="checkbox"
             checked={!!pair}
@@ -124,14 +125,16 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
         value={of(j.damping)}
         onCommit={(v) => void patchJoint(j.id, { damping: put(j.damping, v) })}
       />
-      <NumberField
-        shown="friction"
-        label={`Friction of the ${name}`}
-        unit={EFFORT[c.unit].effort}
-        step={0.1}
-        value={of(j.friction)}
-        onCommit={(v) => void patchJoint(j.id, { friction: put(j.friction, v) })}
-      />
+      {!ball && (
+        <NumberField
+          shown="friction"
+          label={`Friction of the ${name}`}
+          unit={EFFORT[c.unit].effort}
+          step={0.1}
+          value={of(j.friction)}
+          onCommit={(v) => void patchJoint(j.id, { friction: put(j.friction, v) })}
+        />
+      )}
       <NumberField
         shown="spring"
         label={`Spring stiffness of the ${name}`}
@@ -159,12 +162,13 @@ const MOTOR: readonly (readonly [keyof Motor, string, 'effort' | 'stiffness' | '
   ['rate', 'rate', 'rate'],
   ['damping', 'damping', 'damping'],
   ['max', 'at most', 'effort'],
+  ['speed', 'no faster than', 'rate'],
 ];
 
 function MotorFields({ j, c }: { j: Joint; c: Coordinate }): JSX.Element {
   const { unit, scale } = DISPLAY[c.unit];
   return (
-    <div class="triple">
+    <div class="triple numbers">
       {MOTOR.map(([key, word, of]) => {
         const own = of === 'place' || of === 'rate';
         const k = own ? scale : 1;
@@ -176,10 +180,52 @@ function MotorFields({ j, c }: { j: Joint; c: Coordinate }): JSX.Element {
             unit={own ? `${unit}${of === 'rate' ? '/s' : ''}` : EFFORT[c.unit][of]}
             step={key === 'torque' ? 0.1 : 1}
             value={(j.motor?.[key] ?? 0) * k}
-            onCommit={(v) => void patchJoint(j.id, { motor: { ...j.motor, [key]: v / k } })}
+            onCommit={(v) => void patchJoint(j.id, { motor: { [key]: v / k } })}
           />
         );
       })}
+      {j.motor && (
+        <button type="button" class="chip wide" onClick={() => void patchJoint(j.id, { motor: null })}>
+          No motor
+        </button>
+      )}
+    </div>
+  );
+}
+
+// What holds for the joint as a whole: its limits rebound alike, and its two sides may collide or not.
+function WholeFields({ j }: { j: Joint }): JSX.Element {
+  return (
+    <div class="triple numbers">
+      {j.type === 'spherical' && ( // one torque about whatever axis it turns
+        <NumberField
+          shown="friction"
+          label={`Friction of ${j.id}`}
+          unit={EFFORT.rad.effort}
+          step={0.1}
+          value={j.friction?.[0] ?? 0}
+          onCommit={(v) => void patchJoint(j.id, { friction: [v, v, v] })}
+        />
+      )}
+      {j.limits?.some((pair) => pair) && (
+        <NumberField
+          shown="rebound at limits"
+          label={`Restitution at the limits of ${j.id}`}
+          unit=""
+          step={0.05}
+          value={j.restitution ?? 0}
+          onCommit={(restitution) => void patchJoint(j.id, { restitution })}
+        />
+      )}
+      <label class="wide">
+        <input
+          type="checkbox"
+          checked={j.collide === true}
+          aria-label={`What ${j.id} joins may collide`}
+          onChange={(e) => void patchJoint(j.id, { collide: e.currentTarget.checked })}
+        />{' '}
+        may collide
+      </label>
     </div>
   );
 }
@@ -256,16 +302,18 @@ function Pitch({ j }: { j: Extract<Joint, { type: 'screw' }> }): JSX.Element {
 function Numbers({ j }: { j: Joint }): JSX.Element {
   const [open, setOpen] = useState(false);
   const list = RELATIONS[j.type].coordinates;
+  const driven = j.type === 'spherical' ? undefined : list[0]; // a ball takes no motor
   return (
     <details class="group-of" onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{list[0] ? 'Limits, damping, motor' : 'Force and torque'}</summary>
+      <summary>{driven ? 'Limits, damping, motor' : list[0] ? 'Limits, damping, spring' : 'Force and torque'}</summary>
       {open && <Borne id={j.id} list={list} />}
       {j.type === 'screw' && <Pitch j={j} />}
       {list.map((c, i) => (
         <CoordinateFields key={c.word} j={j} i={i} c={c} />
       ))}
-      {list[0] && <h3>{list.length > 1 ? `Motor of the ${list[0].word}` : 'Motor'}</h3>}
-      {list[0] && <MotorFields j={j} c={list[0]} />}
+      <WholeFields j={j} />
+      {driven && <h3>{list.length > 1 ? `Motor of the ${driven.word}` : 'Motor'}</h3>}
+      {driven && <MotorFields j={j} c={driven} />}
     </details>
   );
 }
