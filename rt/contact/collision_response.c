@@ -321,6 +321,41 @@ void gw_impact_fill(gw_impact *x)
         gw_model_velocity(gw_world_model(w, x->systems[k]), w->v + x->from[k]);
 }
 
+gw_impulse_problem gw_impact_problem(const gw_impact *x, int rows, int (*of)[2],
+                                     const double *offset)
+{
+    return (gw_impulse_problem){.rows = rows,
+                                .dof = x->from[x->block_count],
+                                .blocks = x->block_count,
+                                .from = x->from,
+                                .of = (const int(*)[2])of,
+                                .j = x->world->jacobian,
+                                .v = x->world->v,
+                                .offset = offset,
+                                .inverse = gw_impact_apply_inverse,
+                                .context = x};
+}
+
+void gw_contact_tangents(const gw_contact *c, gw_vec3 t[2])
+{
+    t[0] = gw_any_normal(c->now.normal);
+    t[1] = gw_cross(c->now.normal, t[0]);
+}
+
+void gw_impact_put_tangential_rows(const gw_impact *x, const gw_contact *c, int i, int (*of)[2],
+                                   double *offset)
+{
+    size_t n = (size_t)x->from[x->block_count];
+    gw_contact_jacobian_row row;
+    gw_vec3 t[2];
+    gw_contact_tangents(c, t);
+    for (int k = 0; k < 2; k++) {
+        int at = 2 * i + k;
+        gw_contact_jacobian(x->world, c, t[k], true, true, &row);
+        gw_impact_put_row(x, &row, x->world->jacobian + (size_t)at * n, of[at], &offset[at]);
+    }
+}
+
 /* ---- friction of the collision
  * ------------------------------------------------------------------- */
 
@@ -337,11 +372,9 @@ static bool any_rolls(const gw_impact *x)
 void gw_impact_add_friction(const gw_impact *x)
 {
     gw_world *w = x->world;
-    size_t n = (size_t)x->from[x->block_count];
     int count = 0, of[2 * GW_MAX_SIMULTANEOUS_CONTACTS][2];
     double limit[GW_MAX_SIMULTANEOUS_CONTACTS], offset[2 * GW_MAX_SIMULTANEOUS_CONTACTS],
         p[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
-    gw_contact_jacobian_row row;
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
         bool rolls = gw_contact_rolls(c);
@@ -350,25 +383,9 @@ void gw_impact_add_friction(const gw_impact *x)
         if (!(limit[count] > 0) || !(rolls || has_friction) ||
             (w->rules.self_each_link && c->system_a == c->system_b))
             continue;
-        gw_vec3 t[2] = {gw_any_normal(c->now.normal)};
-        t[1] = gw_cross(c->now.normal, t[0]);
-        for (int k = 0; k < 2; k++) {
-            int at = 2 * count + k;
-            gw_contact_jacobian(w, c, t[k], true, true, &row);
-            gw_impact_put_row(x, &row, w->jacobian + (size_t)at * n, of[at], &offset[at]);
-        }
-        count++;
+        gw_impact_put_tangential_rows(x, c, count++, of, offset);
     }
-    gw_impulse_problem problem = {.rows = 2 * count,
-                                  .dof = (int)n,
-                                  .blocks = x->block_count,
-                                  .from = x->from,
-                                  .of = (const int(*)[2])of,
-                                  .j = w->jacobian,
-                                  .v = w->v,
-                                  .offset = offset,
-                                  .inverse = gw_impact_apply_inverse,
-                                  .context = x};
+    gw_impulse_problem problem = gw_impact_problem(x, 2 * count, of, offset);
     int sweeps =
         gw_impulse_friction(&problem, limit, w->impulse_workspace.memory, w->dv, w->generalised, p);
     for (int i = 0; i < 2 * count && x->kind != GW_COLLISION_LOAD; i++)
@@ -496,19 +513,10 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
     gw_world_collision *record = open_record(&x);
     bool only_push =
         kind == GW_COLLISION_OVERCOMPRESSED || w->rules.impulse == GW_IMPULSE_NON_ADHESIVE;
-    gw_impulse_problem problem = {.rows = x.rows,
-                                  .dof = x.from[x.block_count],
-                                  .blocks = x.block_count,
-                                  .from = x.from,
-                                  .of = (const int(*)[2])x.of,
-                                  .j = w->jacobian,
-                                  .v = w->v,
-                                  .e = x.e,
-                                  .offset = x.offset,
-                                  .max_basis_rows = large ? LARGE_BASIS_ROWS : 0,
-                                  .only_push = only_push,
-                                  .inverse = gw_impact_apply_inverse,
-                                  .context = &x};
+    gw_impulse_problem problem = gw_impact_problem(&x, x.rows, x.of, x.offset);
+    problem.e = x.e;
+    problem.max_basis_rows = large ? LARGE_BASIS_ROWS : 0;
+    problem.only_push = only_push;
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x.p);
     if ((w->rules.impact_friction || any_rolls(&x)) && kind != GW_COLLISION_OVERCOMPRESSED)
         gw_impact_add_friction(&x);

@@ -1,6 +1,7 @@
 /*
  * A collision or a load as a problem of rows over the systems that take part: assembled by
- * collision_response.c, which finds impulses of collisions, and by rigid_contact_forces.c. RT safe.
+ * collision_response.c, which finds impulses of collisions, by rigid_contact_forces.c and by
+ * initial_forces.c. RT safe.
  */
 #ifndef GW_CONTACT_IMPACT_H
 #define GW_CONTACT_IMPACT_H
@@ -38,6 +39,18 @@ void gw_impact_put_row(const gw_impact *impact, const gw_contact_jacobian_row *r
 
 /* J, v and offsets over the blocks. */
 void gw_impact_fill(gw_impact *impact);
+
+/* Two unit vectors across the normal of a contact, as it is now, and one another. */
+void gw_contact_tangents(const gw_contact *contact, gw_vec3 tangents[2]);
+
+/* Writes rows 2 i and 2 i + 1 of J, along a contact's tangents; of and offset by row. */
+void gw_impact_put_tangential_rows(const gw_impact *impact, const gw_contact *contact, int i,
+                                   int (*of)[2], double *offset);
+
+/* The problem of the first rows of J, what its solver is asked for left out; it refers to `impact`,
+ * of and offset. */
+gw_impulse_problem gw_impact_problem(const gw_impact *impact, int rows, int (*of)[2],
+                                     const double *offset);
 
 /* Tangential impulses of contacts that push, within mu p_n, added to the world's dv: Coulomb's law
  * of impulses. */

@@ -37,12 +37,6 @@ typedef struct initial_problem {
     double before[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
 } initial_problem;
 
-static void tangents_of(const gw_contact *c, gw_vec3 t[2])
-{
-    t[0] = gw_any_normal(c->now.normal);
-    t[1] = gw_cross(c->now.normal, t[0]);
-}
-
 /* Normal impulses, beside what friction changes. */
 static void solve_normal(initial_problem *s)
 {
@@ -55,20 +49,10 @@ static void solve_normal(initial_problem *s)
     }
     for (int i = 0; i < x->from[x->block_count]; i++)
         w->v[i] += s->friction[i];
-    gw_impulse_problem problem = {.rows = x->rows,
-                                  .dof = x->from[x->block_count],
-                                  .blocks = x->block_count,
-                                  .from = x->from,
-                                  .of = (const int(*)[2])x->of,
-                                  .j = w->jacobian,
-                                  .v = w->v,
-                                  .e = x->e,
-                                  .offset = x->offset,
-                                  .only_push = true,
-                                  .share = true,
-                                  .slack = GW_CONTACT_CLOSED_GAP / x->over,
-                                  .inverse = gw_impact_apply_inverse,
-                                  .context = x};
+    gw_impulse_problem problem = gw_impact_problem(x, x->rows, x->of, x->offset);
+    problem.e = x->e;
+    problem.only_push = problem.share = true;
+    problem.slack = GW_CONTACT_CLOSED_GAP / x->over;
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x->p);
     for (int i = 0; i < x->from[x->block_count]; i++)
         w->v[i] -= s->friction[i];
@@ -82,28 +66,12 @@ static double solve_friction(initial_problem *s, double *most)
     size_t n = (size_t)x->from[x->block_count];
     int of[2 * GW_MAX_SIMULTANEOUS_CONTACTS][2];
     double limit[GW_MAX_SIMULTANEOUS_CONTACTS], offset[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
-    gw_contact_jacobian_row row;
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
-        gw_vec3 t[2];
-        tangents_of(c, t);
         limit[i] = fmax(0, c->candidate.surface.friction * x->p[i]);
-        for (int k = 0; k < 2; k++) {
-            int at = 2 * i + k;
-            gw_contact_jacobian(w, c, t[k], true, true, &row);
-            gw_impact_put_row(x, &row, w->jacobian + (size_t)at * n, of[at], &offset[at]);
-        }
+        gw_impact_put_tangential_rows(x, c, i, of, offset);
     }
-    gw_impulse_problem problem = {.rows = 2 * x->rows,
-                                  .dof = (int)n,
-                                  .blocks = x->block_count,
-                                  .from = x->from,
-                                  .of = (const int(*)[2])of,
-                                  .j = w->jacobian,
-                                  .v = w->v,
-                                  .offset = offset,
-                                  .inverse = gw_impact_apply_inverse,
-                                  .context = x};
+    gw_impulse_problem problem = gw_impact_problem(x, 2 * x->rows, of, offset);
     double normal[GW_WORLD_MAX_DOF], change = 0;
     memcpy(normal, w->dv, n * sizeof *normal);
     memcpy(s->before, s->p, sizeof s->before);
@@ -197,7 +165,7 @@ void gw_contacts_begin_with_forces(gw_world *w)
     for (int i = 0; i < x->rows; i++) {
         gw_contact *c = &w->contacts[x->contact[i]];
         gw_vec3 t[2];
-        tangents_of(c, t);
+        gw_contact_tangents(c, t);
         gw_vec3 across = gw_add(gw_scale(s.p[2 * i], t[0]), gw_scale(s.p[2 * i + 1], t[1]));
         begin_with_force(w, c, fmax(0, x->p[i]) / w->dt, gw_scale(1 / w->dt, across));
     }

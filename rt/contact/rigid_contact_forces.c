@@ -204,20 +204,11 @@ static void solve_normal_loads(gw_impact *x, const double *friction, double h)
     take_aims(x, h);
     for (int i = 0; i < x->from[x->block_count]; i++)
         w->v[i] += friction[i];
-    gw_impulse_problem problem = {.rows = x->rows,
-                                  .dof = x->from[x->block_count],
-                                  .blocks = x->block_count,
-                                  .from = x->from,
-                                  .of = (const int(*)[2])x->of,
-                                  .j = w->jacobian,
-                                  .v = w->v,
-                                  .e = x->e,
-                                  .offset = x->offset,
-                                  .only_push = true,
-                                  .share = may_share(x),
-                                  .slack = TOUCHING / h,
-                                  .inverse = gw_impact_apply_inverse,
-                                  .context = x};
+    gw_impulse_problem problem = gw_impact_problem(x, x->rows, x->of, x->offset);
+    problem.e = x->e;
+    problem.only_push = true;
+    problem.share = may_share(x);
+    problem.slack = TOUCHING / h;
     gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x->p);
     for (int i = 0; i < x->from[x->block_count]; i++)
         w->v[i] -= friction[i];

@@ -126,8 +126,8 @@ static bool share_point(const gw_row *a, const gw_row *b)
            gw_row_owned_by_body(a->kind) == gw_row_owned_by_body(b->kind);
 }
 
-/* Where row i looks first: where the row before it found the same point, else its own start, or
- * that of `starts`. */
+/* Where the search of row i starts: where the row before it found the same point, else its own
+ * start, or that of `starts`. */
 static void start_row(const gw_row *rows, int i, const double (*starts)[2], double start[2])
 {
     if (!rows[i].nurbs || (i > 0 && rows[i - 1].nurbs && share_point(&rows[i - 1], &rows[i])))
