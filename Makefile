@@ -332,16 +332,17 @@ fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse $(BUILD)/fuzz-stream
 
 # GUIDEWAY names the binary that the tests start; a test that hangs ends with its file. Each file starts
 # its own servers, on free ports and with folders of their own. These measure time or load the machine:
-# nothing runs beside them. Of the others as many at once as there are processors, the longest first.
-API_ALONE := durable edits faults halt-load halt lease loop moving stall state step stream stress tasks
-API_LONG := bits access gallery memory
+# nothing runs beside them. Of the others as many at once as there are processors and one more, since
+# `tasks` mostly waits, the longest first.
+API_ALONE := durable edits faults halt-load halt lease loop moving stall state step stream stress
+API_LONG := tasks bits access gallery memory
 API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
 api: $(BUILD)/guideway $(NODE_MODULES)
 	@mkdir -p $(BUILD)/api
 	@export GUIDEWAY=$(abspath $<); one='timeout -k 10 900 node --test tests/api/{}.test.mjs > $(BUILD)/api/{}.log 2>&1; \
 	    status=$$?; echo "== tests/api/{}.test.mjs"; cat $(BUILD)/api/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'; \
-	printf '%s\n' $(API_LONG) $(API_REST) | xargs -P "$$(nproc)" -I{} sh -c "$$one" && \
+	printf '%s\n' $(API_LONG) $(API_REST) | xargs -P "$$(($$(nproc) + 1))" -I{} sh -c "$$one" && \
 	printf '%s\n' $(API_ALONE) | xargs -I{} sh -c "$$one"
 	sh tests/install.sh $(BUILD)
 
