@@ -385,6 +385,8 @@ void gw_impact_add_friction(const gw_impact *x)
             continue;
         gw_impact_put_tangential_rows(x, c, count++, of, offset);
     }
+    if (count == 0)
+        return;
     gw_impulse_problem problem = gw_impact_problem(x, 2 * count, of, offset);
     int sweeps =
         gw_impulse_friction(&problem, limit, w->impulse_workspace.memory, w->dv, w->generalised, p);
