@@ -187,6 +187,32 @@ suite('the view', () => {
     await page.waitForSelector('.plot-tabs [aria-pressed="true"]:has-text("Force")');
   });
 
+  test('a scene at rest costs no drawing, stopped or running, and one that moves is drawn', async () => {
+    await visit('cone-on-cylinder');
+    await page.mouse.move(20, 500);
+    await page.evaluate(() => {
+      const gl = WebGL2RenderingContext.prototype;
+      const clear = gl.clear; // begins a picture
+      globalThis.drawn = 0;
+      gl.clear = function (buffers) {
+        globalThis.drawn++;
+        clear.call(this, buffers);
+      };
+    });
+    const pictures = async () => {
+      const before = await page.evaluate(() => globalThis.drawn);
+      await page.waitForTimeout(1000);
+      return (await page.evaluate(() => globalThis.drawn)) - before;
+    };
+    const rests = () => until(async () => (await pictures()) === 0, 'a second passes in which nothing is drawn', 8000);
+    await rests();
+    await appliance.api('PUT', '/simulation', { state: 'running' });
+    await rests();
+    const push = { type: 'wrench', samples: [{ t: 0, force: [0.02, 0, 0], torque: [0, 0, 0.0005] }] };
+    await appliance.api('PUT', '/devices/sim/operator', push);
+    assert.ok((await pictures()) > 8, 'what moves is drawn');
+  });
+
   for (const [width, height] of [
     [390, 844],
     [640, 360],

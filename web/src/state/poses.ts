@@ -12,6 +12,21 @@ const LINKS = 512;
 const CAP = OBJECTS + LINKS;
 const WIDTH = 7;
 
+// A pose frame: u32 type, u32 count, u64 tick, f64 t; then for each moving body u32 index, f32 p[3], f32 q[4].
+const HEADER = 24;
+const RECORD = 32;
+
+export function poseFrame(buffer: ArrayBuffer): DataView | null {
+  if (buffer.byteLength < HEADER) return null;
+  const view = new DataView(buffer);
+  const whole = view.getUint32(0, true) === 1 && buffer.byteLength >= HEADER + view.getUint32(4, true) * RECORD;
+  return whole ? view : null;
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((v, i) => v === b[i]);
+}
+
 export class PoseTable {
   private readonly table = new Float32Array(CAP * WIDTH);
   version = 0; // raised by every change
@@ -19,6 +34,7 @@ export class PoseTable {
   private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
   private moving = 0;
   private newest: DataView | null = null; // a frame that nobody has looked at yet
+  private last: Uint8Array | null = null; // poses of the newest frame, null when the table was written otherwise since
   private readonly shown = new Uint8Array(CAP); // 1: shown elsewhere, frames do not move it
 
   // Takes the scene's objects and links over; those that were moving keep where they are, links only
@@ -28,6 +44,7 @@ export class PoseTable {
     const old = this.slots;
     const movers = new Set(index);
     this.slots = new Map();
+    this.last = null;
     this.shown.fill(0);
     const add = (id: string, pose: PoseGiven | undefined, keep: boolean): void => {
       const was = old.get(id);
@@ -52,13 +69,12 @@ export class PoseTable {
     this.values.set(pose?.q ?? [1, 0, 0, 0], slot * WIDTH + 3);
   }
 
-  // One binary frame of the stream; false when it is not a pose frame.
-  apply(buffer: ArrayBuffer): boolean {
-    if (buffer.byteLength < 24) return false;
-    const view = new DataView(buffer);
-    if (view.getUint32(0, true) !== 1) return false;
-    if (buffer.byteLength < 24 + view.getUint32(4, true) * 32) return false;
-    this.newest = view; // every frame tells of everything that moves
+  // One pose frame of the stream: every frame tells of everything that moves. False: nothing has moved since the last.
+  apply(view: DataView): boolean {
+    const now = new Uint8Array(view.buffer, HEADER);
+    if (this.last && sameBytes(now, this.last)) return false;
+    this.last = now;
+    this.newest = view;
     this.version++;
     return true;
   }
@@ -66,7 +82,7 @@ export class PoseTable {
   get values(): Float32Array {
     const view = this.newest;
     this.newest = null;
-    if (view) for (let i = view.getUint32(4, true), at = 24; i > 0; i--, at += 32) this.take(view, at);
+    if (view) for (let i = view.getUint32(4, true), at = HEADER; i > 0; i--, at += RECORD) this.take(view, at);
     return this.table;
   }
 
@@ -92,6 +108,7 @@ export class PoseTable {
       const slot = this.slot(id);
       if (slot >= 0) this.shown[slot] = 0;
     }
+    this.last = null;
     this.version++;
   }
 

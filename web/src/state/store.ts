@@ -59,6 +59,12 @@ export const materials = computed<readonly Material[]>(() => scene.value.materia
 export const contactSettings = computed<ContactSettings>(() => scene.value.contact ?? {});
 export const contacts = computed<readonly ContactPoint[]>(() => simulation.value?.contacts ?? []);
 
+// What the picture shows of the state, in one string: equal while there is nothing new to draw.
+export const drawnState = computed(() => {
+  const now = simulation.value;
+  return now ? JSON.stringify([now.state, now.halted, now.tools, now.bodies, now.contacts, now.hits]) : '';
+});
+
 export const tasks = computed<readonly Task[]>(() => scene.value.tasks ?? []);
 export const taskProgress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
 

@@ -17,7 +17,7 @@ import type {
   TaskRead,
 } from '../protocol';
 import { refreshMeshes } from './meshes';
-import { poses } from './poses';
+import { poseFrame, poses } from './poses';
 import { call, callWithRevision, currentToken, enc } from './rest';
 import * as store from './store';
 import { currentView } from './viewer';
@@ -244,8 +244,9 @@ export function connect(): void {
   };
   here.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
     if (typeof e.data !== 'string') {
-      if (poses.apply(e.data)) onPoses();
-      else onSamples(e.data);
+      const frame = poseFrame(e.data);
+      if (!frame) onSamples(e.data);
+      else if (poses.apply(frame)) onPoses();
     } else receiveMessage(JSON.parse(e.data) as ServerMessage);
   };
   here.onclose = () => void lost();
@@ -302,12 +303,14 @@ function needsPaths(object: string): boolean {
 }
 
 async function refreshSolution(object: string): Promise<void> {
-  if (!store.solutions.peek().has(object)) return;
+  const known = store.solutions.peek().get(object);
+  if (!known) return;
   try {
     const query = needsPaths(object) ? `?strands=${STRANDS}` : '';
     const { value, revision } = await callWithRevision<Solution>(`/solutions/${enc(object)}${query}`);
     // an answer of another revision does not fit the rest: the stream brings what does
-    if (revision === store.revision.peek()) store.solutions.value = new Map(store.solutions.peek()).set(object, value);
+    if (revision !== store.revision.peek() || JSON.stringify(value) === JSON.stringify(known)) return;
+    store.solutions.value = new Map(store.solutions.peek()).set(object, value);
   } catch {
     // it may be gone by now
   }

@@ -1,6 +1,6 @@
 // The view of the scene: camera, lights, the order of drawing. A frame is drawn only after something changed, and
 // nothing is allocated while it only follows poses.
-import { effect } from '@preact/signals';
+import { effect, untracked } from '@preact/signals';
 import {
   Box3,
   DirectionalLight,
@@ -180,11 +180,14 @@ export class Viewport implements Viewer {
       this.invalidate();
     });
     effect(() => {
-      const now = store.simulation.value;
-      this.ghosts.showDevice();
-      this.resisted.show(store.tools.value[0], now?.tools[0]);
-      this.overlay.touching.take(performance.now());
-      this.invalidate();
+      const tools = store.tools.value;
+      store.drawnState.value;
+      untracked(() => {
+        this.ghosts.showDevice();
+        this.resisted.show(tools[0], store.simulation.value?.tools[0]);
+        this.overlay.touching.take(performance.now());
+        this.invalidate();
+      });
     });
     effect(() => {
       store.hoverRef.value;
