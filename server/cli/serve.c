@@ -21,8 +21,8 @@
 
 #define FILES       8192 /* open files: streams, connections, waiting ones, and room to spare */
 #define ARENAS      1    /* of malloc: every further one keeps what large answers took */
-#define TRIM_BYTES  (1 << 20)   /* that may be free at the end of the heap */
-#define BLOCK_BYTES (128 << 10) /* from which malloc gives each block back to the system */
+#define TRIM_BYTES  (2 << 20)   /* that may be free at the end of the heap */
+#define BLOCK_BYTES (512 << 10) /* from which malloc gives each block back to the system */
 #define STACK_BYTES (1 << 20)   /* of a thread: the loop locks all of it in memory */
 #define FILES_LEAST 64          /* for the server itself and a few clients */
 
