@@ -303,9 +303,9 @@ typedef struct gw_simulation gw_simulation;
 
 /* Takes all memory that it will need. The scenario's ownership passes. NULL: memory. */
 gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error);
-/* Destroys its scenario too; devices stay open. */
 /* The same for a rehearsal: pages come in as its first ticks touch them, others never. */
 gw_simulation *gw_simulation_create_sparse(gw_scenario *scenario);
+/* Destroys its scenario too; devices stay open. */
 void gw_simulation_destroy(gw_simulation *simulation);
 
 /* Applies a command at once. What it replaces (a scenario, an operator's program) comes back in

@@ -76,53 +76,6 @@ void app_log_in_effect(gw_app *app, uint64_t revision)
     append(app, event);
 }
 
-typedef struct kind_words {
-    const char *kind, *severity, *message;
-} kind_words;
-
-static const kind_words words_of[] = {
-    [GW_EVENT_ACTIVE] = {"active", "info", "The edit is in effect."},
-    [GW_EVENT_STATE] = {"state", "info", "The simulation is %s."},
-    [GW_EVENT_SETTLED] = {"settled", "info", "%s has arrived on its constraints."},
-    [GW_EVENT_LIMITED] = {"limited", "warning", "A limit holds %s back."},
-    [GW_EVENT_HALTED] = {"halted", "warning", "Halted: nothing moves until armed."},
-    [GW_EVENT_ARMED] = {"armed", "info", "Armed again."},
-    [GW_EVENT_OVERRUN] = {"overrun", "warning", "A tick was late or took too long."},
-    [GW_EVENT_DEVICE_LOST] = {"device-lost", "error", "The device of %s is silent: at rest."},
-    [GW_EVENT_NOT_FINITE] = {"not-finite", "error", "The step of %s failed: it is held."},
-    [GW_EVENT_MOVED] = {"active", "info", "The edit is in effect."},
-    [GW_EVENT_BOUND] = {"bound", "warning", "What follows can go no farther: the hand is stopped."},
-    [GW_EVENT_SINGULAR] = {"singular", "info",
-                           "%s passes a singular point of its constraints: more than one way leads "
-                           "on from there."},
-    [GW_EVENT_LEFT_BEHIND] = {"left-behind", "warning",
-                              "The moved geometry has no place for %s on its branch: it stays on "
-                              "the former constraints."},
-    [GW_EVENT_JAMMED] = {"jammed", "warning",
-                         "A contact stands where its body cannot move out of it."},
-    [GW_EVENT_CROWDED] = {"crowded", "warning",
-                          "More collides at once than a tick bears: some of it waits for the next "
-                          "one, up to 1 mm deep."},
-    [GW_EVENT_STRAINED] = {"strained", "warning",
-                           "A mechanism has outrun its local model, or the world's thread is late: "
-                           "it is braked until it has been looked at again."},
-    [GW_EVENT_UNBOOKED] =
-        {"unbooked", "warning",
-         "A step of the linkage could not account for a part of its energy: stiff "
-         "springs or limits and light bodies ask for a higher rate."},
-    [GW_EVENT_PROJECTED] = {"projected", "warning",
-                            "%s begins elsewhere, or with another velocity than stated: its "
-                            "relations do not allow that."},
-    [GW_EVENT_EDGE] = {"edge", "info",
-                       "What slides or rolls on a free-form shape has come to its edge, which "
-                       "stops it."},
-    [GW_EVENT_DEGENERATE] = {"degenerate", "warning",
-                             "Curves or surfaces that touch bend alike there, or have lost their "
-                             "common normal: their contact is not one point."},
-    [GW_EVENT_WITHHELD] = {"withheld", "warning",
-                           "The device's limits dropped a part of an impulse on %s."},
-};
-
 /* Who halted and why, who armed. */
 static void report_halt(gw_app *app, const gw_event *event, json_t *json)
 {
@@ -143,55 +96,17 @@ static void report_halt(gw_app *app, const gw_event *event, json_t *json)
         json_object_set_new(json, "cause", json_string(cause));
 }
 
-static const char *object_of(const gw_event *event, const gw_scene *scene)
-{
-    if (event->tool >= 0 && event->tool < scene->tool_count)
-        return gw_tool_held_id(&scene->tools[event->tool]);
-    bool named = event->tool < 0 && event->object >= 0 && event->object < scene->object_count;
-    bool link = event->tool < 0 && event->object >= scene->object_count;
-    return named ? scene->objects[event->object].id : link ? "A mechanism" : "the tool";
-}
-
 /* Writes down an event that stands for `counted` of its kind. */
 static void log_event(gw_app *app, const gw_event *event, unsigned counted,
                       const app_document *document)
 {
-    const kind_words *words = &words_of[event->kind];
-    const gw_scene *scene = document->scene;
-    const char *object = object_of(event, scene);
-    /* Place of the name of a tool or an object; NULL: the event is not about one. */
-    const char *hole = event->kind == GW_EVENT_STATE ? NULL : strstr(words->message, "%s");
-    char message[256];
-    if (event->kind == GW_EVENT_STATE)
-        snprintf(message, sizeof message, "The simulation is %s.", wire_run_states[event->state]);
-    else if (hole)
-        snprintf(message, sizeof message, "%.*s%s%s", (int)(hole - words->message), words->message,
-                 object, hole + 2);
-    else
-        snprintf(message, sizeof message, "%s", words->message);
-    json_t *json = event_new(event->tick, (double)event->tick / scene->rate, words->kind,
-                             words->severity, message);
+    wire_memory_clear();
+    json_t *json = wire_event(event, document->scene, counted);
     if (!json)
         return;
-    if (event->kind == GW_EVENT_ACTIVE || event->kind == GW_EVENT_MOVED)
-        json_object_set_new(json, "revision",
-                            json_integer((json_int_t)(event->tag ? event->tag : event->revision)));
-    if (event->kind == GW_EVENT_STATE)
-        json_object_set_new(json, "state", json_string(wire_run_states[event->state]));
-    if (hole && event->tool >= 0)
-        json_object_set_new(json, "tool", json_integer(event->tool));
-    else if (hole)
-        json_object_set_new(json, "object", json_string(object));
-    if (event->kind == GW_EVENT_OVERRUN) {
-        json_object_set_new(json, "over_us", json_real(event->value));
-        json_object_set_new(json, "stage", json_string(gw_stage_names[event->stage]));
-    }
-    if (event->kind == GW_EVENT_WITHHELD)
-        json_object_set_new(json, "withheld", json_real(event->value));
+    json_object_set_new(json, "at", json_real(clock_wall_s()));
     if (event->kind == GW_EVENT_HALTED || event->kind == GW_EVENT_ARMED)
         report_halt(app, event, json);
-    if (counted > 1)
-        json_object_set_new(json, "count", json_integer(counted));
     append(app, json);
 }
 
@@ -251,7 +166,7 @@ void app_log_floods(gw_app *app, const app_document *document)
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
-    assert(event && event->kind < sizeof words_of / sizeof words_of[0]);
+    assert(app && event && document);
     if (event->kind == GW_EVENT_MOTION_ENDED)
         return; /* the task that moves the robot tells of its steps */
     int kind = flood_of(event->kind);

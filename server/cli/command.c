@@ -39,7 +39,8 @@ static const cli_command commands[] = {
      .run = command_solve},
     {"run", "SCENE",
      .words = "A scene file, or a bundled scene by name, without a server: deterministic, operated "
-              "by the scene's own script. Standard output holds the summary alone, as JSON.",
+              "by the scene's own script. Standard output holds the summary alone, as JSON: "
+              "among it the events, each kind of a body once, with a count.",
      .options = {{"seconds", "S", "10, or until the task ends", .words = "How long.", .high = 1e6},
                  {"task", "ID", .words = "Runs a task of the scene, until it ends."},
                  {"csv", "FILE", .words = "Writes a row a tick."},

@@ -22,6 +22,8 @@ typedef struct options {
     bool wrenches, real_time;
 } options;
 
+enum { RUN_EVENTS = 256 };
+
 /* Everything of a run that must be given back. */
 typedef struct run {
     gw_scene *scene;
@@ -32,7 +34,10 @@ typedef struct run {
     bodies_csv *bodies;
     double wall_us, residual_max, depth_max;
     double gap_min, impulse_max; /* of contacts: the deepest one, the hardest tick */
-    gw_task_run task;            /* where there is one to run */
+    gw_event events[RUN_EVENTS]; /* by kind and body */
+    unsigned counted[RUN_EVENTS];
+    int event_count;
+    gw_task_run task; /* where there is one to run */
 } run;
 
 /* ---- start and end ------------------------------------------------------------------------- */
@@ -221,6 +226,29 @@ static bool poll_task(run *r)
     return r->task.progress.state != GW_TASK_RUNNING;
 }
 
+/* Events of one kind about one body are told once: the first one's tick, the largest value, how
+ * many there were. What the loop's own timing has caused is counted elsewhere. */
+static void take_events(run *r)
+{
+    gw_event event;
+    while (gw_sim_event(r->sim, &event)) {
+        if (event.kind == GW_EVENT_ACTIVE || event.kind == GW_EVENT_STATE ||
+            event.kind == GW_EVENT_OVERRUN || event.kind == GW_EVENT_MOTION_ENDED)
+            continue;
+        int i = 0;
+        while (i < r->event_count &&
+               (r->events[i].kind != event.kind || r->events[i].tool != event.tool ||
+                r->events[i].object != event.object))
+            i++;
+        if (i == RUN_EVENTS)
+            continue;
+        if (i == r->event_count)
+            r->events[r->event_count++] = event;
+        r->events[i].value = fmax(r->events[i].value, event.value);
+        r->counted[i]++;
+    }
+}
+
 static unsigned long long run_ticks(run *r, const options *o, unsigned long long ticks)
 {
     double period_us = 1e6 / r->scene->rate, begin = command_now_us();
@@ -231,6 +259,7 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
         gw_sim_step(r->sim, 1);
         const gw_snapshot *s = gw_sim_snapshot(r->sim);
         r->wall_us += s->tick_us;
+        take_events(r);
         watch_residual(r, s);
         if (r->csv)
             write_row(r, s);
@@ -246,6 +275,7 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
         }
     }
     gw_sim_finish(r->sim);
+    take_events(r);
     watch_residual(r, gw_sim_snapshot(r->sim));
     return k;
 }
@@ -308,6 +338,14 @@ static bool add_freedoms(json_t *figures, const run *r)
     return true;
 }
 
+static json_t *events_json(const run *r)
+{
+    json_t *events = json_array();
+    for (int i = 0; i < r->event_count; i++)
+        json_array_append_new(events, wire_event(&r->events[i], r->scene, r->counted[i]));
+    return events;
+}
+
 static json_t *summary(const run *r, unsigned long long ticks)
 {
     const gw_snapshot *s = gw_sim_snapshot(r->sim);
@@ -324,8 +362,10 @@ static json_t *summary(const run *r, unsigned long long ticks)
         json_decref(figures);
         return NULL;
     }
-    if (figures)
+    if (figures) {
         add_contacts(figures, r, s);
+        wire_add(figures, "events", events_json(r));
+    }
     if (r->task.task)
         json_object_set_new(figures, "task",
                             json_pack("{ss so}", "id", r->task.task->id, "progress",

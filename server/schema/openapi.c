@@ -59,35 +59,6 @@ REQUEST(state_request, "StateRequest", NULL,
         {"state", CHOICE, .flags = REQUIRED, .choices = wire_run_states})
 REQUEST(step_request, "StepRequest", NULL, {"ticks", WHOLE, .flags = REQUIRED, RANGE(1, 1000000)})
 
-static const char *const event_kinds[] = {
-    "active",   "state",       "settled",    "limited", "halted",      "armed",
-    "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
-    "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
-    "crowded",  "strained",    "unbooked",   "edge",    "degenerate",  "projected",
-    "storage",  "request",     "token",      "lease",   NULL};
-static const char *const severities[] = {"info", "warning", "error", NULL};
-static const wire_field of_event[] = {
-    {"seq", WHOLE},
-    {"time", NUMBER, .about = "of the simulation", .unit = "s"},
-    {"tick", WHOLE},
-    {"at", NUMBER, .unit = "seconds since 1970"},
-    {"kind", CHOICE, .choices = event_kinds},
-    {"severity", CHOICE, .choices = severities},
-    {"message", TEXT},
-    {"revision", WHOLE, .flags = SOMETIMES},
-    {"state", CHOICE, .flags = SOMETIMES, .choices = wire_run_states},
-    {"tool", WHOLE, .flags = SOMETIMES},
-    {"object", ID, .flags = SOMETIMES},
-    {"over_us", NUMBER, .flags = SOMETIMES},
-    {"stage", TEXT, .flags = SOMETIMES, .about = "of a tick that was late or too long"},
-    {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
-    {"cause", TEXT, .flags = SOMETIMES, .about = "of a halt"},
-    {"by", TEXT, .flags = SOMETIMES, .about = "who halted, who armed"},
-    {"count", WHOLE, .flags = SOMETIMES,
-     .about = "how many of these happened since the one before"},
-    {0}};
-const wire_table wire_table_event = {.name = "Event", .fields = of_event, .answered = true};
-
 ANSWER(index_entry, "IndexEntry", NULL, {"path", TEXT}, {"summary", TEXT},
        {"methods", LIST, .item = &a_text})
 ANSWER(index_of, "Index", "What there is.", {"version", TEXT},

@@ -226,6 +226,10 @@ json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *snapsho
  * that is disabled. */
 json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *snapshot);
 json_t *wire_contact_figures(const gw_contact_statistics *figures);
+/* What the loop reported, in words: time and tick, kind, severity, message and what belongs to the
+ * kind; it stands for `counted` of them. NULL: memory, or of a motion's end, which its task tells.
+ */
+json_t *wire_event(const gw_event *event, const gw_scene *scene, unsigned counted);
 
 /* ---- stream -------------------------------------------------------------------------------- */
 

@@ -1315,6 +1315,37 @@ test('what is bundled of free-form contacts balances its energy', () => {
   }
 });
 
+test('run tells in its summary that a bead has come to the end of its wire, and how often', () => {
+  const wire = { type: 'nurbs-curve', degree: 1, knots: [0, 0, 1, 1] };
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'bead',
+    gravity: [0, 0, -1],
+    objects: [
+      { id: 'wire', geometry: { ...wire, points: [0, 1].map((z) => [0, 0, z]) }, fixed: true },
+      {
+        id: 'bead',
+        geometry: { type: 'sphere', radius: 0.05 },
+        pose: { p: [0, 0, 0.5], q: [1, 0, 0, 0] },
+        free: true,
+      },
+    ],
+    constraints: [{ id: 'c1', type: 'coincident', a: 'bead/center', b: 'wire/curve' }],
+  };
+  const told = (seconds) => {
+    const r = command(['run', '-', '--seconds', String(seconds)], JSON.stringify(scene));
+    assert.equal(r.code, 0, r.err);
+    return JSON.parse(r.out).events;
+  };
+  assert.deepEqual(told(0.9), []);
+  const [edge, ...more] = told(1.5); // it falls half a metre in a second
+  assert.deepEqual(more, []);
+  assert.equal(edge.kind, 'edge');
+  assert.equal(edge.severity, 'info');
+  assert.ok(Math.abs(edge.time - 1) < 0.003 && edge.tick === Math.round(1000 * edge.time), `${edge.time} s`);
+  assert.match(edge.message, /has come to its edge/);
+});
+
 // ten minutes of it are off by 1e-12 of the energy, too
 test('what slides or rolls on a saddle without friction keeps its energy', () => {
   const scene = JSON.parse(readFileSync(join(root, 'scenes/rolling-on-saddle.json'), 'utf8'));
