@@ -457,9 +457,9 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
     return w;
 }
 
-static double work_in_way(const gw_wrench *w, const gw_twist *way)
+static double work_over(const gw_wrench *w, const gw_twist *displacement)
 {
-    return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
+    return gw_dot(w->f, displacement->v) + gw_dot(w->t, displacement->w);
 }
 
 /*
@@ -476,11 +476,11 @@ static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
     if (!d->active || !step->finite)
         return;
     gw_model_held(model_of(tool), &held, &twist);
-    gw_twist way = gw_pose_sub(&held, &d->pose);
-    double applied = work_in_way(&tool->wrench_on_model, &way), done = step->work;
+    gw_twist displacement = gw_pose_sub(&held, &d->pose);
+    double applied = work_over(&tool->wrench_on_model, &displacement), done = step->work;
     if (tool->second_hold) { /* its wrench is pushed, and booked so */
         gw_wrench pushed = gw_desired_wrench(d, &tool->wrench_on_model, &d->pose, &twist);
-        done = work_in_way(&pushed, &way);
+        done = work_over(&pushed, &displacement);
     }
     double stored = gw_desired_energy(d, &held) - d->energy;
     double left = done - applied + stored;
@@ -674,10 +674,11 @@ static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limi
     if (tool->reading.valid && tick->engaged && tool->clutched) {
         u = free_motion(tool, tick->dt);
     } else if (tool->reading.valid && tick->engaged) {
-        /* feed-forward is the way from this tick's pose to the next one's */
-        gw_twist way = gw_pose_sub(&tool->pose, before);
-        way = gw_workspace_twist_to_device(&tool->map, &way);
-        gw_twist forward = {gw_scale(1 / tick->dt, way.v), gw_scale(1 / tick->dt, way.w)};
+        /* feed-forward is the displacement from this tick's pose to the next one's */
+        gw_twist displacement = gw_pose_sub(&tool->pose, before);
+        displacement = gw_workspace_twist_to_device(&tool->map, &displacement);
+        gw_twist forward = {gw_scale(1 / tick->dt, displacement.v),
+                            gw_scale(1 / tick->dt, displacement.w)};
         gw_pose target = gw_workspace_to_device(&tool->map, before);
         gw_twist error = gw_pose_sub(&target, &tool->reading.pose);
         gw_vec3 turn = gw_v3(0, 0, 0);

@@ -344,21 +344,21 @@ static gw_geometry_motion *motion_slot(gw_kinematics *n, const gw_moved_geometry
 }
 
 /* How far the value goes: where the element is not its own image (m), and how far it turns. */
-static void measure(const gw_moved_geometry *from, const gw_moved_geometry *to, double *way,
+static void measure(const gw_moved_geometry *from, const gw_moved_geometry *to, double *distance,
                     double *turn)
 {
     if (to->feature < 0) {
         gw_twist d = gw_pose_sub(&to->pose, &from->pose);
-        *way = gw_norm(d.v);
+        *distance = gw_norm(d.v);
         *turn = gw_norm(d.w);
         return;
     }
     gw_vec3 d = gw_sub(to->element.p, from->element.p);
     const gw_element *e = &to->element;
     *turn = e->kind == GW_POINT ? 0 : gw_angle_between(from->element.d, e->d);
-    *way = e->kind == GW_POINT  ? gw_norm(d)
-           : e->kind == GW_LINE ? gw_norm(gw_reject(d, e->d))
-                                : fabs(gw_dot(d, e->d));
+    *distance = e->kind == GW_POINT  ? gw_norm(d)
+                : e->kind == GW_LINE ? gw_norm(gw_reject(d, e->d))
+                                     : fabs(gw_dot(d, e->d));
 }
 
 void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t tick, int rate)
@@ -366,7 +366,7 @@ void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t t
     assert(m->feature < n->feature_count && (m->feature >= 0 || m->object >= 0) &&
            m->object < n->object_count && rate > 0);
     const double stream_s = 0.1, speed = 0.25, spin = 1.0; /* s, m/s, rad/s */
-    double way, turn;
+    double distance, turn;
     gw_geometry_motion *w = motion_slot(n, m);
     uint64_t since = w->since > 0 ? tick + 1 - w->since : UINT64_MAX;
     w->from = *m;
@@ -375,8 +375,8 @@ void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t t
     else
         w->from.pose = n->poses[m->object];
     w->to = *m;
-    measure(&w->from, m, &way, &turn);
-    int least = (int)ceil(fmax(way / speed, turn / spin) * rate);
+    measure(&w->from, m, &distance, &turn);
+    int least = (int)ceil(fmax(distance / speed, turn / spin) * rate);
     w->smooth = since > stream_s * rate;
     w->ticks = w->smooth ? (int)ceil(0.5 * GW_PI * least) : (int)since;
     w->ticks = w->ticks > least ? w->ticks : least;
@@ -412,7 +412,7 @@ int gw_kinematics_problem(gw_kinematics *n, int object, gw_constraint *constrain
     return count;
 }
 
-/* The way that a feature, or where that is -1 an object, went in this tick. */
+/* Displacement in this tick of a feature or, where that is -1, of an object. */
 static const gw_geometry_motion *went(const gw_kinematics *n, int feature, int object)
 {
     for (int i = 0; i < n->motion_count; i++) {

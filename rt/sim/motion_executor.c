@@ -23,7 +23,7 @@
 #define REACHED_MPS     2e-3
 #define REACHED_RADPS   5e-2
 #define BLOCKED_S       0.5
-#define DIFFERENCE      1e-4 /* of the way, on each side, for its direction */
+#define DIFFERENCE      1e-4 /* of the path, on each side, for its direction */
 
 static const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
 
@@ -65,7 +65,7 @@ void gw_motion_hold(gw_motion_executor *motion)
     motion->loose = true;
 }
 
-/* ---- the way ------------------------------------------------------------------------------- */
+/* ---- the path ------------------------------------------------------------------------------ */
 
 static gw_pose tool_at(const gw_submanifold *set, const double *z, const gw_pose *body_from_tool)
 {
@@ -90,7 +90,7 @@ static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input
     double here[6];
     gw_submanifold_parameters_at(in->set, &in->body, here);
     for (int i = 0; i < motion->count; i++)
-        if (motion->way[i] != 0)
+        if (motion->change[i] != 0)
             motion->now[i] = here[i];
     motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
 }
@@ -98,10 +98,10 @@ static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input
 /* The signed distance that a parameter travels from its present value. */
 static double displacement_of(const gw_submanifold_parameter *is, double now, double to, double by)
 {
-    double way = isnan(by) ? 0 : by;
+    double change = isnan(by) ? 0 : by;
     if (!isnan(to))
-        way = is->periodic ? remainder(to - now, 2 * GW_PI) : to - now;
-    return is->periodic ? way : fmin(fmax(now + way, is->low), is->high) - now;
+        change = is->periodic ? remainder(to - now, 2 * GW_PI) : to - now;
+    return is->periodic ? change : fmin(fmax(now + change, is->low), is->high) - now;
 }
 
 static bool same_kind(const gw_submanifold *a, const gw_submanifold *b)
@@ -110,7 +110,7 @@ static bool same_kind(const gw_submanifold *a, const gw_submanifold *b)
            a->translation.locus.kind == b->translation.locus.kind;
 }
 
-/* Both sets have the same poses at the reference and at the way's end. */
+/* Both sets have the same poses at the reference and at the path's end. */
 static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
                      const gw_motion_executor *motion)
 {
@@ -118,7 +118,7 @@ static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
     if (!same_kind(a, b))
         return false;
     for (int i = 0; i < a->dof; i++)
-        there[i] = motion->from[i] + motion->way[i];
+        there[i] = motion->from[i] + motion->change[i];
     gw_pose here_a = gw_submanifold_pose(a, motion->now);
     gw_pose here_b = gw_submanifold_pose(b, motion->now);
     gw_pose there_a = gw_submanifold_pose(a, there), there_b = gw_submanifold_pose(b, there);
@@ -126,21 +126,22 @@ static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
            gw_pose_distance(&there_a, &there_b, 1) < 1e-12;
 }
 
-/* The way goes on from where the body came to be on the set: to the same parameters, or by what is
+/* The path goes on from where the body came to be on the set: to the same parameters, or by what is
  * left. */
 static void go_on(gw_motion_executor *motion, const gw_submanifold *set, const gw_pose *body,
                   const gw_pose *body_from_tool)
 {
     gw_submanifold_parameter parameters[6];
-    double left = 1 - motion->gone;
+    double left = 1 - motion->progress;
     gw_submanifold_parameters(set, parameters);
     start_holding(motion, set, body, body_from_tool);
     for (int i = 0; i < motion->count; i++) {
         motion->from[i] = motion->now[i];
-        motion->way[i] = displacement_of(&parameters[i], motion->now[i], motion->guide.to[i],
-                                         isnan(motion->guide.by[i]) ? NAN : left * motion->way[i]);
+        motion->change[i] =
+            displacement_of(&parameters[i], motion->now[i], motion->guide.to[i],
+                            isnan(motion->guide.by[i]) ? NAN : left * motion->change[i]);
     }
-    motion->gone = motion->rate = motion->stuck = 0;
+    motion->progress = motion->rate = motion->stuck = 0;
 }
 
 void gw_motion_switch_set(gw_motion_executor *motion, const gw_submanifold *old,
@@ -175,24 +176,24 @@ static void begin(gw_motion_executor *motion, const gw_motion_input *in)
         const gw_motion_target *g = &motion->guide;
         anywhere = anywhere || !isnan(g->to[i]) || !isnan(g->by[i]);
         motion->from[i] = motion->now[i];
-        motion->way[i] = displacement_of(&parameters[i], motion->now[i], g->to[i], g->by[i]);
+        motion->change[i] = displacement_of(&parameters[i], motion->now[i], g->to[i], g->by[i]);
     }
-    motion->gone = motion->rate = motion->stuck = 0;
+    motion->progress = motion->rate = motion->stuck = 0;
     motion->touched = in->touching;
     if (anywhere)
         return;
-    motion->moving = false; /* it holds: no way, no end */
+    motion->moving = false; /* it holds: no path, no end */
     start_holding(motion, in->set, &in->body, &in->body_from_tool);
 }
 
-/* d(tool frame) / d(way) of the parameters that `which` picks, about the reference. */
+/* d(tool frame) / d(path) of the parameters that `which` picks, about the reference. */
 static gw_twist direction(const gw_motion_executor *motion, const gw_motion_input *in,
                           const bool *which)
 {
     double low[6], high[6];
     bool any = false;
     for (int i = 0; i < motion->count; i++) {
-        double step = which[i] ? DIFFERENCE * motion->way[i] : 0;
+        double step = which[i] ? DIFFERENCE * motion->change[i] : 0;
         low[i] = motion->now[i] - step;
         high[i] = motion->now[i] + step;
         any = any || step != 0;
@@ -225,15 +226,15 @@ static void find_directions(gw_motion_executor *motion, const gw_motion_input *i
 
 /* ---- guards -------------------------------------------------------------------------------- */
 
-static double against(const gw_wrench *contact, const gw_twist *way, double size)
+static double against(const gw_wrench *contact, const gw_twist *tangent, double size)
 {
-    return size > 0 ? -(gw_dot(contact->f, way->v) + gw_dot(contact->t, way->w)) / size : 0;
+    return size > 0 ? -(gw_dot(contact->f, tangent->v) + gw_dot(contact->t, tangent->w)) / size : 0;
 }
 
 static bool arrived(const gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_twist left = gw_pose_sub(&motion->reference, &in->tool);
-    return motion->gone >= 1 && gw_norm(left.v) < REACHED_M && gw_norm(left.w) < REACHED_RAD &&
+    return motion->progress >= 1 && gw_norm(left.v) < REACHED_M && gw_norm(left.w) < REACHED_RAD &&
            gw_norm(in->twist.v) < REACHED_MPS && gw_norm(in->twist.w) < REACHED_RADPS;
 }
 
@@ -272,14 +273,14 @@ static void advance(gw_motion_executor *motion, const gw_motion_input *in, bool 
     double a = fmin(at_most(fmin(ACCELERATION, EFFORT_SHARE * FORCE / mass->mass), v),
                     at_most(fmin(ACCELERATION_TURN, EFFORT_SHARE * TORQUE / inertia), w));
     double most = fmin(at_most(motion->guide.speed, v), at_most(motion->guide.spin, w));
-    double left = 1 - motion->gone, dt = in->dt;
+    double left = 1 - motion->progress, dt = in->dt;
     double rate = held ? motion->rate - a * dt : motion->rate + a * dt;
     motion->rate = fmax(fmin(fmin(rate, most), sqrt(2 * a * left)), 0);
     motion->stuck = held || left <= 0 ? motion->stuck + dt : fmax(motion->stuck - dt, 0);
     bool end = !(v > 0 || w > 0) || (!held && motion->rate * dt >= left);
-    motion->gone = end ? 1 : motion->gone + motion->rate * dt;
+    motion->progress = end ? 1 : motion->progress + motion->rate * dt;
     for (int i = 0; i < motion->count; i++)
-        motion->now[i] = motion->from[i] + motion->gone * motion->way[i];
+        motion->now[i] = motion->from[i] + motion->progress * motion->change[i];
     motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
     gw_twist before = motion->reference_twist;
     double rate_now = end ? 0 : motion->rate;
@@ -302,9 +303,9 @@ static bool bound(gw_vec3 *a, double most)
     return true;
 }
 
-/* Wrench that carries the body's weight and gives it the reference's acceleration, at the tool
- * frame. */
-static gw_wrench carry(const gw_motion_executor *motion, const gw_motion_input *in)
+/* Feedforward: the wrench that balances the body's weight and gives it the reference's
+ * acceleration, at the tool frame. */
+static gw_wrench feedforward(const gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_vec3 arm = gw_sub(gw_pose_point(&in->body, in->mass->com), in->tool.p);
     gw_vec3 a = motion->acceleration.v, alpha = motion->acceleration.w;
@@ -362,6 +363,6 @@ gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
             pull(motion, in, &out);
         }
     }
-    gw_wrench weight = carry(motion, in);
-    return (gw_wrench){gw_add(out.f, weight.f), gw_add(out.t, weight.t)};
+    gw_wrench ahead = feedforward(motion, in);
+    return (gw_wrench){gw_add(out.f, ahead.f), gw_add(out.t, ahead.t)};
 }

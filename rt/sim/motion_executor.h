@@ -6,7 +6,7 @@
  * A reference runs along the parameters of the branch, straight from where they are to where they
  * shall be, with bounded speed and acceleration; a spring with damping draws the tool after it, at
  * the device, as a person's hand would. The reaction is what the environment exerts against the
- * motion: of C, the contact wrench at the tool frame, and T = d(tool frame) / d(way),
+ * motion: of C, the contact wrench at the tool frame, and T = d(tool frame) / d(path),
  *
  *   -C . T_slide / |v_slide|   (N),      -C . T_turn / |w_turn|   (N m)
  *
@@ -20,22 +20,22 @@
 
 typedef struct gw_motion_executor {
     bool active; /* it holds the object */
-    bool moving; /* and is on its way */
-    bool ended;  /* the way ended in this tick */
-    bool fresh;  /* a command arrived; the way begins with the next tick */
+    bool moving; /* and runs along a path */
+    bool ended;  /* the path ended in this tick */
+    bool fresh;  /* a command arrived; its path begins with the next tick */
     bool loose;  /* the reference is where the tool is, from the next tick on */
     gw_motion_target guide;
     uint64_t tag;
-    int count;              /* parameters */
-    double from[6], way[6]; /* parameters where the way began, and what is to be added */
-    double now[6];          /* of the reference */
-    double gone, rate;      /* fraction of the way, and its speed (1/s) */
-    gw_twist slide, turn;   /* T of the sliding and turning parameters, tool frame */
-    gw_pose reference;      /* of the tool frame, on the set */
+    int count;                 /* parameters */
+    double from[6], change[6]; /* parameters at the path's start, and their change along it */
+    double now[6];             /* of the reference */
+    double progress, rate;     /* fraction of the path done, and its speed (1/s) */
+    gw_twist slide, turn;      /* T of the sliding and turning parameters, tool frame */
+    gw_pose reference;         /* of the tool frame, on the set */
     gw_twist reference_twist, acceleration;
-    uint64_t touched;          /* bounds that touched when the way began */
+    uint64_t touched;          /* bounds that touched when the path began */
     double stuck;              /* s for which nothing went on */
-    gw_motion_outcome outcome; /* of the last way */
+    gw_motion_outcome outcome; /* of the last path */
     double reaction;           /* N or N m, whichever moves; of the last evaluation of its guards */
 } gw_motion_executor;
 
@@ -53,17 +53,17 @@ typedef struct gw_motion_input {
     double dt;
 } gw_motion_input;
 
-/* Takes a command; a way under way ends as lost. */
+/* Takes a command; a path under way ends as lost. */
 void gw_motion_start(gw_motion_executor *motion, const gw_command *command);
 
-/* Lets go; a way under way ends as lost. */
+/* Lets go; a path under way ends as lost. */
 void gw_motion_release(gw_motion_executor *motion);
 
-/* Holds the object where it is; a way under way ends as lost. Nothing where it does not hold. */
+/* Holds the object where it is; a path under way ends as lost. Nothing where it does not hold. */
 void gw_motion_hold(gw_motion_executor *motion);
 
 /* The object goes on another set, the body standing at `body` on it. Where the sets are the same
- * nothing changes; where they are of one kind (geometry moved) a way under way goes on from there
+ * nothing changes; where they are of one kind (geometry moved) a path under way goes on from there
  * to the same parameters, or by what is left; else it is lost, and the hold goes on from there. */
 void gw_motion_switch_set(gw_motion_executor *motion, const gw_submanifold *old,
                           const gw_submanifold *set, const gw_pose *body,

@@ -125,11 +125,11 @@ static gw_pose path_at(gw_operator_program *p, double t, gw_vec3 *velocity)
     const gw_hand_knot *a = &o->path[p->at], *b = a + 1;
     double span = b->t - a->t;
     double s = span > 0 ? (t - a->t) / span : 1;
-    gw_twist way = gw_pose_sub(&b->pose, &a->pose);
+    gw_twist displacement = gw_pose_sub(&b->pose, &a->pose);
     if (span > 0)
-        *velocity = gw_scale(1 / span, way.v);
-    way = (gw_twist){gw_scale(s, way.v), gw_scale(s, way.w)};
-    return gw_pose_add(&a->pose, &way);
+        *velocity = gw_scale(1 / span, displacement.v);
+    displacement = (gw_twist){gw_scale(s, displacement.v), gw_scale(s, displacement.w)};
+    return gw_pose_add(&a->pose, &displacement);
 }
 
 /*

@@ -127,8 +127,8 @@ void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *m, int object, const g
     if (!m->world || m->moved_count >= m->moved_most)
         return;
     if (dt > 0) {
-        gw_twist way = gw_pose_sub(pose, &m->placed[object]);
-        twist = (gw_twist){gw_scale(1 / dt, way.v), gw_scale(1 / dt, way.w)};
+        gw_twist displacement = gw_pose_sub(pose, &m->placed[object]);
+        twist = (gw_twist){gw_scale(1 / dt, displacement.v), gw_scale(1 / dt, displacement.w)};
     }
     m->placed[object] = *pose;
     m->moved[m->moved_count++] = (gw_detection_body){object, *pose, twist};

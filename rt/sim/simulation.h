@@ -106,10 +106,10 @@ typedef struct gw_command {
 
 /* Guided motion at a tool. */
 typedef struct gw_motion_state {
-    bool active, moving;       /* holds the tool; is on its way */
+    bool active, moving;       /* holds the tool; runs along a path */
     uint64_t tag;              /* of the newest GW_COMMAND_MOTION */
-    gw_motion_outcome outcome; /* of the last way, NONE while moving */
-    double reaction;           /* along the way (N, N m) */
+    gw_motion_outcome outcome; /* of the last path, NONE while moving */
+    double reaction;           /* along the path (N, N m) */
     int parameter_count;
     double parameters[6]; /* of the tool on its branch, where active */
 } gw_motion_state;
@@ -264,7 +264,7 @@ typedef enum gw_event_kind {
     GW_EVENT_OVERRUN,      /* value: us over */
     GW_EVENT_DEVICE_LOST,  /* silent or garbage; tool */
     GW_EVENT_NOT_FINITE,   /* the step failed: the tool is held; tool */
-    GW_EVENT_MOTION_ENDED, /* the robot's way ended; tool, tag, outcome, value: the reaction */
+    GW_EVENT_MOTION_ENDED, /* the robot's path ended; tool, tag, outcome, value: the reaction */
     GW_EVENT_MOVED, /* new values of geometry, control or motors, `value` of them; tag, revision of
                        the newest */
     GW_EVENT_BOUND, /* what follows can go no farther: the hands were stopped */

@@ -54,7 +54,7 @@ __attribute__((cold)) void gw_simulation_halt(gw_simulation *s, uint64_t tag);
  * so that the compiler moves what calls it out of their way. RT safe. */
 __attribute__((cold)) void gw_simulation_emit(gw_simulation *s, gw_event event);
 
-/* The robot's way at a tool ended: said where it happens. RT safe. */
+/* The robot's path at a tool ended: said where it happens. RT safe. */
 void gw_simulation_emit_motion_end(gw_simulation *s, int tool);
 
 /* Energies and works (J) of everything, as they are now. RT safe. */

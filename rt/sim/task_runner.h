@@ -27,11 +27,11 @@ typedef enum gw_task_state {
 typedef enum gw_step_reason {
     GW_STEP_NONE,
     GW_STEP_APPLIED,      /* the constraints hold, the object is on them */
-    GW_STEP_REACHED,      /* the end of the way */
+    GW_STEP_REACHED,      /* the end of the path */
     GW_STEP_REACTION,     /* the guard: something pushed back */
     GW_STEP_CONTACT,      /* the guard: a bound touched */
     GW_STEP_WAITED,       /* the time is over */
-    GW_STEP_NO_GUARD,     /* failed: the end of the way, and the required guard had not fired */
+    GW_STEP_NO_GUARD,     /* failed: the end of the path, and the required guard had not fired */
     GW_STEP_BLOCKED,      /* failed: it did not come on */
     GW_STEP_LOST,         /* failed: released, or another set under way */
     GW_STEP_REFUSED,      /* failed: the edit has no solution */

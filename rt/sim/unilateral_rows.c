@@ -363,9 +363,9 @@ void gw_scene_unilaterals_move(gw_scene_unilaterals *u, gw_world *world,
         gw_pose object = gw_kinematics_pose(kinematics, anchor->end.object);
         gw_element now = gw_element_moved(&object, &own);
         gw_pose to = anchored(anchor, &now);
-        gw_twist way = gw_pose_sub(&to, &anchor->at), twist = {{0, 0, 0}, {0, 0, 0}};
+        gw_twist displacement = gw_pose_sub(&to, &anchor->at), twist = {{0, 0, 0}, {0, 0, 0}};
         if (dt > 0)
-            twist = (gw_twist){gw_scale(1 / dt, way.v), gw_scale(1 / dt, way.w)};
+            twist = (gw_twist){gw_scale(1 / dt, displacement.v), gw_scale(1 / dt, displacement.w)};
         anchor->at = to;
         gw_world_set_body(world, u->first_anchor + i, &to, &twist);
     }
