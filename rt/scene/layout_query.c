@@ -149,7 +149,7 @@ const gw_scene_system *gw_layout_system(const gw_layout *layout, int number, int
     assert(number >= 0);
     const gw_scene_system *s =
         layout->system_of[number] >= 0 ? layout->systems[layout->system_of[number]] : NULL;
-    if (s)
+    if (s && body)
         *body = body_of_number(s, number);
     return s;
 }

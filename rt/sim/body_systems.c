@@ -52,6 +52,7 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
 {
     size_t n = (size_t)d->from->body_count, grounds = (size_t)d->from->ground_count;
     d->numbers = calloc(n + 1, sizeof *d->numbers);
+    d->placed = calloc(n + 1, sizeof *d->placed);
     d->names = calloc(n + 1, sizeof *d->names);
     d->labels = calloc(n + 1, sizeof *d->labels);
     d->hands = calloc(n + 1, sizeof *d->hands);
@@ -65,8 +66,9 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->places = calloc((size_t)d->joint_count + 1, sizeof *d->places);
     d->contact_count = d->from->contact_count;
     d->contacts = calloc((size_t)d->contact_count + 1, sizeof *d->contacts);
-    if (!d->numbers || !d->names || !d->labels || !d->hands || !d->poses || !d->twists ||
-        !d->coms || !d->joints || !d->coordinates || !d->places || !d->contacts || !d->grounds)
+    if (!d->numbers || !d->placed || !d->names || !d->labels || !d->hands || !d->poses ||
+        !d->twists || !d->coms || !d->joints || !d->coordinates || !d->places || !d->contacts ||
+        !d->grounds)
         return false;
     for (int i = 0; i < d->contact_count; i++)
         d->contacts[i] = d->from->contacts[i];
@@ -79,6 +81,7 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     }
     for (int i = 0; i < d->body_count; i++) {
         d->numbers[i] = d->from->members[i].number;
+        d->placed[i] = def->placed && def->placed[d->numbers[i]];
         d->coms[i] = d->from->bodies[i].mass.com;
         d->names[i] = name_of(def->scene, d->numbers[i]);
         d->labels[i] = label_of(def->scene, d->numbers[i]);
@@ -207,6 +210,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         gw_dynamic_system *d = &m->systems[i];
         gw_system_destroy(d->system);
         free(d->numbers);
+        free(d->placed);
         free(d->names);
         free(d->labels);
         free(d->hands);
@@ -512,7 +516,7 @@ static bool continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
         from[k] = -1;
         for (int n = 0; n < was->body_count; n++)
             if (was->names[n] == d->names[k]) {
-                from[k] = n;
+                from[k] = d->placed[k] ? -1 : n;
                 d->hands[k] = was->hands[n];
             }
     }
@@ -521,8 +525,8 @@ static bool continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
     return was;
 }
 
-/* Bodies of the same name go on where they are; what the relations ask of them otherwise they do
- * within a transition. */
+/* Bodies of the same name go on where they are, unless an edit puts them elsewhere; what the
+ * relations ask of them otherwise they do within a transition. */
 static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
                          const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
@@ -533,9 +537,10 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
         return;
     for (int k = 0; k < gw_model_bodies(model); k++)
         gw_model_body(model, k, &d->poses[k], &d->twists[k]);
-    for (int k = 0; k < d->body_count; k++) {
-        gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k], &d->hands[k]);
-    }
+    for (int k = 0; k < d->body_count; k++)
+        if (!d->placed[k])
+            gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k],
+                                        &d->hands[k]);
     gw_system_place_apart(d->system, d->poses, d->twists, &way, &turn);
     const gw_pose to = gw_pose_identity(), from = {{way, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
     const gw_twist still = {{0, 0, 0}, {0, 0, 0}};

@@ -38,8 +38,8 @@ typedef struct gw_scenario_def {
     /* While running, a held object travels to the nearest pose of its new set from where the hand
      * has it. Set: it travels to the layout's pose instead (sliders, a branch by name). */
     bool go_to_layout;
-    /* By object: an edit says where it is now. A free one goes on from there, with the scene's
-     * velocity; NULL: none. */
+    /* By object, then by link: an edit says where it is now. One that is free or in a system of
+     * bodies goes on from there, with the scene's velocity; NULL: none. */
     const bool *placed;
     /* Of a scenario whose scene has the same solids: objects and links of the same shapes and
      * materials in the same order, the same ones fixed, held and free. They are not built again.

@@ -58,6 +58,7 @@ typedef struct gw_dynamic_system {
     gw_system *system;
     int body_count;
     int *numbers;     /* of each body among the scene's: objects, then links */
+    bool *placed;     /* by an edit: it does not go on from where it was */
     uint64_t *names;  /* hashes of their ids */
     uint64_t *labels; /* and of what a command calls them: "mechanism.number" for links */
     gw_vec3 *coms;    /* in the bodies' frames (m) */

@@ -114,7 +114,7 @@ typedef struct app_edit {
     bool dry_run;
     bool restart;       /* a load: a fresh loop, stopped at tick 0 */
     bool go_to_layout;  /* while running, travel to the scene's new stated pose */
-    bool *placed;       /* owned, by object: the edit states another pose; NULL: none does */
+    bool *placed;       /* owned, by object, then by link: the edit puts it elsewhere; NULL: none */
     bool keeps_history; /* adds no state: undo and redo, or the same scene again */
     int travel;         /* undo -1, redo 1 */
     bool whole;         /* a new scenario, also where values would do */

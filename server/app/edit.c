@@ -422,17 +422,52 @@ static bool within_numbers(const gw_pose *pose)
     return gw_finite_pose(pose) && fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
 }
 
+/* Whether a tool holds a body of the system of bodies that body `number` of the base belongs to. */
+static bool in_held_system(const app_edit *edit, int number)
+{
+    const gw_scene *base = edit->base->scene;
+    const gw_layout *layout = edit->base->layout;
+    const gw_scene_system *system = gw_layout_system(layout, number, NULL);
+    for (int i = 0; system && i < base->tool_count; i++) {
+        int held = gw_scene_body_number(base, gw_tool_held_id(&base->tools[i]));
+        if (held >= 0 && gw_layout_system(layout, held, NULL) == system)
+            return true;
+    }
+    return false;
+}
+
+/* The links whose joints the edit puts at other positions. While it runs, nothing jumps out of a
+ * hand: what is joined to a held body stays until the simulation is stopped. */
+static void place_links(app_edit *edit, bool running)
+{
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    bool *placed = edit->placed + scene->object_count;
+    for (int i = 0; i < scene->mechanism_count; i++) {
+        const gw_mechanism *m = &scene->mechanisms[i];
+        int old = gw_scene_mechanism(base, m->id);
+        if (old < 0 ||
+            (running && in_held_system(edit, base->object_count + gw_scene_first_joint(base, old))))
+            continue;
+        for (int k = 0; k < m->link_count; k++)
+            placed[gw_scene_first_joint(scene, i) + k] =
+                k < base->mechanisms[old].link_count &&
+                m->position[k] != base->mechanisms[old].position[k];
+    }
+}
+
 /* The present poses of the changed scene's objects: those of the loop, unless the edit states
- * another pose: a held object travels there, a free one is put there. A renamed object is found by
- * its place. */
+ * another pose: a held object travels there, a free one or a member of a system is put there, but
+ * while it runs not out of a hand. A renamed object is found by its place. */
 static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
 {
     const gw_scene *base = edit->base->scene, *scene = edit->scene;
     gw_pose *before = app_poses_of(edit->base, snapshot, edit->base->placed_since);
     gw_pose *poses = malloc(((size_t)scene->object_count + 1) * sizeof *poses);
+    size_t bodies =
+        (size_t)(scene->object_count + gw_scene_first_joint(scene, scene->mechanism_count));
     free(edit->placed);
-    edit->placed = calloc((size_t)scene->object_count + 1, sizeof *edit->placed);
-    bool memory = before && poses && edit->placed;
+    edit->placed = calloc(bodies + 1, sizeof *edit->placed);
+    bool memory = before && poses && edit->placed, running = snapshot->state == GW_RUNNING;
     for (int i = 0; memory && i < scene->object_count; i++) {
         const gw_object *object = &scene->objects[i];
         bool in_place = i < base->object_count && strcmp(base->objects[i].id, object->id) == 0;
@@ -444,11 +479,14 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
             continue;
         if (same_pose(&object->pose, &base->objects[old].pose))
             poses[i] = within_numbers(&before[old]) ? before[old] : object->pose;
-        else if (app_tool_of(scene, object->id) >= 0)
+        else if (app_tool_of(scene, object->id) >= 0 &&
+                 !gw_layout_system(edit->base->layout, old, NULL))
             edit->go_to_layout = true;
         else
-            edit->placed[i] = true;
+            edit->placed[i] = !running || !in_held_system(edit, old);
     }
+    if (memory)
+        place_links(edit, running);
     if (!memory) {
         free(poses);
         poses = NULL;

@@ -273,3 +273,37 @@ test('a hand that holds still feels a switch as at most 0.05 N per ms', async ()
   assert.ok(worst > 0.001 && worst <= 0.05, `${worst} N per ms`);
   await own.close();
 });
+
+test('what is joined is put where an edit says: a door that hangs free at once, one in a hand when it does not run', async () => {
+  const still = { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }] };
+  const box = { type: 'box', size: [0.1, 0.02, 0.02] };
+  const door = (angle) => ({ p: [0, 0, 0], q: [Math.cos(angle / 2), 0, 0, Math.sin(angle / 2)] });
+  const scene = (tool) => ({
+    format: 'guideway-scene/1',
+    name: 'door',
+    objects: [
+      { id: 'post', geometry: box, fixed: true },
+      { id: 'door', geometry: box, free: true },
+    ],
+    joints: [{ id: 'hinge', type: 'revolute', a: { object: 'door' }, b: { object: 'post' } }],
+    ...(tool ? { tool: { object: 'door', device: 'sim' } } : {}),
+    devices: [{ id: 'sim', driver: 'sim', operator: still }],
+  });
+  const angle = async () => (await expect(200, 'GET', '/joints/hinge')).json.state.position[0];
+  const patch = (to) => expect(200, 'PATCH', '/objects/door', { pose: door(to) });
+  const comesTo = (to) => until(`${to} rad`, async () => Math.abs((await angle()) - to) < 1e-6);
+  for (const held of [false, true]) {
+    await expect(200, 'PUT', '/scene', scene(held));
+    await run('running');
+    await patch(0.5);
+    if (!held) await comesTo(0.5);
+    await sleep(100);
+    close([await angle()], [held ? 0 : 0.5], 1e-6);
+    await run('paused');
+    await patch(0.8);
+    await comesTo(0.8);
+    await run('running');
+    await sleep(100);
+    close([await angle()], [0.8], 1e-6);
+  }
+});
