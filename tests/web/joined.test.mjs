@@ -60,6 +60,35 @@ suite('what is joined moves together while stopped', () => {
     assert.ok((await residual()) < 1e-9);
   });
 
+  test('paused, it is drawn from where it is, and goes on from where it was drawn', async () => {
+    await visit('spatial-four-bar');
+    await appliance.api('POST', '/assemble', { commit: true });
+    await appliance.api('PUT', '/simulation', { state: 'paused' });
+    await appliance.api('POST', '/simulation/step', { ticks: 300 });
+    await page.keyboard.press('7');
+    await person.settled();
+    const joint = async () => (await appliance.get('/joints/crank-axle')).state.position[0];
+    const before = await joint();
+    const stated = await poseOf('crank');
+    assert.ok(Math.abs(before - 2 * Math.asin(stated.q[3])) > 0.05, 'it is no longer where the scene has it');
+    const out = 0.07; // m from its hinge, which is at the origin
+    const from = await person.point(/^crank\//, [out * Math.cos(before), out * Math.sin(before), 0.005]);
+    const { x, y } = await person.at(from);
+    await page.mouse.down();
+    await page.mouse.move(x, y - 30, { steps: 8 });
+    await sleep(300);
+    await page.mouse.up();
+    const after = await until(async () => {
+      const now = await joint();
+      return Math.abs(now - before) > 1e-2 && now;
+    }, 'it turned');
+    const { state, tick } = await appliance.get('/simulation');
+    assert.deepEqual([state, tick], ['paused', 300]);
+    assert.ok(after > before && after - before < 1, `from ${before} to ${after}: towards the cursor, not anew`);
+    await appliance.api('POST', '/simulation/step', { ticks: 5 });
+    assert.ok(Math.abs((await joint()) - after) < 0.05, 'it goes on from there');
+  });
+
   test('a crank in a joint turns about its axis and does not leave it', async () => {
     await visit('spatial-four-bar');
     await appliance.api('POST', '/assemble', { commit: true }); // its poses are those that are seen now

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { appliance, page, person, suite, visit } from './fixture.mjs';
-import { until } from './harness.mjs';
+import { sleep, until } from './harness.mjs';
 import { changed } from './png.mjs';
 
 const box = (id, p, more = {}) => ({
@@ -26,6 +26,21 @@ async function type(label, text) {
   const field = page.getByLabel(label);
   await field.fill(text);
   await field.press('Enter');
+}
+
+// What is done meanwhile is done before the first answer is here.
+async function late(path, act) {
+  const answers = [];
+  await page.route(path, async (route) => {
+    if (route.request().method() === 'PATCH') await new Promise((go) => answers.push(go));
+    await route.continue();
+  });
+  await act();
+  for (let quiet = 0; quiet < 5; quiet = answers.length ? 0 : quiet + 1) {
+    for (const go of answers.splice(0)) go();
+    await sleep(40);
+  }
+  await page.unroute(path);
 }
 
 suite('joints and springs', () => {
@@ -156,6 +171,64 @@ suite('joints and springs', () => {
       await page.getByLabel('What j1 joins may collide').check();
       await until(async () => (await one()).collide === true, 'they may collide');
     });
+
+  test('where a joint starts and how fast is typed, one coordinate right after the other', async () => {
+    await visit({
+      name: 'Piston',
+      objects: [scene.objects[0], box('door', [0, 0, 0.1], { free: true })],
+      joints: [{ id: 'j1', type: 'cylindrical', a: 'door/axis-z', b: 'post/axis-z' }],
+    });
+    const one = () => appliance.get('/joints/j1');
+    await page.getByText('Limits, damping, motor').click();
+    await page.getByLabel('Start position of the slide of j1').waitFor();
+    await late('**/joints/j1', async () => {
+      await type('Start position of the slide of j1', '30');
+      await type('Start position of the turn of j1', '45');
+      await type('Start velocity of the turn of j1', '90');
+      await type('Damping of the slide of j1', '2');
+      await type('Damping of the turn of j1', '3');
+    });
+    const near = (list, other) => list?.every((x, i) => Math.abs(x - other[i]) < 1e-9);
+    const starts = (j) => near(j.position, [0.03, Math.PI / 4]) && near(j.velocity, [0, Math.PI / 2]);
+    await until(async () => {
+      const j = await one();
+      return starts(j) && near(j.damping, [2, 3]) && starts(j.state);
+    }, 'all of it is there, and it begins so');
+    assert.equal(await page.getByLabel('Start position of the slide of j1').inputValue(), '30');
+    await appliance.api('PUT', '/simulation', { state: 'running' });
+    await until(() => page.getByLabel('Start position of the slide of j1').isDisabled(), 'it is for the start');
+    await appliance.api('PUT', '/simulation', { state: 'stopped' });
+    await page.getByRole('button', { name: 'Start where the objects are' }).click();
+    await until(async () => (await one()).position === undefined, 'nothing is stated');
+  });
+
+  test('values typed before the echo of the one before are all kept', async () => {
+    await visit({ ...scene, objects: [scene.objects[0], box('door', [0, 0, 0.3])] });
+    await page.click('[data-key="door"]');
+    await late('**/objects/door', async () => {
+      await type('Position x', '10');
+      await type('Position y', '20');
+      await type('Orientation yaw', '30');
+      await type('Size along x', '50');
+      await type('Size along z', '70');
+    });
+    const door = await until(async () => {
+      const o = await appliance.get('/objects/door');
+      return o.geometry.size[2] === 0.07 && o.pose.q[3] !== 0 && o;
+    }, 'the last ones are there');
+    assert.deepEqual(door.geometry.size, [0.05, 0.1, 0.07]);
+    assert.deepEqual(
+      door.pose.p.map((x) => Math.round(x * 1e6)),
+      [10000, 20000, 300000],
+    );
+    assert.ok(Math.abs(2 * Math.asin(door.pose.q[3]) - Math.PI / 6) < 1e-6, JSON.stringify(door.pose));
+    await page.keyboard.press('Escape');
+    await late('**/scene', async () => {
+      await type('Gravity x', '1');
+      await type('Gravity z', '-9');
+    });
+    await until(async () => (await appliance.get('/scene')).gravity.join() === '1,0,-9', 'both');
+  });
 
   test('wheels on two axles are geared, and the ratio is changed', async () => {
     const wheel = (id, x) => ({

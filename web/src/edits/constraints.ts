@@ -6,8 +6,10 @@ import { call, enc } from '../state/rest';
 import * as store from '../state/store';
 import { mm } from '../state/words';
 import { feasibleValues } from './feasible';
-import { isJoined, moveTo } from './joined';
-import { attempt, coalesce } from './request';
+import { isMovable, moveTo } from './joined';
+import { attempt, latest, patch } from './request';
+
+const solutionPath = (object: string): string => `/solutions/${enc(object)}`;
 
 export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise<boolean> =>
   attempt(
@@ -52,16 +54,16 @@ function otherFixes(id: string, patch: Partial<Constraint>, culprits: readonly s
 }
 
 export const chooseBranch = (object: string, branch: string): Promise<boolean> =>
-  attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch }));
+  attempt(() => call('PATCH', solutionPath(object), { branch }));
 
-// Moves along freedoms.
-const move = (object: string, body: { parameters: number[] } | { near: Pose }): Promise<boolean> =>
-  coalesce(`move ${object}`, () => attempt(() => call('PATCH', `/solutions/${enc(object)}`, body)));
+// Where the moves that were made leave it along its freedoms.
+export const latestParameters = (s: Solution): number[] => latest(solutionPath(s.object), s).parameters ?? [];
 
 // What joins it to others comes along.
 export function moveAlong(object: string, parameters: number[]): Promise<boolean> {
-  const to = store.runState.peek() === 'stopped' && isJoined(object) ? poseAt(object, parameters) : undefined;
-  return to ? moveTo(object, to) : move(object, { parameters });
+  const to = isMovable(object) ? poseAt(object, parameters) : undefined;
+  const path = solutionPath(object);
+  return to ? moveTo(object, to, path, { parameters }) : patch(path, { parameters });
 }
 
 function poseAt(object: string, parameters: readonly number[]): Pose | undefined {
@@ -77,4 +79,4 @@ function poseAt(object: string, parameters: readonly number[]): Pose | undefined
 }
 
 // To the pose of its branch nearest to this one: for freedoms that do not separate.
-export const moveNear = (object: string, near: Pose): Promise<boolean> => move(object, { near });
+export const moveNear = (object: string, near: Pose): Promise<boolean> => patch(solutionPath(object), { near });

@@ -2,17 +2,16 @@
 import type { ContactSettings, Material } from '../protocol';
 import { call, enc } from '../state/rest';
 import { unusedId } from './objects';
-import { attempt, coalesce } from './request';
+import { attempt, latest, patch } from './request';
 
 export const addMaterial = (): Promise<boolean> =>
   attempt(() => call('POST', '/materials', { id: unusedId('material') }));
 
-export const patchMaterial = (id: string, patch: Partial<Material>): Promise<boolean> =>
-  coalesce(`material ${id} ${Object.keys(patch).join()}`, () =>
-    attempt(() => call('PATCH', `/materials/${enc(id)}`, patch)),
-  );
+export const patchMaterial = (id: string, to: Partial<Material>): Promise<boolean> =>
+  patch(`/materials/${enc(id)}`, to);
 
 export const deleteMaterial = (id: string): Promise<boolean> => attempt(() => call('DELETE', `/materials/${enc(id)}`));
 
-export const patchContact = (patch: ContactSettings): Promise<boolean> =>
-  coalesce(`contact ${Object.keys(patch).join()}`, () => attempt(() => call('PATCH', '/contact', patch)));
+export const latestContact = (known: ContactSettings): ContactSettings => latest('/contact', known);
+
+export const patchContact = (to: ContactSettings): Promise<boolean> => patch('/contact', to);

@@ -6,7 +6,7 @@ import { linkName } from '../state/mechanisms';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
 import { unusedId } from './objects';
-import { attempt, coalesce } from './request';
+import { attempt, latest, patch } from './request';
 
 export async function hold(object: string, device?: string): Promise<void> {
   await attempt(async () => {
@@ -21,11 +21,12 @@ export async function hold(object: string, device?: string): Promise<void> {
 
 export const releaseTool = (): Promise<boolean> => attempt(() => call('DELETE', '/tool'));
 
-export const patchTool = (patch: Record<string, unknown>): Promise<boolean> =>
-  attempt(() => call('PATCH', '/tool', patch));
+export const latestTool = (tool: Tool): Tool => latest('/tool', tool);
 
-export const patchDevice = (id: string, patch: Partial<Record<keyof Device, unknown>>): Promise<boolean> =>
-  attempt(() => call('PATCH', `/devices/${enc(id)}`, patch));
+export const patchTool = (to: Record<string, unknown>): Promise<boolean> => patch('/tool', to);
+
+export const patchDevice = (id: string, to: Partial<Record<keyof Device, unknown>>): Promise<boolean> =>
+  patch(`/devices/${enc(id)}`, to);
 
 export const setOperator = (id: string, operator: unknown): Promise<boolean> =>
   operator === null
@@ -73,9 +74,7 @@ export function chooseDriver(id: string, driver: string): Promise<boolean> {
 }
 
 export const patchSetting = (id: string, name: string, value: number | string | null): Promise<boolean> =>
-  coalesce(`setting ${id} ${name}`, () =>
-    attempt(() => call('PATCH', `/devices/${enc(id)}`, { settings: { [name]: value } })),
-  );
+  patchDevice(id, { settings: { [name]: value } });
 
 // ---- control
 
@@ -85,9 +84,6 @@ export const setControl = (control: Control): Promise<boolean> =>
     store.announce(`Control: ${controlWords[control][0]}.`);
   });
 
-export const patchRendering = (rendering: Rendering): Promise<boolean> =>
-  coalesce(`rendering ${JSON.stringify(Object.keys(rendering))}`, () =>
-    attempt(() => call('PATCH', '/tool', { rendering })),
-  );
+export const patchRendering = (rendering: Rendering): Promise<boolean> => patchTool({ rendering });
 
-export const patchStart = (start: Partial<Pose>): Promise<boolean> => attempt(() => call('PATCH', '/tool', { start }));
+export const patchStart = (start: Partial<Pose>): Promise<boolean> => patchTool({ start });

@@ -1,14 +1,15 @@
-// Members of systems that are moved while stopped. What they are joined to comes along: every move is an assembly from
-// where the parts are, with the moved one displaced.
+// Members of systems that are moved while stopped or paused. What they are joined to comes along: every move is an
+// assembly from where the parts are, with the moved one displaced.
 
 import type { Assembly, Pose, Quat, Vec3 } from '../protocol';
 import { add, axisAngle, cross, dot, IDENTITY, norm, qconj, qmul, scale, sub, toWorld } from '../state/maths';
+import { linkId } from '../state/mechanisms';
 import { exactPose, poses } from '../state/poses';
-import { call } from '../state/rest';
+import { call, callWithRevision, enc } from '../state/rest';
 import * as store from '../state/store';
 import { posesChanged } from '../state/stream';
 import { listed } from '../state/words';
-import { attempt, coalesce } from './request';
+import { attempt, change } from './request';
 
 type Placed = ReadonlyMap<string, Pose>;
 
@@ -20,19 +21,58 @@ export function isJoined(object: string): boolean {
   return solution.dof !== system.freedoms || store.joints.value.some((j) => j.enabled !== false && j.type !== 'gear');
 }
 
+// Not while it runs: then it is pulled.
+export const isMovable = (object: string): boolean => store.runState.value !== 'running' && isJoined(object);
+
+export const objectPath = (id: string): string => `/objects/${enc(id)}`;
+
+// All that moves as one with it: what relations join to it, directly or through others that move.
+function companions(object: string): string[] {
+  const joints = store.joints.peek();
+  const body = (end: string | { object: string }): string =>
+    (typeof end === 'string' ? end : end.object).split('/')[0]!;
+  const ends = (id: string): string[] => {
+    const j = joints.find((k) => k.id === id);
+    return !j ? [id] : j.type === 'gear' ? j.joints.flatMap(ends) : [body(j.a), body(j.b)];
+  };
+  const joined = [
+    ...joints.filter((j) => j.enabled !== false).map((j) => ends(j.id)),
+    ...store.constraints.peek().map((c) => (c.enabled === false ? [] : [body(c.a), body(c.b)])),
+    ...store.mechanisms.peek().map((m) => m.links.map((_, i) => linkId(m.id, i))),
+  ];
+  const moves = (id: string): boolean => poses.slot(id) >= 0 && !store.objectOf(id)?.fixed;
+  const found = new Set([object]);
+  for (let count = 0; count < found.size; ) {
+    count = found.size;
+    for (const bodies of joined)
+      if (bodies.some((id) => found.has(id))) bodies.filter(moves).map((id) => found.add(id));
+  }
+  return [...found];
+}
+
+// Where they are, if that is not where the scene has them.
+const present = (object: string): Map<string, Pose> =>
+  new Map(
+    store.runState.peek() === 'stopped' ? [] : companions(object).map((id): [string, Pose] => [id, exactPose(id)]),
+  );
+
 const standing = (object: string): string[] => [...store.objects.value.filter((o) => o.fixed).map((o) => o.id), object];
 
 const list = (placed: Placed): { id: string; pose: Pose }[] => [...placed].map(([id, pose]) => ({ id, pose }));
 
 // `stands`: this one is left where it is put.
-const ask = (from: Placed, stands = '', more: object = {}, query = ''): Promise<Assembly> =>
-  call<Assembly>('POST', `/assemble${query}`, {
-    starts: 1,
-    iterations: ITERATIONS,
-    poses: list(from),
-    ...(stands ? { ground: standing(stands) } : {}),
-    ...more,
-  });
+const question = (from: Placed, stands: string): object => ({
+  starts: 1,
+  iterations: ITERATIONS,
+  poses: list(from),
+  ...(stands ? { ground: standing(stands) } : {}),
+});
+
+const ask = (from: Placed, stands = ''): Promise<Assembly> =>
+  call<Assembly>('POST', '/assemble', question(from, stands));
+
+const commit = (from: Placed, stands = '', query = ''): Promise<{ value: Assembly; revision: number }> =>
+  callWithRevision<Assembly>(`/assemble${query}`, 'POST', { ...question(from, stands), commit: true });
 
 const ITERATIONS = 60;
 
@@ -41,23 +81,24 @@ const page = Math.random().toString(36).slice(2);
 let group = { of: '', at: 0, number: 0 };
 
 // Brings an object there, or as near as what it is joined to lets it. Moves that follow one another soon are one step
-// for undo.
-export function moveTo(object: string, pose: Pose): Promise<boolean> {
+// for undo. `path`, `to`: the edit as it is made of the object alone.
+export function moveTo(object: string, pose: Pose, path = objectPath(object), to: object = { pose }): Promise<boolean> {
   const now = performance.now();
   const anew = group.of !== object || now > group.at + GROUP_MS;
   group = { of: object, at: now, number: group.number + Number(anew) };
   const query = `?group=move-${group.number}-${page}`;
-  return coalesce(`move ${object}`, () => bring(object, pose, query));
+  return change(path, to, () => bring(object, pose, query));
 }
 
-const bring = (object: string, pose: Pose, query: string): Promise<boolean> =>
-  attempt(async () => {
-    const from: Placed = new Map([[object, pose]]);
-    const exactly = await ask(from, object, { commit: true }, query);
-    if (exactly.committed) return;
-    const near = await ask(from, '', { commit: true }, query);
-    if (!near.committed) throw new Error(`${object} cannot go there: ${listed(near.remaining)} would not hold.`);
-  });
+async function bring(object: string, pose: Pose, query: string): Promise<number> {
+  const from: Placed = present(object).set(object, pose);
+  const exactly = await commit(from, object, query);
+  if (exactly.value.committed) return exactly.revision;
+  const near = await commit(from, '', query);
+  if (!near.value.committed)
+    throw new Error(`${object} cannot go there: ${listed(near.value.remaining)} would not hold.`);
+  return near.revision;
+}
 
 // ---- under the pointer --------------------------------------------------------------------------------------
 
@@ -67,7 +108,8 @@ const STRETCH_MAX = 40;
 const PATIENCE_MS = 600; // after it was let go
 
 export class JoinedDrag {
-  private placed: Placed = new Map(); // as they are drawn
+  private placed: Placed; // as they are drawn
+  private moved = false;
   private goal: { at: Vec3; turn: boolean } | null = null;
   private working: Promise<void> | null = null;
   private until = Infinity;
@@ -75,7 +117,9 @@ export class JoinedDrag {
   constructor(
     private readonly object: string,
     private readonly local: Vec3, // the grabbed point
-  ) {}
+  ) {
+    this.placed = present(object);
+  }
 
   // The newest goal counts; one answer is waited for at a time.
   to(at: Vec3, turn: boolean): void {
@@ -90,9 +134,9 @@ export class JoinedDrag {
     this.until = performance.now() + PATIENCE_MS;
     await this.working;
     const made =
-      this.placed.size > 0 &&
+      this.moved &&
       (await attempt(async () => {
-        const { committed, remaining } = await ask(this.placed, '', { commit: true });
+        const { committed, remaining } = (await commit(this.placed)).value;
         if (!committed) throw new Error(`${listed(remaining)} would not hold.`);
       }));
     if (!made) poses.unshow(this.placed.keys());
@@ -118,6 +162,7 @@ export class JoinedDrag {
 
   private show(next: Placed): void {
     this.placed = next;
+    this.moved = true;
     for (const [id, pose] of next) poses.show(id, pose);
     posesChanged();
   }

@@ -1,12 +1,12 @@
 // Edits of mechanisms, their links, joints and motors.
-import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
+import type { Joint, Link, Mechanism, Motor, Vec3 } from '../protocol';
 import { type LinkDraft, linkFromDraft, linkId, linkName, linkPoses } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
 import { posesChanged } from '../state/stream';
-import { attempt, coalesce } from './request';
+import { attempt, latest, patch } from './request';
 
 const at = (id: string): string => `/mechanisms/${enc(id)}`;
 
@@ -38,28 +38,33 @@ export async function importUrdf(id: string, urdf: string): Promise<boolean> {
   return made;
 }
 
-export const patchMechanism = (id: string, patch: Record<string, unknown>): Promise<boolean> =>
-  coalesce(`mechanism ${id}`, () => attempt(() => call('PATCH', at(id), patch)));
+export const latestMechanism = (m: Mechanism): Mechanism => latest(at(m.id), m);
+
+export const patchMechanism = (id: string, to: Record<string, unknown>): Promise<boolean> => patch(at(id), to);
 
 export async function renameMechanism(id: string, to: string): Promise<void> {
   if (await attempt(() => call('PATCH', at(id), { id: to }))) store.selectObject(to);
 }
 
+const linkAt = (m: Mechanism, i: number): string => `${at(m.id)}/links/${i}`;
+
+export const latestLink = (m: Mechanism, i: number): Link => latest(linkAt(m, i), m.links[i]!);
+
 // One link by its number; members that are null go.
-export const patchLink = (m: Mechanism, i: number, patch: Record<string, unknown>): Promise<boolean> =>
-  coalesce(`link ${m.id} ${i} ${JSON.stringify(patch, (_, v: unknown) => (typeof v === 'number' ? 0 : v))}`, () =>
-    attempt(() => call('PATCH', `${at(m.id)}/links/${i}`, patch)),
-  );
+export const patchLink = (m: Mechanism, i: number, to: Record<string, unknown>): Promise<boolean> =>
+  patch(linkAt(m, i), to);
 
 export const patchJoint = (
   m: Mechanism,
   i: number,
-  joint: { [K in keyof Joint]?: Joint[K] | null },
+  joint: { [K in keyof Joint]?: Partial<Joint[K]> | null },
 ): Promise<boolean> => patchLink(m, i, { joint });
 
 // All at once: an array is replaced as a whole.
-export const setPositions = (m: Mechanism, q: readonly number[]): Promise<boolean> =>
-  patchMechanism(m.id, { links: m.links.map((l, i) => ({ ...l, joint: { ...l.joint, position: q[i]! } })) });
+export function setPositions(m: Mechanism, q: readonly number[]): Promise<boolean> {
+  const links = m.links.map((_, i) => latestLink(m, i));
+  return patchMechanism(m.id, { links: links.map((l, i) => ({ ...l, joint: { ...l.joint, position: q[i]! } })) });
+}
 
 // Bends it on the screen alone, while a hand is still at it.
 export function showPositions(m: Mechanism, q: readonly number[]): void {
@@ -67,21 +72,8 @@ export function showPositions(m: Mechanism, q: readonly number[]): void {
   posesChanged();
 }
 
-// Effective at once, running or not. A motor goes over as a whole: numbers that were just typed count
-// before their echo is here.
-const typed = new Map<string, { motor: Motor; timer: number }>();
-const ECHO_MS = 800;
-
-export function setMotor(m: Mechanism, i: number, patch: Motor | null): Promise<boolean> {
-  const key = `motor ${m.id} ${i}`;
-  const before = typed.get(key);
-  clearTimeout(before?.timer);
-  const motor = patch && { ...(before?.motor ?? store.mechanismOf(m.id)?.links[i]?.joint.motor), ...patch };
-  if (motor) typed.set(key, { motor, timer: window.setTimeout(() => typed.delete(key), ECHO_MS) });
-  else typed.delete(key);
-  const path = `${at(m.id)}/joints/${i}/motor`;
-  return coalesce(key, () => attempt(() => (motor ? call('PUT', path, motor) : call('DELETE', path))));
-}
+// Effective at once, running or not.
+export const setMotor = (m: Mechanism, i: number, motor: Motor | null): Promise<boolean> => patchJoint(m, i, { motor });
 
 export const addLink = (m: Mechanism, stated: LinkDraft): Promise<boolean> =>
   attempt(() => call('POST', `${at(m.id)}/links`, linkFromDraft(stated)));

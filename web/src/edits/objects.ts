@@ -2,8 +2,8 @@
 import type { Constraint, Element, Feature, Geometry, Pose, Primitive, SceneObject, Vec3 } from '../protocol';
 import { call, enc, featurePath } from '../state/rest';
 import * as store from '../state/store';
-import { isJoined, moveTo } from './joined';
-import { attempt, coalesce } from './request';
+import { isMovable, moveTo, objectPath } from './joined';
+import { attempt, latest, patch } from './request';
 
 export function unusedId(stem: string): string {
   const taken = new Set(
@@ -32,10 +32,10 @@ export async function addObject(type: Primitive, size: number, at: Vec3): Promis
   if (await attempt(() => call('POST', '/objects', object))) store.selectObject(id);
 }
 
-export const patchObject = (id: string, patch: Record<string, unknown>): Promise<boolean> =>
-  coalesce(`object ${id} ${Object.keys(patch).join()}`, () =>
-    attempt(() => call('PATCH', `/objects/${enc(id)}`, patch)),
-  );
+export const patchObject = (id: string, to: Record<string, unknown>): Promise<boolean> => patch(objectPath(id), to);
+
+// As the edits that were made leave it; undefined where it is gone.
+export const latestObject = (id: string): SceneObject | undefined => latest(objectPath(id), store.objectOf(id));
 
 export async function renameObject(id: string, to: string): Promise<boolean> {
   const done = await patchObject(id, { id: to });
@@ -94,8 +94,10 @@ function heightOf(object: string): number {
         : 0;
 }
 
+export const latestFeature = (f: Feature): Feature => latest(`/features/${featurePath(f.id)}`, f);
+
 export const putFeature = (ref: string, element: Element): Promise<boolean> =>
-  coalesce(`feature ${ref}`, () => attempt(() => call('PATCH', `/features/${featurePath(ref)}`, element)));
+  patch(`/features/${featurePath(ref)}`, element);
 
 // By a copy under the new name; refused where something refers to the old one.
 export const renameFeature = (f: Feature, to: string): Promise<boolean> =>
@@ -111,5 +113,8 @@ export const renameFeature = (f: Feature, to: string): Promise<boolean> =>
     }
   });
 
-export const setPose = (id: string, pose: Pose): Promise<boolean> =>
-  store.runState.value === 'stopped' && isJoined(id) ? moveTo(id, pose) : patchObject(id, { pose });
+// From where it is shown, or where the edits before put it.
+export function setPose(id: string, shown: Pose, to: (from: Pose) => Pose): Promise<boolean> {
+  const pose = to(latest(objectPath(id), { pose: shown }).pose);
+  return isMovable(id) ? moveTo(id, pose) : patchObject(id, { pose });
+}

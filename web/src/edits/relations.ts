@@ -7,7 +7,7 @@ import { axisAngle, cross, dot, norm, scale, unit } from '../state/maths';
 import type { JointName } from '../state/relations';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
-import { attempt, coalesce } from './request';
+import { attempt, latest, patch } from './request';
 
 type Joint = Exclude<SceneJoint, { type: 'gear' }>;
 
@@ -159,26 +159,26 @@ function pointOf(ref: string): Vec3 {
 }
 
 export type JointPatch = Partial<
-  Pick<Joint, 'limits' | 'restitution' | 'damping' | 'friction' | 'spring' | 'enabled' | 'collide'>
+  Pick<Joint, 'velocity' | 'limits' | 'restitution' | 'damping' | 'friction' | 'spring' | 'enabled' | 'collide'>
 > & {
+  position?: number[] | null;
   motor?: Motor | null;
   ratio?: number;
   pitch?: number;
 };
 
-// Which values an edit is of: members of a spring or a motor are values of their own.
-const members = (patch: JointPatch): string =>
-  Object.entries(patch)
-    .map(([name, to]) => (to && typeof to === 'object' && !Array.isArray(to) ? `${name}.${Object.keys(to)}` : name))
-    .join();
+const jointPath = (id: string): string => `/joints/${enc(id)}`;
 
-export const patchJoint = (id: string, patch: JointPatch): Promise<boolean> =>
-  coalesce(`joint ${id} ${members(patch)}`, () => attempt(() => call('PATCH', `/joints/${enc(id)}`, patch)));
-
-export const patchSpring = (id: string, patch: Partial<SceneSpring>): Promise<boolean> =>
-  coalesce(`spring ${id} ${Object.keys(patch).join()}`, () =>
-    attempt(() => call('PATCH', `/springs/${enc(id)}`, patch)),
+// As the edits that were made leave it; undefined where it is gone.
+export const latestJoint = (id: string): SceneJoint | undefined =>
+  latest(
+    jointPath(id),
+    store.joints.peek().find((j) => j.id === id),
   );
+
+export const patchJoint = (id: string, to: JointPatch): Promise<boolean> => patch(jointPath(id), to);
+
+export const patchSpring = (id: string, to: Partial<SceneSpring>): Promise<boolean> => patch(`/springs/${enc(id)}`, to);
 
 export const deleteRelation = (collection: 'joints' | 'springs', id: string): Promise<boolean> =>
   attempt(() => call('DELETE', `/${collection}/${enc(id)}`));

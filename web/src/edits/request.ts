@@ -2,7 +2,7 @@
 // under way. The server's echo is the truth: no edit changes the store itself.
 
 import type { Conflict } from '../protocol';
-import { Refused } from '../state/rest';
+import { callForRevision, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
 
@@ -47,3 +47,43 @@ async function drain(key: string): Promise<boolean> {
   underWay.delete(key);
   return good;
 }
+
+// Edits that were sent and whose echo is not here yet, by resource. A list is replaced as a whole: a change of one
+// entry starts from the resource as these leave it.
+interface Sent {
+  patch: object;
+  revision: number; // of the document that has it; Infinity: not answered yet
+}
+
+const sent = new Map<string, Map<string, Sent>>();
+
+const isTable = (x: unknown): x is Record<string, unknown> => !!x && typeof x === 'object' && !Array.isArray(x);
+
+function merged(known: unknown, patch: unknown): unknown {
+  if (!isTable(patch)) return patch ?? undefined;
+  const changed = Object.entries(patch).map(([key, to]) => [key, merged(isTable(known) ? known[key] : undefined, to)]);
+  return { ...(isTable(known) ? known : {}), ...Object.fromEntries(changed) };
+}
+
+// A resource as the edits that were made leave it.
+export const latest = <T>(path: string, known: T): T =>
+  [...(sent.get(path)?.values() ?? [])]
+    .filter(({ revision }) => revision > store.revision.peek())
+    .reduce((now, { patch }) => merged(now, patch) as T, known);
+
+// An edit of a resource by a request that answers with the document's revision. Of edits of the same members in quick
+// succession the newest wins.
+export async function change(path: string, patch: object, send: () => Promise<number>): Promise<boolean> {
+  const key = JSON.stringify(patch, (_, to: unknown) => (isTable(to) ? to : 0)); // the members
+  const mine = { patch, revision: Infinity };
+  const list = sent.get(path) ?? new Map<string, Sent>();
+  sent.set(path, list);
+  list.delete(key); // so that it comes last
+  list.set(key, mine);
+  const done = await coalesce(`${path} ${key}`, () => attempt(async () => void (mine.revision = await send())));
+  if (!done && list.get(key) === mine) list.delete(key);
+  return done;
+}
+
+export const patch = (path: string, to: object): Promise<boolean> =>
+  change(path, to, () => callForRevision('PATCH', path, to));

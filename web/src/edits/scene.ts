@@ -5,7 +5,7 @@ import { call, callForPlace, enc, Refused, save } from '../state/rest';
 import * as store from '../state/store';
 import { inform, refuse } from '../state/store';
 import { refreshScenes } from '../state/stream';
-import { attempt, coalesce } from './request';
+import { attempt, latest, patch } from './request';
 
 // Nothing to undo is no error, only nothing.
 async function stepHistory(way: 'undo' | 'redo'): Promise<boolean> {
@@ -87,5 +87,6 @@ export async function openFile(file: File): Promise<boolean> {
   });
 }
 
-export const patchScene = (patch: Partial<Scene>): Promise<boolean> =>
-  coalesce(`scene ${Object.keys(patch)}`, () => attempt(() => call('PATCH', '/scene', patch)));
+export const latestScene = (): Scene => latest('/scene', store.scene.peek());
+
+export const patchScene = (to: Partial<Scene>): Promise<boolean> => patch('/scene', to);

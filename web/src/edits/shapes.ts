@@ -4,7 +4,7 @@ import type { Vec3 } from '../protocol';
 import { type FreeForm, isFreeForm } from '../state/nurbs';
 import { call, enc, save } from '../state/rest';
 import * as store from '../state/store';
-import { patchObject } from './objects';
+import { latestObject, patchObject } from './objects';
 import { attempt, coalesce } from './request';
 
 // One control point: i along u and j along v, of a curve i alone.
@@ -41,13 +41,19 @@ function withPoint(g: FreeForm, { i, j }: ControlPoint, p: Vec3): FreeForm {
   return { ...g, points: g.points.map((row, k) => (k === i ? row.map((x, l) => (l === j ? p : x)) : row)) };
 }
 
-export function putPoint(id: string, at: ControlPoint, p: Vec3): void {
-  const g = freeFormOf(id);
-  if (g) void patchObject(id, { geometry: { type: g.type, points: withPoint(g, at, p).points } });
+const latestShape = (id: string): FreeForm | undefined => {
+  const g = latestObject(id)?.geometry;
+  return g && isFreeForm(g) ? g : undefined;
+};
+
+export function putPoint(id: string, at: ControlPoint, to: (p: Vec3) => Vec3): void {
+  const g = latestShape(id);
+  const p = g && pointOf(g, at);
+  if (p) void patchObject(id, { geometry: { type: g.type, points: withPoint(g, at, to(p)).points } });
 }
 
 export function putWeight(id: string, at: ControlPoint, weight: number): void {
-  const g = freeFormOf(id);
+  const g = latestShape(id);
   if (!g) return;
   if (!(weight > 0)) {
     store.refuse('A weight is a number above 0.');

@@ -2,10 +2,10 @@
 
 import type { Branch, ConstrainStep, MoveStep, Step, StepProgress, Task, TaskProgress } from '../protocol';
 import { basisOf } from '../state/freedoms';
-import { call, callWithRevision, enc } from '../state/rest';
+import { call, enc } from '../state/rest';
 import * as store from '../state/store';
 import { fixed, listed, measure, newtons } from '../state/words';
-import { attempt } from './request';
+import { attempt, latest, patch } from './request';
 
 // ---- the parameters that a move names ------------------------------------------------------------
 
@@ -129,30 +129,13 @@ export async function addTask(object: string): Promise<void> {
     store.selectTask(`task${n}`);
 }
 
-export const patchTask = (id: string, patch: Partial<Task>): Promise<boolean> =>
-  attempt(() => call('PATCH', `/tasks/${enc(id)}`, patch));
+const taskPath = (id: string): string => `/tasks/${enc(id)}`;
 
-// Steps as the server answered them, until the stream has brought them: the next edit goes on from there.
-const ahead = new Map<string, { steps: Step[]; revision: number }>();
-let edits: Promise<unknown> = Promise.resolve();
+export const patchTask = (id: string, to: Partial<Task>): Promise<boolean> => patch(taskPath(id), to);
 
-const stepsNow = (id: string): Step[] => {
-  const known = ahead.get(id);
-  return known && known.revision > store.revision.value
-    ? known.steps
-    : (store.tasks.value.find((t) => t.id === id)?.steps ?? []);
-};
-
-// One edit of a task's steps after the other, each on what the one before it left.
-export function editSteps(id: string, change: (steps: readonly Step[]) => Step[]): void {
-  edits = edits.then(() =>
-    attempt(async () => {
-      const { value, revision } = await callWithRevision<Task>(`/tasks/${enc(id)}`, 'PATCH', {
-        steps: change(stepsNow(id)),
-      });
-      ahead.set(id, { steps: value.steps, revision });
-    }),
-  );
+export function editSteps(id: string, edit: (steps: readonly Step[]) => Step[]): void {
+  const task = store.tasks.peek().find((t) => t.id === id);
+  if (task) void patchTask(id, { steps: edit(latest(taskPath(id), task).steps) });
 }
 
 export const deleteTask = (id: string): Promise<boolean> => attempt(() => call('DELETE', `/tasks/${enc(id)}`));

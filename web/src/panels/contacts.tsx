@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { addMaterial, deleteMaterial, patchContact, patchMaterial } from '../edits/contacts';
+import { addMaterial, deleteMaterial, latestContact, patchContact, patchMaterial } from '../edits/contacts';
 import type { ContactPoint, ContactSettings, Hit, Material } from '../protocol';
 import { linkId } from '../state/mechanisms';
 import * as store from '../state/store';
@@ -106,9 +106,10 @@ function figuresOf(p: Pair): string {
 
 type Pairing = [string, string];
 
+const ignored = (): Pairing[] => latestContact(store.contactSettings.value).ignore ?? [];
+
 const leaveOut = (p: Pairing): void => {
-  const list = store.contactSettings.value.ignore ?? [];
-  void patchContact({ ignore: [...without(list, p), p] });
+  void patchContact({ ignore: [...without(ignored(), p), p] });
 };
 
 const SHOWN = 12;
@@ -210,7 +211,7 @@ function LeftOut({ pairs: list }: { pairs: readonly Pairing[] }): JSX.Element {
               class="tool tiny"
               aria-label={`Let ${a} and ${b} touch`}
               title="Let them touch"
-              onClick={() => void patchContact({ ignore: without(list, [a, b]) })}
+              onClick={() => void patchContact({ ignore: without(ignored(), [a, b]) })}
             >
               <Icon name="close" />
             </button>

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { compareAll } from '../edits/compare';
-import { patchRendering, patchStart, setControl } from '../edits/devices';
+import { latestTool, patchRendering, patchStart, setControl } from '../edits/devices';
 import type { Control, Rendering, Spring, Tool, ToolState, Vec3 } from '../protocol';
 import { CONTROLS, controlWords, impedanceTool } from '../state/control';
 import { heldId } from '../state/mechanisms';
@@ -312,7 +312,7 @@ function Start({ tool }: { tool: Tool }): JSX.Element {
         digits={2}
         value={p}
         scale={MM}
-        onPut={(to) => void patchStart({ p: to })}
+        onPut={(to) => void patchStart({ p: to(latestTool(tool).start?.p ?? p) })}
       />
     </Group>
   );

@@ -2,7 +2,7 @@
 // list on the left): made, moved by typing, wheel and arrows, renamed, deleted.
 
 import type { JSX } from 'preact';
-import { addFeature, deleteFeature, putFeature, renameFeature } from '../edits/objects';
+import { addFeature, deleteFeature, latestFeature, putFeature, renameFeature } from '../edits/objects';
 import type { Element, Feature, Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { MM } from '../state/words';
@@ -12,15 +12,20 @@ import { NameField, Section } from '../ui/widgets';
 
 const KINDS = ['point', 'line', 'plane'] as const;
 
-function Place(p: { name: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
+type Put = (edit: (v: Vec3) => Vec3) => void;
+
+function Place(p: { name: string; value: Vec3; onPut: Put }): JSX.Element {
   return <Triple label={`${p.name},`} names={XYZ} unit="mm" value={p.value} scale={MM} onPut={p.onPut} />;
 }
 
-function Direction(p: { name: string; word: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
-  const put = (v: Vec3): void => {
-    if (Math.hypot(...v) > 1e-9) p.onPut(v);
-    else store.refuse(`The ${p.word} of ${p.name} needs a length: not all of its parts can be 0.`);
-  };
+function Direction(p: { name: string; word: string; value: Vec3; onPut: Put }): JSX.Element {
+  const put: Put = (to) =>
+    p.onPut((now) => {
+      const v = to(now);
+      if (Math.hypot(...v) > 1e-9) return v;
+      store.refuse(`The ${p.word} of ${p.name} needs a length: not all of its parts can be 0.`);
+      return now;
+    });
   return (
     <Triple
       label={`${p.name}, ${p.word}`}
@@ -38,36 +43,36 @@ function Direction(p: { name: string; word: string; value: Vec3; onPut: (v: Vec3
 
 function Values({ f }: { f: Feature }): JSX.Element {
   const name = store.splitRef(f.id)[1];
+  const now = (): Feature => latestFeature(f);
   const put = (e: Element): void => void putFeature(f.id, e);
   if (f.line) {
-    const line = f.line;
+    const { line } = f;
+    const edit = (key: 'point' | 'direction', to: (v: Vec3) => Vec3): void => {
+      const from = now().line ?? line;
+      put({ line: { ...from, [key]: to(from[key]) } });
+    };
     return (
       <>
-        <Place name={name} value={line.point} onPut={(point) => put({ line: { ...line, point } })} />
-        <Direction
-          name={name}
-          word="along"
-          value={line.direction}
-          onPut={(direction) => put({ line: { ...line, direction } })}
-        />
+        <Place name={name} value={line.point} onPut={(to) => edit('point', to)} />
+        <Direction name={name} word="along" value={line.direction} onPut={(to) => edit('direction', to)} />
       </>
     );
   }
   if (f.plane) {
-    const plane = f.plane;
+    const { plane } = f;
+    const edit = (key: 'point' | 'normal', to: (v: Vec3) => Vec3): void => {
+      const from = now().plane ?? plane;
+      put({ plane: { ...from, [key]: to(from[key]) } });
+    };
     return (
       <>
-        <Place name={name} value={plane.point} onPut={(point) => put({ plane: { ...plane, point } })} />
-        <Direction
-          name={name}
-          word="normal"
-          value={plane.normal}
-          onPut={(normal) => put({ plane: { ...plane, normal } })}
-        />
+        <Place name={name} value={plane.point} onPut={(to) => edit('point', to)} />
+        <Direction name={name} word="normal" value={plane.normal} onPut={(to) => edit('normal', to)} />
       </>
     );
   }
-  return <Place name={name} value={f.point ?? [0, 0, 0]} onPut={(point) => put({ point })} />;
+  const none: Vec3 = [0, 0, 0];
+  return <Place name={name} value={f.point ?? none} onPut={(to) => put({ point: to(now().point ?? none) })} />;
 }
 
 function StatedFeature({ f }: { f: Feature }): JSX.Element {

@@ -1,7 +1,7 @@
 // The dynamics that the hand feels: the desired impedance in place of the body's own, scaled forces, the grasp.
 
 import type { JSX } from 'preact';
-import { patchTool } from '../edits/devices';
+import { latestTool, patchTool } from '../edits/devices';
 import type { Tool, Vec3 } from '../protocol';
 import { heldId } from '../state/mechanisms';
 import * as store from '../state/store';
@@ -26,6 +26,11 @@ const put = (kind: Kind, six: readonly number[] | null): void => void patchTool(
 function Six({ tool, fields }: { tool: Tool; fields: Fields }): JSX.Element {
   const [kind, along, unit, about, unitOfTurns, step] = fields;
   const six = tool.desired?.[kind] ?? NONE;
+  const putHalf = (from: number, to: (v: Vec3) => Vec3): void => {
+    const now = latestTool(tool).desired?.[kind] ?? NONE;
+    const v = to(half(now, from));
+    put(kind, from ? [...half(now, 0), ...v] : [...v, ...half(now, 3)]);
+  };
   return (
     <>
       <Triple
@@ -37,7 +42,7 @@ function Six({ tool, fields }: { tool: Tool; fields: Fields }): JSX.Element {
         digits={4}
         value={half(six, 0)}
         scale={1}
-        onPut={(v) => put(kind, [...v, ...half(six, 3)])}
+        onPut={(to) => putHalf(0, to)}
       />
       <Triple
         label={`Desired ${kind} about`}
@@ -48,7 +53,7 @@ function Six({ tool, fields }: { tool: Tool; fields: Fields }): JSX.Element {
         digits={5}
         value={half(six, 3)}
         scale={1}
-        onPut={(v) => put(kind, [...half(six, 0), ...v])}
+        onPut={(to) => putHalf(3, to)}
       />
     </>
   );

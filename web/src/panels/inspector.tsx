@@ -4,8 +4,8 @@ import type { JSX } from 'preact';
 import { deleteConstraint } from '../edits/constraints';
 import { hold, releaseTool } from '../edits/devices';
 import { commitDraft, draft, proposeChange } from '../edits/draft';
-import { deleteObject, patchObject, renameObject, setPose } from '../edits/objects';
-import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
+import { deleteObject, latestObject, patchObject, renameObject, setPose } from '../edits/objects';
+import type { Constraint, Pose, SceneObject, Sense } from '../protocol';
 import {
   canBeOneSided,
   canSeparate,
@@ -15,7 +15,7 @@ import {
   kindOf,
   senseWords,
 } from '../state/constraints';
-import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
+import { withAngles, yawPitchRoll } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
 import { contactWords } from '../state/touching';
@@ -31,7 +31,7 @@ import { Badge, BoundChoice, ContactChoice, NameField, NumberField, Row, Section
 function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
   const angles = yawPitchRoll(pose.q);
   const locked = store.runState.value === 'running' && !o.fixed;
-  const put = (p: Vec3, ypr: Vec3): void => void setPose(o.id, { p, q: fromYawPitchRoll(...ypr) });
+  const put = (to: (from: Pose) => Pose): void => void setPose(o.id, pose, to);
   return (
     <>
       <h3>Position</h3>
@@ -43,7 +43,7 @@ function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
         disabled={locked}
         value={pose.p}
         scale={MM}
-        onPut={(p) => put(p, angles)}
+        onPut={(to) => put(({ p, q }) => ({ p: to(p), q }))}
       />
       <h3>Orientation</h3>
       <Triple
@@ -54,7 +54,7 @@ function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
         disabled={locked}
         value={angles}
         scale={DEG}
-        onPut={(ypr) => put(pose.p, ypr)}
+        onPut={(to) => put(({ p, q }) => ({ p, q: withAngles(q, to) }))}
       />
     </>
   );
@@ -102,7 +102,11 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
 function Motion({ o }: { o: SceneObject }): JSX.Element {
   const { velocity } = o;
   const damping = o.body?.damping;
-  const put = (body: Record<string, unknown>): void => void patchObject(o.id, { body });
+  const putBody = (body: Record<string, unknown>): void => void patchObject(o.id, { body });
+  const put = (part: 'v' | 'w', i: number, x: number): void => {
+    const now = latestObject(o.id)?.velocity;
+    void patchObject(o.id, { velocity: { ...now, [part]: replaced(now?.[part] ?? [0, 0, 0], i, x) } });
+  };
   const axes = (part: 'v' | 'w', unit: string, k: number, step: number): JSX.Element[] =>
     ['x', 'y', 'z'].map((axis, i) => {
       const now = velocity?.[part] ?? [0, 0, 0];
@@ -116,7 +120,7 @@ function Motion({ o }: { o: SceneObject }): JSX.Element {
           step={step}
           digits={2}
           value={now[i]! * k}
-          onCommit={(x) => void patchObject(o.id, { velocity: { ...velocity, [part]: replaced(now, i, x / k) } })}
+          onCommit={(x) => put(part, i, x / k)}
         />
       );
     });
@@ -130,7 +134,7 @@ function Motion({ o }: { o: SceneObject }): JSX.Element {
           unit="N s/m"
           step={0.1}
           value={damping?.linear ?? 0}
-          onCommit={(linear) => put({ damping: { ...damping, linear } })}
+          onCommit={(linear) => putBody({ damping: { linear } })}
         />
         <NumberField
           shown="of turns"
@@ -139,7 +143,7 @@ function Motion({ o }: { o: SceneObject }): JSX.Element {
           step={0.01}
           digits={5}
           value={damping?.angular ?? 0}
-          onCommit={(angular) => put({ damping: { ...damping, angular } })}
+          onCommit={(angular) => putBody({ damping: { angular } })}
         />
       </div>
       <div class="triple">
@@ -239,7 +243,10 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
       </div>
       <Follows standing={standing} />
       <h3>Size</h3>
-      <SizeFields g={o.geometry} onPut={(geometry) => void patchObject(o.id, { geometry })} />
+      <SizeFields
+        g={o.geometry}
+        onPut={(to) => void patchObject(o.id, { geometry: to(latestObject(o.id)?.geometry ?? o.geometry) })}
+      />
       <PoseFields o={o} pose={poses.pose(o.id)} />
       {!o.fixed && (
         <>

@@ -8,6 +8,8 @@ import {
   addLink,
   deleteMechanism,
   dropLastLink,
+  latestLink,
+  latestMechanism,
   patchJoint,
   patchLink,
   patchMechanism,
@@ -15,9 +17,9 @@ import {
   setMotor,
   showPositions,
 } from '../edits/mechanisms';
-import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
+import type { Joint, Mechanism, Motor, Pose, Vec3 } from '../protocol';
 import { JOINTS, jointKind } from '../state/joints';
-import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
+import { withAngles, yawPitchRoll } from '../state/maths';
 import { fullPose, type LinkRef, linkId, linkName, linkPoses } from '../state/mechanisms';
 import * as store from '../state/store';
 import { DEG, DISPLAY, fixed, MM } from '../state/words';
@@ -34,7 +36,7 @@ function now(m: Mechanism): { q: number[]; v: number[] } {
   const stopped = store.runState.value === 'stopped';
   const live = stopped ? undefined : store.figures.value?.mechanisms?.find((x) => x.id === m.id);
   return {
-    q: live?.positions ?? m.links.map((l) => l.joint.position ?? 0),
+    q: store.positionsOf(m),
     v: live?.velocities ?? m.links.map((l) => l.joint.velocity ?? 0),
   };
 }
@@ -102,7 +104,8 @@ function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
   const { q } = now(m);
   const base = fullPose(m.base);
   const locked = store.runState.value === 'running';
-  const put = (p: Vec3, ypr: Vec3): void => void patchMechanism(m.id, { base: { p, q: fromYawPitchRoll(...ypr) } });
+  const put = (to: (from: Pose) => Pose): void =>
+    void patchMechanism(m.id, { base: to(fullPose(latestMechanism(m).base)) });
   const angles = yawPitchRoll(base.q);
   const mass = m.links.reduce((sum, l) => sum + (l.mass ?? 0), 0);
   const last = m.links[m.links.length - 1]!;
@@ -162,7 +165,7 @@ function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
         value={base.p}
         scale={MM}
         disabled={locked}
-        onPut={(p) => put(p, angles)}
+        onPut={(to) => put(({ p, q }) => ({ p: to(p), q }))}
       />
       <Triple
         label="Base"
@@ -172,7 +175,7 @@ function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
         value={angles}
         scale={DEG}
         disabled={locked}
-        onPut={(ypr) => put(base.p, ypr)}
+        onPut={(to) => put(({ p, q }) => ({ p, q: withAngles(q, to) }))}
       />
     </>
   );
@@ -258,7 +261,7 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
             unit={unitOf(joint)}
             digits={2}
             value={limits.lower * k}
-            onCommit={(v) => void patchJoint(m, i, { limits: { ...limits, lower: v / k } })}
+            onCommit={(v) => void patchJoint(m, i, { limits: { lower: v / k } })}
           />
           <NumberField
             shown="upper"
@@ -266,7 +269,7 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
             unit={unitOf(joint)}
             digits={2}
             value={limits.upper * k}
-            onCommit={(v) => void patchJoint(m, i, { limits: { ...limits, upper: v / k } })}
+            onCommit={(v) => void patchJoint(m, i, { limits: { upper: v / k } })}
           />
           <NumberField
             shown="rebound"
@@ -300,7 +303,7 @@ function Hold({ m, i }: { m: Mechanism; i: number }): JSX.Element {
         digits={2}
         value={place}
         scale={MM}
-        onPut={(at) => (store.clickedPoint.value = { id, at })}
+        onPut={(to) => (store.clickedPoint.value = { id, at: to(place) })}
       />
       <div class="buttons">
         {!same && (
@@ -327,6 +330,10 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
   const joint = link.joint;
   const k = factor(joint);
   const locked = store.runState.value !== 'stopped';
+  const origin = (to: (p: Vec3) => Vec3): Pose => {
+    const { p, q } = fullPose(latestLink(m, i).joint.origin);
+    return { p: to(p), q };
+  };
   return (
     <>
       <div class="title-row">
@@ -401,7 +408,7 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
           digits={2}
           value={fullPose(joint.origin).p}
           scale={MM}
-          onPut={(p) => void patchJoint(m, i, { origin: { p, q: fullPose(joint.origin).q } })}
+          onPut={(to) => void patchJoint(m, i, { origin: origin(to) })}
         />
         <p class="field-head">axis</p>
         <Triple
@@ -412,7 +419,7 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
           step={0.1}
           value={joint.axis ?? [0, 0, 1]}
           scale={1}
-          onPut={(axis) => void patchJoint(m, i, { axis })}
+          onPut={(to) => void patchJoint(m, i, { axis: to(latestLink(m, i).joint.axis ?? [0, 0, 1]) })}
         />
       </details>
       <MotorFields m={m} i={i} />

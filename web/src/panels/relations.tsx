@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { deleteRelation, makeGear, patchJoint, patchSpring } from '../edits/relations';
+import { deleteRelation, latestJoint, makeGear, patchJoint, patchSpring } from '../edits/relations';
 import type { Motor, SceneJoint, SceneJointState, SceneSpring } from '../protocol';
 import { type Coordinate, EFFORT, endsOf, RELATIONS, relationWords, springLength } from '../state/relations';
 import { call, enc } from '../state/rest';
@@ -70,6 +70,11 @@ function Entry(p: {
   );
 }
 
+const latestOf = (j: Joint): Joint => {
+  const now = latestJoint(j.id);
+  return now && now.type !== 'gear' ? now : j;
+};
+
 // ---- joints -------------------------------------------------------------------------------------------
 
 const BALL_LIMITS = ['swing', 'rotation'];
@@ -78,18 +83,21 @@ const ROOM = { m: 0.1, rad: 1 }; // either way, of limits that are switched on
 function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): JSX.Element {
   const { unit, scale } = DISPLAY[c.unit];
   const count = RELATIONS[j.type].coordinates.length;
-  const limits = j.limits ?? Array<null>(count).fill(null);
-  const pair = limits[i];
+  const pair = j.limits?.[i];
   const ball = j.type === 'spherical'; // its limits are angles from zero: of the z axes, and of the whole rotation
+  const none: [number, number] = [ball ? 0 : -ROOM[c.unit], ROOM[c.unit]];
   const limited = ball ? BALL_LIMITS[i] : c.word;
   const name = `${c.word} of ${j.id}`;
-  const limit = (to: [number, number] | null): void =>
-    void patchJoint(j.id, { limits: limits.map((old, k) => (k === i ? to : (old ?? null))) });
+  const now = (): Joint => latestOf(j);
+  const put = <T,>(list: readonly T[] | undefined, to: T, none: T): T[] =>
+    Array.from({ length: count }, (_, k) => (k === i ? to : (list?.[k] ?? none)));
   const of = (list: readonly number[] | undefined): number => list?.[i] ?? 0;
-  const put = (list: readonly number[] | undefined, to: number): number[] =>
-    (list ?? Array<number>(count).fill(0)).map((old, k) => (k === i ? to : old));
+  const limit = (edit: (pair: [number, number]) => [number, number] | null): void => {
+    const { limits } = now();
+    void patchJoint(j.id, { limits: put(limits, edit(limits?.[i] ?? none), null) });
+  };
   const spring = (key: 'stiffness' | 'rest', to: number): void =>
-    void patchJoint(j.id, { spring: { [key]: put(j.spring?.[key], to) } });
+    void patchJoint(j.id, { spring: { [key]: put(now().spring?.[key], to, 0) } });
   return (
     <div class="triple numbers">
       {limited !== c.word && <h3 class="wide">{c.word}</h3>}
@@ -99,7 +107,7 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
             type="checkbox"
             checked={!!pair}
             aria-label={`Limit the ${limited} of ${j.id}`}
-            onChange={(e) => limit(e.currentTarget.checked ? [ball ? 0 : -ROOM[c.unit], ROOM[c.unit]] : null)}
+            onChange={(e) => limit(e.currentTarget.checked ? () => none : () => null)}
           />{' '}
           {limited} limited
         </label>
@@ -114,7 +122,7 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
               label={`${side ? 'Upper' : 'Lower'} limit of the ${limited} of ${j.id}`}
               unit={unit}
               value={pair[side] * scale}
-              onCommit={(v) => limit(side ? [pair[0], v / scale] : [v / scale, pair[1]])}
+              onCommit={(v) => limit(([low, high]) => (side ? [low, v / scale] : [v / scale, high]))}
             />
           ))}
       <NumberField
@@ -123,7 +131,7 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
         unit={EFFORT[c.unit].damping}
         step={0.1}
         value={of(j.damping)}
-        onCommit={(v) => void patchJoint(j.id, { damping: put(j.damping, v) })}
+        onCommit={(v) => void patchJoint(j.id, { damping: put(now().damping, v, 0) })}
       />
       {!ball && (
         <NumberField
@@ -132,7 +140,7 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
           unit={EFFORT[c.unit].effort}
           step={0.1}
           value={of(j.friction)}
-          onCommit={(v) => void patchJoint(j.id, { friction: put(j.friction, v) })}
+          onCommit={(v) => void patchJoint(j.id, { friction: put(now().friction, v, 0) })}
         />
       )}
       <NumberField
@@ -233,10 +241,53 @@ function WholeFields({ j }: { j: Joint }): JSX.Element {
 const LOOK_MS = 500;
 const size = (v: readonly number[] | undefined): number => Math.hypot(...(v ?? [0]));
 
+// Where it starts and how fast: as stated, else as the objects' poses and velocities have it.
+function Start({ j, list, now }: { j: Joint; list: readonly Coordinate[]; now: SceneJointState }): JSX.Element {
+  const locked = store.runState.value !== 'stopped';
+  const put = (key: 'position' | 'velocity', i: number, to: number): void => {
+    const known = latestOf(j)[key] ?? now[key];
+    void patchJoint(j.id, { [key]: list.map((_, k) => (k === i ? to : (known[k] ?? 0))) });
+  };
+  return (
+    <div class="triple numbers">
+      {(['position', 'velocity'] as const).map((key) =>
+        list.map((c, i) => {
+          const { unit, scale } = DISPLAY[c.unit];
+          const rate = key === 'velocity';
+          return (
+            <NumberField
+              key={`${key} ${c.word}`}
+              shown={`${rate ? 'speed' : 'start'}${list.length > 1 ? `, ${c.word}` : ''}`}
+              label={`Start ${key} of the ${c.word} of ${j.id}`}
+              unit={rate ? `${unit}/s` : unit}
+              disabled={locked}
+              value={((j[key] ?? now[key])[i] ?? 0) * scale}
+              onCommit={(v) => put(key, i, v / scale)}
+            />
+          );
+        }),
+      )}
+      {j.position && (
+        <button
+          type="button"
+          class="chip wide"
+          disabled={locked}
+          onClick={() => void patchJoint(j.id, { position: null })}
+        >
+          Start where the objects are
+        </button>
+      )}
+    </div>
+  );
+}
+
 // The joint's wrench, asked for while it is shown.
-function Borne({ id, list }: { id: string; list: readonly Coordinate[] }): JSX.Element | null {
+function Borne({ j, list }: { j: Joint; list: readonly Coordinate[] }): JSX.Element | null {
   const [state, show] = useState<SceneJointState | undefined>(undefined);
-  const running = store.runState.value === 'running';
+  const { id } = j;
+  const run = store.runState.value;
+  const running = run === 'running';
+  const revision = running ? 0 : store.revision.value;
   useEffect(() => {
     const look = (): void =>
       void call<{ state?: SceneJointState }>('GET', `/joints/${enc(id)}`).then(
@@ -247,7 +298,7 @@ function Borne({ id, list }: { id: string; list: readonly Coordinate[] }): JSX.E
     if (!running) return undefined;
     const timer = window.setInterval(look, LOOK_MS);
     return () => clearInterval(timer);
-  }, [id, running]);
+  }, [id, run, revision]);
   if (!state) return null;
   return (
     <>
@@ -256,6 +307,7 @@ function Borne({ id, list }: { id: string; list: readonly Coordinate[] }): JSX.E
           <output aria-label={`The ${c.word} of ${id} now`}>{measure(c.unit, state.position[i] ?? 0)}</output>
         </Row>
       ))}
+      {list.length > 0 && <Start j={j} list={list} now={state} />}
       <Row label="Force borne">
         <output aria-label={`Force of ${id}`}>{fixed(size(state.force), 2)} N</output>
       </Row>
@@ -306,7 +358,7 @@ function Numbers({ j }: { j: Joint }): JSX.Element {
   return (
     <details class="group-of" onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>{driven ? 'Limits, damping, motor' : list[0] ? 'Limits, damping, spring' : 'Force and torque'}</summary>
-      {open && <Borne id={j.id} list={list} />}
+      {open && <Borne j={j} list={list} />}
       {j.type === 'screw' && <Pitch j={j} />}
       {list.map((c, i) => (
         <CoordinateFields key={c.word} j={j} i={i} c={c} />

@@ -1,7 +1,7 @@
 // Settings of the scene as a whole: gravity, the rate of the loop, its description.
 
 import type { JSX } from 'preact';
-import { patchScene } from '../edits/scene';
+import { latestScene, patchScene } from '../edits/scene';
 import type { Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { Triple, XYZ } from '../ui/triple';
@@ -39,7 +39,7 @@ function Gravity(): JSX.Element {
         digits={4}
         value={g}
         scale={1}
-        onPut={put}
+        onPut={(to) => put(to(latestScene().gravity ?? NONE))}
       />
     </>
   );

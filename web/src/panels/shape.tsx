@@ -44,7 +44,7 @@ function Point({ id, shape, at }: { id: string; shape: FreeForm; at: ControlPoin
         digits={2}
         value={p}
         scale={MM}
-        onPut={(x) => putPoint(id, at, x)}
+        onPut={(to) => putPoint(id, at, to)}
       />
       <NumberField
         shown="weight"

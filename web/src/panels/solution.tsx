@@ -2,7 +2,7 @@
 // along it in the view.
 
 import type { JSX } from 'preact';
-import { chooseBranch, moveAlong } from '../edits/constraints';
+import { chooseBranch, latestParameters, moveAlong } from '../edits/constraints';
 import type { Branch, Parameter, Solution } from '../protocol';
 import { firstMotion } from '../state/freedoms';
 import { norm, qconj, qmul, sub } from '../state/maths';
@@ -64,7 +64,7 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
     point(-1); // what moves shows it by itself
     void moveAlong(
       solution.object,
-      solution.parameters!.map((v, j) => (j === i ? x : v)),
+      latestParameters(solution).map((v, j) => (j === i ? x : v)),
     );
   };
   return (

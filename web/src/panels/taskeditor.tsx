@@ -9,7 +9,7 @@ import { DEG, DISPLAY, MM } from '../state/words';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Section } from '../ui/widgets';
 
-type Put = (step: Step) => void;
+type Put = (edit: (step: MoveStep) => MoveStep) => void;
 
 const factor = (name: string): number => DISPLAY[unitOf(name)].scale;
 const unitShown = (name: string): string => DISPLAY[unitOf(name)].unit;
@@ -25,7 +25,9 @@ function Targets({ object, n, step, put }: { object: string; n: number; step: Mo
             <select
               aria-label={`Step ${n}, ${name}: to or by`}
               value={way}
-              onChange={(e) => put(turned(object, step, name, way, e.currentTarget.value as 'to' | 'by'))}
+              onChange={({ currentTarget: { value: chosen } }) =>
+                put((now) => turned(object, now, name, way, chosen as 'to' | 'by'))
+              }
             >
               <option value="to">to</option>
               <option value="by">by</option>
@@ -35,14 +37,14 @@ function Targets({ object, n, step, put }: { object: string; n: number; step: Mo
               unit={unitShown(name)}
               digits={2}
               value={value * factor(name)}
-              onCommit={(v) => put({ ...step, [way]: { ...step[way], [name]: v / factor(name) } })}
+              onCommit={(v) => put((now) => ({ ...now, [way]: { ...now[way], [name]: v / factor(name) } }))}
             />
             <button
               type="button"
               class="tool tiny"
               aria-label={`Step ${n}: leave ${name} as it is`}
               title="Leave it as it is"
-              onClick={() => put(without(step, way, name))}
+              onClick={() => put((now) => without(now, way, name))}
             >
               <Icon name="close" />
             </button>
@@ -86,14 +88,14 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
           label={`Step ${n}, speed`}
           unit="mm/s"
           value={(step.speed ?? 0.05) * MM}
-          onCommit={(v) => put({ ...step, speed: v / MM })}
+          onCommit={(v) => put((now) => ({ ...now, speed: v / MM }))}
         />
         <NumberField
           shown="spin"
           label={`Step ${n}, spin`}
           unit={'\u00b0/s'}
           value={(step.spin ?? 0.5) * DEG}
-          onCommit={(v) => put({ ...step, spin: v / DEG })}
+          onCommit={(v) => put((now) => ({ ...now, spin: v / DEG }))}
         />
         <NumberField
           shown="until"
@@ -101,7 +103,7 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
           unit={turnsOnly(step) ? 'N m' : 'N'}
           step={turnsOnly(step) ? 0.1 : 1}
           value={step.until?.reaction ?? 0}
-          onCommit={(v) => put(guard(step, { reaction: v }))}
+          onCommit={(v) => put((now) => guard(now, { reaction: v }))}
         />
       </div>
       <div class="checks">
@@ -109,7 +111,7 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
           <input
             type="checkbox"
             checked={step.until?.contact ?? false}
-            onChange={(e) => put(guard(step, { contact: e.currentTarget.checked }))}
+            onChange={({ currentTarget: { checked } }) => put((now) => guard(now, { contact: checked }))}
           />
           until contact
         </label>
@@ -118,7 +120,7 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
             <input
               type="checkbox"
               checked={step.required ?? true}
-              onChange={(e) => put({ ...step, required: e.currentTarget.checked })}
+              onChange={({ currentTarget: { checked } }) => put((now) => ({ ...now, required: checked }))}
             />
             it must come
           </label>
@@ -130,7 +132,9 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
 
 function StepCard({ task, i }: { task: Task; i: number }): JSX.Element {
   const step = task.steps[i]!;
-  const put: Put = (now) => editSteps(task.id, (all) => all.map((s, k) => (k === i ? now : s)));
+  const put = (edit: (step: Step) => Step): void =>
+    editSteps(task.id, (all) => all.map((s, k) => (k === i ? edit(s) : s)));
+  const putMove: Put = (edit) => put((s) => (s.type === 'move' ? edit(s) : s));
   const swap = (): void =>
     editSteps(task.id, (all) => all.map((s, k) => (k === i ? all[i - 1]! : k === i - 1 ? all[i]! : s)));
   return (
@@ -156,18 +160,18 @@ function StepCard({ task, i }: { task: Task; i: number }): JSX.Element {
           </button>
         )}
       </div>
-      {step.type === 'move' && <Move object={task.object} n={i + 1} step={step} put={put} />}
+      {step.type === 'move' && <Move object={task.object} n={i + 1} step={step} put={putMove} />}
       {step.type === 'wait' && (
         <NumberField
           label={`Step ${i + 1}, seconds`}
           unit="s"
           step={0.5}
           value={step.seconds}
-          onCommit={(seconds) => put({ type: 'wait', seconds })}
+          onCommit={(seconds) => put(() => ({ type: 'wait', seconds }))}
         />
       )}
       {step.type === 'constrain' && (
-        <button type="button" class="chip" onClick={() => put(presentConstraints(task.object))}>
+        <button type="button" class="chip" onClick={() => put(() => presentConstraints(task.object))}>
           Take the present set
         </button>
       )}

@@ -58,6 +58,8 @@ export function fromYawPitchRoll(yaw: number, pitch: number, roll: number): Quat
   return qmul(qmul(z, y), axisAngle([1, 0, 0], roll));
 }
 
+export const withAngles = (q: Quat, edit: (ypr: Vec3) => Vec3): Quat => fromYawPitchRoll(...edit(yawPitchRoll(q)));
+
 export function yawPitchRoll(q: Quat): Vec3 {
   const [w, x, y, z] = q;
   const sine = Math.max(-1, Math.min(1, 2 * (w * y - z * x)));

@@ -100,6 +100,12 @@ export function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
+const revisionOf = (reply: Response): number => Number(reply.headers.get('ETag')?.replace(/"/g, ''));
+
+// The revision that an edit made.
+export const callForRevision = async (method: string, path: string, body: unknown): Promise<number> =>
+  revisionOf(await request(method, path, body));
+
 // A part of the document with the revision that it is of.
 export async function callWithRevision<T>(
   path: string,
@@ -107,7 +113,7 @@ export async function callWithRevision<T>(
   body?: unknown,
 ): Promise<{ value: T; revision: number }> {
   const reply = await request(method, path, body);
-  return { value: (await reply.json()) as T, revision: Number(reply.headers.get('ETag')?.replace(/"/g, '')) };
+  return { value: (await reply.json()) as T, revision: revisionOf(reply) };
 }
 
 export const enc = encodeURIComponent;

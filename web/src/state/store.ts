@@ -190,6 +190,11 @@ export function stateOf(id: string): SolutionState | undefined {
 // may take more of them away.
 export const movesOnItsOwn = (s: Solution): boolean => !s.system || s.dof <= s.system.freedoms;
 
+// Joint positions now; those of the start while stopped.
+export const positionsOf = (m: Mechanism): number[] =>
+  (runState.peek() !== 'stopped' && simulation.peek()?.mechanisms?.find((x) => x.id === m.id)?.positions) ||
+  m.links.map((l) => l.joint.position ?? 0);
+
 // Whether a force moves it while the simulation runs: a hand may drag it.
 export const movesByForce = (id: string): boolean =>
   toolIndex(id) >= 0 || !!objectOf(id)?.free || !!linkRef(id) || !!solutions.value.get(id)?.system?.freedoms;

@@ -1,10 +1,10 @@
 // The shape of a link, which is what it touches with, and its mass.
 
 import type { JSX } from 'preact';
-import { patchLink } from '../edits/mechanisms';
-import type { Geometry, Mechanism } from '../protocol';
+import { latestLink, patchLink } from '../edits/mechanisms';
+import type { Geometry, Mechanism, Pose } from '../protocol';
 import { PRIMITIVES, shapeFor, shownMesh } from '../state/linkshape';
-import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
+import { withAngles, yawPitchRoll } from '../state/maths';
 import { fullPose } from '../state/mechanisms';
 import { meshFiles } from '../state/meshes';
 import * as store from '../state/store';
@@ -32,6 +32,7 @@ export function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element 
   const put = (patch: Record<string, unknown> | null): void => void (patch && patchLink(m, i, patch));
   const files = new Set([...meshFiles.value, ...(g?.type === 'mesh' ? [g.file] : [])]);
   const { p, q } = fullPose(link.geometry_at);
+  const place = (to: (at: Pose) => Pose): void => put({ geometry_at: to(fullPose(latestLink(m, i).geometry_at)) });
   const angles = yawPitchRoll(q);
   return (
     <>
@@ -64,7 +65,9 @@ export function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element 
         </p>
       )}
       {g && g.type !== 'mesh' && g.type !== 'compound' && <p class="field-head">its size</p>}
-      {g && g.type !== 'mesh' && g.type !== 'compound' && <SizeFields g={g} onPut={(geometry) => put({ geometry })} />}
+      {g && g.type !== 'mesh' && g.type !== 'compound' && (
+        <SizeFields g={g} onPut={(to) => put({ geometry: to(latestLink(m, i).geometry ?? g) })} />
+      )}
       {g && (
         <>
           <p class="field-head">its place, in the link</p>
@@ -75,7 +78,7 @@ export function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element 
             digits={2}
             value={p}
             scale={MM}
-            onPut={(to) => put({ geometry_at: { p: to, q } })}
+            onPut={(to) => place((at) => ({ p: to(at.p), q: at.q }))}
           />
           <Triple
             label="Shape"
@@ -84,7 +87,7 @@ export function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element 
             digits={2}
             value={angles}
             scale={DEG}
-            onPut={(ypr) => put({ geometry_at: { p, q: fromYawPitchRoll(...ypr) } })}
+            onPut={(to) => place((at) => ({ p: at.p, q: withAngles(at.q, to) }))}
           />
         </>
       )}
@@ -106,11 +109,16 @@ export function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element 
   );
 }
 
+const NONE = [0, 0, 0, 0, 0, 0];
 const INERTIA = ['xx', 'yy', 'zz', 'xy', 'xz', 'yz'];
 
 export function MassFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const link = m.links[i]!;
-  const inertia = link.inertia ?? [0, 0, 0, 0, 0, 0];
+  const inertia = link.inertia ?? NONE;
+  const put = (k: number, to: number): void => {
+    const now = latestLink(m, i).inertia ?? NONE;
+    void patchLink(m, i, { inertia: now.map((x, j) => (j === k ? to : x)) });
+  };
   return (
     <>
       <NumberField
@@ -130,7 +138,7 @@ export function MassFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
         digits={2}
         value={link.com ?? [0, 0, 0]}
         scale={MM}
-        onPut={(com) => void patchLink(m, i, { com })}
+        onPut={(to) => void patchLink(m, i, { com: to(latestLink(m, i).com ?? [0, 0, 0]) })}
       />
       <p class="field-head">inertia about it, {'g m\u00b2'}</p>
       <div class="triple">
@@ -143,7 +151,7 @@ export function MassFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
             digits={5}
             step={0.1}
             value={inertia[k]! * 1e3}
-            onCommit={(v) => void patchLink(m, i, { inertia: inertia.map((x, j) => (j === k ? v / 1e3 : x)) })}
+            onCommit={(v) => put(k, v / 1e3)}
           />
         ))}
       </div>

@@ -1,11 +1,17 @@
-// The lengths of a primitive, for objects and links alike.
+// The lengths of a primitive, for objects and links alike. An edit is a patch of the newest geometry.
 import type { JSX } from 'preact';
 import type { Geometry } from '../protocol';
 import { MM } from '../state/words';
 import { Triple, XYZ } from './triple';
 import { NumberField, Row } from './widgets';
 
-export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => void }): JSX.Element {
+export function SizeFields({
+  g,
+  onPut,
+}: {
+  g: Geometry;
+  onPut: (edit: (now: Geometry) => object) => void;
+}): JSX.Element {
   if (g.type === 'compound') return <Row label="shape">{g.parts.length} parts</Row>;
   if (g.type === 'mesh')
     return (
@@ -29,7 +35,7 @@ export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => 
         unit="mm"
         value={g.size}
         scale={MM}
-        onPut={(size) => onPut({ type: 'box', size })}
+        onPut={(to) => onPut((now) => ({ type: 'box', size: to(now.type === 'box' ? now.size : g.size) }))}
       />
     );
   return (
@@ -39,7 +45,7 @@ export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => 
         label="Radius"
         unit="mm"
         value={g.radius * MM}
-        onCommit={(v) => onPut({ ...g, radius: v / MM })}
+        onCommit={(v) => onPut(() => ({ type: g.type, radius: v / MM }))}
       />
       {g.type !== 'sphere' && (
         <NumberField
@@ -47,7 +53,7 @@ export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => 
           label="Height"
           unit="mm"
           value={g.height * MM}
-          onCommit={(v) => onPut({ ...g, height: v / MM })}
+          onCommit={(v) => onPut(() => ({ type: g.type, height: v / MM }))}
         />
       )}
     </div>

@@ -15,7 +15,7 @@ export function Triple(p: {
   digits?: number;
   step?: number;
   disabled?: boolean;
-  onPut: (v: Vec3) => void;
+  onPut: (edit: (v: Vec3) => Vec3) => void; // of the newest value, whose echo may still be to come
 }): JSX.Element {
   return (
     <div class="triple">
@@ -29,7 +29,7 @@ export function Triple(p: {
           step={p.step}
           disabled={p.disabled}
           value={p.value[i]! * p.scale}
-          onCommit={(v) => p.onPut(replaced(p.value, i, v / p.scale))}
+          onCommit={(v) => p.onPut((now) => replaced(now, i, v / p.scale))}
         />
       ))}
     </div>

@@ -1,6 +1,6 @@
 // Moving an object by the pointer. While the simulation runs, whatever moves is pulled by a spring from the grabbed
-// point to the cursor: what is held or free, links, members of systems. While stopped, an object moves along its
-// freedoms only, with what it is joined to, a link by the joints that carry it.
+// point to the cursor: what is held or free, links, members of systems. Else an object moves along its freedoms only,
+// with what it is joined to, a link by the joints that carry it.
 
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
@@ -33,8 +33,8 @@ export const operatedByOther = (object: string): string =>
 export function dragKind(object: string): DragKind {
   if (store.connection.value !== 'open') return '';
   if (store.runState.value === 'running') return store.movesByForce(object) && !operatedByOther(object) ? 'pull' : '';
-  if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
-  if (isJoined(object)) return store.runState.value === 'stopped' ? 'joined' : '';
+  if (store.linkRef(object)) return 'reach';
+  if (isJoined(object)) return 'joined';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
 }
@@ -87,7 +87,7 @@ export class Drag {
     this.start = poses.pose(this.object);
     this.parameters = [...(store.solutions.value.get(this.object)?.parameters ?? [])];
     const link = store.linkRef(this.object);
-    this.joints = link?.mechanism.links.map((l) => l.joint.position ?? 0) ?? [];
+    this.joints = link ? store.positionsOf(link.mechanism) : [];
     if (link) store.selectLink(this.object, toArray(hit.local));
     else store.selectObject(this.object);
     this.joined = kind === 'joined' ? new JoinedDrag(this.object, toArray(hit.local)) : undefined;
