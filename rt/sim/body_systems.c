@@ -591,6 +591,15 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
     return false;
 }
 
+void gw_scene_dynamics_let_go(gw_scene_dynamics *m, int tool)
+{
+    int system = m->tool_world_system[tool] - m->first_system;
+    for (int k = 0; system >= 0 && k < m->systems[system].body_count; k++) {
+        m->systems[system].hands[k].drag.active = false;
+        m->systems[system].hands[k].push = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+    }
+}
+
 /* The wrench of a second tool as the step begins. */
 static void push_second(gw_scene_dynamics *m, int tool)
 {

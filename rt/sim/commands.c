@@ -164,6 +164,7 @@ void gw_simulation_let_go(gw_simulation *s)
             continue;
         s->tools[i].drag.active = false;
         s->tools[i].push = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+        gw_scene_dynamics_let_go(s->scenario->dynamics, i);
     }
 }
 

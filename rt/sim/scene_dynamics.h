@@ -60,6 +60,9 @@ gw_world_system *gw_scene_dynamics_world_system(gw_scene_dynamics *dynamics, int
  * none. `dt` is the tick's. */
 void gw_scene_dynamics_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 
+/* Nobody drags or pushes a body of the system that the tool holds any more. RT safe. */
+void gw_scene_dynamics_let_go(gw_scene_dynamics *dynamics, int tool);
+
 /* Motion of geometry in this tick of `dt` seconds under free bodies that stand on it (`kinematics`;
  * NULL: none moves), and how far those go that an edit gave other sets: their sets are carried
  * along. What that brings counts as an edit's work. The object of one whose branch is gone, -1

@@ -326,7 +326,8 @@ bool gw_simulation_forced_off(const gw_simulation *simulation, gw_halt_cause *ca
  * RT safe. */
 void gw_simulation_engage_softly(gw_simulation *simulation);
 
-/* Nobody drags or pushes what a latched device holds any more. RT safe. */
+/* Nobody drags or pushes what a latched device holds, or what is joined to that, any more. RT safe.
+ */
 void gw_simulation_let_go(gw_simulation *simulation);
 
 /* True where it is paused and has ticks to make, which nothing real waits for: all devices are

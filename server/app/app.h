@@ -203,8 +203,10 @@ bool app_lease_renew(gw_app *app);
 bool app_lease_held(const gw_app *app);
 void app_lease_end(gw_app *app, const char *by, app_lease_ending how);
 
-/* Whether the tool's device is off until armed once something fails. */
-bool app_latched_tool(const app_document *document, int tool);
+/* Whether a hand at the tool, or at the `object` ("": at the tool) or link of that name, moves a
+ * device that is off until armed once something fails: the tool's own, or one that holds a body of
+ * the object's system. */
+bool app_latched(const app_document *document, int tool, const char *object);
 
 /* Sends a command of a person's hand: drag, release, push, clutch. False: the loop is not
  * taking commands, or has no such tool. A free object that is gone hears nothing. */

@@ -50,12 +50,36 @@ const gw_fault_log *app_faults(const gw_app *app)
     return app->faults;
 }
 
-bool app_latched_tool(const app_document *document, int tool)
+static bool latched_tool(const gw_scene *scene, int tool)
 {
-    assert(document);
-    const gw_scene *scene = document->scene;
     int device = tool >= 0 && tool < scene->tool_count
                      ? gw_scene_device(scene, scene->tools[tool].device)
                      : -1;
     return device >= 0 && gw_device_latched(&scene->devices[device]);
+}
+
+/* The number of a body that the tool holds; less than 0: it holds none. */
+static int held_body(const gw_scene *scene, const gw_tool *tool)
+{
+    int mechanism = gw_scene_mechanism(scene, tool->mechanism);
+    return mechanism >= 0 ? scene->object_count + gw_scene_first_joint(scene, mechanism)
+                          : gw_scene_object(scene, tool->object);
+}
+
+bool app_latched(const app_document *document, int tool, const char *object)
+{
+    assert(document && object);
+    const gw_scene *scene = document->scene;
+    const int *system_of = document->layout->system_of;
+    if (!object[0])
+        return latched_tool(scene, tool);
+    int body = gw_scene_body_number(scene, object);
+    for (int i = 0; body >= 0 && i < scene->tool_count; i++) {
+        int held = held_body(scene, &scene->tools[i]);
+        bool same = held == body ||
+                    (held >= 0 && system_of[body] >= 0 && system_of[held] == system_of[body]);
+        if (same && latched_tool(scene, i))
+            return true;
+    }
+    return false;
 }

@@ -11,10 +11,10 @@
 
 bool stream_lease_guards(gw_stream *stream, const stream_grip *grip)
 {
-    if (!grip->client || stream->operator!= grip->client || grip->object[0])
+    if (!grip->client || stream->operator!= grip->client)
         return false;
     app_document *document = app_document_get(stream->app);
-    bool latched = app_latched_tool(document, grip->tool);
+    bool latched = app_latched(document, grip->tool, grip->object);
     app_document_put(document);
     return latched;
 }
@@ -59,6 +59,13 @@ bool stream_lease_take(gw_stream *stream, stream_client *client, bool asked, gw_
     stream->operator= client;
     stream->operator_asked = asked;
     return true;
+}
+
+bool stream_lease_open(gw_stream *stream, const stream_client *client, gw_error *error)
+{
+    stream_watch_lease(stream);
+    return !stream->operator|| stream->operator== client || gw_fail(
+        error, GW_CONFLICT, "", "%s operates: one operator at a time", stream->operator_name);
 }
 
 void stream_lease_rest(gw_stream *stream, const stream_client *client)

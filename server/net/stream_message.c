@@ -247,7 +247,7 @@ static bool may_take(stream_request *now, const gw_command *command, gw_command_
 static bool at_latched(stream_request *now, const gw_command *command)
 {
     app_document *document = app_document_get(now->stream->app);
-    bool latched = !command->object[0] && app_latched_tool(document, command->tool);
+    bool latched = app_latched(document, command->tool, command->object);
     app_document_put(document);
     return latched;
 }
@@ -321,11 +321,17 @@ static bool on_lease(stream_request *now)
     return true;
 }
 
+/* The clutch of a latched device is its operator's, where there is one. */
+static bool may_clutch(stream_request *now, const gw_command *command)
+{
+    return !at_latched(now, command) || stream_lease_open(now->stream, now->client, &now->error);
+}
+
 static bool on_clutch(stream_request *now)
 {
     gw_command command = command_of(now, GW_COMMAND_CLUTCH);
     command.clutch = now->said.on;
-    return send_hand(now, &command);
+    return may_clutch(now, &command) && send_hand(now, &command);
 }
 
 static bool on_halt(stream_request *now)

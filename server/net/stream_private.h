@@ -159,6 +159,9 @@ void stream_expire_pushes(gw_stream *stream, uint64_t now_us);
  * back, else as long as it drags or pushes. False with an error where somebody else does. */
 bool stream_lease_take(gw_stream *stream, stream_client *client, bool asked, gw_error *error);
 
+/* Nobody but the client operates what is latched. False with an error where somebody else does. */
+bool stream_lease_open(gw_stream *stream, const stream_client *client, gw_error *error);
+
 /* The client dragged or pushed something no more: a lease that it did not ask for ends. */
 void stream_lease_rest(gw_stream *stream, const stream_client *client);
 

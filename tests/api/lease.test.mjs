@@ -169,3 +169,61 @@ test('a latched device that a scene moves by itself runs without an operator', (
     const s = await now();
     assert.deepEqual([s.halted, s.operator], [false, undefined]);
   }));
+
+// The double pendulum hangs on the tool's handle: its bodies are dragged by name, and move the device all the same.
+const opened = async (scene) => {
+  await expect(200, 'POST', '/simulation/arm');
+  await expect(200, 'POST', '/scene/open', { scene });
+};
+const PULL_JOINED = { op: 'drag', object: 'upper', point: [0, 0, 0], target: [0.2, 0, 0.3] };
+const dragged = async () => (await now()).bodies.find((b) => b.object === 'upper').dragging;
+
+test('what is joined to a latched device is dragged and pushed by its operator alone', {
+  timeout: 120000,
+}, async () => {
+  const other = stream(server);
+  await other.wait('hello');
+  await opened('double-pendulum');
+  await latched(async () => {
+    const held = renewing(live, { op: 'lease' }, 800);
+    const { operator } = await until('an operator', async () => (await now()).operator && now());
+    other.messages.length = 0;
+    other.send({ ...PULL_JOINED, id: 'drag' });
+    other.send({ ...PULL_JOINED, object: 'grip', id: 'held' });
+    other.send({ op: 'push', object: 'lower', force: [1, 0, 0], id: 'push' });
+    other.send({ op: 'clutch', tool: 0, on: true, id: 'clutch' });
+    for (const id of ['drag', 'held', 'push', 'clutch']) {
+      const refused = await other.wait('error', (m) => m.id === id);
+      assert.ok(refused.detail.includes(operator.by), refused.detail);
+    }
+    await held;
+    const s = await now();
+    assert.deepEqual([s.tools[0].clutched, s.bodies.some((b) => b.dragging)], [false, false]);
+    live.send({ op: 'lease', on: false });
+    await free();
+  });
+  await other.close();
+});
+
+test('a drag of what is joined to a latched device takes the lease, and not renewed is the dead man', {
+  timeout: 120000,
+}, async () => {
+  await latched(async () => {
+    await renewing(live, PULL_JOINED, 600);
+    const s = await now();
+    assert.ok(s.operator && !s.halted && (await dragged()), 'renewed for longer than a lease lasts');
+    live.send({ op: 'release', object: 'upper' });
+    await free();
+    await sleep(400);
+    assert.equal((await now()).halted, false, 'given back in order');
+  });
+  await latched(async () => {
+    live.send(PULL_JOINED);
+    await haltedBy('dead-man');
+  });
+  await latched(async () => {
+    await sleep(100);
+    assert.equal(await dragged(), false, 'let go of');
+  });
+  await opened('cone-on-cylinder');
+});

@@ -128,9 +128,11 @@ bool app_task_last(gw_app *app, char id[GW_MAX_ID + 1], gw_task_progress *progre
     return true;
 }
 
-bool app_latched_tool(const app_document *given, int tool)
+bool app_latched(const app_document *given, int tool, const char *object)
 {
     const gw_scene *scene = given->scene;
+    if (object[0]) /* everything is joined to what the first tool holds */
+        tool = 0;
     return tool >= 0 && tool < scene->tool_count &&
            gw_device_latched(&scene->devices[gw_scene_device(scene, scene->tools[tool].device)]);
 }

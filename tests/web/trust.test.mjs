@@ -213,6 +213,49 @@ suite('trust', () => {
     await state('running');
   });
 
+  test('what is joined to a latched device is dragged for as long as the pointer rests on it', async () => {
+    const box = (id, x) => ({
+      id,
+      geometry: { type: 'box', size: [0.1, 0.1, 0.1] },
+      pose: { p: [x, 0, 0], q: [1, 0, 0, 0] },
+    });
+    await visit({
+      name: 'Hinged',
+      objects: [box('block', 0), box('flap', 0.3)],
+      joints: [
+        {
+          id: 'hinge',
+          type: 'revolute',
+          a: { object: 'flap', at: { p: [-0.15, 0, 0] } },
+          b: { object: 'block', at: { p: [0.15, 0, 0] } },
+        },
+      ],
+      devices: [{ id: 'sim', driver: 'sim', safety: 'latched' }],
+      tool: { object: 'block', device: 'sim' },
+    });
+    const flap = async () => (await simulation()).bodies.find((b) => b.object === 'flap');
+    const operated = async () => {
+      const { operator, halted } = await simulation();
+      return !!operator && !halted && (await flap()).dragging;
+    };
+    await until(
+      async () => {
+        await stop();
+        await run();
+        await grab(await person.at(place((await flap()).pose, [0, 0, 0])));
+        await new Promise((rested) => setTimeout(rested, 1000));
+        const rests = await operated();
+        await page.mouse.up();
+        return rests;
+      },
+      'it rests and is not let go of',
+      30000,
+    );
+    await until(async () => !(await simulation()).operator, 'it ends in order');
+    assert.ok(!(await simulation()).halted);
+    await stop();
+  });
+
   test('who operates a latched device is seen by all, and nobody else drags it', async () => {
     await visit({
       name: 'Latched',

@@ -70,10 +70,15 @@ export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch
 const RENEW_MS = 100;
 let renewing = 0; // the timer
 
+// What is dragged by its own name may be joined to such a device: its drag takes the lease then, and the appliance says
+// who operates.
 function keepLease(what: HandTarget): void {
-  if (renewing || !('tool' in what) || !store.latched(what.tool)) return;
-  send({ op: 'lease', on: true });
-  renewing = window.setInterval(() => send({ op: 'lease', on: true }), RENEW_MS);
+  const held = 'tool' in what;
+  const latched = held ? store.latched(what.tool) : store.tools.value.some((_, index) => store.latched(index));
+  if (renewing || !latched) return;
+  const renew = () => (held || store.operating.value) && send({ op: 'lease', on: true });
+  renew();
+  renewing = window.setInterval(renew, RENEW_MS);
 }
 
 function endLease(): void {

@@ -93,6 +93,9 @@ export const otherOperator = computed(() => {
   return by === client.value ? '' : by;
 });
 
+// This page operates them.
+export const operating = computed(() => !!client.value && simulation.value?.operator?.by === client.value);
+
 // The scripted operator of a tool, in words; '' where there is none.
 export function scriptOf(tool: number): string {
   const device = scene.value.devices?.find((d) => d.id === tools.value[tool]?.device);
