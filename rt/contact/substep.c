@@ -69,6 +69,8 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
                         .continues = w->substep_start[m] > 0};
     if (w->loaded[m] && gw_model_takes_load(model))
         forces.load = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
+    if (w->locked[m])
+        forces.lock = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
     load(w, m, model, 0.5 * h);
     gw_model_step(model, &forces, h, step);
     load(w, m, model, 0.5 * h);
@@ -224,6 +226,41 @@ static bool effort_is_spent(const gw_world *w, int reserve)
     return w->effort + reserve >= w->budget;
 }
 
+/* A contact that holds was passed: no constant loads hold what changes as it moves. */
+static bool any_gave_way(const gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->continuous && gw_contact_holds(c) &&
+            c->now.gap < fmin(0, c->start.gap) - GW_CONTACT_HELD_DEPTH)
+            return true;
+    }
+    return false;
+}
+
+/* The same, or a load throws one open: what motors do within the substep was not foreseen. */
+static bool any_load_fails(const gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->continuous && gw_contact_holds(c) && c->load > 0 &&
+            c->now.gap > fmax(0, c->start.gap) + GW_CONTACT_HELD_DEPTH)
+            return true;
+    }
+    return any_gave_way(w);
+}
+
+/* A trial to t with the coordinates locked whose limits are pressed. */
+static void try_locked(gw_world *w, double t)
+{
+    double h = t - gw_substep_latest_start(w);
+    if (!gw_lock_coordinates(w, h))
+        return;
+    do
+        gw_substep_trial(w, t);
+    while (gw_release_locks(w, h));
+}
+
 /* A trial to t without the loads of loaded contacts, and with those that this one asks for. Of
  * contacts that hold the loads of the step before are tried first, and again as long as they do not
  * hold. */
@@ -231,6 +268,7 @@ static void try_with_loads(gw_world *w, double t)
 {
     double h = t - gw_substep_latest_start(w);
     gw_loads found = GW_LOADS_BETTER;
+    gw_unlock_coordinates(w);
     if (!(h > 0))
         return;
     gw_begin_loads(w);
@@ -252,18 +290,8 @@ static void try_with_loads(gw_world *w, double t)
         gw_solve_loads(w, h);
         gw_substep_trial(w, t);
     }
-}
-
-/* A contact that holds was passed: no constant loads hold what changes as it moves. */
-static bool any_gave_way(const gw_world *w)
-{
-    for (int i = 0; i < w->active.contact_count; i++) {
-        const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (c->continuous && gw_contact_holds(c) &&
-            c->now.gap < fmin(0, c->start.gap) - GW_CONTACT_HELD_DEPTH)
-            return true;
-    }
-    return false;
+    if (any_load_fails(w))
+        try_locked(w, t);
 }
 
 static bool any_closes(gw_world *w, double t)
@@ -306,6 +334,7 @@ static void try_in_parts(gw_world *w, int cost)
 /* Tries the active part to the end of the step. */
 static void try_to_end(gw_world *w)
 {
+    gw_unlock_coordinates(w);
     for (int i = 0; i < w->active.system_count; i++)
         w->loaded[w->active.systems[i]] = false;
     if (gw_island_loads(w)) {

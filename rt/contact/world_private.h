@@ -116,6 +116,8 @@ typedef struct gw_contact {
     double tried;              /* of one that holds: what the last trial had (N s) */
     double expected_rate;      /* of a loaded one: d(gap)/dt that its load is to bring (m/s) */
     gw_load_bracket bracket;
+    double lock; /* damper along the normal of one whose coordinate is locked (N s/m); 0: is not */
+    int locks;   /* the coordinate */
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
     double impulse;        /* along the normal in this step (N s) */
@@ -214,6 +216,7 @@ struct gw_world {
     double *load_answer;        /* and what they are to change of its velocity */
     double load_excess[3];      /* of loads that hold, newest trial first: the largest rate that was
                                    left, in those that may be */
+    bool locked[GW_MAX_MODELS]; /* or dampers in their place lock coordinates of the system */
     int toi_queue_count;
     int toi_queue[GW_MAX_CONTACT_CANDIDATES]; /* contacts with an estimated time of impact */
 
@@ -502,6 +505,16 @@ gw_loads gw_solve_loads(gw_world *w, double h);
 
 /* Whether a trial with the loads that were found has the gap rates that they were to bring. */
 bool gw_loads_arrive(const gw_world *w, double h);
+
+/* ---- joint limits that no constant loads hold: locked_coordinates.c ----------------------------
+ */
+
+/* Locks the coordinates at all limits of the active part that are pressed, for a substep of h;
+ * false: there are none. Then, after a trial, takes down what they bear, and releases those that
+ * pull: true where there were such. At last, before the next substep, unlocks all. */
+bool gw_lock_coordinates(gw_world *w, double h);
+bool gw_release_locks(gw_world *w, double h);
+void gw_unlock_coordinates(gw_world *w);
 
 /* ---- contacts that rest as a world begins: initial_forces.c ------------------------------------
  */

@@ -34,6 +34,8 @@ typedef struct gw_forces {
     const void *touching;
     const double *load; /* a generalised force all through the step, of a model that takes_load();
                            NULL: none */
+    const double *lock; /* dampers of coordinates (dof entries; N m s/rad, N s/m) which make the
+                           step implicit, of a model that takes_lock(); NULL: none */
     bool continues; /* a step that goes on after a collision: its joints' wrenches are not reported,
                        but those of the part before it */
 } gw_forces;
@@ -85,6 +87,8 @@ typedef struct gw_model_ops {
     /* Whether damping or springs of its own act, so that it is to have a load all through its step,
      * as gw_forces.load. NULL: none do. */
     bool (*takes_load)(const gw_model *model);
+    /* Whether dampers of gw_forces.lock hold its coordinates. NULL: they do not. */
+    bool (*takes_lock)(const gw_model *model);
     /* Kinetic and potential energy now (J). */
     void (*energy)(const gw_model *model, double *kinetic, double *potential);
     /* Advances by dt seconds. */
@@ -151,6 +155,11 @@ static inline void gw_model_apply_inverse_over(const gw_model *m, double h, bool
 static inline bool gw_model_takes_load(const gw_model *m)
 {
     return m->ops->takes_load && m->ops->takes_load(m);
+}
+
+static inline bool gw_model_takes_lock(const gw_model *m)
+{
+    return m->ops->takes_lock && m->ops->takes_lock(m);
 }
 
 static inline void gw_model_energy(const gw_model *m, double *kinetic, double *potential)

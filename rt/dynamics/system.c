@@ -266,6 +266,11 @@ static void model_apply_inverse_over(const gw_model *model, double h, bool expli
     gw_system_gather(s, acceleration);
 }
 
+static bool model_takes_lock(const gw_model *model)
+{
+    return gw_system_takes_load(model) && !((const gw_system_state *)model)->system->local;
+}
+
 static void model_energy(const gw_model *model, double *kinetic, double *potential)
 {
     const gw_system *s = system_of(model);
@@ -694,6 +699,7 @@ static void init_model(gw_system *s)
                             .apply_inverse = model_apply_inverse,
                             .apply_inverse_over = model_apply_inverse_over,
                             .takes_load = gw_system_takes_load,
+                            .takes_lock = model_takes_lock,
                             .energy = model_energy,
                             .step = model_step,
                             .velocity = model_velocity,

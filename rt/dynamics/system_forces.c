@@ -572,7 +572,7 @@ static void implicit_joint_forces(gw_system *s, double h, const signed char *sta
             }
             if (states[n] == GW_MOTOR_AT_SPEED)
                 damping += m->fade_slope;
-            lost = ringing_damping(s, stiffness, k->mobility[j]);
+            lost = ringing_damping(s, stiffness, k->mobility[j]) + (s->lock ? s->lock[n] : 0);
             s->joint_force[n] = f->force + force - (lost + h * stiffness) * u;
             s->added[n] = h * (damping + lost + h * stiffness);
         }

@@ -256,17 +256,17 @@ struct gw_system {
     bool all_planar;           /* every body moves in a plane */
     bool keeps_joint_wrenches; /* wrenches of joints and closures are kept, */
     bool continues;            /* but not in this step: gw_forces.continues */
-    bool single;           /* every joint has one coordinate: body i is joint i is coordinate i */
-    bool plain_tree;       /* the same, and no rows */
-    bool is_free;          /* nothing acts at any joint */
-    bool is_damped;        /* a body is, by itself */
-    bool touched;          /* contacts act in this step, */
-    const double *load;    /* and gw_forces.load; NULL: none */
-    bool in_stage;         /* in a stage of an explicit step, but the first */
-    bool one_pass;         /* the same of a plain tree: inertias go with the forces */
-    bool flat_only;        /* the same: nothing looks at bodies in space but at the held one */
-    bool moving;           /* any of them, or the share of the offsets */
-    gw_offset_share apart; /* as the step begins */
+    bool single;     /* every joint has one coordinate: body i is joint i is coordinate i */
+    bool plain_tree; /* the same, and no rows */
+    bool is_free;    /* nothing acts at any joint */
+    bool is_damped;  /* a body is, by itself */
+    bool touched;    /* contacts act in this step, */
+    const double *load, *lock; /* gw_forces.load, .lock; NULL: none */
+    bool in_stage;             /* in a stage of an explicit step, but the first */
+    bool one_pass;             /* the same of a plain tree: inertias go with the forces */
+    bool flat_only;            /* the same: nothing looks at bodies in space but at the held one */
+    bool moving;               /* any of them, or the share of the offsets */
+    gw_offset_share apart;     /* as the step begins */
     double apart_now;
     bool is_apart;            /* there are offsets: */
     gw_joint_offset *offsets; /* of each body's joint */

@@ -748,8 +748,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             if (doubts && !stiff && turns_stiff(s, dt))
                 return TURNED_STIFF;
             doubted = doubted || !refined;
-            if (stiff && at->implicit_level > HIGH_ORDER_LEVEL && (at->unstiff == 0 || doubts) &&
-                bears_explicit_steps(s, dt)) {
+            if (stiff && !s->lock && at->implicit_level > HIGH_ORDER_LEVEL &&
+                (at->unstiff == 0 || doubts) && bears_explicit_steps(s, dt)) {
                 b.stiff = stiff = false;
                 at->implicit_level = HIGH_ORDER_LEVEL - 1, at->level = MAX_LEVEL;
                 at->unstiff = at->unstiff == 0 ? PATIENCE : at->unstiff;
@@ -799,6 +799,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     double kinetic = s->kinetic, owed = s->integrator.owed, fitted = 0;
     assert(isfinite(dt));
     s->load = forces ? forces->load : NULL;
+    s->lock = forces ? forces->lock : NULL;
     s->touched = forces && (forces->touch || forces->load);
     s->continues = forces && forces->continues;
     gw_contacts_begin(s);
@@ -809,8 +810,9 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->begin[i]);
     gw_system_meet_limits(s, dt);
-    bool stiff = !s->local && gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
-    if (stiff && s->integrator.unstiff > 0 && bears_explicit_steps(s, dt)) {
+    bool stiff = s->lock ||
+                 (!s->local && gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT));
+    if (stiff && !s->lock && s->integrator.unstiff > 0 && bears_explicit_steps(s, dt)) {
         s->integrator.unstiff--;
         stiff = false;
     } else {
@@ -827,7 +829,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
         made = take_substeps(s, true, forces, dt, &sum, &constraint);
     }
     s->integrator.implicit_dt = stiff ? dt : 0;
-    s->load = NULL;
+    s->load = s->lock = NULL;
     if (made == FAILED) { /* back to the start, at rest */
         for (int i = 0; i < s->body_count; i++)
             memset(s->begin[i].u, 0, sizeof s->begin[i].u);

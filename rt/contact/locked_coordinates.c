@@ -1,0 +1,109 @@
+/*
+ * Joint limits whose constant loads were not found: their coordinates are locked in the substep. A
+ * damper on each, so strong that the coordinate stays where it is whatever motors do within the
+ * substep,
+ *
+ *   c = S / (h (D^-1 P)_jj),   P = -c (gap(h) - gap(0)) / (h J_j^2)
+ *
+ * makes its step implicit; P is the load that it had, the mean one. A limit that would pull is
+ * released, and the substep tried again. RT safe.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/contact/world_private.h"
+
+#define STRENGTH 1e7  /* S: of a free motion in the substep, this part is left */
+#define ALONE    1e-9 /* of the row's entry at its coordinate: others are rounding */
+
+/* The one coordinate of a system that the limit bounds, -1: it bounds none alone; its entry of J.
+ */
+static int coordinate_of(const gw_world *w, const gw_contact *c, double *entry)
+{
+    gw_contact_jacobian_row row;
+    int at = 0;
+    if (!gw_contact_holds(c) || !gw_contact_bounds_coordinate(c) || c->spurious)
+        return -1;
+    gw_contact_jacobian(w, c, c->now.normal, true, true, &row);
+    int m = row.system[0];
+    if (m < 0 || row.system[1] >= 0 || !gw_model_takes_lock(gw_world_model(w, m)))
+        return -1;
+    int n = gw_model_dof(gw_world_model(w, m));
+    for (int i = 1; i < n; i++)
+        at = fabs(row.entry[0][i]) > fabs(row.entry[0][at]) ? i : at;
+    *entry = row.entry[0][at];
+    for (int i = 0; i < n; i++)
+        if (i != at && fabs(row.entry[0][i]) > ALONE * fabs(*entry))
+            return -1;
+    return *entry == 0 ? -1 : at;
+}
+
+/* Locks the coordinate; false where nothing moves along it. */
+static bool lock(gw_world *w, gw_contact *c, int at, double entry, double h)
+{
+    int m = gw_contact_any_system(c);
+    double *locks = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF, unit[GW_MODEL_MAX_DOF] = {0};
+    double answer[GW_MODEL_MAX_DOF];
+    size_t n = (size_t)gw_model_dof(gw_world_model(w, m));
+    unit[at] = 1;
+    gw_model_apply_inverse(gw_world_model(w, m), unit, answer);
+    if (!(answer[at] > 0))
+        return false;
+    if (!w->locked[m])
+        memset(locks, 0, n * sizeof *locks);
+    w->locked[m] = true;
+    locks[at] = STRENGTH / (h * answer[at]);
+    c->lock = locks[at] / (entry * entry);
+    c->locks = at;
+    c->load = 0;
+    return true;
+}
+
+bool gw_lock_coordinates(gw_world *w, double h)
+{
+    bool any = false;
+    assert(h > 0);
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->continuous && c->loaded && !gw_contact_holds(c))
+            return false;
+    }
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        double entry;
+        int at = c->continuous ? coordinate_of(w, c, &entry) : -1;
+        any = (at >= 0 && lock(w, c, at, entry, h)) || any;
+    }
+    return any;
+}
+
+bool gw_release_locks(gw_world *w, double h)
+{
+    bool any = false;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!(c->lock > 0))
+            continue;
+        c->load = -c->lock * (c->now.gap - c->start.gap) / h;
+        if (c->load >= 0)
+            continue;
+        w->load_rate[(size_t)gw_contact_any_system(c) * GW_MODEL_MAX_DOF + (size_t)c->locks] = 0;
+        c->lock = c->load = 0;
+        any = true;
+    }
+    for (int i = 0; any && i < w->active.contact_count; i++)
+        if (w->contacts[w->active.contacts[i]].lock > 0)
+            w->contacts[w->active.contacts[i]].load = 0;
+    return any;
+}
+
+void gw_unlock_coordinates(gw_world *w)
+{
+    bool any = false;
+    for (int i = 0; i < w->active.system_count; i++) {
+        any = any || w->locked[w->active.systems[i]];
+        w->locked[w->active.systems[i]] = false;
+    }
+    for (int i = 0; any && i < w->active.contact_count; i++)
+        w->contacts[w->active.contacts[i]].lock = 0;
+}
