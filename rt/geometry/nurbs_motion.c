@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #define NEAR 1e-3 /* of the size: a followed branch that ends farther off is another one */
+#define SURE 1e-9 /* of the size: a search tells no better which branch has that distance */
 #define SINGULAR                                                                                   \
     1e-20 /* of the squares: no less determinant, at the apex of a cone or a corner                \
            */
@@ -31,7 +32,7 @@ int gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double param
     gw_nurbs_event event = gw_nurbs_follow(s, x, p, NULL, at);
     double off = fabs(gw_distance(at->d[0][0], x) - fabs(distance));
     int cells = 0;
-    if (event == GW_NURBS_FOCAL || off > NEAR * s->size) {
+    if ((event == GW_NURBS_FOCAL && off > SURE * s->size) || off > NEAR * s->size) {
         gw_nurbs_nearest nearest;
         gw_nurbs_nearest_within(s, x, GW_NURBS_TICK_CELLS, &nearest);
         cells = nearest.cells;

@@ -9,11 +9,16 @@
  *   |S - (S_c + S_u x + S_v y)| <= e = (M_uu hu^2 + 2 M_uv hu hv + M_vv hv^2) / 2
  *   |H - H_c| <= V  entry by entry, from the products of bounds and half lengths
  *
- * so X is at least as far from the cell as from the parallelogram of the tangents, less e; where
- * H_c - V is positive definite f is convex on the cell, which then has one minimum, found by
- * Newton's method within its bounds; and where |g_c| > (|H_c| + V) h along a direction, f falls all
- * over the cell towards one edge, which is a cell of one dimension less. Cells are taken from a
- * heap, the closest bound first, and halved where nothing decides.
+ * so X is at least as far from the cell as from the parallelogram of the tangents, less e; and,
+ * with x and y in half lengths, f there is at least
+ *
+ *   f_c + min (g_u x + (H_uu - V_uu) x^2 / 2) + min (g_v y + (H_vv - V_vv) y^2 / 2) - |H_uv| - V_uv
+ *
+ * which near a centre of curvature, where g and H vanish, differs from f by terms of third order, e
+ * by those of second; where H_c - V is positive definite f is convex on the cell, which then has
+ * one minimum, found by Newton's method within its bounds; and where |g_c| > (|H_c| + V) h along a
+ * direction, f falls all over the cell towards one edge, which is a cell of one dimension less.
+ * Cells are taken from a heap, the closest bound first, and halved where nothing decides.
  */
 #include "rt/geometry/nurbs_nearest.h"
 
@@ -57,6 +62,13 @@ static void differentiate(gw_homogeneous *b, int rows, int columns, int stride, 
                 (along_rows ? b[(i + 1) * stride + j] : b[i * stride + j + 1]) - b[i * stride + j];
 }
 
+/* Of an edge, which has no extent in direction k, only what is along it counts. */
+static double per_length(int degree, const gw_nurbs_leaf *leaf, int k)
+{
+    double length = leaf->high[k] - leaf->low[k];
+    return length > 0 ? degree / length : 0;
+}
+
 /*
  * Bounds of the derivatives over a Bezier part: those of the sums A - c w and w, with c a point of
  * the part, by the hulls of their control points, then the quotient rule with absolute values.
@@ -85,10 +97,10 @@ static void derivative_bounds(const gw_nurbs *s, gw_nurbs_leaf *leaf, const gw_h
                 }
             }
             differentiate(b, p + 1 - k, q + 1 - l, stride, false);
-            scale *= (q - l) / (leaf->high[1] - leaf->low[1]);
+            scale *= per_length(q - l, leaf, 1);
         }
         differentiate(by_u, p + 1 - k, q + 1, stride, true);
-        scale_u *= (p - k) / (leaf->high[0] - leaf->low[0]);
+        scale_u *= per_length(p - k, leaf, 0);
     }
     for (int k = 0; k <= GW_NURBS_ORDER; k++) {
         for (int l = 0; k + l <= GW_NURBS_ORDER; l++) {
@@ -110,9 +122,11 @@ static double deviation(const gw_nurbs_leaf *part, const double h[2])
 }
 
 /* The direction in which to halve a part: the one along which both tangents change more, each
- * relative to its length. */
+ * relative to its length; of an edge, along it. */
 static int worse_direction(const gw_nurbs_leaf *part, const double h[2])
 {
+    if (h[0] == 0)
+        return 1;
     double u = part->bound[1][0], v = part->bound[0][1], uv = part->bound[1][1];
     double along_u = h[0] * (part->bound[2][0] * v + uv * u);
     double along_v = h[1] * (part->bound[0][2] * u + uv * v);
@@ -518,6 +532,22 @@ static bool is_convex(const hessian_range *r, const double h[2])
     return uu > 0 && vv > 0 && uu * vv > uv * uv;
 }
 
+/* The least of g t + a t^2 / 2 for |t| <= 1. */
+static double least_of_parabola(double g, double a)
+{
+    g = fabs(g);
+    return a > g ? -0.5 * g * g / a : 0.5 * a - g;
+}
+
+/* No point of the cell is closer than this (m). */
+static double quadratic_bound(const hessian_range *r, const local_model *m, const double h[2])
+{
+    double f = m->f - fabs(r->h[0][1]) - r->v[0][1];
+    for (int k = 0; k < 2; k++)
+        f += least_of_parabola(h[k] * m->g[k], r->h[k][k] - r->v[k][k]);
+    return sqrt(fmax(0, 2 * f));
+}
+
 /* Which way f falls all over the cell along direction k: -1, 1, or 0 where it may turn. */
 static int falls_along(const hessian_range *r, const local_model *m, const double h[2], int k)
 {
@@ -540,8 +570,8 @@ static void offer(search *q, const double x[2], const local_model *m)
 
 /*
  * Decides a cell, or goes on with a part of it: the edge that f falls towards all over the cell, or
- * its halves. What is smaller than its leaf has bounds of its own: at a pole those of the leaf
- * never become small.
+ * its halves. What is smaller than its leaf has bounds of its own: at a pole, and on an edge that
+ * is one point, those of the leaf never become small.
  */
 static void branch_cell(search *q, const waiting *w)
 {
@@ -551,8 +581,7 @@ static void branch_cell(search *q, const waiting *w)
     double bound = w->bound, x[2], h[2], first;
     bool whole =
         !memcmp(r->low, part.low, sizeof r->low) && !memcmp(r->high, part.high, sizeof r->high);
-    bool is_edge = s->dimension == 2 && (r->low[0] == r->high[0] || r->low[1] == r->high[1]);
-    if (!whole && !is_edge) {
+    if (!whole) {
         memcpy(part.low, r->low, sizeof part.low);
         memcpy(part.high, r->high, sizeof part.high);
         gw_aabb box = bound_part(s, &part);
@@ -573,6 +602,9 @@ static void branch_cell(search *q, const waiting *w)
     if (bound >= q->best->distance - CERTIFIED * s->size)
         return;
     hessian_range range = range_over(&part, &m, h, gw_norm(a) + gw_norm(b) + e);
+    bound = fmax(bound, quadratic_bound(&range, &m, h));
+    if (bound >= q->best->distance - CERTIFIED * s->size)
+        return;
     bool convex = is_convex(&range, h);
     if (convex || q->best->cells == 1) {
         gw_vec3 from;

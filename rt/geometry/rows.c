@@ -61,23 +61,41 @@ static bool is_free_form(gw_row_kind kind)
     return kind >= GW_ROW_SURFACE && kind <= GW_ROW_CURVE_BODY;
 }
 
+/* Where the closest point of a free-form row is followed from, and moved to. */
+typedef struct follower {
+    double start[2];
+    int cells; /* that the search for it looked into, of this row or of one before with this point
+                */
+} follower;
+
+/* The distance by which the closest point is told from others: once a search has found it for a row
+ * before, the one it has. */
+static double expected_distance(const gw_row *row, const follower *f, gw_vec3 to)
+{
+    gw_nurbs_point at;
+    if (f->cells == 0 || row->past_edges)
+        return row->value;
+    gw_nurbs_evaluate(row->nurbs, f->start, 0, NULL, &at);
+    return gw_distance(at.d[0][0], to);
+}
+
 /*
  * A free-form row, of a point that moves relative to the shape with velocity s (world axes): its
- * value, its gradient u by the point, and u . s rate for s' = 0; `start` moves to the parameters.
+ * value, its gradient u by the point, and u . s rate for s' = 0; `f` moves to the parameters.
  * arm.g is that point less the frame of the shape, or, where the body owns it, the same from the
  * body's frame.
  */
-static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 s,
-                        double start[2], gw_vec3 *u, double *second, int *cells)
+static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 s, follower *f,
+                        gw_vec3 *u, double *second)
 {
     gw_quat world_from_shape = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    gw_vec3 at = gw_unrotate(world_from_shape, a->g);
     gw_nurbs_distance d;
-    gw_nurbs_distance_at(row->nurbs, gw_unrotate(world_from_shape, a->g),
-                         gw_unrotate(world_from_shape, s), row->n, row->value, row->past_edges,
-                         start, &d);
+    gw_nurbs_distance_at(row->nurbs, at, gw_unrotate(world_from_shape, s), row->n,
+                         expected_distance(row, f, at), row->past_edges, f->start, &d);
     *u = gw_rotate(world_from_shape, d.gradient);
     *second = d.second;
-    *cells = d.cells;
+    f->cells += d.cells;
     return d.value - row->value;
 }
 
@@ -90,25 +108,26 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
 typedef struct of_direction {
     gw_vec3 n, rate, second; /* N, N', and N'' for X'' = 0 (world axes) */
     gw_vec3 gradient;        /* G */
-    int cells;               /* parts of the shape that a search looked into */
 } of_direction;
 
-/* s: velocity of X relative to the shape; NULL: N and G alone. `start` moves to the parameters. */
+/* s: velocity of X relative to the shape; NULL: N and G alone. `f` moves to the parameters. */
 static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm *a,
-                                 const gw_vec3 *s, double start[2])
+                                 const gw_vec3 *s, follower *f)
 {
     gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
     gw_vec3 at = gw_unrotate(q, a->g), along = gw_unrotate(q, a->n);
     gw_vec3 velocity = s ? gw_unrotate(q, *s) : gw_v3(0, 0, 0);
     of_direction m = {.n = {0, 0, 0}};
     if (row->kind == GW_ROW_TANGENT || row->kind == GW_ROW_TANGENT_BODY) {
-        m.cells = gw_nurbs_tangent_at(row->nurbs, at, velocity, along, row->past_edges, start, &m.n,
-                                      &m.rate, &m.second, &m.gradient);
+        f->cells += gw_nurbs_tangent_at(row->nurbs, at, velocity, along, row->past_edges, f->start,
+                                        &m.n, &m.rate, &m.second, &m.gradient);
     } else {
-        m.cells = gw_nurbs_normal_at(row->nurbs, at, along, row->value, row->past_edges, start,
-                                     &m.n, &m.gradient, &m.second);
+        double distance = expected_distance(row, f, at);
+        f->cells += gw_nurbs_normal_at(row->nurbs, at, along, distance, row->past_edges, f->start,
+                                       &m.n, &m.gradient, &m.second);
+        distance = expected_distance(row, f, at);
         if (s)
-            gw_nurbs_normal_at(row->nurbs, at, velocity, row->value, row->past_edges, start, &m.n,
+            gw_nurbs_normal_at(row->nurbs, at, velocity, distance, row->past_edges, f->start, &m.n,
                                &m.rate, &m.second);
     }
     m.n = gw_rotate(q, m.n);
@@ -128,12 +147,13 @@ static bool share_point(const gw_row *a, const gw_row *b)
 
 /* Where the search of row i starts: where the row before it found the same point, else its own
  * start, or that of `starts`. */
-static void start_row(const gw_row *rows, int i, const double (*starts)[2], double start[2])
+static void start_row(const gw_row *rows, int i, const double (*starts)[2], follower *f)
 {
     if (!rows[i].nurbs || (i > 0 && rows[i - 1].nurbs && share_point(&rows[i - 1], &rows[i])))
         return;
-    start[0] = starts ? starts[i][0] : rows[i].start[0];
-    start[1] = starts ? starts[i][1] : rows[i].start[1];
+    f->start[0] = starts ? starts[i][0] : rows[i].start[0];
+    f->start[1] = starts ? starts[i][1] : rows[i].start[1];
+    f->cells = 0;
 }
 
 void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x)
@@ -182,18 +202,17 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
     }
 }
 
-static double row_value(const gw_row *row, const gw_pose *x, double start[2])
+static double row_value(const gw_row *row, const gw_pose *x, follower *f)
 {
     gw_vec3 u, none = {0, 0, 0};
     double second;
-    int cells;
     if (gw_row_of_direction(row->kind)) {
         arm at = arm_of(row, x);
-        return gw_dot(at.n, direction_of(row, x, &at, NULL, start).n);
+        return gw_dot(at.n, direction_of(row, x, &at, NULL, f).n);
     }
     if (is_free_form(row->kind)) {
         arm at = arm_of(row, x);
-        return free_form(row, x, &at, none, start, &u, &second, &cells);
+        return free_form(row, x, &at, none, f, &u, &second);
     }
     if (row->kind == GW_ROW_ANGLE)
         return gw_dot(row->n, gw_rotate(x->q, row->m)) - row->value;
@@ -206,10 +225,10 @@ static double row_value(const gw_row *row, const gw_pose *x, double start[2])
 void gw_rows_value(const gw_row *rows, int count, const gw_pose *x, double *h)
 {
     assert(count >= 0 && (count == 0 || rows) && x && h);
-    double start[2] = {0, 0};
+    follower f = {.start = {0, 0}};
     for (int i = 0; i < count; i++) {
-        start_row(rows, i, NULL, start);
-        h[i] = row_value(&rows[i], x, start);
+        start_row(rows, i, NULL, &f);
+        h[i] = row_value(&rows[i], x, &f);
     }
 }
 
@@ -235,10 +254,8 @@ static void put_gradient(const gw_row *row, const gw_pose *x, const arm *a, gw_v
  *   body's element    h-dot = -u . (v + w x (f - t))       = -u . v + (u x (f - t)) . w
  *   angle             h-dot = n . (w x R m)                = (R m x n) . w
  */
-static double row_linear(const gw_row *row, const gw_pose *x, double start[2], double out[6],
-                         int *cells)
+static double row_linear(const gw_row *row, const gw_pose *x, follower *f, double out[6])
 {
-    *cells = 0;
     if (row->kind == GW_ROW_ANGLE) {
         gw_vec3 m = gw_rotate(x->q, row->m);
         put(out, gw_v3(0, 0, 0), gw_cross(m, row->n));
@@ -247,9 +264,8 @@ static double row_linear(const gw_row *row, const gw_pose *x, double start[2], d
     arm a = arm_of(row, x);
     if (gw_row_of_direction(row->kind)) {
         bool body = gw_row_owned_by_body(row->kind);
-        of_direction m = direction_of(row, x, &a, NULL, start);
+        of_direction m = direction_of(row, x, &a, NULL, f);
         gw_vec3 turn = gw_cross(a.n, m.n);
-        *cells = m.cells;
         if (body)
             put(out, gw_neg(m.gradient), gw_sub(gw_cross(m.gradient, gw_sub(row->f, x->p)), turn));
         else
@@ -261,7 +277,7 @@ static double row_linear(const gw_row *row, const gw_pose *x, double start[2], d
     gw_vec3 u = flat ? a.n : radial_unit(row, &a);
     bool free = is_free_form(row->kind);
     if (free)
-        value = free_form(row, x, &a, gw_v3(0, 0, 0), start, &u, &second, cells);
+        value = free_form(row, x, &a, gw_v3(0, 0, 0), f, &u, &second);
     put_gradient(row, x, &a, u, out);
     return free ? value : gw_dot(u, a.g) - row->value;
 }
@@ -309,11 +325,10 @@ bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *x)
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])
 {
     assert(count >= 0 && (count == 0 || rows) && x && a);
-    int cells;
-    double start[2] = {0, 0};
+    follower f = {.start = {0, 0}};
     for (int i = 0; i < count; i++) {
-        start_row(rows, i, NULL, start);
-        row_linear(&rows[i], x, start, a[i], &cells);
+        start_row(rows, i, NULL, &f);
+        row_linear(&rows[i], x, &f, a[i]);
     }
 }
 
@@ -321,14 +336,15 @@ int gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose
                                     double (*starts)[2], double *h, double (*a)[6])
 {
     assert(count >= 0 && (count == 0 || (rows && h && a)) && x);
-    int all = 0, cells;
-    double start[2] = {0, 0};
+    int all = 0;
+    follower f = {.start = {0, 0}};
     for (int i = 0; i < count; i++) {
-        start_row(rows, i, (const double(*)[2])starts, start);
-        h[i] = row_linear(&rows[i], x, start, a[i], &cells);
-        all += cells;
+        start_row(rows, i, (const double(*)[2])starts, &f);
+        int before = f.cells;
+        h[i] = row_linear(&rows[i], x, &f, a[i]);
+        all += f.cells - before;
         if (starts)
-            starts[i][0] = start[0], starts[i][1] = start[1];
+            starts[i][0] = f.start[0], starts[i][1] = f.start[1];
     }
     return all;
 }
@@ -344,7 +360,7 @@ int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, 
  *   world's element   s = v + w x R m,      a = w x (w x R m)
  *   body's element    s = -v - w x (f - t), a = 2 w x v + w x (w x (f - t))
  */
-static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twist, double start[2])
+static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twist, follower *f)
 {
     arm b = arm_of(row, x);
     gw_vec3 w = twist->w, s, a;
@@ -358,7 +374,7 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
         a = gw_cross(w, turning);
     }
     if (gw_row_of_direction(row->kind)) {
-        of_direction m = direction_of(row, x, &b, &s, start);
+        of_direction m = direction_of(row, x, &b, &s, f);
         gw_vec3 swing = gw_cross(w, b.n);
         double turn = gw_row_owned_by_body(row->kind) ? -2 : 2;
         return gw_dot(gw_cross(w, swing), m.n) + turn * gw_dot(swing, m.rate) +
@@ -367,8 +383,7 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
     if (is_free_form(row->kind)) {
         gw_vec3 u;
         double second;
-        int cells;
-        free_form(row, x, &b, s, start, &u, &second, &cells);
+        free_form(row, x, &b, s, f, &u, &second);
         return gw_dot(u, a) + second;
     }
     if (row->kind == GW_ROW_ANGLE)
@@ -387,10 +402,10 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twis
                   double *bias)
 {
     assert(count >= 0 && (count == 0 || rows) && x && twist && bias);
-    double start[2] = {0, 0};
+    follower f = {.start = {0, 0}};
     for (int i = 0; i < count; i++) {
-        start_row(rows, i, NULL, start);
-        bias[i] = row_bias(&rows[i], x, twist, start);
+        start_row(rows, i, NULL, &f);
+        bias[i] = row_bias(&rows[i], x, twist, &f);
     }
 }
 

@@ -239,6 +239,30 @@ static void far_beyond_all_coordinates_a_corner_is_as_near_as_any(void **state)
     gw_nurbs_put(ball);
 }
 
+/* An apex is one point all along its edge. Outside over a cone all of that edge is as near, about
+ * its axis inside a circle nearly. */
+static void few_parts_decide_over_an_apex_and_about_an_axis(void **state)
+{
+    (void)state;
+    gw_nurbs *cone = gw_nurbs_cone(0.5, 0.8, NULL);
+    const struct {
+        gw_vec3 to;
+        double distance;
+        int cells;
+    } queries[] = {{{0.05, 0.015, 0.9}, 0.1128051, 200},    {{0.001, 0.0003, 1.2}, 0.4000014, 100},
+                   {{0.05, 0.015, 2}, 1.2011349, 100},      {{0.05, 0.015, 3}, 2.2006192, 100},
+                   {{1e-6, 3e-7, -0.6}, 0.7810243, 2500},   {{0.001, 0.0003, -0.6}, 0.7803571, 400},
+                   {{0.001, 0.0003, 0.2}, 0.3171134, 1300}, {{0.001, 0.0003, 0.7}, 0.0521147, 900}};
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        gw_nurbs_nearest nearest;
+        gw_nurbs_nearest_point(cone, queries[i].to, &nearest);
+        assert_true(fabs(nearest.distance - queries[i].distance) < 1e-6);
+        assert_true(nearest.bound >= nearest.distance - 1.01e-9 * cone->size);
+        assert_in_range(nearest.cells, 1, queries[i].cells);
+    }
+    gw_nurbs_put(cone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_branch_is_followed_in_small_steps_or_an_event_says_so),
         cmocka_unit_test(events_tell_where_a_branch_ends),
         cmocka_unit_test(a_kink_is_stayed_on_or_passed),
+        cmocka_unit_test(few_parts_decide_over_an_apex_and_about_an_axis),
         cmocka_unit_test(far_beyond_all_coordinates_a_corner_is_as_near_as_any),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

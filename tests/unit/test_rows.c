@@ -140,6 +140,32 @@ static void projection_reaches_the_rows_at_every_scale(void **unused)
     }
 }
 
+/* Beside a circle's axis all of it is as near, and the branch followed is not sure: rows of one
+ * point search for it together, on the set none does. */
+static void rows_of_one_point_share_a_search(void **unused)
+{
+    (void)unused;
+    gw_nurbs *tube = gw_nurbs_cylinder(0.05, 0.2, NULL);
+    gw_row rows[3] = {{.kind = GW_ROW_SURFACE, .nurbs = tube, .q = {1, 0, 0, 0}}};
+    rows[1] = rows[2] = rows[0];
+    rows[1].kind = rows[2].kind = GW_ROW_NORMAL;
+    rows[1].n = gw_v3(0, 1, 0);
+    rows[2].n = gw_v3(0, 0, 1);
+    double h[3], a[3][6];
+    gw_pose x = gw_pose_identity();
+    x.p = gw_v3(1e-5, 0, 0.03);
+    for (int i = 0; i < 3; i++)
+        rows[i].value = -0.0499;
+    int one = gw_rows_value_and_jacobian(rows, 1, &x, h, a);
+    assert_true(one > 1);
+    assert_int_equal(gw_rows_value_and_jacobian(rows, 3, &x, h, a), one);
+    assert_true(fabs(h[0] + 0.00009) < 1e-12 && fabs(h[1]) < 1e-9 && fabs(h[2]) < 1e-9);
+    for (int i = 0; i < 3; i++)
+        rows[i].value = -0.04999;
+    assert_int_equal(gw_rows_value_and_jacobian(rows, 3, &x, h, a), 0);
+    gw_nurbs_put(tube);
+}
+
 int main(void)
 {
     ellipsoid = gw_nurbs_ellipsoid(gw_v3(0.1, 0.08, 0.06), NULL);
@@ -149,6 +175,7 @@ int main(void)
         cmocka_unit_test(bias_is_the_second_derivative_at_constant_twist),
         cmocka_unit_test(values_are_the_distances_they_name),
         cmocka_unit_test(projection_reaches_the_rows_at_every_scale),
+        cmocka_unit_test(rows_of_one_point_share_a_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
