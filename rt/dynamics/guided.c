@@ -300,34 +300,35 @@ static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, co
     return gw_rigid_body_kinetic_energy(body->def.mass.mass, &s->rigid, &s->twist);
 }
 
-/*
- * The edges of a free-form locus are stops without rebound: a parameter k that would pass one ends
- * there, and loses its velocity by an impulse along it, z' -= M_z^-1 e_k z'_k / (M_z^-1)_kk. The
- * energy taken counts as dissipated.
- */
+/* Parameters that would pass an edge of a free-form locus end there (guided_edges.c). The energy
+ * that their stop takes counts as dissipated. */
 static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *z, double *z_dot,
                           gw_step *step)
 {
     const gw_submanifold *set = &body->def.set;
+    gw_edge_stops stops = {.count = 0};
+    double low, high, at[2];
+    bool past = false;
     stage s;
     for (int i = 0, k = set->rotation.dof; i < set->translation.dof; i++, k++) {
-        double low, high;
         if (!gw_chart_range(chart, i, &low, &high))
-            return;
-        double at = fmin(fmax(z[k], low), high), past = z[k] - at;
-        if (past == 0)
+            break;
+        if (z[k] > low && z[k] < high)
             continue;
-        step->edge = true;
-        double before = kinetic_energy_at(body, chart, z, z_dot, &s), push[6] = {0};
-        z[k] = at;
-        kinetic_energy_at(body, chart, z, z_dot, &s);
-        push[k] = 1;
-        gw_ldl_solve(s.inertia, set->dof, push);
-        double impulse = past * z_dot[k] > 0 ? z_dot[k] / push[k] : 0;
-        for (int j = 0; j < set->dof; j++)
-            z_dot[j] -= impulse * push[j];
-        step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
+        at[stops.count] = z[k] >= high ? high : low;
+        past = past || z[k] != at[stops.count];
+        stops.out[stops.count] = z[k] >= high ? 1 : -1;
+        stops.k[stops.count++] = k;
     }
+    if (!past)
+        return;
+    step->edge = true;
+    double before = kinetic_energy_at(body, chart, z, z_dot, &s);
+    for (int i = 0; i < stops.count; i++)
+        z[stops.k[i]] = at[i];
+    kinetic_energy_at(body, chart, z, z_dot, &s);
+    gw_guided_stop_outward(s.inertia, set->dof, &stops, z_dot);
+    step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
 }
 
 /* Kinetic energy before and after a step, and the work of the hand and of gravity in it (J). */

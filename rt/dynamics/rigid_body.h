@@ -285,6 +285,17 @@ double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, cons
                               double dt, double *z, double *z_dot, gw_step *step);
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
+/* Edges of a free-form locus that coordinates k are at or past, `out` 1 upwards and -1 downwards.
+ */
+typedef struct gw_edge_stops {
+    int count, k[2];
+    double out[2];
+} gw_edge_stops;
+
+/* Takes from n velocities what leads out over the edges, by impulses without rebound; in
+ * guided_edges.c. `inertia` is factored. */
+void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot);
+
 /* A body without constraints; in guided_floating.c: its step, Jacobian (6 columns), generalised
  * velocity, D^-1 of a generalised force, and the setting of its twist or a change of velocity. */
 void gw_floating_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);

@@ -394,6 +394,33 @@ for (const { what, trim, end } of [
     assert.match(refused.err, /\/objects\/0\/body: .*states its mass/);
   });
 
+// The edges of the saddle's corners are not perpendicular: stopped at one, the probe is driven over the other.
+test('a held body that is pushed into a corner lies still there', () => {
+  const file = join(scratch, 'corner.json');
+  const csv = join(scratch, 'corner.csv');
+  const part = [
+    [0.25, 0.8],
+    [0.4, 0.6],
+  ];
+  const corners = [
+    { force: [30, 30, 0], at: [1, 1] },
+    { force: [-300, 150, 0], at: [-1, 1] },
+    { force: [300, -300, 0], trim: part, at: [0.6, -0.2] },
+  ];
+  for (const { force, trim, at } of corners) {
+    const scene = probed(trim);
+    scene.devices[0].operator.samples[0].force = force;
+    writeFileSync(file, JSON.stringify(scene));
+    const r = command(['run', file, '--seconds', '2', '--csv', csv]);
+    assert.equal(r.code, 0, r.err);
+    const e = JSON.parse(r.out).energy;
+    assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-9 * e.work_in);
+    const last = readFileSync(csv, 'utf8').trim().split('\n').at(-1).split(',').map(Number);
+    for (const k of [0, 1]) assert.ok(Math.abs(last[1 + k] - at[k]) < 1e-12, `at ${last.slice(1, 4)}`);
+    assert.ok(Math.hypot(...last.slice(8, 11)) < 1e-12, `moves at ${last.slice(8, 11)} m/s`);
+  }
+});
+
 test('surfaces are read as they were written, and may be replaced while one is felt', async () => {
   const server = await start();
   try {
