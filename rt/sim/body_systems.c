@@ -405,12 +405,14 @@ static void begin_anew(gw_dynamic_system *d)
     gw_system_move_grounds(d->system, d->poses, d->twists);
 }
 
-/* The offsets of an edit go by a transition; where its end cannot be reached that way, the system
- * begins anew. Returns the energy that it brings between two steps. */
-static double lose_offsets(gw_dynamic_system *d, double dt)
+/* The offsets of an edit go by a transition; where its end cannot be reached that way, or the step
+ * before failed on the way, the system begins anew. Returns the energy that it brings between two
+ * steps. */
+static double lose_offsets(gw_dynamic_system *d, const gw_step *last, double dt)
 {
     double brought = 0, before = energy_of(d);
-    if (d->joined) {
+    d->joining.active = d->joining.active && last->finite;
+    if (d->joined || !last->finite) {
         gw_system_move_offsets(d->system, 0, 0);
         if (!(gw_system_residual(d->system) <= REACHED))
             begin_anew(d);
@@ -431,7 +433,7 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         if (d->joined || d->joining.active)
-            m->edits += lose_offsets(d, dt);
+            m->edits += lose_offsets(d, &m->world_systems[m->first_system + i].step, dt);
         bool moved_before = d->grounds_move, moves = kinematics || moved_before;
         for (int k = 0; k < d->ground_count; k++)
             moves = moves || d->grounds[k].travel.active;

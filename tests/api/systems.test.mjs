@@ -1739,6 +1739,55 @@ test('an arm amid the scissor lift may be fixed as it runs: where it stands, or 
       }
 });
 
+// The last joint asks the two bars before it to lie in line, where a limit does not let them go.
+test('a transition whose steps fail ends, and no energy comes of it', async () => {
+  const bar = (id, x, y, angle) => ({ ...rod(id, 1, [x, y, 0], angle), free: true });
+  const [x, y] = [Math.cos(0.3), Math.sin(0.3)],
+    [start, end] = [
+      [-0.5, 0, 0],
+      [0.5, 0, 0],
+    ];
+  const wrench = (force) => ({ type: 'wrench', samples: [{ t: 0, force, torque: [0, 0, 0] }] });
+  for (const ticks of [50, 250]) {
+    await expect(200, 'PUT', '/scene', {
+      format: 'guideway-scene/1',
+      name: 'in line',
+      gravity: [0, -2, 0],
+      objects: [bar('l', x / 2, y / 2, 0.3), bar('c', x + 0.5, y, 0), bar('r', x / 2 + 1, y / 2, 0.3)],
+      joints: [
+        revolute('A', frame('l', start), frame('world'), { limits: [[0.2, 2.5]], restitution: 0.5 }),
+        { id: 'B', type: 'spherical', a: frame('c', start), b: frame('l', end) },
+        revolute('C', frame('c', end), frame('r', end), { damping: [0.5] }),
+      ],
+      tools: [
+        { object: 'c', at: { p: [0.2, 0.1, 0] }, device: 'left', control: 'four-channel' },
+        { object: 'l', at: { p: [0.1, 0, 0] }, device: 'right' },
+      ],
+      devices: [
+        { id: 'left', driver: 'sim-impedance', operator: wrench([1, 3, 0]) },
+        { id: 'right', driver: 'sim', operator: wrench([0, 1.5, 0]) },
+      ],
+    });
+    await set('paused');
+    const step = async (ticks) => {
+      const to = (await now()).tick + ticks;
+      await expect(200, 'POST', '/simulation/step', { ticks });
+      await until('it has stepped', async () => (await now()).tick >= to);
+    };
+    await step(ticks);
+    await expect(201, 'POST', '/joints', {
+      id: 'D',
+      type: 'universal',
+      a: frame('r', start),
+      b: frame('world', [1, 0, 0]),
+    });
+    await step(500);
+    const { energy: e } = await now();
+    assert.ok(Math.abs(e.edits) < 200 && e.dissipated < 200, JSON.stringify(e));
+    near(e.kinetic + e.potential, e.initial + e.work_in - e.dissipated + e.edits, 1e-9);
+  }
+});
+
 test('a four-bar rides on its ground when that is patched, and takes a new length without a jump', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
   await set('running');
