@@ -203,6 +203,9 @@ bool app_lease_renew(gw_app *app);
 bool app_lease_held(const gw_app *app);
 void app_lease_end(gw_app *app, const char *by, app_lease_ending how);
 
+/* Whether the tool holds body `body` of the scene (objects, then links), or one of its system. */
+bool app_tool_moves(const app_document *document, int tool, int body);
+
 /* Whether a hand at the tool, or at the `object` ("": at the tool) or link of that name, moves a
  * device that is off until armed once something fails: the tool's own, or one that holds a body of
  * the object's system. */

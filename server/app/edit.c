@@ -422,17 +422,12 @@ static bool within_numbers(const gw_pose *pose)
     return gw_finite_pose(pose) && fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
 }
 
-/* Whether a tool holds a body of the system of bodies that body `number` of the base belongs to. */
-static bool in_held_system(const app_edit *edit, int number)
+/* Whether body `number` of the base is in a hand, or joined to what is. */
+static bool in_hand(const app_edit *edit, int number)
 {
-    const gw_scene *base = edit->base->scene;
-    const gw_layout *layout = edit->base->layout;
-    const gw_scene_system *system = gw_layout_system(layout, number, NULL);
-    for (int i = 0; system && i < base->tool_count; i++) {
-        int held = gw_scene_body_number(base, gw_tool_held_id(&base->tools[i]));
-        if (held >= 0 && gw_layout_system(layout, held, NULL) == system)
+    for (int i = 0; i < edit->base->scene->tool_count; i++)
+        if (app_tool_moves(edit->base, i, number))
             return true;
-    }
     return false;
 }
 
@@ -446,7 +441,7 @@ static void place_links(app_edit *edit, bool running)
         const gw_mechanism *m = &scene->mechanisms[i];
         int old = gw_scene_mechanism(base, m->id);
         if (old < 0 ||
-            (running && in_held_system(edit, base->object_count + gw_scene_first_joint(base, old))))
+            (running && in_hand(edit, base->object_count + gw_scene_first_joint(base, old))))
             continue;
         for (int k = 0; k < m->link_count; k++)
             placed[gw_scene_first_joint(scene, i) + k] =
@@ -483,7 +478,7 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
                  !gw_layout_system(edit->base->layout, old, NULL))
             edit->go_to_layout = true;
         else
-            edit->placed[i] = !running || !in_held_system(edit, old);
+            edit->placed[i] = !running || !in_hand(edit, old);
     }
     if (memory)
         place_links(edit, running);

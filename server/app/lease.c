@@ -66,20 +66,25 @@ static int held_body(const gw_scene *scene, const gw_tool *tool)
                           : gw_scene_object(scene, tool->object);
 }
 
+bool app_tool_moves(const app_document *document, int tool, int body)
+{
+    assert(document && body >= 0);
+    const gw_scene *scene = document->scene;
+    const int *system_of = document->layout->system_of;
+    int held = held_body(scene, &scene->tools[tool]);
+    return held == body ||
+           (held >= 0 && system_of[body] >= 0 && system_of[held] == system_of[body]);
+}
+
 bool app_latched(const app_document *document, int tool, const char *object)
 {
     assert(document && object);
     const gw_scene *scene = document->scene;
-    const int *system_of = document->layout->system_of;
     if (!object[0])
         return latched_tool(scene, tool);
     int body = gw_scene_body_number(scene, object);
-    for (int i = 0; body >= 0 && i < scene->tool_count; i++) {
-        int held = held_body(scene, &scene->tools[i]);
-        bool same = held == body ||
-                    (held >= 0 && system_of[body] >= 0 && system_of[held] == system_of[body]);
-        if (same && latched_tool(scene, i))
+    for (int i = 0; body >= 0 && i < scene->tool_count; i++)
+        if (app_tool_moves(document, i, body) && latched_tool(scene, i))
             return true;
-    }
     return false;
 }

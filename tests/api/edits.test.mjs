@@ -307,3 +307,19 @@ test('what is joined is put where an edit says: a door that hangs free at once, 
     close([await angle()], [0.8], 1e-6);
   }
 });
+
+test('an arm that is held at its flange does not jump out of the hand when the start of a joint is edited', async () => {
+  await open('ur5');
+  await expect(200, 'PUT', '/devices/sim/operator', {
+    type: 'wrench',
+    samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }],
+  });
+  const [{ id, links }] = (await expect(200, 'GET', '/mechanisms')).json;
+  await run('running');
+  await sleep(50);
+  const before = (await pose()).p;
+  links[0].joint.position = (links[0].joint.position ?? 0) + 0.5;
+  await expect(200, 'PATCH', `/mechanisms/${id}`, { links });
+  await sleep(100);
+  close((await pose()).p, before, 1e-3);
+});
