@@ -210,7 +210,6 @@ export function Row(p: { label: string; children: ComponentChildren }): JSX.Elem
   );
 }
 
-// Whether a distance holds exactly, or is a wall on one side.
 // How what slides or rolls is held to the surface.
 export function ContactChoice(p: {
   contact: Contact;
@@ -236,6 +235,7 @@ export function ContactChoice(p: {
   );
 }
 
+// Whether a distance holds exactly, or is a wall on one side.
 export function BoundChoice(p: { value: Bound; onChange: (bound: Bound) => void }): JSX.Element {
   return (
     <select
