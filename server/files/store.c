@@ -383,6 +383,18 @@ static int64_t newest(gw_database *db, const char *file, char *known_as, size_t 
     return version;
 }
 
+bool store_version(gw_store *store, const char *file, int64_t *version, gw_error *error)
+{
+    assert(store && file && version);
+    gw_error bad = {0};
+    bool reading = store_name_valid(file) && take_in(store, file, &bad) &&
+                   database_read(store->database, &bad);
+    *version = reading ? newest(store->database, file, NULL, 0, &bad) : 0;
+    if (reading)
+        database_abandon(store->database);
+    return !bad.code || gw_fail(error, bad.code, "", "cannot read %s: %.300s", file, bad.message);
+}
+
 /* The file that has this name already. */
 static int64_t same_name(gw_database *db, const char *name, char file[STORE_NAME + 1],
                          gw_error *error)
@@ -441,6 +453,13 @@ int64_t store_place(gw_store *store, const char *name, bool (*reserved)(const ch
     return -1;
 }
 
+/* True where version `now` is the one that is seen, or any will do. */
+static bool is_seen(int64_t now, int64_t seen, gw_error *error)
+{
+    return seen < 0 || now == seen ||
+           gw_fail(error, GW_CONFLICT, "", "somebody else has saved or deleted it meanwhile");
+}
+
 bool store_save(gw_store *store, const char *file, const char *name, const json_t *document,
                 int64_t over, gw_error *error)
 {
@@ -459,16 +478,14 @@ bool store_save(gw_store *store, const char *file, const char *name, const json_
         return false;
     }
     bool begun = database_begin(db, &why);
-    bool same = begun && (over < 0 || newest(db, file, NULL, 0, &why) == over);
+    bool same = begun && (over < 0 || is_seen(newest(db, file, NULL, 0, &why), over, &why));
     bool done = same && insert(db, file, name, document, text->data, NULL, clock_wall_s(), &why);
-    if (begun && !same && !why.code)
-        gw_fail(&why, GW_CONFLICT, "", "somebody else has saved or deleted it meanwhile");
     done = finish(store, begun, done, &why);
     text_unref(text);
     return done || gw_fail(error, why.code, "", "cannot save %s: %.300s", file, why.message);
 }
 
-bool store_delete(gw_store *store, const char *file, gw_error *error)
+bool store_delete(gw_store *store, const char *file, int64_t seen, gw_error *error)
 {
     assert(store && file);
     char path[STORE_PATH];
@@ -476,11 +493,11 @@ bool store_delete(gw_store *store, const char *file, gw_error *error)
     if (!store_name_valid(file))
         return missing(file, error);
     bool begun = take_in(store, file, error) && database_begin(db, error);
-    bool there = begun && newest(db, file, NULL, 0, error) > 0;
-    if (begun && !there)
+    int64_t now = begun ? newest(db, file, NULL, 0, error) : 0;
+    if (begun && now == 0)
         missing(file, error);
     bool done =
-        there &&
+        now > 0 && is_seen(now, seen, error) &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
                      "ft", clock_wall_s(), file);
     if (!finish(store, begun, done, error))
@@ -535,7 +552,8 @@ static int64_t former(gw_database *db, const char *file, int64_t version, gw_err
     return which;
 }
 
-bool store_restore(gw_store *store, const char *file, int64_t version, gw_error *error)
+bool store_restore(gw_store *store, const char *file, int64_t version, int64_t seen,
+                   gw_error *error)
 {
     assert(store && file && version >= 0);
     gw_database *db = store->database;
@@ -544,7 +562,7 @@ bool store_restore(gw_store *store, const char *file, int64_t version, gw_error 
     if (begun && !which)
         gw_fail(error, GW_NOT_FOUND, "", "there is no such former version of \"%.80s\"", file);
     bool done =
-        which > 0 &&
+        which > 0 && (seen < 0 || is_seen(newest(db, file, NULL, 0, error), seen, error)) &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
                      "ft", clock_wall_s(), file) &&
         database_run(db, error,

@@ -68,14 +68,20 @@ int64_t store_place(gw_store *store, const char *name, bool (*reserved)(const ch
 bool store_save(gw_store *store, const char *file, const char *name, const json_t *document,
                 int64_t over, gw_error *error);
 
-bool store_delete(gw_store *store, const char *file, gw_error *error);
+/* What is saved under the name, as store_load() tells it, 0: nothing. */
+bool store_version(gw_store *store, const char *file, int64_t *version, gw_error *error);
+
+/* `seen`: the version that is deleted, GW_CONFLICT where there is another one by now; -1: any. */
+bool store_delete(gw_store *store, const char *file, int64_t seen, gw_error *error);
 
 /* The newest version and the former ones, newest first: [{"version","name","saved","replaced"}],
  * times in seconds since 1970, without `replaced` what is saved now. NULL with GW_NOT_FOUND. */
 json_t *store_versions(gw_store *store, const char *file, gw_error *error);
 
-/* Saves a former version again, 0: the newest of them. GW_NOT_FOUND where there is none. */
-bool store_restore(gw_store *store, const char *file, int64_t version, gw_error *error);
+/* Saves a former version again, 0: the newest of them, over the one that was `seen`, as for
+ * store_save(). GW_NOT_FOUND where there is none. */
+bool store_restore(gw_store *store, const char *file, int64_t version, int64_t seen,
+                   gw_error *error);
 
 typedef struct store_entry {
     const char *file, *name, *description; /* NULL of the last two: the scene cannot be read */

@@ -247,7 +247,7 @@ static json_t *features_at(const api_entries *entries, int index)
 
 static void api_features_get(api_call *call)
 {
-    char object[GW_MAX_LINK_NAME + 1] = "";
+    char object[API_MAX_VALUE];
     app_document *document = app_document_get(call->app);
     const gw_scene *scene = document->scene;
     api_entries entries = {.count = scene->object_count + gw_scene_joints(scene),
@@ -689,9 +689,9 @@ static const api_route routes[] = {
     {{"POST", "/scene/open", "Opens a scene of the gallery or a saved one; the simulation is stopped.", "OpenRequest", "Scene", OP_EDIT | OP_ETAG | OP_404 | OP_422, NULL}, api_scene_open, NULL},
     {{"GET", "/scenes", "What can be opened.", NULL, "SceneEntry[]", OP_PAGED, NULL}, api_scenes_get, NULL},
     {{"GET", "/scenes/{file}", "A scene file.", NULL, "Scene", OP_ETAG | OP_STILL, NULL}, api_scenes_file_get, NULL},
-    {{"DELETE", "/scenes/{file}", "Deletes a saved scene; its versions are kept for a while.", NULL, NULL, OP_409, NULL}, api_scenes_file_delete, NULL},
+    {{"DELETE", "/scenes/{file}", "Deletes a saved scene; its versions are kept for a while.", NULL, NULL, OP_EDIT | OP_409, NULL}, api_scenes_file_delete, NULL},
     {{"GET", "/scenes/{file}/versions", "What is saved under the name and what was saved or deleted before, newest first: 20 for 30 days.", NULL, "SceneVersion[]", OP_PAGED, NULL}, api_scenes_versions_get, NULL},
-    {{"POST", "/scenes/{file}/restore", "Saves a former version again; without a version the newest of them.", "RestoreRequest", "Scene", OP_ETAG | OP_409, NULL}, api_scenes_restore, NULL},
+    {{"POST", "/scenes/{file}/restore", "Saves a former version again; without a version the newest of them.", "RestoreRequest", "Scene", OP_EDIT | OP_ETAG | OP_409, NULL}, api_scenes_restore, NULL},
     {{"GET", "/objects", "All objects.", NULL, "Object[]", OP_ETAG | OP_STILL | OP_PAGED, NULL}, resource_list, &resources[OBJECTS]},
     {{"POST", "/objects", "Adds an object, or the body of a robot description without joints that move.", "Object|RobotDescription", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[OBJECTS]},
     {{"GET", "/objects/{id}", "One object.", NULL, "Object", OP_ETAG | OP_STILL, NULL}, resource_get, &resources[OBJECTS]},

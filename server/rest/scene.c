@@ -240,14 +240,45 @@ static bool bundled(api_call *call, const char *what)
     return is;
 }
 
+/* The saved version that If-Match allows to be replaced, -1: any. False: the reply is set. */
+static bool take_seen(api_call *call, int64_t *seen)
+{
+    char tag[API_TAG];
+    gw_error error = {0};
+    const char *wanted = call->request->if_match, *file = call->part[0];
+    *seen = -1;
+    if (!wanted)
+        return true;
+    if (!store_version(call->store, file, seen, &error)) {
+        api_storage_error(call, &error);
+        return false;
+    }
+    api_version_tag(*seen, tag);
+    if (*seen && api_lists_tag(wanted, tag))
+        return true;
+    api_refuse(call, 412, "", "If-Match is %.40s, and %.64s is %s%s", wanted, file,
+               *seen ? "saved as version " : "not saved", *seen ? tag : "");
+    return false;
+}
+
+/* A version that If-Match allowed a moment ago is another one now: 412. */
+static void answer_unstored(api_call *call, int64_t seen, const gw_error *error)
+{
+    if (seen >= 0 && error->code == GW_CONFLICT)
+        api_refuse(call, 412, "", "%s", error->message);
+    else
+        api_storage_error(call, error);
+}
+
 void api_scenes_file_delete(api_call *call)
 {
+    int64_t seen;
     gw_error error = {0};
     const char *file = call->part[0];
-    if (bundled(call, "deleted"))
+    if (bundled(call, "deleted") || !take_seen(call, &seen))
         return;
-    if (!store_delete(call->store, file, &error)) {
-        api_storage_error(call, &error);
+    if (!store_delete(call->store, file, seen, &error)) {
+        answer_unstored(call, seen, &error);
         return;
     }
     call->reply->status = 204;
@@ -268,6 +299,7 @@ void api_scenes_restore(api_call *call)
     gw_error error = {0};
     const json_t *wanted = json_object_get(call->body, "version");
     json_int_t version = json_integer_value(wanted);
+    int64_t seen;
     if (bundled(call, "restored"))
         return;
     if (call->body && !api_only(call, allowed))
@@ -276,8 +308,10 @@ void api_scenes_restore(api_call *call)
         api_refuse(call, 400, "/version", "version is a whole number from 1 on, or left out");
         return;
     }
-    if (!store_restore(call->store, call->part[0], version, &error)) {
-        api_storage_error(call, &error);
+    if (!take_seen(call, &seen))
+        return;
+    if (!store_restore(call->store, call->part[0], version, seen, &error)) {
+        answer_unstored(call, seen, &error);
         return;
     }
     app_log(call->app, "saved", "info", "Restored a former version of %.64s.", call->part[0]);

@@ -177,7 +177,7 @@ static const response refusals[] = {
     {"404", "NotFound", "There is nothing of that name."},
     {"409", "Conflict",
      "It is there already, others refer to it, or this is not the state for it."},
-    {"412", "Stale", "If-Match does not name the scene's revision."},
+    {"412", "Stale", "If-Match does not name the scene's revision, or the saved version."},
     {"413", "TooLarge", "The body has more than 1 MiB, or the document more than a cap."},
     {"415", "WrongType", "The body is not application/json."},
     {"421", "Misdirected", "The Host header names another server."},
@@ -224,7 +224,7 @@ static const char others[] =
     "\"description\":\"that many poses to each side along each freedom of the solution that is "
     "answered\"},"
     "\"ifMatch\":{\"name\":\"If-Match\",\"in\":\"header\",\"schema\":{\"type\":\"string\"},"
-    "\"description\":\"the revision that the edit was made for, as in ETag\"},"
+    "\"description\":\"the revision, or saved version, that the edit was made for, as in ETag\"},"
     "\"ifNoneMatch\":{\"name\":\"If-None-Match\",\"in\":\"header\",\"schema\":{\"type\":"
     "\"string\"},\"description\":\"of a GET: the ETags that are known, 304 where one of them is "
     "right; of a save *: only where nothing is saved there yet\"},"
@@ -488,7 +488,7 @@ static void add_to_edits(json_t *document, const wire_operation *o)
 bool wire_batched(const wire_operation *o)
 {
     return o->flags & OP_EDIT && strncmp(o->path, "/scene/", 7) != 0 &&
-           strncmp(o->path, "/solutions", 10) != 0;
+           strncmp(o->path, "/scenes/", 8) != 0 && strncmp(o->path, "/solutions", 10) != 0;
 }
 
 void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *o,

@@ -299,6 +299,30 @@ test('saving over another scene: a condition that is stated is heeded', async ()
   await server.stop();
 });
 
+test('a saved scene is deleted or restored as it was seen: If-Match', async () => {
+  const server = await start();
+  const { expect } = await client(server);
+  const save = async () => {
+    await expect(201, 'POST', '/scene/save', { name: 'seen' });
+    return (await expect(200, 'GET', '/scenes/seen')).headers.etag;
+  };
+  const first = await save(),
+    second = await save();
+  for (const stale of [first, '"0"', `W/${second}`]) {
+    const { json } = await expect(412, 'DELETE', '/scenes/seen', undefined, { 'if-match': stale });
+    assert.match(json.detail, /seen is saved as version "s/);
+    await expect(412, 'POST', '/scenes/seen/restore', { version: 1 }, { 'if-match': stale });
+    await expect(412, 'POST', '/scenes/seen/restore', {}, { 'if-match': stale });
+  }
+  const third = (await expect(200, 'POST', '/scenes/seen/restore', {}, { 'if-match': second })).headers.etag;
+  assert.notEqual(third, second);
+  await expect(204, 'DELETE', '/scenes/seen', undefined, { 'if-match': `"0", ${third}` });
+  for (const gone of ['*', third]) await expect(412, 'POST', '/scenes/seen/restore', {}, { 'if-match': gone });
+  await expect(200, 'POST', '/scenes/seen/restore', {});
+  await expect(204, 'DELETE', '/scenes/seen', undefined, { 'if-match': '*' });
+  await server.stop();
+});
+
 test('what was saved over or deleted can be brought back', async () => {
   const data = folder();
   let server = await start({ data }),
