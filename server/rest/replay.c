@@ -1,6 +1,6 @@
 /*
  * Answers that are kept for a repeated Idempotency-Key: a ring of the newest, behind a mutex. What
- * tells two requests apart is a hash of method, address and body.
+ * tells two requests apart is a hash of address, conditions and body.
  */
 #include "server/rest/replay.h"
 
@@ -37,9 +37,19 @@ static uint64_t hash_more(uint64_t hash, const char *data, size_t size)
     return text_hash(text_hash(hash, data, size), "\xff", 1);
 }
 
+/* A header that is not there is another one than an empty one. */
+static uint64_t hash_header(uint64_t hash, const char *value)
+{
+    return hash_more(hash_more(hash, value ? "+" : "-", 1), value ? value : "",
+                     value ? strlen(value) : 0);
+}
+
 static uint64_t hash_of(const api_request *request)
 {
     uint64_t hash = hash_more(TEXT_HASH, request->path, strlen(request->path));
+    hash = hash_header(hash, request->content_type);
+    hash = hash_header(hash, request->if_match);
+    hash = hash_header(hash, request->if_none_match);
     for (int i = 0; i < request->query_count; i++) {
         const char *value = request->query[i].value ? request->query[i].value : "";
         hash = hash_more(hash, request->query[i].name, strlen(request->query[i].name));

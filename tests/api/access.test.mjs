@@ -240,6 +240,22 @@ test('a token allows what its roles say', async () => {
         `${token}: ${method} ${path}`,
       );
     }
+  const keyed = async (token) =>
+    (
+      await request(
+        locked,
+        'POST',
+        '/api/v1/simulation/step',
+        { ticks: 1 },
+        {
+          authorization: `Bearer ${token}`,
+          'idempotency-key': 'of-all-tokens',
+        },
+      )
+    ).status;
+  await ask(all, 'PUT', '/simulation', { state: 'paused' });
+  // what one token may not is neither kept for the next nor told from the one before
+  assert.deepEqual([await keyed(watch), await keyed(operate), await keyed(watch)], [403, 200, 403]);
   for (const [token, may] of [
     [watch, false],
     [edit, false],
