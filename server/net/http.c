@@ -400,7 +400,8 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
 {
     api_request *request = context;
     (void)kind;
-    if (request->query_count < API_MAX_QUERY)
+    request->query_over = request->query_count == API_MAX_QUERY;
+    if (!request->query_over)
         request->query[request->query_count++] = (api_pair){name, value};
     return MHD_YES;
 }

@@ -12,6 +12,7 @@
 #define API_PREFIX    "/api/v1"
 #define API_MAX_PATH  512
 #define API_MAX_QUERY 8
+#define API_MAX_VALUE 256 /* bytes of a query parameter's value, with its zero */
 
 #define API_MAX_ENTRY_ID (GW_MAX_LINK_NAME + GW_MAX_ID + 2) /* "object/feature", with its zero */
 
@@ -24,6 +25,7 @@ typedef struct api_request {
     const char *path; /* as sent, still percent-encoded, without the query */
     int query_count;
     api_pair query[API_MAX_QUERY];
+    bool query_over;                      /* there were more of them */
     const char *content_type;             /* NULL: none */
     const char *if_match, *if_none_match; /* NULL: none */
     const char *idempotency_key;          /* NULL: none, or the request is quick */

@@ -44,6 +44,9 @@ typedef void api_handler(api_call *call);
 /* The value of a query parameter, decoded into `out`; false where it is not there. */
 bool api_query(const api_call *call, const char *name, char *out, size_t size);
 
+/* True where the text is a whole number of digits alone. */
+bool api_whole(const char *text, uint64_t *number);
+
 /* ---- replies ------------------------------------------------------------------------------- */
 
 /* Takes the value over. NULL, or a number that is not finite, becomes a 500. */

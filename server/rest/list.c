@@ -15,7 +15,7 @@
 #define PIECE_BYTES (64 << 10) /* of text, and the entry that went over it */
 
 typedef struct filter {
-    char name[40], value[API_MAX_ENTRY_ID];
+    char name[40], value[API_MAX_VALUE];
 } filter;
 
 struct api_pieces {
@@ -24,7 +24,7 @@ struct api_pieces {
     json_t *group; /* being written, from `at` on; NULL: none */
     size_t at;
     int skip, left; /* of the page; left -1: all */
-    char after[API_MAX_ENTRY_ID];
+    char after[API_MAX_VALUE];
     bool passed; /* the entry that the page begins after; true where there is none */
     int filter_count;
     filter filters[API_MAX_QUERY];
@@ -162,8 +162,8 @@ void api_pieces_destroy(api_pieces *p)
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-/* The query's parameters of the list; false: the reply is set. */
-static bool take_query(api_call *call, api_pieces *p)
+/* The query's parameters of the list. */
+static void take_query(const api_call *call, api_pieces *p)
 {
     p->skip = call->offset;
     p->left = call->limit;
@@ -171,19 +171,14 @@ static bool take_query(api_call *call, api_pieces *p)
     for (int i = 0; i < call->filter_count; i++) {
         filter *f = &p->filters[p->filter_count++];
         snprintf(f->name, sizeof f->name, "%s", call->filters[i]);
-        if (api_query(call, call->filters[i], f->value, sizeof f->value))
-            continue;
-        api_refuse(call, 400, "", "the value of %.40s is too long", f->name);
-        return false;
+        api_query(call, call->filters[i], f->value, sizeof f->value);
     }
-    return true;
 }
 
 /* True where `p` is of further use. */
 static bool answer(api_call *call, api_pieces *p)
 {
-    if (!take_query(call, p))
-        return false;
+    take_query(call, p);
     gw_text *first = api_pieces_next(p);
     if (!first) {
         api_json(call, 500, NULL);

@@ -253,12 +253,10 @@ static bool matches(const char *if_match, uint64_t revision)
     return api_lists_tag(if_match, tag);
 }
 
-#define API_MAX_GROUP 256 /* bytes that are looked at: longer ones are refused as too long */
-
 /* ?group=ID: of a drag, whose edits are one step for undo. */
 static bool take_group(api_call *call, app_edit *edit)
 {
-    char id[API_MAX_GROUP];
+    char id[API_MAX_VALUE];
     if (!api_query(call, "group", id, sizeof id))
         return true;
     if (!gw_id_valid(id)) {

@@ -177,6 +177,20 @@ static int known_names(const wire_operation *about, const char *names[6])
     return count;
 }
 
+/* A value that cannot be read would be passed over in silence. */
+static bool take_value(api_call *call, const api_pair *pair)
+{
+    char value[API_MAX_VALUE];
+    const char *text = pair->value ? pair->value : "";
+    if (decode(text, strlen(text), value, sizeof value))
+        return true;
+    api_refuse(call, 400, "",
+               "%.40s is %.60s: a value has at most %d bytes, none of them zero, and a %% stands "
+               "before two hexadecimal digits",
+               pair->name, text, API_MAX_VALUE - 1);
+    return false;
+}
+
 /* True where parameter `i` of the query has the name of one before it. */
 static bool is_repeated(const api_request *request, int i)
 {
@@ -193,6 +207,10 @@ static bool take_names(api_call *call, const api_route *route)
     char list[80] = "";
     int count = known_names(&route->about, names);
     bool paged = route->about.flags & OP_PAGED;
+    if (call->request->query_over) {
+        api_refuse(call, 400, "", "the query has more than %d parameters", API_MAX_QUERY);
+        return false;
+    }
     for (int i = 0; i < count; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", names[i]);
     for (int i = 0; i < call->request->query_count; i++) {
@@ -202,6 +220,8 @@ static bool take_names(api_call *call, const api_route *route)
             api_refuse(call, 400, "", "the query parameter %.40s is given once", name);
             return false;
         }
+        if (!take_value(call, &call->request->query[i]))
+            return false;
         for (int k = 0; k < count; k++)
             known = known || strcmp(name, names[k]) == 0;
         if (known)
@@ -218,6 +238,13 @@ static bool take_names(api_call *call, const api_route *route)
     return true;
 }
 
+bool api_whole(const char *text, uint64_t *number)
+{
+    size_t digits = strspn(text, "0123456789");
+    *number = strtoull(text, NULL, 10);
+    return digits > 0 && !text[digits];
+}
+
 /* ?limit=N, ?offset=N */
 static bool take_page(api_call *call)
 {
@@ -225,12 +252,12 @@ static bool take_page(api_call *call)
     int *const values[] = {&call->limit, &call->offset};
     call->limit = -1;
     for (int i = 0; i < 2; i++) {
-        char value[16] = "", *end;
+        char value[API_MAX_VALUE];
+        uint64_t n;
         if (!api_query(call, names[i], value, sizeof value))
             continue;
-        long n = strtol(value, &end, 10);
-        if (*end || end == value || n < 0 || n > 1000000) {
-            api_refuse(call, 400, "", "%s is %s, must be a whole number from 0 to 1000000",
+        if (!api_whole(value, &n) || n > 1000000) {
+            api_refuse(call, 400, "", "%s is %.40s, must be a whole number from 0 to 1000000",
                        names[i], value);
             return false;
         }
@@ -242,12 +269,12 @@ static bool take_page(api_call *call)
 /* ?strands=N */
 static bool take_strands(api_call *call)
 {
-    char value[16] = "", *end;
+    char value[API_MAX_VALUE];
+    uint64_t n;
     if (!api_query(call, "strands", value, sizeof value))
         return true;
-    long n = strtol(value, &end, 10);
-    if (*end || end == value || n < 1 || n > GW_COORDINATE_CURVE_MAX) {
-        api_refuse(call, 400, "", "strands is a whole number from 1 to %d",
+    if (!api_whole(value, &n) || n < 1 || n > GW_COORDINATE_CURVE_MAX) {
+        api_refuse(call, 400, "", "strands is %.40s, must be a whole number from 1 to %d", value,
                    GW_COORDINATE_CURVE_MAX);
         return false;
     }
@@ -257,16 +284,12 @@ static bool take_strands(api_call *call)
 
 static bool take_dry_run(api_call *call, const api_route *route)
 {
-    char value[16] = "";
-    bool given = false;
-    for (int i = 0; i < call->request->query_count; i++)
-        given = given || strcmp(call->request->query[i].name, "dryRun") == 0;
-    if (!given)
+    char value[API_MAX_VALUE];
+    if (!api_query(call, "dryRun", value, sizeof value))
         return true;
-    bool read = api_query(call, "dryRun", value, sizeof value);
     call->dry_run = strcmp(value, "true") == 0;
-    if (!read || (!call->dry_run && strcmp(value, "false") != 0)) {
-        api_refuse(call, 400, "", "dryRun is true or false");
+    if (!call->dry_run && strcmp(value, "false") != 0) {
+        api_refuse(call, 400, "", "dryRun is %.40s, must be true or false", value);
         return false;
     }
     if (call->dry_run && !(route->about.flags & OP_DRY_RUN)) {
@@ -391,12 +414,14 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     wire_memory_clear();
     meshes_use(api->meshes);
     const api_route *route = api_find_route(&call, path, allow);
+    if (route && !may(&call)) /* nothing of a key: it is not this token's */
+        return;
     bool keyed = request->idempotency_key && strcmp(request->method, "POST") == 0;
     if (keyed && !api_replays_begin(api->replays, request, reply))
         return;
     if (!route)
         answer_unrouted(&call, path, allow);
-    else if (may(&call) && take_dry_run(&call, route) && take_what_is_said(&call, route))
+    else if (take_dry_run(&call, route) && take_what_is_said(&call, route))
         route->handler(&call);
     if (call.ticket)
         keep(&call);

@@ -91,11 +91,10 @@ void api_loop_get(api_call *call)
 
 void api_events_get(api_call *call)
 {
-    char value[32] = "0", *end = value;
-    bool given = api_query(call, "since", value, sizeof value);
-    unsigned long long since = strtoull(value, &end, 10);
-    if (given && (end == value || *end || value[0] == '-')) {
-        api_refuse(call, 400, "", "since is a sequence number");
+    char value[API_MAX_VALUE];
+    uint64_t since = 0;
+    if (api_query(call, "since", value, sizeof value) && !api_whole(value, &since)) {
+        api_refuse(call, 400, "", "since is %.40s, must be the sequence number of an event", value);
         return;
     }
     uint64_t last = app_log_last(call->app), seq = app_log_first(call->app);

@@ -1036,6 +1036,33 @@ test('entries of a list are chosen by their members', async () => {
   await expect(400, 'GET', '/objects?id=cone&id=cylinder');
 });
 
+test('a value of a query that cannot be read is refused, not passed over', async () => {
+  const long = 'x'.repeat(300);
+  for (const name of ['limit', 'offset', 'after', 'id', 'nothing'])
+    for (const value of ['%zz', '%4', '%', 'a%00', long]) {
+      const { detail } = (await expect(400, 'GET', `/objects?${name}=${value}`)).json;
+      assert.ok(detail.startsWith(`${name} is ${value.slice(0, 60)}: a value has at most 255 bytes`), detail);
+    }
+  const nine = [...'abcdefghi'].map((name) => `${name}=1`).join('&');
+  assert.match((await expect(400, 'GET', `/objects?${nine}`)).json.detail, /more than 8 parameters/);
+  const members = ['id', 'fixed', 'free', 'massless', 'material', 'collide', 'group', 'limit', 'x'];
+  await expect(400, 'GET', `/objects?${members.map((name) => `${name}=1`).join('&')}`);
+  for (const number of ['99999999999999999', '99999999999999999999999999', '%2B1', '%201', '-1', '1.0', ''])
+    assert.match((await expect(400, 'GET', `/objects?limit=${number}`)).json.detail, /whole number/, number);
+  assert.equal((await expect(200, 'GET', '/objects?limit=00000000000000000001')).json.length, 1);
+  for (const since of ['%20-5', '-5', '1e3', '%2B1', ''])
+    assert.match(
+      (await expect(400, 'GET', `/events?since=${since}`)).json.detail,
+      /^since is .*, must be the sequence/,
+    );
+  await expect(400, 'GET', `/events?since=${long}`);
+  const { detail } = (await expect(400, 'GET', '/solutions/cone?strands=00000000000000000099')).json;
+  assert.match(detail, /^strands is 0+99, must be a whole number from 1 to /);
+  assert.match((await expect(400, 'PATCH', '/objects/cone?dryRun=yes', {})).json.detail, /dryRun is yes, must be true/);
+  await expect(400, 'GET', '/features?object=%zz');
+  await expect(400, 'PATCH', '/objects/cone?group=%zz', {});
+});
+
 test('surfaces and rims of primitives are features, by the names that constraints take', async () => {
   const h = Math.SQRT1_2;
   const ball = { type: 'sphere', radius: 0.1 };
@@ -1111,6 +1138,7 @@ test('every edit heeds If-Match', async () => {
     'POST /scene/open': { scene: 'sphere' },
     'POST /scene/save': { name: 'conditional' },
     'POST /scene/edits': [{ method: 'DELETE', path: '/tool' }],
+    'POST /scenes/kept/restore': {},
     'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } },
     'PATCH /objects/cone': {},
     'POST /features': { id: 'cone/f', point: [0, 0, 0] },
@@ -1141,7 +1169,9 @@ test('every edit heeds If-Match', async () => {
     'POST /assemble': { commit: true },
     'PUT /tasks/lift': { object: 'cone', steps: [{ type: 'wait', seconds: 1 }] },
   };
-  for (const { method, path, operation } of operations().filter((o) => o.operation.responses[412])) {
+  await expect(201, 'POST', '/scene/save', { name: 'kept' });
+  for (const { method, path: example, operation } of operations().filter((o) => o.operation.responses[412])) {
+    const path = example.replace(/^\/scenes\/[^/]*/, '/scenes/kept');
     const body = operation.requestBody ? bodies[`${method} ${path}`] : undefined;
     const before = (await expect(200, 'GET', '/scene')).headers.etag;
     await expect(412, method, path, body, { 'if-match': '"0"' });
@@ -1268,6 +1298,18 @@ test('a POST that is repeated with its key is carried out once', async () => {
   assert.deepEqual([other.status, other.json.type], [422, '/problems/key-reused']);
   for (const { path } of operations().filter((o) => o.method === 'POST' && o.operation.responses[422]))
     await expect(422, 'POST', path, {}, key);
+  const seen = { ...ball, id: 'seen' };
+  const stale = { 'idempotency-key': 'k-4', 'if-match': '"0"' };
+  await expect(412, 'POST', '/objects', seen, stale);
+  await expect(412, 'POST', '/objects', seen, stale);
+  for (const condition of [{ 'if-match': '*' }, { 'if-match': '' }, {}]) {
+    const { status, json } = await call('POST', '/objects', seen, { 'idempotency-key': 'k-4', ...condition });
+    assert.deepEqual([status, json.type], [422, '/problems/key-reused'], JSON.stringify(condition));
+  }
+  const saved = { 'idempotency-key': 'k-5', 'if-none-match': '*' };
+  await expect(201, 'POST', '/scene/save', { name: 'keyed' }, saved);
+  await expect(422, 'POST', '/scene/save', { name: 'keyed' }, { 'idempotency-key': 'k-5' });
+  await expect(201, 'POST', '/scene/save', { name: 'keyed' }, saved);
   await expect(409, 'POST', '/objects', ball, { 'idempotency-key': 'k-2' });
   await expect(409, 'POST', '/objects', ball);
   assert.equal((await call('POST', '/objects', ball, { 'idempotency-key': 'two words' })).status, 400);
