@@ -330,7 +330,7 @@ suite('trust', () => {
     await run();
     await until(async () => (await simulation()).tick > 50, 'some ticks');
     await page.keyboard.press('Control+.');
-    const cause = /^Halted at .+ by (you|page 127\.0\.0\.1:\d+): asked for\./;
+    const cause = /^Halted at .+ by (you|page 127\.0\.0\.1:\d+)\. Nothing moves/;
     await until(async () => cause.test(await person.text('.banner.halted')), 'cause, who and when');
     const [download] = await Promise.all([
       page.waitForEvent('download'),

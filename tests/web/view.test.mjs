@@ -13,6 +13,15 @@ const box = (id, p, more = {}) => ({
 });
 const canvas = () => page.locator('#canvas').boundingBox();
 
+async function nothingUnderHalt() {
+  const halt = await page.locator('.halt').boundingBox();
+  for (const each of await page.locator('.header :is(button, select)').all()) {
+    const b = await each.boundingBox();
+    const clear = !b || b.x + b.width <= halt.x || b.y >= halt.y + halt.height || b.x >= halt.x + halt.width;
+    assert.ok(clear, `${(await each.getAttribute('aria-label')) ?? (await each.innerText())} lies under HALT`);
+  }
+}
+
 suite('the view', () => {
   test('joints are framed with what hangs on them, and what hangs is seen to hang', async () => {
     await visit('cradle');
@@ -229,12 +238,16 @@ suite('the view', () => {
       );
       const header = await page.locator('.header').boundingBox();
       assert.ok(header.height <= 90, `${header.height} px high`);
-      const halt = await page.locator('.halt').boundingBox();
-      for (const each of await page.locator('.header :is(button, select)').all()) {
-        const b = await each.boundingBox();
-        const clear = !b || b.x + b.width <= halt.x || b.y >= halt.y + halt.height || b.x >= halt.x + halt.width;
-        assert.ok(clear, `${await each.getAttribute('aria-label')} lies under HALT`);
-      }
+      await nothingUnderHalt();
+    });
+
+  for (const width of [821, 1000, 1280])
+    test(`halted, the way to arm again is clear of HALT, ${width} pixels wide`, async () => {
+      await visit('cone-on-cylinder', { viewport: { width, height: 720 } });
+      await page.keyboard.press('Control+.');
+      await page.waitForSelector('.header .arm');
+      await nothingUnderHalt();
+      await appliance.api('POST', '/simulation/arm');
     });
 
   for (const width of [821, 900, 1060, 1280])

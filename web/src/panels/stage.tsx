@@ -65,7 +65,9 @@ function Hints(): JSX.Element | null {
   );
 }
 
-const whence = (h: Halt): string => ` at ${clock(h.since)} by ${nameOf(h.by)}: ${causeWords[h.cause]}`;
+// Who asked for a halt is its cause; what else switched the force off is named.
+const whence = (h: Halt): string =>
+  ` at ${clock(h.since)} by ${nameOf(h.by)}${h.cause === 'software' ? '' : `: ${causeWords[h.cause]}`}`;
 
 function Banner(): JSX.Element | null {
   if (store.halting.value && store.connection.value !== 'open')
