@@ -142,6 +142,21 @@ gw_contact *gw_island_add_contact(gw_world *w, const gw_collision_pair *p,
     return c;
 }
 
+gw_collision_pair *gw_island_add_pair(gw_world *w, int m, const gw_contact_candidate *candidate)
+{
+    int before = w->pair_count, pair = gw_pair_of_candidate(w, candidate);
+    gw_collision_pair *p = &w->pairs[pair];
+    if (w->pair_count == before)
+        return p;
+    p->system_a = system_of(w, candidate->a);
+    p->system_b = system_of(w, candidate->b);
+    assert((p->system_a == m || p->system_b == m) && w->island.pair_count > 0);
+    w->island.pairs[w->island.pair_count++] = pair;
+    w->active.pairs[w->active.pair_count++] = pair;
+    add_incidence(&w->pairs_of, pair, p->system_a, p->system_b);
+    return p;
+}
+
 /* ---- groups --------------------------------------------------------------------------------- */
 
 /* The system whose number the group has, while groups are made. */

@@ -139,6 +139,14 @@ double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap)
     return whole * round((row->length * row->sign * (q - row->value) - gap) / whole);
 }
 
+void gw_contact_update_turned_gap(const gw_world *w, gw_contact *c)
+{
+    c->turned = 0;
+    gw_contact_update_gap(w, c);
+    c->turned = gw_contact_turned(c, gw_world_model(w, gw_contact_any_system(c)), c->now.gap);
+    c->now.gap += c->turned;
+}
+
 void gw_contact_set_start(const gw_world *w, gw_contact *c, double from)
 {
     double a_start = c->system_a >= 0 ? w->substep_start[c->system_a] : 0;
@@ -158,9 +166,6 @@ void gw_world_update_gaps(gw_world *w, double t)
     update_bodies(w, &w->boundary, t);
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
-        c->turned = 0;
-        gw_contact_update_gap(w, c);
-        c->turned = gw_contact_turned(c, gw_world_model(w, gw_contact_any_system(c)), c->now.gap);
-        c->now.gap += c->turned;
+        gw_contact_update_turned_gap(w, c);
     }
 }

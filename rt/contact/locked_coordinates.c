@@ -3,10 +3,12 @@
  * damper on each, so strong that the coordinate stays where it is whatever motors do within the
  * substep,
  *
- *   c = S / (h (D^-1 P)_jj),   P = -c (gap(h) - gap(0)) / (h J_j^2)
+ *   c = S / (h (D^-1 P)_jj),   P = c (g - (gap(h) - gap(0)) / h) / J_j^2
  *
- * makes its step implicit; P is the load that it had, the mean one. A limit that would pull is
- * released, and the substep tried again. RT safe.
+ * makes its step implicit; g is the rate at which a gap that was passed is brought back, P the load
+ * that the limit had, the mean one. A limit that would pull is
+ * released, and the substep tried again; one that is passed then, for others were released with it,
+ * is locked for good. RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "rt/contact/world_private.h"
 
 #define STRENGTH 1e7  /* S: of a free motion in the substep, this part is left */
+#define BACK     0.1  /* of what a gap was passed by, brought back in a substep */
 #define ALONE    1e-9 /* of the row's entry at its coordinate: others are rounding */
 
 /* The one coordinate of a system that the limit bounds, -1: it bounds none alone; its entry of J.
@@ -42,21 +45,34 @@ static int coordinate_of(const gw_world *w, const gw_contact *c, double *entry)
 static bool lock(gw_world *w, gw_contact *c, int at, double entry, double h)
 {
     int m = gw_contact_any_system(c);
-    double *locks = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF, unit[GW_MODEL_MAX_DOF] = {0};
-    double answer[GW_MODEL_MAX_DOF];
+    double *locks = w->locks + (size_t)m * GW_MODEL_MAX_DOF, unit[GW_MODEL_MAX_DOF] = {0};
+    double *loads = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF, answer[GW_MODEL_MAX_DOF];
     size_t n = (size_t)gw_model_dof(gw_world_model(w, m));
     unit[at] = 1;
     gw_model_apply_inverse(gw_world_model(w, m), unit, answer);
     if (!(answer[at] > 0))
         return false;
-    if (!w->locked[m])
+    if (!w->locked[m]) {
         memset(locks, 0, n * sizeof *locks);
+        memset(loads, 0, n * sizeof *loads);
+    }
     w->locked[m] = true;
     locks[at] = STRENGTH / (h * answer[at]);
+    c->lock_rate = fmax(0, -BACK * (c->start.gap + c->rest_penetration) / h);
+    loads[at] = locks[at] * c->lock_rate / entry;
     c->lock = locks[at] / (entry * entry);
     c->locks = at;
     c->load = 0;
+    c->lock_state = c->lock_state == GW_LOCK_RELEASED ? GW_LOCK_KEPT : GW_LOCKED;
     return true;
+}
+
+static void release(gw_world *w, gw_contact *c)
+{
+    size_t at = (size_t)gw_contact_any_system(c) * GW_MODEL_MAX_DOF + (size_t)c->locks;
+    w->locks[at] = w->load_rate[at] = 0;
+    c->lock = c->load = 0;
+    c->lock_state = GW_LOCK_RELEASED;
 }
 
 bool gw_lock_coordinates(gw_world *w, double h)
@@ -82,18 +98,23 @@ bool gw_release_locks(gw_world *w, double h)
     bool any = false;
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (!(c->lock > 0))
-            continue;
-        c->load = -c->lock * (c->now.gap - c->start.gap) / h;
-        if (c->load >= 0)
-            continue;
-        w->load_rate[(size_t)gw_contact_any_system(c) * GW_MODEL_MAX_DOF + (size_t)c->locks] = 0;
-        c->lock = c->load = 0;
-        any = true;
+        double entry;
+        if (c->lock_state == GW_LOCK_RELEASED && gw_contact_gave_way(c)) {
+            int at = coordinate_of(w, c, &entry);
+            any = (at >= 0 && lock(w, c, at, entry, h)) || any;
+        } else if (c->lock > 0) {
+            c->load = c->lock * (c->lock_rate - (c->now.gap - c->start.gap) / h);
+            if (c->lock_state == GW_LOCKED && c->load < 0) {
+                release(w, c);
+                any = true;
+            }
+        }
     }
-    for (int i = 0; any && i < w->active.contact_count; i++)
-        if (w->contacts[w->active.contacts[i]].lock > 0)
-            w->contacts[w->active.contacts[i]].load = 0;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->lock > 0)
+            c->load = any ? 0 : fmax(0, c->load);
+    }
     return any;
 }
 
@@ -104,6 +125,8 @@ void gw_unlock_coordinates(gw_world *w)
         any = any || w->locked[w->active.systems[i]];
         w->locked[w->active.systems[i]] = false;
     }
-    for (int i = 0; any && i < w->active.contact_count; i++)
+    for (int i = 0; any && i < w->active.contact_count; i++) {
         w->contacts[w->active.contacts[i]].lock = 0;
+        w->contacts[w->active.contacts[i]].lock_state = GW_UNLOCKED;
+    }
 }

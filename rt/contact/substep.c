@@ -67,10 +67,10 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
                         .touch = w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
                         .touching = &query,
                         .continues = w->substep_start[m] > 0};
-    if (w->loaded[m] && gw_model_takes_load(model))
+    if (w->locked[m] || (w->loaded[m] && gw_model_takes_load(model)))
         forces.load = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
     if (w->locked[m])
-        forces.lock = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
+        forces.lock = w->locks + (size_t)m * GW_MODEL_MAX_DOF;
     load(w, m, model, 0.5 * h);
     gw_model_step(model, &forces, h, step);
     load(w, m, model, 0.5 * h);
@@ -226,15 +226,11 @@ static bool effort_is_spent(const gw_world *w, int reserve)
     return w->effort + reserve >= w->budget;
 }
 
-/* A contact that holds was passed: no constant loads hold what changes as it moves. */
 static bool any_gave_way(const gw_world *w)
 {
-    for (int i = 0; i < w->active.contact_count; i++) {
-        const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (c->continuous && gw_contact_holds(c) &&
-            c->now.gap < fmin(0, c->start.gap) - GW_CONTACT_HELD_DEPTH)
+    for (int i = 0; i < w->active.contact_count; i++)
+        if (gw_contact_gave_way(&w->contacts[w->active.contacts[i]]))
             return true;
-    }
     return false;
 }
 
@@ -273,7 +269,8 @@ static void try_with_loads(gw_world *w, double t)
         return;
     gw_begin_loads(w);
     for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_LOADS_BETTER; n++) {
-        if (n >= FEW_LOAD_TRIALS && (!gw_loads_are_bracketed(w) || effort_is_spent(w, 0)))
+        if (n >= FEW_LOAD_TRIALS &&
+            (!gw_loads_are_bracketed(w) || effort_is_spent(w, w->budget / 2)))
             break;
         for (int i = 0; i < w->active.system_count; i++)
             w->loaded[w->active.systems[i]] = false;
@@ -294,12 +291,16 @@ static void try_with_loads(gw_world *w, double t)
         try_locked(w, t);
 }
 
-static bool any_closes(gw_world *w, double t)
+/* A contact of the active part that closes until t; NULL: none does. */
+static gw_contact *closing_until(gw_world *w, double t)
 {
-    for (int i = 0; i < w->active.contact_count; i++)
-        if (isfinite(gw_toi_estimate(w, &w->contacts[w->active.contacts[i]], t)))
-            return true;
-    return false;
+    (void)gw_toi_follow_passed_limits(w);
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (isfinite(gw_toi_estimate(w, c, t)))
+            return c;
+    }
+    return NULL;
 }
 
 /* What gave way in a trial to the end of the step, which cost so much effort, is tried in parts,
@@ -310,7 +311,7 @@ static void try_in_parts(gw_world *w, int cost)
     double part = w->dt - gw_substep_latest_start(w);
     bool at_end = true;
     for (int n = 0; n < MAX_PARTS && any_gave_way(w); n++) {
-        if (effort_is_spent(w, w->budget / 4 + cost) || part <= LEAST_PART * w->dt)
+        if (effort_is_spent(w, w->budget / 4 + 2 * cost) || part <= LEAST_PART * w->dt)
             break;
         double start = gw_substep_latest_start(w);
         part = 0.5 * fmin(part, w->dt - start);
@@ -318,7 +319,7 @@ static void try_in_parts(gw_world *w, int cost)
         at_end = false;
         if (any_gave_way(w))
             continue;
-        if (any_closes(w, start + part))
+        if (closing_until(w, start + part))
             break;
         end_substep(w, start + part);
         begin_substep(w);
@@ -382,15 +383,18 @@ static void defer(gw_world *w, gw_contact *c)
     w->deferred++;
 }
 
-/* Defers the collision of the active group, which is frozen where it is too deep already. */
+/* Defers the collision of the active group, which is frozen where it is too deep already, or a
+ * limit would be. */
 static void defer_collision(gw_world *w)
 {
+    double left = w->dt - gw_substep_latest_start(w);
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         if (!gw_contact_collides(w, c))
             continue;
         defer(w, c);
-        if (gw_contact_too_deep(c))
+        double limit_depth = gw_contact_bounds_coordinate(c) ? -c->now.gap - left * c->gap_rate : 0;
+        if (gw_contact_too_deep(c) || limit_depth > GW_WORLD_DEFERRED_DEPTH)
             w->frozen[w->group[w->active.systems[0]]] = true;
     }
 }
@@ -485,6 +489,28 @@ static void merge_touching_groups(gw_world *w, double t)
     }
 }
 
+/* The active part was tried to an impact at t. Loads of the trial beyond it may not hold until
+ * there: then they are found anew, and where that changes what closes, or does not hold either, the
+ * substep ends earlier. Returns when; the part is there. */
+static double hold_until_impact(gw_world *w, double t)
+{
+    for (int n = 0; n < MAX_PARTS && any_gave_way(w) && !effort_is_spent(w, w->budget / 4); n++) {
+        double start = gw_substep_latest_start(w);
+        try_with_loads(w, t);
+        gw_contact *c = closing_until(w, t);
+        double at = c ? gw_toi_rewind(w, c, t) : INFINITY;
+        if (at < t) {
+            t = at;
+        } else if (any_gave_way(w) && t - start > LEAST_PART * w->dt) {
+            t = start + 0.5 * (t - start);
+            gw_substep_trial(w, t);
+        } else {
+            break;
+        }
+    }
+    return t;
+}
+
 /* The impact of contact c, the earliest of the queue. */
 static void resolve_impact(gw_world *w, gw_contact *c, gw_world_step_result *out)
 {
@@ -495,6 +521,7 @@ static void resolve_impact(gw_world *w, gw_contact *c, gw_world_step_result *out
     c->toi = INFINITY;
     if (!(t < w->dt))
         return;
+    t = hold_until_impact(w, t);
     end_substep(w, t);
     gw_groups_merge(w, a, b);
     gw_groups_activate(w, a, a);

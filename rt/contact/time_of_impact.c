@@ -417,6 +417,58 @@ static bool refresh_contacts(gw_world *w, gw_collision_pair *p)
     return collides;
 }
 
+/* ---- limits of coordinates that were too far to be followed -----------------------------------
+ */
+
+/* A body of system m that no pair had: where its substep began, and where it is. */
+static void take_body_states(gw_world *w, int m, int body)
+{
+    gw_body_state *state = &w->bodies[body];
+    const unsigned char *saved = w->saved_models + (size_t)m * w->model_stride;
+    if (state->model != m)
+        return;
+    gw_model_body((const gw_model *)(const void *)saved, state->index, &state->start_pose,
+                  &state->start_twist);
+    gw_model_body(gw_world_model(w, m), state->index, &state->pose, &state->twist);
+}
+
+/* Follows a limit of system m from the start of the substep on; true where it is passed in it. */
+static bool follow_limit(gw_world *w, int m, int limit)
+{
+    const gw_contact_candidate *candidate = &w->unilaterals[limit];
+    if (w->contact_count >= GW_MAX_CONTACT_CANDIDATES)
+        return false;
+    gw_collision_pair *p = gw_island_add_pair(w, m, candidate);
+    gw_contact *c = gw_island_add_contact(w, p, candidate);
+    if (!c)
+        return false;
+    w->followed[limit] = true;
+    take_body_states(w, m, candidate->a);
+    take_body_states(w, m, candidate->b);
+    gw_contact_set_start(w, c, 0);
+    gw_contact_update_turned_gap(w, c);
+    return isfinite(gw_toi_estimate(w, c, pair_end(w, p)));
+}
+
+bool gw_toi_follow_passed_limits(gw_world *w)
+{
+    assert(w);
+    bool any = false;
+    for (int i = 0; i < w->active.system_count; i++) {
+        int m = w->active.systems[i];
+        const gw_model *model = gw_world_model(w, m);
+        for (int k = w->first_limit[m]; k >= 0; k = w->next_limit[k]) {
+            const gw_unilateral_row *row = w->unilaterals[k].row;
+            if (!w->followed[k] &&
+                row->sign *
+                        (model->ops->coordinate(model, row->joint, row->coordinate) - row->value) <
+                    0)
+                any = follow_limit(w, m, k) || any;
+        }
+    }
+    return any;
+}
+
 /* ---- 3. conservative advancement --------------------------------------------------------------
  */
 
@@ -560,7 +612,7 @@ static double gap_at_start(const gw_world *w, const gw_collision_pair *p)
 
 bool gw_toi_redetect_after_trial(gw_world *w)
 {
-    bool any = false;
+    bool any = gw_toi_follow_passed_limits(w);
     for (int i = 0; i < w->active.pair_count; i++) {
         gw_collision_pair *p = &w->pairs[w->active.pairs[i]];
         /* a contact that is about to collide is confirmed: faces end */

@@ -42,16 +42,17 @@ typedef enum gw_unilateral_traction {
 
 typedef struct gw_unilateral_row {
     gw_unilateral_kind kind;
-    gw_element a, b;             /* in the bodies' frames */
-    double value;                /* d (m) or a (rad) */
-    double sign;                 /* 1: at least the value; -1: at most */
-    double length;               /* L (m), of an angle */
-    gw_vec3 axis;                /* of a turn, in the frame of b, */
-    bool axis_in_a;              /* or of a */
-    double near;                 /* of a turn: the angle is the one nearest to this (rad), */
-    int joint, coordinate;       /* and the system's coordinate that counts whole turns */
-    gw_quat frame_a, frame_b;    /* of a rotation, in the bodies' */
-    int owned;                   /* for whoever made it */
+    gw_element a, b;          /* in the bodies' frames */
+    double value;             /* d (m) or a (rad) */
+    double sign;              /* 1: at least the value; -1: at most */
+    double length;            /* L (m), of an angle */
+    gw_vec3 axis;             /* of a turn, in the frame of b, */
+    bool axis_in_a;           /* or of a */
+    double near;              /* of a turn: the angle is the one nearest to this (rad), */
+    int joint, coordinate;    /* and the system's coordinate that counts whole turns */
+    bool limits;              /* that coordinate, be it a turn or a slide: sign (q - value) >= 0 */
+    gw_quat frame_a, frame_b; /* of a rotation, in the bodies' */
+    int owned;                /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */
     gw_unilateral_traction traction;
     bool holds; /* what presses on it is borne by a force that is solved for, not by a spring */

@@ -56,9 +56,11 @@ static void take_arrays(gw_world *w, arena *a)
     w->pairs = take(a, contacts, sizeof *w->pairs);
     w->candidates = take(a, GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
     w->load_rate = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
+    w->locks = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->locks);
     w->load_answer = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_answer);
     w->unilaterals = take(a, unilaterals, sizeof *w->unilaterals);
     w->followed = take(a, unilaterals, sizeof *w->followed);
+    w->next_limit = take(a, unilaterals, sizeof *w->next_limit);
     w->saved_models = take(a, systems, w->model_stride);
     w->scratch_models[0] = take(a, 1, w->model_stride);
     w->scratch_models[1] = take(a, 1, w->model_stride);
@@ -88,6 +90,22 @@ static bool allocate(gw_world *w)
     a = (arena){.memory = w->memory};
     take_arrays(w, &a);
     return true;
+}
+
+/* Lists of the unilateral constraints that limit coordinates, by system. */
+static void list_limits(gw_world *w)
+{
+    for (int m = 0; m < w->system_count; m++)
+        w->first_limit[m] = -1;
+    for (int i = w->unilateral_count - 1; i >= 0; i--) {
+        const gw_contact_candidate *candidate = &w->unilaterals[i];
+        int a = w->bodies[candidate->a].model, b = w->bodies[candidate->b].model;
+        int m = a >= 0 ? a : b;
+        if (!candidate->row->limits || m < 0)
+            continue;
+        w->next_limit[i] = w->first_limit[m];
+        w->first_limit[m] = i;
+    }
 }
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
@@ -126,6 +144,7 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
         w->bodies[i] = (gw_body_state){.model = b->model, .index = b->index, .step_pose = b->pose};
         gw_world_set_body(w, i, &b->pose, &b->twist);
     }
+    list_limits(w);
     return w;
 }
 

@@ -70,6 +70,14 @@ typedef struct gw_load_bracket {
     int trials;
 } gw_load_bracket;
 
+/* Of a coordinate at its limit, in a substep. */
+typedef enum gw_lock_state {
+    GW_UNLOCKED,
+    GW_LOCKED,
+    GW_LOCK_RELEASED, /* because it would have pulled */
+    GW_LOCK_KEPT      /* locked again, whatever it does */
+} gw_lock_state;
+
 /* A contact candidate through its life. First the members that loops over an island's contacts
  * read. */
 typedef struct gw_contact {
@@ -117,7 +125,9 @@ typedef struct gw_contact {
     double expected_rate;      /* of a loaded one: d(gap)/dt that its load is to bring (m/s) */
     gw_load_bracket bracket;
     double lock; /* damper along the normal of one whose coordinate is locked (N s/m); 0: is not */
-    int locks;   /* the coordinate */
+    double lock_rate; /* d(gap)/dt that it brings (m/s) */
+    int locks;        /* the coordinate */
+    gw_lock_state lock_state;
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
     double impulse;        /* along the normal in this step (N s) */
@@ -181,8 +191,10 @@ struct gw_world {
     gw_contact_candidate *candidates;
     int unilateral_count;
     gw_contact_candidate *unilaterals;
-    bool *followed;      /* these are in the cache */
-    bool follows_others; /* than the cache has */
+    bool *followed;                 /* these are in the cache */
+    bool follows_others;            /* than the cache has */
+    int first_limit[GW_MAX_MODELS]; /* of those that limit a system's coordinates, -1: none */
+    int *next_limit;
 
     /* narrow phase inside the step: time_of_impact.c */
     gw_narrow_phase narrow_phase;
@@ -216,6 +228,7 @@ struct gw_world {
     double *load_answer;        /* and what they are to change of its velocity */
     double load_excess[3];      /* of loads that hold, newest trial first: the largest rate that was
                                    left, in those that may be */
+    double *locks;              /* of each system's coordinates (N m s/rad, N s/m) */
     bool locked[GW_MAX_MODELS]; /* or dampers in their place lock coordinates of the system */
     int toi_queue_count;
     int toi_queue[GW_MAX_CONTACT_CANDIDATES]; /* contacts with an estimated time of impact */
@@ -339,6 +352,9 @@ static inline bool gw_contact_bounds_coordinate(const gw_contact *c)
 /* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
+/* The same, after whole turns of its systems' models were counted anew. */
+void gw_contact_update_turned_gap(const gw_world *w, gw_contact *c);
+
 /* Whole turns to add to the gap of a turn's row, of which poses tell `gap`: the joint's coordinate
  * in this state of the system counts them; 0 of other contacts. */
 double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap);
@@ -362,6 +378,10 @@ bool gw_island_select(gw_world *w, int m);
 /* Adds a contact to the island and its active part; NULL where there is no room. */
 gw_contact *gw_island_add_contact(gw_world *w, const gw_collision_pair *p,
                                   const gw_contact_candidate *candidate);
+
+/* The pair of a candidate between bodies of system m of the active part and static ones, which is
+ * added to the cache, the island and its active part where there is none. */
+gw_collision_pair *gw_island_add_pair(gw_world *w, int m, const gw_contact_candidate *candidate);
 
 /* At the start of the island's step: joins systems that touch to groups. */
 void gw_groups_find(gw_world *w);
@@ -400,6 +420,11 @@ void gw_toi_redetect_before_step(gw_world *w);
 /* At the end of a trial: queries the active pairs again, follows features that came to touch and
  * marks contacts as spurious. True where a gap closed that was not followed so far. */
 bool gw_toi_redetect_after_trial(gw_world *w);
+
+/* Follows limits of coordinates that were passed in a trial, having been too far before: impacts
+ * and loads throw a coordinate farther within a step than its acceleration told. True where any
+ * was. */
+bool gw_toi_follow_passed_limits(gw_world *w);
 
 /* Both bodies having been moved to t: estimated time of impact until then, INFINITY: none. */
 double gw_toi_estimate(gw_world *w, gw_contact *c, double t);
@@ -486,6 +511,13 @@ static inline bool gw_contact_holds(const gw_contact *c)
     return c->loaded && gw_contact_is_held(c);
 }
 
+/* A contact that holds was passed: no constant load holds what changes as it moves. */
+static inline bool gw_contact_gave_way(const gw_contact *c)
+{
+    return c->continuous && gw_contact_holds(c) &&
+           c->now.gap < fmin(0, c->start.gap) - GW_CONTACT_HELD_DEPTH;
+}
+
 typedef enum gw_loads {
     GW_LOADS_FOUND,  /* to be tried with */
     GW_LOADS_BETTER, /* the same, and then to be looked at again */
@@ -510,8 +542,9 @@ bool gw_loads_arrive(const gw_world *w, double h);
  */
 
 /* Locks the coordinates at all limits of the active part that are pressed, for a substep of h;
- * false: there are none. Then, after a trial, takes down what they bear, and releases those that
- * pull: true where there were such. At last, before the next substep, unlocks all. */
+ * false: there are none. Then, after a trial, takes down what they bear, releases those that pull
+ * and locks those again that were passed: true where there were such. At last, before the next
+ * substep, unlocks all. */
 bool gw_lock_coordinates(gw_world *w, double h);
 bool gw_release_locks(gw_world *w, double h);
 void gw_unlock_coordinates(gw_world *w);

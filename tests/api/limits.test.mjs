@@ -1,0 +1,280 @@
+// Limits of joints whose motors throw light links from one to the other within a tick.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { G, run } from './headless.mjs';
+
+const half = Math.SQRT1_2,
+  axes = { x: [half, 0, half, 0], y: [half, half, 0, 0] };
+
+// Bars of 0.2 m that hang on one another; a joint is its type, the way that its axis points, limits and motor.
+function chain(rate, mass, joints) {
+  const at = (i) => ({ p: [0, 0, -0.1 - 0.2 * i], q: [1, 0, 0, 0] });
+  return {
+    gravity: [0, 0, -G],
+    rate,
+    objects: joints.map((_, i) => ({
+      id: `l${i}`,
+      geometry: { type: 'box', size: [0.02, 0.02, 0.2] },
+      pose: at(i),
+      body: { mass },
+      free: true,
+    })),
+    joints: joints.map(([type, axis, limits, motor], i) => ({
+      id: `j${i}`,
+      type,
+      a: { object: `l${i}`, at: { p: [0, 0, 0.1], q: axes[axis] } },
+      b:
+        i === 0
+          ? { object: 'world', at: { p: [0, 0, 0], q: axes[axis] } }
+          : { object: `l${i - 1}`, at: { p: [0, 0, -0.1], q: axes[axis] } },
+      limits,
+      motor,
+    })),
+  };
+}
+
+// By how much the run passes any of them (rad, m).
+function passed(scene, seconds) {
+  const r = run(scene, seconds);
+  let most = 0;
+  for (const { id, limits } of scene.joints)
+    limits.forEach(([lower, upper], c) => {
+      for (let k = 0; k < r.count; k++)
+        most = Math.max(most, lower - r.get(k, `${id}.q${c}`), r.get(k, `${id}.q${c}`) - upper);
+    });
+  return most;
+}
+
+// Title, ticks a second, mass of a bar (kg), joints.
+const thrown = [
+  [
+    'a coordinate that was far from its limit is thrown past it within a tick',
+    4000,
+    0.0039,
+    [
+      [
+        'cylindrical',
+        'y',
+        [
+          [-0.0674, 0.0419],
+          [-0.76, 0.639],
+        ],
+        { rate: 4.96, damping: 83.4, max: 83.4 },
+      ],
+      [
+        'universal',
+        'y',
+        [
+          [-0.67, 0.808],
+          [-0.473, 0.942],
+        ],
+        { torque: -83.4 },
+      ],
+      ['prismatic', 'x', [[-0.075, 0.0339]], { target: -1.18, stiffness: 834, damping: 83.4, max: 83.4 }],
+      [
+        'universal',
+        'y',
+        [
+          [-0.222, 0.25],
+          [-0.89, 0.301],
+        ],
+        { target: -2.95, stiffness: 8340, damping: 8.34, max: 83.4 },
+      ],
+      [
+        'universal',
+        'y',
+        [
+          [-0.934, 0.624],
+          [-0.756, 0.604],
+        ],
+        { target: 1.64, stiffness: 8340, damping: 83.4, max: 83.4 },
+      ],
+    ],
+  ],
+  [
+    'a limit presses, then lets go, before another is hit',
+    2000,
+    0.0028,
+    [
+      ['prismatic', 'y', [[-0.0868, 0.0588]], { torque: -36.6 }],
+      [
+        'universal',
+        'y',
+        [
+          [-0.458, 0.279],
+          [-0.709, 0.211],
+        ],
+        { torque: -36.6 },
+      ],
+      [
+        'universal',
+        'y',
+        [
+          [-0.293, 0.299],
+          [-0.591, 0.744],
+        ],
+        { torque: -36.6 },
+      ],
+      ['revolute', 'y', [[-0.78, 0.318]], { torque: -36.6 }],
+      [
+        'planar',
+        'x',
+        [
+          [-0.035, 0.0213],
+          [-0.0354, 0.0648],
+          [-0.893, 0.588],
+        ],
+        { target: -3, stiffness: 3660, damping: 0, max: 36.6 },
+      ],
+    ],
+  ],
+  [
+    'loads over the whole tick do not hold until an impact in it',
+    250,
+    0.00296,
+    [
+      [
+        'universal',
+        'x',
+        [
+          [-0.847, 0.202],
+          [-0.431, 0.427],
+        ],
+        { torque: 53.8 },
+      ],
+      ['revolute', 'x', [[-0.378, 0.52]], { target: -1.52, stiffness: 5380, damping: 0, max: 53.8 }],
+      [
+        'planar',
+        'y',
+        [
+          [-0.0642, 0.0831],
+          [-0.0245, 0.063],
+          [-0.406, 0.815],
+        ],
+        { rate: 8.51, damping: 53.8, max: 53.8 },
+      ],
+      [
+        'universal',
+        'x',
+        [
+          [-0.765, 0.922],
+          [-0.359, 0.389],
+        ],
+        { target: -0.235, stiffness: 5380, damping: 5.38, max: 53.8 },
+      ],
+    ],
+  ],
+  [
+    'impacts take what a tick bears',
+    2000,
+    0.00838,
+    [
+      [
+        'universal',
+        'y',
+        [
+          [-0.999, 0.268],
+          [-0.542, 0.617],
+        ],
+        { torque: 23.6 },
+      ],
+      [
+        'universal',
+        'y',
+        [
+          [-0.762, 0.99],
+          [-0.865, 0.571],
+        ],
+        { target: 0.0517, stiffness: 2360, damping: 23.6, max: 23.6 },
+      ],
+      ['revolute', 'x', [[-0.569, 0.208]], { target: -2.31, stiffness: 236, damping: 2.36, max: 23.6 }],
+      ['prismatic', 'x', [[-0.0779, 0.0362]], { torque: -23.6 }],
+      [
+        'universal',
+        'x',
+        [
+          [-0.79, 0.231],
+          [-0.299, 0.931],
+        ],
+        { target: 1.5, stiffness: 2360, damping: 2.36, max: 23.6 },
+      ],
+    ],
+  ],
+  [
+    'a heavy motor leans on five limits',
+    1000,
+    0.00322,
+    [
+      ['revolute', 'y', [[-0.941, 0.71]], { target: -0.781, stiffness: 802, damping: 0, max: 80.2 }],
+      ['revolute', 'y', [[-0.251, 0.325]], { target: 0.285, stiffness: 802, damping: 80.2, max: 80.2 }],
+      ['revolute', 'y', [[-0.243, 0.239]], { torque: 80.2 }],
+      ['revolute', 'y', [[-0.349, 0.429]], { target: 2.63, stiffness: 802, damping: 0, max: 80.2 }],
+      ['revolute', 'y', [[-0.56, 0.967]], { torque: -80.2 }],
+    ],
+  ],
+  [
+    'a limit is released with others, and passed',
+    1000,
+    0.0029,
+    [
+      [
+        'cylindrical',
+        'y',
+        [
+          [-0.0844, 0.0988],
+          [-0.805, 0.619],
+        ],
+        { rate: 6.39, damping: 90, max: 90 },
+      ],
+      [
+        'planar',
+        'y',
+        [
+          [-0.0221, 0.0812],
+          [-0.0901, 0.0471],
+          [-0.564, 0.205],
+        ],
+        { torque: 90 },
+      ],
+      ['prismatic', 'x', [[-0.0804, 0.0658]], { rate: -14.9, damping: 90, max: 90 }],
+      [
+        'universal',
+        'x',
+        [
+          [-0.882, 0.661],
+          [-0.713, 0.752],
+        ],
+        { torque: -90 },
+      ],
+      ['prismatic', 'x', [[-0.0242, 0.0707]], { torque: 90 }],
+      [
+        'universal',
+        'x',
+        [
+          [-0.797, 0.819],
+          [-0.237, 0.996],
+        ],
+        { target: -2.87, stiffness: 900, damping: 0, max: 90 },
+      ],
+    ],
+  ],
+];
+
+for (const [title, rate, mass, joints] of thrown)
+  test(`strong motors, light links: ${title}`, () => {
+    const most = passed(chain(rate, mass, joints), 0.05);
+    assert.ok(most < 5e-5, `a limit is passed by ${most}`);
+  });
+
+test('what leans on limits does not creep past them', () => {
+  const joints = [
+    ['revolute', 'x', [[-0.348, 0.36]], { target: -0.212, stiffness: 3030, max: 30.3 }],
+    ['revolute', 'y', [[-0.418, 0.785]], { rate: 15.2, damping: 30.3, max: 30.3 }],
+    ['revolute', 'y', [[-0.661, 0.91]], { target: -1.72, stiffness: 3030, max: 30.3 }],
+    ['revolute', 'y', [[-0.364, 0.363]], { target: 2.03, stiffness: 303, max: 30.3 }],
+    ['revolute', 'x', [[-0.822, 0.708]], { target: -2.92, stiffness: 303, max: 30.3 }],
+    ['revolute', 'y', [[-0.432, 0.283]], { target: -0.755, stiffness: 303, damping: 30.3, max: 30.3 }],
+  ];
+  const most = passed(chain(500, 0.00207, joints), 1);
+  assert.ok(most < 5e-5, `a limit is passed by ${most}`);
+});
