@@ -97,6 +97,40 @@ suite('the view', () => {
     await until(async () => (await person.at([3, 0, 0.1])).inside, 'it is in the picture');
   });
 
+  test('where nothing that moves is left in the picture, the first body that does is pointed to', async () => {
+    const gone = { p: [3, 0, 0.1], q: [1, 0, 0, 0] };
+    await visit({
+      name: 'Gone',
+      objects: [
+        box('ground', [0, 0, 0], { fixed: true }),
+        box('one', [0, 0, 0.1], { free: true }),
+        box('two', [0, 0.1, 0.1], { free: true }),
+      ],
+    });
+    await appliance.api('PATCH', '/objects/one', { pose: gone });
+    await until(async () => await page.locator('.overlay').evaluate((c) => c.hidden), 'two is in sight');
+    await appliance.api('PATCH', '/objects/two', { pose: gone });
+    await until(async () => !(await page.locator('.overlay').evaluate((c) => c.hidden)), 'a mark');
+    const area = await canvas();
+    const image = await person.screenshot();
+    const column = Array.from({ length: area.height - 100 }, (_, i) =>
+      image.pixel(area.x + area.width - 16, area.y + 60 + i),
+    );
+    assert.ok(
+      column.some((c) => apart(c, column[0]) > 60),
+      'at the right border',
+    );
+  });
+
+  test('round bodies that move show how they are turned', async () => {
+    const wheel = (more) => ({ id: 'wheel', geometry: { type: 'cylinder', radius: 0.05, height: 0.02 }, ...more });
+    await visit({ name: 'Wheel', objects: [wheel({ free: true })] });
+    const before = await person.screenshot();
+    const spot = await person.at([0.035, 0, 0.01]);
+    await appliance.api('PATCH', '/objects/wheel', { pose: { p: [0, 0, 0], q: [Math.SQRT1_2, 0, 0, Math.SQRT1_2] } });
+    await until(async () => changed(before, await person.screenshot(), spot, 4) > 3, 'the line is elsewhere');
+  });
+
   test('the view goes along with what is held, or selected, until a key or a press ends it', async () => {
     const still = { linear: 0, angular: 0 };
     const thrown = (id, p, v, more) =>

@@ -33,6 +33,7 @@ export class PoseTable {
   private slots = new Map<string, number>();
   private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
   private moving = 0;
+  movers: readonly string[] = []; // ids of what moves, links too
   private newest: DataView | null = null; // a frame that nobody has looked at yet
   private last: Uint8Array | null = null; // poses of the newest frame, null when the table was written otherwise since
   private readonly shown = new Uint8Array(CAP); // 1: shown elsewhere, frames do not move it
@@ -59,6 +60,7 @@ export class PoseTable {
       linkPoses(m).forEach((pose, i) => {
         if (this.slots.size < CAP) add(linkId(m.id, i), pose, live);
       });
+    this.movers = index;
     this.moving = Math.min(index.length, CAP);
     index.forEach((id, i) => (this.order[i] = this.slots.get(id) ?? -1));
     this.version++;

@@ -77,11 +77,11 @@ export class Bodies {
     const c = (name: Parameters<Palette['colour']>[0]) => palette.colour(name);
     this.skins = {
       fixed: skin({ colour: c('fixed'), edge: c('fixed-edge') }),
-      mobile: skin({ colour: c('mobile'), edge: c('mobile-edge') }),
+      mobile: skin({ colour: c('mobile'), edge: c('mobile-edge'), marked: true }),
       'fixed-selected': skin({ colour: c('fixed'), edge: c('selected'), edgeWidth: 2.4 }),
-      'mobile-selected': skin({ colour: c('mobile'), edge: c('selected'), edgeWidth: 2.4 }),
-      'mobile-hover': skin({ colour: c('mobile'), edge: c('hover'), edgeWidth: 2.4 }),
-      conflict: skin({ colour: c('mobile'), edge: c('conflict'), edgeWidth: 2.4 }),
+      'mobile-selected': skin({ colour: c('mobile'), edge: c('selected'), edgeWidth: 2.4, marked: true }),
+      'mobile-hover': skin({ colour: c('mobile'), edge: c('hover'), edgeWidth: 2.4, marked: true }),
+      conflict: skin({ colour: c('mobile'), edge: c('conflict'), edgeWidth: 2.4, marked: true }),
     };
   }
 

@@ -1,5 +1,5 @@
-// Marks at the border of the picture for the held and the selected object while they are outside of it: the name, on
-// the side where the object is.
+// Marks at the border of the picture for the held and the selected object while they are outside of it, and for the
+// first body that moves where nothing that moves is in the picture: the name, on the side where the object is.
 import { Vector3 } from 'three';
 import { heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
@@ -16,7 +16,12 @@ export class OffscreenMarks {
   // Anything out of the picture?
   busy(o: Overlay): boolean {
     for (const tool of store.tools.value) if (this.lost(o, heldId(tool))) return true;
-    return this.lost(o, store.selectedObject.value);
+    return this.lost(o, store.selectedObject.value) || !!this.lostWithAll(o);
+  }
+
+  // The first body that moves, '' where one of them can be seen.
+  private lostWithAll(o: Overlay): string {
+    return poses.movers.every((id) => this.lost(o, id)) ? (poses.movers[0] ?? '') : '';
   }
 
   // Leaves in `at` where it is on the screen; false where it can be seen.
@@ -34,7 +39,8 @@ export class OffscreenMarks {
 
   draw(o: Overlay): void {
     const selected = store.selectedObject.value;
-    for (const tool of store.tools.value) if (heldId(tool) !== selected) this.mark(o, heldId(tool), 'mobile-edge');
+    const sought = [...new Set([...store.tools.value.map(heldId), this.lostWithAll(o)])];
+    for (const id of sought) if (id !== selected) this.mark(o, id, 'mobile-edge');
     this.mark(o, selected, 'selected');
   }
 

@@ -1,6 +1,6 @@
 // Meshes of the primitives and of mesh files. Every vertex carries `rim`: where one of its three values reaches
 // 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call; of free-form surfaces
-// `ruled` in the same way says where isolines are.
+// `ruled` in the same way says where isolines are, of round bodies `mark` where the lines are that show them turn.
 import { BufferGeometry, type Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
 import type { Geometry } from '../protocol';
 import { type Curve, curvePoints, isFreeForm, type Ruling, type Surface, surfaceNet } from '../state/nurbs';
@@ -12,13 +12,20 @@ class Builder {
   private position: number[] = [];
   private normal: number[] = [];
   private rim: number[] = [];
+  private readonly mark: number[] = [];
   private index: number[] = [];
 
   vertex(p: readonly number[], n: readonly number[], u: number, v: number, w = 0): number {
     this.position.push(p[0]!, p[1]!, p[2]!);
     this.normal.push(n[0]!, n[1]!, n[2]!);
     this.rim.push(u, v, w);
+    this.mark.push(0, 0);
     return this.position.length / 3 - 1;
+  }
+
+  // The newest vertex is of a round body: a line where either value is 1.
+  marked(along: number, around = 0): void {
+    this.mark.splice(-2, 2, along, around);
   }
 
   triangle(a: number, b: number, c: number): void {
@@ -30,6 +37,7 @@ class Builder {
     out.setAttribute('position', new Float32BufferAttribute(this.position, 3));
     out.setAttribute('normal', new Float32BufferAttribute(this.normal, 3));
     out.setAttribute('rim', new Float32BufferAttribute(this.rim, 3));
+    out.setAttribute('mark', new Float32BufferAttribute(this.mark, 2));
     out.setIndex(this.index);
     out.computeBoundingSphere();
     return out;
@@ -57,12 +65,18 @@ function box(size: readonly number[]): BufferGeometry {
   return b.done();
 }
 
+// 1 on the half plane of y = 0 and x > 0, 0 at and behind that of x = 0.
+const radial = (angle: number): number => (Math.cos(angle) > 0 ? 1 - Math.abs(Math.sin(angle)) : 0);
+
 function disc(b: Builder, radius: number, z: number, up: number): void {
-  const centre = b.vertex([0, 0, z], [0, 0, up], 0, 0);
+  const behind = b.vertex([0, 0, z], [0, 0, up], 0, 0);
+  const before = b.vertex([0, 0, z], [0, 0, up], 0, 0);
+  b.marked(1);
   for (let i = 0; i <= AROUND; i++) {
     const a = (up * 2 * Math.PI * i) / AROUND;
     const v = b.vertex([radius * Math.cos(a), radius * Math.sin(a), z], [0, 0, up], 1, 0);
-    if (i > 0) b.triangle(centre, v - 1, v);
+    b.marked(radial(a));
+    if (i > 0) b.triangle(4 * i <= AROUND || 4 * i > 3 * AROUND ? before : behind, v - 1, v);
   }
 }
 
@@ -73,7 +87,9 @@ function side(b: Builder, low: number, high: number, z0: number, z1: number): vo
     const a = (2 * Math.PI * i) / AROUND;
     const n = [Math.cos(a) / length, Math.sin(a) / length, slope / length];
     b.vertex([low * Math.cos(a), low * Math.sin(a), z0], n, -1, 0);
+    b.marked(radial(a));
     const top = b.vertex([high * Math.cos(a), high * Math.sin(a), z1], n, high > 0 ? 1 : 0, 0);
+    b.marked(radial(a));
     if (i === 0) continue;
     b.triangle(top - 3, top - 1, top);
     b.triangle(top - 3, top, top - 2);
@@ -109,6 +125,7 @@ function sphere(radius: number): BufferGeometry {
         0,
         0,
       );
+      b.marked(1 - Math.abs(n[1]!), 1 - Math.abs(n[2]!));
       if (i === 0 || j === 0) continue;
       const up = v - AROUND - 1;
       b.triangle(up - 1, v - 1, v);
@@ -128,6 +145,7 @@ function capsule(radius: number, height: number): BufferGeometry {
       const a = (2 * Math.PI * i) / AROUND;
       const n = [Math.sin(polar) * Math.cos(a), Math.sin(polar) * Math.sin(a), Math.cos(polar)];
       const v = b.vertex([n[0]! * radius, n[1]! * radius, n[2]! * radius + (upper ? height : -height) / 2], n, 0, 0);
+      b.marked(1 - Math.abs(n[1]!));
       if (i === 0 || j === 0) continue;
       const up = v - AROUND - 1;
       b.triangle(up - 1, v - 1, v);
@@ -253,8 +271,19 @@ export function geometryOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGe
   return found;
 }
 
-const EDGE_VERTEX = 'attribute vec3 rim;\nattribute vec2 ruled;\nvarying vec3 vRim;\nvarying vec2 vRuled;\n';
-const EDGE_FRAGMENT = 'uniform vec3 edge;\nuniform float edgeWidth;\nvarying vec3 vRim;\nvarying vec2 vRuled;\n';
+const EDGE_VERTEX = `
+attribute vec3 rim;
+attribute vec2 ruled, mark;
+uniform float marked;
+varying vec3 vRim;
+varying vec4 vRuled;
+`;
+const EDGE_FRAGMENT = `
+uniform vec3 edge;
+uniform float edgeWidth;
+varying vec3 vRim;
+varying vec4 vRuled;
+`;
 const EDGE_MIX = `
   vec3 grain = max(fwidth(vRim), vec3(1e-6));
   vec3 toEdge = (1.0 - abs(vRim)) / grain;
@@ -264,10 +293,9 @@ const EDGE_MIX = `
   float facing = abs(dot(normal, normalize(vViewPosition)));
   float turning = max(fwidth(facing), 1e-6);
   onEdge = max(onEdge, clamp(edgeWidth + 0.5 - 0.5 * facing / turning, 0.0, 1.0) * step(turning, 0.35));
-  vec2 fine = max(fwidth(vRuled), vec2(1e-6));
-  vec2 toLine = (1.0 - abs(vRuled)) / fine;
-  float onLine = 0.5 * clamp(1.1 - min(toLine.x, toLine.y), 0.0, 1.0);
-  onEdge = max(onEdge, onLine * clamp(1.5 - 3.0 * max(fine.x, fine.y), 0.0, 1.0));
+  vec4 fine = max(fwidth(vRuled), vec4(1e-6));
+  vec4 onLine = clamp(1.1 - (1.0 - abs(vRuled)) / fine, 0.0, 1.0) * clamp(1.5 - 3.0 * fine, 0.0, 1.0);
+  onEdge = max(onEdge, 0.5 * max(max(onLine.x, onLine.y), max(onLine.z, onLine.w)));
   outgoingLight = mix(outgoingLight, edge, onEdge);
   diffuseColor.a = max(diffuseColor.a, onEdge * edgeAlpha);
 `;
@@ -278,10 +306,12 @@ export interface Skin {
   opacity?: number;
   edgeWidth?: number;
   edgeAlpha?: number;
+  marked?: boolean; // round bodies show by lines how they are turned
 }
 
 // A quiet lit surface with its edges drawn in.
-export function skin({ colour, edge, opacity = 1, edgeWidth = 1.1, edgeAlpha = 0.9 }: Skin): MeshLambertMaterial {
+export function skin(of: Skin): MeshLambertMaterial {
+  const { colour, edge, opacity = 1, edgeWidth = 1.1, edgeAlpha = 0.9, marked = false } = of;
   const material = new MeshLambertMaterial({
     color: colour,
     transparent: opacity < 1,
@@ -295,10 +325,14 @@ export function skin({ colour, edge, opacity = 1, edgeWidth = 1.1, edgeAlpha = 0
   material.onBeforeCompile = (shader) => {
     shader.uniforms.edge = { value: edge };
     shader.uniforms.edgeWidth = { value: edgeWidth };
+    shader.uniforms.marked = { value: marked ? 1 : 0 };
     shader.uniforms.edgeAlpha = { value: opacity < 1 ? edgeAlpha : 0 };
     shader.vertexShader =
       EDGE_VERTEX +
-      shader.vertexShader.replace('#include <begin_vertex>', '#include <begin_vertex>\nvRim = rim;\nvRuled = ruled;');
+      shader.vertexShader.replace(
+        '#include <begin_vertex>',
+        '#include <begin_vertex>\nvRim = rim;\nvRuled = vec4(ruled, marked * mark);',
+      );
     shader.fragmentShader = `uniform float edgeAlpha;\n${EDGE_FRAGMENT}${shader.fragmentShader.replace(
       '#include <opaque_fragment>',
       `${EDGE_MIX}\n#include <opaque_fragment>`,
