@@ -61,6 +61,15 @@ suite('the view', () => {
       assert.ok(Math.hypot(high[0] - low[0], high[1] - low[1]) > area.width / 10, `${low} to ${high}`);
     });
 
+  test('a wide floor has lines, against which motion over it is seen', async () => {
+    await visit('car');
+    const area = await canvas();
+    const image = await person.screenshot();
+    const column = Array.from({ length: 200 }, (_, i) => image.pixel(area.x + 80, area.y + 200 + i));
+    const lines = column.filter((c, i) => i > 0 && apart(c, column[0]) > 20 && apart(column[i - 1], column[0]) <= 20);
+    assert.ok(lines.length >= 3, `${lines.length} lines in 200 pixels`);
+  });
+
   test('a name too long for the bar ends in an ellipsis, and is told whole', async () => {
     await visit('paper-mechanism-desired');
     const { name } = await appliance.get('/scene');

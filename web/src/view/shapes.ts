@@ -44,25 +44,45 @@ class Builder {
   }
 }
 
+const FLOOR_M = 1.5; // a plate as wide as this is a floor
+const FLAT = 0.05; // its thickness, of its lesser side
+const FLOOR_LINES = 20; // along the longer side
+
+// A floor is ruled in squares, against which motion over it is seen.
+function floorLines(size: readonly number[], k: number): [number, number] {
+  const [along, across] = [size[(k + 1) % 3]!, size[(k + 2) % 3]!];
+  const lesser = Math.min(along, across);
+  if (lesser < FLOOR_M || size[k]! > FLAT * lesser) return [1, 1];
+  const cell = Math.max(along, across) / FLOOR_LINES;
+  return [Math.round(along / cell), Math.round(across / cell)];
+}
+
 function box(size: readonly number[]): BufferGeometry {
   const b = new Builder();
-  for (let k = 0; k < 3; k++)
-    for (const s of [1, -1]) {
-      const n = [0, 0, 0];
-      n[k] = s;
-      const [i, j] = [(k + 1) % 3, (k + 2) % 3];
-      const corner = (u: number, v: number): number => {
-        const p = [0, 0, 0];
-        p[k] = (s * size[k]!) / 2;
-        p[i] = (u * size[i]!) / 2;
-        p[j] = (v * size[j]!) / 2;
-        return b.vertex(p, n, u, v);
-      };
-      const [a, c, d, e] = [corner(-1, -1), corner(s, -s), corner(1, 1), corner(-s, s)];
-      b.triangle(a, c, d);
-      b.triangle(a, d, e);
-    }
-  return b.done();
+  const ruled: number[] = [];
+  for (let k = 0; k < 3; k++) {
+    const [rows, columns] = floorLines(size, k);
+    const wave = (i: number, of: number): number => (of === 1 ? 0 : i % 2 ? 1 : -1); // a line where it is 1 or -1
+    for (const s of [1, -1])
+      for (let row = 0; row <= rows; row++)
+        for (let column = 0; column <= columns; column++) {
+          const [u, v] = [(2 * row) / rows - 1, (2 * column) / columns - 1];
+          const n = [0, 0, 0];
+          n[k] = s;
+          const p = [0, 0, 0];
+          p[k] = (s * size[k]!) / 2;
+          p[(k + 1) % 3] = (u * size[(k + 1) % 3]!) / 2;
+          p[(k + 2) % 3] = (v * size[(k + 2) % 3]!) / 2;
+          const d = b.vertex(p, n, u, v);
+          ruled.push(wave(row, rows), wave(column, columns));
+          if (row === 0 || column === 0) continue;
+          const [behind, before] = [d - columns - 1, d - 1];
+          const corners = s > 0 ? [behind - 1, before, d, behind] : [behind - 1, behind, d, before];
+          b.triangle(corners[0]!, corners[1]!, corners[2]!);
+          b.triangle(corners[0]!, corners[2]!, corners[3]!);
+        }
+  }
+  return b.done().setAttribute('ruled', new Float32BufferAttribute(ruled, 2));
 }
 
 // 1 on the half plane of y = 0 and x > 0, 0 at and behind that of x = 0.
