@@ -288,9 +288,17 @@ double gw_system_move_offsets(gw_system *system, double share, double rate);
  * neither rotation vectors nor submanifolds. RT safe. */
 void gw_system_set_joints(gw_system *system, const double *q, const double *v);
 
-/* The joint of each body goes on as that of body from_body[i] of another system without closures
- * does (-1: of none), with friction's bristles, where it is of the same type. RT safe. */
-void gw_system_continue_joints(gw_system *system, const gw_system *from, const int *from_body);
+/* How the joint of a body goes on after another system. */
+typedef struct gw_joint_before {
+    int body;      /* as that of this body did; -1: as it is */
+    bool own_rate; /* but with the velocity that it has */
+} gw_joint_before;
+
+/* The joint of each body, and of what else a system has, goes on as one of another system does,
+ * with friction's bristles, where it is of the same type. Closures are not met: gw_system_place()
+ * or gw_system_place_apart() comes next where there are any. RT safe. */
+void gw_system_continue_joints(gw_system *system, const gw_system *from,
+                               const gw_joint_before *before);
 
 /* Scales all velocities; the kinetic energy that goes (J). */
 double gw_system_scale_velocity(gw_system *system, double factor);

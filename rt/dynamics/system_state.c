@@ -211,18 +211,19 @@ void gw_system_set_joints(gw_system *s, const double *q, const double *v)
     gw_system_take_state(s);
 }
 
-void gw_system_continue_joints(gw_system *s, const gw_system *from, const int *from_body)
+void gw_system_continue_joints(gw_system *s, const gw_system *from, const gw_joint_before *before)
 {
-    assert(s && from && from_body);
+    assert(s && from && before);
     gw_system_bring_up(s);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        const gw_system_body *was = from_body[i] >= 0 ? &from->bodies[from_body[i]] : NULL;
+        const gw_system_body *was = before[i].body >= 0 ? &from->bodies[before[i].body] : NULL;
         if (!was || was->def.joint != k->def.joint || k->set)
             continue;
-        const gw_mobilizer_state *old = &from->model->joints[from_body[i]];
+        const gw_mobilizer_state *old = &from->model->joints[before[i].body];
         memcpy(k->joint.z, old->z, sizeof old->z);
-        memcpy(k->joint.u, old->u, sizeof old->u);
+        if (!before[i].own_rate)
+            memcpy(k->joint.u, old->u, sizeof old->u);
         k->joint.turn = old->turn;
         for (int j = 0; j < k->dof; j++)
             k->joint.bristle_root[j] =

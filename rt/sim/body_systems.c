@@ -11,10 +11,8 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-#define BRAKE_TIME         0.02  /* s in which a strained mechanism loses most of its speed */
-#define ENERGY_ERROR_SHARE 1e-6  /* of a system's kinetic energy: more is reported */
-#define REACHED            1e-9  /* of the length: closures hold where bodies are put */
-#define SAME_PLACE         1e-13 /* m, and of how far it is: rounding of poses */
+#define BRAKE_TIME         0.02 /* s in which a strained mechanism loses most of its speed */
+#define ENERGY_ERROR_SHARE 1e-6 /* of a system's kinetic energy: more is reported */
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -48,11 +46,28 @@ static gw_dynamic_ground ground_of(const gw_scene_dynamics_def *def, int which)
                                .start = def->layout->poses[which]};
 }
 
+static void take_mobilizers(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
+{
+    for (int i = 0; i < d->from->body_count; i++) {
+        const gw_system_member *member = &d->from->members[i];
+        gw_dynamic_mobilizer *m = &d->mobilizers[i];
+        m->parent = d->from->bodies[i].parent;
+        if (member->joint >= 0)
+            m->name = gw_name_hash(def->scene->joints[member->joint].id, 0);
+        else if (member->number >= def->scene->object_count)
+            m->name = name_of(def->scene, member->number);
+        if (i < d->body_count && def->begins)
+            m->begin = def->begins[member->number];
+    }
+    d->has_closures = d->from->closure_count > 0;
+}
+
 static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
 {
     size_t n = (size_t)d->from->body_count, grounds = (size_t)d->from->ground_count;
     d->numbers = calloc(n + 1, sizeof *d->numbers);
-    d->placed = calloc(n + 1, sizeof *d->placed);
+    d->mobilizers = calloc(n + 1, sizeof *d->mobilizers);
+    d->before = calloc(n + 1, sizeof *d->before);
     d->names = calloc(n + 1, sizeof *d->names);
     d->labels = calloc(n + 1, sizeof *d->labels);
     d->hands = calloc(n + 1, sizeof *d->hands);
@@ -66,9 +81,9 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->places = calloc((size_t)d->joint_count + 1, sizeof *d->places);
     d->contact_count = d->from->contact_count;
     d->contacts = calloc((size_t)d->contact_count + 1, sizeof *d->contacts);
-    if (!d->numbers || !d->placed || !d->names || !d->labels || !d->hands || !d->poses ||
-        !d->twists || !d->coms || !d->joints || !d->coordinates || !d->places || !d->contacts ||
-        !d->grounds)
+    if (!d->numbers || !d->mobilizers || !d->before || !d->names || !d->labels || !d->hands ||
+        !d->poses || !d->twists || !d->coms || !d->joints || !d->coordinates || !d->places ||
+        !d->contacts || !d->grounds)
         return false;
     for (int i = 0; i < d->contact_count; i++)
         d->contacts[i] = d->from->contacts[i];
@@ -81,11 +96,11 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     }
     for (int i = 0; i < d->body_count; i++) {
         d->numbers[i] = d->from->members[i].number;
-        d->placed[i] = def->placed && def->placed[d->numbers[i]];
         d->coms[i] = d->from->bodies[i].mass.com;
         d->names[i] = name_of(def->scene, d->numbers[i]);
         d->labels[i] = label_of(def->scene, d->numbers[i]);
     }
+    take_mobilizers(def, d);
     return true;
 }
 
@@ -210,7 +225,8 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         gw_dynamic_system *d = &m->systems[i];
         gw_system_destroy(d->system);
         free(d->numbers);
-        free(d->placed);
+        free(d->mobilizers);
+        free(d->before);
         free(d->names);
         free(d->labels);
         free(d->hands);
@@ -230,8 +246,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
 
 /* ---- local models --------------------------------------------------------------------------- */
 
-/* From now on by a local model of where it is, where the scene wants that. */
-static void start_local(gw_scene_dynamics *m, int index)
+void gw_body_systems_start_local(gw_scene_dynamics *m, int index)
 {
     gw_dynamic_system *d = &m->systems[index];
     d->strain = d->owed = 0;
@@ -298,7 +313,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
             d->hands[k] = (gw_free_body_hand){0};
         }
         m->world_systems[m->first_system + i].step = (gw_step){.finite = true, .margin = 1};
-        start_local(m, i);
+        gw_body_systems_start_local(m, i);
     }
 }
 
@@ -332,233 +347,6 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
         return true;
     }
     return false;
-}
-
-/* ---- grounds and offsets -------------------------------------------------------------------- */
-
-static double energy_of(const gw_dynamic_system *d)
-{
-    double kinetic, potential;
-    gw_model_energy(gw_system_model(d->system), &kinetic, &potential);
-    return kinetic + potential;
-}
-
-/* The displayed pose of a mechanism's base, on its way to the scene's. */
-static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
-{
-    gw_pose base = g->start;
-    *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_transition_apply(&g->travel, &base, rate);
-    return base;
-}
-
-/* Where the base of a mechanism is shown, by the hash of its id, and how that moves; false: no
- * system has it. */
-static bool find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose, gw_twist *twist)
-{
-    for (int i = 0; i < m->system_count; i++)
-        for (int k = 0; k < m->systems[i].ground_count; k++) {
-            const gw_dynamic_ground *g = &m->systems[i].grounds[k];
-            if (g->object >= 0 || g->name != name)
-                continue;
-            *pose = base_of(g, twist);
-            return true;
-        }
-    return false;
-}
-
-/* The way of a ground from where it was laid out. */
-static gw_pose displacement(const gw_dynamic_ground *g, const gw_pose *now)
-{
-    gw_pose back = gw_pose_inverse(&g->start);
-    return gw_pose_mul(now, &back);
-}
-
-/* From `from`, such that it is at `to` in dt; at rest where they are the same but for rounding. */
-static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
-{
-    gw_twist way = gw_pose_sub(to, from);
-    if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(from->p)))
-        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_twist about = gw_base_motion_between(from, to, dt).twist;
-    return (gw_twist){gw_add(about.v, gw_cross(about.w, from->p)), about.w};
-}
-
-/* The rest of the offsets that an edit left between bodies. */
-static double share_of(const gw_dynamic_system *d)
-{
-    gw_pose largest = gw_pose_identity();
-    gw_twist rate = {{0, 0, 0}, {0, 0, 0}};
-    gw_transition_apply(&d->joining, &largest, &rate);
-    double left = gw_norm(largest.p);
-    return (left > 0 ? left : gw_norm(gw_quat_log(largest.q))) / d->apart;
-}
-
-/* The system where the layout has it, at rest, on its grounds where they are. */
-static void begin_anew(gw_dynamic_system *d)
-{
-    for (int k = 0; k < d->ground_count; k++) {
-        d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose;
-        d->twists[k] = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    }
-    gw_system_reset(d->system);
-    gw_system_move_grounds(d->system, d->poses, d->twists);
-}
-
-/* The offsets of an edit go by a transition; where its end cannot be reached that way, or the step
- * before failed on the way, the system begins anew. Returns the energy that it brings between two
- * steps. */
-static double lose_offsets(gw_dynamic_system *d, const gw_step *last, double dt)
-{
-    double brought = 0, before = energy_of(d);
-    d->joining.active = d->joining.active && last->finite;
-    if (d->joined || !last->finite) {
-        gw_system_move_offsets(d->system, 0, 0);
-        if (!(gw_system_residual(d->system) <= REACHED))
-            begin_anew(d);
-        brought = energy_of(d) - before;
-    }
-    d->joined = false;
-    if (!d->joining.active)
-        return brought;
-    double now = share_of(d);
-    gw_transition_advance(&d->joining, dt, 1);
-    double next = d->joining.active ? share_of(d) : 0;
-    d->joined = !d->joining.active;
-    return brought + gw_system_move_offsets(d->system, now, (next - now) / dt);
-}
-
-void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kinematics, double dt)
-{
-    for (int i = 0; i < m->system_count; i++) {
-        gw_dynamic_system *d = &m->systems[i];
-        if (d->joined || d->joining.active)
-            m->edits += lose_offsets(d, &m->world_systems[m->first_system + i].step, dt);
-        bool moved_before = d->grounds_move, moves = kinematics || moved_before;
-        for (int k = 0; k < d->ground_count; k++)
-            moves = moves || d->grounds[k].travel.active;
-        d->grounds_move = false;
-        for (int k = 0; k < d->ground_count && moves; k++) {
-            gw_dynamic_ground *g = &d->grounds[k];
-            gw_pose to = d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose, now;
-            gw_twist rate;
-            if (g->object >= 0 && kinematics) {
-                now = gw_kinematics_pose(kinematics, g->object);
-                to = displacement(g, &now);
-            } else if (g->travel.active) {
-                gw_transition_advance(&g->travel, dt, 1);
-                now = base_of(g, &rate);
-                to = displacement(g, &now);
-            }
-            d->twists[k] = twist_between(&d->poses[k], &to, dt);
-            d->grounds_move =
-                d->grounds_move || gw_norm2(d->twists[k].v) + gw_norm2(d->twists[k].w) > 0;
-        }
-        bool local = m->locals && gw_local_models_has(m->locals, i);
-        if (!moves || d->ground_count == 0 || (local && !moved_before && !d->grounds_move))
-            continue;
-        if (local)
-            m->edits += gw_system_set_local_model(d->system, NULL);
-        m->edits += gw_system_move_grounds(d->system, d->poses, d->twists);
-        if (local)
-            m->edits += gw_local_models_start(m->locals, i, d->system, &d->resisted);
-    }
-}
-
-/* How a fixed object moved as a ground before, as the motion of a point that is at `at` now. */
-static gw_twist motion_before(const gw_scene_dynamics *old, uint64_t name, gw_vec3 at)
-{
-    for (int i = 0; i < old->system_count; i++)
-        for (int k = 0; k < old->systems[i].ground_count; k++) {
-            const gw_dynamic_ground *g = &old->systems[i].grounds[k];
-            if (g->object < 0 || g->name != name)
-                continue;
-            gw_ground_motion was = gw_system_ground(old->systems[i].system, GW_MOVING_GROUND(k));
-            gw_vec3 r = gw_sub(at, was.pose.p);
-            return (gw_twist){gw_add(was.twist.v, gw_cross(was.twist.w, r)), was.twist.w};
-        }
-    return (gw_twist){{0, 0, 0}, {0, 0, 0}};
-}
-
-/* Puts its grounds where geometry and bases are shown, moving as they did: what hangs on them goes
- * on, too. */
-static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
-                          const gw_kinematics *kinematics, const gw_transition_limits *limits)
-{
-    const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
-    for (int k = 0; k < d->ground_count; k++) {
-        gw_dynamic_ground *g = &d->grounds[k];
-        gw_pose now = g->start;
-        gw_twist rate = still;
-        if (g->object >= 0)
-            now = gw_kinematics_pose(kinematics, g->object);
-        else if (find_base(old, g->name, &now, &rate))
-            gw_transition_start(&g->travel, &now, &rate, &g->start, &still, limits);
-        d->poses[k] = displacement(g, &now);
-        gw_twist way = gw_pose_sub(&now, &g->start);
-        if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(now.p)))
-            d->poses[k] = gw_pose_identity();
-        d->twists[k] = g->object >= 0 ? motion_before(old, g->name, d->poses[k].p) : still;
-    }
-    gw_system_move_grounds(d->system, d->poses, d->twists);
-    d->grounds_move = true; /* to be looked at in the next tick */
-}
-
-/* A mechanism by itself goes on joint by joint, those that it has more of begin; false: its links
- * were in no system. */
-static bool continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
-{
-    int from[GW_MAX_LINKS];
-    const gw_dynamic_system *was = NULL;
-    for (int i = 0; i < old->system_count && !was; i++)
-        for (int n = 0; n < old->systems[i].body_count; n++)
-            if (old->systems[i].names[n] == d->names[0])
-                was = &old->systems[i];
-    for (int k = 0; was && k < d->body_count; k++) {
-        from[k] = -1;
-        for (int n = 0; n < was->body_count; n++)
-            if (was->names[n] == d->names[k]) {
-                from[k] = d->placed[k] ? -1 : n;
-                d->hands[k] = was->hands[n];
-            }
-    }
-    if (was)
-        gw_system_continue_joints(d->system, was->system, from);
-    return was;
-}
-
-/* Bodies of the same name go on where they are, unless an edit puts them elsewhere; what the
- * relations ask of them otherwise they do within a transition. */
-static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
-                         const gw_kinematics *kinematics, const gw_transition_limits *limits)
-{
-    const gw_model *model = gw_system_model(d->system);
-    double way, turn;
-    carry_grounds(d, old, kinematics, limits);
-    if (d->mechanism && continue_joints(d, old))
-        return;
-    for (int k = 0; k < gw_model_bodies(model); k++)
-        gw_model_body(model, k, &d->poses[k], &d->twists[k]);
-    for (int k = 0; k < d->body_count; k++)
-        if (!d->placed[k])
-            gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k],
-                                        &d->hands[k]);
-    gw_system_place_apart(d->system, d->poses, d->twists, &way, &turn);
-    const gw_pose to = gw_pose_identity(), from = {{way, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
-    const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
-    d->apart = way > 0 ? way : turn;
-    gw_transition_start(&d->joining, &from, &still, &to, &still, limits);
-    if (!d->joining.active && !(gw_system_place(d->system, d->poses, d->twists) <= REACHED))
-        begin_anew(d);
-}
-
-void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
-                                const gw_kinematics *kinematics, const gw_transition_limits *limits)
-{
-    for (int i = 0; i < m->system_count; i++) {
-        carry_system(&m->systems[i], old, kinematics, limits);
-        start_local(m, i);
-    }
 }
 
 /* ---- hands ---------------------------------------------------------------------------------- */

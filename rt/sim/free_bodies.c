@@ -136,7 +136,7 @@ static void build_body(const gw_scene_dynamics_def *def, int object, gw_dynamic_
                              .length = gw_object_length(from)};
     b->pose = def->layout->poses[object];
     b->twist = (gw_twist){from->velocity, from->spin};
-    b->placed = def->placed && def->placed[object];
+    b->begin = def->begins ? def->begins[object] : GW_BEGIN_GO_ON;
 }
 
 bool gw_free_bodies_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
@@ -277,12 +277,14 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *ol
         for (int k = 0; k < old->free_count; k++)
             if (strcmp(old->bodies[k].id, b->id) == 0)
                 was = &old->bodies[k];
-        if (b->placed)
+        if (b->begin == GW_BEGIN_POSE)
             continue;
         if (was)
             carry_body(b, was, kinematics, limits);
         else
             let_go(old, b);
+        if (b->begin == GW_BEGIN_TWIST)
+            gw_guided_set_twist(&b->body, &b->twist);
     }
 }
 

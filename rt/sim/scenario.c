@@ -208,7 +208,7 @@ static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error 
                                       .objects = objects,
                                       .systems = systems,
                                       .bodies = bodies,
-                                      .placed = def->placed,
+                                      .begins = def->begins,
                                       .detector = def->detector,
                                       .rate = s->rate * s->substeps};
     s->dynamics = gw_scene_dynamics_create(&dynamics, error);

@@ -27,6 +27,15 @@ typedef struct gw_operator_program gw_operator_program;
 gw_operator_program *gw_operator_program_create(const gw_operator *operator);
 void gw_operator_program_destroy(gw_operator_program *program); /* NULL is fine */
 
+/* How a body begins in a scenario that takes over while the simulation does not stand at tick 0. */
+typedef enum gw_begin {
+    GW_BEGIN_GO_ON, /* where it is, as it moves */
+    GW_BEGIN_POSE,  /* where the layout has it, with the scene's velocity */
+    GW_BEGIN_TWIST, /* where it is, with the scene's velocity */
+    GW_BEGIN_JOINT, /* its joint where the layout has it, with the scene's velocity, */
+    GW_BEGIN_RATE   /* or where it is: what hangs on the joint is carried along */
+} gw_begin;
+
 typedef struct gw_scenario gw_scenario;
 
 typedef struct gw_scenario_def {
@@ -38,9 +47,9 @@ typedef struct gw_scenario_def {
     /* While running, a held object travels to the nearest pose of its new set from where the hand
      * has it. Set: it travels to the layout's pose instead (sliders, a branch by name). */
     bool go_to_layout;
-    /* By object, then by link: an edit says where it is now. One that is free or in a system of
-     * bodies goes on from there, with the scene's velocity; NULL: none. */
-    const bool *placed;
+    /* By object, then by link, of those that are free or in a system of bodies: what an edit says
+     * of them. NULL: all go on. */
+    const gw_begin *begins;
     /* Of a scenario whose scene has the same solids: objects and links of the same shapes and
      * materials in the same order, the same ones fixed, held and free. They are not built again.
      * NULL: none. */

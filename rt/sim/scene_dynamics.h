@@ -22,7 +22,7 @@ typedef struct gw_scene_dynamics_def {
     const int *objects;          /* held by each tool, or -1 */
     const int *systems;          /* or held by it at a body of that system, or -1 */
     const int *bodies;           /* which */
-    const bool *placed;          /* by object, then by link: an edit says where it is; NULL: none */
+    const gw_begin *begins;      /* by object, then by link; NULL: all go on */
     int rate;                    /* steps a second */
     const gw_detector *detector; /* of the same solids, to share them; NULL: none */
 } gw_scene_dynamics_def;

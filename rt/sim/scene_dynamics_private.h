@@ -26,7 +26,7 @@ typedef struct gw_dynamic_free_body {
     gw_guided_def def;
     gw_pose pose;
     gw_twist twist; /* of the origin */
-    bool placed;    /* by an edit: it does not go on from where it was */
+    gw_begin begin;
     gw_free_body_hand hand;
     gw_transition travel; /* onto the set that an edit gave it, seen at the pose where it lands */
     gw_pose landing;
@@ -48,6 +48,14 @@ typedef struct gw_joint_place {
     gw_vec3 arm; /* from there to the origin of the body whose wrench is known (m) */
 } gw_joint_place;
 
+/* The mobilizer of a body of a system, or of a half that a joint closes a loop with. */
+typedef struct gw_dynamic_mobilizer {
+    int parent;     /* the body that it hangs on, or a ground */
+    uint64_t name;  /* hash of the scene's joint that it is, of a link's name; 0: neither */
+    gw_begin begin; /* how its body begins after an edit; a half goes on */
+    bool carried;   /* scratch: by a joint that begins elsewhere */
+} gw_dynamic_mobilizer;
+
 /* A system of bodies. Its memory is owned. */
 typedef struct gw_dynamic_system {
     const gw_scene_system *from; /* while it is made */
@@ -58,10 +66,12 @@ typedef struct gw_dynamic_system {
     gw_system *system;
     int body_count;
     int *numbers;     /* of each body among the scene's: objects, then links */
-    bool *placed;     /* by an edit: it does not go on from where it was */
     uint64_t *names;  /* hashes of their ids */
     uint64_t *labels; /* and of what a command calls them: "mechanism.number" for links */
     gw_vec3 *coms;    /* in the bodies' frames (m) */
+    gw_dynamic_mobilizer *mobilizers; /* of bodies, then of halves */
+    gw_joint_before *before;          /* scratch, as many */
+    bool has_closures;
     gw_free_body_hand *hands;
     gw_pose *poses; /* scratch of bodies and grounds */
     gw_twist *twists;
@@ -223,14 +233,8 @@ void gw_joint_limits_add_wrench(const gw_scene_dynamics *dynamics, int system, i
 /* Before a step: which are near. */
 void gw_joint_limits_pre_step(gw_scene_dynamics *dynamics, double dt);
 
-/* ---- body_systems.c ------------------------------------------------------------------------- */
+/* ---- body_systems_carry.c ------------------------------------------------------------------- */
 
-/* One for each system of the layout. Not RT safe. */
-bool gw_body_systems_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
-                            gw_error *error);
-void gw_body_systems_destroy(gw_scene_dynamics *dynamics);
-
-void gw_body_systems_reset(gw_scene_dynamics *dynamics);
 void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                 const gw_kinematics *kinematics,
                                 const gw_transition_limits *limits);
@@ -240,6 +244,17 @@ void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dyna
 void gw_body_systems_move_grounds(gw_scene_dynamics *dynamics, const gw_kinematics *kinematics,
                                   double dt);
 
+/* ---- body_systems.c ------------------------------------------------------------------------- */
+
+/* One for each system of the layout. Not RT safe. */
+bool gw_body_systems_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
+                            gw_error *error);
+void gw_body_systems_destroy(gw_scene_dynamics *dynamics);
+
+/* From now on by a local model of where it is, where the scene wants that. */
+void gw_body_systems_start_local(gw_scene_dynamics *dynamics, int index);
+
+void gw_body_systems_reset(gw_scene_dynamics *dynamics);
 /* By local models: takes the newest ones and tells where joints are; once a tick. */
 void gw_body_systems_exchange_locals(gw_scene_dynamics *dynamics);
 

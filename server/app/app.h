@@ -112,9 +112,11 @@ typedef struct app_edit {
     app_document *base;
     gw_scene *scene; /* the copy to change */
     bool dry_run;
-    bool restart;       /* a load: a fresh loop, stopped at tick 0 */
-    bool go_to_layout;  /* while running, travel to the scene's new stated pose */
-    bool *placed;       /* owned, by object, then by link: the edit puts it elsewhere; NULL: none */
+    bool restart;                     /* a load: a fresh loop, stopped at tick 0 */
+    bool go_to_layout;                /* while running, travel to the scene's new stated pose */
+    gw_begin *begins;                 /* owned, by object, then by link; NULL: all go on */
+    struct app_statement *statements; /* owned: app_edit_states() */
+    int statement_count;
     bool keeps_history; /* adds no state: undo and redo, or the same scene again */
     int travel;         /* undo -1, redo 1 */
     bool whole;         /* a new scenario, also where values would do */
@@ -124,10 +126,17 @@ typedef struct app_edit {
     app_document *document;     /* what is, or for a dry run and a refusal what would be */
     const gw_placement *failed; /* the placement without a solution, where that is why */
     uint64_t ticket;            /* for app_keep(), by whoever takes it; 0: nobody need wait */
+    char note[256];             /* what it does otherwise than it says; "": nothing */
 } app_edit;
 
 /* Waits for its turn, then gives a copy of the scene to change. False when memory is short. */
 bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error);
+
+/* The request states where the entry of the collection ("objects", "joints", "links") begins, or
+ * how it moves then. While paused or running that acts at once, also where it is what the document
+ * says already. False when memory is short. */
+bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool place,
+                     bool motion, gw_error *error);
 
 /* Checks, lays out, builds and, unless it is a dry run, writes down and hands over to the loop.
  * False with an error: nothing changed. GW_INCOMPATIBLE and GW_UNHANDLED come with `document` and

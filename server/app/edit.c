@@ -109,7 +109,7 @@ static gw_scenario *build(const app_document *document, const app_slots *slots,
                            .slot_count = slots->count,
                            .revision = document->revision,
                            .go_to_layout = edit && edit->go_to_layout,
-                           .placed = edit ? edit->placed : NULL,
+                           .begins = edit ? edit->begins : NULL,
                            .detector = like,
                            .rehearsed = is_rehearsed(edit)};
     return gw_scenario_create(&def, error);
@@ -332,7 +332,7 @@ static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)
 static bool only_values(const app_edit *edit, const app_diff *diff)
 {
     bool values = diff->geometry_count + diff->control_count + diff->motor_count > 0;
-    if (edit->whole || edit->go_to_layout || diff->scenario)
+    if (edit->whole || edit->go_to_layout || diff->scenario || app_begins_any(edit))
         return false;
     if (!values && (diff->operators || diff->tasks))
         return true;
@@ -397,7 +397,8 @@ void app_edit_end(app_edit *edit)
     gw_scene_destroy(edit->scene);
     app_document_put(edit->base);
     app_document_put(edit->document);
-    free(edit->placed);
+    free(edit->begins);
+    free(edit->statements);
     pthread_mutex_unlock(&edit->app->edit);
     *edit = (app_edit){0};
 }
@@ -407,87 +408,6 @@ void app_edit_replace(app_edit *edit, gw_scene *scene)
     assert(edit && scene);
     gw_scene_destroy(edit->scene);
     edit->scene = scene;
-}
-
-static bool same_pose(const gw_pose *a, const gw_pose *b)
-{
-    return a->p.x == b->p.x && a->p.y == b->p.y && a->p.z == b->p.z && a->q.w == b->q.w &&
-           a->q.x == b->q.x && a->q.y == b->q.y && a->q.z == b->q.z;
-}
-
-/* Where a step failed, or went beyond what a scene may say, a pose is no place to begin at. */
-static bool within_numbers(const gw_pose *pose)
-{
-    const gw_vec3 p = pose->p;
-    return gw_finite_pose(pose) && fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
-}
-
-/* Whether body `number` of the base is in a hand, or joined to what is. */
-static bool in_hand(const app_edit *edit, int number)
-{
-    for (int i = 0; i < edit->base->scene->tool_count; i++)
-        if (app_tool_moves(edit->base, i, number))
-            return true;
-    return false;
-}
-
-/* The links whose joints the edit puts at other positions. While it runs, nothing jumps out of a
- * hand: what is joined to a held body stays until the simulation is stopped. */
-static void place_links(app_edit *edit, bool running)
-{
-    const gw_scene *base = edit->base->scene, *scene = edit->scene;
-    bool *placed = edit->placed + scene->object_count;
-    for (int i = 0; i < scene->mechanism_count; i++) {
-        const gw_mechanism *m = &scene->mechanisms[i];
-        int old = gw_scene_mechanism(base, m->id);
-        if (old < 0 ||
-            (running && in_hand(edit, base->object_count + gw_scene_first_joint(base, old))))
-            continue;
-        for (int k = 0; k < m->link_count; k++)
-            placed[gw_scene_first_joint(scene, i) + k] =
-                k < base->mechanisms[old].link_count &&
-                m->position[k] != base->mechanisms[old].position[k];
-    }
-}
-
-/* The present poses of the changed scene's objects: those of the loop, unless the edit states
- * another pose: a held object travels there, a free one or a member of a system is put there, but
- * while it runs not out of a hand. A renamed object is found by its place. */
-static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
-{
-    const gw_scene *base = edit->base->scene, *scene = edit->scene;
-    gw_pose *before = app_poses_of(edit->base, snapshot, edit->base->placed_since);
-    gw_pose *poses = malloc(((size_t)scene->object_count + 1) * sizeof *poses);
-    size_t bodies =
-        (size_t)(scene->object_count + gw_scene_first_joint(scene, scene->mechanism_count));
-    free(edit->placed);
-    edit->placed = calloc(bodies + 1, sizeof *edit->placed);
-    bool memory = before && poses && edit->placed, running = snapshot->state == GW_RUNNING;
-    for (int i = 0; memory && i < scene->object_count; i++) {
-        const gw_object *object = &scene->objects[i];
-        bool in_place = i < base->object_count && strcmp(base->objects[i].id, object->id) == 0;
-        int old = in_place ? i : gw_scene_object(base, object->id);
-        if (old < 0 && base->object_count == scene->object_count)
-            old = i;
-        poses[i] = object->pose;
-        if (old < 0 || object->fixed)
-            continue;
-        if (same_pose(&object->pose, &base->objects[old].pose))
-            poses[i] = within_numbers(&before[old]) ? before[old] : object->pose;
-        else if (app_tool_of(scene, object->id) >= 0 &&
-                 !gw_layout_system(edit->base->layout, old, NULL))
-            edit->go_to_layout = true;
-        else
-            edit->placed[i] = !running || !in_hand(edit, old);
-    }
-    if (memory)
-        place_links(edit, running);
-    if (!memory) {
-        free(poses);
-        poses = NULL;
-    }
-    free(before);
-    return poses;
 }
 
 /* A snapshot that shows where the objects are. One of before the last edits will do where these put
@@ -503,7 +423,7 @@ static void view_objects(const app_edit *edit, gw_snapshot *snapshot)
 static gw_layout *only_within_numbers(const app_edit *edit, gw_layout *layout, gw_error *error)
 {
     for (int i = 0; layout && i < edit->scene->object_count; i++)
-        if (!within_numbers(&layout->poses[i])) {
+        if (!app_within_numbers(&layout->poses[i])) {
             gw_fail(error, GW_BAD_INPUT, "",
                     "%s would come to lie beyond %g m, or nowhere: its constraints and what they "
                     "join are too far apart",
@@ -523,14 +443,7 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
     if (!*from_current)
         return only_within_numbers(
             edit, gw_layout_update(edit->scene, NULL, edit->base->layout, error), error);
-    gw_pose *poses = poses_now(edit, &snapshot);
-    if (!poses) {
-        gw_fail(error, GW_FAILED, "", "memory is short for an edit");
-        return NULL;
-    }
-    gw_layout *layout = gw_layout_update(edit->scene, poses, edit->base->layout, error);
-    free(poses);
-    return only_within_numbers(edit, layout, error);
+    return only_within_numbers(edit, app_lay_out_now(edit, &snapshot, error), error);
 }
 
 static bool has_free_form(const gw_scene *scene)
@@ -666,14 +579,6 @@ bool app_keep(gw_app *app, uint64_t ticket, gw_error *error)
     return false;
 }
 
-static bool places_any(const app_edit *edit)
-{
-    for (int i = 0; edit->placed && i < edit->document->scene->object_count; i++)
-        if (edit->placed[i])
-            return true;
-    return false;
-}
-
 /* ---- the commit ------------------------------------------------------------------------------ */
 
 bool app_edit_commit(app_edit *edit, gw_error *error)
@@ -692,6 +597,8 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         gw_layout_destroy(layout);
         return false;
     }
+    if (!edit->restart && !edit->keeps_history)
+        app_note_overruled_poses(edit, layout, !from_current);
     edit->document = app_document_new(edit->scene, layout, error);
     edit->scene = NULL;
     if (!edit->document)
@@ -713,7 +620,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         return false;
     }
     edit->document->same_index = !edit->restart && !diff.restart && !diff.names && !diff.solids;
-    edit->document->placed_since = edit->document->same_index && !places_any(edit)
+    edit->document->placed_since = edit->document->same_index && !app_begins_any(edit)
                                        ? edit->base->placed_since
                                        : edit->document->scenario;
     app_document_inherit(edit->document, edit->base, &diff);
@@ -724,6 +631,8 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         edit->ticket = history_ticket(app->history);
     if (edit->restart)
         app_task_forget(app);
+    if (edit->note[0])
+        app_log(app, "edit", "warning", "%s.", edit->note);
     count_effort(app, edit->document);
     atomic_fetch_add(&edit->document->refs, 1);
     app_publish(app, edit->document);

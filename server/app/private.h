@@ -158,6 +158,20 @@ void app_wake(gw_app *app);
  * since scenario `since` that left every object its index. */
 gw_pose *app_poses_of(const app_document *document, const gw_snapshot *snapshot, uint64_t since);
 
+/* ---- placing.c ----------------------------------------------------------------------------- */
+
+/* Lays out the edit's scene from where the snapshot has its bodies, and says how they begin. */
+gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error *error);
+
+/* Whether an edit that is laid out has a body begin otherwise than it goes on. */
+bool app_begins_any(const app_edit *edit);
+
+/* Poses that the edit states of objects whose joints state a position have no effect at a start. */
+void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stopped);
+
+/* Where a step failed, or went beyond what a scene may say, a pose is no place to begin at. */
+bool app_within_numbers(const gw_pose *pose);
+
 /* ---- the loop ------------------------------------------------------------------------------ */
 
 /* A running edit was laid out from where the hand had the objects; a stop goes back to the poses

@@ -231,6 +231,7 @@ static enum MHD_Result send_reply(exchange *now, api_reply *reply)
     header(response, "Location", reply->location);
     header(response, "ETag", reply->etag);
     header(response, "Allow", reply->allow);
+    header(response, "Guideway-Note", reply->note);
     if (now->packed) {
         header(response, "Content-Encoding", "gzip");
         header(response, "Vary", "Accept-Encoding");

@@ -56,6 +56,7 @@ typedef struct api_reply {
     char location[256]; /* "" : none */
     char etag[32];
     char allow[64];
+    char note[256]; /* what an edit does otherwise than it says; "": nothing */
 } api_reply;
 
 typedef struct api_replays api_replays; /* replay.h */

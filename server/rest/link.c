@@ -105,6 +105,17 @@ static void finish(api_call *call, app_edit *edit, int index, int link, int stat
     app_edit_end(edit);
 }
 
+/* What the patch says of where the link's joint begins. */
+static bool state_begin(const api_call *call, app_edit *edit, const gw_mechanism *m, int link,
+                        gw_error *error)
+{
+    char name[GW_MAX_LINK_NAME + 1];
+    const json_t *joint = json_object_get(call->body, "joint");
+    gw_link_name(m, link, name);
+    return app_edit_states(edit, "links", name, json_is_number(json_object_get(joint, "position")),
+                           json_is_number(json_object_get(joint, "velocity")), error);
+}
+
 void api_link_patch(api_call *call)
 {
     app_edit edit;
@@ -114,7 +125,8 @@ void api_link_patch(api_call *call)
     if (!begin(call, &edit, &m, &index, &link))
         return;
     json_t *merged = api_merge(call, wire_link(m, link));
-    bool read = wire_get_link(merged, "", m, link, &error);
+    bool read =
+        wire_get_link(merged, "", m, link, &error) && state_begin(call, &edit, m, link, &error);
     json_decref(merged);
     if (read)
         finish(call, &edit, index, link, 200);

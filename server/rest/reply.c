@@ -370,6 +370,8 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
     if (call->batch)
         return give_back(call, edit, item);
     bool done = app_edit_commit(edit, &error);
+    if (done)
+        memcpy(call->reply->note, edit->note, sizeof call->reply->note);
     if (done && !call->dry_run) {
         call->ticket = edit->ticket;
         edit->ticket = 0;

@@ -321,6 +321,16 @@ void resource_put(api_call *call)
         replace(call, &edit, index, &e);
 }
 
+/* What the patch says of how the entry begins. */
+static bool state_begin(const api_call *call, app_edit *edit, const void *e, gw_error *error)
+{
+    const gw_resource *r = row_of(call);
+    bool place = false, motion = false;
+    if (r->begins)
+        r->begins(call->body, &place, &motion);
+    return app_edit_states(edit, r->collection, e, place, motion, error);
+}
+
 void resource_patch(api_call *call)
 {
     const gw_resource *r = row_of(call);
@@ -344,6 +354,11 @@ void resource_patch(api_call *call)
         strcpy((char *)e.bytes, now);
     if (r->patched)
         r->patched(call->body, now, &e);
+    if (!state_begin(call, &edit, &e, &error)) {
+        r->finish(&e);
+        api_abandon(call, &edit, &error);
+        return;
+    }
     replace(call, &edit, index, &e);
 }
 

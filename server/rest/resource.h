@@ -63,6 +63,8 @@ typedef struct gw_resource {
     /* True where an id that is not in the scene is of something that can only be read: the error
      * says so. */
     bool (*derived)(const gw_scene *scene, const char *id, gw_error *error);
+    /* What a patch states of how the entry begins: a place, a motion. */
+    void (*begins)(const json_t *patch, bool *place, bool *motion);
     bool two_parts;       /* its address is "object/feature", and a patch cannot rename it */
     const char *mismatch; /* sentence of a body whose id is not the address's; of the address */
     const char *group;    /* successive changes of one entry undo as one: the group's first word */

@@ -87,6 +87,18 @@ static void object_itself(const gw_scene *scene, int index, char object[GW_MAX_I
     strcpy(object, scene->objects[index].id);
 }
 
+static bool says(const json_t *patch, const char *member)
+{
+    const json_t *value = json_object_get(patch, member);
+    return value && !json_is_null(value);
+}
+
+static void object_begins(const json_t *patch, bool *place, bool *motion)
+{
+    *place = says(patch, "pose");
+    *motion = says(patch, "velocity") || says(json_object_get(patch, "body"), "velocity");
+}
+
 static void users_of_object(const gw_scene *scene, int index, char *list, size_t size)
 {
     users_of_body(scene, true, index, 0, list, size);
@@ -338,6 +350,12 @@ static json_t *show_joint(const resource_view *view, int index)
     return json;
 }
 
+static void joint_begins(const json_t *patch, bool *place, bool *motion)
+{
+    *place = says(patch, "position");
+    *motion = says(patch, "velocity");
+}
+
 static void users_of_joint(const gw_scene *scene, int index, char *list, size_t size)
 {
     const char *id = scene->joints[index].id;
@@ -551,7 +569,7 @@ enum { OBJECTS, FEATURES, CONSTRAINTS, JOINTS, SPRINGS, DEVICES, MATERIALS, MECH
 static const gw_resource resources[] = {
     [OBJECTS] = {COLLECTION(object), .rename = gw_scene_rename_object,
                  .shares_ids = &resources[MECHANISMS], .decode_posted = decode_posted_object,
-                 .object = object_itself, .users = users_of_object,
+                 .object = object_itself, .users = users_of_object, .begins = object_begins,
                  .in_use = "%s is referred to by %s: delete these first"},
     [FEATURES] = {COLLECTION(feature), .id = id_of_feature, .find = find_feature,
                   .show = show_feature, .object = object_of_feature, .users = users_of_feature,
@@ -565,7 +583,7 @@ static const gw_resource resources[] = {
                      .patched = patched_constraint, .read_only = "state"},
     [JOINTS] = {COLLECTION(joint), .find = gw_scene_joint_index, .letter = 'j',
                 .rename = gw_scene_rename_joint, .read_only = "state", .live = true,
-                .show = show_joint, .users = users_of_joint,
+                .show = show_joint, .users = users_of_joint, .begins = joint_begins,
                 .in_use = "%s is referred to by %s: delete these first"},
     [SPRINGS] = {COLLECTION(spring), .find = gw_scene_spring_index, .letter = 's'},
     [DEVICES] = {COLLECTION(device), .rename = rename_device, .show = show_device,

@@ -13,7 +13,7 @@ static const char *const event_kinds[] = {
     "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
     "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
     "crowded",  "strained",    "unbooked",   "edge",    "degenerate",  "projected",
-    "storage",  "request",     "token",      "lease",   NULL};
+    "storage",  "request",     "token",      "lease",   "edit",        NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 static const wire_field of_event[] = {
     {"seq", WHOLE},

@@ -214,6 +214,8 @@ static const char others[] =
     "\"ETag\":{\"description\":\"Revision of the scene, quoted; of a saved scene s and its "
     "version.\","
     "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"s?[0-9]+\\\"$\"}},"
+    "\"note\":{\"description\":\"What an edit does otherwise than it says, as the event of kind "
+    "edit.\",\"required\":false,\"schema\":{\"type\":\"string\"}},"
     "\"Location\":{\"description\":\"Where the new resource "
     "is.\",\"schema\":{\"type\":\"string\"}}},"
     "\"parameters\":{"
@@ -403,6 +405,8 @@ static json_t *success(const wire_operation *o, const char *description, json_t 
     json_t *headers = json_object(), *answer = json_pack("{ss}", "description", description);
     if (o->flags & OP_ETAG)
         json_object_set_new(headers, "ETag", component("headers", "ETag"));
+    if (o->flags & OP_EDIT)
+        json_object_set_new(headers, "Guideway-Note", component("headers", "note"));
     if (made)
         json_object_set_new(headers, "Location", component("headers", "Location"));
     if (json_object_size(headers) > 0)

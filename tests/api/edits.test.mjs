@@ -323,3 +323,164 @@ test('an arm that is held at its flange does not jump out of the hand when the s
   await sleep(100);
   close((await pose()).p, before, 1e-3);
 });
+
+const rod = { type: 'box', size: [0.1, 0.02, 0.02] };
+const aboutZ = (x, angle) => ({ p: [x, 0, 0], q: [Math.cos(angle / 2), 0, 0, Math.sin(angle / 2)] });
+const hinge = (id, a, b, x, more) => ({
+  id,
+  type: 'revolute',
+  a: { object: a },
+  b: { object: b, at: aboutZ(x, 0) },
+  ...more,
+});
+// a crank on a post, a rod on the crank, a free ball beside them
+const crankAndRod = (more = {}) => ({
+  format: 'guideway-scene/1',
+  name: 'crank and rod',
+  objects: [
+    { id: 'post', geometry: rod, fixed: true },
+    { id: 'crank', geometry: rod, free: true },
+    { id: 'rod', geometry: rod, pose: aboutZ(0.2, 0) },
+    { id: 'ball', geometry: { type: 'sphere', radius: 0.02 }, free: true, pose: aboutZ(1, 0) },
+  ],
+  joints: [hinge('j1', 'crank', 'post', 0, { position: [0.3] }), hinge('j2', 'rod', 'crank', 0.2, { velocity: [20] })],
+  devices: [{ id: 'sim', driver: 'sim' }],
+  ...more,
+});
+const joint = async (id) => (await expect(200, 'GET', `/joints/${id}`)).json.state;
+const settle = async (path, patch) => {
+  const { headers } = await expect(200, 'PATCH', path, patch);
+  await until(
+    'the edit',
+    async () => (await expect(200, 'GET', '/simulation')).json.revision >= +headers.etag.slice(1, -1),
+  );
+  return headers['guideway-note'] ?? '';
+};
+
+test('turns of a joint count on over an edit', async () => {
+  await expect(200, 'PUT', '/scene', crankAndRod());
+  await run('running');
+  await until('two turns', async () => (await joint('j2')).position[0] > 13);
+  await run('paused');
+  const { position } = await joint('j2');
+  assert.equal(await settle('/scene', { gravity: [0, 0, -1] }), '');
+  close((await joint('j2')).position, position, 1e-9);
+});
+
+test('a start that is stated of a joint acts at once while paused, and while it runs where no hand is', async () => {
+  const held = { tool: { object: 'rod', device: 'sim' } };
+  for (const hand of [false, true]) {
+    await expect(200, 'PUT', '/scene', crankAndRod(hand ? held : {}));
+    await run('running');
+    await sleep(50);
+    await run('paused');
+    const before = (await joint('j2')).position;
+    for (let again = 0; again < 2; again++) {
+      assert.equal(await settle('/joints/j1', { position: [0.8] }), '');
+      close((await joint('j1')).position, [0.8], 1e-12);
+      close((await joint('j2')).position, before, 1e-9); // the rod is carried along
+      await expect(200, 'POST', '/simulation/step', { ticks: 20 });
+      close((await joint('j2')).velocity, [20], 1e-6);
+      assert.equal(await settle('/joints/j2', { position: before }), '');
+      await settle('/joints/j2', { velocity: [20] });
+    }
+    assert.equal(await settle('/joints/j2', { velocity: [1] }), '');
+    close((await joint('j2')).velocity, [1], 1e-9);
+    close((await joint('j2')).position, before, 1e-9);
+    await run('running');
+    const note = await settle('/joints/j1', { position: [-0.8] });
+    const { position } = await joint('j1');
+    if (hand) {
+      assert.match(note, /^j1 begins so at the next start; .* pause first$/);
+      assert.ok(Math.abs(position[0] + 0.8) > 1, position);
+      assert.equal((await expect(200, 'GET', '/events')).json.findLast((e) => e.kind === 'edit').message, `${note}.`);
+    } else {
+      assert.equal(note, '');
+      close(position, [-0.8], 0.1);
+    }
+    await run('stopped');
+    close((await joint('j1')).position, [-0.8], 1e-12);
+  }
+});
+
+test('a joint of a loop that is put elsewhere takes the loop along', async () => {
+  const bar = (id, p, angle) => ({ id, geometry: rod, free: true, pose: { p, q: aboutZ(0, angle).q } });
+  const up = Math.PI / 2;
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'four-bar',
+    objects: [
+      { id: 'post', geometry: rod, fixed: true },
+      bar('a', [0, 0, 0], up),
+      bar('b', [0, 0.2, 0], 0),
+      bar('c', [0.3, 0, 0], up),
+    ],
+    joints: [
+      hinge('j1', 'a', 'post', 0, { position: [up] }),
+      hinge('j2', 'b', 'a', 0.2),
+      hinge('j3', 'c', 'post', 0.3),
+      { id: 'j4', type: 'revolute', a: { object: 'c', at: aboutZ(0.2, 0) }, b: { object: 'b', at: aboutZ(0.3, 0) } },
+    ],
+  });
+  await run('paused');
+  for (const [id, to] of [
+    ['j1', up - 0.4],
+    ['j1', up + 0.3],
+    ['j3', up - 0.2],
+  ]) {
+    await settle(`/joints/${id}`, { position: [to] });
+    for (const side of ['j1', 'j3']) close((await joint(side)).position, [to], 1e-6); // a parallelogram
+  }
+});
+
+test('a pose, a velocity and the start of a link act at once, also where the document says so already', async () => {
+  await expect(200, 'PUT', '/scene', crankAndRod({ gravity: [0, 0, -9.81] }));
+  await run('running');
+  await sleep(100);
+  await run('paused');
+  const ball = async () =>
+    (await expect(200, 'GET', '/simulation')).json.bodies.find((b) => b.object === 'ball').pose.p;
+  const fallen = await ball();
+  assert.ok(fallen[2] < -1e-3, fallen);
+  assert.equal(await settle('/objects/ball', { velocity: { v: [0, 1, 0], w: [0, 0, 0] } }), '');
+  close(await ball(), fallen, 1e-9);
+  await expect(200, 'POST', '/simulation/step', { ticks: 10 });
+  close([(await ball())[1]], [0.01], 1e-6);
+  assert.equal(await settle('/objects/ball', { pose: aboutZ(1, 0) }), '');
+  close(await ball(), [1, 0, 0], 1e-12);
+  const note = await settle('/objects/crank', { pose: aboutZ(0, 0.5) });
+  assert.match(note, /^joint j1 states a position, which wins over the pose of crank at a start/);
+  close((await joint('j1')).position, [0.5], 1e-9);
+  await run('stopped');
+  close((await joint('j1')).position, [0.3], 1e-9);
+  assert.match(await settle('/objects/crank', { pose: aboutZ(0, 0.6) }), /^joint j1 states a position/);
+  assert.equal(await settle('/objects/crank', { pose: aboutZ(0, 0.3) }), '');
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'pendulum',
+    gravity: [0, -9.81, 0],
+    mechanisms: [
+      {
+        id: 'arm',
+        links: [0.4, 0.2].map((position) => ({
+          joint: { type: 'revolute', axis: [0, 0, 1], origin: aboutZ(0.2, 0), position },
+          mass: 1,
+          com: [0.1, 0, 0],
+          inertia: [1e-3, 1e-3, 1e-3, 0, 0, 0],
+        })),
+      },
+    ],
+    devices: [{ id: 'sim', driver: 'sim' }],
+  });
+  await run('running');
+  await sleep(50);
+  await run('paused');
+  const arm = async () => (await expect(200, 'GET', '/mechanisms/arm')).json.state;
+  const swung = await arm();
+  assert.ok(Math.abs(swung.positions[0] - 0.4) > 1e-4, swung.positions);
+  await settle('/mechanisms/arm/links/0', { joint: { position: 0.4 } });
+  close((await arm()).positions, [0.4, swung.positions[1]], 1e-9);
+  await settle('/mechanisms/arm/links/1', { joint: { velocity: 2 } });
+  close((await arm()).positions, [0.4, swung.positions[1]], 1e-9);
+  close((await arm()).velocities, [0, 2], 1e-9);
+});

@@ -174,8 +174,11 @@ export class Contract {
     assert.equal(reply.type.split(';')[0], type, `${what}: content type`);
     if (media) this.validate(media.schema, type.includes('json') ? reply.json : reply.text, what);
     else assert.equal(reply.text, '', `${what} has no body`);
-    for (const [name, header] of Object.entries(response.headers ?? {}))
-      this.validate(this.follow(header).schema, reply.headers[name.toLowerCase()], `${what}: header ${name}`);
+    for (const [name, header] of Object.entries(response.headers ?? {})) {
+      const { schema, required } = this.follow(header);
+      const value = reply.headers[name.toLowerCase()];
+      if (required !== false || value !== undefined) this.validate(schema, value, `${what}: header ${name}`);
+    }
     if (reply.status < 300 && operation.requestBody?.content['application/json'])
       this.validate(operation.requestBody.content['application/json'].schema, body, `${what}: what was sent`);
     this.seen.add(what);

@@ -39,7 +39,7 @@ static inline const gw_free_body *body(const gw_snapshot *s, const running *r, c
 /* ---- what is done to it ---------------------------------------------------------------------- */
 
 /* The simulation goes over to the scene as it is now, laid out from where things are. */
-static inline void hand_over(running *r, const gw_snapshot *now, const bool *placed)
+static inline void hand_over(running *r, const gw_snapshot *now, const gw_begin *begins)
 {
     gw_error error = {0};
     gw_pose poses[16];
@@ -50,7 +50,7 @@ static inline void hand_over(running *r, const gw_snapshot *now, const bool *pla
         if (now->tools[i].object >= 0)
             poses[now->tools[i].object] = now->tools[i].world_from_object;
     for (int i = 0; i < now->free_count; i++)
-        if (!placed || !placed[now->free[i].object])
+        if (!begins || begins[now->free[i].object] == GW_BEGIN_GO_ON)
             poses[now->free[i].object] = now->free[i].pose;
     gw_layout_destroy(r->layout);
     r->layout = gw_layout_create(r->scene, poses, &error);
@@ -58,7 +58,7 @@ static inline void hand_over(running *r, const gw_snapshot *now, const bool *pla
     assert_null(gw_layout_unsolved(r->layout));
     gw_scenario_def def = {.scene = r->scene,
                            .layout = r->layout,
-                           .placed = placed,
+                           .begins = begins,
                            .slots = r->slots,
                            .slot_count = r->scene->device_count};
     command.scenario = gw_scenario_create(&def, &error);

@@ -166,7 +166,8 @@ static void friction_state_is_copied(void **state)
     run(&chain, 700);
     serial_open(&next, &def, chain.q, chain.v);
     assert_true(fabs(serial_energy(&next) - serial_energy(&chain)) > 1e-8);
-    gw_system_continue_joints(next.system, chain.system, (int[3]){0, 1, 2});
+    gw_system_continue_joints(next.system, chain.system,
+                              (gw_joint_before[3]){{.body = 0}, {.body = 1}, {.body = 2}});
     serial_read(&next);
     near(serial_energy(&next), serial_energy(&chain),
          1e-10); /* stiffness is that of another posture */

@@ -124,7 +124,7 @@ static void an_edit_may_say_where_a_body_is(void **state)
     (void)state;
     running r;
     gw_scene *s = door(1);
-    bool placed[2] = {false, true};
+    gw_begin begins[2] = {GW_BEGIN_GO_ON, GW_BEGIN_POSE};
     running_open(&r, s);
     const gw_snapshot *now = NULL;
     for (int i = 0; i < 150; i++)
@@ -132,7 +132,7 @@ static void an_edit_may_say_where_a_body_is(void **state)
     gw_object *bar = &s->objects[1];
     bar->pose.q = gw_quat_axis(gw_v3(0, 0, 1), GW_PI);
     bar->pose.p = gw_v3(0.1, 0, 0);
-    hand_over(&r, now, placed);
+    hand_over(&r, now, begins);
     now = running_tick(&r);
     assert_true(gw_pose_distance(&body(now, &r, "door")->pose, &bar->pose, 0.1) <= 1e-12);
     assert_true(gw_norm(body(now, &r, "door")->twist.w) == 0);

@@ -1,0 +1,273 @@
+/*
+ * How systems of bodies go on: after an edit from where they were, what its relations ask of them
+ * otherwise lost as offsets within a transition; and on grounds that move. On the loop's thread, RT
+ * safe.
+ */
+#include <assert.h>
+
+#include "rt/sim/scene_dynamics_private.h"
+
+#define REACHED    1e-9  /* of the length: closures hold where bodies are put */
+#define SAME_PLACE 1e-13 /* m, and of how far it is: rounding of poses */
+
+/* ---- grounds and offsets -------------------------------------------------------------------- */
+
+static double energy_of(const gw_dynamic_system *d)
+{
+    double kinetic, potential;
+    gw_model_energy(gw_system_model(d->system), &kinetic, &potential);
+    return kinetic + potential;
+}
+
+/* The displayed pose of a mechanism's base, on its way to the scene's. */
+static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
+{
+    gw_pose base = g->start;
+    *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_transition_apply(&g->travel, &base, rate);
+    return base;
+}
+
+/* Where the base of a mechanism is shown, by the hash of its id, and how that moves; false: no
+ * system has it. */
+static bool find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose, gw_twist *twist)
+{
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].ground_count; k++) {
+            const gw_dynamic_ground *g = &m->systems[i].grounds[k];
+            if (g->object >= 0 || g->name != name)
+                continue;
+            *pose = base_of(g, twist);
+            return true;
+        }
+    return false;
+}
+
+/* The way of a ground from where it was laid out. */
+static gw_pose displacement(const gw_dynamic_ground *g, const gw_pose *now)
+{
+    gw_pose back = gw_pose_inverse(&g->start);
+    return gw_pose_mul(now, &back);
+}
+
+/* From `from`, such that it is at `to` in dt; at rest where they are the same but for rounding. */
+static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
+{
+    gw_twist way = gw_pose_sub(to, from);
+    if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(from->p)))
+        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_twist about = gw_base_motion_between(from, to, dt).twist;
+    return (gw_twist){gw_add(about.v, gw_cross(about.w, from->p)), about.w};
+}
+
+/* The rest of the offsets that an edit left between bodies. */
+static double share_of(const gw_dynamic_system *d)
+{
+    gw_pose largest = gw_pose_identity();
+    gw_twist rate = {{0, 0, 0}, {0, 0, 0}};
+    gw_transition_apply(&d->joining, &largest, &rate);
+    double left = gw_norm(largest.p);
+    return (left > 0 ? left : gw_norm(gw_quat_log(largest.q))) / d->apart;
+}
+
+/* The system where the layout has it, at rest, on its grounds where they are. */
+static void begin_anew(gw_dynamic_system *d)
+{
+    for (int k = 0; k < d->ground_count; k++) {
+        d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose;
+        d->twists[k] = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    }
+    gw_system_reset(d->system);
+    gw_system_move_grounds(d->system, d->poses, d->twists);
+}
+
+/* The offsets of an edit go by a transition; where its end cannot be reached that way, or the step
+ * before failed on the way, the system begins anew. Returns the energy that it brings between two
+ * steps. */
+static double lose_offsets(gw_dynamic_system *d, const gw_step *last, double dt)
+{
+    double brought = 0, before = energy_of(d);
+    d->joining.active = d->joining.active && last->finite;
+    if (d->joined || !last->finite) {
+        gw_system_move_offsets(d->system, 0, 0);
+        if (!(gw_system_residual(d->system) <= REACHED))
+            begin_anew(d);
+        brought = energy_of(d) - before;
+    }
+    d->joined = false;
+    if (!d->joining.active)
+        return brought;
+    double now = share_of(d);
+    gw_transition_advance(&d->joining, dt, 1);
+    double next = d->joining.active ? share_of(d) : 0;
+    d->joined = !d->joining.active;
+    return brought + gw_system_move_offsets(d->system, now, (next - now) / dt);
+}
+
+void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kinematics, double dt)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        gw_dynamic_system *d = &m->systems[i];
+        if (d->joined || d->joining.active)
+            m->edits += lose_offsets(d, &m->world_systems[m->first_system + i].step, dt);
+        bool moved_before = d->grounds_move, moves = kinematics || moved_before;
+        for (int k = 0; k < d->ground_count; k++)
+            moves = moves || d->grounds[k].travel.active;
+        d->grounds_move = false;
+        for (int k = 0; k < d->ground_count && moves; k++) {
+            gw_dynamic_ground *g = &d->grounds[k];
+            gw_pose to = d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose, now;
+            gw_twist rate;
+            if (g->object >= 0 && kinematics) {
+                now = gw_kinematics_pose(kinematics, g->object);
+                to = displacement(g, &now);
+            } else if (g->travel.active) {
+                gw_transition_advance(&g->travel, dt, 1);
+                now = base_of(g, &rate);
+                to = displacement(g, &now);
+            }
+            d->twists[k] = twist_between(&d->poses[k], &to, dt);
+            d->grounds_move =
+                d->grounds_move || gw_norm2(d->twists[k].v) + gw_norm2(d->twists[k].w) > 0;
+        }
+        bool local = m->locals && gw_local_models_has(m->locals, i);
+        if (!moves || d->ground_count == 0 || (local && !moved_before && !d->grounds_move))
+            continue;
+        if (local)
+            m->edits += gw_system_set_local_model(d->system, NULL);
+        m->edits += gw_system_move_grounds(d->system, d->poses, d->twists);
+        if (local)
+            m->edits += gw_local_models_start(m->locals, i, d->system, &d->resisted);
+    }
+}
+
+/* How a fixed object moved as a ground before, as the motion of a point that is at `at` now. */
+static gw_twist motion_before(const gw_scene_dynamics *old, uint64_t name, gw_vec3 at)
+{
+    for (int i = 0; i < old->system_count; i++)
+        for (int k = 0; k < old->systems[i].ground_count; k++) {
+            const gw_dynamic_ground *g = &old->systems[i].grounds[k];
+            if (g->object < 0 || g->name != name)
+                continue;
+            gw_ground_motion was = gw_system_ground(old->systems[i].system, GW_MOVING_GROUND(k));
+            gw_vec3 r = gw_sub(at, was.pose.p);
+            return (gw_twist){gw_add(was.twist.v, gw_cross(was.twist.w, r)), was.twist.w};
+        }
+    return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* Puts its grounds where geometry and bases are shown, moving as they did: what hangs on them goes
+ * on, too. */
+static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
+                          const gw_kinematics *kinematics, const gw_transition_limits *limits)
+{
+    const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+    for (int k = 0; k < d->ground_count; k++) {
+        gw_dynamic_ground *g = &d->grounds[k];
+        gw_pose now = g->start;
+        gw_twist rate = still;
+        if (g->object >= 0)
+            now = gw_kinematics_pose(kinematics, g->object);
+        else if (find_base(old, g->name, &now, &rate))
+            gw_transition_start(&g->travel, &now, &rate, &g->start, &still, limits);
+        d->poses[k] = displacement(g, &now);
+        gw_twist way = gw_pose_sub(&now, &g->start);
+        if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(now.p)))
+            d->poses[k] = gw_pose_identity();
+        d->twists[k] = g->object >= 0 ? motion_before(old, g->name, d->poses[k].p) : still;
+    }
+    gw_system_move_grounds(d->system, d->poses, d->twists);
+    d->grounds_move = true; /* to be looked at in the next tick */
+}
+
+/* The mobilizers of `old` that those of a system go on as; whether there are any. */
+static bool find_joints(gw_dynamic_system *d, const gw_dynamic_system *old)
+{
+    int count = gw_model_bodies(gw_system_model(d->system));
+    int others = gw_model_bodies(gw_system_model(old->system));
+    bool any = false;
+    for (int k = 0; k < count; k++) {
+        const gw_dynamic_mobilizer *m = &d->mobilizers[k];
+        int n = m->name && m->begin != GW_BEGIN_JOINT ? 0 : others;
+        while (n < others && old->mobilizers[n].name != m->name)
+            n++;
+        d->before[k] = (gw_joint_before){n < others ? n : -1, m->begin == GW_BEGIN_RATE};
+        any = any || n < others;
+    }
+    return any;
+}
+
+/* The same joints go on from where they are, turns counted on. */
+static void continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
+{
+    for (int i = 0; i < old->system_count; i++)
+        if (find_joints(d, &old->systems[i]))
+            gw_system_continue_joints(d->system, old->systems[i].system, d->before);
+}
+
+/* Hands stay at the bodies that they drag. False where the first one was in no system. */
+static bool keep_hands(gw_dynamic_system *d, const gw_scene_dynamics *old)
+{
+    gw_pose unused;
+    gw_twist unused_too;
+    for (int k = 0; k < d->body_count; k++)
+        if (!gw_scene_dynamics_find_body(old, d->names[k], &unused, &unused_too, &d->hands[k]) &&
+            k == 0)
+            return false;
+    return true;
+}
+
+/* Poses and twists that the bodies go on from. Of what is in loops no joint begins elsewhere by
+ * itself: all that is in them begins as it is laid out. */
+static void find_bodies(gw_dynamic_system *d, const gw_scene_dynamics *old)
+{
+    const gw_model *model = gw_system_model(d->system);
+    for (int k = 0; k < gw_model_bodies(model); k++)
+        gw_model_body(model, k, &d->poses[k], &d->twists[k]);
+    continue_joints(d, old);
+    for (int k = 0; k < d->body_count; k++) {
+        gw_dynamic_mobilizer *m = &d->mobilizers[k];
+        bool begins = m->begin == GW_BEGIN_JOINT || m->begin == GW_BEGIN_RATE;
+        bool hangs = m->parent >= 0 && d->mobilizers[m->parent].carried;
+        gw_twist laid_out = d->twists[k];
+        m->carried = !d->has_closures && m->begin != GW_BEGIN_POSE && (begins || hangs);
+        if (m->carried)
+            gw_model_body(model, k, &d->poses[k], &d->twists[k]);
+        else if (m->begin == GW_BEGIN_GO_ON || m->begin == GW_BEGIN_TWIST)
+            gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k],
+                                        &d->hands[k]);
+        if (m->begin == GW_BEGIN_TWIST)
+            d->twists[k] = laid_out;
+    }
+}
+
+/* Bodies of the same name go on where they are, unless an edit puts them elsewhere; what the
+ * relations ask of them otherwise they do within a transition. A mechanism by itself goes on joint
+ * by joint, those that it has more of begin. */
+static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
+                         const gw_kinematics *kinematics, const gw_transition_limits *limits)
+{
+    double way, turn;
+    carry_grounds(d, old, kinematics, limits);
+    if (d->mechanism && keep_hands(d, old)) {
+        continue_joints(d, old);
+        return;
+    }
+    find_bodies(d, old);
+    gw_system_place_apart(d->system, d->poses, d->twists, &way, &turn);
+    const gw_pose to = gw_pose_identity(), from = {{way, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
+    const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+    d->apart = way > 0 ? way : turn;
+    gw_transition_start(&d->joining, &from, &still, &to, &still, limits);
+    if (!d->joining.active && !(gw_system_place(d->system, d->poses, d->twists) <= REACHED))
+        begin_anew(d);
+}
+
+void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
+                                const gw_kinematics *kinematics, const gw_transition_limits *limits)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        carry_system(&m->systems[i], old, kinematics, limits);
+        gw_body_systems_start_local(m, i);
+    }
+}

@@ -1,0 +1,407 @@
+/*
+ * Where an edit puts things while the simulation is paused or runs. Everything goes on from where
+ * it is; what the edit states of a place or a velocity at the start (an object's pose, a joint's
+ * position) acts at once, but while it runs not on what a hand moves. Under the edit lock.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/app/diff.h"
+#include "server/app/private.h"
+
+#define ROUNDED 1e-3 /* m, rad: files round positions */
+
+/* What an edit says of how something begins. */
+enum { PLACE = 1, MOTION = 2 };
+
+struct app_statement {
+    char of[GW_MAX_LINK_NAME + 16]; /* "joints/hinge" */
+    unsigned says;
+};
+
+typedef struct placing {
+    app_edit *edit;
+    const gw_snapshot *snapshot;
+    bool running;
+    unsigned *joint_says; /* by joint of the scene */
+    /* The scene as it is laid out now: joints, and those of mechanisms, are where they are, but for
+     * those that the edit puts elsewhere. */
+    gw_scene present;
+    double *positions; /* of its mechanisms */
+} placing;
+
+/* ---- what is said -------------------------------------------------------------------------- */
+
+bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool place,
+                     bool motion, gw_error *error)
+{
+    assert(edit && collection && id);
+    size_t count = (size_t)edit->statement_count;
+    if (!place && !motion)
+        return true;
+    struct app_statement *grown = realloc(edit->statements, (count + 1) * sizeof *grown);
+    if (!grown)
+        return gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+    edit->statements = grown;
+    snprintf(grown[count].of, sizeof grown[count].of, "%s/%s", collection, id);
+    grown[count].says = (place ? PLACE : 0u) | (motion ? MOTION : 0u);
+    edit->statement_count++;
+    return true;
+}
+
+static unsigned stated(const app_edit *edit, const char *collection, const char *id)
+{
+    unsigned says = 0;
+    char of[sizeof edit->statements->of];
+    if (edit->statement_count == 0)
+        return 0;
+    snprintf(of, sizeof of, "%s/%s", collection, id);
+    for (int i = 0; i < edit->statement_count; i++)
+        if (strcmp(edit->statements[i].of, of) == 0)
+            says |= edit->statements[i].says;
+    return says;
+}
+
+/* The first thing that an edit does otherwise than its words say. */
+static void note(app_edit *edit, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(app_edit *edit, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (!edit->note[0])
+        vsnprintf(edit->note, sizeof edit->note, format, list);
+    va_end(list);
+}
+
+static void note_held(app_edit *edit, const char *name)
+{
+    note(edit,
+         "%s begins so at the next start; what a hand moves is put nowhere else while it runs: "
+         "pause first",
+         name);
+}
+
+/* ---- objects and links --------------------------------------------------------------------- */
+
+static bool same_pose(const gw_pose *a, const gw_pose *b)
+{
+    return a->p.x == b->p.x && a->p.y == b->p.y && a->p.z == b->p.z && a->q.w == b->q.w &&
+           a->q.x == b->q.x && a->q.y == b->q.y && a->q.z == b->q.z;
+}
+
+static bool same_vector(const gw_vec3 *a, const gw_vec3 *b)
+{
+    return a->x == b->x && a->y == b->y && a->z == b->z;
+}
+
+bool app_within_numbers(const gw_pose *pose)
+{
+    const gw_vec3 p = pose->p;
+    return gw_finite_pose(pose) && fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
+}
+
+/* Whether body `number` of the base is in a hand, or joined to what is. */
+static bool in_hand(const app_edit *edit, int number)
+{
+    for (int i = 0; number >= 0 && i < edit->base->scene->tool_count; i++)
+        if (app_tool_moves(edit->base, i, number))
+            return true;
+    return false;
+}
+
+/* The object of the base that object `i` of the scene is, -1: none. A renamed one is found by its
+ * place. */
+static int object_before(const gw_scene *base, const gw_scene *scene, int i)
+{
+    bool in_place =
+        i < base->object_count && strcmp(base->objects[i].id, scene->objects[i].id) == 0;
+    int old = in_place ? i : gw_scene_object(base, scene->objects[i].id);
+    return old < 0 && base->object_count == scene->object_count ? i : old;
+}
+
+static unsigned object_says(const app_edit *edit, const gw_object *before, const gw_object *object)
+{
+    bool moves = !same_vector(&before->velocity, &object->velocity) ||
+                 !same_vector(&before->spin, &object->spin);
+    return stated(edit, "objects", object->id) | (moves ? MOTION : 0u) |
+           (same_pose(&before->pose, &object->pose) ? 0u : PLACE);
+}
+
+/* How an object, `old` of the base, begins; a held one that is in no system travels. */
+static gw_begin begin_of(const placing *w, const gw_object *object, int old, unsigned says)
+{
+    app_edit *edit = w->edit;
+    bool travels = app_tool_of(edit->scene, object->id) >= 0 &&
+                   !gw_layout_system(edit->base->layout, old, NULL);
+    if (!says || (travels && !(says & PLACE)))
+        return GW_BEGIN_GO_ON;
+    if (travels) {
+        edit->go_to_layout = true;
+        return GW_BEGIN_GO_ON;
+    }
+    if (w->running && in_hand(edit, old)) {
+        note_held(edit, object->id);
+        return GW_BEGIN_GO_ON;
+    }
+    return says & PLACE ? GW_BEGIN_POSE : GW_BEGIN_TWIST;
+}
+
+/* The links whose joints the edit puts at other positions. */
+static void begin_links(const placing *w)
+{
+    app_edit *edit = w->edit;
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    for (int i = 0; i < scene->mechanism_count; i++) {
+        const gw_mechanism *m = &scene->mechanisms[i];
+        int old = gw_scene_mechanism(base, m->id), first = gw_scene_first_joint(scene, i);
+        const gw_mechanism *was = old < 0 ? NULL : &base->mechanisms[old];
+        for (int k = 0; was && k < m->link_count && k < was->link_count; k++) {
+            char name[GW_MAX_LINK_NAME + 1];
+            gw_link_name(m, k, name);
+            unsigned says = stated(edit, "links", name) |
+                            (m->position[k] != was->position[k] ? PLACE : 0u) |
+                            (m->velocity[k] != was->velocity[k] ? MOTION : 0u);
+            if (says && w->running &&
+                in_hand(edit, base->object_count + gw_scene_first_joint(base, old))) {
+                note_held(edit, name);
+                says = 0;
+            }
+            edit->begins[scene->object_count + first + k] = says & PLACE ? GW_BEGIN_JOINT
+                                                            : says       ? GW_BEGIN_RATE
+                                                                         : GW_BEGIN_GO_ON;
+        }
+    }
+}
+
+/* The present poses of the changed scene's objects: those of the loop, unless the edit states
+ * another pose; and how all bodies begin. NULL: memory is short. */
+static gw_pose *poses_now(const placing *w)
+{
+    app_edit *edit = w->edit;
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    gw_pose *before = app_poses_of(edit->base, w->snapshot, edit->base->placed_since);
+    gw_pose *poses = malloc(((size_t)scene->object_count + 1) * sizeof *poses);
+    free(edit->begins);
+    edit->begins = calloc((size_t)gw_scene_body_count(scene) + 1, sizeof *edit->begins);
+    bool memory = before && poses && edit->begins;
+    for (int i = 0; memory && i < scene->object_count; i++) {
+        const gw_object *object = &scene->objects[i];
+        int old = object_before(base, scene, i);
+        poses[i] = object->pose;
+        if (old < 0 || object->fixed)
+            continue;
+        unsigned says = object_says(edit, &base->objects[old], object);
+        edit->begins[i] = begin_of(w, object, old, says);
+        if (!(says & PLACE) && app_within_numbers(&before[old]))
+            poses[i] = before[old];
+    }
+    if (memory)
+        begin_links(w);
+    if (!memory) {
+        free(poses);
+        poses = NULL;
+    }
+    free(before);
+    return poses;
+}
+
+/* ---- joints -------------------------------------------------------------------------------- */
+
+static const gw_scene_joint *joint_before(const gw_scene *base, const gw_scene *scene, int i)
+{
+    const char *id = scene->joints[i].id;
+    if (i < base->joint_count && strcmp(base->joints[i].id, id) == 0)
+        return &base->joints[i];
+    for (int k = 0; k < base->joint_count; k++)
+        if (strcmp(base->joints[k].id, id) == 0)
+            return &base->joints[k];
+    return base->joint_count == scene->joint_count ? &base->joints[i] : NULL;
+}
+
+/* What the edit says of a joint that there was before. */
+static unsigned joint_says(const app_edit *edit, const gw_scene_joint *before,
+                           const gw_scene_joint *j)
+{
+    unsigned says = stated(edit, "joints", j->id);
+    bool place = j->has_position && (!before->has_position || memcmp(before->position, j->position,
+                                                                     sizeof j->position) != 0);
+    bool motion = j->has_velocity && (!before->has_velocity || memcmp(before->velocity, j->velocity,
+                                                                      sizeof j->velocity) != 0);
+    says |= (place ? PLACE : 0u) | (motion ? MOTION : 0u);
+    return j->gear || !j->enabled ? 0 : says;
+}
+
+/* Joints begin where they are, but for those that the edit puts elsewhere, and new ones. */
+static bool take_joints(placing *w)
+{
+    app_edit *edit = w->edit;
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    size_t count = (size_t)scene->joint_count;
+    w->joint_says = calloc(count + 1, sizeof *w->joint_says);
+    w->present.joints = malloc((count + 1) * sizeof *w->present.joints);
+    if (!w->joint_says || !w->present.joints)
+        return false;
+    for (int i = 0; i < scene->joint_count; i++) {
+        gw_scene_joint *j = &w->present.joints[i];
+        const gw_scene_joint *before = joint_before(base, scene, i);
+        *j = scene->joints[i];
+        if (!before)
+            continue;
+        unsigned says = joint_says(edit, before, j);
+        if (says && w->running &&
+            (in_hand(edit, gw_scene_body_number(base, before->a.object)) ||
+             in_hand(edit, gw_scene_body_number(base, before->b.object)))) {
+            note_held(edit, j->id);
+            says = 0;
+        }
+        w->joint_says[i] = says;
+        j->has_position = j->has_position && says & PLACE;
+    }
+    return true;
+}
+
+/* Mechanisms, whose joints are where the loop has them. */
+static bool take_mechanisms(placing *w)
+{
+    const app_edit *edit = w->edit;
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    const gw_snapshot *s = w->snapshot;
+    double *to = w->positions = malloc(((size_t)gw_scene_joints(scene) + 1) * sizeof *to);
+    w->present.mechanisms =
+        malloc(((size_t)scene->mechanism_count + 1) * sizeof *w->present.mechanisms);
+    if (!to || !w->present.mechanisms)
+        return false;
+    bool known = s->scenario >= edit->base->placed_since && s->scenario <= edit->base->scenario &&
+                 s->joint_count == gw_scene_joints(base);
+    for (int i = 0; i < scene->mechanism_count; i++) {
+        gw_mechanism *m = &w->present.mechanisms[i];
+        *m = scene->mechanisms[i];
+        int old = known ? gw_scene_mechanism(base, m->id) : -1;
+        const gw_begin *begins = edit->begins + scene->object_count + (to - w->positions);
+        for (int k = 0; k < m->link_count; k++) {
+            bool goes_on =
+                old >= 0 && k < base->mechanisms[old].link_count && begins[k] != GW_BEGIN_JOINT;
+            double q = goes_on ? s->q[gw_scene_first_joint(base, old) + k] : m->position[k];
+            to[k] = isfinite(q) ? q : m->position[k];
+        }
+        m->position = to;
+        to += m->link_count;
+    }
+    return true;
+}
+
+/* All bodies of a system begin as it is laid out, but for those whose joint says how. */
+static void begin_whole(app_edit *edit, const gw_scene_system *s)
+{
+    for (int i = 0; i < s->member_count; i++) {
+        gw_begin *begin = &edit->begins[s->members[i].number];
+        if (*begin != GW_BEGIN_JOINT)
+            *begin = GW_BEGIN_POSE;
+    }
+}
+
+/* What the edit says of its joints; what it says of one in a loop is met by all of them. */
+static void begin_system(const placing *w, const gw_scene_system *s)
+{
+    gw_begin *begins = w->edit->begins;
+    bool whole = false;
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_placed_joint *j = &s->joints[i];
+        unsigned says = w->joint_says[j->joint];
+        if (!says)
+            continue;
+        whole = whole || j->body < 0 || s->closure_count > 0;
+        if (j->body >= 0 && j->body < s->member_count)
+            begins[s->members[j->body].number] = says & PLACE ? GW_BEGIN_JOINT : GW_BEGIN_RATE;
+    }
+    for (int i = 0; i < s->member_count && s->closure_count > 0; i++)
+        whole = whole || begins[s->members[i].number] == GW_BEGIN_JOINT;
+    if (whole)
+        begin_whole(w->edit, s);
+}
+
+gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error *error)
+{
+    assert(edit && snapshot);
+    placing w = {.edit = edit,
+                 .snapshot = snapshot,
+                 .running = snapshot->state == GW_RUNNING,
+                 .present = *edit->scene};
+    w.present.joints = NULL;
+    w.present.mechanisms = NULL;
+    gw_layout *layout = NULL;
+    gw_pose *poses = poses_now(&w);
+    if (poses && take_joints(&w) && take_mechanisms(&w))
+        layout = gw_layout_update(&w.present, poses, edit->base->layout, error);
+    else
+        gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+    for (int i = 0; layout && i < layout->system_count; i++)
+        if (layout->systems[i])
+            begin_system(&w, layout->systems[i]);
+    free(poses);
+    free(w.joint_says);
+    free(w.present.joints);
+    free(w.present.mechanisms);
+    free(w.positions);
+    return layout;
+}
+
+/* ---- poses and stated positions ------------------------------------------------------------ */
+
+/* Whether the layout, of the present where `stopped` is false, has the joint elsewhere than it
+ * states, or, of a start, the object elsewhere than its pose. */
+static bool is_overruled(const gw_scene *scene, const gw_layout *layout, bool stopped, int joint,
+                         int object)
+{
+    const gw_scene_joint *j = &scene->joints[joint];
+    const gw_pose *stated = &scene->objects[object].pose, *laid_out = &layout->poses[object];
+    const gw_scene_system *s = gw_layout_system(layout, object, NULL);
+    if (stopped)
+        return gw_distance(stated->p, laid_out->p) > ROUNDED ||
+               gw_quat_angle(stated->q, laid_out->q) > ROUNDED;
+    for (int i = 0; s && i < s->joint_count; i++)
+        for (int k = 0; s->joints[i].joint == joint && s->joints[i].body >= 0 &&
+                        k < gw_mobilizers[j->type].dof;
+             k++) {
+            double off = s->bodies[s->joints[i].body].position[k] - j->position[k];
+            if (fabs(gw_mobilizers[j->type].turns >> k & 1 ? remainder(off, 2 * GW_PI) : off) >
+                ROUNDED)
+                return true;
+        }
+    return false;
+}
+
+void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stopped)
+{
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_scene_joint *j = &scene->joints[i];
+        const char *ends[] = {j->a.object, j->b.object};
+        if (j->gear || !j->enabled || !j->has_position)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            int object = gw_scene_object(scene, ends[k]);
+            int old = object < 0 ? -1 : object_before(base, scene, object);
+            if (old >= 0 && !scene->objects[object].fixed &&
+                object_says(edit, &base->objects[old], &scene->objects[object]) & PLACE &&
+                is_overruled(scene, layout, stopped, i, object))
+                note(edit,
+                     "joint %s states a position, which wins over the pose of %s at a start: "
+                     "state another position, or none",
+                     j->id, ends[k]);
+        }
+    }
+}
+
+bool app_begins_any(const app_edit *edit)
+{
+    int bodies = edit->begins ? gw_scene_body_count(edit->document->scene) : 0;
+    for (int i = 0; i < bodies; i++)
+        if (edit->begins[i] != GW_BEGIN_GO_ON)
+            return true;
+    return false;
+}
