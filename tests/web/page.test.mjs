@@ -29,6 +29,30 @@ async function pickByKeys(ref) {
 suite('the page', () => {
   beforeEach(() => visit('cone-on-cylinder'));
 
+  test('parts that are added are alike in size, stand on the ground at round places, and are seen whole', async () => {
+    await page.click('button[aria-label="New scene"]');
+    await until(async () => (await objects()).length === 0, 'an empty scene');
+    const kinds = ['box', 'box', 'cylinder', 'cone', 'sphere', 'capsule'];
+    for (let i = 0; i < kinds.length; i++) {
+      await page.click(`button[aria-label="Add a ${kinds[i]}"]`);
+      await until(async () => (await objects()).length === i + 1, kinds[i]);
+      await until(async () => (await page.locator('.tree [aria-selected=true]').count()) === 1, 'it is selected');
+      await sleep(200);
+    }
+    const all = await objects();
+    for (const { id, geometry: g, pose } of all) {
+      const half = { box: g.size?.[2] / 2, cone: 0, sphere: g.radius, capsule: g.height / 2 + g.radius };
+      assert.equal(pose.p[2], half[g.type] ?? g.height / 2, `${id} stands on the ground`);
+      assert.ok(
+        pose.p.every((x) => Math.abs(1000 * x - Math.round(1000 * x)) < 1e-9),
+        `${id} at ${pose.p}`,
+      );
+      const shown = await person.at(pose.p);
+      assert.ok(shown.inside, `${id} is in the picture`);
+    }
+    assert.deepEqual(all[1].geometry, all[0].geometry);
+  });
+
   test('a box is added, sized, placed, renamed and deleted', async () => {
     await page.click('button[aria-label="Add a box"]');
     await until(async () => (await objects()).some((o) => o.id === 'box'), 'the box');

@@ -1,13 +1,13 @@
 // Every command by name, with its keys: for the palette, the sheet of keys and the keyboard itself.
 
-import type { Primitive, Solution } from '../protocol';
+import type { Solution } from '../protocol';
 import * as store from '../state/store';
-import { currentView, placeForNew } from '../state/viewer';
+import { currentView } from '../state/viewer';
 import { assemble, canAssemble } from './assembly';
 import { chooseBranch, deleteConstraint } from './constraints';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
 import { deleteSelectedMechanism } from './mechanisms';
-import { addFeature, addObject, deleteObject } from './objects';
+import { addFeature, addPrimitive, deleteObject } from './objects';
 import { downloadScene, newScene, redo, undo } from './scene';
 import { halt, setRun, step, toggleRun } from './simulation';
 import { addTask, deleteTask } from './tasks';
@@ -22,11 +22,6 @@ export interface Command {
 }
 
 const open = (name: store.Dialog) => () => (store.dialog.value = name);
-
-function add(type: Primitive): void {
-  const { size, at } = placeForNew();
-  void addObject(type, size, at);
-}
 
 export function cycleTheme(): void {
   const next = { auto: 'light', light: 'dark', dark: 'auto' } as const;
@@ -107,11 +102,11 @@ export const commands: Command[] = [
     group: 'Scene',
     run: () => document.getElementById('scene-file')?.click(),
   },
-  { id: 'box', label: 'Add a box', group: 'Scene', run: () => add('box') },
-  { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => add('cylinder') },
-  { id: 'capsule', label: 'Add a capsule', group: 'Scene', run: () => add('capsule') },
-  { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
-  { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
+  { id: 'box', label: 'Add a box', group: 'Scene', run: () => void addPrimitive('box') },
+  { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => void addPrimitive('cylinder') },
+  { id: 'capsule', label: 'Add a capsule', group: 'Scene', run: () => void addPrimitive('capsule') },
+  { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => void addPrimitive('cone') },
+  { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => void addPrimitive('sphere') },
   { id: 'chain', label: 'Add a mechanism', group: 'Scene', run: open('mechanism') },
   { id: 'shape', label: 'Add a surface or a curve', group: 'Scene', run: open('shape') },
   {

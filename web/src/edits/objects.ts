@@ -2,6 +2,7 @@
 import type { Constraint, Element, Feature, Geometry, Pose, Primitive, SceneObject, Vec3 } from '../protocol';
 import { call, enc, featurePath } from '../state/rest';
 import * as store from '../state/store';
+import { currentView, placeForNew } from '../state/viewer';
 import { isMovable, moveTo, objectPath } from './joined';
 import { attempt, latest, patch } from './request';
 
@@ -17,19 +18,23 @@ export function unusedId(stem: string): string {
   return `${stem}-${n}`;
 }
 
+// As high as wide; all but the cone have their frame in the middle.
 function primitive(type: Primitive, size: number): Geometry {
-  const r = (x: number): number => Number(x.toPrecision(1));
-  if (type === 'box') return { type, size: [r(size), r(size), r(size)] };
-  if (type === 'sphere') return { type, radius: r(size / 2) };
-  if (type === 'capsule') return { type, radius: r(size / 3), height: r(size / 2) };
-  return { type, radius: r(size / 2), height: r(size) };
+  if (type === 'box') return { type, size: [size, size, size] };
+  if (type === 'sphere') return { type, radius: size / 2 };
+  if (type === 'capsule') return { type, radius: size / 4, height: size / 2 };
+  return { type, radius: size / 2, height: size };
 }
 
 // A new object beside what is there, free to move.
-export async function addObject(type: Primitive, size: number, at: Vec3): Promise<void> {
+export async function addPrimitive(type: Primitive): Promise<void> {
   const id = unusedId(type);
-  const object: SceneObject = { id, geometry: primitive(type, size), pose: { p: at, q: [1, 0, 0, 0] } };
-  if (await attempt(() => call('POST', '/objects', object))) store.selectObject(id);
+  const { size, at } = placeForNew();
+  const p: Vec3 = type === 'cone' ? [at[0], at[1], at[2] - size / 2] : at;
+  const object: SceneObject = { id, geometry: primitive(type, size), pose: { p, q: [1, 0, 0, 0] } };
+  if (!(await attempt(() => call('POST', '/objects', object)))) return;
+  store.selectObject(id);
+  currentView()?.reveal(id);
 }
 
 export const patchObject = (id: string, to: Record<string, unknown>): Promise<boolean> => patch(objectPath(id), to);

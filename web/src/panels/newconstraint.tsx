@@ -154,6 +154,7 @@ function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
               type="button"
               class="chip"
               title={note}
+              aria-label={`Keep this ${type}`}
               onMouseMove={(e) => moved(e) && propose(type, draft.value?.type === type ? {} : keep)}
               onFocus={() => propose(type, keep)}
               onClick={() => {
@@ -161,7 +162,7 @@ function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
                 void commitDraft();
               }}
             >
-              Keep this {type}
+              Keep
             </button>
           </li>
         );

@@ -8,7 +8,7 @@ import { firstMotion } from '../state/freedoms';
 import { norm, qconj, qmul, sub } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
-import { newObjectSize } from '../state/viewer';
+import { sceneSize } from '../state/viewer';
 import { DEG, DISPLAY, fixed, freedomName, MM, mm, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
 import { Badge, NumberField, Section } from '../ui/widgets';
@@ -17,7 +17,7 @@ function rangeOf(p: Parameter, value: number): [number, number] {
   const [low, high] = p.range ?? [null, null];
   if (low !== null && high !== null) return [low, high];
   if (p.unit === 'rad') return [-Math.PI, Math.PI];
-  const reach = newObjectSize() * 4;
+  const reach = sceneSize();
   const middle = Math.round(value / reach) * reach;
   return [middle - reach, middle + reach];
 }
@@ -97,7 +97,7 @@ const LOCAL_STEP_M = 0.005;
 // Freedoms that do not separate have no lasting zero: they are gone along step by step.
 function LocalFreedom({ solution, i }: FreedomProps): JSX.Element {
   const strand = solution.strands?.[i];
-  const motion = strand && firstMotion(strand, newObjectSize());
+  const motion = strand && firstMotion(strand, sceneSize() / 4);
   const name = `${i + 1}. ${motion ? (motion.turns ? 'turn' : 'slide') : 'freedom'}`;
   const locked = store.runState.value === 'running';
   const by = (sign: number): void => {

@@ -4,14 +4,13 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { deleteMechanism } from '../edits/mechanisms';
-import { addObject, deleteObject } from '../edits/objects';
+import { addPrimitive, deleteObject } from '../edits/objects';
 import type { Feature, Mechanism } from '../protocol';
 import { kindOf } from '../state/elements';
 import { jointKind } from '../state/joints';
 import { type LinkRef, linkId, linkName } from '../state/mechanisms';
 import * as store from '../state/store';
 import { needFeatures } from '../state/stream';
-import { placeForNew } from '../state/viewer';
 import { geometryWords, stateWords } from '../state/words';
 import { followWords } from '../ui/cluster';
 import { Icon } from '../ui/icons';
@@ -188,15 +187,7 @@ export function Tree(): JSX.Element {
   const add = (
     <div class="group small" role="group" aria-label="Add">
       {(['box', 'cylinder', 'cone', 'sphere', 'capsule'] as const).map((type) => (
-        <Tool
-          key={type}
-          icon={type}
-          label={`Add a ${type}`}
-          onClick={() => {
-            const { size, at } = placeForNew();
-            void addObject(type, size, at);
-          }}
-        />
+        <Tool key={type} icon={type} label={`Add a ${type}`} onClick={() => void addPrimitive(type)} />
       ))}
       <Tool icon="nurbs-surface" label="Add a surface or a curve" onClick={() => (store.dialog.value = 'shape')} />
       <Tool icon="arm" label="Add a mechanism" onClick={() => (store.dialog.value = 'mechanism')} />

@@ -304,12 +304,13 @@ uniform float edgeWidth;
 varying vec3 vRim;
 varying vec4 vRuled;
 `;
+// Far away, edges would hide the faces: they fade. Where a round face turns away, half of f / |grad f| is the way to
+// the outline, f (`facing`) going with its root.
 const EDGE_MIX = `
   vec3 grain = max(fwidth(vRim), vec3(1e-6));
   vec3 toEdge = (1.0 - abs(vRim)) / grain;
   float onEdge = clamp(edgeWidth + 0.5 - min(toEdge.x, min(toEdge.y, toEdge.z)), 0.0, 1.0);
-  onEdge *= clamp(1.3 - 3.0 * max(grain.x, max(grain.y, grain.z)), 0.2, 1.0); // far away, edges would hide the faces
-  // where a round face turns away: half of f / |grad f| is the way to the outline, f going with its root
+  onEdge *= clamp(1.3 - 3.0 * max(grain.x, max(grain.y, grain.z)), 0.2, 1.0);
   float facing = abs(dot(normal, normalize(vViewPosition)));
   float turning = max(fwidth(facing), 1e-6);
   onEdge = max(onEdge, clamp(edgeWidth + 0.5 - 0.5 * facing / turning, 0.0, 1.0) * step(turning, 0.35));

@@ -84,6 +84,7 @@ export class Viewport implements Viewer {
   private readonly box = new Box3();
   private extent = 0.2;
   private nothing = true;
+  private awaited = ''; // what is to be in the picture once it is there
   private dirty = false;
   private cameraMoved = true;
   private shownVersion = -1;
@@ -158,7 +159,10 @@ export class Viewport implements Viewer {
       this.invalidate();
       const first = this.nothing && this.bodies.list.length > 0; // what comes into an empty scene is looked at
       this.nothing = this.bodies.list.length === 0;
-      if (this.shownEpoch === store.sceneEpoch.value && !first) return;
+      if (this.shownEpoch === store.sceneEpoch.value && !first) {
+        this.show();
+        return;
+      }
       this.shownEpoch = store.sceneEpoch.value;
       this.frameScene();
     });
@@ -440,8 +444,12 @@ export class Viewport implements Viewer {
 
   // Frames the selection, or all.
   frame(): void {
-    const direction = this.camera.position.clone().sub(this.controls.target);
-    this.aim(direction, store.selectedObject.peek());
+    this.aim(this.direction(), store.selectedObject.peek());
+  }
+
+  // From where one looks now.
+  private direction(): Vector3 {
+    return this.camera.position.clone().sub(this.controls.target);
   }
 
   private measure(): number {
@@ -454,12 +462,44 @@ export class Viewport implements Viewer {
     return this.extent;
   }
 
-  // A free place beside everything, on the ground.
+  partSize(): number {
+    const sizes = this.bodies.list.map((body) => {
+      const { x, y, z } = this.bounds(body.id).getSize(new Vector3());
+      return Math.max(x, y, z);
+    });
+    return sizes.sort((a, b) => a - b)[sizes.length >> 1] || 0.05;
+  }
+
+  // A free place beside everything, on the ground, in steps of a fifth of the size.
   freePlace(size: number): [number, number, number] {
     const box = this.bounds('');
-    return box.isEmpty()
-      ? [0, 0, size / 2]
-      : [box.max.x + size, (box.min.y + box.max.y) / 2, Math.max(size / 2, box.min.z + size / 2)];
+    if (box.isEmpty()) return [0, 0, size / 2];
+    const stepped = (x: number): number => Number(((Math.round((5 * x) / size) * size) / 5).toPrecision(6));
+    const low = stepped(Math.max(0, box.min.z));
+    return [stepped(box.max.x + size), stepped((box.min.y + box.max.y) / 2), low + size / 2];
+  }
+
+  // At once, or as soon as the scene has it.
+  reveal(id: string): void {
+    this.awaited = id;
+    this.show();
+  }
+
+  private show(): void {
+    if (!this.bodies.get(this.awaited)) return;
+    const box = this.bounds(this.awaited);
+    this.awaited = '';
+    if (!this.inPicture(box)) this.aim(this.direction(), '', this.heart());
+  }
+
+  private inPicture(box: Box3): boolean {
+    const corner = new Vector3();
+    for (let i = 0; i < 8; i++) {
+      corner.set(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z);
+      const { x, y, z } = corner.project(this.camera);
+      if (Math.max(Math.abs(x), Math.abs(y)) > 1 || z > 1) return false;
+    }
+    return true;
   }
 
   // Directions of the screen in the world, for keys: right and up.
