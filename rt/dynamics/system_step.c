@@ -417,6 +417,13 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
     return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
 }
 
+/* The same; INFINITY where the substep was so much too wide that its end is not finite. */
+static double size_of_imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
+{
+    double out = fabs(imbalance(s, b, own));
+    return isfinite(out) ? out : INFINITY;
+}
+
 /* Over a posture in which no joint moves along a row, accelerations are wrong by more the nearer to
  * it they are taken: wide substeps get across, and finer ones end up beside it. There, once a finer
  * one was worse, the best of those tried is taken that is good enough to be reported. */
@@ -502,7 +509,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
         return false;
     if (b->over.state == UNDER_WAY) {
         b->over.state = CROSSED;
-        if (fabs(out) <= WORTH * fmin(s->kinetic, b->kinetic))
+        if (out <= WORTH * fmin(s->kinetic, b->kinetic))
             return false;
     }
     if (b->over.state == NOT_CROSSED && !b->stiff && kink > 1 && s->row_count > 0 && !s->moving) {
@@ -512,7 +519,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
             return true;
         }
     }
-    if (!b->stiff && kink > 1 && b->cut == WHOLE && settles(s, b, fabs(out))) {
+    if (!b->stiff && kink > 1 && b->cut == WHOLE && settles(s, b, out)) {
         b->settled = at->level != b->best; /* again, as it was */
         at->level = b->best;
         return b->settled;
@@ -524,10 +531,10 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
     if (!b->stiff && at->level == 0)
         at->patience = PATIENCE;
     if (b->stiff ? at->implicit_level >= GW_MAX_IMPLICIT_LEVEL : at->level >= MAX_LEVEL) {
-        b->stuck += is_fine(at, b->stiff) && fabs(out) > 0.5 * fabs(b->out);
+        b->stuck += is_fine(at, b->stiff) && out > 0.5 * b->out;
         b->out = out;
         if (b->stuck == STUCK || b->tries >= FINEST_TRIES ||
-            !(fabs(out) > WORTH * fmin(s->kinetic, b->kinetic)))
+            !(out > WORTH * fmin(s->kinetic, b->kinetic)))
             return false;
     }
     if (b->stiff)
@@ -736,7 +743,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool closed = finish_substep(s, open);
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
-        bool refined = last == TOO_COARSE && refine(s, &b, kink, imbalance(s, &b, &own));
+        bool refined = last == TOO_COARSE && refine(s, &b, kink, size_of_imbalance(s, &b, &own));
         bool doubts = last == TOO_COARSE &&
                       (refined ? !stiff && at->level == DOUBT_LEVEL : !doubted) &&
                       (stiff || (b.cut == WHOLE && at->unstiff <= 0 && !s->is_free));
