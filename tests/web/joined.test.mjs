@@ -60,6 +60,53 @@ suite('what is joined moves together while stopped', () => {
     assert.ok((await residual()) < 1e-9);
   });
 
+  test('a link of a loop takes the whole loop along, and no joint opens', async () => {
+    const upright = [Math.SQRT1_2, Math.SQRT1_2, 0, 0]; // its axes along -y
+    const link = (along, length, position) => ({
+      joint: { type: 'revolute', origin: { p: [along, 0, 0] }, axis: [0, 0, 1], position },
+      mass: 1,
+      geometry: { type: 'box', size: [length, 0.04, 0.04] },
+      geometry_at: { p: [length / 2, 0, 0] },
+    });
+    await visit({
+      name: 'A closed chain',
+      mechanisms: [
+        {
+          id: 'arm',
+          base: { p: [0, 0, 0], q: upright },
+          links: [link(0, 0.3, Math.PI / 2), link(0.3, 0.4, -Math.PI / 2), link(0.4, 0.3, -Math.PI / 2)],
+        },
+      ],
+      joints: [
+        {
+          id: 'close',
+          type: 'revolute',
+          a: { object: 'arm.2', at: { p: [0.3, 0, 0], q: [1, 0, 0, 0] } },
+          b: { object: 'world', at: { p: [0.4, 0, 0], q: upright } },
+        },
+      ],
+    });
+    await page.keyboard.press('1');
+    await person.settled();
+    const positions = async () => (await appliance.get('/mechanisms/arm')).links.map((l) => l.joint.position);
+    const before = await positions();
+    const grabbed = [0.1, -0.02, 0.3];
+    await person.moveTo(grabbed);
+    const { x, y } = await person.at(grabbed);
+    await page.mouse.down();
+    await page.mouse.move(x + 60, y + 10, { steps: 8 });
+    await sleep(300);
+    await page.mouse.up();
+    const after = await until(async () => {
+      const now = await positions();
+      return now[0] !== before[0] && now;
+    }, 'it moved');
+    assert.ok(before[0] - after[0] > 0.05, `the first link turned towards the cursor: ${before} to ${after}`);
+    assert.ok((await residual()) < 1e-9, `${await residual()}`);
+    await page.keyboard.press('Control+z');
+    await until(async () => (await positions())[0] === before[0], 'one step back');
+  });
+
   test('paused, it is drawn from where it is, and goes on from where it was drawn', async () => {
     await visit('spatial-four-bar');
     await appliance.api('POST', '/assemble', { commit: true });

@@ -1,7 +1,7 @@
 // Members of systems that are moved while stopped or paused. What they are joined to comes along: every move is an
 // assembly from where the parts are, with the moved one displaced.
 
-import type { Assembly, Pose, Quat, Vec3 } from '../protocol';
+import type { Assembly, Mechanism, Pose, Quat, Vec3 } from '../protocol';
 import { add, axisAngle, cross, dot, IDENTITY, norm, qconj, qmul, scale, sub, toWorld } from '../state/maths';
 import { linkId } from '../state/mechanisms';
 import { exactPose, poses } from '../state/poses';
@@ -13,8 +13,20 @@ import { attempt, change } from './request';
 
 type Placed = ReadonlyMap<string, Pose>;
 
-// Its own constraints do not say alone how it moves: joints do, or what follows it.
+const body = (end: string | { object: string }): string => (typeof end === 'string' ? end : end.object).split('/')[0]!;
+
+// Relations join a link of it to something: a loop, or what it carries.
+function isRelated(m: Mechanism): boolean {
+  const links = new Set(m.links.map((_, i) => linkId(m.id, i)));
+  const names = (ends: { a: string | { object: string }; b: string | { object: string }; enabled?: boolean }) =>
+    ends.enabled !== false && (links.has(body(ends.a)) || links.has(body(ends.b)));
+  return store.constraints.value.some(names) || store.joints.value.some((j) => j.type !== 'gear' && names(j));
+}
+
+// Its own constraints, or the joints of its mechanism, do not say alone how it moves: joints do, or what follows it.
 export function isJoined(object: string): boolean {
+  const link = store.linkRef(object);
+  if (link) return isRelated(link.mechanism);
   const solution = store.solutions.value.get(object);
   const system = solution?.system;
   if (!system || system.freedoms === 0) return false;
@@ -29,8 +41,6 @@ export const objectPath = (id: string): string => `/objects/${enc(id)}`;
 // All that moves as one with it: what relations join to it, directly or through others that move.
 function companions(object: string): string[] {
   const joints = store.joints.peek();
-  const body = (end: string | { object: string }): string =>
-    (typeof end === 'string' ? end : end.object).split('/')[0]!;
   const ends = (id: string): string[] => {
     const j = joints.find((k) => k.id === id);
     return !j ? [id] : j.type === 'gear' ? j.joints.flatMap(ends) : [body(j.a), body(j.b)];

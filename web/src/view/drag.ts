@@ -22,7 +22,7 @@ const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
 const TAKEN_MS = 250; // an appliance that refuses a drag has said so by then
 
-// reach: a link, its joints follow; joined: a member of a system, all of it follows; shape: a control point
+// reach: a link, its joints follow; joined: a member of a system, or a link that relations name: all of it follows; shape: a control point
 export type DragKind = 'pull' | 'slide' | 'reach' | 'joined' | 'shape' | '';
 
 // Somebody else operates the device that holds it.
@@ -33,8 +33,8 @@ export const operatedByOther = (object: string): string =>
 export function dragKind(object: string): DragKind {
   if (store.connection.value !== 'open') return '';
   if (store.runState.value === 'running') return store.movesByForce(object) && !operatedByOther(object) ? 'pull' : '';
-  if (store.linkRef(object)) return 'reach';
   if (isJoined(object)) return 'joined';
+  if (store.linkRef(object)) return 'reach';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
 }
