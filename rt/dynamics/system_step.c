@@ -417,11 +417,10 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
     return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
 }
 
-/* The same; INFINITY where the substep was so much too wide that its end is not finite. */
+/* Its size; INFINITY where the substep was so wide that its end is not finite. */
 static double size_of_imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
 {
-    double out = fabs(imbalance(s, b, own));
-    return isfinite(out) ? out : INFINITY;
+    return fmin(fabs(imbalance(s, b, own)), INFINITY);
 }
 
 /* Over a posture in which no joint moves along a row, accelerations are wrong by more the nearer to
@@ -584,9 +583,7 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
  * be, the system stops there. Grounds that move do what work is missing instead. A kink of a
  * curve or surface turns the rows at once: over it points coast, too, and keep their energy.
  */
-#define KINK_BALANCE                                                                               \
-    1e-6                    /* of the kinetic energy: what a kink of a limit puts a substep out by \
-                             */
+#define KINK_BALANCE   1e-6 /* of the kinetic energy: what a kink of a limit puts it out by */
 #define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
 #define CLOSING_STEPS  8
 #define TURN_BALANCE   3.0  /* of what is left, over a kink: what turns by 60 degrees loses */
@@ -716,9 +713,86 @@ static int least_level(const gw_system *s, double dt)
     return level;
 }
 
+static void begin_substep(gw_system *s, substep *b)
+{
+    const gw_system_integrator *at = &s->integrator;
+    end_before_crossing(s, b);
+    b->wide = b->stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
+                       : width_of(s);
+    b->wide = fmin(fmin(b->wide, b->cut), WHOLE - b->begin);
+    b->tries += is_fine(at, b->stiff);
+    b->kinetic = s->kinetic, b->potential = s->potential;
+    keep_home(s);
+}
+
+/* Back to where the substep began. */
+static void go_home(gw_system *s, const substep *b, double dt)
+{
+    return_to(s, s->home, dt * b->begin / WHOLE);
+    s->kinetic = b->kinetic, s->potential = b->potential;
+}
+
+typedef enum repetition { TAKEN, REPEATED, REPEATED_STIFF } repetition;
+
+/* A substep was too coarse. Where explicit ones have to be as fine as DOUBT_LEVEL, and where the
+ * finest are not enough, looks again whether they are wanted, with inertias as they are now. */
+static repetition repeat_substep(gw_system *s, substep *b, double dt, const gw_system_work *own,
+                                 bool *doubted)
+{
+    gw_system_integrator *at = &s->integrator;
+    double kink = first_kink(s, dt * b->wide / WHOLE);
+    bool refined = refine(s, b, kink, size_of_imbalance(s, b, own));
+    bool doubts = (refined ? !b->stiff && at->level == DOUBT_LEVEL : !*doubted) &&
+                  (b->stiff || (b->cut == WHOLE && at->unstiff <= 0 && !s->is_free));
+    if (!refined && !doubts)
+        return TAKEN;
+    go_home(s, b, dt);
+    if (b->over.state == TO_BE_PLACED)
+        place_crossing(s, b, dt * b->begin / WHOLE, dt);
+    if (doubts && !b->stiff && turns_stiff(s, dt))
+        return REPEATED_STIFF;
+    *doubted = *doubted || !refined;
+    if (b->stiff && !s->lock && at->implicit_level > HIGH_ORDER_LEVEL &&
+        (at->unstiff == 0 || doubts) && bears_explicit_steps(s, dt)) {
+        b->stiff = false;
+        at->implicit_level = HIGH_ORDER_LEVEL - 1, at->level = MAX_LEVEL;
+        at->unstiff = at->unstiff == 0 ? PATIENCE : at->unstiff;
+    }
+    return REPEATED;
+}
+
+/* Whether it ends earlier: where a coordinate that slid comes to rest. */
+static bool cut_at_rest(gw_system *s, substep *b, double dt)
+{
+    double rest = b->cut == WHOLE ? gw_system_first_rest(s) : 2;
+    if (!(fmin(rest, 1 - rest) * b->wide > LEAST_CUT))
+        return false;
+    go_home(s, b, dt);
+    b->cut = rest * b->wide;
+    return true;
+}
+
+/* The substep is taken; what its energy balance is out by is told, and paid as far as it can be. */
+static void take_substep(gw_system *s, const gw_forces *forces, double dt, const substep *b,
+                         accuracy last, bool closed, gw_system_work *own)
+{
+    double t = dt * b->begin / WHOLE, h = dt * b->wide / WHOLE;
+    if (!b->stiff && last == TOO_COARSE && s->integrator.unstiff > 0)
+        s->integrator.unstiff = -PATIENCE;
+    bool coarse = !b->stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
+    double most = (s->margin > GW_SINGULAR_ROW ? COAST_BALANCE : KINK_BALANCE) * b->kinetic;
+    if (coarse && !(closed && fabs(imbalance(s, b, own)) <= most))
+        pass_singular_posture(s, forces, t, h, b, own);
+    else if (last == TOO_COARSE && (is_unpayable(s, b, own) || (b->stiff && runs_away(s, h))))
+        stop_there(s, b, t, own);
+    else if (b->stiff || last == TOO_COARSE)
+        close_energy_balance(s, b->stiff, b->kinetic, b->potential, own);
+    else
+        pay_back(s, imbalance(s, b, own));
+}
+
 /* A step starts at the level at which the last one ended, and repeats a substep where its energy
- * balance is out. Where explicit substeps have to be as fine as DOUBT_LEVEL, and where the finest
- * are not enough, it looks again whether they are what is wanted, with inertias as they are now. */
+ * balance is out. */
 static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, double dt,
                              gw_system_work *sum, gw_wrench *constraint)
 {
@@ -730,60 +804,19 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     at->level = at->level > least ? at->level : least;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
-        end_before_crossing(s, &b);
-        b.wide = stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
-                       : width_of(s);
-        b.wide = fmin(fmin(b.wide, b.cut), WHOLE - b.begin);
-        b.tries += is_fine(at, stiff);
-        b.kinetic = s->kinetic, b.potential = s->potential;
-        keep_home(s);
+        begin_substep(s, &b);
         double open = gw_closures_residual(s);
-        (stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
+        (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
         bool closed = finish_substep(s, open);
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
-        double kink = last == TOO_COARSE ? first_kink(s, dt * b.wide / WHOLE) : 2;
-        bool refined = last == TOO_COARSE && refine(s, &b, kink, size_of_imbalance(s, &b, &own));
-        bool doubts = last == TOO_COARSE &&
-                      (refined ? !stiff && at->level == DOUBT_LEVEL : !doubted) &&
-                      (stiff || (b.cut == WHOLE && at->unstiff <= 0 && !s->is_free));
-        if (refined || doubts) {
-            return_to(s, s->home, dt * b.begin / WHOLE);
-            s->kinetic = b.kinetic, s->potential = b.potential;
-            if (b.over.state == TO_BE_PLACED)
-                place_crossing(s, &b, dt * b.begin / WHOLE, dt);
-            if (doubts && !stiff && turns_stiff(s, dt))
-                return TURNED_STIFF;
-            doubted = doubted || !refined;
-            if (stiff && !s->lock && at->implicit_level > HIGH_ORDER_LEVEL &&
-                (at->unstiff == 0 || doubts) && bears_explicit_steps(s, dt)) {
-                b.stiff = stiff = false;
-                at->implicit_level = HIGH_ORDER_LEVEL - 1, at->level = MAX_LEVEL;
-                at->unstiff = at->unstiff == 0 ? PATIENCE : at->unstiff;
-            }
+        repetition again = last == TOO_COARSE ? repeat_substep(s, &b, dt, &own, &doubted) : TAKEN;
+        if (again == REPEATED_STIFF)
+            return TURNED_STIFF;
+        bool turns = !b.stiff && !s->local && last != TOO_COARSE;
+        if (again == REPEATED || (turns && cut_at_rest(s, &b, dt)))
             continue;
-        }
-        bool turns = !stiff && !s->local && last != TOO_COARSE;
-        double rest = turns && b.cut == WHOLE ? gw_system_first_rest(s) : 2;
-        if (fmin(rest, 1 - rest) * b.wide > LEAST_CUT) {
-            return_to(s, s->home, dt * b.begin / WHOLE);
-            s->kinetic = b.kinetic, s->potential = b.potential;
-            b.cut = rest * b.wide;
-            continue;
-        }
-        if (!stiff && last == TOO_COARSE && at->unstiff > 0)
-            at->unstiff = -PATIENCE;
-        bool coarse = !stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
-        double bearable = s->margin > GW_SINGULAR_ROW ? COAST_BALANCE : KINK_BALANCE;
-        if (coarse && !(closed && fabs(imbalance(s, &b, &own)) <= bearable * b.kinetic))
-            pass_singular_posture(s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &b, &own);
-        else if (last == TOO_COARSE &&
-                 (is_unpayable(s, &b, &own) || (stiff && runs_away(s, dt * b.wide / WHOLE))))
-            stop_there(s, &b, dt * b.begin / WHOLE, &own);
-        else if (stiff || last == TOO_COARSE)
-            close_energy_balance(s, stiff, b.kinetic, b.potential, &own);
-        else
-            pay_back(s, imbalance(s, &b, &own));
+        take_substep(s, forces, dt, &b, last, closed, &own);
         slip(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
         gw_system_add_work(sum, 1, &own);
         if (!all_finite(s))
@@ -795,7 +828,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     at->level = at->level < MAX_LEVEL ? at->level : MAX_LEVEL;
     if (at->implicit_level > GW_MAX_IMPLICIT_LEVEL)
         at->implicit_level = GW_MAX_IMPLICIT_LEVEL;
-    coarsen(s, stiff, last);
+    coarsen(s, b.stiff, last);
     return DONE;
 }
 
