@@ -186,7 +186,10 @@ static void take_aims(gw_impact *x, double h)
 }
 
 /* Whether all contacts were loaded for long enough to share loads: what is stored in each of them
- * while bodies settle is of its own way. Loads that hold are found by trials, each for itself. */
+ * while bodies settle is of its own way. Loads that hold are found by trials, each for itself. What
+ * is shared is least: of free rows |P| over P >= 0, contacts that end up to 0.1 um open among them;
+ * of faces held as a whole |force|^2 + |couple / radius|^2, then over the contacts of each the P >=
+ * 0 with that sum and centre. */
 static bool may_share(const gw_impact *x)
 {
     bool all = true;

@@ -22,7 +22,8 @@ const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
 const TAKEN_MS = 250; // an appliance that refuses a drag has said so by then
 
-// reach: a link, its joints follow; joined: a member of a system, or a link that relations name: all of it follows; shape: a control point
+// reach: a link, its joints follow; joined: a member of a system, or a link that relations name, all of it follows;
+// shape: a control point
 export type DragKind = 'pull' | 'slide' | 'reach' | 'joined' | 'shape' | '';
 
 // Somebody else operates the device that holds it.
