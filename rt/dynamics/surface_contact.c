@@ -629,6 +629,48 @@ static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const 
     return true;
 }
 
+/* At an edge of a surface, or an end of a curve, or past it. */
+static bool is_at_edge(const gw_surface *s, const double *z)
+{
+    const gw_nurbs *shape = s->nurbs;
+    for (int i = 0; shape && i < shape->dimension; i++) {
+        const gw_nurbs_direction *d = &shape->direction[i];
+        double least = CONVERGED * (d->high - d->low);
+        bool curve = shape->dimension == 1;
+        if (!d->closed && (((curve || shape->edge[2 * i]) && z[i] <= d->low + least) ||
+                           ((curve || shape->edge[2 * i + 1]) && z[i] >= d->high - least)))
+            return true;
+    }
+    return raw_at(s, z).beyond;
+}
+
+/* How far apart the points of a place are (m), negative where they are past one another and
+ * neither is at an edge. */
+static double apart(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                    const gw_contact_place *at)
+{
+    gw_vec3 d = gw_sub(patch_at(&k->on_a, at->a, a).p, patch_at(&k->on_b, at->b, b).p);
+    gw_vec3 n = patch_at(&k->on_b, at->b, b).n;
+    double height = gw_dot(d, k->inside ? gw_neg(n) : n);
+    bool past = height < 0 && height > -DEEPEST * size_of_both(k);
+    past = past && !is_at_edge(&k->on_a, at->a) && !is_at_edge(&k->on_b, at->b);
+    return past ? -gw_norm(d) : gw_norm(d);
+}
+
+bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                                 const gw_contact_place *place)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    gw_contact_place at = *place;
+    normal_system s;
+    if (!at.known && !start_of(k, &frame_a, &frame_b, 0, &at))
+        return false;
+    if (is_at_edge(&k->on_a, at.a) || is_at_edge(&k->on_b, at.b))
+        return false;
+    return system_at(k, &frame_a, &frame_b, &at, &s) &&
+           fabs(least_curvature(&s)) < CONFORMING / size_of_both(k);
+}
+
 bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap)
 {
@@ -637,10 +679,7 @@ bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, cons
     normal_system s;
     assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
     place->known = start_of(k, &frame_a, &frame_b, trial, place);
-    *gap = HUGE_VAL;
-    if (place->known)
-        *gap = gw_distance(patch_at(&k->on_a, place->a, &frame_a).p,
-                           patch_at(&k->on_b, place->b, &frame_b).p);
+    *gap = place->known ? apart(k, &frame_a, &frame_b, place) : HUGE_VAL;
     double found;
     place->known = place->known && follow(k, &frame_a, &frame_b, size, place, &s, &way) &&
                    is_place(&s, size, &found);

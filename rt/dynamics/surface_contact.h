@@ -22,6 +22,11 @@ typedef struct gw_contact_state {
  * serves. */
 bool gw_surface_contact_is_general(const gw_closure_contact *contact);
 
+/* Said of surfaces that conform. */
+#define GW_SURFACES_CONFORM                                                                        \
+    "the surfaces conform: where they touch they bend alike in one direction at least, so that "   \
+    "they touch along a line, or everywhere, and not in a point"
+
 /* Whether the two can touch; GW_BAD_INPUT that says what can. */
 bool gw_surface_contact_check(const gw_closure_contact *contact, gw_error *error);
 

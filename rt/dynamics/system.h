@@ -223,10 +223,16 @@ bool gw_closure_contact_follow(const gw_closure_contact *contact, const gw_pose 
 #define GW_CONTACT_TRIALS 65 /* after which a search has been everywhere */
 
 /* A place from start number `trial` of a search, 0 .. GW_CONTACT_TRIALS - 1, the first one the
- * likeliest; false where none is found from there, with the distance of the points there as gap.
- * Two global closest points of work at most. */
+ * likeliest; false where none is found from there, with the distance of the points there as gap,
+ * negative where they are past one another and neither is at an edge. Two global closest points of
+ * work at most. */
 bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap);
+
+/* Whether the surfaces conform at a place, so that they touch along a line or everywhere; where it
+ * is not known, at the points of start 0, unless one is at an edge. */
+bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pose *a,
+                                 const gw_pose *b, const gw_contact_place *place);
 
 /* Whether two places of one contact are the same. */
 bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_place *x,

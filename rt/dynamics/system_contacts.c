@@ -439,9 +439,8 @@ bool gw_contacts_check(gw_system *s, gw_error *error)
         snprintf(where, sizeof where, "%d", i);
         if (x.conforms)
             return gw_fail(error, GW_BAD_INPUT, where,
-                           "the surfaces conform: where they touch they bend alike in one "
-                           "direction at least, so that they touch along a line and not in a "
-                           "point; a cylinder on a plane takes the cylinder's own \"surface\"");
+                           GW_SURFACES_CONFORM
+                           "; a cylinder on a plane takes the cylinder's own \"surface\"");
         if (!found)
             return gw_fail(error, GW_BAD_INPUT, where,
                            "the surfaces have no common normal where they could touch: bring them "

@@ -257,7 +257,8 @@ static void account(gw_scene_dynamics *m)
     bool held[GW_MAX_MODELS] = {false};
     for (int i = 0; i < m->tool_count; i++)
         held[m->tool_world_system[i]] = true;
-    m->found.edge = m->found.degenerate = false;
+    m->found.edge = false;
+    m->found.degenerate = gw_scene_unilaterals_degenerate(m->unilaterals);
     m->found.energy_error = 0;
     for (int i = 0; i < m->world_system_count; i++) {
         const gw_step *step = &m->world_systems[i].step;

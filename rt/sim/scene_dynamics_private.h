@@ -99,6 +99,7 @@ typedef struct gw_scene_unilateral_row {
     int first, place_count;     /* rows of one contact, each of a place of its own; 0: no places */
     int trial;                  /* of the first row: where the search for another one goes on, */
     double until_search;        /* and when (s) */
+    bool past;                  /* of it: the search has found the surfaces past one another */
     int constraint;             /* index in the scene */
     int body[2];                /* of the scene: objects, then links */
     gw_geometry_feature end[2]; /* of a bound */
@@ -204,6 +205,9 @@ void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *worl
 /* Surfaces that bend freely: places where they come close are followed as a step begins, others
  * looked for, all of them in time. */
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *dynamics, double dt);
+
+/* Whether surfaces are past one another as the step began, with no place that keeps them apart. */
+bool gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *unilaterals);
 
 /* Places that were followed before an edit are followed on. */
 void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *unilaterals,

@@ -7,9 +7,11 @@
  * of its own, behind the scene's, which goes where the feature goes.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/dynamics/surface_contact.h"
 #include "rt/scene/surface.h"
 #include "rt/sim/scene_dynamics_private.h"
 
@@ -76,7 +78,9 @@ static int place_of(const gw_scene *scene, int body, int constraint)
 /* ---- places ----------------------------------------------------------------------------------
  *
  * Surfaces that bend freely come close in several places. Each is found once, followed from tick
- * to tick, and a contact of its own; where it ends, at an edge say, the contact does.
+ * to tick, and a contact of its own; where it ends, at an edge say, the contact does. Surfaces that
+ * conform, a flat one on a plane say, have no place: as tick 0 finds them they are refused, and in
+ * motion told as degenerate once they are past one another with no place that keeps them apart.
  */
 
 #define SEARCH_PERIOD 5e-3 /* s, between starts of a search, */
@@ -106,12 +110,56 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
         gw_contact_place place;
         if (contact->place.known)
             continue;
-        if (gw_closure_contact_find(contact, a, b, trial, &place, &gap) &&
-            !is_taken(u, first, k, &place))
+        bool found = gw_closure_contact_find(contact, a, b, trial, &place, &gap);
+        if (found && !is_taken(u, first, k, &place))
             contact->place = place;
+        if (trial == 0)
+            first->past = !found && gap < 0;
         return gap;
     }
     return gap;
+}
+
+/* Whether surfaces of a constraint conform, and none of its contacts has a place where they do not.
+ */
+static bool conform(const gw_scene_unilaterals *u, int constraint, const gw_pose *poses)
+{
+    bool any = false;
+    for (int i = 0; i < u->count; i++) {
+        const gw_scene_unilateral_row *r = &u->rows[i];
+        const gw_closure_contact *contact = &r->row.surfaces;
+        if (r->constraint != constraint)
+            continue;
+        if (r->place_count == 0)
+            return false;
+        if (!contact->place.known && r->first != i)
+            continue;
+        bool alike = gw_closure_contact_conforms(contact, &poses[r->body[0]], &poses[r->body[1]],
+                                                 &contact->place);
+        if (contact->place.known && !alike)
+            return false;
+        any = any || alike;
+    }
+    return any;
+}
+
+static bool check_places(const gw_scene_unilaterals *u, const gw_scene *scene, const gw_pose *poses,
+                         gw_error *error)
+{
+    for (int i = 0; i < u->count; i++) {
+        int k = u->rows[i].constraint;
+        char where[32];
+        if ((i > 0 && k == u->rows[i - 1].constraint) || !conform(u, k, poses))
+            continue;
+        snprintf(where, sizeof where, "/constraints/%d", k);
+        return gw_fail(error, GW_UNHANDLED, where,
+                       "%s cannot keep %s and %s apart: " GW_SURFACES_CONFORM
+                       "; a cylinder's own \"surface\" lies on a plane, or on a surface under "
+                       "both its ends, and what is flat needs rounded feet, such as spheres",
+                       scene->constraints[k].id, scene->constraints[k].a.object,
+                       scene->constraints[k].b.object);
+    }
+    return true;
 }
 
 /* The places of tick 0, from all starts. */
@@ -242,6 +290,10 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
         }
     }
     find_places(u, def->layout->poses);
+    if (!check_places(u, scene, def->layout->poses, error)) {
+        free(u);
+        return NULL;
+    }
     return u;
 }
 
@@ -281,7 +333,23 @@ static void search(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool
     int trial = first->trial % 2 ? 1 + first->trial / 2 : 0;
     double gap = search_contact_place(u, first, trial, a, b);
     first->trial = (first->trial + 1) % (2 * (GW_CONTACT_TRIALS - 1));
-    first->until_search = any || gap > SEARCH_NEAR ? SEARCH_PERIOD : 0;
+    first->until_search = any || fabs(gap) > SEARCH_NEAR ? SEARCH_PERIOD : 0;
+}
+
+static bool has_place(const gw_scene_unilaterals *u, int constraint)
+{
+    for (int i = 0; i < u->count; i++)
+        if (u->rows[i].constraint == constraint && u->rows[i].row.surfaces.place.known)
+            return true;
+    return false;
+}
+
+bool gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
+{
+    for (int i = 0; i < u->count; i++)
+        if (u->rows[i].past && !has_place(u, u->rows[i].constraint))
+            return true;
+    return false;
 }
 
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
@@ -302,6 +370,7 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
             any = any || contact->place.known;
         }
         drop_doubles(u, first);
+        first->past = first->past && !any;
         first->until_search -= dt;
         if (first->until_search <= 0)
             search(u, first, any, &a, &b);
@@ -335,6 +404,7 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
         r->row.surfaces.place = r->start;
         r->trial = 0;
         r->until_search = 0;
+        r->past = false;
         if (r->place_count > 0)
             gw_world_follow(world, i, r->start.known);
     }

@@ -82,7 +82,8 @@ static const kind_words words_of[] = {
                        "stops it."},
     [GW_EVENT_DEGENERATE] = {"degenerate", "warning",
                              "Curves or surfaces that touch bend alike there, or have lost their "
-                             "common normal: their contact is not one point."},
+                             "common normal: their contact is not one point, and is not kept where "
+                             "they may part."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };

@@ -1231,6 +1231,142 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   assert.equal(run().code, 2);
 });
 
+// Sheets for what lies on them or in them: flat, a half tube along y and half a ball, open upwards.
+const half = Math.SQRT1_2;
+const flatSheet = {
+  type: 'nurbs-surface',
+  degree: [1, 1],
+  knots: [
+    [0, 0, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: [-0.5, 0.5].map((x) => [-0.5, 0.5].map((y) => [x, y, 0])),
+};
+const halfTube = (r, length) => ({
+  type: 'nurbs-surface',
+  degree: [2, 1],
+  knots: [
+    [0, 0, 0, 0.5, 0.5, 1, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: [
+    [-r, 0],
+    [-r, -r],
+    [0, -r],
+    [r, -r],
+    [r, 0],
+  ].map(([x, z]) => [-0.5, 0.5].map((y) => [x, length * y, z])),
+  weights: [1, half, 1, half, 1].map((w) => [w, w]),
+});
+const halfBall = (r) => {
+  const around = [1, 1, 0, -1, -1, -1, 0, 1, 1];
+  const w = [1, half, 1];
+  return {
+    type: 'nurbs-surface',
+    degree: [2, 2],
+    knots: [
+      [0, 0, 0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1, 1],
+      [0, 0, 0, 1, 1, 1],
+    ],
+    points: around.map((x, i) => {
+      const y = around[(i + 6) % 8];
+      return [
+        [r * x, r * y, 0],
+        [r * x, r * y, -r],
+        [0, 0, -r],
+      ];
+    }),
+    weights: around.map((_, i) => w.map((v) => v * (i % 2 ? half : 1))),
+  };
+};
+
+test('surfaces that conform are refused where they may part, and told in motion', async () => {
+  const box = { type: 'box', size: [0.2, 0.2, 0.1] };
+  const cylinder = (height) => ({ type: 'cylinder', radius: 0.1, height });
+  const lying = [half, half, 0, 0];
+  const scene = (geometry, feature, z, q, sheet) => ({
+    format: 'guideway-scene/1',
+    name: 'conforming',
+    gravity: [0, 0, -9.81],
+    objects: [
+      { id: 'sheet', geometry: sheet, fixed: true },
+      {
+        id: 'body',
+        geometry,
+        pose: { p: [0, 0, z], q: q ?? [1, 0, 0, 0] },
+        free: true,
+        body: { mass: 1, inertia: [0.002, 0.002, 0.002, 0, 0, 0] },
+      },
+    ],
+    constraints: [
+      { id: 'c1', type: 'sliding', a: `body/${feature}`, b: 'sheet/surface', contact: 'unilateral' },
+    ],
+  });
+  const file = join(scratch, 'conforming.json');
+  const run = (s) => {
+    writeFileSync(file, JSON.stringify(s));
+    return command(['run', file, '--seconds', '0.6']);
+  };
+  const tilted = [Math.cos(0.2), Math.sin(0.2), 0, 0];
+  const small = { ...flatSheet, points: flatSheet.points.map((r) => r.map((p) => p.map((x) => 0.2 * x))) };
+  for (const [name, ...s] of [
+    ['a face on a flat surface', box, '-z', 0.05, undefined, flatSheet],
+    ['a face above it', box, '-z', 0.15, undefined, flatSheet],
+    ['a face inclined to it', box, '-z', 0.25, tilted, flatSheet],
+    ['a flat surface', small, 'surface', 0.01, undefined, flatSheet],
+    ['a rim that lies on it', cylinder(0.2), 'bottom-rim', 0.1, undefined, flatSheet],
+    ['a cylinder that is longer', cylinder(1.2), 'surface', 0.1, lying, flatSheet],
+    ['half a tube', halfTube(0.1, 0.2), 'surface', 0.1, undefined, flatSheet],
+    ['a face on half a tube', { ...box }, '+z', 0, undefined, halfTube(0.1, 1)],
+    ['a cylinder in its own tube', cylinder(0.2), 'surface', 0, lying, halfTube(0.1, 1)],
+    ['half a tube in another', halfTube(0.1, 0.2), 'surface', 0, undefined, halfTube(0.1, 1)],
+    ['a ball in its own socket', { type: 'sphere', radius: 0.1 }, 'surface', 0, undefined, halfBall(0.1)],
+    ['half a ball in it', halfBall(0.1), 'surface', 0, undefined, halfBall(0.1)],
+  ])
+    for (const type of ['sliding', 'rolling', 'pure-rolling']) {
+      const it = scene(...s);
+      it.constraints[0].type = type;
+      const { code, err } = run(it);
+      assert.equal(code, 2, `${name}, ${type}: ${err}`);
+      assert.match(err, /\/constraints\/0: c1 cannot keep body and sheet apart: the surfaces conform/, name);
+    }
+  const kept = (z, end, ...s) => {
+    const { code, out, err } = run(scene(...s));
+    assert.equal(code, 0, err);
+    const summary = JSON.parse(out);
+    assert.deepEqual(summary.events, []);
+    assert.ok(Math.abs(summary.energy.final - summary.energy.initial - 9.81 * (end - z)) < 1e-4, `${z}`);
+  };
+  kept(0.1, 0.1, cylinder(0.2), 'surface', 0.1, lying, flatSheet);
+  kept(-0.02, -0.02, { type: 'sphere', radius: 0.08 }, 'surface', -0.02, undefined, halfBall(0.1));
+  // a rim that comes to lie flat
+  const told = JSON.parse(run(scene(cylinder(0.2), 'bottom-rim', 0.2, tilted, flatSheet)).out);
+  assert.deepEqual(
+    told.events.map((e) => e.kind),
+    ['degenerate'],
+  );
+  const server = await start();
+  try {
+    const ask = (method, path, body) => request(server, method, `/api/v1/${path}`, body);
+    const ball = scene({ type: 'sphere', radius: 0.1 }, 'surface', 0.1, undefined, flatSheet);
+    ball.objects.push({ ...ball.objects[1], id: 'box', geometry: box, pose: { p: [0, 0, 0.5], q: [1, 0, 0, 0] } });
+    assert.equal((await ask('PUT', 'scene', ball)).status, 200);
+    await ask('PUT', 'simulation', { state: 'running' });
+    const refused = await ask('POST', 'constraints', {
+      id: 'c2',
+      type: 'sliding',
+      a: 'box/-z',
+      b: 'sheet/surface',
+      contact: 'unilateral',
+    });
+    assert.equal(refused.status, 422);
+    assert.match(JSON.stringify(refused.json), /c2 cannot keep box and sheet apart/);
+    assert.equal((await ask('GET', 'constraints')).json.length, 1);
+  } finally {
+    await server.stop();
+  }
+});
+
 test('contact kept both ways is refused where a shape bends sharply', () => {
   const roof = {
     type: 'nurbs-surface',
