@@ -424,16 +424,22 @@ gw_sense gw_constraint_sense_at(const gw_constraint *c, const gw_pose *x)
     return gw_dot(a, b) < 0 ? GW_OPPOSITE : GW_SAME;
 }
 
-double gw_constraint_focal_distance(const gw_constraint *c, const gw_pose *x)
+#define AT_FOCUS                                                                                   \
+    1e-5 /* of the focal distance: nearer to it a normal has no direction to rely on               \
+          */
+
+const char *gw_constraint_offset_folds(const gw_constraint *c, const gw_pose *x, double *focal)
 {
     bool surface = c->fixed.kind == GW_SURFACE || c->mobile.kind == GW_SURFACE;
     if (!surface || !gw_constraint_has_length(c->kind) || c->value == 0)
-        return copysign(HUGE_VAL, c->value);
+        return NULL;
     gw_element m = gw_element_moved(x, &c->mobile);
     const gw_element *other, *shape = shape_of(c, &m, &other);
     double parameter[2];
     direction_below(other->p, shape, parameter);
-    return gw_nurbs_focal_distance(shape->nurbs, parameter, c->value);
+    *focal = gw_nurbs_focal_distance(shape->nurbs, parameter, c->value);
+    double share = fabs(c->value) / fabs(*focal);
+    return share > 1 + AT_FOCUS ? "beyond" : share > 1 - AT_FOCUS ? "at" : NULL;
 }
 
 const char *gw_constraint_kink(const gw_constraint *c, char *parameter, double *at, bool *fixed)

@@ -95,11 +95,12 @@ struct gw_constraint;
 gw_sense gw_constraint_sense_at(const struct gw_constraint *constraint,
                                 const gw_pose *world_from_body);
 
-/* Where a free-form surface is offset: the focal distance (m, with the offset's sign) at the point
- * closest to where the other element is at this pose, beyond which points at that offset have
- * another closest point. HUGE_VAL with that sign where there is none, or no offset. */
-double gw_constraint_focal_distance(const struct gw_constraint *constraint,
-                                    const gw_pose *world_from_body);
+/* Whether the offset of a free-form surface is "at" or "beyond" the focal distance (m, with the
+ * offset's sign) of the point closest to where the other element is at this pose, and which; NULL:
+ * it is not. There the offset surface folds, beyond it points have another closest point; at a
+ * sphere's it is its centre, where every direction is normal. */
+const char *gw_constraint_offset_folds(const struct gw_constraint *constraint,
+                                       const gw_pose *world_from_body, double *focal);
 
 /* Where the shape that a constraint follows bends sharply, so that a tangent, a normal or an offset
  * of it would jump: the sentence of what it lacks there (static), the parameter ('s', 'u', 'v') and

@@ -70,13 +70,14 @@ static bool check_value(const gw_constraint *c, int i, gw_error *error)
 static bool check_offset(const gw_constraint *c, const gw_pose *pose, int i, gw_error *error)
 {
     char message[200];
-    double focal = gw_constraint_focal_distance(c, pose);
-    if (fabs(c->value) < fabs(focal))
+    double focal;
+    const char *folds = gw_constraint_offset_folds(c, pose, &focal);
+    if (!folds)
         return true;
     snprintf(message, sizeof message,
-             "The offset of %g m is beyond the focal distance, %g m at the closest point now: the "
+             "The offset of %g m is %s the focal distance, %g m at the closest point now: the "
              "surface bends by 1/%g m towards that side.",
-             c->value, focal, fabs(focal));
+             c->value, folds, focal, fabs(focal));
     return fail_at(error, i, "value", message);
 }
 

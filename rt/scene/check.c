@@ -441,14 +441,15 @@ static bool check_offset(const gw_scene *s, const gw_scene_constraint *c, const 
 {
     gw_constraint stated = {.kind = c->kind, .value = c->value, .mobile = *a};
     stated.fixed = gw_element_moved(&s->objects[gw_scene_object(s, c->b.object)].pose, b);
-    double focal =
-        gw_constraint_focal_distance(&stated, &s->objects[gw_scene_object(s, c->a.object)].pose);
-    return fabs(c->value) < fabs(focal) ||
+    double focal;
+    const char *folds = gw_constraint_offset_folds(
+        &stated, &s->objects[gw_scene_object(s, c->a.object)].pose, &focal);
+    return !folds ||
            gw_scene_invalid(error, "constraints", index, "/value",
-                            "the offset of %g m is beyond the focal distance, %g m at the point "
+                            "the offset of %g m is %s the focal distance, %g m at the point "
                             "closest to \"%s/%s\" now, where the surface folds: an offset must be "
                             "less than that, or start where the surface is flatter",
-                            c->value, focal, c->a.object, c->a.feature);
+                            c->value, folds, focal, c->a.object, c->a.feature);
 }
 
 /* Nothing can follow a tangent, a normal or an offset that turns all at once. */

@@ -18,6 +18,54 @@ const saddle = {
   points: [-1, 0, 1].map((x, i) => [-1, 0, 1].map((y, j) => [x, y, bend[i] - bend[j]])),
 };
 const off = ([x, y, z]) => Math.abs(z - (x * x - y * y));
+// Sheets for what lies on them or in them: flat, a half tube along y and half a ball, open upwards.
+const half = Math.SQRT1_2;
+const flatSheet = {
+  type: 'nurbs-surface',
+  degree: [1, 1],
+  knots: [
+    [0, 0, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: [-0.5, 0.5].map((x) => [-0.5, 0.5].map((y) => [x, y, 0])),
+};
+const halfTube = (r, length) => ({
+  type: 'nurbs-surface',
+  degree: [2, 1],
+  knots: [
+    [0, 0, 0, 0.5, 0.5, 1, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: [
+    [-r, 0],
+    [-r, -r],
+    [0, -r],
+    [r, -r],
+    [r, 0],
+  ].map(([x, z]) => [-0.5, 0.5].map((y) => [x, length * y, z])),
+  weights: [1, half, 1, half, 1].map((w) => [w, w]),
+});
+const halfBall = (r) => {
+  const around = [1, 1, 0, -1, -1, -1, 0, 1, 1];
+  const w = [1, half, 1];
+  return {
+    type: 'nurbs-surface',
+    degree: [2, 2],
+    knots: [
+      [0, 0, 0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1, 1],
+      [0, 0, 0, 1, 1, 1],
+    ],
+    points: around.map((x, i) => {
+      const y = around[(i + 6) % 8];
+      return [
+        [r * x, r * y, 0],
+        [r * x, r * y, -r],
+        [0, 0, -r],
+      ];
+    }),
+    weights: around.map((_, i) => w.map((v) => v * (i % 2 ? half : 1))),
+  };
+};
 // A point of the body in the world.
 function moved({ p, q: [w, x, y, z] }, [a, b, c]) {
   const t = [2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)];
@@ -75,6 +123,29 @@ test('a distance from a surface is along its normal, with its sign', () => {
       pose.p.forEach((e, i) => assert.ok(Math.abs(e - expected[i]) < 1e-12));
     }
   }
+});
+
+test('an offset at the focal distance is refused with its number', () => {
+  const { type: _, ...ball } = halfBall(0.5);
+  const problem = (type, value) => ({
+    mobile: { pose: { p: [0.1, 0.05, -0.2], q: [1, 0, 0, 0] } },
+    constraints: [
+      {
+        type,
+        value,
+        mobile: type === 'normal' ? { line: { point: [0, 0, 0], direction: [0, 0, 1] } } : { point: [0, 0, 0] },
+        fixed: { surface: ball },
+      },
+    ],
+  });
+  for (const type of ['normal', 'distance'])
+    for (const share of [1, 1 - 1e-15, 1 + 1e-15, 1 - 1e-12, 1 - 1e-8, 1 - 1e-6, 1 + 1e-6]) {
+      const { code, err } = command(['solve', '-'], JSON.stringify(problem(type, 0.5 * share)));
+      assert.equal(code, 2, `${type} ${share}`);
+      assert.match(err, /\/constraints\/0\/value: .* 0\.\d* m is at the focal distance, 0\.5 m/);
+    }
+  assert.equal(solve(problem('normal', 0.5 * (1 - 1e-4))).dof, 3);
+  assert.equal(solve(problem('distance', 0.5 * (1 - 1e-4))).dof, 5);
 });
 
 test('a trimmed surface gives its parameters between its trims', () => {
@@ -1231,55 +1302,6 @@ test('free-form surfaces roll on one another, and say why they cannot', () => {
   assert.equal(run().code, 2);
 });
 
-// Sheets for what lies on them or in them: flat, a half tube along y and half a ball, open upwards.
-const half = Math.SQRT1_2;
-const flatSheet = {
-  type: 'nurbs-surface',
-  degree: [1, 1],
-  knots: [
-    [0, 0, 1, 1],
-    [0, 0, 1, 1],
-  ],
-  points: [-0.5, 0.5].map((x) => [-0.5, 0.5].map((y) => [x, y, 0])),
-};
-const halfTube = (r, length) => ({
-  type: 'nurbs-surface',
-  degree: [2, 1],
-  knots: [
-    [0, 0, 0, 0.5, 0.5, 1, 1, 1],
-    [0, 0, 1, 1],
-  ],
-  points: [
-    [-r, 0],
-    [-r, -r],
-    [0, -r],
-    [r, -r],
-    [r, 0],
-  ].map(([x, z]) => [-0.5, 0.5].map((y) => [x, length * y, z])),
-  weights: [1, half, 1, half, 1].map((w) => [w, w]),
-});
-const halfBall = (r) => {
-  const around = [1, 1, 0, -1, -1, -1, 0, 1, 1];
-  const w = [1, half, 1];
-  return {
-    type: 'nurbs-surface',
-    degree: [2, 2],
-    knots: [
-      [0, 0, 0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1, 1],
-      [0, 0, 0, 1, 1, 1],
-    ],
-    points: around.map((x, i) => {
-      const y = around[(i + 6) % 8];
-      return [
-        [r * x, r * y, 0],
-        [r * x, r * y, -r],
-        [0, 0, -r],
-      ];
-    }),
-    weights: around.map((_, i) => w.map((v) => v * (i % 2 ? half : 1))),
-  };
-};
-
 test('surfaces that conform are refused where they may part, and told in motion', async () => {
   const box = { type: 'box', size: [0.2, 0.2, 0.1] };
   const cylinder = (height) => ({ type: 'cylinder', radius: 0.1, height });
@@ -1298,9 +1320,7 @@ test('surfaces that conform are refused where they may part, and told in motion'
         body: { mass: 1, inertia: [0.002, 0.002, 0.002, 0, 0, 0] },
       },
     ],
-    constraints: [
-      { id: 'c1', type: 'sliding', a: `body/${feature}`, b: 'sheet/surface', contact: 'unilateral' },
-    ],
+    constraints: [{ id: 'c1', type: 'sliding', a: `body/${feature}`, b: 'sheet/surface', contact: 'unilateral' }],
   });
   const file = join(scratch, 'conforming.json');
   const run = (s) => {
