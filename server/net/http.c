@@ -274,12 +274,29 @@ static void page_policy(struct MHD_Response *response, const char *host)
     header(response, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
+/* Whether a list of codings, each with a weight where that is not 1, names gzip. */
+static bool takes_gzip(const char *accepts)
+{
+    bool takes = false;
+    for (const char *at = accepts ? accepts : ""; *at; at += *at == ',') {
+        at += strspn(at, " \t");
+        size_t size = strcspn(at, ",;\t ");
+        bool named = size == 4 && strncasecmp(at, "gzip", size) == 0;
+        at += size;
+        at += strspn(at, "; \t");
+        bool weighted = strncasecmp(at, "q=", 2) == 0;
+        takes = takes || (named && (!weighted || strtod(at + 2, NULL) > 0));
+        at += strcspn(at, ",");
+    }
+    return takes;
+}
+
 static enum MHD_Result send_file(exchange *now, const asset *file)
 {
     struct MHD_Connection *mhd = now->mhd;
     const char *accepts = header_of(mhd, "Accept-Encoding");
     const char *known = header_of(mhd, "If-None-Match");
-    bool packed = file->packed && accepts && strstr(accepts, "gzip");
+    bool packed = file->packed && takes_gzip(accepts);
     char etag[32];
     uint64_t hash = text_hash(TEXT_HASH, file->start, (size_t)(file->end - file->start));
     snprintf(etag, sizeof etag, "\"%016llx%s\"", (unsigned long long)hash, packed ? "-gz" : "");
@@ -365,12 +382,6 @@ static enum MHD_Result serve_file(gw_http *http, exchange *now)
 }
 
 /* ---- gzip ---------------------------------------------------------------------------------- */
-
-static bool takes_gzip(const char *accepts)
-{
-    const char *found = accepts ? strstr(accepts, "gzip") : NULL;
-    return found && strncmp(found, "gzip;q=0", 8) != 0;
-}
 
 /* The body takes fewer bytes where memory for that is there. A long list stays as it is. */
 static void pack(exchange *now)

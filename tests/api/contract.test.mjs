@@ -1332,12 +1332,21 @@ test('documents are packed for who takes gzip', async () => {
   assert.ok(Number(headers['content-length']) < plain.text.length / 4);
   const packed = await fetch(`http://${server.address}/api/v1/openapi.json`);
   assert.equal(await packed.text(), plain.text);
-  assert.equal(
-    (await request(server, 'HEAD', '/api/v1/openapi.json', undefined, { 'accept-encoding': 'gzip;q=0' })).headers[
-      'content-encoding'
-    ],
-    undefined,
-  );
+  for (const [accepts, coding] of [
+    ['gzip;q=0', undefined],
+    ['br, gzip; q=0.0', undefined],
+    ['gzip ;q=0', undefined],
+    ['x-nogzip', undefined],
+    ['identity', undefined],
+    ['gzip;q=0.5', 'gzip'],
+    ['br;q=1, GZIP', 'gzip'],
+  ])
+    for (const path of ['/api/v1/openapi.json', '/app.js'])
+      assert.equal(
+        (await request(server, 'HEAD', path, undefined, { 'accept-encoding': accepts })).headers['content-encoding'],
+        coding,
+        `${accepts}: ${path}`,
+      );
 });
 
 test('the address of the interface lists what there is, and the specification has a page', async () => {
