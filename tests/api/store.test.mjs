@@ -194,6 +194,50 @@ test('killed while saving: the old scene or the new one, never half of one', asy
   rmSync(data, { recursive: true });
 });
 
+test('killed while deleting, restoring, undoing and redoing: each is done or has not happened', async () => {
+  const data = folder();
+  const objects = (n) =>
+    Array.from({ length: 200 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: n + 1 }, fixed: true }));
+  const one = (list) => assert.deepEqual([list.length, new Set(list.map((o) => o.geometry.radius)).size], [200, 1]);
+  for (let round = 0; round < 6; round++) {
+    const server = await start({ data });
+    for (const n of [0, 1]) {
+      const scene = { format: 'guideway-scene/1', name: `Round ${round}`, objects: objects(2 * round + n) };
+      await request(server, 'PUT', '/api/v1/scene', scene);
+      await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
+    }
+    let revision = 0,
+      going = true;
+    const repeat = async (...ways) => {
+      for (let i = 0; going; i = (i + 1) % ways.length) {
+        const { status, json } = await request(server, ...ways[i]).catch(() => (going = false) || {});
+        if (status === 200 && json.revision) revision = json.revision;
+      }
+    };
+    const all = [
+      repeat(['DELETE', '/api/v1/scenes/kept'], ['POST', '/api/v1/scenes/kept/restore', {}]),
+      repeat(['POST', '/api/v1/scene/undo'], ['POST', '/api/v1/scene/redo']),
+    ];
+    await sleep(10 + 15 * round);
+    await server.stop('SIGKILL');
+    going = false;
+    await Promise.all(all);
+    const reader = await start({ data });
+    const { json: versions } = await request(reader, 'GET', '/api/v1/scenes/kept/versions');
+    const now = versions.filter((v) => v.replaced === undefined);
+    assert.ok(now.length <= 1, JSON.stringify(versions));
+    assert.deepEqual(await saved(reader), now.length ? ['kept'] : []);
+    if (!now.length)
+      assert.equal((await request(reader, 'POST', '/api/v1/scenes/kept/restore', {})).status, 200, `round ${round}`);
+    one((await request(reader, 'GET', '/api/v1/scenes/kept')).json.objects);
+    const { headers, json: scene } = await request(reader, 'GET', '/api/v1/scene');
+    one(scene.objects);
+    assert.ok(Number(headers.etag.slice(1, -1)) >= revision, `${headers.etag}, acknowledged ${revision}`);
+    await reader.stop();
+  }
+  rmSync(data, { recursive: true });
+});
+
 test('a folder that is gone: an error that says so, and nothing else happens', async () => {
   const server = await start({ data: folder() });
   const before = (await request(server, 'GET', '/api/v1/scene')).json;
