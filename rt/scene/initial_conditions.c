@@ -109,3 +109,65 @@ int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *
     }
     return found;
 }
+
+/* ---- limits -------------------------------------------------------------------------------- */
+
+/* How many whole turns and what else bring `q` within the limits by the shortest way. */
+static double within_limits(double q, double lower, double upper, bool turns)
+{
+    if (turns && (q < lower || q > upper)) {
+        double above = q + 2 * GW_PI * ceil((lower - q) / (2 * GW_PI)), below = above - 2 * GW_PI;
+        q = above <= upper || above - upper < lower - below ? above : below;
+    }
+    return fmin(fmax(q, lower), upper);
+}
+
+static void note_beyond(gw_scene_system *s, const gw_system_member *member, int coordinate,
+                        const gw_system_body_def *d, double was)
+{
+    double now = d->position[coordinate], lower = d->lower[coordinate],
+           upper = d->upper[coordinate];
+    gw_beyond_limits *most = &s->beyond;
+    double by = fmax(fabs(now - was), fmax(lower - now, now - upper));
+    double before = most->number < 0 ? 0
+                                     : fmax(fabs(most->now - most->was),
+                                            fmax(most->lower - most->now, most->now - most->upper));
+    if (by > GW_DISPLACED && by > before)
+        *most = (gw_beyond_limits){.number = member->number,
+                                   .joint = member->joint,
+                                   .coordinate = coordinate,
+                                   .was = was,
+                                   .now = now,
+                                   .lower = lower,
+                                   .upper = upper};
+}
+
+void gw_scene_system_keep_within_limits(gw_scene_system *s, int body)
+{
+    gw_system_body_def *d = &s->bodies[body];
+    if (d->set || gw_mobilizer_rotation(d->joint) < 6)
+        return;
+    for (int j = 0; j < gw_mobilizers[d->joint].dof; j++) {
+        bool turns = gw_mobilizers[d->joint].turns >> j & 1;
+        double was = d->position[j];
+        if (!d->limited[j])
+            continue;
+        d->position[j] = within_limits(was, d->lower[j], d->upper[j], turns);
+        double by = d->position[j] - was;
+        note_beyond(s, &s->members[body], j, d,
+                    d->position[j] - (turns ? remainder(by, 2 * GW_PI) : by));
+    }
+}
+
+void gw_scene_system_note_beyond_limits(gw_scene_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body_def *d = &s->bodies[i];
+        bool angles = !d->set && gw_mobilizer_rotation(d->joint) == 6;
+        for (int j = 0; angles && j < gw_mobilizers[d->joint].dof; j++)
+            if (d->limited[j])
+                note_beyond(s, &s->members[i], j, d, d->position[j]);
+    }
+    if (s->unlike_stated < 0)
+        s->unlike_stated = s->beyond.number;
+}

@@ -420,6 +420,7 @@ static void mobilize(builder *w, const candidate *c, bool a_is_child, gw_system_
         take_link_forces(&w->scene->mechanisms[mechanism].links[link], d);
     if (c->joint >= 0)
         take_joint_forces(&w->scene->joints[c->joint], d);
+    gw_scene_system_keep_within_limits(w->out, (int)(d - w->out->bodies));
 }
 
 /* Hangs the end of a candidate that is not in the tree yet on the other one. */
@@ -824,6 +825,7 @@ static bool assemble(builder *w, gw_error *error)
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
         keep_start(model, &s->bodies[i], i);
     }
+    gw_scene_system_note_beyond_limits(s);
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
@@ -849,6 +851,7 @@ static gw_scene_system *build(const builder *asked, const gw_constraint_edge *co
         gw_scene_system_destroy(w.out);
         return NULL;
     }
+    w.out->beyond.number = -1;
     w.out->gravity = w.scene->gravity;
     w.out->dt = 1.0 / gw_scene_step_rate(w.scene);
     w.out->length = length_of(&w);

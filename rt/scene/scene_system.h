@@ -41,6 +41,15 @@ typedef struct gw_placed_contact {
     int closure, a, b, constraint;
 } gw_placed_contact;
 
+/* A coordinate of a joint that the poses, which are no stated position, have beyond its limits. */
+typedef struct gw_beyond_limits {
+    int number; /* body of the scene whose mobilizer it is; -1: none is beyond */
+    int joint;  /* of the scene; -1: that of the link */
+    int coordinate;
+    double was, now; /* by the poses, and as it is laid out (m, rad) */
+    double lower, upper;
+} gw_beyond_limits;
+
 typedef struct gw_scene_system {
     int body_count; /* members first, then halves of members that a joint closes a loop with, and
                        fixed objects that roll or slide on members */
@@ -61,7 +70,15 @@ typedef struct gw_scene_system {
     int mobility;      /* velocity freedoms, where it is assembled */
     int unlike_stated; /* the body of the scene whose stated velocity, or that or the position of
                           its joint, the relations allow least; -1: all begin as stated */
+    gw_beyond_limits beyond; /* farthest; it is laid out at the limit, where loops allow that */
 } gw_scene_system;
+
+/* While a system is built: coordinates of a body's joint that poses have beyond its limits begin
+ * at them, and are noted. */
+void gw_scene_system_keep_within_limits(gw_scene_system *system, int body);
+
+/* Notes what is beyond limits where the system is assembled, in loops. */
+void gw_scene_system_note_beyond_limits(gw_scene_system *system);
 
 /* Numbers the systems of a scene: of_body[i] is the system of the scene's body i, -1 where it is in
  * none. Returns their number, or -1 when memory is short. */

@@ -277,6 +277,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
         return NULL;
     }
     app_publish(app, document);
+    app_log_beyond_limits(app, document);
     return app;
 }
 

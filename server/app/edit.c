@@ -599,6 +599,10 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     }
     if (!edit->restart && !edit->keeps_history)
         app_note_overruled_poses(edit, layout, !from_current);
+    if (!app_check_limits(edit, layout, !from_current, error)) {
+        gw_layout_destroy(layout);
+        return false;
+    }
     edit->document = app_document_new(edit->scene, layout, error);
     edit->scene = NULL;
     if (!edit->document)

@@ -397,6 +397,93 @@ void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stop
     }
 }
 
+/* ---- limits -------------------------------------------------------------------------------- */
+
+static const gw_beyond_limits *beyond_of(const gw_layout *layout, int system)
+{
+    const gw_scene_system *s = system < layout->system_count ? layout->systems[system] : NULL;
+    return s && s->beyond.number >= 0 ? &s->beyond : NULL;
+}
+
+/* "joint hinge is at 1, outside its limits, -0.5 to 0.5: ", and what comes of it. */
+static void say_beyond(const gw_scene *scene, const gw_beyond_limits *b, bool begins, char *text,
+                       size_t size)
+{
+    char name[GW_MAX_LINK_NAME + 1] = "";
+    int link, mechanism = gw_scene_link_of_body(scene, b->number, &link);
+    if (b->joint < 0)
+        gw_link_name(&scene->mechanisms[mechanism], link, name);
+    else
+        snprintf(name, sizeof name, "%s", scene->joints[b->joint].id);
+    bool met = fabs(b->now - b->was) > ROUNDED;
+    int used = snprintf(text, size,
+                        "joint %s is at %.6g by the poses of its bodies, outside its limits, "
+                        "%.6g to %.6g: it ",
+                        name, b->was, b->lower, b->upper);
+    if (begins && met)
+        snprintf(text + used, size - (size_t)used, "begins at %.6g", b->now);
+    else
+        snprintf(text + used, size - (size_t)used, "goes on from there");
+}
+
+/* Whether the edit gives the joint these limits. */
+static bool are_new(const app_edit *edit, const gw_beyond_limits *b)
+{
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    int link, mechanism = gw_scene_link_of_body(scene, b->number, &link), i = b->coordinate;
+    if (b->joint >= 0) {
+        const gw_scene_joint *was = joint_before(base, scene, b->joint);
+        return !was || !was->enabled || !was->limited[i] || was->lower[i] != b->lower ||
+               was->upper[i] != b->upper;
+    }
+    int old = gw_scene_mechanism(base, scene->mechanisms[mechanism].id);
+    const gw_link_def *l = old >= 0 && link < base->mechanisms[old].link_count
+                               ? &base->mechanisms[old].links[link]
+                               : NULL;
+    return !l || !l->limited || l->lower != b->lower || l->upper != b->upper;
+}
+
+static bool refuse_beyond(const app_edit *edit, const gw_beyond_limits *b, gw_error *error)
+{
+    char where[64];
+    int link, mechanism = gw_scene_link_of_body(edit->scene, b->number, &link);
+    if (b->joint >= 0)
+        snprintf(where, sizeof where, "/joints/%d/limits/%d", b->joint, b->coordinate);
+    else
+        snprintf(where, sizeof where, "/mechanisms/%d/links/%d/joint/limits", mechanism, link);
+    return gw_fail(error, GW_BAD_INPUT, where,
+                   "are %.6g to %.6g, and the joint is at %.6g now: bring it within them first, or "
+                   "stop the simulation",
+                   b->lower, b->upper, b->was);
+}
+
+bool app_check_limits(app_edit *edit, const gw_layout *layout, bool stopped, gw_error *error)
+{
+    assert(edit && layout);
+    for (int i = 0; i < layout->system_count; i++) {
+        const gw_beyond_limits *b = beyond_of(layout, i);
+        bool fresh = b && (edit->restart || are_new(edit, b));
+        bool placed = b && edit->begins && edit->begins[b->number] == GW_BEGIN_POSE;
+        if (fresh && !stopped && !placed && !edit->keeps_history)
+            return refuse_beyond(edit, b, error);
+        if (b && (stopped || fresh || placed) && !edit->note[0])
+            say_beyond(edit->scene, b, stopped || placed, edit->note, sizeof edit->note);
+    }
+    return true;
+}
+
+void app_log_beyond_limits(gw_app *app, const app_document *document)
+{
+    for (int i = 0; i < document->layout->system_count; i++) {
+        const gw_beyond_limits *b = beyond_of(document->layout, i);
+        char text[256];
+        if (!b)
+            continue;
+        say_beyond(document->scene, b, true, text, sizeof text);
+        app_log(app, "edit", "warning", "%s.", text);
+    }
+}
+
 bool app_begins_any(const app_edit *edit)
 {
     int bodies = edit->begins ? gw_scene_body_count(edit->document->scene) : 0;

@@ -169,6 +169,13 @@ bool app_begins_any(const app_edit *edit);
 /* Poses that the edit states of objects whose joints state a position have no effect at a start. */
 void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stopped);
 
+/* Whether joints are within limits that the edit gives them, where the simulation is not stopped;
+ * what begins at a limit since its poses are beyond is noted. False with an error. */
+bool app_check_limits(app_edit *edit, const gw_layout *layout, bool stopped, gw_error *error);
+
+/* The same of a document as the server starts, in words. */
+void app_log_beyond_limits(gw_app *app, const app_document *document);
+
 /* Where a step failed, or went beyond what a scene may say, a pose is no place to begin at. */
 bool app_within_numbers(const gw_pose *pose);
 

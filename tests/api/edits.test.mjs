@@ -484,3 +484,63 @@ test('a pose, a velocity and the start of a link act at once, also where the doc
   close((await arm()).positions, [0.4, swung.positions[1]], 1e-9);
   close((await arm()).velocities, [0, 2], 1e-9);
 });
+
+test('a joint that poses have beyond its limits begins at the limit, and says so', async () => {
+  const door = (angle, limits, more) => ({
+    ...crankAndRod(),
+    objects: [
+      { id: 'post', geometry: rod, fixed: true },
+      { id: 'door', geometry: rod, free: true, pose: aboutZ(0, angle) },
+    ],
+    joints: [hinge('hinge', 'door', 'post', 0, { limits: [limits], ...more })],
+  });
+  for (const [angle, limits, at, said] of [
+    [1, [-0.5, 0.5], 0.5, 1],
+    [-3, [-0.5, 2.5], 2.5, 3.28319], // the shorter way round
+    [-1, [5, 6], 2 * Math.PI - 1, undefined], // it is within them, a turn on
+    [0.5, [-0.5, 0.5], 0.5, undefined],
+  ]) {
+    const before = (await expect(200, 'GET', '/events')).json.at(-1)?.seq ?? 0;
+    const { headers } = await expect(200, 'PUT', '/scene', door(angle, limits));
+    const note =
+      said &&
+      `joint hinge is at ${said} by the poses of its bodies, outside its limits, ${limits.join(' to ')}: it begins at ${at}`;
+    assert.equal(headers['guideway-note'], note);
+    close((await joint('hinge')).position, [at], 1e-6);
+    await run('running');
+    await run('stopped');
+    const events = (await expect(200, 'GET', `/events?since=${before}`)).json;
+    assert.equal(
+      events.some((e) => e.message === `${note}.`),
+      said !== undefined,
+    );
+    assert.equal(
+      events.some((e) => e.kind === 'projected' && /^door /.test(e.message)),
+      said !== undefined,
+    );
+  }
+  await expect(200, 'PUT', '/scene', door(1, [-2, 2]));
+  await run('running');
+  for (const state of ['running', 'paused']) {
+    await run(state);
+    const { json } = await expect(400, 'PATCH', '/joints/hinge', { limits: [[-0.5, 0.5]] });
+    assert.deepEqual(json.errors, [
+      {
+        pointer: '/limits/0',
+        detail: 'are -0.5 to 0.5, and the joint is at 1 now: bring it within them first, or stop the simulation',
+      },
+    ]);
+    await settle('/joints/hinge', { limits: [[-2, 1]] });
+    await settle('/joints/hinge', { limits: [[-2, 2]] });
+  }
+  const note = await settle('/objects/door', { pose: aboutZ(0, 2.2) });
+  assert.match(
+    note,
+    /^joint hinge is at 2\.2 by the poses of its bodies, outside its limits, -2 to 2: it begins at 2$/,
+  );
+  close((await joint('hinge')).position, [2], 1e-9);
+  await settle('/objects/door', { pose: aboutZ(0, 1) });
+  await run('stopped');
+  assert.match(await settle('/joints/hinge', { limits: [[-0.5, 0.5]] }), /: it begins at 0\.5$/);
+  close((await joint('hinge')).position, [0.5], 1e-9);
+});
