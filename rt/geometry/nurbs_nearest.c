@@ -568,6 +568,22 @@ static void offer(search *q, const double x[2], const local_model *m)
     q->best->parameter[1] = x[1];
 }
 
+/* A cell that has no extent in a direction: the edge of another one, not one that is a point. */
+static bool is_regular_edge(const gw_nurbs *s, const rectangle *cell)
+{
+    bool any = false;
+    for (int k = 0; k < 2 && s->dimension == 2; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        if (cell->low[k] != cell->high[k])
+            continue;
+        if ((cell->low[k] == d->low && !s->edge[2 * k]) ||
+            (cell->low[k] == d->high && !s->edge[2 * k + 1]))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 /*
  * Decides a cell, or goes on with a part of it: the edge that f falls towards all over the cell, or
  * its halves. What is smaller than its leaf has bounds of its own: at a pole, and on an edge that
@@ -581,7 +597,7 @@ static void branch_cell(search *q, const waiting *w)
     double bound = w->bound, x[2], h[2], first;
     bool whole =
         !memcmp(r->low, part.low, sizeof r->low) && !memcmp(r->high, part.high, sizeof r->high);
-    if (!whole) {
+    if (!whole && !is_regular_edge(s, r)) {
         memcpy(part.low, r->low, sizeof part.low);
         memcpy(part.high, r->high, sizeof part.high);
         gw_aabb box = bound_part(s, &part);
