@@ -8,6 +8,8 @@
 
 #include "rt/base/small.h"
 
+#define LEVEL 0.01 /* of the sum: near a root, a multiple one too, a step changes it by more */
+
 void gw_scale_row(const gw_row *row, double size, double *h, double a[6])
 {
     bool angle = row->kind == GW_ROW_ANGLE;
@@ -48,12 +50,15 @@ void gw_levenberg_marquardt_descend(const gw_levenberg_marquardt *m, gw_pose *x,
         if (gw_small_cholesky_solve(6, (const double(*)[6])at->n, damping, at->g, step)) {
             gw_pose next = gw_scaled_step(m->size, x, step, -1);
             m->evaluate(m->context, &next, &there);
+            bool level = at->sum < m->accepted && fabs(there.sum - at->sum) < LEVEL * at->sum;
             if (there.sum < at->sum) {
                 *x = next, *at = there;
+                if (level)
+                    return;
                 damping = fmax(0.05 * damping, m->least);
                 continue;
             }
-            if (at->sum < m->round_off)
+            if (level || at->sum < m->round_off)
                 return;
         }
         damping = fmax(m->raise * damping, m->raise_to);

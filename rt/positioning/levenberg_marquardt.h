@@ -36,6 +36,7 @@ typedef struct gw_levenberg_marquardt {
     const void *context;
     int steps;                   /* tried at most */
     double goal, round_off;      /* sums of squares: done; too small to tell a failed step */
+    double accepted;             /* and small enough where steps change it no more */
     double damping, least, most; /* where it begins; its range */
     double raise, raise_to;      /* after a step that failed: times, and at least */
 } gw_levenberg_marquardt;

@@ -21,9 +21,10 @@
 #define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
 #define VAIN_TRIES  240  /* where there is none */
 #define MOST_TRIES  600  /* starts at the most */
-#define FARTHEST    1e5  /* times the size: beyond that rounding hides any residual */
-#define SAME_POSE   1e-5 /* poses closer than this, times the size, are one */
-#define CELL        2    /* rows whose evaluation a searched part of a free-form shape counts as */
+#define HELD        1e-11 /* worst row of a pose, by the size */
+#define FARTHEST    1e5   /* times the size: beyond that rounding hides any residual */
+#define SAME_POSE   1e-5  /* poses closer than this, times the size, are one */
+#define CELL        2     /* rows whose evaluation a searched part of a free-form shape counts as */
 #define OVERDRAFT   GW_MAX_WORK /* of a descent that is under way where the work ends */
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
@@ -87,6 +88,7 @@ double gw_completion_descend(const gw_completion *c, gw_pose *x)
                                            .steps = 80,
                                            .goal = c->size * c->size * 1e-29,
                                            .round_off = c->size * c->size * 1e-24,
+                                           .accepted = c->size * c->size * HELD * HELD,
                                            .damping = 1e-2,
                                            .least = 1e-15,
                                            .most = 1e12,
@@ -206,7 +208,7 @@ bool gw_completion_refine(gw_completion *c, gw_pose *x)
 {
     const gw_solver *solver = c->solver;
     double worst = gw_completion_descend(c, x);
-    if (worst > 1e-11) {
+    if (worst > HELD) {
         note_failed(c, worst, x);
         return false;
     }
