@@ -623,9 +623,10 @@ static void branch_cell(search *q, const waiting *w)
         return;
     bool convex = is_convex(&range, h);
     if (convex || q->best->cells == 1) {
+        local_model least = m; /* m stays that of the centre, which the bounds are about */
         gw_vec3 from;
-        minimise(s, q->to, r, x, &q->span, &m, &from, &first);
-        offer(q, x, &m);
+        minimise(s, q->to, r, x, &q->span, &least, &from, &first);
+        offer(q, x, &least);
     }
     if (convex)
         return;
