@@ -417,12 +417,6 @@ static double imbalance(const gw_system *s, const substep *b, const gw_system_wo
     return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
 }
 
-/* Its size; INFINITY where the substep was so wide that its end is not finite. */
-static double size_of_imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
-{
-    return fmin(fabs(imbalance(s, b, own)), INFINITY);
-}
-
 /* Over a posture in which no joint moves along a row, accelerations are wrong by more the nearer to
  * it they are taken: wide substeps get across, and finer ones end up beside it. There, once a finer
  * one was worse, the best of those tried is taken that is good enough to be reported. */
@@ -741,7 +735,7 @@ static repetition repeat_substep(gw_system *s, substep *b, double dt, const gw_s
 {
     gw_system_integrator *at = &s->integrator;
     double kink = first_kink(s, dt * b->wide / WHOLE);
-    bool refined = refine(s, b, kink, size_of_imbalance(s, b, own));
+    bool refined = refine(s, b, kink, fabs(imbalance(s, b, own)));
     bool doubts = (refined ? !b->stiff && at->level == DOUBT_LEVEL : !*doubted) &&
                   (b->stiff || (b->cut == WHOLE && at->unstiff <= 0 && !s->is_free));
     if (!refined && !doubts)
