@@ -224,6 +224,9 @@ int guard_head_refusal(head_status read, const request_head *head, const char **
     *detail = "HTTP/1.1 is spoken here";
     if (read == HEAD_OTHER_VERSION)
         return 505;
+    *detail = "the head of a request has at most 64 fields";
+    if (read == HEAD_MANY_FIELDS)
+        return 431;
     *detail = "this is no head of an HTTP/1.1 request";
     if (read == HEAD_BAD)
         return 400;

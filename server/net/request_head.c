@@ -35,8 +35,10 @@ static head_status parse_request_line(char *line, request_head *head)
 static head_status parse_field(char *line, request_head *head)
 {
     size_t name = strspn(line, TOKEN);
-    if (name == 0 || line[name] != ':' || head->field_count == HEAD_FIELDS)
+    if (name == 0 || line[name] != ':')
         return HEAD_BAD;
+    if (head->field_count == HEAD_FIELDS)
+        return HEAD_MANY_FIELDS;
     char *value = line + name + 1;
     line[name] = 0;
     value += strspn(value, " \t");

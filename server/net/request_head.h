@@ -15,7 +15,8 @@ typedef enum head_status {
     HEAD_WHOLE,
     HEAD_PARTIAL, /* more is to come */
     HEAD_OTHER_VERSION,
-    HEAD_BAD /* no HTTP/1.1, a field without a colon, a space before one, too many of them */
+    HEAD_MANY_FIELDS, /* more than HEAD_FIELDS */
+    HEAD_BAD          /* no HTTP/1.1, a field without a colon, a space before one */
 } head_status;
 
 typedef struct request_head {
