@@ -41,8 +41,10 @@ typedef struct api_call {
 
 typedef void api_handler(api_call *call);
 
-/* The value of a query parameter, decoded into `out`; false where it is not there. */
+/* The value of a query parameter, decoded into `out`; false where it is not there. A plus sign is
+ * one, as in ids (RFC 3986), or, api_query_form(), a space, as HTML forms send it. */
 bool api_query(const api_call *call, const char *name, char *out, size_t size);
+bool api_query_form(const api_call *call, const char *name, char *out, size_t size);
 
 /* True where the text is a whole number of digits alone. */
 bool api_whole(const char *text, uint64_t *number);

@@ -14,8 +14,15 @@
 
 #define PIECE_BYTES (64 << 10) /* of text, and the entry that went over it */
 
+/* Ids have plus signs and names have spaces, and which of them a plus sign of a query means nobody
+ * says: an entry is meant by either. */
+typedef struct asked_value {
+    char text[API_MAX_VALUE], form[API_MAX_VALUE];
+} asked_value;
+
 typedef struct filter {
-    char name[40], value[API_MAX_VALUE];
+    char name[40];
+    asked_value value;
 } filter;
 
 struct api_pieces {
@@ -24,7 +31,7 @@ struct api_pieces {
     json_t *group; /* being written, from `at` on; NULL: none */
     size_t at;
     int skip, left; /* of the page; left -1: all */
-    char after[API_MAX_VALUE];
+    asked_value after;
     bool passed; /* the entry that the page begins after; true where there is none */
     int filter_count;
     filter filters[API_MAX_QUERY];
@@ -33,14 +40,25 @@ struct api_pieces {
 
 /* ---- which entries ------------------------------------------------------------------------- */
 
+static bool take_value(const api_call *call, const char *name, asked_value *value)
+{
+    return api_query(call, name, value->text, sizeof value->text) &&
+           api_query_form(call, name, value->form, sizeof value->form);
+}
+
+static bool means(const asked_value *value, const char *text)
+{
+    return strcmp(text, value->text) == 0 || strcmp(text, value->form) == 0;
+}
+
 /* True where the first of these members that the entry has is the id. */
-static bool has_id(const json_t *entry, const char *id)
+static bool has_id(const json_t *entry, const asked_value *id)
 {
     static const char *const names[] = {"id", "file", "object", "name", "mechanism"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = json_string_value(json_object_get(entry, names[i]));
         if (value)
-            return strcmp(value, id) == 0;
+            return means(id, value);
     }
     return false;
 }
@@ -51,17 +69,18 @@ static bool fits(const json_t *entry, const filter *f)
     const char *text = json_string_value(value);
     char *end;
     if (text)
-        return strcmp(text, f->value) == 0;
+        return means(&f->value, text);
     if (json_is_boolean(value))
-        return strcmp(json_is_true(value) ? "true" : "false", f->value) == 0;
-    double number = strtod(f->value, &end);
-    return json_is_number(value) && end != f->value && !*end && json_number_value(value) == number;
+        return means(&f->value, json_is_true(value) ? "true" : "false");
+    double number = strtod(f->value.text, &end);
+    return json_is_number(value) && end != f->value.text && !*end &&
+           json_number_value(value) == number;
 }
 
 static bool is_wanted(api_pieces *p, const json_t *entry)
 {
     if (!p->passed) {
-        p->passed = has_id(entry, p->after);
+        p->passed = has_id(entry, &p->after);
         return false;
     }
     for (int i = 0; i < p->filter_count; i++)
@@ -121,7 +140,7 @@ gw_text *api_pieces_next(api_pieces *p)
         text_put(&piece, "[", 1);
     p->begun = true;
     while (!p->failed && !p->ended && piece.size < PIECE_BYTES) {
-        const json_t *entry = p->left == 0 ? NULL : next_entry(p);
+        const json_t *entry = p->passed && p->left == 0 ? NULL : next_entry(p);
         p->ended = !entry;
         if (!entry || !is_wanted(p, entry))
             continue;
@@ -167,11 +186,11 @@ static void take_query(const api_call *call, api_pieces *p)
 {
     p->skip = call->offset;
     p->left = call->limit;
-    p->passed = !api_query(call, "after", p->after, sizeof p->after);
+    p->passed = !take_value(call, "after", &p->after);
     for (int i = 0; i < call->filter_count; i++) {
         filter *f = &p->filters[p->filter_count++];
         snprintf(f->name, sizeof f->name, "%s", call->filters[i]);
-        api_query(call, call->filters[i], f->value, sizeof f->value);
+        take_value(call, f->name, &f->value);
     }
 }
 
@@ -186,7 +205,7 @@ static bool answer(api_call *call, api_pieces *p)
     }
     if (p->ended && !p->passed) {
         text_unref(first);
-        api_refuse(call, 400, "", "after: there is no entry %.150s", p->after);
+        api_refuse(call, 400, "", "after: there is no entry %.150s", p->after.text);
         return false;
     }
     if (p->entries.document)

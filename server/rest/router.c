@@ -29,8 +29,9 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-decodes `size` bytes; false where it is malformed, has a zero, or does not fit. */
-static bool decode(const char *in, size_t size, char *out, size_t room)
+/* Percent-decodes `size` bytes; false where it is malformed, has a zero, or does not fit. A bare
+ * space becomes `space`. */
+static bool decode(const char *in, size_t size, char space, char *out, size_t room)
 {
     size_t used = 0;
     for (size_t i = 0; i < size; i++) {
@@ -42,7 +43,8 @@ static bool decode(const char *in, size_t size, char *out, size_t room)
                 return false;
             c = high * 16 + low;
             i += 2;
-        }
+        } else if (c == ' ')
+            c = space;
         if (c == 0 || used + 1 >= room)
             return false;
         out[used++] = (char)c;
@@ -51,15 +53,27 @@ static bool decode(const char *in, size_t size, char *out, size_t room)
     return true;
 }
 
-bool api_query(const api_call *call, const char *name, char *out, size_t size)
+/* libmicrohttpd has put a bare space where the query has a plus sign; a space itself comes as %20.
+ */
+static bool query_value(const api_call *call, const char *name, char plus, char *out, size_t size)
 {
     const api_request *request = call->request;
     for (int i = 0; i < request->query_count; i++)
         if (strcmp(request->query[i].name, name) == 0) {
             const char *value = request->query[i].value ? request->query[i].value : "";
-            return decode(value, strlen(value), out, size);
+            return decode(value, strlen(value), plus, out, size);
         }
     return false;
+}
+
+bool api_query(const api_call *call, const char *name, char *out, size_t size)
+{
+    return query_value(call, name, '+', out, size);
+}
+
+bool api_query_form(const api_call *call, const char *name, char *out, size_t size)
+{
+    return query_value(call, name, ' ', out, size);
 }
 
 /* Matches a path against a pattern, taking its parameters out. */
@@ -69,7 +83,7 @@ static bool match(const char *pattern, const char *path, char part[2][GW_MAX_ID 
     while (*pattern && *path) {
         if (*pattern == '{') {
             size_t size = strcspn(path, "/");
-            if (size == 0 || count == 2 || !decode(path, size, part[count++], GW_MAX_ID + 1))
+            if (size == 0 || count == 2 || !decode(path, size, ' ', part[count++], GW_MAX_ID + 1))
                 return false;
             pattern += strcspn(pattern, "}") + 1;
             path += size;
@@ -77,7 +91,7 @@ static bool match(const char *pattern, const char *path, char part[2][GW_MAX_ID 
         }
         char c[2] = "";
         size_t taken = *path == '%' && path[1] && path[2] ? 3 : 1;
-        if (!decode(path, taken, c, sizeof c) || *pattern++ != *c || (taken == 3 && *c == '/'))
+        if (!decode(path, taken, ' ', c, sizeof c) || *pattern++ != *c || (taken == 3 && *c == '/'))
             return false;
         path += taken;
     }
@@ -182,7 +196,7 @@ static bool take_value(api_call *call, const api_pair *pair)
 {
     char value[API_MAX_VALUE];
     const char *text = pair->value ? pair->value : "";
-    if (decode(text, strlen(text), value, sizeof value))
+    if (decode(text, strlen(text), '+', value, sizeof value))
         return true;
     api_refuse(call, 400, "",
                "%.40s is %.60s: a value has at most %d bytes, none of them zero, and a %% stands "

@@ -1036,6 +1036,30 @@ test('entries of a list are chosen by their members', async () => {
   await expect(400, 'GET', '/objects?id=cone&id=cylinder');
 });
 
+// Ids have plus signs, names have spaces; a form's encoding writes the one for the other.
+test('a plus sign of a query means itself or a space, escaped or not', async () => {
+  await expect(200, 'PUT', '/scene', {
+    ...scene,
+    objects: [...scene.objects, { id: 'box', geometry: { type: 'box', size: [1, 1, 1] } }],
+  });
+  const box = (await expect(200, 'GET', '/features?object=box')).json;
+  const at = box.findIndex(({ id }) => id === 'box/+x');
+  for (const id of ['box/+x', 'box/%2Bx', 'box%2F%2bx']) {
+    assert.deepEqual((await expect(200, 'GET', `/features?object=box&after=${id}`)).json, box.slice(at + 1), id);
+    assert.deepEqual((await expect(200, 'GET', `/features?id=${id}`)).json, [box[at]], id);
+  }
+  await expect(200, 'PATCH', '/scene', { name: 'C++ and more' });
+  await expect(201, 'POST', '/scene/save', { name: 'C++ and more' });
+  for (const name of ['C%2B%2B+and+more', 'C%2B%2B%20and%20more', new URLSearchParams({ name: 'C++ and more' })]) {
+    const query = typeof name === 'string' ? `name=${name}` : String(name);
+    assert.equal((await expect(200, 'GET', `/scenes?${query}`)).json[0]?.name, 'C++ and more', query);
+  }
+  assert.deepEqual((await expect(200, 'GET', '/features?object=box&after=box/+x&limit=0')).json, []);
+  await expect(400, 'GET', '/features?object=box&after=box/+y+&limit=0');
+  await expect(400, 'GET', '/objects?limit=+1');
+  await expect(200, 'PUT', '/scene', scene);
+});
+
 test('a value of a query that cannot be read is refused, not passed over', async () => {
   const long = 'x'.repeat(300);
   for (const name of ['limit', 'offset', 'after', 'id', 'nothing'])
