@@ -584,56 +584,74 @@ static bool is_regular_edge(const gw_nurbs *s, const rectangle *cell)
     return any;
 }
 
+/* A cell: its centre and half lengths, the model at the centre, what is known of the distance. */
+typedef struct cell {
+    double x[2], h[2];
+    local_model m;
+    double bound; /* no point of it is closer (m) */
+    hessian_range range;
+} cell;
+
+/* True where bounds over a part that holds the cell leave nothing to search in it: it is too far
+ * off, or has one minimum, which is found. */
+static bool is_decided(search *q, const gw_nurbs_leaf *part, const rectangle *r, cell *c)
+{
+    double least = q->best->distance - CERTIFIED * q->s->size;
+    gw_vec3 a = gw_scale(c->h[0], c->m.at.d[1][0]), b = gw_scale(c->h[1], c->m.at.d[0][1]);
+    double e = deviation(part, c->h);
+    c->bound = fmax(c->bound, parallelogram_distance(a, b, c->m.d) - e);
+    if (c->bound >= least)
+        return true;
+    c->range = range_over(part, &c->m, c->h, gw_norm(a) + gw_norm(b) + e);
+    c->bound = fmax(c->bound, quadratic_bound(&c->range, &c->m, c->h));
+    if (c->bound >= least)
+        return true;
+    bool convex = is_convex(&c->range, c->h);
+    if (convex || q->best->cells == 1) {
+        double x[2] = {c->x[0], c->x[1]}, first;
+        local_model m; /* c->m stays that of the centre, which the bounds are about */
+        gw_vec3 from;
+        minimise(q->s, q->to, r, x, &q->span, &m, &from, &first);
+        offer(q, x, &m);
+    }
+    return convex;
+}
+
 /*
  * Decides a cell, or goes on with a part of it: the edge that f falls towards all over the cell, or
- * its halves. What is smaller than its leaf has bounds of its own: at a pole, and on an edge that
- * is one point, those of the leaf never become small.
+ * its halves. The bounds of its leaf decide most; those of its own cost more, and are smaller: at a
+ * pole, and on an edge that is one point, those of the leaf never become small.
  */
 static void branch_cell(search *q, const waiting *w)
 {
     const gw_nurbs *s = q->s;
     gw_nurbs_leaf part = s->tree->leaves[~w->node];
     const rectangle *r = &w->r;
-    double bound = w->bound, x[2], h[2], first;
+    cell c = {.bound = w->bound};
     bool whole =
         !memcmp(r->low, part.low, sizeof r->low) && !memcmp(r->high, part.high, sizeof r->high);
+    for (int k = 0; k < s->dimension; k++) {
+        c.x[k] = 0.5 * (r->low[k] + r->high[k]);
+        c.h[k] = 0.5 * (r->high[k] - r->low[k]);
+    }
+    q->best->cells++;
+    q->span = (gw_nurbs_span){{part.span[0], part.span[1]}};
+    model_at(s, q->to, c.x, &q->span, &c.m);
+    offer(q, c.x, &c.m);
+    if (is_decided(q, &part, r, &c))
+        return;
     if (!whole && !is_regular_edge(s, r)) {
         memcpy(part.low, r->low, sizeof part.low);
         memcpy(part.high, r->high, sizeof part.high);
         gw_aabb box = bound_part(s, &part);
-        bound = fmax(bound, box_distance(&box, q->to));
+        c.bound = fmax(c.bound, box_distance(&box, q->to));
+        if (is_decided(q, &part, r, &c))
+            return;
     }
-    for (int k = 0; k < 2; k++) {
-        x[k] = k < s->dimension ? 0.5 * (r->low[k] + r->high[k]) : 0;
-        h[k] = k < s->dimension ? 0.5 * (r->high[k] - r->low[k]) : 0;
-    }
-    local_model m;
-    q->best->cells++;
-    q->span = (gw_nurbs_span){{part.span[0], part.span[1]}};
-    model_at(s, q->to, x, &q->span, &m);
-    offer(q, x, &m);
-    gw_vec3 a = gw_scale(h[0], m.at.d[1][0]), b = gw_scale(h[1], m.at.d[0][1]);
-    double e = deviation(&part, h);
-    bound = fmax(bound, parallelogram_distance(a, b, m.d) - e);
-    if (bound >= q->best->distance - CERTIFIED * s->size)
-        return;
-    hessian_range range = range_over(&part, &m, h, gw_norm(a) + gw_norm(b) + e);
-    bound = fmax(bound, quadratic_bound(&range, &m, h));
-    if (bound >= q->best->distance - CERTIFIED * s->size)
-        return;
-    bool convex = is_convex(&range, h);
-    if (convex || q->best->cells == 1) {
-        local_model least = m; /* m stays that of the centre, which the bounds are about */
-        gw_vec3 from;
-        minimise(s, q->to, r, x, &q->span, &least, &from, &first);
-        offer(q, x, &least);
-    }
-    if (convex)
-        return;
     waiting next = *w;
-    next.bound = bound;
+    next.bound = c.bound;
     for (int k = 0; k < s->dimension; k++) {
-        int towards = falls_along(&range, &m, h, k);
+        int towards = falls_along(&c.range, &c.m, c.h, k);
         if (towards == 0)
             continue;
         next.r.low[k] = next.r.high[k] = towards < 0 ? r->low[k] : r->high[k];
@@ -641,7 +659,7 @@ static void branch_cell(search *q, const waiting *w)
         return;
     }
     waiting other = next;
-    int k = worse_direction(&part, h);
+    int k = worse_direction(&part, c.h);
     next.r.high[k] = other.r.low[k] = 0.5 * (r->low[k] + r->high[k]);
     push(q, &next);
     push(q, &other);
