@@ -399,6 +399,7 @@ gw_nurbs *gw_nurbs_loft(int count, const gw_nurbs *const *sections, int degree, 
 /* ---- exact surfaces ------------------------------------------------------------------------- */
 
 enum { MOST_ARCS = 4, MOST_RING = 2 * MOST_ARCS + 1 };
+#define LEAST_ANGLE 1e-6 /* rad: less than that is no surface */
 
 gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis, double angle,
                            gw_error *error)
@@ -409,8 +410,9 @@ gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis,
         gw_fail(error, GW_BAD_INPUT, "/axis", "must have a direction");
         return NULL;
     }
-    if (!(angle > 0 && angle <= 2 * GW_PI * (1 + 1e-12))) {
-        gw_fail(error, GW_BAD_INPUT, "/angle", "%g rad must be above 0 and at most 2 pi", angle);
+    if (!(angle >= LEAST_ANGLE && angle <= 2 * GW_PI * (1 + 1e-12))) {
+        gw_fail(error, GW_BAD_INPUT, "/angle", "%g rad must be from %g to 2 pi", angle,
+                LEAST_ANGLE);
         return NULL;
     }
     int arcs = (int)fmin(MOST_ARCS, ceil(angle / (0.5 * GW_PI) - 1e-9)), ring = 2 * arcs + 1;

@@ -560,7 +560,8 @@ bool store_restore(gw_store *store, const char *file, int64_t version, int64_t s
     bool begun = database_begin(db, error);
     int64_t which = begun ? former(db, file, version, error) : 0;
     if (begun && !which)
-        gw_fail(error, GW_NOT_FOUND, "", "there is no such former version of \"%.80s\"", file);
+        gw_fail(error, GW_NOT_FOUND, version ? "/version" : "",
+                "there is no such former version of \"%.80s\"", file);
     bool done =
         which > 0 && (seen < 0 || is_seen(newest(db, file, NULL, 0, error), seen, error)) &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",

@@ -40,7 +40,9 @@ static const api_route *find(api_call *one)
     char allow[64];
     const api_request *request = one->request;
     const api_route *route = api_find_route(one, request->path, allow);
-    if (!route && *allow)
+    if (request->path[0] != '/')
+        api_refuse(one, 404, "", "an edit's path begins with a slash: /objects");
+    else if (!route && *allow)
         api_refuse(one, 405, "", "%.20s is not for %.100s: %s are", request->method, request->path,
                    allow);
     else if (!route)

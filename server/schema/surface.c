@@ -72,13 +72,14 @@ static bool read_counts(const json_t *value, const wire_path *at, const char *me
     return true;
 }
 
-HOOK(make_fit)
+/* The shape through, or near, points that stand at `here`; degrees and counts are members of
+ * `value`, NULL: the usual ones. */
+static bool fit_points(const json_t *rows, const wire_path *here, const json_t *value,
+                       const wire_path *at, made_shape *made, gw_error *error)
 {
-    made_shape *made = owner;
     gw_error inner = {0};
     gw_nurbs_fit fit = {.dimension = 2};
-    wire_path here = {.parent = at, .name = "points"};
-    gw_vec3 *points = read_points(json_object_get(value, "points"), &here, fit.sampled, error);
+    gw_vec3 *points = read_points(rows, here, fit.sampled, error);
     if (!points)
         return false;
     fit.points = points;
@@ -90,13 +91,22 @@ HOOK(make_fit)
     bool good = read_counts(value, at, "degree", fit.dimension, fit.degree, error) &&
                 read_counts(value, at, "count", fit.dimension, fit.count, error);
     if (good) {
-        good = take(made, gw_nurbs_fit_points(&fit, &inner), at, &inner, error);
+        gw_nurbs *shape = gw_nurbs_fit_points(&fit, &inner);
+        if (!value) /* what is wrong is the points, where they stand */
+            inner.where[0] = 0;
+        good = take(made, shape, at, &inner, error);
         if (good)
             made->deviation =
                 gw_nurbs_deviation(made->shape.nurbs, fit.sampled[0] * fit.sampled[1], points);
     }
     free(points);
     return good;
+}
+
+HOOK(make_fit)
+{
+    const wire_path here = {.parent = at, .name = "points"};
+    return fit_points(json_object_get(value, "points"), &here, value, at, owner, error);
 }
 
 /* ---- curves --------------------------------------------------------------------------------- */
@@ -106,9 +116,7 @@ static gw_nurbs *read_curve(const json_t *value, const wire_path *at, gw_error *
 {
     if (json_is_array(value)) {
         made_shape through = {.deviation = -1};
-        json_t *fit = json_pack("{sO}", "points", (json_t *)value);
-        bool good = fit && make_fit(fit, at, &through, error);
-        json_decref(fit);
+        bool good = fit_points(value, at, NULL, at, &through, error);
         if (good && through.shape.kind == GW_SHAPE_NURBS_CURVE)
             return through.shape.nurbs;
         gw_shape_finish(&through.shape);

@@ -87,6 +87,7 @@ const wrong = [
     400,
     '/1/body/b',
   ],
+  ['an address that is none', [{ method: 'POST', path: '', body: {} }], 400, '/0/path'],
   ['an unknown address', [{ method: 'POST', path: '/nothing', body: {} }], 400, '/0/path'],
   [
     'a method that it does not take',

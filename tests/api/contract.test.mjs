@@ -243,6 +243,8 @@ test('saving and opening', async () => {
   await expect(404, 'GET', '/scenes/nowhere/versions');
   await expect(200, 'POST', '/scenes/my-scene/restore', {});
   await expect(400, 'POST', '/scenes/my-scene/restore', { version: 0 });
+  const unknown = await expect(404, 'POST', '/scenes/my-scene/restore', { version: 12345 });
+  assert.equal(unknown.json.errors[0].pointer, '/version');
   await expect(404, 'POST', '/scenes/nowhere/restore', {});
   await expect(409, 'POST', '/scenes/paper-plane/restore', {});
   await expect(204, 'DELETE', '/scenes/my-scene');

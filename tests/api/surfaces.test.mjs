@@ -1601,6 +1601,13 @@ test('surfaces are fitted to points, lofted, revolved and swept', async () => {
     const refused = await request(server, 'POST', '/api/v1/surfaces', { fit: { points, count: 2 } });
     assert.equal(refused.status, 400);
     assert.deepEqual(refused.json.errors[0].pointer, '/fit/count');
+    const wrong = async (revolve) =>
+      (await request(server, 'POST', '/api/v1/surfaces', { revolve })).json.errors[0].pointer;
+    assert.equal(await wrong({ profile: [...profile, 7] }), '/revolve/profile/3');
+    assert.equal(await wrong({ profile: [...profile, [0, 0, 'x']] }), '/revolve/profile/3/2');
+    assert.equal(await wrong({ profile: [...profile, profile[2]] }), '/revolve/profile');
+    assert.equal(await wrong({ profile: points }), '/revolve/profile');
+    assert.equal(await wrong({ profile, angle: 1e-300 }), '/revolve/angle');
   } finally {
     await server.stop();
   }
