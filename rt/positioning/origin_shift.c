@@ -2,13 +2,19 @@
  * Problems whose elements are together far from the world's origin, as those of one part in the
  * coordinates of a site. They are solved in a world that is shifted to the elements, since
  * tolerances and the numeric completion are relative to how far elements are from the origin; then
- * the branches are moved back. The metric measures between poses, so that it is the same. Any
- * thread, RT safe.
+ * the branches are moved back. No tolerance may be less than the rounding of the coordinates as
+ * they were stated: elements for which it would be stay that far from the origin of the shifted
+ * world. The metric measures between poses, so that it is the same. Any thread, RT safe.
  */
+#include <float.h>
+
 #include "rt/positioning/solver.h"
 
 /* So many times farther from the origin than the elements and the body reach is far. */
 #define FAR 30.0
+/* Of how far elements are: rounding of their coordinates moves a distance between two by no more.
+ */
+#define ROUNDING (4 * DBL_EPSILON)
 
 /* How far a constraint reaches from the body's origin, or by its value (m). */
 static double reach_of(const gw_constraint *c)
@@ -42,7 +48,12 @@ bool gw_origin_shift(const gw_problem *p, gw_vec3 *shift)
         if (gw_constraint_has_distance(p->constraints[i].kind))
             reach = fmax(reach, gw_element_reach(&moved));
     }
-    return gw_norm(*shift) > FAR * reach;
+    double far = gw_norm(*shift), least = ROUNDING / GW_SNAP * far;
+    if (far <= FAR * reach)
+        return false;
+    if (least > reach)
+        *shift = gw_scale(1 - least / far, *shift);
+    return true;
 }
 
 void gw_shift_problem(const gw_problem *p, gw_vec3 shift, gw_constraint *constraints,

@@ -162,6 +162,35 @@ static void a_set_far_from_the_origin_has_the_same_branches(void **unused)
     }
 }
 
+/* So far off that rounding of the coordinates moves elements by more than the tolerance of what
+ * they span: it refuses no set. */
+static void rounding_of_far_coordinates_refuses_no_set(void **unused)
+{
+    (void)unused;
+    static const double far[] = {1e7, 1e9, 1e12, 1e15};
+    int solved = 0, count = 0;
+    for (int i = 0; i < 1000; i++) {
+        gw_vec3 off = gw_scale(far[i % 4], direction());
+        gw_pose x = random_pose();
+        gw_constraint c[5];
+        gw_problem p = {{gw_add(x.p, off), x.q}, 1, 1 + i % 5, c};
+        for (int k = 0; k < p.count; k++) {
+            c[k] = planted(&x, false);
+            c[k].fixed.p = gw_add(c[k].fixed.p, off);
+        }
+        gw_solve(&p, &solution);
+        assert_int_not_equal(solution.status, GW_STATUS_INCOMPATIBLE);
+        solved += solution.status == GW_SOLVED;
+        count++;
+        for (int b = 0; b < solution.branch_count; b++)
+            for (int k = 0; k < p.count; k++)
+                assert_true(gw_constraint_residual(&c[k], &solution.branches[b].nearest, 1) <
+                            1e-7 + 2e-14 * far[i % 4]);
+    }
+    printf("%d of %d far sets solved\n", solved, count);
+    assert_true(solved > 0.95 * count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +199,7 @@ int main(void)
         cmocka_unit_test(more_are_never_refused),
         cmocka_unit_test(no_pose_is_missing),
         cmocka_unit_test(a_set_far_from_the_origin_has_the_same_branches),
+        cmocka_unit_test(rounding_of_far_coordinates_refuses_no_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
