@@ -564,8 +564,7 @@ static void offer(search *q, const double x[2], const local_model *m)
         return;
     q->best->distance = distance;
     q->best->point = m->at.d[0][0];
-    q->best->parameter[0] = x[0];
-    q->best->parameter[1] = x[1];
+    memcpy(q->best->parameter, x, sizeof q->best->parameter);
 }
 
 /* A cell that has no extent in a direction: the edge of another one, not one that is a point. */
@@ -676,6 +675,49 @@ static void open_node(search *q, const gw_nurbs_node *node)
     }
 }
 
+/* Goes on until nothing closer than nearest->distance is left, or what was found is closer than
+ * `enough`, or at the bound of cells. Returns the least bound of what is left (m). */
+static double run_search(search *q, const gw_nurbs *s, gw_vec3 to, int cells, double enough,
+                         gw_nurbs_nearest *nearest)
+{
+    q->s = s, q->to = to, q->best = nearest;
+    q->given_up = HUGE_VAL, q->count = 0;
+    push(q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
+    while (q->count > 0 && !(nearest->distance < enough)) {
+        if (q->heap[0].bound >= nearest->distance - CERTIFIED * s->size || nearest->cells >= cells)
+            return q->heap[0].bound;
+        waiting w = pop(q);
+        if (w.node >= 0) {
+            const gw_nurbs_node *node = &s->tree->nodes[w.node];
+            if (node->child[0] >= 0) {
+                open_node(q, node);
+                continue;
+            }
+            const gw_nurbs_leaf *leaf = &s->tree->leaves[~node->child[0]];
+            w.node = node->child[0];
+            w.r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
+        }
+        branch_cell(q, &w);
+    }
+    return HUGE_VAL;
+}
+
+/* What a step that diverges asks for may not be. */
+static bool is_reachable(gw_vec3 x)
+{
+    return fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z))) <= GW_MAX_COORDINATE && gw_finite3(x);
+}
+
+bool gw_nurbs_comes_within(const gw_nurbs *s, gw_vec3 to, double distance, int cells)
+{
+    assert(s && s->tree && cells > 0);
+    search q;
+    gw_nurbs_nearest nearest = {.distance = distance};
+    if (is_reachable(to))
+        run_search(&q, s, to, cells, distance, &nearest);
+    return nearest.distance < distance;
+}
+
 void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nearest)
 {
     assert(s && nearest);
@@ -686,8 +728,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
 {
     assert(s && s->tree && cells > 0);
     *nearest = (gw_nurbs_nearest){.distance = HUGE_VAL};
-    if (!(fabs(to.x) <= GW_MAX_COORDINATE && fabs(to.y) <= GW_MAX_COORDINATE &&
-          fabs(to.z) <= GW_MAX_COORDINATE)) {
+    if (!is_reachable(to)) {
         for (int k = 0; k < s->dimension; k++)
             nearest->parameter[k] = s->direction[k].low;
         gw_nurbs_point corner;
@@ -696,33 +737,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
         return;
     }
     search q;
-    q.s = s;
-    q.to = to;
-    q.best = nearest;
-    q.given_up = HUGE_VAL;
-    q.count = 0;
-    push(&q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
-    double certified = CERTIFIED * s->size, bound = HUGE_VAL;
-    while (q.count > 0) {
-        if (q.heap[0].bound >= nearest->distance - certified || nearest->cells >= cells) {
-            bound = q.heap[0].bound;
-            break;
-        }
-        waiting w = pop(&q);
-        if (w.node < 0) {
-            branch_cell(&q, &w);
-            continue;
-        }
-        const gw_nurbs_node *node = &s->tree->nodes[w.node];
-        if (node->child[0] >= 0) {
-            open_node(&q, node);
-            continue;
-        }
-        const gw_nurbs_leaf *leaf = &s->tree->leaves[~node->child[0]];
-        w.node = node->child[0];
-        w.r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
-        branch_cell(&q, &w);
-    }
+    double certified = CERTIFIED * s->size, bound = run_search(&q, s, to, cells, 0, nearest);
     /* the distance is level about its minimum, so that its place is known to half the digits */
     double parameter[2] = {nearest->parameter[0], nearest->parameter[1]};
     gw_nurbs_point at;
@@ -731,8 +746,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
     if (gw_distance(at.d[0][0], to) <= nearest->distance) {
         nearest->distance = gw_distance(at.d[0][0], to);
         nearest->point = at.d[0][0];
-        nearest->parameter[0] = parameter[0];
-        nearest->parameter[1] = parameter[1];
+        memcpy(nearest->parameter, parameter, sizeof parameter);
     }
     /* what was decided on the way was so within the tolerance */
     nearest->bound = fmax(0, fmin(fmin(bound, q.given_up), nearest->distance - certified));

@@ -40,6 +40,10 @@ void gw_nurbs_nearest_point(const gw_nurbs *nurbs, gw_vec3 to, gw_nurbs_nearest 
 void gw_nurbs_nearest_within(const gw_nurbs *nurbs, gw_vec3 to, int cells,
                              gw_nurbs_nearest *nearest);
 
+/* True where a point of the shape is closer than `distance` (m), by more than 1e-9 of the shape's
+ * size, of those that at most `cells` parts lead to: what is farther is not looked into. */
+bool gw_nurbs_comes_within(const gw_nurbs *nurbs, gw_vec3 to, double distance, int cells);
+
 /* Result of the global search for the closest points of two shapes. */
 typedef struct gw_nurbs_pair {
     double parameter[2][2]; /* on the first and on the second */

@@ -309,13 +309,12 @@ bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *x)
         const gw_row *row = &rows[i];
         bool surface = row->kind == GW_ROW_SURFACE || row->kind == GW_ROW_SURFACE_BODY;
         double gradient[6];
-        gw_nurbs_nearest nearest;
         if (!surface || row->value == 0 || row->past_edges)
             continue;
         arm a = arm_of(row, x);
         gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
-        gw_nurbs_nearest_within(row->nurbs, gw_unrotate(q, a.g), GW_NURBS_TICK_CELLS, &nearest);
-        if (nearest.distance < fabs(row->value) - OVER * row->nurbs->size ||
+        double closer = fabs(row->value) - OVER * row->nurbs->size;
+        if (gw_nurbs_comes_within(row->nurbs, gw_unrotate(q, a.g), closer, GW_NURBS_TICK_CELLS) ||
             gw_row_overhang(row, x, gradient) > 0)
             return false;
     }

@@ -346,20 +346,27 @@ static double along_error(gw_vec3 a, gw_vec3 b, gw_sense sense)
     return fmin(angle, GW_PI - angle);
 }
 
-/* The normal of a surface or the tangent of a curve, in world axes, at the point closest to
- * `point`; the parameters there. */
-static gw_vec3 direction_below(gw_vec3 point, const gw_element *shape, double parameter[2])
-{
-    gw_vec3 x = gw_unrotate(shape->q, gw_sub(point, shape->p));
+/* The closest point of a shape. */
+typedef struct foot {
+    gw_vec3 from; /* in the shape's frame */
     gw_nurbs_nearest nearest;
     gw_nurbs_point at;
-    gw_nurbs_nearest_point(shape->nurbs, x, &nearest);
-    parameter[0] = nearest.parameter[0];
-    parameter[1] = nearest.parameter[1];
-    gw_nurbs_evaluate(shape->nurbs, nearest.parameter, 2, NULL, &at);
+} foot;
+
+static foot foot_of(gw_vec3 point, const gw_element *shape)
+{
+    foot f = {.from = gw_unrotate(shape->q, gw_sub(point, shape->p))};
+    gw_nurbs_nearest_point(shape->nurbs, f.from, &f.nearest);
+    gw_nurbs_evaluate(shape->nurbs, f.nearest.parameter, 2, NULL, &f.at);
+    return f;
+}
+
+/* The normal of a surface or the tangent of a curve there, in world axes. */
+static gw_vec3 direction_at(const foot *f, const gw_element *shape)
+{
     if (shape->kind == GW_CURVE)
-        return gw_rotate(shape->q, gw_unit(at.d[1][0]));
-    return gw_rotate(shape->q, gw_nurbs_normal(shape->nurbs, nearest.parameter, &at));
+        return gw_rotate(shape->q, gw_unit(f->at.d[1][0]));
+    return gw_rotate(shape->q, gw_nurbs_normal(shape->nurbs, f->nearest.parameter, &f->at));
 }
 
 /* The free-form shape of a constraint on one, and the other element, in world axes. */
@@ -371,26 +378,11 @@ static const gw_element *shape_of(const gw_constraint *c, const gw_element *m,
     return fixed ? &c->fixed : m;
 }
 
-/* The direction of the line of `normal` and `tangent`, and what it lies along, world axes. */
-static void line_and_direction(const gw_constraint *c, const gw_element *m, gw_vec3 *line,
-                               gw_vec3 *direction)
-{
-    const gw_element *other, *shape = shape_of(c, m, &other);
-    double parameter[2];
-    *line = other->d;
-    *direction = direction_below(point_of(c, other), shape, parameter);
-}
-
 /* |angle - what the kind asks|, of elements that both have a direction. */
 static double angle_error(const gw_constraint *c, const gw_element *m)
 {
     const gw_element *f = &c->fixed;
     const gw_constraint_kind_info *info = &kinds[c->kind];
-    if (is_directed(c->kind)) {
-        gw_vec3 line, direction;
-        line_and_direction(c, m, &line, &direction);
-        return along_error(line, direction, c->sense);
-    }
     gw_angle_demand demand = m->kind == f->kind ? info->alike : info->mixed;
     switch (demand) {
     case GW_ALONG:
@@ -418,10 +410,11 @@ static double height_over_plane(gw_vec3 point, const gw_element *plane)
 gw_sense gw_constraint_sense_at(const gw_constraint *c, const gw_pose *x)
 {
     gw_element m = gw_element_moved(x, &c->mobile);
-    gw_vec3 a = m.d, b = c->fixed.d;
-    if (is_directed(c->kind))
-        line_and_direction(c, &m, &a, &b);
-    return gw_dot(a, b) < 0 ? GW_OPPOSITE : GW_SAME;
+    if (!is_directed(c->kind))
+        return gw_dot(m.d, c->fixed.d) < 0 ? GW_OPPOSITE : GW_SAME;
+    const gw_element *other, *shape = shape_of(c, &m, &other);
+    foot at = foot_of(point_of(c, other), shape);
+    return gw_dot(other->d, direction_at(&at, shape)) < 0 ? GW_OPPOSITE : GW_SAME;
 }
 
 #define AT_FOCUS                                                                                   \
@@ -435,9 +428,8 @@ const char *gw_constraint_offset_folds(const gw_constraint *c, const gw_pose *x,
         return NULL;
     gw_element m = gw_element_moved(x, &c->mobile);
     const gw_element *other, *shape = shape_of(c, &m, &other);
-    double parameter[2];
-    direction_below(other->p, shape, parameter);
-    *focal = gw_nurbs_focal_distance(shape->nurbs, parameter, c->value);
+    foot at = foot_of(other->p, shape);
+    *focal = gw_nurbs_focal_distance(shape->nurbs, at.nearest.parameter, c->value);
     double share = fabs(c->value) / fabs(*focal);
     return share > 1 + AT_FOCUS ? "beyond" : share > 1 - AT_FOCUS ? "at" : NULL;
 }
@@ -471,27 +463,31 @@ const char *gw_constraint_kink(const gw_constraint *c, char *parameter, double *
 
 /* How far a point is from `wanted` along the normal of a surface at the point closest to it: beyond
  * an edge the closest point is not below. Of a curve, how far from that. */
-static double error_from_shape(gw_vec3 point, const gw_element *shape, double wanted)
+static double error_from_shape(const foot *f, const gw_element *shape, double wanted)
 {
-    gw_vec3 x = gw_unrotate(shape->q, gw_sub(point, shape->p));
-    gw_nurbs_nearest nearest;
-    gw_nurbs_point at;
-    gw_nurbs_nearest_point(shape->nurbs, x, &nearest);
     if (shape->kind == GW_CURVE || wanted == 0)
-        return nearest.distance;
-    gw_nurbs_evaluate(shape->nurbs, nearest.parameter, 2, NULL, &at);
-    gw_vec3 normal = gw_nurbs_normal(shape->nurbs, nearest.parameter, &at);
-    return gw_norm(gw_mul_add(gw_sub(x, nearest.point), -wanted, normal));
+        return f->nearest.distance;
+    gw_vec3 normal = gw_nurbs_normal(shape->nurbs, f->nearest.parameter, &f->at);
+    return gw_norm(gw_mul_add(gw_sub(f->from, f->nearest.point), -wanted, normal));
+}
+
+/* The error of a constraint on a free-form shape, with the direction along it weighed by `length`.
+ */
+static double error_on_shape(const gw_constraint *c, const gw_element *m, double wanted,
+                             double length)
+{
+    const gw_element *other, *shape = shape_of(c, m, &other);
+    foot f = foot_of(point_of(c, other), shape);
+    double error = error_from_shape(&f, shape, wanted);
+    if (!is_directed(c->kind))
+        return error;
+    return fmax(error, length * along_error(other->d, direction_at(&f, shape), c->sense));
 }
 
 /* |distance - wanted| between the elements, m the mobile one in world axes. */
 static double distance_error(const gw_constraint *c, const gw_element *m, double wanted)
 {
     const gw_element *f = &c->fixed;
-    if (gw_is_free_form(f->kind))
-        return error_from_shape(point_of(c, m), f, wanted);
-    if (gw_is_free_form(m->kind))
-        return error_from_shape(point_of(c, f), m, wanted);
     if (m->kind == GW_PLANE && f->kind == GW_PLANE)
         return fabs((c->reversed ? height_over_plane(f->p, m) : height_over_plane(m->p, f)) -
                     wanted);
@@ -511,10 +507,12 @@ double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double l
     assert((unsigned)c->kind < GW_CONSTRAINT_KIND_COUNT);
     gw_element m = gw_element_moved(x, &c->mobile);
     const gw_constraint_kind_info *info = &kinds[c->kind];
+    double wanted = info->distance == GW_ZERO_DISTANCE ? 0 : c->value;
+    if (gw_is_free_form(m.kind) || gw_is_free_form(c->fixed.kind))
+        return error_on_shape(c, &m, wanted, length);
     bool directed = m.kind != GW_POINT && c->fixed.kind != GW_POINT;
     double turn = directed ? length * angle_error(c, &m) : 0;
     if (info->distance == GW_ANY_DISTANCE)
         return turn;
-    double wanted = info->distance == GW_ZERO_DISTANCE ? 0 : c->value;
     return fmax(distance_error(c, &m, wanted), turn);
 }

@@ -263,6 +263,26 @@ static void few_parts_decide_over_an_apex_and_about_an_axis(void **state)
     gw_nurbs_put(cone);
 }
 
+static void a_shape_comes_within_what_is_more_than_its_distance(void **state)
+{
+    (void)state;
+    unsigned long long seed = 15;
+    for (int trial = 0; trial < 100; trial++) {
+        gw_nurbs *s = random_nurbs(&seed, trial);
+        for (int i = 0; i < 20; i++) {
+            gw_vec3 to = random_point_about(&seed, s);
+            gw_nurbs_nearest nearest;
+            gw_nurbs_nearest_point(s, to, &nearest);
+            double d = nearest.distance, little = 4e-9 * s->size;
+            assert_true(gw_nurbs_comes_within(s, to, d + little, nearest.cells));
+            assert_true(gw_nurbs_comes_within(s, to, 2 * d + little, nearest.cells));
+            assert_false(gw_nurbs_comes_within(s, to, d - little, 500));
+        }
+        assert_false(gw_nurbs_comes_within(s, gw_v3(NAN, 0, 0), 1, 500));
+        gw_nurbs_put(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_branch_is_followed_in_small_steps_or_an_event_says_so),
         cmocka_unit_test(events_tell_where_a_branch_ends),
         cmocka_unit_test(a_kink_is_stayed_on_or_passed),
+        cmocka_unit_test(a_shape_comes_within_what_is_more_than_its_distance),
         cmocka_unit_test(few_parts_decide_over_an_apex_and_about_an_axis),
         cmocka_unit_test(far_beyond_all_coordinates_a_corner_is_as_near_as_any),
     };
