@@ -331,22 +331,6 @@ static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *
     step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
 }
 
-/* Kinetic energy before and after a step, and the work of the hand and of gravity in it (J). */
-typedef struct energies {
-    double before, after, work;
-} energies;
-
-static energies energies_of(const gw_guided *body, const gw_pose *from, const gw_pose *to,
-                            const gw_twist *twist, const gw_step *step)
-{
-    const gw_guided_def *def = &body->def;
-    gw_rigid_body r = gw_rigid_body_at(def, from), s = gw_rigid_body_at(def, to);
-    gw_vec3 way = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
-    return (energies){gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist),
-                      gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist),
-                      step->work + def->mass.mass * gw_dot(def->gravity, way)};
-}
-
 /* Whether the locus is a free-form shape and all work is known: contacts, and a base that moves, do
  * some that a step does not tell. */
 static bool is_audited(const gw_guided *body, const gw_forces *forces)
@@ -354,34 +338,6 @@ static bool is_audited(const gw_guided *body, const gw_forces *forces)
     gw_locus_kind kind = body->def.set.translation.locus.kind;
     return (kind == GW_LOCUS_CURVE || kind == GW_LOCUS_SURFACE) && !body->base.moves &&
            !(forces && forces->touch);
-}
-
-/*
- * A stop takes the energy that is left over. Beside an apex, where the inertia changes all at once,
- * that is not the difference by the impulse; and what would be missing the motion pays, which this
- * scales. `dissipated`: by damping (J).
- */
-static double pay_at_edge(double dissipated, energies *e, gw_step *step)
-{
-    double there = e->before + e->work - dissipated, scale = 1;
-    if (e->after > there) {
-        scale = there > 0 ? sqrt(there / e->after) : 0;
-        e->after *= scale * scale;
-    }
-    step->dissipated = e->before + e->work - e->after;
-    return scale;
-}
-
-/*
- * Free-form shapes may be singular where no chart serves, at the apex of a cone or where a normal
- * turns at once: a step over such a place makes energy. One that makes more than it is about is
- * none.
- */
-static bool balances(const gw_step *step, const energies *e)
-{
-    double about = e->before + fabs(e->work) + 1e-9;
-    return fabs(e->after - e->before - e->work + step->dissipated) <= about &&
-           fabs(step->dissipated) <= 2 * about;
 }
 
 double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
@@ -400,17 +356,23 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
         return dt;
     double dissipated = step->dissipated;
     stop_at_edges(body, &chart, z, z_dot, step);
+    if (gw_guided_meets_fold(body, &chart, z, forces, dt))
+        return gw_guided_stop_at_fold(body, &from, dt, step);
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
     gw_twist twist =
         twist_of(jacobian, z_dot, rotational_columns(&body->def.set), body->def.set.dof);
     step->finite = finite_state(&pose, &twist);
     if (step->finite && is_audited(body, forces)) {
-        energies e = energies_of(body, &from, &pose, &twist, step);
-        double scale = step->edge ? pay_at_edge(dissipated, &e, step) : 1;
+        gw_step_energies e = gw_guided_energies(body, &from, &pose, &twist, step);
+        double scale = step->edge ? gw_guided_pay_at_edge(dissipated, &e, step)
+                                  : gw_guided_energy_scale(&e, step);
+        e.after *= step->edge ? 1 : scale * scale;
         for (int i = 0; i < body->def.set.dof; i++)
             z_dot[i] *= scale;
         twist = (gw_twist){gw_scale(scale, twist.v), gw_scale(scale, twist.w)};
-        step->finite = balances(step, &e);
+        step->finite = gw_guided_balances(step, &e);
+        if (!step->finite && gw_guided_may_fold(&body->def.set))
+            return gw_guided_stop_at_fold(body, &from, dt, step);
     }
     if (!step->finite)
         return dt;
@@ -498,7 +460,7 @@ static void take_damped_step(gw_guided *body, const gw_forces *forces, double dt
     body->lag = 0;
     if (!step->finite || body->base.moves || (forces && forces->touch))
         return;
-    energies e = energies_of(&from, &from.pose, &body->pose, &body->twist, step);
+    gw_step_energies e = gw_guided_energies(&from, &from.pose, &body->pose, &body->twist, step);
     step->dissipated = e.before + e.work - e.after;
 }
 

@@ -1,5 +1,6 @@
 /*
- * Edges of a free-form locus under a guided body: stops without rebound, at a corner two at once.
+ * Edges of a free-form locus under a guided body, folds of its offset, and what a step's energy
+ * balance says of both. Edges are stops without rebound, at a corner two at once.
  * With w the speeds of the parameters out over the edges and A their inverse inertia, impulses p
  * along them satisfy
  *
@@ -11,8 +12,10 @@
  */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
+#include "rt/geometry/nurbs_motion.h"
 
 void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot)
 {
@@ -40,4 +43,111 @@ void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *st
     for (int i = 0; i < stops->count; i++)
         for (int j = 0; j < n; j++)
             z_dot[j] -= p[i] * push[i][j];
+}
+
+gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, const gw_pose *to,
+                                    const gw_twist *twist, const gw_step *step)
+{
+    const gw_guided_def *def = &body->def;
+    gw_rigid_body r = gw_rigid_body_at(def, from), s = gw_rigid_body_at(def, to);
+    gw_vec3 way = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
+    return (gw_step_energies){gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist),
+                              gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist),
+                              step->work + def->mass.mass * gw_dot(def->gravity, way)};
+}
+
+/*
+ * A stop takes the energy that is left over. Beside an apex, where the inertia changes all at once,
+ * that is not the difference by the impulse; and what would be missing the motion pays, which this
+ * scales. `dissipated`: by damping (J).
+ */
+double gw_guided_pay_at_edge(double dissipated, gw_step_energies *e, gw_step *step)
+{
+    double there = e->before + e->work - dissipated, scale = 1;
+    if (e->after > there) {
+        scale = there > 0 ? sqrt(there / e->after) : 0;
+        e->after *= scale * scale;
+    }
+    step->dissipated = e->before + e->work - e->after;
+    return scale;
+}
+
+/*
+ * Free-form shapes may be singular where no chart serves, at the apex of a cone or where a normal
+ * turns at once: a step over such a place makes energy. One that makes more than it is about is
+ * none.
+ */
+bool gw_guided_balances(const gw_step *step, const gw_step_energies *e)
+{
+    double about = e->before + fabs(e->work) + 1e-9;
+    return fabs(e->after - e->before - e->work + step->dissipated) <= about &&
+           fabs(step->dissipated) <= 2 * about;
+}
+
+bool gw_guided_may_fold(const gw_submanifold *set)
+{
+    const gw_locus *l = &set->translation.locus;
+    return !set->general && l->kind == GW_LOCUS_SURFACE && l->a != 0;
+}
+
+#define BALANCE    1e-9 /* of the kinetic energy: out by less is rounding */
+#define MOST_SCALE 2    /* a step that is out by more is left to gw_guided_balances() */
+
+double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step)
+{
+    double there = e->before + e->work - step->dissipated;
+    bool out = fabs(there - e->after) > BALANCE * fmax(there, e->after);
+    double scale = there > 0 && e->after > 0 ? sqrt(there / e->after) : 1;
+    return out && scale < MOST_SCALE && scale > 1.0 / MOST_SCALE ? scale : 1;
+}
+
+#define FAR_FROM_FOLD 0.5 /* the margin from which no step leads over a fold */
+
+/* Whether the centre of mass went farther than its energy and the load bring it: stages beyond a
+ * fold throw it anywhere. */
+static bool is_thrown(const gw_guided *body, const gw_chart *chart, const double *z,
+                      const gw_forces *forces, double dt)
+{
+    static const double still[6] = {0};
+    double jacobian[6][6], bias[6], mass = body->def.mass.mass;
+    gw_pose from = gw_guided_pose(body), to;
+    gw_twist twist = gw_guided_twist(body);
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &from);
+    gw_load load = gw_guided_load(body, &r, &from, &twist, forces, 0);
+    double speed = sqrt(2 * gw_rigid_body_kinetic_energy(mass, &r, &twist) / mass);
+    double force = gw_norm(load.about_com.f) + gw_norm(load.about_com.t) / body->def.length;
+    gw_chart_eval(chart, z, still, &to, jacobian, bias);
+    double way = gw_distance(gw_pose_point(&from, body->def.mass.com),
+                             gw_pose_point(&to, body->def.mass.com));
+    return !(way <= 2 * speed * dt + 4 * force / mass * dt * dt + 1e-9 * body->def.length);
+}
+
+bool gw_guided_meets_fold(const gw_guided *body, const gw_chart *chart, const double *z,
+                          const gw_forces *forces, double dt)
+{
+    if (!gw_guided_may_fold(chart->set) || chart->flat)
+        return false;
+    const gw_locus *l = &chart->set->translation.locus;
+    double began = gw_nurbs_fold_margin(l->nurbs, chart->parameter, &chart->at, l->a), at[2];
+    gw_nurbs_point there;
+    if (began > FAR_FROM_FOLD)
+        return false;
+    for (int k = 0; k < 2; k++)
+        at[k] = chart->parameter[k] + z[chart->set->rotation.dof + k];
+    gw_nurbs_evaluate(l->nurbs, at, 2, NULL, &there);
+    double ended = gw_nurbs_fold_margin(l->nurbs, at, &there, l->a);
+    return (ended < GW_FOLD_MARGIN && ended < began) || is_thrown(body, chart, z, forces, dt);
+}
+
+double gw_guided_stop_at_fold(gw_guided *body, const gw_pose *from, double dt, gw_step *step)
+{
+    static const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
+    gw_twist begin = gw_guided_twist(body);
+    gw_rigid_body r = gw_rigid_body_at(&body->def, from);
+    step->edge = step->finite = true;
+    step->work = step->base_work = 0;
+    step->dissipated = gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &begin);
+    gw_guided_store_state(body, dt, from, &still);
+    memset(body->z_dot, 0, sizeof body->z_dot);
+    return dt;
 }

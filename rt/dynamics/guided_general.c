@@ -10,6 +10,7 @@
  *   v+ = Q v + c (P v - Q v),  c >= 0 so that kinetic energy is what the step's balance asks for
  */
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
@@ -276,18 +277,25 @@ static gw_twist unopposed(const gw_guided *body, const gw_pose *here, const gw_p
                       {x[3] + y[3], x[4] + y[4], x[5] + y[5]}};
 }
 
-/* Kinetic and potential energy, relative to the base. */
+/* Relative to the base. */
 static double kinetic_at(const gw_guided *body, const gw_pose *x, const gw_twist *v)
 {
     gw_rigid_body r = gw_rigid_body_at(&body->def, x);
     return gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, v);
 }
 
-static double fallen(const gw_guided *body, const gw_pose *from, const gw_pose *to)
+static bool all_work_is_known(const gw_guided *body, const gw_forces *forces)
 {
-    gw_vec3 com = body->def.mass.com;
-    gw_vec3 way = gw_sub(gw_pose_point(to, com), gw_pose_point(from, com));
-    return body->def.mass.mass * gw_dot(body->def.gravity, way);
+    return !body->base.moves && !(forces && forces->touch);
+}
+
+/* The kinetic energy that the step's balance asks for at its end. */
+static double due_energy(const gw_guided *body, const gw_pose *start, const gw_pose *next,
+                         const gw_step *step)
+{
+    const gw_twist begin = gw_guided_twist(body);
+    gw_step_energies e = gw_guided_energies(body, start, next, &begin, step);
+    return e.before + e.work - step->dissipated;
 }
 
 /* The twist behind a kink that the step went over, where its energy balance shows one: `twist`
@@ -295,10 +303,7 @@ static double fallen(const gw_guided *body, const gw_pose *from, const gw_pose *
 static void turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_pose *next,
                          const gw_twist *free, gw_twist *twist, gw_step *step)
 {
-    const gw_twist begin = gw_guided_twist(body);
-    double due =
-        kinetic_at(body, start, &begin) + fallen(body, start, next) + step->work - step->dissipated;
-    double now = kinetic_at(body, next, twist);
+    double due = due_energy(body, start, next, step), now = kinetic_at(body, next, twist);
     if (!(fabs(due - now) > BALANCE * fmax(due, now)))
         return;
     double margin;
@@ -317,11 +322,182 @@ static void turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_p
     }
 }
 
+/* ---- edges ------------------------------------------------------------------------------
+ *
+ * Rows of free-form shapes are followed past edges, where these go on as polynomials. A step that
+ * ends out there is put back: the pose onto the rows and the edges that it is past, the twist onto
+ * what does not lead farther out, both by least changes in the mass metric.
+ */
+
+#define MOST_EDGES (2 * GW_MAX_ROWS)
+#define PUT_BACK   4     /* steps of Newton's method */
+#define AT_EDGE    1e-12 /* of the body's length: nearer than that is on it */
+
+typedef struct edge {
+    int row, k;
+} edge;
+
+static double past_of(const gw_guided *body, const gw_pose *x, const edge *e, double gradient[6])
+{
+    double past = -HUGE_VAL;
+    gw_row_past_edge(body->def.set.rows, e->row, x, e->k, &past, gradient);
+    return past;
+}
+
+/* The edges that points of followed rows are past. */
+static int edges_past(const gw_guided *body, const gw_pose *x, edge *edges)
+{
+    const gw_submanifold *set = &body->def.set;
+    double gradient[6];
+    int count = 0;
+    for (int i = 0; i < set->row_count; i++)
+        for (int k = 0; k < 2; k++) {
+            edges[count] = (edge){i, k};
+            count += past_of(body, x, &edges[count], gradient) > AT_EDGE * body->def.length;
+        }
+    return count;
+}
+
+/* The least x in the mass metric added to x that makes the rows' rates `target`, and those of edges
+ * `of_edges`. */
+static void satisfy_at_edges(const gw_guided *body, const gw_pose *pose, const double *target,
+                             const edge *edges, const double *of_edges, int count, double *x)
+{
+    const gw_submanifold *set = &body->def.set;
+    double a[GW_MAX_ROWS + MOST_EDGES][6], rhs[GW_MAX_ROWS + MOST_EDGES], y[6], l[6][6];
+    int rows = set->row_count;
+    gw_rigid_body r = gw_rigid_body_at(&body->def, pose);
+    if (!factor_spatial(&body->def, &r, 0, l))
+        return;
+    gw_rows_jacobian(set->rows, rows, pose, a);
+    for (int i = 0; i < count; i++)
+        past_of(body, pose, &edges[i], a[rows + i]);
+    for (int i = 0; i < rows + count; i++) {
+        rhs[i] = (i < rows ? target[i] : of_edges[i - rows]) - dot6(a[i], x);
+        forward(l, a[i]);
+    }
+    least_norm(a, rhs, rows + count, 6, RANK_TOLERANCE, y);
+    backward(l, y);
+    for (int k = 0; k < 6; k++)
+        x[k] += y[k];
+}
+
+static void put_back(gw_guided *body, const edge *edges, int count, gw_pose *next)
+{
+    gw_submanifold *set = &body->def.set;
+    for (int n = 0; n < PUT_BACK; n++) {
+        double h[GW_MAX_ROWS], of_edges[MOST_EDGES], x[6] = {0}, gradient[6];
+        gw_rows_value(set->rows, set->row_count, next, h);
+        for (int i = 0; i < set->row_count; i++)
+            h[i] = -h[i];
+        for (int i = 0; i < count; i++)
+            of_edges[i] = -past_of(body, next, &edges[i], gradient);
+        satisfy_at_edges(body, next, h, edges, of_edges, count, x);
+        gw_twist by = {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+        *next = gw_pose_add(next, &by);
+        gw_rows_follow(set->rows, set->row_count, next);
+    }
+}
+
+/* Takes from the twist what leads out over the edges, without rebound. */
+static void stop_outward(const gw_guided *body, const gw_pose *pose, edge *edges, int count,
+                         gw_twist *twist)
+{
+    static const double none[GW_MAX_ROWS + MOST_EDGES] = {0};
+    double x[6] = {twist->v.x, twist->v.y, twist->v.z, twist->w.x, twist->w.y, twist->w.z};
+    int stopped = 0;
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = stopped; i < count; i++) {
+            double gradient[6];
+            past_of(body, pose, &edges[i], gradient);
+            if (!(dot6(gradient, x) > 0))
+                continue;
+            edge e = edges[i];
+            edges[i] = edges[stopped];
+            edges[stopped++] = e;
+            more = true;
+        }
+        if (more)
+            satisfy_at_edges(body, pose, none, edges, none, stopped, x);
+    }
+    *twist = (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+}
+
+/* What stops take of the motion counts as dissipated. Of contacts, and a base that moves, the step
+ * does not tell all work: then that is what the stops' impulses take. */
+static void pay_stops(const gw_guided *body, const gw_forces *forces, const gw_pose *start,
+                      const gw_pose *next, const gw_twist *free, const gw_twist *twist,
+                      gw_step *step)
+{
+    double due = all_work_is_known(body, forces) ? due_energy(body, start, next, step)
+                                                 : kinetic_at(body, next, free);
+    step->edge = true;
+    step->dissipated += due - kinetic_at(body, next, twist);
+}
+
+/* Puts a step back that ended past edges. */
+static void stop_at_edges(gw_guided *body, const gw_forces *forces, const gw_pose *start,
+                          gw_pose *next, gw_twist *twist, gw_step *step)
+{
+    edge edges[MOST_EDGES + 1];
+    int count = edges_past(body, next, edges);
+    if (count == 0)
+        return;
+    double margin;
+    put_back(body, edges, count, next);
+    gw_twist free = project(body, next, twist, &margin);
+    *twist = free;
+    stop_outward(body, next, edges, count, twist);
+    pay_stops(body, forces, start, next, &free, twist, step);
+}
+
+#define ON_ROWS 1e-9 /* of the body's length: a pose no farther off is on the set */
+
+/* Whether the step has come to where it should: its pose onto the rows, its energy about what its
+ * balance asks for. Stages that reach over a fold make any. */
+static bool arrives(const gw_guided *body, const gw_forces *forces, const gw_pose *start,
+                    const gw_pose *next, const gw_twist *twist, const gw_step *step)
+{
+    double h[GW_MAX_ROWS];
+    gw_rows_value(body->def.set.rows, body->def.set.row_count, next, h);
+    for (int i = 0; i < body->def.set.row_count; i++)
+        if (!(fabs(h[i]) <= ON_ROWS * body->def.length))
+            return false;
+    gw_step_energies e = gw_guided_energies(body, start, next, twist, step);
+    return !all_work_is_known(body, forces) || gw_guided_balances(step, &e);
+}
+
+/* Near a fold, and over knots, steps are less exact: the motion is scaled to its energy, or what is
+ * missing counts as dissipated. */
+static void pay_near_fold(const gw_guided *body, const gw_pose *start, const gw_pose *next,
+                          gw_twist *twist, gw_step *step)
+{
+    gw_step_energies e = gw_guided_energies(body, start, next, twist, step);
+    double scale = gw_guided_energy_scale(&e, step);
+    double left = e.before + e.work - step->dissipated - scale * scale * e.after;
+    *twist = (gw_twist){gw_scale(scale, twist->v), gw_scale(scale, twist->w)};
+    if (fabs(left) > BALANCE * fmax(e.before, e.after))
+        step->dissipated += left;
+}
+
+static bool has_offsets(const gw_submanifold *set)
+{
+    for (int i = 0; i < set->row_count; i++)
+        if (set->rows[i].nurbs && set->rows[i].value != 0)
+            return true;
+    return false;
+}
+
 void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     assert(body && dt >= 0 && step);
     gw_twist move, twist, free;
     gw_pose start = gw_guided_pose(body);
+    gw_submanifold *set = &body->def.set;
+    bool smooth = !has_kinks(set), offset = smooth && has_offsets(set);
+    if (smooth)
+        gw_rows_follow(set->rows, set->row_count, &start);
     step->finite = runge_kutta(body, &start, forces, dt, &move, &twist, step);
     if (!step->finite)
         return;
@@ -329,11 +505,20 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
     step->finite = gw_finite_pose(&next) && gw_finite3(twist.v) && gw_finite3(twist.w);
     if (!step->finite)
         return;
-    gw_rows_project(body->def.set.rows, body->def.set.row_count, 6 - body->def.set.dof,
-                    body->def.length, 4, &next);
+    gw_rows_project(set->rows, set->row_count, 6 - set->dof, body->def.length, 4, &next);
+    bool unfolded = !smooth || gw_rows_follow_unfolded(set->rows, set->row_count, &start, &next);
     free = twist;
     twist = project(body, &next, &twist, &step->margin);
-    if (has_kinks(&body->def.set) && !body->base.moves)
+    if (!unfolded || (offset && !arrives(body, forces, &start, &next, &twist, step))) {
+        gw_rows_follow(set->rows, set->row_count, &start);
+        gw_guided_stop_at_fold(body, &start, dt, step);
+        return;
+    }
+    if (offset && all_work_is_known(body, forces))
+        pay_near_fold(body, &start, &next, &twist, step);
+    if (smooth)
+        stop_at_edges(body, forces, &start, &next, &twist, step);
+    else if (!body->base.moves)
         turn_at_kink(body, &start, &next, &free, &twist, step);
     gw_guided_store_state(body, dt, &next, &twist);
 }

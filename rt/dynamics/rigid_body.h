@@ -296,6 +296,29 @@ typedef struct gw_edge_stops {
  * guided_edges.c. `inertia` is factored. */
 void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot);
 
+/* Kinetic energy before and after a step, and the work of the hand and of gravity in it (J). */
+typedef struct gw_step_energies {
+    double before, after, work;
+} gw_step_energies;
+
+gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, const gw_pose *to,
+                                    const gw_twist *twist, const gw_step *step);
+/* What a stop at an edge leaves of the motion, as a factor of it; `dissipated`: by damping (J). */
+double gw_guided_pay_at_edge(double dissipated, gw_step_energies *e, gw_step *step);
+/* False where a step over a singular place of a shape made more energy than it is about. */
+bool gw_guided_balances(const gw_step *step, const gw_step_energies *e);
+
+/* The factor of the motion that makes a step's energy what its balance asks for, where it is out by
+ * more than rounding but not by much: third derivatives jump at knots, and offsets feel that. */
+double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step);
+
+/* Whether the locus is an offset surface; whether its step to z leads to a fold, at the focal
+ * distance; and the step that the fold ends: the body stays where it began, at rest. Returns dt. */
+bool gw_guided_may_fold(const gw_submanifold *set);
+bool gw_guided_meets_fold(const gw_guided *body, const gw_chart *chart, const double *z,
+                          const gw_forces *forces, double dt);
+double gw_guided_stop_at_fold(gw_guided *body, const gw_pose *from, double dt, gw_step *step);
+
 /* A body without constraints; in guided_floating.c: its step, Jacobian (6 columns), generalised
  * velocity, D^-1 of a generalised force, and the setting of its twist or a change of velocity. */
 void gw_floating_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);

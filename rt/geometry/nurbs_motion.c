@@ -496,20 +496,33 @@ int gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 
     return cells;
 }
 
+/* The principal curvature that is the greatest towards that side, where the surface is `at`. */
+static double most_curvature(const gw_nurbs_point *at, gw_vec3 n, double side)
+{
+    gw_vec3 u = at->d[1][0], v = at->d[0][1];
+    double uu = gw_norm2(u), uv = gw_dot(u, v), vv = gw_norm2(v), det = uu * vv - uv * uv;
+    double l = gw_dot(n, at->d[2][0]), m = gw_dot(n, at->d[1][1]), r = gw_dot(n, at->d[0][2]);
+    if (!(det > 1e-18 * (uu + vv) * (uu + vv)))
+        return 0;
+    /* k^2 - 2 mean k + gauss = 0 */
+    double mean = (l * vv - 2 * m * uv + r * uu) / (2 * det), gauss = (l * r - m * m) / det;
+    double root = sqrt(fmax(mean * mean - gauss, 0));
+    return side < 0 ? mean - root : mean + root;
+}
+
 double gw_nurbs_focal_distance(const gw_nurbs *s, const double parameter[2], double side)
 {
     gw_nurbs_point at;
     assert(s->dimension == 2);
     gw_nurbs_evaluate(s, parameter, 2, NULL, &at);
     point_near(s, parameter, 2, &at);
-    gw_vec3 n = gw_nurbs_normal(s, parameter, &at), u = at.d[1][0], v = at.d[0][1];
-    double uu = gw_norm2(u), uv = gw_dot(u, v), vv = gw_norm2(v), det = uu * vv - uv * uv;
-    double l = gw_dot(n, at.d[2][0]), m = gw_dot(n, at.d[1][1]), r = gw_dot(n, at.d[0][2]);
-    if (!(det > 1e-18 * (uu + vv) * (uu + vv)))
-        return copysign(HUGE_VAL, side);
-    /* k^2 - 2 mean k + gauss = 0 */
-    double mean = (l * vv - 2 * m * uv + r * uu) / (2 * det), gauss = (l * r - m * m) / det;
-    double root = sqrt(fmax(mean * mean - gauss, 0));
-    double most = side < 0 ? mean - root : mean + root;
+    double most = most_curvature(&at, gw_nurbs_normal(s, parameter, &at), side);
     return most * side > 0 ? 1 / most : copysign(HUGE_VAL, side);
+}
+
+double gw_nurbs_fold_margin(const gw_nurbs *s, const double parameter[2], const gw_nurbs_point *at,
+                            double offset)
+{
+    assert(s->dimension == 2 && at);
+    return 1 - offset * most_curvature(at, gw_nurbs_normal(s, parameter, at), offset);
 }

@@ -70,6 +70,13 @@ int gw_nurbs_tangent_at(const gw_nurbs *curve, gw_vec3 x, gw_vec3 velocity, gw_v
  */
 double gw_nurbs_focal_distance(const gw_nurbs *surface, const double parameter[2], double side);
 
+/* 1 - a / f of the offset a and the focal distance f where the surface is `at`, with second
+ * derivatives: 1 on the surface, 0 where S + a n folds, less beyond. */
+double gw_nurbs_fold_margin(const gw_nurbs *surface, const double parameter[2],
+                            const gw_nurbs_point *at, double offset);
+
+#define GW_FOLD_MARGIN 1e-3 /* a motion over an offset surface ends at this margin */
+
 /* The gradient by x of parameter k of the point closest to x, at these parameters. */
 void gw_nurbs_parameter_gradient(const gw_nurbs *nurbs, gw_vec3 x, const double parameter[2], int k,
                                  gw_vec3 *gradient);

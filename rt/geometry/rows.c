@@ -13,6 +13,7 @@
  */
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "rt/base/small.h"
 #include "rt/geometry/nurbs_motion.h"
@@ -202,6 +203,50 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
     }
 }
 
+/* The point of a free-form row, in the frame of its shape. */
+static gw_vec3 point_of(const gw_row *row, const gw_pose *x)
+{
+    gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    return gw_unrotate(q, arm_of(row, x).g);
+}
+
+/*
+ * Whether a row's point met a fold of its offset surface, while its closest point was followed from
+ * `before` on. Feet go faster than the point by 1 / margin at most; one that went farther jumped.
+ */
+static bool met_fold(const gw_row *row, const double before[2], const gw_pose *from,
+                     const gw_pose *to)
+{
+    gw_nurbs_point was, is;
+    gw_nurbs_evaluate(row->nurbs, before, 2, NULL, &was);
+    gw_nurbs_evaluate(row->nurbs, row->start, 2, NULL, &is);
+    double started = gw_nurbs_fold_margin(row->nurbs, before, &was, row->value);
+    double ended = gw_nurbs_fold_margin(row->nurbs, row->start, &is, row->value);
+    double least = fmax(fmin(started, ended), GW_FOLD_MARGIN);
+    double way = gw_distance(point_of(row, from), point_of(row, to));
+    double reach = 2 * way / least + 1e-6 * row->nurbs->size;
+    return (ended < GW_FOLD_MARGIN && ended < started) ||
+           gw_distance(was.d[0][0], is.d[0][0]) > reach;
+}
+
+bool gw_rows_follow_unfolded(gw_row *rows, int count, const gw_pose *from, const gw_pose *to)
+{
+    double before[GW_MAX_ROWS][2];
+    bool unfolded = true;
+    assert(count >= 0 && count <= GW_MAX_ROWS && (count == 0 || rows) && from && to);
+    for (int i = 0; i < count; i++)
+        memcpy(before[i], rows[i].start, sizeof before[i]);
+    gw_rows_follow(rows, count, to);
+    for (int i = 0; i < count; i++) {
+        bool surface = rows[i].kind == GW_ROW_SURFACE || rows[i].kind == GW_ROW_SURFACE_BODY;
+        if (surface && rows[i].value != 0)
+            unfolded = unfolded && !met_fold(&rows[i], before[i], from, to);
+    }
+    for (int i = 0; i < count && !unfolded; i++)
+        memcpy(rows[i].start, before[i], sizeof before[i]);
+    return unfolded;
+}
+
 static double row_value(const gw_row *row, const gw_pose *x, follower *f)
 {
     gw_vec3 u, none = {0, 0, 0};
@@ -300,6 +345,27 @@ double gw_row_overhang(const gw_row *row, const gw_pose *x, double gradient[6])
         return 0;
     put_gradient(row, x, &a, gw_rotate(q, gw_scale(1 / length, over)), gradient);
     return length;
+}
+
+bool gw_row_past_edge(const gw_row *rows, int i, const gw_pose *x, int k, double *past,
+                      double gradient[6])
+{
+    assert(rows && i >= 0 && x && past && gradient);
+    const gw_row *row = &rows[i];
+    if (!row->nurbs || !row->past_edges || k >= row->nurbs->dimension ||
+        row->nurbs->direction[k].closed ||
+        (i > 0 && rows[i - 1].nurbs && share_point(row - 1, row)))
+        return false;
+    const gw_nurbs_direction *d = &row->nurbs->direction[k];
+    double per = row->nurbs->size / (d->high - d->low), at = row->start[k];
+    double out = at - d->high > d->low - at ? 1 : -1;
+    gw_vec3 by_point;
+    *past = per * fmax(at - d->high, d->low - at);
+    gw_nurbs_parameter_gradient(row->nurbs, point_of(row, x), row->start, k, &by_point);
+    gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
+    arm a = arm_of(row, x);
+    put_gradient(row, x, &a, gw_rotate(q, gw_scale(out * per, by_point)), gradient);
+    return true;
 }
 
 bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *x)

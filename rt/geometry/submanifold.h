@@ -198,6 +198,17 @@ bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *world_f
  * for them everywhere. For rows that are followed while bodies move. */
 void gw_rows_follow(gw_row *rows, int count, const gw_pose *world_from_body);
 
+/* The same on the way from one pose to another, of offsets too. False where a point meets a fold of
+ * its offset surface on the way: there its branch of closest points ends; nothing is changed then.
+ */
+bool gw_rows_follow_unfolded(gw_row *rows, int count, const gw_pose *from, const gw_pose *to);
+
+/* How far the closest point of a row that is followed is past the nearer end of direction k of its
+ * shape (m, below 0 before it), and the gradient of that by [v; w]. False where the direction is
+ * closed, or the row has no such point of its own: row i shares that of the one before. */
+bool gw_row_past_edge(const gw_row *rows, int i, const gw_pose *world_from_body, int k,
+                      double *past, double gradient[6]);
+
 /* Free-form rows look first for their closest points where these are at x. For rows that are
  * evaluated at poses after one another, a search of the whole shape each is saved. */
 void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x);

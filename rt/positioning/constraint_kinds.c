@@ -516,3 +516,57 @@ double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double l
         return turn;
     return fmax(distance_error(c, &m, wanted), turn);
 }
+
+#define NEXT_TO_NOTHING 1e-9 /* of the length: a residual that needs no other branch */
+#define BRANCH_STARTS   8    /* along each parameter */
+
+/* Of a point over a shape, how far it is from the offset surface, whichever part is closest. */
+static double error_from_offset(gw_vec3 x, const gw_nurbs *shape, double wanted)
+{
+    const gw_nurbs_direction *u = &shape->direction[0], *v = &shape->direction[1];
+    double least = HUGE_VAL;
+    for (int i = 0; i < BRANCH_STARTS * BRANCH_STARTS; i++) {
+        double a = (i / BRANCH_STARTS + 0.5) / BRANCH_STARTS;
+        double b = (i % BRANCH_STARTS + 0.5) / BRANCH_STARTS;
+        double at[2] = {u->low + a * (u->high - u->low), v->low + b * (v->high - v->low)};
+        gw_nurbs_point below;
+        gw_nurbs_follow(shape, x, at, NULL, &below);
+        gw_vec3 n = gw_nurbs_normal(shape, at, &below);
+        least = fmin(least, gw_norm(gw_mul_add(gw_sub(x, below.d[0][0]), -wanted, n)));
+    }
+    return least;
+}
+
+/* Of a line through x along d, how far its foot is from the shape, and d from the normal there. */
+static double error_from_foot(const gw_constraint *c, gw_vec3 x, gw_vec3 d, const gw_nurbs *shape,
+                              double length)
+{
+    double least = HUGE_VAL;
+    for (int side = -1; side <= 1; side += 2) {
+        gw_nurbs_nearest nearest;
+        gw_nurbs_point below;
+        if (side == (c->sense == GW_SAME ? -1 : c->sense == GW_OPPOSITE ? 1 : 0))
+            continue;
+        gw_nurbs_nearest_point(shape, gw_mul_add(x, -side * c->value, d), &nearest);
+        gw_nurbs_evaluate(shape, nearest.parameter, 2, NULL, &below);
+        gw_vec3 n = gw_nurbs_normal(shape, nearest.parameter, &below);
+        double turn = length * gw_angle_between(gw_scale(side, d), n);
+        least = fmin(least, fmax(nearest.distance, turn));
+    }
+    return least;
+}
+
+double gw_constraint_branch_residual(const gw_constraint *c, const gw_pose *x, double length)
+{
+    bool surface = c->fixed.kind == GW_SURFACE || c->mobile.kind == GW_SURFACE;
+    double residual = gw_constraint_residual(c, x, length);
+    if (!surface || !gw_constraint_has_length(c->kind) || c->value == 0 ||
+        residual <= NEXT_TO_NOTHING * length)
+        return residual;
+    gw_element m = gw_element_moved(x, &c->mobile);
+    const gw_element *other, *shape = shape_of(c, &m, &other);
+    gw_vec3 at = gw_unrotate(shape->q, gw_sub(other->p, shape->p));
+    gw_vec3 d = gw_unrotate(shape->q, other->d);
+    return fmin(residual, c->kind == GW_NORMAL ? error_from_foot(c, at, d, shape->nurbs, length)
+                                               : error_from_offset(at, shape->nurbs, c->value));
+}

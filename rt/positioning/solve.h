@@ -130,6 +130,10 @@ bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_bran
  * solver's rows. */
 double gw_constraint_residual(const gw_constraint *constraint, const gw_pose *world_from_body,
                               double length);
+/* The same on the branch that a moving body may have followed: an offset from any part of a
+ * surface, also where another part is closer. Takes long where it is not the closest. */
+double gw_constraint_branch_residual(const gw_constraint *constraint,
+                                     const gw_pose *world_from_body, double length);
 
 /* A pose of a branch, with the parameters that gw_branch_pose() takes there. */
 typedef struct gw_branch_point {

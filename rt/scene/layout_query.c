@@ -139,7 +139,7 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
     for (int i = 0; i < layout->edge_count; i++) {
         const gw_layout_edge *e = &layout->edges[i];
         gw_constraint c = gw_constraint_of_edge(&e->edge, e->edge.a, &poses[e->edge.b]);
-        worst = fmax(worst, gw_constraint_residual(&c, &poses[e->edge.a], e->length));
+        worst = fmax(worst, gw_constraint_branch_residual(&c, &poses[e->edge.a], e->length));
     }
     return worst;
 }

@@ -78,8 +78,8 @@ static const kind_words words_of[] = {
                             "%s begins elsewhere, or with another velocity than stated: its "
                             "relations do not allow that."},
     [GW_EVENT_EDGE] = {"edge", "info",
-                       "What slides or rolls on a free-form shape has come to its edge, which "
-                       "stops it."},
+                       "What slides or rolls on a free-form shape has come to its edge, or to "
+                       "where its offset folds, which stops it."},
     [GW_EVENT_DEGENERATE] = {"degenerate", "warning",
                              "Curves or surfaces that touch bend alike there, or have lost their "
                              "common normal: their contact is not one point, and is not kept where "

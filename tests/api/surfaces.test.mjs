@@ -1729,3 +1729,87 @@ test('parameters of a general set mean the same in a problem and in a scene', as
     await server.stop();
   }
 });
+
+// A valley z = k x^2 over -0.3 .. 0.3, straight along y: it folds at an offset of 1 / (2 k).
+const valley = (k, w) => ({
+  type: 'nurbs-surface',
+  degree: [2, 1],
+  knots: [
+    [0, 0, 0, 1, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: [1, -1, 1].map((z, i) => [-w, w].map((y) => [(i - 1) * w, y, k * w * w * z])),
+});
+
+test('what is held over a surface ends at its edges and where its offset folds', () => {
+  const scene = (constraints, z, samples) => ({
+    format: 'guideway-scene/1',
+    name: 'over a valley',
+    objects: [
+      { id: 'valley', geometry: valley(3, 0.3), fixed: true },
+      {
+        id: 'tool',
+        geometry: { type: 'box', size: [0.1, 0.02, 0.02] },
+        pose: { p: [-0.2, 0, z], q: [1, 0, 0, 0] },
+        body: { mass: 1 },
+      },
+    ],
+    features: [
+      { id: 'tool/p', point: [-0.04, 0, 0] },
+      { id: 'tool/q', point: [0.04, 0, 0] },
+      { id: 'tool/axis', line: { point: [0, 0, 0], direction: [0, 0, 1] } },
+    ],
+    constraints: constraints.map(([type, a, value], i) => ({
+      id: `c${i}`,
+      type,
+      a: `tool/${a}`,
+      b: 'valley/surface',
+      value,
+    })),
+    tool: { object: 'tool', device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples } }],
+  });
+  const push = (...f) => f.map((force, i) => ({ t: 2 * i, force, torque: [0, 0, 0] }));
+  const there = push([1, 0.3, 0], [-2, -0.6, 0], [0.5, 0.1, 0]);
+  for (const [name, constraints, reach, samples] of [
+    [
+      'two points on it',
+      [
+        ['coincident', 'p', 0],
+        ['coincident', 'q', 0],
+      ],
+      0.31,
+      there,
+    ],
+    [
+      'two points over it',
+      [
+        ['distance', 'p', 0.05],
+        ['distance', 'q', 0.05],
+      ],
+      0.31,
+      there,
+    ],
+    ['a point beyond the focal distance', [['distance', 'p', 0.25]], 0.35, there],
+    ['an axis beyond it', [['normal', 'axis', 0.25]], 0.35, there],
+  ]) {
+    const file = join(scratch, 'valley.json'),
+      csv = join(scratch, 'valley.csv');
+    writeFileSync(file, JSON.stringify(scene(constraints, 0.3, samples)));
+    const { code, out, err } = command(['run', file, '--seconds', '6', '--csv', csv]);
+    assert.equal(code, 0, err);
+    const s = JSON.parse(out);
+    const { initial, final, work_in: work, dissipated } = s.energy;
+    assert.ok(s.constraint_residual_max < 1e-6, `${name}: ${s.constraint_residual_max}`);
+    assert.ok(Math.abs(final - initial - work + dissipated) < 1e-5 * work, `${name}: ${JSON.stringify(s.energy)}`);
+    assert.ok(s.events.some((e) => e.kind === 'edge') && s.events.every((e) => e.kind !== 'not-finite'), name);
+    const rows = readFileSync(csv, 'utf8')
+      .trim()
+      .split('\n')
+      .map((l) => l.split(',').map(Number));
+    for (const r of rows.slice(1)) {
+      assert.ok(Math.hypot(r[1], r[2]) < 0.5 && Math.abs(r[1]) < reach, `${name}: at ${r.slice(1, 4)}`);
+      assert.ok(Math.hypot(r[8], r[9], r[10]) < 3, `${name}: ${r.slice(8, 11)} m/s`);
+    }
+  }
+});
