@@ -332,7 +332,7 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
     }
     for (int i = 0; i < old->free_count; i++) {
         const gw_dynamic_free_body *b = &old->bodies[i];
-        if (gw_name_hash(b->id, 0) != name)
+        if (b->name != name)
             continue;
         *pose = b->body.pose;
         *twist = b->body.twist;

@@ -156,6 +156,15 @@ static gw_twist motion_before(const gw_scene_dynamics *old, uint64_t name, gw_ve
     return (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
+void gw_dynamic_system_rename(gw_dynamic_system *d, const gw_new_names *names)
+{
+    gw_name_table_give(&names->bodies, d->names, d->body_count);
+    for (int i = 0; i < gw_model_bodies(gw_system_model(d->system)); i++)
+        gw_name_table_give(&names->joints, &d->mobilizers[i].name, 1);
+    for (int i = 0; i < d->ground_count; i++)
+        gw_name_table_give(&names->bodies, &d->grounds[i].name, 1);
+}
+
 /* Puts its grounds where geometry and bases are shown, moving as they did: what hangs on them goes
  * on, too. */
 static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,

@@ -16,12 +16,20 @@ static const gw_haptic_tool *predecessor(const gw_simulation *s, const gw_scenar
     const gw_haptic_tool *found = NULL;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         const gw_scenario_tool *was = s->tools[i].def;
-        bool same = strcmp(was->object_id, tool->object_id) == 0 &&
-                    (was->mechanism < 0) == (tool->mechanism < 0);
+        bool same = was->name == tool->name && (was->mechanism < 0) == (tool->mechanism < 0);
         if (same && (!found || was->slot->id == tool->slot->id))
             found = &s->tools[i];
     }
     return found;
+}
+
+/* The former scenario's names are those of the next, which it is about to be searched by. */
+static void take_new_names(gw_scenario *former, const gw_new_names *names)
+{
+    gw_kinematics_rename(former->kinematics, names);
+    gw_scene_dynamics_rename(former->dynamics, names);
+    for (int i = 0; i < former->tool_count; i++)
+        gw_name_table_give(&names->bodies, &former->tools[i].name, 1);
 }
 
 static void switch_scenario(gw_simulation *s, gw_scenario *next)
@@ -29,6 +37,7 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     gw_energy before, after;
     gw_simulation_energy(s, &before);
     gw_transition_limits limits = gw_scenario_transition_limits(next);
+    take_new_names(s->scenario, &next->new_names);
     gw_kinematics_carry_over(next->kinematics, s->scenario->kinematics, s->now, next->rate);
     gw_scene_dynamics_carry_over(next->dynamics, s->scenario->dynamics, next->kinematics, &limits);
     for (int i = 0; i < next->tool_count; i++)

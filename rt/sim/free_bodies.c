@@ -126,6 +126,7 @@ static void build_body(const gw_scene_dynamics_def *def, int object, gw_dynamic_
 {
     const gw_object *from = &def->scene->objects[object];
     memcpy(b->id, from->id, sizeof b->id);
+    b->name = gw_name_hash(b->id, 0);
     b->object = object;
     b->def = (gw_guided_def){.set = guide(def, b),
                              .mass = gw_object_mass(from),
@@ -261,7 +262,7 @@ static void let_go(const gw_scene_dynamics *old, gw_dynamic_free_body *b)
 {
     gw_pose was, to;
     gw_twist twist;
-    if (!gw_scene_dynamics_find_body(old, gw_name_hash(b->id, 0), &was, &twist, &b->hand))
+    if (!gw_scene_dynamics_find_body(old, b->name, &was, &twist, &b->hand))
         return;
     to = gw_moving_submanifold_nearest(&b->def, &was, &b->pose);
     gw_guided_init(&b->body, &b->def, &to);
@@ -275,7 +276,7 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *ol
         gw_dynamic_free_body *b = &m->bodies[i];
         const gw_dynamic_free_body *was = NULL;
         for (int k = 0; k < old->free_count; k++)
-            if (strcmp(old->bodies[k].id, b->id) == 0)
+            if (old->bodies[k].name == b->name)
                 was = &old->bodies[k];
         if (b->begin == GW_BEGIN_POSE)
             continue;

@@ -559,6 +559,12 @@ static void carry_standing(gw_kinematics *n, const gw_kinematics *old)
     }
 }
 
+void gw_kinematics_rename(gw_kinematics *n, const gw_new_names *names)
+{
+    assert(n && names);
+    gw_name_table_give(&names->bodies, n->names, n->object_count + n->feature_count);
+}
+
 void gw_kinematics_carry_over(gw_kinematics *n, const gw_kinematics *old, uint64_t tick, int rate)
 {
     assert(n && old && rate > 0);

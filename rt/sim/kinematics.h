@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "rt/scene/layout.h"
+#include "rt/sim/new_names.h"
 
 typedef struct gw_kinematics gw_kinematics;
 
@@ -57,6 +58,9 @@ typedef struct gw_moved_geometry {
  * reached when the next is due; a single one is reached at bounded speed. */
 void gw_kinematics_move(gw_kinematics *kinematics, const gw_moved_geometry *moved, uint64_t tick,
                         int rate);
+
+/* Its objects and features get the hashes that they have in the next scenario. RT safe. */
+void gw_kinematics_rename(gw_kinematics *kinematics, const gw_new_names *names);
 
 /* Another scenario's network goes over to this one: geometry is where `old` has it and goes from
  * there to where this layout has it, what stands on it waits there. RT safe. */

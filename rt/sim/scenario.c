@@ -87,7 +87,7 @@ static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, c
         return gw_fail(error, GW_BAD_INPUT, where, "%s is fixed or has no solution to be held on",
                        tool->object);
     const gw_object *object = &def->scene->objects[t->object];
-    memcpy(t->object_id, object->id, sizeof t->object_id);
+    t->name = gw_name_hash(object->id, 0);
     t->guided = (gw_guided_def){.set = placement->solution.branches[placement->branch].set,
                                 .mass = gw_object_mass(object),
                                 .gravity = def->scene->gravity,
@@ -115,7 +115,7 @@ static bool build_held_member(const gw_scenario_def *def, const gw_tool *tool, c
         return gw_fail(error, GW_BAD_INPUT, where, "%s has no solution to be held on",
                        tool->object);
     t->system = def->layout->system_of[t->object];
-    memcpy(t->object_id, def->scene->objects[t->object].id, sizeof t->object_id);
+    t->name = gw_name_hash(def->scene->objects[t->object].id, 0);
     t->pose = def->layout->poses[t->object];
     t->guided = (gw_guided_def){.set = gw_submanifold_free(), .body_from_held = tool->at};
     return true;
@@ -126,7 +126,7 @@ static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool
                                  gw_scenario_tool *t)
 {
     const gw_mechanism *m = &def->scene->mechanisms[t->mechanism];
-    memcpy(t->object_id, m->id, sizeof t->object_id);
+    t->name = gw_name_hash(m->id, 0);
     t->link = tool->link;
     t->guided = (gw_guided_def){.set = gw_submanifold_free(), .body_from_held = tool->at};
 }
@@ -261,6 +261,7 @@ static void rehearse(const gw_scenario_def *def, gw_scenario *s)
     struct gw_detector *detector = gw_scenario_share_detector(s);
     gw_scenario_def like = *def;
     like.detector = detector;
+    like.renamed_count = 0;
     s->rehearsal = gw_rehearsal_create(&like);
     gw_scenario_release_detector(detector);
 }
@@ -274,7 +275,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         return NULL;
     }
     s->kinematics = gw_kinematics_create(def->scene, def->layout, error);
-    if (!s->kinematics || !hold_shapes(s, def->scene, error)) {
+    if (!s->kinematics || !hold_shapes(s, def->scene, error) ||
+        !gw_new_names_create(&s->new_names, def, error)) {
         gw_scenario_destroy(s);
         return NULL;
     }
@@ -313,6 +315,7 @@ void gw_scenario_destroy(gw_scenario *scenario)
     gw_rehearsal_destroy(scenario->rehearsal);
     gw_scene_dynamics_destroy(scenario->dynamics);
     gw_kinematics_destroy(scenario->kinematics);
+    gw_new_names_destroy(&scenario->new_names);
     for (int i = 0; i < scenario->shape_count; i++)
         gw_nurbs_put(scenario->shapes[i]);
     free(scenario->shapes);

@@ -38,6 +38,12 @@ typedef enum gw_begin {
 
 typedef struct gw_scenario gw_scenario;
 
+/* An entry of the scene that had another id in the scenario before. */
+typedef struct gw_renamed {
+    enum gw_renamed_kind { GW_RENAMED_OBJECT, GW_RENAMED_MECHANISM, GW_RENAMED_JOINT } kind;
+    char from[GW_MAX_ID + 1], to[GW_MAX_ID + 1];
+} gw_renamed;
+
 typedef struct gw_scenario_def {
     const gw_scene *scene;   /* read only during the call */
     const gw_layout *layout; /* read only during the call; every placement of a tool is solved */
@@ -50,6 +56,9 @@ typedef struct gw_scenario_def {
     /* By object, then by link, of those that are free or in a system of bodies: what an edit says
      * of them. NULL: all go on. */
     const gw_begin *begins;
+    /* Entries that go on under another id than in the scenario that this one comes after. */
+    const gw_renamed *renamed;
+    int renamed_count;
     /* Of a scenario whose scene has the same solids: objects and links of the same shapes and
      * materials in the same order, the same ones fixed, held and free. They are not built again.
      * NULL: none. */

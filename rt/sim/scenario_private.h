@@ -11,6 +11,7 @@
 #include "rt/haptics/workspace.h"
 #include "rt/sim/scene_dynamics.h"
 #include "rt/sim/kinematics.h"
+#include "rt/sim/new_names.h"
 #include "rt/sim/device_slot.h"
 #include "rt/sim/rehearsal.h"
 #include "rt/dynamics/guided.h"
@@ -18,11 +19,11 @@
 #define GW_TRANSITION_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
 
 typedef struct gw_scenario_tool {
-    char object_id[GW_MAX_ID + 1]; /* of the held object or mechanism */
-    int object;                    /* index in the scene, -1 where a mechanism is held */
-    int mechanism, link;           /* index in the scene, or -1 */
-    int system, body;              /* of the layout, or -1; body of the mechanism or the system */
-    bool renders;                  /* an impedance device: `rendering` is its control */
+    uint64_t name;       /* hash of the id of the held object or mechanism */
+    int object;          /* index in the scene, -1 where a mechanism is held */
+    int mechanism, link; /* index in the scene, or -1 */
+    int system, body;    /* of the layout, or -1; body of the mechanism or the system */
+    bool renders;        /* an impedance device: `rendering` is its control */
     gw_impedance_def rendering;
     gw_desired_def desired;
     gw_grasp grasp;
@@ -56,6 +57,7 @@ struct gw_scenario {
     bool latched;                /* one of the devices */
     gw_kinematics *kinematics;   /* owned */
     gw_scene_dynamics *dynamics; /* owned */
+    gw_new_names new_names;      /* of what had others in the scenario before */
     int shape_count;
     gw_nurbs **shapes; /* free-form ones that sets and constraints point to: a reference each */
     gw_rehearsal *rehearsal; /* owned; NULL: its ticks are not rehearsed */

@@ -58,6 +58,17 @@ static int body_again(const void *context, int old)
     return -1;
 }
 
+void gw_scene_dynamics_rename(gw_scene_dynamics *m, const gw_new_names *names)
+{
+    assert(m && names);
+    gw_name_table_give(&names->bodies, m->names, m->world_body_count);
+    gw_name_table_give(&names->bodies, m->held_names, m->held_count);
+    for (int i = 0; i < m->free_count; i++)
+        gw_name_table_give(&names->bodies, &m->bodies[i].name, 1);
+    for (int i = 0; i < m->system_count; i++)
+        gw_dynamic_system_rename(&m->systems[i], names);
+}
+
 void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
                                   gw_kinematics *kinematics, const gw_transition_limits *limits)
 {

@@ -11,6 +11,7 @@
 
 #include "rt/haptics/transition.h"
 #include "rt/sim/detection.h"
+#include "rt/sim/new_names.h"
 #include "rt/sim/simulation.h"
 
 typedef struct gw_scene_dynamics gw_scene_dynamics;
@@ -33,6 +34,9 @@ void gw_scene_dynamics_destroy(gw_scene_dynamics *dynamics); /* NULL is fine */
 
 /* Everything where the scene says, moving as it says. */
 void gw_scene_dynamics_reset(gw_scene_dynamics *dynamics);
+
+/* Its bodies and joints get the hashes that they have in the next scenario. RT safe. */
+void gw_scene_dynamics_rename(gw_scene_dynamics *dynamics, const gw_new_names *names);
 
 /* Mechanisms and free bodies of the same name go on as they are in `old`; bodies go to new sets, as
  * geometry of `kinematics` has them now, within the limits. */

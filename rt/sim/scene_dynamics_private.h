@@ -21,6 +21,7 @@ typedef struct gw_free_body_hand {
 /* A free body on the set that its constraints leave it. */
 typedef struct gw_dynamic_free_body {
     char id[GW_MAX_ID + 1];
+    uint64_t name;   /* its hash */
     int object;      /* and body */
     char branch[16]; /* id of its set; empty: nothing guides it */
     gw_guided_def def;
@@ -239,6 +240,7 @@ void gw_joint_limits_pre_step(gw_scene_dynamics *dynamics, double dt);
 
 /* ---- body_systems_carry.c ------------------------------------------------------------------- */
 
+void gw_dynamic_system_rename(gw_dynamic_system *system, const gw_new_names *names);
 void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                 const gw_kinematics *kinematics,
                                 const gw_transition_limits *limits);

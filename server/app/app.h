@@ -117,6 +117,8 @@ typedef struct app_edit {
     gw_begin *begins;                 /* owned, by object, then by link; NULL: all go on */
     struct app_statement *statements; /* owned: app_edit_states() */
     int statement_count;
+    gw_renamed *renamed; /* owned: app_edit_renames() */
+    int renamed_count;
     bool keeps_history; /* adds no state: undo and redo, or the same scene again */
     int travel;         /* undo -1, redo 1 */
     bool whole;         /* a new scenario, also where values would do */
@@ -137,6 +139,12 @@ bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error);
  * says already. False when memory is short. */
 bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool place,
                      bool motion, gw_error *error);
+
+/* The entry of the collection ("objects", "joints", "mechanisms"; others have nothing to go on
+ * with) gets another id: it goes on as it is, and what was stated of it before goes with it. False
+ * when memory is short. */
+bool app_edit_renames(app_edit *edit, const char *collection, const char *from, const char *to,
+                      gw_error *error);
 
 /* Checks, lays out, builds and, unless it is a dry run, writes down and hands over to the loop.
  * False with an error: nothing changed. GW_INCOMPATIBLE and GW_UNHANDLED come with `document` and

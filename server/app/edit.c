@@ -110,6 +110,8 @@ static gw_scenario *build(const app_document *document, const app_slots *slots,
                            .revision = document->revision,
                            .go_to_layout = edit && edit->go_to_layout,
                            .begins = edit ? edit->begins : NULL,
+                           .renamed = edit ? edit->renamed : NULL,
+                           .renamed_count = edit ? edit->renamed_count : 0,
                            .detector = like,
                            .rehearsed = is_rehearsed(edit)};
     return gw_scenario_create(&def, error);
@@ -399,6 +401,7 @@ void app_edit_end(app_edit *edit)
     app_document_put(edit->document);
     free(edit->begins);
     free(edit->statements);
+    free(edit->renamed);
     pthread_mutex_unlock(&edit->app->edit);
     *edit = (app_edit){0};
 }
@@ -408,6 +411,7 @@ void app_edit_replace(app_edit *edit, gw_scene *scene)
     assert(edit && scene);
     gw_scene_destroy(edit->scene);
     edit->scene = scene;
+    edit->statement_count = edit->renamed_count = 0;
 }
 
 /* A snapshot that shows where the objects are. One of before the last edits will do where these put
@@ -670,7 +674,7 @@ static bool travel(app_edit *edit, int offset, gw_error *error)
     edit->keeps_history = true;
     edit->travel = offset;
     app_edit_replace(edit, scene);
-    return true;
+    return app_edit_finds_renamed(edit, error);
 }
 
 bool app_edit_undo(app_edit *edit, gw_error *error)

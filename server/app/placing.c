@@ -66,6 +66,135 @@ static unsigned stated(const app_edit *edit, const char *collection, const char 
     return says;
 }
 
+/* ---- other ids ----------------------------------------------------------------------------- */
+
+static bool add_renamed(app_edit *edit, enum gw_renamed_kind kind, const char *from, const char *to,
+                        gw_error *error)
+{
+    size_t count = (size_t)edit->renamed_count;
+    gw_renamed *grown = realloc(edit->renamed, (count + 1) * sizeof *grown);
+    if (!grown)
+        return gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+    edit->renamed = grown;
+    grown[count].kind = kind;
+    snprintf(grown[count].from, sizeof grown[count].from, "%s", from);
+    snprintf(grown[count].to, sizeof grown[count].to, "%s", to);
+    edit->renamed_count++;
+    return true;
+}
+
+/* What was stated of "objects/FROM", or of a link "links/FROM.2". */
+static void rename_statements(app_edit *edit, const char *before, const char *from, const char *to)
+{
+    size_t size = strlen(before), id = strlen(from);
+    for (int i = 0; i < edit->statement_count; i++) {
+        char *of = edit->statements[i].of, rest[sizeof edit->statements->of];
+        if (strncmp(of, before, size) != 0 || strncmp(of + size, from, id) != 0)
+            continue;
+        snprintf(rest, sizeof rest, "%s", of + size + id);
+        bool link = rest[0] == '.' && !strchr(rest + 1, '.') && strcmp(before, "links/") == 0;
+        if (!rest[0] || link)
+            snprintf(of, sizeof rest, "%s%.*s%.16s", before, GW_MAX_ID, to, rest);
+    }
+}
+
+bool app_edit_renames(app_edit *edit, const char *collection, const char *from, const char *to,
+                      gw_error *error)
+{
+    static const struct {
+        const char *collection, *stated;
+        enum gw_renamed_kind kind;
+    } kinds[] = {{"objects", "objects/", GW_RENAMED_OBJECT},
+                 {"mechanisms", "links/", GW_RENAMED_MECHANISM},
+                 {"joints", "joints/", GW_RENAMED_JOINT}};
+    assert(edit && collection && from && to);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (strcmp(collection, kinds[k].collection) != 0)
+            continue;
+        rename_statements(edit, kinds[k].stated, from, to);
+        for (int i = 0; i < edit->renamed_count; i++) {
+            gw_renamed *r = &edit->renamed[i];
+            if (r->kind == kinds[k].kind && strcmp(r->to, from) == 0) {
+                snprintf(r->to, sizeof r->to, "%s", to);
+                return true;
+            }
+        }
+        return add_renamed(edit, kinds[k].kind, from, to, error);
+    }
+    return true;
+}
+
+/* The id in the base of what has this one now; NULL: the edit made it. */
+static const char *id_before(const app_edit *edit, enum gw_renamed_kind kind, const char *id)
+{
+    const char *before = id;
+    for (int i = 0; i < edit->renamed_count; i++) {
+        const gw_renamed *r = &edit->renamed[i];
+        if (r->kind == kind && strcmp(r->to, id) == 0)
+            return r->from;
+        if (r->kind == kind && strcmp(r->from, id) == 0)
+            before = NULL;
+    }
+    return before;
+}
+
+static int find_joint(const gw_scene *scene, const char *id)
+{
+    for (int i = 0; i < scene->joint_count; i++)
+        if (strcmp(scene->joints[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+/* The index in the base of object, mechanism or joint `i` of the scene, -1: none. */
+static int object_before(const app_edit *edit, int i)
+{
+    const gw_scene *base = edit->base->scene;
+    const char *id = id_before(edit, GW_RENAMED_OBJECT, edit->scene->objects[i].id);
+    bool in_place = id && i < base->object_count && strcmp(base->objects[i].id, id) == 0;
+    return in_place ? i : id ? gw_scene_object(base, id) : -1;
+}
+
+static int mechanism_before(const app_edit *edit, int i)
+{
+    const char *id = id_before(edit, GW_RENAMED_MECHANISM, edit->scene->mechanisms[i].id);
+    return id ? gw_scene_mechanism(edit->base->scene, id) : -1;
+}
+
+static const gw_scene_joint *joint_before(const app_edit *edit, int i)
+{
+    const gw_scene *base = edit->base->scene;
+    const char *id = id_before(edit, GW_RENAMED_JOINT, edit->scene->joints[i].id);
+    bool in_place = id && i < base->joint_count && strcmp(base->joints[i].id, id) == 0;
+    int old = in_place ? i : id ? find_joint(base, id) : -1;
+    return old < 0 ? NULL : &base->joints[old];
+}
+
+bool app_edit_finds_renamed(app_edit *edit, gw_error *error)
+{
+    assert(edit && edit->scene && edit->base);
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    bool memory = true;
+    for (int i = 0; memory && i < scene->object_count && i < base->object_count; i++) {
+        const gw_object *a = &base->objects[i], *b = &scene->objects[i];
+        if (gw_scene_object(base, b->id) < 0 && gw_scene_object(scene, a->id) < 0 &&
+            app_same_object(a, b))
+            memory = add_renamed(edit, GW_RENAMED_OBJECT, a->id, b->id, error);
+    }
+    for (int i = 0; memory && i < scene->mechanism_count && i < base->mechanism_count; i++) {
+        const gw_mechanism *a = &base->mechanisms[i], *b = &scene->mechanisms[i];
+        if (gw_scene_mechanism(base, b->id) < 0 && gw_scene_mechanism(scene, a->id) < 0 &&
+            a->link_count == b->link_count)
+            memory = add_renamed(edit, GW_RENAMED_MECHANISM, a->id, b->id, error);
+    }
+    for (int i = 0; memory && i < scene->joint_count && i < base->joint_count; i++) {
+        const gw_scene_joint *a = &base->joints[i], *b = &scene->joints[i];
+        if (find_joint(base, b->id) < 0 && find_joint(scene, a->id) < 0 && a->type == b->type)
+            memory = add_renamed(edit, GW_RENAMED_JOINT, a->id, b->id, error);
+    }
+    return memory;
+}
+
 /* The first thing that an edit does otherwise than its words say. */
 static void note(app_edit *edit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void note(app_edit *edit, const char *format, ...)
@@ -113,16 +242,6 @@ static bool in_hand(const app_edit *edit, int number)
     return false;
 }
 
-/* The object of the base that object `i` of the scene is, -1: none. A renamed one is found by its
- * place. */
-static int object_before(const gw_scene *base, const gw_scene *scene, int i)
-{
-    bool in_place =
-        i < base->object_count && strcmp(base->objects[i].id, scene->objects[i].id) == 0;
-    int old = in_place ? i : gw_scene_object(base, scene->objects[i].id);
-    return old < 0 && base->object_count == scene->object_count ? i : old;
-}
-
 static unsigned object_says(const app_edit *edit, const gw_object *before, const gw_object *object)
 {
     bool moves = !same_vector(&before->velocity, &object->velocity) ||
@@ -157,7 +276,7 @@ static void begin_links(const placing *w)
     const gw_scene *base = edit->base->scene, *scene = edit->scene;
     for (int i = 0; i < scene->mechanism_count; i++) {
         const gw_mechanism *m = &scene->mechanisms[i];
-        int old = gw_scene_mechanism(base, m->id), first = gw_scene_first_joint(scene, i);
+        int old = mechanism_before(edit, i), first = gw_scene_first_joint(scene, i);
         const gw_mechanism *was = old < 0 ? NULL : &base->mechanisms[old];
         for (int k = 0; was && k < m->link_count && k < was->link_count; k++) {
             char name[GW_MAX_LINK_NAME + 1];
@@ -190,7 +309,7 @@ static gw_pose *poses_now(const placing *w)
     bool memory = before && poses && edit->begins;
     for (int i = 0; memory && i < scene->object_count; i++) {
         const gw_object *object = &scene->objects[i];
-        int old = object_before(base, scene, i);
+        int old = object_before(edit, i);
         poses[i] = object->pose;
         if (old < 0 || object->fixed)
             continue;
@@ -210,17 +329,6 @@ static gw_pose *poses_now(const placing *w)
 }
 
 /* ---- joints -------------------------------------------------------------------------------- */
-
-static const gw_scene_joint *joint_before(const gw_scene *base, const gw_scene *scene, int i)
-{
-    const char *id = scene->joints[i].id;
-    if (i < base->joint_count && strcmp(base->joints[i].id, id) == 0)
-        return &base->joints[i];
-    for (int k = 0; k < base->joint_count; k++)
-        if (strcmp(base->joints[k].id, id) == 0)
-            return &base->joints[k];
-    return base->joint_count == scene->joint_count ? &base->joints[i] : NULL;
-}
 
 /* What the edit says of a joint that there was before. */
 static unsigned joint_says(const app_edit *edit, const gw_scene_joint *before,
@@ -247,7 +355,7 @@ static bool take_joints(placing *w)
         return false;
     for (int i = 0; i < scene->joint_count; i++) {
         gw_scene_joint *j = &w->present.joints[i];
-        const gw_scene_joint *before = joint_before(base, scene, i);
+        const gw_scene_joint *before = joint_before(edit, i);
         *j = scene->joints[i];
         if (!before)
             continue;
@@ -280,7 +388,7 @@ static bool take_mechanisms(placing *w)
     for (int i = 0; i < scene->mechanism_count; i++) {
         gw_mechanism *m = &w->present.mechanisms[i];
         *m = scene->mechanisms[i];
-        int old = known ? gw_scene_mechanism(base, m->id) : -1;
+        int old = known ? mechanism_before(edit, i) : -1;
         const gw_begin *begins = edit->begins + scene->object_count + (to - w->positions);
         for (int k = 0; k < m->link_count; k++) {
             bool goes_on =
@@ -385,7 +493,7 @@ void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stop
             continue;
         for (int k = 0; k < 2; k++) {
             int object = gw_scene_object(scene, ends[k]);
-            int old = object < 0 ? -1 : object_before(base, scene, object);
+            int old = object < 0 ? -1 : object_before(edit, object);
             if (old >= 0 && !scene->objects[object].fixed &&
                 object_says(edit, &base->objects[old], &scene->objects[object]) & PLACE &&
                 is_overruled(scene, layout, stopped, i, object))
@@ -432,11 +540,11 @@ static bool are_new(const app_edit *edit, const gw_beyond_limits *b)
     const gw_scene *base = edit->base->scene, *scene = edit->scene;
     int link, mechanism = gw_scene_link_of_body(scene, b->number, &link), i = b->coordinate;
     if (b->joint >= 0) {
-        const gw_scene_joint *was = joint_before(base, scene, b->joint);
+        const gw_scene_joint *was = joint_before(edit, b->joint);
         return !was || !was->enabled || !was->limited[i] || was->lower[i] != b->lower ||
                was->upper[i] != b->upper;
     }
-    int old = gw_scene_mechanism(base, scene->mechanisms[mechanism].id);
+    int old = mechanism_before(edit, mechanism);
     const gw_link_def *l = old >= 0 && link < base->mechanisms[old].link_count
                                ? &base->mechanisms[old].links[link]
                                : NULL;

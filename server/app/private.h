@@ -166,6 +166,10 @@ gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error
 /* Whether an edit that is laid out has a body begin otherwise than it goes on. */
 bool app_begins_any(const app_edit *edit);
 
+/* The renamed entries of an edit that is known by its scene alone: those of another id in the same
+ * place that are the same otherwise. False when memory is short. */
+bool app_edit_finds_renamed(app_edit *edit, gw_error *error);
+
 /* Poses that the edit states of objects whose joints state a position have no effect at a start. */
 void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stopped);
 

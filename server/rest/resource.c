@@ -235,13 +235,18 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
         r->finish(e);
         return;
     }
+    gw_error error = {0};
+    if (renamed && !app_edit_renames(edit, r->collection, from, to, &error)) {
+        r->finish(e);
+        api_abandon(call, edit, &error);
+        return;
+    }
     if (renamed && r->rename)
         r->rename(edit->scene, from, to);
     if (r->group && !edit->group_stated)
         snprintf(edit->group, sizeof edit->group, "%s %.80s", r->group, to);
     r->finish(now);
     memcpy(now, e, r->size);
-    gw_error error = {0};
     if (r->derive && !r->derive(edit->scene, &error)) {
         api_abandon(call, edit, &error);
         return;

@@ -403,6 +403,130 @@ test('a start that is stated of a joint acts at once while paused, and while it 
   }
 });
 
+// Where the stream shows what moves, a while after everything that was asked.
+async function shown() {
+  await sleep(150);
+  const { index } = live.messages.findLast((m) => m.op === 'scene');
+  const { poses } = live.frames.findLast((f) => f.type === 1);
+  return (id) => poses.find((pose) => index[pose.index] === id)?.p;
+}
+
+// Everything falls or swings from rest: what began anew by a new id would have less speed, or be elsewhere.
+test('what is renamed goes on where it is and as it moves, alone and among other edits', async () => {
+  const box = { type: 'box', size: [0.2, 0.02, 0.3] };
+  const falling = (held) => ({
+    format: 'guideway-scene/1',
+    name: 'Falling',
+    gravity: [0, 0, -1],
+    objects: [
+      { id: 'ball', geometry: { type: 'sphere', radius: 0.05 }, pose: { p: [0, 0, 10] }, free: true },
+      { id: 'door', geometry: box, pose: { p: [3, 0, 0] }, free: true },
+    ],
+    features: [{ id: 'door/edge', point: [0.1, 0, 0] }],
+    joints: [
+      {
+        id: 'hinge',
+        type: 'revolute',
+        a: { object: 'door', at: { p: [-0.1, 0, 0], q: [Math.SQRT1_2, Math.SQRT1_2, 0, 0] } },
+        b: { object: 'world', at: { p: [2.9, 0, 0], q: [Math.SQRT1_2, Math.SQRT1_2, 0, 0] } },
+      },
+    ],
+    mechanisms: [
+      {
+        id: 'arm',
+        links: [
+          { joint: { type: 'revolute', axis: [0, 1, 0] }, mass: 1, com: [0.5, 0, 0], inertia: [1, 1, 1, 0, 0, 0] },
+        ],
+      },
+    ],
+    ...(held ? { tool: held, devices: [{ id: 'sim', driver: 'sim' }] } : {}),
+  });
+  const places = async () => {
+    const of = await shown();
+    const [joint] = (await expect(200, 'GET', '/joints')).json,
+      [arm] = (await expect(200, 'GET', '/mechanisms')).json;
+    return [(of('ball') ?? of('globe'))[2], joint.state.position[0], arm.state.positions[0]];
+  };
+  const step = (ticks) => expect(200, 'POST', '/simulation/step', { ticks });
+  const renames = [
+    ['/objects/ball', 'globe'],
+    ['/objects/door', 'gate'],
+    ['/joints/hinge', 'pivot'],
+    ['/mechanisms/arm', 'limb'],
+  ].map(([path, id]) => ({ method: 'PATCH', path, body: { id } }));
+  const ways = {
+    'not at all': async () => {},
+    'one by one': async () => {
+      for (const { path, body } of renames) await expect(200, 'PATCH', path, body);
+    },
+    'all at once, and undone': async () => {
+      await expect(200, 'POST', '/scene/edits', renames);
+      await step(200);
+      await expect(200, 'POST', '/scene/undo');
+      return 200;
+    },
+    'beside a new one that takes its id': async () =>
+      void (await expect(200, 'POST', '/scene/edits', [
+        ...renames,
+        { method: 'PATCH', path: '/objects/globe', body: { id: 'sphere' } },
+        { method: 'POST', path: '/objects', body: { id: 'ball2', geometry: box, pose: { p: [9, 9, 9] } } },
+        { method: 'PATCH', path: '/objects/sphere', body: { id: 'globe' } },
+      ])),
+  };
+  for (const held of [
+    null,
+    { object: 'door', device: 'sim' },
+    { mechanism: 'arm', link: 0, device: 'sim', control: 'impedance' },
+  ]) {
+    let expected;
+    for (const rename of Object.values(ways)) {
+      const scene = falling(held);
+      if (held?.mechanism) scene.devices[0].driver = 'sim-impedance';
+      await expect(200, 'PUT', '/scene', scene);
+      await run('paused');
+      await step(400);
+      const made = (await rename()) ?? 0;
+      await step(400 - made);
+      const now = await places();
+      expected ??= now;
+      close(now, expected, held?.mechanism ? 5e-3 : 1e-6); // an impedance device meets any edit with some braking
+      await run('stopped');
+    }
+    assert.ok(expected[0] < 9.7 && Math.abs(expected[1]) > 0.1, `${expected}`);
+  }
+});
+
+test('what a batch states of a place and then renames begins there, whatever else comes or goes', async () => {
+  const ball = { geometry: { type: 'sphere', radius: 0.05 }, free: true };
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'Restated',
+    gravity: [0, 0, -1],
+    objects: [
+      { id: 'a', ...ball, pose: { p: [0, 0, 1] } },
+      { id: 'b', ...ball, pose: { p: [1, 0, 1] } },
+    ],
+    mechanisms: [
+      { id: 'arm', links: [{ joint: { type: 'revolute', velocity: 1 }, mass: 1, inertia: [1, 1, 1, 0, 0, 0] }] },
+    ],
+  });
+  await run('paused');
+  await expect(200, 'POST', '/simulation/step', { ticks: 400 });
+  await expect(200, 'POST', '/scene/edits', [
+    { method: 'PATCH', path: '/objects/a', body: { pose: { p: [0, 0, 1] } } },
+    { method: 'PATCH', path: '/objects/a', body: { id: 'c' } },
+    { method: 'DELETE', path: '/objects/b' },
+    { method: 'POST', path: '/objects', body: { id: 'd', ...ball, pose: { p: [2, 0, 3] } } },
+    { method: 'PATCH', path: '/mechanisms/arm/links/0', body: { joint: { position: 0 } } },
+    { method: 'PATCH', path: '/mechanisms/arm', body: { id: 'limb' } },
+  ]);
+  const of = await shown();
+  close(of('c'), [0, 0, 1], 1e-6);
+  close(of('d'), [2, 0, 3], 1e-6); // a new one, where the one that is gone stood in the list
+  close((await expect(200, 'GET', '/mechanisms')).json[0].state.positions, [0], 1e-12);
+  await run('stopped');
+});
+
 test('a joint of a loop that is put elsewhere takes the loop along', async () => {
   const bar = (id, p, angle) => ({ id, geometry: rod, free: true, pose: { p, q: aboutZ(0, angle).q } });
   const up = Math.PI / 2;

@@ -210,7 +210,7 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
     s->kinematics = fixture_network();
     s->dynamics = fixture_dynamics(rate, 1);
     s->slots[0] = slot;
-    strcpy(t->object_id, "cone");
+    t->name = gw_name_hash("cone", 0);
     t->mechanism = t->system = -1;
     t->start = gw_pose_identity();
     t->guided = *body;
