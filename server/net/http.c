@@ -194,13 +194,24 @@ static ssize_t read_pieces(void *context, uint64_t position, char *out, size_t m
     return (ssize_t)size;
 }
 
-/* The body becomes the response's; a list's pieces stay the exchange's, which outlives it. */
+/* A list whose pieces stay the exchange's, which outlives the response. After the head alone
+ * libmicrohttpd sends the last chunk, which would be read as the next answer's beginning: without
+ * chunks, and with the end of the connection, it sends nothing. */
+static struct MHD_Response *response_in_pieces(exchange *now)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, read_pieces, now, NULL);
+    if (response && strcmp(now->method, "HEAD") == 0)
+        MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+    return response;
+}
+
+/* The body becomes the response's. */
 static struct MHD_Response *response_of(api_reply *reply, exchange *now)
 {
     static char nothing[1];
     if (reply->rest)
-        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, read_pieces, now,
-                                                 NULL);
+        return response_in_pieces(now);
     gw_text *body = reply->body;
     reply->body = NULL;
     if (!body)

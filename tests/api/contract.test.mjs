@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { example } from '../../web/public/example.js';
-import { client, guideway, request, sleep, start } from './server.mjs';
+import { client, guideway, raw, request, sleep, start, until } from './server.mjs';
 
 let server, locked, contract, expect, call;
 const token = 'a-token-that-is-long-enough';
@@ -1153,6 +1153,10 @@ test('a list that is long comes in pieces, with all of its entries', async () =>
   assert.equal(json.length, 200 * each);
   assert.equal(new Set(json.map((f) => f.id)).size, json.length);
   await expect(304, 'GET', '/features', undefined, { 'if-none-match': headers.etag });
+  const head = raw(server, `HEAD /api/v1/features HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+  await until('the head', () => head.ended);
+  assert.match(head.got, /^HTTP\/1.1 200 OK\r\n/);
+  assert.equal(head.got.indexOf('\r\n\r\n'), head.got.length - 4, 'and nothing behind it');
   assert.deepEqual((await expect(200, 'GET', `/features?offset=${199 * each}`)).json, json.slice(199 * each));
   await expect(200, 'PUT', '/scene', scene);
 });
