@@ -158,7 +158,9 @@ static gw_twist motion_before(const gw_scene_dynamics *old, uint64_t name, gw_ve
 
 void gw_dynamic_system_rename(gw_dynamic_system *d, const gw_new_names *names)
 {
-    gw_name_table_give(&names->bodies, d->names, d->body_count);
+    for (int i = 0; i < d->body_count; i++)
+        if (gw_name_table_give(&names->bodies, &d->names[i], 1))
+            d->hands[i] = (gw_free_body_hand){0};
     for (int i = 0; i < gw_model_bodies(gw_system_model(d->system)); i++)
         gw_name_table_give(&names->joints, &d->mobilizers[i].name, 1);
     for (int i = 0; i < d->ground_count; i++)

@@ -80,8 +80,9 @@ void gw_new_names_destroy(gw_new_names *names)
     free(names->joints.of);
 }
 
-void gw_name_table_give(const gw_name_table *table, uint64_t *names, int count)
+bool gw_name_table_give(const gw_name_table *table, uint64_t *names, int count)
 {
+    bool any = false;
     for (int i = 0; table->count > 0 && i < count; i++) {
         const gw_new_name key = {names[i], 0}, *found = NULL;
         int low = 0, high = table->count - 1;
@@ -96,5 +97,7 @@ void gw_name_table_give(const gw_name_table *table, uint64_t *names, int count)
         }
         if (found)
             names[i] = found->to;
+        any = any || found;
     }
+    return any;
 }

@@ -27,7 +27,7 @@ typedef struct gw_new_names {
 bool gw_new_names_create(gw_new_names *names, const gw_scenario_def *def, gw_error *error);
 void gw_new_names_destroy(gw_new_names *names); /* zeros are fine */
 
-/* Gives new hashes to those of `count` names that have one. RT safe. */
-void gw_name_table_give(const gw_name_table *table, uint64_t *names, int count);
+/* Gives new hashes to those of `count` names that have one; whether any has. RT safe. */
+bool gw_name_table_give(const gw_name_table *table, uint64_t *names, int count);
 
 #endif

@@ -64,7 +64,8 @@ void gw_scene_dynamics_rename(gw_scene_dynamics *m, const gw_new_names *names)
     gw_name_table_give(&names->bodies, m->names, m->world_body_count);
     gw_name_table_give(&names->bodies, m->held_names, m->held_count);
     for (int i = 0; i < m->free_count; i++)
-        gw_name_table_give(&names->bodies, &m->bodies[i].name, 1);
+        if (gw_name_table_give(&names->bodies, &m->bodies[i].name, 1))
+            m->bodies[i].hand = (gw_free_body_hand){0};
     for (int i = 0; i < m->system_count; i++)
         gw_dynamic_system_rename(&m->systems[i], names);
 }

@@ -35,7 +35,8 @@ void gw_scene_dynamics_destroy(gw_scene_dynamics *dynamics); /* NULL is fine */
 /* Everything where the scene says, moving as it says. */
 void gw_scene_dynamics_reset(gw_scene_dynamics *dynamics);
 
-/* Its bodies and joints get the hashes that they have in the next scenario. RT safe. */
+/* Its bodies and joints get the hashes that they have in the next scenario. Hands let go of bodies
+ * whose names they know no more. RT safe. */
 void gw_scene_dynamics_rename(gw_scene_dynamics *dynamics, const gw_new_names *names);
 
 /* Mechanisms and free bodies of the same name go on as they are in `old`; bodies go to new sets, as

@@ -158,6 +158,41 @@ test('a drag is a spring: the object follows, and is let go when the client goes
   await watcher.close();
 });
 
+test('a hand lets go of what is renamed: nobody could let go of it by the name that it had', async () => {
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'renamed',
+    objects: [
+      { ...box('ball', [0, 0, 0]), free: true },
+      { ...box('door', [1, 0, 0]), free: true },
+    ],
+    joints: [{ id: 'hinge', type: 'revolute', a: { object: 'door' }, b: { object: 'world', at: { p: [1, 0, 0] } } }],
+  });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const watcher = await entered(),
+    hand = await entered();
+  const bodies = () => watcher.messages.findLast((m) => m.op === 'state')?.simulation.bodies ?? [];
+  const dragged = () =>
+    bodies()
+      .filter((b) => b.dragging)
+      .map((b) => b.object);
+  for (const [object, id] of [
+    ['ball', 'globe'],
+    ['door', 'gate'],
+  ]) {
+    hand.send({ op: 'drag', object, point: [0.05, 0, 0], target: [0, 0.2, 0] });
+    await until(`${object} is dragged`, () => dragged().includes(object));
+    await expect(200, 'PATCH', `/objects/${object}`, { id });
+    await until(`${id} is shown`, () => bodies().some((b) => b.object === id));
+    assert.deepEqual(dragged(), []);
+    hand.send({ op: 'drag', object: id, point: [0.05, 0, 0], target: [0, 0.2, 0] });
+    await until(`${id} is dragged`, () => dragged().includes(id));
+    hand.send({ op: 'release', object: id });
+    await until(`${id} is let go of`, () => dragged().length === 0);
+  }
+  for (const each of [hand, watcher]) await each.close();
+});
+
 test('a free object is dragged and pushed by its name while it runs', async () => {
   const door = { ...box('door', [0.1, 0, 0]), free: true, body: { mass: 1, damping: { angular: 0.05 } } },
     pin = (point) => ({ line: { point, direction: [0, 0, 1] } });
