@@ -116,6 +116,10 @@ void api_location(api_call *call, const char *collection, const char *id);
 /* Begins an edit of the document, If-Match checked. False: the reply is set. */
 bool api_begin(api_call *call, app_edit *edit);
 
+/* Whether what is there may be replaced: not where If-None-Match is a star, and the reply is set.
+ */
+bool api_replaces(api_call *call, const char *what);
+
 /* Ends an edit with the error as reply. */
 void api_abandon(api_call *call, app_edit *edit, const gw_error *error);
 

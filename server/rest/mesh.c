@@ -76,7 +76,7 @@ void api_mesh_put(api_call *call)
         api_refuse(call, 400, "", "the body is the file itself, and it is empty");
         return;
     }
-    if (known && used(call))
+    if (known && (!api_replaces(call, call->part[0]) || used(call)))
         return;
     gw_mesh *mesh = meshes_save(call->meshes, call->part[0], request->body, request->size, &error);
     if (!mesh) {

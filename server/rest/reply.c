@@ -295,6 +295,15 @@ bool api_begin(api_call *call, app_edit *edit)
     return false;
 }
 
+bool api_replaces(api_call *call, const char *what)
+{
+    const char *unwanted = call->request->if_none_match;
+    if (!unwanted || strcmp(unwanted, "*") != 0)
+        return true;
+    api_refuse(call, 412, "", "If-None-Match is *, and there is %.200s already", what);
+    return false;
+}
+
 void api_abandon(api_call *call, app_edit *edit, const gw_error *error)
 {
     api_error(call, error);

@@ -320,10 +320,14 @@ void resource_put(api_call *call)
         return;
     }
     int index = find(r, edit.scene, id);
-    if (index < 0)
+    if (index < 0) {
         add(call, &edit, &e);
-    else
+    } else if (api_replaces(call, id)) {
         replace(call, &edit, index, &e);
+    } else {
+        r->finish(&e);
+        app_edit_end(&edit);
+    }
 }
 
 /* What the patch says of how the entry begins. */

@@ -118,6 +118,10 @@ void api_tool_put(api_call *call)
     if (!api_begin(call, &edit))
         return;
     bool is_new = edit.scene->tool_count == 0;
+    if (!is_new && !api_replaces(call, "a tool")) {
+        app_edit_end(&edit);
+        return;
+    }
     if ((is_new && !gw_scene_add_tool(edit.scene, &error)) ||
         !need_device(edit.scene, &tool, &error)) {
         api_abandon(call, &edit, &error);

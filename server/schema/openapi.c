@@ -229,7 +229,7 @@ static const char others[] =
     "\"description\":\"the revision, or saved version, that the edit was made for, as in ETag\"},"
     "\"ifNoneMatch\":{\"name\":\"If-None-Match\",\"in\":\"header\",\"schema\":{\"type\":"
     "\"string\"},\"description\":\"of a GET: the ETags that are known, 304 where one of them is "
-    "right; of a save *: only where nothing is saved there yet\"},"
+    "right; of a PUT or a save *: only where there is nothing yet\"},"
     "\"idempotencyKey\":{\"name\":\"Idempotency-Key\",\"in\":\"header\",\"schema\":{\"type\":"
     "\"string\",\"maxLength\":128},\"description\":\"a repeated request with the same key and body "
     "is "
@@ -358,7 +358,7 @@ static json_t *parameters(const wire_operation *o)
         json_array_append_new(list, component("parameters", "ifMatch"));
     if (is_keyed(o))
         json_array_append_new(list, component("parameters", "idempotencyKey"));
-    if (o->flags & (OP_NEW | OP_STILL))
+    if (o->flags & (OP_NEW | OP_STILL | OP_REPLACES))
         json_array_append_new(list, component("parameters", "ifNoneMatch"));
     static const char *const paging[] = {"limit", "offset", "after", "members"};
     for (int i = 0; o->flags & OP_PAGED && i < 4; i++)
@@ -458,7 +458,7 @@ static bool refuses(const wire_operation *o, const char *status)
     case 409:
         return o->flags & OP_409;
     case 412:
-        return o->flags & OP_EDIT;
+        return o->flags & (OP_EDIT | OP_REPLACES);
     case 413:
         return o->request || o->flags & OP_FILE;
     case 415:
@@ -493,7 +493,8 @@ static void add_to_edits(json_t *document, const wire_operation *o)
 bool wire_batched(const wire_operation *o)
 {
     return o->flags & OP_EDIT && strncmp(o->path, "/scene/", 7) != 0 &&
-           strncmp(o->path, "/scenes/", 8) != 0 && strncmp(o->path, "/solutions", 10) != 0;
+           strncmp(o->path, "/scenes/", 8) != 0 && strncmp(o->path, "/solutions", 10) != 0 &&
+           strcmp(o->path, "/assemble") != 0;
 }
 
 void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *o,

@@ -38,7 +38,7 @@ typedef struct wire_operation {
 } wire_operation;
 
 /* True for an edit of the document that can be one of several in a request: solutions follow from
- * the rest, and loads and saves are no edits. */
+ * the rest, as assemblies do, and loads and saves are no edits. */
 bool wire_batched(const wire_operation *operation);
 
 /* True where the entries of the answer "A[]" may have a member of this name. */

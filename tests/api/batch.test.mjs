@@ -96,6 +96,12 @@ const wrong = [
     '/1/method',
   ],
   ['what is no edit of the document', [{ method: 'POST', path: '/scene/save', body: { name: 'x' } }], 400, '/0/path'],
+  [
+    'an assembly among them',
+    [ball('x1'), { method: 'POST', path: '/assemble', body: { commit: true } }],
+    400,
+    '/1/path',
+  ],
   ['undo among them', [{ method: 'POST', path: '/scene/undo' }], 400, '/0/path'],
   ['a batch in a batch', [{ method: 'POST', path: '/scene/edits', body: {} }], 400, '/0/path'],
   ['a body that is missing', [{ method: 'POST', path: '/objects' }], 400, '/0'],

@@ -1200,7 +1200,8 @@ test('every edit heeds If-Match', async () => {
     'PUT /tasks/lift': { object: 'cone', steps: [{ type: 'wait', seconds: 1 }] },
   };
   await expect(201, 'POST', '/scene/save', { name: 'kept' });
-  for (const { method, path: example, operation } of operations().filter((o) => o.operation.responses[412])) {
+  const heeds = ({ operation }) => operation.parameters?.some((p) => p.$ref?.endsWith('/ifMatch'));
+  for (const { method, path: example, operation } of operations().filter(heeds)) {
     const path = example.replace(/^\/scenes\/[^/]*/, '/scenes/kept');
     const body = operation.requestBody ? bodies[`${method} ${path}`] : undefined;
     const before = (await expect(200, 'GET', '/scene')).headers.etag;
@@ -1209,6 +1210,31 @@ test('every edit heeds If-Match', async () => {
   }
   const { headers } = await expect(200, 'GET', '/scene');
   await expect(200, 'PATCH', '/scene', { name: 'Matched' }, { 'if-match': headers.etag });
+});
+
+test('a PUT with If-None-Match: * makes what is not there and replaces nothing', async () => {
+  await expect(200, 'PUT', '/scene', scene);
+  const triangle =
+    'solid t\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid t\n';
+  const steps = [{ type: 'wait', seconds: 1 }];
+  await expect(204, 'DELETE', '/tool');
+  for (const [path, body, other] of [
+    ['/features/cone/tip', { point: [0, 0, 0] }, { point: [1, 0, 0] }],
+    ['/tasks/once', { object: 'cone', steps }, { object: 'cone', name: 'other', steps }],
+    ['/tool', { object: 'cone', device: 'sim' }, { object: 'cone', device: 'sim', control: 'admittance' }],
+    ['/meshes/once.stl', triangle, triangle.replace('1 0 0', '2 0 0')],
+  ]) {
+    const put = (status, what, headers) =>
+      expect(status, 'PUT', path, what, path.endsWith('.stl') ? { ...headers, 'content-type': null } : headers);
+    await put(201, body, { 'if-none-match': '*' });
+    const made = (await expect(200, 'GET', path)).json;
+    const { json } = await put(412, other, { 'if-none-match': '*' });
+    assert.match(json.detail, /already/, path);
+    assert.deepEqual((await expect(200, 'GET', path)).json, made);
+    await put(200, other);
+  }
+  await expect(204, 'DELETE', '/meshes/once.stl');
+  await expect(200, 'PUT', '/scene', scene);
 });
 
 test('every dry run leaves the scene alone', async () => {
