@@ -96,11 +96,11 @@ bool gw_closure_has_edges(const gw_closure_def *c)
     return any;
 }
 
-/* The mass that a spring is made for. */
+/* The mass that a spring is made for: the lighter one of those that may move. */
 static double mass_of(const gw_system *s, const gw_closure_def *c)
 {
-    double a = s->bodies[c->a].def.mass.mass;
-    return c->b >= 0 ? fmin(a, s->bodies[c->b].def.mass.mass) : a;
+    double a = s->bodies[c->a].def.mass.mass, b = c->b >= 0 ? s->bodies[c->b].def.mass.mass : 0;
+    return a > 0 && b > 0 ? fmin(a, b) : fmax(a, b);
 }
 
 static double rate_of(const gw_edge *e, const gw_twist *a, const gw_twist *b)

@@ -590,7 +590,7 @@ static void add_closures(builder *w)
 
 /* ---- velocity constraints ------------------------------------------------------------------- */
 
-/* A fixed object as a body, for closures whose first body it is. */
+/* A fixed object as a body without mass, for closures whose first body it is. */
 static int fixed_body(builder *w, int object)
 {
     gw_scene_system *s = w->out;
@@ -598,12 +598,10 @@ static int fixed_body(builder *w, int object)
         if (s->members[i].number == object)
             return i;
     s->members[s->body_count] = (gw_system_member){.number = object, .joint = -1};
-    s->bodies[s->body_count] =
-        (gw_system_body_def){.mass = gw_object_mass(&w->scene->objects[object]),
-                             .parent = body_of(w, GW_MOVING_GROUND(object)),
-                             .joint = GW_MOBILIZER_FIXED,
-                             .parent_from_f = w->poses[object],
-                             .body_from_m = gw_pose_identity()};
+    s->bodies[s->body_count] = (gw_system_body_def){.parent = body_of(w, GW_MOVING_GROUND(object)),
+                                                    .joint = GW_MOBILIZER_FIXED,
+                                                    .parent_from_f = w->poses[object],
+                                                    .body_from_m = gw_pose_identity()};
     return s->body_count++;
 }
 

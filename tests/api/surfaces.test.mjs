@@ -1813,3 +1813,57 @@ test('what is held over a surface ends at its edges and where its offset folds',
     }
   }
 });
+
+test('what is fixed and heavy takes no accuracy from what slides on it', () => {
+  const R = 12;
+  const around = [1, 1, 0, -1, -1, -1, 0, 1, 1];
+  const arc = [
+    [0, -1],
+    [1, -1],
+    [1, 0],
+    [1, 1],
+    [0, 1],
+  ];
+  const knots = (n) => [0, ...Array.from({ length: n }, (_, i) => [i, i]).flat(), n - 1].map((x) => x);
+  const ball = {
+    type: 'nurbs-surface',
+    degree: [2, 2],
+    knots: [knots(5), knots(3)],
+    points: around.map((x, i) => arc.map(([r, z]) => [2 * r * x, 2 * r * around[(i + 6) % 8], 2 * z])),
+    weights: around.map((_, i) => arc.map((_, j) => (i % 2 ? half : 1) * (j % 2 ? half : 1))),
+  };
+  const ends = [ball, { type: 'sphere', radius: 2 }].map((geometry) => {
+    const scene = {
+      format: 'guideway-scene/1',
+      name: 'on a tank',
+      gravity: [0, 0, -9.81],
+      rate: 500,
+      objects: [
+        {
+          id: 'tank',
+          geometry: { type: 'cylinder', radius: R, height: 80 },
+          pose: { p: [0, 0, -R], q: [half, 0, half, 0] },
+          fixed: true,
+        },
+        {
+          id: 'ball',
+          geometry,
+          pose: { p: [0, 0, 2], q: [0.6, 0.48, 0.64, 0] },
+          free: true,
+          body: { mass: 1, com: [0, 0, 0], inertia: [1.6, 1.6, 1.6, 0, 0, 0] },
+          velocity: { v: [1, 0.4, 0], w: [0, 0, 0] },
+        },
+      ],
+      constraints: [{ id: 'c1', type: 'sliding', a: 'ball/surface', b: 'tank/surface' }],
+    };
+    const file = join(scratch, 'tank.json'),
+      csv = join(scratch, 'tank.csv');
+    writeFileSync(file, JSON.stringify(scene));
+    const { code, out, err } = command(['run', file, '--seconds', '10', '--bodies', csv]);
+    assert.equal(code, 0, err);
+    const { initial, final } = JSON.parse(out).energy;
+    assert.ok(Math.abs(initial) < 100 && Math.abs(final - initial) < 1e-8, `${initial} ${final} J`);
+    return readFileSync(csv, 'utf8').trim().split('\n').at(-1).split(',').slice(1, 4).map(Number);
+  });
+  for (let k = 0; k < 3; k++) assert.ok(Math.abs(ends[0][k] - ends[1][k]) < 1e-9, `${ends}`);
+});
