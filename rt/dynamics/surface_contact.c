@@ -26,6 +26,7 @@
 #include <math.h>
 
 #include "rt/dynamics/curve_contact.h"
+#include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/nurbs_pole.h"
 
@@ -34,6 +35,7 @@
 #define THERE        1e-14 /* of the size: no step */
 #define FARTHEST     0.25  /* of the size: no step goes farther over a surface */
 #define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
+#define ALIKE        1e-6  /* of a ball's radius: a surface that bends within this does so alike */
 #define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
 #define NEARLY       1e-3  /* of it: what is less at the end of a step is reported */
 #define DEGENERATE   1e-12 /* of the size: no less derivative, at an apex or a corner */
@@ -644,8 +646,17 @@ static bool is_at_edge(const gw_surface *s, const double *z)
     return raw_at(s, z).beyond;
 }
 
-/* How far apart the points of a place are (m), negative where they are past one another and
- * neither is at an edge. */
+/* Whether a ball reaches over the edge of b that is closest to its centre. */
+static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, const gw_contact_place *at)
+{
+    gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
+    return k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM &&
+           gw_distance(centre, patch_at(&k->on_b, at->b, b).p) < k->on_a.radius;
+}
+
+/* How far apart the points of a place are (m), negative where they are past one another, but at an
+ * edge only where a ball reaches over it. */
 static double apart(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
                     const gw_contact_place *at)
 {
@@ -653,7 +664,8 @@ static double apart(const gw_closure_contact *k, const gw_body_frame *a, const g
     gw_vec3 n = patch_at(&k->on_b, at->b, b).n;
     double height = gw_dot(d, k->inside ? gw_neg(n) : n);
     bool past = height < 0 && height > -DEEPEST * size_of_both(k);
-    past = past && !is_at_edge(&k->on_a, at->a) && !is_at_edge(&k->on_b, at->b);
+    bool at_edge = is_at_edge(&k->on_a, at->a) || is_at_edge(&k->on_b, at->b);
+    past = at_edge ? overlaps_edge(k, a, b, at) : past;
     return past ? -gw_norm(d) : gw_norm(d);
 }
 
@@ -667,6 +679,11 @@ bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, 
         return false;
     if (is_at_edge(&k->on_a, at.a) || is_at_edge(&k->on_b, at.b))
         return false;
+    /* that in whose centre a ball is bends alike only if it is as large */
+    if (k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM) {
+        double side = k->inside ? -1 : 1, r = k->on_a.radius;
+        return fabs(1 - r / fabs(gw_nurbs_focal_distance(k->on_b.nurbs, at.b, side))) < ALIKE;
+    }
     return system_at(k, &frame_a, &frame_b, &at, &s) &&
            fabs(least_curvature(&s)) < CONFORMING / size_of_both(k);
 }
@@ -760,22 +777,6 @@ bool gw_surface_contact_is_general(const gw_closure_contact *k)
     bool cylinders = k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_CYLINDER;
     return is_curved(k->on_a.kind) || is_curved(k->on_b.kind) || gw_contact_is_of_curves(k) ||
            (cylinders && !k->line);
-}
-
-bool gw_surface_contact_check(const gw_closure_contact *k, gw_error *error)
-{
-    assert(k);
-    if (gw_contact_is_of_curves(k) && !k->inside)
-        return true;
-    if (gw_contact_is_of_curves(k))
-        return gw_fail(error, GW_BAD_INPUT, "", "a curve has no inside");
-    if (is_curve(&k->on_b) || k->on_a.kind == GW_SURFACE_PLANE)
-        return gw_fail(error, GW_BAD_INPUT, "",
-                       "a curve or a rim touches a surface or a curve, and something that bends a "
-                       "plane: two planes do not touch");
-    if (k->inside && k->on_b.kind == GW_SURFACE_PLANE)
-        return gw_fail(error, GW_BAD_INPUT, "", "a plane has no inside");
-    return true;
 }
 
 /* Rates of the contact point and the normal. */

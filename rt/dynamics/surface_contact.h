@@ -27,9 +27,6 @@ bool gw_surface_contact_is_general(const gw_closure_contact *contact);
     "the surfaces conform: where they touch they bend alike in one direction at least, so that "   \
     "they touch along a line, or everywhere, and not in a point"
 
-/* Whether the two can touch; GW_BAD_INPUT that says what can. */
-bool gw_surface_contact_check(const gw_closure_contact *contact, gw_error *error);
-
 /*
  * The contact with the bodies in these frames, followed from `place`, which moves along; searched
  * for over the whole of both where the place is not known, or nothing is found from there. False
@@ -39,7 +36,7 @@ bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_fram
                            const gw_body_frame *b, gw_contact_place *place,
                            gw_contact_state *state);
 
-/* gw_system_degenerate() of one contact without a closed form. */
+/* gw_system_degenerate_closure() of one contact without a closed form. */
 bool gw_contact_is_degenerate(const gw_closure_contact *contact);
 
 /* Gap, normal and point alone, on the branch near `place`; where that has ended of the tangent

@@ -341,14 +341,17 @@ double gw_system_residual(gw_system *system);
 /* The largest velocity along a row now (m/s; angles times the length): slip, of rolling. */
 double gw_system_slip_velocity(gw_system *system);
 
-/* Whether in the last step a contact has degenerated: its relative curvature has vanished or
- * changed its sign, so that the two touch along a line for a moment, or its branch has ended. RT
- * safe. */
-bool gw_system_degenerate(const gw_system *system);
+/* The first contact that has degenerated in the last step: its relative curvature has vanished or
+ * changed its sign, so that the two touch along a line for a moment, or its branch has ended; -1:
+ * none. RT safe, as what follows. */
+int gw_system_degenerate_closure(const gw_system *system);
 
-/* Whether a closure is past an edge of a free-form surface, or the end of a curve: a spring pushes
- * it back. */
-bool gw_system_at_edge(const gw_system *system);
+/* The first closure past an edge of a free-form surface, or the end of a curve, where a spring
+ * pushes it back; -1: none. */
+int gw_system_closure_at_edge(const gw_system *system);
+
+/* A closure's first body. */
+int gw_system_closure_body(const gw_system *system, int closure);
 
 /* Position and velocity of a body's joint; turns count on beyond pi. Of a submanifold: its
  * parameters (gw_submanifold_parameters()), and velocities in its chart. Returns their number. */

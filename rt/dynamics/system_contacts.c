@@ -366,12 +366,39 @@ void gw_contacts_begin(gw_system *s)
         s->closures[i].contact.place.before = s->closures[i].contact.place.now;
 }
 
-bool gw_system_degenerate(const gw_system *s)
+int gw_system_degenerate_closure(const gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++)
         if (is_followed(&s->closures[i]) && gw_contact_is_degenerate(&s->closures[i].contact))
-            return true;
-    return false;
+            return i;
+    return -1;
+}
+
+int gw_system_closure_body(const gw_system *s, int closure)
+{
+    assert(closure >= 0 && closure < s->closure_count);
+    return s->closures[closure].a;
+}
+
+static bool is_curve(const gw_surface *s)
+{
+    return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
+}
+
+/* Pairs without a closed form, which are followed. */
+static bool check_followed(const gw_closure_contact *k, gw_error *error)
+{
+    if (gw_contact_is_of_curves(k) && !k->inside)
+        return true;
+    if (gw_contact_is_of_curves(k))
+        return gw_fail(error, GW_BAD_INPUT, "", "a curve has no inside");
+    if (is_curve(&k->on_b) || k->on_a.kind == GW_SURFACE_PLANE)
+        return gw_fail(error, GW_BAD_INPUT, "",
+                       "a curve or a rim touches a surface or a curve, and something that bends a "
+                       "plane: two planes do not touch");
+    if (k->inside && k->on_b.kind == GW_SURFACE_PLANE)
+        return gw_fail(error, GW_BAD_INPUT, "", "a plane has no inside");
+    return true;
 }
 
 bool gw_closure_check(const gw_closure_def *def, gw_error *error)
@@ -382,7 +409,7 @@ bool gw_closure_check(const gw_closure_def *def, gw_error *error)
     if (def->kind != GW_CLOSURE_CONTACT)
         return true;
     if (gw_surface_contact_is_general(&def->contact))
-        return gw_surface_contact_check(&def->contact, error);
+        return check_followed(&def->contact, error);
     bool parallel = are_parallel_cylinders(&def->contact);
     bool known = a->kind == GW_SURFACE_SPHERE
                      ? b->kind != GW_SURFACE_RIM

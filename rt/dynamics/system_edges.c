@@ -168,11 +168,11 @@ double gw_edges_energy(const gw_system *s)
     return sum;
 }
 
-bool gw_system_at_edge(const gw_system *s)
+int gw_system_closure_at_edge(const gw_system *s)
 {
     gw_edge edges[GW_MAX_EDGES];
     for (int i = 0; i < s->closure_count && s->edge_count > 0; i++)
         if (edges_of(s, &s->closures[i], edges) > 0)
-            return true;
-    return false;
+            return i;
+    return -1;
 }

@@ -764,7 +764,7 @@ double gw_edges_ground_power(const gw_system *system); /* of grounds that have t
 
 bool gw_contacts_check(gw_system *system, gw_error *error);
 
-/* Takes down how contacts touch as a step begins, for gw_system_degenerate(). */
+/* Takes down how contacts touch as a step begins, for gw_system_degenerate_closure(). */
 void gw_contacts_begin(gw_system *system);
 
 void gw_contact_rows(const gw_system *system, gw_closure_def *def, gw_closure_row *positions,

@@ -874,7 +874,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
         }
         s->integrator.level = 0;
         *step = (gw_step){.dissipated = fitted + (isfinite(kinetic) ? kinetic : 0),
-                          .degenerate = gw_system_degenerate(s),
+                          .degenerate = gw_system_degenerate_closure(s) >= 0,
                           .finite = false};
         return;
     }
@@ -887,8 +887,8 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .pushed = sum.pushed,
                       .base_work = sum.base,
                       .energy_error = sum.energy_error,
-                      .edge = gw_system_at_edge(s),
-                      .degenerate = gw_system_degenerate(s),
+                      .edge = gw_system_closure_at_edge(s) >= 0,
+                      .degenerate = gw_system_degenerate_closure(s) >= 0,
                       .margin = 1,
                       .finite = true};
 }

@@ -803,8 +803,7 @@ static bool assemble(builder *w, gw_error *error)
     gw_system *system = gw_system_create(&def, error);
     if (!system && error->where[0]) { /* a closure stays open */
         gw_error open = *error;
-        return gw_fail(error, GW_UNHANDLED, "", "the relations of %d %s do not hold together: %s",
-                       s->member_count, s->member_count == 1 ? "body" : "bodies", open.message);
+        return gw_scene_system_refuse(w->scene, s, &open, error);
     }
     if (!system)
         return false;

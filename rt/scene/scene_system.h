@@ -73,6 +73,11 @@ typedef struct gw_scene_system {
     gw_beyond_limits beyond; /* farthest; it is laid out at the limit, where loops allow that */
 } gw_scene_system;
 
+/* The error of closure `open.where`, in the words of the scene: its constraint, where it is a
+ * contact. Returns false. */
+bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system,
+                            const gw_error *open, gw_error *error);
+
 /* While a system is built: coordinates of a body's joint that poses have beyond its limits begin
  * at them, and are noted. */
 void gw_scene_system_keep_within_limits(gw_scene_system *system, int body);

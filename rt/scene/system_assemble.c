@@ -1,5 +1,6 @@
 /*
- * Initial assembly of a system whose bodies lie apart: from where they are, then from random poses.
+ * Initial assembly of a system whose bodies lie apart: from where they are, then from random poses;
+ * and what is said where it does not hold together.
  * Not for use inside a tick.
  */
 #include <assert.h>
@@ -45,4 +46,24 @@ bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int num
     gw_assembly_destroy(assembly);
     free(stands);
     return result.held;
+}
+
+bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system,
+                            const gw_error *open, gw_error *error)
+{
+    int closure = -1;
+    sscanf(open->where, "%d", &closure);
+    for (int i = 0; i < system->contact_count; i++) {
+        const gw_placed_contact *k = &system->contacts[i];
+        const gw_scene_constraint *c = &scene->constraints[k->constraint];
+        char where[48];
+        if (k->closure != closure)
+            continue;
+        snprintf(where, sizeof where, "/constraints/%d", k->constraint);
+        return gw_fail(error, GW_UNHANDLED, where, "%s cannot keep %s and %s in touch: %s", c->id,
+                       c->a.object, c->b.object, open->message);
+    }
+    return gw_fail(error, GW_UNHANDLED, "", "the relations of %d %s do not hold together: %s",
+                   system->member_count, system->member_count == 1 ? "body" : "bodies",
+                   open->message);
 }

@@ -262,6 +262,26 @@ const gw_dynamics_findings *gw_scene_dynamics_findings(const gw_scene_dynamics *
     return &m->found;
 }
 
+/* The body of a model that has come to an edge, or whose contact has degenerated, and the
+ * constraint of the contact. */
+static gw_found_at found_in(const gw_scene_dynamics *m, int model, bool edge)
+{
+    gw_found_at at = {.object = -1, .constraint = -1};
+    if (model < m->held_count)
+        return (gw_found_at){m->held[model], -1};
+    if (model < m->first_system)
+        return (gw_found_at){m->bodies[model - m->first_free].object, -1};
+    const gw_dynamic_system *d = &m->systems[model - m->first_system];
+    int closure =
+        edge ? gw_system_closure_at_edge(d->system) : gw_system_degenerate_closure(d->system);
+    int body = closure >= 0 ? gw_system_closure_body(d->system, closure) : d->body_count;
+    at.object = body < d->body_count ? d->numbers[body] : -1;
+    for (int i = 0; i < d->contact_count; i++)
+        if (d->contacts[i].closure == closure)
+            at = (gw_found_at){d->contacts[i].a, d->contacts[i].constraint};
+    return at;
+}
+
 /* Adds up the work and dissipation of bodies that no hand holds, for which no tool accounts, and
  * what steps of models report. */
 static void account(gw_scene_dynamics *m)
@@ -270,7 +290,9 @@ static void account(gw_scene_dynamics *m)
     for (int i = 0; i < m->tool_count; i++)
         held[m->tool_world_system[i]] = true;
     m->found.edge = false;
-    m->found.degenerate = gw_scene_unilaterals_degenerate(m->unilaterals);
+    int parted = gw_scene_unilaterals_degenerate(m->unilaterals);
+    m->found.degenerate = parted >= 0;
+    m->found.degenerate_at = (gw_found_at){-1, parted};
     m->found.energy_error = 0;
     for (int i = 0; i < m->world_system_count; i++) {
         const gw_step *step = &m->world_systems[i].step;
@@ -278,6 +300,10 @@ static void account(gw_scene_dynamics *m)
         m->edits += step->base_work;
         if (!held[i])
             m->dissipated += step->dissipated;
+        if (step->edge && !m->found.edge)
+            m->found.edge_at = found_in(m, i, true);
+        if (step->degenerate && !m->found.degenerate)
+            m->found.degenerate_at = found_in(m, i, false);
         m->found.edge |= step->edge;
         m->found.degenerate |= step->degenerate;
         m->found.energy_error = fmax(m->found.energy_error, step->energy_error);

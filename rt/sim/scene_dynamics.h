@@ -135,6 +135,11 @@ const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics
  * joint elsewhere, as its relations do not allow that; -1: all begin as stated. */
 int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *dynamics);
 
+/* Where something was found: the body of the scene, -1: not known; the constraint, -1: none. */
+typedef struct gw_found_at {
+    int object, constraint;
+} gw_found_at;
+
 /* What is rare and reported as an event. */
 typedef struct gw_dynamics_findings {
     bool any;        /* one of what follows */
@@ -142,6 +147,7 @@ typedef struct gw_dynamics_findings {
     bool edge;       /* something is held by the edge of a surface, or the end of a curve */
     bool degenerate; /* two that touch bend alike there, or have lost their common normal */
     int crowded;     /* collisions that were put off, the first time in a second that some were */
+    gw_found_at edge_at, degenerate_at;
     double energy_error; /* energy that a system could not account for (J); 0 below a millionth of
                             it */
     double strained;     /* by how much a mechanism began to be beyond its local model's validity */

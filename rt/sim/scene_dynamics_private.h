@@ -208,7 +208,7 @@ void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *worl
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *dynamics, double dt);
 
 /* Whether surfaces are past one another as the step began, with no place that keeps them apart. */
-bool gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *unilaterals);
+int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *unilaterals);
 
 /* Places that were followed before an edit are followed on. */
 void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *unilaterals,

@@ -305,10 +305,13 @@ static void step_all(gw_simulation *s, gw_tick *tick)
 }
 
 /* A state that lasts is reported when it begins, and once more where it was away for a while. */
-static void report_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_kind kind)
+static void report_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_kind kind,
+                           gw_found_at at)
 {
     if (lasts && *quiet == 0)
-        gw_simulation_emit(s, (gw_event){.kind = kind});
+        gw_simulation_emit(
+            s, (gw_event){
+                   .kind = kind, .tool = -1, .object = at.object, .constraint = 1 + at.constraint});
     *quiet = lasts ? s->scenario->rate / 4 : *quiet > 0 ? *quiet - 1 : 0;
 }
 
@@ -326,8 +329,8 @@ static void report_findings(gw_simulation *s, bool moving)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = found->crowded});
     if (found->energy_error > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_UNBOOKED, .value = found->energy_error});
-    report_lasting(s, found->edge, &s->at_edge, GW_EVENT_EDGE);
-    report_lasting(s, found->degenerate, &s->degenerate, GW_EVENT_DEGENERATE);
+    report_lasting(s, found->edge, &s->at_edge, GW_EVENT_EDGE, found->edge_at);
+    report_lasting(s, found->degenerate, &s->degenerate, GW_EVENT_DEGENERATE, found->degenerate_at);
     if (found->strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = found->strained});
 }

@@ -290,7 +290,8 @@ typedef struct gw_event {
     uint64_t tag;
     uint64_t revision;
     int tool;       /* -1: it is about `object` */
-    int object;     /* a free one */
+    int object;     /* a free one; -1: not known */
+    int constraint; /* 1 + its index in the scene; 0: none */
     gw_stage stage; /* of an overrun: the one that took longest */
     gw_run_state state;
     gw_motion_outcome outcome;

@@ -344,12 +344,12 @@ static bool has_place(const gw_scene_unilaterals *u, int constraint)
     return false;
 }
 
-bool gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
+int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
 {
     for (int i = 0; i < u->count; i++)
         if (u->rows[i].past && !has_place(u, u->rows[i].constraint))
-            return true;
-    return false;
+            return u->rows[i].constraint;
+    return -1;
 }
 
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)

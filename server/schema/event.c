@@ -27,6 +27,7 @@ static const wire_field of_event[] = {
     {"state", CHOICE, .flags = SOMETIMES, .choices = wire_run_states},
     {"tool", WHOLE, .flags = SOMETIMES},
     {"object", ID, .flags = SOMETIMES},
+    {"constraint", ID, .flags = SOMETIMES},
     {"over_us", NUMBER, .flags = SOMETIMES},
     {"stage", TEXT, .flags = SOMETIMES, .about = "of a tick that was late or too long"},
     {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
@@ -78,12 +79,12 @@ static const kind_words words_of[] = {
                             "%s begins elsewhere, or with another velocity than stated: its "
                             "relations do not allow that."},
     [GW_EVENT_EDGE] = {"edge", "info",
-                       "What slides or rolls on a free-form shape has come to its edge, or to "
-                       "where its offset folds, which stops it."},
+                       "%s has come to the edge of a free-form shape, or to where its offset "
+                       "folds, which stops it."},
     [GW_EVENT_DEGENERATE] = {"degenerate", "warning",
-                             "Curves or surfaces that touch bend alike there, or have lost their "
-                             "common normal: their contact is not one point, and is not kept where "
-                             "they may part."},
+                             "The contact of %s is not one point now, and is not kept where it may "
+                             "part: curves or surfaces bend alike there, or have no common normal, "
+                             "over an edge say."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };
@@ -95,6 +96,13 @@ static const char *object_of(const gw_event *event, const gw_scene *scene)
     bool named = event->tool < 0 && event->object >= 0 && event->object < scene->object_count;
     bool link = event->tool < 0 && event->object >= scene->object_count;
     return named ? scene->objects[event->object].id : link ? "A mechanism" : "the tool";
+}
+
+/* NULL: it is about none. */
+static const char *constraint_of(const gw_event *event, const gw_scene *scene)
+{
+    bool known = event->constraint > 0 && event->constraint <= scene->constraint_count;
+    return known ? scene->constraints[event->constraint - 1].id : NULL;
 }
 
 /* The words with the name in its place, where they have one. */
@@ -153,17 +161,20 @@ json_t *wire_event(const gw_event *event, const gw_scene *scene, unsigned counte
     const kind_words *words = &words_of[event->kind];
     if (!words->kind)
         return NULL;
-    const char *object = object_of(event, scene);
+    const char *object = object_of(event, scene), *constraint = constraint_of(event, scene);
+    const char *about = constraint && event->kind == GW_EVENT_DEGENERATE ? constraint : object;
     bool named = event->kind != GW_EVENT_STATE && strstr(words->message, "%s");
     json_t *json = json_pack("{s:f, s:I, s:s, s:s, s:o}", "time", (double)event->tick / scene->rate,
                              "tick", (json_int_t)event->tick, "kind", words->kind, "severity",
-                             words->severity, "message", message_of(event, object));
+                             words->severity, "message", message_of(event, about));
     if (!json)
         return NULL;
     if (named && event->tool >= 0)
         wire_add(json, "tool", json_integer(event->tool));
-    else if (named)
+    else if (named && event->object >= 0)
         wire_add(json, "object", json_string(object));
+    if (constraint)
+        wire_add(json, "constraint", json_string(constraint));
     add_details(json, event);
     if (counted > 1)
         wire_add(json, "count", json_integer(counted));

@@ -1349,6 +1349,9 @@ test('surfaces that conform are refused where they may part, and told in motion'
       const { code, err } = run(it);
       assert.equal(code, 2, `${name}, ${type}: ${err}`);
       assert.match(err, /\/constraints\/0: c1 cannot keep body and sheet apart: the surfaces conform/, name);
+      it.constraints[0].contact = 'bilateral'; // a refusal names the constraint
+      const bilateral = run(it);
+      if (bilateral.code !== 0) assert.match(bilateral.err, /\/constraints\/0(\/[ab])?: /, `${name}: ${bilateral.err}`);
     }
   const kept = (z, end, ...s) => {
     const { code, out, err } = run(scene(...s));
@@ -1359,12 +1362,21 @@ test('surfaces that conform are refused where they may part, and told in motion'
   };
   kept(0.1, 0.1, cylinder(0.2), 'surface', 0.1, lying, flatSheet);
   kept(-0.02, -0.02, { type: 'sphere', radius: 0.08 }, 'surface', -0.02, undefined, halfBall(0.1));
+  // in the centre of its socket a smaller ball touches nothing, and falls
+  const fallen = run(scene({ type: 'sphere', radius: 0.05 }, 'surface', 0, undefined, halfBall(0.1)));
+  assert.equal(fallen.code, 0, fallen.err);
+  assert.ok(Math.abs(JSON.parse(fallen.out).energy.final + 9.81 * 0.05) < 1e-3, fallen.out);
+  // one too large goes through the rim, by name
+  const large = run(scene({ type: 'sphere', radius: 0.11 }, 'surface', 0.1, undefined, halfBall(0.1)));
+  const [through] = JSON.parse(large.out).events;
+  assert.deepEqual([through.kind, through.constraint], ['degenerate', 'c1']);
   // a rim that comes to lie flat
   const told = JSON.parse(run(scene(cylinder(0.2), 'bottom-rim', 0.2, tilted, flatSheet)).out);
   assert.deepEqual(
-    told.events.map((e) => e.kind),
-    ['degenerate'],
+    told.events.map((e) => [e.kind, e.constraint]),
+    [['degenerate', 'c1']],
   );
+  assert.match(told.events[0].message, /The contact of c1 is not one point/);
   const server = await start();
   try {
     const ask = (method, path, body) => request(server, method, `/api/v1/${path}`, body);
@@ -1381,6 +1393,9 @@ test('surfaces that conform are refused where they may part, and told in motion'
     });
     assert.equal(refused.status, 422);
     assert.match(JSON.stringify(refused.json), /c2 cannot keep box and sheet apart/);
+    const both = { id: 'c2', type: 'sliding', a: 'box/-z', b: 'sheet/surface' };
+    const kept = await ask('POST', 'constraints', both);
+    assert.deepEqual([kept.status, kept.json.left, kept.json.object], [422, ['c2'], 'box']);
     assert.equal((await ask('GET', 'constraints')).json.length, 1);
   } finally {
     await server.stop();
@@ -1526,7 +1541,8 @@ test('run tells in its summary that a bead has come to the end of its wire, and 
   assert.equal(edge.kind, 'edge');
   assert.equal(edge.severity, 'info');
   assert.ok(Math.abs(edge.time - 1) < 0.003 && edge.tick === Math.round(1000 * edge.time), `${edge.time} s`);
-  assert.match(edge.message, /has come to its edge/);
+  assert.match(edge.message, /^bead has come to the edge of a free-form shape/);
+  assert.equal(edge.object, 'bead');
 });
 
 // ten minutes of it are off by 1e-12 of the energy, too

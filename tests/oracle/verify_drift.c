@@ -65,7 +65,7 @@ static void watch_rows(drift *d, const gw_scene_dynamics *m, uint64_t tick)
             d->residual_at = tick;
         }
         d->slip = fmax(d->slip, gw_system_slip_velocity(s));
-        d->edge = d->edge || gw_system_at_edge(s);
+        d->edge = d->edge || gw_system_closure_at_edge(s) >= 0;
     }
 }
 
