@@ -43,7 +43,8 @@ typedef struct gw_forces {
 /* The result of one step. */
 typedef struct gw_step {
     gw_wrench constraint; /* lambda at the step's start, at the held frame (N, N m): the held body's
-                             rate of momentum less the weight, the hand and contacts */
+                             rate of momentum less the weight, its damping, the hand and
+                             contacts */
     double work;          /* of the wrench at the held frame during the step (J) */
     double dissipated;    /* by the model's own damping (J) */
     double motors;        /* work of its own motors (J) */

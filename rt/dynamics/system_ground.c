@@ -222,12 +222,7 @@ double gw_grounds_remove_energy(gw_system *s, double energy)
 static void gather_wrenches(const gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
-        const gw_system_body *k = &s->bodies[i];
         gw_wrench w = gw_system_borne(s, i);
-        gw_vec3 drag = gw_scale(k->def.damping_linear, gw_damped_velocity(k));
-        w.f = gw_add(w.f, drag);
-        w.t = gw_mul_add(w.t, k->def.damping_angular, k->twist.w);
-        w.t = gw_add(w.t, gw_cross(k->damper, drag));
         if (gw_has_springs(s)) {
             w.f = gw_sub(w.f, s->by_springs[i].f);
             w.t = gw_sub(w.t, s->by_springs[i].t);

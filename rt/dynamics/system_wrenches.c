@@ -15,7 +15,13 @@ gw_wrench gw_system_borne(const gw_system *s, int index)
     gw_vec3 alpha = gw_add(gw_angular_part(k->acceleration), gw_angular_part(k->coasting));
     gw_wrench rate = k->flat.plane ? gw_planar_momentum_rate(k, s->gravity)
                                    : gw_tree_momentum_rate(k, gw_sub(a, s->gravity), alpha);
-    return (gw_wrench){gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
+    gw_wrench w = {gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
+    if (k->damping_rate > 0) {
+        gw_vec3 drag = gw_scale(k->def.damping_linear, gw_damped_velocity(k));
+        w.t = gw_mul_add(w.t, k->def.damping_angular, k->twist.w);
+        w.f = gw_add(w.f, drag), w.t = gw_add(w.t, gw_cross(k->damper, drag));
+    }
+    return w;
 }
 
 void gw_add_row_wrench(const gw_closure_row *r, double by, gw_wrench *on)

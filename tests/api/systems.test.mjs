@@ -1610,6 +1610,43 @@ test('the columns that --wrenches adds are what a hinge bears, in closed form', 
   assert.match(nowhere.stderr, /--csv/);
 });
 
+// A body's own damping is a load, as its weight is: the hinge bears it.
+for (const [linear, angular] of [
+  [2, 0.1],
+  [1e4, 0],
+])
+  test(`a hinge bears what damps its bar: ${linear} N s/m, ${angular} N m s/rad`, () => {
+    const file = join(folder, 'damped.csv');
+    const bar = rod('bar', 1, [0.5, 0, 0], 0);
+    bar.body.damping = { linear, angular };
+    for (const held of [false, true]) {
+      const scene = {
+        gravity: [0, -G, 0],
+        objects: [bar],
+        joints: [revolute('hinge', frame('bar', [-0.5, 0, 0]), frame('world'))],
+        ...(held && {
+          tool: { object: 'bar', device: 'sim', control: 'admittance' },
+          devices: [{ id: 'sim', driver: 'sim' }],
+        }),
+      };
+      const swings = join(folder, 'bar.csv');
+      const done = command(scene, ...['--seconds', '1', '--csv', file, '--wrenches', '--bodies', swings]);
+      assert.equal(done.status, 0, done.stderr);
+      const swing = table(swings),
+        { rows, get } = table(file);
+      for (let k = 20; k < rows.length; k++) {
+        const [q, rate] = [swing.get(k, 'hinge.q0'), swing.get(k, 'hinge.v0')];
+        const [c, s] = [Math.cos(q) / 2, Math.sin(q) / 2];
+        const drag = (linear / 4 + angular) * rate;
+        const spin = linear > 100 ? 0 : -3 * (G * c + drag);
+        const force = [-(spin + linear * rate) * s - rate ** 2 * c, (spin + linear * rate) * c - rate ** 2 * s + G, 0];
+        const told = ['fx', 'fy', 'fz', 'tx', 'ty', 'tz'].map((name) => get(k, `hinge.${name}`));
+        assert.ok(far(told, [...force, 0, 0, 0]) < (linear > 100 ? 1e-4 : 1e-9), `tick ${k}: ${told}, ${force}`);
+        if (held) near(get(k, 'lambda_f'), Math.hypot(...force), 1e-4);
+      }
+    }
+  });
+
 // A hit belongs to the end of its tick: the row has what the hinge bears as the tick begins.
 for (const restitution of [0, 0.5])
   test(`a hinge bears what its bar needs, where that hits its limit too: restitution ${restitution}`, () => {
