@@ -28,11 +28,12 @@
 #include "rt/contact/world_private.h"
 
 /* followed contacts */
-#define GAP_TOLERANCE  1e-12 /* of a time of impact (m) */
-#define MAX_TRIALS     32    /* of a substep that is shortened to its earliest impact */
-#define MAX_NEWTON     48    /* integrations for one time of impact */
-#define NEWTON_GUESSES 3     /* Newton steps on the cubic before these */
-#define MAX_MINIMUM    16    /* evaluations of a gap for where it is least */
+#define GAP_TOLERANCE    1e-12 /* of a time of impact (m) */
+#define MAX_TRIALS       32    /* of a substep that is shortened to its earliest impact */
+#define MAX_NEWTON       48    /* integrations for one time of impact */
+#define SHORTEST_BRACKET 1e-9  /* of a time of impact, as a part of the step */
+#define NEWTON_GUESSES   3     /* Newton steps on the cubic before these */
+#define MAX_MINIMUM      16    /* evaluations of a gap for where it is least */
 
 /* queries inside a step */
 #define STALE            2e-5 /* geoms that moved less have the same features (m) */
@@ -143,8 +144,17 @@ double gw_toi_estimate(gw_world *w, gw_contact *c, double t)
     return bracket_impact(w, c, t, &b) ? secant(&b) : INFINITY;
 }
 
-/* Time of impact within the bracket, by Newton's method with bisection as safeguard; INFINITY where
- * the contact closes too slowly to collide. */
+/* Whether the gap falls at once from open to closed: stiff motors move a light body far within a
+ * substep, and where that is cut decides which formula it takes, and so where the body comes to. */
+static bool jumps(const gw_world *w, const bracket *b)
+{
+    return b->hi - b->lo <= SHORTEST_BRACKET * w->dt && b->gap_lo > GW_CONTACT_CLOSED_GAP &&
+           b->gap_hi < -GW_CONTACT_CLOSED_GAP;
+}
+
+/* Time of impact within the bracket, by Newton's method with bisection as safeguard; where the gap
+ * jumps, the last time at which it is open, to go on from there; INFINITY where the contact closes
+ * too slowly to collide. */
 static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
 {
     double t = secant(&b), gap = 0, rate = 0;
@@ -155,16 +165,18 @@ static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
     }
     for (int i = 0; i < MAX_NEWTON; i++) {
         gw_substep_trial_of_pair(w, c, t, &gap, &rate);
-        if (fabs(gap) <= GAP_TOLERANCE || b.hi - b.lo <= 1e-9 * w->dt)
+        if (fabs(gap) <= GAP_TOLERANCE || b.hi - b.lo <= SHORTEST_BRACKET * w->dt)
             break;
         if (gap > 0)
-            b.lo = t;
+            b.lo = t, b.gap_lo = gap;
         else
-            b.hi = t;
+            b.hi = t, b.gap_hi = gap;
         t -= rate < 0 ? gap / rate : INFINITY;
         if (!(t > b.lo && t < b.hi))
             t = 0.5 * (b.lo + b.hi);
     }
+    if (jumps(w, &b) && b.lo > c->start_time)
+        return b.lo;
     return rate < -w->rules.rest_speed ? t : INFINITY;
 }
 

@@ -258,6 +258,44 @@ const thrown = [
       ],
     ],
   ],
+  [
+    'where a substep is cut decides on which side of a limit it ends',
+    2000,
+    0.00817,
+    [
+      [
+        'planar',
+        'x',
+        [
+          [-0.0225, 0.0245],
+          [-0.0818, 0.0376],
+          [-0.345, 0.227],
+        ],
+        { torque: 20.8 },
+      ],
+      ['revolute', 'y', [[-0.655, 0.719]], { target: 2.85, stiffness: 208, damping: 0, max: 20.8 }],
+      [
+        'planar',
+        'y',
+        [
+          [-0.0906, 0.0983],
+          [-0.0888, 0.0266],
+          [-0.783, 0.433],
+        ],
+        { rate: 12.8, damping: 20.8, max: 20.8 },
+      ],
+      [
+        'universal',
+        'y',
+        [
+          [-0.972, 0.881],
+          [-0.649, 0.654],
+        ],
+        { target: -0.72, stiffness: 2080, damping: 0, max: 20.8 },
+      ],
+      ['prismatic', 'x', [[-0.0519, 0.038]], { target: 1.31, stiffness: 2080, damping: 0, max: 20.8 }],
+    ],
+  ],
 ];
 
 for (const [title, rate, mass, joints] of thrown)
