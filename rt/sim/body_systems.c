@@ -11,8 +11,9 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-#define BRAKE_TIME         0.02 /* s in which a strained mechanism loses most of its speed */
-#define ENERGY_ERROR_SHARE 1e-6 /* of a system's kinetic energy: more is reported */
+#define BRAKE_TIME         0.02  /* s in which a strained mechanism loses most of its speed */
+#define ENERGY_ERROR_SHARE 1e-6  /* of a system's kinetic energy: more is reported */
+#define ENERGY_ERROR_LEAST 1e-18 /* J; less is rounding of what came to rest */
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -492,7 +493,7 @@ double gw_body_systems_energy_error(const gw_scene_dynamics *m)
     double worst = 0, kinetic, potential;
     for (int i = 0; i < m->system_count; i++) {
         double energy_error = m->world_systems[m->first_system + i].step.energy_error;
-        if (!(energy_error > 0))
+        if (!(energy_error > ENERGY_ERROR_LEAST))
             continue;
         gw_model_energy(gw_system_model(m->systems[i].system), &kinetic, &potential);
         if (energy_error > ENERGY_ERROR_SHARE * kinetic)

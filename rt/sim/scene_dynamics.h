@@ -149,7 +149,7 @@ typedef struct gw_dynamics_findings {
     int crowded;     /* collisions that were put off, the first time in a second that some were */
     gw_found_at edge_at, degenerate_at;
     double energy_error; /* energy that a system could not account for (J); 0 below a millionth of
-                            it */
+                            its kinetic energy, or 1e-18 J */
     double strained;     /* by how much a mechanism began to be beyond its local model's validity */
 } gw_dynamics_findings;
 

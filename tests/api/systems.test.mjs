@@ -1867,6 +1867,34 @@ test('a ground that carries joints is a value: what hangs on it goes along', asy
   });
 });
 
+// What is left of a motion that is not allowed is rounding, of which nothing is worth telling.
+test('wheels that gears lock lose their motion with one event', () => {
+  const wheel = (id, x) => sized(id, [0.1, 0.1, 0.02], { pose: { p: [x, 0, 0], q: [1, 0, 0, 0] } });
+  const hinge = (id, body, x, more) => revolute(id, frame(body), frame('world', [x, 0, 0]), more);
+  const gear = (id, ...joints) => ({ id, type: 'gear', joints, ratio: -1 });
+  const { summary, get, count } = run(
+    {
+      gravity: [0, 0, 0],
+      objects: [wheel('a', 0), wheel('b', 1), wheel('c', 2)],
+      joints: [
+        hinge('j', 'a', 0, { velocity: [1] }),
+        hinge('k', 'b', 1),
+        hinge('l', 'c', 2),
+        gear('g1', 'j', 'k'),
+        gear('g2', 'k', 'l'),
+        gear('g3', 'l', 'j'),
+      ],
+    },
+    0.05,
+  );
+  assert.deepEqual(
+    summary.events.map((e) => e.kind),
+    ['projected'],
+  );
+  assert.equal(summary.mobility, 0);
+  near(get(count - 1, 'j.v0'), 0, 1e-12);
+});
+
 test('stated velocities that the relations do not allow are projected, and that is told', async () => {
   const still = box('wall', [0, 0, 0], { fixed: true });
   // a door along x from its hinge at the origin, and the velocity that it states
