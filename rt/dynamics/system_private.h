@@ -872,8 +872,7 @@ bool gw_system_takes_load(const gw_model *model);
 
 /* ---- constraint forces: system_wrenches.c --------------------------------------------------- */
 
-/* The body's rate of momentum less its weight, its damping and what acts on it from outside (at its
- * origin). */
+/* The body's rate of momentum less weight, damping and what acts from outside, at its origin. */
 gw_wrench gw_system_borne(const gw_system *system, int body);
 
 /* Adds the wrenches of a closure's row, `by` times, to those of its bodies; sums the wrenches of

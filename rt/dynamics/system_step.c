@@ -208,6 +208,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 #define TREE_BALANCE   1e-12 /* without closures */
 #define ROUNDING       1e-14
 #define PLACE_ROUNDING 1e-15
+#define REST_SPEED     1e-10  /* m/s */
 #define NOTHING        1e-290 /* J: of motion that has died away, whose squares are no numbers */
 
 /* After fourth order has failed, sixth order stays for so many steps. */
@@ -218,13 +219,16 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 
-/* Rounding of the places of masses, as energy (J). */
-static double rounding_of_places(const gw_system *s)
+/* Energy that is rounding (J): of the places of masses, and of the accelerations of what is at rest
+ * while forces on it cancel out. */
+static double rounding_of_energy(const gw_system *s)
 {
-    double sum = 0;
-    for (int i = 0; i < s->body_count; i++)
-        sum += s->bodies[i].def.mass.mass * gw_norm(s->bodies[i].pose.p);
-    return PLACE_ROUNDING * gw_norm(s->gravity) * sum;
+    double places = 0, masses = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        masses += s->bodies[i].def.mass.mass;
+        places += s->bodies[i].def.mass.mass * gw_norm(s->bodies[i].pose.p);
+    }
+    return PLACE_ROUNDING * gw_norm(s->gravity) * places + masses * REST_SPEED * REST_SPEED;
 }
 
 /* Compares the change of energy since `kinetic` and `potential` with the work done. What is no more
@@ -239,7 +243,7 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
         share * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
     if (!isfinite(scale))
         return TOO_COARSE;
-    if (out <= NOTHING || out <= scale / 512 || out <= rounding_of_places(s))
+    if (out <= NOTHING || out <= scale / 512 || out <= rounding_of_energy(s))
         return VERY_GOOD;
     return out <= scale ? GOOD : TOO_COARSE;
 }
@@ -404,7 +408,7 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     double surplus = credit_motors(s, b->kinetic, b->potential, own);
     double rounding = 0; /* runs of high order would only make it larger */
     if (s->integrator.implicit_level >= HIGH_ORDER_LEVEL - 1)
-        rounding = ROUNDING * (fabs(s->potential) + fabs(b->potential)) + rounding_of_places(s);
+        rounding = ROUNDING * (fabs(s->potential) + fabs(b->potential)) + rounding_of_energy(s);
     if (!(surplus <= fmax(NOTHING, fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding))))
         return TOO_COARSE;
     return surplus <= NOTHING ? VERY_GOOD : GOOD;
