@@ -186,8 +186,8 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     *next = *w;
     gw_pose guess = predicted(w, s);
     next->x = guess;
-    if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x) >
-        1e-10 * w->size)
+    if (gw_rows_project_counted(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x,
+                                &next->search_work) > 1e-10 * w->size)
         return false;
     between(w->unit, &guess, &next->x, off);
     between(w->unit, &w->x, &next->x, d);
@@ -210,15 +210,23 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
 }
 
+/* After a failed attempt to step from a point. */
+static void count_try(gw_curve_trace *from, const gw_curve_trace *failed)
+{
+    from->tries++;
+    from->search_work = failed->search_work;
+}
+
 gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
 {
     assert(trace);
     gw_curve_trace from = *trace;
-    from.tries = 0;
-    for (double s = from.step; s >= MIN_STEP; s *= 0.5, from.tries++)
+    from.tries = from.search_work = 0;
+    for (double s = from.step; s >= MIN_STEP; s *= 0.5, count_try(&from, trace))
         if (try_step(&from, s, trace))
             return status_at(trace);
-    for (double s = 4 * MIN_STEP; s <= MAX_STEP; s *= 2, from.tries++) /* across a crossing ahead */
+    /* across a crossing ahead */
+    for (double s = 4 * MIN_STEP; s <= MAX_STEP; s *= 2, count_try(&from, trace))
         if (try_step(&from, s, trace))
             return status_at(trace);
     for (double s = 0.5 * MIN_STEP; s >= LAST_STEP; s *= 0.5) /* up to an end */

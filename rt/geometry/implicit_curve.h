@@ -22,6 +22,7 @@ typedef struct gw_curve_trace {
     double least;        /* below it, the point counts as a crossing */
     bool away;           /* it has left the neighbourhood of its seed */
     int tries;           /* failed attempts of the last step */
+    int search_work;     /* that its searches for closest points took, in rows evaluated */
 } gw_curve_trace;
 
 typedef enum gw_curve_trace_status {

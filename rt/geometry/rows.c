@@ -17,6 +17,7 @@
 
 #include "rt/base/small.h"
 #include "rt/geometry/nurbs_motion.h"
+#include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/element.h"
 #include "rt/geometry/submanifold.h"
 
@@ -407,7 +408,8 @@ int gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose
         start_row(rows, i, (const double(*)[2])starts, &f);
         int before = f.cells;
         h[i] = row_linear(&rows[i], x, &f, a[i]);
-        all += f.cells - before;
+        if (rows[i].nurbs)
+            all += (f.cells - before) * gw_nurbs_cell_work(rows[i].nurbs);
         if (starts)
             starts[i][0] = f.start[0], starts[i][1] = f.start[1];
     }
@@ -475,12 +477,12 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twis
 }
 
 /* Rows in metres (an angle's row times `length`), and A with rotations in metres (w times length).
- * Returns the largest entry of h. */
+ * Returns the largest entry of h; adds what searches cost to `work`. */
 static double scaled_rows(const gw_row *rows, int count, double length, const gw_pose *x,
-                          double (*starts)[2], double *h, double (*a)[6])
+                          double (*starts)[2], double *h, double (*a)[6], int *work)
 {
     double worst = 0;
-    gw_rows_value_and_jacobian_from(rows, count, x, starts, h, a);
+    *work += gw_rows_value_and_jacobian_from(rows, count, x, starts, h, a);
     for (int i = 0; i < count; i++) {
         bool angle = rows[i].kind == GW_ROW_ANGLE;
         h[i] *= angle ? length : 1;
@@ -494,17 +496,24 @@ static double scaled_rows(const gw_row *rows, int count, double length, const gw
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *x)
 {
-    assert(count >= 0 && count <= GW_MAX_ROWS && length > 0);
+    int work = 0;
+    return gw_rows_project_counted(rows, count, rank, length, iterations, x, &work);
+}
+
+double gw_rows_project_counted(const gw_row *rows, int count, int rank, double length,
+                               int iterations, gw_pose *x, int *work)
+{
+    assert(count >= 0 && count <= GW_MAX_ROWS && length > 0 && x && work);
     double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], starts[GW_MAX_ROWS][2], step[6];
     for (int i = 0; i < count; i++)
         starts[i][0] = rows[i].start[0], starts[i][1] = rows[i].start[1];
-    double worst = scaled_rows(rows, count, length, x, starts, h, a);
+    double worst = scaled_rows(rows, count, length, x, starts, h, a, work);
     for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
         gw_small_least_squares(count, a, 1e-7, rank, h, step);
         gw_twist d = {{-step[0], -step[1], -step[2]},
                       {-step[3] / length, -step[4] / length, -step[5] / length}};
         gw_pose next = gw_pose_add(x, &d);
-        double now = scaled_rows(rows, count, length, &next, starts, h, a);
+        double now = scaled_rows(rows, count, length, &next, starts, h, a, work);
         if (!(now < worst) && worst < 1e-12 * length)
             break; /* rounding level */
         *x = next;

@@ -218,8 +218,8 @@ void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x);
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                       double (*a)[6]);
 
-/* Both at once. Returns how many parts of free-form shapes were searched for closest points: what
- * such rows cost beyond others. */
+/* Both at once. Returns what searches for closest points cost, in rows evaluated: the parts of
+ * free-form shapes that were looked into, each as gw_nurbs_cell_work(). */
 int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                                double *h, double (*a)[6]);
 
@@ -238,6 +238,9 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,
  * entry (m) after at most `iterations`. */
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *world_from_body);
+/* The same; what searches for closest points cost is added to `work`. */
+double gw_rows_project_counted(const gw_row *rows, int count, int rank, double length,
+                               int iterations, gw_pose *world_from_body, int *work);
 
 /* ---- parametric side ------------------------------------------------------------------------ */
 

@@ -21,19 +21,26 @@
 #define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
 #define VAIN_TRIES  240  /* where there is none */
 #define MOST_TRIES  600  /* starts at the most */
-#define HELD        1e-11 /* worst row of a pose, by the size */
-#define FARTHEST    1e5   /* times the size: beyond that rounding hides any residual */
-#define SAME_POSE   1e-5  /* poses closer than this, times the size, are one */
-#define CELL        2     /* rows whose evaluation a searched part of a free-form shape counts as */
+#define HELD        1e-11       /* worst row of a pose, by the size */
+#define FARTHEST    1e5         /* times the size: beyond that rounding hides any residual */
+#define SAME_POSE   1e-5        /* poses closer than this, times the size, are one */
 #define OVERDRAFT   GW_MAX_WORK /* of a descent that is under way where the work ends */
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
 
+int gw_rows_work(const gw_row *rows, int count)
+{
+    assert(rows || count == 0);
+    int work = count + 6;
+    for (int i = 0; i < count; i++)
+        work += rows[i].nurbs ? GW_FREE_FORM_ROW_WORK : 0;
+    return work;
+}
+
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double (*starts)[2], double *h,
                     double (*a)[6])
 {
-    int cells = gw_rows_value_and_jacobian_from(c->rows, c->row_count, x, starts, h, a);
-    c->solver->work -= CELL * cells;
+    c->solver->work -= gw_rows_value_and_jacobian_from(c->rows, c->row_count, x, starts, h, a);
     for (int i = 0; i < c->row_count; i++)
         gw_scale_row(&c->rows[i], c->size, &h[i], a[i]);
 }
@@ -52,7 +59,7 @@ static void evaluate(const void *context, const gw_pose *x, gw_normal_equations 
     *to = (gw_normal_equations){.sum = 0};
     for (int r = 0; r < c->row_count; r++)
         gw_normal_equations_add(to, h[r], a[r]);
-    c->solver->work -= c->row_count + 6;
+    c->solver->work -= gw_rows_work(c->rows, c->row_count);
 }
 
 /* Free-form shapes cost as much as thousands of rows where the closest point is hard to find. */
@@ -197,16 +204,14 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
 /* A descent that ended off the rows: the residual that it reached is reported. */
 static void note_failed(gw_completion *c, double worst, const gw_pose *x)
 {
-    const gw_solver *solver = c->solver;
     if (worst >= c->best_rows)
         return;
     c->best_rows = worst;
-    c->best_residual = gw_problem_residual(solver->problem, solver->use, solver->size, x);
+    c->best_residual = gw_solver_residual(c->solver, x);
 }
 
 bool gw_completion_refine(gw_completion *c, gw_pose *x)
 {
-    const gw_solver *solver = c->solver;
     double worst = gw_completion_descend(c, x);
     if (worst > HELD) {
         note_failed(c, worst, x);
@@ -214,7 +219,7 @@ bool gw_completion_refine(gw_completion *c, gw_pose *x)
     }
     if (!on_this_branch(c, x) || gw_norm(x->p) > FARTHEST * c->size)
         return false;
-    double residual = gw_problem_residual(solver->problem, solver->use, solver->size, x);
+    double residual = gw_solver_residual(c->solver, x);
     if (residual > GW_VERIFIED)
         c->best_residual = fmin(c->best_residual, residual);
     return residual <= GW_VERIFIED;

@@ -254,7 +254,8 @@ static gw_curve_trace_status trace_one_way(curve_record *t, gw_submanifold *set,
     for (int k = 0;
          k < GW_CURVE_TRACE_MAX_STEPS && status == GW_TRACE_CONTINUES && solver->work > 0; k++) {
         status = gw_curve_trace_step(&w);
-        solver->work -= (8 + 6 * w.tries) * (set->row_count + 6); /* records included */
+        /* records included */
+        solver->work -= (8 + 6 * w.tries) * gw_rows_work(set->rows, set->row_count) + w.search_work;
         record(t, &w);
         gw_curve_minima_visit(&t->minima, &w, false);
     }

@@ -65,7 +65,7 @@ static bool has_ill_conditioned_rows(const gw_submanifold *set)
 
 /* Each pose is verified where it is found. A general set whose rows are ill-conditioned is verified
  * at samples, too. */
-static bool holds_elsewhere(const gw_solver *solver, const gw_branch *b)
+static bool holds_elsewhere(gw_solver *solver, const gw_branch *b)
 {
     gw_branch_point x[4];
     unsigned long long random = 1;
@@ -73,8 +73,7 @@ static bool holds_elsewhere(const gw_solver *solver, const gw_branch *b)
         return true;
     gw_branch_samples(b, solver->size, &random, 4, x);
     for (int i = 0; i < 4; i++)
-        if (gw_problem_residual(solver->problem, solver->use, solver->size, &x[i].pose) >
-            GW_VERIFIED)
+        if (gw_solver_residual(solver, &x[i].pose) > GW_VERIFIED)
             return false;
     return true;
 }
@@ -92,7 +91,7 @@ void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *
     double distance = curve ? gw_pose_distance(known, &p->pose, p->length)
                             : gw_submanifold_nearest(set, &p->pose, p->length, &nearest);
     nearest = curve ? *known : nearest;
-    if (gw_problem_residual(solver->problem, solver->use, solver->size, &nearest) > GW_VERIFIED) {
+    if (gw_solver_residual(solver, &nearest) > GW_VERIFIED) {
         solver->unproven = true;
         return;
     }
@@ -348,7 +347,7 @@ static void solve_here(const gw_problem *problem, gw_solution *solution)
     gw_solver solver;
     gw_solver_init(&solver, problem, solve_leaf, NULL);
     solver.solution = solution;
-    solver.work = GW_MAX_WORK;
+    solver.work = gw_most_work(problem);
     solution->method = GW_CLOSED_FORM;
     solution->branch_count = solution->redundant_count = solution->implied_count = 0;
     solution->trace_count = 0;

@@ -21,8 +21,15 @@
 /* No answer leaves with a residual above this, times the problem's size. */
 #define GW_VERIFIED 1e-9
 
-/* Bound of the numeric completion, in rows evaluated (six more each time): some 20 ms. */
-#define GW_MAX_WORK 400000
+/* Bound of the numeric completion, in rows evaluated (six more each time): some 20 ms; and where
+ * there are free-form shapes: some 140 ms. */
+#define GW_MAX_WORK           400000
+#define GW_MAX_FREE_FORM_WORK 2500000
+/* Measured, in the same unit: a row of a free-form shape, whose closest point is followed, more
+ * than another row. Searches: gw_nurbs_cell_work(), and so many parts are looked into for a
+ * residual. */
+#define GW_FREE_FORM_ROW_WORK 18
+#define GW_NEAREST_CELLS      60
 
 #define GW_MAX_DISTANCES    96 /* fundamental: one an input constraint, and derived ones */
 #define GW_MAX_ANGLES       96 /* fundamental, likewise */
@@ -277,6 +284,10 @@ int gw_angle_rows(const gw_angle_constraint *angle, gw_row *rows);
 /* The largest residual of the constraints in `use` at a pose, over the problem's size. */
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
                            const gw_pose *x);
+/* The bound of the work of an answer to a problem. */
+long gw_most_work(const gw_problem *problem);
+/* The residual of what the solver uses; searches for closest points are counted as work. */
+double gw_solver_residual(gw_solver *solver, const gw_pose *x);
 /* Those of `asked` that a pose satisfies. */
 unsigned long gw_satisfied_constraints(const gw_solver *solver, const gw_pose *x,
                                        unsigned long asked);

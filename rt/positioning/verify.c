@@ -7,7 +7,7 @@
 #include <float.h>
 #include <stdio.h>
 
-#include "rt/geometry/nurbs.h"
+#include "rt/geometry/nurbs_nearest.h"
 #include "rt/positioning/solver.h"
 
 /* ---- the problem ----------------------------------------------------------------------------- */
@@ -143,6 +143,33 @@ double gw_problem_residual(const gw_problem *problem, unsigned long use, double 
         if (use >> i & 1)
             worst = fmax(worst, gw_constraint_residual(&problem->constraints[i], x, size));
     return isnan(worst) ? HUGE_VAL : fmax(0, worst - rounding) / size;
+}
+
+/* The free-form shape that a constraint is on, or NULL. */
+static const gw_nurbs *shape_of(const gw_constraint *c)
+{
+    return gw_is_free_form(c->fixed.kind)    ? c->fixed.nurbs
+           : gw_is_free_form(c->mobile.kind) ? c->mobile.nurbs
+                                             : NULL;
+}
+
+double gw_solver_residual(gw_solver *solver, const gw_pose *x)
+{
+    const gw_problem *p = solver->problem;
+    for (int i = 0; i < p->count; i++) {
+        const gw_nurbs *shape = shape_of(&p->constraints[i]);
+        if (shape && solver->use >> i & 1)
+            solver->work -= GW_NEAREST_CELLS * gw_nurbs_cell_work(shape);
+    }
+    return gw_problem_residual(p, solver->use, solver->size, x);
+}
+
+long gw_most_work(const gw_problem *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (shape_of(&p->constraints[i]))
+            return GW_MAX_FREE_FORM_WORK;
+    return GW_MAX_WORK;
 }
 
 unsigned long gw_satisfied_constraints(const gw_solver *solver, const gw_pose *x,
