@@ -28,7 +28,8 @@
 #define SHARED_STIFFNESS 8.0
 #define SHARED_DAMPING   4.0
 #define SHARED_FRICTION  2.0
-#define RELEASE_GAP      1e-6 /* gap at which the state continuous ends (m) */
+#define RELEASE_GAP      1e-6 /* gap at which the state continuous ends (m), */
+#define HELD_RELEASE_GAP 1e-5 /* and where a load that was solved for still pushes */
 #define SURELY_CLOSED    1e-6 /* what began to rest with a force sinks so deep (m), */
 #define SINKING_TIME     0.05 /* over so long (s) */
 #define MAX_COMPRESSION  2e-3 /* of a spring (m), */
@@ -408,6 +409,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
         return;
     }
     c->continuous = true;
+    c->yields = false;
     c->loaded = gw_contact_is_held(c);
     c->weighed = false;
     c->load = c->load_before = c->stored = c->tried = 0;
@@ -426,14 +428,6 @@ static void release(gw_world *w, gw_contact *c)
     c->friction_spring.slip = gw_v3(0, 0, 0);
     c->friction_spring.spin = 0;
     count_continuous(w, c, -1);
-}
-
-void gw_contact_rest_if_slow(gw_world *w, gw_contact *c)
-{
-    if (c->continuous || c->immovable || c->spurious)
-        return;
-    if (c->now.gap <= GW_CONTACT_CLOSED_GAP && fabs(c->gap_rate) < w->rules.rest_speed)
-        gw_contact_make_continuous(w, c);
 }
 
 double gw_contact_max_compression(const gw_contact *c)
@@ -500,7 +494,7 @@ static bool is_damped(const gw_contact *c)
 
 bool gw_contact_is_held(const gw_contact *c)
 {
-    return c->candidate.row && c->candidate.row->holds;
+    return c->candidate.row && !c->yields;
 }
 
 /* Parameters as body a (or b) of the pair asks for them. */
@@ -834,6 +828,8 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
 {
     c->slow_impact = false;
     gw_contact_rest_if_slow(w, c);
+    if (c->continuous && c->yields && w->substep_start[gw_contact_any_system(c)] == 0)
+        gw_contact_hold_again(c);
     c->start = c->now;
     c->start_gap_rate = c->gap_rate;
     c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
@@ -873,6 +869,7 @@ static double stored_after(const gw_contact *c)
 void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
 {
     assert(w && c && h >= 0);
+    c->gap_acceleration = h > 0 ? (c->gap_rate - c->start_gap_rate) / h : 0;
     if (!c->continuous)
         return;
     if (gw_contact_holds(c) && w->substep_start[gw_contact_any_system(c)] == 0) {
@@ -893,6 +890,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     c->rest_penetration = rest_after(c, h);
     set_anchors(w, c);
     double open = c->now.gap + fmin(0, c->rest_penetration);
-    if (open > RELEASE_GAP || (open > 0 && c->gap_rate > w->rules.rest_speed))
+    bool pushed = gw_contact_holds(c) && c->load > 0 && open < HELD_RELEASE_GAP;
+    if (!pushed && (open > RELEASE_GAP || (open > 0 && c->gap_rate > w->rules.rest_speed)))
         release(w, c);
 }

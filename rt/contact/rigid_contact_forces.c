@@ -90,6 +90,25 @@ bool gw_island_loads(gw_world *w)
     return any;
 }
 
+void gw_contact_yield(gw_contact *c)
+{
+    assert(gw_contact_holds(c));
+    c->yields = true;
+    c->loaded = false;
+    c->rest_penetration = -c->start.gap - c->load_before / c->stiffness;
+}
+
+void gw_contact_hold_again(gw_contact *c)
+{
+    assert(c->continuous && c->yields);
+    double depth = fmax(0, -c->now.gap - c->rest_penetration);
+    c->stored = gw_contact_spring_energy(c);
+    c->rest_penetration = fmax(0, c->rest_penetration);
+    c->yields = false;
+    c->loaded = true;
+    c->load = c->load_before = c->stiffness * depth;
+}
+
 static void add_loaded_rows(gw_impact *x)
 {
     gw_world *w = x->world;
@@ -105,14 +124,14 @@ static void add_loaded_rows(gw_impact *x)
 
 #define SETTLING      0.05 /* of bodies that were just loaded (s) */
 #define TOUCHING      1e-7 /* gap up to which a redundant contact shares a load (m) */
-#define LOAD_FEEDBACK 0.1  /* of what a contact is too deep, taken away in a substep */
+#define LOAD_FEEDBACK 0.1  /* of what a contact is too deep, taken away in a step */
 #define ARRIVED       0.01 /* of the loaded depth: what a load may leave to close in a substep */
 
-/* The rate at which the row's gap is to close at most, by where the substep begins (m/s). */
-static double aim_of(const gw_contact *c, double h)
+/* The rate at which the row's gap is to close at most, by where the substep of h begins (m/s). */
+static double aim_of(const gw_world *w, const gw_contact *c, double h)
 {
     double gap = c->start.gap + c->rest_penetration;
-    return (gap > 0 ? gap : c->stored > 0 ? LOAD_FEEDBACK * gap : 0) / h;
+    return gap > 0 ? gap / h : c->stored > 0 ? LOAD_FEEDBACK * gap / w->dt : 0;
 }
 
 /* The rate that a trial of h leaves to a contact that holds. What stiff motors drive may have come
@@ -177,7 +196,7 @@ static void take_aims(gw_impact *x, double h)
     gw_impact_fill(x);
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
-        x->offset[i] += aim_of(c, h);
+        x->offset[i] += aim_of(w, c, h);
         x->e[i] = 0;
         if (gw_contact_holds(c))
             x->offset[i] += rate_left(c, h) - c->gap_rate;
@@ -711,7 +730,7 @@ static bool loads_hold(gw_impact *x, double h)
         if (!gw_contact_holds(c))
             continue;
         c->tried = c->load * h;
-        double rate = rate_left(c, h) + aim_of(c, h);
+        double rate = rate_left(c, h) + aim_of(w, c, h);
         double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
         if (x->rows == 1 && gw_contact_bounds_coordinate(c))
             note_trial(c, rate);

@@ -23,6 +23,7 @@
 #define FEW_LOAD_TRIALS 6    /* of a substep, for loads that hold, */
 #define MAX_LOAD_TRIALS 24   /* where they are bracketed, as long as the effort lasts */
 #define MAX_PARTS       48   /* of a substep in which one does, and trials of them, */
+#define YIELDING        1e-5 /* depth at which loads that do not hold give way to springs (m) */
 #define LEAST_PART      0.01 /* of the step */
 
 /* ---- trials --------------------------------------------------------------------------------- */
@@ -332,6 +333,43 @@ static void try_in_parts(gw_world *w, int cost)
         try_with_loads(w, w->dt);
 }
 
+static bool has_end(const gw_world *w, int system)
+{
+    return system < 0 || w->trial[system].finite;
+}
+
+/* A trial passed it, threw it open while its load pushed, or has no finite end. */
+static bool load_fails(const gw_world *w, const gw_contact *c)
+{
+    double least = fmin(0, c->start.gap) - YIELDING;
+    double most = c->load == 0 ? INFINITY : fmax(0, c->start.gap) + YIELDING;
+    return c->continuous && gw_contact_holds(c) &&
+           !(c->now.gap > least && c->now.gap < most && has_end(w, c->system_a) &&
+             has_end(w, c->system_b));
+}
+
+/* Where loads did not hold in a trial to t, springs take their place; true: it was tried again. */
+static bool yield_where_passed(gw_world *w, double t)
+{
+    bool passed = false;
+    for (int i = 0; i < w->active.contact_count; i++)
+        passed = passed || load_fails(w, &w->contacts[w->active.contacts[i]]);
+    if (!passed)
+        return false;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->continuous && gw_contact_holds(c))
+            gw_contact_yield(c);
+    }
+    for (int i = 0; i < w->active.system_count; i++)
+        w->loaded[w->active.systems[i]] = false;
+    if (gw_island_loads(w))
+        try_with_loads(w, t);
+    else
+        gw_substep_trial(w, t);
+    return true;
+}
+
 /* Tries the active part to the end of the step. */
 static void try_to_end(gw_world *w)
 {
@@ -343,6 +381,7 @@ static void try_to_end(gw_world *w)
         try_with_loads(w, w->dt);
         if (w->boundary.contact_count == 0)
             try_in_parts(w, w->effort - before);
+        yield_where_passed(w, w->dt);
     } else {
         gw_substep_trial(w, w->dt);
     }
@@ -430,6 +469,22 @@ static void defer_impact(gw_world *w, gw_contact *c)
 
 /* ---- collisions ------------------------------------------------------------------------------ */
 
+/* What drives the bodies together closes the gap again before it counts as open. */
+static bool rebounds_low(const gw_contact *c)
+{
+    return gw_contact_is_held(c) && c->gap_rate >= 0 &&
+           c->gap_rate * c->gap_rate < -2 * c->gap_acceleration * GW_CONTACT_CLOSED_GAP;
+}
+
+void gw_contact_rest_if_slow(gw_world *w, gw_contact *c)
+{
+    if (c->continuous || c->immovable || c->spurious)
+        return;
+    if (c->now.gap <= GW_CONTACT_CLOSED_GAP &&
+        (fabs(c->gap_rate) < w->rules.rest_speed || rebounds_low(c)))
+        gw_contact_make_continuous(w, c);
+}
+
 /* Whether a contact of the active part collides now; slow ones come to rest. */
 static bool any_collides(gw_world *w)
 {
@@ -508,7 +563,8 @@ static double hold_until_impact(gw_world *w, double t)
             break;
         }
     }
-    return t;
+    gw_contact *c = yield_where_passed(w, t) ? closing_until(w, t) : NULL;
+    return c ? fmin(t, gw_toi_rewind(w, c, t)) : t;
 }
 
 /* The impact of contact c, the earliest of the queue. */

@@ -55,7 +55,6 @@ typedef struct gw_unilateral_row {
     int owned;                /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */
     gw_unilateral_traction traction;
-    bool holds; /* what presses on it is borne by a force that is solved for, not by a spring */
 } gw_unilateral_row;
 
 /* Gap, normal and points with the bodies there: d(gap)/dt is the power of a unit force along the

@@ -416,7 +416,7 @@ int gw_world_unilaterals(const gw_world *w, gw_unilateral_state *states, int cap
         s->start_force = gw_scale(turns ? 0 : c->load_at_start, start->normal);
         s->start_couple = gw_scale(turns ? c->load_at_start * start->lever : 0, start->normal);
         s->start_at_a = start->at_a;
-        s->pressed = c->collided || gw_norm2(s->force) + gw_norm2(s->couple) > 0;
+        s->touches = c->collided || c->continuous;
     }
     return count;
 }

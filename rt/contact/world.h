@@ -99,7 +99,7 @@ typedef struct gw_world_collision {
 /* A unilateral constraint of the world as it is. */
 typedef struct gw_unilateral_state {
     const struct gw_unilateral_row *row; /* as it was given */
-    bool pressed;                        /* it pushes, or it collided in the last step */
+    bool touches;                        /* it is closed, or collided in the last step */
     double gap;                          /* m */
     gw_vec3 force, couple;               /* on a now (N, N m); the opposite acts on b */
     gw_vec3 at_a, at_b;                  /* where the force acts, world */

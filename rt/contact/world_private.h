@@ -104,6 +104,7 @@ typedef struct gw_contact {
     int pair, next_in_pair, next_in_island; /* -1: the last */
     gw_gap now, start;                      /* gap now, and at start_time */
     double start_gap_rate;
+    double gap_acceleration; /* mean, of the last substep (m/s^2) */
     double start_time; /* start of the interval in which its impact is sought (s into the step) */
     double turned;     /* of a turn: by whole turns from `near` (m) */
     double impact_gap; /* gap at which it collides: below zero where it overlapped at start (m) */
@@ -124,6 +125,7 @@ typedef struct gw_contact {
     double tried;              /* of one that holds: what the last trial had (N s) */
     double expected_rate;      /* of a loaded one: d(gap)/dt that its load is to bring (m/s) */
     gw_load_bracket bracket;
+    bool yields; /* a unilateral constraint of which no load was found: a spring for a step */
     double lock; /* damper along the normal of one whose coordinate is locked (N s/m); 0: is not */
     double lock_rate; /* d(gap)/dt that it brings (m/s) */
     int locks;        /* the coordinate */
@@ -395,6 +397,9 @@ void gw_groups_activate_all(gw_world *w);
 
 /* ---- substeps: substep.c --------------------------------------------------------------------- */
 
+/* Enters the state continuous where it is closed and approaches more slowly than rest_speed. */
+void gw_contact_rest_if_slow(gw_world *w, gw_contact *c);
+
 /* A step of the island, collisions at their times of impact. */
 void gw_island_step(gw_world *w, gw_world_step_result *out);
 
@@ -449,9 +454,6 @@ void gw_contact_stage_forces(const void *query, double t, const gw_pose *pose,
 /* Enters the state continuous, or immovable: stiffness and damping as the step bears them now, the
  * present penetration as rest penetration. */
 void gw_contact_make_continuous(gw_world *w, gw_contact *c);
-
-/* The same where it is closed and approaches more slowly than rest_speed. */
-void gw_contact_rest_if_slow(gw_world *w, gw_contact *c);
 
 /* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
  * system moves along the normal. */
@@ -510,6 +512,11 @@ static inline bool gw_contact_holds(const gw_contact *c)
 {
     return c->loaded && gw_contact_is_held(c);
 }
+
+/* One that holds goes on as a spring with the force that it began the substep with; and is solved
+ * for again, from the force of that spring on. */
+void gw_contact_yield(gw_contact *c);
+void gw_contact_hold_again(gw_contact *c);
 
 /* A contact that holds was passed: no constant load holds what changes as it moves. */
 static inline bool gw_contact_gave_way(const gw_contact *c)

@@ -132,7 +132,6 @@ static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int
         *limit = (gw_joint_limit){.system = system, .body = body, .coordinate = j, .at = first + j};
         limit->row = row_of(d->joint, j, &f, gw_scene_body_length(def->scene, member->number));
         limit->row.owned = l->count;
-        limit->row.holds = true;
         limit->row.limits = d->joint != GW_MOBILIZER_SPHERICAL;
         limit->row.joint = body;
         limit->row.coordinate = j;

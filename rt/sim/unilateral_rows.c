@@ -237,7 +237,6 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
             r->place_count = followed ? places : 0;
             r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
                                          .surfaces = contacts[i],
-                                         .holds = true,
                                          .traction = c->kind == GW_SLIDING ? GW_TRACTION_NONE
                                                      : c->kind == GW_ROLLING
                                                          ? GW_TRACTION_SLIP
@@ -320,7 +319,7 @@ static void drop_doubles(gw_scene_unilaterals *u, const gw_scene_unilateral_row 
 {
     for (int k = first->first; k < first->first + first->place_count; k++) {
         gw_scene_unilateral_row *r = &u->rows[k];
-        if (r->row.surfaces.place.known && !r->now.pressed &&
+        if (r->row.surfaces.place.known && !r->now.touches &&
             is_taken(u, first, k, &r->row.surfaces.place))
             r->row.surfaces.place.known = false;
     }
@@ -482,7 +481,7 @@ gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *u, int bod
             double sign = side == 0 ? 1 : -1;
             gw_vec3 f = gw_scale(sign, now->force), x = side == 0 ? now->at_a : now->at_b;
             at.depth = fmax(at.depth, -now->gap);
-            if (!now->pressed)
+            if (!now->touches)
                 continue;
             if (r->place[side] >= 0)
                 at.touching |= 1ull << r->place[side];

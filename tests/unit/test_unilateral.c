@@ -54,9 +54,8 @@ static void a_wall_holds_what_pushes(void **state)
         fixture_wall wall = wall_at_x();
         world w = made(&body, rates[i], &wall, 1, &o);
         const gw_tool_state *t = ticked(&w, 3 * rates[i]);
-        double k = 0.4 * 2 * rates[i] * rates[i]; /* at the body's 2 kg */
         assert_true(t->walls == 1);
-        assert_true(fabs(t->depth - 5 / k) < 1e-4 * t->depth);
+        assert_true(t->depth < 1e-8);
         assert_true(fabs(t->world_from_tool.p.x - PLACE - t->depth) < 1e-12);
         assert_true(gw_distance(t->contact.f, gw_v3(-5, 0, 0)) < 1e-3);
         assert_true(gw_norm(t->twist.v) < 1e-6);
@@ -106,7 +105,7 @@ static void every_pair_keeps_its_distance(void **state)
         world w = made(&body, 1000, &cases[i], 1, &o);
         const gw_tool_state *t = ticked(&w, 2000);
         assert_true(t->walls == 1 && fabs(t->contact.f.x + 2) < 0.02);
-        assert_true(fabs(t->world_from_tool.p.x - PLACE) < 2e-5);
+        assert_true(fabs(t->world_from_tool.p.x - PLACE) < 2e-6);
         gone(&w);
     }
 }
@@ -130,13 +129,13 @@ static void sixty_four_walls_at_one_place_stand_still(void **state)
         deepest = fmax(deepest, ticked(&w, 1)->depth);
     const gw_tool_state *t = ticked(&w, 1);
     assert_true(t->walls == UINT64_MAX);
-    assert_true(deepest < 0.01 && gw_norm(t->twist.v) < 1e-4);
-    assert_true(gw_distance(t->contact.f, gw_v3(-20, 0, 0)) < 0.1);
+    assert_true(deepest < 1e-7 && gw_norm(t->twist.v) < 1e-9);
+    assert_true(gw_distance(t->contact.f, gw_v3(-20, 0, 0)) < 1e-6);
     assert_true(fabs(unbalanced(&w)) < 1e-9);
     gone(&w);
 }
 
-/* A corner far from the centre of mass is light: its wall is as soft as it must be. */
+/* A corner far from the centre of mass is light. */
 static void a_corner_that_turns_is_held_too(void **state)
 {
     (void)state;
@@ -154,7 +153,7 @@ static void a_corner_that_turns_is_held_too(void **state)
     world w = made(&body, 1000, walls, 2, &o);
     const gw_tool_state *t = ticked(&w, 4000);
     assert_true(t->walls == 3);
-    assert_true(gw_norm(t->twist.w) < 1e-4 && t->depth < 1e-3);
+    assert_true(gw_norm(t->twist.w) < 1e-4 && t->depth < 1e-6);
     assert_true(fabs(gw_quat_log(t->world_from_object.q).z - asin(0.05 / 0.08)) < 0.02);
     assert_true(fabs(t->contact.t.z + 0.2) < 1e-3);
     gone(&w);
