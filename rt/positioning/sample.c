@@ -159,22 +159,126 @@ static gw_branch_point random_geodesic(const gw_submanifold *set, double size, r
 
 #define REDRAWN 64 /* poses off a surface that is offset, in a row */
 
-/* A sample of a set whose factors separate; where another part of an offset surface is nearer there
- * is none, and another one is drawn. */
+/* A pose of a set whose factors separate; false where another part of an offset surface is nearer
+ * there. */
+static bool draw(const gw_submanifold *set, const double *about, double size, random_state *s,
+                 double *z, gw_pose *x)
+{
+    int n = set->rotation.dof;
+    random_rotation(&set->rotation, s, z);
+    random_point(&set->translation.locus, size, s, about + n, z + n);
+    *x = gw_submanifold_pose(set, z);
+    return gw_rows_over_surfaces(set->rows, set->row_count, x);
+}
+
+/* A sample of such a set, drawn again where it is none. */
 static gw_pose sample_factors(const gw_branch *branch, double size, random_state *s)
 {
-    const gw_submanifold *set = &branch->set;
     double about[6], z[6];
-    gw_submanifold_parameters_at(set, &branch->nearest, about);
-    int n = set->rotation.dof;
-    for (int k = 0; k < REDRAWN; k++) {
-        random_rotation(&set->rotation, s, z);
-        random_point(&set->translation.locus, size, s, about + n, z + n);
-        gw_pose x = gw_submanifold_pose(set, z);
-        if (gw_rows_over_surfaces(set->rows, set->row_count, &x))
+    gw_pose x;
+    gw_submanifold_parameters_at(&branch->set, &branch->nearest, about);
+    for (int k = 0; k < REDRAWN; k++)
+        if (draw(&branch->set, about, size, s, z, &x))
             return x;
-    }
     return branch->nearest;
+}
+
+/* ---- nearest where an offset surface is overlapped ------------------------------------------ */
+
+#define NEAREST_DRAWS 64
+#define NEAREST_STEPS 16   /* at random, before they are halved */
+#define LEAST_STEP    1e-9 /* of the parameters' ranges */
+
+/* Parameters of a set about which nearer poses are looked for: of a general one those of its
+ * exponential map. */
+typedef struct near_parameters {
+    const gw_submanifold *set;
+    double about[6];
+    double low[6], range[6]; /* those of a shape begin at low, others anywhere */
+} near_parameters;
+
+static void near_parameters_of(const gw_submanifold *set, const gw_pose *about, double size,
+                               near_parameters *n)
+{
+    const gw_locus *l = &set->translation.locus;
+    bool shape = !set->general && (l->kind == GW_LOCUS_CURVE || l->kind == GW_LOCUS_SURFACE);
+    n->set = set;
+    if (!set->general)
+        gw_submanifold_parameters_at(set, about, n->about);
+    for (int i = 0; i < set->dof; i++) {
+        bool turns = i < set->rotation.dof;
+        n->low[i] = -INFINITY;
+        n->range[i] = set->general ? GW_PI * gw_exponential_map_unit(set) : turns ? GW_PI : size;
+        if (turns || !shape)
+            continue;
+        const gw_nurbs_direction *d = &l->nurbs->direction[i - set->rotation.dof];
+        n->low[i] = d->low;
+        n->range[i] = d->high - d->low;
+    }
+}
+
+static bool draw_near(const near_parameters *n, double size, random_state *s, double *z, gw_pose *x)
+{
+    if (!n->set->general)
+        return draw(n->set, n->about, size, s, z, x);
+    for (int i = 0; i < n->set->dof; i++)
+        z[i] = n->range[i] * gw_random_uniform(s, -1, 1);
+    return gw_exponential_map(n->set, z, x);
+}
+
+static bool step_near(const near_parameters *n, const double *from, double step, random_state *s,
+                      double *z, gw_pose *x)
+{
+    for (int i = 0; i < n->set->dof; i++) {
+        z[i] = from[i] + step * n->range[i] * gw_random_uniform(s, -1, 1);
+        if (isfinite(n->low[i]))
+            z[i] = fmin(n->low[i] + n->range[i], fmax(n->low[i], z[i]));
+    }
+    return n->set->general ? gw_exponential_map(n->set, z, x)
+                           : gw_submanifold_try_pose(n->set, z, x);
+}
+
+/* Draws are judged by a search of few cells: this is certain. */
+static bool is_nearer(gw_solver *solver, const gw_pose *x, double least)
+{
+    const gw_problem *p = solver->problem;
+    return gw_pose_distance(x, &p->pose, p->length) < least &&
+           gw_solver_residual(solver, x) <= GW_VERIFIED;
+}
+
+bool gw_nearest_over_surfaces(gw_solver *solver, const gw_submanifold *set, gw_pose *nearest)
+{
+    assert(solver && set && nearest);
+    const gw_problem *p = solver->problem;
+    near_parameters n;
+    double z[6], best[6] = {0}, least = INFINITY;
+    random_state random = 1;
+    gw_pose x = set->seed;
+    near_parameters_of(set, nearest, solver->size, &n);
+    if (set->general && is_nearer(solver, &x, least)) {
+        least = gw_pose_distance(&x, &p->pose, p->length);
+        *nearest = x;
+    }
+    for (int k = 0; k < NEAREST_DRAWS && solver->work > 0; k++) {
+        if (!draw_near(&n, solver->size, &random, z, &x) || !is_nearer(solver, &x, least))
+            continue;
+        least = gw_pose_distance(&x, &p->pose, p->length);
+        *nearest = x;
+        memcpy(best, z, sizeof best);
+    }
+    for (double step = 0.25; isfinite(least) && step > LEAST_STEP && solver->work > 0;) {
+        bool closer = false;
+        for (int k = 0; k < NEAREST_STEPS && !closer; k++) {
+            closer = step_near(&n, best, step, &random, z, &x) && is_nearer(solver, &x, least);
+            if (!closer)
+                continue;
+            least = gw_pose_distance(&x, &p->pose, p->length);
+            *nearest = x;
+            memcpy(best, z, sizeof best);
+        }
+        step *= closer ? 1 : 0.5;
+    }
+    return isfinite(least);
 }
 
 /* ---- parameters ----------------------------------------------------------------------------- */

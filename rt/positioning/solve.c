@@ -78,6 +78,27 @@ static bool holds_elsewhere(gw_solver *solver, const gw_branch *b)
     return true;
 }
 
+static bool offsets_surface(const gw_submanifold *set)
+{
+    bool any = false;
+    for (int i = 0; i < set->row_count; i++)
+        any |= set->rows[i].value != 0 &&
+               (set->rows[i].kind == GW_ROW_SURFACE || set->rows[i].kind == GW_ROW_SURFACE_BODY);
+    return any;
+}
+
+/* Where another part of a surface that is offset is nearer at the nearest pose. */
+static bool nearest_elsewhere(gw_solver *solver, const gw_submanifold *set, gw_pose *nearest,
+                              double *distance)
+{
+    const gw_problem *p = solver->problem;
+    if (set->dof == 0 || is_curve(set) || !offsets_surface(set) ||
+        !gw_nearest_over_surfaces(solver, set, nearest))
+        return false;
+    *distance = gw_pose_distance(nearest, &p->pose, p->length);
+    return true;
+}
+
 void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
                    const gw_submanifold *set, const gw_pose *known)
 {
@@ -91,7 +112,8 @@ void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *
     double distance = curve ? gw_pose_distance(known, &p->pose, p->length)
                             : gw_submanifold_nearest(set, &p->pose, p->length, &nearest);
     nearest = curve ? *known : nearest;
-    if (gw_solver_residual(solver, &nearest) > GW_VERIFIED) {
+    if (gw_solver_residual(solver, &nearest) > GW_VERIFIED &&
+        !nearest_elsewhere(solver, set, &nearest, &distance)) {
         solver->unproven = true;
         return;
     }

@@ -284,6 +284,11 @@ int gw_angle_rows(const gw_angle_constraint *angle, gw_row *rows);
 /* The largest residual of the constraints in `use` at a pose, over the problem's size. */
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
                            const gw_pose *x);
+/* The pose of a set that comes nearest to the problem's, of those where no other part of a surface
+ * that is offset is nearer than it is to be: the best of some draws, then of random steps from
+ * there. `nearest`: in, that of the whole set; out. False: none was found. */
+bool gw_nearest_over_surfaces(gw_solver *solver, const gw_submanifold *set, gw_pose *nearest);
+
 /* The bound of the work of an answer to a problem. */
 long gw_most_work(const gw_problem *problem);
 /* The residual of what the solver uses; searches for closest points are counted as work. */

@@ -273,6 +273,39 @@ test('a sense that nothing takes is told, not refused', () => {
 
 // ---- errors ----------------------------------------------------------------------------------
 
+// A sheet bent to a U with one side higher than the other. Of the four rotations of the set one has its point
+// between the sides, where all that is 0.3 m from one of them is nearer to the other.
+test('a rotation is kept whose nearest place another part of an offset surface takes', () => {
+  const profile = [
+    [-0.2, 0.5],
+    [-0.2, 0.2],
+    [-0.2, -0.3],
+    [0.2, -0.3],
+    [0.2, 0.4],
+    [0.2, 2],
+  ];
+  const sheet = {
+    degree: [3, 1],
+    knots: [
+      [0, 0, 0, 0, 1, 2, 3, 3, 3, 3],
+      [0, 0, 1, 1],
+    ],
+    points: profile.map(([x, z]) => [-1, 1].map((y) => [x, y, z])),
+  };
+  const along = (direction) => ({ line: { point: [0, 0, 0], direction } }),
+    across = (normal) => ({ plane: { point: [0, 0, 0], normal } });
+  const r = solve({
+    mobile: { pose: { p: [0.6, 0, 1.2], q: [1, 0, 0, 0] }, length: 1 },
+    constraints: [
+      { type: 'distance', value: 0.3, mobile: { point: [0.5, 0.2, -0.6] }, fixed: { surface: sheet } },
+      { type: 'parallel', sense: 'either', mobile: along([0, 0.3, 1]), fixed: along([0, 0, 1]) },
+      { type: 'perpendicular', mobile: across([1, 0.2, 0.1]), fixed: across([0.2, 1, 0]) },
+    ],
+  });
+  assert.equal(r.status, 'solved');
+  assert.equal(r.branches.length, 4);
+});
+
 test('errors name the member, the same from both', async () => {
   const good = { type: 'coincident', mobile: point([0, 0, 0]), fixed: point([0, 0, 0]) };
   const turn = { line: { point: [0, 0, 0], direction: [0, 0, 1] } };
