@@ -338,14 +338,19 @@ static bool has_end(const gw_world *w, int system)
     return system < 0 || w->trial[system].finite;
 }
 
+/* A bound, or surfaces: coordinates of joints are locked instead. */
+static bool may_yield(const gw_contact *c)
+{
+    return c->continuous && gw_contact_holds(c) && !c->candidate.row->limits;
+}
+
 /* A trial passed it, threw it open while its load pushed, or has no finite end. */
 static bool load_fails(const gw_world *w, const gw_contact *c)
 {
     double least = fmin(0, c->start.gap) - YIELDING;
     double most = c->load == 0 ? INFINITY : fmax(0, c->start.gap) + YIELDING;
-    return c->continuous && gw_contact_holds(c) &&
-           !(c->now.gap > least && c->now.gap < most && has_end(w, c->system_a) &&
-             has_end(w, c->system_b));
+    return may_yield(c) && !(c->now.gap > least && c->now.gap < most && has_end(w, c->system_a) &&
+                             has_end(w, c->system_b));
 }
 
 /* Where loads did not hold in a trial to t, springs take their place; true: it was tried again. */
@@ -358,7 +363,7 @@ static bool yield_where_passed(gw_world *w, double t)
         return false;
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (c->continuous && gw_contact_holds(c))
+        if (may_yield(c))
             gw_contact_yield(c);
     }
     for (int i = 0; i < w->active.system_count; i++)
