@@ -57,6 +57,7 @@
 /* The gap is open at lo and closed at hi. */
 typedef struct bracket {
     double lo, hi, gap_lo, gap_hi;
+    bool interpolated; /* it is closed at hi by the cubics, which stiff joints do not follow */
 } bracket;
 
 /* A gap and its rate at a time. */
@@ -91,7 +92,7 @@ static bool bracket_minimum(const gw_world *w, const gw_contact *c, double t, br
     for (int i = 0; i < MAX_MINIMUM && tangent_bound(&lo, &hi, &at.t) < -GW_CONTACT_CLOSED_GAP;
          i++) {
         at.gap = interpolated_gap(w, c, at.t, &at.rate);
-        *b = (bracket){c->start_time, at.t, c->start.gap - c->impact_gap, at.gap};
+        *b = (bracket){c->start_time, at.t, c->start.gap - c->impact_gap, at.gap, true};
         if (at.gap < -GW_CONTACT_CLOSED_GAP)
             return true;
         if (at.rate < 0)
@@ -108,10 +109,8 @@ static bool bracket_return(const gw_world *w, const gw_contact *c, double t, bra
     double r0 = c->start_gap_rate, r1 = c->gap_rate, rate;
     if (!(r0 > 0 && r1 < 0))
         return false;
-    b->lo = c->start_time + (t - c->start_time) * r0 / (r0 - r1);
-    b->gap_lo = interpolated_gap(w, c, b->lo, &rate);
-    b->hi = t;
-    b->gap_hi = c->now.gap - c->impact_gap;
+    double lo = c->start_time + (t - c->start_time) * r0 / (r0 - r1);
+    *b = (bracket){lo, t, interpolated_gap(w, c, lo, &rate), c->now.gap - c->impact_gap, false};
     return b->gap_lo > GW_CONTACT_CLOSED_GAP;
 }
 
@@ -125,7 +124,7 @@ static bool bracket_impact(const gw_world *w, const gw_contact *c, double t, bra
     if (c->immovable || c->spurious || c->slow_impact || c->deferred || fast < w->rules.rest_speed)
         return false;
     if (g1 < -GW_CONTACT_CLOSED_GAP) {
-        *b = (bracket){c->start_time, t, g0, g1};
+        *b = (bracket){c->start_time, t, g0, g1, false};
         return g0 > GW_CONTACT_CLOSED_GAP || bracket_return(w, c, t, b);
     }
     return g0 > GW_CONTACT_CLOSED_GAP && c->start_gap_rate < 0 && c->gap_rate > 0 &&
@@ -154,10 +153,16 @@ static bool jumps(const gw_world *w, const bracket *b)
 
 /* Time of impact within the bracket, by Newton's method with bisection as safeguard; where the gap
  * jumps, the last time at which it is open, to go on from there; INFINITY where the contact closes
- * too slowly to collide. */
+ * too slowly to collide, or closed by the cubics alone. */
 static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
 {
-    double t = secant(&b), gap = 0, rate = 0;
+    double gap = 0, rate = 0;
+    if (b.interpolated) {
+        gw_substep_trial_of_pair(w, c, b.hi, &b.gap_hi, &rate);
+        if (b.gap_hi > -GW_CONTACT_CLOSED_GAP)
+            return INFINITY;
+    }
+    double t = secant(&b);
     for (int i = 0; i < NEWTON_GUESSES; i++) {
         gap = interpolated_gap(w, c, t, &rate);
         if (rate < 0)
