@@ -6,9 +6,9 @@
  *   c = S / (h (D^-1 P)_jj),   P = c (g - (gap(h) - gap(0)) / h) / J_j^2
  *
  * makes its step implicit; g is the rate at which a gap that was passed is brought back, P the load
- * that the limit had, the mean one. A limit that would pull is
- * released, and the substep tried again; one that is passed then, for others were released with it,
- * is locked for good. RT safe.
+ * that the limit had, the mean one. A limit that would pull is released, and the substep tried
+ * again; one that is passed then, for others were released with it, is locked for good. Where what
+ * presses makes so strong a damper creep too far, P acts beside it in another trial. RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -61,6 +61,7 @@ static bool lock(gw_world *w, gw_contact *c, int at, double entry, double h)
     c->lock_rate = fmax(0, -BACK * (c->start.gap + c->rest_penetration) / h);
     loads[at] = locks[at] * c->lock_rate / entry;
     c->lock = locks[at] / (entry * entry);
+    c->lock_load = 0;
     c->locks = at;
     c->load = 0;
     c->lock_state = c->lock_state == GW_LOCK_RELEASED ? GW_LOCK_KEPT : GW_LOCKED;
@@ -73,6 +74,19 @@ static void release(gw_world *w, gw_contact *c)
     w->locks[at] = w->load_rate[at] = 0;
     c->lock = c->load = 0;
     c->lock_state = GW_LOCK_RELEASED;
+}
+
+/* What it bears acts as a constant force beside its damper, which makes up for the rest. */
+static bool relieve(gw_world *w, gw_contact *c)
+{
+    double entry;
+    int at = coordinate_of(w, c, &entry);
+    if (at < 0)
+        return false;
+    c->lock_load = c->load;
+    w->load_rate[(size_t)gw_contact_any_system(c) * GW_MODEL_MAX_DOF + (size_t)at] +=
+        c->load * entry;
+    return true;
 }
 
 bool gw_lock_coordinates(gw_world *w, double h)
@@ -103,10 +117,12 @@ bool gw_release_locks(gw_world *w, double h)
             int at = coordinate_of(w, c, &entry);
             any = (at >= 0 && lock(w, c, at, entry, h)) || any;
         } else if (c->lock > 0) {
-            c->load = c->lock * (c->lock_rate - (c->now.gap - c->start.gap) / h);
+            c->load = c->lock_load + c->lock * (c->lock_rate - (c->now.gap - c->start.gap) / h);
             if (c->lock_state == GW_LOCKED && c->load < 0) {
                 release(w, c);
                 any = true;
+            } else if (c->lock_load == 0 && gw_contact_gave_way(c)) {
+                any = relieve(w, c) || any;
             }
         }
     }

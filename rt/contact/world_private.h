@@ -128,6 +128,7 @@ typedef struct gw_contact {
     bool yields; /* a unilateral constraint of which no load was found: a spring for a step */
     double lock; /* damper along the normal of one whose coordinate is locked (N s/m); 0: is not */
     double lock_rate; /* d(gap)/dt that it brings (m/s) */
+    double lock_load; /* constant force beside it (N) */
     int locks;        /* the coordinate */
     gw_lock_state lock_state;
     gw_friction_spring friction_spring;
@@ -549,9 +550,9 @@ bool gw_loads_arrive(const gw_world *w, double h);
  */
 
 /* Locks the coordinates at all limits of the active part that are pressed, for a substep of h;
- * false: there are none. Then, after a trial, takes down what they bear, releases those that pull
- * and locks those again that were passed: true where there were such. At last, before the next
- * substep, unlocks all. */
+ * false: there are none. Then, after a trial, takes down what they bear, releases those that pull,
+ * relieves those that creep and locks those again that were passed: true where there were such. At
+ * last, before the next substep, unlocks all. */
 bool gw_lock_coordinates(gw_world *w, double h);
 bool gw_release_locks(gw_world *w, double h);
 void gw_unlock_coordinates(gw_world *w);

@@ -7,7 +7,7 @@ import { near } from './running.mjs';
 const half = Math.SQRT1_2,
   axes = { x: [half, 0, half, 0], y: [half, half, 0, 0] };
 
-// Bars of 0.2 m that hang on one another; a joint is its type, the way that its axis points, limits and motor.
+// Bars of 0.2 m that hang on one another, of one mass or one each; a joint is its type, the way that its axis points, limits and motor.
 function chain(rate, mass, joints) {
   const at = (i) => ({ p: [0, 0, -0.1 - 0.2 * i], q: [1, 0, 0, 0] });
   return {
@@ -17,7 +17,7 @@ function chain(rate, mass, joints) {
       id: `l${i}`,
       geometry: { type: 'box', size: [0.02, 0.02, 0.2] },
       pose: at(i),
-      body: { mass },
+      body: { mass: mass[i] ?? mass },
       free: true,
     })),
     joints: joints.map(([type, axis, limits, motor], i) => ({
@@ -334,6 +334,31 @@ const thrown = [
       ],
     ],
     0.07,
+  ],
+  [
+    'a motor presses a link about its axis, where it is lightest',
+    250,
+    [0.00239, 0.224],
+    [
+      [
+        'universal',
+        'y',
+        [
+          [-0.282, 0.294],
+          [-0.333, 0.233],
+        ],
+        { target: -0.811, stiffness: 472, damping: 4.72, max: 47.2 },
+      ],
+      [
+        'universal',
+        'y',
+        [
+          [-0.983, 0.475],
+          [-0.305, 0.744],
+        ],
+        { rate: 12.8, damping: 27.5, max: 27.5 },
+      ],
+    ],
   ],
 ];
 
