@@ -384,7 +384,7 @@ static gw_surface some_surface(int kind, bool second, const gw_nurbs *egg, const
 static double check_contacts(const gw_nurbs *egg, const gw_nurbs *ring, int *pairs)
 {
     double most = 0;
-    char name[48];
+    char name[64];
     for (int a = 0; a < GW_SURFACE_KINDS; a++)
         for (int b = 0; b < GW_SURFACE_KINDS; b++)
             for (int inside = 0; inside < 2; inside++)
