@@ -1497,7 +1497,9 @@ test('what is bundled of free-form contacts balances its energy', () => {
     'marble-run': 12,
     knee: 6,
     'blade-under-probe': 6,
+    'belt-drive': 1,
     'elliptic-wheels': 1,
+    'two-links': 1,
     'curve-on-curve': 1,
     'contact-freedoms': 10,
   };

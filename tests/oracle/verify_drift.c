@@ -121,6 +121,8 @@ static bool verify(const char *name, gw_scene *scene, uint64_t ticks)
 int main(int count, char **words)
 {
     static const char *const bundled[] = {"ball-on-turntable",
+                                          "belt-drive",
+                                          "bendy-pieces",
                                           "bicycle",
                                           "cam-and-follower",
                                           "car",
@@ -137,6 +139,7 @@ int main(int count, char **words)
                                           "sleigh",
                                           "spatial-four-bar",
                                           "stewart-platform",
+                                          "two-links",
                                           "tests/oracle/bendy-pieces.json",
                                           "tests/oracle/bricard.json"};
     double minutes = count > 1 ? strtod(words[1], NULL) : 10;
