@@ -48,7 +48,7 @@ void gw_surface_contact_near(const gw_closure_contact *contact, const gw_body_fr
 /* How far a parameter is past an edge, or the end of a curve: in metres, outward counted with the
  * parameter's sign; and the gradients of that by both bodies' twists. */
 typedef struct gw_edge {
-    double past, per_parameter; /* m; m per unit of the parameter */
+    double past, per_parameter, size; /* m; m per unit of the parameter; m, of the shape */
     gw_wrench on_a, on_b;
 } gw_edge;
 

@@ -31,7 +31,9 @@ bool gw_edge_beyond(const gw_nurbs *shape, int k, double x, gw_edge *edge)
     double past = x > d->high ? x - d->high : x < d->low ? x - d->low : 0;
     if (d->closed || past == 0)
         return false;
-    *edge = (gw_edge){.past = past * length_of(shape, k), .per_parameter = length_of(shape, k)};
+    *edge = (gw_edge){.past = past * length_of(shape, k),
+                      .per_parameter = length_of(shape, k),
+                      .size = shape->size};
     return true;
 }
 
@@ -164,6 +166,19 @@ double gw_edges_energy(const gw_system *s)
         int count = edges_of(s, &s->closures[i], edges);
         for (int k = 0; k < count; k++)
             sum += 0.5 * mass_of(s, &s->closures[i]) * w * w * edges[k].past * edges[k].past;
+    }
+    return sum;
+}
+
+double gw_edges_moment(const gw_system *s)
+{
+    gw_edge edges[GW_MAX_EDGES];
+    double sum = 0, w = STIFF / s->dt;
+    for (int i = 0; i < s->closure_count && s->edge_count > 0; i++) {
+        int count = edges_of(s, &s->closures[i], edges);
+        for (int k = 0; k < count; k++)
+            sum += mass_of(s, &s->closures[i]) * w * w * fabs(edges[k].past) *
+                   fmax(edges[k].size, s->length);
     }
     return sum;
 }

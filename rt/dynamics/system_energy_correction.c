@@ -1,7 +1,8 @@
 /*
  * Energy correction by velocity rescaling: energy is taken out of a system's motion, or put into
  * it, at constant momentum. Velocities are scaled relative to the rigid motion, of the same linear
- * and angular momentum, of each group of bodies that float together. RT safe.
+ * and angular momentum, of each group of bodies that float together. And how exactly energy is
+ * known. RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -92,4 +93,29 @@ double gw_system_remove_energy(gw_system *s, double energy)
     gw_closures_update_rates(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
     return fmax(0, energy - payable);
+}
+
+/* ---- rounding ------------------------------------------------------------------------------- */
+
+#define PLACE_ROUNDING 1e-15 /* of a place, or a joint's coordinate */
+#define REST_SPEED     1e-10 /* m/s, of what is at rest while forces on it cancel out */
+
+/*
+ * A force F along a place x, each rounded by eps, makes
+ *
+ *   |F| |x| eps
+ *
+ * of potential energy: weights and springs at where they act, forces of joints at the coordinates.
+ */
+double gw_system_energy_rounding(const gw_system *s)
+{
+    double moments = s->local ? 0 : gw_springs_moment(s), masses = 0, weight = gw_norm(s->gravity);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        masses += k->def.mass.mass;
+        moments += weight * k->def.mass.mass * gw_norm(k->pose.p);
+        for (int j = 0; j < k->dof && !k->is_free; j++)
+            moments += fabs(s->joint_force[k->first + j] * k->joint.z[j]);
+    }
+    return PLACE_ROUNDING * moments + masses * REST_SPEED * REST_SPEED;
 }

@@ -661,13 +661,12 @@ void gw_grounds_find_least(gw_system *system);
 /* Takes `energy` (J) out of the motion beside the least one; returns what it cannot. */
 double gw_grounds_remove_energy(gw_system *system, double energy);
 
-/* ---- energy out of the motion: system_energy_correction.c
- * ----------------------------------------- */
+/* ---- energy out of the motion: system_energy_correction.c ------------------------------------ */
 
-/* Takes `energy` (J; negative: puts it) out of the motion and keeps the momentum of what floats, so
- * that only the motion beside the rigid one of the same momentum can pay. Returns what it cannot.
- */
+/* Takes `energy` (J; negative: puts it) out of the motion at constant momentum of what floats: only
+ * the motion beside the rigid one of that momentum can pay. Returns what it cannot. */
 double gw_system_remove_energy(gw_system *system, double energy);
+double gw_system_energy_rounding(const gw_system *system); /* what of it is rounding (J) */
 
 /* The power of the grounds, where accelerations and multipliers are (W). */
 double gw_grounds_power(const gw_system *system);
@@ -736,8 +735,7 @@ double gw_closures_residual(const gw_system *system);
 int gw_closures_kinks_below(const gw_system *system);
 double gw_closure_residual(const gw_system *system, int closure);
 
-/* The same at creation, with joints that keep what they have as if they were 1e12 times as heavy.
- */
+/* The same at creation; joints that keep what they have are as if 1e12 times as heavy. */
 void gw_closures_assemble(gw_system *system, int steps);
 
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
@@ -753,20 +751,21 @@ void gw_closures_correct(gw_system *system);
 /* Rows of positions and of velocities that a closure takes. */
 void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities);
 
-/* The rows of a closure that is not GW_CLOSURE_ROWS, where the bodies are. */
-/* Whether curved surfaces touch in a point each; GW_BAD_INPUT with the number of the closure. */
 /* Whether a closure's free-form shapes have edges; forces of those that closures are past, into
- * s->by_springs, and their energy (system_edges.c). */
+ * s->by_springs, and their energy (system_edges.c). Further as gw_springs_moment(). */
 bool gw_closure_has_edges(const gw_closure_def *closure);
 void gw_edges_load(gw_system *system, gw_system_work *power);
 double gw_edges_energy(const gw_system *system);
+double gw_edges_moment(const gw_system *system);
 double gw_edges_ground_power(const gw_system *system); /* of grounds that have the edges (W) */
 
+/* Whether curved surfaces touch in a point each; GW_BAD_INPUT with the number of the closure. */
 bool gw_contacts_check(gw_system *system, gw_error *error);
 
 /* Takes down how contacts touch as a step begins, for gw_system_degenerate_closure(). */
 void gw_contacts_begin(gw_system *system);
 
+/* The rows of a closure that is not GW_CLOSURE_ROWS, where the bodies are. */
 void gw_contact_rows(const gw_system *system, gw_closure_def *def, gw_closure_row *positions,
                      gw_closure_row *velocities);
 
@@ -775,8 +774,9 @@ void gw_contact_rows(const gw_system *system, gw_closure_def *def, gw_closure_ro
 /* Their wrenches on the bodies into `by_springs`; adds the power of their dampers. */
 void gw_springs_load(gw_system *system, gw_system_work *power);
 
-/* Their energy (J). */
+/* Their energy (J); the sum of tensions times distances of where they act from the origin. */
 double gw_springs_energy(const gw_system *system);
+double gw_springs_moment(const gw_system *system);
 
 /* Their rows in an implicit step of h, and what that adds to `by_springs`. */
 void gw_springs_update_rows(gw_system *system, double h);

@@ -94,6 +94,18 @@ double gw_springs_energy(const gw_system *s)
     return sum + gw_edges_energy(s);
 }
 
+double gw_springs_moment(const gw_system *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->spring_count; i++) {
+        const gw_system_spring_def *def = &s->springs[i];
+        spring_state x = state_of(s, def);
+        gw_vec3 at = gw_add(gw_body_of(s, def->a)->pose.p, x.arm[0]);
+        sum += def->stiffness * fabs(x.length - def->length) * (gw_norm(at) + x.length);
+    }
+    return sum + gw_edges_moment(s);
+}
+
 /* Two unit vectors across n. */
 static void across(gw_vec3 n, gw_vec3 t[2])
 {

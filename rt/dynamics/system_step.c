@@ -202,14 +202,11 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 
 /* ---- energy balance of a substep ------------------------------------------------------------ */
 
-/* A substep's balance may be out by this much of the kinetic energy, and by rounding: of potential
- * energy, and of the places that it is made of. */
-#define BALANCE        1e-11
-#define TREE_BALANCE   1e-12 /* without closures */
-#define ROUNDING       1e-14
-#define PLACE_ROUNDING 1e-15
-#define REST_SPEED     1e-10  /* m/s */
-#define NOTHING        1e-290 /* J: of motion that has died away, whose squares are no numbers */
+/* A substep's balance may be out by this much of the kinetic energy, and by rounding. */
+#define BALANCE      1e-11
+#define TREE_BALANCE 1e-12 /* without closures */
+#define ROUNDING     1e-14
+#define NOTHING      1e-290 /* J: of motion that has died away, whose squares are no numbers */
 
 /* After fourth order has failed, sixth order stays for so many steps. */
 #define PATIENCE 32
@@ -218,18 +215,6 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 #define IMPLICIT_BALANCE 1e-10
 
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
-
-/* Energy that is rounding (J): of the places of masses, and of the accelerations of what is at rest
- * while forces on it cancel out. */
-static double rounding_of_energy(const gw_system *s)
-{
-    double places = 0, masses = 0;
-    for (int i = 0; i < s->body_count; i++) {
-        masses += s->bodies[i].def.mass.mass;
-        places += s->bodies[i].def.mass.mass * gw_norm(s->bodies[i].pose.p);
-    }
-    return PLACE_ROUNDING * gw_norm(s->gravity) * places + masses * REST_SPEED * REST_SPEED;
-}
 
 /* Compares the change of energy since `kinetic` and `potential` with the work done. What is no more
  * than rounding does not ask for finer steps, nor keep them. */
@@ -243,7 +228,7 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
         share * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
     if (!isfinite(scale))
         return TOO_COARSE;
-    if (out <= NOTHING || out <= scale / 512 || out <= rounding_of_energy(s))
+    if (out <= NOTHING || out <= scale / 512 || out <= gw_system_energy_rounding(s))
         return VERY_GOOD;
     return out <= scale ? GOOD : TOO_COARSE;
 }
@@ -408,7 +393,8 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     double surplus = credit_motors(s, b->kinetic, b->potential, own);
     double rounding = 0; /* runs of high order would only make it larger */
     if (s->integrator.implicit_level >= HIGH_ORDER_LEVEL - 1)
-        rounding = ROUNDING * (fabs(s->potential) + fabs(b->potential)) + rounding_of_energy(s);
+        rounding =
+            ROUNDING * (fabs(s->potential) + fabs(b->potential)) + gw_system_energy_rounding(s);
     if (!(surplus <= fmax(NOTHING, fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding))))
         return TOO_COARSE;
     return surplus <= NOTHING ? VERY_GOOD : GOOD;

@@ -1,5 +1,6 @@
 // Limits of joints whose motors throw light links from one to the other within a tick.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { frame, G, revolute, rod, run } from './headless.mjs';
 import { near } from './running.mjs';
@@ -439,4 +440,54 @@ test('a step without an end lets no limit go', () => {
   ];
   const most = passed(chain(250, 0.00418653692337866, joints), 0.3);
   assert.ok(most < 1e-3, `a limit is passed by ${most}`);
+});
+
+// There a spring's energy is rounded by its tension times where it acts, and the kinetic one is nothing.
+test('what rests on springs, or on the end of a curve, takes no finer substeps', () => {
+  const across = { p: [0, 0, 0], q: [half, half, 0, 0] };
+  const spring = (id, up) => ({
+    id,
+    a: { object: 'b', p: [0, 0, 0.05] },
+    b: { object: 'world', p: [30, 0, up] },
+    stiffness: 1e5,
+    damping: 10,
+    length: 0.3,
+  });
+  const pushed = (springs) => ({
+    gravity: [0, 0, 0],
+    objects: [
+      {
+        id: 'b',
+        geometry: { type: 'box', size: [0.1, 0.1, 0.1] },
+        pose: { p: [30.3, 0, 0.2], q: [1, 0, 0, 0] },
+        body: { mass: 2, damping: { linear: 300, angular: 1 } },
+      },
+    ],
+    joints: [{ id: 'j', type: 'planar', a: { object: 'b', at: across }, b: { object: 'world', at: across } }],
+    springs,
+    tool: { object: 'b', device: 'sim' },
+    devices: [
+      {
+        id: 'sim',
+        driver: 'sim',
+        operator: { type: 'wrench', samples: [{ t: 0, force: [springs.length ? 100 : 0, 0, 0], torque: [0, 0, 0] }] },
+      },
+    ],
+  });
+  const free = run(pushed([]), 3).summary;
+  const held = run(pushed([spring('s1', 0.05), spring('s2', -0.05)]), 3).summary;
+  assert.ok(held.tick_us.p50 < 20 * free.tick_us.p50, `${held.tick_us.p50} us, ${free.tick_us.p50} us free`);
+  assert.deepEqual(held.events, []);
+  const belt = JSON.parse(readFileSync(new URL('../../scenes/belt-drive.json', import.meta.url)));
+  const turning = run(belt, 2).summary;
+  belt.devices[0].operator.samples = [{ t: 0, force: [0, 0, 0], torque: [0, 0.006, 0] }];
+  const stopped = run(belt, 14).summary;
+  assert.deepEqual(
+    stopped.events.map((e) => [e.kind, e.constraint]),
+    [['edge', 'on-driver']],
+  );
+  assert.ok(
+    stopped.tick_us.p50 < 3 * turning.tick_us.p50,
+    `${stopped.tick_us.p50} us, ${turning.tick_us.p50} us before`,
+  );
 });
