@@ -15,6 +15,7 @@
 #define MAX_STEP   0.2  /* small beside a loop, most are a turn or more */
 #define MAX_TURN   0.3  /* rad a step, at most */
 #define FIRST_STEP 0.03 /* while the curvature is unknown */
+#define MAX_OFF    0.2  /* of a prediction from the rows, by its step: else it is another curve's */
 #define MIN_STEP   1e-5
 #define LAST_STEP  1e-9 /* of what is left before an end */
 #define RESOLUTION 2e-5 /* arcs that pass each other closer than this cross */
@@ -191,7 +192,7 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
         return false;
     between(w->unit, &guess, &next->x, off);
     between(w->unit, &w->x, &next->x, d);
-    if (dot6(off, off) > 0.04 * s * s)
+    if (dot6(off, off) > MAX_OFF * MAX_OFF * s * s)
         return false;
     double moved = sqrt(dot6(d, d));
     next->clear = tangent_at(w->set, w->unit, &next->x, next->tangent);
@@ -234,6 +235,14 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
             from = *trace;
     *trace = from;
     return GW_TRACE_STUCK;
+}
+
+void gw_curve_trace_turn_back(gw_curve_trace *trace)
+{
+    assert(trace);
+    for (int i = 0; i < 6; i++)
+        trace->tangent[i] *= -1;
+    trace->step = trace->came = FIRST_STEP;
 }
 
 /* ---- lengths along the curve ----------------------------------------------------------------- */
@@ -346,15 +355,19 @@ bool gw_implicit_curve_length(const gw_submanifold *set, const gw_pose *pose, do
 /* ---- the nearest pose ----------------------------------------------------------------------- */
 
 /* The pose of the curve at arc length s from the present point, and half the slope of the squared
- * distance there. Beyond an end of the curve there is none. */
+ * distance there. Beyond an end of the curve, and where projection leads to another one, there is
+ * none. */
 static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, double length,
                        gw_pose *x, bool *on_curve)
 {
-    double t[6], l = length / w->unit;
-    *x = predicted(w, s);
+    double t[6], off[6], l = length / w->unit;
+    gw_pose guess = predicted(w, s);
+    *x = guess;
     *on_curve =
         gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x) < 1e-10 * w->size &&
         gw_rows_over_surfaces(w->set->rows, w->set->row_count, x);
+    between(w->unit, &guess, x, off);
+    *on_curve = *on_curve && dot6(off, off) <= fmax(MAX_OFF * MAX_OFF * s * s, ON_CURVE * ON_CURVE);
     if (tangent_at(w->set, w->unit, x, t) < w->least)
         for (int i = 0; i < 6; i++)
             t[i] = w->tangent[i] + s * w->curvature[i];

@@ -43,6 +43,9 @@ gw_curve_trace gw_curve_trace_from_seed(gw_submanifold *set, double size, bool b
  * straight on where it crosses another. */
 gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace);
 
+/* Goes the other way from here. */
+void gw_curve_trace_turn_back(gw_curve_trace *trace);
+
 /* True where the pose is on the traced curve, within half a step of the present point. */
 bool gw_curve_trace_passes(const gw_curve_trace *trace, const gw_pose *pose);
 

@@ -30,14 +30,16 @@ int gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double param
         return 0;
     }
     gw_nurbs_event event = gw_nurbs_follow(s, x, p, NULL, at);
-    double off = fabs(gw_distance(at->d[0][0], x) - fabs(distance));
+    double found = gw_distance(at->d[0][0], x), off = fabs(found - fabs(distance));
+    /* at an edge, or a pole, there may be closer points inside */
+    bool ended = event == GW_NURBS_EDGE && off > NEAR * s->size;
+    /* a closer point is no nearer to that distance than one that is too close already */
+    bool too_close = found < fabs(distance) && !ended;
     int cells = 0;
-    if ((event == GW_NURBS_FOCAL && off > SURE * s->size) || off > NEAR * s->size) {
+    if (!too_close && ((event == GW_NURBS_FOCAL && off > SURE * s->size) || off > NEAR * s->size)) {
         gw_nurbs_nearest nearest;
         gw_nurbs_nearest_within(s, x, GW_NURBS_TICK_CELLS, &nearest);
         cells = nearest.cells;
-        /* at an edge, or a pole, there may be closer points inside */
-        bool ended = event == GW_NURBS_EDGE && off > NEAR * s->size;
         if (ended || fabs(nearest.distance - fabs(distance)) < off) {
             p[0] = nearest.parameter[0];
             p[1] = nearest.parameter[1];

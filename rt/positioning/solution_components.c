@@ -263,18 +263,25 @@ static gw_curve_trace_status trace_one_way(curve_record *t, gw_submanifold *set,
     return status;
 }
 
-/* A pose of the curve beside the nearest pose, clear of what crosses there. */
+/* A pose of the curve beside the nearest pose, clear of what crosses there, or of the end where it
+ * is: on along the trace, or back. */
 static gw_pose clear_of_crossing(const gw_curve_minima *minima, const gw_pose *nearest, double size)
 {
-    gw_curve_trace w = minima->place[0];
+    gw_curve_trace from = minima->place[0];
     for (int i = 1; i < minima->count; i++)
         if (gw_pose_distance(&minima->place[i].x, nearest, size) <
-            gw_pose_distance(&w.x, nearest, size))
-            w = minima->place[i];
-    for (int k = 0; k < CLEAR_STEPS && gw_pose_distance(&w.x, nearest, size) < CLEARANCE * size;
-         k++)
-        if (gw_curve_trace_step(&w) != GW_TRACE_CONTINUES)
-            break;
+            gw_pose_distance(&from.x, nearest, size))
+            from = minima->place[i];
+    gw_curve_trace w = from;
+    for (int way = 0; way < 2 && gw_pose_distance(&w.x, nearest, size) < CLEARANCE * size; way++) {
+        w = from;
+        if (way > 0)
+            gw_curve_trace_turn_back(&w);
+        for (int k = 0; k < CLEAR_STEPS && gw_pose_distance(&w.x, nearest, size) < CLEARANCE * size;
+             k++)
+            if (gw_curve_trace_step(&w) != GW_TRACE_CONTINUES)
+                break;
+    }
     return w.x;
 }
 

@@ -1,0 +1,120 @@
+/*
+ * Sets on free-form shapes without a closed form: curves that end where an offset folds or at the
+ * shape's edge, each found, and seeded where it can be traced from.
+ */
+#include "tests/unit/solve_util.h"
+
+#include <stdlib.h>
+
+#include "rt/geometry/nurbs_motion.h"
+
+#define RING 9
+
+/* A cone of revolution: quadratic arcs around, lines from the base to the apex. */
+static gw_nurbs *cone(void)
+{
+    static const double round[] = {0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4}, along[] = {0, 0, 1, 1};
+    static const gw_vec3 base[RING] = {
+        {0.04602580756960262, -1.8465533340544498, -1.174615328947028},
+        {-0.33974295121895115, -1.7616786677297853, -0.8680557821065884},
+        {-0.033158005173880234, -1.534033469155952, -0.5452813493755846},
+        {0.2734269408711905, -1.306388270582119, -0.2225069166445809},
+        {0.659195699659744, -1.3912629369067837, -0.5290664634850204},
+        {1.0449644584482978, -1.4761376032314482, -0.83562601032546},
+        {0.7383795124032269, -1.7037828018052814, -1.1584004430564638},
+        {0.4317945663581561, -1.9314280003791144, -1.4811748757874676},
+        {0.04602580756960262, -1.8465533340544498, -1.174615328947028}};
+    gw_vec3 points[2 * RING];
+    double weights[2 * RING];
+    for (int i = 0; i < RING; i++) {
+        points[2 * i] = base[i];
+        points[2 * i + 1] = gw_v3(0.2169581563698116, -0.9196990653654287, -1.216127938435999);
+        weights[2 * i] = weights[2 * i + 1] = i % 2 ? sqrt(0.5) : 1;
+    }
+    gw_error error;
+    gw_nurbs *s = gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                                  .degree = {2, 1},
+                                                  .count = {RING, 2},
+                                                  .knot_count = {12, 4},
+                                                  .knots = {round, along},
+                                                  .points = points,
+                                                  .weights = weights},
+                                  &error);
+    assert_non_null(s);
+    return s;
+}
+
+/* An axis inside a cone along its normal, and a plane that holds a line: eight curves, whose ends
+ * are at the base and where the offset meets the cone's axis. */
+static void curves_of_an_axis_inside_a_cone_are_all_found(void **unused)
+{
+    (void)unused;
+    static const gw_pose on[] = {
+        {{0.61298032646596612, -1.5199976899824521, -1.3161374896510649},
+         {0.88282724031975168, 0.41183576782248099, -0.22362160365030712, -0.031634513941959257}},
+        {{0.1439700937467934, -1.5557729311204345, -1.4391509045075475},
+         {-0.76910399864321521, -0.47932102741536403, 0.024621697338203935, 0.42204758495776656}},
+        {{0.56046598083980614, -0.54439461270503786, -1.2483863479963444},
+         {0.53701401599749266, 0.53861511357544745, 0.19508523659947372, 0.61923457309107011}},
+        {{0.50528104470326562, -1.5736913010110538, -1.3957084937360265},
+         {-0.85850620407503819, -0.47505434322870499, 0.15602606503708594, 0.11378196506149678}}};
+    gw_nurbs *s = cone();
+    gw_element surface = {.kind = GW_SURFACE, .q = {1, 0, 0, 0}, .nurbs = s};
+    gw_constraint c[] = {
+        {.kind = GW_NORMAL,
+         .value = -0.047599216470850414,
+         .mobile = line(gw_v3(-0.41524063982996862, 0.45974976763506947, -0.016870820098860539),
+                        gw_v3(-1, 0, 0)),
+         .fixed = surface},
+        {.kind = GW_COINCIDENT,
+         .mobile = {.kind = GW_PLANE,
+                    .p = {0, 1, -1},
+                    .d = {-0.3239270957022285, -0.77615445758088875, -0.54097642707167526}},
+         .fixed = line(gw_v3(0.19292150353263904, -1.4561229989251061, -1.0989207194994366),
+                       gw_v3(0.71917773070948887, 0.69479033057716877, -0.0070560745473949704))}};
+    gw_pose pose = {
+        {-0.20591571746325688, 0.7000207323108667, 0.90902904283731245},
+        {-0.92294743805265378, -0.24744786631591459, 0.20391557809828781, -0.21296952142639006}};
+    gw_problem p = {pose, 1, 2, c};
+    gw_solve(&p, &solution);
+    assert_int_equal(solution.status, GW_SOLVED);
+    assert_int_equal(solution.branch_count, 8);
+    for (int k = 0; k < 4; k++) {
+        double least = HUGE_VAL;
+        gw_pose x;
+        for (int i = 0; i < solution.branch_count; i++)
+            least = fmin(least, gw_submanifold_nearest(&solution.branches[i].set, &on[k], 1, &x));
+        assert_true(least < 1e-6);
+    }
+    gw_nurbs_put(s);
+}
+
+/* A point that was followed to be closer than expected needs no search: none is nearer to that
+ * distance. */
+static void closest_points_are_searched_for_only_where_they_may_be_nearer(void **unused)
+{
+    (void)unused;
+    gw_nurbs *s = cone();
+    gw_nurbs_point at;
+    double z[2] = {1.3, 0.4}, start[2];
+    gw_nurbs_evaluate(s, z, 1, NULL, &at);
+    gw_vec3 n = gw_nurbs_normal(s, z, &at);
+    for (int k = -3; k <= 3; k++) {
+        gw_vec3 x = gw_mul_add(at.d[0][0], 0.05 * k, n);
+        gw_nurbs_point found;
+        start[0] = z[0] + 0.05, start[1] = z[1] - 0.05;
+        int cells = gw_nurbs_closest(s, x, 0.1, start, &found);
+        assert_true((cells > 0) == (abs(k) > 2));
+        assert_true(gw_distance(found.d[0][0], at.d[0][0]) < 1e-9);
+    }
+    gw_nurbs_put(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(curves_of_an_axis_inside_a_cone_are_all_found),
+        cmocka_unit_test(closest_points_are_searched_for_only_where_they_may_be_nearer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
