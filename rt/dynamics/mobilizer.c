@@ -9,16 +9,43 @@
 static const gw_vec3 zero = {0, 0, 0}, ex = {1, 0, 0}, ey = {0, 1, 0}, ez = {0, 0, 1};
 
 const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT + 1] = {
-    [GW_MOBILIZER_FIXED] = {"fixed", 0, 0},
-    [GW_MOBILIZER_REVOLUTE] = {"revolute", 1, 1},
-    [GW_MOBILIZER_PRISMATIC] = {"prismatic", 1, 0},
-    [GW_MOBILIZER_CYLINDRICAL] = {"cylindrical", 2, 2},
-    [GW_MOBILIZER_SCREW] = {"screw", 1, 1},
-    [GW_MOBILIZER_UNIVERSAL] = {"universal", 2, 3},
-    [GW_MOBILIZER_PLANAR] = {"planar", 3, 4},
-    [GW_MOBILIZER_SPHERICAL] = {"spherical", 3, 7},
+    [GW_MOBILIZER_FIXED] = {"fixed", 0, 0, NULL, {true, true, true}, true, true},
+    [GW_MOBILIZER_REVOLUTE] =
+        {"revolute", 1, 1, "turns about its axis (1)", {true, true, true}, .holds_axis = true},
+    [GW_MOBILIZER_PRISMATIC] = {"prismatic",
+                                1,
+                                0,
+                                "slides along its axis (1)",
+                                {true, true, false},
+                                .holds_axis = true,
+                                .holds_turn = true},
+    [GW_MOBILIZER_CYLINDRICAL] = {"cylindrical",
+                                  2,
+                                  2,
+                                  "slides along its axis (1), turns about it (1)",
+                                  {true, true, false},
+                                  .holds_axis = true},
+    [GW_MOBILIZER_SCREW] = {"screw",
+                            1,
+                            1,
+                            "turns about its axis and advances with it (1)",
+                            {true, true, false},
+                            .holds_axis = true},
+    [GW_MOBILIZER_UNIVERSAL] = {"universal",
+                                2,
+                                3,
+                                "turns about two crossing axes (2)",
+                                {true, true, true},
+                                .holds_turn = true},
+    [GW_MOBILIZER_PLANAR] = {"planar",
+                             3,
+                             4,
+                             "slides in the plane (2), turns about its normal (1)",
+                             {false, false, true},
+                             .holds_axis = true},
+    [GW_MOBILIZER_SPHERICAL] = {"spherical", 3, 7, "turns about a point (3)", {true, true, true}},
     [GW_MOBILIZER_FREE] = {"free", 6, 0x38},
-    [GW_MOBILIZER_SUBMANIFOLD] = {"submanifold", 0, 0},
+    [GW_MOBILIZER_SUBMANIFOLD] = {"submanifold"},
 };
 
 int gw_mobilizer_rotation(gw_mobilizer type)
@@ -174,27 +201,15 @@ void gw_mobilizer_velocity(gw_mobilizer type, const gw_pose *x, const gw_twist *
 int gw_mobilizer_rows(gw_mobilizer type, const gw_pose *f, const gw_pose *m, gw_row rows[6])
 {
     assert(f && m && rows);
-    /* the axes of F along which M's origin stays where F's is; whether z stays along z; whether M's
-     * x stays normal to F's y */
-    static const struct {
-        bool along[3], axis, turn;
-    } holds[GW_MOBILIZER_COUNT] = {
-        [GW_MOBILIZER_FIXED] = {{true, true, true}, true, true},
-        [GW_MOBILIZER_REVOLUTE] = {{true, true, true}, true, false},
-        [GW_MOBILIZER_PRISMATIC] = {{true, true, false}, true, true},
-        [GW_MOBILIZER_CYLINDRICAL] = {{true, true, false}, true, false},
-        [GW_MOBILIZER_UNIVERSAL] = {{true, true, true}, false, true},
-        [GW_MOBILIZER_PLANAR] = {{false, false, true}, true, false},
-        [GW_MOBILIZER_SPHERICAL] = {{true, true, true}, false, false},
-    };
+    const gw_mobilizer_info *info = &gw_mobilizers[type];
     const gw_vec3 axis[3] = {gw_rotate(f->q, ex), gw_rotate(f->q, ey), gw_rotate(f->q, ez)};
     int n = 0;
     for (int i = 0; i < 3; i++)
-        if (holds[type].along[i])
+        if (info->holds_along[i])
             rows[n++] = (gw_row){.kind = GW_ROW_PLANE, .m = m->p, .f = f->p, .n = axis[i]};
-    for (int i = 0; i < 2 && holds[type].axis; i++)
+    for (int i = 0; i < 2 && info->holds_axis; i++)
         rows[n++] = (gw_row){.kind = GW_ROW_ANGLE, .m = gw_rotate(m->q, ez), .n = axis[i]};
-    if (holds[type].turn)
+    if (info->holds_turn)
         rows[n++] = (gw_row){.kind = GW_ROW_ANGLE, .m = gw_rotate(m->q, ex), .n = axis[1]};
     return n;
 }

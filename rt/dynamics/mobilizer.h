@@ -36,7 +36,11 @@ typedef enum gw_mobilizer {
 typedef struct gw_mobilizer_info {
     const char *name; /* on the wire */
     int dof;
-    unsigned turns; /* bit i: coordinate i is an angle (rad), else a length (m) */
+    unsigned turns;      /* bit i: coordinate i is an angle (rad), else a length (m) */
+    const char *motion;  /* of a body that such a joint alone holds, for people; NULL: no words */
+    bool holds_along[3]; /* the axes of F along which M's origin stays where F's is */
+    bool holds_axis;     /* z stays along z */
+    bool holds_turn;     /* M's x stays normal to F's y */
 } gw_mobilizer_info;
 
 extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT + 1];
@@ -74,7 +78,7 @@ void gw_mobilizer_velocity(gw_mobilizer type, const gw_pose *f_from_m, const gw_
                            double velocity[6]);
 
 /* The rows that hold M (in a's frame) to F (in b's) where such a joint closes a loop: of a's pose
- * in b, at most 6. None for a screw. */
+ * in b, at most 6. Of a screw those of its axis: slide less pitch times turn has none. */
 int gw_mobilizer_rows(gw_mobilizer type, const gw_pose *b_from_f, const gw_pose *a_from_m,
                       gw_row rows[6]);
 

@@ -68,37 +68,36 @@ static void add_row(gw_assembly *w, gw_relation *r, int a, int b, const gw_row *
     t->m = row->m, t->f = row->f;
 }
 
+/* What a joint between M in a and F in b asks of its frames, or of a coordinate. */
+gw_term *gw_assembly_add_joint_term(gw_assembly *w, gw_relation *r, gw_term_kind kind, int a,
+                                    const gw_pose *a_from_m, int b, const gw_pose *b_from_f,
+                                    gw_mobilizer type, int coordinate)
+{
+    gw_term *t = add_term(w, r, kind, a, b);
+    t->m = a_from_m->p, t->a_turn = a_from_m->q;
+    t->f = b_from_f->p, t->turn = b_from_f->q;
+    t->joint = type;
+    t->coordinate = coordinate;
+    return t;
+}
+
 /* A joint between M in a and F in b. */
 static void add_mobilizer(gw_assembly *w, gw_relation *r, gw_mobilizer type, double pitch, int a,
                           const gw_pose *a_from_m, int b, const gw_pose *b_from_f)
 {
-    static const struct {
-        gw_term_kind place; /* GW_TERM_ROW: anywhere */
-        bool z, x;          /* along one another */
-    } terms[GW_MOBILIZER_COUNT] = {
-        [GW_MOBILIZER_FIXED] = {GW_TERM_POINT, true, true},
-        [GW_MOBILIZER_REVOLUTE] = {GW_TERM_POINT, true, false},
-        [GW_MOBILIZER_PRISMATIC] = {GW_TERM_LINE, true, true},
-        [GW_MOBILIZER_CYLINDRICAL] = {GW_TERM_LINE, true, false},
-        [GW_MOBILIZER_SCREW] = {GW_TERM_LINE, true, false},
-        [GW_MOBILIZER_UNIVERSAL] = {GW_TERM_POINT, false, false},
-        [GW_MOBILIZER_PLANAR] = {GW_TERM_PLANE, true, false},
-        [GW_MOBILIZER_SPHERICAL] = {GW_TERM_POINT, false, false},
-        [GW_MOBILIZER_FREE] = {GW_TERM_ROW, false, false},
-    };
-    for (int i = 0; i < 2; i++) {
-        if (i == 0 ? terms[type].place == GW_TERM_ROW : type != GW_MOBILIZER_SCREW)
-            continue;
-        gw_term *t = add_term(w, r, i == 0 ? terms[type].place : GW_TERM_SCREW, a, b);
-        t->m = a_from_m->p, t->f = b_from_f->p;
-        t->a_turn = a_from_m->q, t->turn = b_from_f->q;
-        t->amount = pitch;
-    }
-    if (terms[type].z)
+    const gw_mobilizer_info *info = &gw_mobilizers[type];
+    const bool *along = info->holds_along;
+    const gw_term_kind place = along[0] && along[1] && along[2] ? GW_TERM_POINT : GW_TERM_ALONG;
+    if (along[0] || along[1] || along[2])
+        gw_assembly_add_joint_term(w, r, place, a, a_from_m, b, b_from_f, type, 0);
+    if (type == GW_MOBILIZER_SCREW)
+        gw_assembly_add_joint_term(w, r, GW_TERM_SCREW, a, a_from_m, b, b_from_f, type, 0)->amount =
+            pitch;
+    if (info->holds_axis)
         add_axis(w, r, a, gw_rotate(a_from_m->q, axes[2]), b, gw_rotate(b_from_f->q, axes[2]));
-    if (terms[type].x)
+    if (info->holds_axis && info->holds_turn)
         add_axis(w, r, a, gw_rotate(a_from_m->q, axes[0]), b, gw_rotate(b_from_f->q, axes[0]));
-    if (type == GW_MOBILIZER_UNIVERSAL)
+    if (info->holds_turn && !info->holds_axis)
         add_row(w, r, a, b,
                 &(gw_row){.kind = GW_ROW_ANGLE,
                           .m = gw_rotate(a_from_m->q, axes[0]),
@@ -110,19 +109,6 @@ int gw_assembly_body_named(const gw_assembly *w, const char *name)
 {
     int number = gw_scene_body_number(w->scene, name);
     return number >= 0 ? number : w->body_count - 1;
-}
-
-/* The coordinate of a joint between M in a and F in b. */
-gw_term *gw_assembly_add_coordinate(gw_assembly *w, gw_relation *r, gw_term_kind kind, int a,
-                                    const gw_pose *a_from_m, int b, const gw_pose *b_from_f,
-                                    gw_mobilizer type, int coordinate)
-{
-    gw_term *t = add_term(w, r, kind, a, b);
-    t->m = a_from_m->p, t->a_turn = a_from_m->q;
-    t->f = b_from_f->p, t->turn = b_from_f->q;
-    t->joint = type == GW_MOBILIZER_SCREW ? GW_MOBILIZER_REVOLUTE : type; /* its turn alone */
-    t->coordinate = coordinate;
-    return t;
 }
 
 static void add_joint(gw_assembly *w, int index)
@@ -141,7 +127,7 @@ static void add_joint(gw_assembly *w, int index)
     add_mobilizer(w, r, type, j->pitch, a, &m, b, &f);
     for (int i = 0; w->limits && i < gw_mobilizers[type].dof; i++)
         if (j->limited[i]) {
-            gw_term *t = gw_assembly_add_coordinate(w, r, GW_TERM_LIMIT, a, &m, b, &f, type, i);
+            gw_term *t = gw_assembly_add_joint_term(w, r, GW_TERM_LIMIT, a, &m, b, &f, type, i);
             t->lower = j->lower[i], t->upper = j->upper[i];
         }
 }
@@ -335,7 +321,7 @@ static void add_links(gw_assembly *w, int mechanism)
         add_mobilizer(w, r, one ? gw_mechanism_joint(m, i) : GW_MOBILIZER_FIXED, 0, body, &frame,
                       parent, &f);
         if (w->limits && one && link->limited) {
-            gw_term *t = gw_assembly_add_coordinate(w, r, GW_TERM_LIMIT, body, &frame, parent, &f,
+            gw_term *t = gw_assembly_add_joint_term(w, r, GW_TERM_LIMIT, body, &frame, parent, &f,
                                                     gw_mechanism_joint(m, i), 0);
             t->lower = link->lower, t->upper = link->upper;
         }

@@ -39,14 +39,14 @@ static void add_side(gw_assembly *w, gw_relation *r, const gw_geared *side, gw_t
         const gw_mechanism *arm = &s->mechanisms[side->mechanism];
         m = gw_assembly_axis_frame(&arm->links[side->link]);
         int parent = gw_assembly_parent_frame(w, side->mechanism, side->link, &f);
-        t = gw_assembly_add_coordinate(w, r, kind, w->first_link[side->mechanism] + side->link, &m,
+        t = gw_assembly_add_joint_term(w, r, kind, w->first_link[side->mechanism] + side->link, &m,
                                        parent, &f, gw_mechanism_joint(arm, side->link), 0);
         t->start = arm->position[side->link];
         return;
     }
     const gw_scene_joint *j = &s->joints[side->joint];
     gw_scene_joint_frames(s, j, &m, &f);
-    t = gw_assembly_add_coordinate(w, r, kind, gw_assembly_body_named(w, j->a.object), &m,
+    t = gw_assembly_add_joint_term(w, r, kind, gw_assembly_body_named(w, j->a.object), &m,
                                    gw_assembly_body_named(w, j->b.object), &f, j->type,
                                    side->coordinate);
     t->start = j->has_position ? j->position[side->coordinate] : gw_assembly_coordinate(w, t);

@@ -13,8 +13,7 @@
 
 typedef enum gw_term_kind {
     GW_TERM_POINT, /* m on f */
-    GW_TERM_LINE,  /* m on the line along F's z through f */
-    GW_TERM_PLANE, /* m on the plane across F's z through f */
+    GW_TERM_ALONG, /* m where f is, along those axes of F along which the joint holds it */
     GW_TERM_AXIS,  /* direction m along direction f */
     GW_TERM_SCREW, /* m's way along F's z = the pitch times the turn about it */
     GW_TERM_TOUCH, /* two surfaces, one of which bends, along their common normal; or two curves */
@@ -32,8 +31,8 @@ typedef struct gw_term {
     gw_quat a_turn, turn;    /* of M in a (screw; rim: its z is the axis) and of F in b */
     double amount;           /* the screw's pitch (m/rad), the rim's radius (m), of a row what it is
                                 to be (m or 1), the gear's ratio */
-    gw_mobilizer joint;      /* limit, gear: M stands in F by it .. */
-    int coordinate;          /* .. and by this one of its coordinates (m, rad) */
+    gw_mobilizer joint;      /* M stands in F by it .. */
+    int coordinate;          /* .. and, limit, gear, by this one of its coordinates (m, rad) */
     double lower, upper;     /* limit */
     double start, offset;    /* gear: the coordinate in the scene; the constant */
     int root;                /* gear: the term whose coordinate is turned first .. */
@@ -89,10 +88,10 @@ struct gw_assembly {
     double searched_time;          /* that they took of late (us) */
 };
 
-/* assembly.c: one more relation, and of the newest one a term for the coordinate of a joint between
- * M in a and F in b. */
+/* assembly.c: one more relation, and of the newest one a term for the frames, or a coordinate, of a
+ * joint between M in a and F in b. */
 gw_relation *gw_assembly_add_relation(gw_assembly *assembly, gw_relation_kind kind, int index);
-gw_term *gw_assembly_add_coordinate(gw_assembly *assembly, gw_relation *relation, gw_term_kind kind,
+gw_term *gw_assembly_add_joint_term(gw_assembly *assembly, gw_relation *relation, gw_term_kind kind,
                                     int a, const gw_pose *a_from_m, int b, const gw_pose *b_from_f,
                                     gw_mobilizer type, int coordinate);
 

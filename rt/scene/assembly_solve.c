@@ -266,15 +266,15 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW
         }
         return 3;
     }
-    case GW_TERM_LINE:
-    case GW_TERM_PLANE: {
+    case GW_TERM_ALONG: {
         gw_vec3 x = gw_pose_point(a, t->m), d = gw_sub(x, gw_pose_point(b, t->f));
         gw_quat turn = gw_quat_mul(b->q, t->turn);
-        int first = t->kind == GW_TERM_LINE ? 0 : 2, count = t->kind == GW_TERM_LINE ? 2 : 1;
-        for (int i = 0; i < count; i++) {
-            gw_vec3 u = gw_rotate(turn, axes[first + i]);
-            rows[i] = row_along(u, gw_dot(u, d), x, a, b, per_size);
-        }
+        int count = 0;
+        for (int i = 0; i < 3; i++)
+            if (gw_mobilizers[t->joint].holds_along[i]) {
+                gw_vec3 u = gw_rotate(turn, axes[i]);
+                rows[count++] = row_along(u, gw_dot(u, d), x, a, b, per_size);
+            }
         return count;
     }
     case GW_TERM_AXIS: {

@@ -163,8 +163,7 @@ static bool put_joint(collection *c, relation *r, const joint_place *j)
 {
     gw_row rows[6];
     bool screw = j->type == GW_MOBILIZER_SCREW;
-    int count = gw_mobilizer_rows(screw ? GW_MOBILIZER_CYLINDRICAL : j->type, &j->b_from_f,
-                                  &j->a_from_m, rows);
+    int count = gw_mobilizer_rows(j->type, &j->b_from_f, &j->a_from_m, rows);
     if (!put_rows(c, r, rows, count, &j->a, &j->b))
         return false;
     relation_row *row = screw ? next_row(c, r) : NULL;

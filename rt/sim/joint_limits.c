@@ -76,11 +76,13 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
     }
     bool universal = type == GW_MOBILIZER_UNIVERSAL, turns = gw_mobilizers[type].turns >> j & 1;
     if (!turns) {
-        int along = type == GW_MOBILIZER_PLANAR ? j : 2;
+        const gw_mobilizer_state zero = {.turn = gw_quat_identity()};
+        gw_vec3 v[6], w[6];
+        gw_mobilizer_pose(type, 0, &zero, v, w);
         row.kind = GW_UNILATERAL_DISTANCE;
         row.a = (gw_element){.kind = GW_POINT, .p = f->a_from_m.p};
-        row.b = (gw_element){
-            .kind = GW_PLANE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, axes[along])};
+        row.b =
+            (gw_element){.kind = GW_PLANE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, v[j])};
         return row;
     }
     /* F's x from M's x about z, of a universal joint about F's y; then F's y from M's y about M's x

@@ -82,33 +82,8 @@ static void add_company(json_t *json, const gw_scene *scene, const gw_layout *la
     json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
 }
 
-/* The freedoms of a body that one joint holds, in words; NULL: more than words say. */
-static const char *motion_in_joint(gw_mobilizer type)
-{
-    switch (type) {
-    case GW_MOBILIZER_REVOLUTE:
-        return "turns about its axis (1)";
-    case GW_MOBILIZER_PRISMATIC:
-        return "slides along its axis (1)";
-    case GW_MOBILIZER_CYLINDRICAL:
-        return "slides along its axis (1), turns about it (1)";
-    case GW_MOBILIZER_SCREW:
-        return "turns about its axis and advances with it (1)";
-    case GW_MOBILIZER_UNIVERSAL:
-        return "turns about two crossing axes (2)";
-    case GW_MOBILIZER_PLANAR:
-        return "slides in the plane (2), turns about its normal (1)";
-    case GW_MOBILIZER_SPHERICAL:
-        return "turns about a point (3)";
-    case GW_MOBILIZER_FIXED:
-    case GW_MOBILIZER_FREE:
-    case GW_MOBILIZER_SUBMANIFOLD:
-        break;
-    }
-    return NULL;
-}
-
-/* The same where it touches something in one point. */
+/* The freedoms of a body that touches something in one point, in words; NULL: more than words say.
+ */
 static const char *motion_in_contact(const gw_scene_constraint *c, int freedoms)
 {
     if (freedoms == 6)
@@ -133,7 +108,7 @@ static const char *lone_motion(const gw_scene *scene, const char *id, int freedo
             (strcmp(j->a.object, id) != 0 && strcmp(j->b.object, id) != 0))
             continue;
         relations++;
-        motion = gw_mobilizers[j->type].dof == freedoms ? motion_in_joint(j->type) : NULL;
+        motion = gw_mobilizers[j->type].dof == freedoms ? gw_mobilizers[j->type].motion : NULL;
     }
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
