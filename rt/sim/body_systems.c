@@ -308,7 +308,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
         d->grounds_move = d->joined = false;
         d->joining = (gw_transition){0};
         for (int k = 0; k < d->ground_count; k++)
-            d->grounds[k].travel = (gw_transition){0};
+            d->grounds[k].transition = (gw_transition){0};
         for (int k = 0; k < d->body_count; k++) {
             gw_system_push(d->system, k, &none);
             d->hands[k] = (gw_free_body_hand){0};

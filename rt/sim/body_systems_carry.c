@@ -24,7 +24,7 @@ static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
 {
     gw_pose base = g->start;
     *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_transition_apply(&g->travel, &base, rate);
+    gw_transition_apply(&g->transition, &base, rate);
     return base;
 }
 
@@ -112,7 +112,7 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
             m->edits += lose_offsets(d, &m->world_systems[m->first_system + i].step, dt);
         bool moved_before = d->grounds_move, moves = kinematics || moved_before;
         for (int k = 0; k < d->ground_count; k++)
-            moves = moves || d->grounds[k].travel.active;
+            moves = moves || d->grounds[k].transition.active;
         d->grounds_move = false;
         for (int k = 0; k < d->ground_count && moves; k++) {
             gw_dynamic_ground *g = &d->grounds[k];
@@ -121,8 +121,8 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
             if (g->object >= 0 && kinematics) {
                 now = gw_kinematics_pose(kinematics, g->object);
                 to = displacement(g, &now);
-            } else if (g->travel.active) {
-                gw_transition_advance(&g->travel, dt, 1);
+            } else if (g->transition.active) {
+                gw_transition_advance(&g->transition, dt, 1);
                 now = base_of(g, &rate);
                 to = displacement(g, &now);
             }
@@ -180,7 +180,7 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
         if (g->object >= 0)
             now = gw_kinematics_pose(kinematics, g->object);
         else if (find_base(old, g->name, &now, &rate))
-            gw_transition_start(&g->travel, &now, &rate, &g->start, &still, limits);
+            gw_transition_start(&g->transition, &now, &rate, &g->start, &still, limits);
         d->poses[k] = displacement(g, &now);
         gw_twist way = gw_pose_sub(&now, &g->start);
         if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(now.p)))

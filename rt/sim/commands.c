@@ -56,7 +56,7 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     }
 }
 
-/* Followers are shown where they are, beside held objects that travel. */
+/* Followers are shown where they are, beside held objects in transition. */
 static void follow_now(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {

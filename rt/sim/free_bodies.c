@@ -178,7 +178,7 @@ void gw_free_bodies_reset(gw_scene_dynamics *m)
         gw_guided_init(&b->body, &b->def, &b->pose);
         gw_guided_set_twist(&b->body, &b->twist);
         b->hand = (gw_free_body_hand){0};
-        b->travel = (gw_transition){0};
+        b->transition = (gw_transition){0};
         b->arrived = false;
         world_system_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
     }
@@ -204,9 +204,9 @@ static gw_pose displaced(const gw_dynamic_free_body *b, gw_twist *rate)
 {
     gw_pose shown = b->landing, back = gw_pose_inverse(&b->landing);
     *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    if (!b->travel.active)
+    if (!b->transition.active)
         return gw_pose_identity();
-    gw_transition_apply(&b->travel, &shown, rate);
+    gw_transition_apply(&b->transition, &shown, rate);
     rate->v = gw_sub(rate->v, gw_cross(rate->w, shown.p));
     return gw_pose_mul(&shown, &back);
 }
@@ -228,11 +228,11 @@ static void begin_transition(gw_dynamic_free_body *b, const gw_guided *was, cons
     gw_guided_set_base_motion(&b->body,
                               &base_motion); /* what the displaced set leaves of its motion */
     gw_twist allowed = {b->body.twist.v, gw_unrotate(at.q, b->body.twist.w)};
-    gw_transition_start(&b->travel, &was->pose, &was->twist, &b->landing, &allowed, limits);
+    gw_transition_start(&b->transition, &was->pose, &was->twist, &b->landing, &allowed, limits);
     at = displaced(b, &rate);
     rate = (gw_twist){gw_add(rate.v, base->v), gw_add(rate.w, base->w)};
     base_motion = gw_base_motion_from_twist(&at, &rate);
-    base_motion.moves = b->travel.active || gw_norm2(base->v) + gw_norm2(base->w) > 0;
+    base_motion.moves = b->transition.active || gw_norm2(base->v) + gw_norm2(base->w) > 0;
     b->body.twist = was->twist;
     gw_guided_set_base_motion(&b->body, &base_motion);
 }
@@ -293,9 +293,9 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *ol
 static void go_on(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *after)
 {
     gw_twist rate;
-    bool travels = b->travel.active;
+    bool travels = b->transition.active;
     *before = displaced(b, &rate);
-    b->arrived = travels && gw_transition_advance(&b->travel, dt, 1);
+    b->arrived = travels && gw_transition_advance(&b->transition, dt, 1);
     *after = displaced(b, &rate);
 }
 
@@ -352,7 +352,7 @@ void gw_free_bodies_publish(const gw_scene_dynamics *m, gw_snapshot *s)
                            .constraint = m->world_systems[m->first_free + i].step.constraint,
                            .operator= b->hand.acting,
                            .dragging = b->hand.drag.active,
-                           .travelling = b->travel.active,
+                           .travelling = b->transition.active,
                            .walls = at.touching};
     }
 }

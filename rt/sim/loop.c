@@ -59,12 +59,13 @@ struct gw_loop {
     bool awake_wanted;   /* likewise */
     atomic_bool kept_awake, forces; /* it holds them off; devices may exert force */
     pthread_t thread, world, watchdog;
-    sem_t look_now;                        /* the loop steps ahead and waits for a detection */
-    atomic_ullong looks_asked, looks_made; /* made: all that were asked for before it began */
-    uint64_t looks_waited;                 /* for this one, 0: for none; of the loop's thread */
-    double ahead;                          /* ticks stepped since the last one; likewise */
-    pthread_mutex_t looking;  /* the world thread detects, or a scenario is destroyed */
-    pthread_mutex_t watching; /* the watchdog has its hand on devices */
+    sem_t detect_now; /* the loop steps ahead and waits for a detection */
+    atomic_ullong detections_asked;
+    atomic_ullong detections_made; /* all that were asked for before it began */
+    uint64_t detection_awaited;    /* for this one, 0: for none; of the loop's thread */
+    double ahead;                  /* ticks stepped since the last one; likewise */
+    pthread_mutex_t detecting;     /* the world thread detects, or a scenario is destroyed */
+    pthread_mutex_t watching;      /* the watchdog has its hand on devices */
     _Atomic(const gw_scenario *) scenario; /* that the watchdog looks after */
     atomic_llong heartbeat; /* when the devices got their last command (ns); 0: none */
     _Atomic(gw_detection *) detection;
@@ -337,20 +338,20 @@ static void publish_figures(gw_loop *loop)
 
 /* True where detection has seen what the coming tick needs: it runs as often, in ticks, as it
  * would in real time. Asks for a detection where it has not. */
-static bool has_looked(gw_loop *loop)
+static bool has_detected(gw_loop *loop)
 {
     gw_detection *detection = gw_simulation_detection(loop->simulation);
     if (!detection || loop->ahead + 1 <= gw_detection_period(detection) * loop->rate)
         return true;
-    if (loop->looks_waited) {
-        if (atomic_load(&loop->looks_made) < loop->looks_waited)
+    if (loop->detection_awaited) {
+        if (atomic_load(&loop->detections_made) < loop->detection_awaited)
             return false;
-        loop->looks_waited = 0;
+        loop->detection_awaited = 0;
         loop->ahead = 0;
         return true;
     }
-    loop->looks_waited = atomic_fetch_add(&loop->looks_asked, 1) + 1;
-    sem_post(&loop->look_now);
+    loop->detection_awaited = atomic_fetch_add(&loop->detections_asked, 1) + 1;
+    sem_post(&loop->detect_now);
     return false;
 }
 
@@ -360,7 +361,7 @@ static void step_ahead(gw_loop *loop, int64_t end)
 {
     while (gw_simulation_steps_ahead(loop->simulation) && now_ns() < end &&
            gw_halt_latch_now(loop->halt) == loop->heeded) {
-        if (!has_looked(loop)) {
+        if (!has_detected(loop)) {
             sleep_until(now_ns() + AHEAD_WAIT_NS);
             continue;
         }
@@ -492,7 +493,7 @@ static bool rest_until(gw_loop *loop, int64_t ns)
 {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     int woken;
-    while ((woken = sem_clockwait(&loop->look_now, CLOCK_MONOTONIC, &t)) != 0 && errno == EINTR)
+    while ((woken = sem_clockwait(&loop->detect_now, CLOCK_MONOTONIC, &t)) != 0 && errno == EINTR)
         ;
     return woken == 0;
 }
@@ -530,15 +531,15 @@ static void *watch(void *arg)
         double period = WORLD_PERIOD;
         int64_t begin = now_ns();
         keep_awake(loop, atomic_load_explicit(&loop->forces, memory_order_relaxed));
-        uint64_t asked = atomic_load(&loop->looks_asked);
-        pthread_mutex_lock(&loop->looking);
+        uint64_t asked = atomic_load(&loop->detections_asked);
+        pthread_mutex_lock(&loop->detecting);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
         if (d) {
             gw_detection_run(d);
             period = gw_detection_period(d);
         }
-        pthread_mutex_unlock(&loop->looking);
-        atomic_store(&loop->looks_made, asked);
+        pthread_mutex_unlock(&loop->detecting);
+        atomic_store(&loop->detections_made, asked);
         int64_t end = now_ns(), rested = end + (end - begin);
         due += (int64_t)(1e9 * period);
         due = due < rested ? rested : due;
@@ -554,17 +555,17 @@ static void init_locks(gw_loop *loop)
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-    pthread_mutex_init(&loop->looking, &attr);
+    pthread_mutex_init(&loop->detecting, &attr);
     pthread_mutex_init(&loop->watching, &attr);
-    sem_init(&loop->look_now, 0, 0);
+    sem_init(&loop->detect_now, 0, 0);
     pthread_mutexattr_destroy(&attr);
 }
 
 static void finish_locks(gw_loop *loop)
 {
-    pthread_mutex_destroy(&loop->looking);
+    pthread_mutex_destroy(&loop->detecting);
     pthread_mutex_destroy(&loop->watching);
-    sem_destroy(&loop->look_now);
+    sem_destroy(&loop->detect_now);
 }
 
 /* ---- creation and destruction --------------------------------------------------------------- */
@@ -711,10 +712,10 @@ static void destroy_retired(gw_loop *loop, const gw_command *command)
 {
     if (command->kind == GW_COMMAND_SCENARIO)
         gw_loop_let_go(loop);
-    pthread_mutex_lock(&loop->looking);
+    pthread_mutex_lock(&loop->detecting);
     if (command->kind == GW_COMMAND_SCENARIO)
         gw_scenario_destroy(command->scenario);
-    pthread_mutex_unlock(&loop->looking);
+    pthread_mutex_unlock(&loop->detecting);
     if (command->kind == GW_COMMAND_OPERATOR)
         gw_operator_program_destroy(command->operator.program);
 }

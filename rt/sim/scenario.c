@@ -12,8 +12,8 @@
 
 #include "rt/haptics/admittance.h"
 
-#define TRAVEL_SPEED 0.25 /* m/s */
-#define TRAVEL_SPIN  1.0  /* rad/s */
+#define TRANSITION_SPEED 0.25 /* m/s */
+#define TRANSITION_SPIN  1.0  /* rad/s */
 
 /* The diagonal of the box around all objects at their poses (framework eq. 30), m. */
 static double scene_diagonal(const gw_scene *scene, const gw_pose *poses)
@@ -285,8 +285,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
     s->dt = 1.0 / s->rate;
     s->substeps = gw_scene_step_rate(def->scene) / s->rate;
     s->go_to_layout = def->go_to_layout;
-    s->travel_speed = def->travel_speed > 0 ? def->travel_speed : TRAVEL_SPEED;
-    s->travel_spin = def->travel_spin > 0 ? def->travel_spin : TRAVEL_SPIN;
+    s->transition_speed = def->transition_speed > 0 ? def->transition_speed : TRANSITION_SPEED;
+    s->transition_spin = def->transition_spin > 0 ? def->transition_spin : TRANSITION_SPIN;
     for (int i = 0; i < def->slot_count && i < GW_MAX_DEVICES; i++)
         s->slots[s->slot_count++] = def->slots[i];
     for (int i = 0; i < def->scene->device_count; i++)

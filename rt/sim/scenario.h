@@ -50,8 +50,9 @@ typedef struct gw_scenario_def {
     gw_device_slot *const *slots; /* open devices, looked up by id */
     int slot_count;
     unsigned long long revision; /* of the scene, reported back in snapshots and events */
-    /* While running, a held object travels to the nearest pose of its new set from where the hand
-     * has it. Set: it travels to the layout's pose instead (sliders, a branch by name). */
+    /* While running, a held object goes by a transition to the nearest pose of its new set from
+     * where the hand has it. Set: it goes to the layout's pose instead (sliders, a branch by name).
+     */
     bool go_to_layout;
     /* By object, then by link, of those that are free or in a system of bodies: what an edit says
      * of them. NULL: all go on. */
@@ -63,8 +64,8 @@ typedef struct gw_scenario_def {
      * materials in the same order, the same ones fixed, held and free. They are not built again.
      * NULL: none. */
     const struct gw_detector *detector;
-    /* Bounds of a travel; 0: 0.25 m/s and 1 rad/s. */
-    double travel_speed, travel_spin;
+    /* Bounds of a transition; 0: 0.25 m/s and 1 rad/s. */
+    double transition_speed, transition_spin;
     /* For a loop: the scenario has a rehearsal (rehearsal.h) of its own, where there is memory for
      * it; without one it takes over that of the scenario that it comes after. */
     bool rehearsed;

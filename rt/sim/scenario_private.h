@@ -16,7 +16,7 @@
 #include "rt/sim/rehearsal.h"
 #include "rt/dynamics/guided.h"
 
-#define GW_TRANSITION_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
+#define GW_TRANSITION_ACCELERATION 10.0 /* m/s^2 in a transition's ramps */
 
 typedef struct gw_scenario_tool {
     uint64_t name;       /* hash of the id of the held object or mechanism */
@@ -51,7 +51,7 @@ struct gw_scenario {
     double dt;             /* of a tick */
     double rest_potential; /* of the movable objects that no tool holds (J) */
     bool go_to_layout;
-    double travel_speed, travel_spin;
+    double transition_speed, transition_spin;
     int slot_count;
     gw_device_slot *slots[GW_MAX_DEVICES];
     bool latched;                /* one of the devices */
@@ -68,8 +68,8 @@ struct gw_scenario {
 /* Limits of the transition to a new set of an object that no hand holds. RT safe. */
 static inline gw_transition_limits gw_scenario_transition_limits(const gw_scenario *scenario)
 {
-    return (gw_transition_limits){.speed = scenario->travel_speed,
-                                  .spin = scenario->travel_spin,
+    return (gw_transition_limits){.speed = scenario->transition_speed,
+                                  .spin = scenario->transition_spin,
                                   .acceleration = GW_TRANSITION_ACCELERATION};
 }
 

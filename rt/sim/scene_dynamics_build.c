@@ -476,12 +476,12 @@ static bool build_locals(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
 }
 
 /* Where nothing touches, local models alone are looked at. */
-static bool build_looks(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
+static bool build_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
-    gw_detection_def looks = {.locals = m->locals, .period = detection_period(def)};
+    gw_detection_def detection = {.locals = m->locals, .period = detection_period(def)};
     if (!m->locals || m->detection)
         return true;
-    m->detection = gw_detection_create(&looks, error);
+    m->detection = gw_detection_create(&detection, error);
     return m->detection;
 }
 
@@ -500,7 +500,7 @@ gw_scene_dynamics *gw_scene_dynamics_create(const gw_scene_dynamics_def *def, gw
     bool built = build_locals(m, def, error);
     if (built)
         gw_scene_dynamics_reset(m);
-    if (!built || !build_contacts(m, def, error) || !build_looks(m, def, error)) {
+    if (!built || !build_contacts(m, def, error) || !build_detection(m, def, error)) {
         gw_scene_dynamics_destroy(m);
         return NULL;
     }

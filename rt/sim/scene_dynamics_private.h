@@ -29,7 +29,8 @@ typedef struct gw_dynamic_free_body {
     gw_twist twist; /* of the origin */
     gw_begin begin;
     gw_free_body_hand hand;
-    gw_transition travel; /* onto the set that an edit gave it, seen at the pose where it lands */
+    gw_transition
+        transition; /* onto the set that an edit gave it, seen at the pose where it lands */
     gw_pose landing;
     bool arrived; /* it arrived in this tick */
     gw_guided body;
@@ -37,10 +38,10 @@ typedef struct gw_dynamic_free_body {
 
 /* A ground of a system that may move: a fixed object, or a mechanism's base. */
 typedef struct gw_dynamic_ground {
-    int object;           /* index in the scene; -1: a base */
-    uint64_t name;        /* hash of its id, or the mechanism's */
-    gw_pose start;        /* as laid out */
-    gw_transition travel; /* of a base, that an edit put there */
+    int object;               /* index in the scene; -1: a base */
+    uint64_t name;            /* hash of its id, or the mechanism's */
+    gw_pose start;            /* as laid out */
+    gw_transition transition; /* of a base, that an edit put there */
 } gw_dynamic_ground;
 
 /* Where a joint's wrench is reported, as a step begins. */

@@ -187,7 +187,7 @@ typedef struct gw_free_body {
 typedef struct gw_contact_statistics {
     int near, touching;
     uint64_t collisions;                    /* met */
-    uint64_t put_off, redetections_skipped; /* collisions, looks: see gw_world_step_result */
+    uint64_t put_off, redetections_skipped; /* collisions, queries: see gw_world_step_result */
     double dissipated, generated, spring;   /* J, see gw_world_step_result */
     double impulse;                         /* magnitude of all that hit in the last tick (N s) */
 } gw_contact_statistics;
@@ -257,7 +257,7 @@ typedef struct gw_snapshot {
 typedef enum gw_event_kind {
     GW_EVENT_ACTIVE,  /* a scenario or operator is active; tag, revision */
     GW_EVENT_STATE,   /* run state changed */
-    GW_EVENT_SETTLED, /* a travel ended; tool, object */
+    GW_EVENT_SETTLED, /* a transition ended; tool, object */
     GW_EVENT_LIMITED, /* a clamp began to act; tool */
     GW_EVENT_HALTED,
     GW_EVENT_ARMED,

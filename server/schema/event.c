@@ -31,7 +31,7 @@ static const wire_field of_event[] = {
     {"over_us", NUMBER, .flags = SOMETIMES},
     {"stage", TEXT, .flags = SOMETIMES, .about = "of a tick that was late or too long"},
     {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
-    {"energy", NUMBER, .flags = SOMETIMES, .about = "that the books miss", .unit = "J"},
+    {"energy", NUMBER, .flags = SOMETIMES, .about = "that the energy audit misses", .unit = "J"},
     {"cause", TEXT, .flags = SOMETIMES, .about = "of a halt"},
     {"by", TEXT, .flags = SOMETIMES, .about = "who halted, who armed"},
     {"count", WHOLE, .flags = SOMETIMES,

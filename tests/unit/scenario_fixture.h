@@ -203,8 +203,8 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
                        .rate = rate,
                        .dt = 1.0 / rate,
                        .substeps = 1,
-                       .travel_speed = 0.25,
-                       .travel_spin = 1,
+                       .transition_speed = 0.25,
+                       .transition_spin = 1,
                        .tool_count = 1,
                        .slot_count = 1};
     s->kinematics = fixture_network();

@@ -33,7 +33,7 @@ export class PoseTable {
   private slots = new Map<string, number>();
   private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
   private moving = 0;
-  movers: readonly string[] = []; // ids of what moves, links too
+  movingIds: readonly string[] = []; // of what moves, links too
   private newest: DataView | null = null; // a frame that nobody has looked at yet
   private last: Uint8Array | null = null; // poses of the newest frame, null when the table was written otherwise since
   private readonly shown = new Uint8Array(CAP); // 1: shown elsewhere, frames do not move it
@@ -43,7 +43,7 @@ export class PoseTable {
   layout(scene: Scene, index: string[], live: boolean): void {
     const before = this.values.slice();
     const old = this.slots;
-    const movers = new Set(index);
+    const moving = new Set(index);
     this.slots = new Map();
     this.last = null;
     this.shown.fill(0);
@@ -51,7 +51,7 @@ export class PoseTable {
       const was = old.get(id);
       const i = this.slots.size;
       this.slots.set(id, i);
-      if (keep && was !== undefined && movers.has(id))
+      if (keep && was !== undefined && moving.has(id))
         this.values.set(before.subarray(was * WIDTH, was * WIDTH + WIDTH), i * WIDTH);
       else this.put(i, pose);
     };
@@ -60,7 +60,7 @@ export class PoseTable {
       linkPoses(m).forEach((pose, i) => {
         if (this.slots.size < CAP) add(linkId(m.id, i), pose, live);
       });
-    this.movers = index;
+    this.movingIds = index;
     this.moving = Math.min(index.length, CAP);
     index.forEach((id, i) => (this.order[i] = this.slots.get(id) ?? -1));
     this.version++;

@@ -21,7 +21,7 @@ export class OffscreenMarks {
 
   // The first body that moves, '' where one of them can be seen.
   private lostWithAll(o: Overlay): string {
-    return poses.movers.every((id) => this.lost(o, id)) ? (poses.movers[0] ?? '') : '';
+    return poses.movingIds.every((id) => this.lost(o, id)) ? (poses.movingIds[0] ?? '') : '';
   }
 
   // Leaves in `at` where it is on the screen; false where it can be seen.
