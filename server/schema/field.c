@@ -173,21 +173,22 @@ static bool refuse_with_value(const wire_field *f, const json_t *value, const wi
                               gw_error *error)
 {
     static const char must[] = "must be ";
-    char where[WIRE_POINTER], message[sizeof error->message], text[VALUE_SHOWN + 1];
+    char where[WIRE_POINTER], message[sizeof error->message];
     wire_path_text(at, where);
     if (!error || error->code != GW_BAD_INPUT || strcmp(error->where, where) != 0)
         return false;
     size_t name = strlen(f->name), before = 0;
     if (strncmp(error->message, f->name, name) == 0 && strncmp(error->message + name, ": ", 2) == 0)
         before = name + 2;
-    size_t size = json_dumpb(value, text, VALUE_SHOWN, JSON_COMPACT | JSON_ENCODE_ANY);
-    if (size == 0 || size > VALUE_SHOWN ||
-        strncmp(error->message + before, must, sizeof must - 1) != 0)
+    if (strncmp(error->message + before, must, sizeof must - 1) != 0)
         return false;
-    text[size] = 0;
-    memcpy(message, error->message, sizeof message);
-    snprintf(error->message + before, sizeof error->message - before, "is %s, %s", text,
-             message + before);
+    gw_text *text = wire_text(json_incref((json_t *)value));
+    if (text && text->size <= VALUE_SHOWN) {
+        memcpy(message, error->message, sizeof message);
+        snprintf(error->message + before, sizeof error->message - before, "is %s, %s", text->data,
+                 message + before);
+    }
+    text_unref(text);
     return false;
 }
 

@@ -319,7 +319,7 @@ test('all errors of a document are told, twenty at most', async () => {
     foo: 2,
     objects: [
       { id: 'a', geometry: { type: 'box', size: [1, 2] }, hui: 1 },
-      { id: 'b', geometry: { type: 'cone', radius: -1, height: 1 } },
+      { id: 'b', geometry: { type: 'cone', radius: -0.1, height: 1 } },
     ],
   });
   const pointers = json.errors.map((e) => e.pointer);
@@ -332,6 +332,7 @@ test('all errors of a document are told, twenty at most', async () => {
   ])
     assert.ok(pointers.includes(pointer), `${pointer} in ${pointers}`);
   assert.equal(new Set(json.errors.map((e) => e.pointer + e.detail)).size, json.errors.length);
+  assert.match(json.errors.find((e) => e.pointer === '/objects/1/geometry/radius').detail, /is -0\.1, must/);
   assert.equal(json.detail, json.errors[0].detail);
   const many = await expect(400, 'PUT', '/scene', {
     format: 'guideway-scene/1',
