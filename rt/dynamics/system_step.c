@@ -868,6 +868,8 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                           .finite = false};
         return;
     }
+    if (sum.energy_error > 0 && sum.energy_error <= gw_system_energy_rounding(s))
+        sum.energy_error = 0;
     if (s->moving)
         gw_grounds_advance(s, dt);
     *step = (gw_step){.constraint = constraint,
