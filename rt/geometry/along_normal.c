@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "rt/base/small.h"
+#include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs_motion.h"
 
 /* A vector of the locus's axes. */
@@ -120,22 +121,13 @@ gw_pose gw_along_normal_pose(const gw_submanifold *set, const double *z)
     return pose_of(set, gw_quat_unit(gw_quat_mul(frame_of(l, &b), turn)), b.p);
 }
 
-/* The parameters of the shape's point closest to s, wherever it is. */
-static void closest(const gw_locus *l, gw_vec3 s, double parameter[2])
-{
-    gw_nurbs_nearest nearest;
-    gw_nurbs_nearest_point(l->nurbs, in_frame(l, s), &nearest);
-    parameter[0] = nearest.parameter[0];
-    parameter[1] = nearest.parameter[1];
-}
-
 void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, double *z)
 {
     const gw_locus *l = &set->translation.locus;
     gw_vec3 s;
     gw_quat a = axis_side(set, x, &s);
     double parameter[2];
-    closest(l, s, parameter);
+    gw_locus_closest_parameters(l, s, parameter);
     for (int k = 0; k < set->translation.dof; k++)
         z[1 + k] = parameter[k];
     beside b = beside_near(l, parameter);
@@ -370,7 +362,7 @@ double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, d
     gw_vec3 point;
     gw_quat a = axis_side(set, near, &point);
     double parameter[2];
-    closest(l, point, parameter);
+    gw_locus_closest_parameters(l, point, parameter);
     along_pose starts[NEAREST_BEST], first = pose_beside(&s, parameter[0], parameter[1], a, 0);
     along_pose best = descend_along(&s, first);
     int count = 0, rows = l->nurbs->dimension == 2 ? NEAREST_GRID : 0;

@@ -59,7 +59,7 @@ static bool advance(gw_geodesic *g, double step, int halvings)
 {
     gw_submanifold *set = g->set;
     double d[6], l = g->length;
-    if (++g->tried > TRIES)
+    if (++g->tried > TRIES || gw_rows_out_of_work(set->rows, set->row_count))
         return false;
     memcpy(d, g->direction, sizeof d);
     gw_twist move = {{step * d[0], step * d[1], step * d[2]},

@@ -185,10 +185,11 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
 {
     double d[6], off[6];
     *next = *w;
+    next->off_surface = false;
     gw_pose guess = predicted(w, s);
     next->x = guess;
-    if (gw_rows_project_counted(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x,
-                                &next->search_work) > 1e-10 * w->size)
+    if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x) >
+        1e-10 * w->size)
         return false;
     between(w->unit, &guess, &next->x, off);
     between(w->unit, &w->x, &next->x, d);
@@ -196,9 +197,12 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
         return false;
     double moved = sqrt(dot6(d, d));
     next->clear = tangent_at(w->set, w->unit, &next->x, next->tangent);
-    if (next->clear < w->least || !gw_rows_over_surfaces(w->set->rows, w->set->row_count, &next->x))
-        return false;
     double straight = dot6(next->tangent, w->tangent);
+    if (next->clear < w->least || !(moved > 0.5 * s && moved < 1.5 * s && fabs(straight) > 0.9))
+        return false;
+    next->off_surface = !gw_rows_over_surfaces(w->set->rows, w->set->row_count, &next->x);
+    if (next->off_surface)
+        return false;
     for (int i = 0; i < 6; i++) {
         next->tangent[i] *= straight < 0 ? -1 : 1;
         next->curvature[i] = (next->tangent[i] - w->tangent[i]) / moved;
@@ -208,29 +212,36 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     next->step = next_step(next, s, straight);
     shorten_before_crossing(w, moved, next);
     update_unit(next);
-    return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
+    return true;
 }
 
-/* After a failed attempt to step from a point. */
-static void count_try(gw_curve_trace *from, const gw_curve_trace *failed)
+/* A step of length s, of so many attempts. */
+static bool attempt(gw_curve_trace *from, double s, gw_curve_trace *trace)
 {
-    from->tries++;
-    from->search_work = failed->search_work;
+    bool steps = try_step(from, s, trace);
+    from->tries += !steps;
+    return steps;
 }
 
 gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
 {
     assert(trace);
     gw_curve_trace from = *trace;
-    from.tries = from.search_work = 0;
-    for (double s = from.step; s >= MIN_STEP; s *= 0.5, count_try(&from, trace))
-        if (try_step(&from, s, trace))
+    const gw_submanifold *set = from.set;
+    from.tries = 0;
+    for (double s = from.step; s >= MIN_STEP && !gw_rows_out_of_work(set->rows, set->row_count);
+         s *= 0.5)
+        if (attempt(&from, s, trace))
             return status_at(trace);
-    /* across a crossing ahead */
-    for (double s = 4 * MIN_STEP; s <= MAX_STEP; s *= 2, count_try(&from, trace))
-        if (try_step(&from, s, trace))
+    /* across a crossing ahead: a shape's edge, or where another part is nearer, is an end */
+    bool ends = trace->off_surface;
+    for (double s = 4 * MIN_STEP;
+         !ends && s <= MAX_STEP && !gw_rows_out_of_work(set->rows, set->row_count); s *= 2)
+        if (attempt(&from, s, trace))
             return status_at(trace);
-    for (double s = 0.5 * MIN_STEP; s >= LAST_STEP; s *= 0.5) /* up to an end */
+    /* up to an end */
+    for (double s = 0.5 * MIN_STEP;
+         s >= LAST_STEP && !gw_rows_out_of_work(set->rows, set->row_count); s *= 0.5)
         if (try_step(&from, s, trace))
             from = *trace;
     *trace = from;
@@ -355,19 +366,21 @@ bool gw_implicit_curve_length(const gw_submanifold *set, const gw_pose *pose, do
 /* ---- the nearest pose ----------------------------------------------------------------------- */
 
 /* The pose of the curve at arc length s from the present point, and half the slope of the squared
- * distance there. Beyond an end of the curve, and where projection leads to another one, there is
+ * distance there. `on_curve`: whether it is one nearer than `most`. Beyond an end of the curve, and
+ * where projection leads to another one, there is
  * none. */
 static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, double length,
-                       gw_pose *x, bool *on_curve)
+                       double most, gw_pose *x, bool *on_curve)
 {
     double t[6], off[6], l = length / w->unit;
     gw_pose guess = predicted(w, s);
     *x = guess;
-    *on_curve =
-        gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x) < 1e-10 * w->size &&
-        gw_rows_over_surfaces(w->set->rows, w->set->row_count, x);
+    bool on_rows =
+        gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x) < 1e-10 * w->size;
     between(w->unit, &guess, x, off);
-    *on_curve = *on_curve && dot6(off, off) <= fmax(MAX_OFF * MAX_OFF * s * s, ON_CURVE * ON_CURVE);
+    *on_curve = on_rows && dot6(off, off) <= fmax(MAX_OFF * MAX_OFF * s * s, ON_CURVE * ON_CURVE) &&
+                gw_pose_distance(x, near, length) < most &&
+                gw_rows_over_surfaces(w->set->rows, w->set->row_count, x);
     if (tangent_at(w->set, w->unit, x, t) < w->least)
         for (int i = 0; i < 6; i++)
             t[i] = w->tangent[i] + s * w->curvature[i];
@@ -383,21 +396,22 @@ static double trace_nearest(const gw_curve_trace *w, const gw_pose *near, double
 {
     gw_pose x;
     bool on_curve;
-    double slope = slope_at(w, 0, near, length, &x, &on_curve);
+    double slope = slope_at(w, 0, near, length, HUGE_VAL, &x, &on_curve);
     *nearest = on_curve ? x : w->x;
     double best = gw_pose_distance(nearest, near, length);
     double low = 0, high = 0, at_low = slope, at_high = slope;
     for (int k = 1; k <= 6 && at_low * at_high > 0; k++) {
         low = high, at_low = at_high;
         high = 0.25 * k * (slope > 0 ? -w->came : w->step);
-        at_high = slope_at(w, high, near, length, &x, &on_curve);
+        at_high = slope_at(w, high, near, length, 0, &x, &on_curve);
     }
-    for (int k = 0; k < 60 && at_low * at_high < 0 && fabs(high - low) > 1e-15; k++) {
+    for (int k = 0; k < 60 && at_low * at_high < 0 && fabs(high - low) > 1e-15 &&
+                    !gw_rows_out_of_work(w->set->rows, w->set->row_count);
+         k++) {
         double s = (low * at_high - high * at_low) / (at_high - at_low);
-        double here = slope_at(w, s, near, length, &x, &on_curve);
-        double d = gw_pose_distance(&x, near, length);
-        if (on_curve && d < best)
-            best = d, *nearest = x;
+        double here = slope_at(w, s, near, length, best, &x, &on_curve);
+        if (on_curve)
+            best = gw_pose_distance(&x, near, length), *nearest = x;
         if (here * at_high < 0)
             low = high, at_low = at_high;
         else
@@ -448,7 +462,11 @@ double gw_curve_minima_nearest(const gw_curve_minima *v, gw_pose *nearest)
     double least = HUGE_VAL;
     for (int i = 0; i < v->count; i++) {
         gw_pose x;
-        gw_submanifold *set = v->place[i].set;
+        const gw_curve_trace *w = &v->place[i];
+        gw_submanifold *set = w->set;
+        double reach = 1.5 * fmax(w->step, w->came) * fmax(w->unit, v->length);
+        if (v->depth[i] - reach > least)
+            continue;
         gw_rows_start_at(set->rows, set->row_count, &v->place[i].x);
         double d = trace_nearest(&v->place[i], v->near, v->length, &x);
         if (d < least)

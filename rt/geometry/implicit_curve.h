@@ -21,8 +21,8 @@ typedef struct gw_curve_trace {
     double clear;        /* conditioning of the tangent: falls to zero at a crossing */
     double least;        /* below it, the point counts as a crossing */
     bool away;           /* it has left the neighbourhood of its seed */
+    bool off_surface;    /* the last attempt ended where an offset has no surface below */
     int tries;           /* failed attempts of the last step */
-    int search_work;     /* that its searches for closest points took, in rows evaluated */
 } gw_curve_trace;
 
 typedef enum gw_curve_trace_status {

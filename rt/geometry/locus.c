@@ -46,11 +46,17 @@ static gw_vec3 free_form_point(const gw_locus *l, const double *z)
     return gw_add(l->origin, turned(l, m.p));
 }
 
-/* The parameters of the point of a free-form locus nearest to a point. */
-static void free_form_parameters(const gw_locus *l, gw_vec3 point, double x[2])
+#define LEAST_CELLS 64 /* of a search where no work is left */
+
+void gw_locus_closest_parameters(const gw_locus *l, gw_vec3 point, double x[2])
 {
     gw_nurbs_nearest nearest;
-    gw_nurbs_nearest_point(l->nurbs, in_frame(l, point), &nearest);
+    int cost = gw_nurbs_cell_work(l->nurbs), cells = GW_NURBS_MAX_CELLS;
+    if (l->work && *l->work < (long)cells * cost)
+        cells = *l->work > LEAST_CELLS * cost ? (int)(*l->work / cost) : LEAST_CELLS;
+    gw_nurbs_nearest_within(l->nurbs, in_frame(l, point), cells, &nearest);
+    if (l->work)
+        *l->work -= GW_NURBS_FOLLOW_WORK + (long)nearest.cells * cost;
     x[0] = nearest.parameter[0];
     x[1] = nearest.parameter[1];
 }
@@ -118,7 +124,7 @@ void gw_locus_parameters(const gw_locus *l, gw_vec3 point, double *z)
     case GW_LOCUS_CURVE:
     case GW_LOCUS_SURFACE: {
         double at[2];
-        free_form_parameters(l, point, at);
+        gw_locus_closest_parameters(l, point, at);
         for (int i = 0; i < gw_locus_dof(l->kind); i++)
             z[i] = at[i];
         break;
@@ -193,7 +199,7 @@ gw_vec3 gw_locus_nearest(const gw_locus *l, gw_vec3 point)
     case GW_LOCUS_CURVE:
     case GW_LOCUS_SURFACE: {
         double at[2];
-        free_form_parameters(l, point, at);
+        gw_locus_closest_parameters(l, point, at);
         return free_form_point(l, at);
     }
     case GW_LOCUS_POINT:
@@ -241,7 +247,7 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
     case GW_LOCUS_SURFACE: {
         gw_nurbs_motion m;
         double x[2], at[2];
-        free_form_parameters(l, point, x);
+        gw_locus_closest_parameters(l, point, x);
         const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
         gw_nurbs_move(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
         out[0] = gw_unit(turned(l, m.d[0]));

@@ -13,6 +13,9 @@ gw_vec3 gw_locus_point(const gw_locus *locus, const double *z);
 /* The z of a point on the locus. */
 void gw_locus_parameters(const gw_locus *locus, gw_vec3 point, double *z);
 
+/* The parameters of the point of a free-form locus nearest to a point. */
+void gw_locus_closest_parameters(const gw_locus *locus, gw_vec3 point, double parameters[2]);
+
 /* The point of the locus nearest to `point`; where many are, one of them. */
 gw_vec3 gw_locus_nearest(const gw_locus *locus, gw_vec3 point);
 

@@ -143,7 +143,7 @@ static double descend(const problem *s, gw_pose *x)
     stationarity at;
     double h[6][6], step[6];
     bool fresh = false;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 40 && !gw_rows_out_of_work(s->set->rows, s->set->row_count); i++) {
         if (!fresh) {
             stationarity_at(s, x, &at);
             curvature(s, &at, x, h);

@@ -457,12 +457,20 @@ int gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double ex
 {
     int cells;
     gw_nurbs_point at;
+    assert(s->dimension == 2);
+    if (!follow_to_apex(s, x, expected, past_edges, parameter, &at, &cells) ||
+        !normal_over(s, at.d[0][0], x, velocity, expected, n, rate, second))
+        gw_nurbs_normal_here(s, x, velocity, parameter, n, rate, second);
+    return cells;
+}
+
+void gw_nurbs_normal_here(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, const double parameter[2],
+                          gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second)
+{
+    gw_nurbs_point at;
     gw_nurbs_turn turn;
     double moves[2], accelerations[2];
     assert(s->dimension == 2);
-    if (follow_to_apex(s, x, expected, past_edges, parameter, &at, &cells) &&
-        normal_over(s, at.d[0][0], x, velocity, expected, n, rate, second))
-        return cells;
     point_near(s, parameter, 3, &at);
     gw_vec3 d = gw_sub(at.d[0][0], x);
     closest_rates(s, &at, d, velocity, moves);
@@ -473,7 +481,6 @@ int gw_nurbs_normal_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, double ex
     *rate = turn.velocity;
     *second = gw_add(turn.bias, gw_add(gw_scale(accelerations[0], turn.d[0]),
                                        gw_scale(accelerations[1], turn.d[1])));
-    return cells;
 }
 
 int gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,

@@ -54,6 +54,10 @@ int gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, dou
                        bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
                        gw_vec3 *second);
 
+/* The same of a closest point that is known, at `parameter`. */
+void gw_nurbs_normal_here(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity,
+                          const double parameter[2], gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second);
+
 /*
  * The unit tangent at the point of a curve closest to x: t, its rate as x moves with `velocity`,
  * t'' for x'' = 0, and the gradient of along . t by x. `parameter`: near the closest point; moved

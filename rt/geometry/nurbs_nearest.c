@@ -23,256 +23,18 @@
 #include "rt/geometry/nurbs_nearest.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rt/base/limits.h"
 #include "rt/geometry/nurbs_pole.h"
 #include "rt/geometry/nurbs_tree.h"
 
-#define FLAT           0.2 /* of a leaf: deviation from its tangents, relative to its radius */
-#define MAX_DEPTH      10  /* halvings of a span in the tree */
-#define MAX_LEAVES     (1 << 17) /* before spans are no longer halved: 30 MB */
-#define CERTIFIED      1e-9      /* of the size: what `distance` may differ from `bound` by */
-#define HEAP_ROOM      768 /* entries: beyond, the farthest are given up, which `bound` tells */
-#define MAX_CELLS      6000
+#define CERTIFIED      1e-9 /* of the size: what `distance` may differ from `bound` by */
+#define HEAP_ROOM      768  /* entries: beyond, the farthest are given up, which `bound` tells */
 #define ITERATIONS     60
 #define FOCAL_LIMIT    1e-3 /* of 1 - kappa delta */
 #define POLE_STEPS     20   /* of Newton's method about a pole */
 #define FARTHEST_ROUND 0.25 /* of a closed direction, in a step */
-
-/* ---- building ------------------------------------------------------------------------------- */
-
-static const double binomial[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {
-    {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
-
-static double length3(const gw_homogeneous *a)
-{
-    return sqrt((*a)[0] * (*a)[0] + (*a)[1] * (*a)[1] + (*a)[2] * (*a)[2]);
-}
-
-/* Differences of Bezier control points along one direction: the derivative's, times range/degree.
- */
-static void differentiate(gw_homogeneous *b, int rows, int columns, int stride, bool along_rows)
-{
-    int last_row = along_rows ? rows - 1 : rows, last_column = along_rows ? columns : columns - 1;
-    for (int i = 0; i < last_row; i++)
-        for (int j = 0; j < last_column; j++)
-            b[i * stride + j] =
-                (along_rows ? b[(i + 1) * stride + j] : b[i * stride + j + 1]) - b[i * stride + j];
-}
-
-/* Of an edge, which has no extent in direction k, only what is along it counts. */
-static double per_length(int degree, const gw_nurbs_leaf *leaf, int k)
-{
-    double length = leaf->high[k] - leaf->low[k];
-    return length > 0 ? degree / length : 0;
-}
-
-/*
- * Bounds of the derivatives over a Bezier part: those of the sums A - c w and w, with c a point of
- * the part, by the hulls of their control points, then the quotient rule with absolute values.
- */
-static void derivative_bounds(const gw_nurbs *s, gw_nurbs_leaf *leaf, const gw_homogeneous *points,
-                              gw_vec3 centre)
-{
-    int p = s->direction[0].degree, q = s->direction[1].degree, stride = q + 1;
-    double top[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {{0}},
-           weight[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {{0}}, least = HUGE_VAL;
-    gw_homogeneous by_u[GW_BEZIER_POINTS], b[GW_BEZIER_POINTS];
-    for (int i = 0; i < (p + 1) * stride; i++) {
-        double w = points[i][3];
-        by_u[i] = points[i] - w * (gw_homogeneous){centre.x, centre.y, centre.z, 0};
-        least = fmin(least, w);
-    }
-    double scale_u = 1;
-    for (int k = 0; k <= GW_NURBS_ORDER && k <= p; k++) {
-        double scale = scale_u;
-        memcpy(b, by_u, sizeof b);
-        for (int l = 0; k + l <= GW_NURBS_ORDER && l <= q; l++) {
-            for (int i = 0; i <= p - k; i++) {
-                for (int j = 0; j <= q - l; j++) {
-                    top[k][l] = fmax(top[k][l], scale * length3(&b[i * stride + j]));
-                    weight[k][l] = fmax(weight[k][l], scale * fabs(b[i * stride + j][3]));
-                }
-            }
-            differentiate(b, p + 1 - k, q + 1 - l, stride, false);
-            scale *= per_length(q - l, leaf, 1);
-        }
-        differentiate(by_u, p + 1 - k, q + 1, stride, true);
-        scale_u *= per_length(p - k, leaf, 0);
-    }
-    for (int k = 0; k <= GW_NURBS_ORDER; k++) {
-        for (int l = 0; k + l <= GW_NURBS_ORDER; l++) {
-            double sum = top[k][l];
-            for (int i = 0; s->rational && i <= k; i++)
-                for (int j = i == 0; j <= l; j++)
-                    sum +=
-                        binomial[k][i] * binomial[l][j] * weight[i][j] * leaf->bound[k - i][l - j];
-            leaf->bound[k][l] = sum / least;
-        }
-    }
-}
-
-/* Bound on a part's deviation from its tangents; h: half lengths. */
-static double deviation(const gw_nurbs_leaf *part, const double h[2])
-{
-    return 0.5 * (part->bound[2][0] * h[0] * h[0] + part->bound[0][2] * h[1] * h[1]) +
-           part->bound[1][1] * h[0] * h[1];
-}
-
-/* The direction in which to halve a part: the one along which both tangents change more, each
- * relative to its length; of an edge, along it. */
-static int worse_direction(const gw_nurbs_leaf *part, const double h[2])
-{
-    if (h[0] == 0)
-        return 1;
-    double u = part->bound[1][0], v = part->bound[0][1], uv = part->bound[1][1];
-    double along_u = h[0] * (part->bound[2][0] * v + uv * u);
-    double along_v = h[1] * (part->bound[0][2] * u + uv * v);
-    return along_v > along_u;
-}
-
-static int new_node(gw_nurbs_tree *t)
-{
-    if (t->node_count == t->node_room) {
-        int room = t->node_room ? 2 * t->node_room : 64;
-        gw_nurbs_node *grown = realloc(t->nodes, (size_t)room * sizeof *grown);
-        if (!grown)
-            return -1;
-        t->nodes = grown;
-        t->node_room = room;
-    }
-    return t->node_count++;
-}
-
-static int new_leaf(gw_nurbs_tree *t)
-{
-    if (t->leaf_count == t->leaf_room) {
-        int room = t->leaf_room ? 2 * t->leaf_room : 64;
-        gw_nurbs_leaf *grown = realloc(t->leaves, (size_t)room * sizeof *grown);
-        if (!grown)
-            return -1;
-        t->leaves = grown;
-        t->leaf_room = room;
-    }
-    return t->leaf_count++;
-}
-
-/* Joins two subtrees under a node; -1 where one failed. */
-static int join(gw_nurbs_tree *t, int node, int first, int second)
-{
-    if (first < 0 || second < 0)
-        return -1;
-    const gw_aabb *a = &t->nodes[first].box, *b = &t->nodes[second].box;
-    t->nodes[node] = (gw_nurbs_node){
-        {{fmin(a->low.x, b->low.x), fmin(a->low.y, b->low.y), fmin(a->low.z, b->low.z)},
-         {fmax(a->high.x, b->high.x), fmax(a->high.y, b->high.y), fmax(a->high.z, b->high.z)}},
-        {first, second}};
-    return node;
-}
-
-/* Fills the bounds of a part whose span and rectangle are known; its box. */
-static gw_aabb bound_part(const gw_nurbs *s, gw_nurbs_leaf *part)
-{
-    gw_homogeneous points[GW_BEZIER_POINTS];
-    gw_nurbs_bezier(s, part->span, part->low, part->high, points);
-    gw_aabb box =
-        gw_nurbs_hull_box(points, (s->direction[0].degree + 1) * (s->direction[1].degree + 1));
-    derivative_bounds(s, part, points, gw_scale(0.5, gw_add(box.low, box.high)));
-    return box;
-}
-
-/* The subtree of a part of one span, halved until it is flat; its node, or -1. */
-static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, gw_nurbs_leaf part, int depth)
-{
-    int node = new_node(t);
-    if (node < 0)
-        return -1;
-    gw_aabb box = bound_part(s, &part);
-    double h[2];
-    for (int k = 0; k < 2; k++)
-        h[k] = k < s->dimension ? 0.5 * (part.high[k] - part.low[k]) : 0;
-    double e = deviation(&part, h);
-    double radius = part.bound[1][0] * h[0] + part.bound[0][1] * h[1];
-    if (e <= FLAT * radius || depth == MAX_DEPTH || t->leaf_count >= MAX_LEAVES) {
-        int leaf = new_leaf(t);
-        if (leaf < 0)
-            return -1;
-        t->leaves[leaf] = part;
-        t->nodes[node] = (gw_nurbs_node){box, {~leaf, ~leaf}};
-        return node;
-    }
-    gw_nurbs_leaf first = part, second = part;
-    int k = worse_direction(&part, h);
-    first.high[k] = second.low[k] = 0.5 * (part.low[k] + part.high[k]);
-    int a = build_part(t, s, first, depth + 1);
-    int b = a < 0 ? -1 : build_part(t, s, second, depth + 1);
-    return join(t, node, a, b);
-}
-
-/* Spans from first to last of both directions. */
-typedef struct span_block {
-    const int *spans[2];
-    int first[2], last[2];
-} span_block;
-
-static int build_block(gw_nurbs_tree *t, const gw_nurbs *s, span_block block)
-{
-    int length[2] = {block.last[0] - block.first[0], block.last[1] - block.first[1]};
-    if (length[0] == 0 && length[1] == 0) {
-        gw_nurbs_leaf part = {.span = {0, 0}};
-        for (int k = 0; k < 2; k++) {
-            part.span[k] = block.spans[k][block.first[k]];
-            const gw_nurbs_direction *d = &s->direction[k];
-            part.low[k] = fmax(d->knots[part.span[k]], d->low);
-            part.high[k] = fmin(d->knots[part.span[k] + 1], d->high);
-        }
-        return build_part(t, s, part, 0);
-    }
-    int k = length[1] > length[0], node = new_node(t);
-    if (node < 0)
-        return -1;
-    span_block first = block, second = block;
-    first.last[k] = (block.first[k] + block.last[k]) / 2;
-    second.first[k] = first.last[k] + 1;
-    int a = build_block(t, s, first);
-    int b = a < 0 ? -1 : build_block(t, s, second);
-    return join(t, node, a, b);
-}
-
-gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *s)
-{
-    gw_nurbs_tree *t = calloc(1, sizeof *t);
-    int counts[2] = {gw_nurbs_spans(s, 0, NULL), gw_nurbs_spans(s, 1, NULL)};
-    int *spans = malloc((size_t)(counts[0] + counts[1]) * sizeof *spans);
-    int root = -1;
-    if (t && spans) {
-        gw_nurbs_spans(s, 0, spans);
-        gw_nurbs_spans(s, 1, spans + counts[0]);
-        root = build_block(
-            t, s, (span_block){{spans, spans + counts[0]}, {0, 0}, {counts[0] - 1, counts[1] - 1}});
-    }
-    free(spans);
-    if (root == 0)
-        return t;
-    gw_nurbs_tree_destroy(t);
-    return NULL;
-}
-
-gw_aabb gw_nurbs_tree_bounds(const gw_nurbs_tree *t)
-{
-    return t->nodes[0].box;
-}
-
-void gw_nurbs_tree_destroy(gw_nurbs_tree *t)
-{
-    if (!t)
-        return;
-    free(t->nodes);
-    free(t->leaves);
-    free(t);
-}
 
 /* ---- a local minimum within bounds ---------------------------------------------------------- */
 
@@ -597,7 +359,7 @@ static bool is_decided(search *q, const gw_nurbs_leaf *part, const rectangle *r,
 {
     double least = q->best->distance - CERTIFIED * q->s->size;
     gw_vec3 a = gw_scale(c->h[0], c->m.at.d[1][0]), b = gw_scale(c->h[1], c->m.at.d[0][1]);
-    double e = deviation(part, c->h);
+    double e = gw_nurbs_part_deviation(part, c->h);
     c->bound = fmax(c->bound, parallelogram_distance(a, b, c->m.d) - e);
     if (c->bound >= least)
         return true;
@@ -642,7 +404,7 @@ static void branch_cell(search *q, const waiting *w)
     if (!whole && !is_regular_edge(s, r)) {
         memcpy(part.low, r->low, sizeof part.low);
         memcpy(part.high, r->high, sizeof part.high);
-        gw_aabb box = bound_part(s, &part);
+        gw_aabb box = gw_nurbs_bound_part(s, &part);
         c.bound = fmax(c.bound, box_distance(&box, q->to));
         if (is_decided(q, &part, r, &c))
             return;
@@ -658,7 +420,7 @@ static void branch_cell(search *q, const waiting *w)
         return;
     }
     waiting other = next;
-    int k = worse_direction(&part, c.h);
+    int k = gw_nurbs_worse_direction(&part, c.h);
     next.r.high[k] = other.r.low[k] = 0.5 * (r->low[k] + r->high[k]);
     push(q, &next);
     push(q, &other);
@@ -708,20 +470,21 @@ static bool is_reachable(gw_vec3 x)
     return fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z))) <= GW_MAX_COORDINATE && gw_finite3(x);
 }
 
-bool gw_nurbs_comes_within(const gw_nurbs *s, gw_vec3 to, double distance, int cells)
+bool gw_nurbs_comes_within(const gw_nurbs *s, gw_vec3 to, double distance, int *cells)
 {
-    assert(s && s->tree && cells > 0);
+    assert(s && s->tree && *cells > 0);
     search q;
     gw_nurbs_nearest nearest = {.distance = distance};
     if (is_reachable(to))
-        run_search(&q, s, to, cells, distance, &nearest);
+        run_search(&q, s, to, *cells, distance, &nearest);
+    *cells = nearest.cells;
     return nearest.distance < distance;
 }
 
 void gw_nurbs_nearest_point(const gw_nurbs *s, gw_vec3 to, gw_nurbs_nearest *nearest)
 {
     assert(s && nearest);
-    gw_nurbs_nearest_within(s, to, MAX_CELLS, nearest);
+    gw_nurbs_nearest_within(s, to, GW_NURBS_MAX_CELLS, nearest);
 }
 
 void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_nearest *nearest)

@@ -41,7 +41,13 @@ static inline int gw_nurbs_cell_work(const gw_nurbs *nurbs)
     return 2 + 3 * points / 2;
 }
 
-/* Parts that a search may look into inside a tick: a millisecond. */
+/* What a closest point costs that is followed, and one that is known, in the same unit (measured).
+ */
+#define GW_NURBS_FOLLOW_WORK 18
+#define GW_NURBS_POINT_WORK  6
+
+/* Parts that a search may look into: some ten milliseconds; and inside a tick: a millisecond. */
+#define GW_NURBS_MAX_CELLS  6000
 #define GW_NURBS_TICK_CELLS 500
 
 /* The same, ended after at most `cells` parts. */
@@ -49,8 +55,9 @@ void gw_nurbs_nearest_within(const gw_nurbs *nurbs, gw_vec3 to, int cells,
                              gw_nurbs_nearest *nearest);
 
 /* True where a point of the shape is closer than `distance` (m), by more than 1e-9 of the shape's
- * size, of those that at most `cells` parts lead to: what is farther is not looked into. */
-bool gw_nurbs_comes_within(const gw_nurbs *nurbs, gw_vec3 to, double distance, int cells);
+ * size, of those that at most `cells` parts lead to: what is farther is not looked into. `cells`
+ * becomes how many were looked into. */
+bool gw_nurbs_comes_within(const gw_nurbs *nurbs, gw_vec3 to, double distance, int *cells);
 
 /* Result of the global search for the closest points of two shapes. */
 typedef struct gw_nurbs_pair {

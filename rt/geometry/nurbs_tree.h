@@ -1,6 +1,6 @@
 /*
  * The subdivision tree of a free-form shape, for its searches: inside of rt/geometry. Built with
- * the shape (nurbs_nearest.c) and never changed: any thread.
+ * the shape and never changed: any thread.
  */
 #ifndef GW_GEOMETRY_NURBS_TREE_H
 #define GW_GEOMETRY_NURBS_TREE_H
@@ -28,6 +28,28 @@ struct gw_nurbs_tree {
     gw_nurbs_node *nodes; /* the root is the first */
     gw_nurbs_leaf *leaves;
 };
+
+/* Fills the bounds of a part whose span and rectangle are known; its box. */
+gw_aabb gw_nurbs_bound_part(const gw_nurbs *nurbs, gw_nurbs_leaf *part);
+
+/* Bound on a part's deviation from its tangents; h: half lengths. */
+static inline double gw_nurbs_part_deviation(const gw_nurbs_leaf *part, const double h[2])
+{
+    return 0.5 * (part->bound[2][0] * h[0] * h[0] + part->bound[0][2] * h[1] * h[1]) +
+           part->bound[1][1] * h[0] * h[1];
+}
+
+/* The direction in which to halve a part: the one along which both tangents change more, each
+ * relative to its length; of an edge, along it. */
+static inline int gw_nurbs_worse_direction(const gw_nurbs_leaf *part, const double h[2])
+{
+    if (h[0] == 0)
+        return 1;
+    double u = part->bound[1][0], v = part->bound[0][1], uv = part->bound[1][1];
+    double along_u = h[0] * (part->bound[2][0] * v + uv * u);
+    double along_v = h[1] * (part->bound[0][2] * u + uv * v);
+    return along_v > along_u;
+}
 
 /* The box of Bezier control points. */
 static inline gw_aabb gw_nurbs_hull_box(const gw_homogeneous *points, int count)

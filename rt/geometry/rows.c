@@ -58,6 +58,30 @@ static gw_vec3 radial_unit(const gw_row *row, const arm *a)
     return about_axis(row->kind) ? gw_any_normal(a->n) : gw_v3(1, 0, 0);
 }
 
+void gw_submanifold_count_work(gw_submanifold *set, long *work)
+{
+    assert(set);
+    set->translation.locus.work = work;
+    for (int i = 0; i < set->row_count; i++)
+        set->rows[i].work = set->rows[i].nurbs ? work : NULL;
+}
+
+bool gw_rows_out_of_work(const gw_row *rows, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (rows[i].work && *rows[i].work <= 0)
+            return true;
+    return false;
+}
+
+/* A closest point was followed, or was known, and as many parts were looked into. */
+static void count_work(const gw_row *row, bool known, int cells)
+{
+    int point = known ? GW_NURBS_POINT_WORK : GW_NURBS_FOLLOW_WORK;
+    if (row->work)
+        *row->work -= point + (long)cells * gw_nurbs_cell_work(row->nurbs);
+}
+
 static bool is_free_form(gw_row_kind kind)
 {
     return kind >= GW_ROW_SURFACE && kind <= GW_ROW_CURVE_BODY;
@@ -66,8 +90,9 @@ static bool is_free_form(gw_row_kind kind)
 /* Where the closest point of a free-form row is followed from, and moved to. */
 typedef struct follower {
     double start[2];
-    int cells; /* that the search for it looked into, of this row or of one before with this point
-                */
+    int cells;  /* that the search for it looked into, of this row or of one before with this point
+                 */
+    bool known; /* a row before with this point has found it, at `start` */
 } follower;
 
 /* The distance by which the closest point is told from others: once a search has found it for a row
@@ -98,6 +123,8 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
     *u = gw_rotate(world_from_shape, d.gradient);
     *second = d.second;
     f->cells += d.cells;
+    f->known = !row->past_edges;
+    count_work(row, false, d.cells);
     return d.value - row->value;
 }
 
@@ -120,9 +147,15 @@ static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm 
     gw_vec3 at = gw_unrotate(q, a->g), along = gw_unrotate(q, a->n);
     gw_vec3 velocity = s ? gw_unrotate(q, *s) : gw_v3(0, 0, 0);
     of_direction m = {.n = {0, 0, 0}};
+    int before = f->cells;
+    bool known = f->known;
     if (row->kind == GW_ROW_TANGENT || row->kind == GW_ROW_TANGENT_BODY) {
         f->cells += gw_nurbs_tangent_at(row->nurbs, at, velocity, along, row->past_edges, f->start,
                                         &m.n, &m.rate, &m.second, &m.gradient);
+    } else if (known) {
+        gw_nurbs_normal_here(row->nurbs, at, along, f->start, &m.n, &m.gradient, &m.second);
+        if (s)
+            gw_nurbs_normal_here(row->nurbs, at, velocity, f->start, &m.n, &m.rate, &m.second);
     } else {
         double distance = expected_distance(row, f, at);
         f->cells += gw_nurbs_normal_at(row->nurbs, at, along, distance, row->past_edges, f->start,
@@ -132,6 +165,8 @@ static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm 
             gw_nurbs_normal_at(row->nurbs, at, velocity, distance, row->past_edges, f->start, &m.n,
                                &m.rate, &m.second);
     }
+    f->known = !row->past_edges;
+    count_work(row, known, f->cells - before);
     m.n = gw_rotate(q, m.n);
     m.rate = gw_rotate(q, m.rate);
     m.second = gw_rotate(q, m.second);
@@ -156,6 +191,7 @@ static void start_row(const gw_row *rows, int i, const double (*starts)[2], foll
     f->start[0] = starts ? starts[i][0] : rows[i].start[0];
     f->start[1] = starts ? starts[i][1] : rows[i].start[1];
     f->cells = 0;
+    f->known = false;
 }
 
 void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x)
@@ -171,7 +207,8 @@ void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x)
             arm a = arm_of(row, x);
             gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
             start[0] = row->start[0], start[1] = row->start[1];
-            gw_nurbs_closest(row->nurbs, gw_unrotate(q, a.g), row->value, start, &at);
+            int cells = gw_nurbs_closest(row->nurbs, gw_unrotate(q, a.g), row->value, start, &at);
+            count_work(row, false, cells);
         }
         row->start[0] = start[0], row->start[1] = start[1];
     }
@@ -338,7 +375,7 @@ double gw_row_overhang(const gw_row *row, const gw_pose *x, double gradient[6])
     double start[2] = {row->start[0], row->start[1]};
     gw_nurbs_point at;
     gw_vec3 to = gw_unrotate(q, a.g);
-    gw_nurbs_closest(row->nurbs, to, row->value, start, &at);
+    count_work(row, false, gw_nurbs_closest(row->nurbs, to, row->value, start, &at));
     gw_vec3 n = gw_nurbs_normal(row->nurbs, start, &at);
     gw_vec3 over = gw_reject(gw_sub(to, at.d[0][0]), n);
     double length = gw_norm(over);
@@ -381,8 +418,10 @@ bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *x)
         arm a = arm_of(row, x);
         gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
         double closer = fabs(row->value) - OVER * row->nurbs->size;
-        if (gw_nurbs_comes_within(row->nurbs, gw_unrotate(q, a.g), closer, GW_NURBS_TICK_CELLS) ||
-            gw_row_overhang(row, x, gradient) > 0)
+        int cells = GW_NURBS_TICK_CELLS;
+        bool within = gw_nurbs_comes_within(row->nurbs, gw_unrotate(q, a.g), closer, &cells);
+        count_work(row, false, cells);
+        if (within || gw_row_overhang(row, x, gradient) > 0)
             return false;
     }
     return true;
@@ -398,28 +437,23 @@ void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*
     }
 }
 
-int gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose *x,
-                                    double (*starts)[2], double *h, double (*a)[6])
+void gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose *x,
+                                     double (*starts)[2], double *h, double (*a)[6])
 {
     assert(count >= 0 && (count == 0 || (rows && h && a)) && x);
-    int all = 0;
     follower f = {.start = {0, 0}};
     for (int i = 0; i < count; i++) {
         start_row(rows, i, (const double(*)[2])starts, &f);
-        int before = f.cells;
         h[i] = row_linear(&rows[i], x, &f, a[i]);
-        if (rows[i].nurbs)
-            all += (f.cells - before) * gw_nurbs_cell_work(rows[i].nurbs);
         if (starts)
             starts[i][0] = f.start[0], starts[i][1] = f.start[1];
     }
-    return all;
 }
 
-int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, double *h,
-                               double (*a)[6])
+void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, double *h,
+                                double (*a)[6])
 {
-    return gw_rows_value_and_jacobian_from(rows, count, x, NULL, h, a);
+    gw_rows_value_and_jacobian_from(rows, count, x, NULL, h, a);
 }
 
 /*
@@ -477,12 +511,12 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twis
 }
 
 /* Rows in metres (an angle's row times `length`), and A with rotations in metres (w times length).
- * Returns the largest entry of h; adds what searches cost to `work`. */
+ * Returns the largest entry of h. */
 static double scaled_rows(const gw_row *rows, int count, double length, const gw_pose *x,
-                          double (*starts)[2], double *h, double (*a)[6], int *work)
+                          double (*starts)[2], double *h, double (*a)[6])
 {
     double worst = 0;
-    *work += gw_rows_value_and_jacobian_from(rows, count, x, starts, h, a);
+    gw_rows_value_and_jacobian_from(rows, count, x, starts, h, a);
     for (int i = 0; i < count; i++) {
         bool angle = rows[i].kind == GW_ROW_ANGLE;
         h[i] *= angle ? length : 1;
@@ -496,24 +530,18 @@ static double scaled_rows(const gw_row *rows, int count, double length, const gw
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *x)
 {
-    int work = 0;
-    return gw_rows_project_counted(rows, count, rank, length, iterations, x, &work);
-}
-
-double gw_rows_project_counted(const gw_row *rows, int count, int rank, double length,
-                               int iterations, gw_pose *x, int *work)
-{
-    assert(count >= 0 && count <= GW_MAX_ROWS && length > 0 && x && work);
+    assert(count >= 0 && count <= GW_MAX_ROWS && length > 0 && x);
     double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], starts[GW_MAX_ROWS][2], step[6];
     for (int i = 0; i < count; i++)
         starts[i][0] = rows[i].start[0], starts[i][1] = rows[i].start[1];
-    double worst = scaled_rows(rows, count, length, x, starts, h, a, work);
-    for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
+    double worst = scaled_rows(rows, count, length, x, starts, h, a);
+    for (int k = 0; k < iterations && worst > 1e-15 * length && !gw_rows_out_of_work(rows, count);
+         k++) {
         gw_small_least_squares(count, a, 1e-7, rank, h, step);
         gw_twist d = {{-step[0], -step[1], -step[2]},
                       {-step[3] / length, -step[4] / length, -step[5] / length}};
         gw_pose next = gw_pose_add(x, &d);
-        double now = scaled_rows(rows, count, length, &next, starts, h, a, work);
+        double now = scaled_rows(rows, count, length, &next, starts, h, a);
         if (!(now < worst) && worst < 1e-12 * length)
             break; /* rounding level */
         *x = next;

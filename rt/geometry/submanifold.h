@@ -95,6 +95,7 @@ typedef struct gw_locus {
     double a, b;           /* radius, or semi-axes (m) */
     const gw_nurbs *nurbs; /* curve, surface: in the frame e1, e2, e3 at the origin */
     double start[2];       /* and parameters near those wanted, where charts look first */
+    long *work;            /* see gw_submanifold_count_work() */
 } gw_locus;
 
 /* The origin of a locus moves by -along (normal . R arm), or, for one of the body, by
@@ -164,6 +165,7 @@ typedef struct gw_row {
     const gw_nurbs *nurbs; /* of free-form shapes */
     double start[2];       /* parameters near those wanted */
     bool past_edges;       /* the surface goes on past its edges, by its last spans' polynomials */
+    long *work;            /* see gw_submanifold_count_work() */
 } gw_row;
 
 typedef struct gw_submanifold {
@@ -178,6 +180,13 @@ typedef struct gw_submanifold {
 
 /* All of SE(3): six freedoms, no rows. */
 gw_submanifold gw_submanifold_free(void);
+
+/* Work on the set's free-form shapes, of whatever asks for it, is taken from `work` from now on, in
+ * rows evaluated (gw_nurbs_cell_work(), GW_NURBS_FOLLOW_WORK); where none is left, descents, traces
+ * and geodesics end where they are, and closest points of a locus are looked for in few parts. Sets
+ * that are copied from this one, too. NULL: it is not counted, and nothing ends. */
+void gw_submanifold_count_work(gw_submanifold *set, long *work);
+bool gw_rows_out_of_work(const gw_row *rows, int count);
 
 /* ---- algebraic side ------------------------------------------------------------------------- */
 
@@ -218,15 +227,14 @@ void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x);
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                       double (*a)[6]);
 
-/* Both at once. Returns what searches for closest points cost, in rows evaluated: the parts of
- * free-form shapes that were looked into, each as gw_nurbs_cell_work(). */
-int gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
-                               double *h, double (*a)[6]);
+/* Both at once. */
+void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
+                                double *h, double (*a)[6]);
 
 /* The same, looking first at `starts` (a pair of parameters a row), which become those found: for
  * poses after one another. NULL: at the rows' own. */
-int gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose *x,
-                                    double (*starts)[2], double *h, double (*a)[6]);
+void gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose *x,
+                                     double (*starts)[2], double *h, double (*a)[6]);
 
 /* The bias A-dot [v; w] of each row at that twist (framework eq. 8). */
 void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,
@@ -238,9 +246,6 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,
  * entry (m) after at most `iterations`. */
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *world_from_body);
-/* The same; what searches for closest points cost is added to `work`. */
-double gw_rows_project_counted(const gw_row *rows, int count, int rank, double length,
-                               int iterations, gw_pose *world_from_body, int *work);
 
 /* ---- parametric side ------------------------------------------------------------------------ */
 

@@ -353,10 +353,12 @@ typedef struct foot {
     gw_nurbs_point at;
 } foot;
 
-static foot foot_of(gw_vec3 point, const gw_element *shape)
+static foot foot_of(gw_vec3 point, const gw_element *shape, long *work)
 {
     foot f = {.from = gw_unrotate(shape->q, gw_sub(point, shape->p))};
     gw_nurbs_nearest_point(shape->nurbs, f.from, &f.nearest);
+    if (work)
+        *work -= GW_NURBS_FOLLOW_WORK + (long)f.nearest.cells * gw_nurbs_cell_work(shape->nurbs);
     gw_nurbs_evaluate(shape->nurbs, f.nearest.parameter, 2, NULL, &f.at);
     return f;
 }
@@ -413,7 +415,7 @@ gw_sense gw_constraint_sense_at(const gw_constraint *c, const gw_pose *x)
     if (!is_directed(c->kind))
         return gw_dot(m.d, c->fixed.d) < 0 ? GW_OPPOSITE : GW_SAME;
     const gw_element *other, *shape = shape_of(c, &m, &other);
-    foot at = foot_of(point_of(c, other), shape);
+    foot at = foot_of(point_of(c, other), shape, NULL);
     return gw_dot(other->d, direction_at(&at, shape)) < 0 ? GW_OPPOSITE : GW_SAME;
 }
 
@@ -428,7 +430,7 @@ const char *gw_constraint_offset_folds(const gw_constraint *c, const gw_pose *x,
         return NULL;
     gw_element m = gw_element_moved(x, &c->mobile);
     const gw_element *other, *shape = shape_of(c, &m, &other);
-    foot at = foot_of(other->p, shape);
+    foot at = foot_of(other->p, shape, NULL);
     *focal = gw_nurbs_focal_distance(shape->nurbs, at.nearest.parameter, c->value);
     double share = fabs(c->value) / fabs(*focal);
     return share > 1 + AT_FOCUS ? "beyond" : share > 1 - AT_FOCUS ? "at" : NULL;
@@ -474,10 +476,10 @@ static double error_from_shape(const foot *f, const gw_element *shape, double wa
 /* The error of a constraint on a free-form shape, with the direction along it weighed by `length`.
  */
 static double error_on_shape(const gw_constraint *c, const gw_element *m, double wanted,
-                             double length)
+                             double length, long *work)
 {
     const gw_element *other, *shape = shape_of(c, m, &other);
-    foot f = foot_of(point_of(c, other), shape);
+    foot f = foot_of(point_of(c, other), shape, work);
     double error = error_from_shape(&f, shape, wanted);
     if (!is_directed(c->kind))
         return error;
@@ -504,12 +506,18 @@ static double distance_error(const gw_constraint *c, const gw_element *m, double
 
 double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double length)
 {
+    return gw_constraint_residual_counted(c, x, length, NULL);
+}
+
+double gw_constraint_residual_counted(const gw_constraint *c, const gw_pose *x, double length,
+                                      long *work)
+{
     assert((unsigned)c->kind < GW_CONSTRAINT_KIND_COUNT);
     gw_element m = gw_element_moved(x, &c->mobile);
     const gw_constraint_kind_info *info = &kinds[c->kind];
     double wanted = info->distance == GW_ZERO_DISTANCE ? 0 : c->value;
     if (gw_is_free_form(m.kind) || gw_is_free_form(c->fixed.kind))
-        return error_on_shape(c, &m, wanted, length);
+        return error_on_shape(c, &m, wanted, length, work);
     bool directed = m.kind != GW_POINT && c->fixed.kind != GW_POINT;
     double turn = directed ? length * angle_error(c, &m) : 0;
     if (info->distance == GW_ANY_DISTANCE)

@@ -21,26 +21,16 @@
 #define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
 #define VAIN_TRIES  240  /* where there is none */
 #define MOST_TRIES  600  /* starts at the most */
-#define HELD        1e-11       /* worst row of a pose, by the size */
-#define FARTHEST    1e5         /* times the size: beyond that rounding hides any residual */
-#define SAME_POSE   1e-5        /* poses closer than this, times the size, are one */
-#define OVERDRAFT   GW_MAX_WORK /* of a descent that is under way where the work ends */
+#define HELD        1e-11 /* worst row of a pose, by the size */
+#define FARTHEST    1e5   /* times the size: beyond that rounding hides any residual */
+#define SAME_POSE   1e-5  /* poses closer than this, times the size, are one */
 
 /* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
-
-int gw_rows_work(const gw_row *rows, int count)
-{
-    assert(rows || count == 0);
-    int work = count + 6;
-    for (int i = 0; i < count; i++)
-        work += rows[i].nurbs ? GW_FREE_FORM_ROW_WORK : 0;
-    return work;
-}
 
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double (*starts)[2], double *h,
                     double (*a)[6])
 {
-    c->solver->work -= gw_rows_value_and_jacobian_from(c->rows, c->row_count, x, starts, h, a);
+    gw_rows_value_and_jacobian_from(c->rows, c->row_count, x, starts, h, a);
     for (int i = 0; i < c->row_count; i++)
         gw_scale_row(&c->rows[i], c->size, &h[i], a[i]);
 }
@@ -59,13 +49,13 @@ static void evaluate(const void *context, const gw_pose *x, gw_normal_equations 
     *to = (gw_normal_equations){.sum = 0};
     for (int r = 0; r < c->row_count; r++)
         gw_normal_equations_add(to, h[r], a[r]);
-    c->solver->work -= gw_rows_work(c->rows, c->row_count);
+    c->solver->work -= c->row_count + 6;
 }
 
 /* Free-form shapes cost as much as thousands of rows where the closest point is hard to find. */
 static bool overdrawn(const gw_completion *c)
 {
-    return c->solver->work < -OVERDRAFT;
+    return c->solver->work < -GW_OVERDRAFT;
 }
 
 /* At a minimum of the residual that is no root: |A^T h| is small beside |h|, which it is nowhere
@@ -381,6 +371,8 @@ static void add_rows(gw_completion *c)
     for (int i = 0; i < c->solver->problem->count && n + GW_MAX_ROWS <= GW_MAX_COMPLETION_ROWS; i++)
         if (s->left_out >> i & 1)
             n += gw_constraint_rows(c->solver, i, c->rows + n);
+    for (int i = 0; i < n; i++)
+        c->rows[i].work = c->rows[i].nurbs ? &c->solver->work : NULL;
     c->row_count = n;
 }
 

@@ -84,9 +84,6 @@ gw_root_summary gw_completion_homotopy(gw_completion *c);
  * or where they are too many. */
 double gw_free_form_start(gw_completion *c, gw_pose *x);
 
-/* What an evaluation of rows counts as, searches apart. */
-int gw_rows_work(const gw_row *rows, int count);
-
 /* ---- solution_components.c ------------------------------------------------------------------- */
 
 /* 6 less the rank of the rows at x. */

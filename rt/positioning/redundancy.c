@@ -138,13 +138,13 @@ static unsigned long dependent_on_leaf(gw_solver *solver, const gw_solver_state 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
 /* Those of `asked` that generic poses of a leaf's closed form satisfy. */
-static unsigned long on_set(const gw_solver *solver, const gw_submanifold *set, unsigned long asked)
+static unsigned long on_set(gw_solver *solver, const gw_submanifold *set, unsigned long asked)
 {
     gw_pose x[2];
     int n = gw_generic_poses(set, solver->size, x);
     for (int k = 0; k < n && asked; k++)
         asked &= gw_satisfied_constraints(solver, &x[k], asked);
-    return asked && gw_verified(solver->problem, solver->use, solver->size, set) ? asked : 0;
+    return asked && gw_verified(solver, set, &solver->work) ? asked : 0;
 }
 
 static void check_leaf(gw_solver *solver, const gw_solver_state *state)
@@ -154,7 +154,7 @@ static void check_leaf(gw_solver *solver, const gw_solver_state *state)
     p->any = true;
     bool numeric = p->answer->method == GW_NUMERIC;
     if (gw_synthesise(solver, state, &set) &&
-        (!numeric || gw_verified(solver->problem, solver->use, solver->size, &set)))
+        (!numeric || gw_verified(solver, &set, &solver->work)))
         p->follow = on_set(solver, &set, p->follow);
     else if (numeric) /* else it is not worth the time */
         p->follow = dependent_on_leaf(solver, state, p->answer, p->follow);
@@ -169,7 +169,7 @@ static unsigned long following(passes *all, unsigned long use, unsigned long ask
     for (int i = 0; i < all->count; i++)
         if (all->done[i].use == use && !(asked & ~all->done[i].asked))
             return all->done[i].follow & asked;
-    if (all->count == MAX_PASSES)
+    if (all->count == MAX_PASSES || (all->work <= 0 && gw_has_free_form(all->whole->problem)))
         return 0;
     pass p = {asked, false, all->whole->solution};
     gw_solver solver;
@@ -247,7 +247,7 @@ void gw_find_redundant(const gw_solver *solver)
     if (plainly_needed(solver, s->dof))
         return;
     all.whole = solver;
-    all.work = solver->work;
+    all.work = solver->work + (gw_has_free_form(solver->problem) ? GW_OVERDRAFT : 0);
     all.count = 0;
     bool few = solver->problem->count <= FEW;
     unsigned long needed = reduced(&all, few ? solver->use : leading(&all), -1, 0);

@@ -255,12 +255,13 @@ static gw_curve_trace_status trace_one_way(curve_record *t, gw_submanifold *set,
          k < GW_CURVE_TRACE_MAX_STEPS && status == GW_TRACE_CONTINUES && solver->work > 0; k++) {
         status = gw_curve_trace_step(&w);
         /* records included */
-        solver->work -= (8 + 6 * w.tries) * gw_rows_work(set->rows, set->row_count) + w.search_work;
+        solver->work -= (8 + 6 * w.tries) * (set->row_count + 6);
         record(t, &w);
         gw_curve_minima_visit(&t->minima, &w, false);
     }
     gw_curve_minima_end(&t->minima);
-    return status;
+    bool given_up = status == GW_TRACE_STUCK && gw_rows_out_of_work(set->rows, set->row_count);
+    return given_up ? GW_TRACE_CONTINUES : status;
 }
 
 /* A pose of the curve beside the nearest pose, clear of what crosses there, or of the end where it
@@ -299,9 +300,11 @@ static bool trace_curve(const gw_completion *c, gw_solution_component *curve, bo
         whole = whole && status != GW_TRACE_CONTINUES;
     }
     curve->top = t.top;
+    c->solver->work += GW_OVERDRAFT;
     gw_curve_minima_nearest(&t.minima, &curve->nearest);
     bool plain = gw_implicit_curve_is_regular(set, c->size, &curve->nearest);
     set->seed = plain ? curve->nearest : clear_of_crossing(&t.minima, &curve->nearest, c->size);
+    c->solver->work -= GW_OVERDRAFT;
     return whole;
 }
 

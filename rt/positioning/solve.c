@@ -99,10 +99,9 @@ static bool nearest_elsewhere(gw_solver *solver, const gw_submanifold *set, gw_p
     return true;
 }
 
-void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
-                   const gw_submanifold *set, const gw_pose *known)
+static void add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
+                       const gw_submanifold *set, const gw_pose *known)
 {
-    assert(solver && state && set);
     gw_solution *s = solver->solution;
     const gw_problem *p = solver->problem;
     bool curve = is_curve(set);
@@ -132,6 +131,15 @@ void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *
     }
 }
 
+void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
+                   const gw_submanifold *set, const gw_pose *known)
+{
+    assert(solver && state && set);
+    solver->work += GW_OVERDRAFT; /* what was found is not lost where the search took all */
+    add_branch(solver, state, name, set, known);
+    solver->work -= GW_OVERDRAFT;
+}
+
 /* Tells of closed forms whose rotation or translation no single constraint gives. */
 static void trace_closed_form(const gw_solver_state *state, const gw_submanifold *set,
                               gw_solution *s)
@@ -154,8 +162,9 @@ static void solve_leaf(gw_solver *solver, const gw_solver_state *state)
 {
     gw_solution *s = solver->solution;
     gw_submanifold set;
-    if (gw_synthesise(solver, state, &set) &&
-        gw_verified(solver->problem, solver->use, solver->size, &set)) {
+    bool closed = gw_synthesise(solver, state, &set);
+    gw_submanifold_count_work(&set, &solver->work);
+    if (closed && gw_verified(solver, &set, &solver->work)) {
         trace_closed_form(state, &set, s);
         gw_add_branch(solver, state, "", &set, NULL);
         return;
@@ -326,7 +335,9 @@ static const char *why_unhandled(const gw_solver *solver, const gw_solution *s)
 /* The status, and what goes with it. */
 static void conclude(gw_solver *solver, gw_solution *s)
 {
+    solver->work += GW_OVERDRAFT;
     drop_contained(solver, s);
+    solver->work -= GW_OVERDRAFT;
     s->dof = 0;
     for (int i = 0; i < s->branch_count; i++)
         s->dof = s->branches[i].set.dof > s->dof ? s->branches[i].set.dof : s->dof;
@@ -369,7 +380,7 @@ static void solve_here(const gw_problem *problem, gw_solution *solution)
     gw_solver solver;
     gw_solver_init(&solver, problem, solve_leaf, NULL);
     solver.solution = solution;
-    solver.work = gw_most_work(problem);
+    solver.work = gw_most_work(problem) - (gw_has_free_form(problem) ? GW_OVERDRAFT : 0);
     solution->method = GW_CLOSED_FORM;
     solution->branch_count = solution->redundant_count = solution->implied_count = 0;
     solution->trace_count = 0;
@@ -384,6 +395,8 @@ static void solve_here(const gw_problem *problem, gw_solution *solution)
     else if (solution->branch_count == 0)
         confirm_conflict(&solver);
     conclude(&solver, solution);
+    for (int i = 0; i < solution->branch_count; i++)
+        gw_submanifold_count_work(&solution->branches[i].set, NULL);
 }
 
 void gw_solve(const gw_problem *problem, gw_solution *solution)

@@ -294,7 +294,7 @@ static bool continue_closed_form(const gw_solver *solver, const gw_solver_state 
     gw_branch *b = &f->after;
     gw_pose ignored;
     if (!gw_synthesise(solver, state, &b->set) || b->set.dof != f->before->set.dof ||
-        !gw_verified(p, solver->use, solver->size, &b->set))
+        !gw_verified(solver, &b->set, NULL))
         return false;
     if (solver->tracked->by_pose &&
         gw_submanifold_nearest(&b->set, &f->before->nearest, solver->size, &ignored) >

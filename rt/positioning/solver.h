@@ -21,15 +21,13 @@
 /* No answer leaves with a residual above this, times the problem's size. */
 #define GW_VERIFIED 1e-9
 
-/* Bound of the numeric completion, in rows evaluated (six more each time): some 20 ms; and where
- * there are free-form shapes: some 140 ms. */
+/* Bound of the numeric completion, in rows evaluated (six more each time): some 20 ms; and of all
+ * work where there are free-form shapes: some 150 ms. */
 #define GW_MAX_WORK           400000
-#define GW_MAX_FREE_FORM_WORK 2500000
-/* Measured, in the same unit: a row of a free-form shape, whose closest point is followed, more
- * than another row. Searches: gw_nurbs_cell_work(), and so many parts are looked into for a
- * residual. */
-#define GW_FREE_FORM_ROW_WORK 18
-#define GW_NEAREST_CELLS      60
+#define GW_MAX_FREE_FORM_WORK 3000000
+/* Overdrawn at most by a descent that is under way where the work ends. On free-form shapes
+ * searches leave as much to nearest poses of what they found, and to what follows from what. */
+#define GW_OVERDRAFT 250000
 
 #define GW_MAX_DISTANCES    96 /* fundamental: one an input constraint, and derived ones */
 #define GW_MAX_ANGLES       96 /* fundamental, likewise */
@@ -102,7 +100,8 @@ struct gw_solver {
     void (*leaf)(gw_solver *solver, const gw_solver_state *state);
     void *context;
     gw_contradictions *contradictions; /* that end branches (conflict.c); NULL: not recorded */
-    long work;             /* left to the numeric completion: evaluations, times rows and six */
+    long work;             /* left to the numeric completion: evaluations, times rows and six; and
+                              what is done on free-form shapes */
     bool stop;             /* set by a leaf: no further leaves wanted */
     bool stated_checked;   /* pairs of constraints as they are stated have no conflict */
     bool unproven;         /* a branch ended without a proof */
@@ -281,6 +280,10 @@ int gw_angle_rows(const gw_angle_constraint *angle, gw_row *rows);
 
 /* ---- verify.c -------------------------------------------------------------------------------- */
 
+/* gw_constraint_residual(); the search for a closest point is taken from `work`; NULL: from none.
+ */
+double gw_constraint_residual_counted(const gw_constraint *constraint, const gw_pose *x,
+                                      double length, long *work);
 /* The largest residual of the constraints in `use` at a pose, over the problem's size. */
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
                            const gw_pose *x);
@@ -289,18 +292,19 @@ double gw_problem_residual(const gw_problem *problem, unsigned long use, double 
  * there. `nearest`: in, that of the whole set; out. False: none was found. */
 bool gw_nearest_over_surfaces(gw_solver *solver, const gw_submanifold *set, gw_pose *nearest);
 
+/* True where a constraint is on a free-form curve or surface. */
+bool gw_has_free_form(const gw_problem *problem);
 /* The bound of the work of an answer to a problem. */
 long gw_most_work(const gw_problem *problem);
 /* The residual of what the solver uses; searches for closest points are counted as work. */
 double gw_solver_residual(gw_solver *solver, const gw_pose *x);
 /* Those of `asked` that a pose satisfies. */
-unsigned long gw_satisfied_constraints(const gw_solver *solver, const gw_pose *x,
-                                       unsigned long asked);
+unsigned long gw_satisfied_constraints(gw_solver *solver, const gw_pose *x, unsigned long asked);
 /* Poses of a closed form at generic parameters; returns how many. */
 int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2]);
-/* True when the set satisfies every constraint in `use`, at generic parameters. */
-bool gw_verified(const gw_problem *problem, unsigned long use, double size,
-                 const gw_submanifold *set);
+/* True when the set satisfies every constraint that the solver uses, at generic parameters. `work`:
+ * as above. */
+bool gw_verified(const gw_solver *solver, const gw_submanifold *set, long *work);
 
 /* ---- solve.c, numeric_completion.c ----------------------------------------------------------- */
 

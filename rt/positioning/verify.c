@@ -133,52 +133,50 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
 
 /* Rounding of coordinates that far from the origin, and of the displacement from the present pose,
  * is no residual. */
-double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
-                           const gw_pose *x)
+static double residual_of(const gw_problem *problem, unsigned long use, double size,
+                          const gw_pose *x, long *work)
 {
     assert(problem && size > 0 && x);
     const double rounding = 8 * DBL_EPSILON * (gw_norm(x->p) + gw_norm(problem->pose.p));
     double worst = 0;
     for (int i = 0; i < problem->count; i++)
         if (use >> i & 1)
-            worst = fmax(worst, gw_constraint_residual(&problem->constraints[i], x, size));
+            worst = fmax(worst,
+                         gw_constraint_residual_counted(&problem->constraints[i], x, size, work));
     return isnan(worst) ? HUGE_VAL : fmax(0, worst - rounding) / size;
 }
 
-/* The free-form shape that a constraint is on, or NULL. */
-static const gw_nurbs *shape_of(const gw_constraint *c)
+double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
+                           const gw_pose *x)
 {
-    return gw_is_free_form(c->fixed.kind)    ? c->fixed.nurbs
-           : gw_is_free_form(c->mobile.kind) ? c->mobile.nurbs
-                                             : NULL;
+    return residual_of(problem, use, size, x, NULL);
 }
 
 double gw_solver_residual(gw_solver *solver, const gw_pose *x)
 {
-    const gw_problem *p = solver->problem;
-    for (int i = 0; i < p->count; i++) {
-        const gw_nurbs *shape = shape_of(&p->constraints[i]);
-        if (shape && solver->use >> i & 1)
-            solver->work -= GW_NEAREST_CELLS * gw_nurbs_cell_work(shape);
-    }
-    return gw_problem_residual(p, solver->use, solver->size, x);
+    return residual_of(solver->problem, solver->use, solver->size, x, &solver->work);
+}
+
+bool gw_has_free_form(const gw_problem *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (gw_is_free_form(p->constraints[i].fixed.kind) ||
+            gw_is_free_form(p->constraints[i].mobile.kind))
+            return true;
+    return false;
 }
 
 long gw_most_work(const gw_problem *p)
 {
-    for (int i = 0; i < p->count; i++)
-        if (shape_of(&p->constraints[i]))
-            return GW_MAX_FREE_FORM_WORK;
-    return GW_MAX_WORK;
+    return gw_has_free_form(p) ? GW_MAX_FREE_FORM_WORK : GW_MAX_WORK;
 }
 
-unsigned long gw_satisfied_constraints(const gw_solver *solver, const gw_pose *x,
-                                       unsigned long asked)
+unsigned long gw_satisfied_constraints(gw_solver *solver, const gw_pose *x, unsigned long asked)
 {
     unsigned long held = 0;
     for (int i = 0; i < solver->problem->count; i++)
         if (asked >> i & 1 &&
-            gw_problem_residual(solver->problem, 1ul << i, solver->size, x) <= GW_VERIFIED)
+            residual_of(solver->problem, 1ul << i, solver->size, x, &solver->work) <= GW_VERIFIED)
             held |= 1ul << i;
     return held;
 }
@@ -225,15 +223,14 @@ int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
     return 2;
 }
 
-bool gw_verified(const gw_problem *problem, unsigned long use, double size,
-                 const gw_submanifold *set)
+bool gw_verified(const gw_solver *solver, const gw_submanifold *set, long *work)
 {
     gw_pose x[2];
-    int n = gw_generic_poses(set, size, x);
+    int n = gw_generic_poses(set, solver->size, x);
     /* elsewhere on a set it may be some times as much */
     double most = (set->dof > 0 ? 0.25 : 1) * GW_VERIFIED;
     for (int k = 0; k < n; k++)
-        if (gw_problem_residual(problem, use, size, &x[k]) > most)
+        if (residual_of(solver->problem, solver->use, solver->size, &x[k], work) > most)
             return false;
     return true;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rt/geometry/nurbs.h"
+#include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/submanifold.h"
 #include "tests/nurbs_shapes.h"
 
@@ -154,15 +154,30 @@ static void rows_of_one_point_share_a_search(void **unused)
     double h[3], a[3][6];
     gw_pose x = gw_pose_identity();
     x.p = gw_v3(1e-5, 0, 0.03);
+    long work = 0;
     for (int i = 0; i < 3; i++)
-        rows[i].value = -0.0499;
-    int one = gw_rows_value_and_jacobian(rows, 1, &x, h, a);
+        rows[i].value = -0.0499, rows[i].work = &work;
+    gw_rows_value_and_jacobian(rows, 1, &x, h, a);
+    long one = -work - GW_NURBS_FOLLOW_WORK;
     assert_true(one > 1);
-    assert_int_equal(gw_rows_value_and_jacobian(rows, 3, &x, h, a), one);
+    work = 0;
+    gw_rows_value_and_jacobian(rows, 3, &x, h, a);
+    assert_int_equal(-work - (GW_NURBS_FOLLOW_WORK + 2 * GW_NURBS_POINT_WORK), one);
     assert_true(fabs(h[0] + 0.00009) < 1e-12 && fabs(h[1]) < 1e-9 && fabs(h[2]) < 1e-9);
     for (int i = 0; i < 3; i++)
         rows[i].value = -0.04999;
-    assert_int_equal(gw_rows_value_and_jacobian(rows, 3, &x, h, a), 0);
+    work = 0;
+    gw_rows_value_and_jacobian(rows, 3, &x, h, a);
+    assert_int_equal(-work, (GW_NURBS_FOLLOW_WORK + 2 * GW_NURBS_POINT_WORK));
+    for (int i = 0; i < 3; i++)
+        rows[i].value = -0.03;
+    /* where no work is left projection ends where it is */
+    gw_pose before = x;
+    assert_true(gw_rows_out_of_work(rows, 3));
+    assert_true(gw_rows_project(rows, 3, 3, 1, 40, &x) > 1e-6);
+    assert_true(gw_pose_distance(&before, &x, 1) == 0);
+    work = 10000;
+    assert_true(gw_rows_project(rows, 3, 3, 1, 40, &x) < 1e-12 && work < 10000);
     gw_nurbs_put(tube);
 }
 

@@ -89,6 +89,35 @@ static void curves_of_an_axis_inside_a_cone_are_all_found(void **unused)
     gw_nurbs_put(s);
 }
 
+/* The nearest pose of a point beside a cone near whose apex closest points are hard to find: with
+ * little work it is a pose of the set all the same. */
+static void a_nearest_pose_takes_no_more_work_than_is_left(void **unused)
+{
+    (void)unused;
+    gw_nurbs *s = cone();
+    gw_constraint c = {.kind = GW_DISTANCE,
+                       .value = 0.12,
+                       .mobile = {.kind = GW_SURFACE, .q = {1, 0, 0, 0}, .nurbs = s},
+                       .fixed = point(0.3, -0.2, 0.1)};
+    gw_pose pose = {{-0.7, 0.3, -0.6}, gw_quat_axis(gw_unit(gw_v3(1, 2, 3)), 1.1)};
+    gw_problem p = {pose, 1, 1, &c};
+    gw_solve(&p, &solution);
+    assert_int_equal(solution.status, GW_SOLVED);
+    gw_submanifold set = solution.branches[0].set;
+    assert_null(set.translation.locus.work);
+    assert_null(set.rows[0].work);
+    long work = 1000000, before = work;
+    gw_pose x;
+    gw_submanifold_count_work(&set, &work);
+    gw_submanifold_nearest(&set, &pose, 1, &x);
+    long whole = before - work;
+    work = 0;
+    gw_submanifold_nearest(&set, &pose, 1, &x);
+    assert_true(whole > 1000 && -work <= whole);
+    assert_true(gw_constraint_residual(&c, &x, 1) < 1e-9);
+    gw_nurbs_put(s);
+}
+
 /* A point that was followed to be closer than expected needs no search: none is nearer to that
  * distance. */
 static void closest_points_are_searched_for_only_where_they_may_be_nearer(void **unused)
@@ -114,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curves_of_an_axis_inside_a_cone_are_all_found),
+        cmocka_unit_test(a_nearest_pose_takes_no_more_work_than_is_left),
         cmocka_unit_test(closest_points_are_searched_for_only_where_they_may_be_nearer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
