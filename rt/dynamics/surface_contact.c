@@ -646,13 +646,15 @@ static bool is_at_edge(const gw_surface *s, const double *z)
     return raw_at(s, z).beyond;
 }
 
+#define OVER_EDGE 1e-3 /* of a ball's radius: so deep it reaches over an edge */
+
 /* Whether a ball reaches over the edge of b that is closest to its centre. */
 static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, const gw_contact_place *at)
 {
     gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
     return k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM &&
-           gw_distance(centre, patch_at(&k->on_b, at->b, b).p) < k->on_a.radius;
+           gw_distance(centre, patch_at(&k->on_b, at->b, b).p) < (1 - OVER_EDGE) * k->on_a.radius;
 }
 
 /* How far apart the points of a place are (m), negative where they are past one another, but at an

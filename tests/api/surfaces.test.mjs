@@ -1511,6 +1511,7 @@ test('what is bundled of free-form contacts balances its energy', () => {
     const off = e.final - e.initial - e.work_in + e.dissipated - e.edits;
     assert.ok(Math.abs(off) < 1e-9, `${name}: energy off by ${off} J`);
     assert.equal(s.mobility, freedoms, name);
+    assert.deepEqual(s.events, [], name);
     assert.ok(s.penetration_max < 1e-4 && s.constraint_residual_max < 1e-9, name);
   }
 });
