@@ -466,6 +466,9 @@ static progress choose_sense(gw_solver *solver, gw_solver_state *state)
         gw_decompose(solver, state, i, sense);
         return CHANGED;
     }
+    /* on free-form shapes searches may take all the work there is */
+    long kept = solver->work > 0 && gw_has_free_form(solver->problem) ? solver->work / 2 : 0;
+    solver->work -= kept;
     for (int k = 0; k < 2 && !solver->stop; k++) {
         gw_solver_state next;
         add_trace(solver,
@@ -475,6 +478,7 @@ static progress choose_sense(gw_solver *solver, gw_solver_state *state)
         gw_decompose(solver, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
         add_choice(&next, (char)('0' + k));
         explore(solver, &next);
+        solver->work += k == 0 ? kept : 0;
     }
     return ENDED;
 }

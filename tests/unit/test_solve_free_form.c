@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "rt/geometry/nurbs_motion.h"
+#include "tests/nurbs_shapes.h"
 
 #define RING 9
 
@@ -89,6 +90,42 @@ static void curves_of_an_axis_inside_a_cone_are_all_found(void **unused)
     gw_nurbs_put(s);
 }
 
+/* Both senses of an axis along an ellipsoid's normal, and a point on an ellipsoid of the body: the
+ * search for the first leaves its share of the work to the second, which the pose is on. */
+static void either_sense_has_its_share_of_the_work(void **unused)
+{
+    (void)unused;
+    gw_error error;
+    gw_nurbs *s = gw_nurbs_ellipsoid(gw_v3(50, 40, 30), &error);
+    gw_vec3 centre = {-38.244150918083442, 15.032041401899022, -83.666895693851728};
+    gw_constraint c[] = {
+        {.kind = GW_NORMAL,
+         .value = -22.56538726051101,
+         .mobile =
+             line(centre, gw_v3(0.7438760839833352, 0.6239051962776885, -0.23956351503373216)),
+         .fixed = {.kind = GW_SURFACE,
+                   .p = {-124.28500316160402, -113.34835019072325, -32.692400720394687},
+                   .q = {0.90416796824850498, -0.054042712589632017, -0.40505427381846243,
+                         0.12446166345796186},
+                   .nurbs = s}},
+        {.kind = GW_COINCIDENT,
+         .mobile = {.kind = GW_SURFACE,
+                    .p = centre,
+                    .q = {0.67257767073481156, 0.13477996320231847, 0.71633479183047821,
+                          -0.12782059443337918},
+                    .nurbs = s},
+         .fixed = point(-150.86406814354058, -94.63706636308494, -27.290810210235293)}};
+    gw_pose pose = {
+        {-78.424441234764018, -170.29901103955854, -103.61294288635629},
+        {0.5416435443790395, 0.40912759151051509, 0.72843120194357747, -0.092870171381083055}};
+    gw_problem p = {pose, 100, 2, c};
+    gw_solve(&p, &solution);
+    assert_int_equal(solution.status, GW_SOLVED);
+    assert_int_equal(solution.branch_count, 2);
+    assert_true(solution.branches[0].distance < 1e-6);
+    gw_nurbs_put(s);
+}
+
 /* The nearest pose of a point beside a cone near whose apex closest points are hard to find: with
  * little work it is a pose of the set all the same. */
 static void a_nearest_pose_takes_no_more_work_than_is_left(void **unused)
@@ -143,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curves_of_an_axis_inside_a_cone_are_all_found),
+        cmocka_unit_test(either_sense_has_its_share_of_the_work),
         cmocka_unit_test(a_nearest_pose_takes_no_more_work_than_is_left),
         cmocka_unit_test(closest_points_are_searched_for_only_where_they_may_be_nearer),
     };
