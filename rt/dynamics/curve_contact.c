@@ -389,6 +389,7 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     if (!found) {
         at = *place;
         found = search(k, a, b, &at, &x);
+        at.searched = true;
     }
     at.before = place->before;
     *place = at;

@@ -815,6 +815,7 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     if (!found) {
         at = *place;
         found = search(k, a, b, size, &at, &s);
+        at.searched = true;
     }
     at.before = place->before;
     *place = at;

@@ -114,7 +114,8 @@ typedef struct gw_contact_curvature {
 /* Where two curved surfaces touch: parameters of a free-form one, a unit vector of an ellipsoid,
  * and so on (surface_contact.c). */
 typedef struct gw_contact_place {
-    bool known; /* false: to be searched for */
+    bool known;    /* false: to be searched for */
+    bool searched; /* it was, since it was given: what was followed before had ended, or was none */
     double a[3], b[3];
     gw_vec3 across; /* of two curves: the direction e in b that their rows are made with */
     gw_contact_curvature now, before; /* and as the step began */
@@ -153,6 +154,7 @@ typedef struct gw_closure_def {
         double ratio, offset;           /* position of a's = ratio times that of b's + offset */
     } gear;
     gw_closure_contact contact;
+    gw_contact_place first; /* of a system's contact: as it was made, before closures held */
     struct {
         gw_vec3 point, direction; /* of a, in its frame: the point has no velocity along the unit
                                      vector, relative to b */
@@ -237,6 +239,13 @@ bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pos
 /* Whether two places of one contact are the same. */
 bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_place *x,
                              const gw_contact_place *y);
+
+/* The place of a system's contact as it is followed now, by its closure, or as it was first, where
+ * the definition had the bodies; NULL: it has a closed form, and no place. One given to it, of a
+ * contact between surfaces of the same parameters, is followed from there on. RT safe. */
+const gw_contact_place *gw_system_contact_place(const gw_system *system, int closure);
+const gw_contact_place *gw_system_first_place(const gw_system *system, int closure);
+void gw_system_continue_contact(gw_system *system, int closure, const gw_contact_place *place);
 
 /* Whether the surfaces of a closure can touch; GW_BAD_INPUT that says which can. */
 bool gw_closure_check(const gw_closure_def *closure, gw_error *error);

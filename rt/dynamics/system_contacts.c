@@ -360,6 +360,34 @@ static bool is_followed(const gw_closure_def *c)
     return c->kind == GW_CLOSURE_CONTACT && gw_surface_contact_is_general(&c->contact);
 }
 
+const gw_contact_place *gw_system_contact_place(const gw_system *s, int closure)
+{
+    assert(s && closure >= 0 && closure < s->closure_count);
+    return is_followed(&s->closures[closure]) ? &s->closures[closure].contact.place : NULL;
+}
+
+const gw_contact_place *gw_system_first_place(const gw_system *s, int closure)
+{
+    assert(s && closure >= 0 && closure < s->closure_count);
+    return is_followed(&s->closures[closure]) ? &s->closures[closure].first : NULL;
+}
+
+void gw_contacts_note_first(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        s->closures[i].first = s->closures[i].contact.place;
+}
+
+void gw_system_continue_contact(gw_system *s, int closure, const gw_contact_place *place)
+{
+    assert(s && closure >= 0 && closure < s->closure_count && place);
+    gw_contact_place *now = &s->closures[closure].contact.place;
+    if (!is_followed(&s->closures[closure]) || !place->known)
+        return;
+    *now = *place;
+    now->searched = false;
+}
+
 void gw_contacts_begin(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++)

@@ -110,6 +110,37 @@ int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *
     return found;
 }
 
+/* ---- where they begin ---------------------------------------------------------------------- */
+
+void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int body)
+{
+    gw_system_body_def *d = &s->bodies[body];
+    gw_pose a, b = gw_pose_identity();
+    gw_twist of_a, of_b = {{0, 0, 0}, {0, 0, 0}};
+    gw_model_body(model, body, &a, &of_a);
+    if (d->parent >= 0)
+        gw_model_body(model, d->parent, &b, &of_b);
+    gw_pose back = gw_pose_inverse(&b);
+    gw_vec3 v = gw_add(of_b.v, gw_cross(of_b.w, gw_sub(a.p, b.p)));
+    d->start = gw_pose_mul(&back, &a);
+    d->start_twist =
+        (gw_twist){gw_unrotate(b.q, gw_sub(of_a.v, v)), gw_unrotate(b.q, gw_sub(of_a.w, of_b.w))};
+}
+
+void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system)
+{
+    for (int i = 0; i < s->contact_count; i++) {
+        gw_placed_contact *c = &s->contacts[i];
+        const gw_contact_place *place = gw_system_contact_place(system, c->closure);
+        if (!place)
+            continue;
+        c->first = *gw_system_first_place(system, c->closure);
+        c->continues = place->known && !place->searched;
+        s->closures[c->closure].contact.place =
+            c->continues ? *place : (gw_contact_place){.known = false};
+    }
+}
+
 /* ---- limits -------------------------------------------------------------------------------- */
 
 /* How many whole turns and what else bring `q` within the limits by the shortest way. */

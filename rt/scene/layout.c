@@ -30,7 +30,7 @@ typedef struct builder {
     const gw_pose *from; /* present poses of the objects, NULL: those of the scene */
     gw_pose *assembled;  /* poses where all relations hold together, NULL: not needed */
     gw_layout *layout;
-    const gw_layout *known; /* a layout that was solved before, NULL: none */
+    const gw_layout_known *known; /* never NULL */
 
     /* per object */
     int *asked;      /* the tool that holds it, whose branch it takes, -1 */
@@ -549,7 +549,8 @@ static bool is_loose(const builder *w, const gw_placement *p)
  * the problem alone. */
 static bool reuse(const builder *w, const gw_placement *p)
 {
-    const gw_placement *k = w->known ? gw_layout_placement(w->known, p->object) : NULL;
+    const gw_layout *known = w->known->layout;
+    const gw_placement *k = known ? gw_layout_placement(known, p->object) : NULL;
     if (!k || k->count != p->count || k->length != p->length ||
         memcmp(&k->from, &p->from, sizeof p->from) != 0 ||
         memcmp(k->constraints, p->constraints, (size_t)p->count * sizeof *p->constraints) != 0)
@@ -795,7 +796,7 @@ static bool assemble_systems(builder *w, gw_error *error)
     bool made = true;
     for (int i = 0; i < l->system_count && made && !gw_layout_unsolved(l); i++) {
         l->systems[i] = gw_scene_system_create(w->scene, l->system_of, i, edges, l->edge_count,
-                                               l->poses, error);
+                                               &w->known->starts, l->poses, error);
         made = l->systems[i];
     }
     free((void *)edges);
@@ -877,12 +878,13 @@ gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_erro
     return gw_layout_update(scene, poses, NULL, error);
 }
 
-gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses, const gw_layout *known,
-                            gw_error *error)
+gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses,
+                            const gw_layout_known *known, gw_error *error)
 {
     assert(scene);
-    builder w = {
-        .scene = scene, .from = poses, .known = known, .layout = calloc(1, sizeof(gw_layout))};
+    const gw_layout_known nothing = {.layout = NULL};
+    builder w = {.scene = scene, .from = poses, .known = known ? known : &nothing};
+    w.layout = calloc(1, sizeof *w.layout);
     if (!w.layout) {
         gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
         return NULL;

@@ -72,10 +72,21 @@ typedef struct gw_layout {
  */
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error);
 
-/* The same, bit for bit, but an object whose problem is the one that `known` solved for the object
- * of that index (poses, constraints and length alike) is not solved again. */
-gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses, const gw_layout *known,
-                            gw_error *error);
+/* What is known of a scene before it is laid out again. */
+typedef struct gw_layout_known {
+    const gw_layout *layout;  /* an object whose problem is the one that this solved for the object
+                                 of that index (poses, constraints and length alike) is not solved
+                                 again: the answer is the same, bit for bit; NULL: none */
+    gw_contact_starts starts; /* where contacts are followed: they stay on these branches */
+} gw_layout_known;
+
+/* The same of a scene of which something is known (NULL: nothing). */
+gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses,
+                            const gw_layout_known *known, gw_error *error);
+
+/* Where the contacts of its systems were found, with bodies where they were before it was laid out;
+ * at most `room` of them. Returns how many. */
+int gw_layout_contacts(const gw_layout *layout, gw_contact_start *contacts, int room);
 void gw_layout_destroy(gw_layout *layout);
 
 /* The first placement that has no solution, NULL where all have one. */

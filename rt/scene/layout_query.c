@@ -47,6 +47,21 @@ const gw_placement *gw_layout_placement(const gw_layout *layout, int object)
     return found ? layout->placements[low] : NULL;
 }
 
+int gw_layout_contacts(const gw_layout *layout, gw_contact_start *contacts, int room)
+{
+    assert(layout && contacts);
+    int count = 0;
+    for (int i = 0; i < layout->system_count; i++) {
+        const gw_scene_system *s = layout->systems[i];
+        for (int k = 0; s && k < s->contact_count && count < room; k++) {
+            const gw_placed_contact *c = &s->contacts[k];
+            if (c->first.known)
+                contacts[count++] = (gw_contact_start){c->key, c->first};
+        }
+    }
+    return count;
+}
+
 int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout)
 {
     assert(scene && layout);

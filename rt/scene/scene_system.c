@@ -66,6 +66,7 @@ typedef struct builder {
     int number;
     bool assembled; /* poses are where all relations hold */
     bool by_rows;   /* answers that are no known joint are closures, not submanifolds */
+    const gw_contact_starts *starts;
     gw_pose *poses; /* of the scene's bodies */
     int *body;      /* of each in the system, -1: not in the tree yet */
     gw_scene_system *out;
@@ -626,8 +627,13 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         c->b = body_of(w, end_of(w, right));
         if (c->b < 0 && c->kind == GW_CLOSURE_CONTACT)
             gw_scene_surface_move(&w->poses[right], &c->contact.on_b);
-        if (c->kind == GW_CLOSURE_CONTACT)
-            w->out->contacts[w->out->contact_count++] = (gw_placed_contact){n, left, right, i};
+        if (c->kind != GW_CLOSURE_CONTACT)
+            continue;
+        gw_placed_contact placed = {n, left, right, i, .key = gw_contact_key(k, &c->contact)};
+        const gw_contact_place *start = gw_contact_start_find(w->starts, placed.key);
+        if (start)
+            c->contact.place = *start, c->contact.place.searched = false;
+        w->out->contacts[w->out->contact_count++] = placed;
     }
     return true;
 }
@@ -773,21 +779,6 @@ static double length_of(const builder *w)
     return length;
 }
 
-/* The initial pose of a body on a submanifold, seen from its parent. */
-static void keep_start(const gw_model *model, gw_system_body_def *d, int body)
-{
-    gw_pose a, b = gw_pose_identity();
-    gw_twist of_a, of_b = {{0, 0, 0}, {0, 0, 0}};
-    gw_model_body(model, body, &a, &of_a);
-    if (d->parent >= 0)
-        gw_model_body(model, d->parent, &b, &of_b);
-    gw_pose back = gw_pose_inverse(&b);
-    gw_vec3 v = gw_add(of_b.v, gw_cross(of_b.w, gw_sub(a.p, b.p)));
-    d->start = gw_pose_mul(&back, &a);
-    d->start_twist =
-        (gw_twist){gw_unrotate(b.q, gw_sub(of_a.v, v)), gw_unrotate(b.q, gw_sub(of_a.w, of_b.w))};
-}
-
 static void start_motion(const builder *w, gw_system *system, gw_twist *twists)
 {
     for (int i = 0; i < w->out->body_count; i++)
@@ -819,9 +810,10 @@ static bool assemble(builder *w, gw_error *error)
     s->unlike_stated = gw_scene_system_unlike_stated(w->scene, s, system);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
-        keep_start(model, &s->bodies[i], i);
+        gw_scene_system_keep_start(s, model, i);
     }
     gw_scene_system_note_beyond_limits(s);
+    gw_scene_system_keep_contacts(s, system);
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
@@ -868,10 +860,12 @@ static gw_scene_system *build(const builder *asked, const gw_constraint_edge *co
 
 gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
                                         const gw_constraint_edge *const *edges, int edge_count,
-                                        gw_pose *poses, gw_error *error)
+                                        const gw_contact_starts *starts, gw_pose *poses,
+                                        gw_error *error)
 {
     assert(scene && of_body && number >= 0 && edge_count >= 0 && poses);
-    builder w = {.scene = scene, .of_body = of_body, .number = number, .poses = poses};
+    builder w = {
+        .scene = scene, .of_body = of_body, .number = number, .poses = poses, .starts = starts};
     size_t size = ((size_t)gw_scene_body_count(scene) + 1) * sizeof *poses;
     gw_pose *given = malloc(size);
     gw_error open = {0};
@@ -881,6 +875,11 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     }
     memcpy(given, poses, size - sizeof *poses);
     gw_scene_system *system = build(&w, edges, edge_count, &open);
+    if (!system && starts && starts->count > 0) { /* where they lead to, it does not hold */
+        w.starts = NULL;
+        memcpy(poses, given, size - sizeof *poses);
+        system = build(&w, edges, edge_count, &open);
+    }
     /* nearly singular relations leave a submanifold farther off than closures: 1e-8 of 1 + 1e-16 */
     for (int i = 0; i < 3 && !system && open.code == GW_UNHANDLED; i++) {
         memcpy(poses, given, size - sizeof *poses);

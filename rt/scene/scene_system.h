@@ -14,7 +14,7 @@
 
 #include "rt/dynamics/system.h"
 #include "rt/positioning/cluster.h"
-#include "rt/scene/scene.h"
+#include "rt/scene/contact_start.h"
 
 /* One body of a system. */
 typedef struct gw_system_member {
@@ -39,6 +39,10 @@ typedef struct gw_placed_joint {
  * the scene. */
 typedef struct gw_placed_contact {
     int closure, a, b, constraint;
+    uint64_t key;           /* gw_contact_key() */
+    gw_contact_place first; /* where it was found before the system was assembled */
+    bool continues; /* on the branch that it started on: who takes the closure goes on from there,
+                       else searches for it as here */
 } gw_placed_contact;
 
 /* A coordinate of a joint that the poses, which are no stated position, have beyond its limits. */
@@ -82,6 +86,11 @@ bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system
  * at them, and are noted. */
 void gw_scene_system_keep_within_limits(gw_scene_system *system, int body);
 
+/* Once it is made: the initial pose of a body on a submanifold, seen from its parent, and the
+ * places of its contacts, are those that they have in `model`, or `system`. */
+void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int body);
+void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system);
+
 /* Notes what is beyond limits where the system is assembled, in loops. */
 void gw_scene_system_note_beyond_limits(gw_scene_system *system);
 
@@ -93,13 +102,16 @@ int gw_scene_number_systems(const gw_scene *scene, int *of_body);
  * The system `number` of a scene, assembled: stated joint positions first, then where `poses` (one
  * per body) have the bodies, then the nearest place in the mass metric where all closures hold.
  * `poses` of its bodies become those of the assembled system. `edges` are the scene's enabled
- * two-sided constraints, whose ends are numbers of the scene's bodies. NULL with an error: memory,
+ * two-sided constraints, whose ends are numbers of the scene's bodies. Contacts that are among
+ * `starts` (NULL: none) are followed from there; they are searched for where that ends, or leads to
+ * no place where the system holds together. NULL with an error: memory,
  * too many bodies, surfaces that cannot touch (GW_BAD_INPUT), relations that are not held together
  * from any start (GW_UNHANDLED, with the pointer of the one that stays open farthest).
  */
 gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
                                         const gw_constraint_edge *const *edges, int edge_count,
-                                        gw_pose *poses, gw_error *error);
+                                        const gw_contact_starts *starts, gw_pose *poses,
+                                        gw_error *error);
 void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
 
 /* Brings the bodies of system `number` from far to where its relations hold; false where some

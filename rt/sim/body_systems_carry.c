@@ -216,6 +216,24 @@ static void continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
             gw_system_continue_joints(d->system, old->systems[i].system, d->before);
 }
 
+/* The same contacts go on from where they are, if they do so in the layout. */
+static void continue_contacts(gw_dynamic_system *d, const gw_scene_dynamics *old)
+{
+    for (int i = 0; i < old->system_count; i++) {
+        const gw_dynamic_system *was = &old->systems[i];
+        for (int k = 0; k < was->contact_count; k++)
+            for (int j = 0; j < d->contact_count; j++) {
+                const gw_placed_contact *to = &d->contacts[j], *from = &was->contacts[k];
+                const gw_contact_place *place =
+                    to->continues && to->key == from->key
+                        ? gw_system_contact_place(was->system, from->closure)
+                        : NULL;
+                if (place)
+                    gw_system_continue_contact(d->system, to->closure, place);
+            }
+    }
+}
+
 /* Hands stay at the bodies that they drag. False where the first one was in no system. */
 static bool keep_hands(gw_dynamic_system *d, const gw_scene_dynamics *old)
 {
@@ -265,6 +283,7 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
         return;
     }
     find_bodies(d, old);
+    continue_contacts(d, old);
     gw_system_place_apart(d->system, d->poses, d->twists, &way, &turn);
     const gw_pose to = gw_pose_identity(), from = {{way, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
     const gw_twist still = {{0, 0, 0}, {0, 0, 0}};

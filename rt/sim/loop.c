@@ -189,6 +189,7 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     COPY_ENTRIES(to, s, contacts, s->contact_count);
     COPY_ENTRIES(to, s, hits, hits);
     COPY_ENTRIES(to, s, collisions, states);
+    COPY_ENTRIES(to, s, followed, s->followed_count);
 }
 
 #define LINE 64 /* bytes of a cache line */
@@ -213,6 +214,7 @@ static void rehearse_publishing(gw_loop *loop)
     fetch(to->followers, to->followers + s->follower_count);
     fetch(to->free, to->free + s->free_count);
     fetch(to->contacts, to->contacts + s->contact_count);
+    fetch(to->followed, to->followed + s->followed_count);
     fetch(&loop->snapshots.middle, &loop->snapshots.middle + 1);
     fetch(&loop->halt->heeded, &loop->halt->heeded + 1);
 }

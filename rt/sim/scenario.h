@@ -64,6 +64,10 @@ typedef struct gw_scenario_def {
      * materials in the same order, the same ones fixed, held and free. They are not built again.
      * NULL: none. */
     const struct gw_detector *detector;
+    /* The scene of the scenario that it takes over from where the simulation does not stand at tick
+     * 0: contacts that may part go on from their places, and are not searched for from all starts.
+     * Read only during the call. NULL: it begins at tick 0. */
+    const gw_scene *before;
     /* Bounds of a transition; 0: 0.25 m/s and 1 rad/s. */
     double transition_speed, transition_spin;
     /* For a loop: the scenario has a rehearsal (rehearsal.h) of its own, where there is memory for

@@ -437,6 +437,15 @@ static void show_kept_contacts(const gw_dynamic_system *d, gw_snapshot *s)
     }
 }
 
+static void show_followed(const gw_dynamic_system *d, gw_snapshot *s)
+{
+    for (int i = 0; i < d->contact_count && s->followed_count < GW_MAX_SHOWN_CONTACTS; i++) {
+        const gw_contact_place *place = gw_system_contact_place(d->system, d->contacts[i].closure);
+        if (place)
+            s->followed[s->followed_count++] = (gw_contact_start){d->contacts[i].key, *place};
+    }
+}
+
 static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     gw_contact_point point[GW_MAX_SHOWN_CONTACTS];
@@ -454,8 +463,11 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
                                   .constraint = 1 + constraint_of(m, &point[i])};
         s->contact.impulse += point[i].impulse;
     }
-    for (int i = 0; i < m->system_count; i++)
+    s->followed_count = 0;
+    for (int i = 0; i < m->system_count; i++) {
         show_kept_contacts(&m->systems[i], s);
+        show_followed(&m->systems[i], s);
+    }
 }
 
 /* The newest collisions stay in the snapshot: what hit lasts one tick, and few ticks are looked at.

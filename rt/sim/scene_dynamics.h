@@ -26,6 +26,7 @@ typedef struct gw_scene_dynamics_def {
     const gw_begin *begins;      /* by object, then by link; NULL: all go on */
     int rate;                    /* steps a second */
     const gw_detector *detector; /* of the same solids, to share them; NULL: none */
+    const gw_scene *before;      /* see gw_scenario_def */
 } gw_scene_dynamics_def;
 
 /* Not RT safe: takes all memory. NULL with an error. */

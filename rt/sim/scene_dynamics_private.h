@@ -98,6 +98,7 @@ typedef struct gw_dynamic_system {
 typedef struct gw_scene_unilateral_row {
     gw_unilateral_row row;
     gw_contact_place start;     /* of surfaces that bend freely, at tick 0 */
+    uint64_t key;               /* gw_contact_key(), of surfaces */
     int first, place_count;     /* rows of one contact, each of a place of its own; 0: no places */
     int trial;                  /* of the first row: where the search for another one goes on, */
     double until_search;        /* and when (s) */

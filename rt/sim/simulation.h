@@ -232,6 +232,7 @@ typedef struct gw_snapshot {
     int coordinate_count;  /* of the scene's joints, in scene order */
     int scene_joint_count; /* the scene's joints themselves */
     int free_count, contact_count;
+    int followed_count; /* contacts that two-sided constraints keep, without a closed form */
     uint64_t
         hit_count; /* collisions remembered so far: entry n is at n % GW_MAX_SHOWN_COLLISIONS */
     uint64_t collision_count; /* collision states remembered so far, likewise */
@@ -252,6 +253,7 @@ typedef struct gw_snapshot {
     gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];
     gw_snapshot_collision hits[GW_MAX_SHOWN_COLLISIONS]; /* none older than tick 0 */
     gw_snapshot_collision_state collisions[GW_MAX_SHOWN_COLLISION_STATES];
+    gw_contact_start followed[GW_MAX_SHOWN_CONTACTS]; /* where they are, for edits to go on from */
 } gw_snapshot;
 
 typedef enum gw_event_kind {

@@ -162,15 +162,38 @@ static bool check_places(const gw_scene_unilaterals *u, const gw_scene *scene, c
     return true;
 }
 
-/* The places of tick 0, from all starts. */
-static void find_places(gw_scene_unilaterals *u, const gw_pose *poses)
+/* Whether the scene before has a contact with this key. */
+static bool was_there(const gw_scene *before, const char *id, uint64_t key)
 {
+    gw_closure_def c;
+    bool swapped;
+    for (int i = 0; before && i < before->constraint_count; i++) {
+        const gw_scene_constraint *k = &before->constraints[i];
+        if (strcmp(k->id, id) == 0)
+            return gw_scene_constraint_is_unilateral(k) && !gw_constraint_is_positional(k->kind) &&
+                   gw_scene_velocity_closure(before, i, &c, &swapped, NULL) &&
+                   gw_contact_key(k, &c.contact) == key;
+    }
+    return false;
+}
+
+/* The places of tick 0, from all starts. A contact that goes on has its former places, and the loop
+ * looks for others: there it is only asked whether the surfaces conform, at the likeliest start
+ * first. */
+static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def)
+{
+    const gw_pose *poses = def->layout->poses;
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *r = &u->rows[i];
         if (r->place_count == 0)
             continue;
-        for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++)
+        const char *id = def->scene->constraints[r->constraint].id;
+        bool goes_on = r->first == i && was_there(def->before, id, r->key);
+        for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++) {
             search_contact_place(u, r, trial, &poses[r->body[0]], &poses[r->body[1]]);
+            if (goes_on && !conform(u, r->constraint, poses))
+                break;
+        }
         r->start = r->row.surfaces.place;
     }
 }
@@ -221,6 +244,9 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
     bool swapped;
     int parts = gw_scene_unilateral_contacts(def->scene, constraint, contacts, &swapped),
         number = 0;
+    gw_closure_def whole;
+    gw_scene_velocity_closure(def->scene, constraint, &whole, &swapped, NULL);
+    uint64_t key = gw_contact_key(c, &whole.contact);
     for (int i = 0; i < parts; i++) {
         int places = gw_closure_contact_places(&contacts[i]);
         bool followed = gw_closure_contact_has_places(&contacts[i]);
@@ -235,6 +261,7 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
             }
             r->first = u->count - 1 - k;
             r->place_count = followed ? places : 0;
+            r->key = key;
             r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
                                          .surfaces = contacts[i],
                                          .traction = c->kind == GW_SLIDING ? GW_TRACTION_NONE
@@ -288,7 +315,7 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
                 add_anchor(u, def, r, side);
         }
     }
-    find_places(u, def->layout->poses);
+    find_places(u, def);
     if (!check_places(u, scene, def->layout->poses, error)) {
         free(u);
         return NULL;
@@ -383,7 +410,8 @@ void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *u, const gw_scene_uni
 {
     for (int i = 0; i < u->count; i++)
         for (int k = 0; k < old->count && u->rows[i].place_count > 0; k++)
-            if (old->candidates[k].key == u->candidates[i].key)
+            if (old->candidates[k].key == u->candidates[i].key &&
+                old->rows[k].key == u->rows[i].key)
                 u->rows[i].row.surfaces.place = old->rows[k].row.surfaces.place;
 }
 

@@ -293,6 +293,7 @@ void app_destroy(gw_app *app)
         gw_device_slot_close(app->retired[i].slot);
     gw_scenario_release_detector(app->detector);
     app_document_put(app->group_base);
+    app_document_put(app->searched);
     app_document_put(app->document);
     for (int i = 0; i < APP_LOG_EVENTS; i++)
         text_unref(app->events[i]);

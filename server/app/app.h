@@ -33,6 +33,8 @@ typedef struct app_document {
     bool from_current; /* laid out from where the objects were, not from the scene's own poses */
     gw_scene *scene;
     gw_layout *layout;
+    gw_layout *opening;    /* where a file of it begins, as it was checked; NULL: it was not, */
+    bool opening_followed; /* or not searched for contacts over all of their surfaces */
     int moving_count;
     int *moving;      /* objects that are not fixed, by index: the order of pose frames */
     int link_count;   /* links of all mechanisms: they follow in pose frames */
@@ -124,6 +126,8 @@ typedef struct app_edit {
     bool whole;         /* a new scenario, also where values would do */
     char group[96];     /* edits of one group that follow one another count as one for undo */
     bool group_stated;  /* by the client, of one drag: it may rest for a while in the middle */
+    gw_layout *opening; /* owned: app_opens_again() */
+    bool opening_followed;
     /* Results of app_edit_commit() */
     app_document *document;     /* what is, or for a dry run and a refusal what would be */
     const gw_placement *failed; /* the placement without a solution, where that is why */

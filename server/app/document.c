@@ -62,6 +62,7 @@ static void document_free(app_document *document)
 {
     texts_destroy(document);
     gw_layout_destroy(document->layout);
+    gw_layout_destroy(document->opening);
     gw_scene_destroy(document->scene);
     free(document->moving);
     free(document);

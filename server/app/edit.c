@@ -103,6 +103,7 @@ static bool is_rehearsed(const app_edit *edit)
 static gw_scenario *build(const app_document *document, const app_slots *slots,
                           const app_edit *edit, const struct gw_detector *like, gw_error *error)
 {
+    bool goes_on = edit && document->from_current;
     gw_scenario_def def = {.scene = document->scene,
                            .layout = document->layout,
                            .slots = slots->slot,
@@ -113,6 +114,7 @@ static gw_scenario *build(const app_document *document, const app_slots *slots,
                            .renamed = edit ? edit->renamed : NULL,
                            .renamed_count = edit ? edit->renamed_count : 0,
                            .detector = like,
+                           .before = goes_on ? edit->base->scene : NULL,
                            .rehearsed = is_rehearsed(edit)};
     return gw_scenario_create(&def, error);
 }
@@ -399,6 +401,7 @@ void app_edit_end(app_edit *edit)
     gw_scene_destroy(edit->scene);
     app_document_put(edit->base);
     app_document_put(edit->document);
+    gw_layout_destroy(edit->opening);
     free(edit->begins);
     free(edit->statements);
     free(edit->renamed);
@@ -446,40 +449,11 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
                     edit->scene->rate == edit->base->scene->rate;
     if (!*from_current)
         return only_within_numbers(
-            edit, gw_layout_update(edit->scene, NULL, edit->base->layout, error), error);
+            edit,
+            gw_layout_update(edit->scene, NULL, &(gw_layout_known){.layout = edit->base->layout},
+                             error),
+            error);
     return only_within_numbers(edit, app_lay_out_now(edit, &snapshot, error), error);
-}
-
-static bool has_free_form(const gw_scene *scene)
-{
-    for (int i = 0; i < scene->object_count; i++)
-        if (scene->objects[i].shape.nurbs)
-            return true;
-    return false;
-}
-
-/* A file of the scene begins where it states its objects, not where the loop has them. On free-form
- * shapes contacts and closest points are found from there: what can be felt now may not be laid out
- * then, and an edit that leaves such a scene is refused as opening it would be. */
-static bool opens_again(const gw_scene *scene, gw_error *error)
-{
-    gw_error why = {0};
-    if (!has_free_form(scene))
-        return true;
-    gw_layout *layout = gw_layout_create(scene, NULL, &why);
-    const gw_placement *failed = layout ? gw_layout_unsolved(layout) : NULL;
-    if (!layout)
-        gw_fail(error, why.code, why.where,
-                "a file of this scene could not be opened, from the poses that it states: %.240s",
-                why.message);
-    if (failed)
-        gw_fail(error, GW_UNHANDLED, "",
-                "a file of this scene could not be opened: %s has no place there, from the poses "
-                "that it states",
-                scene->objects[failed->object].id);
-    bool opens = layout && !failed;
-    gw_layout_destroy(layout);
-    return opens;
 }
 
 static bool refuse(app_edit *edit, gw_error *error)
@@ -597,7 +571,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     if (!layout)
         return false;
     if (from_current && !edit->keeps_history && !gw_layout_unsolved(layout) &&
-        !opens_again(edit->scene, error)) {
+        !app_opens_again(edit, error)) {
         gw_layout_destroy(layout);
         return false;
     }
@@ -633,6 +607,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
                                        : edit->document->scenario;
     app_document_inherit(edit->document, edit->base, &diff);
     remember(edit);
+    app_keep_opening(edit);
     if (from_sensor(edit, &diff))
         database_sync_later(app->database);
     else
@@ -644,6 +619,8 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     count_effort(app, edit->document);
     atomic_fetch_add(&edit->document->refs, 1);
     app_publish(app, edit->document);
+    if (edit->document->opening_followed)
+        app_check_opening_later(app);
     return true;
 }
 

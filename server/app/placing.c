@@ -432,6 +432,32 @@ static void begin_system(const placing *w, const gw_scene_system *s)
         begin_whole(w->edit, s);
 }
 
+/* Whether the edit puts anything elsewhere than it is. */
+static bool puts_elsewhere(const placing *w)
+{
+    const app_edit *edit = w->edit;
+    bool any = edit->go_to_layout;
+    for (int i = 0; i < gw_scene_body_count(edit->scene); i++)
+        any = any || edit->begins[i] == GW_BEGIN_POSE || edit->begins[i] == GW_BEGIN_JOINT;
+    for (int i = 0; i < edit->scene->joint_count; i++)
+        any = any || w->joint_says[i] & PLACE;
+    return any;
+}
+
+/* Contacts that could not go on from where they were followed. */
+static void note_searched(app_edit *edit, const gw_contact_starts *starts, const gw_scene_system *s)
+{
+    for (int i = 0; i < s->contact_count; i++) {
+        const gw_placed_contact *c = &s->contacts[i];
+        const gw_scene_constraint *k = &edit->scene->constraints[c->constraint];
+        if (!c->continues && gw_contact_start_find(starts, c->key))
+            note(edit,
+                 "%s was searched for over all of %s and %s: near where they touched the edit "
+                 "leaves no place for it",
+                 k->id, k->a.object, k->b.object);
+    }
+}
+
 gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error *error)
 {
     assert(edit && snapshot);
@@ -441,15 +467,20 @@ gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error
                  .present = *edit->scene};
     w.present.joints = NULL;
     w.present.mechanisms = NULL;
+    gw_layout_known known = {edit->base->layout, {snapshot->followed_count, snapshot->followed}};
     gw_layout *layout = NULL;
     gw_pose *poses = poses_now(&w);
-    if (poses && take_joints(&w) && take_mechanisms(&w))
-        layout = gw_layout_update(&w.present, poses, edit->base->layout, error);
-    else
+    if (poses && take_joints(&w) && take_mechanisms(&w)) {
+        if (puts_elsewhere(&w))
+            known.starts.count = 0;
+        layout = gw_layout_update(&w.present, poses, &known, error);
+    } else
         gw_fail(error, GW_FAILED, "", "memory is short for an edit");
     for (int i = 0; layout && i < layout->system_count; i++)
-        if (layout->systems[i])
+        if (layout->systems[i]) {
             begin_system(&w, layout->systems[i]);
+            note_searched(edit, &known.starts, layout->systems[i]);
+        }
     free(poses);
     free(w.joint_says);
     free(w.present.joints);

@@ -85,11 +85,14 @@ struct gw_app {
     atomic_llong saved;         /* the history's state that was saved or opened last */
     char group[96];             /* edit: of the newest edit, and when it was made (s) */
     double group_s;
-    app_document *group_base;     /* edit: before the first edit of the group; NULL: no group */
-    double sensor_s;              /* edit: when geometry was moved last */
-    app_slots slots;              /* edit, for the running document */
-    struct gw_detector *detector; /* edit: of the newest scenario */
-    int64_t rehearsed_ms;         /* edit: when a rehearsal was built last (clock_ms()) */
+    app_document *group_base;      /* edit: before the first edit of the group; NULL: no group */
+    double sensor_s;               /* edit: when geometry was moved last */
+    app_slots slots;               /* edit, for the running document */
+    struct gw_detector *detector;  /* edit: of the newest scenario */
+    int64_t rehearsed_ms;          /* edit: when a rehearsal was built last (clock_ms()), */
+    int64_t opening_ms;            /* and the opening of a file of the scene checked; */
+    app_document *searched;        /* for which contacts were searched for then; NULL: none */
+    atomic_llong check_opening_ms; /* when that is to be checked again; 0: it needs not */
     atomic_ullong detectors_built, objects_solved, entries_written; /* since the start */
     atomic_bool ending;       /* nobody waits for ticks any more */
     atomic_bool arming;       /* somebody's arming waits */
@@ -183,6 +186,21 @@ void app_log_beyond_limits(gw_app *app, const app_document *document);
 /* Where a step failed, or went beyond what a scene may say, a pose is no place to begin at. */
 bool app_within_numbers(const gw_pose *pose);
 
+/* ---- opening.c ----------------------------------------------------------------------------- */
+
+/* Whether a file of the edit's scene could be opened; false with an error. Under the edit lock. */
+bool app_opens_again(app_edit *edit, gw_error *error);
+
+/* The edit is in effect: its document keeps what was found. */
+void app_keep_opening(app_edit *edit);
+
+/* That was answered with contacts that were followed: they are to be searched for once the edits
+ * rest. How long until then (ms), -1: nothing is to be checked. The check, which tells by an event
+ * if a file could not be opened; with no lock held. */
+void app_check_opening_later(gw_app *app);
+int64_t app_opening_due(const gw_app *app);
+void app_check_opening(gw_app *app);
+
 /* ---- the loop ------------------------------------------------------------------------------ */
 
 /* A running edit was laid out from where the hand had the objects; a stop goes back to the poses
@@ -192,6 +210,7 @@ void app_lay_out_again(gw_app *app);
 /* Geometry took a branch away from under a tool: wakes the thread that calls app_catch_up(), which
  * hands the document over whole, so that the tool travels to where its constraints hold now. */
 void app_left_behind(gw_app *app);
+void app_wake_tasks(gw_app *app);
 void app_catch_up(gw_app *app);
 
 /* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */

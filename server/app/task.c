@@ -117,6 +117,21 @@ static bool advance(gw_app *app, bool stop)
     return true;
 }
 
+/* For `most_ms` at most where that is not negative. */
+static void wait_for_wake(app_task *t, int64_t most_ms)
+{
+    struct timespec until;
+    if (most_ms < 0) {
+        pthread_cond_wait(&t->wake, &t->lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    int64_t ns = until.tv_nsec + most_ms * 1000000;
+    until.tv_sec += ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    pthread_cond_timedwait(&t->wake, &t->lock, &until);
+}
+
 static void *work(void *context)
 {
     gw_app *app = context;
@@ -129,8 +144,15 @@ static void *work(void *context)
             pthread_mutex_lock(&t->lock);
             continue;
         }
+        int64_t left_ms = app_opening_due(app);
+        if (left_ms == 0) {
+            pthread_mutex_unlock(&t->lock);
+            app_check_opening(app);
+            pthread_mutex_lock(&t->lock);
+            continue;
+        }
         if (!t->ready) {
-            pthread_cond_wait(&t->wake, &t->lock);
+            wait_for_wake(t, left_ms);
             continue;
         }
         bool stop = t->stop;
@@ -151,6 +173,11 @@ static void *work(void *context)
 void app_left_behind(gw_app *app)
 {
     atomic_store(&app->left_behind, true);
+    app_wake_tasks(app);
+}
+
+void app_wake_tasks(gw_app *app)
+{
     pthread_mutex_lock(&app->task.lock);
     pthread_cond_signal(&app->task.wake);
     pthread_mutex_unlock(&app->task.lock);

@@ -38,7 +38,8 @@ static inline const gw_free_body *body(const gw_snapshot *s, const running *r, c
 
 /* ---- what is done to it ---------------------------------------------------------------------- */
 
-/* The simulation goes over to the scene as it is now, laid out from where things are. */
+/* The simulation goes over to the scene as it is now, laid out from where things are, contacts from
+ * where they are followed. */
 static inline void hand_over(running *r, const gw_snapshot *now, const gw_begin *begins)
 {
     gw_error error = {0};
@@ -53,7 +54,8 @@ static inline void hand_over(running *r, const gw_snapshot *now, const gw_begin 
         if (!begins || begins[now->free[i].object] == GW_BEGIN_GO_ON)
             poses[now->free[i].object] = now->free[i].pose;
     gw_layout_destroy(r->layout);
-    r->layout = gw_layout_create(r->scene, poses, &error);
+    const gw_layout_known known = {.starts = {begins ? 0 : now->followed_count, now->followed}};
+    r->layout = gw_layout_update(r->scene, poses, &known, &error);
     assert_non_null(r->layout);
     assert_null(gw_layout_unsolved(r->layout));
     gw_scenario_def def = {.scene = r->scene,

@@ -1,0 +1,132 @@
+/*
+ * Whether a file of the scene opens: it begins where it states its objects, not where the loop has
+ * them. On free-form shapes contacts and closest points are found from there, so what can be felt
+ * now may not be laid out then, and an edit that leaves such a scene is refused as opening it would
+ * be.
+ *
+ * Opening searches for every contact over the whole of both surfaces, which takes longer than all
+ * else of an edit that moves a control point. In a series of edits that move them little since the
+ * last search, contacts are followed from where the check before found them; once the series rests,
+ * the thread of tasks searches as opening does, and an event tells if that finds no place.
+ */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "server/app/clock.h"
+#include "server/app/private.h"
+
+#define SERIES_MS 1000 /* edits that follow one another within this are a series */
+#define LITTLE    0.01 /* of a shape's size, or a weight: what its control points are moved by */
+
+static bool has_free_form(const gw_scene *scene)
+{
+    for (int i = 0; i < scene->object_count; i++)
+        if (scene->objects[i].shape.nurbs)
+            return true;
+    return false;
+}
+
+static bool shape_moved_little(const gw_nurbs *a, const gw_nurbs *b)
+{
+    int count = a->direction[0].count * a->direction[1].count;
+    bool little = a == b || (count == b->direction[0].count * b->direction[1].count &&
+                             !a->weights == !b->weights);
+    for (int i = 0; little && a != b && i < count; i++)
+        little = gw_distance(a->stated[i], b->stated[i]) <= LITTLE * a->size &&
+                 (!a->weights || fabs(b->weights[i] - a->weights[i]) <= LITTLE * a->weights[i]);
+    return little;
+}
+
+/* Whether the scene has objects where that one states them, and shapes much like theirs. */
+static bool moved_little(const gw_scene *from, const gw_scene *to)
+{
+    bool little = from->object_count == to->object_count;
+    for (int i = 0; little && i < to->object_count; i++) {
+        const gw_object *a = &from->objects[i], *b = &to->objects[i];
+        little = memcmp(&a->pose, &b->pose, sizeof a->pose) == 0 &&
+                 !a->shape.nurbs == !b->shape.nurbs &&
+                 (!a->shape.nurbs || shape_moved_little(a->shape.nurbs, b->shape.nurbs));
+    }
+    return little;
+}
+
+/* The layout from the poses that the scene states; NULL with an error in words. */
+static gw_layout *lay_out_stated(const gw_scene *scene, const gw_layout_known *known,
+                                 gw_error *error)
+{
+    gw_error why = {0};
+    gw_layout *layout = gw_layout_update(scene, NULL, known, &why);
+    const gw_placement *failed = layout ? gw_layout_unsolved(layout) : NULL;
+    if (!layout)
+        gw_fail(error, why.code, why.where,
+                "a file of this scene could not be opened, from the poses that it states: %.240s",
+                why.message);
+    if (!failed)
+        return layout;
+    gw_fail(error, GW_UNHANDLED, "",
+            "a file of this scene could not be opened: %s has no place there, from the poses that "
+            "it states",
+            scene->objects[failed->object].id);
+    gw_layout_destroy(layout);
+    return NULL;
+}
+
+bool app_opens_again(app_edit *edit, gw_error *error)
+{
+    assert(edit && edit->scene);
+    gw_app *app = edit->app;
+    const gw_layout *before = edit->base->opening;
+    gw_contact_start starts[GW_MAX_SHOWN_CONTACTS];
+    gw_layout_known known = {.layout = before, .starts = {0, starts}};
+    int64_t now_ms = clock_ms();
+    if (!has_free_form(edit->scene))
+        return true;
+    bool series = before && now_ms - app->opening_ms < SERIES_MS;
+    if (series && app->searched && moved_little(app->searched->scene, edit->scene))
+        known.starts.count = gw_layout_contacts(before, starts, GW_MAX_SHOWN_CONTACTS);
+    edit->opening = lay_out_stated(edit->scene, &known, error);
+    app->opening_ms = now_ms;
+    edit->opening_followed = known.starts.count > 0;
+    return edit->opening;
+}
+
+void app_keep_opening(app_edit *edit)
+{
+    gw_app *app = edit->app;
+    edit->document->opening = edit->opening;
+    edit->document->opening_followed = edit->opening_followed;
+    bool searched = edit->opening && !edit->opening_followed;
+    edit->opening = NULL;
+    if (!searched)
+        return;
+    app_document_put(app->searched);
+    app->searched = edit->document;
+    atomic_fetch_add(&app->searched->refs, 1);
+}
+
+void app_check_opening_later(gw_app *app)
+{
+    if (atomic_exchange(&app->check_opening_ms, clock_ms() + SERIES_MS) == 0)
+        app_wake_tasks(app);
+}
+
+int64_t app_opening_due(const gw_app *app)
+{
+    int64_t due_ms = atomic_load(&app->check_opening_ms), left_ms = due_ms - clock_ms();
+    return due_ms == 0 ? -1 : left_ms > 0 ? left_ms : 0;
+}
+
+void app_check_opening(gw_app *app)
+{
+    atomic_store(&app->check_opening_ms, 0);
+    app_document *document = app_document_get(app);
+    gw_error error = {0};
+    gw_layout *layout =
+        document->opening_followed ? lay_out_stated(document->scene, NULL, &error) : NULL;
+    if (document->opening_followed && !layout)
+        app_log(app, "edit", "error",
+                "After the last edits %s; undo them, or change poses or shapes.", error.message);
+    gw_layout_destroy(layout);
+    app_document_put(document);
+}

@@ -1,0 +1,206 @@
+// Control points of surfaces under contact, patched 200 times a second as the page drags them, while it runs: contacts
+// stay on their branches and nothing jumps; what an edit cannot do is said in words, and nothing is lost.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { request, root, sanitized, sleep, start, stream, until } from './server.mjs';
+
+const bundled = (name) => JSON.parse(readFileSync(join(root, `scenes/${name}.json`)));
+const get = async (server, path) => (await request(server, 'GET', `/api/v1/${path}`)).json;
+const put = (server, path, body) => request(server, 'PUT', `/api/v1/${path}`, body);
+const patch = (server, path, body) => request(server, 'PATCH', `/api/v1/${path}`, body);
+const events = async (server) => await get(server, 'events');
+
+async function running(scene, work) {
+  const server = await start();
+  try {
+    assert.equal((await put(server, 'scene', scene)).status, 200);
+    await put(server, 'simulation', { state: 'running' });
+    await work(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+// A ball that slides in the trough z = 20 x^2, too large to lie at its bottom: it touches the right wall, and the left
+// one is as near.
+const bend = 20,
+  radius = 0.06,
+  half = 0.1,
+  high = bend * half * half;
+const walls = (into) =>
+  [
+    [-half + into, high + into],
+    [0, -high],
+    [half, high],
+  ].map(([x, z]) => [-0.1, 0.1].map((y) => [x, y, z]));
+const trough = (into = 0) => ({
+  type: 'nurbs-surface',
+  degree: [2, 1],
+  knots: [
+    [0, 0, 0, 1, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: walls(into),
+});
+const inTrough = (more = {}) => ({
+  format: 'guideway-scene/1',
+  name: 'between walls',
+  objects: [
+    { id: 'trough', geometry: trough(), fixed: true },
+    {
+      id: 'ball',
+      geometry: { type: 'sphere', radius },
+      pose: { p: [0.001, 0, bend * radius ** 2 + 0.25 / bend], q: [1, 0, 0, 0] },
+      free: true,
+      body: { mass: 0.5, damping: { linear: 1, angular: 0.01 } },
+    },
+  ],
+  constraints: [{ id: 'touches', type: 'sliding', a: 'ball/surface', b: 'trough/surface' }],
+  ...more,
+});
+
+test('the branch that is followed stays over 200 edits while another one comes nearer', async () => {
+  await running(inTrough(), async (server) => {
+    const touches = async () => (await get(server, 'contacts')).find((c) => c.constraint === 'touches');
+    const began = (await touches()).point;
+    assert.ok(began[0] > 0.04, `it touches the right wall: ${began}`);
+    let last = began,
+      step = 0;
+    const start = performance.now();
+    for (let k = 1; k <= 200; k++) {
+      await sleep(Math.max(0, start + 5 * k - performance.now()));
+      const into = 0.003 * (1 - Math.cos(k / 20));
+      const geometry = { type: 'nurbs-surface', points: walls(into) };
+      const reply = await patch(server, 'objects/trough?group=drag', { geometry });
+      assert.equal(reply.status, 200, reply.text);
+      const now = (await touches()).point;
+      step = Math.max(step, Math.hypot(...now.map((x, i) => x - last[i])));
+      last = now;
+    }
+    assert.ok(last[0] > 0.04, `it still touches the right wall: ${last}`);
+    assert.ok(step < 1e-3, `from one edit to the next the contact goes ${step} m`);
+    const kinds = new Set((await events(server)).map((e) => e.kind));
+    for (const kind of ['fault', 'energy', 'degenerate', 'left-behind']) assert.ok(!kinds.has(kind), kind);
+  });
+});
+
+// In every bundled scene that has a free-form shape under a contact: no edit is refused, none is missed.
+for (const [name, id, contact] of [
+  ['rolling-on-saddle', 'saddle', 'egg-rolls'],
+  ['contact-freedoms', 'saddle', 'c2'],
+  ['cam-and-follower', 'cam', 'touch'],
+  ['curve-on-curve', 'cam', 'touch'],
+  ['knee', 'plateau', 'medial-contact'],
+  ['marble-run', 'track', 'marble-track'],
+  ['blade-under-probe', 'blade', 'meets'],
+])
+  test(`control points under contact, 200 a second (${name})`, async () => {
+    const scene = bundled(name);
+    await running(scene, async (server) => {
+      const live = stream(server);
+      await live.opened;
+      try {
+        const { type, points } = scene.objects.find((o) => o.id === id).geometry;
+        const count = 300,
+          started = performance.now(),
+          replies = [];
+        for (let k = 1; k <= count; k++) {
+          await sleep(Math.max(0, started + 5 * k - performance.now()));
+          const moved = structuredClone(points);
+          const p = type === 'nurbs-curve' ? moved[2] : moved[1][1];
+          p[type === 'nurbs-curve' ? 1 : 2] += 5e-4 * (1 - Math.cos(k / 20));
+          replies.push(patch(server, `objects/${id}?group=drag`, { geometry: { type, points: moved } }));
+          if (k % 8 === 0) await replies.at(-8);
+        }
+        for (const reply of replies) assert.equal((await reply).status, 200, (await reply).text);
+        const rate = (1000 * count) / (performance.now() - started);
+        console.log(`# ${Math.round(rate)} edits a second`);
+        assert.ok(rate > (sanitized ? 1 : 20), `${rate} edits a second`);
+        await until('the last edit', async () => (await get(server, 'simulation')).revision >= count);
+        const all = await events(server);
+        for (const e of all) assert.ok(!['fault', 'energy', 'left-behind'].includes(e.kind), JSON.stringify(e));
+        const kept = (await get(server, 'contacts')).find((c) => c.constraint === contact);
+        if (kept) assert.ok(Math.abs(kept.gap) < 1e-3, `${contact} is open by ${kept.gap} m`);
+      } finally {
+        await live.close();
+      }
+    });
+  });
+
+test('edits of a surface under contact that are paused, batched, weighted, trimmed and undone', async () => {
+  await running(inTrough(), async (server) => {
+    const at = async () => (await get(server, 'contacts'))[0].point;
+    const on = async (what) => {
+      await until(`${what}: the right wall`, async () => {
+        const c = (await get(server, 'contacts'))[0];
+        return c && c.point[0] > 0.04 && Math.abs(c.gap) < 1e-9;
+      });
+    };
+    await put(server, 'simulation', { state: 'paused' });
+    const before = await at();
+    assert.equal((await patch(server, 'objects/trough', { geometry: { points: walls(0.004) } })).status, 200);
+    await request(server, 'POST', '/api/v1/simulation/step', { ticks: 500 });
+    await on('paused');
+    assert.ok(Math.hypot(...(await at()).map((x, i) => x - before[i])) < 2e-3, `${await at()} after ${before}`);
+    await put(server, 'simulation', { state: 'running' });
+    const weights = (w) => [w, 1, 1].map((x) => [x, x]);
+    assert.equal((await patch(server, 'objects/trough', { geometry: { weights: weights(1.3) } })).status, 200);
+    await on('weights');
+    const batch = [0.002, 0.004].map((into) => ({
+      method: 'PATCH',
+      path: '/objects/trough',
+      body: { geometry: { points: walls(into), weights: null } },
+    }));
+    assert.equal((await request(server, 'POST', '/api/v1/scene/edits', batch)).status, 200);
+    await on('a batch');
+    assert.equal((await patch(server, 'objects/trough', { geometry: { trim: [[0.1, 1], null] } })).status, 200);
+    await on('a trim');
+    for (let k = 0; k < 4; k++) {
+      assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 200);
+      await on(`undo ${k + 1}`);
+    }
+    assert.deepEqual((await get(server, 'objects/trough')).geometry.points, walls(0));
+    for (let k = 0; k < 4; k++) assert.equal((await request(server, 'POST', '/api/v1/scene/redo')).status, 200);
+    await on('redo');
+  });
+});
+
+test('edits that leave no contact are refused in words, and change nothing', async () => {
+  await running(inTrough(), async (server) => {
+    const stated = await get(server, 'scene');
+    // as the ball bends: it would touch all along an arc
+    const r = radius / Math.SQRT2,
+      c = bend * radius ** 2 + 0.25 / bend;
+    const pipe = {
+      weights: [1, Math.SQRT1_2, 1].map((w) => [w, w]),
+      points: [
+        [-r, c - r],
+        [0, c - 2 * r],
+        [r, c - r],
+      ].map(([x, z]) => [-0.1, 0.1].map((y) => [x, y, z])),
+    };
+    const conforms = await patch(server, 'objects/trough', { geometry: pipe });
+    assert.equal(conforms.status, 422, conforms.text);
+    assert.match(conforms.json.detail, /touches cannot keep ball and trough in touch: the surfaces conform/);
+    assert.deepEqual(await get(server, 'scene'), stated);
+    const point = (await get(server, 'contacts'))[0].point;
+    assert.ok(point[0] > 0.04, `it goes on where it was: ${point}`);
+    // away, and out of reach
+    const down = (by) => ({ points: walls(0).map((row) => row.map(([x, y, z]) => [x, y, z - by])) });
+    const far = await patch(server, 'objects/trough', { geometry: down(0.3) });
+    assert.equal(far.status, 422, far.text);
+    assert.match(far.json.detail, /touches cannot keep ball and trough in touch: .*no common normal/);
+    assert.deepEqual(await get(server, 'scene'), stated);
+    // within reach: the ball follows no faster than edits move it
+    assert.equal((await patch(server, 'objects/trough', { geometry: down(0.02) })).status, 200);
+    await until('the ball on what went down', async () => Math.abs((await get(server, 'contacts'))[0].gap) < 1e-9);
+    // what ends the branch makes the contact another one, and says so
+    const ends = await patch(server, 'objects/trough', { geometry: { weights: [4, 1, 1].map((x) => [x, x]) } });
+    assert.equal(ends.status, 200, ends.text);
+    assert.match(ends.headers['guideway-note'], /touches was searched for over all of ball and trough/);
+    assert.ok((await events(server)).some((e) => e.kind === 'edit' && /touches was searched for/.test(e.message)));
+    await until('the ball on it', async () => Math.abs((await get(server, 'contacts'))[0].gap) < 1e-9);
+  });
+});
