@@ -61,7 +61,7 @@ int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate)
     for (; w->pair_hash[at] != 0; at = (at + 1) & (GW_PAIR_HASH_SLOTS - 1))
         if (is_pair_of(&w->pairs[w->pair_hash[at] - 1], candidate))
             return w->pair_hash[at] - 1;
-    assert(w->pair_count < 2 * GW_MAX_CONTACT_CANDIDATES);
+    assert(w->pair_count < w->most);
     gw_collision_pair *p = &w->pairs[w->pair_count];
     *p = (gw_collision_pair){.geom_a = candidate->geom_a,
                              .geom_b = candidate->geom_b,
@@ -113,7 +113,7 @@ gw_contact *gw_pair_add_contact(gw_world *w, int pair, const gw_contact_candidat
 {
     gw_collision_pair *p = &w->pairs[pair];
     assert(pair >= 0 && pair < w->pair_count);
-    if (w->contact_count == 2 * GW_MAX_CONTACT_CANDIDATES)
+    if (w->contact_count == w->most)
         return NULL;
     gw_contact *c = &w->contacts[w->contact_count];
     *c = (gw_contact){.candidate = *candidate, .pair = pair, .next_in_pair = p->first_contact};
@@ -325,7 +325,7 @@ double gw_world_carry_over(gw_world *w, const gw_world *old,
         take_state(w, a, &old->bodies[from->candidate.a]);
         take_state(w, b, &old->bodies[from->candidate.b]);
         const gw_contact_candidate *row = unilateral_again(w, &from->candidate);
-        if (from->candidate.row && !row)
+        if (!row && (from->candidate.row || w->alone))
             continue;
         gw_contact_candidate candidate = row ? *row : from->candidate;
         candidate.a = a;

@@ -17,8 +17,9 @@
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-/* The arrays lie one behind the other in one block, in huge pages where the system has them: an
- * edit makes a new world, and the faults of a thousand small pages would be most of its time. */
+/* The arrays lie one behind the other in one block, in huge pages where they fill one and the
+ * system has them: an edit makes a new world, and the faults of a thousand small pages would be
+ * most of its time. */
 #define HUGE_PAGE  ((size_t)2 << 20) /* bytes */
 #define CACHE_LINE ((size_t)64)      /* bytes: arrays begin on one, as SIMD lanes need it */
 
@@ -48,13 +49,13 @@ static void *take(arena *a, size_t count, size_t size)
 
 static void take_arrays(gw_world *w, arena *a)
 {
-    const size_t contacts = 2 * GW_MAX_CONTACT_CANDIDATES, rows = GW_MAX_SIMULTANEOUS_CONTACTS;
+    const size_t contacts = (size_t)w->most, rows = GW_MAX_SIMULTANEOUS_CONTACTS;
     size_t systems = (size_t)w->system_count, bodies = (size_t)w->body_count;
     size_t unilaterals = (size_t)w->unilateral_count, dof = (size_t)w->dof_most;
     w->bodies = take(a, bodies, sizeof *w->bodies);
     w->contacts = take(a, contacts, sizeof *w->contacts);
     w->pairs = take(a, contacts, sizeof *w->pairs);
-    w->candidates = take(a, GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
+    w->candidates = take(a, w->alone ? 0 : GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
     w->load_rate = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
     w->locks = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->locks);
     w->load_answer = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_answer);
@@ -64,8 +65,9 @@ static void take_arrays(gw_world *w, arena *a)
     w->saved_models = take(a, systems, w->model_stride);
     w->scratch_models[0] = take(a, 1, w->model_stride);
     w->scratch_models[1] = take(a, 1, w->model_stride);
-    w->penalty_batches =
-        take(a, 2 * contacts / GW_LANES + GW_MAX_SYSTEM_BODIES, sizeof *w->penalty_batches);
+    /* rows have none */
+    const size_t batches = w->alone ? 0 : 2 * contacts / GW_LANES + GW_MAX_SYSTEM_BODIES;
+    w->penalty_batches = take(a, batches, sizeof *w->penalty_batches);
     w->predicted = take(a, bodies, sizeof *w->predicted);
     w->impulse_workspace.memory =
         take(a, gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, w->dof_most), sizeof(double));
@@ -81,11 +83,13 @@ static bool allocate(gw_world *w)
 {
     arena a = {0};
     take_arrays(w, &a);
-    size_t bytes = (a.used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    w->memory = aligned_alloc(HUGE_PAGE, bytes);
+    size_t page = a.used > HUGE_PAGE / 2 ? HUGE_PAGE : CACHE_LINE;
+    size_t bytes = (a.used + page - 1) / page * page;
+    w->memory = aligned_alloc(page, bytes);
     if (!w->memory)
         return false;
-    (void)madvise(w->memory, bytes, MADV_HUGEPAGE); /* where there are none: small pages */
+    if (page == HUGE_PAGE)
+        (void)madvise(w->memory, bytes, MADV_HUGEPAGE); /* where there are none: small pages */
     memset(w->memory, 0, bytes);
     a = (arena){.memory = w->memory};
     take_arrays(w, &a);
@@ -121,6 +125,10 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
         w->dof_most = def->dof > 0 && def->dof < GW_WORLD_MAX_DOF ? def->dof : GW_WORLD_MAX_DOF;
         w->rules = def->rules;
         w->unilateral_count = def->unilateral_count;
+        w->alone = def->alone;
+        w->most = 2 * (def->alone && def->unilateral_count < GW_MAX_CONTACT_CANDIDATES
+                           ? def->unilateral_count
+                           : GW_MAX_CONTACT_CANDIDATES);
         w->model_stride = (def->model_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
         w->candidate_count = -1;
         w->rules.slip_speed = def->rules.slip_speed > 0 ? def->rules.slip_speed : DEFAULT_SPEED;
@@ -165,7 +173,7 @@ void gw_world_set_narrow_phase(gw_world *w, const gw_narrow_phase *narrow_phase)
 
 void gw_world_set_candidates(gw_world *w, const gw_contact_candidate *candidates, int count)
 {
-    assert(count >= 0);
+    assert(count >= 0 && !w->alone);
     w->candidate_count = count < GW_MAX_CONTACT_CANDIDATES ? count : GW_MAX_CONTACT_CANDIDATES;
     for (int i = 0; i < w->candidate_count; i++)
         assert(candidates[i].a >= 0 && candidates[i].a < w->body_count && candidates[i].b >= 0 &&

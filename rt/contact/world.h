@@ -142,6 +142,7 @@ typedef struct gw_world_def {
      * own, followed unless gw_world_follow() says that they are far. Copied. */
     int unilateral_count;
     const gw_contact_candidate *unilaterals;
+    bool alone; /* no detector finds others: memory for these is enough */
     gw_contact_rules rules;
 } gw_world_def;
 

@@ -179,6 +179,8 @@ struct gw_world {
     unsigned char *memory; /* of all arrays; owned */
     int system_count, body_count;
     int dof_most; /* of all systems together */
+    bool alone;   /* unilateral constraints are the only contacts */
+    int most;     /* contacts and pairs: new ones come before old ones go */
     gw_contact_rules rules;
     double dt; /* of the step (s) */
     gw_body_state *bodies;
@@ -186,7 +188,7 @@ struct gw_world {
 
     /* pair cache: collision_pair.c */
     int contact_count;
-    gw_contact *contacts; /* 2 GW_MAX_CONTACT_CANDIDATES: new ones come before old ones go */
+    gw_contact *contacts; /* `most` */
     int pair_count;
     gw_collision_pair *pairs;          /* as many */
     int pair_hash[GW_PAIR_HASH_SLOTS]; /* index + 1 */

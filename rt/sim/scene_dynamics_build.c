@@ -335,6 +335,7 @@ static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
                           .bodies = bodies,
                           .unilateral_count = (int)(constraints + limits),
                           .unilaterals = all,
+                          .alone = !def->scene->contact.enabled,
                           .rules = def->scene->contact.rules};
     m->world = gw_world_create(&world, error);
     free(all);

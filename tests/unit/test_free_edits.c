@@ -317,6 +317,42 @@ static void the_same_scene_gives_the_same_bits(void **state)
     }
 }
 
+/* Contacts are turned off under a ball that lies on the ground, in a scene that has bounds besides:
+ * nothing bears it any more, and its spring's energy is accounted for. */
+static void what_lay_falls_once_contacts_are_off(void **state)
+{
+    (void)state;
+    gw_scene *s = new_scene();
+    running r;
+    double worst = 0;
+    s->gravity = gw_v3(0, 0, -9.81);
+    s->contact.enabled = true;
+    add_ground(s, 0.5);
+    double top = 0.5 * s->objects[0].shape.size.z;
+    add_ball(s, "ball", gw_v3(0, 0, top + 0.05), 0.05);
+    state_feature(s, "ground", "ceiling",
+                  (gw_element){.kind = GW_PLANE, .p = {0, 0, 2}, .d = {0, 0, 1}});
+    state_feature(s, "ball", "middle",
+                  (gw_element){.kind = GW_POINT, .p = {0, 0, 0}, .d = {0, 0, 0}});
+    join(s, "below", GW_DISTANCE, "ball", "middle", "ground", "ceiling")->bound = GW_BOUND_AT_MOST;
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 300; i++)
+        now = running_tick(&r);
+    double lay = body(now, &r, "ball")->pose.p.z;
+    assert_true(fabs(lay - top - 0.05) < 1e-3 && now->contact_count > 0);
+    s->contact.enabled = false;
+    hand_over(&r, now, NULL);
+    for (int i = 0; i < 100; i++) {
+        now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+    }
+    double fell = lay - body(now, &r, "ball")->pose.p.z;
+    print_message("fell by %.4g m in 0.1 s, energy balance off by %.2g J\n", fell, worst);
+    assert_true(fabs(fell - 0.5 * 9.81 * 0.099 * 0.099) < 1e-3 && worst < 1e-9);
+    running_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_fixed_object_that_moves_pushes_bodies),
         cmocka_unit_test(what_is_joined_to_a_free_body_moves_with_it),
         cmocka_unit_test(the_same_scene_gives_the_same_bits),
+        cmocka_unit_test(what_lay_falls_once_contacts_are_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
