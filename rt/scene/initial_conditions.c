@@ -127,7 +127,7 @@ void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int b
         (gw_twist){gw_unrotate(b.q, gw_sub(of_a.v, v)), gw_unrotate(b.q, gw_sub(of_a.w, of_b.w))};
 }
 
-void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system)
+void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, bool places)
 {
     for (int i = 0; i < s->contact_count; i++) {
         gw_placed_contact *c = &s->contacts[i];
@@ -137,7 +137,7 @@ void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system)
         c->first = *gw_system_first_place(system, c->closure);
         c->continues = place->known && !place->searched;
         s->closures[c->closure].contact.place =
-            c->continues ? *place : (gw_contact_place){.known = false};
+            places ? *place : (gw_contact_place){.known = false};
     }
 }
 

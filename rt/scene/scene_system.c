@@ -67,8 +67,9 @@ typedef struct builder {
     bool assembled; /* poses are where all relations hold */
     bool by_rows;   /* answers that are no known joint are closures, not submanifolds */
     const gw_contact_starts *starts;
-    gw_pose *poses; /* of the scene's bodies */
-    int *body;      /* of each in the system, -1: not in the tree yet */
+    bool keeps_places; /* of contacts, for who takes the system: they go on */
+    gw_pose *poses;    /* of the scene's bodies */
+    int *body;         /* of each in the system, -1: not in the tree yet */
     gw_scene_system *out;
     int candidate_count, bundle_count, edge_count;
     candidate *candidates;
@@ -813,7 +814,7 @@ static bool assemble(builder *w, gw_error *error)
         gw_scene_system_keep_start(s, model, i);
     }
     gw_scene_system_note_beyond_limits(s);
-    gw_scene_system_keep_contacts(s, system);
+    gw_scene_system_keep_contacts(s, system, w->keeps_places);
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
@@ -867,6 +868,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     builder w = {
         .scene = scene, .of_body = of_body, .number = number, .poses = poses, .starts = starts};
     size_t size = ((size_t)gw_scene_body_count(scene) + 1) * sizeof *poses;
+    w.keeps_places = starts && starts->count > 0;
     gw_pose *given = malloc(size);
     gw_error open = {0};
     if (!given) {
@@ -875,7 +877,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     }
     memcpy(given, poses, size - sizeof *poses);
     gw_scene_system *system = build(&w, edges, edge_count, &open);
-    if (!system && starts && starts->count > 0) { /* where they lead to, it does not hold */
+    if (!system && w.keeps_places) { /* where they lead to, it does not hold */
         w.starts = NULL;
         memcpy(poses, given, size - sizeof *poses);
         system = build(&w, edges, edge_count, &open);

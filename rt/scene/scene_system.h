@@ -41,8 +41,7 @@ typedef struct gw_placed_contact {
     int closure, a, b, constraint;
     uint64_t key;           /* gw_contact_key() */
     gw_contact_place first; /* where it was found before the system was assembled */
-    bool continues; /* on the branch that it started on: who takes the closure goes on from there,
-                       else searches for it as here */
+    bool continues;         /* on the branch that it started on: it was not searched for */
 } gw_placed_contact;
 
 /* A coordinate of a joint that the poses, which are no stated position, have beyond its limits. */
@@ -86,10 +85,10 @@ bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system
  * at them, and are noted. */
 void gw_scene_system_keep_within_limits(gw_scene_system *system, int body);
 
-/* Once it is made: the initial pose of a body on a submanifold, seen from its parent, and the
- * places of its contacts, are those that they have in `model`, or `system`. */
+/* Once it is made: the initial pose of a body on a submanifold, seen from its parent, is that in
+ * `model`; what was found of contacts in `system`, and, if asked for, places for closures. */
 void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int body);
-void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system);
+void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, bool places);
 
 /* Notes what is beyond limits where the system is assembled, in loops. */
 void gw_scene_system_note_beyond_limits(gw_scene_system *system);

@@ -204,3 +204,28 @@ test('edits that leave no contact are refused in words, and change nothing', asy
     await until('the ball on it', async () => Math.abs((await get(server, 'contacts'))[0].gap) < 1e-9);
   });
 });
+
+// A corner folded over, step by step: at some step contacts are searched for, at some the surfaces cross.
+test('every refusal of a series names the contact, and what is accepted can be opened', async () => {
+  const scene = bundled('contact-freedoms'),
+    { type, points } = scene.objects[0].geometry,
+    corner = points[2][0],
+    to = [-0.3, 0.3, 0.06];
+  await running(scene, async (server) => {
+    await put(server, 'simulation', { state: 'paused' });
+    await request(server, 'POST', '/api/v1/simulation/step', { ticks: 1500 });
+    let refused = 0;
+    for (let k = 0; k <= 45; k++) {
+      const moved = structuredClone(points);
+      moved[2][0] = corner.map((x, i) => x + (k / 100) * (to[i] - x));
+      const reply = await patch(server, 'objects/saddle?group=fold', { geometry: { type, points: moved } });
+      if (reply.status === 200) continue;
+      assert.equal(reply.status, 422, reply.text);
+      assert.match(reply.json.detail, /c[123] cannot keep rolls|c[123] cannot keep slides/);
+      refused++;
+    }
+    assert.ok(refused > 0, 'the last ones cross');
+    const stated = await get(server, 'scene');
+    assert.equal((await put(server, 'scene', stated)).status, 200, 'what was accepted can be opened');
+  });
+});
