@@ -135,6 +135,7 @@ void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, 
         if (!place)
             continue;
         c->first = *gw_system_first_place(system, c->closure);
+        c->place = *place;
         c->continues = place->known && !place->searched;
         s->closures[c->closure].contact.place =
             places ? *place : (gw_contact_place){.known = false};

@@ -40,7 +40,8 @@ typedef struct gw_placed_joint {
 typedef struct gw_placed_contact {
     int closure, a, b, constraint;
     uint64_t key;           /* gw_contact_key() */
-    gw_contact_place first; /* where it was found before the system was assembled */
+    gw_contact_place first; /* where it was found before the system was assembled, */
+    gw_contact_place place; /* and where it is then */
     bool continues;         /* on the branch that it started on: it was not searched for */
 } gw_placed_contact;
 

@@ -131,13 +131,33 @@ static bool is_mechanism(const gw_scene *scene, const gw_scene_system *s)
     return alone;
 }
 
+/* Where a search from where the layout has put the bodies finds other places, at which they do not
+ * hold together: the layout's own. */
+static gw_system *create_there(const gw_scene_system *from, const gw_system_def *def,
+                               gw_closure_def *closures, gw_error *error)
+{
+    gw_system_def there = *def;
+    gw_error open = {0};
+    gw_system *system = gw_system_create(def, error);
+    if (system || from->contact_count == 0)
+        return system;
+    memcpy(closures, def->closures, (size_t)def->closure_count * sizeof *closures);
+    for (int i = 0; i < from->contact_count; i++)
+        closures[from->contacts[i].closure].contact.place = from->contacts[i].place;
+    there.closures = closures;
+    return gw_system_create(&there, &open);
+}
+
 /* Its limits are contacts (joint_limits.c). */
 static gw_system *create_without_limits(const gw_scene_system *from, bool silent, gw_error *error)
 {
     gw_system_def def = gw_scene_system_def(from);
     size_t bytes = (size_t)def.body_count * sizeof *def.bodies;
     gw_system_body_def *bodies = malloc(bytes + 1);
-    if (!bodies) {
+    gw_closure_def *closures = calloc((size_t)def.closure_count + 1, sizeof *closures);
+    if (!bodies || !closures) {
+        free(bodies);
+        free(closures);
         gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
         return NULL;
     }
@@ -146,8 +166,9 @@ static gw_system *create_without_limits(const gw_scene_system *from, bool silent
         memset(bodies[i].limited, 0, sizeof bodies[i].limited);
     def.bodies = bodies;
     def.silent_joints = silent;
-    gw_system *system = gw_system_create(&def, error);
+    gw_system *system = create_there(from, &def, closures, error);
     free(bodies);
+    free(closures);
     return system;
 }
 
@@ -163,10 +184,14 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     d->mechanism = is_mechanism(def->scene, d->from);
     d->unlike_stated = d->from->unlike_stated;
     bool limited = has_limits(d->from), silent = d->mechanism && d->joint_count == 0;
-    d->system = create_without_limits(d->from, silent, error);
-    d->from = NULL; /* the layout's */
+    const gw_scene_system *from = d->from;
+    gw_error open = {0};
+    d->system = create_without_limits(from, silent, &open);
+    d->from = NULL;                  /* the layout's */
+    if (!d->system && open.where[0]) /* a closure stays open */
+        return gw_scene_system_refuse(def->scene, from, &open, error);
     if (!d->system)
-        return false;
+        return gw_fail(error, open.code, "", "%s", open.message);
     int dof = gw_model_dof(gw_system_model(d->system));
     if (dof > GW_MODEL_MAX_DOF && (limited || may_touch(def->scene) || def->scene->tool_count > 0))
         return gw_fail(error, GW_TOO_LARGE, "",
