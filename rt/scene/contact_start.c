@@ -7,6 +7,8 @@
 
 #include "rt/geometry/nurbs.h"
 
+#define PAST 0.01 /* of the domain: edges press back what is not farther past them */
+
 /* FNV-1a, as gw_name_hash() */
 static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t size)
 {
@@ -26,7 +28,6 @@ static uint64_t add_surface(uint64_t hash, const gw_surface *s)
     for (int k = 0; s->nurbs && k < s->nurbs->dimension; k++) {
         const gw_nurbs_direction *d = &s->nurbs->direction[k];
         hash = add_number(add_number(hash, d->degree), d->count);
-        hash = add_number(add_number(hash, d->low), d->high);
         hash = add_bytes(hash, d->knots, (size_t)(d->count + d->degree + 1) * sizeof *d->knots);
     }
     return hash;
@@ -41,10 +42,26 @@ uint64_t gw_contact_key(const gw_scene_constraint *c, const gw_closure_contact *
     return add_surface(add_surface(hash, &contact->on_a), &contact->on_b);
 }
 
-const gw_contact_place *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key)
+/* Not trimmed off. */
+static bool is_within(const gw_surface *s, const double *z)
 {
-    for (int i = 0; starts && i < starts->count; i++)
-        if (starts->of[i].key == key && starts->of[i].place.known)
-            return &starts->of[i].place;
+    bool within = true;
+    for (int k = 0; s->nurbs && k < s->nurbs->dimension; k++) {
+        const gw_nurbs_direction *d = &s->nurbs->direction[k];
+        double past = PAST * (d->high - d->low);
+        within = within && (d->closed || (z[k] >= d->low - past && z[k] <= d->high + past));
+    }
+    return within;
+}
+
+const gw_contact_place *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key,
+                                              const gw_closure_contact *contact)
+{
+    for (int i = 0; starts && i < starts->count; i++) {
+        const gw_contact_place *place = &starts->of[i].place;
+        if (starts->of[i].key == key && place->known && is_within(&contact->on_a, place->a) &&
+            is_within(&contact->on_b, place->b))
+            return place;
+    }
     return NULL;
 }

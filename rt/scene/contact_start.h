@@ -20,11 +20,13 @@ typedef struct gw_contact_starts {
 } gw_contact_starts;
 
 /* A hash of what stays while the parameters of a contact's surfaces mean the same: the constraint's
- * id and what it names, the kinds of surfaces, degrees, knots and trims of free-form ones. Control
- * points, weights and poses are not in it. `contact`: the constraint's closure. */
+ * id and what it names, the kinds of surfaces, degrees and knots of free-form ones. Control points,
+ * weights, trims and poses are not in it. `contact`: the constraint's closure. */
 uint64_t gw_contact_key(const gw_scene_constraint *constraint, const gw_closure_contact *contact);
 
-/* The start with this key; NULL: there is none. `starts` may be NULL. */
-const gw_contact_place *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key);
+/* The start with this key, on the contact's surfaces as they are trimmed now; NULL: there is none.
+ * `starts` may be NULL. */
+const gw_contact_place *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key,
+                                              const gw_closure_contact *contact);
 
 #endif

@@ -631,7 +631,7 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         if (c->kind != GW_CLOSURE_CONTACT)
             continue;
         gw_placed_contact placed = {n, left, right, i, .key = gw_contact_key(k, &c->contact)};
-        const gw_contact_place *start = gw_contact_start_find(w->starts, placed.key);
+        const gw_contact_place *start = gw_contact_start_find(w->starts, placed.key, &c->contact);
         if (start)
             c->contact.place = *start, c->contact.place.searched = false;
         w->out->contacts[w->out->contact_count++] = placed;

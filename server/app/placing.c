@@ -450,7 +450,8 @@ static void note_searched(app_edit *edit, const gw_contact_starts *starts, const
     for (int i = 0; i < s->contact_count; i++) {
         const gw_placed_contact *c = &s->contacts[i];
         const gw_scene_constraint *k = &edit->scene->constraints[c->constraint];
-        if (!c->continues && gw_contact_start_find(starts, c->key))
+        if (!c->continues &&
+            gw_contact_start_find(starts, c->key, &s->closures[c->closure].contact))
             note(edit,
                  "%s was searched for over all of %s and %s: near where they touched the edit "
                  "leaves no place for it",
