@@ -853,7 +853,6 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     }
     init_model(s);
     gw_closures_classify(s);
-    gw_contacts_note_first(s);
     gw_closures_assemble(s, ASSEMBLE_STEPS);
     double left = gw_closures_project(s, ASSEMBLE_STEPS);
     if (!(left <= HELD * s->length)) {

@@ -218,6 +218,8 @@ void gw_closures_classify(gw_system *s)
     gw_tree_update_positions(s);
     gw_tree_update_velocities(s);
     gw_closures_update_rows(s);
+    for (int i = 0; i < s->closure_count; i++)
+        s->closures[i].first = s->closures[i].contact.place;
     for (int i = 0; i < s->closure_count && !s->moving && !s->is_apart; i++) {
         const gw_closure_def *c = &s->closures[i];
         gw_planar_body a = s->bodies[c->a].flat, b = gw_body_of(s, c->b)->flat;

@@ -372,12 +372,6 @@ const gw_contact_place *gw_system_first_place(const gw_system *s, int closure)
     return is_followed(&s->closures[closure]) ? &s->closures[closure].first : NULL;
 }
 
-void gw_contacts_note_first(gw_system *s)
-{
-    for (int i = 0; i < s->closure_count; i++)
-        s->closures[i].first = s->closures[i].contact.place;
-}
-
 void gw_system_continue_contact(gw_system *s, int closure, const gw_contact_place *place)
 {
     assert(s && closure >= 0 && closure < s->closure_count && place);

@@ -762,9 +762,6 @@ double gw_edges_ground_power(const gw_system *system); /* of grounds that have t
 /* Whether curved surfaces touch in a point each; GW_BAD_INPUT with the number of the closure. */
 bool gw_contacts_check(gw_system *system, gw_error *error);
 
-/* Takes down where contacts are as the system is made, for gw_system_first_place(). */
-void gw_contacts_note_first(gw_system *system);
-
 /* Takes down how contacts touch as a step begins, for gw_system_degenerate_closure(). */
 void gw_contacts_begin(gw_system *system);
 
