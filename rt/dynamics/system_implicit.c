@@ -6,12 +6,14 @@
  * Extrapolated from runs of 1 to k Euler steps, T = sum over j of prod over l != j of j / (j - l)
  * T_j is of order k whatever C and K are (Deuflhard 1985), and what is stiffer than h decays.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/dynamics/system_step.h"
 
 gw_implicit_formula gw_implicit_formula_of(int level)
 {
+    assert(level >= 0);
     static const gw_implicit_formula formulas[GW_MAX_IMPLICIT_LEVEL + 1] = {
         {2, 4}, {4, 4}, {8, 4}, {16, 4}, {8, 8}, {16, GW_SYSTEM_RUNS}};
     if (level > GW_MAX_IMPLICIT_LEVEL)
@@ -100,7 +102,7 @@ void gw_system_integrate_implicitly(gw_system *s, const gw_forces *forces, doubl
         gw_grounds_go_to(s, t + h);
 }
 
-void gw_system_free_acceleration(gw_system *s, double *a)
+static void free_acceleration(gw_system *s, double *a)
 {
     gw_system_work power = {0};
     memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
@@ -138,7 +140,7 @@ void gw_system_free_acceleration_at(gw_system *s, const gw_system_state *state, 
 {
     if (speed != 1)
         scale_velocities(s, state, speed);
-    gw_system_free_acceleration(s, a);
+    free_acceleration(s, a);
     if (speed != 1)
         scale_velocities(s, state, 1);
 }

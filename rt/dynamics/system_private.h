@@ -889,11 +889,8 @@ void gw_keep_joint_wrenches(gw_system *system, gw_wrench *constraint);
 
 void gw_system_step(gw_system *system, const gw_forces *forces, double dt, gw_step *step);
 
-/* D^-1 P of all but the hand and contacts; of a system that steps implicitly the mean of the coming
- * step. */
-void gw_system_free_acceleration(gw_system *system, double *a);
-
-/* The same at `speed` times the velocities of the state that the system holds. */
+/* D^-1 P of all but the hand and contacts, at `speed` times the velocities of the state that the
+ * system holds; of a system that steps implicitly the mean of the coming step. */
 void gw_system_free_acceleration_at(gw_system *system, const gw_system_state *state, double speed,
                                     double *a);
 

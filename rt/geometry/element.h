@@ -46,6 +46,4 @@ static inline gw_element gw_element_moved(const gw_pose *a_from_b, const gw_elem
     return a;
 }
 
-const char *gw_element_kind_name(gw_element_kind kind);
-
 #endif

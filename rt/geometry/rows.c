@@ -549,9 +549,3 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
     }
     return worst;
 }
-
-const char *gw_element_kind_name(gw_element_kind kind)
-{
-    static const char *const names[] = {"point", "line", "plane", "curve", "surface"};
-    return names[kind];
-}

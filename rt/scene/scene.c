@@ -328,9 +328,3 @@ static void cut(void *array, int *count, size_t size, int index)
         cut(s->name##s, &s->name##_count, sizeof(type), index);                                    \
     }
 GW_SCENE_ARRAYS(ENTRIES)
-
-gw_pair_name *gw_scene_add_ignored(gw_scene *s, gw_error *error)
-{
-    return grow((void **)&s->contact.ignore, &s->contact.ignore_count, sizeof(gw_pair_name),
-                GW_MAX_IGNORED, "pairs that never touch", error);
-}

@@ -308,7 +308,6 @@ const char *gw_tool_held_id(const gw_tool *tool);
 #define GW_SCENE_ADD(name, type, most, id)                                                         \
     type *gw_scene_add_##name(gw_scene *scene, gw_error *error);
 GW_SCENE_ARRAYS(GW_SCENE_ADD)
-gw_pair_name *gw_scene_add_ignored(gw_scene *scene, gw_error *error);
 
 /* Frees what an entry owns: gw_scene_finish_object(), and so on for each array. */
 #define GW_SCENE_FINISH(name, type, most, id) void gw_scene_finish_##name(type *entry);

@@ -497,12 +497,13 @@ static bench one_row(int which)
 {
     static const char *const kinds[] = {"distance", "angle", "coincident", "parallel",
                                         "perpendicular"};
+    static const char *const elements[] = {"point", "line", "plane"};
     gw_constraint_kind kind;
     gw_element_kind a, b;
     bench row = {{.unit = "us", .limit = 1, .held = true, .tail = 2}, measure_one, which};
     nth_kind(which, &kind, &a, &b);
-    snprintf(row.row.name, sizeof row.row.name, "solve-one-%s-%s-%s", kinds[kind],
-             gw_element_kind_name(a), gw_element_kind_name(b));
+    snprintf(row.row.name, sizeof row.row.name, "solve-one-%s-%s-%s", kinds[kind], elements[a],
+             elements[b]);
     snprintf(row.row.what, sizeof row.row.what, "one constraint");
     return row;
 }

@@ -31,8 +31,10 @@ static gw_material *add_material(gw_scene *s, const char *id)
 
 static void ignore(gw_scene *s, const char *a, const char *b)
 {
-    gw_pair_name *pair = gw_scene_add_ignored(s, NULL);
-    assert_non_null(pair);
+    size_t count = (size_t)s->contact.ignore_count++;
+    s->contact.ignore = realloc(s->contact.ignore, (count + 1) * sizeof *s->contact.ignore);
+    assert_non_null(s->contact.ignore);
+    gw_pair_name *pair = &s->contact.ignore[count];
     snprintf(pair->a, sizeof pair->a, "%s", a);
     snprintf(pair->b, sizeof pair->b, "%s", b);
 }
