@@ -52,6 +52,26 @@ bad=$(git ls-files 'web/src/*' 'web/*.mjs' 'tests/web/*.mjs' | xargs awk 'length
 [ -z "$bad" ] || complain "lines of the page are at most 120 characters long:
 $bad"
 
+# A room's README names its files, and no README names a file that is not there.
+for f in $(git ls-files 'rt/*.c' 'drivers/*.c'); do
+    room=$(dirname "$f" | cut -d/ -f1-2)
+    stem=$(basename "$f" .c)
+    pattern="\\b$stem\\b"
+    tail=$stem
+    while [ "$tail" != "${tail#*_}" ]; do
+        tail=${tail#*_}
+        pattern="$pattern|\`_$tail\\.c\`"
+    done
+    grep -qE "$pattern" "$room/README.md" || complain "$room/README.md does not name $f"
+done
+tracked=$(git ls-files)
+for readme in $(git ls-files '*README.md'); do
+    for name in $(grep -oE '`[A-Za-z0-9/.-][A-Za-z0-9_/.-]*\.(c|h|tsx?|mjs|sh|py)`' "$readme" | tr -d '`' | sort -u); do
+        [ "$name" = src/openapi.ts ] || echo "$tracked" | grep -qE "(^|/)$(basename "$name")\$" ||
+            complain "$readme names $name, which is not there"
+    done
+done
+
 # Files stay small enough to see whole.
 for f in $(git ls-files '*.c' '*.h'); do
     lines=$(wc -l <"$f")
