@@ -236,7 +236,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     f->dissipated += m->last.dissipated;
     m->dissipated += m->last.dissipated;
     f->generated += m->last.generated;
-    f->put_off += (uint64_t)m->last.deferred;
+    f->deferred += (uint64_t)m->last.deferred;
     f->redetections_skipped += (uint64_t)m->last.redetections_skipped;
     f->spring = m->last.spring;
     f->touching = m->last.touching;

@@ -186,10 +186,10 @@ typedef struct gw_free_body {
 /* Sums since tick 0, and the newest numbers, of the world's contacts. */
 typedef struct gw_contact_statistics {
     int near, touching;
-    uint64_t collisions;                    /* met */
-    uint64_t put_off, redetections_skipped; /* collisions, queries: see gw_world_step_result */
-    double dissipated, generated, spring;   /* J, see gw_world_step_result */
-    double impulse;                         /* magnitude of all that hit in the last tick (N s) */
+    uint64_t collisions;                     /* met */
+    uint64_t deferred, redetections_skipped; /* collisions, queries: see gw_world_step_result */
+    double dissipated, generated, spring;    /* J, see gw_world_step_result */
+    double impulse;                          /* magnitude of all that hit in the last tick (N s) */
 } gw_contact_statistics;
 
 /* Sums since tick 0 (J). */

@@ -122,7 +122,7 @@ typedef struct app_edit {
     gw_renamed *renamed; /* owned: app_edit_renames() */
     int renamed_count;
     bool keeps_history; /* adds no state: undo and redo, or the same scene again */
-    int travel;         /* undo -1, redo 1 */
+    int history_step;   /* undo -1, redo 1 */
     bool whole;         /* a new scenario, also where values would do */
     char group[96];     /* edits of one group that follow one another count as one for undo */
     bool group_stated;  /* by the client, of one drag: it may rest for a while in the middle */

@@ -514,7 +514,7 @@ static bool write_down(const app_edit *edit, gw_error *error)
     uint64_t revision = edit->document->revision;
     bool done;
     if (edit->keeps_history)
-        done = history_go(app->history, revision, edit->travel, error);
+        done = history_go(app->history, revision, edit->history_step, error);
     else
         done = (follows(edit) || !history_wants_whole(app->history) || make_whole(edit, error)) &&
                add_state(edit, error);
@@ -639,7 +639,7 @@ static gw_scene *read_state(gw_app *app, int offset, gw_error *error)
     return scene;
 }
 
-static bool travel(app_edit *edit, int offset, gw_error *error)
+static bool step_history(app_edit *edit, int offset, gw_error *error)
 {
     assert(edit && edit->app && edit->base);
     gw_scene *scene = read_state(edit->app, offset, error);
@@ -649,19 +649,19 @@ static bool travel(app_edit *edit, int offset, gw_error *error)
     /* another scene, and not another name of the same one */
     edit->restart = strcmp(scene->name, edit->base->scene->name) != 0 && diff.scenario;
     edit->keeps_history = true;
-    edit->travel = offset;
+    edit->history_step = offset;
     app_edit_replace(edit, scene);
     return app_edit_finds_renamed(edit, error);
 }
 
 bool app_edit_undo(app_edit *edit, gw_error *error)
 {
-    return travel(edit, -1, error);
+    return step_history(edit, -1, error);
 }
 
 bool app_edit_redo(app_edit *edit, gw_error *error)
 {
-    return travel(edit, 1, error);
+    return step_history(edit, 1, error);
 }
 
 /* ---- saved ---------------------------------------------------------------------------------- */

@@ -370,7 +370,9 @@ static void begin_element(reading *xml, urdf_element what)
     case ELEMENT_MIMIC:
         read_mimic(xml, joint);
         break;
-    default:
+    case ELEMENT_OUTSIDE:
+    case ELEMENT_GEOMETRY:
+    case ELEMENT_PASSED_OVER:
         break;
     }
 }

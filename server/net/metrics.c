@@ -57,7 +57,7 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_late_seconds_p99", "gauge", "Lateness of waking", 1e-6 * now.late_us_p99},
         {"guideway_late_seconds_max", "gauge", "Lateness of waking", 1e-6 * now.late_us_max},
         {"guideway_contacts_put_off_total", "counter", "Collisions left to the next tick",
-         (double)now.contact.put_off},
+         (double)now.contact.deferred},
         {"guideway_looks_left_out_total", "counter", "Looks at bodies that a tick had no room for",
          (double)now.contact.redetections_skipped},
         {"guideway_detectors_built_total", "counter",

@@ -125,9 +125,11 @@ static int status_of(gw_error_code code)
         return 400;
     case GW_NO_SPACE:
         return 507;
-    default:
-        return 500;
+    case GW_OK:
+    case GW_FAILED:
+        break;
     }
+    return 500;
 }
 
 /* Of one of several edits: the pointer goes through the request's array. */
@@ -217,6 +219,7 @@ void api_storage_error(api_call *call, const gw_error *error)
 
 void api_refuse(api_call *call, int status, const char *where, const char *format, ...)
 {
+    assert(status >= 400 && where && format);
     gw_error error = {.code = GW_BAD_INPUT};
     va_list list;
     va_start(list, format);

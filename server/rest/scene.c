@@ -64,7 +64,7 @@ void api_scene_patch(api_call *call)
 
 /* ---- undo ---------------------------------------------------------------------------------- */
 
-static void travel(api_call *call, bool (*go)(app_edit *edit, gw_error *error))
+static void step_history(api_call *call, bool (*go)(app_edit *edit, gw_error *error))
 {
     app_edit edit;
     gw_error error = {0};
@@ -82,12 +82,12 @@ static void travel(api_call *call, bool (*go)(app_edit *edit, gw_error *error))
 
 void api_scene_undo(api_call *call)
 {
-    travel(call, app_edit_undo);
+    step_history(call, app_edit_undo);
 }
 
 void api_scene_redo(api_call *call)
 {
-    travel(call, app_edit_redo);
+    step_history(call, app_edit_redo);
 }
 
 /* ---- saving and opening -------------------------------------------------------------------- */
