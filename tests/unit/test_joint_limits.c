@@ -73,7 +73,7 @@ static gw_scene *four_bar_of_joints(void)
         o->pose.q = gw_quat_axis(gw_v3(0, 0, 1), atan2(along.y, along.x));
     }
     for (int i = 0; i < 4; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "j%d", i);
         gw_joint_end before = at_world((gw_pose){pin[i], gw_quat_identity()});
         gw_joint_end after = before;
@@ -258,7 +258,7 @@ static void an_arm_is_held_at_all_its_limits(void **state)
     double fastest = 0, beyond = 0;
     s->gravity = gw_v3(0, -G, 0);
     for (int i = 0; i < 6; i++) {
-        char id[8], last[8];
+        char id[16], last[16];
         snprintf(id, sizeof id, "l%d", i);
         snprintf(last, sizeof last, "l%d", i - 1);
         add_body(s, id, gw_v3(0.1 + 0.2 * i, 0, 0), 10 * pow(0.5, i));
@@ -305,7 +305,7 @@ static void strong_motors_do_not_pass_limits(void **state)
             double beyond = 0, fastest = 0, q = 0, worst = 0;
             s->gravity = gw_v3(0, 0, 0);
             for (int i = 0; i <= n; i++) {
-                char id[8], last[8];
+                char id[16], last[16];
                 snprintf(id, sizeof id, "l%d", i);
                 snprintf(last, sizeof last, "l%d", i - 1);
                 add_body(s, id, gw_v3(0.05 + 0.1 * i, 0, 0), i < n ? 1 : 0.003);

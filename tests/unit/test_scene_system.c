@@ -351,7 +351,7 @@ static void a_third_crank_of_a_parallelogram_is_redundant(void **state)
     add_box(s, "ground", gw_v3(0, 0, 0), true);
     add_free(s, "bar", gw_v3(0, 0.2, 0));
     for (int i = 0; i < 3; i++) {
-        char id[8], foot[8], head[8];
+        char id[16], foot[16], head[16];
         snprintf(id, sizeof id, "rod%d", i);
         snprintf(foot, sizeof foot, "foot%d", i);
         snprintf(head, sizeof head, "head%d", i);
