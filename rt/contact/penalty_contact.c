@@ -29,7 +29,6 @@
 #define SHARED_DAMPING   4.0
 #define SHARED_FRICTION  2.0
 #define RELEASE_GAP      1e-6 /* gap at which the state continuous ends (m), */
-#define HELD_RELEASE_GAP 1e-5 /* and where a load that was solved for still pushes */
 #define SURELY_CLOSED    1e-6 /* what began to rest with a force sinks so deep (m), */
 #define SINKING_TIME     0.05 /* over so long (s) */
 #define MAX_COMPRESSION  2e-3 /* of a spring (m), */
@@ -890,7 +889,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     c->rest_penetration = rest_after(c, h);
     set_anchors(w, c);
     double open = c->now.gap + fmin(0, c->rest_penetration);
-    bool pushed = gw_contact_holds(c) && c->load > 0 && open < HELD_RELEASE_GAP;
+    bool pushed = gw_contact_holds(c) && c->load > 0 && open < gw_contact_slack(w, c);
     if (!pushed && (open > RELEASE_GAP || (open > 0 && c->gap_rate > w->rules.rest_speed)))
         release(w, c);
 }

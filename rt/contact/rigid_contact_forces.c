@@ -125,21 +125,27 @@ static void add_loaded_rows(gw_impact *x)
 #define SETTLING      0.05 /* of bodies that were just loaded (s) */
 #define TOUCHING      1e-7 /* gap up to which a redundant contact shares a load (m) */
 #define LOAD_FEEDBACK 0.1  /* of what a contact is too deep, taken away in a step */
+#define CLOSING       0.34 /* of a gap that a load left, closed in a step: critically damped */
 #define ARRIVED       0.01 /* of the loaded depth: what a load may leave to close in a substep */
 
 /* The rate at which the row's gap is to close at most, by where the substep of h begins (m/s). */
 static double aim_of(const gw_world *w, const gw_contact *c, double h)
 {
     double gap = c->start.gap + c->rest_penetration;
-    return gap > 0 ? gap / h : c->stored > 0 ? LOAD_FEEDBACK * gap / w->dt : 0;
+    if (gap > 0)
+        return gw_contact_holds(c) && !gw_contact_is_driven(w, c) ? CLOSING * gap / w->dt : gap / h;
+    return c->stored > 0 ? LOAD_FEEDBACK * gap / w->dt : 0;
 }
 
-/* The rate that a trial of h leaves to a contact that holds. What stiff motors drive may have come
- * to rest again elsewhere: then it is the mean one. */
-static double rate_left(const gw_contact *c, double h)
+/* The rate that a trial of h leaves to a contact that holds. What stiff motors drive, and what goes
+ * over a bend of a surface, may have come to rest again elsewhere: then it is the mean one. */
+static double rate_left(const gw_world *w, const gw_contact *c, double h)
 {
+    const gw_unilateral_row *row = c->candidate.row;
     double mean = (c->now.gap - c->start.gap) / h;
-    return gw_contact_bounds_coordinate(c) && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
+    bool bends = gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind);
+    bool counts = gw_contact_bounds_coordinate(c) && (bends || gw_contact_is_driven(w, c));
+    return counts && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
 }
 
 /* v += D^-1 J_i^T p of row i; returns J_i D^-1 J_i^T. */
@@ -199,7 +205,7 @@ static void take_aims(gw_impact *x, double h)
         x->offset[i] += aim_of(w, c, h);
         x->e[i] = 0;
         if (gw_contact_holds(c))
-            x->offset[i] += rate_left(c, h) - c->gap_rate;
+            x->offset[i] += rate_left(w, c, h) - c->gap_rate;
     }
     subtract_answers(x);
 }
@@ -730,7 +736,7 @@ static bool loads_hold(gw_impact *x, double h)
         if (!gw_contact_holds(c))
             continue;
         c->tried = c->load * h;
-        double rate = rate_left(c, h) + aim_of(w, c, h);
+        double rate = rate_left(w, c, h) + aim_of(w, c, h);
         double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
         if (x->rows == 1 && gw_contact_bounds_coordinate(c))
             note_trial(c, rate);

@@ -23,7 +23,6 @@
 #define FEW_LOAD_TRIALS 6    /* of a substep, for loads that hold, */
 #define MAX_LOAD_TRIALS 24   /* where they are bracketed, as long as the effort lasts */
 #define MAX_PARTS       48   /* of a substep in which one does, and trials of them, */
-#define YIELDING        1e-5 /* depth at which loads that do not hold give way to springs (m) */
 #define LEAST_PART      0.01 /* of the step */
 
 /* ---- trials --------------------------------------------------------------------------------- */
@@ -347,8 +346,9 @@ static bool may_yield(const gw_contact *c)
 /* A trial passed it, threw it open while its load pushed, or has no finite end. */
 static bool load_fails(const gw_world *w, const gw_contact *c)
 {
-    double least = fmin(0, c->start.gap) - YIELDING;
-    double most = c->load == 0 ? INFINITY : fmax(0, c->start.gap) + YIELDING;
+    double slack = gw_contact_slack(w, c);
+    double least = fmin(0, c->start.gap) - slack;
+    double most = c->load == 0 ? INFINITY : fmax(0, c->start.gap) + slack;
     return may_yield(c) && !(c->now.gap > least && c->now.gap < most && has_end(w, c->system_a) &&
                              has_end(w, c->system_b));
 }

@@ -24,7 +24,9 @@
 #define GW_CONTACT_LOADED_DEPTH                                                                    \
     1e-4                           /* compression of a soft spring from which on it is loaded (m) */
 #define GW_CONTACT_HELD_DEPTH 1e-7 /* to which contacts that hold may be passed (m) */
-#define GW_ISLAND_SMALL       16   /* an island of at most so many systems is one group */
+#define GW_CONTACT_HELD_SLACK                                                                      \
+    1e-5                   /* and their loads leave them open, or to springs, at least (m) */
+#define GW_ISLAND_SMALL 16 /* an island of at most so many systems is one group */
 #define GW_WORLD_MAX_DOF                                                                           \
     (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all systems of a scene */
 #define GW_WORLD_REDETECTIONS_MAX 64                   /* narrow-phase queries in a step */
@@ -514,6 +516,21 @@ bool gw_island_loads(gw_world *w);
 static inline bool gw_contact_holds(const gw_contact *c)
 {
     return c->loaded && gw_contact_is_held(c);
+}
+
+/* Whether forces of joints act beside its load: motors, dampers, springs. */
+static inline bool gw_contact_is_driven(const gw_world *w, const gw_contact *c)
+{
+    return (c->system_a >= 0 && gw_model_takes_load(gw_world_model(w, c->system_a))) ||
+           (c->system_b >= 0 && gw_model_takes_load(gw_world_model(w, c->system_b)));
+}
+
+/* Of one that holds: the gap that its load still counts at (m). What it held back otherwise closes
+ * a gap a dt^2 / 8 within half a step, and the spring that a step bears gives way by 2.5 a dt^2. */
+static inline double gw_contact_slack(const gw_world *w, const gw_contact *c)
+{
+    double closed = gw_contact_is_driven(w, c) ? 0 : 0.05 * c->load_before / c->stiffness;
+    return fmin(GW_WORLD_DEFERRED_DEPTH, fmax(GW_CONTACT_HELD_SLACK, closed));
 }
 
 /* One that holds goes on as a spring with the force that it began the substep with; and is solved
