@@ -456,22 +456,6 @@ static bool must_defer(const gw_world *w, const gw_contact *c)
     return effort_is_spent(w, c->now.gap > -GW_CONTACT_CLOSED_GAP ? 0 : 2 * trials);
 }
 
-/* Groups that would overlap too much, or pass through, are frozen where their substep began. */
-static void defer_impact(gw_world *w, gw_contact *c)
-{
-    int system[2] = {c->system_a, c->system_b};
-    bool freeze = gw_contact_overshot(c) && effort_is_spent(w, 0);
-    defer(w, c);
-    for (int k = 0; freeze && k < 2; k++) {
-        int group = system[k] >= 0 ? w->group[system[k]] : -1;
-        if (group < 0 || w->frozen[group])
-            continue;
-        gw_groups_activate(w, group, group);
-        w->frozen[group] = true;
-        try_to_end(w);
-    }
-}
-
 /* ---- collisions ------------------------------------------------------------------------------ */
 
 /* What drives the bodies together closes the gap again before it counts as open. */
@@ -592,6 +576,32 @@ static void resolve_impact(gw_world *w, gw_contact *c, gw_world_step_result *out
     try_to_end(w);
 }
 
+/* Whether nothing of what c touches has got on in this step yet. */
+static bool stands_at_start(const gw_world *w, const gw_contact *c)
+{
+    return (c->system_a < 0 || !(w->substep_start[c->system_a] > 0)) &&
+           (c->system_b < 0 || !(w->substep_start[c->system_b] > 0));
+}
+
+/* Groups that would overlap too much, or pass through, are frozen where their substep began, but
+ * where that is the step's start at the impact: a step that gets nowhere repeats for ever. */
+static void defer_impact(gw_world *w, gw_contact *c, gw_world_step_result *out)
+{
+    int system[2] = {c->system_a, c->system_b};
+    bool freeze = gw_contact_overshot(c) && effort_is_spent(w, 0);
+    if (freeze && stands_at_start(w, c))
+        resolve_impact(w, c, out);
+    defer(w, c);
+    for (int k = 0; freeze && k < 2; k++) {
+        int group = system[k] >= 0 ? w->group[system[k]] : -1;
+        if (group < 0 || w->frozen[group])
+            continue;
+        gw_groups_activate(w, group, group);
+        w->frozen[group] = true;
+        try_to_end(w);
+    }
+}
+
 /* Whether an impact of the trials was missed because its features were not followed. */
 static bool missed_impact(gw_world *w)
 {
@@ -673,7 +683,7 @@ void gw_island_step(gw_world *w, gw_world_step_result *out)
     do
         for (gw_contact *c; (c = next_impact(w));)
             if (must_defer(w, c))
-                defer_impact(w, c);
+                defer_impact(w, c, out);
             else
                 resolve_impact(w, c, out);
     while (missed_impact(w));

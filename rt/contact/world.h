@@ -22,7 +22,7 @@
 /* Computing effort of a second of simulated time, in steps of a free body, and of one step at
  * least. Collisions beyond it are deferred to the next step where they overlap by less than
  * GW_WORLD_DEFERRED_DEPTH at the end of this one; systems that would overlap more are frozen for
- * the rest of the step. */
+ * the rest of the step, at the first impact at the earliest. */
 #define GW_WORLD_EFFORT_PER_SECOND 160e3
 #define GW_WORLD_EFFORT_MIN        160
 #define GW_WORLD_DEFERRED_DEPTH    1e-3 /* m */

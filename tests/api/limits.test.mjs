@@ -491,3 +491,14 @@ test('what rests on springs, or on the end of a curve, takes no finer substeps',
     `${stopped.tick_us.p50} us, ${turning.tick_us.p50} us before`,
   );
 });
+
+// More presses and strikes there than a tick has trials for: a step that got nowhere repeated for ever.
+test('what more collides in than a tick bears does not stand still', () => {
+  const { count, text, summary } = run(JSON.parse(readFileSync(new URL('../oracle/crowded.json', import.meta.url))), 1);
+  const rows = text.split('\n').map((row) => row.slice(row.indexOf(',')));
+  const still = rows.filter((row, i) => i > 0 && row === rows[i - 1] && row);
+  assert.equal(count, 1000);
+  assert.equal(still.length, 0, `${still.length} ticks got nowhere`);
+  const e = summary.energy;
+  near(e.final, e.initial + e.work_in + e.motors - e.dissipated + e.edits, 1e-8);
+});
