@@ -116,6 +116,7 @@ static void lengths_and_senders_are_told_once(void **state)
         guard_head_add(&fields, odd[i].name, odd[i].value);
         assert_int_equal(guard_head_ambiguous(&fields, &detail), 400);
     }
+    guard_finish(&guard);
 }
 
 /* Bytes that matter to the reader, more often than others. */
