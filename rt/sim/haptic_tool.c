@@ -578,7 +578,8 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     }
     tool->constraint = step->constraint;
     tool->step_failed = !step->finite;
-    tool->singular = step->margin < (tool->singular ? 2 * SINGULAR : SINGULAR);
+    if (step->finite) /* one that failed has no margin */
+        tool->singular = step->margin < (tool->singular ? 2 * SINGULAR : SINGULAR);
     tool->work += step->work;
     /* of a failed step a shared model tells the energy itself, a body does not */
     tool->dissipated += step->dissipated;

@@ -457,6 +457,24 @@ static void rubbish_from_a_device_holds_the_tool(void **state)
     gone(&w);
 }
 
+static void a_step_that_fails_is_no_singular_point(void **state)
+{
+    (void)state;
+    gw_wrench_sample sample = {0, {{0, 0, 0}, {0, 0, 1e300}}};
+    gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &sample};
+    world w = made(fixture_turning(GW_LOCUS_PLANE), &o);
+    gw_event events[64];
+    int failed = 0;
+    fixture_state(w.simulation, GW_RUNNING);
+    ticked(&w, 3);
+    for (int i = 0, count = gw_simulation_events(w.simulation, events, 64); i < count; i++) {
+        failed += events[i].kind == GW_EVENT_NOT_FINITE;
+        assert_true(events[i].kind != GW_EVENT_SINGULAR);
+    }
+    assert_true(failed == 1);
+    gone(&w);
+}
+
 static void two_runs_give_the_same_bits(void **state)
 {
     (void)state;
@@ -518,6 +536,7 @@ int main(void)
         cmocka_unit_test(clamps_act_and_are_counted),
         cmocka_unit_test(a_halt_stops_all_and_arming_moves_nothing),
         cmocka_unit_test(rubbish_from_a_device_holds_the_tool),
+        cmocka_unit_test(a_step_that_fails_is_no_singular_point),
         cmocka_unit_test(two_runs_give_the_same_bits),
         cmocka_unit_test(a_world_without_tools_ticks),
     };
