@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rt/base/fetch.h"
 #include "rt/base/mailbox.h"
 #include "rt/base/ring.h"
 #include "rt/sim/detection.h"
@@ -30,8 +31,8 @@
 #define FIGURES_PERIOD    63      /* ticks between two that tell how the loop does */
 #define AHEAD_SHARE       0.6     /* of a period: steps leave the processor to others */
 #define AHEAD_WAIT_NS     20000   /* until the world's thread is asked again */
-#define REHEARSAL_SHARE   0.2     /* of a period, at most, between waking and the deadline */
-#define REHEARSAL_MOST_NS 50000   /* and no more: it is awake for so long in every period */
+#define REHEARSAL_SHARE   0.25    /* of a period, at most, between waking and the deadline */
+#define REHEARSAL_MOST_NS 100000  /* and no more: it is awake for so long in every period */
 #define WAKING_STEP_NS    1000    /* up where waking took longer than was left for it, and down */
 #define WAKES             200     /* by this part of it else: it is enough for all but one of 200 */
 #define WORLD_PERIOD      0.005   /* s, while there is nothing to detect */
@@ -192,14 +193,6 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     COPY_ENTRIES(to, s, followed, s->followed_count);
 }
 
-#define LINE 64 /* bytes of a cache line */
-
-static void fetch(const void *first, const void *end)
-{
-    for (const char *at = first; at < (const char *)end; at += LINE)
-        __builtin_prefetch(at, 1);
-}
-
 /* A reader had the buffer that this tick is published in last, on another processor, others read
  * the latch, and other programs have used this one's caches since the last tick. So the values are
  * written there once as they were, before the tick begins, and what else will be written is fetched
@@ -209,14 +202,14 @@ static void rehearse_publishing(gw_loop *loop)
     const gw_snapshot *s = loop->made;
     gw_snapshot *to = gw_mailbox_back(&loop->snapshots);
     copy_values(to, s);
-    fetch(to->q, to->q + s->joint_count);
-    fetch(to->v, to->v + s->joint_count);
-    fetch(to->followers, to->followers + s->follower_count);
-    fetch(to->free, to->free + s->free_count);
-    fetch(to->contacts, to->contacts + s->contact_count);
-    fetch(to->followed, to->followed + s->followed_count);
-    fetch(&loop->snapshots.middle, &loop->snapshots.middle + 1);
-    fetch(&loop->halt->heeded, &loop->halt->heeded + 1);
+    gw_fetch(to->q, to->q + s->joint_count);
+    gw_fetch(to->v, to->v + s->joint_count);
+    gw_fetch(to->followers, to->followers + s->follower_count);
+    gw_fetch(to->free, to->free + s->free_count);
+    gw_fetch(to->contacts, to->contacts + s->contact_count);
+    gw_fetch(to->followed, to->followed + s->followed_count);
+    gw_fetch(&loop->snapshots.middle, &loop->snapshots.middle + 1);
+    gw_fetch(&loop->halt->heeded, &loop->halt->heeded + 1);
 }
 
 /* Time to be left for waking (ns): a quantile of what waking took, approached by small steps. */
@@ -249,6 +242,8 @@ static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64
         gw_rehearsal_tick(rehearsal);
         gw_rehearsal_took(rehearsal, now_ns() - woken);
     }
+    if (rehearses)
+        gw_simulation_fetch(loop->simulation);
     rehearse_publishing(loop);
     if (lead > 0)
         spin_until(deadline);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "rt/base/fetch.h"
 #include "rt/sim/simulation_private.h"
 
 #define RUNAWAY           1.2 /* of a device's greatest speed */
@@ -191,6 +192,17 @@ bool gw_simulation_steps_ahead(const gw_simulation *s)
     for (int i = 0; i < s->scenario->slot_count; i++)
         simulated = simulated && gw_driver_is_simulated(s->scenario->slots[i]->driver);
     return simulated && !s->halted && s->state == GW_PAUSED && s->steps > 0;
+}
+
+void gw_simulation_fetch(const gw_simulation *s)
+{
+    const gw_scenario *scenario = s->scenario;
+    gw_fetch(s, s->tools + scenario->tool_count);
+    gw_fetch(&s->initial, &s->cost);
+    gw_fetch(&s->snapshot, s->snapshot.tools + scenario->tool_count);
+    gw_fetch(scenario, scenario + 1);
+    for (int i = 0; i < scenario->slot_count; i++)
+        gw_fetch(scenario->slots[i], scenario->slots[i] + 1);
 }
 
 const gw_scenario *gw_simulation_scenario(const gw_simulation *s)

@@ -337,6 +337,10 @@ void gw_simulation_let_go(gw_simulation *simulation);
  * simulated, so they may follow one another as fast as they are computed. */
 bool gw_simulation_steps_ahead(const gw_simulation *simulation);
 
+/* Brings what a tick reads and writes of held bodies back into the processor's caches, which other
+ * programs have used since the last tick. Changes nothing. RT safe. */
+void gw_simulation_fetch(const gw_simulation *simulation);
+
 /* The scenario that it runs: until the next command. */
 const gw_scenario *gw_simulation_scenario(const gw_simulation *simulation);
 
