@@ -106,6 +106,7 @@ double gw_system_remove_energy(gw_system *s, double energy)
  *   |F| |x| eps
  *
  * of potential energy: weights and springs at where they act, forces of joints at the coordinates.
+ * A body's place is the sum of the arms that lead there, and as exact as the longest of them.
  */
 double gw_system_energy_rounding(const gw_system *s)
 {
@@ -113,7 +114,9 @@ double gw_system_energy_rounding(const gw_system *s)
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
         masses += k->def.mass.mass;
-        moments += weight * k->def.mass.mass * gw_norm(k->pose.p);
+        moments += weight * k->def.mass.mass *
+                   (gw_norm(k->pose.p) + gw_norm(k->def.parent_from_f.p) +
+                    gw_norm(k->def.body_from_m.p) + gw_norm(k->def.mass.com));
         for (int j = 0; j < k->dof && !k->is_free; j++)
             moments += fabs(s->joint_force[k->first + j] * k->joint.z[j]);
     }
