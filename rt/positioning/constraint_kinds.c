@@ -221,6 +221,10 @@ static gw_vec3 point_of(const gw_constraint *c, const gw_element *e)
     return c->kind == GW_TANGENT && e->kind == GW_LINE ? gw_mul_add(e->p, c->value, e->d) : e->p;
 }
 
+/* Of the problem's size: rows of directions on smaller shapes span as much, since what is left of a
+ * row is judged by that size. */
+#define LEAST_SPAN 0.1
+
 /* The distance of one element's point from the other element: the higher one is the surface, planes
  * over lines over points, the fixed one of equals. */
 static void add_distance(const gw_solver *solver, gw_solver_state *state, const gw_constraint *c,
@@ -247,6 +251,7 @@ static void add_distance(const gw_solver *solver, gw_solver_state *state, const 
     }
     p.directed = is_directed(c->kind);
     p.along = sense == GW_OPPOSITE ? gw_neg(point->d) : point->d;
+    p.span = p.directed ? fmax(p.nurbs->size, LEAST_SPAN * solver->size) : 0;
     if (surface->kind == GW_PLANE) {
         p.b = gw_mul_add(surface->p, value, surface->d);
         p.p = 0;

@@ -28,6 +28,7 @@ typedef struct gw_distance_constraint {
     const gw_nurbs *nurbs;
     bool directed; /* and the unit vector `along` of the point's object lies along the surface's */
     gw_vec3 along; /* normal, or the curve's tangent, at the point closest to it */
+    double span;   /* of that vector's rows (m): what they are off by, over it, is an angle */
 } gw_distance_constraint;
 
 /* A fundamental rotational constraint: the angle between R u and f. An angle of pi is kept as 0

@@ -65,7 +65,7 @@ static int free_form_rows(const gw_distance_constraint *x, gw_vec3 m, gw_vec3 f,
     for (int i = 0; i < 2; i++) {
         rows[n + i] = row;
         rows[n + i].kind = x->body_owns ? of_body : of_world;
-        rows[n + i].n = gw_scale(x->nurbs->size, i == 0 ? across : gw_cross(x->along, across));
+        rows[n + i].n = gw_scale(x->span, i == 0 ? across : gw_cross(x->along, across));
     }
     return n + 2;
 }
