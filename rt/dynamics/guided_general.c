@@ -21,7 +21,8 @@
 #define RANK_TOLERANCE 1e-7
 #define BENT_RANK      1e-2 /* the same of the rows of both sides, which turn a little in any step */
 #define BALANCE        1e-9 /* of the kinetic energy: no step without a kink is out by more */
-#define MOST_TURN      4    /* c: what would turn by more is stopped by the kink */
+#define MOST_TURN      4    /* c: what would turn by more is stopped by the kink, */
+#define MOST_BEND      1.5  /* where the curvature jumps scaled instead, as a whole */
 
 /* Spatial inertia about the body's origin, [v; w] order, and `lag` times the damping's matrix
  * (gw_rigid_body_lagging), as the Cholesky factor of the sum. */
@@ -255,6 +256,21 @@ static bool has_kinks(const gw_submanifold *set)
     return false;
 }
 
+/* Whether rows follow the direction of a shape, which turns at another rate where its curvature
+ * jumps; and whether it does so of one of them. */
+static bool follows_direction(const gw_submanifold *set, bool *bends)
+{
+    bool follows = *bends = false;
+    for (int i = 0; i < set->row_count; i++) {
+        const gw_nurbs *shape = set->rows[i].nurbs;
+        if (!gw_row_of_direction(set->rows[i].kind))
+            continue;
+        follows = true;
+        *bends = *bends || shape->direction[0].bend_count + shape->direction[1].bend_count > 0;
+    }
+    return follows;
+}
+
 /* Q v: the twist at `there` that the rows of neither pose oppose. */
 static gw_twist unopposed(const gw_guided *body, const gw_pose *here, const gw_pose *there,
                           const gw_twist *v)
@@ -299,13 +315,14 @@ static double due_energy(const gw_guided *body, const gw_pose *start, const gw_p
 }
 
 /* The twist behind a kink that the step went over, where its energy balance shows one: `twist`
- * projected, `free` before that. What cannot go on there counts as dissipated. */
-static void turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_pose *next,
-                         const gw_twist *free, gw_twist *twist, gw_step *step)
+ * projected, `free` before that. Returns the energy that is missing where it would turn by more
+ * than c = `most`. */
+static double turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_pose *next,
+                           const gw_twist *free, double most, gw_twist *twist, const gw_step *step)
 {
     double due = due_energy(body, start, next, step), now = kinetic_at(body, next, twist);
     if (!(fabs(due - now) > BALANCE * fmax(due, now)))
-        return;
+        return 0;
     double margin;
     gw_twist kept = unopposed(body, start, next, free);
     kept = project(body, next, &kept, &margin);
@@ -314,12 +331,11 @@ static void turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_p
     double of_both = 0.5 * (now - of_kept - of_turned); /* c^2 T + 2 c B + K is due */
     double root = of_both * of_both + of_turned * (due - of_kept);
     double c = (sqrt(fmax(0, root)) - of_both) / of_turned;
-    if (root >= 0 && c >= 0 && c < MOST_TURN) {
-        accumulate(&kept, c, &turned);
-        *twist = kept;
-    } else {
-        step->dissipated += due - now;
-    }
+    if (!(root >= 0 && c >= 0 && c < most))
+        return due - now;
+    accumulate(&kept, c, &turned);
+    *twist = kept;
+    return 0;
 }
 
 /* ---- edges ------------------------------------------------------------------------------
@@ -468,8 +484,8 @@ static bool arrives(const gw_guided *body, const gw_forces *forces, const gw_pos
     return !all_work_is_known(body, forces) || gw_guided_balances(step, &e);
 }
 
-/* Near a fold, and over knots, steps are less exact: the motion is scaled to its energy, or what is
- * missing counts as dissipated. */
+/* Near a fold, and over knots and bends, steps are less exact: the motion is scaled to its energy,
+ * or what is missing counts as dissipated. */
 static void pay_near_fold(const gw_guided *body, const gw_pose *start, const gw_pose *next,
                           gw_twist *twist, gw_step *step)
 {
@@ -514,11 +530,15 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
         gw_guided_stop_at_fold(body, &start, dt, step);
         return;
     }
-    if (offset && all_work_is_known(body, forces))
+    bool bends, follows = follows_direction(set, &bends);
+    bool known = smooth && all_work_is_known(body, forces);
+    if (bends && known)
+        turn_at_kink(body, &start, &next, &free, MOST_BEND, &twist, step);
+    if ((offset || follows) && known)
         pay_near_fold(body, &start, &next, &twist, step);
     if (smooth)
         stop_at_edges(body, forces, &start, &next, &twist, step);
     else if (!body->base.moves)
-        turn_at_kink(body, &start, &next, &free, &twist, step);
+        step->dissipated += turn_at_kink(body, &start, &next, &free, MOST_TURN, &twist, step);
     gw_guided_store_state(body, dt, &next, &twist);
 }

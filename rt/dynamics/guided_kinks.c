@@ -13,12 +13,31 @@
 #define BESIDE_KINK 1e-12 /* of the domain: on which side of a kink the body is */
 #define KINK_STEPS  40    /* trials of when it meets one */
 
+/* Where the curvature jumps, normals and tangents turn at another rate, and what follows them does:
+ * offsets and bodies. */
+static bool follows_direction(const gw_submanifold *set)
+{
+    return gw_rotation_follows_locus(set->rotation.kind) || set->translation.locus.a != 0;
+}
+
+/* Kinks of the set along a parameter: of the shape, and bends of one whose direction it follows. */
+static int kink_count(const gw_submanifold *set, int k)
+{
+    const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
+    return d->kink_count + (follows_direction(set) ? d->bend_count : 0);
+}
+
+static double kink_of(const gw_nurbs_direction *d, int i)
+{
+    return i < d->kink_count ? d->kinks[i] : d->bends[i - d->kink_count];
+}
+
 bool gw_guided_has_kinks(const gw_submanifold *set)
 {
     assert(set);
     const gw_locus *l = &set->translation.locus;
     return (l->kind == GW_LOCUS_CURVE || l->kind == GW_LOCUS_SURFACE) &&
-           l->nurbs->direction[0].kink_count + l->nurbs->direction[1].kink_count > 0;
+           kink_count(set, 0) + kink_count(set, 1) > 0;
 }
 
 /* A kink on the way: of parameter k, `by` from the chart's centre, upwards or downwards. */
@@ -38,9 +57,9 @@ static bool meets_kink(const gw_chart *chart, const double *z, kink *first)
         const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
         double way = z[set->rotation.dof + k], period = d->high - d->low;
         double beside = BESIDE_KINK * period;
-        for (int i = 0; i < 3 * d->kink_count && way != 0; i++) {
+        for (int i = 0; i < 3 * kink_count(set, k) && way != 0; i++) {
             int turn = i % 3 - 1;
-            double by = d->kinks[i / 3] + turn * period - chart->parameter[k];
+            double by = kink_of(d, i / 3) + turn * period - chart->parameter[k];
             bool meets = way > 0 ? by > 0 && by <= way + beside : by <= 0 && by > way - beside;
             if ((turn != 0 && !d->closed) || !meets || !(by / way < share))
                 continue;
@@ -60,7 +79,7 @@ static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const g
                            const double *z, const double *v, const double *z_dot, double *dt)
 {
     const gw_submanifold *set = &body->def.set;
-    double x[6], u[6], first = *dt, h = 1e-3 * *dt;
+    double x[6], u[6], first = *dt, h = 1e-9 * *dt;
     bool known = false;
     memcpy(u, v, sizeof u);
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
@@ -68,8 +87,8 @@ static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const g
         int j = set->rotation.dof + k;
         double period = d->high - d->low, reach = fabs(v[j] * *dt) + 4 * fabs(z[j]);
         reach += 4 * fabs(z_dot[j] - v[j]) * *dt;
-        for (int i = 0; i < 3 * d->kink_count; i++) {
-            double by = d->kinks[i / 3] + (i % 3 - 1) * period - chart->parameter[k];
+        for (int i = 0; i < 3 * kink_count(set, k); i++) {
+            double by = kink_of(d, i / 3) + (i % 3 - 1) * period - chart->parameter[k];
             if ((i % 3 != 1 && !d->closed) || !(fabs(by) < reach))
                 continue;
             gw_step unused = {.finite = true};
@@ -118,55 +137,75 @@ static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_
     return low;
 }
 
-static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, const double *z,
-                                const double *z_dot)
+/* The mass matrix m in the chart's coordinates at z. */
+static void mass_matrix(const gw_guided *body, const gw_chart *chart, const double *z,
+                        double m[6][6])
 {
-    double jacobian[6][6], bias[6];
+    static const double still[6] = {0};
+    double jacobian[6][6], bias[6], mass = body->def.mass.mass;
+    gw_vec3 v[6], w[6];
     gw_pose pose;
-    gw_twist twist = {{0, 0, 0}, {0, 0, 0}};
-    gw_chart_eval(chart, z, z_dot, &pose, jacobian, bias);
-    for (int k = 0; k < body->def.set.dof; k++) {
-        twist.v = gw_mul_add(twist.v, z_dot[k], gw_column_linear(jacobian[k]));
-        twist.w = gw_mul_add(twist.w, z_dot[k], gw_column_angular(jacobian[k]));
-    }
+    gw_chart_eval(chart, z, still, &pose, jacobian, bias);
     gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
-    return gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &twist);
+    for (int i = 0; i < body->def.set.dof; i++) {
+        w[i] = gw_column_angular(jacobian[i]);
+        v[i] = gw_add(gw_column_linear(jacobian[i]), gw_cross(w[i], r.com));
+        for (int j = 0; j <= i; j++)
+            m[i][j] = m[j][i] =
+                mass * gw_dot(v[i], v[j]) + gw_dot(w[i], gw_mat3_mul(&r.inertia, w[j]));
+    }
+}
+
+/* Parts of column k of a mass matrix: along = m_EE^-1 m_Ek by the other coordinates E, whose
+ * columns are the crease; returns the square of what is across that. */
+static double split_column(double (*m)[6], int n, int k, double along[6])
+{
+    double others[6][6], column[6] = {0}, across = m[k][k];
+    int count = 0, of[6];
+    for (int i = 0; i < n; i++)
+        if (i != k)
+            of[count++] = i;
+    for (int i = 0; i < count; i++) {
+        column[i] = m[of[i]][k];
+        for (int j = 0; j <= i; j++)
+            others[i][j] = m[of[i]][of[j]];
+    }
+    memset(along, 0, 6 * sizeof *along);
+    if (!gw_cholesky(others, count))
+        return 0;
+    double solved[6];
+    memcpy(solved, column, sizeof solved);
+    gw_cholesky_solve(others, count, solved);
+    for (int i = 0; i < count; i++) {
+        along[of[i]] = solved[i];
+        across -= column[i] * solved[i];
+    }
+    return fmax(0, across);
 }
 
 /*
- * Over the kink as over a fillet whose radius vanishes: along the crease e the velocity stays,
- * across it the speed, and kinetic energy is kept. With c = S_k - (S_k . e) e on either side,
- *   z_k' |c| and z_k' S_k . e + z_l' |e| stay
+ * Over the kink as over a fillet whose radius vanishes: in the mass metric the velocity along the
+ * crease stays, across it the speed, and with both the kinetic energy. With the coordinate k that
+ * meets it, the others E, whose columns of the Jacobian are the same on either side, and
+ * c = J_k - J_E along, along = M_EE^-1 M_Ek:
+ *
+ *   z_k' |c| and z_E' + along z_k' stay
  */
 static void turn_at_kink(const gw_guided *body, const gw_chart *chart, const kink *at, double *z,
                          double *z_dot)
 {
     const gw_submanifold *set = &body->def.set;
-    const gw_nurbs *shape = set->translation.locus.nurbs;
-    int k = set->rotation.dof + at->k, l = set->rotation.dof + 1 - at->k;
-    double place[2] = {chart->parameter[0], chart->parameter[1]}, across[2], along[2];
-    gw_vec3 e = {0, 0, 0};
-    for (int i = 0; i < set->translation.dof; i++)
-        place[i] += z[set->rotation.dof + i];
-    double before = kinetic_energy_at(body, chart, z, z_dot);
+    int k = set->rotation.dof + at->k;
+    double m[6][6], along[2][6], across[2];
     for (int side = 0; side < 2; side++) {
-        gw_nurbs_point x;
-        place[at->k] = chart->parameter[at->k] + at->by + (side ? 1 : -1) * at->beside;
-        gw_nurbs_evaluate(shape, place, 1, NULL, &x);
-        gw_vec3 by = at->k == 0 ? x.d[1][0] : x.d[0][1];
-        e = at->k == 0 ? x.d[0][1] : x.d[1][0];
-        along[side] = gw_norm2(e) > 0 ? gw_dot(by, e) / gw_norm2(e) : 0;
-        across[side] = gw_norm(gw_mul_add(by, -along[side], e));
+        z[k] = at->by + (side ? 1 : -1) * at->beside;
+        mass_matrix(body, chart, z, m);
+        across[side] = sqrt(split_column(m, set->dof, k, along[side]));
     }
     double rate = across[1] > 0 ? z_dot[k] * across[0] / across[1] : 0;
-    if (set->translation.dof == 2)
-        z_dot[l] += z_dot[k] * along[0] - rate * along[1];
-    z_dot[k] = rate;
-    z[k] = at->by + at->beside;
-    double after = kinetic_energy_at(body, chart, z, z_dot);
-    double scale = after > 0 ? sqrt(before / after) : 0;
     for (int i = 0; i < set->dof; i++)
-        z_dot[i] *= scale;
+        z_dot[i] += along[0][i] * z_dot[k] - along[1][i] * rate;
+    z_dot[k] = rate;
 }
 
 double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,

@@ -368,6 +368,8 @@ int gw_closures_kinks_below(const gw_system *s)
                 const gw_nurbs_direction *d = &row->nurbs->direction[l];
                 for (int n = 0; n < d->kink_count; n++)
                     count += d->kinks[n] <= row->start[l];
+                for (int n = 0; n < d->bend_count && gw_row_of_direction(row->kind); n++)
+                    count += d->bends[n] <= row->start[l];
             }
         }
     return count;

@@ -730,8 +730,8 @@ double gw_closures_least_motion(const gw_system *system);
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);
 
-/* How many kinks of curves and surfaces lie below the places of points on them: another
- * number after one has gone over a kink. */
+/* How many kinks of curves and surfaces, and bends of those whose direction a row follows, lie
+ * below the places of points on them: another number after one has gone over a kink. */
 int gw_closures_kinks_below(const gw_system *system);
 double gw_closure_residual(const gw_system *system, int closure);
 

@@ -25,10 +25,11 @@
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/nurbs_pole.h"
 
-#define ORDERS        (GW_NURBS_ORDER + 1)
-#define KNOT_EQUAL    1e-12 /* of the spacing of periodic knots, relative to the domain */
-#define MEETING       1e-12 /* of control points that are one, relative to the size */
-#define TANGENT_TURNS 1e-8  /* rad between tangents or normals on both sides of a kink */
+#define ORDERS          (GW_NURBS_ORDER + 1)
+#define KNOT_EQUAL      1e-12 /* of the spacing of periodic knots, relative to the domain */
+#define MEETING         1e-12 /* of control points that are one, relative to the size */
+#define CURVATURE_JUMPS 1e-6  /* of the curvatures on both sides, and of 1 / size */
+#define TANGENT_TURNS   1e-8  /* rad between tangents or normals on both sides of a kink */
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
@@ -372,8 +373,9 @@ static bool allocate_direction(gw_nurbs_direction *d, int degree, int count)
     d->knots = malloc(knots * sizeof *d->knots);
     d->reciprocals = calloc(rows * knots, sizeof *d->reciprocals);
     d->kinks = malloc(knots * sizeof *d->kinks);
+    d->bends = malloc(knots * sizeof *d->bends);
     d->uneven = malloc(knots * sizeof *d->uneven);
-    return d->knots && d->reciprocals && d->kinks && d->uneven;
+    return d->knots && d->reciprocals && d->kinks && d->bends && d->uneven;
 }
 
 /* A trim, or the knot that it is meant to be at: spans are no shorter than that. */
@@ -451,59 +453,116 @@ static void find_closed(gw_nurbs *s, int k)
     d->closed = !d->trimmed && rows_repeat(s, k, repeat);
 }
 
-/* The tangent of a curve, or normal of a surface, on span `span` of direction k at its knot u; zero
- * at a pole. */
-static gw_vec3 side_direction(const gw_nurbs *s, int k, int span, double u, double v)
+/* The point with its derivatives on span `span` of direction k at its knot u. */
+static void evaluate_side(const gw_nurbs *s, int k, int span, double u, double v, int order,
+                          gw_nurbs_point *point)
 {
-    gw_nurbs_point point;
     double x[2] = {k == 0 ? u : v, k == 0 ? v : u};
     int at[2] = {span, 0};
     if (s->dimension == 2) {
         at[1 - k] = gw_nurbs_find_span(&s->direction[1 - k], v, 0);
         at[k] = span;
     }
-    evaluate_on_spans(s, at, x, 1, &point);
+    evaluate_on_spans(s, at, x, order, point);
+}
+
+/* The tangent of a curve, or normal of a surface, there; zero at a pole. */
+static gw_vec3 side_direction(const gw_nurbs *s, int k, int span, double u, double v)
+{
+    gw_nurbs_point point;
+    evaluate_side(s, k, span, u, v, 1, &point);
     gw_vec3 a = point.d[1][0], b = point.d[0][1];
     return gw_unit(s->dimension == 1 ? a : gw_cross(a, b));
 }
 
-/* True where the shape has a kink across the knots at the end of span `before` and the start of
+/*
+ * The curvature there: of a curve, its vector; of a surface the normal one across the knot's line,
+ *
+ *   N . (S_kk x^2 + 2 S_kl x y + S_ll y^2),  c = S_k x + S_l y a unit vector across S_l,
+ *
+ * along N. The others are those of the line itself, on either side. Zero at a pole.
+ */
+static gw_vec3 side_curvature(const gw_nurbs *s, int k, int span, double u, double v)
+{
+    gw_nurbs_point p;
+    evaluate_side(s, k, span, u, v, 2, &p);
+    if (s->dimension == 1) {
+        double speed2 = gw_norm2(p.d[1][0]);
+        return speed2 > 0 ? gw_scale(1 / speed2, gw_reject(p.d[2][0], gw_unit(p.d[1][0])))
+                          : gw_v3(0, 0, 0);
+    }
+    gw_vec3 across = k == 0 ? p.d[1][0] : p.d[0][1], along = k == 0 ? p.d[0][1] : p.d[1][0];
+    gw_vec3 kk = k == 0 ? p.d[2][0] : p.d[0][2], ll = k == 0 ? p.d[0][2] : p.d[2][0];
+    double length2 = gw_norm2(along);
+    if (!(length2 > 0))
+        return gw_v3(0, 0, 0);
+    double y = -gw_dot(across, along) / length2;
+    double width2 = gw_norm2(gw_mul_add(across, y, along));
+    if (!(width2 > 0))
+        return gw_v3(0, 0, 0);
+    gw_vec3 n = gw_unit(gw_cross(across, along));
+    gw_vec3 second = gw_mul_add(gw_mul_add(kk, 2 * y, p.d[1][1]), y * y, ll);
+    return gw_scale(gw_dot(n, second) / width2, n);
+}
+
+typedef bool jump_test(const gw_nurbs *s, int k, const int span[2], const double u[2], double v);
+
+static bool turns_at_once(const gw_nurbs *s, int k, const int span[2], const double u[2], double v)
+{
+    gw_vec3 a = side_direction(s, k, span[0], u[0], v), b = side_direction(s, k, span[1], u[1], v);
+    return gw_norm(a) > 0 && gw_norm(b) > 0 && gw_angle_between(a, b) > TANGENT_TURNS;
+}
+
+static bool bends_at_once(const gw_nurbs *s, int k, const int span[2], const double u[2], double v)
+{
+    gw_vec3 a = side_curvature(s, k, span[0], u[0], v), b = side_curvature(s, k, span[1], u[1], v);
+    return gw_distance(a, b) > CURVATURE_JUMPS * (gw_norm(a) + gw_norm(b) + 1 / s->size);
+}
+
+/* True where that holds somewhere across the knots at the end of span `before` and the start of
  * span `after` of direction k. */
-static bool is_kink(const gw_nurbs *s, int k, int before, int after)
+static bool holds_across(const gw_nurbs *s, int k, int before, int after, jump_test *holds)
 {
     enum { SAMPLES = 9 };
     const gw_nurbs_direction *d = &s->direction[k], *other = &s->direction[1 - k];
-    int samples = s->dimension == 1 ? 1 : SAMPLES;
+    int samples = s->dimension == 1 ? 1 : SAMPLES, span[2] = {before, after};
+    double u[2] = {d->knots[before + 1], d->knots[after]};
     for (int i = 0; i < samples; i++) {
         double v =
             s->dimension == 1 ? 0 : other->low + (other->high - other->low) * (i + 0.5) / SAMPLES;
-        gw_vec3 a = side_direction(s, k, before, d->knots[before + 1], v);
-        gw_vec3 b = side_direction(s, k, after, d->knots[after], v);
-        if (gw_norm(a) > 0 && gw_norm(b) > 0 && gw_angle_between(a, b) > TANGENT_TURNS)
+        if (holds(s, k, span, u, v))
             return true;
     }
     return false;
+}
+
+/* What jumps across these knots, which are one of that multiplicity at x, or the seam. */
+static void note_knot(gw_nurbs *s, int k, int before, int after, int repeats, double x)
+{
+    gw_nurbs_direction *d = &s->direction[k];
+    if (repeats >= d->degree && holds_across(s, k, before, after, turns_at_once))
+        d->kinks[d->kink_count++] = x;
+    else if (repeats >= d->degree - 1 && holds_across(s, k, before, after, bends_at_once))
+        d->bends[d->bend_count++] = x;
+    else if (repeats >= d->degree - 1)
+        d->uneven[d->uneven_count++] = x;
 }
 
 static void find_kinks(gw_nurbs *s, int k)
 {
     gw_nurbs_direction *d = &s->direction[k];
     int first = gw_nurbs_find_span(d, d->low, 0), last = gw_nurbs_find_span(d, d->high, 0);
-    if (d->closed && is_kink(s, k, last, first))
+    if (d->closed && holds_across(s, k, last, first, turns_at_once))
         d->kinks[d->kink_count++] = d->low;
     else if (d->closed && (d->degree < 3 || d->knots[0] == d->knots[d->degree]))
-        d->uneven[d->uneven_count++] = d->low;
+        note_knot(s, k, last, first, d->degree - 1, d->low);
     for (int before = first; before < last;) {
         int after = before + 1;
         while (d->knots[after] >= d->knots[after + 1])
             after++;
         /* knots before + 1 to after are one */
-        int repeats = after - before;
-        bool inside = d->knots[after] < d->high;
-        if (inside && repeats >= d->degree && is_kink(s, k, before, after))
-            d->kinks[d->kink_count++] = d->knots[after];
-        else if (inside && repeats >= d->degree - 1)
-            d->uneven[d->uneven_count++] = d->knots[after];
+        if (d->knots[after] < d->high)
+            note_knot(s, k, before, after, after - before, d->knots[after]);
         before = after;
     }
 }
@@ -622,6 +681,7 @@ void gw_nurbs_put(gw_nurbs *s)
         free(s->direction[k].knots);
         free(s->direction[k].reciprocals);
         free(s->direction[k].kinks);
+        free(s->direction[k].bends);
         free(s->direction[k].uneven);
     }
     for (int k = 0; k < 4; k++) {

@@ -34,7 +34,9 @@ typedef struct gw_nurbs_direction {
                             the knots are one */
     int kink_count;      /* inner knots, and the seam, where the tangent turns: */
     double *kinks;       /* rising; the seam as `low` */
-    int uneven_count;    /* those where it does not, but second derivatives by the parameter jump */
+    int bend_count; /* those where it does not, but turns at another rate: the curvature jumps */
+    double *bends;
+    int uneven_count; /* and those where second derivatives by the parameter alone jump */
     double *uneven;
 } gw_nurbs_direction;
 
