@@ -309,11 +309,19 @@ typedef enum progress { UNCHANGED, CHANGED, ENDED } progress;
 
 static void explore(gw_solver *solver, gw_solver_state *state);
 
+static void note_slack(const gw_solver *solver, gw_solver_state *state)
+{
+    const gw_rule_result *r = &solver->result;
+    if (r->slack_length > 0 || r->slack_angle > 0)
+        state->slack = fmax(state->slack, fmax(r->slack_length / solver->size, r->slack_angle));
+}
+
 /* Continues with the result's alternatives: a single one in place, several one by one, each as a
  * branch of its own; a tracked branch takes the one that is its own. */
 static progress branch_on(gw_solver *solver, gw_solver_state *state, int at, unsigned long from)
 {
     int count = solver->result.count;
+    note_slack(solver, state);
     if (solver->contradictions)
         gw_perturb_alternatives(solver);
     if (count == 1 || solver->tracked) {
@@ -348,6 +356,7 @@ static bool without_alternatives(gw_solver *solver, const gw_solver_state *state
     case GW_RULE_CONFLICT:
         if (state->nearly_double)
             solver->may_miss_poses = solver->unproven = true;
+        solver->may_end_early |= solver->result.excess < fmax(state->slack, GW_VERIFIED);
         gw_record_contradiction(solver);
         break;
     case GW_RULE_NO_ROOT:
@@ -602,7 +611,8 @@ void gw_solver_init(gw_solver *solver, const gw_problem *problem,
     solver->context = context;
     solver->contradictions = NULL;
     solver->work = 0;
-    solver->stop = solver->stated_checked = solver->unproven = solver->may_miss_poses = false;
+    solver->stop = solver->stated_checked = solver->unproven = false;
+    solver->may_miss_poses = solver->may_end_early = false;
     solver->conflict.condition = NULL;
     solver->conflict.constraints = 0;
     solver->conflict.value_count = 0;

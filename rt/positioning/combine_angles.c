@@ -7,8 +7,9 @@
  */
 #include "rt/positioning/solver.h"
 
-/* rad: round-off of 1e-15 divided by less is an angle of more than the 1e-9 promised */
-#define NEARLY_ONE 1e-6
+/* rad: what counts as equal, over less than this, is a turn of more than 2e-5 about the other
+ * direction: it may be wherever other constraints have it */
+#define NEARLY_ONE 1e-5
 
 static bool same_angle(const gw_solver *solver, double a, double b)
 {

@@ -178,7 +178,7 @@ static unsigned long following(passes *all, unsigned long use, unsigned long ask
     solver.work = all->work;
     gw_solver_explore(&solver);
     all->work = solver.work;
-    unsigned long follow = p.any && !solver.unproven ? p.follow : 0;
+    unsigned long follow = p.any && !solver.unproven && !solver.may_end_early ? p.follow : 0;
     all->done[all->count].use = use;
     all->done[all->count].asked = asked;
     all->done[all->count++].follow = follow;
@@ -213,16 +213,31 @@ static unsigned long leading(passes *all)
 }
 
 /* `use` without the constraints that are not needed, later ones removed first: needed for
- * constraint `one`, or for themselves where that is -1. `asked`: further constraints for the same
- * passes. */
-static unsigned long reduced(passes *all, unsigned long use, int one, unsigned long asked)
+ * constraint `one`, or for themselves where that is -1, and all for `goal`. `asked`: further
+ * constraints for the same passes. */
+static unsigned long reduced(passes *all, unsigned long use, int one, unsigned long goal,
+                             unsigned long asked)
 {
     for (int i = GW_MAX_PROBLEM - 1; i >= 0; i--) {
-        unsigned long rest = use & ~(1ul << i), goal = 1ul << (one < 0 ? i : one);
-        if (rest != use && following(all, rest, asked | goal) & goal)
+        unsigned long rest = use & ~(1ul << i), held = goal & ~rest;
+        held |= 1ul << (one < 0 ? i : one);
+        if (rest != use && !(held & ~following(all, rest, asked | held)))
             use = rest;
     }
     return use;
+}
+
+/* Constraints from which all the others follow, and of which none can be left out. One that follows
+ * within the tolerance may leave others that do not follow from what it follows from: then all are
+ * held against each reduction. */
+static unsigned long needed_constraints(passes *all)
+{
+    unsigned long use = all->whole->use;
+    unsigned long begin = all->whole->problem->count <= FEW ? use : leading(all);
+    unsigned long needed = reduced(all, begin, -1, 0, 0);
+    if (needed == begin || !(use & ~needed & ~following(all, needed, use & ~needed)))
+        return needed;
+    return reduced(all, begin, -1, use, 0);
 }
 
 static const char *rule_of(const gw_solver *solver, const gw_redundant *r)
@@ -249,8 +264,7 @@ void gw_find_redundant(const gw_solver *solver)
     all.whole = solver;
     all.work = solver->work + (gw_has_free_form(solver->problem) ? GW_OVERDRAFT : 0);
     all.count = 0;
-    bool few = solver->problem->count <= FEW;
-    unsigned long needed = reduced(&all, few ? solver->use : leading(&all), -1, 0);
+    unsigned long needed = needed_constraints(&all);
     unsigned long rest = solver->use & ~needed;
     all.count = 0; /* from here on all are asked for at once */
     for (int i = solver->problem->count - 1; i >= 0; i--) {
@@ -258,7 +272,7 @@ void gw_find_redundant(const gw_solver *solver)
             continue;
         gw_redundant *r = &s->redundant[s->redundant_count++];
         r->index = i;
-        r->because = reduced(&all, needed, i, rest);
+        r->because = reduced(&all, needed, i, 0, rest);
         r->rule = rule_of(solver, r);
     }
     for (int k = 0; k < s->implied_count; k++)

@@ -390,6 +390,7 @@ static void solve_here(const gw_problem *problem, gw_solution *solution)
     solution->reason = NULL;
     solution->best_residual = HUGE_VAL;
     gw_solver_explore(&solver);
+    solver.may_miss_poses |= solver.may_end_early && solution->branch_count > 0;
     if (solver.may_miss_poses || (solution->branch_count == 0 && solver.unproven))
         complete_all(&solver);
     else if (solution->branch_count == 0)

@@ -41,6 +41,7 @@ typedef struct gw_solver_state {
     bool rotation_known;
     bool nearly_double; /* the rotation is a nearly double root: a conflict with it is no proof */
     bool capped;        /* a cap was reached: the list of constraints is not complete */
+    double slack;       /* of its tangencies: over the size, or rad */
     signed char loop;   /* of the two that two angles leave, 1 or -1; 0: none chosen */
     gw_quat rotation;
     unsigned long rotation_from; /* bits of the input constraints that it stems from */
@@ -105,6 +106,7 @@ struct gw_solver {
     bool stop;             /* set by a leaf: no further leaves wanted */
     bool stated_checked;   /* pairs of constraints as they are stated have no conflict */
     bool unproven;         /* a branch ended without a proof */
+    bool may_end_early;    /* a branch ended by less than what its tangencies may be off by */
     bool may_miss_poses;   /* it was one of a nearly double root: poses near it may be missing */
     gw_conflict conflict;  /* of the fewest constraints found so far */
     gw_rule_result result; /* of the rule at work */

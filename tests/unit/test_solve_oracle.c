@@ -78,6 +78,24 @@ static void elements_beside_one_another_are_answered_truly(void **unused)
     assert_true_answers(&t);
 }
 
+/* Constraints that follow within the tolerance, and branches that end by less than what counts as
+ * equal: each redundant constraint holds at every root of those that it is said to follow from. */
+static void redundant_constraints_follow_from_those_named(void **unused)
+{
+    (void)unused;
+    static const struct {
+        long number;
+        unsigned long long state;
+    } made[] = {{269, 1000269},  {1159, 1001159}, {2328, 1002328}, {2349, 1002349}, {2370, 1002370},
+                {4025, 1004025}, {5118, 1005118}, {8445, 1008445}, {8960, 1008960}};
+    const searches how = {.starts = 64, .samples = 4, .again = 1};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        tally t = run_with(&how, SERIES_BESIDE, made[i].number, 1, 1, made[i].state);
+        assert_true(t.redundant > 0);
+        assert_true_answers(&t);
+    }
+}
+
 /* Points, axes along normals and tangents on free-form shapes, beside every other constraint. */
 static void sets_on_free_form_shapes_are_answered_truly(void **unused)
 {
@@ -166,6 +184,7 @@ int main(void)
         cmocka_unit_test(sets_moved_by_little_are_solved_or_refused_truly),
         cmocka_unit_test(elements_beside_one_another_are_answered_truly),
         cmocka_unit_test(contradictions_are_told_with_constraints_that_contradict),
+        cmocka_unit_test(redundant_constraints_follow_from_those_named),
         cmocka_unit_test(sets_on_free_form_shapes_are_answered_truly),
         cmocka_unit_test(branches_that_end_at_poles_and_offsets_are_kept),
         cmocka_unit_test(samples_go_all_round_a_curve),
