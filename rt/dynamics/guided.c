@@ -132,6 +132,17 @@ static void add_lagging(const gw_guided *body, stage *s, int turns, int n, const
     load->dissipation += gw_rigid_body_dissipates(&s->rigid, &more, &s->twist);
 }
 
+/* Coordinate k stays: z'' - M_z^-1 e_k p with the p that stops it. */
+static void hold_coordinate(stage *s, int n, int k, double *z_ddot)
+{
+    double column[6] = {[0] = 0};
+    column[k] = 1;
+    gw_ldl_solve(s->inertia, n, column);
+    double p = z_ddot[k] / column[k];
+    for (int i = 0; i < n; i++)
+        z_ddot[i] -= p * column[i];
+}
+
 /* z'' = M_z^-1 J^T (load - M bias - gyroscopic terms). */
 GW_STEP_INLINE void accelerate(const gw_guided *body, stage *s, gw_load *load, int turns, int n,
                                double *z_ddot)
@@ -146,6 +157,8 @@ GW_STEP_INLINE void accelerate(const gw_guided *body, stage *s, gw_load *load, i
     }
     pull_back(s, &net, turns, n, z_ddot);
     gw_ldl_solve(s->inertia, n, z_ddot);
+    if (__builtin_expect(body->on_crease, 0))
+        hold_coordinate(s, n, body->crease, z_ddot);
     if (__builtin_expect(body->lag > 0, 0))
         add_lagging(body, s, turns, n, z_ddot, load);
 }
@@ -771,6 +784,7 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
     gw_chart_at(&body->def.set, world_from_body, &chart);
     body->pose = chart.centre;
     body->base = (gw_base_motion){0};
+    body->on_crease = false;
     put_at_rest(body);
 }
 

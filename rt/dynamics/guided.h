@@ -48,6 +48,8 @@ typedef struct gw_guided {
     double lag;      /* of damping in this step (s), gw_rigid_body_lagging() */
     gw_mat3 inverse; /* of the inertia about the centre of mass, in the body's axes */
     gw_base_motion base;
+    bool on_crease; /* within a step: `crease` is a coordinate that stays on a kink of its locus */
+    int crease;
 } gw_guided;
 
 /* At rest, with a fixed base, at the pose of the set nearest to `world_from_body`, which must be on

@@ -10,6 +10,9 @@
 #include "rt/geometry/nurbs.h"
 
 #define KINKS       8 /* parts of a step between them; who makes more lies in a corner, at rest */
+#define AT_ONCE     2 /* so many in a row, none longer than this part of the step: on a crease */
+#define ONCE        1e-2
+#define AT_KINK     4e-12 /* of the domain: so near a parameter is on it */
 #define BESIDE_KINK 1e-12 /* of the domain: on which side of a kink the body is */
 #define KINK_STEPS  40    /* trials of when it meets one */
 
@@ -40,6 +43,12 @@ bool gw_guided_has_kinks(const gw_submanifold *set)
            kink_count(set, 0) + kink_count(set, 1) > 0;
 }
 
+/* Parameter k stays where it is, on a kink. */
+static bool stays(const gw_guided *body, int k)
+{
+    return body->on_crease && body->crease == body->def.set.rotation.dof + k;
+}
+
 /* A kink on the way: of parameter k, `by` from the chart's centre, upwards or downwards. */
 typedef struct kink {
     int k;
@@ -48,14 +57,15 @@ typedef struct kink {
 
 /* The first kink that the parameters meet, or end beside, on the way to z. A kink belongs to the
  * part above it. */
-static bool meets_kink(const gw_chart *chart, const double *z, kink *first)
+static bool meets_kink(const gw_guided *body, const gw_chart *chart, const double *z, kink *first)
 {
     const gw_submanifold *set = chart->set;
     double share = HUGE_VAL;
     *first = (kink){0};
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
         const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-        double way = z[set->rotation.dof + k], period = d->high - d->low;
+        double period = d->high - d->low;
+        double way = stays(body, k) ? 0 : z[set->rotation.dof + k];
         double beside = BESIDE_KINK * period;
         for (int i = 0; i < 3 * kink_count(set, k) && way != 0; i++) {
             int turn = i % 3 - 1;
@@ -89,7 +99,7 @@ static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const g
         reach += 4 * fabs(z_dot[j] - v[j]) * *dt;
         for (int i = 0; i < 3 * kink_count(set, k); i++) {
             double by = kink_of(d, i / 3) + (i % 3 - 1) * period - chart->parameter[k];
-            if ((i % 3 != 1 && !d->closed) || !(fabs(by) < reach))
+            if ((i % 3 != 1 && !d->closed) || stays(body, k) || !(fabs(by) < reach))
                 continue;
             gw_step unused = {.finite = true};
             if (!known && !gw_guided_integrate(body, chart, forces, h, x, u, &unused))
@@ -206,6 +216,8 @@ static void turn_at_kink(const gw_guided *body, const gw_chart *chart, const kin
     for (int i = 0; i < set->dof; i++)
         z_dot[i] += along[0][i] * z_dot[k] - along[1][i] * rate;
     z_dot[k] = rate;
+    if (body->on_crease) /* that one's impulse keeps it there */
+        z_dot[body->crease] = 0;
 }
 
 double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
@@ -220,7 +232,7 @@ double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, cons
         *step = (gw_step){.margin = 1};
         step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
     }
-    if (!step->finite || !meets_kink(chart, z, &at))
+    if (!step->finite || !meets_kink(body, chart, z, &at))
         return dt;
     memcpy(z_dot, begin, sizeof begin);
     dt = go_to_kink(body, chart, forces, dt, &at, z, z_dot, step);
@@ -229,16 +241,82 @@ double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, cons
     return dt;
 }
 
-/* From kink to kink. Who does that more often than KINKS has come to rest between two sides. */
+/* The coordinate that is at a kink, or -1. */
+static int crease_under(const gw_chart *chart)
+{
+    const gw_submanifold *set = chart->set;
+    for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
+        const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
+        double period = d->high - d->low;
+        for (int i = 0; i < kink_count(set, k); i++) {
+            double off = chart->parameter[k] - kink_of(d, i);
+            if (fabs(d->closed ? remainder(off, period) : off) <= AT_KINK * period)
+                return set->rotation.dof + k;
+        }
+    }
+    return -1;
+}
+
+/* Whether it goes on along a crease: its motion across that stops, or all where there is none, and
+ * counts as dissipated. */
+static bool stay_on_crease(gw_guided *body, gw_step *step)
+{
+    static const double still[6] = {0};
+    double z_dot[6] = {0}, m[6][6], along[6], jacobian[6][6], bias[6];
+    gw_pose pose = gw_guided_pose(body);
+    gw_twist before = gw_guided_twist(body), twist = {{0, 0, 0}, {0, 0, 0}};
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
+    gw_chart chart;
+    gw_chart_at(&body->def.set, &pose, &chart);
+    int k = crease_under(&chart);
+    if (k >= 0) {
+        gw_chart_velocity(&chart, &before, z_dot);
+        mass_matrix(body, &chart, still, m);
+        split_column(m, body->def.set.dof, k, along);
+        for (int i = 0; i < body->def.set.dof; i++)
+            z_dot[i] += along[i] * z_dot[k];
+        z_dot[k] = 0;
+        gw_chart_eval(&chart, still, z_dot, &pose, jacobian, bias);
+        for (int i = 0; i < body->def.set.dof; i++) {
+            twist.v = gw_mul_add(twist.v, z_dot[i], gw_column_linear(jacobian[i]));
+            twist.w = gw_mul_add(twist.w, z_dot[i], gw_column_angular(jacobian[i]));
+        }
+    }
+    step->dissipated += gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &before) -
+                        gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &twist);
+    gw_guided_store_state(body, 0, &pose, &twist);
+    memcpy(body->z_dot, z_dot, sizeof body->z_dot);
+    body->on_crease = k >= 0;
+    body->crease = k;
+    return k >= 0;
+}
+
+/* Steps from kink to kink, until the end or until it crosses them at once or too often. */
+static void cross_kinks(gw_guided *body, const gw_forces *forces, gw_delayed_forces *delayed,
+                        double dt, gw_step *step)
+{
+    int at_once = 0;
+    for (int i = 0; i < KINKS && at_once < AT_ONCE && delayed->since < dt && step->finite; i++) {
+        gw_step part = {.finite = true, .margin = 1};
+        bool first = delayed->since == 0;
+        double took = gw_guided_chart_step(body, forces, dt - delayed->since, &part);
+        delayed->since += took;
+        at_once = took < ONCE * dt ? at_once + 1 : 0;
+        gw_step_add(step, &part, first);
+    }
+}
+
+/* From kink to kink. Who goes to and fro over one at once is pressed on it from both sides, and
+ * goes on along the crease; who makes too many, or does so on two, lies in a corner, at rest. */
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     assert(body && dt >= 0 && step);
     gw_delayed_forces l = {.forces = forces};
     gw_forces of_part = gw_delay_forces(&l);
-    for (int i = 0; i < KINKS && l.since < dt && step->finite; i++) {
-        gw_step part = {.finite = true, .margin = 1};
-        l.since += gw_guided_chart_step(body, &of_part, dt - l.since, &part);
-        gw_step_add(step, &part, i == 0);
+    cross_kinks(body, &of_part, &l, dt, step);
+    if (step->finite && l.since < dt && stay_on_crease(body, step)) {
+        cross_kinks(body, &of_part, &l, dt, step);
+        body->on_crease = false;
     }
     if (!step->finite || l.since >= dt)
         return;

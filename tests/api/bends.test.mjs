@@ -105,3 +105,41 @@ test('what is pressed on a bend rests there', () => {
     assert.ok(!kinds.includes('not-finite'), `${to}: ${kinds}`);
   }
 });
+
+// Along a groove of a surface, whose sides press it from both sides, a damped body goes as on a rail.
+test('what lies in a groove goes along it', () => {
+  const groove = {
+    type: 'nurbs-surface',
+    degree: [1, 1],
+    knots: [
+      [0, 0, 1, 1],
+      [0, 0, 0.5, 1, 1],
+    ],
+    points: [-0.5, 0.5].map((x) => [-0.3, 0, 0.3].map((y) => [x, y, Math.abs(y)])),
+  };
+  const wrench = (t, force) => ({ t, force, torque: [0, 0, 0] });
+  const samples = [wrench(0, [0, 0, 0]), wrench(3, [1, 0, 0])];
+  const { summary } = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        { id: 'groove', geometry: groove, pose: { p: [0, 0, 0], q: [1, 0, 0, 0] }, fixed: true },
+        {
+          id: 'box',
+          geometry: { type: 'box', size: [0.05, 0.05, 0.05] },
+          pose: { p: [-0.2, 0.05, 0.1], q: [1, 0, 0, 0] },
+          body: { mass: 1, damping: { linear: 30, angular: 1e-3 } },
+        },
+      ],
+      constraints: [{ id: 'in', type: 'coincident', a: 'box/center', b: 'groove/surface' }],
+      tool: { object: 'box', device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples } }],
+    },
+    4,
+  );
+  const [x, y] = summary.final.pose.p;
+  const rail = -0.2 + (1 - (1 - Math.exp(-30)) / 30) / 30;
+  assert.ok(Math.abs(x - rail) < 1e-9 && Math.abs(y) < 1e-9, `${x} ${y}, ${rail} along a rail`);
+  const e = summary.energy;
+  assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-9);
+});
