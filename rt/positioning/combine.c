@@ -612,7 +612,7 @@ void gw_solver_init(gw_solver *solver, const gw_problem *problem,
     solver->contradictions = NULL;
     solver->work = 0;
     solver->stop = solver->stated_checked = solver->unproven = false;
-    solver->may_miss_poses = solver->may_end_early = false;
+    solver->may_miss_poses = solver->may_end_early = solver->leaf_not_verified = false;
     solver->conflict.condition = NULL;
     solver->conflict.constraints = 0;
     solver->conflict.value_count = 0;

@@ -101,15 +101,16 @@ struct gw_solver {
     void (*leaf)(gw_solver *solver, const gw_solver_state *state);
     void *context;
     gw_contradictions *contradictions; /* that end branches (conflict.c); NULL: not recorded */
-    long work;             /* left to the numeric completion: evaluations, times rows and six; and
-                              what is done on free-form shapes */
-    bool stop;             /* set by a leaf: no further leaves wanted */
-    bool stated_checked;   /* pairs of constraints as they are stated have no conflict */
-    bool unproven;         /* a branch ended without a proof */
-    bool may_end_early;    /* a branch ended by less than what its tangencies may be off by */
-    bool may_miss_poses;   /* it was one of a nearly double root: poses near it may be missing */
-    gw_conflict conflict;  /* of the fewest constraints found so far */
-    gw_rule_result result; /* of the rule at work */
+    long work;              /* left to the numeric completion: evaluations, times rows and six; and
+                               what is done on free-form shapes */
+    bool stop;              /* set by a leaf: no further leaves wanted */
+    bool stated_checked;    /* pairs of constraints as they are stated have no conflict */
+    bool unproven;          /* a branch ended without a proof */
+    bool leaf_not_verified; /* the closed form of the leaf at work is off the constraints */
+    bool may_end_early;     /* a branch ended by less than what its tangencies may be off by */
+    bool may_miss_poses;    /* it was one of a nearly double root: poses near it may be missing */
+    gw_conflict conflict;   /* of the fewest constraints found so far */
+    gw_rule_result result;  /* of the rule at work */
 };
 
 /* ---- constraint_kinds.c: decomposition (Table I) --------------------------------------------- */

@@ -78,6 +78,20 @@ static void elements_beside_one_another_are_answered_truly(void **unused)
     assert_true_answers(&t);
 }
 
+/* Leaves whose line is where two nearly parallel planes meet: rows are as far off as the closed
+ * form that was given up, but for the nearest pose. */
+static void samples_of_leaves_that_are_off_are_true(void **unused)
+{
+    (void)unused;
+    static const long steps[] = {728, 988, 11801};
+    const searches how = {.samples = 40};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        unsigned long long state = 1000000ull + (unsigned long long)steps[i];
+        tally t = run_with(&how, SERIES_BESIDE, steps[i], 1, 1, state);
+        assert_true_answers(&t);
+    }
+}
+
 /* Constraints that follow within the tolerance, and branches that end by less than what counts as
  * equal: each redundant constraint holds at every root of those that it is said to follow from. */
 static void redundant_constraints_follow_from_those_named(void **unused)
@@ -184,6 +198,7 @@ int main(void)
         cmocka_unit_test(sets_moved_by_little_are_solved_or_refused_truly),
         cmocka_unit_test(elements_beside_one_another_are_answered_truly),
         cmocka_unit_test(contradictions_are_told_with_constraints_that_contradict),
+        cmocka_unit_test(samples_of_leaves_that_are_off_are_true),
         cmocka_unit_test(redundant_constraints_follow_from_those_named),
         cmocka_unit_test(sets_on_free_form_shapes_are_answered_truly),
         cmocka_unit_test(branches_that_end_at_poles_and_offsets_are_kept),
