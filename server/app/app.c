@@ -190,9 +190,14 @@ void app_wake(gw_app *app)
         app->wake(app->wake_context);
 }
 
-static app_document *first_document(gw_scene *scene, gw_error *error)
+static app_document *first_document(const app_def *def, gw_error *error)
 {
-    gw_layout *layout = gw_scene_check(scene, error) ? gw_layout_create(scene, NULL, error) : NULL;
+    gw_scene *scene = def->scene;
+    json_t *contacts = def->kept ? history_contacts(def->history) : NULL;
+    bool followed = json_array_size(contacts) > 0;
+    gw_layout *layout =
+        gw_scene_check(scene, error) ? app_open_layout(scene, contacts, error) : NULL;
+    json_decref(contacts);
     if (!layout) {
         gw_scene_destroy(scene);
         return NULL;
@@ -209,6 +214,7 @@ static app_document *first_document(gw_scene *scene, gw_error *error)
         app_document_put(document);
         return NULL;
     }
+    document->opening_followed = followed;
     if (app_document_write(document, NULL, error))
         return document;
     app_document_put(document);
@@ -224,11 +230,12 @@ static bool keep_first(const app_def *def, app_document *document, gw_error *err
     if (!def->kept) {
         gw_text *text = app_document_scene(document);
         document->revision++;
-        done = text ? history_add(history, document->revision,
-                                  &(history_text){text->data, text->size, true}, false, error) &&
-                          history_mark_saved(history, history_state(history), error) &&
-                          database_sync(def->database, history_ticket(history), error)
-                    : gw_fail(error, GW_FAILED, "", "memory is short for this scene");
+        done =
+            text ? history_add(history, document->revision,
+                               &(history_text){text->data, text->size, true, NULL}, false, error) &&
+                       history_mark_saved(history, history_state(history), error) &&
+                       database_sync(def->database, history_ticket(history), error)
+                 : gw_fail(error, GW_FAILED, "", "memory is short for this scene");
         text_unref(text);
     }
     document->undo = history_undo(history);
@@ -240,7 +247,7 @@ static bool keep_first(const app_def *def, app_document *document, gw_error *err
 gw_app *app_create(const app_def *def, gw_error *error)
 {
     assert(def && def->scene && def->database && def->history && error);
-    app_document *document = first_document(def->scene, error);
+    app_document *document = first_document(def, error);
     if (!document)
         return NULL;
     gw_app *app = calloc(1, sizeof *app);
@@ -278,6 +285,8 @@ gw_app *app_create(const app_def *def, gw_error *error)
     }
     app_publish(app, document);
     app_log_beyond_limits(app, document);
+    if (document->opening_followed)
+        app_check_opening_later(app);
     return app;
 }
 

@@ -491,8 +491,12 @@ static bool add_state(const app_edit *edit, gw_error *error)
     }
     if (!text)
         return gw_fail(error, GW_FAILED, "", "memory is short for an edit");
-    const history_text state = {text->data, text->size, large};
-    bool done = history_add(history, document->revision, &state, instead, error);
+    gw_text *contacts = edit->opening_followed ? app_write_contacts(edit->opening) : NULL;
+    const history_text state = {text->data, text->size, large, contacts ? contacts->data : NULL};
+    bool done = edit->opening_followed && !contacts
+                    ? gw_fail(error, GW_FAILED, "", "memory is short for an edit")
+                    : history_add(history, document->revision, &state, instead, error);
+    text_unref(contacts);
     text_unref(text);
     return done;
 }

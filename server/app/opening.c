@@ -7,7 +7,9 @@
  * Opening searches for every contact over the whole of both surfaces, which takes longer than all
  * else of an edit that moves a control point. In a series of edits that move them little since the
  * last search, contacts are followed from where the check before found them; once the series rests,
- * the thread of tasks searches as opening does, and an event tells if that finds no place.
+ * the thread of tasks searches as opening does, and an event tells if that finds no place. Until
+ * then, and where there is none, the history has where contacts were found, and a server that
+ * starts goes on from there.
  */
 #include <assert.h>
 #include <math.h>
@@ -15,9 +17,11 @@
 
 #include "server/app/clock.h"
 #include "server/app/private.h"
+#include "server/schema/wire.h"
 
 #define SERIES_MS 1000 /* edits that follow one another within this are a series */
 #define LITTLE    0.01 /* of a shape's size, or a weight: what its control points are moved by */
+#define PLACE     9    /* numbers of where a contact is: a, b, across */
 
 static bool has_free_form(const gw_scene *scene)
 {
@@ -90,6 +94,63 @@ bool app_opens_again(app_edit *edit, gw_error *error)
     edit->opening_followed = known.starts.count > 0;
     return edit->opening;
 }
+
+/* ---- kept for another start ------------------------------------------------------------------ */
+
+gw_text *app_write_contacts(const gw_layout *opening)
+{
+    assert(opening);
+    gw_contact_start found[GW_MAX_SHOWN_CONTACTS];
+    int count = gw_layout_contacts(opening, found, GW_MAX_SHOWN_CONTACTS);
+    wire_memory_clear();
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) {
+        const gw_contact_place *p = &found[i].place;
+        const double at[PLACE] = {p->a[0], p->a[1],     p->a[2],     p->b[0],    p->b[1],
+                                  p->b[2], p->across.x, p->across.y, p->across.z};
+        json_t *numbers = json_array();
+        json_array_append_new(numbers, json_integer((json_int_t)found[i].key));
+        for (int k = 0; k < PLACE; k++)
+            json_array_append_new(numbers, json_real(at[k]));
+        json_array_append_new(list, numbers);
+    }
+    return wire_text(list);
+}
+
+/* Entries that say no place are left out: those contacts are searched for. */
+static int read_contacts(const json_t *list, gw_contact_start *starts, int room)
+{
+    int count = 0;
+    const json_t *numbers;
+    size_t i;
+    json_array_foreach(list, i, numbers)
+    {
+        double at[PLACE];
+        bool whole = json_array_size(numbers) == 1 + PLACE;
+        for (size_t k = 0; whole && k < PLACE; k++) {
+            whole = json_is_number(json_array_get(numbers, k + 1));
+            at[k] = json_number_value(json_array_get(numbers, k + 1));
+        }
+        if (!whole || count == room)
+            continue;
+        gw_contact_start *s = &starts[count++];
+        *s = (gw_contact_start){.key = (uint64_t)json_integer_value(json_array_get(numbers, 0)),
+                                .place = {.known = true, .across = {at[6], at[7], at[8]}}};
+        memcpy(s->place.a, at, sizeof s->place.a);
+        memcpy(s->place.b, at + 3, sizeof s->place.b);
+    }
+    return count;
+}
+
+gw_layout *app_open_layout(const gw_scene *scene, const json_t *contacts, gw_error *error)
+{
+    assert(scene);
+    gw_contact_start starts[GW_MAX_SHOWN_CONTACTS];
+    int count = read_contacts(contacts, starts, GW_MAX_SHOWN_CONTACTS);
+    return gw_layout_update(scene, NULL, &(gw_layout_known){.starts = {count, starts}}, error);
+}
+
+/* ---- the check in the background ------------------------------------------------------------- */
 
 void app_keep_opening(app_edit *edit)
 {

@@ -194,6 +194,11 @@ bool app_opens_again(app_edit *edit, gw_error *error);
 /* The edit is in effect: its document keeps what was found. */
 void app_keep_opening(app_edit *edit);
 
+/* Where the contacts of an opening were found, as text for the history, NULL when memory is short;
+ * and a scene as it opens from there (`contacts`: NULL to search for them), NULL with an error. */
+gw_text *app_write_contacts(const gw_layout *opening);
+gw_layout *app_open_layout(const gw_scene *scene, const json_t *contacts, gw_error *error);
+
 /* That was answered with contacts that were followed: they are to be searched for once the edits
  * rest. How long until then (ms), -1: nothing is to be checked. The check, which tells by an event
  * if a file could not be opened; with no lock held. */

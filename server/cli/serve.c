@@ -42,6 +42,7 @@ typedef struct appliance {
     gw_app *app;
     gw_stream *stream;
     gw_http *http;
+    int steps_back;  /* of the working document, to a state that opens */
     char scene[256]; /* what was opened, for people */
     char
         lost[400]; /* why the working document was not opened, "" : it was, or none was asked for */
@@ -100,17 +101,40 @@ static bool open_asked(appliance *a, const char *name, gw_error *error)
     return false;
 }
 
-/* The document as it was when the last server on the folder ended. */
-static bool open_working(appliance *a, gw_error *error)
+static bool open_state(appliance *a, gw_error *error)
 {
     json_t *value = history_scene(a->history, 0, app_apply_change, error);
-    if (open_scene(a, value, NULL, true, error))
+    return open_scene(a, value, NULL, true, error);
+}
+
+/* The newest of the states before that opens becomes the present one; those after it can be redone.
+ * False where there is none: nothing has changed. */
+static bool open_former(appliance *a)
+{
+    gw_error why = {0};
+    uint64_t revision = history_revision(a->history);
+    while (history_undo(a->history) && history_go(a->history, revision + 1, -1, &why)) {
+        a->steps_back++;
+        if (open_state(a, &why))
+            return true;
+    }
+    history_go(a->history, revision, a->steps_back, &why);
+    a->steps_back = 0;
+    return false;
+}
+
+/* The document as it was when the last server on the folder ended, or where it is whole, but has no
+ * place to begin at, as it was before. */
+static bool open_working(appliance *a, gw_error *error)
+{
+    if (open_state(a, error))
         return true;
     snprintf(a->lost, sizeof a->lost, "%.100s%s%.280s", error->where, error->where[0] ? ": " : "",
              error->message);
     fprintf(stderr, "guideway: the working document cannot be opened: %s\n", a->lost);
+    bool placeless = error->code == GW_UNHANDLED || error->code == GW_INCOMPATIBLE;
     *error = (gw_error){0};
-    return false;
+    return placeless && open_former(a);
 }
 
 /* The scene saved last, or else the gallery's first: a damaged file is no reason not to start. */
@@ -210,6 +234,16 @@ static bool check_processor(const gw_loop_placement *p, gw_error *error)
                    p->processor);
 }
 
+static void log_lost(appliance *a)
+{
+    const char *lost = "The document that was worked on last cannot be opened";
+    if (a->steps_back > 0)
+        app_log(a->app, "storage", "error",
+                "%s: %s. It is open as it was before; redo leads to it.", lost, a->lost);
+    else
+        app_log(a->app, "storage", "error", "%s: %s. Undo goes back to it.", lost, a->lost);
+}
+
 static bool start(appliance *a, const serve_options *options, gw_error *error)
 {
     if (!enough_files(error) || !check_processor(&options->placement, error))
@@ -228,9 +262,7 @@ static bool start(appliance *a, const serve_options *options, gw_error *error)
         meshes_beside(&a->meshes, options->scene);
     bool open = options->scene ? open_asked(a, options->scene, error) : open_any(a, error);
     if (open && a->lost[0])
-        app_log(a->app, "storage", "error",
-                "The document that was worked on last cannot be opened: %s. Undo goes back to it.",
-                a->lost);
+        log_lost(a);
     return open && start_servers(a, error);
 }
 

@@ -319,7 +319,8 @@ static void *sync_after_a_while(void *context)
 /*
  * The migrations of a database from one version to the next. `saved`: saved scenes, the newest of a
  * file and those that it replaced. `imported`: files of the folder of scenes as they were when they
- * were read. `step`: states of the working document, each whole or as the change from its parent.
+ * were read. `step`: states of the working document, each whole or as the change from its parent,
+ * and where its contacts are followed from as it opens.
  * `work`: which of them it is, up to which one can be redone, and which one was saved last.
  */
 static const char *const migrations[] = {
@@ -333,7 +334,8 @@ static const char *const migrations[] = {
     " whole integer not null, size integer not null, text text not null);"
     "create table work (only integer primary key check (only = 1), current integer not null,"
     " tip integer not null, revision integer not null);",
-    "alter table work add column saved integer not null default 0"};
+    "alter table work add column saved integer not null default 0",
+    "alter table step add column contacts text"};
 
 #define VERSION ((int)(sizeof migrations / sizeof migrations[0]))
 

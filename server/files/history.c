@@ -191,18 +191,36 @@ uint64_t history_ticket(const gw_history *h)
     return h->ticket;
 }
 
-/* The text of a state; NULL with an error. Within a transaction. */
-static json_t *read_state(gw_history *h, const state *s, gw_error *error)
+/* What the query says of a state; NULL where it says nothing, or with an error. Within a
+ * transaction. */
+static json_t *read_column(gw_history *h, const char *query, const state *s, gw_error *error)
 {
     json_t *value = NULL;
-    sqlite3_stmt *rows =
-        database_query(h->database, error, "select text from step where id = ?", "i", s->id);
+    sqlite3_stmt *rows = database_query(h->database, error, query, "i", s->id);
     if (rows && database_row(h->database, rows, error)) {
         const char *text = (const char *)sqlite3_column_text(rows, 0);
-        value = wire_parse_document(text ? text : "", (size_t)sqlite3_column_bytes(rows, 0), error);
+        value =
+            text ? wire_parse_document(text, (size_t)sqlite3_column_bytes(rows, 0), error) : NULL;
     }
     database_done(rows);
     return value;
+}
+
+static json_t *read_state(gw_history *h, const state *s, gw_error *error)
+{
+    return read_column(h, "select text from step where id = ?", s, error);
+}
+
+json_t *history_contacts(gw_history *h)
+{
+    assert(h && h->chain.now >= 0);
+    gw_error unread = {0};
+    if (!database_read(h->database, &unread))
+        return NULL;
+    json_t *contacts = read_column(h, "select contacts from step where id = ?",
+                                   &h->chain.states[h->chain.now], &unread);
+    database_abandon(h->database);
+    return contacts;
 }
 
 json_t *history_scene(gw_history *h, int offset, history_apply *apply, gw_error *error)
@@ -253,9 +271,10 @@ static bool write_state(gw_history *h, const history_text *text, gw_error *error
     const chain *c = &h->chain;
     int64_t parent = c->now > 0 ? c->states[c->now - 1].id : 0;
     return database_run(h->database, error,
-                        "insert into step (id, parent, whole, size, text) values (?, ?, ?, ?, ?)",
-                        "iiiib", c->states[c->now].id, parent, (int64_t)text->whole,
-                        (int64_t)text->size, text->text, text->size);
+                        "insert into step (id, parent, whole, size, text, contacts)"
+                        " values (?, ?, ?, ?, ?, ?)",
+                        "iiiibt", c->states[c->now].id, parent, (int64_t)text->whole,
+                        (int64_t)text->size, text->text, text->size, text->contacts);
 }
 
 static bool delete_gone(gw_history *h, int count, gw_error *error)

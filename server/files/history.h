@@ -25,7 +25,8 @@ typedef struct gw_history gw_history;
 typedef struct history_text {
     const char *text;
     size_t size;
-    bool whole; /* else the change from the state before */
+    bool whole;           /* else the change from the state before */
+    const char *contacts; /* where they are followed from as it opens; NULL: it searches for them */
 } history_text;
 
 /* Reads which states there are; NULL with an error. */
@@ -56,12 +57,16 @@ bool history_make_whole(gw_history *history, const char *text, size_t size, gw_e
 typedef bool history_apply(json_t *scene, const json_t *change);
 json_t *history_scene(gw_history *history, int offset, history_apply *apply, gw_error *error);
 
+/* The contacts of the present state, as they were written; NULL where it has none, or none that can
+ * be read. */
+json_t *history_contacts(gw_history *history);
+
 /* A state after the present one, which becomes the present one; what could be redone is gone. With
  * `instead` it takes the place of the present one: the change is from the state before that. */
 bool history_add(gw_history *history, uint64_t revision, const history_text *state, bool instead,
                  gw_error *error);
 
-/* The state `offset` (-1, 0, 1) after the present one becomes the present one. */
+/* The state `offset` after the present one (before it: negative) becomes the present one. */
 bool history_go(gw_history *history, uint64_t revision, int offset, gw_error *error);
 
 /* The last state did not come into effect: all is as it was before. */

@@ -1,7 +1,8 @@
 // Control points of surfaces under contact, patched 200 times a second as the page drags them, while it runs: contacts
 // stay on their branches and nothing jumps; what an edit cannot do is said in words, and nothing is lost.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { request, root, sanitized, sleep, start, stream, until } from './server.mjs';
@@ -84,6 +85,35 @@ test('the branch that is followed stays over 200 edits while another one comes n
     const kinds = new Set((await events(server)).map((e) => e.kind));
     for (const kind of ['fault', 'energy', 'degenerate', 'left-behind']) assert.ok(!kinds.has(kind), kind);
   });
+});
+
+test('killed in the midst of a series: the same document, with its contact on the branch that it was on', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'guideway-series-'));
+  let server = await start({ data });
+  t.after(async () => {
+    await server.stop('SIGKILL');
+    rmSync(data, { recursive: true, force: true });
+  });
+  const contact = async () => (await get(server, 'contacts')).find((c) => c.constraint === 'touches').point;
+  assert.equal((await put(server, 'scene', inTrough())).status, 200);
+  await put(server, 'simulation', { state: 'running' });
+  for (let k = 1; k <= 60; k++) {
+    const geometry = { type: 'nurbs-surface', points: walls(k * 2.5e-5) }; // to where a search finds the other wall
+    const reply = await patch(server, 'objects/trough?group=drag', { geometry });
+    assert.equal(reply.status, 200, reply.text);
+    await sleep(5);
+  }
+  const before = await request(server, 'GET', '/api/v1/scene');
+  await server.stop('SIGKILL');
+  server = await start({ data });
+  const now = await request(server, 'GET', '/api/v1/scene');
+  assert.equal(now.headers.etag, before.headers.etag);
+  assert.deepEqual(now.json, before.json);
+  assert.ok((await contact())[0] > 0.04, `it touches the right wall: ${await contact()}`);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/undo')).status, 200);
+  assert.deepEqual((await get(server, 'objects/trough')).geometry.points, walls(0));
+  assert.equal((await request(server, 'POST', '/api/v1/scene/redo')).status, 200);
+  assert.deepEqual((await get(server, 'scene')).objects, before.json.objects);
 });
 
 // In every bundled scene that has a free-form shape under a contact: no edit is refused, none is missed.

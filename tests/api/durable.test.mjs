@@ -326,6 +326,38 @@ test('a mesh that is gone: the working document is named, the server starts, and
   assert.deepEqual((await document(server)).scene, before.scene);
 });
 
+// A state is made one that has no place, in the file itself: no edit leaves such a one.
+const spoil = `
+import json, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+change = [["constraints", 0, 0, [{"id": "apart", "type": "distance", "value": 0.2, "a": "cone/base", "b": "cylinder/top"}]]]
+db.execute("update step set whole = 0, text = ? where id in (select current from work)", [json.dumps(change)])
+db.commit()`;
+
+test('a working document that has no place any more: the state before it opens, and redo leads to the lost one', async (t) => {
+  const data = kept();
+  let server = await start({ data }),
+    { expect } = await client(server);
+  t.after(() => server.stop('SIGKILL'));
+  await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
+  await expect(200, 'PATCH', '/objects/cone', { body: { mass: 3 } });
+  const before = await document(server);
+  await expect(200, 'PATCH', '/scene', { description: 'to be lost' });
+  await server.stop();
+  execFileSync('python3', ['-c', spoil, join(data, 'guideway.db')]);
+  server = await start({ data });
+  const now = await document(server);
+  assert.deepEqual(now, { scene: before.scene, revision: before.revision + 2 });
+  const events = (await request(server, 'GET', '/api/v1/events')).json;
+  const told = events.find((e) => e.kind === 'storage');
+  assert.match(told.message, /cannot be opened: .* of object cone\. It is open as it was before; redo leads to it\./);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/redo')).status, 422);
+  ({ expect } = await client(server));
+  await expect(200, 'POST', '/scene/undo');
+  await expect(200, 'POST', '/scene/redo');
+  assert.deepEqual((await document(server)).scene, before.scene);
+});
+
 test('files of the version before this one are taken over on the first start', async (t) => {
   const data = kept();
   execFileSync('mkdir', ['-p', join(data, 'scenes')]);
