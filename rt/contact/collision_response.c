@@ -24,21 +24,23 @@
 /* ---- rows of the contact Jacobian --------------------------------------------------------------
  */
 
-/* entries += J_body^T of a force at a point, or of the couple `lever` times as large */
+/* entries += J_body^T of a force at a point and a couple, or of the couple `lever` times as large
+ */
 static void add_force(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, double lever,
-                      double *entries)
+                      gw_vec3 couple, double *entries)
 {
     const gw_body_state *state = &w->bodies[body];
     gw_wrench wrench = gw_wrench_at(&state->pose, point, force);
     if (lever > 0)
         wrench = (gw_wrench){{0, 0, 0}, gw_scale(lever, force)};
+    wrench.t = gw_add(wrench.t, couple);
     gw_model_pull_back(gw_world_model(w, state->model), state->index, &wrench, entries);
 }
 
 /* Speed of a body's point along a direction, or of its turning, because the body, or the base of
  * its system, is moved from outside (m/s). */
 static double prescribed_speed(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction,
-                               double lever, gw_contact_jacobian_row *row)
+                               double lever, gw_vec3 couple, gw_contact_jacobian_row *row)
 {
     const gw_body_state *state = &w->bodies[body];
     gw_twist twist = state->twist;
@@ -49,7 +51,8 @@ static double prescribed_speed(const gw_world *w, int body, gw_vec3 point, gw_ve
     if (!moves)
         return 0;
     return lever > 0 ? lever * gw_dot(direction, twist.w)
-                     : gw_dot(direction, gw_velocity_at(&state->pose, &twist, point));
+                     : gw_dot(direction, gw_velocity_at(&state->pose, &twist, point)) +
+                           gw_dot(couple, twist.w);
 }
 
 void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 direction, bool a, bool b,
@@ -57,6 +60,7 @@ void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 directi
 {
     assert(a || b);
     double lever = c->now.lever;
+    gw_vec3 couple = c->now.couple; /* of none but a general row's own direction */
     row->system[0] = a ? c->system_a : -1;
     row->system[1] = b ? c->system_b : -1;
     if (row->system[0] == row->system[1])
@@ -68,14 +72,16 @@ void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 directi
             memset(row->entry[k], 0,
                    sizeof(double) * (size_t)gw_model_dof(gw_world_model(w, row->system[k])));
     if (a && c->system_a >= 0)
-        add_force(w, c->candidate.a, c->now.at_a, direction, lever, row->entry[0]);
+        add_force(w, c->candidate.a, c->now.at_a, direction, lever, couple, row->entry[0]);
     if (b && c->system_b >= 0)
-        add_force(w, c->candidate.b, c->now.at_b, gw_neg(direction), lever,
+        add_force(w, c->candidate.b, c->now.at_b, gw_neg(direction), lever, gw_neg(couple),
                   row->entry[a && c->system_a == c->system_b ? 0 : 1]);
     if (a)
-        row->offset += prescribed_speed(w, c->candidate.a, c->now.at_a, direction, lever, row);
+        row->offset +=
+            prescribed_speed(w, c->candidate.a, c->now.at_a, direction, lever, couple, row);
     if (b)
-        row->offset -= prescribed_speed(w, c->candidate.b, c->now.at_b, direction, lever, row);
+        row->offset -=
+            prescribed_speed(w, c->candidate.b, c->now.at_b, direction, lever, couple, row);
 }
 
 double gw_jacobian_row_max(const gw_world *w, const gw_contact_jacobian_row *row)

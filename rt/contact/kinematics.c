@@ -56,6 +56,8 @@ gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_sta
                        gw_velocity_at(&b->pose, &b->twist, g.at_b));
     *rate = g.lever > 0 ? g.lever * gw_dot(g.normal, gw_sub(a->twist.w, b->twist.w))
                         : gw_dot(g.normal, v);
+    if (g.general)
+        *rate += gw_dot(g.couple, gw_sub(a->twist.w, b->twist.w));
     return g;
 }
 

@@ -18,7 +18,23 @@ typedef struct gw_gap {
     gw_vec3 at_a, at_b; /* world */
     double lever;       /* not 0: instead of the force a couple lever F n on a and its opposite on b
                            (m): the row of an angle */
+    bool general;       /* the normal is of any length, and beside the force */
+    gw_vec3 couple;     /* there is a couple F couple on a and its opposite on b (m) */
 } gw_gap;
+
+/* Whether there are no tangents beside the normal. */
+static inline bool gw_gap_turns(const gw_gap *g)
+{
+    return g->lever > 0 || g->general;
+}
+
+/* Force and couple of a push F on a, the opposite on b. */
+static inline gw_wrench gw_gap_push(const gw_gap *g, double push)
+{
+    return (gw_wrench){gw_scale(g->lever > 0 ? 0 : push, g->normal),
+                       g->general ? gw_scale(push, g->couple)
+                                  : gw_scale(push * g->lever, g->normal)};
+}
 
 /* `a` and `b` are world_from_body of the candidate's bodies. */
 gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const gw_pose *b);

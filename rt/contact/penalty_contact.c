@@ -349,7 +349,7 @@ void gw_contact_stable_stiffness(const gw_world *w, const gw_contact *c, double 
                                  double *damping, gw_friction_spring *spring)
 {
     gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
-    bool turns = c->now.lever > 0; /* a couple has no tangents */
+    bool turns = gw_gap_turns(&c->now);
     double m1 = turns ? INFINITY : effective_mass(w, c, t1);
     double m2 = turns ? INFINITY : effective_mass(w, c, t2), across = fmin(m1, m2);
     double along = effective_mass(w, c, n), mass = along;
@@ -555,8 +555,9 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     if (!(push > 0))
         return f;
     gw_vec3 n = f.at.normal;
-    f.force = gw_scale(f.at.lever > 0 ? 0 : push, n);
-    f.couple = gw_scale(push * f.at.lever, n);
+    gw_wrench pushes = gw_gap_push(&f.at, push);
+    f.force = pushes.f;
+    f.couple = pushes.t;
     if (!gw_contact_rolls(c) || !c->damping_active)
         return f;
     gw_vec3 v = slip_rate(a, b, &f.at, &spin_rate);
@@ -576,8 +577,9 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple
     if (!c->continuous)
         return on.f;
     if (c->loaded && !gw_contact_holds(c)) {
-        *couple = gw_scale(c->load * c->now.lever, c->now.normal);
-        return gw_scale(c->now.lever > 0 ? 0 : c->load, c->now.normal);
+        on = gw_gap_push(&c->now, c->load);
+        *couple = on.t;
+        return on.f;
     }
     if (c->candidate.row) {
         row_force f = row_force_of(c, a, b, 0);

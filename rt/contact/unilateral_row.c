@@ -125,6 +125,18 @@ static gw_gap rotation_between(const gw_unilateral_row *row, const gw_pose *a, c
     return length_of(turn, gw_v3(0, 0, 1), gw_pose_point(a, row->a.p));
 }
 
+/* Force and couple at the origin of a. */
+static gw_gap at_edge(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
+{
+    gw_wrench on_a;
+    double gap;
+    gw_system_edge_gap(row->system, &row->edge, a, b, &gap, &on_a);
+    gw_gap g = along(on_a.f, gap, a->p);
+    g.general = true;
+    g.couple = on_a.t;
+    return g;
+}
+
 gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
 {
     if (row->kind == GW_UNILATERAL_SURFACES) {
@@ -133,6 +145,8 @@ gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, con
         gw_closure_contact_gap(&row->surfaces, a, b, &gap, &normal, &point);
         return along(normal, gap, point);
     }
+    if (row->kind == GW_UNILATERAL_EDGE)
+        return at_edge(row, a, b);
     assert(row->sign == 1 || row->sign == -1);
     gw_element at_a = gw_element_moved(a, &row->a), at_b = gw_element_moved(b, &row->b);
     bool turn = row->kind == GW_UNILATERAL_TURN, whole = row->kind == GW_UNILATERAL_ROTATION;

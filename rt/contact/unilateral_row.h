@@ -8,6 +8,7 @@
  *   turn                   the same of a joint's coordinate, whose turns count on beyond pi
  *   rotation               the same of the whole rotation between two frames, 0 .. pi
  *   surfaces               gap of two surfaces that may slide or roll on one another
+ *   edge                   l (x_end - x), x a parameter of a free-form shape in a closure
  *
  * h is the distance of two points, of a point from a line, and of two lines along their common
  * normal (of a's point from b's line where they are parallel); with a plane it is the height of the
@@ -15,7 +16,8 @@
  * free-form surface it is that of the closest point, to either side. Angles are those of directed
  * lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2.
  *
- * Pure functions: any thread, RT safe.
+ * Pure functions: any thread, RT safe; of an edge that of its system, from whose place it is
+ * followed.
  */
 #ifndef GW_CONTACT_UNILATERAL_ROW_H
 #define GW_CONTACT_UNILATERAL_ROW_H
@@ -30,7 +32,8 @@ typedef enum gw_unilateral_kind {
     GW_UNILATERAL_TURN,  /* about an axis that the bodies share: of a's direction from b's, which
                             lie across it */
     GW_UNILATERAL_ROTATION,
-    GW_UNILATERAL_SURFACES
+    GW_UNILATERAL_SURFACES,
+    GW_UNILATERAL_EDGE /* of a system's closure */
 } gw_unilateral_kind;
 
 /* Directions besides its normal that the row's continuous contact resists. */
@@ -55,12 +58,14 @@ typedef struct gw_unilateral_row {
     int owned;                /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */
     gw_unilateral_traction traction;
+    const gw_system *system; /* that has the edge: followed from where it is */
+    gw_system_edge edge;
 } gw_unilateral_row;
 
 /* Gap, normal and points with the bodies there: d(gap)/dt is the power of a unit force along the
  * normal on a at at_a and against it on b at at_b, or where `lever` is not zero of a couple `lever`
- * along the normal. The normal is arbitrary where two points, or the directions of an angle,
- * coincide. */
+ * along the normal; of an edge as a general row says. The normal is arbitrary where two points, or
+ * the directions of an angle, coincide. */
 gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b);
 
 #endif

@@ -420,9 +420,9 @@ int gw_world_unilaterals(const gw_world *w, gw_unilateral_state *states, int cap
             .row = c->candidate.row, .gap = c->now.gap, .at_a = c->now.at_a, .at_b = c->now.at_b};
         s->force = gw_contact_force(w, c, &s->couple);
         const gw_gap *start = &c->gap_at_start;
-        bool turns = start->lever > 0;
-        s->start_force = gw_scale(turns ? 0 : c->load_at_start, start->normal);
-        s->start_couple = gw_scale(turns ? c->load_at_start * start->lever : 0, start->normal);
+        gw_wrench pushed = gw_gap_push(start, c->load_at_start);
+        s->start_force = pushed.f;
+        s->start_couple = pushed.t;
         s->start_at_a = start->at_a;
         s->touches = c->collided || c->continuous;
     }

@@ -411,7 +411,7 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
 
 /* z' = -F_z^-1 F', so that the gradient of s and t is of the same kind. */
 int gw_curve_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_edge *edges)
+                           const gw_body_frame *b, bool all, gw_edge *edges)
 {
     int count = 0;
     pair x;
@@ -419,7 +419,7 @@ int gw_curve_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
         gw_edge *e = &edges[count];
         double z = side ? k->place.b[0] : k->place.a[0];
-        if (!shape || !gw_edge_beyond(shape, 0, z, e))
+        if (!shape || !gw_edge_at(shape, side, 0, z, all, e))
             continue;
         if (!pair_at(k, a, b, &k->place, &x))
             return 0;

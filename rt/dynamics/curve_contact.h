@@ -34,6 +34,6 @@ bool gw_curve_contact_at(const gw_closure_contact *contact, const gw_body_frame 
 
 /* As gw_surface_contact_edges(). */
 int gw_curve_contact_edges(const gw_closure_contact *contact, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_edge *edges);
+                           const gw_body_frame *b, bool all, gw_edge *edges);
 
 #endif

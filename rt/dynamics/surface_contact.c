@@ -871,17 +871,17 @@ static void gradient_of(const normal_system *s, const double p[2], const double 
 }
 
 int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
-                             const gw_body_frame *b, gw_edge *edges)
+                             const gw_body_frame *b, bool all, gw_edge *edges)
 {
     int count = 0;
     normal_system s;
     if (gw_contact_is_of_curves(k))
-        return gw_curve_contact_edges(k, a, b, edges);
+        return gw_curve_contact_edges(k, a, b, all, edges);
     for (int side = 0; side < 2; side++) {
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
         const double *x = side ? k->place.b : k->place.a;
         for (int i = 0; shape && i < shape->dimension; i++) {
-            if (!gw_edge_beyond(shape, i, x[i], &edges[count]))
+            if (!gw_edge_at(shape, side, i, x[i], all, &edges[count]))
                 continue;
             if (!system_at(k, a, b, &k->place, &s))
                 return 0;

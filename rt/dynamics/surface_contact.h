@@ -49,17 +49,19 @@ void gw_surface_contact_near(const gw_closure_contact *contact, const gw_body_fr
  * parameter's sign; and the gradients of that by both bodies' twists. */
 typedef struct gw_edge {
     double past, per_parameter, size; /* m; m per unit of the parameter; m, of the shape */
+    int side, direction;              /* of the shape on a (0) or b (1) */
+    double within[2]; /* m that the parameter is above the low end, below the high */
     gw_wrench on_a, on_b;
 } gw_edge;
 
 #define GW_MAX_EDGES 4 /* of a closure: two directions of two surfaces */
 
-/* Fills `past` and `per_parameter` where x, of direction k, is past an end; false where it is not.
- */
-bool gw_edge_beyond(const gw_nurbs *shape, int k, double x, gw_edge *edge);
+/* Fills all but the gradients where x, of direction k, is past an end, or, for `all`, where there
+ * are ends; else false. */
+bool gw_edge_at(const gw_nurbs *shape, int side, int k, double x, bool all, gw_edge *edge);
 
-/* The edges that a contact is past, with the bodies in these frames. */
+/* The edges that a contact is past, or `all`, with the bodies in these frames. */
 int gw_surface_contact_edges(const gw_closure_contact *contact, const gw_body_frame *a,
-                             const gw_body_frame *b, gw_edge *edges);
+                             const gw_body_frame *b, bool all, gw_edge *edges);
 
 #endif

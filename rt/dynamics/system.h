@@ -155,6 +155,7 @@ typedef struct gw_closure_def {
     } gear;
     gw_closure_contact contact;
     gw_contact_place first; /* of a system's contact: as it was made, before closures held */
+    bool edges_left;        /* gw_system_leave_edges() */
     struct {
         gw_vec3 point, direction; /* of a, in its frame: the point has no velocity along the unit
                                      vector, relative to b */
@@ -358,6 +359,31 @@ int gw_system_degenerate_closure(const gw_system *system);
 /* The first closure past an edge of a free-form surface, or the end of a curve, where a spring
  * pushes it back; -1: none. */
 int gw_system_closure_at_edge(const gw_system *system);
+
+/* An edge of a free-form surface, or an end of a curve, in a closure. */
+typedef struct gw_system_edge {
+    int closure, side, direction; /* shape on the closure's a (0) or b (1); of its parameters */
+    bool high;                    /* where the parameter is at its upper end */
+} gw_system_edge;
+
+#define GW_SYSTEM_EDGES 8 /* of a closure, at most */
+
+/* The edges of a closure; their number. */
+int gw_system_edges(const gw_system *system, int closure, gw_system_edge edges[GW_SYSTEM_EDGES]);
+
+/* No springs at the edges of a closure: contacts of the system keep them. */
+void gw_system_leave_edges(gw_system *system, int closure);
+
+/* How far the closure is within an edge (m, by the length of the shape; < 0: beyond): now; and with
+ * its bodies at `a` and `b`, with the gradient of that: its rate is the power of on_a on a and of
+ * the opposite wrench, at the same place, on b. RT safe. */
+double gw_system_edge_distance(const gw_system *system, const gw_system_edge *edge);
+void gw_system_edge_gap(const gw_system *system, const gw_system_edge *edge, const gw_pose *a,
+                        const gw_pose *b, double *gap, gw_wrench *on_a);
+
+/* The ends of a closure: bodies, or of b a ground. */
+void gw_system_closure_ends(const gw_system *system, int closure, int *a, int *b);
+int gw_system_closure_count(const gw_system *system);
 
 /* A closure's first body. */
 int gw_system_closure_body(const gw_system *system, int closure);

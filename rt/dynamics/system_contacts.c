@@ -402,6 +402,19 @@ int gw_system_closure_body(const gw_system *s, int closure)
     return s->closures[closure].a;
 }
 
+void gw_system_closure_ends(const gw_system *s, int closure, int *a, int *b)
+{
+    assert(s && closure >= 0 && closure < s->closure_count && a && b);
+    *a = s->closures[closure].a;
+    *b = s->closures[closure].b;
+}
+
+int gw_system_closure_count(const gw_system *s)
+{
+    assert(s);
+    return s->closure_count;
+}
+
 static bool is_curve(const gw_surface *s)
 {
     return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;

@@ -1,8 +1,10 @@
 /*
  * Edges of free-form surfaces and ends of curves in closures: stops. RT safe.
  *
- * Rows continue the last span's polynomials beyond an edge, so nothing about them changes there. A
- * spring pushes back, as deep as the parameter x has gone, in metres by the length of the shape:
+ * Rows continue the last span's polynomials beyond an edge, so nothing about them changes there.
+ * In a scene edges are unilateral constraints of its contacts, rows with the gap l (x_end - x) and
+ * its gradient below (rt/sim/edge_rows.c). In a system by itself a spring pushes back, as deep as
+ * the parameter x has gone, in metres by the length of the shape:
  *
  *   s = l (x - x_end) > 0,    F = -(k s + c s') grad s,    energy k s^2 / 2
  *
@@ -10,8 +12,10 @@
  * bodies. k is as stiff as steps of dt bear with the lighter body's mass; the damper comes in over
  * the first millimetre.
  */
+#include <assert.h>
 #include <math.h>
 
+#include "rt/dynamics/curve_contact.h"
 #include "rt/dynamics/surface_contact.h"
 #include "rt/geometry/nurbs_motion.h"
 
@@ -19,49 +23,75 @@
 #define DAMPED   1.2  /* of m times that frequency */
 #define COMES_IN 1e-3 /* m, of the damper */
 
+static void add_wrench(gw_wrench *to, double by, const gw_wrench *w)
+{
+    to->f = gw_mul_add(to->f, by, w->f);
+    to->t = gw_mul_add(to->t, by, w->t);
+}
+
 static double length_of(const gw_nurbs *shape, int k)
 {
     const gw_nurbs_direction *d = &shape->direction[k];
     return shape->size / (d->high - d->low);
 }
 
-bool gw_edge_beyond(const gw_nurbs *shape, int k, double x, gw_edge *edge)
+bool gw_edge_at(const gw_nurbs *shape, int side, int k, double x, bool all, gw_edge *edge)
 {
     const gw_nurbs_direction *d = &shape->direction[k];
     double past = x > d->high ? x - d->high : x < d->low ? x - d->low : 0;
-    if (d->closed || past == 0)
+    if (d->closed || (past == 0 && !all))
         return false;
-    *edge = (gw_edge){.past = past * length_of(shape, k),
-                      .per_parameter = length_of(shape, k),
-                      .size = shape->size};
+    double length = length_of(shape, k);
+    *edge = (gw_edge){.past = past * length,
+                      .per_parameter = length,
+                      .size = shape->size,
+                      .side = side,
+                      .direction = k,
+                      .within = {(x - d->low) * length, (d->high - x) * length}};
     return true;
 }
 
-/* The edges that the free-form rows of a closure are past: x' = H^-1 S_i . X'. */
-static int edges_of_rows(const gw_system *s, const gw_closure_def *c, gw_edge *edges)
+/* The first free-form row of a closure, which the others share a point with; NULL: none. */
+static const gw_row *free_form_row(const gw_closure_def *c)
 {
-    const gw_row *row = NULL;
-    int count = 0;
-    for (int k = 0; k < c->row_count && !row; k++)
-        row = c->rows[k].nurbs ? &c->rows[k] : NULL;
-    if (!row)
-        return 0;
-    gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
+    for (int k = 0; c->kind == GW_CLOSURE_ROWS && k < c->row_count; k++)
+        if (c->rows[k].nurbs)
+            return &c->rows[k];
+    return NULL;
+}
+
+/* A row's shape, and the point over it, with the bodies in these frames. */
+typedef struct row_point {
+    const gw_body_frame *shape, *point;
+    gw_vec3 x, over; /* the point: world, and in the frame of the shape */
+} row_point;
+
+static row_point row_point_of(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b)
+{
     bool on_a = gw_row_owned_by_body(row->kind);
-    const gw_body_frame *shape = on_a ? &a : &b, *point = on_a ? &b : &a;
-    gw_vec3 x = gw_add(point->p, gw_mat3_mul(&point->turn, on_a ? row->f : row->m));
+    row_point p = {.shape = on_a ? a : b, .point = on_a ? b : a};
+    p.x = gw_add(p.point->p, gw_mat3_mul(&p.point->turn, on_a ? row->f : row->m));
+    gw_vec3 origin = on_a ? row->m : row->f;
+    gw_vec3 own = gw_mat3_tmul(&p.shape->turn, gw_sub(p.x, p.shape->p));
+    p.over = gw_unrotate(row->q, gw_sub(own, origin));
+    return p;
+}
+
+/* The edges that free-form rows are past, or all, at these parameters: x' = H^-1 S_i . X'. */
+static int edges_of_rows(const gw_row *row, const double at[2], const gw_body_frame *a,
+                         const gw_body_frame *b, bool all, gw_edge *edges)
+{
+    int count = 0;
+    bool on_a = gw_row_owned_by_body(row->kind);
+    row_point p = row_point_of(row, a, b);
+    const gw_body_frame *shape = p.shape, *point = p.point;
+    gw_vec3 x = p.x;
     for (int k = 0; k < row->nurbs->dimension; k++) {
         gw_edge *e = &edges[count];
         gw_vec3 by_point;
-        if (!gw_edge_beyond(row->nurbs, k, row->start[k], e))
+        if (!gw_edge_at(row->nurbs, !on_a, k, at[k], all, e))
             continue;
-        gw_vec3 origin = gw_add(shape->p, gw_mat3_mul(&shape->turn, on_a ? row->m : row->f));
-        gw_vec3 d = gw_sub(x, origin), own;
-        own =
-            gw_v3(gw_dot(d, gw_v3(shape->turn.m[0][0], shape->turn.m[1][0], shape->turn.m[2][0])),
-                  gw_dot(d, gw_v3(shape->turn.m[0][1], shape->turn.m[1][1], shape->turn.m[2][1])),
-                  gw_dot(d, gw_v3(shape->turn.m[0][2], shape->turn.m[1][2], shape->turn.m[2][2])));
-        gw_nurbs_parameter_gradient(row->nurbs, gw_unrotate(row->q, own), row->start, k, &by_point);
+        gw_nurbs_parameter_gradient(row->nurbs, p.over, at, k, &by_point);
         gw_vec3 g =
             gw_scale(e->per_parameter, gw_mat3_mul(&shape->turn, gw_rotate(row->q, by_point)));
         gw_wrench to_point = {g, gw_cross(gw_sub(x, point->p), g)};
@@ -73,14 +103,99 @@ static int edges_of_rows(const gw_system *s, const gw_closure_def *c, gw_edge *e
     return count;
 }
 
+/* Those that springs push back from. */
 static int edges_of(const gw_system *s, const gw_closure_def *c, gw_edge *edges)
 {
-    if (c->kind == GW_CLOSURE_ROWS)
-        return edges_of_rows(s, c, edges);
-    if (c->kind != GW_CLOSURE_CONTACT || !(c->contact.on_a.nurbs || c->contact.on_b.nurbs))
+    const gw_row *row = free_form_row(c);
+    bool touch = c->kind == GW_CLOSURE_CONTACT && (c->contact.on_a.nurbs || c->contact.on_b.nurbs);
+    if (c->edges_left || (!row && !touch))
         return 0;
     gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
-    return gw_surface_contact_edges(&c->contact, &a, &b, edges);
+    return row ? edges_of_rows(row, row->start, &a, &b, false, edges)
+               : gw_surface_contact_edges(&c->contact, &a, &b, false, edges);
+}
+
+static gw_body_frame frame_at(const gw_pose *pose)
+{
+    return (gw_body_frame){.turn = gw_quat_to_mat3(pose->q), .p = pose->p};
+}
+
+/* All edges of a closure with its bodies at these poses, followed from where it is. */
+static int all_edges_at(const gw_closure_def *c, const gw_pose *pose_a, const gw_pose *pose_b,
+                        gw_edge *edges)
+{
+    gw_body_frame a = frame_at(pose_a), b = frame_at(pose_b);
+    const gw_row *row = free_form_row(c);
+    if (row) {
+        double at[2] = {row->start[0], row->start[1]};
+        gw_nurbs_point point;
+        row_point p = row_point_of(row, &a, &b);
+        gw_nurbs_pass_edges(row->nurbs, p.over, at, &point);
+        return edges_of_rows(row, at, &a, &b, true, edges);
+    }
+    gw_closure_contact contact = c->contact;
+    gw_contact_state state;
+    gw_curve_contact curves;
+    if (gw_contact_is_of_curves(&contact))
+        gw_curve_contact_at(&contact, &a, &b, &contact.place, &curves);
+    else
+        gw_surface_contact_at(&contact, &a, &b, &contact.place, &state);
+    return gw_surface_contact_edges(&contact, &a, &b, true, edges);
+}
+
+void gw_system_edge_gap(const gw_system *s, const gw_system_edge *edge, const gw_pose *a,
+                        const gw_pose *b, double *gap, gw_wrench *on_a)
+{
+    assert(s && edge && edge->closure >= 0 && edge->closure < s->closure_count);
+    gw_edge edges[GW_MAX_EDGES];
+    int count = all_edges_at(&s->closures[edge->closure], a, b, edges);
+    double sign = edge->high ? -1 : 1;
+    *gap = HUGE_VAL;
+    *on_a = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+    for (int k = 0; k < count; k++) {
+        if (edges[k].side != edge->side || edges[k].direction != edge->direction)
+            continue;
+        *gap = edges[k].within[edge->high];
+        add_wrench(on_a, sign, &edges[k].on_a);
+    }
+}
+
+double gw_system_edge_distance(const gw_system *s, const gw_system_edge *edge)
+{
+    assert(s && edge && edge->closure >= 0 && edge->closure < s->closure_count);
+    const gw_closure_def *c = &s->closures[edge->closure];
+    const gw_row *row = free_form_row(c);
+    const gw_nurbs *shape = row          ? row->nurbs
+                            : edge->side ? c->contact.on_b.nurbs
+                                         : c->contact.on_a.nurbs;
+    const double *at = row ? row->start : edge->side ? c->contact.place.b : c->contact.place.a;
+    gw_edge e;
+    gw_edge_at(shape, edge->side, edge->direction, at[edge->direction], true, &e);
+    return e.within[edge->high];
+}
+
+int gw_system_edges(const gw_system *s, int closure, gw_system_edge edges[GW_SYSTEM_EDGES])
+{
+    assert(s && closure >= 0 && closure < s->closure_count && edges);
+    const gw_closure_def *c = &s->closures[closure];
+    const gw_row *row = free_form_row(c);
+    int count = 0;
+    for (int side = 0; side < 2; side++) {
+        bool touches = c->kind == GW_CLOSURE_CONTACT;
+        const gw_nurbs *shape = side ? c->contact.on_b.nurbs : c->contact.on_a.nurbs;
+        if (row)
+            shape = gw_row_owned_by_body(row->kind) == (side == 0) ? row->nurbs : NULL;
+        for (int k = 0; (row || touches) && shape && k < shape->dimension; k++)
+            for (int end = 0; end < 2 && !shape->direction[k].closed; end++)
+                edges[count++] = (gw_system_edge){closure, side, k, end == 1};
+    }
+    return count;
+}
+
+void gw_system_leave_edges(gw_system *s, int closure)
+{
+    assert(s && closure >= 0 && closure < s->closure_count);
+    s->closures[closure].edges_left = true;
 }
 
 static bool has_edge(const gw_nurbs *shape)
@@ -120,12 +235,6 @@ static double push_of(const gw_system *s, const gw_closure_def *c, const gw_edge
     double damping = DAMPED * m * w * fmin(1, fabs(e->past) / COMES_IN);
     *dissipated = damping * rate * rate;
     return -m * w * w * e->past - damping * rate;
-}
-
-static void add_wrench(gw_wrench *to, double by, const gw_wrench *w)
-{
-    to->f = gw_mul_add(to->f, by, w->f);
-    to->t = gw_mul_add(to->t, by, w->t);
 }
 
 void gw_edges_load(gw_system *s, gw_system_work *power)

@@ -39,6 +39,7 @@ void gw_scene_dynamics_reset(gw_scene_dynamics *m)
     m->was_strained = m->strained = 0;
     m->moved_count = 0;
     m->limits.fresh = true;
+    gw_edge_rows_reset(&m->edges);
     take_start_contacts(m);
 }
 
@@ -225,6 +226,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
 {
     gw_contact_statistics *f = &m->contact;
     gw_joint_limits_pre_step(m, dt);
+    gw_edge_rows_pre_step(m, dt);
     gw_scene_unilaterals_pre_step(m, dt);
     gw_world_step_all(m->world, m->world_systems, dt, &m->last);
     m->was_jammed = m->immovable;
@@ -262,24 +264,29 @@ const gw_dynamics_findings *gw_scene_dynamics_findings(const gw_scene_dynamics *
     return &m->found;
 }
 
-/* The body of a model that has come to an edge, or whose contact has degenerated, and the
- * constraint of the contact. */
-static gw_found_at found_in(const gw_scene_dynamics *m, int model, bool edge)
+/* The body of a system's closure, and the constraint of the contact that it is. */
+static gw_found_at found_in_closure(const gw_dynamic_system *d, int closure)
 {
     gw_found_at at = {.object = -1, .constraint = -1};
-    if (model < m->held_count)
-        return (gw_found_at){m->held[model], -1};
-    if (model < m->first_system)
-        return (gw_found_at){m->bodies[model - m->first_free].object, -1};
-    const gw_dynamic_system *d = &m->systems[model - m->first_system];
-    int closure =
-        edge ? gw_system_closure_at_edge(d->system) : gw_system_degenerate_closure(d->system);
     int body = closure >= 0 ? gw_system_closure_body(d->system, closure) : d->body_count;
     at.object = body < d->body_count ? d->numbers[body] : -1;
     for (int i = 0; i < d->contact_count; i++)
         if (d->contacts[i].closure == closure)
             at = (gw_found_at){d->contacts[i].a, d->contacts[i].constraint};
     return at;
+}
+
+/* The body of a model that has come to an edge, or whose contact has degenerated, and the
+ * constraint of the contact. */
+static gw_found_at found_in(const gw_scene_dynamics *m, int model, bool edge)
+{
+    if (model < m->held_count)
+        return (gw_found_at){m->held[model], -1};
+    if (model < m->first_system)
+        return (gw_found_at){m->bodies[model - m->first_free].object, -1};
+    const gw_dynamic_system *d = &m->systems[model - m->first_system];
+    return found_in_closure(d, edge ? gw_system_closure_at_edge(d->system)
+                                    : gw_system_degenerate_closure(d->system));
 }
 
 /* Adds up the work and dissipation of bodies that no hand holds, for which no tool accounts, and
@@ -289,7 +296,11 @@ static void account(gw_scene_dynamics *m)
     bool held[GW_MAX_MODELS] = {false};
     for (int i = 0; i < m->tool_count; i++)
         held[m->tool_world_system[i]] = true;
-    m->found.edge = false;
+    int edge = gw_edge_rows_touching(&m->edges);
+    m->found.edge = edge >= 0;
+    if (edge >= 0)
+        m->found.edge_at = found_in_closure(&m->systems[m->edges.of[edge].system],
+                                            m->edges.of[edge].row.edge.closure);
     int parted = gw_scene_unilaterals_degenerate(m->unilaterals);
     m->found.degenerate = parted >= 0;
     m->found.degenerate_at = (gw_found_at){-1, parted};
@@ -406,10 +417,12 @@ static gw_contact_body toucher(const gw_scene_dynamics *m, int body)
     return body < m->object_count ? body : m->object_count - 1 - body;
 }
 
-static bool is_joint_limit(const gw_scene_dynamics *m, const gw_contact_point *point)
+/* Limits are reported with their joints, edges as events. */
+static bool is_hidden(const gw_scene_dynamics *m, const gw_contact_point *point)
 {
     int owned = point->row ? point->row->owned : -1;
-    return owned >= 0 && owned < m->limits.count && point->row == &m->limits.of[owned].row;
+    return (point->row && point->row->kind == GW_UNILATERAL_EDGE) ||
+           (owned >= 0 && owned < m->limits.count && point->row == &m->limits.of[owned].row);
 }
 
 /* The unilateral constraint whose row a contact is, by its index in the scene; -1: none. */
@@ -454,7 +467,7 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
     int count = s->contact_count;
     s->contact_count = 0;
     for (int i = 0; i < count; i++) {
-        if (is_joint_limit(m, &point[i])) /* reported with its joint */
+        if (is_hidden(m, &point[i]))
             continue;
         s->contacts[s->contact_count++] =
             (gw_snapshot_contact){.a = toucher(m, point[i].a),

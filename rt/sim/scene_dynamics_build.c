@@ -322,18 +322,21 @@ static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
                        const gw_world_body *bodies, gw_error *error)
 {
     size_t constraints = (size_t)m->unilaterals->count, limits = (size_t)m->limits.count;
-    gw_contact_candidate *all = calloc(constraints + limits + 1, sizeof *all);
+    size_t edges = (size_t)m->edges.count;
+    gw_contact_candidate *all = calloc(constraints + limits + edges + 1, sizeof *all);
     if (!all)
         return gw_fail(error, GW_FAILED, "", "no memory for contacts");
     memcpy(all, m->unilaterals->candidates, constraints * sizeof *all);
     memcpy(all + constraints, m->limits.candidates, limits * sizeof *all);
+    memcpy(all + constraints + limits, m->edges.candidates, edges * sizeof *all);
     m->limits.first = (int)constraints;
+    m->edges.first = (int)(constraints + limits);
     gw_world_def world = {.system_count = m->world_system_count,
                           .model_bytes = largest_model(m),
                           .dof = dof_of(m),
                           .body_count = m->world_body_count,
                           .bodies = bodies,
-                          .unilateral_count = (int)(constraints + limits),
+                          .unilateral_count = (int)(constraints + limits + edges),
                           .unilaterals = all,
                           .alone = !def->scene->contact.enabled,
                           .rules = def->scene->contact.rules};
@@ -380,11 +383,15 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
         return false;
     if (!gw_joint_limits_create(m, def))
         return gw_fail(error, GW_FAILED, "", "no memory for joint limits");
-    if ((!solid && m->unilaterals->count == 0 && m->limits.most == 0) || m->world_system_count == 0)
+    if (!gw_edge_rows_create(m))
+        return gw_fail(error, GW_FAILED, "", "no memory for edges");
+    int rows = m->unilaterals->count + m->limits.most + m->edges.most;
+    if ((!solid && rows == 0) || m->world_system_count == 0)
         return true;
     gw_scene_unilaterals_number(m->unilaterals, m->body_count);
     m->world_body_count = m->body_count + m->unilaterals->anchor_count + 1;
     gw_joint_limits_build(m, def, m->world_body_count - 1);
+    gw_edge_rows_build(m, m->world_body_count - 1);
     size_t bodies_count = (size_t)m->world_body_count + 1;
     int most = m->object_count < GW_MAX_FOLLOWERS ? m->object_count : GW_MAX_FOLLOWERS;
     m->moved_most = most;
@@ -423,6 +430,7 @@ static void drop_contacts(gw_scene_dynamics *m)
     gw_world_destroy(m->world);
     free(m->unilaterals);
     gw_joint_limits_destroy(&m->limits);
+    gw_edge_rows_destroy(&m->edges);
     gw_detection_destroy(m->detection);
     touching_destroy(m->touching);
     free(m->published);

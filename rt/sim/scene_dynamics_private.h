@@ -142,6 +142,20 @@ typedef struct gw_joint_limits {
     bool fresh; /* other forces may act than in the step before */
 } gw_joint_limits;
 
+/* An edge of a surface, or an end of a curve, in a closure of a system. */
+typedef struct gw_edge_row {
+    gw_unilateral_row row;
+    int system;
+    double before;           /* how far within it the step before began (m) */
+    gw_unilateral_state now; /* after the last step */
+} gw_edge_row;
+
+typedef struct gw_edge_rows {
+    int count, most, first; /* first: among the world's unilateral constraints */
+    gw_edge_row *of;        /* owned, as the candidates */
+    gw_contact_candidate *candidates;
+} gw_edge_rows;
+
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
     int tool_count, held_count, free_count, system_count;
@@ -161,6 +175,7 @@ struct gw_scene_dynamics {
     gw_dynamic_system *systems;
     gw_scene_unilaterals *unilaterals; /* owned */
     gw_joint_limits limits;
+    gw_edge_rows edges;
 
     int object_count, body_count;
     int world_body_count;   /* those, then anchors of unilateral constraints, then the ground */
@@ -239,6 +254,21 @@ void gw_joint_limits_add_wrench(const gw_scene_dynamics *dynamics, int system, i
 
 /* Before a step: which are near. */
 void gw_joint_limits_pre_step(gw_scene_dynamics *dynamics, double dt);
+
+/* ---- edge_rows.c ----------------------------------------------------------------------------- */
+
+/* Room for the edges of all systems; false: no memory. Then their rows, in place of the systems'
+ * own springs. Not RT safe. */
+bool gw_edge_rows_create(gw_scene_dynamics *dynamics);
+void gw_edge_rows_build(gw_scene_dynamics *dynamics, int ground);
+void gw_edge_rows_destroy(gw_edge_rows *edges);
+
+/* As systems start anew; before a step: which are near. */
+void gw_edge_rows_reset(gw_edge_rows *edges);
+void gw_edge_rows_pre_step(gw_scene_dynamics *dynamics, double dt);
+
+/* The first that something is at after the step, -1: none. */
+int gw_edge_rows_touching(const gw_edge_rows *edges);
 
 /* ---- body_systems_carry.c ------------------------------------------------------------------- */
 

@@ -487,10 +487,14 @@ void gw_scene_unilaterals_update(gw_scene_dynamics *m)
         u->rows[i].now = (gw_unilateral_state){.gap = INFINITY};
     for (int i = 0; i < l->count; i++)
         l->of[i].now = (gw_unilateral_state){.gap = INFINITY};
+    for (int i = 0; i < m->edges.count; i++)
+        m->edges.of[i].now = (gw_unilateral_state){.gap = INFINITY};
     int count = gw_world_unilaterals(m->world, u->states, GW_MAX_CONTACT_CANDIDATES);
     for (int i = 0; i < count; i++) {
         const gw_unilateral_row *row = u->states[i].row;
-        if (row->owned < u->count && row == &u->rows[row->owned].row)
+        if (row->kind == GW_UNILATERAL_EDGE)
+            m->edges.of[row->owned].now = u->states[i];
+        else if (row->owned < u->count && row == &u->rows[row->owned].row)
             u->rows[row->owned].now = u->states[i];
         else
             l->of[row->owned].now = u->states[i];

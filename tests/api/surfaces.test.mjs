@@ -1760,6 +1760,126 @@ const valley = (k, w) => ({
   points: [1, -1, 1].map((z, i) => [-w, w].map((y) => [(i - 1) * w, y, k * w * w * z])),
 });
 
+// Columns NAME.* of a row of `run --bodies`.
+const runBodies = (scene, seconds) => {
+  const file = join(scratch, 'bodies.csv');
+  const r = command(['run', '-', '--seconds', String(seconds), '--bodies', file], JSON.stringify(scene));
+  assert.equal(r.code, 0, r.err);
+  const [names, ...rows] = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  const column = new Map(names.map((name, k) => [name, k]));
+  const summary = JSON.parse(r.out),
+    e = summary.energy;
+  assert.ok(e.final - e.initial - e.work_in + e.dissipated - e.edits < 1e-12, 'no energy comes of a stop');
+  assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated - e.edits) < 1e-12, 'the audit closes');
+  const vector = (row, name, kind, axes) => axes.map((axis) => Number(row[column.get(`${name}.${kind}${axis}`)]));
+  return {
+    summary,
+    at: rows.map((row) => ({
+      t: Number(row[0]),
+      p: (name) => vector(row, name, 'p', ['x', 'y', 'z']),
+      q: (name) => vector(row, name, 'q', ['w', 'x', 'y', 'z']),
+    })),
+  };
+};
+// The first axis of a body of orientation q.
+const firstAxis = ([w, x, y, z]) => [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)];
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const minus = (a, b) => a.map((x, i) => x - b[i]);
+
+test('a bead on a wire that moves stops at its end, stays while it is pressed, and leaves', () => {
+  const still = [1, 0, 0, 0];
+  const body = (mass, inertia) => ({ mass, com: [0, 0, 0], inertia: [inertia, inertia, inertia, 0, 0, 0] });
+  const scene = (gravity, v, type) => ({
+    format: 'guideway-scene/1',
+    name: 'bead',
+    gravity,
+    objects: [
+      { id: 'ground', geometry: { type: 'box', size: [0.01, 0.01, 0.01] }, fixed: true },
+      {
+        id: 'wire',
+        geometry: {
+          type: 'nurbs-curve',
+          degree: 1,
+          knots: [0, 0, 1, 1],
+          points: [
+            [0, 0, 0],
+            [1, 0, 0],
+          ],
+        },
+        free: true,
+        body: body(0.2, 0.01),
+      },
+      {
+        id: 'bead',
+        geometry: { type: 'sphere', radius: 0.01 },
+        pose: { p: [0.5, 0, 0], q: still },
+        free: true,
+        velocity: { v },
+        body: body(0.1, 1e-5),
+      },
+    ],
+    constraints: [{ id: 'on', type: 'coincident', a: 'bead/center', b: 'wire/curve' }],
+    joints: type
+      ? [
+          {
+            id: 'j',
+            type,
+            a: { object: 'wire', at: { p: [0, 0, 0], q: still } },
+            b: { object: 'ground', at: { p: [0, 0, 0], q: still } },
+          },
+        ]
+      : [],
+  });
+  const cases = {
+    // 0.1 kg at 1 m/s takes 0.2 kg along: a third of the energy is left, and they stay together
+    free: { scene: scene([0, 0, 0], [1, 0, 0]), seconds: 1, from: 0.5, energy: 0.05 / 3 },
+    // along the wire, which slides across itself
+    slides: { scene: scene([0, 0, -9.81], [0.8, 0, 0], 'prismatic'), seconds: 1, from: 0.63 },
+    // the wire falls about its other end, hangs and swings: the bead is thrown and pressed outwards
+    swings: { scene: scene([0, -9.81, 0], [0, 0, 0], 'revolute'), seconds: 2, from: 0.5 },
+  };
+  for (const [name, c] of Object.entries(cases)) {
+    const { summary, at } = runBodies(c.scene, c.seconds);
+    const along = at.map((x) => dot(minus(x.p('bead'), x.p('wire')), firstAxis(x.q('wire'))));
+    assert.ok(Math.max(...along) < 1 + 1e-6, `${name}: ${Math.max(...along) - 1} m past its end`);
+    const left = at.filter((x, i) => x.t > c.from && Math.abs(along[i] - 1) > 1e-6);
+    assert.equal(left.length, 0, `${name}: it stays`);
+    assert.deepEqual(
+      summary.events.map((e) => e.kind),
+      ['edge'],
+      name,
+    );
+    if (c.energy) assert.ok(Math.abs(summary.energy.final - c.energy) < 1e-12, `${summary.energy.final} J`);
+  }
+  // gravity brakes it, and takes it back from where it has stopped
+  const back = scene([0, 0, 0], [1, 0, 0], 'prismatic');
+  back.gravity = [-0.5, 0, 0];
+  const { at } = runBodies(back, 2);
+  const x = at.map((row) => row.p('bead')[0]);
+  assert.ok(Math.max(...x) > 1 - 1e-6, 'it comes to the end');
+  const last = at[at.length - 1].t - (2 - Math.SQRT2); // since it came there
+  assert.ok(Math.abs(x[x.length - 1] - 1 + 0.25 * last * last) < 1e-6, `it leaves: ${x[x.length - 1]} m`);
+});
+
+test('a belt stops where its edge leaves a pulley, and turns back', () => {
+  const scene = JSON.parse(readFileSync(join(root, 'scenes/belt-drive.json'), 'utf8'));
+  for (const torque of [0.02, 0.2]) {
+    const turned = [torque, -torque].map((y, i) => ({ t: 2 * i, force: [0, 0, 0], torque: [0, y, 0] }));
+    scene.devices[0].operator.samples = turned;
+    const { at, summary } = runBodies(scene, 3);
+    // how far the driver's centre, and so where the belt touches it, is from either end of the belt
+    const within = at.map((x) => 0.42 - Math.abs(dot(minus(x.p('driver'), x.p('belt')), firstAxis(x.q('belt')))));
+    assert.ok(Math.min(...within) > -1e-9, `${torque} N m: ${-Math.min(...within)} m past its end`);
+    const resting = within.filter((_, i) => at[i].t > 1.6 && at[i].t < 2);
+    assert.ok(Math.max(...resting) < 1e-9, `${torque} N m: it rests ${Math.max(...resting)} m off`);
+    assert.ok(within[within.length - 1] > 0.01, 'it leaves');
+    assert.ok(summary.events.every((e) => e.kind === 'edge') && summary.events.length > 0);
+  }
+});
+
 test('what is held over a surface ends at its edges and where its offset folds', () => {
   const scene = (constraints, z, samples) => ({
     format: 'guideway-scene/1',

@@ -396,7 +396,7 @@ static void ends_have_exact_gradients(void **state)
             gw_curve_contact x;
             assert_true(gw_curve_contact_at(&c.contact, &fa, &fb, &c.contact.place, &x));
             assert_true(x.beyond);
-            assert_int_equal(gw_surface_contact_edges(&c.contact, &fa, &fb, edges[k]), 2);
+            assert_int_equal(gw_surface_contact_edges(&c.contact, &fa, &fb, false, edges[k]), 2);
         }
         for (int i = 0; i < 2; i++) {
             const gw_edge *e = &edges[1][i];

@@ -585,7 +585,7 @@ static void edges_have_exact_gradients(void **state)
             gw_body_frame fa = frame_moved(&next, &va, (k - 1) * h);
             gw_body_frame fb = frame_moved(&b, &vb, (k - 1) * h);
             assert_true(gw_surface_contact_at(&c.contact, &fa, &fb, &c.contact.place, &x));
-            count[k] = gw_surface_contact_edges(&c.contact, &fa, &fb, to[k]);
+            count[k] = gw_surface_contact_edges(&c.contact, &fa, &fb, false, to[k]);
         }
         assert_true(count[1] >= 1 && count[0] == count[1] && count[2] == count[1]);
         for (int i = 0; i < count[1]; i++) {
