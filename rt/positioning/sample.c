@@ -283,14 +283,33 @@ bool gw_nearest_over_surfaces(gw_solver *solver, const gw_submanifold *set, gw_p
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-bool gw_branch_pose(const gw_branch *branch, const double *z, gw_pose *pose)
+/* A branch's set, whose work on free-form shapes is taken from `work`; while it is solved for, from
+ * the solver's. */
+static gw_submanifold counted_set(const gw_branch *branch, long *work)
 {
-    const gw_submanifold *set = &branch->set;
+    gw_submanifold set = branch->set;
+    bool counted = false;
+    for (int i = 0; i < set.row_count; i++)
+        counted |= set.rows[i].work != NULL;
+    if (!counted)
+        gw_submanifold_count_work(&set, work);
+    return set;
+}
+
+static bool pose_at(const gw_submanifold *set, const double *z, gw_pose *pose)
+{
     if (!set->general)
         return gw_submanifold_try_pose(set, z, pose) &&
                gw_rows_over_surfaces(set->rows, set->row_count, pose);
     return set->dof == 1 ? gw_implicit_curve_pose(set, z[0], pose)
                          : gw_exponential_map(set, z, pose);
+}
+
+bool gw_branch_pose(const gw_branch *branch, const double *z, gw_pose *pose)
+{
+    long work = GW_MAX_FREE_FORM_WORK;
+    const gw_submanifold set = counted_set(branch, &work);
+    return pose_at(&set, z, pose);
 }
 
 /* Of a pose on a set that has factors, or one freedom. */
@@ -305,7 +324,9 @@ static gw_branch_point point_at(const gw_submanifold *set, const gw_pose *pose)
 
 gw_branch_point gw_branch_nearest(const gw_branch *branch)
 {
-    return point_at(&branch->set, &branch->nearest);
+    long work = GW_MAX_FREE_FORM_WORK;
+    const gw_submanifold set = counted_set(branch, &work);
+    return point_at(&set, &branch->nearest);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -314,7 +335,8 @@ void gw_branch_samples(const gw_branch *branch, double size, unsigned long long 
                        gw_branch_point *points)
 {
     assert(count >= 0 && count <= GW_MAX_SAMPLED && size > 0);
-    const gw_submanifold *set = &branch->set;
+    long work = GW_MAX_FREE_FORM_WORK;
+    const gw_submanifold counted = counted_set(branch, &work), *set = &counted;
     double lengths[GW_MAX_SAMPLED];
     bool curve = set->general && set->dof == 1;
     if (curve)
@@ -322,8 +344,9 @@ void gw_branch_samples(const gw_branch *branch, double size, unsigned long long 
     for (int i = 0; i < count; i++) {
         if (curve) {
             points[i] = (gw_branch_point){.parameters = {lengths[i]}};
-            points[i].parameterised = gw_branch_pose(branch, points[i].parameters, &points[i].pose);
+            points[i].parameterised = pose_at(set, points[i].parameters, &points[i].pose);
         } else if (set->general) {
+            work = GW_MAX_FREE_FORM_WORK / count; /* a share each: none takes that of the others */
             points[i] = random_geodesic(set, size, random);
         } else {
             gw_pose x = sample_factors(branch, size, random);

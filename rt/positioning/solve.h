@@ -139,7 +139,7 @@ double gw_constraint_branch_residual(const gw_constraint *constraint,
 typedef struct gw_branch_point {
     gw_pose pose;
     double parameters[6];
-    bool parameterised; /* false: a curve is too long, or the zero singular */
+    bool parameterised; /* false: too long to be followed so far, or the zero singular */
 } gw_branch_point;
 
 /* A uniformly spread pose of a branch from 64-bit state (splitmix64, advanced by the call);

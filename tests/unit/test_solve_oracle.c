@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "tests/oracle/campaign.h"
@@ -138,6 +139,27 @@ static void branches_that_end_at_poles_and_offsets_are_kept(void **unused)
     }
 }
 
+static double seconds_used(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Geodesics of a set of two freedoms on a free-form surface: 32 of them took thirty times as long
+ * as the answer itself. */
+static void samples_take_no_longer_than_an_answer_may(void **unused)
+{
+    (void)unused;
+    const searches how = {.samples = 32};
+    double begin = seconds_used();
+    tally t = run_with(&how, SERIES_SHAPES, 11, 1, 1, 8458334529955945091ull);
+    double used = seconds_used() - begin;
+    assert_int_equal(t.solved, 1);
+    assert_true_answers(&t);
+    assert_true(used < 10e-6 * t.slowest_us);
+}
+
 static bool on_a_branch(const gw_solution *s, const gw_pose *x, double size)
 {
     gw_pose on;
@@ -202,6 +224,7 @@ int main(void)
         cmocka_unit_test(redundant_constraints_follow_from_those_named),
         cmocka_unit_test(sets_on_free_form_shapes_are_answered_truly),
         cmocka_unit_test(branches_that_end_at_poles_and_offsets_are_kept),
+        cmocka_unit_test(samples_take_no_longer_than_an_answer_may),
         cmocka_unit_test(samples_go_all_round_a_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
