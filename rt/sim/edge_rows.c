@@ -108,7 +108,7 @@ void gw_edge_rows_pre_step(gw_scene_dynamics *m, double dt)
 {
     assert(m && dt > 0);
     gw_edge_rows *e = &m->edges;
-    int followed = 0;
+    int followed = m->limits.followed; /* there is room for so many of both */
     for (int i = 0; i < e->count; i++) {
         gw_edge_row *r = &e->of[i];
         double gap = gw_system_edge_distance(r->row.system, &r->row.edge);

@@ -267,6 +267,7 @@ void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
         limit->rate = v[j];
         gw_world_follow(m->world, l->first + i, follow);
     }
+    l->followed = followed;
     l->fresh = false;
 }
 

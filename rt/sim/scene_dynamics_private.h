@@ -139,7 +139,8 @@ typedef struct gw_joint_limits {
     gw_joint_limit *of;     /* owned, as the others */
     gw_contact_candidate *candidates;
     double *work;
-    bool fresh; /* other forces may act than in the step before */
+    int followed; /* in this step */
+    bool fresh;   /* other forces may act than in the step before */
 } gw_joint_limits;
 
 /* An edge of a surface, or an end of a curve, in a closure of a system. */
