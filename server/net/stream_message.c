@@ -129,23 +129,25 @@ static bool on_unsubscribe(stream_request *now)
 static bool on_auth(stream_request *now)
 {
     struct sockaddr_storage peer = peer_address(lws_get_socket_fd(now->client->wsi));
-    guard_answer judged =
-        guard_judge(now->stream->guard, now->said.token, &peer, &now->client->roles);
+    unsigned roles;
+    guard_answer judged = guard_judge(now->stream->guard, now->said.token, &peer, &roles);
     if (judged == GUARD_WRONG) {
         char by[PEER_NAME];
         stream_client_name(now->client, by);
         app_log(now->stream->app, "token", "warning", "A wrong token was refused: %s.", by);
     }
     if (judged != GUARD_WELCOME) {
+        now->client->roles = 0;
         now->client->close = STREAM_CLOSE_NO_TOKEN;
         lws_callback_on_writable(now->client->wsi);
         return true;
     }
-    now->client->authorised = true;
-    if (!(now->client->roles & GUARD_OPERATE)) { /* as those of an earlier token did */
+    if (!(roles & GUARD_OPERATE)) { /* while it has the roles of an earlier token, which did */
         stream_let_go(now->stream, now->client);
         stream_lease_give_back(now->stream, now->client);
     }
+    now->client->authorised = true;
+    now->client->roles = roles;
     lws_callback_on_writable(now->client->wsi);
     return true;
 }
