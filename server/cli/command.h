@@ -57,6 +57,11 @@ int command_surface(const command_line *line);
 int command_routes(const command_line *line);
 int command_openapi(const command_line *line);
 
+#define COMMAND_WORDS 600 /* bytes of an error for people: a pointer and a message */
+
+/* "/pointer: message"; a message that begins with the pointer's last member says it once. */
+void command_words(const gw_error *error, char *words, size_t size);
+
 /* "file: /pointer: message" on standard error; EXIT_WORK_FAILED for what the system refused, else
  * EXIT_BAD_INPUT. */
 int command_error(const char *file, const gw_error *error);

@@ -50,8 +50,9 @@ typedef struct appliance {
 
 static int complain(const gw_error *error)
 {
-    fprintf(stderr, "guideway: %s%s%s\n", error->where, error->where[0] ? ": " : "",
-            error->message);
+    char words[COMMAND_WORDS];
+    command_words(error, words, sizeof words);
+    fprintf(stderr, "guideway: %s\n", words);
     return error->code == GW_FAILED || error->code == GW_NO_SPACE ? 1 : 2;
 }
 
@@ -88,14 +89,15 @@ static bool open_scene(appliance *a, json_t *value, const char *name, bool kept,
 
 static bool open_asked(appliance *a, const char *name, gw_error *error)
 {
-    char message[sizeof error->message];
+    char words[COMMAND_WORDS];
     json_t *value = read_file(name, error);
     if (!value && !error->code)
         value = gallery_load(&a->store, name, NULL, error);
     if (open_scene(a, value, name, false, error))
         return true;
-    snprintf(message, sizeof message, "%.120s: %.240s", name, error->message);
-    memcpy(error->message, message, sizeof message);
+    command_words(error, words, sizeof words);
+    snprintf(error->message, sizeof error->message, "%.120s: %.240s", name, words);
+    error->where[0] = 0;
     if (error->code == GW_NOT_FOUND || error->code == GW_OK)
         error->code = GW_BAD_INPUT;
     return false;
@@ -129,8 +131,7 @@ static bool open_working(appliance *a, gw_error *error)
 {
     if (open_state(a, error))
         return true;
-    snprintf(a->lost, sizeof a->lost, "%.100s%s%.280s", error->where, error->where[0] ? ": " : "",
-             error->message);
+    command_words(error, a->lost, sizeof a->lost);
     fprintf(stderr, "guideway: the working document cannot be opened: %s\n", a->lost);
     bool placeless = error->code == GW_UNHANDLED || error->code == GW_INCOMPATIBLE;
     *error = (gw_error){0};
@@ -146,8 +147,9 @@ static bool open_any(appliance *a, gw_error *error)
     if (store_newest(&a->store, file)) {
         if (open_scene(a, store_load(&a->store, file, NULL, error), file, false, error))
             return true;
-        fprintf(stderr, "guideway: the saved scene %s cannot be opened: %s%s%s\n", file,
-                error->where, error->where[0] ? ": " : "", error->message);
+        char words[COMMAND_WORDS];
+        command_words(error, words, sizeof words);
+        fprintf(stderr, "guideway: the saved scene %s cannot be opened: %s\n", file, words);
         *error = (gw_error){0};
     }
     gallery_first(file);

@@ -14,11 +14,23 @@
 #include "server/files/meshes.h"
 #include "server/schema/wire.h"
 
+void command_words(const gw_error *error, char *words, size_t size)
+{
+    assert(error && words);
+    const char *slash = strrchr(error->where, '/'), *message = error->message;
+    size_t length = slash ? strlen(slash + 1) : 0;
+    if (length > 0 && strncmp(message, slash + 1, length) == 0 &&
+        strncmp(message + length, ": ", 2) == 0)
+        message += length + 2;
+    snprintf(words, size, "%s%s%s", error->where, error->where[0] ? ": " : "", message);
+}
+
 int command_error(const char *file, const gw_error *error)
 {
+    char words[COMMAND_WORDS];
     assert(file && error);
-    fprintf(stderr, "guideway: %s: %s%s%s\n", file, error->where, error->where[0] ? ": " : "",
-            error->message);
+    command_words(error, words, sizeof words);
+    fprintf(stderr, "guideway: %s: %s\n", file, words);
     return error->code == GW_FAILED ? EXIT_WORK_FAILED : EXIT_BAD_INPUT;
 }
 

@@ -254,6 +254,19 @@ test('run refuses a bad scene with file and pointer', () => {
   assert.equal(command(['run', 'no-such-file.json']).code, 2);
 });
 
+test('a refusal says the member once, of run and of serve', () => {
+  const file = join(scratch, 'slow.json');
+  writeFileSync(file, JSON.stringify({ format: 'guideway-scene/1', name: 'slow', objects: [], rate: 5 }));
+  for (const args of [
+    ['run', file],
+    ['serve', '--listen', '127.0.0.1:0', '--data', join(scratch, 'data'), '--scene', file],
+  ]) {
+    const { code, err } = command(args);
+    assert.equal(code, 2, err);
+    assert.equal(err, `guideway: ${file}: /rate: is 5, must be a whole number from 250 to 8000\n`);
+  }
+});
+
 test('a scene without a tool runs, its tool columns are zero', () => {
   const file = join(scratch, 'no-tool.json'),
     csv = join(scratch, 'no-tool.csv');
