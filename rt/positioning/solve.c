@@ -182,7 +182,8 @@ static void solve_leaf(gw_solver *solver, const gw_solver_state *state)
     for (int i = 0; i < state->angle_count; i++)
         s->left |= state->angles[i].from;
     s->method = GW_NUMERIC;
-    solver->leaf_not_verified = closed;
+    /* where another part of a free-form shape is nearer a closed form is given up, and rows hold */
+    solver->leaf_not_verified = closed && !gw_has_free_form(solver->problem);
     gw_complete_numerically(solver, state, false);
     solver->leaf_not_verified = false;
 }

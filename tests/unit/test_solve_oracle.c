@@ -139,6 +139,17 @@ static void branches_that_end_at_poles_and_offsets_are_kept(void **unused)
     }
 }
 
+/* A closed form that is given up where another part of an offset surface is nearer: its rows hold,
+ * and the branch has the same name wherever it is solved from. */
+static void branches_keep_their_names_where_offsets_overlap(void **unused)
+{
+    (void)unused;
+    const searches how = {.starts = 6, .samples = 2, .again = 8};
+    tally t = run_with(&how, SERIES_SHAPES, 0, 1, 1, 1000032);
+    assert_int_equal(t.solved, 1);
+    assert_true_answers(&t);
+}
+
 static double seconds_used(void)
 {
     struct timespec t;
@@ -224,6 +235,7 @@ int main(void)
         cmocka_unit_test(redundant_constraints_follow_from_those_named),
         cmocka_unit_test(sets_on_free_form_shapes_are_answered_truly),
         cmocka_unit_test(branches_that_end_at_poles_and_offsets_are_kept),
+        cmocka_unit_test(branches_keep_their_names_where_offsets_overlap),
         cmocka_unit_test(samples_take_no_longer_than_an_answer_may),
         cmocka_unit_test(samples_go_all_round_a_curve),
     };
