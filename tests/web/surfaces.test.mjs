@@ -106,6 +106,49 @@ suite('curves and surfaces', () => {
     assert.ok((await appliance.tool()).residual < 1e-9);
   });
 
+  test('a bead on a sheet and on a wire is dragged along them while stopped', async () => {
+    const sheet = {
+      type: 'nurbs-surface',
+      degree: [2, 2],
+      knots: [
+        [0, 0, 0, 1, 1, 1],
+        [0, 0, 0, 1, 1, 1],
+      ],
+      points: [-0.1, 0, 0.1].map((x) => [-0.1, 0, 0.1].map((y) => [x, y, 0.1 - 4 * (x * x + y * y)])),
+    };
+    const wire = { type: 'nurbs-curve', degree: 2, knots: [0, 0, 0, 1, 1, 1], points: sheet.points.map((p) => p[1]) };
+    for (const [geometry, on] of [
+      [sheet, 'guide/surface'],
+      [wire, 'guide/curve'],
+    ]) {
+      await visit({
+        name: 'Bead',
+        objects: [
+          { id: 'guide', geometry, fixed: true },
+          { id: 'bead', geometry: { type: 'box', size: [0.03, 0.03, 0.03] }, pose: { p: [0, 0, 0.05] } },
+        ],
+        constraints: [{ id: 'on', type: 'coincident', a: 'bead/center', b: on }],
+        tool: { object: 'bead', device: 'sim' },
+        devices: [{ id: 'sim', driver: 'sim' }],
+      });
+      const place = async () => (await appliance.get('/objects/bead')).pose.p;
+      const from = (await appliance.tool()).pose.p;
+      const at = await person.at(from);
+      const to = await person.at([0.05, 0, from[2] - 0.01]);
+      await page.mouse.move(at.x, at.y);
+      await page.mouse.down();
+      for (let i = 1; i <= 20; i++) {
+        await page.mouse.move(at.x + ((to.x - at.x) * i) / 20, at.y + ((to.y - at.y) * i) / 20);
+        await page.waitForTimeout(20);
+      }
+      await page.mouse.up();
+      const end = await until(async () => (await place())[0] > 0.03 && (await place()), `it slides on ${on}`);
+      assert.ok(Math.hypot(end[0] - 0.05, end[1]) < 0.02, `${on}: ${end}`);
+      assert.deepEqual((await appliance.get('/objects/bead')).pose.q, [1, 0, 0, 0]);
+      assert.ok((await appliance.tool()).residual < 1e-9);
+    }
+  });
+
   test('a ball rolls on a saddle: the surfaces of bodies are offered', async () => {
     await visit(unjoined('rolling-on-saddle'));
     await pickInList('saddle/surface');

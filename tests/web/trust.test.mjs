@@ -359,6 +359,21 @@ suite('trust', () => {
     await fold.click();
   });
 
+  test('what pushes by a script is named with its force, or with its torque alone', async () => {
+    const push = (force, torque) => ({ type: 'wrench', samples: [{ t: 0, force, torque }] });
+    await visit({
+      name: 'Pushed by a script',
+      objects: [{ id: 'box', geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }],
+      tool: { object: 'box', device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim', operator: push([0, 0, 0], [0, 0, 0.02]) }],
+    });
+    await page.click('header button:has-text("Run")');
+    const told = (words) => until(async () => (await person.text('.hands')).includes(words), words);
+    await told('scripted wrench at box: 0.02 N m');
+    await appliance.api('PUT', '/devices/sim/operator', push([0.3, 0, 0.4], [0, 0, 0]));
+    await told('scripted wrench at box: 0.5 N');
+  });
+
   test('the mark of the document tells whether it is saved; undo leads back to that', async () => {
     await visit('cone-on-cylinder');
     const saved = (is) => page.waitForSelector(`.saved[data-saved=${is}]`);

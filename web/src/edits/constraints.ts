@@ -1,6 +1,6 @@
 // Edits of constraints, and of where objects are on their submanifolds: branch, parameters, nearest pose.
 import type { Conflict, Constraint, Pose, Solution } from '../protocol';
-import { poseAfter } from '../state/freedoms';
+import { isFreeForm, poseAfter } from '../state/freedoms';
 import { exactPose } from '../state/poses';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
@@ -70,7 +70,7 @@ function poseAt(object: string, parameters: readonly number[]): Pose | undefined
   const solution = store.solutions.value.get(object);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
   const now = solution?.parameters;
-  if (branch?.kind !== 'separable' || now?.length !== parameters.length) return undefined;
+  if (branch?.kind !== 'separable' || isFreeForm(branch) || now?.length !== parameters.length) return undefined;
   return poseAfter(
     branch,
     exactPose(object),

@@ -2,7 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import type { Motor, Pose, SceneJoint, SceneSpring, Solution, Vec3 } from '../protocol';
 import { elementOf } from '../state/constraints';
-import { poseAfter } from '../state/freedoms';
+import { isFreeForm, poseAfter } from '../state/freedoms';
 import { axisAngle, cross, dot, norm, scale, unit } from '../state/maths';
 import type { JointName } from '../state/relations';
 import { call, enc } from '../state/rest';
@@ -130,7 +130,8 @@ export async function tryJoint(type: JointName): Promise<void> {
 function placeOf(s: Solution): { id: string; pose: Pose }[] {
   const branch = s.branches.find((b) => b.id === s.branch);
   const { pose, parameters } = branch?.nearest ?? {};
-  if (branch?.kind !== 'separable' || !pose || !parameters || s.parameters?.length !== parameters.length) return [];
+  if (branch?.kind !== 'separable' || isFreeForm(branch)) return [];
+  if (!pose || !parameters || s.parameters?.length !== parameters.length) return [];
   const change = s.parameters.map((v, i) => v - parameters[i]!);
   if (Math.max(...change.map(Math.abs), 0) < 1e-9) return [];
   return [{ id: s.object, pose: poseAfter(branch, pose, change) }];

@@ -4,7 +4,7 @@ import type { Branch, ConstrainStep, MoveStep, Step, StepProgress, Task, TaskPro
 import { basisOf } from '../state/freedoms';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
-import { fixed, listed, measure, newtons } from '../state/words';
+import { fixed, listed, measure, newtonMetres, newtons } from '../state/words';
 import { attempt, latest, patch } from './request';
 
 // ---- the parameters that a move names ------------------------------------------------------------
@@ -42,8 +42,7 @@ export const turnsOnly = (step: MoveStep): boolean => {
   return names.length > 0 && names.every((name) => unitOf(name) === 'rad');
 };
 
-const pushWords = (step: MoveStep, value: number): string =>
-  turnsOnly(step) ? `${fixed(value, 2)} N m` : newtons(value);
+const pushWords = (step: MoveStep, value: number): string => (turnsOnly(step) ? newtonMetres(value) : newtons(value));
 
 function untilWords(step: MoveStep): string {
   const { until } = step;

@@ -7,7 +7,7 @@ import type { Device, DeviceInfo, Driver, DriverSetting, Limits, Tool, ToolState
 import { clock, nameOf } from '../state/halts';
 import { heldId } from '../state/mechanisms';
 import * as store from '../state/store';
-import { degrees, fixed, mm, newtons } from '../state/words';
+import { degrees, fixed, mm, newtons, wrenchWords } from '../state/words';
 import { Badge, NumberField, Row, Section } from '../ui/widgets';
 
 const figures: Record<string, [string, (x: number) => string]> = {
@@ -80,8 +80,8 @@ function Hand({ state, script }: { state: ToolState; script: string }): JSX.Elem
   ];
   return (
     <>
-      <Row label={script || 'your force'}>{newtons(Math.hypot(...state.operator.force))}</Row>
-      <Row label="constraint's force">{newtons(Math.hypot(...state.constraint.force))}</Row>
+      <Row label={script || 'your force'}>{wrenchWords(state.operator)}</Row>
+      <Row label="constraint's force">{wrenchWords(state.constraint)}</Row>
       <Row label="tool to device">
         {mm(state.error_p)}, {degrees(state.error_r)}
       </Row>

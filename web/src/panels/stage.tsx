@@ -9,7 +9,7 @@ import { causeWords, clock, nameOf } from '../state/halts';
 import { heldId, linkName } from '../state/mechanisms';
 import * as store from '../state/store';
 import { setView } from '../state/viewer';
-import { newtons } from '../state/words';
+import { wrenchWords } from '../state/words';
 import { Icon } from '../ui/icons';
 import { Viewport } from '../view/viewport';
 
@@ -108,8 +108,8 @@ function scripted(): string[] {
   if (store.runState.value === 'stopped') return [];
   return store.tools.value.flatMap((tool, i) => {
     const hand = store.scriptOf(i);
-    const force = store.figures.value?.tools[i]?.operator.force;
-    return hand ? [`${hand} at ${heldId(tool)}${force ? `: ${newtons(Math.hypot(...force))}` : ''}`] : [];
+    const wrench = store.figures.value?.tools[i]?.operator;
+    return hand ? [`${hand} at ${heldId(tool)}${wrench ? `: ${wrenchWords(wrench)}` : ''}`] : [];
   });
 }
 

@@ -104,6 +104,14 @@ export function poseAfter(branch: Branch, pose: Pose, z: readonly number[]): Pos
   return { q, p: sub(x, rotate(q, of)) };
 }
 
+// A point that stays on a free-form surface or curve: the branch does not state its shape.
+export const isFreeForm = (branch: Branch): boolean =>
+  branch.kind === 'separable' && (branch.translation.kind === 'surface' || branch.translation.kind === 'curve');
+
+// Freedom k can be followed only by its strand, the poses along it that the server finds.
+export const isByStrand = (branch: Branch, k: number): boolean =>
+  branch.kind !== 'separable' || (isFreeForm(branch) && branch.parameters[k]?.part === 'translation');
+
 const EPS = 1e-6;
 
 // Changes of the chosen parameters that bring a point of the body nearest to the target: damped
@@ -221,7 +229,7 @@ function within(
 
 // Poses a little to and fro along freedom k of the chosen branch, from where the body is.
 export function swing(solution: Solution, branch: Branch, k: number, pose: Pose, size: number): Pose[] {
-  if (branch.kind !== 'separable') {
+  if (isByStrand(branch, k)) {
     const strand = solution.strands?.[k];
     if (!strand) return [];
     return strand.poses.slice(Math.max(0, strand.here - 3), strand.here + 4);

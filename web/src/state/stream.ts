@@ -16,6 +16,7 @@ import type {
   TaskProgress,
   TaskRead,
 } from '../protocol';
+import { isFreeForm } from './freedoms';
 import { refreshMeshes } from './meshes';
 import { poseFrame, poses } from './poses';
 import { call, callWithRevision, currentToken, enc } from './rest';
@@ -295,11 +296,11 @@ function waitThenConnect(seconds: number): void {
 const REFRESH_MS = 400;
 const STRANDS = 14;
 
-// Freedoms that do not separate can be drawn only by their ways, which the server walks.
+// Freedoms that do not separate, or follow a free form, can be drawn only by their ways, which the server walks.
 function needsPaths(object: string): boolean {
   const solution = store.solutions.peek().get(object);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
-  return !!branch && branch.kind !== 'separable';
+  return !!branch && (branch.kind !== 'separable' || isFreeForm(branch));
 }
 
 async function refreshSolution(object: string): Promise<void> {

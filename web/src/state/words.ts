@@ -1,5 +1,5 @@
 // Numbers and states as people read them: millimetres, degrees, newtons.
-import type { Geometry, Parameter, Translation } from '../protocol';
+import type { Geometry, Parameter, Translation, Vec3 } from '../protocol';
 
 export const MM = 1000;
 export const DEG = 180 / Math.PI;
@@ -18,6 +18,17 @@ export const degrees = (rad: number): string => `${fixed(rad * DEG, 2)}\u00b0`;
 
 export function newtons(n: number): string {
   return `${fixed(n, Math.abs(n) < 10 ? 2 : 1)} N`;
+}
+
+export function newtonMetres(n: number): string {
+  return `${fixed(n, Math.abs(n) < 0.1 ? 4 : 2)} N m`;
+}
+
+// "0.45 N", "0.2 N m" of a pure torque, both where there are both.
+export function wrenchWords(w: { force: Vec3; torque: Vec3 }): string {
+  const [force, torque] = [Math.hypot(...w.force), Math.hypot(...w.torque)];
+  if (torque < 5e-5) return newtons(force);
+  return force < 5e-3 ? newtonMetres(torque) : `${newtons(force)}, ${newtonMetres(torque)}`;
 }
 
 export function joules(j: number): string {

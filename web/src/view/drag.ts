@@ -9,7 +9,7 @@ import { setPositions, showPositions } from '../edits/mechanisms';
 import { type ControlPoint, chosenPoint, PointDrag } from '../edits/shapes';
 import { drag, release } from '../edits/simulation';
 import type { Branch, HandTarget, Pose, Solution, Vec3 } from '../protocol';
-import { dragParameters, nearestOnPath, parametersToward } from '../state/freedoms';
+import { dragParameters, isByStrand, nearestOnPath, parametersToward } from '../state/freedoms';
 import { add, sub, toLocal, toWorld } from '../state/maths';
 import { inverseKinematics } from '../state/mechanisms';
 import { poses } from '../state/poses';
@@ -195,9 +195,9 @@ export class Drag {
     const solution = store.solutions.value.get(this.object);
     const branch = currentBranch(solution);
     if (!solution || !branch || !this.start) return;
-    if (branch.kind !== 'separable') this.slideLocal(solution);
+    const which = this.only >= 0 ? [this.only] : dragParameters(branch, this.turn);
+    if (branch.kind !== 'separable' || which.some((k) => isByStrand(branch, k))) this.slideLocal(solution);
     else if (branch.parameters.length === this.parameters.length) {
-      const which = this.only >= 0 ? [this.only] : dragParameters(branch, this.turn);
       const change = parametersToward(branch, this.start, toArray(this.local), toArray(this.target), which);
       void moveAlong(
         this.object,
@@ -206,8 +206,8 @@ export class Drag {
     }
   }
 
-  // Freedoms that do not separate: the grabbed one's way is followed, else the server finds the pose
-  // that is nearest to one whose grabbed point is at the cursor.
+  // Freedoms that do not separate, or follow a free form: along the strand of the grabbed one, else to the pose that
+  // the server finds nearest to one whose grabbed point is at the cursor.
   private slideLocal(solution: Solution): void {
     const here = poses.pose(this.object);
     const strand = this.only >= 0 ? solution.strands?.[this.only] : undefined;

@@ -15,7 +15,7 @@ import {
   Vector3,
 } from 'three';
 import type { Branch, Strand, Translation, Vec3 } from '../protocol';
-import { type Basis, basisOf, firstMotion } from '../state/freedoms';
+import { type Basis, basisOf, firstMotion, isFreeForm } from '../state/freedoms';
 
 const V = (v: Vec3): Vector3 => new Vector3(...v);
 const X = new Vector3(1, 0, 0);
@@ -61,7 +61,7 @@ export class Gizmos {
   show(branch: Branch, strands: readonly Strand[] | undefined, size: number): void {
     this.clear();
     if (branch.kind !== 'separable') this.local(strands ?? [], size);
-    else this.separable(branch);
+    else this.separable(branch, strands ?? [], size);
     this.light(this.lit);
   }
 
@@ -82,7 +82,7 @@ export class Gizmos {
     });
   }
 
-  private separable(branch: Branch): void {
+  private separable(branch: Branch, strands: readonly Strand[], size: number): void {
     const t = branch.translation;
     const b = basisOf(t);
     const { kind, axis, axis_body: inner } = branch.rotation;
@@ -91,7 +91,16 @@ export class Gizmos {
     if (axis && (kind === 'axis' || kind === 'angle')) this.add(0, this.ring(radius), Z, V(axis));
     if (inner && kind === 'angle') this.add(1, this.ring(0.45), Z, V(inner)).withBody = true;
     if (kind === 'free') [Z, Y, X].forEach((d, i) => this.add(i, this.ring(0.6), Z, d));
-    this.slides(t, b, branch.rotation.dof);
+    if (isFreeForm(branch)) this.alongFreeForm(strands.slice(branch.rotation.dof), branch.rotation.dof, size);
+    else this.slides(t, b, branch.rotation.dof);
+  }
+
+  // The tangents of a surface's or a curve's coordinate curves, where the body is.
+  private alongFreeForm(strands: readonly Strand[], first: number, size: number): void {
+    strands.forEach((strand, i) => {
+      const motion = firstMotion(strand, size);
+      if (motion) this.add(first + i, this.arrow(), Y, V(motion.axis));
+    });
   }
 
   private slides(t: Translation, b: Basis, first: number): void {

@@ -23,7 +23,7 @@ import {
   Vector3,
 } from 'three';
 import type { Branch, Pose, Strand, Translation, Vec3 } from '../protocol';
-import { type Basis, basisOf, radiusOf } from '../state/freedoms';
+import { type Basis, basisOf, isFreeForm, radiusOf } from '../state/freedoms';
 import { cross, perpendicular, sub, toWorld, unit } from '../state/maths';
 import { poses } from '../state/poses';
 import { Gizmos } from './gizmos';
@@ -160,7 +160,7 @@ export class SubmanifoldView {
         what.size,
         what.most,
         what.ghost,
-        local && what.strands,
+        (local || (what && isFreeForm(what.branch))) && what.strands,
         what.guide,
       ],
     );
