@@ -92,6 +92,10 @@ $(BUILD)/obj/rt/dynamics/%.o: OPT += -fno-tree-slp-vectorize
 # Joints of two, three and six coordinates: their loops unroll, a third less of a tick with fifty.
 $(BUILD)/obj/rt/dynamics/system_tree.o: OPT += -O3
 
+# Loops over axes and columns of a stage unroll: a sixteenth of a guided body's step, a tenth of one
+# on a surface.
+$(BUILD)/obj/rt/dynamics/guided.o: OPT += -O3
+
 # Loops over three parts and a triangle of a matrix, each a few vectors: without them a sixth less.
 $(BUILD)/obj/rt/geometry/batched_newton.o: OPT += -O3
 

@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/simd.h"
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
 #include "rt/geometry/nurbs_pole.h"
@@ -292,6 +293,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
 /* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The
  * counts of the plane, the circle and a point on a surface are constants so that their loops
  * unroll. */
+GW_TARGET_CLONES
 bool gw_guided_integrate(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                          double h, double *z, double *z_dot, gw_step *step)
 {

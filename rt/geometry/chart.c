@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/simd.h"
 #include "rt/geometry/along_normal.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs_motion.h"
@@ -570,6 +571,7 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
  *                                       t'' = -R P'' - 2 w x R P' - w' x R P - w x (w x R P)
  * P is the locus's point and what its origin has shifted.
  */
+GW_TARGET_CLONES
 void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, gw_pose *pose,
                    double (*jacobian)[6], double *bias)
 {
