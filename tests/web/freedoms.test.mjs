@@ -128,6 +128,38 @@ suite('freedoms', () => {
     assert.ok(Math.abs(p[1] - start.p[1]) < 1e-9 && Math.abs(p[2] - start.p[2]) < 1e-9, `along x only: ${p}`);
   });
 
+  test('taken by its middle, where the arrows cross, a body is dragged over the pole of its sphere', async () => {
+    await visit({
+      name: 'On a sphere',
+      objects: [
+        { id: 'hub', geometry: { type: 'sphere', radius: 0.01 }, fixed: true },
+        { id: 'box', geometry: { type: 'box', size: [0.03, 0.03, 0.03] }, pose: { p: [0, 0, 0.05] } },
+      ],
+      constraints: [{ id: 'c', type: 'distance', a: 'box/center', b: 'hub/center', value: 0.05 }],
+      tool: { object: 'box', device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim' }],
+    });
+    await away();
+    const from = await person.at([0, 0, 0.05]);
+    for (const way of [0.03, -0.03]) {
+      const at = await person.at((await appliance.tool()).pose.p);
+      const to = await person.at([way, 0, 0.04]);
+      await page.mouse.move(at.x, at.y);
+      await page.mouse.down();
+      await page.mouse.move(from.x, from.y, { steps: 8 });
+      await page.mouse.move(to.x, to.y, { steps: 8 });
+      await until(async () => {
+        const { p } = (await appliance.tool()).pose;
+        return p[0] * Math.sign(way) > 0.008;
+      }, `it comes to the side of ${way}`);
+      await page.mouse.up();
+    }
+    const { pose } = await appliance.tool();
+    assert.deepEqual(pose.q, [1, 0, 0, 0]);
+    assert.ok(Math.abs(Math.hypot(...pose.p) - 0.05) < 1e-12);
+    assert.equal(await page.locator('.notice.error').count(), 0);
+  });
+
   test('freedoms that do not separate are named, drawn and gone along by steps', async () => {
     await visit(bar);
     await until(async () => /3 freedoms/.test(await person.words()), 'it has three');

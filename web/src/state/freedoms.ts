@@ -218,7 +218,8 @@ const SWING_RAD = 0.35;
 const SWING_PART = 0.3; // of the object's size
 const SWING_STEPS = 12; // poses to each side
 
-function within(
+// A parameter's value, kept in its range.
+export function within(
   range: [number | null, number | null] | null | undefined,
   periodic: boolean | undefined,
   value: number,

@@ -9,7 +9,7 @@ import { setPositions, showPositions } from '../edits/mechanisms';
 import { type ControlPoint, chosenPoint, PointDrag } from '../edits/shapes';
 import { drag, release } from '../edits/simulation';
 import type { Branch, HandTarget, Pose, Solution, Vec3 } from '../protocol';
-import { dragParameters, isByStrand, nearestOnPath, parametersToward } from '../state/freedoms';
+import { dragParameters, isByStrand, nearestOnPath, parametersToward, within } from '../state/freedoms';
 import { add, sub, toLocal, toWorld } from '../state/maths';
 import { inverseKinematics } from '../state/mechanisms';
 import { poses } from '../state/poses';
@@ -196,19 +196,20 @@ export class Drag {
     const branch = currentBranch(solution);
     if (!solution || !branch || !this.start) return;
     const which = this.only >= 0 ? [this.only] : dragParameters(branch, this.turn);
-    if (branch.kind !== 'separable' || which.some((k) => isByStrand(branch, k))) this.slideLocal(solution);
+    const turns = which.some((k) => branch.parameters[k]?.part === 'rotation');
+    if (branch.kind !== 'separable' || (this.only >= 0 ? isByStrand(branch, this.only) : !turns)) this.near(solution);
     else if (branch.parameters.length === this.parameters.length) {
       const change = parametersToward(branch, this.start, toArray(this.local), toArray(this.target), which);
       void moveAlong(
         this.object,
-        this.parameters.map((value, i) => value + change[i]!),
+        branch.parameters.map((q, i) => within(q.range, q.periodic, this.parameters[i]! + change[i]!)),
       );
     }
   }
 
-  // Freedoms that do not separate, or follow a free form: along the strand of the grabbed one, else to the pose that
-  // the server finds nearest to one whose grabbed point is at the cursor.
-  private slideLocal(solution: Solution): void {
+  // Along the strand of a freedom that was grabbed and has one, else to the pose that the server finds nearest to
+  // the one whose grabbed point is at the cursor: it passes poles and seams and stops at edges.
+  private near(solution: Solution): void {
     const here = poses.pose(this.object);
     const strand = this.only >= 0 ? solution.strands?.[this.only] : undefined;
     const [grabbed, target] = [toArray(this.local), toArray(this.target)];

@@ -22,6 +22,7 @@ const X = new Vector3(1, 0, 0);
 const Y = new Vector3(0, 1, 0);
 const Z = new Vector3(0, 0, 1);
 const AXES = [X, Y, Z] as const;
+const MIDDLE = 0.18; // of the arrows' half length
 const ARC = 1.72 * Math.PI; // of a ring: most of a turn
 
 const unseen = new MeshBasicMaterial({ visible: false }); // what the cursor meets, wider than what is drawn
@@ -169,9 +170,10 @@ export class Gizmos {
 
   // ---- the cursor -----------------------------------------------------------------------------------
 
-  // The freedom whose mark the ray meets, and where; -1 where it meets none.
+  // The freedom whose mark the ray meets, and where; -1 where it meets none. Where they all cross, the body is meant.
   freedomAt(ray: Raycaster, at: Vector3): number {
     if (!this.live || !this.root.parent?.visible) return -1;
+    if (ray.ray.distanceToPoint(this.root.position) < MIDDLE * this.root.scale.x) return -1;
     const hit = ray.intersectObject(this.root, true).find((h) => h.object.userData.freedom !== undefined);
     if (!hit) return -1;
     at.copy(hit.point);
