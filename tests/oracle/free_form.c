@@ -291,6 +291,22 @@ static bool is_least_nearby(const gw_nurbs *s, const grid *g, gw_vec3 x, int at)
     return true;
 }
 
+/* Into the list, nearest first, of those that are no farther than the last of a full one. */
+static int keep_foot(const double y[2], double d, int count, double far[MOST_FEET],
+                     double z[MOST_FEET][2])
+{
+    int at = count < MOST_FEET ? count++ : d < far[count - 1] ? count - 1 : -1;
+    if (at < 0)
+        return count;
+    for (; at > 0 && far[at - 1] > d; at--) {
+        far[at] = far[at - 1];
+        memcpy(z[at], z[at - 1], sizeof z[at]);
+    }
+    far[at] = d;
+    memcpy(z[at], y, sizeof z[at]);
+    return count;
+}
+
 int form_feet(const gw_nurbs *s, gw_vec3 x, double z[MOST_FEET][2])
 {
     const grid *g = grid_of(s);
@@ -303,15 +319,31 @@ int form_feet(const gw_nurbs *s, gw_vec3 x, double z[MOST_FEET][2])
             continue;
         sample_parameters(s, g, i, y);
         double d = form_settle_offset(s, x, 0, y);
-        int at = count < MOST_FEET ? count++ : d < far[count - 1] ? count - 1 : -1;
-        if (at < 0)
-            continue;
-        for (; at > 0 && far[at - 1] > d; at--) {
-            far[at] = far[at - 1];
-            memcpy(z[at], z[at - 1], sizeof z[at]);
-        }
-        far[at] = d;
-        memcpy(z[at], y, sizeof y);
+        count = keep_foot(y, d, count, far, z);
+    }
+    return count;
+}
+
+int form_feet_between(const gw_nurbs *s, gw_vec3 x, int count, double z[MOST_FEET][2])
+{
+    const grid *g = grid_of(s);
+    double from[MOST_FEET][2], far[MOST_FEET], half[2] = {0, 0};
+    int starts = count, all = s->dimension == 1 ? 3 : 9;
+    memcpy(from, z, (size_t)count * sizeof *from);
+    for (int k = 0; k < s->dimension; k++)
+        half[k] = 0.5 * (s->direction[k].high - s->direction[k].low) / (g->n[k] - 1);
+    count = 0;
+    for (int i = 0; i < starts * all; i++) {
+        double y[2] = {from[i / all][0] + (i % 3 - 1) * half[0],
+                       from[i / all][1] + (i % all / 3 - 1) * half[1]};
+        form_into_domain(s, y);
+        double d = form_settle_offset(s, x, 0, y);
+        bool known = false;
+        for (int j = 0; j < count; j++)
+            known |=
+                fabs(y[0] - z[j][0]) <= 1e-3 * half[0] && fabs(y[1] - z[j][1]) <= 1e-3 * half[1];
+        if (!known)
+            count = keep_foot(y, d, count, far, z);
     }
     return count;
 }

@@ -25,6 +25,10 @@ void form_into_domain(const gw_nurbs *shape, double z[2]);
 /* Parameters of points whose distance from x has a local minimum, nearest first; how many. */
 int form_feet(const gw_nurbs *shape, gw_vec3 x, double z[MOST_FEET][2]);
 
+/* The same with more starts: from half a sample away all around each of `count` that were found,
+ * for minima that lie between samples. Slower. */
+int form_feet_between(const gw_nurbs *shape, gw_vec3 x, int count, double z[MOST_FEET][2]);
+
 /* Parameters near z of the point whose offset by `value` along the direction is nearest to x: the
  * distance that is left (m). */
 double form_settle_offset(const gw_nurbs *shape, gw_vec3 x, double value, double z[2]);

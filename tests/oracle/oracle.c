@@ -167,27 +167,42 @@ static double turn_left(gw_vec3 a, gw_vec3 b, gw_sense sense)
                                   : fmin(between, GW_PI - between);
 }
 
-/* The error of such a constraint, at the parameters where it is least. An offset is one from the
- * closest point of all: what another part of the shape is nearer by counts as an error. */
+/* The least error of such a constraint at the feet or near them, and the parameters there. An
+ * offset is one from the closest point of all: what another part of the shape is nearer by counts
+ * as an error. */
+static double error_at_feet(const on_shape *s, int count, double feet[MOST_FEET][2], double size,
+                            double z[2])
+{
+    double least = HUGE_VAL, nearest = HUGE_VAL;
+    for (int i = 0; i < count; i++) {
+        form_point at;
+        double y[2] = {feet[i][0], feet[i][1]};
+        form_at(s->shape, y, &at);
+        nearest = fmin(nearest, gw_distance(at.p, s->point));
+        double off = form_settle_offset(s->shape, s->point, s->value, y);
+        form_at(s->shape, y, &at);
+        if (gw_norm(s->along) > 0.5)
+            off = fmax(off, size * turn_left(s->along, at.direction, s->sense));
+        if (off < least) {
+            least = off;
+            memcpy(z, y, sizeof y);
+        }
+    }
+    return s->value == 0 ? least : fmax(least, fabs(s->value) - nearest);
+}
+
+/* The least error of such a constraint, and the parameters there. Closest points between samples
+ * are looked for where those found from samples leave an error. */
 static double shape_error(const gw_constraint *c, const gw_pose *x, double size, double z[2])
 {
     on_shape s = on_shape_at(c, x);
-    double feet[MOST_FEET][2], least = HUGE_VAL, nearest = HUGE_VAL;
+    double feet[MOST_FEET][2];
     int n = form_feet(s.shape, s.point, feet);
-    for (int i = 0; i < n; i++) {
-        form_point at;
-        form_at(s.shape, feet[i], &at);
-        nearest = fmin(nearest, gw_distance(at.p, s.point));
-        double off = form_settle_offset(s.shape, s.point, s.value, feet[i]);
-        form_at(s.shape, feet[i], &at);
-        if (gw_norm(s.along) > 0.5)
-            off = fmax(off, size * turn_left(s.along, at.direction, s.sense));
-        if (off < least) {
-            least = off;
-            memcpy(z, feet[i], sizeof feet[i]);
-        }
-    }
-    return s.value == 0 ? least : fmax(least, fabs(s.value) - nearest);
+    double error = error_at_feet(&s, n, feet, size, z);
+    if (error <= ORACLE_TRUTH * size)
+        return error;
+    n = form_feet_between(s.shape, s.point, n, feet);
+    return error_at_feet(&s, n, feet, size, z);
 }
 
 double oracle_error(const gw_constraint *c, const gw_pose *x, double size)
