@@ -293,6 +293,15 @@ void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sen
     gw_add_angle(state, &d);
 }
 
+void gw_decompose_all(const gw_solver *solver, gw_solver_state *state)
+{
+    gw_solver_state_init(state);
+    for (int i = 0; i < solver->problem->count; i++) {
+        gw_sense sense = solver->problem->constraints[i].sense;
+        gw_decompose(solver, state, i, sense == GW_EITHER ? GW_SAME : sense);
+    }
+}
+
 int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows)
 {
     gw_solver_state state;

@@ -8,6 +8,9 @@
  * each of the others. So the work is a few dozen passes over few constraints, however many there
  * are.
  *
+ * Where all constraints meet transversally at a pose of the answer, none of them follows from
+ * others, and there is nothing to explore.
+ *
  * At a leaf without closed form, a constraint whose rows are linear combinations of the leaf's, in
  * the 17 coordinates of a pose, follows from it: that is a proof. One whose gradients are no
  * combinations of the leaf's at a pose of the answer does not. The others are tried: the leaf is
@@ -23,13 +26,17 @@
 #define FEW        4    /* constraints: as quickly reduced without growing a set first */
 #define MAX_PASSES 160  /* and their answers, which many constraints share */
 #define RANK       1e-6 /* pivots below this share of the largest are zero */
-#define TRIES      24   /* starts at a leaf */
-#define PLENTY     8    /* poses of a leaf with freedoms that decide */
+/* The same of constraints that meet transversally: what is tangent within the snap may be off by
+ * the root of it, 2e-5. */
+#define TRANSVERSAL_RANK 1e-3
+#define TRIES            24 /* starts at a leaf */
+#define PLENTY           8  /* poses of a leaf with freedoms that decide */
 
 typedef struct passes {
     const gw_solver *whole;
     int count;
-    long work; /* left to leaves without closed form */
+    long work;                 /* left to leaves without closed form */
+    unsigned long transversal; /* bits of constraints that are needed, whatever the others */
     struct {
         unsigned long use, asked, follow; /* bits of constraints */
     } done[MAX_PASSES];
@@ -44,12 +51,22 @@ typedef struct pass {
 
 /* ---- a leaf without closed form -------------------------------------------------------------- */
 
-static int rank_of(int rows, double (*a)[6])
+static int rank_of(int rows, double (*a)[6], double tolerance)
 {
     int order[GW_MAX_COMPLETION_ROWS];
     gw_small_lq q;
-    gw_small_lq_factor(rows, a, RANK, order, &q);
+    gw_small_lq_factor(rows, a, tolerance, order, &q);
     return q.rank;
+}
+
+/* Gradients of rows at a pose, of distances by turns times `size`. */
+static void scaled_gradients(const gw_row *rows, int count, const gw_pose *x, double size,
+                             double (*a)[6])
+{
+    gw_rows_jacobian(rows, count, x, a);
+    for (int i = 0; i < count; i++)
+        for (int j = 3; j < 6 && rows[i].kind != GW_ROW_ANGLE; j++)
+            a[i][j] /= size;
 }
 
 /* True where the rows add to the rank of the leaf's at a pose. */
@@ -60,12 +77,9 @@ static bool adds_to_rank(const gw_completion *c, const gw_pose *x, const gw_row 
     if (n + count > GW_MAX_COMPLETION_ROWS)
         return true;
     gw_scaled_rows(c, x, NULL, h, a);
-    gw_rows_value_and_jacobian(rows, count, x, h, a + n);
-    for (int i = n; i < n + count; i++)
-        for (int j = 3; j < 6 && rows[i - n].kind != GW_ROW_ANGLE; j++)
-            a[i][j] /= c->size;
+    scaled_gradients(rows, count, x, c->size, a + n);
     memcpy(b, a, sizeof a[0] * (size_t)(n + count));
-    return rank_of(n + count, b) > rank_of(n, a);
+    return rank_of(n + count, b, RANK) > rank_of(n, a, RANK);
 }
 
 /* Solves the leaf; those of `asked` that all its poses satisfy. */
@@ -187,6 +201,88 @@ static unsigned long following(passes *all, unsigned long use, unsigned long ask
 
 /* ---- what is needed -------------------------------------------------------------------------- */
 
+/* Codimension of the rotations that keep a state's parallels, without those of the constraints in
+ * `without`: 0, 2 with all directions along `axis`, or 3; -1 where directions are only nearly
+ * along. */
+static int parallels_codimension(const gw_solver_state *state, unsigned long without, gw_vec3 *axis)
+{
+    int codimension = 0;
+    for (int i = 0; i < state->angle_count; i++) {
+        const gw_angle_constraint *k = &state->angles[i];
+        if (k->angle > 0 || k->from & without)
+            continue;
+        double sine = codimension > 0 ? gw_norm(gw_cross(*axis, k->f)) : 0;
+        if (codimension == 0)
+            codimension = 2, *axis = k->f;
+        else if (sine > TRANSVERSAL_RANK)
+            codimension = 3;
+        else if (sine > GW_SNAP)
+            return -1;
+    }
+    return codimension;
+}
+
+/* The rows of a state's distances, and of its angles that are no parallels, as long as there are at
+ * most six; `from`: of which constraints. Returns how many. */
+static int rows_beside_parallels(const gw_solver_state *state, gw_row *rows, unsigned long *from)
+{
+    int n = 0;
+    for (int i = 0; i < state->angle_count && n <= 6; i++) {
+        if (state->angles[i].angle == 0)
+            continue;
+        n += gw_angle_rows(&state->angles[i], rows + n);
+        *from |= state->angles[i].from;
+    }
+    for (int i = 0; i < state->distance_count && n <= 6; i++) {
+        n += gw_distance_rows(&state->distances[i], rows + n);
+        *from |= state->distances[i].from;
+    }
+    return n;
+}
+
+/* Gradients by turns that the rotations of parallels leave out: unit vectors. */
+static void put_turns(int codimension, gw_vec3 axis, double (*a)[6])
+{
+    gw_vec3 across = gw_any_normal(axis), turns[3] = {across, gw_cross(axis, across), axis};
+    for (int i = 0; i < codimension; i++) {
+        a[i][0] = a[i][1] = a[i][2] = 0;
+        a[i][3] = turns[i].x, a[i][4] = turns[i].y, a[i][5] = turns[i].z;
+    }
+}
+
+/*
+ * Constraints that all meet transversally at a pose of the answer: their parallels leave a smooth
+ * set of rotations, of codimension r, and the gradients of the n other rows are independent on it.
+ * Then any of them leave a smooth set, too, and one with a row, or without which r is smaller, does
+ * not follow from the others. Returns these; none where gradients depend on one another.
+ */
+static unsigned long transversal(const gw_solver *solver, const gw_pose *x)
+{
+    gw_solver_state state;
+    gw_row rows[6 + GW_DISTANCE_ROWS];
+    double a[6][6];
+    gw_vec3 axis = {0, 0, 0};
+    unsigned long needed = 0;
+    if (solver->problem->count > 6 || gw_has_free_form(solver->problem))
+        return 0;
+    gw_decompose_all(solver, &state);
+    const int r = parallels_codimension(&state, 0, &axis);
+    const int n = rows_beside_parallels(&state, rows, &needed);
+    if (r < 0 || r + n > 6)
+        return 0;
+    put_turns(r, axis, a);
+    scaled_gradients(rows, n, x, solver->size, a + r);
+    for (int i = r; i < r + n; i++)
+        if (gw_dot_n(6, a[i], a[i]) < TRANSVERSAL_RANK * TRANSVERSAL_RANK)
+            return 0;
+    if (rank_of(r + n, a, TRANSVERSAL_RANK) < r + n)
+        return 0;
+    for (int i = 0; i < solver->problem->count; i++)
+        if (parallels_codimension(&state, 1ul << i, &axis) < r)
+            needed |= 1ul << i;
+    return needed;
+}
+
 /* Of two constraints neither follows where the answer has fewer freedoms than the other leaves. */
 static bool plainly_needed(const gw_solver *solver, int dof)
 {
@@ -221,6 +317,8 @@ static unsigned long reduced(passes *all, unsigned long use, int one, unsigned l
     for (int i = GW_MAX_PROBLEM - 1; i >= 0; i--) {
         unsigned long rest = use & ~(1ul << i), held = goal & ~rest;
         held |= 1ul << (one < 0 ? i : one);
+        if (one < 0 && all->transversal >> i & 1)
+            continue;
         if (rest != use && !(held & ~following(all, rest, asked | held)))
             use = rest;
     }
@@ -260,6 +358,9 @@ void gw_find_redundant(const gw_solver *solver)
     gw_solution *s = solver->solution;
     passes all;
     if (plainly_needed(solver, s->dof))
+        return;
+    all.transversal = transversal(solver, &s->branches[0].nearest);
+    if (all.transversal == solver->use)
         return;
     all.whole = solver;
     all.work = solver->work + (gw_has_free_form(solver->problem) ? GW_OVERDRAFT : 0);

@@ -234,23 +234,12 @@ static void sort_branches(gw_solution *s)
     }
 }
 
-/* All constraints as they were stated, undivided. A sense that is open needs no choice: the rows of
- * parallels hold for both. */
-static void decompose_all(const gw_solver *solver, gw_solver_state *state)
-{
-    gw_solver_state_init(state);
-    for (int i = 0; i < solver->problem->count; i++) {
-        gw_sense sense = solver->problem->constraints[i].sense;
-        gw_decompose(solver, state, i, sense == GW_EITHER ? GW_SAME : sense);
-    }
-}
-
 /* Where rules ended without an answer and without a proof: a numeric completion of all
  * constraints, whose branches have an "n" in their id. */
 static void complete_all(gw_solver *solver)
 {
     gw_solver_state state;
-    decompose_all(solver, &state);
+    gw_decompose_all(solver, &state);
     state.choices[state.choice_count++] = 'n';
     solver->solution->left = solver->use;
     solver->solution->method = GW_NUMERIC;
@@ -263,7 +252,7 @@ static void count_roots(gw_solver *solver, gw_solution *s)
 {
     if (s->complex_roots == GW_ROOTS_UNCOUNTED) {
         gw_solver_state state;
-        decompose_all(solver, &state);
+        gw_decompose_all(solver, &state);
         s->complex_roots = s->dof == 0 ? gw_count_roots(solver, &state) : 0;
     }
     bool isolated = s->dof == 0 && s->branch_count > 0;

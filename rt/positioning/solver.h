@@ -118,6 +118,9 @@ struct gw_solver {
 /* Adds the fundamental constraints of input constraint i with the sense given (same or opposite;
  * either: of a constraint without one). */
 void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sense sense);
+/* All constraints as they were stated, undivided. A sense that is open needs no choice: the rows of
+ * parallels hold for both. */
+void gw_decompose_all(const gw_solver *solver, gw_solver_state *state);
 /* The rows of input constraint i alone; returns how many. */
 #define GW_CONSTRAINT_ROWS 5
 int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows);

@@ -191,6 +191,40 @@ static void an_angle_from_an_arc_cosine_means_along(void **unused)
     assert_mobility(1, 1, 3);
 }
 
+/* Ranks tell that constraints are needed only where these meet transversally. */
+static void what_follows_is_told_beside_what_meets_transversally(void **unused)
+{
+    (void)unused;
+    gw_vec3 o = {0, 0, 0}, x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    gw_constraint along[] = {angle(line(o, z), line(o, z), 0),
+                             angle(line(o, x), line(o, z), GW_PI / 2),
+                             distance(plane(o, x), point(0.1, 0.2, 0.3), 0.2)};
+    solve_set(along, 3);
+    assert_int_equal(solution.redundant_count, 1);
+    assert_int_equal(solution.redundant[0].index, 1);
+    assert_int_equal(solution.redundant[0].because, 1);
+    gw_constraint three[] = {angle(line(o, x), line(o, x), 0), angle(line(o, y), line(o, y), 0),
+                             angle(line(o, z), line(o, z), 0),
+                             sensed(coincident(plane(o, z), plane(o, z)), GW_SAME)};
+    solve_set(three, 3);
+    assert_int_equal(solution.redundant_count, 1);
+    assert_int_equal(solution.redundant[0].index, 2);
+    assert_int_equal(solution.redundant[0].because, 3);
+    solve_set(three, 4);
+    assert_int_equal(solution.redundant_count, 2);
+    gw_constraint corner[] = {coincident(plane(o, x), plane(o, x)),
+                              coincident(plane(o, y), plane(o, y)),
+                              coincident(plane(o, z), plane(o, z))};
+    solve_set(corner, 3);
+    assert_int_equal(solution.redundant_count, 0);
+    /* a sphere and a plane touch: the point is there, and the line through it says less */
+    gw_constraint touching[] = {distance(point_at(o), point(0, 0, 0.1), 0.1),
+                                coincident(point_at(o), plane(o, z)),
+                                coincident(point_at(o), line(o, x))};
+    solve_set(touching, 3);
+    assert_int_equal(solution.redundant_count, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +239,7 @@ int main(void)
         cmocka_unit_test(one_point_does_not_shift_as_the_body_turns),
         cmocka_unit_test(a_conflict_of_one_point_tells_of_the_same_part),
         cmocka_unit_test(an_angle_from_an_arc_cosine_means_along),
+        cmocka_unit_test(what_follows_is_told_beside_what_meets_transversally),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
