@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_step.h"
 
 #define ASSEMBLE_STEPS 100  /* of the projection, at creation */
 #define HELD           1e-9 /* of the length: closures are met at creation */
@@ -523,7 +523,7 @@ static size_t state_size(const gw_system *s)
 static bool take_memory(gw_system *s)
 {
     size_t n = (size_t)s->body_count, springs = (size_t)s->spring_count;
-    size_t m = (size_t)s->row_count + 3 * springs, d = (size_t)s->dof;
+    size_t m = (size_t)s->row_count + 3 * springs, d = (size_t)gw_stage_stride(s);
     size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 7 + 2 * 12;
     s->offsets = calloc(n + 1, sizeof *s->offsets);
     s->row_offsets = calloc(m + 1, sizeof *s->row_offsets);

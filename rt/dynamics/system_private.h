@@ -315,7 +315,7 @@ struct gw_system {
     gw_mobilizer_state *home, *begin; /* where a substep begins, and a step */
     double *home_velocity;            /* there, of all coordinates */
     double *by;                       /* of the coordinates since then */
-    double *rates, *accelerations;    /* rates of `by` and u-dot of every stage */
+    double *rates, *accelerations;    /* rates of `by` and u-dot, gw_stage_stride() a stage */
     double *run_by, *run_velocity;    /* of the runs of an implicit substep */
     gw_pose *poses;                   /* of bodies, as forces are asked with them */
     gw_twist *twists;

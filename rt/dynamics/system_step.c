@@ -68,25 +68,6 @@ void gw_system_rates(const gw_system *s, const double *by, const double *u, doub
     }
 }
 
-/* sums += weights . values, of which there are n at each stage. */
-GW_TARGET_CLONES
-static void add_stages(int n, int stages, const double *weights, const double *values, double *sums)
-{
-    int i = 0;
-    for (; i + GW_LANES <= n; i += GW_LANES) {
-        gw_lanes sum, value;
-        memcpy(&sum, sums + i, sizeof sum);
-        for (int l = 0; l < stages; l++) {
-            memcpy(&value, values + l * n + i, sizeof value);
-            sum += weights[l] * value;
-        }
-        memcpy(sums + i, &sum, sizeof sum);
-    }
-    for (; i < n; i++)
-        for (int l = 0; l < stages; l++)
-            sums[i] += weights[l] * values[l * n + i];
-}
-
 /* ---- explicit integration: Runge-Kutta ------------------------------------------------------ */
 
 /*
@@ -138,17 +119,30 @@ static int finest_level(const gw_system *s)
     return s->margin > REGULAR ? FINEST_LEVEL : MAX_LEVEL;
 }
 
-/* The state of stage i of the formula, or of its end (i = rk->stages), from the stages before. */
+/* The way since home into s->by, velocities into s->scratch, of stage i of the formula or of
+ * its end (i = rk->stages), from the stages before. */
+GW_TARGET_CLONES
+static void add_stages(gw_system *s, const gw_tableau *rk, int i, double h)
+{
+    int stride = gw_stage_stride(s);
+    for (int k = 0; k < stride; k += GW_LANES) {
+        gw_lanes by = {0}, u, rate, acceleration;
+        memcpy(&u, s->home_velocity + k, sizeof u);
+        for (int l = 0; l < i; l++) {
+            double weight = h * rk->a[i][l];
+            memcpy(&rate, s->rates + l * stride + k, sizeof rate);
+            memcpy(&acceleration, s->accelerations + l * stride + k, sizeof acceleration);
+            by += weight * rate;
+            u += weight * acceleration;
+        }
+        memcpy(s->by + k, &by, sizeof by);
+        memcpy(s->scratch + k, &u, sizeof u);
+    }
+}
+
 static void set_stage_state(gw_system *s, const gw_tableau *rk, int i, double h)
 {
-    double weights[GW_RK_MAX_STAGES];
-    size_t bytes = (size_t)s->dof * sizeof *s->by;
-    for (int l = 0; l < i; l++)
-        weights[l] = h * rk->a[i][l];
-    memset(s->by, 0, bytes);
-    memcpy(s->scratch, s->home_velocity, bytes);
-    add_stages(s->dof, i, weights, s->rates, s->by);
-    add_stages(s->dof, i, weights, s->accelerations, s->scratch);
+    add_stages(s, rk, i, h);
     gw_system_go_to(s, s->scratch);
 }
 
@@ -165,6 +159,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 {
     const gw_tableau *rk = tableau_of(s);
     bool in_planes = acts_in_planes(s);
+    int stride = gw_stage_stride(s);
     for (int i = 0; i < rk->stages; i++) {
         gw_system_work power = {0};
         s->in_stage = i > 0;
@@ -172,7 +167,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         s->flat_only = in_planes && i > 0;
         if (i > 0) {
             set_stage_state(s, rk, i, h);
-            gw_system_rates(s, s->by, s->scratch, s->rates + i * s->dof);
+            gw_system_rates(s, s->by, s->scratch, s->rates + i * stride);
             if (s->moving)
                 gw_grounds_go_to(s, t + rk->c[i] * h);
             gw_system_update(s);
@@ -183,7 +178,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         gw_system_ask_forces(s, forces, t + rk->c[i] * h);
         gw_system_outer_power(s, forces, &power);
         gw_system_accelerate(s, &power);
-        gw_system_gather(s, s->accelerations + i * s->dof);
+        gw_system_gather(s, s->accelerations + i * stride);
         if (s->moving)
             power.base = gw_grounds_power(s);
         gw_system_add_work(sum, rk->b[i] * h, &power);

@@ -5,7 +5,14 @@
 #ifndef GW_DYNAMICS_SYSTEM_STEP_H
 #define GW_DYNAMICS_SYSTEM_STEP_H
 
+#include "rt/base/simd.h"
 #include "rt/dynamics/system_private.h"
+
+/* From one stage's numbers in `rates` and `accelerations` to the next: vectors are whole. */
+static inline int gw_stage_stride(const gw_system *s)
+{
+    return (s->dof + GW_LANES - 1) / GW_LANES * GW_LANES;
+}
 
 /* sum += weight power */
 static inline void gw_system_add_work(gw_system_work *sum, double weight,
