@@ -103,16 +103,13 @@ GW_LANE_INLINE void basis(const gw_nurbs_direction *dir, int span, double u, int
     }
 }
 
-/* a[k][l]: derivatives of the homogeneous sum, k by u and l by v. */
+/* a[k][l], zero before: derivatives of the homogeneous sum, k by u and l by v. */
 GW_LANE_INLINE void homogeneous_sum(const gw_nurbs *s, const int span[2],
                                     double nu[ORDERS][GW_MAX_NURBS_DEGREE + 1],
                                     double nv[ORDERS][GW_MAX_NURBS_DEGREE + 1], int p, int q,
                                     int order, int order_v, gw_homogeneous a[ORDERS][ORDERS])
 {
     const gw_homogeneous *row = s->points + (span[0] - p) * s->direction[1].count + span[1] - q;
-    for (int k = 0; k <= order; k++)
-        for (int l = 0; l <= order - k; l++)
-            a[k][l] = (gw_homogeneous){0, 0, 0, 0};
     for (int i = 0; i <= p; i++, row += s->direction[1].count) {
         gw_homogeneous along[ORDERS];
         for (int l = 0; l <= order_v; l++) {
@@ -149,7 +146,7 @@ GW_LANE_INLINE void evaluate_in(const gw_nurbs *s, const int span[2], const doub
                                 int q, int order, gw_nurbs_point *point)
 {
     double nu[ORDERS][GW_MAX_NURBS_DEGREE + 1], nv[ORDERS][GW_MAX_NURBS_DEGREE + 1];
-    gw_homogeneous a[ORDERS][ORDERS];
+    gw_homogeneous a[ORDERS][ORDERS] = {{{0}}};
     int order_v = q == 0 ? 0 : order;
     basis(&s->direction[0], span[0], x[0], p, order, nu);
     basis(&s->direction[1], span[1], x[1], q, order_v, nv);
@@ -164,6 +161,10 @@ static void evaluate_on_spans(const gw_nurbs *s, const int span[2], const double
     int p = s->direction[0].degree, q = s->direction[1].degree;
     if (p == 3 && q == 3 && order == 2)
         evaluate_in(s, span, x, 3, 3, 2, point);
+    else if (p == 2 && q == 2 && order == 2)
+        evaluate_in(s, span, x, 2, 2, 2, point);
+    else if (p == 3 && q == 0 && order == 3)
+        evaluate_in(s, span, x, 3, 0, 3, point);
     else
         evaluate_in(s, span, x, p, q, order, point);
 }
