@@ -7,6 +7,7 @@
  * w->boundary what these share with other groups. RT safe.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "rt/contact/world_private.h"
 
@@ -98,20 +99,51 @@ static void add_contact_incidence(gw_world *w, int contact)
     add_incidence(&w->contacts_of, contact, c->system_a, c->system_b);
 }
 
+/* Adds a pair with its bodies, each body once. */
+static void add_pair(gw_world *w, gw_island *to, int pair)
+{
+    const int body[2] = {w->pairs[pair].a, w->pairs[pair].b};
+    to->pairs[to->pair_count++] = pair;
+    for (int k = 0; k < 2; k++) {
+        unsigned *listed = &w->bodies[body[k]].listed[to == &w->boundary];
+        if (*listed != w->listing)
+            to->bodies[to->body_count++] = body[k];
+        *listed = w->listing;
+    }
+}
+
+static void clear(gw_island *part)
+{
+    part->system_count = part->contact_count = part->pair_count = part->body_count = 0;
+}
+
+static void copy_part(gw_island *to, const gw_island *from)
+{
+    to->system_count = from->system_count;
+    to->contact_count = from->contact_count;
+    to->pair_count = from->pair_count;
+    to->body_count = from->body_count;
+    memcpy(to->systems, from->systems, (size_t)from->system_count * sizeof *to->systems);
+    memcpy(to->contacts, from->contacts, (size_t)from->contact_count * sizeof *to->contacts);
+    memcpy(to->pairs, from->pairs, (size_t)from->pair_count * sizeof *to->pairs);
+    memcpy(to->bodies, from->bodies, (size_t)from->body_count * sizeof *to->bodies);
+}
+
 bool gw_island_select(gw_world *w, int m)
 {
     assert(m >= 0 && m < w->system_count);
     gw_island *island = &w->island;
-    island->system_count = island->contact_count = island->pair_count = 0;
+    clear(island);
     if (w->systems[m].still || root(w, m) != m)
         return false;
+    w->listing++;
     for (int k = 0; k < w->system_count; k++)
         if (!w->systems[k].still && root(w, k) == m)
             island->systems[island->system_count++] = k;
     for (int i = w->first_contact[m]; i >= 0; i = w->contacts[i].next_in_island)
         island->contacts[island->contact_count++] = i;
     for (int i = w->first_pair[m]; i >= 0; i = w->pairs[i].next_in_island)
-        island->pairs[island->pair_count++] = i;
+        add_pair(w, island, i);
     /* contacts and pairs of each of its systems */
     w->contacts_of.count = w->pairs_of.count = 0;
     for (int i = 0; i < island->system_count; i++)
@@ -151,8 +183,9 @@ gw_collision_pair *gw_island_add_pair(gw_world *w, int m, const gw_contact_candi
     p->system_a = system_of(w, candidate->a);
     p->system_b = system_of(w, candidate->b);
     assert((p->system_a == m || p->system_b == m) && w->island.pair_count > 0);
-    w->island.pairs[w->island.pair_count++] = pair;
-    w->active.pairs[w->active.pair_count++] = pair;
+    add_pair(w, &w->island, pair);
+    w->listing++; /* its bodies are in both */
+    add_pair(w, &w->active, pair);
     add_incidence(&w->pairs_of, pair, p->system_a, p->system_b);
     return p;
 }
@@ -223,18 +256,18 @@ static void activate_system(gw_world *w, int m, int a, int b)
         const gw_collision_pair *p = &w->pairs[pairs->of[i]];
         int other = gw_other_system(m, p->system_a, p->system_b);
         if (other >= 0 && !in_groups(w, other, a, b))
-            out->pairs[out->pair_count++] = pairs->of[i];
+            add_pair(w, out, pairs->of[i]);
         else if (other < 0 || m == p->system_a)
-            in->pairs[in->pair_count++] = pairs->of[i];
+            add_pair(w, in, pairs->of[i]);
     }
 }
 
 void gw_groups_activate(gw_world *w, int a, int b)
 {
     const gw_island *island = &w->island;
-    gw_island *in = &w->active, *out = &w->boundary;
-    in->system_count = in->contact_count = in->pair_count = 0;
-    out->system_count = out->contact_count = out->pair_count = 0;
+    clear(&w->active);
+    clear(&w->boundary);
+    w->listing++;
     for (int i = 0; i < island->system_count; i++)
         if (in_groups(w, island->systems[i], a, b))
             activate_system(w, island->systems[i], a, b);
@@ -242,6 +275,6 @@ void gw_groups_activate(gw_world *w, int a, int b)
 
 void gw_groups_activate_all(gw_world *w)
 {
-    w->active = w->island;
-    w->boundary.system_count = w->boundary.contact_count = w->boundary.pair_count = 0;
+    copy_part(&w->active, &w->island);
+    clear(&w->boundary);
 }

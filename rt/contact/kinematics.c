@@ -115,11 +115,8 @@ static void update_body(gw_world *w, gw_body_state *state, double t)
 
 static void update_bodies(gw_world *w, const gw_island *of, double t)
 {
-    for (int i = 0; i < of->pair_count; i++) {
-        const gw_collision_pair *p = &w->pairs[of->pairs[i]];
-        update_body(w, &w->bodies[p->a], t);
-        update_body(w, &w->bodies[p->b], t);
-    }
+    for (int i = 0; i < of->body_count; i++)
+        update_body(w, &w->bodies[of->bodies[i]], t);
 }
 
 /* ---- contacts ------------------------------------------------------------------------------- */
@@ -129,6 +126,7 @@ void gw_contact_update_gap(const gw_world *w, gw_contact *c)
     c->now = gw_gap_of_states(&c->candidate, &w->bodies[c->candidate.a], &w->bodies[c->candidate.b],
                               &c->gap_rate);
     c->now.gap += c->turned;
+    c->anchored = false;
 }
 
 double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap)

@@ -763,9 +763,12 @@ static bool slips_by_rate(const gw_contact *c)
 static void set_anchors(const gw_world *w, gw_contact *c)
 {
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
-    c->anchor_a = gw_unrotate(a->pose.q, gw_sub(c->now.at_a, a->pose.p));
-    c->anchor_b = gw_unrotate(b->pose.q, gw_sub(c->now.at_b, b->pose.p));
-    c->anchor_offset = gw_sub(c->now.at_a, c->now.at_b);
+    if (!c->anchored) {
+        c->anchor_a = gw_unrotate(a->pose.q, gw_sub(c->now.at_a, a->pose.p));
+        c->anchor_b = gw_unrotate(b->pose.q, gw_sub(c->now.at_b, b->pose.p));
+        c->anchor_offset = gw_sub(c->now.at_a, c->now.at_b);
+    }
+    c->anchored = true;
     c->friction_spring.slip = gw_reject(c->friction_spring.slip, c->now.normal);
     if (slips_by_rate(c))
         c->start_slip_rate = slip_rate(a, b, &c->now, &c->start_spin_rate);

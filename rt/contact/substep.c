@@ -46,15 +46,26 @@ static void load(const gw_world *w, int m, gw_model *model, double time)
     gw_model_kick(model, dv);
 }
 
-/* Integrates a model (the system's own, or scratch memory) from the start of the system's substep
- * to t seconds into the step. */
+gw_model *gw_world_scratch_model(gw_world *w, int k, int system)
+{
+    const gw_model *own = gw_world_model(w, system);
+    size_t state = gw_model_state_size(own);
+    unsigned char *copy = w->scratch_models[k];
+    if (w->scratch_of[k] != system)
+        memcpy(copy + state, (const unsigned char *)own + state, own->ops->size - state);
+    w->scratch_of[k] = system;
+    memcpy(copy, gw_world_saved(w, system), state);
+    return (gw_model *)(void *)copy;
+}
+
+/* Integrates a model (the system's own, or a copy as its substep began) from the start of the
+ * system's substep to t seconds into the step. */
 static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *step)
 {
     double h = t - w->substep_start[m];
     bool own = model == gw_world_model(w, m);
-    if (!own || w->advanced[m])
-        memcpy((void *)model, w->saved_models + (size_t)m * w->model_stride,
-               gw_world_model(w, m)->ops->size);
+    if (own && w->advanced[m])
+        memcpy((void *)model, gw_world_saved(w, m), gw_model_state_size(model));
     w->advanced[m] = w->advanced[m] || own;
     *step = (gw_step){.finite = true, .margin = 1};
     if (!(h > 0) || w->frozen[w->group[m]])
@@ -126,11 +137,11 @@ void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double
         gw_step step;
         if (system[k] < 0)
             continue;
-        model[k] = (gw_model *)(void *)w->scratch_models[k];
         if (k == 1 && system[1] == system[0]) {
             model[1] = model[0];
             break;
         }
+        model[k] = gw_world_scratch_model(w, k, system[k]);
         integrate(w, system[k], model[k], t, &step);
     }
     gw_body_state a = trial_state(w, c->candidate.a, model[0], t);
@@ -145,15 +156,12 @@ void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double
 static void set_start_states(gw_world *w, const gw_island *of)
 {
     int group = w->group[w->active.systems[0]];
-    for (int i = 0; i < of->pair_count; i++) {
-        const gw_collision_pair *p = &w->pairs[of->pairs[i]];
-        gw_body_state *state[2] = {&w->bodies[p->a], &w->bodies[p->b]};
-        for (int k = 0; k < 2; k++) {
-            if (state[k]->model < 0 || w->group[state[k]->model] != group)
-                continue;
-            state[k]->start_pose = state[k]->pose;
-            state[k]->start_twist = state[k]->twist;
-        }
+    for (int i = 0; i < of->body_count; i++) {
+        gw_body_state *state = &w->bodies[of->bodies[i]];
+        if (state->model < 0 || w->group[state->model] != group)
+            continue;
+        state->start_pose = state->pose;
+        state->start_twist = state->twist;
     }
 }
 
@@ -168,8 +176,7 @@ static void begin_substep(gw_world *w)
         int m = w->active.systems[i];
         const gw_model *model = gw_world_model(w, m);
         w->in_contact[m] = w->in_contact[m] || w->continuous_count[m] > 0;
-        memcpy(w->saved_models + (size_t)m * w->model_stride, (const void *)model,
-               model->ops->size);
+        memcpy(gw_world_saved(w, m), (const void *)model, gw_model_state_size(model));
         w->advanced[m] = false;
     }
 }
@@ -189,10 +196,8 @@ static void note_acceleration(gw_world *w, int body, double t)
 static void end_substep(gw_world *w, double t)
 {
     w->motion_epoch++;
-    for (int i = 0; i < w->active.pair_count; i++) {
-        note_acceleration(w, w->pairs[w->active.pairs[i]].a, t);
-        note_acceleration(w, w->pairs[w->active.pairs[i]].b, t);
-    }
+    for (int i = 0; i < w->active.body_count; i++)
+        note_acceleration(w, w->active.bodies[i], t);
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         gw_contact_end_substep(w, c, t - w->substep_start[gw_contact_any_system(c)]);
@@ -622,12 +627,10 @@ static void reset_island(gw_world *w, gw_world_step_result *out)
     w->external_work = 0;
     w->any_contact = false;
     w->toi_queue_count = 0;
-    for (int i = 0; i < island->pair_count; i++) {
-        const gw_collision_pair *p = &w->pairs[island->pairs[i]];
-        gw_body_state *state[2] = {&w->bodies[p->a], &w->bodies[p->b]};
-        for (int k = 0; k < 2; k++)
-            if (state[k]->model < 0)
-                state[k]->pose = state[k]->start_pose = state[k]->step_pose;
+    for (int i = 0; i < island->body_count; i++) {
+        gw_body_state *state = &w->bodies[island->bodies[i]];
+        if (state->model < 0)
+            state->pose = state->start_pose = state->step_pose;
     }
     if (island->contact_count == 0)
         return;

@@ -253,14 +253,18 @@ static double approach_bound(const gw_collision_pair *p, const gw_body_state *a,
            gw_norm(b->twist.w) * p->radius_b;
 }
 
-/* Whether the geoms may touch, having approached by `more` (m), elsewhere than was detected. */
-static bool query_is_due(const gw_world *w, const gw_collision_pair *p, double more)
+/* Whether the geoms may touch within `dt` elsewhere than was detected. */
+static bool query_is_due(const gw_world *w, const gw_collision_pair *p, double dt)
 {
+    if (!p->can_redetect)
+        return false;
     double motion = p->has_detection ? motion_since_query_now(w, p) : INFINITY;
     double stale =
         STALE + (p->only_sharp_features ? STALE_SHARP * fmin(p->radius_a, p->radius_b) : 0);
-    return p->can_redetect && motion > stale &&
-           fmax(p->gap, p->breaking_distance) - motion - more < 0;
+    if (!(motion > stale))
+        return false;
+    double approach = dt > 0 ? approach_bound(p, &w->bodies[p->a], &w->bodies[p->b]) * dt : 0;
+    return fmax(p->gap, p->breaking_distance) - motion - approach < 0;
 }
 
 /* Queries that a step of dt bears: some 50 of 1 ms, some 16 of 125 us, fewer of costly geoms. */
@@ -339,8 +343,7 @@ void gw_toi_redetect_before_step(gw_world *w)
             gw_collision_pair *p = &w->pairs[at];
             if ((p->first_contact >= 0) != (pass == 1))
                 continue;
-            double approach = approach_bound(p, &w->bodies[p->a], &w->bodies[p->b]) * w->dt;
-            bool skipped = query_is_due(w, p, approach) && !query_pair_now(w, p);
+            bool skipped = query_is_due(w, p, w->dt) && !query_pair_now(w, p);
             p->time_skipped = skipped ? p->time_skipped + w->dt : 0;
             if (skipped && !any_skipped)
                 w->redetect_from = at;
@@ -441,10 +444,9 @@ static bool refresh_contacts(gw_world *w, gw_collision_pair *p)
 static void take_body_states(gw_world *w, int m, int body)
 {
     gw_body_state *state = &w->bodies[body];
-    const unsigned char *saved = w->saved_models + (size_t)m * w->model_stride;
     if (state->model != m)
         return;
-    gw_model_body((const gw_model *)(const void *)saved, state->index, &state->start_pose,
+    gw_model_body(gw_world_scratch_model(w, 0, m), state->index, &state->start_pose,
                   &state->start_twist);
     gw_model_body(gw_world_model(w, m), state->index, &state->pose, &state->twist);
 }

@@ -188,12 +188,20 @@ void gw_world_follow(gw_world *w, int index, bool follow)
     w->followed[index] = follow;
 }
 
+/* Whether the body is there and moves like that already, to the last bit. */
+static bool is_there(const gw_body_state *state, const gw_pose *pose, const gw_twist *twist)
+{
+    return memcmp(&state->pose, pose, sizeof *pose) == 0 &&
+           memcmp(&state->twist, twist, sizeof *twist) == 0;
+}
+
 void gw_world_set_body(gw_world *w, int body, const gw_pose *pose, const gw_twist *twist)
 {
     assert(body >= 0 && body < w->body_count);
     gw_body_state *state = &w->bodies[body];
     if (state->model >= 0)
         return;
+    state->unchanged = state->unchanged && is_there(state, pose, twist);
     state->step_pose = state->pose = state->start_pose = *pose;
     state->twist = state->start_twist = *twist;
     state->moving = gw_norm2(twist->v) > 0 || gw_norm2(twist->w) > 0;
@@ -219,8 +227,10 @@ void gw_world_reset(gw_world *w)
     w->unremoved_energy = w->last_spring_energy = 0;
     memset(w->energy_drift, 0, sizeof w->energy_drift);
     w->step_count = w->redetect_from = 0;
-    for (int i = 0; i < w->body_count; i++)
+    for (int i = 0; i < w->body_count; i++) {
         w->bodies[i].acceleration_step = 0;
+        w->bodies[i].unchanged = false;
+    }
 }
 
 /* ---- start of a step ------------------------------------------------------------------------ */
@@ -229,18 +239,27 @@ void gw_world_reset(gw_world *w)
 static void update_body(gw_world *w, int body)
 {
     gw_body_state *p = &w->bodies[body];
-    if (p->model < 0) {
-        p->pose = p->step_pose;
-        return;
+    gw_pose pose = p->step_pose;
+    gw_twist twist = p->twist;
+    if (p->model >= 0) {
+        gw_model_body(gw_world_model(w, p->model), p->index, &pose, &twist);
+        p->moving = !w->systems[p->model].still;
+        if (!p->moving)
+            twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        if (p->acceleration_step + 1 != w->step_count)
+            p->acceleration = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        p->acceleration_step = w->step_count;
     }
-    bool still = w->systems[p->model].still;
-    gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
-    p->moving = !still;
-    if (p->acceleration_step + 1 != w->step_count)
-        p->acceleration = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    p->acceleration_step = w->step_count;
-    if (still)
-        p->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    p->unchanged = p->unchanged && is_there(p, &pose, &twist);
+    p->pose = pose;
+    p->twist = twist;
+}
+
+/* Neither its bodies moved since the last step ended, nor is its gap another function of them. */
+static bool is_unchanged(const gw_world *w, const gw_contact *c)
+{
+    return w->bodies[c->candidate.a].unchanged && w->bodies[c->candidate.b].unchanged &&
+           !c->candidate.row;
 }
 
 /* Deep, without force and moving: not at rest, so it leaves the state continuous and may collide
@@ -259,8 +278,10 @@ static void update_contacts(gw_world *w, bool updated)
 {
     for (int i = 0; i < w->contact_count; i++) {
         gw_contact *c = &w->contacts[i];
-        c->turned = 0;
-        gw_contact_update_gap(w, c);
+        if (updated || !is_unchanged(w, c)) {
+            c->turned = 0;
+            gw_contact_update_gap(w, c);
+        }
         double deeper = -c->now.gap - c->last_depth;
         double compression = fmax(0, c->last_depth - c->rest_penetration);
         c->energy_to_repay = 0;
@@ -302,6 +323,7 @@ static void pre_step(gw_world *w, gw_world_step_result *out)
     *out = (gw_world_step_result){0};
     w->effort = w->deferred = w->redetections_skipped = w->redetection_cost = 0;
     w->recorded_count = 0;
+    w->scratch_of[0] = w->scratch_of[1] = -1;
     w->budget = (int)fmax(GW_WORLD_EFFORT_MIN, GW_WORLD_EFFORT_PER_SECOND * w->dt);
     double spring = 0;
     for (int m = 0; m < w->system_count; m++) {
@@ -329,7 +351,8 @@ static void post_step(gw_world *w, gw_world_step_result *out)
     /* bodies moved from outside go on with their twist until they are set again */
     for (int i = 0; i < w->body_count; i++) {
         gw_body_state *p = &w->bodies[i];
-        if (p->model >= 0 || !p->moving)
+        p->unchanged = p->model >= 0 || !p->moving;
+        if (p->unchanged)
             continue;
         p->start_pose = p->step_pose;
         p->start_twist = p->twist;

@@ -37,11 +37,13 @@
 typedef struct gw_body_state {
     int model, index;  /* its system, -1: static or moved from outside; which of its bodies */
     bool moving;       /* during a substep; others need no extrapolation */
+    bool unchanged;    /* since the last step ended */
     gw_pose step_pose; /* at the start of the step, of one that belongs to no model */
     gw_pose start_pose, pose;
     gw_twist start_twist, twist; /* at the start of the substep, and now */
     gw_twist acceleration;       /* mean of the last substep */
     unsigned acceleration_step;  /* the step that it is of */
+    unsigned listed[2];          /* of gw_world.listing: in the island or active part, boundary */
 } gw_body_state;
 
 /* Two geoms that may collide: an entry of the pair cache. Its contacts are detected again as the
@@ -102,6 +104,7 @@ typedef struct gw_contact {
     bool collided;           /* in this step */
     bool no_rebound;         /* collided in the step before and is still deep */
     bool queued;             /* in the queue of estimated times of impact */
+    bool anchored;           /* the anchors are of the gap now */
     bool kept, fresh;        /* by the update of the cache that is under way; new in it */
     int pair, next_in_pair, next_in_island; /* -1: the last */
     gw_gap now, start;                      /* gap now, and at start_time */
@@ -148,8 +151,10 @@ typedef struct gw_contact_jacobian_row {
 
 typedef struct gw_island {
     int system_count, contact_count, pair_count;
+    int body_count; /* of its pairs */
     int systems[GW_MAX_MODELS], contacts[GW_MAX_CONTACT_CANDIDATES],
         pairs[GW_MAX_CONTACT_CANDIDATES];
+    int bodies[2 * GW_MAX_CONTACT_CANDIDATES];
 } gw_island;
 
 /* Linked lists by system: elements of[i] for i = first[system], next[i], ... until -1. */
@@ -218,14 +223,16 @@ struct gw_world {
     gw_island island;
     gw_island active;              /* the part of it that is stepped now: a group, two, or all */
     gw_island boundary;            /* contacts and pairs of the active part with other groups */
+    unsigned listing;              /* grows as one of these is made */
     int group[GW_MAX_MODELS];      /* of a system: a number for each group */
     int collisions[GW_MAX_MODELS]; /* of that group in this step */
     bool frozen[GW_MAX_MODELS];    /* that group does not move until the end of the step */
 
     /* substeps: substep.c */
     size_t model_stride;              /* bytes of a model, rounded up */
-    unsigned char *saved_models;      /* at the start of their substeps */
-    unsigned char *scratch_models[2]; /* for trials of two systems alone */
+    unsigned char *saved_models;      /* at the start of their substeps: what steps change */
+    unsigned char *scratch_models[2]; /* for trials of two systems alone, */
+    int scratch_of[2];                /* of which these are copies; -1: of none */
     gw_step trial[GW_MAX_MODELS];
     bool advanced[GW_MAX_MODELS]; /* the model differs from the saved one */
     double substep_start[GW_MAX_MODELS], substep_end[GW_MAX_MODELS]; /* s into the step */
@@ -272,6 +279,15 @@ static inline gw_model *gw_world_model(const gw_world *w, int system)
 {
     return w->systems[system].model;
 }
+
+/* State of a system's model at the start of its substep. */
+static inline unsigned char *gw_world_saved(const gw_world *w, int system)
+{
+    return w->saved_models + (size_t)system * w->model_stride;
+}
+
+/* Copy number k of a system's model as its substep began. */
+gw_model *gw_world_scratch_model(gw_world *w, int k, int system);
 
 /* Both bodies belong to systems that are stepped. */
 static inline bool gw_contact_both_dynamic(const gw_contact *c)

@@ -740,6 +740,12 @@ static void guided_pull_back(const gw_model *model, int index, const gw_wrench *
                     gw_dot(gw_column_angular(s.jacobian[k]), w.t);
 }
 
+static size_t guided_state_size(const gw_model *model)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    return gw_is_floating(&body->def.set) ? offsetof(gw_guided, def) : sizeof *body;
+}
+
 static const gw_model_ops guided_ops = {
     .dof = guided_dof,
     .held = guided_held,
@@ -755,6 +761,7 @@ static const gw_model_ops guided_ops = {
     .pull_back = guided_pull_back,
     .carried = guided_base_velocity,
     .size = sizeof(gw_guided),
+    .state_size = guided_state_size,
 };
 
 /* An upper bound of the rate at which damping at the held frame decays a motion, r being the

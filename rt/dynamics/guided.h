@@ -39,7 +39,6 @@ gw_base_motion gw_base_motion_between(const gw_pose *from, const gw_pose *to, do
 
 typedef struct gw_guided {
     gw_model model;
-    gw_guided_def def;
     gw_pose pose;    /* world_from_body, on the set */
     gw_twist twist;  /* of the body's origin; relative to the base it is tangent to the set */
     double z_dot[6]; /* in the chart at the pose; of a body without constraints: velocity of the
@@ -50,6 +49,7 @@ typedef struct gw_guided {
     gw_base_motion base;
     bool on_crease; /* within a step: `crease` is a coordinate that stays on a kink of its locus */
     int crease;
+    gw_guided_def def; /* last: steps of a body without constraints leave it as it is */
 } gw_guided;
 
 /* At rest, with a fixed base, at the pose of the set nearest to `world_from_body`, which must be on

@@ -116,12 +116,19 @@ typedef struct gw_model_ops {
     double (*coordinate)(const gw_model *model, int body, int j);
     /* The model is a value of this many bytes, which may be copied and restored. */
     size_t size;
+    /* Steps and kicks change only so many of its first bytes. NULL: any. */
+    size_t (*state_size)(const gw_model *model);
 } gw_model_ops;
 
 /* First member of every model. */
 struct gw_model {
     const gw_model_ops *ops;
 };
+
+static inline size_t gw_model_state_size(const gw_model *model)
+{
+    return model->ops->state_size ? model->ops->state_size(model) : model->ops->size;
+}
 
 static inline int gw_model_dof(const gw_model *m)
 {

@@ -419,6 +419,31 @@ static void inverse_inertia_undoes_the_inertia(void **state)
     assert_true(fabs(acceleration[1] - 0.5) < 1e-15 && fabs(acceleration[2] + 1) < 1e-15);
 }
 
+/* A world of contacts saves and restores only what steps and kicks change. */
+static void steps_and_kicks_change_only_the_state(void **state)
+{
+    (void)state;
+    const gw_submanifold sets[] = {gw_submanifold_free(), fixture_turning(GW_LOCUS_PLANE)};
+    for (int k = 0; k < 2; k++) {
+        gw_guided_def def = fixture_body(sets[k]);
+        gw_guided body, begin;
+        double dv[GW_MODEL_MAX_DOF] = {0.1, -0.2, 0.3};
+        def.damping_linear = 500;
+        place(&body, &def, gw_v3(0.1, 0, 0));
+        gw_guided_set_twist(&body, &(gw_twist){{0.3, 0.5, 0}, {0, 0, 5}});
+        memcpy(&begin, &body, sizeof body);
+        size_t size = gw_model_state_size(&body.model);
+        assert_true(size > 0 && size <= sizeof body);
+        assert_true(k > 0 || size < sizeof body / 4);
+        run(&body, NULL, 1000, 10);
+        gw_model_kick(&body.model, dv);
+        run(&body, NULL, 1000, 10);
+        assert_true(gw_distance(body.pose.p, begin.pose.p) > 1e-4);
+        memcpy(&body, &begin, size);
+        assert_memory_equal(&body, &begin, sizeof body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +463,7 @@ int main(void)
         cmocka_unit_test(general_set_moves_as_its_closed_form),
         cmocka_unit_test(a_force_that_is_not_finite_leaves_the_body_at_rest_in_place),
         cmocka_unit_test(inverse_inertia_undoes_the_inertia),
+        cmocka_unit_test(steps_and_kicks_change_only_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
