@@ -329,6 +329,23 @@ gw_branch_point gw_branch_nearest(const gw_branch *branch)
     return point_at(&set, &branch->nearest);
 }
 
+double gw_branch_nearest_to(const gw_branch *branch, const gw_pose *near, double length,
+                            gw_pose *pose)
+{
+    long work = GW_MAX_FREE_FORM_WORK;
+    const gw_submanifold set = counted_set(branch, &work);
+    return gw_submanifold_nearest(&set, near, length, pose);
+}
+
+void gw_branch_curve(const gw_branch *branch, const gw_pose *from, int freedom, double length,
+                     double step, int most, gw_coordinate_curve *curve)
+{
+    assert(branch && branch->set.dof > 0);
+    long work = GW_MAX_FREE_FORM_WORK / branch->set.dof; /* a share each */
+    const gw_submanifold set = counted_set(branch, &work);
+    gw_coordinate_curve_along(&set, from, freedom, length, step, most, curve);
+}
+
 /* ---- samples -------------------------------------------------------------------------------- */
 
 void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,

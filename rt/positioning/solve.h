@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "rt/base/error.h"
+#include "rt/geometry/coordinate_curve.h"
 #include "rt/geometry/element.h"
 #include "rt/geometry/submanifold.h"
 #include "rt/positioning/constraint_kinds.h"
@@ -157,6 +158,16 @@ bool gw_branch_pose(const gw_branch *branch, const double *parameters, gw_pose *
 
 /* The nearest pose with its parameters. */
 gw_branch_point gw_branch_nearest(const gw_branch *branch);
+
+/* The branch's pose nearest to any other one, and its distance (m): gw_submanifold_nearest() whose
+ * work on free-form shapes is bounded as an answer's is. */
+double gw_branch_nearest_to(const gw_branch *branch, const gw_pose *near, double length,
+                            gw_pose *pose);
+
+/* gw_coordinate_curve_along() of a branch, with the same bound for the curves of all freedoms
+ * together: one that has no more of its share ends there. */
+void gw_branch_curve(const gw_branch *branch, const gw_pose *from, int freedom, double length,
+                     double step, int most, gw_coordinate_curve *curve);
 
 /* "3 freedoms: slides in the plane (2), turns about its normal (1)". `text` of `size` bytes. */
 void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size);

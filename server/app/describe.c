@@ -196,16 +196,16 @@ void describe_strands(json_t *solution, const gw_placement *placement, const gw_
     assert(solution && placement && most > 0);
     if (placement->branch < 0 || placement->branch >= placement->solution.branch_count)
         return;
-    const gw_submanifold *set = &placement->solution.branches[placement->branch].set;
+    const gw_branch *branch = &placement->solution.branches[placement->branch];
     double length = placement->length;
     gw_submanifold_parameter parameters[6];
     gw_coordinate_curve curve;
     gw_pose on = *pose;
-    gw_submanifold_nearest(set, pose, length, &on);
+    gw_branch_nearest_to(branch, pose, length, &on);
     json_t *list = json_array();
-    int count = gw_submanifold_parameters(set, parameters);
+    int count = gw_submanifold_parameters(&branch->set, parameters);
     for (int i = 0; i < count; i++) {
-        gw_coordinate_curve_along(set, &on, i, length, CURVE_STEP * length, most, &curve);
+        gw_branch_curve(branch, &on, i, length, CURVE_STEP * length, most, &curve);
         json_array_append_new(list, coordinate_curve_json(&curve, parameters[i].name));
     }
     json_object_set_new(solution, "strands", list);

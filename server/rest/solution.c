@@ -141,7 +141,7 @@ static bool choose(api_call *call, app_edit *edit, const gw_placement *placement
         return false;
     }
     if (near)
-        gw_submanifold_nearest(&branch->set, &wanted, placement->length, pose);
+        gw_branch_nearest_to(branch, &wanted, placement->length, pose);
     else if (named && !list)
         *pose = branch->nearest;
     if (placement->tool >= 0 && (named || list || near))

@@ -155,6 +155,57 @@ static void a_nearest_pose_takes_no_more_work_than_is_left(void **unused)
     gw_nurbs_put(s);
 }
 
+/* Of a point on a patch, beside a plane that keeps its distance from a line, one freedom's curve
+ * takes more work than its share and ends with it; the other is drawn whole. */
+static void curves_of_a_branch_share_the_work(void **unused)
+{
+    (void)unused;
+    static const double knots[] = {0, 0, 1, 1};
+    static const gw_vec3 corners[] = {
+        {6.214031389999516e-05, 1.8288803195143501e-05, -4.5134683346952244e-05},
+        {0.00010895545336798686, 4.6297253498117856e-06, 4.2168078974795989e-05},
+        {0.00014984938446309327, 3.7485606729030526e-05, -8.9164237910209154e-05},
+        {0.00019666452393108497, 2.3826528883698808e-05, -1.8614755884609247e-06}};
+    gw_error error;
+    gw_nurbs *s = gw_nurbs_create(&(gw_nurbs_def){.dimension = 2,
+                                                  .degree = {1, 1},
+                                                  .count = {2, 2},
+                                                  .knot_count = {4, 4},
+                                                  .knots = {knots, knots},
+                                                  .points = corners},
+                                  &error);
+    assert_non_null(s);
+    gw_element patch = {.kind = GW_SURFACE, .q = {1, 0, 0, 0}, .nurbs = s};
+    gw_vec3 on = {1.0816948303570296e-05, 5.2774014408453976e-05, -2.1513224591384629e-05};
+    gw_vec3 along = {0.68607303678582887, -0.22775235319949935, -0.69096501634132035};
+    gw_vec3 far = {-3.4982648198389947e-05, -9.9544249417400085e-05, 4.0246560765850009e-05};
+    gw_vec3 held = {1.4721770139728419e-06, 4.6181485798010852e-05, 0.00010543405019779565};
+    gw_constraint c[] = {coincident(point(1e-4, 0, 1e-4), patch),
+                         distance(plane(on, gw_v3(1, 1, -1)), line(gw_v3(1e-4, -1e-4, 0), along),
+                                  -0.00015297458959634508),
+                         coincident(point_at(far), plane(held, gw_v3(1, 0, -1)))};
+    gw_problem p = {
+        {{7.5251462816216207e-05, 6.3366661751243351e-05, 8.7677180816495783e-06},
+         {0.81066057373578992, -0.42398761012032343, -0.34439156140995397, 0.21085159018710403}},
+        1e-4,
+        3,
+        c};
+    gw_solve(&p, &solution);
+    assert_int_equal(solution.status, GW_SOLVED);
+    const gw_branch *b = &solution.branches[0];
+    assert_int_equal(b->set.dof, 2);
+    for (int freedom = 0; freedom < 2; freedom++) {
+        gw_coordinate_curve curve, whole;
+        gw_coordinate_curve_along(&b->set, &b->nearest, freedom, 1e-4, 5e-6, 48, &whole);
+        gw_branch_curve(b, &b->nearest, freedom, 1e-4, 5e-6, 48, &curve);
+        assert_true(curve.count > 1);
+        assert_true(freedom == 0 ? curve.count < whole.count : curve.count == whole.count);
+        for (int i = 0; i < 3 * curve.count; i++)
+            assert_true(gw_constraint_residual(&c[i % 3], &curve.poses[i / 3], 1e-4) < 2e-13);
+    }
+    gw_nurbs_put(s);
+}
+
 /* A point that was followed to be closer than expected needs no search: none is nearer to that
  * distance. */
 static void closest_points_are_searched_for_only_where_they_may_be_nearer(void **unused)
@@ -182,6 +233,7 @@ int main(void)
         cmocka_unit_test(curves_of_an_axis_inside_a_cone_are_all_found),
         cmocka_unit_test(either_sense_has_its_share_of_the_work),
         cmocka_unit_test(a_nearest_pose_takes_no_more_work_than_is_left),
+        cmocka_unit_test(curves_of_a_branch_share_the_work),
         cmocka_unit_test(closest_points_are_searched_for_only_where_they_may_be_nearer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
