@@ -432,6 +432,7 @@ void gw_completion_begin(gw_completion *c, gw_solver *solver, const gw_solver_st
     c->found_count = c->curve_pose_count = 0;
     c->complex_roots = 0;
     c->restarted = false;
+    c->sampling_work = 0;
     c->best_rows = c->best_residual = HUGE_VAL;
     c->any_sense = any_sense;
     add_rows(c);

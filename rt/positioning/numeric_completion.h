@@ -32,8 +32,9 @@ typedef struct gw_completion {
     double best_rows;     /* of starts that failed: the smallest residual of the rows, */
     double best_residual; /* and of the constraints there */
     bool any_sense;
-    int complex_roots; /* of isolated poses, real ones included; 0 where not known */
-    bool restarted;    /* isolated poses may be missing */
+    int complex_roots;  /* of isolated poses, real ones included; 0 where not known */
+    bool restarted;     /* isolated poses may be missing */
+    long sampling_work; /* that the starts on curves took */
 } gw_completion;
 
 /* A solution component with freedoms. */

@@ -14,6 +14,8 @@
 #define DESCENTS     4    /* to the nearest pose, from as many found ones */
 #define CLOSER       16   /* and starts from within the distance found so */
 #define CURVE_STARTS 144
+#define FEW          5    /* starts on a curve beside which others may have none */
+#define MORE_STARTS  3    /* times CURVE_STARTS, at most, for these */
 #define CLEARANCE    0.02 /* of a seed from a crossing, times the size */
 #define CLEAR_STEPS  60   /* that get so far */
 
@@ -218,11 +220,13 @@ static void add_curve_pose(gw_completion *c, const gw_pose *x)
 
 void gw_sample_curves(gw_completion *c)
 {
+    long before = c->solver->work;
     for (int k = 0; k < CURVE_STARTS && c->solver->work > 0; k++) {
         gw_pose x = gw_completion_start(c, k);
         if (gw_completion_refine_start(c, &x))
             add_curve_pose(c, &x);
     }
+    c->sampling_work = before - c->solver->work;
 }
 
 /* Record of a curve while it is traced. */
@@ -324,14 +328,23 @@ static int nearest_uncovered(const gw_completion *c, const bool *covered)
     return best;
 }
 
-static int curve_components(gw_completion *c, gw_solution_component *components, int room)
+static int covered_poses(const gw_completion *c, const bool *covered)
+{
+    int count = 0;
+    for (int i = 0; i < c->curve_pose_count; i++)
+        count += covered[i];
+    return count;
+}
+
+/* Traces all curves that poses are on. `fewest`: the poses of the curve that has the fewest; 0
+ * where not all of a curve could be traced. */
+static int trace_curves(gw_completion *c, gw_solution_component *components, int room, int *fewest)
 {
     bool covered[GW_MAX_CURVE_POSES] = {false};
     int count = 0, crossing = -1;
-    for (int i = 0; i < c->found_count; i++)
-        if (c->dof[i] == 1)
-            add_curve_pose(c, &c->found[i]);
+    *fewest = GW_MAX_CURVE_POSES;
     for (int at; count < room && (at = nearest_uncovered(c, covered)) >= 0;) {
+        int before = covered_poses(c, covered);
         gw_submanifold *set = &components[count].set;
         gw_pose x = c->curve_poses[at];
         covered[at] = true;
@@ -343,13 +356,41 @@ static int curve_components(gw_completion *c, gw_solution_component *components,
         int dof = gw_local_dimension(c, &x);
         if (dof == 0)
             gw_completion_add(c, &x);
-        if (dof == 1 && !trace_curve(c, &components[count++], covered))
+        if (dof != 1)
+            continue;
+        bool whole = trace_curve(c, &components[count++], covered);
+        int on = covered_poses(c, covered) - before;
+        *fewest = !whole ? 0 : on < *fewest ? on : *fewest;
+        if (!whole)
             break;
     }
     if (count == 0 && crossing >= 0 && room > 0) {
         general_set(c, &c->curve_poses[crossing], 1, &components[0].set);
         components[0].nearest = c->curve_poses[crossing];
         components[count++].top = 0;
+    }
+    return count;
+}
+
+/* Beside a curve that few starts have reached there may be others that none has: then starts go on,
+ * as long as that leaves work for as many again, and to the leaves behind each choice. */
+static int curve_components(gw_completion *c, gw_solution_component *components, int room)
+{
+    int fewest, choices = c->any_sense ? 0 : c->state->choice_count;
+    long before = c->solver->work + c->sampling_work, shares = 1 + (1L << choices);
+    for (int i = 0; i < c->found_count; i++)
+        if (c->dof[i] == 1)
+            add_curve_pose(c, &c->found[i]);
+    int count = trace_curves(c, components, room, &fewest);
+    long cost = before - c->solver->work;
+    bool more = count > 1 && count < room && fewest > 0 && fewest < FEW;
+    for (int k = 0; k < MORE_STARTS && more && c->solver->work > shares * cost; k++) {
+        c->curve_pose_count = 0;
+        for (int i = 0; i < count; i++)
+            add_curve_pose(c, &components[i].set.seed);
+        gw_sample_curves(c);
+        count = trace_curves(c, components, room, &fewest);
+        more = count < room && fewest > 0 && fewest < FEW;
     }
     return count;
 }

@@ -572,6 +572,25 @@ static void a_loop_far_smaller_than_the_problem_is_a_curve(void **unused)
     assert_in_range(solution.branch_count, 1, 2);
 }
 
+/* Of two curves among eight one start in fifty reaches one. */
+static void curves_that_few_starts_reach_are_found(void **unused)
+{
+    (void)unused;
+    gw_element edge = line(gw_v3(0, 0, -1), gw_v3(-1, -1, 0));
+    gw_element corner = point(-2.0 / 3, 5.0 / 3, -2.0 / 3);
+    gw_constraint c[] = {
+        coincident(plane(gw_v3(0, -1, -1), gw_v3(1, -1, 1)), line(corner.p, gw_v3(-2, -1, 1))),
+        distance(edge, corner, 0.70710678118654841),
+        distance(point(-1, 1, 1), line(gw_v3(-1, 0, 1), gw_v3(1, 1, 0)), 1.2247448713915891),
+        distance(edge, point(-0.90051773464691034, 1.5507564375576926, -0.64876567425494513),
+                 0.70710678118654841)};
+    solve_set(c, 4);
+    assert_int_equal(solution.status, GW_SOLVED);
+    assert_int_equal(solution.branch_count, 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(solution.branches[i].set.dof, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +619,7 @@ int main(void)
         cmocka_unit_test(sizes_from_a_micrometre_to_a_megametre_behave_alike),
         cmocka_unit_test(sets_of_two_and_of_three_freedoms_are_told_apart),
         cmocka_unit_test(a_loop_far_smaller_than_the_problem_is_a_curve),
+        cmocka_unit_test(curves_that_few_starts_reach_are_found),
         cmocka_unit_test(order_and_roles_do_not_change_the_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
