@@ -109,14 +109,15 @@ static void judge_problem(const gw_problem *p, const gw_pose *hidden)
 
 /* ---- by JSON --------------------------------------------------------------------------------- */
 
-static void judge_json(const char *text, size_t size)
+/* False with an error where it is no problem. */
+static bool judge_json(const char *text, size_t size, gw_error *error)
 {
-    gw_error error = {0};
-    json_t *json = wire_parse(text, size, &error);
-    wire_problem *p = json ? wire_get_problem(json, &error) : NULL;
-    if (p) {
+    json_t *json = wire_parse(text, size, error);
+    wire_problem *p = json ? wire_get_problem(json, error) : NULL;
+    bool read = p != NULL;
+    if (read) {
         judge_problem(wire_problem_stated(p), NULL);
-        json_t *answer = wire_solve(p, &error);
+        json_t *answer = wire_solve(p, error);
         bool answered = answer != NULL;
         gw_text *out = wire_text(answer);
         if (answered && !out)
@@ -125,6 +126,7 @@ static void judge_json(const char *text, size_t size)
     }
     wire_problem_destroy(p);
     json_decref(json);
+    return read;
 }
 
 static void send_by_json(const gw_problem *p)
@@ -134,7 +136,9 @@ static void send_by_json(const gw_problem *p)
     FILE *f = open_memstream(&text, &size);
     making_print(f, p);
     fclose(f);
-    judge_json(text, size);
+    gw_error error = {0};
+    if (!judge_json(text, size, &error) && strstr(error.message, "unknown member"))
+        fail(p, "written with a member that is not read", 0);
     free(text);
 }
 
@@ -148,7 +152,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         wire_watch_memory();
     ready = true;
     if (size > 0 && data[0] == '{') {
-        judge_json((const char *)data, size);
+        gw_error error = {0};
+        judge_json((const char *)data, size, &error);
         return 0;
     }
     coded_read(data, size, &coded);

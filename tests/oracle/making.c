@@ -377,23 +377,33 @@ static void print_element(FILE *to, const char *name, const gw_element *e)
     fprintf(to, "}");
 }
 
-static void print_constraint(FILE *to, const gw_constraint *c)
+static void print_stated(FILE *to, const gw_constraint *c)
 {
     static const char *const senses[] = {"either", "same", "opposite"};
-    /* the distance along the mobile normal has no JSON, but it is one along the fixed normal where
-     * the sense is known: n_m = +-n_f */
-    bool known = c->reversed && c->sense != GW_EITHER;
-    double value = known && c->sense == GW_SAME ? -c->value : c->value;
     fprintf(to, "{\"type\":\"%s\"", gw_constraint_kind_names[c->kind]);
     if (gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind))
         fprintf(to, ",\"sense\":\"%s\"", senses[c->sense]);
     if (gw_constraint_has_value(c->kind))
-        fprintf(to, ",\"value\":%.17g", value);
-    if (c->reversed && !known)
-        fprintf(to, ",\"reversed\":true");
+        fprintf(to, ",\"value\":%.17g", c->value);
     print_element(to, "mobile", &c->mobile);
     print_element(to, "fixed", &c->fixed);
     fprintf(to, "}");
+}
+
+/* The distance of two planes along the mobile normal has no JSON: it is that of the fixed plane's
+ * point from the mobile plane, and planes that are parallel. */
+static void print_constraint(FILE *to, const gw_constraint *c)
+{
+    gw_constraint parallel = *c, apart = *c;
+    if (!c->reversed) {
+        print_stated(to, c);
+        return;
+    }
+    parallel.kind = GW_PARALLEL;
+    apart.fixed = (gw_element){.kind = GW_POINT, .p = c->fixed.p};
+    print_stated(to, &parallel);
+    fprintf(to, ",");
+    print_stated(to, &apart);
 }
 
 void making_print(FILE *to, const gw_problem *p)
