@@ -336,9 +336,10 @@ static int covered_poses(const gw_completion *c, const bool *covered)
     return count;
 }
 
-/* Traces all curves that poses are on. `fewest`: the poses of the curve that has the fewest; 0
- * where not all of a curve could be traced. */
-static int trace_curves(gw_completion *c, gw_solution_component *components, int room, int *fewest)
+/* Traces all curves that poses are on, each from one of them, `from`. `fewest`: the poses of the
+ * curve that has the fewest; 0 where not all of a curve could be traced. */
+static int trace_curves(gw_completion *c, gw_solution_component *components, int room,
+                        gw_pose *from, int *fewest)
 {
     bool covered[GW_MAX_CURVE_POSES] = {false};
     int count = 0, crossing = -1;
@@ -358,6 +359,7 @@ static int trace_curves(gw_completion *c, gw_solution_component *components, int
             gw_completion_add(c, &x);
         if (dof != 1)
             continue;
+        from[count] = x;
         bool whole = trace_curve(c, &components[count++], covered);
         int on = covered_poses(c, covered) - before;
         *fewest = !whole ? 0 : on < *fewest ? on : *fewest;
@@ -376,20 +378,21 @@ static int trace_curves(gw_completion *c, gw_solution_component *components, int
  * as long as that leaves work for as many again, and to the leaves behind each choice. */
 static int curve_components(gw_completion *c, gw_solution_component *components, int room)
 {
+    gw_pose from[GW_MAX_COMPONENTS];
     int fewest, choices = c->any_sense ? 0 : c->state->choice_count;
     long before = c->solver->work + c->sampling_work, shares = 1 + (1L << choices);
     for (int i = 0; i < c->found_count; i++)
         if (c->dof[i] == 1)
             add_curve_pose(c, &c->found[i]);
-    int count = trace_curves(c, components, room, &fewest);
+    int count = trace_curves(c, components, room, from, &fewest);
     long cost = before - c->solver->work;
     bool more = count > 1 && count < room && fewest > 0 && fewest < FEW;
     for (int k = 0; k < MORE_STARTS && more && c->solver->work > shares * cost; k++) {
         c->curve_pose_count = 0;
         for (int i = 0; i < count; i++)
-            add_curve_pose(c, &components[i].set.seed);
+            add_curve_pose(c, &from[i]);
         gw_sample_curves(c);
-        count = trace_curves(c, components, room, &fewest);
+        count = trace_curves(c, components, room, from, &fewest);
         more = count < room && fewest > 0 && fewest < FEW;
     }
     return count;
