@@ -20,12 +20,35 @@ static double off_branch(const gw_solver *solver, const gw_branch *b, const gw_p
                            : gw_submanifold_nearest(&b->set, x, solver->size, &on);
 }
 
-/* True where a curve's seed, which no other curve passes, is on another branch's. */
+#define ASIDE       0.02 /* of a curve's seed, times the size */
+#define ASIDE_STEPS 60   /* that get so far */
+
+/* A pose of a curve aside of its seed, at which another arc may end as well. */
+static gw_pose aside_of_seed(const gw_submanifold *set, double size)
+{
+    gw_submanifold followed = *set;
+    gw_pose aside = set->seed;
+    for (int way = 0; way < 2 && gw_pose_distance(&aside, &set->seed, size) < ASIDE * size; way++) {
+        gw_curve_trace w = gw_curve_trace_from_seed(&followed, size, way > 0);
+        for (int k = 0; k < ASIDE_STEPS && gw_pose_distance(&w.x, &set->seed, size) < ASIDE * size;
+             k++)
+            if (gw_curve_trace_step(&w) != GW_TRACE_CONTINUES)
+                break;
+        aside = w.x;
+    }
+    return aside;
+}
+
+/* True where a curve's seed, which no other curve passes, is on another branch's, and so is what
+ * the curve goes on to. */
 static bool same_curve(const gw_solver *solver, const gw_branch *b, const gw_submanifold *set)
 {
-    gw_pose on;
-    return gw_implicit_curve_nearest(&b->set, solver->size, &set->seed, solver->size, &on) <
-           1e-5 * solver->size;
+    const double size = solver->size, same = 1e-5 * size;
+    gw_pose on, aside;
+    if (gw_implicit_curve_nearest(&b->set, size, &set->seed, size, &on) >= same)
+        return false;
+    aside = aside_of_seed(set, size);
+    return gw_implicit_curve_nearest(&b->set, size, &aside, size, &on) < same;
 }
 
 static bool is_curve(const gw_submanifold *set)

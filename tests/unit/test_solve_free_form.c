@@ -206,6 +206,66 @@ static void curves_of_a_branch_share_the_work(void **unused)
     gw_nurbs_put(s);
 }
 
+/* A line normal to a trimmed patch, in either sense, and a point of the body on a line: four arcs
+ * each, of which two that begin at one pose are nearest there. */
+static void arcs_that_end_at_one_pose_are_told_apart(void **unused)
+{
+    (void)unused;
+    static const double u[] = {0, 0, 0, 1, 2, 2, 2}, v[] = {0, 0, 0, 1, 2, 3, 3, 3};
+    static const gw_vec3 points[] = {{-22.699883655403703, 52.93845677457031, 28.454176538203622},
+                                     {-35.04215442680442, 33.22605963536712, 12.649872589561307},
+                                     {-46.91756965994982, 8.779904817250017, 28.27354398937267},
+                                     {-59.03278577372841, -13.234749960512136, 27.754199943244988},
+                                     {-71.32697526595982, -33.434675051788915, 15.186651548800318},
+                                     {6.515125859304325, 36.06892639715652, 31.645555662607244},
+                                     {-6.077466570577455, 18.89470643683276, -1.0100058320557572},
+                                     {-18.254332515481046, -2.494839848948633, -5.679518857806368},
+                                     {-30.20665061218199, -26.161225571368586, 4.767173579558673},
+                                     {-42.42352305919291, -47.145119420713684, -2.595513798810021},
+                                     {35.63257316123446, 20.188643947774327, 28.269201158782472},
+                                     {23.137578830703845, 2.0248121816711304, 2.1837891196173906},
+                                     {11.04564837040573, -20.2259512677022, 3.231998381933421},
+                                     {-1.2279190581821968, -40.63497712812077, -7.947305352839784},
+                                     {-13.104194583587267, -65.07240887291724, 7.618452534730423},
+                                     {64.48592267990024, 6.986223935632847, 7.114202209545443},
+                                     {52.37662607869765, -15.088452702889, 6.9933503736815466},
+                                     {40.30558916314927, -37.55106964824618, 9.448079973724626},
+                                     {28.286683710553802, -60.5422820430406, 15.412217084891115},
+                                     {15.935777052337349, -80.1671142029764, -0.9734410851685773}};
+    static const double weights[] = {
+        0.8935477276605773, 1.25692104681618,   1.3279065383176505, 1.6699730684354956,
+        1.9358351996529954, 0.8813385823451496, 1.956690570881066,  0.8683823600850891,
+        1.8660936176896774, 1.6822764969614812, 1.7207502486407924, 1.1836218926570745,
+        1.8962666903403085, 1.6219805626357129, 1.8640363623520821, 0.803664179829914,
+        1.4395040256901133, 1.8831528322624749, 0.9055736301098232, 0.6392106843449703};
+    gw_error error;
+    gw_nurbs *s = gw_nurbs_create(
+        &(gw_nurbs_def){.dimension = 2,
+                        .degree = {2, 2},
+                        .count = {4, 5},
+                        .knot_count = {7, 8},
+                        .knots = {u, v},
+                        .points = points,
+                        .weights = weights,
+                        .trimmed = {true, true},
+                        .trim = {{0.4, 1.4}, {0.6000000000000001, 2.0999999999999996}}},
+        &error);
+    assert_non_null(s);
+    gw_element patch = {.kind = GW_SURFACE, .q = {1, 0, 0, 0}, .nurbs = s};
+    gw_constraint c[] = {
+        {.kind = GW_NORMAL, .mobile = line(gw_v3(0, 0, 100), gw_v3(1, 0, 0)), .fixed = patch},
+        coincident(point(0, -100, -100),
+                   line(gw_v3(99.99999999999999, -111.97238880053501, -88.02761119946496),
+                        gw_v3(0, -1, 1)))};
+    gw_problem p = {{{0, -100, 0}, {0.5, -0.5, 0.5, 0.5}}, 100, 2, c};
+    gw_solve(&p, &solution);
+    assert_int_equal(solution.status, GW_SOLVED);
+    assert_int_equal(solution.branch_count, 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(solution.branches[i].set.dof, 1);
+    gw_nurbs_put(s);
+}
+
 /* A point that was followed to be closer than expected needs no search: none is nearer to that
  * distance. */
 static void closest_points_are_searched_for_only_where_they_may_be_nearer(void **unused)
@@ -234,6 +294,7 @@ int main(void)
         cmocka_unit_test(either_sense_has_its_share_of_the_work),
         cmocka_unit_test(a_nearest_pose_takes_no_more_work_than_is_left),
         cmocka_unit_test(curves_of_a_branch_share_the_work),
+        cmocka_unit_test(arcs_that_end_at_one_pose_are_told_apart),
         cmocka_unit_test(closest_points_are_searched_for_only_where_they_may_be_nearer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
