@@ -26,11 +26,11 @@
 #define FEW        4    /* constraints: as quickly reduced without growing a set first */
 #define MAX_PASSES 160  /* and their answers, which many constraints share */
 #define RANK       1e-6 /* pivots below this share of the largest are zero */
-/* The same of constraints that meet transversally: what is tangent within the snap may be off by
- * the root of it, 2e-5. */
-#define TRANSVERSAL_RANK 1e-3
-#define TRIES            24 /* starts at a leaf */
-#define PLENTY           8  /* poses of a leaf with freedoms that decide */
+#define TRIES      24   /* starts at a leaf */
+#define PLENTY     8    /* poses of a leaf with freedoms that decide */
+/* Sine from which on directions are clearly apart: those of what is tangent within the snap may be
+ * off by the root of it, 2e-5. */
+#define TRANSVERSAL 1e-3
 
 typedef struct passes {
     const gw_solver *whole;
@@ -51,11 +51,11 @@ typedef struct pass {
 
 /* ---- a leaf without closed form -------------------------------------------------------------- */
 
-static int rank_of(int rows, double (*a)[6], double tolerance)
+static int rank_of(int rows, double (*a)[6])
 {
     int order[GW_MAX_COMPLETION_ROWS];
     gw_small_lq q;
-    gw_small_lq_factor(rows, a, tolerance, order, &q);
+    gw_small_lq_factor(rows, a, RANK, order, &q);
     return q.rank;
 }
 
@@ -79,7 +79,7 @@ static bool adds_to_rank(const gw_completion *c, const gw_pose *x, const gw_row 
     gw_scaled_rows(c, x, NULL, h, a);
     scaled_gradients(rows, count, x, c->size, a + n);
     memcpy(b, a, sizeof a[0] * (size_t)(n + count));
-    return rank_of(n + count, b, RANK) > rank_of(n, a, RANK);
+    return rank_of(n + count, b) > rank_of(n, a);
 }
 
 /* Solves the leaf; those of `asked` that all its poses satisfy. */
@@ -214,7 +214,7 @@ static int parallels_codimension(const gw_solver_state *state, unsigned long wit
         double sine = codimension > 0 ? gw_norm(gw_cross(*axis, k->f)) : 0;
         if (codimension == 0)
             codimension = 2, *axis = k->f;
-        else if (sine > TRANSVERSAL_RANK)
+        else if (sine > TRANSVERSAL)
             codimension = 3;
         else if (sine > GW_SNAP)
             return -1;
@@ -250,6 +250,23 @@ static void put_turns(int codimension, gw_vec3 axis, double (*a)[6])
     }
 }
 
+/* True where each vector is clearly off the span of those before it (Gram and Schmidt's method, in
+ * place). */
+static bool independent(int count, double (*a)[6])
+{
+    for (int i = 0; i < count; i++) {
+        double before = gw_dot_n(6, a[i], a[i]);
+        for (int k = 0; k < i; k++)
+            gw_axpy_n(6, -gw_dot_n(6, a[k], a[i]), a[k], a[i]);
+        double off = sqrt(gw_dot_n(6, a[i], a[i]));
+        if (!(off > TRANSVERSAL * fmax(1, sqrt(before))))
+            return false;
+        for (int j = 0; j < 6; j++)
+            a[i][j] /= off;
+    }
+    return true;
+}
+
 /*
  * Constraints that all meet transversally at a pose of the answer: their parallels leave a smooth
  * set of rotations, of codimension r, and the gradients of the n other rows are independent on it.
@@ -272,10 +289,7 @@ static unsigned long transversal(const gw_solver *solver, const gw_pose *x)
         return 0;
     put_turns(r, axis, a);
     scaled_gradients(rows, n, x, solver->size, a + r);
-    for (int i = r; i < r + n; i++)
-        if (gw_dot_n(6, a[i], a[i]) < TRANSVERSAL_RANK * TRANSVERSAL_RANK)
-            return 0;
-    if (rank_of(r + n, a, TRANSVERSAL_RANK) < r + n)
+    if (!independent(r + n, a))
         return 0;
     for (int i = 0; i < solver->problem->count; i++)
         if (parallels_codimension(&state, 1ul << i, &axis) < r)
