@@ -11,6 +11,7 @@
  */
 #include <stddef.h>
 
+#include "rt/base/simd.h"
 #include "rt/geometry/locus.h"
 
 /* ---- circle --------------------------------------------------------------------------------- */
@@ -233,6 +234,7 @@ static double approximate_rotation_slope(const gw_circle_distance *r, double c, 
 
 /* Slopes at the samples with even or odd numbers, nearly. Loops that a compiler makes vectors of.
  */
+GW_TARGET_CLONES
 static void sample_slopes(const circle_distance_terms *w, int odd, double slope[HALF])
 {
     const gw_circle_distance r = *w->circle; /* copies: the slopes are none of theirs */
