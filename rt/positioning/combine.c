@@ -78,8 +78,11 @@ static void remove_angle(gw_solver_state *state, int i)
 /* Moves the newest distance to `at`: answers keep the order in which constraints were stated. */
 static void move_newest_to(gw_solver_state *state, int at)
 {
-    gw_distance_constraint newest = state->distances[state->distance_count - 1];
-    for (int k = state->distance_count - 1; k > at; k--)
+    int last = state->distance_count - 1;
+    if (at >= last)
+        return;
+    gw_distance_constraint newest = state->distances[last];
+    for (int k = last; k > at; k--)
         state->distances[k] = state->distances[k - 1];
     state->distances[at] = newest;
 }
@@ -89,10 +92,10 @@ static void apply_alternative(gw_solver_state *state, const gw_alternative *chos
                               unsigned long from)
 {
     for (int k = 0; k < chosen->distance_count; k++) {
-        gw_distance_constraint distance = chosen->distances[k];
-        distance.from = distance.from ? distance.from : from;
-        gw_add_distance(state, &distance);
-        move_newest_to(state, at + k < state->distance_count ? at + k : state->distance_count - 1);
+        gw_add_distance(state, &chosen->distances[k]);
+        gw_distance_constraint *newest = &state->distances[state->distance_count - 1];
+        newest->from = newest->from ? newest->from : from;
+        move_newest_to(state, at + k);
     }
     for (int k = 0; k < chosen->angle_count; k++) {
         gw_angle_constraint angle = chosen->angles[k];

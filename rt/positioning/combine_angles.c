@@ -62,16 +62,17 @@ static void put_angle(gw_alternative *e, gw_vec3 u, gw_vec3 f, double angle, uns
     e->angles[e->angle_count++] = gw_angle_constraint_of(u, f, angle, from);
 }
 
-/* Every side at most the sum of the other three, and any three less the fourth at most 2 pi. */
+/* Every side at most the sum of the other three, and any three less the fourth at most 2 pi: the
+ * largest and the least decide. */
 static double quadrilateral_excess(double alpha, double beta, double sigma_a, double sigma_b)
 {
-    double side[4] = {alpha, beta, sigma_a, sigma_b}, worst = -HUGE_VAL;
+    double side[4] = {alpha, beta, sigma_a, sigma_b}, most = alpha, least = alpha;
     double sum = alpha + beta + sigma_a + sigma_b;
-    for (int i = 0; i < 4; i++) {
-        worst = fmax(worst, 2 * side[i] - sum);
-        worst = fmax(worst, sum - 2 * side[i] - 2 * GW_PI);
+    for (int i = 1; i < 4; i++) {
+        most = side[i] > most ? side[i] : most;
+        least = side[i] < least ? side[i] : least;
     }
-    return worst;
+    return fmax(2 * most - sum, sum - 2 * least - 2 * GW_PI);
 }
 
 static void add_conflict(gw_solver *solver, const gw_angle_constraint *x,

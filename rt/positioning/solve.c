@@ -125,8 +125,9 @@ static bool nearest_elsewhere(gw_solver *solver, const gw_submanifold *set, gw_p
     return true;
 }
 
+/* `verified`: the set is one pose, which is verified. */
 static void add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
-                       const gw_submanifold *set, const gw_pose *known)
+                       const gw_submanifold *set, const gw_pose *known, bool verified)
 {
     gw_solution *s = solver->solution;
     const gw_problem *p = solver->problem;
@@ -137,7 +138,7 @@ static void add_branch(gw_solver *solver, const gw_solver_state *state, const ch
     double distance = curve ? gw_pose_distance(known, &p->pose, p->length)
                             : gw_submanifold_nearest(set, &p->pose, p->length, &nearest);
     nearest = curve ? *known : nearest;
-    if (gw_solver_residual(solver, &nearest) > GW_VERIFIED &&
+    if (!verified && gw_solver_residual(solver, &nearest) > GW_VERIFIED &&
         !nearest_elsewhere(solver, set, &nearest, &distance)) {
         solver->unproven = true;
         return;
@@ -157,13 +158,20 @@ static void add_branch(gw_solver *solver, const gw_solver_state *state, const ch
     }
 }
 
+/* What was found is not lost where the search took all the work. */
+static void add_with_overdraft(gw_solver *solver, const gw_solver_state *state, const char *name,
+                               const gw_submanifold *set, const gw_pose *known, bool verified)
+{
+    solver->work += GW_OVERDRAFT;
+    add_branch(solver, state, name, set, known, verified);
+    solver->work -= GW_OVERDRAFT;
+}
+
 void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
                    const gw_submanifold *set, const gw_pose *known)
 {
     assert(solver && state && set);
-    solver->work += GW_OVERDRAFT; /* what was found is not lost where the search took all */
-    add_branch(solver, state, name, set, known);
-    solver->work -= GW_OVERDRAFT;
+    add_with_overdraft(solver, state, name, set, known, false);
 }
 
 /* Tells of closed forms whose rotation or translation no single constraint gives. */
@@ -192,7 +200,7 @@ static void solve_leaf(gw_solver *solver, const gw_solver_state *state)
     gw_submanifold_count_work(&set, &solver->work);
     if (closed && gw_verified(solver, &set, &solver->work)) {
         trace_closed_form(state, &set, s);
-        gw_add_branch(solver, state, "", &set, NULL);
+        add_with_overdraft(solver, state, "", &set, NULL, set.dof == 0);
         return;
     }
     if (!solver->stated_checked && gw_stated_conflict(solver)) {
