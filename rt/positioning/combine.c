@@ -516,31 +516,34 @@ static progress solve_rotation(gw_solver *solver, gw_solver_state *state)
     return branch_on(solver, state, 0, from);
 }
 
-/* Two angles that leave two loops of rotations: each is a branch of its own, where the state has a
- * closed form. */
-static progress choose_loop(gw_solver *solver, gw_solver_state *state)
+/* Gives a state of two angles to the leaf: where they leave two loops of rotations, each is a
+ * branch of its own, if the state has a closed form. */
+static void give_loops(gw_solver *solver, gw_solver_state *state)
 {
+    gw_rotation_set loops;
     gw_submanifold set;
     state->loop = 1;
-    bool closed = gw_synthesise(solver, state, &set);
+    if (gw_rotation_by_two_angles(state, &loops))
+        state->loops = &loops;
+    bool two = state->loops && loops.second.loops == 2 && gw_synthesise(solver, state, &set);
     state->loop = 0;
-    if (!closed || set.rotation.second.loops != 2)
-        return UNCHANGED;
-    unsigned long from = state->angles[0].from | state->angles[1].from;
-    add_trace(solver, "two angles: two loops of rotations", from);
-    if (solver->tracked) {
-        state->loop = (signed char)gw_tracked_loop(solver, &set.rotation);
+    if (two)
+        add_trace(solver, "two angles: two loops of rotations",
+                  state->angles[0].from | state->angles[1].from);
+    if (two && solver->tracked) {
+        state->loop = (signed char)gw_tracked_loop(solver, &loops);
         add_choice(state, state->loop > 0 ? '0' : '1');
-        return UNCHANGED;
     }
-    for (int k = 0; k < 2 && !solver->stop; k++) {
+    if (!two || solver->tracked)
+        solver->leaf(solver, state);
+    for (int k = 0; k < 2 && two && !solver->tracked && !solver->stop; k++) {
         gw_solver_state next;
         copy_state(&next, state);
         next.loop = k == 0 ? 1 : -1;
         add_choice(&next, (char)('0' + k));
         solver->leaf(solver, &next);
     }
-    return ENDED;
+    state->loops = NULL;
 }
 
 /* ---- exploring ------------------------------------------------------------------------------- */
@@ -568,8 +571,8 @@ static void explore(gw_solver *solver, gw_solver_state *state)
             p = solve_rotation(solver, state);
     }
     if (p == UNCHANGED && !solver->stop && !state->rotation_known && state->angle_count == 2)
-        p = choose_loop(solver, state);
-    if (p == UNCHANGED || (p == CHANGED && !solver->stop))
+        give_loops(solver, state);
+    else if (p == UNCHANGED || (p == CHANGED && !solver->stop))
         solver->leaf(solver, state);
 }
 

@@ -43,6 +43,7 @@ typedef struct gw_solver_state {
     bool capped;        /* a cap was reached: the list of constraints is not complete */
     double slack;       /* of its tangencies: over the size, or rad */
     signed char loop;   /* of the two that two angles leave, 1 or -1; 0: none chosen */
+    const gw_rotation_set *loops; /* that its two angles leave; NULL: not known */
     gw_quat rotation;
     unsigned long rotation_from; /* bits of the input constraints that it stems from */
     unsigned long left_out; /* bits of constraints that others nearly imply: no rule uses them */

@@ -150,9 +150,12 @@ bool gw_rotation_by_two_angles(const gw_solver_state *state, gw_rotation_set *r)
         const gw_angle_constraint *d = &state->angles[i];
         pair[i] = (gw_vector_angle){d->f, d->u, d->angle};
     }
-    if (!gw_two_angles(&pair[0], &pair[1], r))
+    if (state->loops)
+        *r = *state->loops;
+    else if (!gw_two_angles(&pair[0], &pair[1], r))
         return false;
-    gw_two_angles_choose(r, state->loop);
+    if (r->second.loops == 2 && r->second.loop != state->loop)
+        gw_two_angles_choose(r, state->loop);
     return true;
 }
 
