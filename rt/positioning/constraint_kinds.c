@@ -536,7 +536,8 @@ double gw_constraint_residual_counted(const gw_constraint *c, const gw_pose *x, 
     double turn = directed ? length * angle_error(c, &m) : 0;
     if (info->distance == GW_ANY_DISTANCE)
         return turn;
-    return fmax(distance_error(c, &m, wanted), turn);
+    double off = distance_error(c, &m, wanted);
+    return turn > off ? turn : off; /* of a pose that is none, not a number */
 }
 
 #define NEXT_TO_NOTHING 1e-9 /* of the length: a residual that needs no other branch */

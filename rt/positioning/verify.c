@@ -139,11 +139,15 @@ static double residual_of(const gw_problem *problem, unsigned long use, double s
     assert(problem && size > 0 && x);
     const double rounding = 8 * DBL_EPSILON * (gw_norm(x->p) + gw_norm(problem->pose.p));
     double worst = 0;
-    for (int i = 0; i < problem->count; i++)
-        if (use >> i & 1)
-            worst = fmax(worst,
-                         gw_constraint_residual_counted(&problem->constraints[i], x, size, work));
-    return isnan(worst) ? HUGE_VAL : fmax(0, worst - rounding) / size;
+    for (int i = 0; i < problem->count; i++) {
+        if (!(use >> i & 1))
+            continue;
+        double off = gw_constraint_residual_counted(&problem->constraints[i], x, size, work);
+        if (isnan(off))
+            return HUGE_VAL;
+        worst = off > worst ? off : worst;
+    }
+    return worst > rounding ? (worst - rounding) / size : 0;
 }
 
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,

@@ -3,6 +3,8 @@
  */
 #include "solve_util.h"
 
+#include "rt/positioning/solver.h"
+
 static void simple_example_has_one_freedom_and_a_redundant_constraint(void **unused)
 {
     (void)unused;
@@ -225,6 +227,21 @@ static void what_follows_is_told_beside_what_meets_transversally(void **unused)
     assert_int_equal(solution.redundant_count, 1);
 }
 
+/* A pose that is not a number is off every constraint. */
+static void a_pose_that_is_no_number_satisfies_nothing(void **unused)
+{
+    (void)unused;
+    gw_vec3 o = {0, 0, 0}, z = {0, 0, 1};
+    gw_constraint c[] = {coincident(point_at(o), point_at(o)),
+                         sensed(coincident(plane(o, z), plane(o, z)), GW_SAME)};
+    gw_problem p = problem_of(c, 2);
+    gw_pose none = {{NAN, 0, 0}, gw_quat_identity()};
+    assert_true(isinf(gw_problem_residual(&p, 3, 1, &none)));
+    assert_true(isinf(gw_problem_residual(&p, 2, 1, &none)));
+    none = (gw_pose){o, {NAN, 0, 0, 0}};
+    assert_true(isinf(gw_problem_residual(&p, 3, 1, &none)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_conflict_of_one_point_tells_of_the_same_part),
         cmocka_unit_test(an_angle_from_an_arc_cosine_means_along),
         cmocka_unit_test(what_follows_is_told_beside_what_meets_transversally),
+        cmocka_unit_test(a_pose_that_is_no_number_satisfies_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
