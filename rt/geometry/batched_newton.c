@@ -495,8 +495,10 @@ void gw_batched_newton_descend(const gw_batched_newton *s, const gw_quat *starts
     assert(s && starts && count > 0 && best);
     if (s->rotation.kind == GW_ROTATION_FREE && s->curved)
         descend(s, &(family){GW_ROTATION_FREE, 3, 3, true}, starts, count, best);
-    else if (s->rotation.kind == GW_ROTATION_FREE)
+    else if (s->rotation.kind == GW_ROTATION_FREE && s->count == 3)
         descend(s, &(family){GW_ROTATION_FREE, 3, 3, false}, starts, count, best);
+    else if (s->rotation.kind == GW_ROTATION_FREE)
+        descend(s, &(family){GW_ROTATION_FREE, 3, 2, false}, starts, count, best);
     else if (s->rotation.kind == GW_ROTATION_ANGLE)
         descend(s, &(family){GW_ROTATION_ANGLE, 2, 3, s->curved}, starts, count, best);
     else if (s->rotation.kind == GW_ROTATION_AXIS)
