@@ -172,15 +172,24 @@ static void apply_inverse(const gw_model *model, int dof, const double (*jacobia
     }
 }
 
-/* J (D^-1 J^T), symmetric but for rounding, which is averaged away. */
+static bool is_zero(const double a[6])
+{
+    return a[0] == 0 && a[1] == 0 && a[2] == 0 && a[3] == 0 && a[4] == 0 && a[5] == 0;
+}
+
+/* J (D^-1 J^T), symmetric but for rounding, which is averaged away. Most coordinates of a tree do
+ * not move the held frame. */
 static void inverse_inertia(int dof, const double (*jacobian)[6], const double (*applied)[6],
                             double out[6][6])
 {
     double full[6][6] = {{0}};
-    for (int k = 0; k < dof; k++)
+    for (int k = 0; k < dof; k++) {
+        if (is_zero(jacobian[k]))
+            continue;
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++)
                 full[i][j] += jacobian[k][i] * applied[k][j];
+    }
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
             out[i][j] = 0.5 * (full[i][j] + full[j][i]);
