@@ -27,6 +27,7 @@
 #include <math.h>
 
 #include "rt/base/simd.h"
+#include "rt/base/simd.h"
 #include "rt/geometry/nurbs_nearest.h"
 
 #define NEWTON_STEPS 20
@@ -173,6 +174,7 @@ GW_LANE_INLINE void functions(bool second, const jet3 *d, const jet3 *a, const j
     h[2] = over(second, &of[2], &np), h[2] = over(second, &h[2], &na);
 }
 
+GW_TARGET_CLONES
 static bool pair_at(const gw_closure_contact *k, const gw_body_frame *fa, const gw_body_frame *fb,
                     const gw_contact_place *place, pair *x)
 {
@@ -344,6 +346,7 @@ static jet3 difference(const jet3 *p, const jet3 *q)
 }
 
 /* F and h as the bodies move, the place at this rate. */
+GW_TARGET_CLONES
 static void functions_moving(const pair *x, const gw_body_frame *a, const gw_body_frame *b,
                              const double rate[2], jet f[2], jet h[GW_CURVE_ROWS])
 {
@@ -378,6 +381,7 @@ static void put_rates(const pair *x, const gw_body_frame *a, const gw_body_frame
     c->t_dot = gw_scale(1 / speed, gw_mul_add(tangent.v, -gw_dot(tangent.v, c->t), c->t));
 }
 
+GW_TARGET_CLONES
 bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
                          const gw_body_frame *b, gw_contact_place *place, gw_curve_contact *c)
 {
