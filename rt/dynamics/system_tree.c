@@ -502,12 +502,12 @@ PASS void solve_upper(const gw_system_body *k, double *x, int dof)
 
 void gw_tree_solve_lower(const gw_system_body *k, double *x)
 {
-    solve_lower(k, x, k->dof);
+    ON_COORDINATES(k->dof, solve_lower, k, x);
 }
 
 void gw_tree_solve_upper(const gw_system_body *k, double *x)
 {
-    solve_upper(k, x, k->dof);
+    ON_COORDINATES(k->dof, solve_upper, k, x);
 }
 
 /* U, L and, where there is a parent, I^a = I^A - U D^-1 U^T: the columns of U L^-T one by one. */
