@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/base/simd.h"
 #include "rt/dynamics/rigid_body.h"
 #include "rt/geometry/nurbs_motion.h"
 
@@ -45,6 +46,7 @@ void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *st
             z_dot[j] -= p[i] * push[i][j];
 }
 
+GW_TARGET_CLONES
 gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, const gw_pose *to,
                                     const gw_twist *twist, const gw_step *step)
 {
