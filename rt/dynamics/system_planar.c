@@ -126,7 +126,10 @@ void gw_planar_find(gw_system *s)
 
 /* ---- kinematics ----------------------------------------------------------------------------- */
 
-void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
+/* What one pass over the bodies does with each of them is one function of these. */
+#define PASS static inline __attribute__((always_inline))
+
+PASS void update_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
 {
     gw_planar_body *b = &k->flat;
     const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
@@ -164,7 +167,7 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
     }
 }
 
-void gw_planar_place(gw_system_body *k)
+PASS void place(gw_system_body *k)
 {
     const gw_planar_body *b = &k->flat;
     const gw_plane *plane = b->plane;
@@ -176,7 +179,7 @@ void gw_planar_place(gw_system_body *k)
     k->turn = gw_quat_to_mat3(k->pose.q);
 }
 
-void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p)
+PASS void update_velocity(gw_system_body *k, const gw_system_body *p)
 {
     gw_planar_body *b = &k->flat;
     const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
@@ -198,7 +201,7 @@ void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p)
     b->needed[2] = b->com[0] * b->needed[1] - b->com[1] * b->needed[0];
 }
 
-void gw_planar_move(gw_system_body *k)
+PASS void move(gw_system_body *k)
 {
     const gw_planar_body *b = &k->flat;
     k->twist.v = gw_planar_vector(b->plane, b->twist[0], b->twist[1]);
@@ -254,7 +257,7 @@ void gw_planar_expand(gw_system *s)
  *   (nx, ny)' = (nx, ny) + M (-r_y, r_x),   nn' = nn + (-r_y, r_x) . ((nx, ny) + (nx, ny)')
  */
 
-void gw_planar_rigid_inertia(gw_system_body *k, double h)
+PASS void rigid_inertia(gw_system_body *k, double h)
 {
     gw_planar_body *b = &k->flat;
     double m = b->mass, *i = b->inertia;
@@ -267,6 +270,39 @@ void gw_planar_rigid_inertia(gw_system_body *k, double h)
     i[0] += d, i[2] += d;
     i[3] -= d * r[1], i[4] += d * r[0];
     i[5] += h * k->def.damping_angular + d * (r[0] * r[0] + r[1] * r[1]);
+}
+
+void gw_planar_rigid_inertia(gw_system_body *k, double h)
+{
+    rigid_inertia(k, h);
+}
+
+void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage,
+                               bool in_space)
+{
+    update_position(k, p, in_stage);
+    if (in_space)
+        place(k);
+}
+
+void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p, bool in_space)
+{
+    update_velocity(k, p);
+    if (in_space)
+        move(k);
+}
+
+void gw_planar_update(gw_system_body *k, const gw_system_body *p, bool in_stage, bool in_space,
+                      bool inertia)
+{
+    update_position(k, p, in_stage);
+    update_velocity(k, p);
+    if (in_space) {
+        place(k);
+        move(k);
+    }
+    if (inertia)
+        rigid_inertia(k, 0);
 }
 
 static void add_shifted(const double x[6], double r_x, double r_y, double to[6])
@@ -344,7 +380,7 @@ void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p)
  * x 2 matrix remains.
  */
 
-void gw_planar_pass_inertia(gw_system_body *k, gw_system_body *p)
+PASS void pass_inertia(gw_system_body *k, gw_system_body *p)
 {
     gw_planar_body *b = &k->flat;
     const double *i = b->inertia, x = b->r[0], y = b->r[1], *s = b->column;
@@ -363,7 +399,7 @@ void gw_planar_pass_inertia(gw_system_body *k, gw_system_body *p)
     to[5] += x * ny - y * nx;
 }
 
-void gw_planar_pass_force(gw_system_body *k, gw_system_body *p)
+PASS void pass_force(gw_system_body *k, gw_system_body *p)
 {
     const gw_planar_body *b = &k->flat;
     const double *f = b->force, *u = b->pulled;
@@ -372,6 +408,12 @@ void gw_planar_pass_force(gw_system_body *k, gw_system_body *p)
         return;
     const double passed[3] = {f[0] - u[0] * x, f[1] - u[1] * x, f[2] - u[2] * x};
     gw_planar_add_shifted(passed, b->r[0], b->r[1], p->flat.force);
+}
+
+void gw_planar_pass(gw_system_body *k, gw_system_body *p)
+{
+    pass_inertia(k, p);
+    pass_force(k, p);
 }
 
 void gw_planar_take_acceleration(gw_system_body *k, const gw_system_body *p)

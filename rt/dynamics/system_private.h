@@ -562,12 +562,13 @@ static inline void gw_joint_rates(const gw_system_body *k, const double *by, dou
 /* Finds them, where grounds are now; what stands on a ground that moves is in space. */
 void gw_planar_find(gw_system *system);
 
-/* The same as of bodies in space; p: the parent, NULL: the ground. */
-void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage);
-void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p);
-/* Pose and orientation in space, and twist. */
-void gw_planar_place(gw_system_body *k);
-void gw_planar_move(gw_system_body *k);
+/* The same as of bodies in space; p: the parent, NULL: the ground; `in_space`: their pose,
+ * orientation and twist there, too. Both at once, and with the body's own inertia. */
+void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage,
+                               bool in_space);
+void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p, bool in_space);
+void gw_planar_update(gw_system_body *k, const gw_system_body *p, bool in_stage, bool in_space,
+                      bool inertia);
 void gw_planar_articulate(gw_system_body *k, double added, gw_system_body *p);
 void gw_planar_reduce(gw_system_body *k, gw_system_body *p);
 void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p);
@@ -575,9 +576,8 @@ void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p);
 /* The body's own inertia in its plane, and h times its damping. */
 void gw_planar_rigid_inertia(gw_system_body *k, double h);
 
-/* Of gw_tree_solve(). */
-void gw_planar_pass_inertia(gw_system_body *k, gw_system_body *p);
-void gw_planar_pass_force(gw_system_body *k, gw_system_body *p);
+/* Of gw_tree_solve(): inertia and force onto the parent; the acceleration. */
+void gw_planar_pass(gw_system_body *k, gw_system_body *p);
 void gw_planar_take_acceleration(gw_system_body *k, const gw_system_body *p);
 
 /* Adds the articulated inertia of a child in space, and a wrench at it, to a parent in a plane. */

@@ -311,10 +311,8 @@ static void move_to_position(gw_system *s, int index)
         place_in_space(s, k);
         return;
     }
-    gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL,
-                              s->in_stage);
-    if (!s->flat_only || index == s->held)
-        gw_planar_place(k);
+    gw_planar_update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL, s->in_stage,
+                              !s->flat_only || index == s->held);
 }
 
 static void move_at_velocity(gw_system *s, int index)
@@ -324,9 +322,8 @@ static void move_at_velocity(gw_system *s, int index)
         move_in_space(s, k);
         return;
     }
-    gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
-    if (!s->flat_only || index == s->held)
-        gw_planar_move(k);
+    gw_planar_update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL,
+                              !s->flat_only || index == s->held);
 }
 
 void gw_tree_update_positions(gw_system *s)
@@ -344,12 +341,16 @@ void gw_tree_update_velocities(gw_system *s)
 void gw_tree_update(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
-        move_to_position(s, i);
-        move_at_velocity(s, i);
-        if (s->one_pass && s->bodies[i].flat.plane)
-            gw_planar_rigid_inertia(&s->bodies[i], 0);
-        else if (s->one_pass)
-            set_rigid_inertia(&s->bodies[i], 0);
+        gw_system_body *k = &s->bodies[i];
+        if (k->flat.plane) {
+            gw_planar_update(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL, s->in_stage,
+                             !s->flat_only || i == s->held, s->one_pass);
+            continue;
+        }
+        place_in_space(s, k);
+        move_in_space(s, k);
+        if (s->one_pass)
+            set_rigid_inertia(k, 0);
     }
 }
 
@@ -765,8 +766,7 @@ void gw_tree_solve(gw_system *s)
         gw_system_body *k = &s->bodies[i];
         gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         if (k->flat.plane) {
-            gw_planar_pass_inertia(k, p);
-            gw_planar_pass_force(k, p);
+            gw_planar_pass(k, p);
         } else {
             pass_inertia(k, 0, p);
             pass_force(k, p);
