@@ -88,6 +88,11 @@ static double size_of(const gw_surface *s)
     return 1;
 }
 
+static double size_of_both(const gw_closure_contact *k)
+{
+    return fmin(size_of(&k->on_a), size_of(&k->on_b));
+}
+
 /* p = point + D q with q = (c + z1 e1 + z2 e2) / |..|, |c| = 1. */
 static raw_patch on_ellipsoid(const gw_surface *s, const double *z)
 {
@@ -320,12 +325,15 @@ static double least_curvature(const normal_system *s)
     return mean - hypot(0.5 * (s->k[0][0] - s->k[1][1]), off);
 }
 
-/* Newton's method from a place; false where it does not converge. `way`: how far it went over the
- * surfaces, of the size. */
+/* How far Newton's method may go. DESCEND: a curve's point goes down the gap where the curve
+ * crosses b, too, and so to a minimum, never to a maximum. */
+typedef enum newton_reach { ON_BRANCH, ANYWHERE, DESCEND } newton_reach;
+
+/* Newton's method from a place; false where it does not converge within its reach. */
 static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                   double size, gw_contact_place *place, normal_system *s, double *way)
+                   newton_reach reach, gw_contact_place *place, normal_system *s)
 {
-    *way = 0;
+    double size = size_of_both(k), way = 0;
     for (int i = 0; i < NEWTON_STEPS; i++) {
         double right_a[2] = {0, 0}, right_b[2], y_a[2], y_b[2];
         if (!system_at(k, a, b, place, s))
@@ -334,6 +342,8 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
             right_a[j] = j < s->a.count ? -gw_dot(s->a.t[j], s->n) : 0;
             right_b[j] = gw_dot(s->d, s->b.t[j]);
         }
+        if (reach == DESCEND && s->a.count == 1)
+            s->k[0][0] = fabs(s->k[0][0]);
         if (!solve_normal(s, right_a, right_b, y_a, y_b))
             return false;
         double far_a = y_a[0] * y_a[0] + y_a[1] * y_a[1], far_b = y_b[0] * y_b[0] + y_b[1] * y_b[1];
@@ -341,15 +351,16 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
         if (!isfinite(far_a + far_b))
             return false;
         if (far < THERE * size)
-            return true;
+            return reach == DESCEND ? system_at(k, a, b, place, s)
+                                    : reach == ANYWHERE || way < JUMP;
         double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
         for (int j = 0; j < 2; j++)
             y_a[j] *= share, y_b[j] *= share;
         move_place(&k->on_a, &s->a, y_a, place->a);
         move_place(&k->on_b, &s->b, y_b, place->b);
-        *way += share * far / size;
+        way += share * far / size;
         if (far < CONVERGED * size)
-            return system_at(k, a, b, place, s);
+            return (reach != ON_BRANCH || way < JUMP) && system_at(k, a, b, place, s);
     }
     return false;
 }
@@ -442,10 +453,7 @@ static void place_near(const gw_surface *s, gw_vec3 x, double z[3])
 
 static gw_vec3 into_body(const gw_body_frame *f, gw_vec3 x)
 {
-    gw_vec3 d = gw_sub(x, f->p);
-    return gw_v3(f->turn.m[0][0] * d.x + f->turn.m[1][0] * d.y + f->turn.m[2][0] * d.z,
-                 f->turn.m[0][1] * d.x + f->turn.m[1][1] * d.y + f->turn.m[2][1] * d.z,
-                 f->turn.m[0][2] * d.x + f->turn.m[1][2] * d.y + f->turn.m[2][2] * d.z);
+    return gw_mat3_tmul(&f->turn, gw_sub(x, f->p));
 }
 
 /* The lowest samples of a over b, rising; returns how many. */
@@ -505,19 +513,17 @@ static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
 
 /* Over the whole of both: the common normal of the least gap, those that do not cross first. */
 static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                   double size, gw_contact_place *place, normal_system *s)
+                   gw_contact_place *place, normal_system *s)
 {
     gw_contact_place start[CANDIDATES + 1];
     int count = lowest_samples(k, a, b, start);
     bool found = false, crosses = true;
-    if (closest_points(k, a, b, &start[count]))
-        count++;
+    count += closest_points(k, a, b, &start[count]);
     double least = HUGE_VAL;
     for (int i = 0; i < count; i++) {
         normal_system there;
-        double way;
         gw_contact_place at = start[i];
-        if (!follow(k, a, b, size, &at, &there, &way) || there.a.beyond || there.b.beyond)
+        if (!follow(k, a, b, ANYWHERE, &at, &there) || there.a.beyond || there.b.beyond)
             continue;
         double gap = gw_dot(there.n, there.d);
         bool cross = least_curvature(&there) <= 0;
@@ -538,17 +544,14 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
 
 /* Closest points are a minimum of the distance where both H and K are positive definite; bodies
  * that are deeper than this share of the size are on the wrong sides of one another. */
-#define DEEPEST 0.5
-#define SAME    1e-3 /* of the size: places nearer than this are one */
+#define DEEPEST    0.5
+#define SAME       1e-3 /* of the size: places nearer than this are one */
+#define RIM_STARTS 6    /* around a rim whose lowest point was lost, */
+#define RIM_TURN   2.4  /* rad, from each to the next */
 
 static bool is_positive(const double m[2][2], int count)
 {
     return m[0][0] > 0 && (count == 1 || m[0][0] * m[1][1] - m[0][1] * m[1][0] > 0);
-}
-
-static double size_of_both(const gw_closure_contact *k)
-{
-    return fmin(size_of(&k->on_a), size_of(&k->on_b));
 }
 
 static bool is_place(const normal_system *s, double size, double *gap)
@@ -568,14 +571,9 @@ bool gw_closure_contact_has_places(const gw_closure_contact *k)
     return gw_surface_contact_is_general(k);
 }
 
-static bool bulges(const gw_surface *s)
-{
-    return s->kind != GW_SURFACE_FREE_FORM && s->kind != GW_SURFACE_CURVE;
-}
-
 int gw_closure_contact_places(const gw_closure_contact *k)
 {
-    bool one = bulges(&k->on_a) && bulges(&k->on_b) && !k->inside;
+    bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside;
     return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
 }
 
@@ -583,21 +581,24 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
                                gw_contact_place *place, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    double size = size_of_both(k), way;
-    gw_contact_place at = *place;
+    const gw_contact_place was = *place;
+    double size = size_of_both(k), there;
     normal_system s;
     assert(place->known);
-    place->known = follow(k, &frame_a, &frame_b, size, place, &s, &way) && way < JUMP &&
-                   is_place(&s, size, gap);
-    if (place->known)
-        return true;
-    /* over a kink: from the closest points of where it was */
-    gw_vec3 x = patch_at(&k->on_a, at.a, &frame_a).p;
-    place_near(&k->on_b, into_body(&frame_b, x), at.b);
-    place_near(&k->on_a, into_body(&frame_a, patch_at(&k->on_b, at.b, &frame_b).p), at.a);
-    *place = at;
-    place->known = follow(k, &frame_a, &frame_b, size, place, &s, &way) && way < JUMP &&
-                   is_place(&s, size, gap);
+    place->known = follow(k, &frame_a, &frame_b, ON_BRANCH, place, &s) && is_place(&s, size, gap);
+    /* over a kink: from the closest points of where it was; as a rim passes the pose in which it
+     * lies flat, its lowest point runs round, or goes over to another side */
+    int starts = place->known ? 0 : k->on_a.kind == GW_SURFACE_RIM ? RIM_STARTS : 1;
+    for (int i = 0; i < starts && !(i == 1 && place->known); i++) {
+        gw_contact_place at = was;
+        at.a[0] += i > 0 ? i * RIM_TURN : 0;
+        place_near(&k->on_b, into_body(&frame_b, patch_at(&k->on_a, at.a, &frame_a).p), at.b);
+        if (i == 0)
+            place_near(&k->on_a, into_body(&frame_a, patch_at(&k->on_b, at.b, &frame_b).p), at.a);
+        if (follow(k, &frame_a, &frame_b, is_curve(&k->on_a) ? DESCEND : ON_BRANCH, &at, &s) &&
+            is_place(&s, size, &there) && !(place->known && there >= *gap))
+            *place = at, *gap = there;
+    }
     return place->known;
 }
 
@@ -647,7 +648,6 @@ static bool is_at_edge(const gw_surface *s, const double *z)
 }
 
 #define OVER_EDGE 1e-3 /* of a ball's radius: so deep it reaches over an edge */
-
 /* Whether a ball reaches over the edge of b that is closest to its centre. */
 static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, const gw_contact_place *at)
@@ -694,16 +694,14 @@ bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, cons
                              int trial, gw_contact_place *place, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    double size = size_of_both(k), way;
+    double size = size_of_both(k), found;
     normal_system s;
     assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
     place->known = start_of(k, &frame_a, &frame_b, trial, place);
     *gap = place->known ? apart(k, &frame_a, &frame_b, place) : HUGE_VAL;
-    double found;
-    place->known = place->known && follow(k, &frame_a, &frame_b, size, place, &s, &way) &&
+    place->known = place->known && follow(k, &frame_a, &frame_b, DESCEND, place, &s) &&
                    is_place(&s, size, &found);
-    if (place->known)
-        *gap = found;
+    *gap = place->known ? found : *gap;
     return place->known;
 }
 
@@ -757,11 +755,15 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
 {
     gw_contact_place at = *place;
     normal_system s = {.n = {0, 0, 1}};
-    double way;
+    double size = size_of_both(k), gap;
     bool ball = k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM;
     if (ball && sphere_near(k, a, b, place->b, x))
         return;
-    bool found = follow(k, a, b, size_of_both(k), &at, &s, &way) && way < JUMP;
+    bool found = follow(k, a, b, ON_BRANCH, &at, &s);
+    if (!found && is_curve(&k->on_a)) {
+        at = *place;
+        found = follow(k, a, b, DESCEND, &at, &s) && is_place(&s, size, &gap);
+    }
     if (!found || s.a.beyond || s.b.beyond)
         system_at(k, a, b, place, &s);
     *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.b.p, .n = s.n};
@@ -809,12 +811,11 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, gw_contact_place *place, gw_contact_state *x)
 {
     normal_system s = {.n = {0, 0, 1}};
-    double size = fmin(size_of(&k->on_a), size_of(&k->on_b)), way;
     gw_contact_place at = *place;
-    bool found = place->known && follow(k, a, b, size, &at, &s, &way) && way < JUMP;
+    bool found = place->known && follow(k, a, b, ON_BRANCH, &at, &s);
     if (!found) {
         at = *place;
-        found = search(k, a, b, size, &at, &s);
+        found = search(k, a, b, &at, &s);
         at.searched = true;
     }
     at.before = place->before;
@@ -823,7 +824,7 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     x->beyond = s.a.beyond || s.b.beyond;
     x->curvature = least_curvature(&s);
     place->now = (gw_contact_curvature){into_body(b, x->c), found ? x->curvature : 0};
-    x->conforms = fabs(x->curvature) < CONFORMING / size;
+    x->conforms = fabs(x->curvature) < CONFORMING / size_of_both(k);
     if (!found || x->conforms)
         return false;
     return put_rates(&s, a, b, x);

@@ -362,18 +362,27 @@ static void search(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool
     first->until_search = any || fabs(gap) > SEARCH_NEAR ? SEARCH_PERIOD : 0;
 }
 
+/* Whether a place keeps them apart, or may: one that is far open does not. */
 static bool has_place(const gw_scene_unilaterals *u, int constraint)
 {
     for (int i = 0; i < u->count; i++)
-        if (u->rows[i].constraint == constraint && u->rows[i].row.surfaces.place.known)
+        if (u->rows[i].constraint == constraint && u->rows[i].row.surfaces.place.known &&
+            u->rows[i].now.gap < SEARCH_NEAR)
             return true;
     return false;
+}
+
+/* Deeper than a contact that is one point gets, even where its collision was deferred. */
+static bool is_sunk(const gw_scene_unilateral_row *r)
+{
+    return r->place_count > 0 && r->row.surfaces.place.known &&
+           r->now.gap < -2 * GW_WORLD_DEFERRED_DEPTH;
 }
 
 int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
 {
     for (int i = 0; i < u->count; i++)
-        if (u->rows[i].past && !has_place(u, u->rows[i].constraint))
+        if ((u->rows[i].past && !has_place(u, u->rows[i].constraint)) || is_sunk(&u->rows[i]))
             return u->rows[i].constraint;
     return -1;
 }

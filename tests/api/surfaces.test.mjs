@@ -1402,6 +1402,62 @@ test('surfaces that conform are refused where they may part, and told in motion'
   }
 });
 
+// z = k (x^2 + y^2) over -0.5 .. 0.5, and how deep a cylinder's rims come through it in a second.
+function depthInBowl(k, radius, height, mass, pose) {
+  const paraboloid = {
+    ...saddle,
+    type: 'nurbs-surface',
+    points: saddle.points.map((r, i) => r.map(([x, y], j) => [x / 2, y / 2, (k * (bend[i] + bend[j])) / 4])),
+  };
+  const across = (mass * (3 * radius * radius + height * height)) / 12;
+  const inertia = [across, across, (mass * radius * radius) / 2, 0, 0, 0];
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'cylinder in a bowl',
+    gravity: [0, 0, -9.81],
+    objects: [
+      { id: 'bowl', geometry: paraboloid, fixed: true },
+      { id: 'body', geometry: { type: 'cylinder', radius, height }, pose, free: true, body: { mass, inertia } },
+    ],
+    constraints: [{ id: 'c1', type: 'sliding', a: 'body/surface', b: 'bowl/surface', contact: 'unilateral' }],
+  };
+  const csv = join(scratch, 'bowl.csv');
+  const { code, err } = command(['run', '-', '--seconds', '1', '--bodies', csv], JSON.stringify(scene));
+  assert.equal(code, 0, err);
+  let least = Infinity;
+  for (const line of readFileSync(csv, 'utf8').trim().split('\n').slice(1)) {
+    const [px, py, pz, w, x, y, z] = line.split(',').slice(1, 8).map(Number);
+    for (let i = 0; i < 128; i++) {
+      const [a, b] = [radius * Math.cos((i * Math.PI) / 32), radius * Math.sin((i * Math.PI) / 32)];
+      const c = i < 64 ? height / 2 : -height / 2;
+      const at = [
+        px + (1 - 2 * (y * y + z * z)) * a + 2 * (x * y - w * z) * b + 2 * (x * z + w * y) * c,
+        py + 2 * (x * y + w * z) * a + (1 - 2 * (x * x + z * z)) * b + 2 * (y * z - w * x) * c,
+        pz + 2 * (x * z - w * y) * a + 2 * (y * z + w * x) * b + (1 - 2 * (x * x + y * y)) * c,
+      ];
+      const out = at[0] * at[0] + at[1] * at[1];
+      least = Math.min(least, (at[2] - k * out) / Math.sqrt(1 + 4 * k * k * out));
+    }
+  }
+  return -least;
+}
+
+test('a cylinder stays in a bowl on its rims, whose lowest points run round', () => {
+  for (const [k, radius, height, p, q] of [
+    [0.5, 0.03, 0.06, [0.06776, 0.00829, 0.05798], [0.04861, -0.07115, -0.09734, 0.99151]],
+    [1, 0.1, 0.15, [-0.10193, 0.06138, 0.23658], [0.42743, 0.12729, -0.2841, 0.84876]],
+    [4, 0.1, 0.3, [-0.08636, -0.13577, 0.3822], [0.98058, 0.04574, -0.1312, -0.13844]],
+    [0.5, 0.05, 0.15, [-0.14746, 0.11362, 0.11021], [0.92246, 0.2223, -0.01221, -0.31545]],
+    [4, 0.05, 0.06, [-0.02123, -0.07004, 0.0952], [0.97755, 0.11294, 0.17069, 0.05002]],
+    [1, 0.05, 0.06, [0.14501, -0.01563, 0.16888], [0.9043, -0.15218, 0.00907, 0.39875]],
+  ]) {
+    const mass = 1000 * Math.PI * radius * radius * height;
+    const unit = q.map((x) => x / Math.hypot(...q));
+    const depth = depthInBowl(k, radius, height, mass, { p, q: unit });
+    assert.ok(depth < 1.5e-3, `${radius} x ${height} in ${k}: ${depth}`);
+  }
+});
+
 test('contact kept both ways is refused where a shape bends sharply', () => {
   const roof = {
     type: 'nurbs-surface',
