@@ -121,6 +121,7 @@ static raw_patch on_simple(const gw_surface *s, const double *z)
     if (s->kind == GW_SURFACE_PLANE) {
         r.p = gw_mul_add(gw_mul_add(s->point, z[0], e), z[1], f);
         r.d[0] = e, r.d[1] = f, r.n = s->axis;
+        r.beyond = s->radius > 0 && hypot(z[0], z[1]) > s->radius;
         return r;
     }
     double c = s->radius * cos(z[0]), k = s->radius * sin(z[0]);

@@ -89,7 +89,7 @@ typedef enum gw_surface_kind {
 typedef struct gw_surface {
     gw_surface_kind kind;
     gw_vec3 point, axis; /* axis: a unit vector */
-    double radius;       /* m */
+    double radius;       /* m; of a plane: it is a disc about `point`; 0: endless */
     double half_length;  /* of a cylinder that ends, m; 0: endless */
     gw_quat turn;
     gw_vec3 semi_axes;     /* m */

@@ -290,5 +290,13 @@ int gw_scene_unilateral_contacts(const gw_scene *s, int index,
         end->point = gw_mul_add(end->point, (i ? -0.5 : 0.5) * shape->height, end->axis);
     }
     contacts[2].on_a.half_length = 0.5 * shape->height;
-    return gw_closure_contact_has_places(&c.contact) ? 3 : 2;
+    for (int i = 0; i < 2; i++) { /* caps: discs */
+        gw_surface *cap = &contacts[3 + i].on_a;
+        double up = i ? -1 : 1;
+        cap->kind = GW_SURFACE_PLANE;
+        cap->point = gw_mul_add(cap->point, up * 0.5 * shape->height, cap->axis);
+        cap->axis = gw_scale(up, cap->axis);
+    }
+    bool capped = shape->kind == GW_SHAPE_CYLINDER && !c.contact.inside;
+    return !gw_closure_contact_has_places(&c.contact) ? 2 : capped ? 5 : 3;
 }

@@ -31,7 +31,7 @@ bool gw_scene_primitive_surface(const gw_scene *scene, const gw_feature_ref *ref
 bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def *closure,
                                bool *swapped, gw_error *error);
 
-#define GW_MAX_UNILATERAL_PARTS 3 /* of one contact: both ends of a cylinder, and its side */
+#define GW_MAX_UNILATERAL_PARTS 5 /* of one contact: a cylinder's rims, side and caps */
 
 /* Contacts of the surfaces of a unilateral contact, the enabled velocity constraint `index`: the
  * surfaces as they are, or of a cylinder or a capsule its two ends, rims or spheres, which part one

@@ -1402,7 +1402,8 @@ test('surfaces that conform are refused where they may part, and told in motion'
   }
 });
 
-// z = k (x^2 + y^2) over -0.5 .. 0.5, and how deep a cylinder's rims come through it in a second.
+// z = k (x^2 + y^2) over -0.5 .. 0.5, and how deep a cylinder's rims, or the centres of its caps, come
+// through it in a second.
 function depthInBowl(k, radius, height, mass, pose) {
   const paraboloid = {
     ...saddle,
@@ -1427,9 +1428,10 @@ function depthInBowl(k, radius, height, mass, pose) {
   let least = Infinity;
   for (const line of readFileSync(csv, 'utf8').trim().split('\n').slice(1)) {
     const [px, py, pz, w, x, y, z] = line.split(',').slice(1, 8).map(Number);
-    for (let i = 0; i < 128; i++) {
-      const [a, b] = [radius * Math.cos((i * Math.PI) / 32), radius * Math.sin((i * Math.PI) / 32)];
-      const c = i < 64 ? height / 2 : -height / 2;
+    for (let i = 0; i < 130; i++) {
+      const r = i < 128 ? radius : 0;
+      const [a, b] = [r * Math.cos((i * Math.PI) / 64), r * Math.sin((i * Math.PI) / 64)];
+      const c = i % 2 ? height / 2 : -height / 2;
       const at = [
         px + (1 - 2 * (y * y + z * z)) * a + 2 * (x * y - w * z) * b + 2 * (x * z + w * y) * c,
         py + 2 * (x * y + w * z) * a + (1 - 2 * (x * x + z * z)) * b + 2 * (y * z - w * x) * c,
@@ -1456,6 +1458,12 @@ test('a cylinder stays in a bowl on its rims, whose lowest points run round', ()
     const depth = depthInBowl(k, radius, height, mass, { p, q: unit });
     assert.ok(depth < 1.5e-3, `${radius} x ${height} in ${k}: ${depth}`);
   }
+});
+
+test('a cylinder that falls on a hill stands on its cap', () => {
+  const q = [Math.cos(0.025), Math.sin(0.025), 0, 0];
+  const depth = depthInBowl(-4, 0.05, 0.1, 1, { p: [0, 0, 0.06], q });
+  assert.ok(depth < 5e-5, `${depth}`);
 });
 
 test('contact kept both ways is refused where a shape bends sharply', () => {
