@@ -130,6 +130,14 @@ static int locus_parameters(const gw_locus *l, gw_submanifold_parameter *out)
     return 0;
 }
 
+const char *const *gw_submanifold_parameter_names(void)
+{
+    static const char *const names[] = {
+        "phi",     "theta", "psi", "yaw", "pitch", "roll", "s",  "t",  "x",  "y",  "z", "phi_t",
+        "azimuth", "polar", "u",   "v",   "z1",    "z2",   "z3", "z4", "z5", "z6", NULL};
+    return names;
+}
+
 int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_parameter *out)
 {
     assert(set && out);

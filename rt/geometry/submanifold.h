@@ -264,6 +264,9 @@ typedef struct gw_submanifold_parameter {
     bool periodic;
 } gw_submanifold_parameter;
 
+/* Every name that a parameter of some set has; a null pointer ends the list. */
+const char *const *gw_submanifold_parameter_names(void);
+
 /* Fills `out` (6 entries) and returns the number of parameters, which is dof. */
 int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_parameter *out);
 

@@ -97,33 +97,34 @@ static bool check_constrain(const step_context *p)
     return true;
 }
 
-/* Every name that gw_submanifold_parameters() gives; which of them a branch has shows when the
- * step runs. */
+/* Which of the names a branch has shows when the step runs. */
 static bool known_parameter(const char *name)
 {
-    static const char *const known[] = {"phi",   "theta", "yaw", "pitch", "roll",   "s",  "t",
-                                        "phi_t", "x",     "y",   "z",     "z1",     "z2", "z3",
-                                        "z4",    "z5",    "z6",  "polar", "azimuth"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i], name) == 0)
+    for (const char *const *known = gw_submanifold_parameter_names(); *known; known++)
+        if (strcmp(*known, name) == 0)
             return true;
     return false;
+}
+
+static bool unknown_parameter(const step_context *p, const char *member, const char *name)
+{
+    char message[200];
+    int n = snprintf(message, sizeof message, "\"%s\" is no parameter: ", name);
+    for (const char *const *known = gw_submanifold_parameter_names(); *known; known++)
+        n += snprintf(message + n, sizeof message - (size_t)n, "%s, ", *known);
+    snprintf(message + n - 2, sizeof message - (size_t)n + 2, " are");
+    return invalid_step(p, member, message);
 }
 
 static bool check_target(const step_context *p, int index)
 {
     const gw_step_target *t = &p->step->targets[index];
-    char member[32], message[160];
+    char member[32];
     snprintf(member, sizeof member, "/%s/%s", t->relative ? "by" : "to", t->name);
-    if (!known_parameter(t->name)) {
-        snprintf(message, sizeof message,
-                 "\"%s\" is no parameter: phi, theta, yaw, pitch, roll, s, t, x, y, z, phi_t, "
-                 "azimuth, polar, z1 to z6 are",
-                 t->name);
-        return invalid_step(p, member, message);
-    }
+    if (!known_parameter(t->name))
+        return unknown_parameter(p, member, t->name);
     if (!isfinite(t->value))
-        return invalid_step(p, member, "a parameter must be finite (m or rad)");
+        return invalid_step(p, member, "a parameter must be finite");
     for (int i = 0; i < index; i++)
         if (strcmp(p->step->targets[i].name, t->name) == 0)
             return invalid_step(p, member, "a parameter goes to a value or by one, not both");

@@ -21,7 +21,7 @@ typedef enum gw_step_kind {
 typedef struct gw_step_target {
     char name[16];
     bool relative; /* by so much, not to it */
-    double value;  /* m or rad */
+    double value;  /* m or rad, 1 of a free-form shape */
 } gw_step_target;
 
 typedef struct gw_task_step {

@@ -100,7 +100,7 @@ static double displacement_of(const gw_submanifold_parameter *is, double now, do
 {
     double change = isnan(by) ? 0 : by;
     if (!isnan(to))
-        change = is->periodic ? remainder(to - now, 2 * GW_PI) : to - now;
+        change = is->periodic ? remainder(to - now, is->high - is->low) : to - now;
     return is->periodic ? change : fmin(fmax(now + change, is->low), is->high) - now;
 }
 

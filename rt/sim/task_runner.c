@@ -321,7 +321,7 @@ gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view)
 /* N or N m: turns only, or not. */
 static const char *unit_of(const gw_task_step *step)
 {
-    static const char *const turns[] = {"phi", "theta", "yaw", "pitch", "roll"};
+    static const char *const turns[] = {"phi", "theta", "psi", "yaw", "pitch", "roll"};
     for (int i = 0; i < step->target_count; i++) {
         bool turn = false;
         for (size_t k = 0; k < sizeof turns / sizeof turns[0]; k++)

@@ -103,7 +103,7 @@ HOOK(guard)
 
 static const wire_field of_move[] = {
     {"to", &targets, .item = &a_number, AT(gw_task_step, target_count), OMITTED,
-     .about = "m or rad, by the names that the branch's parameters have"},
+     .about = "m or rad (1 of a free-form shape), by the names that the branch's parameters have"},
     {"by", &targets, .item = &a_number, AT(gw_task_step, target_count), OMITTED},
     {"speed", NUMBER, AT(gw_task_step, speed), LOW(1e-4), .unit = "m/s"},
     {"spin", NUMBER, AT(gw_task_step, spin), LOW(1e-3), .unit = "rad/s"},

@@ -497,3 +497,76 @@ test('run without a task: walls alone, the same as ever', () => {
   assert.equal(still.task, undefined);
   assert.equal(still.ticks, 1000);
 });
+
+// A task of one bead on something free-form: where its parameters end.
+async function guided(geometry, constraint, steps) {
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    objects: [
+      { id: 'guide', geometry, fixed: true },
+      { id: 'bead', geometry: { type: 'box', size: [0.03, 0.03, 0.03] }, pose: { p: [0.09, 0.01, 0.06] } },
+    ],
+    constraints: [{ id: 'on', ...constraint }],
+    tool: { object: 'bead', device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim' }],
+    tasks: [{ id: 'assemble', object: 'bead', steps }],
+  });
+  const read = async () => {
+    const { branches, branch, parameters: values } = (await expect(200, 'GET', '/solutions/bead')).json;
+    const { parameters: named } = branches.find((b) => b.id === branch);
+    return Object.fromEntries(named.map(({ name }, i) => [name, values[i]]));
+  };
+  const from = await read();
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await begin();
+  const end = await over();
+  assert.equal(end.state, 'done', end.message);
+  return { from, to: await read(), end };
+}
+
+const close = (a, b, within = 2e-3) => assert.ok(Math.abs(a - b) < within, `${a}, ${b} wanted`);
+
+test('a move names the parameters of a surface and of a curve', async () => {
+  const points = [-0.1, 0, 0.1].map((x) => [-0.1, 0, 0.1].map((y) => [x, y, 0.1 - 4 * (x * x + y * y)]));
+  const knots = [0, 0, 0, 1, 1, 1];
+  const sheet = { type: 'nurbs-surface', degree: [2, 2], knots: [knots, knots], points };
+  const onSheet = { type: 'coincident', a: 'bead/center', b: 'guide/surface' };
+  const moved = await guided(sheet, onSheet, [
+    { type: 'move', to: { u: 0.8, v: 0.3 } },
+    { type: 'move', by: { u: -0.4 } },
+    { type: 'move', by: { v: 2 } },
+  ]);
+  close(moved.to.u, 0.4);
+  close(moved.to.v, 1); // the edge
+  assert.ok(moved.end.steps[0].seconds > 0.7, 'at 5 cm/s');
+  const nozzle = await guided(sheet, { type: 'normal', a: 'bead/axis-z', b: 'guide/surface', value: 0.02 }, [
+    { type: 'move', to: { u: 0.2, phi: 0.5 } },
+  ]);
+  close(nozzle.to.u, 0.2);
+  close(nozzle.to.phi, 0.5);
+  const wire = { type: 'nurbs-curve', degree: 2, knots, points: points.map((row) => row[1]) };
+  const onWire = { type: 'coincident', a: 'bead/center', b: 'guide/curve' };
+  close((await guided(wire, onWire, [{ type: 'move', to: { s: 0.25 } }])).to.s, 0.25);
+});
+
+test('along a closed curve a move takes the shorter way, over the seam', async () => {
+  const corners = [0, 1, 2, 3, 4, 5].map((k) => [
+    0.1 * Math.cos((k * Math.PI) / 3),
+    0.1 * Math.sin((k * Math.PI) / 3),
+    0,
+  ]);
+  const loop = {
+    type: 'nurbs-curve',
+    degree: 3,
+    knots: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+    points: [...corners, ...corners.slice(0, 3)],
+  };
+  const on = { type: 'coincident', a: 'bead/center', b: 'guide/curve' };
+  const first = await guided(loop, on, [
+    { type: 'move', to: { s: 3.5 } },
+    { type: 'move', to: { s: 8.5 } },
+  ]);
+  close(first.to.s, 8.5);
+  const [way, over] = first.end.steps.map((s) => s.seconds);
+  assert.ok(over < 3, `one sixth of the way round, ${way} s and then ${over} s`);
+});

@@ -69,15 +69,25 @@ static gw_submanifold random_set(gw_rotation_kind rotation_kind, gw_locus_kind l
     return set;
 }
 
+static bool is_named(const char *name)
+{
+    for (const char *const *known = gw_submanifold_parameter_names(); *known; known++)
+        if (strcmp(*known, name) == 0)
+            return true;
+    return false;
+}
+
 static void random_parameters(const gw_submanifold *set, double *z)
 {
     gw_submanifold_parameter p[6];
     int n = gw_submanifold_parameters(set, p);
     assert_int_equal(n, set->dof);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        assert_true(is_named(p[i].name));
         z[i] = isfinite(p[i].low)
                    ? 0.5 * (p[i].low + p[i].high) + 0.49 * uniform() * (p[i].high - p[i].low)
                    : uniform();
+    }
 }
 
 /* Two angles out of one rotation that has them; on a loop where there are two. */

@@ -37,6 +37,34 @@ const add = async () => {
 suite('tasks', () => {
   beforeEach(() => visit(scene));
 
+  test('parameters of a surface are plain numbers', async () => {
+    const knots = [0, 0, 1, 1];
+    const points = [-0.1, 0.1].map((x) => [-0.1, 0.1].map((y) => [x, y, 0]));
+    await visit({
+      name: 'On a sheet',
+      objects: [
+        {
+          id: 'sheet',
+          geometry: { type: 'nurbs-surface', degree: [1, 1], knots: [knots, knots], points },
+          fixed: true,
+        },
+        { id: 'cone', geometry: { type: 'cone', radius: 0.02, height: 0.05 } },
+      ],
+      constraints: [{ id: 'on', type: 'coincident', a: 'cone/apex', b: 'sheet/surface' }],
+      tool: { object: 'cone', device: 'sim' },
+      devices: [{ id: 'sim', driver: 'sim' }],
+    });
+    await add();
+    const to = page.getByRole('textbox', { name: 'Step 1, u, number', exact: true });
+    await to.fill('0.725');
+    await to.press('Enter');
+    await until(async () => (await task()).steps[0].to.u === 0.725, 'u');
+    await until(
+      async () => /slide u to 0\.725 and slide v to 0\.\d{1,3}$/m.test(await person.text('.steps')),
+      'in words',
+    );
+  });
+
   test('a task begins with the present pose; steps are added, told in words and changed', async () => {
     await add();
     const { parameters, branches } = await appliance.get('/solutions/cone');

@@ -1,6 +1,6 @@
 // Tasks in words, and their edits: each one REST call.
 
-import type { Branch, ConstrainStep, MoveStep, Step, StepProgress, Task, TaskProgress } from '../protocol';
+import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepProgress, Task, TaskProgress } from '../protocol';
 import { basisOf } from '../state/freedoms';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
@@ -14,9 +14,16 @@ export function branchOf(object: string): Branch | undefined {
   return solution?.branches.find((b) => b.id === solution.branch) ?? solution?.branches[0];
 }
 
-const TURNS = new Set(['phi', 'theta', 'yaw', 'pitch', 'roll', 'phi_t', 'azimuth', 'polar']);
+const TURNS = new Set(['phi', 'theta', 'psi', 'yaw', 'pitch', 'roll']);
+const ROUND = new Set(['phi_t', 'azimuth', 'polar']); // angles along a locus
+const OF_SHAPES = new Set(['u', 'v']);
 
-export const unitOf = (name: string): 'rad' | 'm' => (TURNS.has(name) ? 'rad' : 'm');
+// By the branch; by the name where the branch has no such parameter yet.
+export function unitOf(object: string, name: string): Parameter['unit'] {
+  const parameter = branchOf(object)?.parameters.find((p) => p.name === name);
+  if (parameter) return parameter.unit;
+  return TURNS.has(name) || ROUND.has(name) ? 'rad' : OF_SHAPES.has(name) ? '1' : 'm';
+}
 
 // Up and down where a slide goes that way: 1 or -1, else 0.
 function upright(object: string, name: string): number {
@@ -29,9 +36,9 @@ function upright(object: string, name: string): number {
 }
 
 function going(object: string, name: string, value: number, by: boolean): string {
-  const unit = unitOf(name);
+  const unit = unitOf(object, name);
   if (unit === 'rad') return by ? `turn ${measure(unit, value)}` : `turn ${name} to ${measure(unit, value)}`;
-  const up = by ? upright(object, name) : 0;
+  const up = by && unit === 'm' ? upright(object, name) : 0;
   if (up) return `${up * value < 0 ? 'lower' : 'raise'} by ${measure(unit, Math.abs(value))}`;
   return by ? `slide ${name} by ${measure(unit, value)}` : `slide ${name} to ${measure(unit, value)}`;
 }
@@ -39,7 +46,7 @@ function going(object: string, name: string, value: number, by: boolean): string
 // The reaction is in N along a slide, in N m about a turn.
 export const turnsOnly = (step: MoveStep): boolean => {
   const names = [...Object.keys(step.to ?? {}), ...Object.keys(step.by ?? {})];
-  return names.length > 0 && names.every((name) => unitOf(name) === 'rad');
+  return names.length > 0 && names.every((name) => TURNS.has(name));
 };
 
 const pushWords = (step: MoveStep, value: number): string => (turnsOnly(step) ? newtonMetres(value) : newtons(value));

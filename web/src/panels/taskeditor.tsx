@@ -11,45 +11,45 @@ import { NameField, NumberField, Section } from '../ui/widgets';
 
 type Put = (edit: (step: MoveStep) => MoveStep) => void;
 
-const factor = (name: string): number => DISPLAY[unitOf(name)].scale;
-const unitShown = (name: string): string => DISPLAY[unitOf(name)].unit;
-
 // `to` a place or `by` an amount, for each parameter that the move names.
 function Targets({ object, n, step, put }: { object: string; n: number; step: MoveStep; put: Put }): JSX.Element {
   return (
     <>
       {(['to', 'by'] as const).flatMap((way) =>
-        Object.entries(step[way] ?? {}).map(([name, value]) => (
-          <div key={`${way} ${name}`} class="target">
-            <span>{name}</span>
-            <select
-              aria-label={`Step ${n}, ${name}: to or by`}
-              value={way}
-              onChange={({ currentTarget: { value: chosen } }) =>
-                put((now) => turned(object, now, name, way, chosen as 'to' | 'by'))
-              }
-            >
-              <option value="to">to</option>
-              <option value="by">by</option>
-            </select>
-            <NumberField
-              label={`Step ${n}, ${name}`}
-              unit={unitShown(name)}
-              digits={2}
-              value={value * factor(name)}
-              onCommit={(v) => put((now) => ({ ...now, [way]: { ...now[way], [name]: v / factor(name) } }))}
-            />
-            <button
-              type="button"
-              class="tool tiny"
-              aria-label={`Step ${n}: leave ${name} as it is`}
-              title="Leave it as it is"
-              onClick={() => put((now) => without(now, way, name))}
-            >
-              <Icon name="close" />
-            </button>
-          </div>
-        )),
+        Object.entries(step[way] ?? {}).map(([name, value]) => {
+          const { scale, unit } = DISPLAY[unitOf(object, name)];
+          return (
+            <div key={`${way} ${name}`} class="target">
+              <span>{name}</span>
+              <select
+                aria-label={`Step ${n}, ${name}: to or by`}
+                value={way}
+                onChange={({ currentTarget: { value: chosen } }) =>
+                  put((now) => turned(object, now, name, way, chosen as 'to' | 'by'))
+                }
+              >
+                <option value="to">to</option>
+                <option value="by">by</option>
+              </select>
+              <NumberField
+                label={`Step ${n}, ${name}`}
+                unit={unit}
+                digits={unit ? 2 : 3}
+                value={value * scale}
+                onCommit={(v) => put((now) => ({ ...now, [way]: { ...now[way], [name]: v / scale } }))}
+              />
+              <button
+                type="button"
+                class="tool tiny"
+                aria-label={`Step ${n}: leave ${name} as it is`}
+                title="Leave it as it is"
+                onClick={() => put((now) => without(now, way, name))}
+              >
+                <Icon name="close" />
+              </button>
+            </div>
+          );
+        }),
       )}
     </>
   );

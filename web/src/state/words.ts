@@ -89,8 +89,8 @@ export const DISPLAY = {
   1: { unit: '', scale: 1 },
 } as const;
 
-export function measure(unit: 'm' | 'rad', value: number): string {
-  return unit === 'm' ? mm(value) : degrees(value);
+export function measure(unit: Parameter['unit'], value: number): string {
+  return unit === 'm' ? mm(value) : unit === 'rad' ? degrees(value) : fixed(value, 3);
 }
 
 // "a", "a and b", "a, b and c"
