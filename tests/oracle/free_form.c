@@ -6,6 +6,7 @@
 #include "tests/oracle/free_form.h"
 
 #include <assert.h>
+#include <float.h>
 #include <string.h>
 
 #define MOST_ORDER (GW_MAX_NURBS_DEGREE + 1)
@@ -245,6 +246,33 @@ static void parameter_step(const gw_nurbs *s, const gw_vec3 c[2], gw_vec3 off, d
     form_into_domain(s, next);
 }
 
+/* How much `off` slopes along the surface, of a length of the shape; not out of the domain. */
+static double slope_of(const gw_nurbs *s, const double z[2], double value, const form_point *at,
+                       gw_vec3 off)
+{
+    gw_vec3 c[2];
+    double slope = 0;
+    columns(s, z, value, at, c);
+    for (int k = 0; k < s->dimension; k++) {
+        const gw_nurbs_direction *d = &s->direction[k];
+        double g = gw_dot(c[k], off);
+        bool held = !d->closed && ((z[k] <= d->low && g < 0) || (z[k] >= d->high && g > 0));
+        slope += held ? 0 : g * g;
+    }
+    return slope;
+}
+
+/* Whether `left` at `to` is less than `off` at `from`: where they are as long as one another to the
+ * last digits, by their slopes, which tell the place of a minimum to all its digits. */
+static bool is_less(const gw_nurbs *s, double value, const double from[2], const form_point *at,
+                    gw_vec3 off, const double to[2], const form_point *there, gw_vec3 left)
+{
+    double before = gw_norm(off), after = gw_norm(left);
+    if (fabs(after - before) > 16 * DBL_EPSILON * before)
+        return after < before;
+    return slope_of(s, to, value, there, left) < slope_of(s, from, value, at, off);
+}
+
 double form_settle_offset(const gw_nurbs *s, gw_vec3 x, double value, double z[2])
 {
     form_point at, there;
@@ -258,7 +286,7 @@ double form_settle_offset(const gw_nurbs *s, gw_vec3 x, double value, double z[2
         parameter_step(s, c, off, damping, z, next);
         form_at(s, next, &there);
         gw_vec3 left = gw_sub(x, gw_mul_add(there.p, value, there.direction));
-        if (gw_norm(left) < gw_norm(off)) {
+        if (is_less(s, value, z, &at, off, next, &there, left)) {
             bool ends = gw_norm(gw_sub(left, off)) < 1e-15 * s->size;
             z[0] = next[0], z[1] = next[1];
             at = there, off = left;
