@@ -35,7 +35,8 @@ bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def 
 
 /* Contacts of the surfaces of a unilateral contact, the enabled velocity constraint `index`: the
  * surfaces as they are, or of a cylinder or a capsule its two ends, rims or spheres, which part one
- * after the other, and on what bends its side. Returns how many; the scene was checked. */
+ * after the other, and on what bends its side, and the caps of a cylinder. Returns how many; the
+ * scene was checked. */
 int gw_scene_unilateral_contacts(const gw_scene *scene, int index,
                                  gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS],
                                  bool *swapped);
