@@ -1,7 +1,7 @@
 /*
  * Free bodies: rigid bodies that move on the set that their constraints to fixed objects leave
- * them, under hands that drag or push them. On the loop's thread, RT safe, but for create and
- * destroy.
+ * them. How they are built, carried over to another scenario, moved with their set, and shown;
+ * their step is in scene_dynamics.c. On the loop's thread, RT safe, but for create and destroy.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,95 +10,11 @@
 #include "rt/sim/moving_submanifold.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-/* A hand carries a heavy object as easily as a light one: per kg beyond the first, and beyond its
- * weight twice. */
-#define HAND_STIFFNESS 500.0 /* N/m */
-#define HAND_FORCE_MAX 30.0  /* N */
-#define HAND_WEIGHTS   2.0
-
 static double energy_of(const gw_dynamic_free_body *b)
 {
     double kinetic, potential;
     gw_model_energy(&b->body.model, &kinetic, &potential);
     return kinetic + potential;
-}
-
-/* ---- hands ----------------------------------------------------------------------------------- */
-
-/* The drag's own defaults are those of a hand at a device. */
-static void start_drag(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
-                       gw_vec3 gravity, double dt)
-{
-    gw_command bounded = *command;
-    if (!(bounded.drag.stiffness > 0))
-        bounded.drag.stiffness = HAND_STIFFNESS * fmax(mass->mass, 1);
-    if (!(bounded.drag.force_max > 0))
-        bounded.drag.force_max = HAND_FORCE_MAX + HAND_WEIGHTS * mass->mass * gw_norm(gravity);
-    gw_drag_start(&hand->drag, &bounded, mass, dt);
-}
-
-void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
-                            gw_vec3 gravity, double dt)
-{
-    if (command->kind == GW_COMMAND_DRAG)
-        start_drag(hand, command, mass, gravity, dt);
-    else if (command->kind == GW_COMMAND_RELEASE)
-        hand->drag.active = false;
-    else
-        hand->push = command->push;
-}
-
-void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
-{
-    assert(m && command && dt > 0);
-    for (int i = 0; i < m->free_count; i++) {
-        gw_dynamic_free_body *b = &m->bodies[i];
-        if (strcmp(b->id, command->object) != 0)
-            continue;
-        gw_free_body_hand_take(&b->hand, command, &b->def.mass, b->def.gravity, dt);
-        return;
-    }
-    gw_body_systems_hand(m, command, dt);
-}
-
-/* Held over the step, as at a device. */
-static bool take_hand(gw_dynamic_free_body *b)
-{
-    const gw_guided *body = &b->body;
-    gw_wrench drag =
-        gw_drag_wrench(&b->hand.drag, &body->pose, b->def.mass.com, &body->pose, &body->twist);
-    b->hand.acting = gw_wrench_add(drag, b->hand.push);
-    b->hand.start = body->pose;
-    return gw_norm2(b->hand.acting.f) + gw_norm2(b->hand.acting.t) > 0;
-}
-
-/* ---- a step ---------------------------------------------------------------------------------- */
-
-static gw_wrench acting(const void *context, double t, const gw_pose *pose, const gw_twist *twist)
-{
-    (void)t;
-    (void)pose;
-    (void)twist;
-    const gw_dynamic_free_body *b = context;
-    return b->hand.acting;
-}
-
-void gw_free_bodies_pre_step(gw_scene_dynamics *m)
-{
-    for (int i = 0; i < m->free_count; i++) {
-        gw_dynamic_free_body *b = &m->bodies[i];
-        m->world_systems[m->first_free + i].hand =
-            take_hand(b) ? (gw_forces){.at = acting, .context = b} : (gw_forces){0};
-    }
-}
-
-void gw_free_bodies_post_step(gw_scene_dynamics *m)
-{
-    for (int i = 0; i < m->free_count; i++) {
-        const gw_step *step = &m->world_systems[m->first_free + i].step;
-        if (step->finite)
-            m->work += step->work;
-    }
 }
 
 /* ---- building ------------------------------------------------------------------------------- */

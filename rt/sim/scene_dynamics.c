@@ -1,14 +1,21 @@
 /*
  * One step of everything that moves in a scene: held objects, mechanisms, free bodies, and the
  * contacts between them; what they exchange with collision detection and local models; their
- * energy. On the loop's thread, RT safe. How it is built is in scene_dynamics_build.c, free bodies
- * are in free_bodies.c.
+ * energy. On the loop's thread, RT safe. How it is built is in scene_dynamics_build.c, how free
+ * bodies go from one scenario to the next in free_bodies.c.
  */
 #include "rt/sim/scene_dynamics_private.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A hand carries a heavy object as easily as a light one: per kg beyond the first, and beyond its
+ * weight twice. */
+#define HAND_STIFFNESS 500.0 /* N/m */
+#define HAND_FORCE_MAX 30.0  /* N */
+#define HAND_WEIGHTS   2.0
 
 /* ---- state ---------------------------------------------------------------------------------- */
 
@@ -209,7 +216,83 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
     m->moved_count = 0;
 }
 
+/* ---- hands ----------------------------------------------------------------------------------- */
+
+/* The drag's own defaults are those of a hand at a device. */
+static void start_drag(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
+                       gw_vec3 gravity, double dt)
+{
+    gw_command bounded = *command;
+    if (!(bounded.drag.stiffness > 0))
+        bounded.drag.stiffness = HAND_STIFFNESS * fmax(mass->mass, 1);
+    if (!(bounded.drag.force_max > 0))
+        bounded.drag.force_max = HAND_FORCE_MAX + HAND_WEIGHTS * mass->mass * gw_norm(gravity);
+    gw_drag_start(&hand->drag, &bounded, mass, dt);
+}
+
+void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
+                            gw_vec3 gravity, double dt)
+{
+    if (command->kind == GW_COMMAND_DRAG)
+        start_drag(hand, command, mass, gravity, dt);
+    else if (command->kind == GW_COMMAND_RELEASE)
+        hand->drag.active = false;
+    else
+        hand->push = command->push;
+}
+
+void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
+{
+    assert(m && command && dt > 0);
+    for (int i = 0; i < m->free_count; i++) {
+        gw_dynamic_free_body *b = &m->bodies[i];
+        if (strcmp(b->id, command->object) != 0)
+            continue;
+        gw_free_body_hand_take(&b->hand, command, &b->def.mass, b->def.gravity, dt);
+        return;
+    }
+    gw_body_systems_hand(m, command, dt);
+}
+
+/* Held over the step, as at a device. */
+static bool take_hand(gw_dynamic_free_body *b)
+{
+    const gw_guided *body = &b->body;
+    gw_wrench drag =
+        gw_drag_wrench(&b->hand.drag, &body->pose, b->def.mass.com, &body->pose, &body->twist);
+    b->hand.acting = gw_wrench_add(drag, b->hand.push);
+    b->hand.start = body->pose;
+    return gw_norm2(b->hand.acting.f) + gw_norm2(b->hand.acting.t) > 0;
+}
+
 /* ---- the step ------------------------------------------------------------------------------- */
+
+static gw_wrench acting(const void *context, double t, const gw_pose *pose, const gw_twist *twist)
+{
+    (void)t;
+    (void)pose;
+    (void)twist;
+    const gw_dynamic_free_body *b = context;
+    return b->hand.acting;
+}
+
+static void free_bodies_pre_step(gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->free_count; i++) {
+        gw_dynamic_free_body *b = &m->bodies[i];
+        m->world_systems[m->first_free + i].hand =
+            take_hand(b) ? (gw_forces){.at = acting, .context = b} : (gw_forces){0};
+    }
+}
+
+static void free_bodies_post_step(gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->free_count; i++) {
+        const gw_step *step = &m->world_systems[m->first_free + i].step;
+        if (step->finite)
+            m->work += step->work;
+    }
+}
 
 static void step_apart(gw_scene_dynamics *m, double dt)
 {
@@ -325,7 +408,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
 {
     assert(dt > 0);
     if (m->free_count > 0)
-        gw_free_bodies_pre_step(m);
+        free_bodies_pre_step(m);
     if (m->system_count > 0) {
         gw_body_systems_brake(m, dt);
         gw_body_systems_pre_step(m);
@@ -336,7 +419,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
         step_apart(m, dt);
     account(m);
     if (m->free_count > 0)
-        gw_free_bodies_post_step(m);
+        free_bodies_post_step(m);
     if (m->system_count > 0)
         gw_body_systems_post_step(m);
     find(m);

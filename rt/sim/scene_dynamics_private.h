@@ -322,6 +322,12 @@ void gw_body_systems_post_step(gw_scene_dynamics *dynamics);
 void gw_body_systems_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 void gw_body_systems_publish_step(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 
+/* ---- scene_dynamics.c ------------------------------------------------------------------------ */
+
+/* A hand at a body of that mass takes a command: drag, release or push. */
+void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
+                            gw_vec3 gravity, double dt);
+
 /* ---- free_bodies.c -------------------------------------------------------------------------- */
 
 /* One for each object that is free, not held and in no system of bodies. Not RT safe. */
@@ -333,14 +339,6 @@ void gw_free_bodies_reset(gw_scene_dynamics *dynamics);
 int gw_free_bodies_unlike_stated(const gw_scene_dynamics *dynamics); /* -1: none */
 void gw_free_bodies_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                gw_kinematics *kinematics, const gw_transition_limits *limits);
-
-/* Before and after a step: hands. */
-void gw_free_bodies_pre_step(gw_scene_dynamics *dynamics);
-void gw_free_bodies_post_step(gw_scene_dynamics *dynamics);
-
-/* A hand at a body of that mass takes a command: drag, release or push. */
-void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
-                            gw_vec3 gravity, double dt);
 
 void gw_free_bodies_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 void gw_free_bodies_publish_step(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
