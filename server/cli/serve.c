@@ -23,7 +23,7 @@
 #define ARENAS      1    /* of malloc: every further one keeps what large answers took */
 #define TRIM_BYTES  (2 << 20)   /* that may be free at the end of the heap */
 #define BLOCK_BYTES (512 << 10) /* from which malloc gives each block back to the system */
-#define STACK_BYTES (1 << 20)   /* of a thread: the loop locks all of it in memory */
+#define STACK_BYTES (4 << 20)   /* of a thread: two snapshots below a solve, and room */
 #define FILES_LEAST 64          /* for the server itself and a few clients */
 
 typedef struct serve_options {

@@ -668,3 +668,42 @@ test('a joint that poses have beyond its limits begins at the limit, and says so
   assert.match(await settle('/joints/hinge', { limits: [[-0.5, 0.5]] }), /: it begins at 0\.5$/);
   close((await joint('hinge')).position, [0.5], 1e-9);
 });
+
+// Such sets are solved by homotopy continuation; with the snapshots of an edit that is the deepest call there is.
+test('edits of a platform on six rods while it runs, one after the other', async () => {
+  const ring = (radius, turn) =>
+    [0, 1, 2, 3, 4, 5].map((i) => [
+      radius * Math.cos(turn + (Math.floor((i + 1) / 2) * 2 * Math.PI) / 3 + (i % 2 ? -0.2 : 0.2)),
+      radius * Math.sin(turn + (Math.floor((i + 1) / 2) * 2 * Math.PI) / 3 + (i % 2 ? -0.2 : 0.2)),
+      0.01 * i,
+    ]);
+  const below = ring(0.3, 0),
+    above = ring(0.15, 1);
+  const rod = (i) => Math.hypot(...above[i].map((x, k) => x + (k === 2 ? 0.3 : 0) - below[i][k]));
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    objects: [
+      { id: 'ground', geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, fixed: true },
+      { id: 'platform', geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p: [0, 0, 0.3] }, body: { mass: 1 } },
+    ],
+    features: [0, 1, 2, 3, 4, 5].flatMap((i) => [
+      { id: `ground/p${i}`, point: below[i] },
+      { id: `platform/p${i}`, point: above[i] },
+    ]),
+    constraints: [0, 1, 2, 3, 4, 5].map((i) => ({
+      id: `rod${i}`,
+      type: 'distance',
+      a: `platform/p${i}`,
+      b: `ground/p${i}`,
+      value: rod(i),
+    })),
+    tool: { object: 'platform', device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim' }],
+  });
+  await run('running');
+  for (let i = 0; i < 6; i++) {
+    const [x, y, z] = below[i];
+    await expect(200, 'PATCH', `/features/ground/p${i}`, { point: [x + 0.002, y, z] });
+    await expect(200, 'PATCH', `/constraints/rod${i}`, { value: rod(i) + 0.002 });
+  }
+});
