@@ -655,6 +655,12 @@ gw_pose *gw_assembly_poses(gw_assembly *w)
     return w->poses;
 }
 
+double gw_assembly_size(const gw_assembly *w)
+{
+    assert(w);
+    return w->size;
+}
+
 bool gw_assembly_moves(const gw_assembly *w, int body)
 {
     assert(body >= 0 && body < w->body_count);

@@ -97,6 +97,10 @@ void gw_assembly_destroy(gw_assembly *assembly); /* NULL is fine */
 /* Where the scene's bodies are; may be changed before a solution. */
 gw_pose *gw_assembly_poses(gw_assembly *assembly);
 
+/* The length by which velocities are divided where they are compared with angular ones (m): how
+ * large its parts are, and how far apart those that stand. */
+double gw_assembly_size(const gw_assembly *assembly);
+
 /* Whether a body of the scene is moved: it does not stand, and a relation names it. */
 bool gw_assembly_moves(const gw_assembly *assembly, int body);
 

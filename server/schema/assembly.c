@@ -212,6 +212,11 @@ static const wire_field of_assembly[] = {
      .about = "where the time was up: the best place of this call, which `apply` takes over; "
               "`poses` are the last one, to go on from"},
     {"progress", OBJECT, .table = &progress, .about = "to be sent back with the poses"},
+    {"size", NUMBER,
+     .about =
+         "the scene's length: a step's square is |dp|^2 / size^2 + |dtheta|^2, summed over the "
+         "bodies that move",
+     .unit = "m"},
     {"poses", LIST, .table = &answered_pose,
      .about = "of the objects that may move, and of links that follow"},
     {"committed", BOOLEAN, .about = "the scene has these poses now"},
@@ -263,6 +268,7 @@ json_t *wire_assembly_step(gw_assembly *assembly, const gw_assembly_def *def,
     json_t *answer = wire_assembly(assembly, result);
     wire_add(answer, "ended", json_string(gw_assembly_ends[result->end]));
     wire_add(answer, "progress", wire_encode(&progress, &result->progress, NULL));
+    wire_add(answer, "size", json_real(gw_assembly_size(assembly)));
     wire_add(answer, "poses", poses_of(assembly, def));
     return answer;
 }

@@ -174,9 +174,11 @@ test('POST answers where the parts go and changes nothing', async () => {
     'remaining',
     'ended',
     'progress',
+    'size',
     'poses',
     'committed',
   ]);
+  assert.ok(json.size > 0.2 && json.size < 1, `the length of the largest part: ${json.size}`);
   assert.deepEqual(
     json.poses.map((o) => o.id),
     ['crank', 'coupler', 'rocker'],
