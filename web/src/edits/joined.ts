@@ -114,20 +114,26 @@ async function bring(object: string, pose: Pose, query: string): Promise<number>
 
 const NEAR_M = 1e-5; // of the cursor
 const TURN_MAX = 0.4; // rad, of a body between two answers: farther ones may be another way to put it together
-const STRETCH_MAX = 40;
+const PROBE = 0.05; // rad, and of the size: how far a body is displaced to see how the whole can move
+const STRETCH_MAX = 1e4;
+const SHORTER = 4; // where a stretched displacement brought nothing
+const TRIES = 3;
 const PATIENCE_MS = 600; // after it was let go
 
 export class JoinedDrag {
+  private readonly members: ReadonlySet<string>; // what else moves stays where it is
   private placed: Placed; // as they are drawn
   private moved = false;
   private goal: { at: Vec3; turn: boolean } | null = null;
   private working: Promise<void> | null = null;
   private until = Infinity;
+  private size = 0; // the length of the assembly's metric (m)
 
   constructor(
     private readonly object: string,
     private readonly local: Vec3, // the grabbed point
   ) {
+    this.members = new Set(companions(object));
     this.placed = present(object);
   }
 
@@ -177,47 +183,62 @@ export class JoinedDrag {
     posesChanged();
   }
 
+  // Where they are put together: stated positions of joints may not be those of the scene's poses.
+  private async begin(): Promise<void> {
+    const { size, ended, poses: list } = await ask(this.placed);
+    this.size = size;
+    if (ended === 'held') this.placed = this.ofMembers(list);
+  }
+
   // True where it came nearer by it.
   private async approach(at: Vec3, turn: boolean): Promise<boolean> {
+    if (!this.size) await this.begin();
     const error = sub(at, this.grabbed());
     if (norm(error) < NEAR_M) return false;
     const left = (placed: Placed): number => norm(sub(at, this.grabbed(placed)));
     const freedoms = store.solutions.peek().get(this.object)?.system?.freedoms ?? 0;
-    const tries: Placed[] = [];
-    if (freedoms === 6) {
-      const there = await this.assembled(this.displaced(error, turn, 1), this.object);
-      if (there) tries.push(there);
-    }
-    if (!tries.length) tries.push(...(await this.along(error, turn)));
-    const best = tries.sort((a, b) => left(a) - left(b))[0];
-    if (!best || left(best) > norm(error) - NEAR_M) return false;
-    this.show(best);
+    const there = freedoms === 6 && (await this.assembled(this.displaced(error, turn), this.object));
+    const next = there || (await this.along(error, turn));
+    if (!next || left(next) > norm(error) - NEAR_M) return false;
+    this.show(next);
     return true;
   }
 
-  // Displaced a little, and assembled, it shows a direction in which the whole may move; then along that as far as the
-  // goal, and assembled again: the steepest descent of the grabbed point's distance, on the set of poses that hold.
-  private async along(error: Vec3, turn: boolean): Promise<Placed[]> {
-    const probe = await this.assembled(this.displaced(error, turn, 0.5));
-    if (!probe) return [];
+  // The nearest that it comes along one direction, in which the whole may move: what is displaced a little along the
+  // gradient of the grabbed point's distance and assembled again has gone the least way from there, in the metric
+  // |dp|^2 / size^2 + |dtheta|^2 of the assembly, so that the point came nearer.
+  private async along(error: Vec3, turn: boolean): Promise<Placed | null> {
+    const probe = await this.assembled(this.downhill(error, turn));
+    if (!probe) return null;
     const moved = sub(this.grabbed(probe), this.grabbed());
     const square = dot(moved, moved);
-    const stretch = square > 0 ? Math.min(STRETCH_MAX, dot(error, moved) / square) : 0;
-    if (stretch < 1.2) return [probe];
-    const far = await this.assembled(this.stretched(probe, stretch));
-    return far ? [probe, far] : [probe];
+    let stretch = square > 0 ? Math.min(STRETCH_MAX, dot(error, moved) / square) : 0;
+    for (let i = 0; i < TRIES && stretch > 1.2; i++, stretch /= SHORTER) {
+      const far = await this.assembled(this.stretched(probe, stretch));
+      if (far && norm(sub(error, sub(this.grabbed(far), this.grabbed()))) < norm(sub(error, moved))) return far;
+    }
+    return probe;
   }
 
-  // The object's own displacement: as a force at the grabbed point would move it, or turn it about its frame's origin.
-  private displaced(error: Vec3, turn: boolean, part: number): Placed {
+  // Where it may take any pose it goes along with the cursor, or turns about its frame's origin.
+  private displaced(error: Vec3, turn: boolean): Placed {
     const here = this.pose(this.object);
     const arm = sub(this.grabbed(), here.p);
-    const square = Math.max(dot(arm, arm), 1e-12);
-    const whole = store.solutions.peek().get(this.object)?.system?.freedoms === 6;
-    const slides = whole && !turn; // where it may take any pose it goes along with the cursor
-    const about = slides ? ([0, 0, 0] as Vec3) : scale(cross(arm, error), part / square);
-    const p = turn ? here.p : add(here.p, scale(error, part));
-    return new Map([...this.placed, [this.object, { p, q: qmul(turned(about), here.q) }]]);
+    const about = scale(cross(arm, error), turn ? 1 / Math.max(dot(arm, arm), 1e-12) : 0);
+    return this.with({ p: turn ? here.p : add(here.p, error), q: qmul(turned(about), here.q) });
+  }
+
+  // Displaced along the gradient of -|error|^2 / 2: dp = error, dtheta = arm x error / size^2.
+  private downhill(error: Vec3, turn: boolean): Placed {
+    const here = this.pose(this.object);
+    const about = scale(cross(sub(this.grabbed(), here.p), error), 1 / this.size ** 2);
+    const by: Vec3 = turn ? [0, 0, 0] : error;
+    const s = Math.min(1, PROBE / Math.max(norm(by) / this.size, norm(about), 1e-12));
+    return this.with({ p: add(here.p, scale(by, s)), q: qmul(turned(scale(about, s)), here.q) });
+  }
+
+  private with(pose: Pose): Placed {
+    return new Map([...this.placed, [this.object, pose]]);
   }
 
   // From where they are through where `to` has them, and on.
@@ -236,11 +257,15 @@ export class JoinedDrag {
     );
   }
 
+  private ofMembers(list: Assembly['poses']): Map<string, Pose> {
+    return new Map(list.filter(({ id }) => this.members.has(id)).map(({ id, pose }): [string, Pose] => [id, pose]));
+  }
+
   // Null where they do not come together from there, or come together another way.
   private async assembled(from: Placed, stands = ''): Promise<Placed | null> {
     const answer = await ask(from, stands);
     if (answer.ended !== 'held') return null;
-    const next = new Map<string, Pose>(answer.poses.map(({ id, pose }) => [id, pose]));
+    const next = this.ofMembers(answer.poses);
     if (stands) next.set(stands, from.get(stands)!);
     for (const [id, { q }] of next)
       if (norm(rotationVector(qmul(q, qconj(this.pose(id).q)))) > 2 * TURN_MAX) return null;
