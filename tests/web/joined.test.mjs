@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { appliance, page, person, suite, visit } from './fixture.mjs';
 import { place, rotate, sleep, until } from './harness.mjs';
+import { changed } from './png.mjs';
 
 const poseOf = async (id) => (await appliance.get(`/objects/${id}`)).pose;
 const length = (v) => Math.hypot(...v);
@@ -149,5 +150,91 @@ suite('what is joined moves together while stopped', () => {
     assert.ok(apart(rotate(before.q, [0, 0, 1]), rotate(after.q, [0, 0, 1])) < 1e-9, 'and so does its axle');
     assert.ok(apart(before.q, after.q) > 1e-2, 'it turned');
     assert.ok((await residual()) < 1e-9);
+  });
+
+  // Takes an object where it is under the cursor and draws that by pixels: how near the grabbed point came, in pixels.
+  async function drawnNearer(id, local, [dx, dy], beside = [0, 0]) {
+    const from = await person.at(place(await poseOf(id), local));
+    const start = { x: from.x + beside[0], y: from.y + beside[1] };
+    await until(async () => {
+      await page.mouse.move(start.x - 2, start.y - 2);
+      await page.mouse.move(start.x, start.y);
+      await sleep(120);
+      return (await person.hovered()).startsWith(`${id}/`);
+    }, `${id} is under the cursor`);
+    await page.mouse.down();
+    await page.mouse.move(start.x + dx, start.y + dy, { steps: 8 });
+    await sleep(900);
+    await page.mouse.up();
+    await sleep(900);
+    const to = await person.at(place(await poseOf(id), local));
+    return Math.hypot(dx, dy) - Math.hypot(to.x - from.x - dx, to.y - from.y - dy);
+  }
+
+  test('a leg that stands on a joint follows to either side, though it is taken close to its middle', async () => {
+    for (const dx of [60, -60]) {
+      await visit('stewart-platform');
+      const nearer = await drawnNearer('cylinder1', [0, 0, -0.04], [dx, 0]);
+      assert.ok(nearer > 15, `${nearer} pixels nearer by ${dx}`);
+      assert.ok((await residual()) < 1e-9);
+    }
+  });
+
+  test('a wheel is drawn from where stated positions of joints have it', async () => {
+    await visit('car');
+    assert.ok((await residual()) > 1e-3, 'its steering is not as the poses of the scene have it');
+    const nearer = await drawnNearer('wheel-fl', [0, -0.03, 0], [60, -30]);
+    assert.ok(nearer > 20, `${nearer} pixels nearer`);
+    assert.ok((await residual()) < 1e-9);
+  });
+
+  test('a wire is taken beside its line, where that is named', async () => {
+    await visit('elliptic-wheels');
+    await person.settled();
+    const { q } = await poseOf('driver');
+    const { geometry } = await appliance.get('/objects/driver');
+    const local = geometry.points[2]; // near the line, its weight being large
+    const nearer = await drawnNearer('driver', local, [0, -40], [0, 3]);
+    assert.ok(apart((await poseOf('driver')).q, q) > 0.05, `it turned; ${nearer} pixels nearer`);
+  });
+
+  test('of two linkages that are paused the other one stays where it is', async () => {
+    const pendulum = (id, x) => ({
+      id,
+      geometry: { type: 'box', size: [0.04, 0.04, 0.2] },
+      pose: { p: [x, 0, 0.1], q: [1, 0, 0, 0] },
+      free: true,
+    });
+    const hinge = (id, x) => ({
+      id: `hinge-${id}`,
+      type: 'revolute',
+      a: { object: id, at: { p: [0, 0, -0.1], q: [Math.SQRT1_2, Math.SQRT1_2, 0, 0] } },
+      b: { object: 'world', at: { p: [x, 0, 0], q: [Math.SQRT1_2, Math.SQRT1_2, 0, 0] } },
+      velocity: [1],
+    });
+    await visit({
+      name: 'Two pendulums',
+      objects: [pendulum('left', 0), pendulum('right', 0.3)],
+      joints: [hinge('left', 0), hinge('right', 0.3)],
+    });
+    await appliance.api('PUT', '/simulation', { state: 'paused' });
+    await appliance.api('POST', '/simulation/step', { ticks: 400 });
+    await page.keyboard.press('1');
+    await person.settled();
+    const angle = async (id) => (await appliance.get(`/joints/hinge-${id}`)).state.position[0];
+    const before = { left: await angle('left'), right: await angle('right') };
+    assert.ok(Math.abs(before.right) > 0.3, 'it is not where the scene has it');
+    const at = [-0.15 * Math.sin(before.left), -0.02, 0.15 * Math.cos(before.left)];
+    await person.point(/^left\//, at);
+    const { x, y } = await person.at(at);
+    const upright = await person.at([0.3, 0, 0.15]);
+    const seen = await person.screenshot();
+    await page.mouse.down();
+    await page.mouse.move(x + 40, y + 10, { steps: 8 });
+    await sleep(400);
+    assert.equal(changed(seen, await person.screenshot(), upright, 6), 0, 'nor is it drawn elsewhere meanwhile');
+    await page.mouse.up();
+    await until(async () => Math.abs((await angle('left')) - before.left) > 0.05, 'the left one turned');
+    assert.ok(Math.abs((await angle('right')) - before.right) < 1e-9, `${await angle('right')} was ${before.right}`);
   });
 });

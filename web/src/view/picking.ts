@@ -1,6 +1,6 @@
 // From the cursor to features: vertices within 10 px before edges within 6 px before faces. Hidden features and those
 // inside a body come last and are reached by Tab.
-import { type Camera, type Intersection, type Mesh, Raycaster, Vector2, Vector3 } from 'three';
+import { type Camera, type Intersection, type Mesh, type Object3D, Raycaster, Vector2, Vector3 } from 'three';
 import { wanted } from '../edits/draft';
 import type { Feature, Geometry, Vec3 } from '../protocol';
 import { KINDS } from '../state/constraints';
@@ -12,6 +12,7 @@ import { type Outline, outlineOf, partOf } from './outline';
 
 const VERTEX_PX = 10;
 const EDGE_PX = 6;
+const DIRECTIONS = 12;
 
 export interface Hit {
   body: Body;
@@ -82,14 +83,27 @@ export class Picker {
   }
 
   // The first body under the cursor.
-  hit(x: number, y: number): Hit | null {
-    const first = this.ray(x, y).intersectObject(this.bodies.root, true)[0] as Intersection<Mesh> | undefined;
+  hit(x: number, y: number, among: Object3D = this.bodies.root): Hit | null {
+    const first = this.ray(x, y).intersectObject(among, true)[0] as Intersection<Mesh> | undefined;
     const body = first?.object.userData.body as Body | undefined;
     if (!first || !body || !first.face) return null;
     const normal = first.face.normal.clone().applyQuaternion(first.object.quaternion);
     if (first.object === body.node) normal.copy(first.face.normal);
     const local = body.node.worldToLocal(first.point.clone());
     return { body, mesh: first.object, world: first.point, local, normal, distance: first.distance };
+  }
+
+  // A body that is no farther from the cursor than its edges are picked, where that is nearest.
+  hitNear(x: number, y: number, id: string): Hit | null {
+    const body = this.bodies.list.find((b) => b.id === id);
+    if (!body) return null;
+    for (let reach = 2; reach <= EDGE_PX; reach += 2)
+      for (let k = 0; k < DIRECTIONS; k++) {
+        const angle = (2 * Math.PI * k) / DIRECTIONS;
+        const hit = this.hit(x + reach * Math.cos(angle), y + reach * Math.sin(angle), body.node);
+        if (hit) return hit;
+      }
+    return null;
   }
 
   // In pixels; false behind the camera.

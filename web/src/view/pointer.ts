@@ -65,7 +65,7 @@ export class Pointer {
       this.controls.enabled = false;
       return;
     }
-    const hit = this.picker.hit(this.x, this.y);
+    const hit = this.grasp(this.picker.hit(this.x, this.y));
     const object = store.shownObject.value;
     const freedom = ['slide', 'joined'].includes(dragKind(object)) ? this.markAt(hit) : -1;
     const kind = freedom >= 0 ? 'slide' : hit ? dragKind(hit.body.id) : '';
@@ -125,6 +125,14 @@ export class Pointer {
     return behind ? -1 : freedom;
   }
 
+  // The body that a press takes: the one under the cursor; where that cannot be dragged, or none is, the one whose edge
+  // or curve is named there.
+  private grasp(hit: Hit | null): Hit | null {
+    const id = store.splitRef(store.hoverRef.peek())[0];
+    if (!id || hit?.body.id === id || dragKind(id) === '' || (hit && dragKind(hit.body.id) !== '')) return hit;
+    return this.picker.hitNear(this.x, this.y, id) ?? hit;
+  }
+
   private point(freedom: number): void {
     if (freedom === this.pointed) return;
     this.pointed = freedom;
@@ -171,7 +179,8 @@ export class Pointer {
     }
     store.hoverObject.value = hit?.body.id ?? (refs[0] ? store.splitRef(refs[0])[0] : '');
     this.point(this.markAt(hit));
-    this.canvas.classList.toggle('can-drag', this.pointed >= 0 || (!!hit && dragKind(hit.body.id) !== ''));
+    const taken = this.grasp(hit);
+    this.canvas.classList.toggle('can-drag', this.pointed >= 0 || (!!taken && dragKind(taken.body.id) !== ''));
   }
 
   // The cursor rests and the scene does not: features came, a body moved, the camera turned.
