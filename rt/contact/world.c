@@ -228,28 +228,31 @@ void gw_world_reset(gw_world *w)
     memset(w->energy_drift, 0, sizeof w->energy_drift);
     w->step_count = w->redetect_from = 0;
     for (int i = 0; i < w->body_count; i++) {
-        w->bodies[i].acceleration_step = 0;
+        w->bodies[i].updated = 0;
         w->bodies[i].unchanged = false;
     }
 }
 
 /* ---- start of a step ------------------------------------------------------------------------ */
 
-/* Pose and twist of a body as the step starts. */
+/* Pose and twist of a body as the step starts, once in a step: a body may be in several pairs. It
+ * keeps the acceleration of the step before, if it was in a pair then. */
 static void update_body(gw_world *w, int body)
 {
     gw_body_state *p = &w->bodies[body];
     gw_pose pose = p->step_pose;
     gw_twist twist = p->twist;
+    if (p->updated == w->step_count + 1)
+        return;
     if (p->model >= 0) {
         gw_model_body(gw_world_model(w, p->model), p->index, &pose, &twist);
         p->moving = !w->systems[p->model].still;
         if (!p->moving)
             twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-        if (p->acceleration_step + 1 != w->step_count)
+        if (p->updated == 0 || p->updated != w->step_count)
             p->acceleration = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-        p->acceleration_step = w->step_count;
     }
+    p->updated = w->step_count + 1;
     p->unchanged = p->unchanged && is_there(p, &pose, &twist);
     p->pose = pose;
     p->twist = twist;

@@ -42,7 +42,7 @@ typedef struct gw_body_state {
     gw_pose start_pose, pose;
     gw_twist start_twist, twist; /* at the start of the substep, and now */
     gw_twist acceleration;       /* mean of the last substep */
-    unsigned acceleration_step;  /* the step that it is of */
+    unsigned updated;            /* as the step of this number began, counted from 1; 0: never */
     unsigned listed[2];          /* of gw_world.listing: in the island or active part, boundary */
 } gw_body_state;
 
