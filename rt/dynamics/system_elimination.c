@@ -262,6 +262,17 @@ static void pull_joint(const gw_system_body *k, const double pull[6], double *x,
 {
     double y[6], f[6];
     const gw_planar_body *b = &k->flat;
+    if (gw_planar_is_free(k)) {
+        gw_tree_solve_lower(k, x);
+        memcpy(y, x, 3 * sizeof *y);
+        gw_tree_solve_upper(k, y);
+        for (int l = 0; l < 3; l++)
+            f[l] = pull[l] - (k->flat_pulled[0][l] * y[0] + k->flat_pulled[1][l] * y[1] +
+                              k->flat_pulled[2][l] * y[2]);
+        if (parent)
+            gw_planar_add_shifted(f, b->r[0], b->r[1], parent);
+        return;
+    }
     if (b->plane) {
         x[0] *= k->inverse[0];
         double by = x[0] * k->inverse[0];
@@ -329,8 +340,10 @@ static void pull_rows(gw_system *s, gw_closure_block *block)
             const gw_closure_row *r = gw_active_row(s, block, i);
             double x[6];
             const double *pull = p[at * m + i];
-            if (k->flat.plane)
+            if (k->flat.plane && !gw_planar_is_free(k))
                 x[0] = gw_dot3(k->flat.column, pull);
+            for (int j = 0; j < k->dof && gw_planar_is_free(k); j++)
+                x[j] = gw_dot3(k->flat_columns[j], pull);
             for (int j = 0; j < k->dof && !k->flat.plane; j++)
                 x[j] = gw_dot6(k->columns[j], pull);
             if (at == block->a_at && r->on_coordinate_a != 0)

@@ -1,16 +1,18 @@
 /*
  * Bodies of a system that move in a plane, as those of most linkages: every joint from the ground
- * to them turns about the plane's normal n or slides along it. Of twists, wrenches and inertias
- * three components remain, at a quarter of the cost in space. With the angle phi of a body, R =
- * R(phi) in the plane, and ' for a quarter turn,
+ * to them turns about the plane's normal n or slides along it, or both. Of twists, wrenches and
+ * inertias three components remain, at a quarter of the cost in space. With the angle phi of a
+ * body, R = R(phi) in the plane, and ' for a quarter turn,
  *
  *   revolute    phi = phi_p + z,   x = x_p + R_p j + R b,            S = (-b_y, b_x, 1)
  *   prismatic   phi = phi_p,       x = x_p + R_p (j + z d) + R b,    S = (R_p d, 0)
- *   at u-dot = 0   a = a_p - w_p^2 (r - R b) - w^2 R b,    of a sliding joint + 2 w_p (R_p d)' u
+ *   planar      both, with two directions d
+ *   at u-dot = 0   a = a_p - w_p^2 (r - R b) - w^2 R b,    of what slides + 2 w_p (R_p d)' u
  *
- * and no angular acceleration. A body in space that hangs on one in a plane passes on what the
- * plane feels of its inertia and forces. What stands on
- * a ground that moves counts as in space. RT safe.
+ * and no angular acceleration. A planar joint holds nothing in the plane: I^a is zero there, unless
+ * dampers and springs of the joint count in D. A body in space that hangs on one in a plane passes
+ * on what the plane feels of its inertia and forces. What stands on a ground that moves counts as
+ * in space. RT safe.
  */
 #include <math.h>
 
@@ -33,6 +35,12 @@ static gw_vec3 axis_of(const gw_system *s, int body)
     return gw_rotate(at, gw_v3(0, 0, 1));
 }
 
+/* A joint that may be a planar one in a plane; one that is turned round measures in the body. */
+static bool is_planar(const gw_system_body *k)
+{
+    return k->def.joint == GW_MOBILIZER_PLANAR && !k->def.reversed && !k->set;
+}
+
 static bool only_slides(const gw_system_body *k)
 {
     return k->def.joint == GW_MOBILIZER_PRISMATIC || k->def.joint == GW_MOBILIZER_FIXED;
@@ -44,7 +52,7 @@ static gw_vec3 normal_of(const gw_system *s, int root)
 {
     for (int i = root; i < s->body_count; i++) {
         int at = i;
-        if (s->bodies[i].def.joint != GW_MOBILIZER_REVOLUTE)
+        if (s->bodies[i].def.joint != GW_MOBILIZER_REVOLUTE && !is_planar(&s->bodies[i]))
             continue;
         while (at != root && s->bodies[at].def.parent >= root &&
                only_slides(&s->bodies[s->bodies[at].def.parent]))
@@ -71,7 +79,7 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     gw_vec3 n = gw_unrotate(b->upright, plane->normal);
     b->plane = plane;
     b->mass = def->mass.mass;
-    b->turns = def->joint == GW_MOBILIZER_REVOLUTE;
+    b->turns = def->joint == GW_MOBILIZER_REVOLUTE || is_planar(k);
     b->sign = def->reversed ? -1 : 1;
     if (b->turns && gw_dot(axis, plane->normal) < 0)
         b->sign = -b->sign;
@@ -79,6 +87,12 @@ static void place_in_plane(gw_system *s, int index, const gw_plane *plane)
     b->body_at[0] = gw_dot(plane->x, from_joint), b->body_at[1] = gw_dot(plane->y, from_joint);
     if (def->joint == GW_MOBILIZER_PRISMATIC)
         b->slide[0] = gw_dot(plane->x, axis), b->slide[1] = gw_dot(plane->y, axis);
+    if (is_planar(k)) {
+        gw_vec3 along = gw_rotate(joint, gw_v3(1, 0, 0)), across = gw_rotate(joint, gw_v3(0, 1, 0));
+        b->slide[0] = gw_dot(plane->x, along), b->slide[1] = gw_dot(plane->y, along);
+        k->slide_across[0] = gw_dot(plane->x, across);
+        k->slide_across[1] = gw_dot(plane->y, across);
+    }
     b->centre_at[0] = gw_dot(plane->x, com), b->centre_at[1] = gw_dot(plane->y, com);
     b->damped_at[0] = gw_dot(plane->x, damped), b->damped_at[1] = gw_dot(plane->y, damped);
     b->height = gw_dot(plane->normal, gw_add(from_parent, from_joint)) +
@@ -109,7 +123,7 @@ void gw_planar_find(gw_system *s)
             *plane = (gw_plane){x, y, n, {gw_dot(x, s->gravity), gw_dot(y, s->gravity)}};
         }
         gw_vec3 axis = axis_of(s, i);
-        bool turns = def->joint == GW_MOBILIZER_REVOLUTE &&
+        bool turns = (def->joint == GW_MOBILIZER_REVOLUTE || is_planar(&s->bodies[i])) &&
                      gw_norm(gw_cross(axis, plane->normal)) < IN_PLANE;
         bool slides =
             def->joint == GW_MOBILIZER_FIXED ||
@@ -129,17 +143,35 @@ void gw_planar_find(gw_system *s)
 /* What one pass over the bodies does with each of them is one function of these. */
 #define PASS static inline __attribute__((always_inline))
 
+/* Columns of a planar joint: the last one is that of a revolute joint. */
+PASS void place_columns(gw_system_body *k, const gw_planar_body *q)
+{
+    const double *along = k->flat.slide, *across = k->slide_across;
+    double(*s)[3] = k->flat_columns;
+    s[0][0] = q->cosine * along[0] - q->sine * along[1];
+    s[0][1] = q->sine * along[0] + q->cosine * along[1];
+    s[1][0] = q->cosine * across[0] - q->sine * across[1];
+    s[1][1] = q->sine * across[0] + q->cosine * across[1];
+    s[2][0] = k->flat.column[0], s[2][1] = k->flat.column[1], s[2][2] = k->flat.column[2];
+}
+
 PASS void update_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
 {
     gw_planar_body *b = &k->flat;
     const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
-    double z = b->sign * k->joint.z[0], x = b->joint_at[0], y = b->joint_at[1];
+    bool free = gw_planar_is_free(k);
+    double z = b->sign * k->joint.z[free ? 2 : 0], x = b->joint_at[0], y = b->joint_at[1];
     b->expanded = false;
     b->angle = q->angle;
     if (b->turns)
         b->angle += z;
     else
         x += z * b->slide[0], y += z * b->slide[1];
+    if (free) {
+        const double *at = k->joint.z;
+        x += at[0] * b->slide[0] + at[1] * k->slide_across[0];
+        y += at[0] * b->slide[1] + at[1] * k->slide_across[1];
+    }
     if (b->turns)
         gw_turn_half(&b->begin, b->angle, in_stage, b->half);
     else
@@ -161,6 +193,8 @@ PASS void update_position(gw_system_body *k, const gw_system_body *p, bool in_st
     if (b->turns) {
         b->column[0] = -b->sign * b->arm[1], b->column[1] = b->sign * b->arm[0];
         b->column[2] = b->sign;
+        if (free)
+            place_columns(k, q);
     } else {
         b->column[0] = b->sign * (q->cosine * b->slide[0] - q->sine * b->slide[1]);
         b->column[1] = b->sign * (q->sine * b->slide[0] + q->cosine * b->slide[1]);
@@ -183,8 +217,15 @@ PASS void update_velocity(gw_system_body *k, const gw_system_body *p)
 {
     gw_planar_body *b = &k->flat;
     const gw_planar_body *q = p ? &p->flat : &gw_ground_body.flat;
-    double u = k->joint.u[0], m = b->mass, w_p = q->twist[2];
+    bool free = gw_planar_is_free(k);
+    double u = k->joint.u[free ? 2 : 0], m = b->mass, w_p = q->twist[2];
     double x = u * b->column[0], y = u * b->column[1], w = w_p + u * b->column[2];
+    double slides_x = x, slides_y = y; /* of M's origin in F */
+    if (free) {
+        const double *v = k->joint.u, (*s)[3] = (const double(*)[3])k->flat_columns;
+        slides_x = v[0] * s[0][0] + v[1] * s[1][0], slides_y = v[0] * s[0][1] + v[1] * s[1][1];
+        x += slides_x, y += slides_y;
+    }
     b->expanded = false;
     b->twist[0] = q->twist[0] - w_p * b->r[1] + x;
     b->twist[1] = q->twist[1] + w_p * b->r[0] + y;
@@ -192,9 +233,9 @@ PASS void update_velocity(gw_system_body *k, const gw_system_body *p)
     double inner = w_p * w_p, outer = w * w;
     b->coasting[0] = q->coasting[0] - inner * (b->r[0] - b->arm[0]) - outer * b->arm[0];
     b->coasting[1] = q->coasting[1] - inner * (b->r[1] - b->arm[1]) - outer * b->arm[1];
-    if (b->column[2] == 0) {
-        b->coasting[0] -= 2 * w_p * y;
-        b->coasting[1] += 2 * w_p * x;
+    if (b->column[2] == 0 || free) {
+        b->coasting[0] -= 2 * w_p * slides_y;
+        b->coasting[1] += 2 * w_p * slides_x;
     }
     b->needed[0] = m * (b->coasting[0] - outer * b->com[0]);
     b->needed[1] = m * (b->coasting[1] - outer * b->com[1]);
@@ -235,6 +276,11 @@ static void expand(gw_system_body *k, const gw_system_body *p)
     k->inertia_com = gw_sym3_turned(&k->turn, &k->inertia_in_body);
     gw_spatial_set(k->columns[0], gw_planar_vector(plane, b->column[0], b->column[1]),
                    gw_scale(b->column[2], plane->normal));
+    for (int j = 0; j < 3 && gw_planar_is_free(k); j++) {
+        const double *s = k->flat_columns[j];
+        gw_spatial_set(k->columns[j], gw_planar_vector(plane, s[0], s[1]),
+                       gw_scale(s[2], plane->normal));
+    }
     gw_spatial_set(k->coasting, gw_planar_vector(plane, b->coasting[0], b->coasting[1]),
                    gw_v3(0, 0, 0));
     b->expanded = true;
@@ -313,22 +359,76 @@ static void add_shifted(const double x[6], double r_x, double r_y, double to[6])
     to[5] += x[5] + (r_x * (x[4] + ny) - r_y * (x[3] + nx));
 }
 
-void gw_planar_articulate(gw_system_body *k, double added, gw_system_body *p)
+/* U = I^A S of one column. */
+PASS void pull_column(const double i[6], const double s[3], double u[3])
+{
+    u[0] = i[0] * s[0] + i[1] * s[1] + i[3] * s[2];
+    u[1] = i[1] * s[0] + i[2] * s[1] + i[4] * s[2];
+    u[2] = i[3] * s[0] + i[4] * s[1] + i[5] * s[2];
+}
+
+/* i -= u u^T by */
+PASS void subtract_square(double i[6], const double u[3], double by)
+{
+    i[0] -= by * u[0] * u[0], i[1] -= by * u[1] * u[0], i[2] -= by * u[1] * u[1];
+    i[3] -= by * u[2] * u[0], i[4] -= by * u[2] * u[1], i[5] -= by * u[2] * u[2];
+}
+
+/* Of a planar joint: U and L of D = S^T I^A S + added. What its own springs and dampers hold is
+ * passed on, by the columns of U L^-T. */
+static void articulate_planar(gw_system_body *k, const double *added, gw_system_body *p)
+{
+    double *i = k->flat.inertia, d[3][3], largest = 0;
+    for (int j = 0; j < 3; j++) {
+        pull_column(i, k->flat_columns[j], k->flat_pulled[j]);
+        for (int n = 0; n <= j; n++)
+            d[j][n] = gw_dot3(k->flat_columns[j], k->flat_pulled[n]);
+        d[j][j] += added ? added[j] : 0;
+        largest = d[j][j] > largest ? d[j][j] : largest;
+    }
+    for (int j = 0; j < 3; j++) {
+        bool moves = d[j][j] > 1e-14 * largest;
+        k->chol[j][j] = moves ? sqrt(d[j][j]) : 0;
+        k->inverse[j] = moves ? 1 / k->chol[j][j] : 0;
+        for (int n = j + 1; n < 3; n++) {
+            double l = k->chol[n][j] = d[n][j] * k->inverse[j];
+            for (int m = j + 1; m <= n; m++)
+                d[n][m] -= l * k->chol[m][j];
+        }
+    }
+    if (!p || !added)
+        return;
+    double u[3][3];
+    for (int j = 0; j < 3; j++) {
+        for (int l = 0; l < 3; l++) {
+            u[j][l] = k->flat_pulled[j][l];
+            for (int n = 0; n < j; n++)
+                u[j][l] -= k->chol[j][n] * u[n][l];
+            u[j][l] *= k->inverse[j];
+        }
+        subtract_square(i, u[j], 1);
+    }
+    add_shifted(i, k->flat.r[0], k->flat.r[1], p->flat.inertia);
+}
+
+void gw_planar_articulate(gw_system_body *k, const double *added, gw_system_body *p)
 {
     gw_planar_body *b = &k->flat;
     double *i = b->inertia, *u = b->pulled;
     const double *s = b->column;
-    u[0] = i[0] * s[0] + i[1] * s[1] + i[3] * s[2];
-    u[1] = i[1] * s[0] + i[2] * s[1] + i[4] * s[2];
-    u[2] = i[3] * s[0] + i[4] * s[1] + i[5] * s[2];
-    double d = s[0] * u[0] + s[1] * u[1] + s[2] * u[2] + added, by = d > 0 ? 1 / d : 0;
+    if (gw_planar_is_free(k)) {
+        articulate_planar(k, added, p);
+        return;
+    }
+    pull_column(i, s, u);
+    double d = s[0] * u[0] + s[1] * u[1] + s[2] * u[2] + (added && k->dof > 0 ? added[0] : 0);
+    double by = d > 0 ? 1 / d : 0;
     k->inverse_d = by;
     k->chol[0][0] = sqrt(d);
     k->inverse[0] = by * k->chol[0][0];
     if (!p)
         return;
-    i[0] -= by * u[0] * u[0], i[1] -= by * u[1] * u[0], i[2] -= by * u[1] * u[1];
-    i[3] -= by * u[2] * u[0], i[4] -= by * u[2] * u[1], i[5] -= by * u[2] * u[2];
+    subtract_square(i, u, by);
     add_shifted(i, b->r[0], b->r[1], p->flat.inertia);
 }
 
@@ -350,10 +450,65 @@ void gw_planar_add_wrench(const double x[6], gw_vec3 r, gw_system_body *p)
     gw_planar_add_shifted(f, gw_dot(plane->x, r), gw_dot(plane->y, r), p->flat.force);
 }
 
+/* x := L^-1 x and L^-T x of a planar joint. */
+PASS void solve_lower(const gw_system_body *k, double x[3])
+{
+    const double(*l)[6] = (const double(*)[6])k->chol;
+    x[0] *= k->inverse[0];
+    x[1] = (x[1] - l[1][0] * x[0]) * k->inverse[1];
+    x[2] = (x[2] - l[2][0] * x[0] - l[2][1] * x[1]) * k->inverse[2];
+}
+
+PASS void solve_upper(const gw_system_body *k, double x[3])
+{
+    const double(*l)[6] = (const double(*)[6])k->chol;
+    x[2] *= k->inverse[2];
+    x[1] = (x[1] - l[2][1] * x[2]) * k->inverse[1];
+    x[0] = (x[0] - l[1][0] * x[1] - l[2][0] * x[2]) * k->inverse[0];
+}
+
+/* L^-1 u with u = rest + S^T f of a planar joint; f - U D^-1 u onto the parent. */
+static void reduce_planar(gw_system_body *k, gw_system_body *p)
+{
+    const double *f = k->flat.force, (*u)[3] = (const double(*)[3])k->flat_pulled;
+    double x[3], passed[3];
+    for (int j = 0; j < 3; j++)
+        k->rest[j] += gw_dot3(k->flat_columns[j], f);
+    solve_lower(k, k->rest);
+    if (!p)
+        return;
+    for (int j = 0; j < 3; j++)
+        x[j] = k->rest[j];
+    solve_upper(k, x);
+    for (int l = 0; l < 3; l++)
+        passed[l] = f[l] - (u[0][l] * x[0] + u[1][l] * x[1] + u[2][l] * x[2]);
+    gw_planar_add_shifted(passed, k->flat.r[0], k->flat.r[1], p->flat.force);
+}
+
+/* L^T u-dot = rest - L^-1 U^T a with a the parent's acceleration, shifted, of which this makes the
+ * body's. */
+static void accelerate_planar(gw_system_body *k, double a[3])
+{
+    double pulled[3];
+    for (int j = 0; j < 3; j++)
+        pulled[j] = gw_dot3(k->flat_pulled[j], a);
+    solve_lower(k, pulled);
+    for (int j = 0; j < 3; j++)
+        k->rest[j] -= pulled[j];
+    solve_upper(k, k->rest);
+    for (int j = 0; j < 3; j++)
+        for (int l = 0; l < 3; l++)
+            a[l] += k->flat_columns[j][l] * k->rest[j];
+}
+
 void gw_planar_reduce(gw_system_body *k, gw_system_body *p)
 {
     const gw_planar_body *b = &k->flat;
     const double *s = b->column, *f = b->force, *u = b->pulled;
+    if (gw_planar_is_free(k)) {
+        reduce_planar(k, p);
+        return;
+    }
     k->rest[0] = (k->rest[0] + gw_dot3(s, f)) * k->inverse[0];
     if (!p)
         return;
@@ -368,6 +523,11 @@ void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p)
     const gw_planar_body *parent = p ? &p->flat : &gw_ground_body.flat;
     const double *q = parent->acceleration, *u = b->pulled;
     double x = q[0] - q[2] * b->r[1], y = q[1] + q[2] * b->r[0], n = q[2];
+    if (gw_planar_is_free(k)) {
+        b->acceleration[0] = x, b->acceleration[1] = y, b->acceleration[2] = n;
+        accelerate_planar(k, b->acceleration);
+        return;
+    }
     k->rest[0] = k->rest[0] * k->inverse[0] - (u[0] * x + u[1] * y + u[2] * n) * k->inverse_d;
     b->acceleration[0] = x + b->column[0] * k->rest[0];
     b->acceleration[1] = y + b->column[1] * k->rest[0];
@@ -385,7 +545,7 @@ PASS void pass_inertia(gw_system_body *k, gw_system_body *p)
     gw_planar_body *b = &k->flat;
     const double *i = b->inertia, x = b->r[0], y = b->r[1], *s = b->column;
     if (s[0] != 0 || s[1] != 0 || s[2] == 0) {
-        gw_planar_articulate(k, 0, p);
+        gw_planar_articulate(k, NULL, p);
         return;
     }
     double d = i[5], by = k->inverse_d = d > 0 ? 1 / d : 0;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "rt/dynamics/guided.h"
+#include "rt/dynamics/half_turn.h"
 #include "rt/dynamics/local_model.h"
 #include "rt/dynamics/runge_kutta.h"
 #include "rt/dynamics/sym3.h"
@@ -71,18 +72,12 @@ typedef struct gw_articulated {
     gw_sym3 i;
 } gw_articulated;
 
-/* A plane that bodies move in: the joints from the ground to them turn about its normal or slide
- * along it. */
+/* A plane that bodies move in: the joints from the ground to them turn about its normal, slide
+ * along it, or both. */
 typedef struct gw_plane {
     gw_vec3 x, y, normal; /* unit vectors, right-handed */
     double gravity[2];
 } gw_plane;
-
-/* Where an explicit substep began: an angle, and cosine and sine of half of it. Its stages have
- * them by a series of the rotation since then. */
-typedef struct gw_half_turn {
-    double angle, cosine, sine;
-} gw_half_turn;
 
 /* A body that moves in a plane; vectors in the plane's axes: [x, y] and [x, y, about the normal].
  * Zero: it moves in space. (system_planar.c has the equations.) */
@@ -153,9 +148,11 @@ typedef struct gw_system_body {
     gw_mobilizer_state joint;
     gw_system_body_def def;
     double columns[6][6];
-    double pulled[6][6]; /* U = I^A S, one row a coordinate */
-    double inverse[6];   /* 1 / L_ii, 0 where nothing moves */
-    double chol[6][6];   /* L of D = S^T I^A S = L L^T */
+    double pulled[6][6];                          /* U = I^A S, one row a coordinate */
+    double inverse[6];                            /* 1 / L_ii, 0 where nothing moves */
+    double chol[6][6];                            /* L of D = S^T I^A S = L L^T */
+    double flat_columns[3][3], flat_pulled[3][3]; /* of a planar joint in its plane: S and U */
+    double slide_across[2]; /* and the direction of its second coordinate, as `slide` */
     gw_pose m_from_body;
     gw_quat f_turn;     /* world_from_f, of a joint that is no hinge */
     gw_vec3 arm;        /* from M's origin */
@@ -493,9 +490,18 @@ void gw_tree_mass_matrix(gw_system *system, double *d, int stride);
  * and the bodies', less `coasting`. */
 void gw_tree_solve(gw_system *system);
 
+/* Of a body that moves in a plane: its joint is a planar one, which lets it move there as it will.
+ */
+static inline bool gw_planar_is_free(const gw_system_body *k)
+{
+    return k->flat.plane && k->dof == 3;
+}
+
 /* D_jj of a joint, without what was added to it. */
 static inline double gw_tree_joint_inertia(const gw_system_body *k, int j)
 {
+    if (gw_planar_is_free(k))
+        return gw_dot3(k->flat_columns[j], k->flat_pulled[j]);
     return k->flat.plane ? gw_dot3(k->flat.column, k->flat.pulled)
                          : gw_dot6(k->columns[j], k->pulled[j]);
 }
@@ -503,24 +509,6 @@ static inline double gw_tree_joint_inertia(const gw_system_body *k, int j)
 /* x := L^-1 x and L^-T x of a joint's inertia. */
 void gw_tree_solve_lower(const gw_system_body *k, double *x);
 void gw_tree_solve_upper(const gw_system_body *k, double *x);
-
-/* half := cosine and sine of half the angle; in a stage (and within 0.1 rad) by the rotation x
- * since the substep began, else there it begins. */
-static inline void gw_turn_half(gw_half_turn *begin, double angle, bool in_stage, double half[2])
-{
-    double x = 0.5 * (angle - begin->angle), x2 = x * x;
-    if (!in_stage || x2 > 2.5e-3) {
-        half[0] = cos(0.5 * angle), half[1] = sin(0.5 * angle);
-        if (!in_stage)
-            *begin = (gw_half_turn){angle, half[0], half[1]};
-        return;
-    }
-    double s = x * (1 - x2 * (1. / 6) *
-                            (1 - x2 * (1. / 20) * (1 - x2 * (1. / 42) * (1 - x2 * (1. / 72)))));
-    double c = 0.5 * x2 * (1 - x2 * (1. / 12) * (1 - x2 * (1. / 30) * (1 - x2 * (1. / 56))));
-    half[0] = begin->cosine - (begin->cosine * c + begin->sine * s);
-    half[1] = begin->sine - (begin->sine * c - begin->cosine * s);
-}
 
 /* ---- joints that are submanifolds: system_submanifold_joint.c
  * ---------------------------------------------- */
@@ -569,7 +557,7 @@ void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool 
 void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p, bool in_space);
 void gw_planar_update(gw_system_body *k, const gw_system_body *p, bool in_stage, bool in_space,
                       bool inertia);
-void gw_planar_articulate(gw_system_body *k, double added, gw_system_body *p);
+void gw_planar_articulate(gw_system_body *k, const double *added, gw_system_body *p);
 void gw_planar_reduce(gw_system_body *k, gw_system_body *p);
 void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p);
 

@@ -643,7 +643,7 @@ void gw_tree_articulate(gw_system *s, double h, const double *added)
         gw_system_body *k = &s->bodies[i];
         gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         if (k->flat.plane) {
-            gw_planar_articulate(k, added && k->dof > 0 ? added[k->first] : 0, p);
+            gw_planar_articulate(k, added ? added + k->first : NULL, p);
             continue;
         }
         if (k->dof == 1) {
