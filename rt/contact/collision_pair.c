@@ -116,7 +116,8 @@ gw_contact *gw_pair_add_contact(gw_world *w, int pair, const gw_contact_candidat
     if (w->contact_count == w->most)
         return NULL;
     gw_contact *c = &w->contacts[w->contact_count];
-    *c = (gw_contact){.candidate = *candidate, .pair = pair, .next_in_pair = p->first_contact};
+    *c = (gw_contact){
+        .candidate = *candidate, .renewed = true, .pair = pair, .next_in_pair = p->first_contact};
     p->first_contact = w->contact_count++;
     return c;
 }
@@ -131,7 +132,7 @@ static void keep_contact(gw_world *w, int pair, const gw_contact_candidate *cand
         c = gw_pair_add_contact(w, pair, candidate);
     if (!c)
         return;
-    c->kept = true;
+    c->kept = c->renewed = true;
     c->fresh = !c->continuous;
 }
 
@@ -164,7 +165,7 @@ static bool continue_lost_contact(gw_world *w, gw_contact *c)
     *c = *old;
     c->candidate = mine.candidate;
     c->pair = mine.pair;
-    c->kept = true;
+    c->kept = c->renewed = true;
     old->continuous = false;
     return true;
 }
@@ -336,6 +337,7 @@ double gw_world_carry_over(gw_world *w, const gw_world *old,
         int next_in_pair = c->next_in_pair;
         *c = *from;
         c->candidate = candidate;
+        c->renewed = true;
         c->pair = pair;
         c->next_in_pair = next_in_pair;
         spring += gw_contact_spring_energy(c);

@@ -449,7 +449,7 @@ static void update_contact(gw_world *w, gw_contact *c)
 {
     double before = c->gap_rate, rest = w->rules.rest_speed;
     bool large = w->island.system_count > GW_ISLAND_SMALL;
-    gw_contact_update_gap(w, c);
+    gw_contact_update_rate(w, c); /* impulses move nothing */
     c->reimpact = c->gap_rate < (large ? -LARGE_REST : -1) * rest && c->gap_rate < before - 1e-9;
     if (c->now.gap <= GW_CONTACT_CLOSED_GAP && c->collided && !c->continuous &&
         fabs(c->gap_rate) < rest)

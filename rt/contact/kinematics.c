@@ -48,16 +48,23 @@ gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const 
     return g;
 }
 
+/* d(gap)/dt of a gap that was found with the bodies there. */
+static double rate_of(const gw_gap *g, const gw_body_state *a, const gw_body_state *b)
+{
+    gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, g->at_a),
+                       gw_velocity_at(&b->pose, &b->twist, g->at_b));
+    double rate = g->lever > 0 ? g->lever * gw_dot(g->normal, gw_sub(a->twist.w, b->twist.w))
+                               : gw_dot(g->normal, v);
+    if (g->general)
+        rate += gw_dot(g->couple, gw_sub(a->twist.w, b->twist.w));
+    return rate;
+}
+
 gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_state *a,
                         const gw_body_state *b, double *rate)
 {
     gw_gap g = gw_gap_at(candidate, &a->pose, &b->pose);
-    gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, g.at_a),
-                       gw_velocity_at(&b->pose, &b->twist, g.at_b));
-    *rate = g.lever > 0 ? g.lever * gw_dot(g.normal, gw_sub(a->twist.w, b->twist.w))
-                        : gw_dot(g.normal, v);
-    if (g.general)
-        *rate += gw_dot(g.couple, gw_sub(a->twist.w, b->twist.w));
+    *rate = rate_of(&g, a, b);
     return g;
 }
 
@@ -127,6 +134,11 @@ void gw_contact_update_gap(const gw_world *w, gw_contact *c)
                               &c->gap_rate);
     c->now.gap += c->turned;
     c->anchored = false;
+}
+
+void gw_contact_update_rate(const gw_world *w, gw_contact *c)
+{
+    c->gap_rate = rate_of(&c->now, &w->bodies[c->candidate.a], &w->bodies[c->candidate.b]);
 }
 
 double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap)

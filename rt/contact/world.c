@@ -188,11 +188,12 @@ void gw_world_follow(gw_world *w, int index, bool follow)
     w->followed[index] = follow;
 }
 
-/* Whether the body is there and moves like that already, to the last bit. */
-static bool is_there(const gw_body_state *state, const gw_pose *pose, const gw_twist *twist)
+/* Whether the body still is there, and moves like that, to the last bit. */
+static void compare_state(gw_body_state *state, const gw_pose *pose, const gw_twist *twist)
 {
-    return memcmp(&state->pose, pose, sizeof *pose) == 0 &&
-           memcmp(&state->twist, twist, sizeof *twist) == 0;
+    state->unmoved = state->unmoved && memcmp(&state->pose, pose, sizeof *pose) == 0;
+    state->unchanged =
+        state->unchanged && state->unmoved && memcmp(&state->twist, twist, sizeof *twist) == 0;
 }
 
 void gw_world_set_body(gw_world *w, int body, const gw_pose *pose, const gw_twist *twist)
@@ -201,7 +202,7 @@ void gw_world_set_body(gw_world *w, int body, const gw_pose *pose, const gw_twis
     gw_body_state *state = &w->bodies[body];
     if (state->model >= 0)
         return;
-    state->unchanged = state->unchanged && is_there(state, pose, twist);
+    compare_state(state, pose, twist);
     state->step_pose = state->pose = state->start_pose = *pose;
     state->twist = state->start_twist = *twist;
     state->moving = gw_norm2(twist->v) > 0 || gw_norm2(twist->w) > 0;
@@ -229,7 +230,7 @@ void gw_world_reset(gw_world *w)
     w->step_count = w->redetect_from = 0;
     for (int i = 0; i < w->body_count; i++) {
         w->bodies[i].updated = 0;
-        w->bodies[i].unchanged = false;
+        w->bodies[i].unchanged = w->bodies[i].unmoved = false;
     }
 }
 
@@ -253,16 +254,23 @@ static void update_body(gw_world *w, int body)
             p->acceleration = (gw_twist){{0, 0, 0}, {0, 0, 0}};
     }
     p->updated = w->step_count + 1;
-    p->unchanged = p->unchanged && is_there(p, &pose, &twist);
+    compare_state(p, &pose, &twist);
     p->pose = pose;
     p->twist = twist;
 }
 
-/* Neither its bodies moved since the last step ended, nor is its gap another function of them. */
-static bool is_unchanged(const gw_world *w, const gw_contact *c)
+/* Gap and rate as the step begins: what the last one ended with, but where its bodies have moved or
+ * their twists have changed since, or its gap is another function of them. */
+static void begin_gap(const gw_world *w, gw_contact *c)
 {
-    return w->bodies[c->candidate.a].unchanged && w->bodies[c->candidate.b].unchanged &&
-           !c->candidate.row;
+    const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
+    if (c->candidate.row || c->renewed || !a->unmoved || !b->unmoved) {
+        c->turned = 0;
+        gw_contact_update_gap(w, c);
+    } else if (!a->unchanged || !b->unchanged) {
+        gw_contact_update_rate(w, c);
+    }
+    c->renewed = false;
 }
 
 /* Deep, without force and moving: not at rest, so it leaves the state continuous and may collide
@@ -281,10 +289,7 @@ static void update_contacts(gw_world *w, bool updated)
 {
     for (int i = 0; i < w->contact_count; i++) {
         gw_contact *c = &w->contacts[i];
-        if (updated || !is_unchanged(w, c)) {
-            c->turned = 0;
-            gw_contact_update_gap(w, c);
-        }
+        begin_gap(w, c);
         double deeper = -c->now.gap - c->last_depth;
         double compression = fmax(0, c->last_depth - c->rest_penetration);
         c->energy_to_repay = 0;
@@ -354,7 +359,7 @@ static void post_step(gw_world *w, gw_world_step_result *out)
     /* bodies moved from outside go on with their twist until they are set again */
     for (int i = 0; i < w->body_count; i++) {
         gw_body_state *p = &w->bodies[i];
-        p->unchanged = p->model >= 0 || !p->moving;
+        p->unchanged = p->unmoved = p->model >= 0 || !p->moving;
         if (p->unchanged)
             continue;
         p->start_pose = p->step_pose;

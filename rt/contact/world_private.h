@@ -37,7 +37,8 @@
 typedef struct gw_body_state {
     int model, index;  /* its system, -1: static or moved from outside; which of its bodies */
     bool moving;       /* during a substep; others need no extrapolation */
-    bool unchanged;    /* since the last step ended */
+    bool unchanged;    /* since the last step ended, */
+    bool unmoved;      /* or at least where it was */
     gw_pose step_pose; /* at the start of the step, of one that belongs to no model */
     gw_pose start_pose, pose;
     gw_twist start_twist, twist; /* at the start of the substep, and now */
@@ -106,6 +107,7 @@ typedef struct gw_contact {
     bool queued;             /* in the queue of estimated times of impact */
     bool anchored;           /* the anchors are of the gap now */
     bool kept, fresh;        /* by the update of the cache that is under way; new in it */
+    bool renewed;            /* has another candidate than when its gap was found last */
     int pair, next_in_pair, next_in_island; /* -1: the last */
     gw_gap now, start;                      /* gap now, and at start_time */
     double start_gap_rate;
@@ -375,7 +377,10 @@ static inline bool gw_contact_bounds_coordinate(const gw_contact *c)
 /* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
-/* The same, after whole turns of its systems' models were counted anew. */
+/* The rate alone: bodies have other twists, but are where the gap was found. */
+void gw_contact_update_rate(const gw_world *w, gw_contact *c);
+
+/* Gap and rate, after whole turns of its systems' models were counted anew. */
 void gw_contact_update_turned_gap(const gw_world *w, gw_contact *c);
 
 /* Whole turns to add to the gap of a turn's row, of which poses tell `gap`: the joint's coordinate
