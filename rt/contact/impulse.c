@@ -35,11 +35,15 @@ static void scale(int n, double *a, double s)
 /* ---- vectors of blocks --------------------------------------------------------------------------
  */
 
-#define BLOCK_WORDS (int)(sizeof(gw_block_set) / sizeof(uint64_t))
+/* Words of a set that hold the problem's blocks: of most problems the first alone. */
+static inline int words_of(const gw_impulse_problem *problem)
+{
+    return (problem->blocks + 63) / 64;
+}
 
 /* For each block: its first entry, and one beyond its last. */
 #define EACH_BLOCK(problem, in, begin, end)                                                        \
-    for (int word_ = 0; word_ < BLOCK_WORDS; word_++)                                              \
+    for (int word_ = 0, words_ = words_of(problem); word_ < words_; word_++)                       \
         for (uint64_t bits_ = (in)->bits[word_]; bits_; bits_ &= bits_ - 1)                        \
             for (int begin = (problem)->from[64 * word_ + __builtin_ctzll(bits_)],                 \
                      end = (problem)->from[64 * word_ + __builtin_ctzll(bits_) + 1];               \
@@ -64,10 +68,12 @@ static inline gw_block_set blocks_of(const gw_impulse_problem *problem, int row)
     return in;
 }
 
-static inline gw_block_set common_blocks(const gw_block_set *a, const gw_block_set *b)
+/* Words beyond the problem's are not set. */
+static inline gw_block_set common_blocks(const gw_impulse_problem *problem, const gw_block_set *a,
+                                         const gw_block_set *b)
 {
     gw_block_set both;
-    for (int i = 0; i < BLOCK_WORDS; i++)
+    for (int i = 0; i < words_of(problem); i++)
         both.bits[i] = a->bits[i] & b->bits[i];
     return both;
 }
@@ -168,7 +174,7 @@ static void swap_rows(gw_impulse_work *work, int a, int b)
 static void widen(const gw_impulse_problem *problem, gw_impulse_work *work, int k, int m)
 {
     gw_block_set fresh;
-    for (int i = 0; i < BLOCK_WORDS; i++) {
+    for (int i = 0; i < words_of(problem); i++) {
         fresh.bits[i] = work->in[m].bits[i] & ~work->in[k].bits[i];
         work->in[k].bits[i] |= work->in[m].bits[i];
     }
@@ -183,7 +189,7 @@ static bool orthonormalise(const gw_impulse_problem *problem, gw_impulse_work *w
     double *w = w_of(problem, work, k), *y = y_of(problem, work, k);
     for (int pass = 0; pass < 2; pass++) {
         for (int m = 0; m < k; m++) {
-            gw_block_set both = common_blocks(&work->in[k], &work->in[m]);
+            gw_block_set both = common_blocks(problem, &work->in[k], &work->in[m]);
             double part = blocks_dot(problem, &both, w, y_of(problem, work, m));
             if (part == 0)
                 continue;
@@ -222,11 +228,11 @@ static void subtract_vector(const gw_impulse_problem *problem, gw_impulse_work *
     const double *w = w_of(problem, work, k), *y = y_of(problem, work, k);
     for (int i = 0; i < problem->rows; i++) {
         gw_block_set of = blocks_of(problem, i);
-        of = common_blocks(&of, &work->in[k]);
+        of = common_blocks(problem, &of, &work->in[k]);
         work->l[i][k] = blocks_dot(problem, &of, row_of(problem, i), y);
     }
     for (int i = k + 1; i < problem->rows; i++) {
-        gw_block_set both = common_blocks(&work->in[i], &work->in[k]);
+        gw_block_set both = common_blocks(problem, &work->in[i], &work->in[k]);
         double part = blocks_dot(problem, &both, w_of(problem, work, i), y);
         if (part == 0)
             continue;
@@ -274,7 +280,7 @@ static void form_delassus(const gw_impulse_problem *problem, gw_impulse_work *wo
     images_of_rows(problem, work);
     for (int i = 0; i < problem->rows; i++)
         for (int m = 0; m <= i; m++) {
-            gw_block_set both = common_blocks(&work->in[i], &work->in[m]);
+            gw_block_set both = common_blocks(problem, &work->in[i], &work->in[m]);
             work->a[i][m] = work->a[m][i] =
                 blocks_dot(problem, &both, row_of(problem, i), work->y + (size_t)m * n);
         }
@@ -518,13 +524,12 @@ static double energy_factor(const gw_impulse_problem *problem, double along, dou
 }
 
 /* The answer x by the Delassus operator's rows: refined by what it leaves, then corrected in its
- * energy. */
+ * energy. `own`: s of the velocities alone, without offsets. */
 static void answer_by_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
-                           const double *s, const double *x, double *p, double *dv,
-                           double *generalised)
+                           const double *s, const double *own, const double *x, double *p,
+                           double *dv, double *generalised)
 {
-    double own[GW_MAX_SIMULTANEOUS_CONTACTS], left[GW_MAX_SIMULTANEOUS_CONTACTS],
-        more[GW_MAX_SIMULTANEOUS_CONTACTS];
+    double left[GW_MAX_SIMULTANEOUS_CONTACTS], more[GW_MAX_SIMULTANEOUS_CONTACTS];
     int n = problem->dof;
     apply_to_rows(problem, work, p, dv, generalised);
     for (int turn = 0; turn < REFINEMENTS && !problem->only_push; turn++) {
@@ -536,8 +541,6 @@ static void answer_by_rows(const gw_impulse_problem *problem, const gw_impulse_w
             p[i] += more[i];
         apply_to_rows(problem, work, p, dv, generalised);
     }
-    /* offsets are in s, not in v */
-    basis_speeds(problem, work, problem->v, own);
     double along = 0, across = 0;
     for (int k = 0; k < work->rank; k++)
         along += x[k] * (s[k] - own[k]);
@@ -565,7 +568,8 @@ static int solve(const gw_impulse_problem *problem, gw_impulse_work *work, doubl
                  double *generalised, double *p)
 {
     double s[GW_MAX_SIMULTANEOUS_CONTACTS], z[GW_MAX_SIMULTANEOUS_CONTACTS],
-        x[GW_MAX_SIMULTANEOUS_CONTACTS], b[GW_MAX_SIMULTANEOUS_CONTACTS];
+        x[GW_MAX_SIMULTANEOUS_CONTACTS], b[GW_MAX_SIMULTANEOUS_CONTACTS],
+        own[GW_MAX_SIMULTANEOUS_CONTACTS];
     bool by_rows = uses_delassus(problem);
     if (by_rows)
         factor_delassus(problem, work);
@@ -573,6 +577,7 @@ static int solve(const gw_impulse_problem *problem, gw_impulse_work *work, doubl
         orthonormal_basis(problem, work);
     factor_rows(problem, work);
     basis_speeds(problem, work, problem->v, s);
+    memcpy(own, s, (size_t)work->rank * sizeof *own);
     if (problem->offset)
         add_offsets(problem, work, s);
     rebound(problem, work, s, z);
@@ -581,7 +586,7 @@ static int solve(const gw_impulse_problem *problem, gw_impulse_work *work, doubl
     else
         reflect(problem, work, s, z, p, x);
     if (by_rows)
-        answer_by_rows(problem, work, s, x, p, dv, generalised);
+        answer_by_rows(problem, work, s, own, x, p, dv, generalised);
     else
         answer_by_basis(problem, work, x, dv, generalised);
     if (problem->only_push && problem->share) /* dv stands: only who pushes changes */

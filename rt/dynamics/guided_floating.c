@@ -117,15 +117,18 @@ static motion initial_motion(const gw_guided *body)
     return (motion){gw_add(body->pose.p, com), {z[0], z[1], z[2]}, {0, 0, 0}, {z[3], z[4], z[5]}};
 }
 
-GW_STEP_INLINE body_state state_at(const gw_guided *body, const motion *m)
+/* `held`: where the held frame is, too, which only a hand and damping ask for. */
+GW_STEP_INLINE body_state state_at(const gw_guided *body, const motion *m, bool held)
 {
     const gw_guided_def *def = &body->def;
     body_state s;
     s.pose.q = gw_quat_mul(body->pose.q, gw_quat_exp(m->theta));
     s.rotation = gw_quat_to_mat3(s.pose.q);
     s.rigid.com = gw_mat3_mul(&s.rotation, def->mass.com);
-    s.rigid.held = gw_mat3_mul(&s.rotation, def->body_from_held.p);
-    s.rigid.held_q = gw_quat_mul(s.pose.q, def->body_from_held.q);
+    if (held) {
+        s.rigid.held = gw_mat3_mul(&s.rotation, def->body_from_held.p);
+        s.rigid.held_q = gw_quat_mul(s.pose.q, def->body_from_held.q);
+    }
     s.twist.w = gw_mat3_mul(&s.rotation, m->w);
     s.pose.p = gw_sub(m->c, s.rigid.com);
     s.twist.v = gw_sub(m->v, gw_cross(s.twist.w, s.rigid.com));
@@ -145,6 +148,17 @@ GW_STEP_INLINE rates rates_at(const gw_guided *body, const motion *m, const gw_m
         gw_mul_add(gw_mul_add(m->w, 0.5, across), bend, gw_cross(m->theta, across)),
         gw_mat3_mul(&body->inverse, torque),
     };
+}
+
+/* The load on a body that no hand moves and nothing damps: contacts and its weight. */
+GW_STEP_INLINE gw_load undriven_load(const gw_guided *body, const body_state *s,
+                                     const gw_forces *forces, double t)
+{
+    gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
+    if (forces && forces->touch)
+        on = gw_rigid_body_contact_wrench(&s->rigid, &s->pose, &s->twist, forces, t);
+    on.f = gw_mul_add(on.f, body->def.mass.mass, body->def.gravity);
+    return (gw_load){on, 0, 0};
 }
 
 /*
@@ -213,12 +227,15 @@ void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_ste
 {
     const motion from = initial_motion(body);
     const gw_tableau *rk = tableau_of(forces, &from, body->lag, h);
+    const gw_guided_def *def = &body->def;
+    bool driven = (forces && forces->at) || def->damping_linear != 0 || def->damping_angular != 0;
     rates k[GW_RK_MAX_STAGES];
     for (int i = 0; i < rk->stages; i++) {
         motion m = advance(rk, i, rk->c[i], h, &from, k);
-        body_state s = state_at(body, &m);
-        gw_load load =
-            gw_rigid_body_load(&body->def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
+        body_state s = state_at(body, &m, driven);
+        double t = rk->c[i] * h;
+        gw_load load = driven ? gw_rigid_body_load(def, &s.rigid, &s.pose, &s.twist, forces, t)
+                              : undriven_load(body, &s, forces, t);
         k[i] = rates_at(body, &m, &s.rotation, &load);
         if (__builtin_expect(body->lag > 0, 0))
             damped_rates(body, &s, &load, &k[i]);
@@ -226,7 +243,7 @@ void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_ste
         step->dissipated += rk->b[i] * h * load.dissipation;
     }
     motion m = advance(rk, rk->stages, 1, h, &from, k);
-    body_state end = state_at(body, &m);
+    body_state end = state_at(body, &m, false);
     end.pose.q = gw_quat_unit(end.pose.q);
     step->finite = gw_finite_pose(&end.pose) && gw_finite3(end.twist.v) && gw_finite3(end.twist.w);
     if (!step->finite)
