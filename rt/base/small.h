@@ -45,6 +45,13 @@ int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most,
  * that is not positive. */
 int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const double *g, double *x);
 
+/* The larger of two, for the worst of several residuals: once one is no number none is the worst,
+ * where fmax() would forget it. */
+static inline double gw_worst(double worst, double x)
+{
+    return x > worst || x != x ? x : worst;
+}
+
 /* Scalar product, and y += s x, of vectors of n entries. */
 static inline double gw_dot_n(int n, const double *a, const double *b)
 {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
+#include "rt/base/small.h"
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
 #include "rt/geometry/nurbs_pole.h"
@@ -880,6 +881,6 @@ double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body)
         body->base.moves ? gw_base_from_world_pose(&body->base, world_from_body) : *world_from_body;
     gw_rows_value(set->rows, set->row_count, &pose, h);
     for (int i = 0; i < set->row_count; i++)
-        worst = fmax(worst, fabs(h[i]));
+        worst = gw_worst(worst, fabs(h[i]));
     return worst;
 }

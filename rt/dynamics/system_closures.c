@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/base/small.h"
 #include "rt/dynamics/system_private.h"
 
 #define CLOSED      1e-15 /* of the length: no more to project */
@@ -345,7 +346,7 @@ double gw_closure_residual(const gw_system *s, int closure)
     double worst = 0;
     for (int n = 0; n < s->blocks[closure].position_rows; n++) {
         const gw_closure_row *r = &s->rows[s->blocks[closure].first + n];
-        worst = fmax(worst, fabs(r->scale * r->value));
+        worst = gw_worst(worst, fabs(r->scale * r->value));
     }
     return worst;
 }
@@ -354,7 +355,7 @@ double gw_closures_residual(const gw_system *s)
 {
     double worst = 0;
     for (int i = 0; i < s->closure_count; i++)
-        worst = fmax(worst, gw_closure_residual(s, i));
+        worst = gw_worst(worst, gw_closure_residual(s, i));
     return worst;
 }
 
@@ -546,7 +547,7 @@ double gw_system_slip_velocity(gw_system *s)
     double worst = 0;
     gw_system_bring_up(s);
     for (int i = 0; i < s->row_count; i++)
-        worst = fmax(worst, fabs(s->rows[i].scale * s->rows[i].rate));
+        worst = gw_worst(worst, fabs(s->rows[i].scale * s->rows[i].rate));
     return worst;
 }
 

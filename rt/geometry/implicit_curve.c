@@ -188,8 +188,8 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     next->off_surface = false;
     gw_pose guess = predicted(w, s);
     next->x = guess;
-    if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x) >
-        1e-10 * w->size)
+    double rows_off = gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x);
+    if (!(rows_off <= 1e-10 * w->size))
         return false;
     between(w->unit, &guess, &next->x, off);
     between(w->unit, &w->x, &next->x, d);

@@ -522,7 +522,7 @@ static double scaled_rows(const gw_row *rows, int count, double length, const gw
         h[i] *= angle ? length : 1;
         for (int j = 3; j < 6; j++)
             a[i][j] *= angle ? 1 : 1 / length;
-        worst = fmax(worst, fabs(h[i]));
+        worst = gw_worst(worst, fabs(h[i]));
     }
     return worst;
 }

@@ -327,8 +327,8 @@ static bool freedoms_persist(const gw_submanifold *set, double length, const gw_
             d[i] += reach * any[k] * basis[k][i];
     gw_twist step = {{d[0], d[1], d[2]}, {d[3] / length, d[4] / length, d[5] / length}};
     gw_pose next = gw_pose_add(x, &step);
-    if (gw_rows_project(set->rows, set->row_count, 6 - freedoms, length, 12, &next) >
-        1e-11 * length)
+    double off = gw_rows_project(set->rows, set->row_count, 6 - freedoms, length, 12, &next);
+    if (!(off <= 1e-11 * length))
         return false;
     return freedoms_at(set, length, &next, ignored) > set->dof;
 }
@@ -412,7 +412,7 @@ static bool solve_parameters(const gw_submanifold *set, const double (*basis)[6]
         along_basis(basis, dof, length, &d, z, a + n, b + n);
         worst = 0;
         for (int i = 0; i < n + dof; i++)
-            worst = fmax(worst, fabs(b[i]));
+            worst = gw_worst(worst, fabs(b[i]));
         if (worst < 1e-15 * length)
             return true;
         gw_small_least_squares(n + dof, a, 1e-8, 6, b, step);

@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/small.h"
 #include "rt/positioning/solver.h"
 
 #define DAMPING  1e-13 /* of the largest diagonal entry */
@@ -144,7 +145,7 @@ static double normal_equations(const gw_cluster *c, const gw_pose *poses, gw_clu
         rows_of(c->links[l], c->size, poses, &rows);
         for (int r = 0; r < rows.count; r++) {
             const double *side[2] = {rows.a[r], rows.b[r]};
-            worst = fmax(worst, fabs(rows.h[r]));
+            worst = gw_worst(worst, fabs(rows.h[r]));
             w->sum += rows.h[r] * rows.h[r];
             for (int s = 0; s < 2; s++) {
                 if (at[s] < 0)

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/small.h"
 #include "rt/geometry/implicit_curve.h"
 #include "rt/positioning/solver.h"
 
@@ -313,8 +314,9 @@ static bool off_rows(const gw_solver *solver, const gw_submanifold *set, const g
     double h[GW_MAX_ROWS], worst = 0;
     gw_rows_value(set->rows, set->row_count, x, h);
     for (int i = 0; i < set->row_count; i++)
-        worst = fmax(worst, fabs(h[i]) * (set->rows[i].kind == GW_ROW_ANGLE ? solver->size : 1));
-    return worst > 1e-4 * solver->size;
+        worst =
+            gw_worst(worst, fabs(h[i]) * (set->rows[i].kind == GW_ROW_ANGLE ? solver->size : 1));
+    return !(worst <= 1e-4 * solver->size);
 }
 
 /* True where arbitrary poses of a set are all on another one of more freedoms. */

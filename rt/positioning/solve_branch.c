@@ -31,12 +31,12 @@ static double misfit(const gw_solver *solver, const gw_alternative *e, const gw_
         int n = gw_distance_rows(&e->distances[i], rows);
         gw_rows_value(rows, n, x, h);
         for (int k = 0; k < n; k++)
-            worst = fmax(worst, fabs(h[k]));
+            worst = gw_worst(worst, fabs(h[k]));
     }
     for (int i = 0; i < e->angle_count; i++) {
         const gw_angle_constraint *d = &e->angles[i];
         double angle = gw_angle_between(gw_rotate(x->q, d->u), d->f);
-        worst = fmax(worst, solver->size * fabs(angle - d->angle));
+        worst = gw_worst(worst, solver->size * fabs(angle - d->angle));
     }
     return worst;
 }

@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "rt/base/random.h"
+#include "rt/base/small.h"
 #include "rt/dynamics/curve_contact.h"
 #include "rt/scene/assembly_private.h"
 
@@ -368,7 +369,7 @@ static double sum_of_squares(gw_assembly *w, double *worst)
         int count = rows_of(w, &w->terms[i], rows);
         for (int k = 0; k < count; k++) {
             sum += rows[k].h * rows[k].h;
-            *worst = fmax(*worst, fabs(rows[k].h));
+            *worst = gw_worst(*worst, fabs(rows[k].h));
         }
     }
     return sum;
@@ -703,7 +704,7 @@ double gw_assembly_residual(const gw_assembly *w, const gw_relation *r)
     for (int i = r->first; i < r->first + r->count; i++) {
         int count = gw_assembly_rows(w, &w->terms[i], rows);
         for (int k = 0; k < count; k++)
-            worst = fmax(worst, fabs(rows[k].h));
+            worst = gw_worst(worst, fabs(rows[k].h));
     }
     return worst * w->size;
 }
@@ -717,7 +718,7 @@ static double residual(const gw_assembly *w)
 {
     double worst = 0;
     for (int i = 0; i < w->relation_count; i++)
-        worst = fmax(worst, gw_assembly_residual(w, &w->relations[i]));
+        worst = gw_worst(worst, gw_assembly_residual(w, &w->relations[i]));
     return worst;
 }
 

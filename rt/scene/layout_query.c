@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "rt/base/small.h"
 #include "rt/scene/layout.h"
 
 void gw_layout_destroy(gw_layout *layout)
@@ -139,7 +140,7 @@ double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
         if (j->type == GW_MOBILIZER_SCREW) /* turns are known but for whole ones, slides are not */
             state.z[0] = f_from_m.p.z / j->pitch;
         nearest = gw_mobilizer_pose(j->type, j->pitch, &state, v, w);
-        worst = fmax(worst, gw_pose_distance(&f_from_m, &nearest, s->length));
+        worst = gw_worst(worst, gw_pose_distance(&f_from_m, &nearest, s->length));
     }
     return worst;
 }
@@ -150,11 +151,11 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
     double worst = 0;
     for (int i = 0; i < layout->system_count; i++)
         if (layout->systems[i])
-            worst = fmax(worst, gw_scene_system_residual(layout->systems[i], poses));
+            worst = gw_worst(worst, gw_scene_system_residual(layout->systems[i], poses));
     for (int i = 0; i < layout->edge_count; i++) {
         const gw_layout_edge *e = &layout->edges[i];
         gw_constraint c = gw_constraint_of_edge(&e->edge, e->edge.a, &poses[e->edge.b]);
-        worst = fmax(worst, gw_constraint_branch_residual(&c, &poses[e->edge.a], e->length));
+        worst = gw_worst(worst, gw_constraint_branch_residual(&c, &poses[e->edge.a], e->length));
     }
     return worst;
 }
