@@ -4,14 +4,13 @@
  *
  *   F_n = max(0, K p - B d(gap)/dt) n,   p = -gap - rest penetration
  *
- * First the law for a batch of contacts in SIMD lanes, then stiffness and damping, which follow
- * from the effective mass and the step, then a system's forces at the stages of its integrator, and
- * what changes with each substep. RT safe.
+ * as penalty_batch.c has it. First stiffness and damping, which follow from the effective mass and
+ * the step, then a system's forces at the stages of its integrator, and what changes with each
+ * substep. RT safe.
  */
 #include "rt/contact/penalty_contact.h"
 
 #include <assert.h>
-#include <float.h>
 #include <string.h>
 
 #include "rt/contact/unilateral_row.h"
@@ -37,271 +36,6 @@
 #define TANGENTIAL_MASS                                                                            \
     4.0 /* bound of the mass along the normal, in tangential ones: a body may                      \
            turn as it touches */
-
-/* ---- the law, in lanes ------------------------------------------------------------------------
- */
-
-gw_body_motion gw_body_motion_of(const gw_pose *pose, const gw_twist *twist)
-{
-    return (gw_body_motion){gw_quat_to_mat3(pose->q), pose->p, *twist};
-}
-
-void gw_penalty_batch_init(gw_penalty_batch *f, int body)
-{
-    memset(f, 0, sizeof *f);
-    f->body = body;
-}
-
-static void put(gw_lanes3 *to, int lane, gw_vec3 a)
-{
-    to->x[lane] = a.x;
-    to->y[lane] = a.y;
-    to->z[lane] = a.z;
-}
-
-/* A normal fixed to mine is kept in its frame; else it is set with the other's motion. */
-static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate *candidate,
-                       bool is_a)
-{
-    gw_vec3 n = is_a ? candidate->normal : gw_neg(candidate->normal);
-    bool in_mine = candidate->kind == (is_a ? GW_NORMAL_IN_A : GW_NORMAL_IN_B);
-    f->normal_in_other[lane] = candidate->kind == (is_a ? GW_NORMAL_IN_B : GW_NORMAL_IN_A);
-    f->between[lane] = candidate->kind == GW_NORMAL_BETWEEN;
-    f->any_between = f->any_between || candidate->kind == GW_NORMAL_BETWEEN;
-    if (in_mine)
-        put(&f->normal, lane, n);
-    else if (!f->between[lane])
-        f->other_normal[lane] = n;
-}
-
-void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int other)
-{
-    assert(f->count < GW_LANES);
-    const gw_contact_candidate *candidate = c->candidate;
-    int lane = f->count++;
-    bool is_a = c->is_a, at_b = candidate->kind == GW_NORMAL_IN_A;
-    bool apart = candidate->kind == GW_NORMAL_IN_WORLD;
-    f->other[lane] = other;
-    put(&f->point, lane, is_a ? candidate->point_a : candidate->point_b);
-    f->other_point[lane] = is_a ? candidate->point_b : candidate->point_a;
-    f->radius[lane] = is_a ? candidate->radius_a : candidate->radius_b;
-    f->other_radius[lane] = is_a ? candidate->radius_b : candidate->radius_a;
-    add_normal(f, lane, candidate, is_a);
-    /* the force acts at the contact point of the body that the normal is fixed to (kinematics.h) */
-    f->mine_at_other[lane] = !apart && is_a == at_b;
-    f->other_at_mine[lane] = !apart && is_a != at_b;
-    f->stiffness[lane] = c->stiffness;
-    f->damping[lane] = c->damping;
-    f->rest_penetration[lane] = c->rest_penetration;
-    f->friction[lane] = c->friction;
-    f->viscous[lane] = c->viscous;
-    f->tangential_stiffness[lane] = c->tangential_stiffness;
-    f->sticks = f->sticks || c->tangential_stiffness > 0;
-    f->tangential_damping[lane] = c->tangential_damping;
-    put(&f->slip, lane, is_a ? c->slip : gw_neg(c->slip));
-    put(&f->anchor, lane, is_a ? c->anchor_a : c->anchor_b);
-    f->other_anchor[lane] = is_a ? c->anchor_b : c->anchor_a;
-    put(&f->anchor_offset, lane, is_a ? c->anchor_offset : gw_neg(c->anchor_offset));
-}
-
-void gw_penalty_batch_set_other(gw_penalty_batch *f, int lane, const gw_body_motion *other)
-{
-    assert(lane >= 0 && lane < f->count);
-    gw_vec3 n = f->other_normal[lane];
-    put(&f->other_x, lane, gw_add(other->p, gw_mat3_mul(&other->rotation, f->other_point[lane])));
-    put(&f->other_n, lane, f->normal_in_other[lane] ? gw_mat3_mul(&other->rotation, n) : n);
-    put(&f->other_p, lane, other->p);
-    put(&f->other_v, lane, other->twist.v);
-    put(&f->other_w, lane, other->twist.w);
-    if (f->sticks)
-        put(&f->other_anchor_x, lane,
-            gw_add(other->p, gw_mat3_mul(&other->rotation, f->other_anchor[lane])));
-}
-
-GW_LANE_INLINE void dot(const gw_lanes3 *a, const gw_lanes3 *b, gw_lanes *out)
-{
-    *out = a->x * b->x + a->y * b->y + a->z * b->z;
-}
-
-/* out = v + w x (x - p) */
-GW_LANE_INLINE void velocity(const gw_lanes3 *v, const gw_lanes3 *w, const gw_lanes3 *x,
-                             const gw_lanes3 *p, gw_lanes3 *out)
-{
-    gw_lanes ax = x->x - p->x, ay = x->y - p->y, az = x->z - p->z;
-    out->x = v->x + (w->y * az - w->z * ay);
-    out->y = v->y + (w->z * ax - w->x * az);
-    out->z = v->z + (w->x * ay - w->y * ax);
-}
-
-/* out = a - n (n . a) */
-GW_LANE_INLINE void reject(const gw_lanes3 *a, const gw_lanes3 *n, gw_lanes3 *out)
-{
-    gw_lanes along;
-    dot(a, n, &along);
-    out->x = a->x - along * n->x;
-    out->y = a->y - along * n->y;
-    out->z = a->z - along * n->z;
-}
-
-/* out = p + R a */
-GW_LANE_INLINE void transform(const gw_mat3 *r, const gw_lanes3 *a, gw_vec3 p, gw_lanes3 *out)
-{
-    out->x = p.x + (r->m[0][0] * a->x + r->m[0][1] * a->y + r->m[0][2] * a->z);
-    out->y = p.y + (r->m[1][0] * a->x + r->m[1][1] * a->y + r->m[1][2] * a->z);
-    out->z = p.z + (r->m[2][0] * a->x + r->m[2][1] * a->y + r->m[2][2] * a->z);
-}
-
-/* out = a > b ? a : b, lane by lane */
-GW_LANE_INLINE void larger(const gw_lanes *a, const gw_lanes *b, gw_lanes *out)
-{
-    gw_mask m = *a > *b;
-    *out = (gw_lanes)(((gw_mask)*a & m) | ((gw_mask)*b & ~m));
-}
-
-GW_LANE_INLINE void root(const gw_lanes *a, gw_lanes *out)
-{
-    for (int k = 0; k < GW_LANES; k++)
-        (*out)[k] = sqrt((*a)[k]);
-}
-
-/* |a|, never zero */
-GW_LANE_INLINE void length(const gw_lanes3 *a, gw_lanes *out)
-{
-    gw_lanes a2, least = (gw_lanes){0} + DBL_MIN;
-    dot(a, a, &a2);
-    larger(&a2, &least, &a2);
-    root(&a2, out);
-}
-
-/* The normal: fixed to a body or the world, or from point to point (d). */
-GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const gw_body_motion *mine,
-                              const gw_lanes3 *d, gw_lanes3 *n)
-{
-    gw_lanes distance, part;
-    transform(&mine->rotation, &f->normal, gw_v3(0, 0, 0), n);
-    n->x += f->other_n.x;
-    n->y += f->other_n.y;
-    n->z += f->other_n.z;
-    if (!f->any_between)
-        return;
-    length(d, &distance);
-    part = f->between / distance;
-    n->x += part * d->x;
-    n->y += part * d->y;
-    n->z += part * d->z;
-}
-
-/* t = s x + (1 - s) y */
-GW_LANE_INLINE void mix(const gw_lanes *s, const gw_lanes3 *x, const gw_lanes3 *y, gw_lanes3 *t)
-{
-    t->x = y->x + *s * (x->x - y->x);
-    t->y = y->y + *s * (x->y - y->y);
-    t->z = y->z + *s * (x->z - y->z);
-}
-
-/* F_t = -c v_t with c = limit / max(|v_t|, v_th), at most `viscous` */
-GW_LANE_INLINE void creep(const gw_penalty_batch *f, const gw_lanes *limit, double slip_speed,
-                          const gw_lanes3 *v, gw_lanes3 *force)
-{
-    gw_lanes speed, least = (gw_lanes){0} + slip_speed, c;
-    length(v, &speed);
-    larger(&speed, &least, &speed);
-    c = -(*limit / speed);
-    gw_lanes most = -f->viscous;
-    larger(&c, &most, &c);
-    force->x = c * v->x;
-    force->y = c * v->y;
-    force->z = c * v->z;
-}
-
-/* F_t = -(k x + d v_t), scaled down to `limit` */
-GW_LANE_INLINE void stick(const gw_penalty_batch *f, const gw_body_motion *mine,
-                          const gw_lanes *limit, const gw_lanes3 *n, const gw_lanes3 *v,
-                          gw_lanes3 *force)
-{
-    gw_lanes3 moved, slid;
-    gw_lanes size, part;
-    transform(&mine->rotation, &f->anchor, mine->p, &moved);
-    moved.x -= f->other_anchor_x.x + f->anchor_offset.x;
-    moved.y -= f->other_anchor_x.y + f->anchor_offset.y;
-    moved.z -= f->other_anchor_x.z + f->anchor_offset.z;
-    reject(&moved, n, &slid);
-    const gw_lanes *k = &f->tangential_stiffness, *d = &f->tangential_damping;
-    force->x = -(*k * (f->slip.x + slid.x) + *d * v->x);
-    force->y = -(*k * (f->slip.y + slid.y) + *d * v->y);
-    force->z = -(*k * (f->slip.z + slid.z) + *d * v->z);
-    length(force, &size);
-    larger(&size, limit, &size);
-    part = *limit / size;
-    force->x *= part;
-    force->y *= part;
-    force->z *= part;
-}
-
-GW_LANE_INLINE double sum_of(const gw_lanes *a)
-{
-    double sum = 0;
-    for (int k = 0; k < GW_LANES; k++)
-        sum += (*a)[k];
-    return sum;
-}
-
-GW_LANE_INLINE gw_vec3 sum3(const gw_lanes3 *a)
-{
-    return gw_v3(sum_of(&a->x), sum_of(&a->y), sum_of(&a->z));
-}
-
-/* Everything about mine's origin, so that no digits are lost far from the world's. */
-GW_TARGET_CLONES
-static void apply(const gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed,
-                  gw_wrench *on)
-{
-    const gw_lanes zero = {0};
-    gw_lanes3 own, d, n, here, there, at, at_other, va, vb, u, across, drag = {zero, zero, zero};
-    gw_lanes3 p = {zero + mine->p.x, zero + mine->p.y, zero + mine->p.z};
-    gw_lanes3 v = {zero + mine->twist.v.x, zero + mine->twist.v.y, zero + mine->twist.v.z};
-    gw_lanes3 w = {zero + mine->twist.w.x, zero + mine->twist.w.y, zero + mine->twist.w.z};
-    /* contact points of both bodies, and where the force acts */
-    transform(&mine->rotation, &f->point, mine->p, &own);
-    d = (gw_lanes3){own.x - f->other_x.x, own.y - f->other_x.y, own.z - f->other_x.z};
-    normal_of(f, mine, &d, &n);
-    here = (gw_lanes3){own.x - f->radius * n.x, own.y - f->radius * n.y, own.z - f->radius * n.z};
-    there = (gw_lanes3){f->other_x.x + f->other_radius * n.x, f->other_x.y + f->other_radius * n.y,
-                        f->other_x.z + f->other_radius * n.z};
-    mix(&f->mine_at_other, &there, &here, &at);
-    mix(&f->other_at_mine, &here, &there, &at_other);
-    /* gap, its rate, and the normal force */
-    velocity(&v, &w, &at, &p, &va);
-    velocity(&f->other_v, &f->other_w, &at_other, &f->other_p, &vb);
-    u = (gw_lanes3){va.x - vb.x, va.y - vb.y, va.z - vb.z};
-    gw_lanes gap, rate, push, limit;
-    dot(&n, &d, &gap);
-    dot(&n, &u, &rate);
-    gw_lanes depth = f->radius + f->other_radius - gap - f->rest_penetration;
-    push = f->stiffness * depth - f->damping * rate;
-    larger(&push, &zero, &push);
-    push = (gw_lanes)((gw_mask)push & (depth > zero));
-    /* friction */
-    limit = f->friction * push;
-    reject(&u, &n, &across);
-    if (f->sticks)
-        stick(f, mine, &limit, &n, &across, &drag);
-    else
-        creep(f, &limit, slip_speed, &across, &drag);
-    /* wrench at mine's origin */
-    gw_lanes3 force = {push * n.x + drag.x, push * n.y + drag.y, push * n.z + drag.z};
-    gw_lanes ax = at.x - p.x, ay = at.y - p.y, az = at.z - p.z;
-    gw_lanes3 torque = {ay * force.z - az * force.y, az * force.x - ax * force.z,
-                        ax * force.y - ay * force.x};
-    on->f = gw_add(on->f, sum3(&force));
-    on->t = gw_add(on->t, sum3(&torque));
-}
-
-void gw_penalty_batch_apply(const gw_penalty_batch *f, const gw_body_motion *mine,
-                            double slip_speed, gw_wrench *on)
-{
-    apply(f, mine, slip_speed, on);
-}
 
 /* ---- stiffness and damping --------------------------------------------------------------------
  */
@@ -647,16 +381,17 @@ static const gw_body_motion *predicted_motion(gw_world *w, int body, double t)
     return &a->motion[at];
 }
 
-/* Sets the other bodies' motions: of the system's own bodies as the stage has them. */
+/* Sets the other bodies' motions: of the system's own bodies, which `own` holds, as the stage has
+ * them. */
 static void set_others(gw_contact_force_query *query, gw_penalty_batch *f, double t,
-                       const gw_pose *pose, const gw_twist *twist)
+                       const gw_pose *pose, const gw_twist *twist, gw_body_motion own[GW_LANES])
 {
     gw_world *w = query->world;
     for (int lane = 0; lane < f->count; lane++) {
         const gw_body_state *state = &w->bodies[f->other[lane]];
         if (state->model == query->system) {
-            gw_body_motion own = gw_body_motion_of(&pose[state->index], &twist[state->index]);
-            gw_penalty_batch_set_other(f, lane, &own);
+            own[lane] = gw_body_motion_of(&pose[state->index], &twist[state->index]);
+            gw_penalty_batch_set_other(f, lane, &own[lane]);
         } else if (t != query->t && (state->moving || isnan(query->t))) {
             double start = state->model < 0 ? w->substep_start[query->system] : 0;
             gw_penalty_batch_set_other(f, lane, predicted_motion(w, f->other[lane], start + t));
@@ -712,14 +447,14 @@ void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
     gw_contact_force_query *query = (gw_contact_force_query *)context;
     gw_world *w = query->world;
     int bodies = gw_model_bodies(gw_world_model(w, query->system)), body = -1;
-    gw_body_motion mine;
+    gw_body_motion mine, own[GW_LANES];
     memset(on, 0, (size_t)bodies * sizeof *on);
     for (int i = 0; i < query->count; i++) {
         gw_penalty_batch *f = &w->penalty_batches[i];
         if (f->body != body)
             mine = gw_body_motion_of(&pose[f->body], &twist[f->body]);
         body = f->body;
-        set_others(query, f, t, pose, twist);
+        set_others(query, f, t, pose, twist, own);
         gw_penalty_batch_apply(f, &mine, w->rules.slip_speed, &on[f->body]);
     }
     if (query->any_rows)

@@ -55,9 +55,11 @@ typedef struct gw_penalty_batch {
     int body;  /* index among its model's bodies */
     int count; /* lanes used */
     int other[GW_LANES];
-    gw_vec3 other_point[GW_LANES], other_normal[GW_LANES], other_anchor[GW_LANES];
+    const gw_body_motion *motion[GW_LANES]; /* of the other bodies; not owned */
+    bool moved;                             /* what follows from these is not up to date */
     bool any_between, sticks;
-    bool normal_in_other[GW_LANES];
+    gw_lanes3 other_point, other_normal, other_anchor; /* in the other's frame; the normal: */
+    gw_mask normal_in_other;                           /* or the world's, where this is 0 */
     gw_lanes3 point, normal,
         anchor;             /* in the frame of mine; normal 0 where it is not fixed there */
     gw_lanes between;       /* 1: the normal leads from point to point; else 0 */
@@ -79,11 +81,11 @@ void gw_penalty_batch_init(gw_penalty_batch *batch, int body);
 /* Adds a contact; there must be a free lane. `other`: number of the other body, for the caller. */
 void gw_penalty_batch_add(gw_penalty_batch *batch, const gw_penalty_contact *contact, int other);
 
-/* Sets the motion of the other body of a lane. */
+/* Sets the motion of the other body of a lane, which has to stay until the forces are asked for. */
 void gw_penalty_batch_set_other(gw_penalty_batch *batch, int lane, const gw_body_motion *other);
 
 /* Adds the forces on the body to *on: force and torque about its origin. */
-void gw_penalty_batch_apply(const gw_penalty_batch *batch, const gw_body_motion *mine,
-                            double slip_speed, gw_wrench *on);
+void gw_penalty_batch_apply(gw_penalty_batch *batch, const gw_body_motion *mine, double slip_speed,
+                            gw_wrench *on);
 
 #endif
