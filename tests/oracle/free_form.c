@@ -14,6 +14,8 @@
 #define GRIDS      64 /* shapes whose samples are kept */
 #define STEPS      60
 
+#define NEWTON_STEPS 10 /* at most, after these */
+
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
 typedef struct homogeneous {
@@ -211,18 +213,15 @@ static void columns(const gw_nurbs *s, const double z[2], double value, const fo
     }
 }
 
-/* One damped step of the parameters towards x, those at a bound that would leave it held. */
-static void parameter_step(const gw_nurbs *s, const gw_vec3 c[2], gw_vec3 off, double damping,
+/* One damped step of the parameters down the slopes g, of which n are the rates along each
+ * parameter; those at a bound that would leave it held. All are by shares of the domain. */
+static void parameter_step(const gw_nurbs *s, double n[2][2], double g[2], double damping,
                            const double z[2], double next[2])
 {
-    double n[2][2], g[2];
     for (int k = 0; k < 2; k++) {
         const gw_nurbs_direction *d = &s->direction[k];
-        g[k] = gw_dot(c[k], off);
         bool held = k >= s->dimension ||
                     (!d->closed && ((z[k] <= d->low && g[k] < 0) || (z[k] >= d->high && g[k] > 0)));
-        for (int l = 0; l < 2; l++)
-            n[k][l] = gw_dot(c[k], c[l]);
         if (held) {
             g[k] = n[k][1 - k] = 0;
             n[k][k] = 1;
@@ -244,6 +243,50 @@ static void parameter_step(const gw_nurbs *s, const gw_vec3 c[2], gw_vec3 off, d
     for (int k = 0; k < 2; k++)
         next[k] = z[k] + step[k] * (s->direction[k].high - s->direction[k].low);
     form_into_domain(s, next);
+}
+
+/* Gauss and Newton's step: the rates of the slopes are products of the columns. */
+static void columns_step(const gw_nurbs *s, const gw_vec3 c[2], gw_vec3 off, double damping,
+                         const double z[2], double next[2])
+{
+    double n[2][2], g[2];
+    for (int k = 0; k < 2; k++) {
+        g[k] = gw_dot(c[k], off);
+        for (int l = 0; l < 2; l++)
+            n[k][l] = gw_dot(c[k], c[l]);
+    }
+    parameter_step(s, n, g, damping, z, next);
+}
+
+/* How `off` slopes along each parameter, by shares of the domain. */
+static void slopes_at(const gw_nurbs *s, gw_vec3 x, double value, const double z[2], double g[2])
+{
+    form_point at;
+    gw_vec3 c[2];
+    form_at(s, z, &at);
+    columns(s, z, value, &at, c);
+    for (int k = 0; k < 2; k++)
+        g[k] = gw_dot(c[k], gw_sub(x, gw_mul_add(at.p, value, at.direction)));
+}
+
+/* Newton's step: the rates of the slopes by differences. */
+static void newton_step(const gw_nurbs *s, gw_vec3 x, double value, const double z[2],
+                        double next[2])
+{
+    double n[2][2] = {{1, 0}, {0, 1}}, g[2];
+    for (int l = 0; l < s->dimension; l++) {
+        const gw_nurbs_direction *d = &s->direction[l];
+        double span = d->high - d->low, low[2] = {z[0], z[1]}, high[2] = {z[0], z[1]};
+        double before[2], after[2];
+        low[l] = fmax(d->low, z[l] - 1e-4 * span);
+        high[l] = fmin(d->high, z[l] + 1e-4 * span);
+        slopes_at(s, x, value, low, before);
+        slopes_at(s, x, value, high, after);
+        for (int k = 0; k < s->dimension; k++)
+            n[k][l] = (before[k] - after[k]) * span / (high[l] - low[l]);
+    }
+    slopes_at(s, x, value, z, g);
+    parameter_step(s, n, g, 0, z, next);
 }
 
 /* How much `off` slopes along the surface, of a length of the shape; not out of the domain. */
@@ -273,6 +316,27 @@ static bool is_less(const gw_nurbs *s, double value, const double from[2], const
     return slope_of(s, to, value, there, left) < slope_of(s, from, value, at, off);
 }
 
+/* Newton's steps from where Gauss and Newton's ended: beside the focal distance these converge
+ * slowly, the slopes being far from zero still. Returns the distance. */
+static double newton_descent(const gw_nurbs *s, gw_vec3 x, double value, double z[2],
+                             const form_point *from, gw_vec3 off)
+{
+    form_point at = *from, there;
+    for (int k = 0; k < NEWTON_STEPS; k++) {
+        double next[2], rounding = 16 * DBL_EPSILON * s->size * gw_norm(off);
+        if (slope_of(s, z, value, &at, off) <= rounding * rounding)
+            break;
+        newton_step(s, x, value, z, next);
+        form_at(s, next, &there);
+        gw_vec3 left = gw_sub(x, gw_mul_add(there.p, value, there.direction));
+        if (!is_less(s, value, z, &at, off, next, &there, left))
+            break;
+        z[0] = next[0], z[1] = next[1];
+        at = there, off = left;
+    }
+    return gw_norm(off);
+}
+
 double form_settle_offset(const gw_nurbs *s, gw_vec3 x, double value, double z[2])
 {
     form_point at, there;
@@ -283,7 +347,7 @@ double form_settle_offset(const gw_nurbs *s, gw_vec3 x, double value, double z[2
         gw_vec3 c[2];
         double next[2];
         columns(s, z, value, &at, c);
-        parameter_step(s, c, off, damping, z, next);
+        columns_step(s, c, off, damping, z, next);
         form_at(s, next, &there);
         gw_vec3 left = gw_sub(x, gw_mul_add(there.p, value, there.direction));
         if (is_less(s, value, z, &at, off, next, &there, left)) {
@@ -297,7 +361,7 @@ double form_settle_offset(const gw_nurbs *s, gw_vec3 x, double value, double z[2
             damping = fmax(10 * damping, 1e-8);
         }
     }
-    return gw_norm(off);
+    return newton_descent(s, x, value, z, &at, off);
 }
 
 static bool is_least_nearby(const gw_nurbs *s, const grid *g, gw_vec3 x, int at)
