@@ -43,6 +43,12 @@ static gw_vec3 point_at(const search *s, gw_quat q)
                         : gw_add(s->near->p, gw_rotate(q, t->of));
 }
 
+/* Of the wanted rotation there is no turn to be computed. */
+static bool same_rotation(gw_quat a, gw_quat b)
+{
+    return a.w == b.w && a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
 /* The best pose with rotation q, and its f. */
 static candidate best_at_rotation(const search *s, gw_quat q)
 {
@@ -53,7 +59,7 @@ static candidate best_at_rotation(const search *s, gw_quat q)
     c.pose.q = q;
     /* exact on the locus: from Y, not by adding the move */
     c.pose.p = t->in_mobile ? gw_sub(t->of, gw_rotate(q, y)) : gw_sub(y, gw_rotate(q, t->of));
-    c.turn = s->length * gw_quat_angle(q, s->near->q);
+    c.turn = same_rotation(q, s->near->q) ? 0 : s->length * gw_quat_angle(q, s->near->q);
     c.f = gw_norm2(move) + c.turn * c.turn;
     return c;
 }

@@ -10,6 +10,7 @@
  * grid.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "rt/base/simd.h"
 #include "rt/geometry/locus.h"
@@ -87,6 +88,14 @@ static fourier whole_square(const gw_circle_distance *r, gw_vec3 off)
                      0.5 * (aa - bb), gw_dot(r->a, r->b)};
 }
 
+/* The square of what X - O has across n. */
+static fourier square_across(const gw_circle_distance *r, gw_vec3 off, gw_vec3 n)
+{
+    fourier across = whole_square(r, off);
+    add_along(&across, -1, r, off, n);
+    return across;
+}
+
 static circle_distance_terms circle_fourier(const gw_circle_distance *r)
 {
     const gw_locus *l = r->locus;
@@ -95,27 +104,25 @@ static circle_distance_terms circle_fourier(const gw_circle_distance *r)
                                            l->kind != GW_LOCUS_CURVE &&
                                            l->kind != GW_LOCUS_SURFACE};
     gw_vec3 off = gw_sub(r->c, l->origin);
-    fourier all = whole_square(r, off), across = all;
-    add_along(&across, -1, r, off, l->e3);
     switch (l->kind) {
     case GW_LOCUS_POINT:
-        w.flat = all;
+        w.flat = whole_square(r, off);
         break;
     case GW_LOCUS_LINE:
-        w.flat = across;
+        w.flat = square_across(r, off, l->e3);
         break;
     case GW_LOCUS_PLANE:
         add_along(&w.flat, 1, r, off, l->e3);
         break;
     case GW_LOCUS_SPHERE:
-        w.round = all, w.radius = l->a;
+        w.round = whole_square(r, off), w.radius = l->a;
         break;
     case GW_LOCUS_CIRCLE:
         add_along(&w.flat, 1, r, off, l->e3);
-        w.round = across, w.radius = l->a;
+        w.round = square_across(r, off, l->e3), w.radius = l->a;
         break;
     case GW_LOCUS_CYLINDER:
-        w.round = across, w.radius = l->a;
+        w.round = square_across(r, off, l->e3), w.radius = l->a;
         break;
     case GW_LOCUS_FREE:
     case GW_LOCUS_ELLIPSE:
@@ -145,7 +152,8 @@ static void add_radial(const circle_distance_terms *w, double c, double s, deriv
 {
     derivatives half = {0, 0, 0};
     add_fourier(&w->round, c, s, &half);
-    double rho = sqrt(fmax(2 * half.f, 1e-30 * w->round.k)), share = 1 - w->radius / rho;
+    double square = 2 * half.f, tiny = 1e-30 * w->round.k;
+    double rho = sqrt(square > tiny ? square : tiny), share = 1 - w->radius / rho;
     to->f += 0.5 * (rho - w->radius) * (rho - w->radius);
     to->d1 += share * half.d1;
     to->d2 += share * half.d2 + w->radius * half.d1 * half.d1 / (rho * rho * rho);
@@ -180,7 +188,10 @@ static void add_rotation(const gw_circle_distance *r, double psi, double c, doub
         to->d2 += ll;
         return;
     }
-    double cc = fmin(1, fmax(0, r->k0 + r->k1 * c + r->k2 * s)), ch = sqrt(cc), sh = sqrt(1 - cc);
+    double cc = r->k0 + r->k1 * c + r->k2 * s;
+    cc = cc > 0 ? cc : 0;
+    cc = cc < 1 ? cc : 1;
+    double ch = sqrt(cc), sh = sqrt(1 - cc);
     double theta = 2 * atan2(sh, ch), rate = r->k2 * c - r->k1 * s, curl = -r->k1 * c - r->k2 * s;
     to->f += 0.5 * ll * theta * theta;
     if (sh < 1e-7) {
@@ -312,10 +323,18 @@ static double rotation_lower_bound(const gw_circle_distance *r, double from, dou
 static unsigned minima_after(double slope[2][HALF], int blocks)
 {
     const int count = blocks * HALF;
+    gw_mask bits = {0}, bit;
     unsigned down = 0;
     for (int odd = 0; odd < blocks; odd++)
-        for (int i = 0; i < HALF; i++)
-            down |= (unsigned)(slope[odd][i] < 0) << (i * blocks + odd);
+        for (int i = 0; i < HALF; i += GW_LANES) {
+            gw_lanes here;
+            memcpy(&here, slope[odd] + i, sizeof here);
+            for (int lane = 0; lane < GW_LANES; lane++)
+                bit[lane] = 1ll << ((i + lane) * blocks + odd);
+            bits |= (here < 0) & bit;
+        }
+    for (int lane = 0; lane < GW_LANES; lane++)
+        down |= (unsigned)bits[lane];
     return down & ~(down >> 1 | (down & 1) << (count - 1));
 }
 
