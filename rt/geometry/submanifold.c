@@ -460,11 +460,10 @@ static void general_parameters_at(const gw_submanifold *set, const gw_pose *x, d
 
 /* ---- both factors --------------------------------------------------------------------------- */
 
-gw_pose gw_submanifold_pose_at_rotation(const gw_submanifold *set, gw_quat q, const double *z)
+gw_pose gw_submanifold_pose_at(const gw_submanifold *set, gw_quat q, gw_vec3 point)
 {
     const gw_translation_set *t = &set->translation;
     gw_pose x = {.q = q};
-    gw_vec3 point = gw_locus_point(&t->locus, z);
     if (t->shift_count > 0)
         point = gw_add(point, gw_shift_at(t, q));
     /* P = R s + t, or R P + t = s */
@@ -482,8 +481,9 @@ bool gw_submanifold_try_pose(const gw_submanifold *set, const double *z, gw_pose
         *x = gw_along_normal_pose(set, z);
         return true;
     }
-    *x = gw_submanifold_pose_at_rotation(set, gw_quat_unit(rotation_at(&set->rotation, z)),
-                                         z + rotation_count(set->rotation.kind));
+    *x = gw_submanifold_pose_at(
+        set, gw_quat_unit(rotation_at(&set->rotation, z)),
+        gw_locus_point(&set->translation.locus, z + rotation_count(set->rotation.kind)));
     return true;
 }
 

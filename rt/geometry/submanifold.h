@@ -280,9 +280,9 @@ bool gw_submanifold_try_pose(const gw_submanifold *set, const double *parameters
 /* The same without the verdict. */
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
 
-/* The same at a rotation of its factor, and translational parameters. Not for general sets. */
-gw_pose gw_submanifold_pose_at_rotation(const gw_submanifold *set, gw_quat rotation,
-                                        const double *parameters);
+/* The pose at a rotation of its factor that has the point at a place of the locus as it is where
+ * nothing shifts it (m, in the locus's frame of reference). Not for general sets. */
+gw_pose gw_submanifold_pose_at(const gw_submanifold *set, gw_quat rotation, gw_vec3 place);
 
 /* The parameters of a pose that is on the set (dof values, periodic ones in their range). */
 void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *world_from_body,

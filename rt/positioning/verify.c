@@ -7,7 +7,9 @@
 #include <float.h>
 #include <stdio.h>
 
+#include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs_nearest.h"
+#include "rt/geometry/two_angles.h"
 #include "rt/positioning/solver.h"
 
 /* ---- the problem ----------------------------------------------------------------------------- */
@@ -197,34 +199,126 @@ static void generic_parameters(const gw_nurbs *shape, int k, double *z)
     }
 }
 
-int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
+/* Arbitrary parameters: angles, and lengths over the size; their cosines and sines, and those of
+ * their halves. */
+static const double generic[2][6] = {{0.7, 1.1, -0.4, 0.9, -1.3, 0.6},
+                                     {-2.1, 0.5, 1.9, 1.7, 0.8, -0.5}};
+static const double generic_turn[2][6][2] = {{{0.7648421872844885, 0.644217687237691},
+                                              {0.4535961214255773, 0.8912073600614354},
+                                              {0.9210609940028851, -0.3894183423086505},
+                                              {0.6216099682706644, 0.7833269096274834},
+                                              {0.26749882862458735, -0.963558185417193},
+                                              {0.8253356149096783, 0.5646424733950354}},
+                                             {{-0.5048461045998576, -0.8632093666488737},
+                                              {0.8775825618903728, 0.479425538604203},
+                                              {-0.32328956686350335, 0.9463000876874145},
+                                              {-0.12884449429552464, 0.9916648104524686},
+                                              {0.6967067093471654, 0.7173560908995228},
+                                              {0.8775825618903728, -0.479425538604203}}};
+static const double generic_half[2][2][2] = {
+    {{0.9393727128473789, 0.34289780745545134}, {0.8525245220595057, 0.5226872289306592}},
+    {{0.49757104789172696, -0.867423225594017}, {0.9689124217106447, 0.24740395925452294}}};
+
+static gw_quat turn_about(gw_vec3 axis, const double half[2])
 {
-    /* arbitrary parameters: within the range of angles, and of lengths about the size */
-    static const double generic[2][6] = {{0.7, 1.1, -0.4, 0.9, -1.3, 0.6},
-                                         {-2.1, 0.5, 1.9, 1.7, 0.8, -0.5}};
+    return (gw_quat){half[0], half[1] * axis.x, half[1] * axis.y, half[1] * axis.z};
+}
+
+/* Two rotations of the factor; false where it has no closed form of its own. */
+static bool generic_rotations(const gw_rotation_set *r, gw_quat q[2])
+{
     /* no angle of these between axes and diagonals is a common one */
     static const gw_quat any[2] = {
         {0.11286402400164293, -0.29835131290481515, 0.89832065464112809, -0.30210628530248246},
         {0.84899021114913231, -0.48508424806143263, -0.19058175680446485, 0.087106185939633582}};
-    const gw_locus_kind kind = set->translation.locus.kind;
-    const bool turns = kind == GW_LOCUS_SPHERE || kind == GW_LOCUS_CIRCLE ||
-                       kind == GW_LOCUS_ELLIPSE || kind == GW_LOCUS_CURVE ||
-                       kind == GW_LOCUS_SURFACE;
-    for (int k = 0; k < 2; k++) {
-        double z[6];
-        for (int i = 0; i < 6; i++)
-            z[i] = generic[k][i];
-        if (kind == GW_LOCUS_CURVE || kind == GW_LOCUS_SURFACE)
-            generic_parameters(set->translation.locus.nurbs, k, z + set->rotation.dof);
-        for (int i = set->rotation.dof; i < set->dof && !turns; i++)
-            z[i] *= kind == GW_LOCUS_CYLINDER && i + 1 == set->dof ? 1 : size;
-        x[k] = set->rotation.kind == GW_ROTATION_FREE
-                   ? gw_submanifold_pose_at_rotation(set, any[k], z + 3)
-                   : gw_submanifold_pose(set, z);
-        if (set->dof == 0)
-            return 1;
+    gw_lanes cosine = {generic_half[0][0][0], generic_half[1][0][0]};
+    gw_lanes sine = {generic_half[0][0][1], generic_half[1][0][1]};
+    switch (r->kind) {
+    case GW_ROTATION_FREE:
+        q[0] = any[0], q[1] = any[1];
+        return true;
+    case GW_ROTATION_ANGLE:
+        for (int k = 0; k < 2; k++)
+            q[k] = gw_quat_unit(
+                gw_quat_mul(gw_quat_mul(turn_about(r->axis, generic_half[k][0]), r->zero),
+                            turn_about(r->axis_body, generic_half[k][1])));
+        return true;
+    case GW_ROTATION_AXIS:
+        for (int k = 0; k < 2; k++)
+            q[k] = gw_quat_unit(gw_quat_mul(turn_about(r->axis, generic_half[k][0]), r->zero));
+        return true;
+    case GW_ROTATION_TWO_ANGLES:
+        gw_two_angles_rotations(r, &sine, &cosine, 2, q);
+        return true;
+    case GW_ROTATION_FIXED:
+        q[0] = q[1] = r->zero;
+        return true;
+    case GW_ROTATION_NORMAL:
+    case GW_ROTATION_TANGENT:
+    case GW_ROTATION_GENERAL:
+        break;
     }
-    return 2;
+    return false;
+}
+
+/* A point of the locus by those parameters, the first being number `at`. */
+static gw_vec3 generic_place(const gw_locus *l, double size, int k, int at)
+{
+    const double *s = generic[k] + at, (*turn)[2] = generic_turn[k] + at, *c = turn[0];
+    gw_vec3 x = {0, 0, 0};
+    double z[2];
+    switch (l->kind) {
+    case GW_LOCUS_FREE:
+        x = gw_v3(size * s[0], size * s[1], size * s[2]);
+        break;
+    case GW_LOCUS_PLANE:
+        x = gw_v3(size * s[0], size * s[1], 0);
+        break;
+    case GW_LOCUS_LINE:
+        x = gw_v3(0, 0, size * s[0]);
+        break;
+    case GW_LOCUS_SPHERE:
+        x = gw_v3(l->a * turn[1][1] * c[0], l->a * turn[1][1] * c[1], l->a * turn[1][0]);
+        break;
+    case GW_LOCUS_CYLINDER:
+        x = gw_v3(l->a * turn[1][0], l->a * turn[1][1], size * s[0]);
+        break;
+    case GW_LOCUS_CIRCLE:
+        x = gw_v3(l->a * c[0], l->a * c[1], 0);
+        break;
+    case GW_LOCUS_ELLIPSE:
+        x = gw_v3(l->a * c[0], l->b * c[1], 0);
+        break;
+    case GW_LOCUS_CURVE:
+    case GW_LOCUS_SURFACE:
+        generic_parameters(l->nurbs, k, z);
+        return gw_locus_point(l, z);
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
+        return l->origin;
+    }
+    return gw_mul_add(gw_mul_add(gw_mul_add(l->origin, x.x, l->e1), x.y, l->e2), x.z, l->e3);
+}
+
+/* Of a set whose rotation follows the shape. */
+static gw_pose pose_along_shape(const gw_submanifold *set, int k)
+{
+    double z[6] = {generic[k][0]};
+    generic_parameters(set->translation.locus.nurbs, k, z + set->rotation.dof);
+    return gw_submanifold_pose(set, z);
+}
+
+int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
+{
+    gw_quat q[2];
+    const int count = set->dof == 0 ? 1 : 2;
+    const bool closed = generic_rotations(&set->rotation, q);
+    for (int k = 0; k < count; k++)
+        x[k] = closed ? gw_submanifold_pose_at(
+                            set, q[k],
+                            generic_place(&set->translation.locus, size, k, set->rotation.dof))
+                      : pose_along_shape(set, k);
+    return count;
 }
 
 bool gw_verified(const gw_solver *solver, const gw_submanifold *set, long *work)
