@@ -213,7 +213,11 @@ UNIT_ALONE := $(BUILD)/unit/test_loop $(BUILD)/unit/test_watchdog
 unit-build: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay \
             $(BUILD)/fuzz-stream-replay
 
+# no fused products where one processor would have them and another would not
+WIDE_OBJ = $(call obj,$(shell grep -l GW_TARGET_CLONES rt/*/*.c rt/*/*/*.c))
+
 unit: unit-build
+	@! objdump -d --no-show-raw-insn $(WIDE_OBJ) | grep -E '[[:space:]]vfn?m(add|sub)'
 	@$(BUILD)/example-solve
 	@$(BUILD)/example-steps
 	@echo "== $(BUILD)/fuzz-replay"; $(BUILD)/fuzz-replay tests/fuzz/corpus

@@ -18,7 +18,6 @@
 #include "rt/geometry/batched_newton.h"
 #include "rt/geometry/two_angles.h"
 
-#define THOROUGH 2 /* of |B|^2 / L^2 */
 #define STEPS    40
 #define FARTHEST 0.7   /* rad, of one step */
 #define CLOSE    0.999 /* cosine of half the angle: 5 degrees */
@@ -83,7 +82,7 @@ void gw_batched_newton_init(gw_batched_newton *s, const gw_submanifold *set, con
         s->k[c] = 0;
         s->b[c] = (gw_mat3){{{0}}};
     }
-    s->thorough = s->curved || bb > THOROUGH * length * length;
+    s->swing = bb / (length * length);
 }
 
 /* ---- f and its derivatives ------------------------------------------------------------------- */
@@ -433,6 +432,7 @@ GW_LANE_INLINE void descend(const gw_batched_newton *s, const family *of, const 
     gw_mask on = ~(gw_mask){0}, steps = {0}, used;
     int begun = 0, active = 0;
     double least = HUGE_VAL;
+    const double rounding = 1e-28 * s->length * s->length; /* of f about 0 */
     for (int lane = 0; lane < GW_LANES; lane++) {
         used[lane] = begun < count ? -1 : 0;
         active += begun < count;
@@ -474,7 +474,8 @@ GW_LANE_INLINE void descend(const gw_batched_newton *s, const family *of, const 
             if (!ends[lane])
                 continue;
             ends[lane] = 0;
-            if (at.f[lane] < best->f) /* what the last step leaves is its square */
+            /* what the last step leaves is its square; of descents to one place the first counts */
+            if (at.f[lane] + rounding < best->f * (1 - 1e-14))
                 *best = (gw_batched_newton_best){gw_quat_lanes_get(last[lane] ? &next : &d, lane),
                                                  at.f[lane]};
             used[lane] = begun < count ? -1 : 0;
@@ -488,7 +489,7 @@ GW_LANE_INLINE void descend(const gw_batched_newton *s, const family *of, const 
     }
 }
 
-GW_TARGET_CLONES
+GW_TARGET_CLONES_512
 void gw_batched_newton_descend(const gw_batched_newton *s, const gw_quat *starts, int count,
                                gw_batched_newton_best *best)
 {
@@ -503,11 +504,13 @@ void gw_batched_newton_descend(const gw_batched_newton *s, const gw_quat *starts
         descend(s, &(family){GW_ROTATION_ANGLE, 2, 3, s->curved}, starts, count, best);
     else if (s->rotation.kind == GW_ROTATION_AXIS)
         descend(s, &(family){GW_ROTATION_AXIS, 1, 3, s->curved}, starts, count, best);
+    else if (s->count == 0)
+        descend(s, &(family){GW_ROTATION_TWO_ANGLES, 1, 0, false}, starts, count, best);
     else
-        descend(s, &(family){GW_ROTATION_TWO_ANGLES, 1, s->count, s->curved}, starts, count, best);
+        descend(s, &(family){GW_ROTATION_TWO_ANGLES, 1, 3, s->curved}, starts, count, best);
 }
 
-GW_TARGET_CLONES
+GW_TARGET_CLONES_512
 void gw_batched_newton_values(const gw_batched_newton *s, const gw_quat_lanes *d, gw_lanes *f)
 {
     const family any = {GW_ROTATION_FREE, 3, s->count, s->curved};

@@ -19,8 +19,8 @@ typedef struct gw_batched_newton {
     gw_vec3 e[3];  /* axes of the locus's frame */
     double k[3];   /* d at D = 0; zero beyond `count`, as is b */
     gw_mat3 b[3];
-    bool curved;   /* the nearest point is no linear function of d */
-    bool thorough; /* many starts: d changes much more than L theta does, or has kinks */
+    bool curved;  /* the nearest point is no linear function of d */
+    double swing; /* |B|^2 / L^2: how much more d changes than L theta does */
 } gw_batched_newton;
 
 /* Keeps both pointers. */

@@ -120,14 +120,15 @@ GW_LANE_INLINE void to_unit(gw_lanes a[3])
         a[k] *= scale;
 }
 
-GW_TARGET_CLONES
-void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
-                          gw_lanes frame[3][3])
+/* x and y at the sines and cosines of psi / 2, of unit length and sigma apart but for rounding,
+ * which is divided by s^2. */
+GW_LANE_INLINE void corners_at(const gw_second_angle *s, const gw_rotation_set *r,
+                               const gw_lanes *sine, const gw_lanes *cosine, gw_lanes x[3],
+                               gw_lanes y[3])
 {
-    const gw_second_angle *s = &r->second;
     gw_lanes c, azimuth, turn, square, size, first[3], e1[3], e2[3], second[3], across[3];
     square_roots_at(s, sine, cosine, &c, &azimuth, &turn);
-    gw_lanes level = c - s->cosine * s->cosine_axes, ss = 1 - c * c, *x = frame[0], *y = frame[1];
+    gw_lanes level = c - s->cosine * s->cosine_axes, ss = 1 - c * c;
     square = level * level + azimuth * azimuth;
     gw_lanes_sqrt(&square, &size);
     gw_lanes out = s->sine / size;
@@ -142,10 +143,31 @@ void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const 
              of_second = (s->cosine_2 - c * s->cosine_body) / ss, of_across = turn / ss;
     for (int k = 0; k < 3; k++)
         y[k] = of_x * x[k] + of_second * second[k] + of_across * across[k];
+}
+
+GW_TARGET_CLONES_512
+void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
+                          gw_lanes frame[3][3])
+{
+    gw_lanes *x = frame[0], *y = frame[1];
+    corners_at(&r->second, r, sine, cosine, x, y);
     gw_lanes_cross(x, y, frame[2]);
     to_unit(frame[2]);
     to_unit(x);
     gw_lanes_cross(frame[2], x, y);
+}
+
+GW_TARGET_CLONES_512
+void gw_two_angles_rough_frames(const gw_rotation_set *r, const gw_lanes *sine,
+                                const gw_lanes *cosine, gw_lanes frame[3][3])
+{
+    const double share = 1 / sqrt(1 - r->second.cosine_body * r->second.cosine_body);
+    gw_lanes *x = frame[0], *y = frame[1], *z = frame[2];
+    corners_at(&r->second, r, sine, cosine, x, y);
+    gw_lanes_cross(x, y, z);
+    for (int k = 0; k < 3; k++)
+        z[k] *= share;
+    gw_lanes_cross(z, x, y);
 }
 
 void gw_two_angles_rotations(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
@@ -218,7 +240,7 @@ int gw_two_angles_loop(const gw_rotation_set *r, gw_quat q)
 
 /* ---- along the curve ------------------------------------------------------------------------- */
 
-GW_TARGET_CLONES
+GW_TARGET_CLONES_512
 void gw_two_angles_axes(const gw_rotation_set *r, const gw_quat_lanes *q, gw_lanes axis[3],
                         gw_lanes rate[3])
 {
@@ -268,7 +290,7 @@ gw_vec3 gw_two_angles_axis(const gw_rotation_set *r, gw_quat q)
     return gw_v3(axis[0][0], axis[1][0], axis[2][0]);
 }
 
-GW_TARGET_CLONES
+GW_TARGET_CLONES_512
 void gw_two_angles_project_all(const gw_rotation_set *r, gw_quat_lanes *q)
 {
     const gw_second_angle *s = &r->second;

@@ -37,6 +37,9 @@ double gw_two_angles_parameter(const gw_rotation_set *r, gw_quat q);
 /* R times the frame of `second.body`, its three axes, at the sine and cosine of psi / 2. */
 void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
                           gw_lanes frame[3][3]);
+/* The same to some digits less, where s^2 is small: without bringing the axes to unit length. */
+void gw_two_angles_rough_frames(const gw_rotation_set *r, const gw_lanes *sine,
+                                const gw_lanes *cosine, gw_lanes frame[3][3]);
 
 /* R of the first `count` lanes of these. */
 void gw_two_angles_rotations(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,

@@ -419,9 +419,8 @@ static bool measure_growth(bench_row *r, int which)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Bound on closed forms with a rotation parameter. The aim is 3 us, and they take 2.9 to
- * 3.3 on a quiet core; a shared host is at times 1.4 times slower. */
-#define CLOSED_FORM_US 5
+/* Bound on closed forms with a rotation parameter. */
+#define CLOSED_FORM_US 3
 
 static const bench fixed_rows[] = {
     {{"solve-plane", "plane on plane (framework V-A)", "us", 5, false, true, 2, 0, 0},

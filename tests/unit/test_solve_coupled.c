@@ -145,12 +145,37 @@ static void a_guided_body_keeps_to_the_set(void **unused)
     }
 }
 
+/* The least local minimum, 1.5557, has no point of the search's grid that is lower than all those
+ * around it; another one, 1.5641, has. */
+static void the_nearest_pose_is_in_the_lowest_valley(void **state)
+{
+    (void)state;
+    gw_constraint c[2] = {
+        coincident(
+            point_at(gw_v3(-0.19132581627854961, 0.061313741991762073, -0.037635018331639007)),
+            line(gw_v3(-0.16471024366810327, -0.2790357457107932, -0.17182061337386093),
+                 gw_v3(0.56309823861243591, -0.66686367674154512, 0.48807090705585043))),
+        coincident(
+            point_at(gw_v3(-0.13216442164557521, -0.14205560795380734, -0.045850735573912976)),
+            line(gw_v3(0.093330843236928057, -0.3196076639568825, -0.18587482732995372),
+                 gw_v3(-0.27887559030547121, 0.76176590077178907, -0.58475731509158557)))};
+    gw_pose now = {
+        {-0.26238106801574756, -0.22954172710860801, 0.2800853815060691},
+        {0.80756109241026763, -0.0030192346789986216, -0.16310721918693372, -0.56677332443949213}};
+    gw_problem p = {now, 1, 2, c};
+    gw_solve(&p, &solution);
+    assert_int_equal(solution.branch_count, 1);
+    assert_true(fabs(solution.branches[0].distance - 1.5556806040911635) < 1e-9);
+    assert_samples(&p, &solution.branches[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_three_and_four_have_their_closed_forms),
         cmocka_unit_test(they_combine_with_further_angles_and_places),
         cmocka_unit_test(a_guided_body_keeps_to_the_set),
+        cmocka_unit_test(the_nearest_pose_is_in_the_lowest_valley),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
