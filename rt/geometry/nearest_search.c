@@ -322,19 +322,24 @@ static double rotation_lower_bound(const gw_circle_distance *r, double from, dou
 /* A minimum lies between two samples where the slope turns from - to +: bits of the former. */
 static unsigned minima_after(double slope[2][HALF], int blocks)
 {
+    static const long long bits[2][HALF] = {
+        {1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8, 1 << 9, 1 << 10,
+         1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15},
+        {1 << 0, 1 << 2, 1 << 4, 1 << 6, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18,
+         1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28, 1 << 30}};
     const int count = blocks * HALF;
-    gw_mask bits = {0}, bit;
     unsigned down = 0;
-    for (int odd = 0; odd < blocks; odd++)
+    for (int odd = 0; odd < blocks; odd++) {
+        gw_mask falls = {0}, bit;
         for (int i = 0; i < HALF; i += GW_LANES) {
             gw_lanes here;
             memcpy(&here, slope[odd] + i, sizeof here);
-            for (int lane = 0; lane < GW_LANES; lane++)
-                bit[lane] = 1ll << ((i + lane) * blocks + odd);
-            bits |= (here < 0) & bit;
+            memcpy(&bit, bits[blocks - 1] + i, sizeof bit);
+            falls |= (here < 0) & bit;
         }
-    for (int lane = 0; lane < GW_LANES; lane++)
-        down |= (unsigned)bits[lane];
+        for (int lane = 0; lane < GW_LANES; lane++)
+            down |= (unsigned)falls[lane] << odd;
+    }
     return down & ~(down >> 1 | (down & 1) << (count - 1));
 }
 
