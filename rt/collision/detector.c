@@ -104,8 +104,8 @@ static bool add_shape(gw_detector *d, const gw_collider *c, const gw_shape *shap
 static bool add_collider(gw_detector *d, const gw_collider *c, gw_error *error)
 {
     assert(c->shape && c->body >= 0 && c->body < d->def.body_count);
-    if (gw_shape_is_free_form(c->shape->kind))
-        return true; /* a free-form curve or surface has no inside: it does not collide */
+    if (c->shape->kind == GW_SHAPE_NURBS_CURVE)
+        return true; /* it has no surface */
     if (c->shape->kind != GW_SHAPE_COMPOUND)
         return add_shape(d, c, c->shape, &c->body_from_shape, error);
     for (int i = 0; i < c->shape->part_count; i++) {

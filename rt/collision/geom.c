@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "rt/geometry/nurbs_mesh.h"
+
 /* Takes over the polytope; NULL: memory was short. */
 static bool set_polytope(gw_geom *g, gw_polytope *polytope, gw_error *error)
 {
@@ -13,6 +15,14 @@ static bool set_polytope(gw_geom *g, gw_polytope *polytope, gw_error *error)
     g->convex.core = GW_CORE_POLYTOPE;
     g->convex.polytope = polytope;
     return polytope || gw_fail(error, GW_FAILED, "", "no memory for a solid's corners");
+}
+
+static bool set_surface(gw_geom *g, const gw_nurbs *surface, gw_error *error)
+{
+    gw_mesh *mesh = gw_nurbs_mesh(surface, error);
+    g->trimesh = mesh ? gw_trimesh_create(mesh, error) : NULL;
+    gw_mesh_put(mesh);
+    return g->trimesh != NULL;
 }
 
 static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
@@ -42,8 +52,9 @@ static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
             return set_polytope(g, gw_polytope_hull(s->mesh), error);
         g->trimesh = gw_trimesh_create(s->mesh, error);
         return g->trimesh != NULL;
-    case GW_SHAPE_NURBS_CURVE:
     case GW_SHAPE_NURBS_SURFACE:
+        return set_surface(g, s->nurbs, error);
+    case GW_SHAPE_NURBS_CURVE:
     case GW_SHAPE_COMPOUND:
         break;
     }

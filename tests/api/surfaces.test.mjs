@@ -2070,3 +2070,26 @@ test('what is fixed and heavy takes no accuracy from what slides on it', () => {
   });
   for (let k = 0; k < 3; k++) assert.ok(Math.abs(ends[0][k] - ends[1][k]) < 1e-9, `${ends}`);
 });
+
+// Contacts see free-form surfaces, too, with no constraint stated.
+test('what falls on a free-form sheet lies on it', () => {
+  const size = 0.05,
+    radius = 0.03;
+  const scene = {
+    format: 'guideway-scene/1',
+    gravity: [0, 0, -9.81],
+    contact: { enabled: true },
+    objects: [
+      { id: 'sheet', geometry: flatSheet, fixed: true },
+      { id: 'bowl', geometry: halfTube(0.2, 0.6), pose: { p: [1.5, 0, 0.2] }, fixed: true },
+      { id: 'box', geometry: { type: 'box', size: [size, size, size] }, pose: { p: [0.1, 0, 0.1] }, free: true },
+      { id: 'ball', geometry: { type: 'sphere', radius }, pose: { p: [1.5, 0.1, 0.1] }, free: true },
+    ],
+  };
+  const end = runBodies(scene, 3).at.at(-1);
+  const [, , box] = end.p('box'),
+    [x, y, z] = end.p('ball');
+  assert.ok(Math.abs(box - size / 2) < 2e-4, `the box at ${box}`);
+  assert.ok(Math.abs(z - radius) < 1e-3, `the ball at ${z}`);
+  assert.ok(Math.abs(x - 1.5) < 0.02 && Math.abs(y - 0.1) < 0.01, `the ball at ${x}, ${y}`);
+});

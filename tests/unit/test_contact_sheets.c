@@ -1,6 +1,7 @@
 /*
  * Bodies thrown at triangle meshes: open sheets from either side, and closed ones of too many
- * triangles to be filled with cells. Detected 200 times a second, late as by a thread.
+ * triangles to be filled with cells; and at free-form surfaces. Detected 200 times a second, late
+ * as by a thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "rt/geometry/nurbs_mesh.h"
+#include "tests/nurbs_shapes.h"
 #include "tests/unit/enclosure_fixture.h"
 
 /* A square of 0.4 m, in the plane z = 0, and up and down by `wave` (m). */
@@ -34,14 +37,38 @@ static gw_mesh *dented(void)
     return mesh_of(&s, NULL);
 }
 
+static gw_shape solid_of(gw_mesh *mesh)
+{
+    return (gw_shape){.kind = GW_SHAPE_MESH, .mesh = mesh};
+}
+
+/* A bicubic sheet of 0.4 m about the plane z = 0. */
+static gw_shape free_form_sheet(void)
+{
+    static const double knots[] = {0, 0, 0, 0, 1, 2, 3, 3, 3, 3};
+    gw_vec3 points[36];
+    unsigned seed = 3;
+    for (int i = 0; i < 36; i++)
+        points[i] = gw_v3(0.08 * (i / 6) - 0.2, 0.08 * (i % 6) - 0.2, 0.002 * some(&seed));
+    const gw_nurbs_def def = {.dimension = 2,
+                              .degree = {3, 3},
+                              .count = {6, 6},
+                              .knot_count = {10, 10},
+                              .knots = {knots, knots},
+                              .points = points};
+    gw_shape s = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_create(&def, NULL)};
+    assert_non_null(s.nurbs);
+    return s;
+}
+
 typedef struct flight {
     gw_vec3 end;
     double rise; /* J */
 } flight;
 
-/* One of `kind`, or a ball of that radius, at the mesh from z = 0.15 or from below. */
-static flight throw_at(gw_mesh *mesh, int kind, double radius, double speed, double rate, bool up,
-                       unsigned *seed)
+/* One of `kind`, or a ball of that radius, at the wall from z = 0.15 or from below. */
+static flight throw_at(const gw_shape *at, int kind, double radius, double speed, double rate,
+                       bool up, unsigned *seed)
 {
     static thrown t;
     memset(&t, 0, sizeof t);
@@ -57,7 +84,7 @@ static flight throw_at(gw_mesh *mesh, int kind, double radius, double speed, dou
                       some_vector(seed, 8 * speed)};
     t.a.body[0].pose.q = some_turn(seed);
     gw_guided_set_twist(&t.a.body[0], &twist);
-    t.wall = (gw_shape){.kind = GW_SHAPE_MESH, .mesh = gw_mesh_get(mesh)};
+    assert_true(gw_shape_copy(&t.wall, at, NULL));
     gw_collider wall = {t.count, &t.wall, gw_pose_identity(), 0};
     thrown_start(&t, &wall, 1, 0.005);
     for (int k = 0; k < (int)(0.3 / speed * rate); k++)
@@ -69,7 +96,7 @@ static flight throw_at(gw_mesh *mesh, int kind, double radius, double speed, dou
 }
 
 /* How many of 72 are on the other side afterwards. */
-static int pass(gw_mesh *mesh, bool both_sides, double rate, const char *name)
+static int pass(const gw_shape *wall, bool both_sides, double rate, const char *name)
 {
     static const double speeds[] = {1, 5, 15};
     int passed = 0;
@@ -78,7 +105,7 @@ static int pass(gw_mesh *mesh, bool both_sides, double rate, const char *name)
         for (int k = 0; k < 24; k++) {
             bool up = both_sides && k % 2, small = k % 4 < 2;
             double radius = small ? 0.003 + 0.002 * (k % 5) : 0;
-            flight f = throw_at(mesh, k / 4, radius, speeds[i], rate, up, &seed);
+            flight f = throw_at(wall, k / 4, radius, speeds[i], rate, up, &seed);
             passed += (up ? -f.end.z : f.end.z) < 0;
             assert_true(f.rise <= 1e-9);
         }
@@ -87,11 +114,11 @@ static int pass(gw_mesh *mesh, bool both_sides, double rate, const char *name)
 }
 
 /* At 250 Hz 15 m/s are 6 cm in a step: queries may not suffice for a body that also turns. */
-static void nothing_passes(gw_mesh *mesh, bool both_sides, const char *name)
+static void nothing_passes(gw_shape wall, bool both_sides, const char *name)
 {
-    assert_int_equal(pass(mesh, both_sides, 1000, name), 0);
-    assert_true(pass(mesh, both_sides, 250, name) <= 3);
-    gw_mesh_put(mesh);
+    assert_int_equal(pass(&wall, both_sides, 1000, name), 0);
+    assert_true(pass(&wall, both_sides, 250, name) <= 3);
+    gw_shape_finish(&wall);
 }
 
 static void nothing_passes_a_thin_sheet_from_either_side(void **state)
@@ -99,9 +126,9 @@ static void nothing_passes_a_thin_sheet_from_either_side(void **state)
     (void)state;
     gw_mesh *waved = sheet(20, 0.004);
     assert_false(waved->closed);
-    nothing_passes(sheet(1, 0), true, "two triangles");
-    nothing_passes(sheet(20, 0), true, "800 triangles");
-    nothing_passes(waved, true, "a waved sheet");
+    nothing_passes(solid_of(sheet(1, 0)), true, "two triangles");
+    nothing_passes(solid_of(sheet(20, 0)), true, "800 triangles");
+    nothing_passes(solid_of(waved), true, "a waved sheet");
 }
 
 static void nothing_passes_a_block_of_many_triangles(void **state)
@@ -109,7 +136,25 @@ static void nothing_passes_a_block_of_many_triangles(void **state)
     (void)state;
     gw_mesh *block = dented();
     assert_true(block->closed && block->triangle_count > 1024);
-    nothing_passes(block, false, "a dented block");
+    nothing_passes(solid_of(block), false, "a dented block");
+}
+
+static void nothing_passes_a_free_form_sheet_from_either_side(void **state)
+{
+    (void)state;
+    nothing_passes(free_form_sheet(), true, "a free-form sheet");
+}
+
+/* Nor a closed surface, which has an inside: 0.4 m wide, its top at z = 0. */
+static void nothing_passes_into_a_free_form_body(void **state)
+{
+    (void)state;
+    gw_nurbs *pillow = gw_nurbs_ellipsoid(gw_v3(0.2, 0.2, 0.05), NULL);
+    gw_mesh *mesh = gw_nurbs_mesh(pillow, NULL);
+    assert_true(mesh->closed);
+    gw_mesh_put(mesh);
+    gw_shape wall = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = pillow};
+    nothing_passes(wall, false, "a pillow");
 }
 
 int main(void)
@@ -117,6 +162,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_passes_a_thin_sheet_from_either_side),
         cmocka_unit_test(nothing_passes_a_block_of_many_triangles),
+        cmocka_unit_test(nothing_passes_a_free_form_sheet_from_either_side),
+        cmocka_unit_test(nothing_passes_into_a_free_form_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

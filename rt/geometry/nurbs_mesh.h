@@ -1,0 +1,20 @@
+/*
+ * Triangles in place of a free-form surface, for collision detection. Any thread; takes memory, not
+ * for use inside a tick.
+ */
+#ifndef GW_GEOMETRY_NURBS_MESH_H
+#define GW_GEOMETRY_NURBS_MESH_H
+
+#include "rt/geometry/mesh.h"
+#include "rt/geometry/nurbs.h"
+
+/*
+ * Corners lie on the surface, along its knots among others; the triangles' counter-clockwise side
+ * is that of the normal S_u x S_v. They are apart from the surface by at most about 3e-4 of its
+ * size, but where that would take more than some 48 cells along a direction. One that encloses a
+ * volume is a closed mesh with its outside outwards. With one reference; NULL with an error: as
+ * gw_mesh_create().
+ */
+gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_error *error);
+
+#endif
