@@ -359,6 +359,8 @@ typedef struct loaded_face {
     double radius;  /* of their polygon about it (m) */
 } loaded_face;
 
+/* Row i and those after it of the same face; of one whose normal has another length, as an edge's
+ * general row, it alone. */
 static void gather_face(const gw_impact *x, int i, loaded_face *face)
 {
     const gw_world *w = x->world;
@@ -368,7 +370,8 @@ static void gather_face(const gw_impact *x, int i, loaded_face *face)
     face->centre = gw_v3(0, 0, 0);
     for (int k = i; k < x->rows; k++) {
         const gw_contact *c = &w->contacts[x->contact[k]];
-        if (c->pair != first->pair || !(gw_dot(c->now.normal, first->now.normal) > FACE_NORMAL))
+        if (k != i &&
+            (c->pair != first->pair || !(gw_dot(c->now.normal, first->now.normal) > FACE_NORMAL)))
             continue;
         face->rows[face->count++] = k;
         face->centre = gw_mul_add(face->centre, x->p[k], c->now.at_a);
@@ -388,6 +391,7 @@ static void gather_face(const gw_impact *x, int i, loaded_face *face)
 static bool presses_within(const gw_impact *x, const loaded_face *face)
 {
     const gw_world *w = x->world;
+    assert(face->count > 0);
     gw_vec3 n = w->contacts[x->contact[face->rows[0]]].now.normal;
     gw_vec3 e1 = gw_any_normal(n), e2 = gw_cross(n, e1);
     for (int i = 0; i < face->count; i++) {
@@ -424,7 +428,8 @@ static void add_push(const sticking *t, const gw_contact *c, const sliding *f)
 
 /* Rows that hold a sticking pair: a face that presses within its polygon is held as a whole, for
  * the load would turn a light body over within the step by any rocking that is left of it; of
- * others the contact points do not slip. `held`: by row of x, whether its normal is held so. */
+ * others the contact points do not slip where they have friction, as limits and edges have none.
+ * `held`: by row of x, whether its normal is held so. */
 static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
 {
     const gw_impact *x = t->of;
@@ -433,7 +438,7 @@ static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
     for (int i = 0; i < face->count; i++) {
         const gw_contact *c = &x->world->contacts[x->contact[face->rows[i]]];
         held[face->rows[i]] = whole;
-        if (whole || x->p[face->rows[i]] == 0)
+        if (whole || x->p[face->rows[i]] == 0 || !(c->candidate.surface.friction > 0))
             continue;
         add_sticking_row(t, c, gw_any_normal(c->now.normal));
         add_sticking_row(t, c, gw_cross(c->now.normal, gw_any_normal(c->now.normal)));
