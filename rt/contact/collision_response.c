@@ -427,7 +427,8 @@ static void apply_impulses(const gw_impact *x)
     }
 }
 
-/* Twists of a system's bodies after the collision. */
+/* Twists of a system's bodies after the collision. Impulses move nothing, but a system that works
+ * out its bodies' poses anew rounds them otherwise. */
 static void update_bodies(gw_world *w, int system)
 {
     const gw_model *model = gw_world_model(w, system);
@@ -436,8 +437,11 @@ static void update_bodies(gw_world *w, int system)
         const gw_collision_pair *pair = &w->pairs[w->pairs_of.of[i]];
         for (int k = 0; k < 2; k++) {
             gw_body_state *p = &w->bodies[k == 0 ? pair->a : pair->b];
-            if ((k == 0 ? pair->system_a : pair->system_b) == system)
-                gw_model_body(model, p->index, &p->pose, &p->twist);
+            if ((k == 0 ? pair->system_a : pair->system_b) != system)
+                continue;
+            const gw_pose before = p->pose;
+            gw_model_body(model, p->index, &p->pose, &p->twist);
+            p->rounded = p->rounded || memcmp(&before, &p->pose, sizeof before) != 0;
         }
         more = !one;
     }
@@ -449,7 +453,10 @@ static void update_contact(gw_world *w, gw_contact *c)
 {
     double before = c->gap_rate, rest = w->rules.rest_speed;
     bool large = w->island.system_count > GW_ISLAND_SMALL;
-    gw_contact_update_rate(w, c); /* impulses move nothing */
+    if (w->bodies[c->candidate.a].rounded || w->bodies[c->candidate.b].rounded)
+        gw_contact_update_gap(w, c);
+    else
+        gw_contact_update_rate(w, c);
     c->reimpact = c->gap_rate < (large ? -LARGE_REST : -1) * rest && c->gap_rate < before - 1e-9;
     if (c->now.gap <= GW_CONTACT_CLOSED_GAP && c->collided && !c->continuous &&
         fabs(c->gap_rate) < rest)

@@ -181,13 +181,19 @@ static void begin_substep(gw_world *w)
     }
 }
 
-/* Mean acceleration of a system's body in the substep that ends at t; not of very short ones. */
+/* Mean acceleration of a system's body in the substep that ends at t; not of very short ones. Of a
+ * system without continuous contacts, whose motion no other one asks for, there is none: when its
+ * pairs came from the detector must not show in the bits once it touches. */
 static void note_acceleration(gw_world *w, int body, double t)
 {
     gw_body_state *p = &w->bodies[body];
     double h = p->model >= 0 ? t - w->substep_start[p->model] : 0;
     if (h < 1e-3 * w->dt)
         return;
+    if (w->continuous_count[p->model] == 0) {
+        p->acceleration = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        return;
+    }
     p->acceleration.v = gw_scale(1 / h, gw_sub(p->twist.v, p->start_twist.v));
     p->acceleration.w = gw_scale(1 / h, gw_sub(p->twist.w, p->start_twist.w));
 }

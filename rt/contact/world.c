@@ -254,6 +254,7 @@ static void update_body(gw_world *w, int body)
             p->acceleration = (gw_twist){{0, 0, 0}, {0, 0, 0}};
     }
     p->updated = w->step_count + 1;
+    p->rounded = false;
     compare_state(p, &pose, &twist);
     p->pose = pose;
     p->twist = twist;
@@ -289,6 +290,7 @@ static void update_contacts(gw_world *w, bool updated)
 {
     for (int i = 0; i < w->contact_count; i++) {
         gw_contact *c = &w->contacts[i];
+        c->renewed = c->renewed || updated;
         begin_gap(w, c);
         double deeper = -c->now.gap - c->last_depth;
         double compression = fmax(0, c->last_depth - c->rest_penetration);

@@ -39,6 +39,7 @@ typedef struct gw_body_state {
     bool moving;       /* during a substep; others need no extrapolation */
     bool unchanged;    /* since the last step ended, */
     bool unmoved;      /* or at least where it was */
+    bool rounded;      /* a collision of this step put it elsewhere, by rounding */
     gw_pose step_pose; /* at the start of the step, of one that belongs to no model */
     gw_pose start_pose, pose;
     gw_twist start_twist, twist; /* at the start of the substep, and now */
@@ -377,7 +378,7 @@ static inline bool gw_contact_bounds_coordinate(const gw_contact *c)
 /* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
-/* The rate alone: bodies have other twists, but are where the gap was found. */
+/* The rate alone: bodies have other twists, but are where the gap was found, to the last bit. */
 void gw_contact_update_rate(const gw_world *w, gw_contact *c);
 
 /* Gap and rate, after whole turns of its systems' models were counted anew. */
