@@ -25,46 +25,23 @@
 #include <assert.h>
 #include <math.h>
 
+#include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/nurbs_pole.h"
 
-#define NEWTON_STEPS 20
-#define CONVERGED    1e-8  /* of the size: a step this short leaves an error of its square */
-#define THERE        1e-14 /* of the size: no step */
-#define FARTHEST     0.25  /* of the size: no step goes farther over a surface */
-#define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
-#define ALIKE        1e-6  /* of a ball's radius: a surface that bends within this does so alike */
-#define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
-#define NEARLY       1e-3  /* of it: what is less at the end of a step is reported */
-#define DEGENERATE   1e-12 /* of the size: no less derivative, at an apex or a corner */
-#define BESIDE_APEX  1e-4  /* of the domain: nearer to one of these nothing starts */
-#define GRID         8     /* samples of a direction, for a search */
-#define PAIRS        1000 /* of parts of two shapes that are looked into for their closest points */
-#define CANDIDATES   6    /* samples that are tried */
+#define THERE       1e-14 /* of the size: no step */
+#define NEARLY      1e-3  /* of it: what is less at the end of a step is reported */
+#define DEGENERATE  1e-12 /* of the size: no less derivative, at an apex or a corner */
+#define BESIDE_APEX 1e-4  /* of the domain: nearer to one of these nothing starts */
+#define GRID        8     /* samples of a direction, for a search */
+#define PAIRS       1000  /* of parts of two shapes that are looked into for their closest points */
+#define CANDIDATES  6     /* samples that are tried */
 
 /* ---- one side ------------------------------------------------------------------------------- */
 
-/* A point of a surface or a curve with its tangents and second derivatives (world axes). */
-typedef struct patch {
-    int count;                     /* of tangents */
-    gw_vec3 p, n, t[2], second[3]; /* n outward; second derivatives: 11, 12, 22 */
-    double to[2][2];               /* coordinates of the place from those along the tangents */
-    bool beyond;
-    const gw_nurbs_plane *plane; /* where the place's coordinates are x and y of one: */
-    double xy[2];
-} patch;
-
-/* Point, derivatives and normal in the body's frame, by coordinates of the place. */
-typedef struct raw_patch {
-    gw_vec3 p, n, d[2], dd[3];
-    bool beyond;
-    const gw_nurbs_plane *plane;
-    double xy[2];
-} raw_patch;
-
-static bool is_curve(const gw_surface *s)
+bool gw_surface_is_curve(const gw_surface *s)
 {
     return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
 }
@@ -88,15 +65,15 @@ static double size_of(const gw_surface *s)
     return 1;
 }
 
-static double size_of_both(const gw_closure_contact *k)
+double gw_contact_size(const gw_closure_contact *k)
 {
     return fmin(size_of(&k->on_a), size_of(&k->on_b));
 }
 
 /* p = point + D q with q = (c + z1 e1 + z2 e2) / |..|, |c| = 1. */
-static raw_patch on_ellipsoid(const gw_surface *s, const double *z)
+static gw_raw_patch on_ellipsoid(const gw_surface *s, const double *z)
 {
-    raw_patch r = {.beyond = false};
+    gw_raw_patch r = {.beyond = false};
     gw_vec3 q = {z[0], z[1], z[2]}, e = gw_any_normal(q), f = gw_cross(q, e);
     gw_vec3 semi = s->semi_axes;
     if (s->kind == GW_SURFACE_SPHERE)
@@ -114,9 +91,9 @@ static raw_patch on_ellipsoid(const gw_surface *s, const double *z)
 }
 
 /* Planes: along two directions; cylinders: angle, height; rims: angle. */
-static raw_patch on_simple(const gw_surface *s, const double *z)
+static gw_raw_patch on_simple(const gw_surface *s, const double *z)
 {
-    raw_patch r = {.beyond = false};
+    gw_raw_patch r = {.beyond = false};
     gw_vec3 e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
     if (s->kind == GW_SURFACE_PLANE) {
         r.p = gw_mul_add(gw_mul_add(s->point, z[0], e), z[1], f);
@@ -145,9 +122,9 @@ static gw_vec3 turned(const gw_surface *s, gw_vec3 x)
     return lies ? x : gw_rotate(s->turn, x);
 }
 
-static raw_patch on_free_form(const gw_surface *s, const double *z)
+static gw_raw_patch on_free_form(const gw_surface *s, const double *z)
 {
-    raw_patch r = {.beyond = false};
+    gw_raw_patch r = {.beyond = false};
     gw_nurbs_point at;
     double x[2] = {z[0], z[1]};
     r.plane = gw_nurbs_coordinates(s->nurbs, x, r.xy);
@@ -170,7 +147,7 @@ static raw_patch on_free_form(const gw_surface *s, const double *z)
     return r;
 }
 
-static raw_patch raw_at(const gw_surface *s, const double *z)
+gw_raw_patch gw_raw_patch_at(const gw_surface *s, const double *z)
 {
     switch (s->kind) {
     case GW_SURFACE_SPHERE:
@@ -188,10 +165,10 @@ static raw_patch raw_at(const gw_surface *s, const double *z)
 }
 
 /* In coordinates whose tangents are orthonormal, and in world axes: d = t M, M upper triangular. */
-static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame *frame)
+gw_patch gw_patch_at(const gw_surface *s, const double *z, const gw_body_frame *frame)
 {
-    raw_patch r = raw_at(s, z);
-    patch x = {.count = is_curve(s) ? 1 : 2, .beyond = r.beyond, .plane = r.plane};
+    gw_raw_patch r = gw_raw_patch_at(s, z);
+    gw_patch x = {.count = gw_surface_is_curve(s) ? 1 : 2, .beyond = r.beyond, .plane = r.plane};
     x.xy[0] = r.xy[0], x.xy[1] = r.xy[1];
     double least = DEGENERATE * size_of(s);
     least = isfinite(least) ? least : 0;
@@ -220,7 +197,7 @@ static patch patch_at(const gw_surface *s, const double *z, const gw_body_frame 
 }
 
 /* Moves a place by y along the tangents of its patch. */
-static void move_place(const gw_surface *s, const patch *x, const double y[2], double *z)
+void gw_patch_move(const gw_surface *s, const gw_patch *x, const double y[2], double *z)
 {
     double u = x->to[0][0] * y[0] + (x->count == 2 ? x->to[0][1] * y[1] : 0);
     double v = x->count == 2 ? x->to[1][1] * y[1] : 0;
@@ -243,16 +220,7 @@ static void move_place(const gw_surface *s, const patch *x, const double y[2], d
 
 /* ---- the common normal ---------------------------------------------------------------------- */
 
-/* Both sides at a place, and the matrices of the equations above. */
-typedef struct normal_system {
-    patch a, b;
-    gw_vec3 n, d;
-    double c[2][2], ii[2][2]; /* C; b_ij . n */
-    double h[2][2], k[2][2];  /* H^-1; K */
-    double nh[2][2];          /* N H^-1 */
-} normal_system;
-
-static bool invert2(const double m[2][2], double out[2][2])
+bool gw_invert2(const double m[2][2], double out[2][2])
 {
     double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
     if (!(fabs(det) > 1e-300))
@@ -262,11 +230,12 @@ static bool invert2(const double m[2][2], double out[2][2])
     return true;
 }
 
-static bool system_at(const gw_closure_contact *k, const gw_body_frame *fa, const gw_body_frame *fb,
-                      const gw_contact_place *place, normal_system *s)
+bool gw_normal_system_at(const gw_closure_contact *k, const gw_body_frame *fa,
+                         const gw_body_frame *fb, const gw_contact_place *place,
+                         gw_normal_system *s)
 {
-    s->a = patch_at(&k->on_a, place->a, fa);
-    s->b = patch_at(&k->on_b, place->b, fb);
+    s->a = gw_patch_at(&k->on_a, place->a, fa);
+    s->b = gw_patch_at(&k->on_b, place->b, fb);
     s->n = k->inside ? gw_neg(s->b.n) : s->b.n;
     s->d = gw_sub(s->a.p, s->b.p);
     double h[2][2], n[2][2] = {{0}};
@@ -276,7 +245,7 @@ static bool system_at(const gw_closure_contact *k, const gw_body_frame *fa, cons
             s->ii[i][j] = gw_dot(s->b.second[i + j], s->n);
             h[i][j] = (i == j) - gw_dot(s->d, s->b.second[i + j]);
         }
-    if (!invert2((const double(*)[2])h, s->h))
+    if (!gw_invert2((const double(*)[2])h, s->h))
         return false;
     for (int i = 0; i < s->a.count; i++)
         for (int j = 0; j < 2; j++)
@@ -292,8 +261,8 @@ static bool system_at(const gw_closure_contact *k, const gw_body_frame *fa, cons
 }
 
 /* K y_a = right_a - N H^-1 right_b, y_b = H^-1 (C y_a + right_b). */
-static bool solve_normal(const normal_system *s, const double right_a[2], const double right_b[2],
-                         double y_a[2], double y_b[2])
+static bool solve_normal(const gw_normal_system *s, const double right_a[2],
+                         const double right_b[2], double y_a[2], double y_b[2])
 {
     double r[2], inverse[2][2];
     for (int i = 0; i < 2; i++)
@@ -303,7 +272,7 @@ static bool solve_normal(const normal_system *s, const double right_a[2], const 
             return false;
         y_a[0] = r[0] / s->k[0][0], y_a[1] = 0;
     } else {
-        if (!invert2((const double(*)[2])s->k, inverse))
+        if (!gw_invert2((const double(*)[2])s->k, inverse))
             return false;
         for (int i = 0; i < 2; i++)
             y_a[i] = inverse[i][0] * r[0] + inverse[i][1] * r[1];
@@ -318,7 +287,7 @@ static bool solve_normal(const normal_system *s, const double right_a[2], const 
 
 /* The least relative curvature: the smaller eigenvalue of K, which is symmetric at a common normal;
  * negative where the surfaces cross beside it. */
-static double least_curvature(const normal_system *s)
+double gw_least_relative_curvature(const gw_normal_system *s)
 {
     if (s->a.count == 1)
         return s->k[0][0];
@@ -326,24 +295,21 @@ static double least_curvature(const normal_system *s)
     return mean - hypot(0.5 * (s->k[0][0] - s->k[1][1]), off);
 }
 
-/* How far Newton's method may go. DESCEND: a curve's point goes down the gap where the curve
- * crosses b, too, and so to a minimum, never to a maximum. */
-typedef enum newton_reach { ON_BRANCH, ANYWHERE, DESCEND } newton_reach;
-
 /* Newton's method from a place; false where it does not converge within its reach. */
-static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                   newton_reach reach, gw_contact_place *place, normal_system *s)
+bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a,
+                             const gw_body_frame *b, gw_newton_reach reach, gw_contact_place *place,
+                             gw_normal_system *s)
 {
-    double size = size_of_both(k), way = 0;
-    for (int i = 0; i < NEWTON_STEPS; i++) {
+    double size = gw_contact_size(k), way = 0;
+    for (int i = 0; i < GW_NEWTON_STEPS; i++) {
         double right_a[2] = {0, 0}, right_b[2], y_a[2], y_b[2];
-        if (!system_at(k, a, b, place, s))
+        if (!gw_normal_system_at(k, a, b, place, s))
             return false;
         for (int j = 0; j < 2; j++) {
             right_a[j] = j < s->a.count ? -gw_dot(s->a.t[j], s->n) : 0;
             right_b[j] = gw_dot(s->d, s->b.t[j]);
         }
-        if (reach == DESCEND && s->a.count == 1)
+        if (reach == GW_DESCEND && s->a.count == 1)
             s->k[0][0] = fabs(s->k[0][0]);
         if (!solve_normal(s, right_a, right_b, y_a, y_b))
             return false;
@@ -352,16 +318,17 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
         if (!isfinite(far_a + far_b))
             return false;
         if (far < THERE * size)
-            return reach == DESCEND ? system_at(k, a, b, place, s)
-                                    : reach == ANYWHERE || way < JUMP;
-        double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
+            return reach == GW_DESCEND ? gw_normal_system_at(k, a, b, place, s)
+                                       : reach == GW_ANYWHERE || way < GW_JUMP;
+        double share = far > GW_FARTHEST * size ? GW_FARTHEST * size / far : 1;
         for (int j = 0; j < 2; j++)
             y_a[j] *= share, y_b[j] *= share;
-        move_place(&k->on_a, &s->a, y_a, place->a);
-        move_place(&k->on_b, &s->b, y_b, place->b);
+        gw_patch_move(&k->on_a, &s->a, y_a, place->a);
+        gw_patch_move(&k->on_b, &s->b, y_b, place->b);
         way += share * far / size;
-        if (far < CONVERGED * size)
-            return (reach != ON_BRANCH || way < JUMP) && system_at(k, a, b, place, s);
+        if (far < GW_CONVERGED * size)
+            return (reach != GW_ON_BRANCH || way < GW_JUMP) &&
+                   gw_normal_system_at(k, a, b, place, s);
     }
     return false;
 }
@@ -369,14 +336,14 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
 /* ---- the search ----------------------------------------------------------------------------- */
 
 /* Sample `i` of a surface or curve; false past the last. */
-static bool sample_of(const gw_surface *s, int i, double z[3])
+bool gw_surface_sample(const gw_surface *s, int i, double z[3])
 {
     int u = i % GRID, v = i / GRID;
     double x = (u + 0.5) / GRID, y = (v + 0.5) / GRID;
     z[2] = 0;
-    if (v >= (is_curve(s) ? 4 : GRID))
+    if (v >= (gw_surface_is_curve(s) ? 4 : GRID))
         return false;
-    if (is_curve(s))
+    if (gw_surface_is_curve(s))
         x = (i + 0.5) / (4 * GRID), y = 0;
     switch (s->kind) {
     case GW_SURFACE_SPHERE:
@@ -407,7 +374,7 @@ static bool sample_of(const gw_surface *s, int i, double z[3])
 }
 
 /* At an apex or a corner, where an edge is a point but no pole, no parameter tells the way. */
-static void move_off_apices(const gw_nurbs *n, double z[2])
+void gw_move_off_apices(const gw_nurbs *n, double z[2])
 {
     for (int k = 0; k < n->dimension && n->dimension == 2; k++) {
         const gw_nurbs_direction *d = &n->direction[k];
@@ -420,7 +387,7 @@ static void move_off_apices(const gw_nurbs *n, double z[2])
 }
 
 /* The place of a surface near the point x of its body's frame, the closest where that is simple. */
-static void place_near(const gw_surface *s, gw_vec3 x, double z[3])
+void gw_surface_place_near(const gw_surface *s, gw_vec3 x, double z[3])
 {
     gw_vec3 d = gw_sub(x, s->point), e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
     gw_nurbs_nearest nearest;
@@ -445,14 +412,14 @@ static void place_near(const gw_surface *s, gw_vec3 x, double z[3])
         return;
     case GW_SURFACE_FREE_FORM:
     case GW_SURFACE_CURVE:
-        gw_nurbs_nearest_point(s->nurbs, gw_unrotate(s->turn, d), &nearest);
+        gw_nurbs_nearest_within(s->nurbs, gw_unrotate(s->turn, d), GW_NURBS_TICK_CELLS, &nearest);
         z[0] = nearest.parameter[0], z[1] = nearest.parameter[1];
-        move_off_apices(s->nurbs, z);
+        gw_move_off_apices(s->nurbs, z);
         return;
     }
 }
 
-static gw_vec3 into_body(const gw_body_frame *f, gw_vec3 x)
+gw_vec3 gw_into_body(const gw_body_frame *f, gw_vec3 x)
 {
     return gw_mat3_tmul(&f->turn, gw_sub(x, f->p));
 }
@@ -466,17 +433,17 @@ static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
     gw_contact_place at = {.known = true};
     if (k->on_a.kind == GW_SURFACE_SPHERE) { /* under its centre */
         gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
-        place_near(&k->on_b, into_body(b, centre), at.b);
-        gw_vec3 down = gw_scale(k->inside ? 1 : -1, patch_at(&k->on_b, at.b, b).n);
-        down = into_body(a, gw_add(a->p, down));
+        gw_surface_place_near(&k->on_b, gw_into_body(b, centre), at.b);
+        gw_vec3 down = gw_scale(k->inside ? 1 : -1, gw_patch_at(&k->on_b, at.b, b).n);
+        down = gw_into_body(a, gw_add(a->p, down));
         at.a[0] = down.x, at.a[1] = down.y, at.a[2] = down.z;
         found[0] = at;
         return 1;
     }
-    for (int i = 0; sample_of(&k->on_a, i, at.a); i++) {
-        gw_vec3 x = patch_at(&k->on_a, at.a, a).p;
-        place_near(&k->on_b, into_body(b, x), at.b);
-        patch below = patch_at(&k->on_b, at.b, b);
+    for (int i = 0; gw_surface_sample(&k->on_a, i, at.a); i++) {
+        gw_vec3 x = gw_patch_at(&k->on_a, at.a, a).p;
+        gw_surface_place_near(&k->on_b, gw_into_body(b, x), at.b);
+        gw_patch below = gw_patch_at(&k->on_b, at.b, b);
         double h = gw_dot(below.n, gw_sub(x, below.p)) * (k->inside ? -1 : 1);
         if (count == CANDIDATES && h >= height[count - 1])
             continue;
@@ -507,14 +474,14 @@ static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
     *at = (gw_contact_place){.known = true};
     for (int j = 0; j < 2; j++)
         at->a[j] = nearest.parameter[0][j], at->b[j] = nearest.parameter[1][j];
-    move_off_apices(s[0]->nurbs, at->a);
-    move_off_apices(s[1]->nurbs, at->b);
+    gw_move_off_apices(s[0]->nurbs, at->a);
+    gw_move_off_apices(s[1]->nurbs, at->b);
     return nearest.distance > 0;
 }
 
 /* Over the whole of both: the common normal of the least gap, those that do not cross first. */
 static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                   gw_contact_place *place, normal_system *s)
+                   gw_contact_place *place, gw_normal_system *s)
 {
     gw_contact_place start[CANDIDATES + 1];
     int count = lowest_samples(k, a, b, start);
@@ -522,12 +489,13 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
     count += closest_points(k, a, b, &start[count]);
     double least = HUGE_VAL;
     for (int i = 0; i < count; i++) {
-        normal_system there;
+        gw_normal_system there;
         gw_contact_place at = start[i];
-        if (!follow(k, a, b, ANYWHERE, &at, &there) || there.a.beyond || there.b.beyond)
+        if (!gw_common_normal_follow(k, a, b, GW_ANYWHERE, &at, &there) || there.a.beyond ||
+            there.b.beyond)
             continue;
         double gap = gw_dot(there.n, there.d);
-        bool cross = least_curvature(&there) <= 0;
+        bool cross = gw_least_relative_curvature(&there) <= 0;
         if (found && (cross > crosses || (cross == crosses && gap >= least)))
             continue;
         found = true, crosses = cross, least = gap;
@@ -535,239 +503,10 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
     }
     if (!found && count > 0) {
         *place = start[0];
-        system_at(k, a, b, place, s);
+        gw_normal_system_at(k, a, b, place, s);
     }
     place->known = found;
     return found;
-}
-
-/* ---- surfaces that may part ----------------------------------------------------------------- */
-
-/* Closest points are a minimum of the distance where both H and K are positive definite; bodies
- * that are deeper than this share of the size are on the wrong sides of one another. */
-#define DEEPEST    0.5
-#define SAME       1e-3 /* of the size: places nearer than this are one */
-#define RIM_STARTS 6    /* around a rim whose lowest point was lost, */
-#define RIM_TURN   2.4  /* rad, from each to the next */
-
-static bool is_positive(const double m[2][2], int count)
-{
-    return m[0][0] > 0 && (count == 1 || m[0][0] * m[1][1] - m[0][1] * m[1][0] > 0);
-}
-
-static bool is_place(const normal_system *s, double size, double *gap)
-{
-    *gap = gw_dot(s->n, s->d);
-    return !s->a.beyond && !s->b.beyond && is_positive(s->h, 2) && is_positive(s->k, s->a.count) &&
-           *gap > -DEEPEST * size;
-}
-
-static gw_body_frame frame_at(const gw_pose *world_from_body)
-{
-    return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
-}
-
-bool gw_closure_contact_has_places(const gw_closure_contact *k)
-{
-    return gw_surface_contact_is_general(k);
-}
-
-int gw_closure_contact_places(const gw_closure_contact *k)
-{
-    bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside;
-    return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
-}
-
-bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                               gw_contact_place *place, double *gap)
-{
-    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    const gw_contact_place was = *place;
-    double size = size_of_both(k), there;
-    normal_system s;
-    assert(place->known);
-    place->known = follow(k, &frame_a, &frame_b, ON_BRANCH, place, &s) && is_place(&s, size, gap);
-    /* over a kink: from the closest points of where it was; as a rim passes the pose in which it
-     * lies flat, its lowest point runs round, or goes over to another side */
-    int starts = place->known ? 0 : k->on_a.kind == GW_SURFACE_RIM ? RIM_STARTS : 1;
-    for (int i = 0; i < starts && !(i == 1 && place->known); i++) {
-        gw_contact_place at = was;
-        at.a[0] += i > 0 ? i * RIM_TURN : 0;
-        place_near(&k->on_b, into_body(&frame_b, patch_at(&k->on_a, at.a, &frame_a).p), at.b);
-        if (i == 0)
-            place_near(&k->on_a, into_body(&frame_a, patch_at(&k->on_b, at.b, &frame_b).p), at.a);
-        if (follow(k, &frame_a, &frame_b, is_curve(&k->on_a) ? DESCEND : ON_BRANCH, &at, &s) &&
-            is_place(&s, size, &there) && !(place->known && there >= *gap))
-            *place = at, *gap = there;
-    }
-    return place->known;
-}
-
-/* Where a search starts: below a's centre, or at a sample; false: there is no such sample. */
-static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                     int trial, gw_contact_place *at)
-{
-    bool ball = k->on_a.kind == GW_SURFACE_SPHERE;
-    *at = (gw_contact_place){.known = true};
-    if (trial > 0 && !ball) {
-        if (!sample_of(&k->on_a, trial - 1, at->a))
-            return false;
-        place_near(&k->on_b, into_body(b, patch_at(&k->on_a, at->a, a).p), at->b);
-        return true;
-    }
-    const gw_nurbs *shape = k->on_a.nurbs;
-    gw_vec3 centre = {0, 0, 0};
-    if (shape)
-        centre = gw_scale(0.5, gw_add(shape->bounds.low, shape->bounds.high));
-    centre = gw_add(k->on_a.point, gw_rotate(k->on_a.turn, centre));
-    if (trial == 0)
-        place_near(&k->on_b, into_body(b, gw_add(a->p, gw_mat3_mul(&a->turn, centre))), at->b);
-    else if (!sample_of(&k->on_b, trial - 1, at->b))
-        return false;
-    patch below = patch_at(&k->on_b, at->b, b);
-    gw_vec3 down = gw_scale(k->inside ? 1 : -1, below.n);
-    if (ball)
-        place_near(&k->on_a, gw_add(k->on_a.point, into_body(a, gw_add(a->p, down))), at->a);
-    else
-        place_near(&k->on_a, into_body(a, below.p), at->a);
-    return true;
-}
-
-/* At an edge of a surface, or an end of a curve, or past it. */
-static bool is_at_edge(const gw_surface *s, const double *z)
-{
-    const gw_nurbs *shape = s->nurbs;
-    for (int i = 0; shape && i < shape->dimension; i++) {
-        const gw_nurbs_direction *d = &shape->direction[i];
-        double least = CONVERGED * (d->high - d->low);
-        bool curve = shape->dimension == 1;
-        if (!d->closed && (((curve || shape->edge[2 * i]) && z[i] <= d->low + least) ||
-                           ((curve || shape->edge[2 * i + 1]) && z[i] >= d->high - least)))
-            return true;
-    }
-    return raw_at(s, z).beyond;
-}
-
-#define OVER_EDGE 1e-3 /* of a ball's radius: so deep it reaches over an edge */
-/* Whether a ball reaches over the edge of b that is closest to its centre. */
-static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
-                          const gw_body_frame *b, const gw_contact_place *at)
-{
-    gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
-    return k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM &&
-           gw_distance(centre, patch_at(&k->on_b, at->b, b).p) < (1 - OVER_EDGE) * k->on_a.radius;
-}
-
-/* How far apart the points of a place are (m), negative where they are past one another, but at an
- * edge only where a ball reaches over it. */
-static double apart(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                    const gw_contact_place *at)
-{
-    gw_vec3 d = gw_sub(patch_at(&k->on_a, at->a, a).p, patch_at(&k->on_b, at->b, b).p);
-    gw_vec3 n = patch_at(&k->on_b, at->b, b).n;
-    double height = gw_dot(d, k->inside ? gw_neg(n) : n);
-    bool past = height < 0 && height > -DEEPEST * size_of_both(k);
-    bool at_edge = is_at_edge(&k->on_a, at->a) || is_at_edge(&k->on_b, at->b);
-    past = at_edge ? overlaps_edge(k, a, b, at) : past;
-    return past ? -gw_norm(d) : gw_norm(d);
-}
-
-bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                                 const gw_contact_place *place)
-{
-    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    gw_contact_place at = *place;
-    normal_system s;
-    if (!at.known && !start_of(k, &frame_a, &frame_b, 0, &at))
-        return false;
-    if (is_at_edge(&k->on_a, at.a) || is_at_edge(&k->on_b, at.b))
-        return false;
-    /* that in whose centre a ball is bends alike only if it is as large */
-    if (k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM) {
-        double side = k->inside ? -1 : 1, r = k->on_a.radius;
-        return fabs(1 - r / fabs(gw_nurbs_focal_distance(k->on_b.nurbs, at.b, side))) < ALIKE;
-    }
-    return system_at(k, &frame_a, &frame_b, &at, &s) &&
-           fabs(least_curvature(&s)) < CONFORMING / size_of_both(k);
-}
-
-bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                             int trial, gw_contact_place *place, double *gap)
-{
-    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    double size = size_of_both(k), found;
-    normal_system s;
-    assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
-    place->known = start_of(k, &frame_a, &frame_b, trial, place);
-    *gap = place->known ? apart(k, &frame_a, &frame_b, place) : HUGE_VAL;
-    place->known = place->known && follow(k, &frame_a, &frame_b, DESCEND, place, &s) &&
-                   is_place(&s, size, &found);
-    *gap = place->known ? found : *gap;
-    return place->known;
-}
-
-/* By the points on b; those of a then are the same, too. */
-bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
-                             const gw_contact_place *y)
-{
-    gw_vec3 on_x = raw_at(&k->on_b, x->b).p, on_y = raw_at(&k->on_b, y->b).p;
-    return gw_distance(on_x, on_y) < SAME * size_of_both(k);
-}
-
-/*
- * A sphere of centre o, on or within a free-form surface, touches it at the point closest to o:
- * with d = o - x_b, H y_b = d . b, which needs no tangents of a. False where Newton's method does
- * not converge nearby, or past an edge.
- */
-static bool sphere_near(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                        const double start[3], gw_contact_state *x)
-{
-    double z[3] = {start[0], start[1], start[2]}, size = size_of_both(k), way = 0;
-    gw_vec3 o = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
-    bool last = false;
-    for (int i = 0; i <= NEWTON_STEPS; i++) {
-        patch p = patch_at(&k->on_b, z, b);
-        gw_vec3 d = gw_sub(o, p.p), n = k->inside ? gw_neg(p.n) : p.n;
-        if (last) {
-            *x = (gw_contact_state){.gap = gw_dot(n, d) - k->on_a.radius, .c = p.p, .n = n};
-            return !p.beyond && way < JUMP;
-        }
-        double h[2][2], inverse[2][2], y[2], right[2] = {gw_dot(d, p.t[0]), gw_dot(d, p.t[1])};
-        for (int j = 0; j < 2; j++)
-            for (int l = 0; l < 2; l++)
-                h[j][l] = (j == l) - gw_dot(d, p.second[j + l]);
-        if (!is_positive((const double(*)[2])h, 2) || !invert2((const double(*)[2])h, inverse))
-            return false;
-        for (int j = 0; j < 2; j++)
-            y[j] = inverse[j][0] * right[0] + inverse[j][1] * right[1];
-        double far = hypot(y[0], y[1]);
-        if (!(far < FARTHEST * size))
-            return false;
-        last = far < CONVERGED * size;
-        way += far / size;
-        move_place(&k->on_b, &p, y, z);
-    }
-    return false;
-}
-
-void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a,
-                             const gw_body_frame *b, const gw_contact_place *place,
-                             gw_contact_state *x)
-{
-    gw_contact_place at = *place;
-    normal_system s = {.n = {0, 0, 1}};
-    double size = size_of_both(k), gap;
-    bool ball = k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM;
-    if (ball && sphere_near(k, a, b, place->b, x))
-        return;
-    bool found = follow(k, a, b, ON_BRANCH, &at, &s);
-    if (!found && is_curve(&k->on_a)) {
-        at = *place;
-        found = follow(k, a, b, DESCEND, &at, &s) && is_place(&s, size, &gap);
-    }
-    if (!found || s.a.beyond || s.b.beyond)
-        system_at(k, a, b, place, &s);
-    *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.b.p, .n = s.n};
 }
 
 /* ---- for others ----------------------------------------------------------------------------- */
@@ -785,7 +524,7 @@ bool gw_surface_contact_is_general(const gw_closure_contact *k)
 }
 
 /* Rates of the contact point and the normal. */
-static bool put_rates(const normal_system *s, const gw_body_frame *a, const gw_body_frame *b,
+static bool put_rates(const gw_normal_system *s, const gw_body_frame *a, const gw_body_frame *b,
                       gw_contact_state *x)
 {
     gw_vec3 v_a = gw_add(a->twist.v, gw_cross(a->twist.w, gw_sub(s->a.p, a->p)));
@@ -811,9 +550,9 @@ static bool put_rates(const normal_system *s, const gw_body_frame *a, const gw_b
 bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, gw_contact_place *place, gw_contact_state *x)
 {
-    normal_system s = {.n = {0, 0, 1}};
+    gw_normal_system s = {.n = {0, 0, 1}};
     gw_contact_place at = *place;
-    bool found = place->known && follow(k, a, b, ON_BRANCH, &at, &s);
+    bool found = place->known && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
     if (!found) {
         at = *place;
         found = search(k, a, b, &at, &s);
@@ -823,9 +562,9 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     *place = at;
     *x = (gw_contact_state){.c = s.b.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
     x->beyond = s.a.beyond || s.b.beyond;
-    x->curvature = least_curvature(&s);
-    place->now = (gw_contact_curvature){into_body(b, x->c), found ? x->curvature : 0};
-    x->conforms = fabs(x->curvature) < CONFORMING / size_of_both(k);
+    x->curvature = gw_least_relative_curvature(&s);
+    place->now = (gw_contact_curvature){gw_into_body(b, x->c), found ? x->curvature : 0};
+    x->conforms = fabs(x->curvature) < GW_CONFORMING / gw_contact_size(k);
     if (!found || x->conforms)
         return false;
     return put_rates(&s, a, b, x);
@@ -834,10 +573,10 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
 bool gw_contact_is_degenerate(const gw_closure_contact *k)
 {
     const gw_contact_curvature *now = &k->place.now, *before = &k->place.before;
-    double size = size_of_both(k);
+    double size = gw_contact_size(k);
     return before->curvature != 0 &&
            (now->curvature * before->curvature <= 0 || fabs(now->curvature) < NEARLY / size ||
-            gw_distance(now->at, before->at) > JUMP * size);
+            gw_distance(now->at, before->at) > GW_JUMP * size);
 }
 
 /*
@@ -845,7 +584,7 @@ bool gw_contact_is_degenerate(const gw_closure_contact *k)
  * r = (w_a - w_b) . (n x a_i) and g,
  *   beta = H^-T q,  gamma = K^-T (p + C^T beta),  x' = gamma . r + (beta - (N H^-1)^T gamma) . g
  */
-static void gradient_of(const normal_system *s, const double p[2], const double q[2],
+static void gradient_of(const gw_normal_system *s, const double p[2], const double q[2],
                         const gw_body_frame *a, const gw_body_frame *b, gw_edge *e)
 {
     double beta[2], gamma[2] = {0, 0}, rho[2], inverse[2][2], right[2];
@@ -855,7 +594,7 @@ static void gradient_of(const normal_system *s, const double p[2], const double 
         right[i] = p[i] + s->c[0][i] * beta[0] + s->c[1][i] * beta[1];
     if (s->a.count == 1)
         gamma[0] = right[0] / s->k[0][0];
-    else if (invert2((const double(*)[2])s->k, inverse))
+    else if (gw_invert2((const double(*)[2])s->k, inverse))
         for (int i = 0; i < 2; i++)
             gamma[i] = inverse[0][i] * right[0] + inverse[1][i] * right[1];
     gw_vec3 f = {0, 0, 0}, spin = {0, 0, 0}, turn = {0, 0, 0};
@@ -876,7 +615,7 @@ int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a
                              const gw_body_frame *b, bool all, gw_edge *edges)
 {
     int count = 0;
-    normal_system s;
+    gw_normal_system s;
     if (gw_contact_is_of_curves(k))
         return gw_curve_contact_edges(k, a, b, all, edges);
     for (int side = 0; side < 2; side++) {
@@ -885,9 +624,9 @@ int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a
         for (int i = 0; shape && i < shape->dimension; i++) {
             if (!gw_edge_at(shape, side, i, x[i], all, &edges[count]))
                 continue;
-            if (!system_at(k, a, b, &k->place, &s))
+            if (!gw_normal_system_at(k, a, b, &k->place, &s))
                 return 0;
-            const patch *own = side ? &s.b : &s.a;
+            const gw_patch *own = side ? &s.b : &s.a;
             double none[2] = {0, 0}, rate[2] = {own->to[i][0], own->to[i][1]};
             if (own->count == 1)
                 rate[1] = 0;

@@ -117,6 +117,7 @@ typedef struct gw_contact_place {
     bool known;    /* false: to be searched for */
     bool searched; /* it was, since it was given: what was followed before had ended, or was none */
     double a[3], b[3];
+    bool pinned;    /* a's point is a material one: of a rim that lies about flat, within a step */
     gw_vec3 across; /* of two curves: the direction e in b that their rows are made with */
     gw_contact_curvature now, before; /* and as the step began */
 } gw_contact_place;
@@ -217,6 +218,28 @@ bool gw_closure_contact_has_places(const gw_closure_contact *contact);
 
 /* How many places are worth following at once: one between surfaces that both bulge. */
 int gw_closure_contact_places(const gw_closure_contact *contact);
+
+#define GW_CONTACT_SUPPORTS 6
+
+/* How many points of a rim support it where it lies about flat on a surface that bends freely:
+ * there its distance has no one minimum, and the lowest point runs round. */
+int gw_closure_contact_supports(const gw_closure_contact *contact);
+
+/* The place of supporting point `i` of these, followed from where it was known; false, and unknown,
+ * where the rim does not lie about flat there, or past an edge. */
+bool gw_closure_contact_support(const gw_closure_contact *contact, const gw_pose *a,
+                                const gw_pose *b, int i, gw_contact_place *place, double *gap);
+
+/* A lowest place of a rim, from supporting point `near` and `turn` (rad) further round. */
+bool gw_closure_contact_lowest(const gw_closure_contact *contact, const gw_pose *a,
+                               const gw_pose *b, double turn, const gw_contact_place *near,
+                               gw_contact_place *place, double *gap);
+
+/* A place of the least distance from below the middle of a, b's parameters there followed from
+ * `under`, which is searched for where it is not known: cheaper than gw_closure_contact_find(). */
+bool gw_closure_contact_find_under(const gw_closure_contact *contact, const gw_pose *a,
+                                   const gw_pose *b, gw_contact_place *under,
+                                   gw_contact_place *place, double *gap);
 
 /* Moves a place that is known along with the bodies. False, and unknown, where the minimum has
  * ended, lies past an edge, or the bodies are on the wrong sides of one another. */

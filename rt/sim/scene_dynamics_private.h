@@ -100,6 +100,9 @@ typedef struct gw_scene_unilateral_row {
     gw_contact_place start;     /* of surfaces that bend freely, at tick 0 */
     uint64_t key;               /* gw_contact_key(), of surfaces */
     int first, place_count;     /* rows of one contact, each of a place of its own; 0: no places */
+    int support;                /* which of the contact's supporting points it is; -1: none */
+    bool part_of_solid;         /* the side or a cap of a cylinder */
+    gw_contact_place under;     /* of the first row of these: below its middle */
     int trial;                  /* of the first row: where the search for another one goes on, */
     double until_search;        /* and when (s) */
     bool past;                  /* of it: the search has found the surfaces past one another */

@@ -85,6 +85,7 @@ static int place_of(const gw_scene *scene, int body, int constraint)
 
 #define SEARCH_PERIOD 5e-3 /* s, between starts of a search, */
 #define SEARCH_NEAR   0.02 /* m: but in every step where no place is known and they are as near */
+#define LEVEL         1e-4 /* of a rim's radius: supporting points that differ by less are alike */
 #define FOLLOWED_NEAR 0.05 /* m: places farther open are followed, but no contacts */
 
 static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
@@ -92,7 +93,7 @@ static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_ro
 {
     for (int k = first->first; k < first->first + first->place_count; k++) {
         const gw_closure_contact *contact = &u->rows[k].row.surfaces;
-        if (k != but && contact->place.known &&
+        if (k != but && contact->place.known && u->rows[k].support < 0 &&
             gw_closure_contact_same(contact, &contact->place, place))
             return true;
     }
@@ -108,7 +109,7 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
     for (int k = first->first; k < first->first + first->place_count; k++) {
         gw_closure_contact *contact = &u->rows[k].row.surfaces;
         gw_contact_place place;
-        if (contact->place.known)
+        if (contact->place.known || u->rows[k].support >= 0)
             continue;
         bool found = gw_closure_contact_find(contact, a, b, trial, &place, &gap);
         if (found && !is_taken(u, first, k, &place))
@@ -118,6 +119,14 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
         return gap;
     }
     return gap;
+}
+
+/* The place of a row's supporting point; whether there is one. */
+static bool find_support(gw_scene_unilateral_row *r, const gw_pose *a, const gw_pose *b,
+                         double *gap)
+{
+    gw_closure_contact *contact = &r->row.surfaces;
+    return gw_closure_contact_support(contact, a, b, r->support, &contact->place, gap);
 }
 
 /* Whether surfaces of a constraint conform, and none of its contacts has a place where they do not.
@@ -134,6 +143,8 @@ static bool conform(const gw_scene_unilaterals *u, int constraint, const gw_pose
             return false;
         if (!contact->place.known && r->first != i)
             continue;
+        if (r->support >= 0)
+            return false;
         bool alike = gw_closure_contact_conforms(contact, &poses[r->body[0]], &poses[r->body[1]],
                                                  &contact->place);
         if (contact->place.known && !alike)
@@ -187,10 +198,14 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         gw_scene_unilateral_row *r = &u->rows[i];
         if (r->place_count == 0)
             continue;
+        const gw_pose *a = &poses[r->body[0]], *b = &poses[r->body[1]];
+        double gap;
+        if (r->support >= 0)
+            find_support(r, a, b, &gap);
         const char *id = def->scene->constraints[r->constraint].id;
         bool goes_on = r->first == i && was_there(def->before, id, r->key);
         for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++) {
-            search_contact_place(u, r, trial, &poses[r->body[0]], &poses[r->body[1]]);
+            search_contact_place(u, r, trial, a, b);
             if (goes_on && !conform(u, r->constraint, poses))
                 break;
         }
@@ -248,7 +263,8 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
     gw_scene_velocity_closure(def->scene, constraint, &whole, &swapped, NULL);
     uint64_t key = gw_contact_key(c, &whole.contact);
     for (int i = 0; i < parts; i++) {
-        int places = gw_closure_contact_places(&contacts[i]);
+        int minima = gw_closure_contact_places(&contacts[i]);
+        int places = minima + gw_closure_contact_supports(&contacts[i]);
         bool followed = gw_closure_contact_has_places(&contacts[i]);
         for (int k = 0; k < places; k++) {
             gw_scene_unilateral_row *r = add_row(u, def, constraint, number++);
@@ -261,6 +277,8 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
             }
             r->first = u->count - 1 - k;
             r->place_count = followed ? places : 0;
+            r->support = k < minima ? -1 : k - minima;
+            r->part_of_solid = parts == GW_MAX_UNILATERAL_PARTS && i >= 2;
             r->key = key;
             r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
                                          .surfaces = contacts[i],
@@ -346,9 +364,85 @@ static void drop_doubles(gw_scene_unilaterals *u, const gw_scene_unilateral_row 
 {
     for (int k = first->first; k < first->first + first->place_count; k++) {
         gw_scene_unilateral_row *r = &u->rows[k];
-        if (r->row.surfaces.place.known && !r->now.touches &&
+        if (r->row.surfaces.place.known && !r->now.touches && r->support < 0 &&
             is_taken(u, first, k, &r->row.surfaces.place))
             r->row.surfaces.place.known = false;
+    }
+}
+
+/* A row that has no place; NULL: all have one. */
+static gw_scene_unilateral_row *row_without_place(gw_scene_unilaterals *u,
+                                                  const gw_scene_unilateral_row *first)
+{
+    for (int k = first->first; k < first->first + first->place_count; k++)
+        if (u->rows[k].support < 0 && !u->rows[k].row.surfaces.place.known)
+            return &u->rows[k];
+    return NULL;
+}
+
+/* Whether a row has a lowest point of the rim that is near this angle. */
+static bool has_lowest_near(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
+                            double angle)
+{
+    for (int k = first->first; k < first->first + first->place_count; k++) {
+        const gw_contact_place *place = &u->rows[k].row.surfaces.place;
+        if (u->rows[k].support < 0 && place->known &&
+            fabs(remainder(place->a[0] - angle, 2 * GW_PI)) < GW_PI / GW_CONTACT_SUPPORTS)
+            return true;
+    }
+    return false;
+}
+
+/* Lowest points of a rim that lies about flat, which no row has yet: near a supporting point that
+ * is lower than its neighbours, where the parabola through all three is lowest. */
+static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
+                        const gw_pose *a, const gw_pose *b, double *gap)
+{
+    const gw_scene_unilateral_row *support[GW_CONTACT_SUPPORTS];
+    double height[GW_CONTACT_SUPPORTS];
+    int count = 0;
+    for (int k = 0; k < first->place_count; k++) {
+        const gw_scene_unilateral_row *r = &u->rows[first->first + k];
+        if (r->support < 0 || !r->row.surfaces.place.known)
+            continue;
+        support[count] = r;
+        height[count++] = gap[k];
+    }
+    for (int i = 0; i < count && count == GW_CONTACT_SUPPORTS; i++) {
+        double before = height[(i + count - 1) % count], after = height[(i + 1) % count];
+        double bend = before + after - 2 * height[i];
+        const gw_contact_place *near = &support[i]->row.surfaces.place;
+        if (height[i] > fmin(before, after) || height[i] > FOLLOWED_NEAR ||
+            bend < LEVEL * support[i]->row.surfaces.on_a.radius)
+            continue;
+        double turn = GW_PI / count * (before - after) / bend, there;
+        gw_scene_unilateral_row *row = row_without_place(u, first);
+        gw_contact_place place;
+        if (!row || has_lowest_near(u, first, near->a[0] + turn))
+            continue;
+        if (gw_closure_contact_lowest(&row->row.surfaces, a, b, turn, near, &place, &there) &&
+            !is_taken(u, first, -1, &place)) {
+            row->row.surfaces.place = place;
+            gap[row - u->rows - first->first] = there;
+        }
+    }
+}
+
+/* Of sides and caps: a place below their middle, which comes in over a rim from one step to the
+ * next. */
+static void find_under(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, const gw_pose *a,
+                       const gw_pose *b, double *gap)
+{
+    gw_scene_unilateral_row *row = row_without_place(u, first);
+    gw_contact_place place;
+    double there;
+    if (!row || row != first || !row->part_of_solid ||
+        !(first->under.known || first->until_search <= 0))
+        return;
+    if (gw_closure_contact_find_under(&row->row.surfaces, a, b, &first->under, &place, &there) &&
+        !is_taken(u, first, -1, &place)) {
+        row->row.surfaces.place = place;
+        gap[row - u->rows - first->first] = there;
     }
 }
 
@@ -359,7 +453,8 @@ static void search(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool
     int trial = first->trial % 2 ? 1 + first->trial / 2 : 0;
     double gap = search_contact_place(u, first, trial, a, b);
     first->trial = (first->trial + 1) % (2 * (GW_CONTACT_TRIALS - 1));
-    first->until_search = any || fabs(gap) > SEARCH_NEAR ? SEARCH_PERIOD : 0;
+    bool waits = any || first->part_of_solid || fabs(gap) > SEARCH_NEAR;
+    first->until_search = waits ? SEARCH_PERIOD : 0;
 }
 
 /* Whether a place keeps them apart, or may: one that is far open does not. */
@@ -392,7 +487,7 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
     gw_scene_unilaterals *u = m->unilaterals;
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *first = &u->rows[i];
-        double gap[GW_CONTACT_PLACES] = {0};
+        double gap[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
         bool any = false;
         if (first->place_count == 0 || first->first != i)
             continue;
@@ -400,13 +495,17 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
         gw_pose b = gw_world_pose(m->world, m->world_systems, u->candidates[i].b);
         for (int k = 0; k < first->place_count; k++) {
             gw_closure_contact *contact = &u->rows[i + k].row.surfaces;
-            if (contact->place.known)
+            if (u->rows[i + k].support >= 0)
+                find_support(&u->rows[i + k], &a, &b, &gap[k]);
+            else if (contact->place.known)
                 gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap[k]);
             any = any || contact->place.known;
         }
         drop_doubles(u, first);
-        first->past = first->past && !any;
+        find_lowest(u, first, &a, &b, gap);
         first->until_search -= dt;
+        find_under(u, first, &a, &b, gap);
+        first->past = first->past && !any;
         if (first->until_search <= 0)
             search(u, first, any, &a, &b);
         for (int k = 0; k < first->place_count; k++)

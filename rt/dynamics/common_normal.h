@@ -1,0 +1,90 @@
+/*
+ * The common normal of two curved surfaces: points of both with their derivatives, the equations of
+ * surface_contact.c at a place, and Newton's method on them. For the files about contacts of
+ * surfaces, surface_contact.c and contact_places.c; RT safe.
+ */
+#ifndef GW_DYNAMICS_COMMON_NORMAL_H
+#define GW_DYNAMICS_COMMON_NORMAL_H
+
+#include "rt/dynamics/system_private.h"
+#include "rt/geometry/nurbs_pole.h"
+
+#define GW_NEWTON_STEPS 20
+#define GW_CONVERGED    1e-8 /* of the size: a step this short leaves an error of its square */
+#define GW_FARTHEST     0.25 /* of the size: no step goes farther over a surface */
+#define GW_JUMP         0.2  /* of the size: who comes that far has not followed a branch */
+#define GW_CONFORMING   1e-7 /* of the inverse size: no less relative curvature */
+
+/* A point of a surface or a curve with its tangents and second derivatives (world axes). */
+typedef struct gw_patch {
+    int count;                     /* of tangents */
+    gw_vec3 p, n, t[2], second[3]; /* n outward; second derivatives: 11, 12, 22 */
+    double to[2][2];               /* coordinates of the place from those along the tangents */
+    bool beyond;
+    const gw_nurbs_plane *plane; /* where the place's coordinates are x and y of one: */
+    double xy[2];
+} gw_patch;
+
+/* Point, derivatives and normal in the body's frame, by coordinates of the place. */
+typedef struct gw_raw_patch {
+    gw_vec3 p, n, d[2], dd[3];
+    bool beyond;
+    const gw_nurbs_plane *plane;
+    double xy[2];
+} gw_raw_patch;
+
+/* A curve or a rim, which has one tangent. */
+bool gw_surface_is_curve(const gw_surface *surface);
+
+/* The length that steps and curvatures of a contact are measured by (m). */
+double gw_contact_size(const gw_closure_contact *contact);
+
+gw_raw_patch gw_raw_patch_at(const gw_surface *surface, const double *z);
+
+/* In coordinates whose tangents are orthonormal, and in world axes. */
+gw_patch gw_patch_at(const gw_surface *surface, const double *z, const gw_body_frame *frame);
+
+/* Moves a place by y along the tangents of its patch. */
+void gw_patch_move(const gw_surface *surface, const gw_patch *patch, const double y[2], double *z);
+
+/* Both sides at a place, and the matrices of the equations above. */
+typedef struct gw_normal_system {
+    gw_patch a, b;
+    gw_vec3 n, d;
+    double c[2][2], ii[2][2]; /* C; b_ij . n */
+    double h[2][2], k[2][2];  /* H^-1; K */
+    double nh[2][2];          /* N H^-1 */
+} gw_normal_system;
+
+/* False where it is singular. */
+bool gw_invert2(const double m[2][2], double out[2][2]);
+
+/* False where H is singular. */
+bool gw_normal_system_at(const gw_closure_contact *contact, const gw_body_frame *a,
+                         const gw_body_frame *b, const gw_contact_place *place,
+                         gw_normal_system *s);
+
+/* The smaller eigenvalue of K (1/m), which is symmetric at a common normal. */
+double gw_least_relative_curvature(const gw_normal_system *s);
+
+/* How far Newton's method may go. DESCEND: a curve's point goes down the gap where the curve
+ * crosses b, too, and so to a minimum, never to a maximum. */
+typedef enum gw_newton_reach { GW_ON_BRANCH, GW_ANYWHERE, GW_DESCEND } gw_newton_reach;
+
+/* Newton's method from a place; false where it does not converge within its reach. */
+bool gw_common_normal_follow(const gw_closure_contact *contact, const gw_body_frame *a,
+                             const gw_body_frame *b, gw_newton_reach reach, gw_contact_place *place,
+                             gw_normal_system *s);
+
+/* Sample `i` of a surface or curve for a search; false past the last. */
+bool gw_surface_sample(const gw_surface *surface, int i, double z[3]);
+
+/* The place of a surface near the point x of its body's frame, the closest where that is simple. */
+void gw_surface_place_near(const gw_surface *surface, gw_vec3 x, double z[3]);
+
+/* At an apex or a corner, where an edge is a point but no pole, no parameter tells the way. */
+void gw_move_off_apices(const gw_nurbs *nurbs, double z[2]);
+
+gw_vec3 gw_into_body(const gw_body_frame *frame, gw_vec3 x);
+
+#endif

@@ -1,0 +1,376 @@
+/*
+ * Places of surfaces that may part: local minima of their distance, found, followed, and evaluated
+ * within a step; common_normal.h has the equations. RT safe.
+ *
+ * A rim that lies about flat on a surface has no one lowest point: K, the relative curvature, is
+ * sin(tilt) / r over a plane, so that the point runs round by a radian where the rim turns by the
+ * tilt. It is held at material points: supporting ones, evenly around it, and its lowest ones as a
+ * step begins (`pinned`), which are off by K (r turn)^2 / 2 at the step's end. With x the point on
+ * the rim and x_b the closest one of b,
+ *
+ *   gap = n . (x - x_b),    H y_b = (x - x_b) . b
+ */
+#include <assert.h>
+#include <math.h>
+
+#include "rt/dynamics/common_normal.h"
+#include "rt/dynamics/surface_contact.h"
+#include "rt/geometry/nurbs_motion.h"
+#include "rt/geometry/nurbs_nearest.h"
+
+#define ALIKE 1e-6 /* of a ball's radius: a surface that bends within this does so alike */
+
+/* Closest points are a minimum of the distance where both H and K are positive definite; bodies
+ * that are deeper than this share of the size are on the wrong sides of one another. */
+#define DEEPEST      0.5
+#define SAME         1e-3 /* of the size: places nearer than this are one */
+#define FLAT         0.9  /* cosine: a rim whose axis is nearer to the normal lies about flat */
+#define NEARLY_FLAT  0.05 /* of the inverse radius: with less relative curvature it is pinned */
+#define RIM_SUPPORTS GW_CONTACT_SUPPORTS
+#define RIM_STARTS   6   /* around a rim whose lowest point was lost, */
+#define RIM_TURN     2.4 /* rad, from each to the next */
+
+static bool is_positive(const double m[2][2], int count)
+{
+    return m[0][0] > 0 && (count == 1 || m[0][0] * m[1][1] - m[0][1] * m[1][0] > 0);
+}
+
+static bool is_place(const gw_normal_system *s, double size, double *gap)
+{
+    *gap = gw_dot(s->n, s->d);
+    return !s->a.beyond && !s->b.beyond && is_positive(s->h, 2) && is_positive(s->k, s->a.count) &&
+           *gap > -DEEPEST * size;
+}
+
+static gw_body_frame frame_at(const gw_pose *world_from_body)
+{
+    return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
+}
+
+bool gw_closure_contact_has_places(const gw_closure_contact *k)
+{
+    return gw_surface_contact_is_general(k);
+}
+
+int gw_closure_contact_places(const gw_closure_contact *k)
+{
+    bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside;
+    return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
+}
+
+/*
+ * The point of b closest to x, beside it by `radius`: with d = x - x_b, H y_b = d . b, which needs
+ * no tangents of a. False where Newton's method does not converge nearby, or past an edge.
+ */
+static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw_vec3 x,
+                         double radius, double z[3], gw_contact_state *state)
+{
+    double size = gw_contact_size(k), way = 0;
+    bool last = false;
+    for (int i = 0; i <= GW_NEWTON_STEPS; i++) {
+        gw_patch p = gw_patch_at(&k->on_b, z, b);
+        gw_vec3 d = gw_sub(x, p.p), n = k->inside ? gw_neg(p.n) : p.n;
+        if (last) {
+            *state = (gw_contact_state){.gap = gw_dot(n, d) - radius, .c = p.p, .n = n};
+            return !p.beyond && way < GW_JUMP;
+        }
+        double h[2][2], inverse[2][2], y[2], right[2] = {gw_dot(d, p.t[0]), gw_dot(d, p.t[1])};
+        for (int j = 0; j < 2; j++)
+            for (int l = 0; l < 2; l++)
+                h[j][l] = (j == l) - gw_dot(d, p.second[j + l]);
+        if (!is_positive((const double(*)[2])h, 2) || !gw_invert2((const double(*)[2])h, inverse))
+            return false;
+        for (int j = 0; j < 2; j++)
+            y[j] = inverse[j][0] * right[0] + inverse[j][1] * right[1];
+        double far = hypot(y[0], y[1]);
+        if (!(far < GW_FARTHEST * size))
+            return false;
+        last = far < GW_CONVERGED * size;
+        way += far / size;
+        gw_patch_move(&k->on_b, &p, y, z);
+    }
+    return false;
+}
+
+static bool may_lie_flat(const gw_closure_contact *k)
+{
+    return k->on_a.kind == GW_SURFACE_RIM && k->on_b.kind == GW_SURFACE_FREE_FORM;
+}
+
+/* A material point of a rim that lies about flat. */
+static bool pin(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                gw_contact_place *place, double *gap)
+{
+    gw_contact_state x = {.gap = 0};
+    gw_vec3 axis = gw_mat3_mul(&a->turn, k->on_a.axis), at = gw_patch_at(&k->on_a, place->a, a).p;
+    place->pinned = true;
+    place->known = closest_near(k, b, at, 0, place->b, &x) && fabs(gw_dot(axis, x.n)) > FLAT &&
+                   x.gap > -DEEPEST * gw_contact_size(k);
+    *gap = x.gap;
+    return place->known;
+}
+
+/* Of a rim that lies about flat, whose lowest point was found or not: pinned where the lowest point
+ * is hardly lower than those beside it. False where the rim does not lie so. */
+static bool lowest_of_flat(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, const gw_contact_place *was, gw_normal_system *s,
+                           gw_contact_place *place, double *gap)
+{
+    double size = gw_contact_size(k), r = k->on_a.radius;
+    gw_contact_place at = *was;
+    at.pinned = false;
+    if (!place->known && gw_common_normal_follow(k, a, b, GW_DESCEND, &at, s) &&
+        is_place(s, size, gap)) {
+        *place = at;
+        place->known = true;
+    }
+    if (place->known && !(s->k[0][0] * r < NEARLY_FLAT))
+        return true;
+    at = place->known ? *place : *was;
+    if (!pin(k, a, b, &at, gap))
+        return false;
+    *place = at;
+    if (gw_normal_system_at(k, a, b, place, s) && fabs(gw_dot(s->a.t[0], s->n)) > NEARLY_FLAT)
+        place->known = false;
+    return true;
+}
+
+bool gw_closure_contact_lowest(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                               double turn, const gw_contact_place *near, gw_contact_place *place,
+                               double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    *place = *near;
+    place->a[0] += turn;
+    place->known =
+        pin(k, &frame_a, &frame_b, place, gap) && gw_closure_contact_follow(k, a, b, place, gap);
+    return place->known;
+}
+
+int gw_closure_contact_supports(const gw_closure_contact *k)
+{
+    return may_lie_flat(k) ? RIM_SUPPORTS : 0;
+}
+
+bool gw_closure_contact_support(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                                int i, gw_contact_place *place, double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    assert(i >= 0 && i < gw_closure_contact_supports(k));
+    if (!place->known) {
+        *place = (gw_contact_place){.a = {2 * GW_PI * i / RIM_SUPPORTS, 0, 0}};
+        gw_surface_place_near(&k->on_b,
+                              gw_into_body(&frame_b, gw_patch_at(&k->on_a, place->a, &frame_a).p),
+                              place->b);
+    }
+    return pin(k, &frame_a, &frame_b, place, gap);
+}
+
+/* The same near the place that it was, of free-form ones: however far the bodies moved, that takes
+ * little. */
+static void follow_near(const gw_surface *s, gw_vec3 x, double z[3])
+{
+    gw_nurbs_point at;
+    if (!s->nurbs) {
+        gw_surface_place_near(s, x, z);
+        return;
+    }
+    gw_nurbs_follow(s->nurbs, gw_unrotate(s->turn, gw_sub(x, s->point)), z, NULL, &at);
+    gw_move_off_apices(s->nurbs, z);
+}
+
+bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                               gw_contact_place *place, double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    const gw_contact_place was = *place;
+    double size = gw_contact_size(k), there;
+    gw_normal_system s;
+    assert(place->known);
+    place->pinned = false;
+    place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_ON_BRANCH, place, &s) &&
+                   is_place(&s, size, gap);
+    if (may_lie_flat(k) && lowest_of_flat(k, &frame_a, &frame_b, &was, &s, place, gap))
+        return place->known;
+    /* over a kink: from the closest points of where it was; as a rim passes the pose in which it
+     * lies flat, its lowest point runs round, or goes over to another side */
+    int starts = place->known ? 0 : k->on_a.kind == GW_SURFACE_RIM ? RIM_STARTS : 1;
+    for (int i = 0; i < starts && !(i == 1 && place->known); i++) {
+        gw_contact_place at = was;
+        at.a[0] += i > 0 ? i * RIM_TURN : 0;
+        follow_near(&k->on_b, gw_into_body(&frame_b, gw_patch_at(&k->on_a, at.a, &frame_a).p),
+                    at.b);
+        if (i == 0)
+            follow_near(&k->on_a, gw_into_body(&frame_a, gw_patch_at(&k->on_b, at.b, &frame_b).p),
+                        at.a);
+        if (gw_common_normal_follow(k, &frame_a, &frame_b,
+                                    gw_surface_is_curve(&k->on_a) ? GW_DESCEND : GW_ON_BRANCH, &at,
+                                    &s) &&
+            is_place(&s, size, &there) && !(place->known && there >= *gap))
+            *place = at, *gap = there;
+    }
+    return place->known;
+}
+
+/* Where a search starts: below a's centre, or at a sample; false: there is no such sample. */
+static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                     int trial, gw_contact_place *at)
+{
+    bool ball = k->on_a.kind == GW_SURFACE_SPHERE;
+    *at = (gw_contact_place){.known = true};
+    if (trial > 0 && !ball) {
+        if (!gw_surface_sample(&k->on_a, trial - 1, at->a))
+            return false;
+        gw_surface_place_near(&k->on_b, gw_into_body(b, gw_patch_at(&k->on_a, at->a, a).p), at->b);
+        return true;
+    }
+    const gw_nurbs *shape = k->on_a.nurbs;
+    gw_vec3 centre = {0, 0, 0};
+    if (shape)
+        centre = gw_scale(0.5, gw_add(shape->bounds.low, shape->bounds.high));
+    centre = gw_add(k->on_a.point, gw_rotate(k->on_a.turn, centre));
+    if (trial == 0)
+        gw_surface_place_near(&k->on_b,
+                              gw_into_body(b, gw_add(a->p, gw_mat3_mul(&a->turn, centre))), at->b);
+    else if (!gw_surface_sample(&k->on_b, trial - 1, at->b))
+        return false;
+    gw_patch below = gw_patch_at(&k->on_b, at->b, b);
+    gw_vec3 down = gw_scale(k->inside ? 1 : -1, below.n);
+    if (ball)
+        gw_surface_place_near(&k->on_a, gw_add(k->on_a.point, gw_into_body(a, gw_add(a->p, down))),
+                              at->a);
+    else
+        gw_surface_place_near(&k->on_a, gw_into_body(a, below.p), at->a);
+    return true;
+}
+
+#define UNDER_NEAR 0.01 /* m: what is farther from below the middle has time */
+
+bool gw_closure_contact_find_under(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                                   gw_contact_place *under, gw_contact_place *place, double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    gw_vec3 middle = gw_add(a->p, gw_mat3_mul(&frame_a.turn, k->on_a.point));
+    double size = gw_contact_size(k);
+    gw_contact_state x;
+    gw_normal_system s;
+    if (!under->known)
+        gw_surface_place_near(&k->on_b, gw_into_body(&frame_b, middle), under->b);
+    under->known = closest_near(k, &frame_b, middle, 0, under->b, &x);
+    if (!under->known)
+        return false;
+    *place = *under;
+    gw_surface_place_near(&k->on_a, gw_into_body(&frame_a, x.c), place->a);
+    gw_vec3 d = gw_sub(gw_patch_at(&k->on_a, place->a, &frame_a).p, x.c);
+    if (!(fabs(gw_dot(d, x.n)) < UNDER_NEAR))
+        return false;
+    place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
+                   is_place(&s, size, gap);
+    return place->known;
+}
+
+/* At an edge of a surface, or an end of a curve, or past it. */
+static bool is_at_edge(const gw_surface *s, const double *z)
+{
+    const gw_nurbs *shape = s->nurbs;
+    for (int i = 0; shape && i < shape->dimension; i++) {
+        const gw_nurbs_direction *d = &shape->direction[i];
+        double least = GW_CONVERGED * (d->high - d->low);
+        bool curve = shape->dimension == 1;
+        if (!d->closed && (((curve || shape->edge[2 * i]) && z[i] <= d->low + least) ||
+                           ((curve || shape->edge[2 * i + 1]) && z[i] >= d->high - least)))
+            return true;
+    }
+    return gw_raw_patch_at(s, z).beyond;
+}
+
+#define OVER_EDGE 1e-3 /* of a ball's radius: so deep it reaches over an edge */
+/* Whether a ball reaches over the edge of b that is closest to its centre. */
+static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, const gw_contact_place *at)
+{
+    gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
+    return k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM &&
+           gw_distance(centre, gw_patch_at(&k->on_b, at->b, b).p) <
+               (1 - OVER_EDGE) * k->on_a.radius;
+}
+
+/* How far apart the points of a place are (m), negative where they are past one another, but at an
+ * edge only where a ball reaches over it. */
+static double apart(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                    const gw_contact_place *at)
+{
+    gw_vec3 d = gw_sub(gw_patch_at(&k->on_a, at->a, a).p, gw_patch_at(&k->on_b, at->b, b).p);
+    gw_vec3 n = gw_patch_at(&k->on_b, at->b, b).n;
+    double height = gw_dot(d, k->inside ? gw_neg(n) : n);
+    bool past = height < 0 && height > -DEEPEST * gw_contact_size(k);
+    bool at_edge = is_at_edge(&k->on_a, at->a) || is_at_edge(&k->on_b, at->b);
+    past = at_edge ? overlaps_edge(k, a, b, at) : past;
+    return past ? -gw_norm(d) : gw_norm(d);
+}
+
+bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                                 const gw_contact_place *place)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    gw_contact_place at = *place;
+    gw_normal_system s;
+    if (!at.known && !start_of(k, &frame_a, &frame_b, 0, &at))
+        return false;
+    if (is_at_edge(&k->on_a, at.a) || is_at_edge(&k->on_b, at.b))
+        return false;
+    /* that in whose centre a ball is bends alike only if it is as large */
+    if (k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM) {
+        double side = k->inside ? -1 : 1, r = k->on_a.radius;
+        return fabs(1 - r / fabs(gw_nurbs_focal_distance(k->on_b.nurbs, at.b, side))) < ALIKE;
+    }
+    return gw_normal_system_at(k, &frame_a, &frame_b, &at, &s) &&
+           fabs(gw_least_relative_curvature(&s)) < GW_CONFORMING / gw_contact_size(k);
+}
+
+bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                             int trial, gw_contact_place *place, double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    double size = gw_contact_size(k), found;
+    gw_normal_system s;
+    assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
+    place->known = start_of(k, &frame_a, &frame_b, trial, place);
+    *gap = place->known ? apart(k, &frame_a, &frame_b, place) : HUGE_VAL;
+    place->known = place->known &&
+                   gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
+                   is_place(&s, size, &found);
+    *gap = place->known ? found : *gap;
+    return place->known;
+}
+
+/* By the points on b; those of a then are the same, too. */
+bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
+                             const gw_contact_place *y)
+{
+    gw_vec3 on_x = gw_raw_patch_at(&k->on_b, x->b).p, on_y = gw_raw_patch_at(&k->on_b, y->b).p;
+    return gw_distance(on_x, on_y) < SAME * gw_contact_size(k);
+}
+
+void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a,
+                             const gw_body_frame *b, const gw_contact_place *place,
+                             gw_contact_state *x)
+{
+    gw_contact_place at = *place;
+    gw_normal_system s = {.n = {0, 0, 1}};
+    double size = gw_contact_size(k), gap;
+    bool ball = k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM;
+    gw_vec3 point = place->pinned ? gw_patch_at(&k->on_a, place->a, a).p
+                                  : gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
+    if ((ball || place->pinned) && closest_near(k, b, point, ball ? k->on_a.radius : 0, at.b, x))
+        return;
+    at = *place;
+    bool found = !place->pinned && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
+    if (!found && gw_surface_is_curve(&k->on_a) && !place->pinned) {
+        at = *place;
+        found = gw_common_normal_follow(k, a, b, GW_DESCEND, &at, &s) && is_place(&s, size, &gap);
+    }
+    if (!found || s.a.beyond || s.b.beyond)
+        gw_normal_system_at(k, a, b, place, &s);
+    *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.b.p, .n = s.n};
+}
