@@ -178,6 +178,7 @@ void gw_world_update_gaps(gw_world *w, double t)
     update_bodies(w, &w->boundary, t);
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
+        w->row_work += gw_contact_row_work(c);
         gw_contact_update_turned_gap(w, c);
     }
 }

@@ -279,19 +279,18 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
 {
     const gw_friction_spring *t = &c->friction_spring;
     double rate, spin_rate;
-    row_force f = {.at = gw_gap_of_states(&c->candidate, a, b, &rate)};
-    double depth = -f.at.gap - c->rest_penetration;
-    double push = c->stiffness * depth - (is_damped(c) ? c->damping * rate : 0);
-    if (gw_contact_holds(c))
-        push = c->load;
-    else if (!(depth > 0))
+    row_force f = {.at = {.gap = 0}};
+    if (gw_contact_holds(c) && !(c->load > 0))
         return f;
+    f.at = gw_gap_of_states(&c->candidate, a, b, &rate);
+    double depth = -f.at.gap - c->rest_penetration, damped = is_damped(c) ? c->damping * rate : 0;
+    double push = depth > 0 ? c->stiffness * depth - damped : 0;
+    push = gw_contact_holds(c) ? c->load : push;
     if (!(push > 0))
         return f;
     gw_vec3 n = f.at.normal;
     gw_wrench pushes = gw_gap_push(&f.at, push);
-    f.force = pushes.f;
-    f.couple = pushes.t;
+    f.force = pushes.f, f.couple = pushes.t;
     if (!gw_contact_rolls(c) || !c->damping_active)
         return f;
     gw_vec3 v = slip_rate(a, b, &f.at, &spin_rate);
@@ -419,7 +418,7 @@ static gw_body_state stage_state(const gw_contact_force_query *query, int body, 
 static void add_row_forces(const gw_contact_force_query *query, double t, const gw_pose *pose,
                            const gw_twist *twist, gw_wrench *on)
 {
-    const gw_world *w = query->world;
+    gw_world *w = query->world;
     int system = query->system;
     for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
         const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
@@ -427,6 +426,7 @@ static void add_row_forces(const gw_contact_force_query *query, double t, const 
             continue;
         gw_body_state a = stage_state(query, c->candidate.a, t, pose, twist);
         gw_body_state b = stage_state(query, c->candidate.b, t, pose, twist);
+        w->row_work += gw_contact_row_work(c);
         row_force f = row_force_of(c, &a, &b, t);
         for (int side = 0; side < 2; side++) {
             const gw_body_state *mine = side == 0 ? &a : &b;

@@ -85,7 +85,8 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
     load(w, m, model, 0.5 * h);
     gw_model_step(model, &forces, h, step);
     load(w, m, model, 0.5 * h);
-    w->effort += 1 + gw_model_dof(model) / 8;
+    w->effort += 1 + gw_model_dof(model) / 8 + w->row_work / GW_ROW_WORK_PER_EFFORT;
+    w->row_work %= GW_ROW_WORK_PER_EFFORT;
 }
 
 void gw_substep_without_contacts(gw_world *w)

@@ -185,6 +185,10 @@ typedef struct gw_contact_force_query {
     double t;      /* time that the other bodies' motions are of; NAN: none yet */
 } gw_contact_force_query;
 
+/* Gaps followed over free-form surfaces that count as a step of a free body: with fewer, load
+ * trials that contacts need are left out (a tick of some 5000 gaps takes 5 ms). */
+#define GW_ROW_WORK_PER_EFFORT 32
+
 struct gw_world {
     unsigned char *memory; /* of all arrays; owned */
     int system_count, body_count;
@@ -274,8 +278,9 @@ struct gw_world {
     double last_spring_energy;          /* at the end of the last step (J) */
 
     int effort, budget, redetection_cost; /* of this step, in steps of a free body */
-    int deferred, redetections_skipped;   /* see gw_world_step_result */
-    unsigned step_count;                  /* also chooses the contact to be softened */
+    int row_work; /* gaps followed over free-form surfaces that are not in `effort` yet */
+    int deferred, redetections_skipped; /* see gw_world_step_result */
+    unsigned step_count;                /* also chooses the contact to be softened */
 };
 
 static inline gw_model *gw_world_model(const gw_world *w, int system)
@@ -538,6 +543,13 @@ bool gw_island_loads(gw_world *w);
 static inline bool gw_contact_holds(const gw_contact *c)
 {
     return c->loaded && gw_contact_is_held(c);
+}
+
+/* What its gap counts for in gw_world.row_work. */
+static inline int gw_contact_row_work(const gw_contact *c)
+{
+    const gw_unilateral_row *row = c->candidate.row;
+    return row && row->kind == GW_UNILATERAL_SURFACES && row->surfaces.place.known;
 }
 
 /* Whether forces of joints act beside its load: motors, dampers, springs. */
