@@ -313,4 +313,40 @@ suite('joints and springs', () => {
       ],
     );
   });
+
+  test('what others refer to is deleted with them by a click, all of it one step for undo', async () => {
+    const ids = async (of) => (await appliance.get(`/${of}`)).map((x) => x.id);
+    const tools = async () => (await appliance.get('/tools')).length;
+    const back = async () => {
+      await page.locator('#canvas').focus();
+      await page.keyboard.press('Control+z');
+    };
+
+    await visit('gear-train');
+    await page.click('button[aria-label="Delete a"]');
+    await page.click('.notice.error button:has-text("Delete a with")');
+    await until(async () => (await ids('joints')).join() === 'b,c,b-c', 'a joint, and the gear on it');
+    await back();
+    await until(async () => (await ids('joints')).length === 5, 'one step back');
+
+    await page.click('.tree [data-key="driver"]');
+    await page.click('.right button[aria-label="Delete driver"]');
+    await page.click('.notice.error button:has-text("Delete driver with")');
+    await until(async () => !(await ids('objects')).includes('driver'), 'the wheel is gone');
+    assert.deepEqual([await ids('joints'), await tools()], [['b', 'c', 'b-c'], 0]);
+    await back();
+    await until(async () => (await ids('objects')).includes('driver'), 'and back');
+    assert.deepEqual([(await ids('joints')).length, await tools()], [5, 1]);
+
+    await visit('ur5-load');
+    await page.click('.tree [data-key="ur5"]');
+    await page.click('.right button[aria-label="Delete ur5"]');
+    await page.waitForSelector('.notice.error button:has-text("Delete ur5 with")');
+    assert.equal(await tools(), 1, 'a refusal changes nothing: it is still held');
+    await page.click('.notice.error button:has-text("Delete ur5 with")');
+    await until(async () => (await ids('mechanisms')).length === 0, 'the arm is gone');
+    await back();
+    await until(async () => (await ids('mechanisms')).length === 1, 'and back');
+    assert.deepEqual([await ids('joints'), await tools()], [['grip'], 1]);
+  });
 });

@@ -5,6 +5,7 @@ import { exactPose } from '../state/poses';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
 import { mm } from '../state/words';
+import { deleteWithUsers } from './deletion';
 import { feasibleValues } from './feasible';
 import { isMovable, moveTo } from './joined';
 import { attempt, latest, patch } from './request';
@@ -38,7 +39,7 @@ async function valueFixes(
 }
 
 export const deleteConstraint = (id: string): Promise<boolean> =>
-  attempt(() => call('DELETE', `/constraints/${enc(id)}`));
+  deleteWithUsers(`/constraints/${enc(id)}`, id, { constraint: id });
 
 // Disables or deletes another constraint of the clash, and does the edit again.
 function otherFixes(id: string, patch: Partial<Constraint>, culprits: readonly string[]): store.Notice['fixes'] {

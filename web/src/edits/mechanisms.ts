@@ -6,6 +6,7 @@ import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
 import { posesChanged } from '../state/stream';
+import { deleteWithUsers } from './deletion';
 import { attempt, latest, patch } from './request';
 
 const at = (id: string): string => `/mechanisms/${enc(id)}`;
@@ -81,16 +82,9 @@ export const addLink = (m: Mechanism, stated: LinkDraft): Promise<boolean> =>
 export const dropLastLink = (m: Mechanism): Promise<boolean> =>
   m.links.length < 2 ? deleteMechanism(m.id) : attempt(() => call('DELETE', `${at(m.id)}/links/${m.links.length - 1}`));
 
-async function letGoOf(id: string): Promise<void> {
-  if (store.tools.value.some((t) => t.mechanism === id)) await call('DELETE', '/tool');
-}
-
-export async function deleteMechanism(id: string): Promise<boolean> {
-  return attempt(async () => {
-    await letGoOf(id);
-    await call('DELETE', at(id));
-  });
-}
+// Its hand lets go without being asked.
+export const deleteMechanism = (id: string): Promise<boolean> =>
+  deleteWithUsers(at(id), id, { body: (name) => store.linkRef(name)?.mechanism.id === id, links: true });
 
 // A mechanism, or a link: the last one goes by itself, others carry what comes after them.
 export function deleteSelectedMechanism(selected: string): void {

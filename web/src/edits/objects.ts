@@ -1,8 +1,9 @@
 // Edits of objects and of the features that the scene states.
-import type { Constraint, Element, Feature, Geometry, Pose, Primitive, SceneObject, Vec3 } from '../protocol';
-import { call, enc, featurePath } from '../state/rest';
+import type { Element, Feature, Geometry, Pose, Primitive, SceneObject, Vec3 } from '../protocol';
+import { call, featurePath } from '../state/rest';
 import * as store from '../state/store';
 import { currentView, placeForNew } from '../state/viewer';
+import { deleteWithUsers } from './deletion';
 import { isMovable, moveTo, objectPath } from './joined';
 import { attempt, latest, patch } from './request';
 
@@ -48,27 +49,11 @@ export async function renameObject(id: string, to: string): Promise<boolean> {
   return done;
 }
 
-export const usersOf = (id: string): Constraint[] =>
-  store.constraints.value.filter((c) => c.a.startsWith(`${id}/`) || c.b.startsWith(`${id}/`));
-
-async function deleteWithUsers(id: string): Promise<void> {
-  await attempt(async () => {
-    for (const c of usersOf(id)) await call('DELETE', `/constraints/${enc(c.id)}`);
-    if (store.toolIndex(id) >= 0) await call('DELETE', '/tool');
-    for (const f of store.scene.value.features ?? [])
-      if (f.id.startsWith(`${id}/`)) await call('DELETE', `/features/${featurePath(f.id)}`);
-    await call('DELETE', `/objects/${enc(id)}`);
-  });
-}
-
 export const deleteObject = (id: string): Promise<boolean> =>
-  attempt(
-    () => call('DELETE', `/objects/${enc(id)}`),
-    () => [{ label: `Delete ${id} with what refers to it`, run: () => void deleteWithUsers(id) }],
-  );
+  deleteWithUsers(objectPath(id), id, { body: (name) => name === id });
 
 export const deleteFeature = (ref: string): Promise<boolean> =>
-  attempt(() => call('DELETE', `/features/${featurePath(ref)}`));
+  deleteWithUsers(`/features/${featurePath(ref)}`, ref, { feature: ref });
 
 // A new one stands on the object's +z side, and is moved from there.
 export function addFeature(object: string, kind: 'point' | 'line' | 'plane'): Promise<boolean> {

@@ -7,6 +7,7 @@ import { axisAngle, cross, dot, norm, scale, unit } from '../state/maths';
 import type { JointName } from '../state/relations';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
+import { deleteWithUsers } from './deletion';
 import { attempt, latest, patch } from './request';
 
 type Joint = Exclude<SceneJoint, { type: 'gear' }>;
@@ -182,4 +183,4 @@ export const patchJoint = (id: string, to: JointPatch): Promise<boolean> => patc
 export const patchSpring = (id: string, to: Partial<SceneSpring>): Promise<boolean> => patch(`/springs/${enc(id)}`, to);
 
 export const deleteRelation = (collection: 'joints' | 'springs', id: string): Promise<boolean> =>
-  attempt(() => call('DELETE', `/${collection}/${enc(id)}`));
+  deleteWithUsers(`/${collection}/${enc(id)}`, id, collection === 'joints' ? { joint: id } : {});
