@@ -98,6 +98,7 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     for (int i = 0; i < d->body_count; i++) {
         d->numbers[i] = d->from->members[i].number;
         d->coms[i] = d->from->bodies[i].mass.com;
+        d->mass += d->from->bodies[i].mass.mass;
         d->names[i] = name_of(def->scene, d->numbers[i]);
         d->labels[i] = label_of(def->scene, d->numbers[i]);
     }
@@ -378,14 +379,16 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
 /* ---- hands ---------------------------------------------------------------------------------- */
 
 /* A lower bound of the mass and inertia effective at a body of the model along any
- * direction. `work`: 7 entries a degree of freedom. */
-static gw_mass effective_mass(const gw_model *model, int body, gw_vec3 com, double *work)
+ * direction; of a body whose origin hardly moves, on an axle say, the mass is that of all bodies:
+ * no hand is stronger for it. `work`: 7 entries a degree of freedom. */
+static gw_mass effective_mass(const gw_model *model, int body, gw_vec3 com, double whole,
+                              double *work)
 {
     double inverse[6][6];
     gw_operational_body_inverse_inertia(model, body, work, inverse);
     double light = inverse[0][0] + inverse[1][1] + inverse[2][2];
     double nimble = inverse[3][3] + inverse[4][4] + inverse[5][5];
-    gw_mass out = {.mass = light > 1e-6 ? 1 / light : 1e6, .com = com};
+    gw_mass out = {.mass = light * whole > 1 ? 1 / light : whole, .com = com};
     for (int i = 0; i < 3; i++)
         out.inertia.m[i][i] = nimble > 1e-6 ? 1 / nimble : 1e6;
     return out;
@@ -399,7 +402,8 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
         for (int k = 0; k < d->body_count; k++) {
             if (d->labels[k] != name)
                 continue;
-            gw_mass mass = effective_mass(gw_system_model(d->system), k, d->coms[k], d->work);
+            gw_mass mass =
+                effective_mass(gw_system_model(d->system), k, d->coms[k], d->mass, d->work);
             gw_free_body_hand_take(&d->hands[k], command, &mass, m->gravity, dt);
             return true;
         }

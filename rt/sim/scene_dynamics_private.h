@@ -71,6 +71,7 @@ typedef struct gw_dynamic_system {
     uint64_t *names;  /* hashes of their ids */
     uint64_t *labels; /* and of what a command calls them: "mechanism.number" for links */
     gw_vec3 *coms;    /* in the bodies' frames (m) */
+    double mass;      /* of all bodies (kg) */
     gw_dynamic_mobilizer *mobilizers; /* of bodies, then of halves */
     gw_joint_before *before;          /* scratch, as many */
     bool has_closures;

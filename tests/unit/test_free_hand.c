@@ -94,6 +94,38 @@ static void a_pull_is_bounded_and_lifts_what_is_heavy(void **state)
     }
 }
 
+/* A wheel on an axle, whose middle cannot move, is drawn beyond its reach and never harder than
+ * what is as heavy: 30 N and twice its weight. */
+static void a_wheel_is_pulled_as_what_is_as_heavy(void **state)
+{
+    (void)state;
+    running r;
+    double most = 0;
+    gw_scene *s = new_scene();
+    s->gravity = gw_v3(0, 0, -9.81);
+    gw_object *wheel = add_box(s, "wheel", gw_v3(0, 0, 0), false);
+    wheel->free = true;
+    double mass = gw_object_mass(wheel).mass;
+    gw_scene_joint *j = gw_scene_add_joint(s, NULL);
+    strcpy(j->id, "axle");
+    j->type = GW_MOBILIZER_REVOLUTE;
+    strcpy(j->a.object, "wheel");
+    strcpy(j->b.object, "world");
+    j->a.at = gw_pose_identity();
+    j->a.at.q = (gw_quat){sqrt(0.5), sqrt(0.5), 0, 0}; /* along -y */
+    j->b.at = j->a.at;
+    running_open(&r, s);
+    drag(&r, "wheel", gw_v3(0.05, 0, 0), gw_v3(0.1, 0, 1));
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 3000; i++) {
+        now = running_tick(&r);
+        most = fmax(most, gw_norm(body(now, &r, "wheel")->operator.f));
+    }
+    print_message("wheel of %g kg: pulled by %.1f N at most\n", mass, most);
+    assert_true(most > 20 && most <= 30 + 2 * mass * 9.81 + 1e-9);
+    running_close(&r);
+}
+
 /* A constant push is an acceleration: s = F t^2 / 2 m, W = F s; the next one ends it. */
 static void a_push_accelerates(void **state)
 {
@@ -154,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dragged_door_turns_on_its_hinge),
         cmocka_unit_test(a_pull_is_bounded_and_lifts_what_is_heavy),
+        cmocka_unit_test(a_wheel_is_pulled_as_what_is_as_heavy),
         cmocka_unit_test(a_push_accelerates),
         cmocka_unit_test(a_dragged_body_feels_contacts),
     };
