@@ -391,4 +391,34 @@ suite('mechanisms', () => {
         await serious('building');
       }
     });
+
+  test('a link that is taken close to its hinge turns less than once, however far it is drawn', async () => {
+    await visit('paper-enclosure-elastic');
+    await person.settled();
+    const position = async () => (await appliance.get('/mechanisms/arm')).links[0].joint.position;
+    const before = await position();
+    const { base } = await appliance.get('/mechanisms/arm');
+    const near = [base.p[0] + 0.002 * Math.cos(before), base.p[1] + 0.002 * Math.sin(before), base.p[2] + 0.008];
+    const { x, y } = await person.at(near);
+    await until(async () => {
+      await page.mouse.move(x - 2, y);
+      await page.mouse.move(x, y);
+      return /link 0/.test(await person.hovered());
+    }, 'the first link is under the cursor');
+    await page.mouse.down();
+    for (const [dx, dy] of [
+      [50, 30],
+      [20, -70],
+      [-60, -10],
+      [3, -25],
+    ])
+      await page.mouse.move(x + dx, y + dy, { steps: 8 });
+    await sleep(300);
+    await page.mouse.up();
+    const after = await until(async () => {
+      const now = await position();
+      return now !== before && now;
+    }, 'it turned');
+    assert.ok(Math.abs(after - before) < 2 * Math.PI, `from ${before} to ${after}`);
+  });
 });

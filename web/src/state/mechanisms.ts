@@ -108,9 +108,11 @@ export const maxReach = (links: readonly LinkDraft[]): number =>
 
 const STEPS = 12;
 const DAMPING = 1e-4;
+const TURN_MAX = 0.3; // rad, of a joint in one step: beyond it the linear model says little
+const HALVINGS = 4;
 
-// Joint positions that bring a point of a link nearest to a target: damped, link by link Jacobian
-// transpose with the exact step along it; limits are kept.
+// Joint positions that bring a point of a link nearest to a target: damped least squares by the link's Jacobian,
+// each step as long as it brings the point nearer; limits are kept.
 export function inverseKinematics(
   m: Mechanism,
   index: number,
@@ -118,16 +120,27 @@ export function inverseKinematics(
   local: Vec3,
   target: Vec3,
 ): number[] {
-  const q = [...q0];
+  let q = [...q0];
+  let at = linkPoses(m, q);
+  const error = (poses: readonly Pose[]): Vec3 => sub(target, toWorld(poses[index]!, local));
   for (let n = 0; n < STEPS; n++) {
-    const at = linkPoses(m, q);
-    const p = toWorld(at[index]!, local);
-    const e: Vec3 = [target[0] - p[0], target[1] - p[1], target[2] - p[2]];
+    const e = error(at);
     if (norm(e) < 1e-7) break;
+    const p = sub(target, e);
     const columns = m.links
       .slice(0, index + 1)
       .map((l, i): Vec3 => (hangsOn(m, index, i) ? jacobianColumn(l.joint, at[i]!, p) : [0, 0, 0]));
-    dampedLeastSquares(columns, e).forEach((dq, i) => (q[i] = clamp(m.links[i]!.joint, q[i]! + dq)));
+    const step = dampedLeastSquares(columns, e);
+    const turns = step.filter((_, i) => jointKind(m.links[i]!.joint.type).unit === 'rad').map(Math.abs);
+    let share = Math.min(1, TURN_MAX / Math.max(...turns, 1e-12));
+    let nearer = false;
+    for (let k = 0; k < HALVINGS && !nearer; k++, share /= 2) {
+      const next = q.map((x, i) => (i < step.length ? clamp(m.links[i]!.joint, x + share * step[i]!) : x));
+      const there = linkPoses(m, next);
+      nearer = norm(error(there)) < norm(e);
+      if (nearer) [q, at] = [next, there];
+    }
+    if (!nearer) break;
   }
   return q;
 }
