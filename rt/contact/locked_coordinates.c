@@ -113,7 +113,7 @@ bool gw_release_locks(gw_world *w, double h)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         double entry;
-        if (c->lock_state == GW_LOCK_RELEASED && gw_contact_gave_way(c)) {
+        if (c->lock_state == GW_LOCK_RELEASED && gw_contact_has_yielded(c)) {
             int at = coordinate_of(w, c, &entry);
             any = (at >= 0 && lock(w, c, at, entry, h)) || any;
         } else if (c->lock > 0) {
@@ -121,7 +121,7 @@ bool gw_release_locks(gw_world *w, double h)
             if (c->lock_state == GW_LOCKED && c->load < 0) {
                 release(w, c);
                 any = true;
-            } else if (c->lock_load == 0 && gw_contact_gave_way(c)) {
+            } else if (c->lock_load == 0 && gw_contact_has_yielded(c)) {
                 any = relieve(w, c) || any;
             }
         }

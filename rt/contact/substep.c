@@ -241,7 +241,7 @@ static bool effort_is_spent(const gw_world *w, int reserve)
 static bool any_gave_way(const gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++)
-        if (gw_contact_gave_way(&w->contacts[w->active.contacts[i]]))
+        if (gw_contact_has_yielded(&w->contacts[w->active.contacts[i]]))
             return true;
     return false;
 }

@@ -573,7 +573,7 @@ void gw_contact_yield(gw_contact *c);
 void gw_contact_hold_again(gw_contact *c);
 
 /* A contact that holds was passed: no constant load holds what changes as it moves. */
-static inline bool gw_contact_gave_way(const gw_contact *c)
+static inline bool gw_contact_has_yielded(const gw_contact *c)
 {
     return c->continuous && gw_contact_holds(c) &&
            c->now.gap < fmin(0, c->start.gap) - GW_CONTACT_HELD_DEPTH;

@@ -71,7 +71,7 @@ static gw_system *placed_system_of(const gw_model *model)
     return placed ? m->system : system_of(model);
 }
 
-void gw_system_bring_up(gw_system *s)
+void gw_system_update_all(gw_system *s)
 {
     system_of(&s->model->model);
 }
@@ -99,7 +99,7 @@ static void project_columns(gw_system *s, double (*columns)[6], double *answers)
     for (int l = 0; l < 6; l++) {
         for (int i = 0; i < s->dof; i++)
             s->generalised[i] = columns[i][l];
-        gw_system_answer(s, false);
+        gw_system_apply_inverse_inertia(s, false);
         if (answers)
             gw_system_gather(s, answers + l * s->dof);
         for (int i = 0; i < s->body_count; i++) {
@@ -125,8 +125,8 @@ static void project_columns(gw_system *s, double (*columns)[6], double *answers)
 /* The accelerations that the rows' own bias asks for: (1 - Q) v-dot. */
 static void answer_bias(gw_system *s)
 {
-    gw_closures_ask_bias(s);
-    gw_closures_answer(s);
+    gw_closures_set_bias(s);
+    gw_closures_apply_inverse(s);
 }
 
 /* Columns of the motion of a point `at` that goes with a body, by the path to the root. */
@@ -233,7 +233,7 @@ static void model_apply_inverse(const gw_model *model, const double *force, doub
     double *answer = answer_to(s, force, &kept);
     if (!kept) {
         memcpy(s->generalised, force, bytes);
-        gw_system_answer(s, false);
+        gw_system_apply_inverse_inertia(s, false);
         gw_system_gather(s, answer ? answer : acceleration);
     }
     if (answer)
@@ -262,7 +262,7 @@ static void model_apply_inverse_over(const gw_model *model, double h, bool expli
         s->implicit_over = h;
     }
     memcpy(s->generalised, force, (size_t)s->dof * sizeof *force);
-    gw_system_answer(s, false);
+    gw_system_apply_inverse_inertia(s, false);
     gw_system_gather(s, acceleration);
 }
 
@@ -420,7 +420,7 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     s->is_free = s->is_free && k->is_free;
     if (k->mobility[coordinate] > 0)
         return;
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     const gw_local_model *local = s->local;
     gw_system_set_local_model(s, NULL); /* whose D is not of where it is */
     k->mobility[coordinate] = gw_system_mobility_at(s, index, coordinate);

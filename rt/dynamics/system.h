@@ -156,7 +156,7 @@ typedef struct gw_closure_def {
     } gear;
     gw_closure_contact contact;
     gw_contact_place first; /* of a system's contact: as it was made, before closures held */
-    bool edges_left;        /* gw_system_leave_edges() */
+    bool edges_left;        /* gw_system_disable_edge_springs() */
     struct {
         gw_vec3 point, direction; /* of a, in its frame: the point has no velocity along the unit
                                      vector, relative to b */
@@ -183,7 +183,7 @@ typedef struct gw_system_def {
     const gw_system_spring_def *springs;
     int ground_count;   /* that may move */
     bool silent_joints; /* wrenches of joints and closures are not kept until somebody asks for
-                           them: gw_system_tell_joints() */
+                           them: gw_system_report_wrenches() */
 } gw_system_def;
 
 typedef struct gw_system gw_system;
@@ -310,8 +310,8 @@ double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *
  * there, every joint and every row with an offset that it has to lose; as much of their motion
  * stays as all allow in the mass metric. The largest offsets (m, and rad), 0 where there is none.
  */
-void gw_system_place_apart(gw_system *system, const gw_pose *poses, const gw_twist *twists,
-                           double *way, double *turn);
+void gw_system_place_with_offsets(gw_system *system, const gw_pose *poses, const gw_twist *twists,
+                                  double *way, double *turn);
 
 /* Gives the bodies the motion nearest to these twists (one per body, of the origins, world axes) in
  * the mass metric: a blow between bodies that moved apart, which keeps the momentum of what floats.
@@ -335,7 +335,7 @@ typedef struct gw_joint_before {
 
 /* The joint of each body, and of what else a system has, goes on as one of another system does,
  * with friction's bristles, where it is of the same type. Closures are not met: gw_system_place()
- * or gw_system_place_apart() comes next where there are any. RT safe. */
+ * or gw_system_place_with_offsets() comes next where there are any. RT safe. */
 void gw_system_continue_joints(gw_system *system, const gw_system *from,
                                const gw_joint_before *before);
 
@@ -395,7 +395,7 @@ typedef struct gw_system_edge {
 int gw_system_edges(const gw_system *system, int closure, gw_system_edge edges[GW_SYSTEM_EDGES]);
 
 /* No springs at the edges of a closure: contacts of the system keep them. */
-void gw_system_leave_edges(gw_system *system, int closure);
+void gw_system_disable_edge_springs(gw_system *system, int closure);
 
 /* How far the closure is within an edge (m, by the length of the shape; < 0: beyond): now; and with
  * its bodies at `a` and `b`, with the gradient of that: its rate is the power of on_a on a and of
@@ -416,7 +416,7 @@ int gw_system_closure_body(const gw_system *system, int closure);
 int gw_system_joint(gw_system *system, int body, double position[6], double velocity[6]);
 
 /* Wrenches of joints and closures are kept from the next step on. RT safe. */
-void gw_system_tell_joints(gw_system *system);
+void gw_system_report_wrenches(gw_system *system);
 
 /* The wrench that a body's joint exerts on it as the last step began that continues none (world
  * axes, at the body's origin), springs and damping included; what closures exert comes on top. */

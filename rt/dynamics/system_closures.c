@@ -184,13 +184,13 @@ void gw_closures_update_rows(gw_system *s)
         update_closure(s, i, false);
         gw_closures_flatten(s, &s->blocks[i]);
     }
-    if (s->is_apart)
+    if (s->is_offset)
         take_offsets(s);
 }
 
 void gw_closures_update_rates(gw_system *s)
 {
-    if (s->is_apart) {
+    if (s->is_offset) {
         gw_closures_update_rows(s);
         return;
     }
@@ -211,7 +211,7 @@ void gw_closures_classify(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        s->blocks[i].idle = s->is_apart ? s->blocks[i].left_out : 0;
+        s->blocks[i].idle = s->is_offset ? s->blocks[i].left_out : 0;
         s->blocks[i].simple = c->kind == GW_CLOSURE_ROWS;
         for (int k = 0; k < c->row_count; k++)
             s->blocks[i].simple = s->blocks[i].simple && is_simple(&c->rows[k]);
@@ -221,7 +221,7 @@ void gw_closures_classify(gw_system *s)
     gw_closures_update_rows(s);
     for (int i = 0; i < s->closure_count; i++)
         s->closures[i].first = s->closures[i].contact.place;
-    for (int i = 0; i < s->closure_count && !s->moving && !s->is_apart; i++) {
+    for (int i = 0; i < s->closure_count && !s->moving && !s->is_offset; i++) {
         const gw_closure_def *c = &s->closures[i];
         gw_planar_body a = s->bodies[c->a].flat, b = gw_body_of(s, c->b)->flat;
         if (c->b < 0)
@@ -252,7 +252,7 @@ static double simple_value(const gw_row *row, const gw_system_body *a, const gw_
 /* The values of positions alone. */
 static void update_values(gw_system *s)
 {
-    if (s->is_apart) {
+    if (s->is_offset) {
         gw_closures_update_rows(s);
         return;
     }
@@ -311,7 +311,7 @@ void gw_closures_respond(gw_system *s)
             give_multipliers(s, &s->blocks[i]);
 }
 
-void gw_closures_answer(gw_system *s)
+void gw_closures_apply_inverse(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++)
         memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
@@ -403,7 +403,7 @@ static void move_onto_rows(gw_system *s)
             bool closes = i < s->closure_count && s->live[k->first + n] < k->position_rows;
             s->right[k->first + n] = closes ? -r->scale * r->value : 0;
         }
-    gw_closures_answer(s);
+    gw_closures_apply_inverse(s);
     double share = share_of_step(s);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
@@ -423,7 +423,7 @@ static void project_velocities(gw_system *s)
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             s->right[s->blocks[i].first + n] = -r->scale * r->rate;
         }
-    gw_closures_answer(s);
+    gw_closures_apply_inverse(s);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
@@ -527,14 +527,14 @@ void gw_closures_correct(gw_system *s)
 int gw_system_mobility(gw_system *s)
 {
     assert(s);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     return s->dof - s->rank;
 }
 
 int gw_system_position_dof(gw_system *s)
 {
     assert(s);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
     int rank = s->rank;
     gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
@@ -545,7 +545,7 @@ double gw_system_slip_velocity(gw_system *s)
 {
     assert(s);
     double worst = 0;
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     for (int i = 0; i < s->row_count; i++)
         worst = gw_worst(worst, fabs(s->rows[i].scale * s->rows[i].rate));
     return worst;
@@ -554,6 +554,6 @@ double gw_system_slip_velocity(gw_system *s)
 double gw_system_residual(gw_system *s)
 {
     assert(s);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     return gw_closures_residual(s);
 }

@@ -192,7 +192,7 @@ int gw_system_edges(const gw_system *s, int closure, gw_system_edge edges[GW_SYS
     return count;
 }
 
-void gw_system_leave_edges(gw_system *s, int closure)
+void gw_system_disable_edge_springs(gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
     s->closures[closure].edges_left = true;

@@ -443,7 +443,7 @@ static void assemble(gw_system *s)
 /* Largest remainder of a row beside others that still follows from them. */
 static double same_row(const gw_system *s)
 {
-    return s->is_apart ? SAME_APART : s->same_row;
+    return s->is_offset ? SAME_APART : s->same_row;
 }
 
 /* Pivoted Cholesky of a block on the diagonal. False where a row has more left than nothing, but

@@ -279,7 +279,7 @@ static gw_wrench second_wrench(const gw_system *s)
     return (gw_wrench){s->second.f, gw_add(s->second.t, gw_cross(arm, s->second.f))};
 }
 
-void gw_system_ask_forces(gw_system *s, const gw_forces *forces, double t)
+void gw_system_evaluate_forces(gw_system *s, const gw_forces *forces, double t)
 {
     memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
     s->on_held = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
@@ -393,7 +393,7 @@ static double along_coasting(const gw_system_body *k, const double on[6], const 
     return gw_dot6(on, k->coasting);
 }
 
-void gw_closures_ask_bias(gw_system *s)
+void gw_closures_set_bias(gw_system *s)
 {
     for (int i = 0; i < s->block_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
@@ -420,7 +420,7 @@ static void accelerate(gw_system *s)
     }
     gw_tree_reduce(s, s->body_count - 1);
     if (s->active_rows > 0) {
-        gw_closures_ask_bias(s);
+        gw_closures_set_bias(s);
         gw_closures_respond(s);
     }
     gw_tree_accelerate(s);
@@ -447,11 +447,11 @@ void gw_system_accelerate(gw_system *s, gw_system_work *power)
     accelerate(s);
 }
 
-void gw_system_answer(gw_system *s, bool bodies)
+void gw_system_apply_inverse_inertia(gw_system *s, bool bodies)
 {
     gw_vec3 zero = {0, 0, 0};
     if (s->local) {
-        gw_local_answer(s, bodies);
+        gw_local_apply_inverse(s, bodies);
         return;
     }
     int last = bodies ? s->body_count - 1 : -1;
@@ -663,7 +663,7 @@ double gw_system_mobility_at(gw_system *s, int body, int j)
     double alone[6] = {0};
     memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);
     s->generalised[k->first + j] = 1;
-    gw_system_answer(s, false);
+    gw_system_apply_inverse_inertia(s, false);
     alone[j] = 1;
     gw_tree_solve_lower(k, alone);
     gw_tree_solve_upper(k, alone);
@@ -781,7 +781,7 @@ double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
             gw_system_work power = {0};
             if (!rests(s, i, j))
                 continue;
-            gw_system_ask_forces(s, forces, t);
+            gw_system_evaluate_forces(s, forces, t);
             gw_system_outer_power(s, forces, &power);
             gw_system_accelerate(s, &power);
             gw_joint_law law = law_of(s, k, j);
@@ -873,7 +873,7 @@ static double largest_eigenvalue(gw_system *s, double h)
         if (!(length > 0))
             return found;
         found = k > 0 ? length : 0;
-        gw_system_answer(s, true);
+        gw_system_apply_inverse_inertia(s, true);
         gw_system_gather(s, x);
         for (int n = 0; n < s->dof; n++)
             x[n] /= length;

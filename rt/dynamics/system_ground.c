@@ -69,8 +69,8 @@ static bool same_pose(const gw_pose *a, const gw_pose *b)
 
 void gw_grounds_update(gw_system *s)
 {
-    bool apart = s->apart.now != 0 || s->apart.rate != 0, looks = apart != s->is_apart;
-    s->is_apart = apart;
+    bool apart = s->apart.now != 0 || s->apart.rate != 0, looks = apart != s->is_offset;
+    s->is_offset = apart;
     s->apart_now = s->apart.now;
     s->moving = s->apart.rate != 0;
     for (int i = 0; i < s->ground_count; i++) {
@@ -222,7 +222,7 @@ double gw_grounds_remove_energy(gw_system *s, double energy)
 static void gather_wrenches(const gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
-        gw_wrench w = gw_system_borne(s, i);
+        gw_wrench w = gw_system_reaction(s, i);
         if (gw_has_springs(s)) {
             w.f = gw_sub(w.f, s->by_springs[i].f);
             w.t = gw_sub(w.t, s->by_springs[i].t);
@@ -254,7 +254,7 @@ double gw_grounds_power(const gw_system *s)
         const gw_joint_offset *o = &s->offsets[i];
         if (k->def.parent < GW_GROUND)
             sum += power_by(&s->borne[i], k->pose.p, &g->pose, g->twist.v, g->twist.w);
-        if (s->is_apart)
+        if (s->is_offset)
             sum += power_by(&s->borne[i], k->pose.p, &o->frame, o->v, o->w);
     }
     /* rows that hold a ground, and those that lose an offset: lambda J v */
@@ -267,7 +267,7 @@ double gw_grounds_power(const gw_system *s)
                 sum -= by * (gw_dot(gw_linear_part(r->on_b), t->v) +
                              gw_dot(gw_angular_part(r->on_b), t->w));
             }
-            if (s->is_apart)
+            if (s->is_offset)
                 sum += by * s->apart.rate * s->row_offsets[r - s->rows];
         }
     return sum;
@@ -293,7 +293,7 @@ static double set_states(gw_system *s, bool hits)
 double gw_system_move_grounds(gw_system *s, const gw_pose *poses, const gw_twist *twists)
 {
     bool hits = false, any = false;
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     for (int i = 0; i < s->ground_count; i++) {
         gw_moving_ground *g = &s->grounds[i];
         gw_twist w = twists[i], is = g->body.twist;
@@ -313,14 +313,14 @@ double gw_system_drive_ground(gw_system *s, int ground,
                               const void *context)
 {
     assert(ground >= 0 && ground < s->ground_count && at);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     s->grounds[ground].state = (gw_ground_state){.moves = true, .at = at, .context = context};
     return set_states(s, true);
 }
 
 double gw_system_move_offsets(gw_system *s, double share, double rate)
 {
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     if (share == s->apart.now && rate == s->apart.rate)
         return 0;
     s->apart = (gw_offset_share){share, rate};
@@ -330,7 +330,7 @@ double gw_system_move_offsets(gw_system *s, double share, double rate)
 gw_ground_motion gw_system_ground(gw_system *s, int ground)
 {
     assert(s);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     const gw_system_body *k = gw_body_of(s, ground);
     return (gw_ground_motion){
         k->pose, k->twist, {gw_linear_part(k->coasting), gw_angular_part(k->coasting)}};

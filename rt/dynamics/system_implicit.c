@@ -43,7 +43,7 @@ static void euler_step(gw_system *s, const gw_forces *forces, double t, double h
     gw_tree_update_velocities(s);
     if (s->row_count > 0)
         gw_closures_update_rows(s);
-    gw_system_ask_forces(s, forces, t);
+    gw_system_evaluate_forces(s, forces, t);
     gw_system_accelerate_implicitly(s, h, motor_states);
     sum->motors += gw_system_motor_work(s, h, motor_states);
     if (s->moving)
@@ -120,7 +120,7 @@ static void free_acceleration(gw_system *s, double *a)
     gw_system_gather(s, a);
     gw_system_update(s);
     memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);
-    gw_system_answer(s, true);
+    gw_system_apply_inverse_inertia(s, true);
     gw_system_gather(s, s->scratch);
     gw_system_add_scaled(s->dof, -1, s->scratch, a);
 }

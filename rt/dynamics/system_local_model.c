@@ -121,7 +121,7 @@ static void compute_reach(gw_system *s, double h, double *reach)
 void gw_local_model_make(gw_system *s, double horizon, gw_local_model *out)
 {
     double d[GW_MAX_LOCAL_LINKS][GW_MAX_LOCAL_LINKS];
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     assert(!s->local && horizon > 0 && s->dof == s->body_count && s->dof <= GW_MAX_LOCAL_LINKS);
     out->count = s->dof;
     for (int i = 0; i < s->dof; i++)
@@ -136,13 +136,13 @@ void gw_local_model_make(gw_system *s, double horizon, gw_local_model *out)
 
 bool gw_system_outruns_local_model(gw_system *s)
 {
-    gw_system_bring_up(s);
-    return s->moving || s->is_apart || gw_system_may_be_stiff(s);
+    gw_system_update_all(s);
+    return s->moving || s->is_offset || gw_system_may_be_stiff(s);
 }
 
 double gw_system_set_local_model(gw_system *s, const gw_local_model *local)
 {
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     double before = s->kinetic + s->potential;
     assert(!local || (local->count == s->dof && s->row_count == 0));
     if (!s->local != !local) /* levels mean something else */
@@ -163,7 +163,7 @@ double gw_system_local_model_strain(gw_system *s)
 {
     assert(s);
     double strain = 0;
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     for (int i = 0; s->local && i < s->body_count; i++) {
         double way = fabs(s->bodies[i].joint.z[0] - s->local->q[i]);
         if (way > 0)
@@ -257,7 +257,7 @@ void gw_local_accelerate(gw_system *s)
     accelerate_bodies(s);
 }
 
-void gw_local_answer(gw_system *s, bool bodies)
+void gw_local_apply_inverse(gw_system *s, bool bodies)
 {
     const gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < s->body_count; i++) {

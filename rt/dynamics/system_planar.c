@@ -130,7 +130,7 @@ void gw_planar_find(gw_system *s)
             (def->joint == GW_MOBILIZER_PRISMATIC && fabs(gw_dot(axis, plane->normal)) < IN_PLANE);
         int ground = s->bodies[i].ground;
         bool in_space =
-            s->is_apart || (ground != GW_GROUND && s->grounds[GW_MOVING_GROUND(ground)].in_space);
+            s->is_offset || (ground != GW_GROUND && s->grounds[GW_MOVING_GROUND(ground)].in_space);
         if ((turns || slides) && !in_space && (parent < 0 || s->bodies[parent].flat.plane))
             place_in_plane(s, i, plane);
         else

@@ -265,7 +265,7 @@ struct gw_system {
     bool moving;               /* any of them, or the share of the offsets */
     gw_offset_share apart;     /* as the step begins */
     double apart_now;
-    bool is_apart;            /* there are offsets: */
+    bool is_offset;           /* there are offsets: */
     gw_joint_offset *offsets; /* of each body's joint */
     double *row_offsets;      /* of each row: value, less that */
     gw_wrench *borne;         /* scratch of gw_grounds_power() */
@@ -688,7 +688,7 @@ void gw_closures_flatten(const gw_system *system, const gw_closure_block *block)
 void gw_closures_factor(gw_system *system, gw_active_rows which);
 
 /* Right sides of all active rows: less their accelerations at u-dot = 0. */
-void gw_closures_ask_bias(gw_system *system);
+void gw_closures_set_bias(gw_system *system);
 
 /* One of the rows that the factors are of, which have their right sides in s->right and their
  * multipliers in s->solution, from block->first on. */
@@ -709,7 +709,7 @@ void gw_closures_respond(gw_system *system);
 void gw_closures_push_multipliers(gw_system *system);
 
 /* The joints' answer, in their `rest`, to accelerations of the rows in s->right. */
-void gw_closures_answer(gw_system *system);
+void gw_closures_apply_inverse(gw_system *system);
 
 /* By how much joints move along the row that they move least, of what its bodies would be moved by
  * without joints: next to nothing near a posture where no joint moves along it. */
@@ -794,7 +794,7 @@ double gw_system_turn_bristles(gw_system *system, const gw_forces *forces, doubl
 
 /* Outer forces `t` seconds into a step, into `on` and `on_held`; and their power where the
  * bodies' twists are. */
-void gw_system_ask_forces(gw_system *system, const gw_forces *forces, double t);
+void gw_system_evaluate_forces(gw_system *system, const gw_forces *forces, double t);
 void gw_system_outer_power(const gw_system *system, const gw_forces *forces, gw_system_work *power);
 void gw_system_held_frame(const gw_system *system, gw_pose *pose, gw_twist *twist);
 
@@ -804,7 +804,7 @@ void gw_system_accelerate(gw_system *system, gw_system_work *power);
 
 /* The joints' answer, closures included, to s->generalised and, with `bodies`, to s->on; in their
  * `rest`, which gw_system_gather() puts into one array. */
-void gw_system_answer(gw_system *system, bool bodies);
+void gw_system_apply_inverse_inertia(gw_system *system, bool bodies);
 void gw_system_gather(const gw_system *system, double *out);
 
 /* (D^-1 P)_jj of a joint's coordinate where the bodies are. */
@@ -841,9 +841,10 @@ double gw_system_motor_work_max(const gw_system *system);
 /* ---- by a local model: system_local_model.c ---------------------------------------------------
  */
 
-/* As gw_system_accelerate() and gw_system_answer(), by s->local and s->joint_force. */
+/* As gw_system_accelerate() and gw_system_apply_inverse_inertia(), by s->local and s->joint_force.
+ */
 void gw_local_accelerate(gw_system *system);
-void gw_local_answer(gw_system *system, bool bodies);
+void gw_local_apply_inverse(gw_system *system, bool bodies);
 
 /* Its energies (J). */
 double gw_local_kinetic(const gw_system *system);
@@ -852,7 +853,7 @@ double gw_local_weight_energy(const gw_system *system);
 /* ---- the state: system.c --------------------------------------------------------------------- */
 
 /* The system with everything up to date for its own state; and that state as what it is now. */
-void gw_system_bring_up(gw_system *system);
+void gw_system_update_all(gw_system *system);
 void gw_system_take_state(gw_system *system);
 
 /* gw_model_ops.takes_load */
@@ -861,7 +862,7 @@ bool gw_system_takes_load(const gw_model *model);
 /* ---- constraint forces: system_wrenches.c --------------------------------------------------- */
 
 /* The body's rate of momentum less weight, damping and what acts from outside, at its origin. */
-gw_wrench gw_system_borne(const gw_system *system, int body);
+gw_wrench gw_system_reaction(const gw_system *system, int body);
 
 /* Adds the wrenches of a closure's row, `by` times, to those of its bodies; sums the wrenches of
  * bodies up from the tips of their trees to the roots. `on`: of each body, at its origin. */

@@ -79,11 +79,11 @@ static void take_row_offsets(gw_system *s, double *way, double *turn)
         }
 }
 
-void gw_system_place_apart(gw_system *s, const gw_pose *poses, const gw_twist *twists, double *way,
-                           double *turn)
+void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_twist *twists,
+                                  double *way, double *turn)
 {
     assert(s && poses);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     *way = *turn = 0;
     memset(s->row_offsets, 0, (size_t)s->row_count * sizeof *s->row_offsets);
     memset(s->offsets, 0, (size_t)s->body_count * sizeof *s->offsets);
@@ -107,7 +107,7 @@ void gw_system_place_apart(gw_system *s, const gw_pose *poses, const gw_twist *t
         gw_grounds_update(s);
     }
     gw_closures_project(s, PLACE_STEPS);
-    if (s->is_apart) {
+    if (s->is_offset) {
         gw_closures_leave_out_dependent(s);
         gw_system_update(s);
     }
@@ -118,8 +118,8 @@ void gw_system_place_apart(gw_system *s, const gw_pose *poses, const gw_twist *t
 double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twists)
 {
     assert(s && poses);
-    gw_system_bring_up(s);
-    if (s->is_apart) {
+    gw_system_update_all(s);
+    if (s->is_offset) {
         s->apart = (gw_offset_share){0, 0};
         gw_grounds_update(s);
     }
@@ -161,7 +161,7 @@ void gw_system_project_twists(gw_system *s, gw_twist *twists)
 {
     assert(s);
     bool kept = true;
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     if (!carry_driven(s, twists))
         return;
     for (int i = 0; i < s->body_count; i++)
@@ -179,7 +179,7 @@ void gw_system_project_twists(gw_system *s, gw_twist *twists)
 int gw_system_joint(gw_system *s, int index, double position[6], double velocity[6])
 {
     assert(index >= 0 && index < s->body_count);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     gw_system_body *k = &s->bodies[index];
     int at = gw_mobilizer_rotation(k->def.joint);
     for (int j = 0; j < k->dof; j++) {
@@ -200,7 +200,7 @@ int gw_system_joint(gw_system *s, int index, double position[6], double velocity
 
 void gw_system_set_joints(gw_system *s, const double *q, const double *v)
 {
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++) {
             assert(gw_mobilizer_rotation(s->bodies[i].def.joint) == 6 && !s->bodies[i].set);
@@ -214,7 +214,7 @@ void gw_system_set_joints(gw_system *s, const double *q, const double *v)
 void gw_system_continue_joints(gw_system *s, const gw_system *from, const gw_joint_before *before)
 {
     assert(s && from && before);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         const gw_system_body *was = before[i].body >= 0 ? &from->bodies[before[i].body] : NULL;
@@ -236,7 +236,7 @@ void gw_system_continue_joints(gw_system *s, const gw_system *from, const gw_joi
 double gw_system_scale_velocity(gw_system *s, double factor)
 {
     assert(s);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     double before = s->kinetic;
     if (s->moving)
         gw_grounds_find_least(s);

@@ -175,7 +175,7 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
             memset(s->by, 0, (size_t)s->dof * sizeof *s->by);
             gw_system_rates(s, s->by, s->home_velocity, s->rates);
         }
-        gw_system_ask_forces(s, forces, t + rk->c[i] * h);
+        gw_system_evaluate_forces(s, forces, t + rk->c[i] * h);
         gw_system_outer_power(s, forces, &power);
         gw_system_accelerate(s, &power);
         gw_system_gather(s, s->accelerations + i * stride);
@@ -574,7 +574,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     gw_system_work before = {0}, after = {0};
     return_to(s, s->home, t);
     int below = gw_closures_kinks_below(s);
-    gw_system_ask_forces(s, forces, t);
+    gw_system_evaluate_forces(s, forces, t);
     gw_system_outer_power(s, forces, &before);
     gw_system_accelerate(s, &before);
     gw_system_gather(s, s->accelerations);
@@ -592,7 +592,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
         gw_closures_project(s, CLOSING_STEPS);
         gw_system_energy(s, &s->kinetic, &s->potential);
     }
-    gw_system_ask_forces(s, forces, t + h);
+    gw_system_evaluate_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
     gw_system_add_work(sum, h / 2, &before);

@@ -136,7 +136,7 @@ static inline __attribute__((always_inline)) void update_position(gw_system *s, 
         joint.p = gw_add(p->pose.p, gw_mat3_mul(&p->turn, joint.p));
         joint.q = gw_quat_mul(p->pose.q, joint.q);
     }
-    if (s->is_apart)
+    if (s->is_offset)
         joint = offset_frame(s, &s->offsets[k - s->bodies], &joint);
     gw_pose moved = k->def.reversed ? move_f(k, &joint) : move_m(k, &joint);
     /* columns about the body's origin */
@@ -287,7 +287,7 @@ static inline void set_rigid_inertia(gw_system_body *k, double h)
 GW_TARGET_CLONES
 static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_body *k)
 {
-    if (k->is_hinge && !s->is_apart)
+    if (k->is_hinge && !s->is_offset)
         update_hinge_position(k, gw_carrier_of(s, k), s->in_stage);
     else
         update_position(s, k, gw_carrier_of(s, k));
@@ -296,7 +296,7 @@ static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_bod
 GW_TARGET_CLONES
 static __attribute__((noinline)) void move_in_space(const gw_system *s, gw_system_body *k)
 {
-    if (s->is_apart)
+    if (s->is_offset)
         update_apart(s, k);
     else if (k->is_hinge)
         update_hinge_velocity(k, gw_carrier_of(s, k), k->r);

@@ -7,7 +7,7 @@
 
 #include "rt/dynamics/system_private.h"
 
-gw_wrench gw_system_borne(const gw_system *s, int index)
+gw_wrench gw_system_reaction(const gw_system *s, int index)
 {
     assert(s && index >= 0 && index < s->body_count);
     const gw_system_body *k = &s->bodies[index];
@@ -48,7 +48,7 @@ void gw_sum_wrenches_to_roots(const gw_system *s, gw_wrench *on)
     }
 }
 
-void gw_system_tell_joints(gw_system *s)
+void gw_system_report_wrenches(gw_system *s)
 {
     assert(s);
     s->keeps_joint_wrenches = true;
@@ -69,13 +69,13 @@ gw_wrench gw_system_closure_wrench(const gw_system *s, int index)
 void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
 {
     if (!s->keeps_joint_wrenches || s->continues) {
-        *constraint = gw_system_borne(s, s->held);
+        *constraint = gw_system_reaction(s, s->held);
         gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
         constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
         return;
     }
     for (int i = 0; i < s->body_count; i++)
-        s->joint_wrench[i] = gw_system_borne(s, i);
+        s->joint_wrench[i] = gw_system_reaction(s, i);
     *constraint = s->joint_wrench[s->held];
     for (int i = 0; i < s->body_count && gw_has_springs(s); i++) {
         gw_wrench *w = &s->joint_wrench[i];

@@ -106,7 +106,7 @@ static void desired_springs(const gw_render_request *r, gw_rendered *out)
             spring_answer(turn, turn, most_of(d->damping + 3), r->device.damping_angular, r);
 }
 
-gw_rendered gw_render_answer(const gw_render_request *r)
+gw_rendered gw_renderable_values(const gw_render_request *r)
 {
     assert(r && r->dt > 0 && r->mass > 0 && r->inertia > 0);
     const gw_impedance_device *d = &r->device;

@@ -66,6 +66,6 @@ double gw_sampling_bound(double friction, double damping, double dt, double dela
  * the stiffness that rings: 7 K_h tau^2. */
 double gw_smallest_mass(double hand_stiffness, double tau);
 
-gw_rendered gw_render_answer(const gw_render_request *request);
+gw_rendered gw_renderable_values(const gw_render_request *request);
 
 #endif

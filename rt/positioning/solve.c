@@ -408,7 +408,7 @@ static void solve_here(const gw_problem *problem, gw_solution *solution)
     gw_solver solver;
     gw_solver_init(&solver, problem, solve_leaf, NULL);
     solver.solution = solution;
-    solver.work = gw_most_work(problem) - (gw_has_free_form(problem) ? GW_OVERDRAFT : 0);
+    solver.work = gw_work_limit(problem) - (gw_has_free_form(problem) ? GW_OVERDRAFT : 0);
     solution->method = GW_CLOSED_FORM;
     solution->branch_count = solution->redundant_count = solution->implied_count = 0;
     solution->trace_count = 0;

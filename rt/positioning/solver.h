@@ -302,7 +302,7 @@ bool gw_nearest_over_surfaces(gw_solver *solver, const gw_submanifold *set, gw_p
 /* True where a constraint is on a free-form curve or surface. */
 bool gw_has_free_form(const gw_problem *problem);
 /* The bound of the work of an answer to a problem. */
-long gw_most_work(const gw_problem *problem);
+long gw_work_limit(const gw_problem *problem);
 /* The residual of what the solver uses; searches for closest points are counted as work. */
 double gw_solver_residual(gw_solver *solver, const gw_pose *x);
 /* Those of `asked` that a pose satisfies. */

@@ -172,7 +172,7 @@ bool gw_has_free_form(const gw_problem *p)
     return false;
 }
 
-long gw_most_work(const gw_problem *p)
+long gw_work_limit(const gw_problem *p)
 {
     return gw_has_free_form(p) ? GW_MAX_FREE_FORM_WORK : GW_MAX_WORK;
 }

@@ -8,7 +8,7 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/scene_system.h"
 
-double gw_unlike_stated(const gw_twist *stated, const gw_twist *now)
+double gw_projected_share(const gw_twist *stated, const gw_twist *now)
 {
     assert(stated && now);
     double size = gw_norm(stated->v) + gw_norm(stated->w);
@@ -85,17 +85,17 @@ static gw_twist stated_twist(const gw_scene *scene, int number)
     return o ? (gw_twist){o->velocity, o->spin} : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
-int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *s,
-                                  gw_system *system)
+int gw_scene_system_projected_body(const gw_scene *scene, const gw_scene_system *s,
+                                   gw_system *system)
 {
-    double most = GW_UNLIKE_STATED;
+    double most = GW_PROJECTED_SHARE;
     int found = -1;
     for (int i = 0; i < s->member_count; i++) {
         gw_pose pose;
         gw_twist twist, stated = stated_twist(scene, s->members[i].number);
         gw_model_body(gw_system_model(system), i, &pose, &twist);
         double by =
-            fmax(gw_unlike_stated(&stated, &twist), joint_changed(&s->bodies[i], system, i));
+            fmax(gw_projected_share(&stated, &twist), joint_changed(&s->bodies[i], system, i));
         if (by > most)
             most = by, found = s->members[i].number;
     }
@@ -200,6 +200,6 @@ void gw_scene_system_note_beyond_limits(gw_scene_system *s)
             if (d->limited[j])
                 note_beyond(s, &s->members[i], j, d, d->position[j]);
     }
-    if (s->unlike_stated < 0)
-        s->unlike_stated = s->beyond.number;
+    if (s->projected_body < 0)
+        s->projected_body = s->beyond.number;
 }

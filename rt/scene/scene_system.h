@@ -69,10 +69,10 @@ typedef struct gw_scene_system {
     int *grounds; /* owned: what each ground that may move is: a fixed object, or, plus the number
                      of objects, a mechanism's base */
     gw_vec3 gravity;
-    double length;     /* m: scales angles of rows */
-    double dt;         /* of a step (s) */
-    int mobility;      /* velocity freedoms, where it is assembled */
-    int unlike_stated; /* the body of the scene whose stated velocity, or that or the position of
+    double length;      /* m: scales angles of rows */
+    double dt;          /* of a step (s) */
+    int mobility;       /* velocity freedoms, where it is assembled */
+    int projected_body; /* the body of the scene whose stated velocity, or that or the position of
                           its joint, the relations allow least; -1: all begin as stated */
     gw_beyond_limits beyond; /* farthest; it is laid out at the limit, where loops allow that */
 } gw_scene_system;
@@ -120,18 +120,18 @@ bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int num
                               gw_error *error);
 
 /* How much of a stated twist a body has otherwise, as a share of it (0: as stated); from
- * GW_UNLIKE_STATED on its relations do not allow it. */
-#define GW_UNLIKE_STATED 1e-6
+ * GW_PROJECTED_SHARE on its relations do not allow it. */
+#define GW_PROJECTED_SHARE 1e-6
 /* A joint farther than this (rad, or shares of the system's length) from the position that it
  * states is reported: files round positions. */
 #define GW_DISPLACED 1e-3
-double gw_unlike_stated(const gw_twist *stated, const gw_twist *now);
+double gw_projected_share(const gw_twist *stated, const gw_twist *now);
 
 /* The body of the scene that states, by itself or by its joint, a velocity, or by its joint a
  * position, that it does not have in `system`, just made of `s` as it is: the one farthest from it;
  * -1: none. */
-int gw_scene_system_unlike_stated(const gw_scene *scene, const gw_scene_system *s,
-                                  gw_system *system);
+int gw_scene_system_projected_body(const gw_scene *scene, const gw_scene_system *s,
+                                   gw_system *system);
 
 /* Its definition, for gw_system_create(). */
 gw_system_def gw_scene_system_def(const gw_scene_system *system);

@@ -183,7 +183,7 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     if (!take_bodies(def, d))
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
     d->mechanism = is_mechanism(def->scene, d->from);
-    d->unlike_stated = d->from->unlike_stated;
+    d->projected_body = d->from->projected_body;
     bool limited = has_limits(d->from), silent = d->mechanism && d->joint_count == 0;
     const gw_scene_system *from = d->from;
     gw_error open = {0};
@@ -411,7 +411,7 @@ bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, doubl
     return false;
 }
 
-void gw_scene_dynamics_let_go(gw_scene_dynamics *m, int tool)
+void gw_scene_dynamics_end_drags(gw_scene_dynamics *m, int tool)
 {
     int system = m->tool_world_system[tool] - m->first_system;
     for (int k = 0; system >= 0 && k < m->systems[system].body_count; k++) {
@@ -654,11 +654,11 @@ void gw_body_systems_publish_step(const gw_scene_dynamics *m, gw_snapshot *s)
     }
 }
 
-void gw_scene_dynamics_tell_links(gw_scene_dynamics *m)
+void gw_scene_dynamics_report_links(gw_scene_dynamics *m)
 {
     m->reports_links = true;
     for (int i = 0; i < m->system_count; i++)
-        gw_system_tell_joints(m->systems[i].system);
+        gw_system_report_wrenches(m->systems[i].system);
 }
 
 void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)

@@ -284,7 +284,7 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
     }
     find_bodies(d, old);
     continue_contacts(d, old);
-    gw_system_place_apart(d->system, d->poses, d->twists, &way, &turn);
+    gw_system_place_with_offsets(d->system, d->poses, d->twists, &way, &turn);
     const gw_pose to = gw_pose_identity(), from = {{way, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
     const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
     d->apart = way > 0 ? way : turn;

@@ -90,7 +90,7 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
         gw_simulation_place_kinematic(s, 0);
     }
     if (s->reports_links)
-        gw_scene_dynamics_tell_links(s->scenario->dynamics);
+        gw_scene_dynamics_report_links(s->scenario->dynamics);
     engage_latched_softly(s, false);
     if (!s->scenario->rehearsal) {
         s->scenario->rehearsal = old->rehearsal;
@@ -110,11 +110,11 @@ void gw_simulation_engage_softly(gw_simulation *s)
  * now keeps it there. */
 static void begin(gw_simulation *s)
 {
-    int unlike = gw_scene_dynamics_unlike_stated(s->scenario->dynamics);
+    int unlike = gw_scene_dynamics_projected_body(s->scenario->dynamics);
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_haptic_tool *tool = &s->tools[i];
         gw_haptic_tool_restart(tool, s->scenario->dt / s->scenario->substeps);
-        if (gw_haptic_tool_unlike_stated(tool))
+        if (gw_haptic_tool_is_projected(tool))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_PROJECTED, .tool = i});
     }
     if (unlike >= 0)
@@ -166,14 +166,14 @@ void gw_simulation_halt(gw_simulation *s, uint64_t tag)
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = tag});
 }
 
-void gw_simulation_let_go(gw_simulation *s)
+void gw_simulation_end_drags(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {
         if (!s->tools[i].def->latched)
             continue;
         s->tools[i].drag.active = false;
         s->tools[i].push = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-        gw_scene_dynamics_let_go(s->scenario->dynamics, i);
+        gw_scene_dynamics_end_drags(s->scenario->dynamics, i);
     }
 }
 
@@ -315,7 +315,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         return;
     case GW_COMMAND_REPORT_LINKS:
         s->reports_links = true;
-        gw_scene_dynamics_tell_links(s->scenario->dynamics);
+        gw_scene_dynamics_report_links(s->scenario->dynamics);
         return;
     case GW_COMMAND_HALT:
         gw_simulation_halt(s, command->tag);

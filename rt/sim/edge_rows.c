@@ -84,7 +84,7 @@ void gw_edge_rows_build(gw_scene_dynamics *m, int ground)
             for (int j = 0; j < count; j++)
                 add_edge(m, i, &edges[j], ground);
             if (count > 0)
-                gw_system_leave_edges(s, k);
+                gw_system_disable_edge_springs(s, k);
         }
     }
     assert(m->edges.count == m->edges.most);

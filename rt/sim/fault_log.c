@@ -55,7 +55,7 @@ void gw_fault_log_add(gw_fault_log *log, const gw_snapshot *made, const gw_stage
     }
 }
 
-void gw_fault_log_heed(gw_fault_log *log, const gw_halt_latch *halt)
+void gw_fault_log_watch(gw_fault_log *log, const gw_halt_latch *halt)
 {
     assert(log && halt);
     bool halted = gw_halt_latch_read(halt, NULL);

@@ -56,7 +56,7 @@ void gw_fault_log_add(gw_fault_log *log, const gw_snapshot *made, const gw_stage
                       int64_t at_ns);
 
 /* Sets the ticks aside once for a halt: called after every tick, with what the latch says. */
-void gw_fault_log_heed(gw_fault_log *log, const gw_halt_latch *halt);
+void gw_fault_log_watch(gw_fault_log *log, const gw_halt_latch *halt);
 
 /* The numbers of the faults that are kept, the oldest first. */
 int gw_fault_log_numbers(const gw_fault_log *log, unsigned numbers[GW_FAULTS_KEPT]);

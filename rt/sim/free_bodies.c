@@ -100,13 +100,13 @@ void gw_free_bodies_reset(gw_scene_dynamics *m)
     }
 }
 
-int gw_free_bodies_unlike_stated(const gw_scene_dynamics *m)
+int gw_free_bodies_projected_body(const gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->free_count; i++) {
         gw_guided body;
         gw_guided_init(&body, &m->bodies[i].def, &m->bodies[i].pose);
         gw_guided_set_twist(&body, &m->bodies[i].twist);
-        if (gw_unlike_stated(&m->bodies[i].twist, &body.twist) > GW_UNLIKE_STATED)
+        if (gw_projected_share(&m->bodies[i].twist, &body.twist) > GW_PROJECTED_SHARE)
             return m->bodies[i].object;
     }
     return -1;

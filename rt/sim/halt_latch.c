@@ -111,7 +111,8 @@ bool gw_halt_latch_read(const gw_halt_latch *latch, gw_halt_record *record)
     }
 }
 
-void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick, int run_state)
+void gw_halt_latch_acknowledge(gw_halt_latch *latch, gw_halt_word word, uint64_t tick,
+                               int run_state)
 {
     assert(latch);
     atomic_store_explicit(&latch->tick, tick, memory_order_relaxed);

@@ -82,7 +82,8 @@ bool gw_halt_latch_read(const gw_halt_latch *latch, gw_halt_record *record);
 
 /* The loop made tick `tick` in `run_state` (gw_run_state), which heeded this word: its devices are
  * off where that is halted. */
-void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick, int run_state);
+void gw_halt_latch_acknowledge(gw_halt_latch *latch, gw_halt_word word, uint64_t tick,
+                               int run_state);
 
 /* True where the devices are off: the halt that holds has reached a tick. */
 bool gw_halt_latch_in_effect(const gw_halt_latch *latch);

@@ -90,7 +90,7 @@ void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_
 void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt);
 
 /* Whether tick 0 begins with another velocity of a held object by itself than the scene states. */
-bool gw_haptic_tool_unlike_stated(const gw_haptic_tool *tool);
+bool gw_haptic_tool_is_projected(const gw_haptic_tool *tool);
 
 /* Goes over to another scenario's tool without a bump. `old` is the tool that held the same object
  * or mechanism, NULL where none did. Sums begin at zero. */

@@ -89,10 +89,10 @@ void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt)
     tool->clutch_wanted = was.clutch_wanted;
 }
 
-bool gw_haptic_tool_unlike_stated(const gw_haptic_tool *tool)
+bool gw_haptic_tool_is_projected(const gw_haptic_tool *tool)
 {
     return !tool->shared &&
-           gw_unlike_stated(&tool->def->twist, &tool->body.twist) > GW_UNLIKE_STATED;
+           gw_projected_share(&tool->def->twist, &tool->body.twist) > GW_PROJECTED_SHARE;
 }
 
 /* ---- change of scenario -----------------------------------------------------------------------

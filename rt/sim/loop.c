@@ -300,7 +300,7 @@ static void watch_operator(gw_loop *loop, int64_t now)
     gw_lease_holder holder;
     if (!gw_lease_lapse(loop->lease, now))
         return;
-    gw_simulation_let_go(loop->simulation);
+    gw_simulation_end_drags(loop->simulation);
     if (!gw_simulation_scenario(loop->simulation)->latched ||
         gw_halt_word_halted(gw_halt_latch_now(loop->halt)))
         return;
@@ -316,7 +316,7 @@ static void report_to_latch(gw_loop *loop, gw_halt_word heeded)
     const gw_snapshot *made = loop->made;
     if (!gw_halt_word_halted(heeded) && gw_simulation_forced_off(loop->simulation, &cause))
         gw_halt_latch_halt(loop->halt, cause, "loop");
-    gw_halt_latch_heeded(loop->halt, heeded, made->tick, (int)made->state);
+    gw_halt_latch_acknowledge(loop->halt, heeded, made->tick, (int)made->state);
     bool forces = made->state == GW_RUNNING && !gw_halt_word_halted(heeded) &&
                   gw_simulation_scenario(loop->simulation)->slot_count > 0;
     if (forces != atomic_load_explicit(&loop->forces, memory_order_relaxed))
@@ -381,7 +381,7 @@ static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
     if (atomic_exchange_explicit(&loop->faults->writing, true, memory_order_acquire))
         return;
     gw_fault_log_add(loop->faults, loop->made, loop->stages, begin);
-    gw_fault_log_heed(loop->faults, loop->halt);
+    gw_fault_log_watch(loop->faults, loop->halt);
     atomic_store_explicit(&loop->faults->writing, false, memory_order_release);
 }
 
@@ -699,7 +699,7 @@ fail:
     return NULL;
 }
 
-void gw_loop_let_go(gw_loop *loop)
+void gw_loop_release_devices(gw_loop *loop)
 {
     pthread_mutex_lock(&loop->watching);
     pthread_mutex_unlock(&loop->watching);
@@ -708,7 +708,7 @@ void gw_loop_let_go(gw_loop *loop)
 static void destroy_retired(gw_loop *loop, const gw_command *command)
 {
     if (command->kind == GW_COMMAND_SCENARIO)
-        gw_loop_let_go(loop);
+        gw_loop_release_devices(loop);
     pthread_mutex_lock(&loop->detecting);
     if (command->kind == GW_COMMAND_SCENARIO)
         gw_scenario_destroy(command->scenario);

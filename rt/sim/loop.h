@@ -61,7 +61,7 @@ void gw_loop_collect(gw_loop *loop);
 
 /* Returns once no thread of the loop uses a device that the newest snapshot's scenario does not
  * have: before such a device is closed. */
-void gw_loop_let_go(gw_loop *loop);
+void gw_loop_release_devices(gw_loop *loop);
 
 /* Copies the newest snapshot: of its arrays as many entries as they have. Never blocks, never torn.
  * Whether and why it is halted is as the latch has it now. */

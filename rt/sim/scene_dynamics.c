@@ -445,12 +445,12 @@ const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics
     return system >= 0 && m->locals ? gw_local_models_resisted(m->locals, system) : NULL;
 }
 
-int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *m)
+int gw_scene_dynamics_projected_body(const gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->system_count; i++)
-        if (m->systems[i].unlike_stated >= 0)
-            return m->systems[i].unlike_stated;
-    return gw_free_bodies_unlike_stated(m);
+        if (m->systems[i].projected_body >= 0)
+            return m->systems[i].projected_body;
+    return gw_free_bodies_projected_body(m);
 }
 
 /* ---- what it tells -------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ gw_world_system *gw_scene_dynamics_world_system(gw_scene_dynamics *dynamics, int
 void gw_scene_dynamics_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 
 /* Nobody drags or pushes a body of the system that the tool holds any more. RT safe. */
-void gw_scene_dynamics_let_go(gw_scene_dynamics *dynamics, int tool);
+void gw_scene_dynamics_end_drags(gw_scene_dynamics *dynamics, int tool);
 
 /* Motion of geometry in this tick of `dt` seconds under free bodies that stand on it (`kinematics`;
  * NULL: none moves), and how far those go that an edit gave other sets: their sets are carried
@@ -105,7 +105,7 @@ gw_unilaterals_at gw_scene_dynamics_unilaterals(const gw_scene_dynamics *dynamic
                                                 gw_vec3 point);
 
 /* Snapshots tell wrenches of links from the next step on. */
-void gw_scene_dynamics_tell_links(gw_scene_dynamics *dynamics);
+void gw_scene_dynamics_report_links(gw_scene_dynamics *dynamics);
 
 /* One step of everything. */
 void gw_scene_dynamics_step(gw_scene_dynamics *dynamics, double dt);
@@ -134,7 +134,7 @@ const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics
 
 /* A body of the scene that begins with another velocity than it, or its joint, states, or with its
  * joint elsewhere, as its relations do not allow that; -1: all begin as stated. */
-int gw_scene_dynamics_unlike_stated(const gw_scene_dynamics *dynamics);
+int gw_scene_dynamics_projected_body(const gw_scene_dynamics *dynamics);
 
 /* Where something was found: the body of the scene, -1: not known; the constraint, -1: none. */
 typedef struct gw_found_at {

@@ -78,7 +78,7 @@ typedef struct gw_dynamic_system {
     gw_free_body_hand *hands;
     gw_pose *poses; /* scratch of bodies and grounds */
     gw_twist *twists;
-    int unlike_stated; /* body of the scene that begins with another velocity than stated, -1 */
+    int projected_body; /* body of the scene that begins with another velocity than stated, -1 */
     int ground_count;
     gw_dynamic_ground *grounds;
     gw_transition joining; /* of the largest offset that an edit left between bodies, along x */
@@ -340,7 +340,7 @@ bool gw_free_bodies_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_
 void gw_free_bodies_destroy(gw_scene_dynamics *dynamics);
 
 void gw_free_bodies_reset(gw_scene_dynamics *dynamics);
-int gw_free_bodies_unlike_stated(const gw_scene_dynamics *dynamics); /* -1: none */
+int gw_free_bodies_projected_body(const gw_scene_dynamics *dynamics); /* -1: none */
 void gw_free_bodies_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                gw_kinematics *kinematics, const gw_transition_limits *limits);
 

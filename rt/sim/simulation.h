@@ -331,7 +331,7 @@ void gw_simulation_engage_softly(gw_simulation *simulation);
 
 /* Nobody drags or pushes what a latched device holds, or what is joined to that, any more. RT safe.
  */
-void gw_simulation_let_go(gw_simulation *simulation);
+void gw_simulation_end_drags(gw_simulation *simulation);
 
 /* True where it is paused and has ticks to make, which nothing real waits for: all devices are
  * simulated, so they may follow one another as fast as they are computed. */

@@ -280,7 +280,7 @@ static void close_retired(gw_app *app)
         return;
     uint64_t scenario = gw_loop_latest(app->loop)->scenario;
     int kept = 0;
-    gw_loop_let_go(app->loop);
+    gw_loop_release_devices(app->loop);
     for (int i = 0; i < app->retired_count; i++) {
         if (scenario >= app->retired[i].revision)
             gw_device_slot_close(app->retired[i].slot);

@@ -278,7 +278,7 @@ static void read_mimic(reading *xml, urdf_joint *joint)
 
 /* Whether what the element says of a joint's coordinates counts: a fixed joint has none, whatever
  * stands there, and a floating one no axis. */
-static bool is_heeded(const urdf_joint *joint, urdf_element what)
+static bool is_read(const urdf_joint *joint, urdf_element what)
 {
     bool coordinates = what == ELEMENT_AXIS || what == ELEMENT_LIMIT || what == ELEMENT_DYNAMICS ||
                        what == ELEMENT_MIMIC;
@@ -310,7 +310,7 @@ static void begin_element(reading *xml, urdf_element what)
     urdf_link *link = t->link_count > 0 ? &t->links[t->link_count - 1] : NULL;
     urdf_joint *joint = t->joint_count > 0 ? &t->joints[t->joint_count - 1] : NULL;
     urdf_solid *solid = t->solid_count > 0 ? &t->solids[t->solid_count - 1] : NULL;
-    if (joint && !is_heeded(joint, what))
+    if (joint && !is_read(joint, what))
         return;
     switch (what) {
     case ELEMENT_ROBOT:

@@ -43,7 +43,7 @@ json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *inf
         request.def = &tool->rendering;
     request.desired = &tool->desired;
     model_mass(scene, tool, state, &request);
-    gw_rendered rendered = gw_render_answer(&request);
+    gw_rendered rendered = gw_renderable_values(&request);
     return wire_rendered(&rendered);
 }
 

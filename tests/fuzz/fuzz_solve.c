@@ -23,7 +23,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 /* An answer's work is bounded to some 20 ms, or 150 ms on free-form shapes (rt/positioning README),
  * ten times that with sanitizers. What takes longer is measured again beside six distances, which
  * take 30 000 units of work: what else the machine does is no fault of the solver's. Twice the
- * bound, gw_most_work(), is too much. */
+ * bound, gw_work_limit(), is too much. */
 #define MOST_SECONDS   0.5
 #define REFERENCE_WORK 30000
 
@@ -71,7 +71,7 @@ static double overtime(const gw_problem *p)
 {
     static gw_solution answer;
     double used = solving_seconds(p, &answer);
-    double references = 2.0 * (double)gw_most_work(p) / REFERENCE_WORK;
+    double references = 2.0 * (double)gw_work_limit(p) / REFERENCE_WORK;
     return used > references * reference_seconds(&answer) ? used : 0;
 }
 

@@ -151,7 +151,7 @@ static void every_joint(void **state)
             assert_non_null(s);
             if (moving)
                 gw_system_drive_ground(s, 0, oscillating, NULL);
-            gw_system_bring_up(s);
+            gw_system_update_all(s);
             double by = joints_differ(s);
             if (by > SAME)
                 print_message("%s: off by %.1e\n", gw_mobilizers[type].name, by);
@@ -185,7 +185,7 @@ static void every_joint_of_a_plane(void **state)
             gw_system_def def = {.body_count = 3, .bodies = bodies};
             gw_system *s = gw_system_create(&def, NULL);
             assert_non_null(s);
-            gw_system_bring_up(s);
+            gw_system_update_all(s);
             bool in_plane = type == GW_MOBILIZER_FIXED || type == GW_MOBILIZER_REVOLUTE ||
                             type == GW_MOBILIZER_PRISMATIC;
             assert_true(s->all_planar == in_plane);
@@ -220,7 +220,7 @@ static gw_system *under_rows(gw_closure_def *closure, bool grounded)
     assert_non_null(s);
     if (grounded)
         gw_system_drive_ground(s, 0, oscillating, NULL);
-    gw_system_bring_up(s);
+    gw_system_update_all(s);
     int velocities;
     closure->b = free_row.b;
     gw_closure_row_counts(closure, &s->position_rows, &velocities);

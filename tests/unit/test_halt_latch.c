@@ -53,9 +53,9 @@ static void it_is_in_effect_once_a_tick_heeded_it(void **state)
     gw_halt_latch_init(&latch);
     gw_halt_word before = gw_halt_latch_now(&latch);
     gw_halt_latch_halt(&latch, GW_HALT_SOFTWARE, "one");
-    gw_halt_latch_heeded(&latch, before, 1, 1);
+    gw_halt_latch_acknowledge(&latch, before, 1, 1);
     assert_false(gw_halt_latch_in_effect(&latch));
-    gw_halt_latch_heeded(&latch, gw_halt_latch_now(&latch), 2, 2);
+    gw_halt_latch_acknowledge(&latch, gw_halt_latch_now(&latch), 2, 2);
     assert_true(gw_halt_latch_in_effect(&latch));
     gw_halt_state whole = gw_halt_latch_state(&latch);
     assert_true(whole.halted && whole.in_effect && whole.tick == 2 && whole.run_state == 2);

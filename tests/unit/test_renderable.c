@@ -96,42 +96,42 @@ static void every_request_is_answered_with_its_reason(void **state)
     def.kind = GW_LAW_COUPLING;
     def.passivity = true;
     def.coupling = (gw_spring_damper){1500, 2, 0, 0};
-    gw_rendered a = gw_render_answer(&r);
+    gw_rendered a = gw_renderable_values(&r);
     assert_true(a.stiffness.requested == 1500 && a.stiffness.applied == 1500);
     assert_true(fabs(a.stiffness.bound - 2000) < 1e-9 && a.stiffness.why == GW_RENDERED_AS_ASKED);
     assert_true(a.stiffness_angular.bound == 0 && a.stiffness_angular.why == GW_RENDERED_WATCHED);
     assert_true(fabs(a.reach - 40.0 / 1500) < 1e-12);
     assert_true(a.mass.applied == 3 && a.mass.why == GW_RENDERED_WITH_DEVICE);
     def.coupling.linear = 2500;
-    assert_true(gw_render_answer(&r).stiffness.why == GW_RENDERED_WATCHED);
+    assert_true(gw_renderable_values(&r).stiffness.why == GW_RENDERED_WATCHED);
     def.passivity = false;
-    assert_true(gw_render_answer(&r).stiffness.why == GW_RENDERED_BEYOND_BOUND);
+    assert_true(gw_renderable_values(&r).stiffness.why == GW_RENDERED_BEYOND_BOUND);
     memset(&def.coupling, 0, sizeof def.coupling);
-    a = gw_render_answer(&r);
+    a = gw_renderable_values(&r);
     gw_spring_damper bound = gw_virtual_coupling_bound(1, 0.01, 2, 0.02, T, 0);
     assert_true(a.stiffness.requested == 0 && a.stiffness.applied == bound.linear);
     def.kind = GW_LAW_PENALTY;
-    a = gw_render_answer(&r);
+    a = gw_renderable_values(&r);
     assert_true(a.penalty.requested == def.penalty && a.penalty.applied == def.penalty);
     assert_true(a.mass.applied == 2 && a.mass.why == GW_RENDERED_AS_ASKED);
     gw_desired_def desired = {.stiffness = {100, 3000, 0, 0, 0, 0}};
     r.desired = &desired;
-    a = gw_render_answer(&r);
+    a = gw_renderable_values(&r);
     assert_true(a.desired.requested == 3000 && a.desired.why == GW_RENDERED_BEYOND_BOUND);
     assert_true(a.desired_angular.requested == 0);
     r.mass = 0.4; /* less than half of the device's */
-    assert_true(gw_render_answer(&r).mass.why == GW_RENDERED_TOO_LIGHT);
+    assert_true(gw_renderable_values(&r).mass.why == GW_RENDERED_TOO_LIGHT);
 }
 
 static void an_admittance_device_answers_for_the_mass(void **state)
 {
     (void)state;
     gw_render_request r = asked(NULL);
-    gw_rendered a = gw_render_answer(&r);
+    gw_rendered a = gw_renderable_values(&r);
     assert_true(a.mass.requested == 2 && a.mass.applied == 2 && a.mass.why == GW_RENDERED_AS_ASKED);
     r.bandwidth = 40;
     r.mass = 0.01;
-    a = gw_render_answer(&r);
+    a = gw_renderable_values(&r);
     assert_true(a.mass.why == GW_RENDERED_TOO_LIGHT && a.mass.bound > 0.05 && a.mass.bound < 0.1);
 }
 

@@ -599,7 +599,7 @@ static void what_lies_apart_comes_together_with_its_books_closed(void **state)
             poses[i].p = gw_add(poses[i].p, random_vector(&r, 0.01));
             poses[i].q = gw_quat_mul(poses[i].q, gw_quat_exp(random_vector(&r, 0.03)));
         }
-        gw_system_place_apart(s, poses, twists, &way, &turn);
+        gw_system_place_with_offsets(s, poses, twists, &way, &turn);
         assert_true(way > 1e-3 && turn > 1e-3);
         for (int i = 0; i < MOST_BODIES; i++) {
             gw_model_body(gw_system_model(s), i, &now, &twist);
@@ -647,7 +647,7 @@ static void a_linkage_takes_a_new_length_without_a_jump(void **state)
                          .ground_count = 1};
     s = gw_system_create(&def, NULL);
     assert_non_null(s);
-    gw_system_place_apart(s, poses, twists, &way, &turn);
+    gw_system_place_with_offsets(s, poses, twists, &way, &turn);
     assert_true(way > 0.01);
     double balance = lose_offsets(s, &brought);
     for (int i = 0; i < 3; i++) {
