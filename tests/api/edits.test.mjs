@@ -52,7 +52,11 @@ test('an edit settles within half a second of simulated time from 5 cm away', as
       .at(-1)?.event;
   await until('settled', () => of('settled')?.tick > of('active')?.tick);
   assert.ok((of('settled').tick - of('active').tick) / 1000 <= 0.5, `${of('settled').tick - of('active').tick} ticks`);
-  const { json } = await expect(200, 'GET', '/simulation');
+  const told = async () => (await expect(200, 'GET', '/simulation')).json; // may be a tick behind the event
+  const json = await until('its state', async () => {
+    const state = await told();
+    return state.tick > of('settled').tick && state;
+  });
   assert.ok(json.tools[0].residual < 1e-9);
   assert.ok(Math.abs(json.tools[0].pose.p[2] - 0.1) < 1e-6);
 });
