@@ -157,10 +157,10 @@ suite('joining', () => {
     await page.keyboard.press('ArrowUp');
     await until(async () => Math.abs((await appliance.get(ref)).point[0] - 0.0135) < 1e-12, 'by an arrow');
     await make({ id: 'c1', type: 'coincident', a: 'cone/point1', b: 'cylinder/center' });
-    await page.getByRole('button', { name: 'Delete cone/point1' }).click();
+    await page.getByRole('button', { name: 'Delete cone/point1', exact: true }).click();
     await page.waitForSelector('.notice.error:has-text("c1")');
     await appliance.api('DELETE', '/constraints/c1');
-    await page.getByRole('button', { name: 'Delete cone/point1' }).click();
+    await page.getByRole('button', { name: 'Delete cone/point1', exact: true }).click();
     await until(
       async () => !(await appliance.get('/features?object=cone')).some((f) => f.id === 'cone/point1'),
       'gone',
