@@ -186,7 +186,7 @@ typedef struct gw_contact_force_query {
 } gw_contact_force_query;
 
 /* Gaps followed over free-form surfaces that count as a step of a free body: with fewer, load
- * trials that contacts need are left out (a tick of some 5000 gaps takes 5 ms). */
+ * trials that contacts need are left out (some 5000 gaps in a tick, estimated at 5 ms). */
 #define GW_ROW_WORK_PER_EFFORT 32
 
 struct gw_world {
