@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "rt/base/limits.h"
+#include "rt/base/spatial.h"
 
 #define SWEEPS 24 /* converges in about six; the cap bounds the time */
 
@@ -117,14 +118,6 @@ void gw_small_solve(int rows, const double (*us)[6], const double s[6], const do
         for (int i = 0; i < 6; i++)
             x[i] += sum * v[i][k];
     }
-}
-
-static double dot6(const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < 6; i++)
-        sum += a[i] * b[i];
-    return sum;
 }
 
 /* Sum of squares of a row from column k on. */
@@ -309,14 +302,14 @@ int gw_small_orthonormalise(int count, double (*x)[6])
         double y[6];
         for (int i = 0; i < 6; i++)
             y[i] = x[j][i];
-        double before = sqrt(dot6(y, y));
+        double before = sqrt(gw_dot6(y, y));
         for (int pass = 0; pass < 2; pass++)
             for (int k = 0; k < kept; k++) {
-                double c = dot6(y, x[k]);
+                double c = gw_dot6(y, x[k]);
                 for (int i = 0; i < 6; i++)
                     y[i] -= c * x[k][i];
             }
-        double norm = sqrt(dot6(y, y));
+        double norm = sqrt(gw_dot6(y, y));
         if (norm <= GW_RANK_TOLERANCE * before || norm == 0)
             continue;
         for (int i = 0; i < 6; i++)

@@ -80,6 +80,21 @@ static inline gw_wrench gw_wrench_add(gw_wrench a, gw_wrench b)
     return (gw_wrench){gw_add(a.f, b.f), gw_add(a.t, b.t)};
 }
 
+static inline gw_wrench gw_wrench_sub(gw_wrench a, gw_wrench b)
+{
+    return (gw_wrench){gw_sub(a.f, b.f), gw_sub(a.t, b.t)};
+}
+
+static inline gw_wrench gw_wrench_scale(double s, gw_wrench a)
+{
+    return (gw_wrench){gw_scale(s, a.f), gw_scale(s, a.t)};
+}
+
+static inline gw_wrench gw_wrench_neg(gw_wrench a)
+{
+    return (gw_wrench){gw_neg(a.f), gw_neg(a.t)};
+}
+
 static inline double gw_dot(gw_vec3 a, gw_vec3 b)
 {
     return a.x * b.x + a.y * b.y + a.z * b.z;

@@ -46,10 +46,10 @@ GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int
     gw_twist t = {{0, 0, 0}, {0, 0, 0}};
 #pragma GCC unroll 6
     for (int k = 0; k < n; k++)
-        t.v = gw_mul_add(t.v, z_dot[k], gw_column_linear(jacobian[k]));
+        t.v = gw_mul_add(t.v, z_dot[k], gw_linear_part(jacobian[k]));
 #pragma GCC unroll 6
     for (int k = 0; k < turns; k++)
-        t.w = gw_mul_add(t.w, z_dot[k], gw_column_angular(jacobian[k]));
+        t.w = gw_mul_add(t.w, z_dot[k], gw_angular_part(jacobian[k]));
     return t;
 }
 
@@ -66,8 +66,8 @@ static void add_damping(const gw_guided *body, stage *s, int turns, int n)
     double linear = body->lag * body->def.damping_linear;
     gw_vec3 v[6], w[6];
     for (int k = 0; k < n; k++) {
-        w[k] = k < turns ? gw_column_angular(s->jacobian[k]) : gw_v3(0, 0, 0);
-        v[k] = gw_add(gw_column_linear(s->jacobian[k]), gw_cross(w[k], s->rigid.held));
+        w[k] = k < turns ? gw_angular_part(s->jacobian[k]) : gw_v3(0, 0, 0);
+        v[k] = gw_add(gw_linear_part(s->jacobian[k]), gw_cross(w[k], s->rigid.held));
         for (int l = 0; l <= k; l++)
             s->inertia[k][l] += linear * gw_dot(v[k], v[l]) +
                                 body->lag * body->def.damping_angular * gw_dot(w[k], w[l]);
@@ -82,17 +82,17 @@ GW_STEP_INLINE bool factor_inertia(const gw_guided *body, stage *s, int turns, i
     gw_vec3 v[6];
 #pragma GCC unroll 6
     for (int k = 0; k < n; k++) {
-        v[k] = gw_column_linear(s->jacobian[k]);
+        v[k] = gw_linear_part(s->jacobian[k]);
         if (k < turns)
-            v[k] = gw_add(v[k], gw_cross(gw_column_angular(s->jacobian[k]), s->rigid.com));
+            v[k] = gw_add(v[k], gw_cross(gw_angular_part(s->jacobian[k]), s->rigid.com));
 #pragma GCC unroll 6
         for (int l = 0; l <= k; l++)
             s->inertia[k][l] = mass * gw_dot(v[k], v[l]);
     }
     for (int k = 0; k < turns; k++) {
-        gw_vec3 spin = gw_mat3_mul(&s->rigid.inertia, gw_column_angular(s->jacobian[k]));
+        gw_vec3 spin = gw_mat3_mul(&s->rigid.inertia, gw_angular_part(s->jacobian[k]));
         for (int l = 0; l <= k; l++)
-            s->inertia[k][l] += gw_dot(spin, gw_column_angular(s->jacobian[l]));
+            s->inertia[k][l] += gw_dot(spin, gw_angular_part(s->jacobian[l]));
     }
     if (__builtin_expect(body->lag > 0, 0))
         add_damping(body, s, turns, n);
@@ -106,10 +106,10 @@ GW_STEP_INLINE void pull_back(const stage *s, const gw_wrench *about_com, int tu
     gw_vec3 torque = gw_add(about_com->t, gw_cross(s->rigid.com, about_com->f));
 #pragma GCC unroll 6
     for (int k = 0; k < n; k++)
-        force[k] = gw_dot(gw_column_linear(s->jacobian[k]), about_com->f);
+        force[k] = gw_dot(gw_linear_part(s->jacobian[k]), about_com->f);
 #pragma GCC unroll 6
     for (int k = 0; k < turns; k++)
-        force[k] += gw_dot(gw_column_angular(s->jacobian[k]), torque);
+        force[k] += gw_dot(gw_angular_part(s->jacobian[k]), torque);
 }
 
 GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const double *z,
@@ -127,8 +127,8 @@ static void add_lagging(const gw_guided *body, stage *s, int turns, int n, const
 {
     gw_twist a = twist_of(s->jacobian, z_ddot, turns, n);
     gw_wrench more = gw_rigid_body_lagging(&body->def, &s->rigid, body->lag,
-                                           gw_add(a.v, gw_column_linear(s->bias)),
-                                           gw_add(a.w, gw_column_angular(s->bias)));
+                                           gw_add(a.v, gw_linear_part(s->bias)),
+                                           gw_add(a.w, gw_angular_part(s->bias)));
     load->about_com = (gw_wrench){gw_add(load->about_com.f, more.f), //
                                   gw_add(load->about_com.t, more.t)};
     load->dissipation += gw_rigid_body_dissipates(&s->rigid, &more, &s->twist);
@@ -149,13 +149,13 @@ static void hold_coordinate(stage *s, int n, int k, double *z_ddot)
 GW_STEP_INLINE void accelerate(const gw_guided *body, stage *s, gw_load *load, int turns, int n,
                                double *z_ddot)
 {
-    gw_vec3 a = gw_column_linear(s->bias), alpha = gw_column_angular(s->bias);
+    gw_vec3 a = gw_linear_part(s->bias), alpha = gw_angular_part(s->bias);
     gw_wrench rate =
         gw_rigid_body_momentum_rate(body->def.mass.mass, &s->rigid, s->twist.w, a, alpha);
-    gw_wrench net = {gw_sub(load->about_com.f, rate.f), gw_sub(load->about_com.t, rate.t)};
+    gw_wrench net = gw_wrench_sub(load->about_com, rate);
     if (__builtin_expect(body->lag > 0, 0)) {
         gw_wrench more = gw_rigid_body_lagging(&body->def, &s->rigid, body->lag, a, alpha);
-        net = (gw_wrench){gw_add(net.f, more.f), gw_add(net.t, more.t)};
+        net = gw_wrench_add(net, more);
     }
     pull_back(s, &net, turns, n, z_ddot);
     gw_ldl_solve(s->inertia, n, z_ddot);
@@ -203,8 +203,8 @@ static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load
 {
     gw_twist a = twist_of(s->jacobian, z_ddot, rotational_columns(&def->set), def->set.dof);
     gw_wrench rate = gw_rigid_body_momentum_rate(def->mass.mass, &s->rigid, s->twist.w,
-                                                 gw_add(a.v, gw_column_linear(s->bias)),
-                                                 gw_add(a.w, gw_column_angular(s->bias)));
+                                                 gw_add(a.v, gw_linear_part(s->bias)),
+                                                 gw_add(a.w, gw_angular_part(s->bias)));
     return gw_rigid_body_constraint_wrench(&s->rigid, &rate, &load->about_com);
 }
 
@@ -516,7 +516,7 @@ static void floating_stage(const gw_guided *body, stage *s)
     gw_vec3 w = body->twist.w, arm = gw_rotate(body->pose.q, body->def.set.translation.of);
     gw_vec3 bias = gw_neg(gw_cross(w, gw_cross(w, arm)));
     gw_floating_jacobian(body, s->jacobian);
-    gw_column_set(s->bias, bias, gw_v3(0, 0, 0));
+    gw_spatial_set(s->bias, bias, gw_v3(0, 0, 0));
     s->pose = body->pose;
     s->twist = body->twist;
     s->rigid = gw_rigid_body_at(&body->def, &s->pose);
@@ -558,10 +558,10 @@ static void rotate_columns(const gw_guided *body, const stage *s, double (*colum
     twist.v = gw_add(twist.v, gw_cross(twist.w, s->rigid.held));
     gw_twist more = gw_base_motion_bias(&body->base, gw_add(s->pose.p, s->rigid.held), &twist);
     for (int k = 0; k < body->def.set.dof; k++)
-        gw_column_set(columns[k], gw_rotate(q, gw_column_linear(columns[k])),
-                      gw_rotate(q, gw_column_angular(columns[k])));
-    gw_column_set(drift, gw_rotate(q, gw_add(gw_column_linear(drift), more.v)),
-                  gw_rotate(q, gw_add(gw_column_angular(drift), more.w)));
+        gw_spatial_set(columns[k], gw_rotate(q, gw_linear_part(columns[k])),
+                       gw_rotate(q, gw_angular_part(columns[k])));
+    gw_spatial_set(drift, gw_rotate(q, gw_add(gw_linear_part(drift), more.v)),
+                   gw_rotate(q, gw_add(gw_angular_part(drift), more.w)));
 }
 
 static void guided_jacobian(const gw_model *model, double (*columns)[6], double *drift)
@@ -571,13 +571,13 @@ static void guided_jacobian(const gw_model *model, double (*columns)[6], double 
     present_stage(body, &s);
     gw_vec3 arm = s.rigid.held, w = gw_guided_twist(body).w;
     for (int k = 0; k < body->def.set.dof; k++) {
-        gw_vec3 wk = gw_column_angular(s.jacobian[k]);
-        gw_vec3 v = gw_add(gw_column_linear(s.jacobian[k]), gw_cross(wk, arm));
-        gw_column_set(columns[k], v, wk);
+        gw_vec3 wk = gw_angular_part(s.jacobian[k]);
+        gw_vec3 v = gw_add(gw_linear_part(s.jacobian[k]), gw_cross(wk, arm));
+        gw_spatial_set(columns[k], v, wk);
     }
-    gw_vec3 b = gw_add(gw_column_linear(s.bias), gw_cross(gw_column_angular(s.bias), arm));
+    gw_vec3 b = gw_add(gw_linear_part(s.bias), gw_cross(gw_angular_part(s.bias), arm));
     b = gw_add(b, gw_cross(w, gw_cross(w, arm)));
-    gw_column_set(drift, b, gw_column_angular(s.bias));
+    gw_spatial_set(drift, b, gw_angular_part(s.bias));
     if (body->base.moves)
         rotate_columns(body, &s, columns, drift);
 }
@@ -625,8 +625,8 @@ static void relative_velocity(const gw_guided *body, double *v)
     gw_twist t = gw_guided_twist(body);
     gw_submanifold_tangent(&body->def.set, &pose, length, basis);
     for (int k = 0; k < body->def.set.dof; k++)
-        v[k] = gw_dot(gw_column_linear(basis[k]), t.v) +
-               length * length * gw_dot(gw_column_angular(basis[k]), t.w);
+        v[k] = gw_dot(gw_linear_part(basis[k]), t.v) +
+               length * length * gw_dot(gw_angular_part(basis[k]), t.w);
 }
 
 /* The z' of min |M^1/2 (J z' - twist)|:  M_z z' = J^T M twist, in the base frame. */
@@ -737,8 +737,8 @@ static void guided_pull_back(const gw_model *model, int index, const gw_wrench *
         w = (gw_wrench){gw_unrotate(q, w.f), gw_unrotate(q, w.t)};
     }
     for (int k = 0; k < body->def.set.dof; k++)
-        force[k] += gw_dot(gw_column_linear(s.jacobian[k]), w.f) +
-                    gw_dot(gw_column_angular(s.jacobian[k]), w.t);
+        force[k] += gw_dot(gw_linear_part(s.jacobian[k]), w.f) +
+                    gw_dot(gw_angular_part(s.jacobian[k]), w.t);
 }
 
 static size_t guided_state_size(const gw_model *model)

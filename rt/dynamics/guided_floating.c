@@ -56,8 +56,8 @@ void gw_floating_jacobian(const gw_guided *body, double (*columns)[6])
     gw_vec3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
             e[3] = {t->locus.e1, t->locus.e2, t->locus.e3};
     for (int k = 0; k < 3; k++) {
-        gw_column_set(columns[k], gw_cross(arm, axis[k]), axis[k]);
-        gw_column_set(columns[3 + k], e[k], gw_v3(0, 0, 0));
+        gw_spatial_set(columns[k], gw_cross(arm, axis[k]), axis[k]);
+        gw_spatial_set(columns[3 + k], e[k], gw_v3(0, 0, 0));
     }
 }
 
@@ -67,7 +67,7 @@ void gw_floating_velocity(const gw_guided *body, double *v)
     gw_vec3 w = body->twist.w, arm = gw_rotate(body->pose.q, t->of);
     gw_vec3 at = gw_add(body->twist.v, gw_cross(w, arm));
     gw_vec3 slide = {gw_dot(t->locus.e1, at), gw_dot(t->locus.e2, at), gw_dot(t->locus.e3, at)};
-    gw_column_set(v, w, slide);
+    gw_spatial_set(v, w, slide);
 }
 
 /* The velocity of the centre of mass and the spin in body axes are kept as numbers from step to
@@ -78,7 +78,7 @@ void gw_floating_set_twist(gw_guided *body, const gw_twist *twist)
     gw_vec3 com = gw_rotate(body->pose.q, body->def.mass.com);
     gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, com)), w = gw_unrotate(body->pose.q, twist->w);
     body->twist = *twist;
-    gw_column_set(body->z_dot, v, w);
+    gw_spatial_set(body->z_dot, v, w);
 }
 
 void gw_floating_kick(gw_guided *body, const double *dv)
@@ -105,7 +105,7 @@ void gw_floating_apply_inverse(const gw_guided *body, const double *force, doubl
     gw_vec3 spin = gw_mat3_mul(&body->inverse, gw_mat3_tmul(&r, torque));
     gw_vec3 alpha = gw_mat3_mul(&r, spin);
     gw_vec3 a = gw_add(gw_scale(1 / body->def.mass.mass, f), gw_cross(alpha, from_com));
-    gw_column_set(answer, alpha, gw_v3(gw_dot(l->e1, a), gw_dot(l->e2, a), gw_dot(l->e3, a)));
+    gw_spatial_set(answer, alpha, gw_v3(gw_dot(l->e1, a), gw_dot(l->e2, a), gw_dot(l->e3, a)));
 }
 
 /* ---- the step ------------------------------------------------------------------------------- */
@@ -250,5 +250,5 @@ void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_ste
         return;
     body->pose = end.pose;
     body->twist = end.twist;
-    gw_column_set(body->z_dot, m.v, m.w);
+    gw_spatial_set(body->z_dot, m.v, m.w);
 }

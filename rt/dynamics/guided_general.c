@@ -67,14 +67,6 @@ static void backward(double (*l)[6], double *x)
     }
 }
 
-static double dot6(const double *a, const double *b)
-{
-    double s = 0;
-    for (int i = 0; i < 6; i++)
-        s += a[i] * b[i];
-    return s;
-}
-
 /*
  * Least y with rows . y = rhs: Gram-Schmidt with the largest remaining row first, as far as the
  * rank goes. Rows and right-hand sides are overwritten. Returns what part of the largest row the
@@ -88,9 +80,9 @@ static double least_norm(double (*rows)[6], double *rhs, int count, int rank, do
     for (int done = 0; done < count && done < 6; done++) {
         int pick = done;
         for (int i = done; i < count; i++)
-            if (dot6(rows[i], rows[i]) > dot6(rows[pick], rows[pick]))
+            if (gw_dot6(rows[i], rows[i]) > gw_dot6(rows[pick], rows[pick]))
                 pick = i;
-        double norm = sqrt(dot6(rows[pick], rows[pick]));
+        double norm = sqrt(gw_dot6(rows[pick], rows[pick]));
         first = done == 0 ? norm : first;
         if (norm <= tolerance * first || norm == 0)
             break;
@@ -101,7 +93,7 @@ static double least_norm(double (*rows)[6], double *rhs, int count, int rank, do
         memcpy(rows[pick], rows[done], sizeof q);
         rhs[pick] = rhs[done];
         for (int i = done + 1; i < count; i++) {
-            double along = dot6(rows[i], q);
+            double along = gw_dot6(rows[i], q);
             for (int k = 0; k < 6; k++)
                 rows[i][k] -= along * q[k];
             rhs[i] -= along * b;
@@ -121,7 +113,7 @@ static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double
     int count = def->set.row_count;
     gw_rows_jacobian(def->set.rows, count, pose, a);
     for (int i = 0; i < count; i++) {
-        rhs[i] = target[i] - dot6(a[i], x);
+        rhs[i] = target[i] - gw_dot6(a[i], x);
         forward(l, a[i]);
     }
     double margin = least_norm(a, rhs, count, 6 - def->set.dof, RANK_TOLERANCE, y);
@@ -284,7 +276,7 @@ static gw_twist unopposed(const gw_guided *body, const gw_pose *here, const gw_p
     gw_rows_jacobian(set->rows, set->row_count, here, a);
     gw_rows_jacobian(set->rows, set->row_count, there, a + set->row_count);
     for (int i = 0; i < 2 * set->row_count; i++) {
-        rhs[i] = -dot6(a[i], x);
+        rhs[i] = -gw_dot6(a[i], x);
         forward(l, a[i]);
     }
     least_norm(a, rhs, 2 * set->row_count, 6, BENT_RANK, y);
@@ -389,7 +381,7 @@ static void satisfy_at_edges(const gw_guided *body, const gw_pose *pose, const d
     for (int i = 0; i < count; i++)
         past_of(body, pose, &edges[i], a[rows + i]);
     for (int i = 0; i < rows + count; i++) {
-        rhs[i] = (i < rows ? target[i] : of_edges[i - rows]) - dot6(a[i], x);
+        rhs[i] = (i < rows ? target[i] : of_edges[i - rows]) - gw_dot6(a[i], x);
         forward(l, a[i]);
     }
     least_norm(a, rhs, rows + count, 6, RANK_TOLERANCE, y);
@@ -427,7 +419,7 @@ static void stop_outward(const gw_guided *body, const gw_pose *pose, edge *edges
         for (int i = stopped; i < count; i++) {
             double gradient[6];
             past_of(body, pose, &edges[i], gradient);
-            if (!(dot6(gradient, x) > 0))
+            if (!(gw_dot6(gradient, x) > 0))
                 continue;
             edge e = edges[i];
             edges[i] = edges[stopped];

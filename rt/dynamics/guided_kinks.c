@@ -158,8 +158,8 @@ static void mass_matrix(const gw_guided *body, const gw_chart *chart, const doub
     gw_chart_eval(chart, z, still, &pose, jacobian, bias);
     gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
     for (int i = 0; i < body->def.set.dof; i++) {
-        w[i] = gw_column_angular(jacobian[i]);
-        v[i] = gw_add(gw_column_linear(jacobian[i]), gw_cross(w[i], r.com));
+        w[i] = gw_angular_part(jacobian[i]);
+        v[i] = gw_add(gw_linear_part(jacobian[i]), gw_cross(w[i], r.com));
         for (int j = 0; j <= i; j++)
             m[i][j] = m[j][i] =
                 mass * gw_dot(v[i], v[j]) + gw_dot(w[i], gw_mat3_mul(&r.inertia, w[j]));
@@ -278,8 +278,8 @@ static bool stay_on_crease(gw_guided *body, gw_step *step)
         z_dot[k] = 0;
         gw_chart_eval(&chart, still, z_dot, &pose, jacobian, bias);
         for (int i = 0; i < body->def.set.dof; i++) {
-            twist.v = gw_mul_add(twist.v, z_dot[i], gw_column_linear(jacobian[i]));
-            twist.w = gw_mul_add(twist.w, z_dot[i], gw_column_angular(jacobian[i]));
+            twist.v = gw_mul_add(twist.v, z_dot[i], gw_linear_part(jacobian[i]));
+            twist.w = gw_mul_add(twist.w, z_dot[i], gw_angular_part(jacobian[i]));
         }
     }
     step->dissipated += gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &before) -

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "rt/base/spatial.h"
 #include "rt/dynamics/guided.h"
 
 /* For functions that every stage of a step calls. */
@@ -201,23 +202,6 @@ GW_STEP_INLINE gw_load gw_guided_load(const gw_guided *body, const gw_rigid_body
     return __builtin_expect(body->base.moves, 0)
                ? gw_base_motion_load(body, r, pose, twist, forces, t)
                : gw_rigid_body_load(&body->def, r, pose, twist, forces, t);
-}
-
-/* ---- columns of a Jacobian: [v; w] as six numbers ------------------------------------------- */
-
-static inline gw_vec3 gw_column_linear(const double *column)
-{
-    return gw_v3(column[0], column[1], column[2]);
-}
-
-static inline gw_vec3 gw_column_angular(const double *column)
-{
-    return gw_v3(column[3], column[4], column[5]);
-}
-
-static inline void gw_column_set(double *column, gw_vec3 v, gw_vec3 w)
-{
-    memcpy(column, (double[6]){v.x, v.y, v.z, w.x, w.y, w.z}, 6 * sizeof *column);
 }
 
 /* ---- forces as a part of a step sees them --------------------------------------------------- */

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs_motion.h"
 
@@ -430,12 +431,6 @@ void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, doub
     z_dot[2] = det > 0 ? (v * uu - u * uv) / det : 0;
 }
 
-static void put(double *row, gw_vec3 v, gw_vec3 w)
-{
-    row[0] = v.x, row[1] = v.y, row[2] = v.z;
-    row[3] = w.x, row[4] = w.y, row[5] = w.z;
-}
-
 /*
  * Shape of the world:  t = P - R s,    t' = P' - w x R s,    t'' = P'' - w' x R s - w x (w x R s)
  * Shape of the body:   t = s - R P,    t' = -R P' - w x R P,
@@ -479,12 +474,12 @@ void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *
         if (k > 0)
             v = t->in_mobile ? gw_sub(v, gw_rotate(pose->q, b.p_by[k - 1]))
                              : gw_add(v, b.p_by[k - 1]);
-        put(jacobian[k], v, column[k]);
+        gw_spatial_set(jacobian[k], v, column[k]);
     }
     gw_vec3 moves = b.p_bias;
     if (t->in_mobile)
         moves = gw_neg(gw_add(gw_rotate(pose->q, b.p_bias),
                               gw_scale(2, gw_cross(w, gw_rotate(pose->q, b.p_rate)))));
     gw_vec3 inward = gw_cross(w, gw_cross(w, arm));
-    put(bias, gw_sub(gw_add(moves, gw_cross(arm, w_bias)), inward), w_bias);
+    gw_spatial_set(bias, gw_sub(gw_add(moves, gw_cross(arm, w_bias)), inward), w_bias);
 }

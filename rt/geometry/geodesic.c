@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include "rt/base/spatial.h"
 
 #define STEP      0.1  /* in lengths */
 #define MOST      400  /* steps of an exponential map: longer ones beyond 40 lengths */
@@ -17,28 +18,20 @@
 #define ON_ROWS   1e-11
 #define SAME_POSE 1e-9 /* in lengths, of a pose that a curve comes to */
 
-static double dot6(const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < 6; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* d <- Z Z^T d / |Z Z^T d|, Z the tangent basis at x in [v; length w]; the cosine between both. */
 static double rotate_to_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                                 double *d)
 {
-    double basis[6][6], to[6] = {0}, before = sqrt(dot6(d, d));
+    double basis[6][6], to[6] = {0}, before = sqrt(gw_dot6(d, d));
     gw_submanifold_tangent(set, x, length, basis);
     for (int k = 0; k < set->dof; k++) {
         for (int i = 3; i < 6; i++)
             basis[k][i] *= length;
-        double c = dot6(basis[k], d);
+        double c = gw_dot6(basis[k], d);
         for (int i = 0; i < 6; i++)
             to[i] += c * basis[k][i];
     }
-    double norm = sqrt(dot6(to, to));
+    double norm = sqrt(gw_dot6(to, to));
     for (int i = 0; i < 6; i++)
         d[i] = norm > 0 ? to[i] / norm : 0;
     return before > 0 ? norm / before : 0;

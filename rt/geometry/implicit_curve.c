@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 #include "rt/geometry/geodesic.h"
 
 /* Steps and arc lengths in units. */
@@ -30,14 +31,6 @@
 /* Size of the fifth pivot of the rows relative to the first: zero at a crossing. */
 #define CROSSING 1e-6 /* below, the tangent is undefined */
 #define REGULAR  1e-4 /* below, the pose may be the crossing itself */
-
-static double dot6(const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < 6; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
 
 /* The direction of smallest change of the rows; returns the fifth pivot over the first. */
 static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *x, double t[6])
@@ -117,7 +110,7 @@ bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
     if (gw_norm2(gw_sub(y->p, w->x.p)) > far * far)
         return false;
     between(w->unit, &w->x, y, d);
-    double along = dot6(d, w->tangent), off = dot6(d, d) - along * along;
+    double along = gw_dot6(d, w->tangent), off = gw_dot6(d, d) - along * along;
     if (fabs(along) > 0.75 * reach || off > 0.05 * reach * reach)
         return false;
     gw_pose x = w->x;
@@ -130,9 +123,9 @@ bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
         if (tangent_at(w->set, w->unit, &x, t) < w->least)
             memcpy(t, w->tangent, sizeof t);
         between(w->unit, &x, y, d);
-        along = dot6(d, t);
+        along = gw_dot6(d, t);
     }
-    return dot6(d, d) < ON_CURVE * ON_CURVE;
+    return gw_dot6(d, d) < ON_CURVE * ON_CURVE;
 }
 
 static gw_curve_trace_status status_at(gw_curve_trace *w)
@@ -172,7 +165,7 @@ static void update_unit(gw_curve_trace *w)
         return;
     for (int i = 0; i < 3; i++)
         w->tangent[i] *= k, w->curvature[i] *= k;
-    double longer = sqrt(dot6(w->tangent, w->tangent));
+    double longer = sqrt(gw_dot6(w->tangent, w->tangent));
     for (int i = 0; i < 6; i++)
         w->tangent[i] /= longer, w->curvature[i] /= longer * longer;
     w->step *= longer;
@@ -193,11 +186,11 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
         return false;
     between(w->unit, &guess, &next->x, off);
     between(w->unit, &w->x, &next->x, d);
-    if (dot6(off, off) > MAX_OFF * MAX_OFF * s * s)
+    if (gw_dot6(off, off) > MAX_OFF * MAX_OFF * s * s)
         return false;
-    double moved = sqrt(dot6(d, d));
+    double moved = sqrt(gw_dot6(d, d));
     next->clear = tangent_at(w->set, w->unit, &next->x, next->tangent);
-    double straight = dot6(next->tangent, w->tangent);
+    double straight = gw_dot6(next->tangent, w->tangent);
     if (next->clear < w->least || !(moved > 0.5 * s && moved < 1.5 * s && fabs(straight) > 0.9))
         return false;
     next->off_surface = !gw_rows_over_surfaces(w->set->rows, w->set->row_count, &next->x);
@@ -285,7 +278,7 @@ gw_curve_walk gw_curve_walk_from_seed(gw_submanifold *set, bool backward)
     gw_submanifold_tangent(set, &set->seed, size, basis);
     for (int i = 0; i < 6; i++)
         d[i] = basis[0][i] * (i < 3 ? 1 / walk.trace.unit : 1);
-    if ((dot6(d, walk.trace.tangent) < 0) != backward)
+    if ((gw_dot6(d, walk.trace.tangent) < 0) != backward)
         walk.trace = gw_curve_trace_from_seed(set, size, true);
     return walk;
 }
@@ -335,7 +328,7 @@ static bool comes_to(const gw_curve_walk *walk, const gw_pose *pose, double *sha
         if (gw_pose_distance(&x, pose, size) <= SAME_POSE * size)
             return true;
         between(size, &x, pose, left);
-        *share = fmin(fmax(*share + dot6(left, along) / dot6(along, along), 0), 1);
+        *share = fmin(fmax(*share + gw_dot6(left, along) / gw_dot6(along, along), 0), 1);
     }
     return false;
 }
@@ -378,7 +371,8 @@ static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, d
     bool on_rows =
         gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x) < 1e-10 * w->size;
     between(w->unit, &guess, x, off);
-    *on_curve = on_rows && dot6(off, off) <= fmax(MAX_OFF * MAX_OFF * s * s, ON_CURVE * ON_CURVE) &&
+    *on_curve = on_rows &&
+                gw_dot6(off, off) <= fmax(MAX_OFF * MAX_OFF * s * s, ON_CURVE * ON_CURVE) &&
                 gw_pose_distance(x, near, length) < most &&
                 gw_rows_over_surfaces(w->set->rows, w->set->row_count, x);
     if (tangent_at(w->set, w->unit, x, t) < w->least)
@@ -386,7 +380,7 @@ static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, d
             t[i] = w->tangent[i] + s * w->curvature[i];
     gw_twist d = gw_pose_sub(x, near);
     double g[6] = {d.v.x, d.v.y, d.v.z, l * length * d.w.x, l * length * d.w.y, l * length * d.w.z};
-    return dot6(g, t) * (dot6(t, w->tangent) < 0 ? -1 : 1);
+    return gw_dot6(g, t) * (gw_dot6(t, w->tangent) < 0 ? -1 : 1);
 }
 
 /* The pose of the curve nearest to `near` within a step of the present point, at the zero of the

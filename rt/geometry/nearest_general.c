@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 #include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
 
@@ -23,14 +24,6 @@ typedef struct problem {
     const gw_pose *near;
     double length;
 } problem;
-
-static double dot6(const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < 6; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
 
 static gw_pose moved(const problem *s, const gw_pose *x, const double d[6])
 {
@@ -71,7 +64,7 @@ static void stationarity_at(const problem *s, const gw_pose *x, stationarity *at
     for (int i = 0; i < s->set->row_count; i++)
         at->lambda[i] = 0;
     for (int i = n - 1; i >= 0; i--) {
-        c[i] = dot6(q[i], g);
+        c[i] = gw_dot6(q[i], g);
         for (int k = i + 1; k < n; k++)
             c[i] -= a[k][i] * at->lambda[order[k]];
         at->lambda[order[i]] = c[i] / a[i][i];
@@ -79,7 +72,7 @@ static void stationarity_at(const problem *s, const gw_pose *x, stationarity *at
     for (int k = 0; k < s->set->dof; k++) {
         for (int i = 0; i < 6; i++)
             at->z[k][i] = q[6 - s->set->dof + k][i];
-        at->along[k] = dot6(at->z[k], g);
+        at->along[k] = gw_dot6(at->z[k], g);
     }
 }
 
@@ -107,7 +100,7 @@ static void curvature(const problem *s, const stationarity *at, const gw_pose *x
         gw_pose y = moved(s, x, step);
         lagrangian(s, at, &y, there);
         for (int j = 0; j < n; j++)
-            h[k][j] = (dot6(at->z[j], there) - dot6(at->z[j], here)) / e;
+            h[k][j] = (gw_dot6(at->z[j], there) - gw_dot6(at->z[j], here)) / e;
     }
     for (int k = 0; k < n; k++)
         for (int j = 0; j < k; j++)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/element.h"
@@ -315,20 +316,14 @@ void gw_rows_value(const gw_row *rows, int count, const gw_pose *x, double *h)
     }
 }
 
-static void put(double row[6], gw_vec3 v, gw_vec3 w)
-{
-    row[0] = v.x, row[1] = v.y, row[2] = v.z;
-    row[3] = w.x, row[4] = w.y, row[5] = w.z;
-}
-
 /* The row of h = u . g for a unit vector u that stays with the element: see row_linear(). */
 static void put_gradient(const gw_row *row, const gw_pose *x, const arm *a, gw_vec3 u,
                          double out[6])
 {
     if (gw_row_owned_by_body(row->kind))
-        put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
+        gw_spatial_set(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
     else
-        put(out, u, gw_cross(a->m, u));
+        gw_spatial_set(out, u, gw_cross(a->m, u));
 }
 
 /*
@@ -341,7 +336,7 @@ static double row_linear(const gw_row *row, const gw_pose *x, follower *f, doubl
 {
     if (row->kind == GW_ROW_ANGLE) {
         gw_vec3 m = gw_rotate(x->q, row->m);
-        put(out, gw_v3(0, 0, 0), gw_cross(m, row->n));
+        gw_spatial_set(out, gw_v3(0, 0, 0), gw_cross(m, row->n));
         return gw_dot(row->n, m) - row->value;
     }
     arm a = arm_of(row, x);
@@ -350,9 +345,10 @@ static double row_linear(const gw_row *row, const gw_pose *x, follower *f, doubl
         of_direction m = direction_of(row, x, &a, NULL, f);
         gw_vec3 turn = gw_cross(a.n, m.n);
         if (body)
-            put(out, gw_neg(m.gradient), gw_sub(gw_cross(m.gradient, gw_sub(row->f, x->p)), turn));
+            gw_spatial_set(out, gw_neg(m.gradient),
+                           gw_sub(gw_cross(m.gradient, gw_sub(row->f, x->p)), turn));
         else
-            put(out, m.gradient, gw_add(gw_cross(a.m, m.gradient), turn));
+            gw_spatial_set(out, m.gradient, gw_add(gw_cross(a.m, m.gradient), turn));
         return gw_dot(a.n, m.n);
     }
     double value = 0, second;

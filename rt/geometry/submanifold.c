@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 #include "rt/geometry/along_normal.h"
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs.h"
@@ -540,12 +541,6 @@ static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
     return 0;
 }
 
-static void put(double out[6], gw_vec3 v, gw_vec3 w)
-{
-    out[0] = v.x, out[1] = v.y, out[2] = v.z;
-    out[3] = w.x, out[4] = w.y, out[5] = w.z;
-}
-
 /* The columns of the chart there. */
 static void axis_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                          const double *zero, double (*basis)[6])
@@ -592,15 +587,15 @@ void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double 
             gw_vec3 shift = gw_shift_rate(t, x->q, axes[i]);
             v = t->in_mobile ? gw_sub(v, gw_rotate(x->q, shift)) : gw_add(v, shift);
         }
-        put(basis[i], v, gw_scale(length, axes[i]));
+        gw_spatial_set(basis[i], v, gw_scale(length, axes[i]));
     }
     gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, arm) : gw_add(arm, x->p);
     if (t->shift_count > 0)
         point = gw_sub(point, gw_shift_at(t, x->q));
     int m = gw_locus_tangent(&t->locus, point, slides);
     for (int i = 0; i < m; i++)
-        put(basis[n + i], t->in_mobile ? gw_neg(gw_rotate(x->q, slides[i])) : slides[i],
-            gw_v3(0, 0, 0));
+        gw_spatial_set(basis[n + i], t->in_mobile ? gw_neg(gw_rotate(x->q, slides[i])) : slides[i],
+                       gw_v3(0, 0, 0));
     gw_small_orthonormalise(n + m, basis);
     for (int i = 0; i < n + m; i++)
         for (int j = 3; j < 6; j++)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 
 #define STIFF                                                                                      \
     0.5 /* h |Lambda_d^-1 b_d| + h sqrt|Lambda_d^-1 k_d|: more is integrated implicitly            \
@@ -34,15 +35,6 @@ static gw_wrench in_world(gw_quat q, const double f[6])
 {
     return (gw_wrench){gw_rotate(q, gw_v3(f[0], f[1], f[2])),
                        gw_rotate(q, gw_v3(f[3], f[4], f[5]))};
-}
-
-static void multiply(const double m[6][6], const double x[6], double out[6])
-{
-    for (int i = 0; i < 6; i++) {
-        out[i] = 0;
-        for (int j = 0; j < 6; j++)
-            out[i] += m[i][j] * x[j];
-    }
 }
 
 /* R^T M R of both halves: a matrix on world axes, on those of the held frame. */
@@ -136,7 +128,7 @@ static void hold_implicit(gw_desired_impedance *d, const gw_wrench *applied)
     double root[6], m[6][6] = {{0}}, f[6], u[6], z[6] = {0};
     gw_wrench spring = spring_wrench(d, &d->pose), sum = gw_wrench_add(*applied, spring);
     in_axes(d->pose.q, sum.f, sum.t, f);
-    multiply((const double(*)[6])d->inverse, f, u);
+    gw_matrix6_apply((const double(*)[6])d->inverse, f, u);
     for (int i = 0; i < 6; i++) {
         root[i] = sqrt(d->def.damping[i] + d->dt * d->def.stiffness[i]);
         u[i] = root[i] * (d->twist[i] + d->dt * (u[i] + d->free[i]));
@@ -207,9 +199,9 @@ static void impose_mass(gw_desired_impedance *d, const double own[6][6], const d
     spectral((const double(*)[6])v, g, m, back, d->gain);
     spectral((const double(*)[6])v, h, m, m, from);
     spectral((const double(*)[6])v, sg, back, back, d->inverse);
-    multiply((const double(*)[6])from, a, d->by_environment);
+    gw_matrix6_apply((const double(*)[6])from, a, d->by_environment);
     spectral((const double(*)[6])v, g, back, m, felt);
-    multiply((const double(*)[6])felt, a, d->free);
+    gw_matrix6_apply((const double(*)[6])felt, a, d->free);
 }
 
 /* ---- a tick ---------------------------------------------------------------------------------- */
@@ -275,7 +267,7 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     gw_wrench passive = d->is_held ? d->held : spring_and_damper(d, &state->pose, &state->twist);
     double f[6], by[6];
     in_axes(q, passive.f, passive.t, f);
-    multiply((const double(*)[6])d->inverse, f, by);
+    gw_matrix6_apply((const double(*)[6])d->inverse, f, by);
     for (int i = 0; i < 6; i++)
         by[i] += d->free[i];
     gw_wrench felt = in_world(q, by);
@@ -301,7 +293,7 @@ gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *appl
     if (!d->def.has_mass)
         return felt;
     in_axes(pose->q, felt.f, felt.t, f);
-    multiply((const double(*)[6])d->gain, f, on);
+    gw_matrix6_apply((const double(*)[6])d->gain, f, on);
     for (int i = 0; i < 6; i++)
         on[i] += d->by_environment[i];
     return in_world(pose->q, on);

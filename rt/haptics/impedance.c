@@ -31,11 +31,6 @@ static const gw_wrench no_wrench = {{0, 0, 0}, {0, 0, 0}};
 
 /* ---- arithmetic of wrenches ---------------------------------------------------------------- */
 
-static gw_wrench negative(gw_wrench a)
-{
-    return (gw_wrench){gw_neg(a.f), gw_neg(a.t)};
-}
-
 static double power_of(const gw_wrench *w, const gw_twist *twist)
 {
     return gw_dot(w->f, twist->v) + gw_dot(w->t, twist->w);
@@ -149,8 +144,8 @@ static void estimate_hand(gw_impedance_control *c, const gw_impedance_device *d,
     gw_wrench rate = {gw_scale(1 / dt, gw_sub(d->twist.v, c->last_twist.v)),
                       gw_scale(1 / dt, gw_sub(d->twist.w, c->last_twist.w))};
     gw_wrench u = c->sent[history_at(c, delay_ticks(d, dt))];
-    gw_wrench raw =
-        gw_wrench_add(gw_wrench_add(inertia_times(d, rate), friction_at(d, &mean)), negative(u));
+    gw_wrench raw = gw_wrench_add(gw_wrench_add(inertia_times(d, rate), friction_at(d, &mean)),
+                                  gw_wrench_neg(u));
     double part = dt / (dt + ESTIMATE_TIME);
     c->estimate.f = gw_add(gw_scale(1 - part, c->estimate.f), gw_scale(part, raw.f));
     c->estimate.t = gw_add(gw_scale(1 - part, c->estimate.t), gw_scale(part, raw.t));
@@ -333,7 +328,7 @@ static gw_wrench penalty_wrench(gw_impedance_control *c, const gw_impedance_work
 /* J D^-1 tau: the free acceleration without J-dot v */
 static gw_wrench acceleration_without_jdot_v(const gw_impedance_work *w)
 {
-    return gw_wrench_add(wrench_of(w->free_acceleration), negative(wrench_of(w->jdot_v)));
+    return gw_wrench_add(wrench_of(w->free_acceleration), gw_wrench_neg(wrench_of(w->jdot_v)));
 }
 
 /* u = M_d (Lambda^-1 (F_h + F_pc) + J D^-1 tau + J-dot v) + C_d x-dot - F_h   (eq. 11) */
@@ -345,7 +340,7 @@ static gw_wrench impedance_law(const gw_impedance_control *c, const gw_impedance
                                                             : acceleration_without_jdot_v(w));
     gw_wrench u =
         gw_wrench_add(inertia_times(&w->device, a), friction_at(&w->device, &w->device.twist));
-    return gw_wrench_add(u, negative(w->hand));
+    return gw_wrench_add(u, gw_wrench_neg(w->hand));
 }
 
 /*
@@ -397,7 +392,7 @@ static gw_wrench four_channel_law(const gw_impedance_work *w)
 /* The wrench that the model feels at its held frame. */
 static gw_wrench wrench_on_model(const gw_impedance_control *c, const gw_impedance_work *w)
 {
-    gw_wrench springs = gw_wrench_add(negative(w->spring), w->damping_on_model);
+    gw_wrench springs = gw_wrench_add(gw_wrench_neg(w->spring), w->damping_on_model);
     return c->def.kind == GW_LAW_COUPLING ? springs : gw_wrench_add(w->hand, springs);
 }
 
@@ -480,7 +475,7 @@ static gw_twist predicted_device_motion(const gw_impedance_control *c, const gw_
     const gw_impedance_device *d = &w->device;
     int delay = delay_ticks(d, w->dt);
     gw_wrench acts = gw_wrench_add(delay ? c->sent[history_at(c, delay - 1)] : *command, w->hand);
-    acts = exertable(d, gw_wrench_add(acts, negative(friction_at(d, &d->twist))));
+    acts = exertable(d, gw_wrench_add(acts, gw_wrench_neg(friction_at(d, &d->twist))));
     gw_wrench a = {gw_scale(1 / d->mass, acts.f), gw_scale(1 / d->inertia, acts.t)};
     return predicted_motion(&d->twist, a, w->dt);
 }
@@ -626,7 +621,7 @@ static gw_wrench switch_remainder(gw_impedance_control *c, const gw_impedance_de
                                   gw_wrench u, double dt)
 {
     if (c->switched) {
-        c->switch_offset = gw_wrench_add(c->steady, negative(u));
+        c->switch_offset = gw_wrench_add(c->steady, gw_wrench_neg(u));
         c->switch_time = 0;
         c->switch_duration = switch_duration_of(c, d);
         c->switched = false;
@@ -635,7 +630,7 @@ static gw_wrench switch_remainder(gw_impedance_control *c, const gw_impedance_de
         return no_wrench;
     double left = 1 - c->switch_time / c->switch_duration;
     c->switch_time += dt;
-    return (gw_wrench){gw_scale(left, c->switch_offset.f), gw_scale(left, c->switch_offset.t)};
+    return gw_wrench_scale(left, c->switch_offset);
 }
 
 /* The impulse that gives the device the velocity change of the model (N s, N m s), or under four
@@ -776,7 +771,7 @@ static void measure_free_acceleration(gw_impedance_control *c, gw_impedance_work
  */
 static gw_wrench impulse_due(gw_impedance_control *c, const gw_impedance_work *w, gw_wrench impulse)
 {
-    gw_wrench now = c->pending_impulse, push = gw_wrench_add(w->hand, negative(w->spring));
+    gw_wrench now = c->pending_impulse, push = gw_wrench_add(w->hand, gw_wrench_neg(w->spring));
     gw_twist change = {gw_scale(1 / w->device.mass, impulse.f),
                        gw_scale(1 / w->device.inertia, impulse.t)};
     bool waits = power_of(&push, &change) < 0;
@@ -797,7 +792,7 @@ void gw_impedance_post_step(gw_impedance_control *c, const gw_operational_step *
     c->steady = gw_wrench_add(u, switch_remainder(c, &w->device, u, w->dt));
     within_limits(c, w, &impulse, out);
     damp_by_known_step(c, w, step, &out->command);
-    add_damping(c, w, gw_wrench_add(control_law(c, w), negative(u)), out);
+    add_damping(c, w, gw_wrench_add(control_law(c, w), gw_wrench_neg(u)), out);
     out->damped = -w->dt * (power_of(&w->damping_on_device, &w->device.twist) +
                             power_of(&w->damping_on_model, &w->model.twist));
     /* for the next tick */

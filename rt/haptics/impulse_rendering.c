@@ -10,21 +10,6 @@ static double size_of(const gw_wrench *impulse)
     return gw_norm(impulse->f) + gw_norm(impulse->t) / GW_IMPULSE_RENDERING_ARM;
 }
 
-static gw_wrench times(double a, const gw_wrench *w)
-{
-    return (gw_wrench){gw_scale(a, w->f), gw_scale(a, w->t)};
-}
-
-static gw_wrench less(const gw_wrench *a, const gw_wrench *b)
-{
-    return (gw_wrench){gw_sub(a->f, b->f), gw_sub(a->t, b->t)};
-}
-
-static gw_wrench plus(const gw_wrench *a, const gw_wrench *b)
-{
-    return (gw_wrench){gw_add(a->f, b->f), gw_add(a->t, b->t)};
-}
-
 /* The largest part of `more`, 0 .. 1, with |base + part more| <= most; `base` is within it. */
 static double largest_share(gw_vec3 base, gw_vec3 more, double most)
 {
@@ -44,7 +29,7 @@ static gw_wrench granted(gw_impulse_rendering *s, const gw_wrench *impulse, doub
     double left = most - s->spent;
     double part = size > left ? left / size : 1;
     s->spent += part * size;
-    return times(part, impulse);
+    return gw_wrench_scale(part, *impulse);
 }
 
 gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_wrench *impulse,
@@ -54,13 +39,13 @@ gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_
     assert(s && impulse && steady && dt > 0);
     gw_impulse_rendered out = {.limited = false};
     gw_wrench taken = granted(s, impulse, budget, dt);
-    out.withheld = less(impulse, &taken);
-    s->pending = plus(&s->pending, &taken);
+    out.withheld = gw_wrench_sub(*impulse, taken);
+    s->pending = gw_wrench_add(s->pending, taken);
     if (!(size_of(&s->pending) > 0)) {
         s->pending_for = 0;
         return out;
     }
-    gw_wrench all = times(1 / dt, &s->pending);
+    gw_wrench all = gw_wrench_scale(1 / dt, s->pending);
     double f = largest_share(steady->f, all.f, force_max),
            t = largest_share(steady->t, all.t, torque_max);
     out.wrench = (gw_wrench){gw_scale(f, all.f), gw_scale(t, all.t)};
@@ -73,7 +58,7 @@ gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_
     s->pending = (gw_wrench){gw_scale(1 - f, s->pending.f), gw_scale(1 - t, s->pending.t)};
     s->pending_for += dt;
     if (s->pending_for > GW_IMPULSE_RENDERING_SPREAD - 0.5 * dt) {
-        out.withheld = plus(&out.withheld, &s->pending);
+        out.withheld = gw_wrench_add(out.withheld, s->pending);
         s->pending = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
         s->pending_for = 0;
     }

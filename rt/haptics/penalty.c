@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/base/spatial.h"
+
 #define TANK_MAX 0.01 /* J: what a spring of 200 N/m holds at 1 cm */
 
 static double norm6(const double a[6])
@@ -15,15 +17,6 @@ static double norm6(const double a[6])
     for (int i = 0; i < 6; i++)
         sum += a[i] * a[i];
     return sqrt(sum);
-}
-
-static void multiply(const double m[6][6], const double a[6], double out[6])
-{
-    for (int i = 0; i < 6; i++) {
-        out[i] = 0;
-        for (int j = 0; j < 6; j++)
-            out[i] += m[i][j] * a[j];
-    }
 }
 
 static void multiply_transposed(const double m[6][6], const double a[6], double out[6])
@@ -106,7 +99,7 @@ static double printed_energy(const gw_penalty_def *def, const double p[6][6], co
                              double length)
 {
     double along[6], sum = 0;
-    multiply(p, e, along);
+    gw_matrix6_apply(p, e, along);
     for (int i = 0; i < 6; i++)
         sum += (i < 3 ? def->mass * length * length : def->inertia) * along[i] * along[i];
     return 0.5 * def->stiffness * sum;
@@ -126,7 +119,7 @@ static gw_wrench printed(gw_penalty *p, const gw_penalty_def *def,
     memcpy(p->factor, now, sizeof now);
     for (int i = 0; i < 6; i++)
         both[i] = def->stiffness * e[i] + def->damping * rate[i];
-    multiply((const double(*)[6])now, both, f);
+    gw_matrix6_apply((const double(*)[6])now, both, f);
     for (int i = 0; i < 6; i++)
         f[i] *= i < 3 ? def->mass * length * length : def->inertia;
     p->started = true;
@@ -138,7 +131,7 @@ static void force_of(const gw_penalty *p, const gw_penalty_def *def, const doubl
                      double out[6])
 {
     double y[6];
-    multiply((const double(*)[6])p->factor, rate, y);
+    gw_matrix6_apply((const double(*)[6])p->factor, rate, y);
     for (int i = 0; i < 6; i++)
         y[i] = def->stiffness * p->stretch[i] + def->damping * y[i];
     multiply_transposed((const double(*)[6])p->factor, y, out);
@@ -156,8 +149,8 @@ static void follow(gw_penalty *p, const gw_penalty_def *def, const double target
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
             d[i][j] = target[i][j] - p->factor[i][j];
-    multiply((const double(*)[6])p->factor, rate, y);
-    multiply((const double(*)[6])d, rate, de);
+    gw_matrix6_apply((const double(*)[6])p->factor, rate, y);
+    gw_matrix6_apply((const double(*)[6])d, rate, de);
     for (int i = 0; i < 6; i++)
         y[i] = def->stiffness * p->stretch[i] + def->damping * y[i];
     multiply_transposed((const double(*)[6])d, y, a);
@@ -190,7 +183,7 @@ static double stretch_within_tank(gw_penalty *p, const gw_penalty_def *def, cons
                                   double most)
 {
     double d[6], f[6], before = norm6(p->stretch), k = def->stiffness;
-    multiply((const double(*)[6])p->factor, e, d);
+    gw_matrix6_apply((const double(*)[6])p->factor, e, d);
     for (int i = 0; i < 6; i++)
         d[i] -= p->stretch[i];
     multiply_transposed((const double(*)[6])p->factor, d, f);
@@ -206,7 +199,7 @@ static double stretch_within_tank(gw_penalty *p, const gw_penalty_def *def, cons
 static double taken(const gw_penalty *p, const gw_penalty_def *def, const double rate[6], double dt)
 {
     double y[6];
-    multiply((const double(*)[6])p->factor, rate, y);
+    gw_matrix6_apply((const double(*)[6])p->factor, rate, y);
     double n = norm6(y);
     return 0.5 * def->damping * n * n * dt;
 }
@@ -221,7 +214,7 @@ static double energy_of(const gw_penalty *p, const gw_penalty_def *def)
 static void set_at_once(gw_penalty *p, const double target[6][6], const double e[6])
 {
     memcpy(p->factor, target, sizeof p->factor);
-    multiply(target, e, p->stretch);
+    gw_matrix6_apply(target, e, p->stretch);
 }
 
 /* The same with the stretch still to come, paid for beforehand. */
@@ -240,7 +233,7 @@ static void stretch_by_motion(gw_penalty *p, const double e[6])
     double moved[6], d[6];
     for (int i = 0; i < 6; i++)
         moved[i] = e[i] - p->error[i];
-    multiply((const double(*)[6])p->factor, moved, d);
+    gw_matrix6_apply((const double(*)[6])p->factor, moved, d);
     for (int i = 0; i < 6; i++)
         p->stretch[i] += d[i];
 }
@@ -288,7 +281,7 @@ double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *de
     if (def->by_mass)
         return p->stored;
     scaled(way, length, e);
-    multiply((const double(*)[6])p->factor, e, d);
+    gw_matrix6_apply((const double(*)[6])p->factor, e, d);
     for (int i = 0; i < 6; i++) {
         spring += (p->stretch[i] + d[i]) * (p->stretch[i] + d[i]);
         damper += d[i] * d[i];
@@ -311,7 +304,7 @@ double gw_penalty_release_energy(gw_penalty *p, const gw_penalty_def *def, doubl
     }
     multiply_transposed((const double(*)[6])p->factor, given, f);
     gw_wrench less = unscaled(f, length);
-    *wrench = (gw_wrench){gw_add(wrench->f, less.f), gw_add(wrench->t, less.t)};
+    *wrench = gw_wrench_add(*wrench, less);
     p->stored = energy_of(p, def);
     return from_tank + before - p->stored;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 #include "rt/positioning/solver.h"
 
 #define DAMPING  1e-13 /* of the largest diagonal entry */
@@ -70,12 +71,6 @@ typedef struct edge_rows {
     double h[GW_EDGE_ROWS], a[GW_EDGE_ROWS][6], b[GW_EDGE_ROWS][6];
 } edge_rows;
 
-static void put(double out[6], gw_vec3 v, gw_vec3 w)
-{
-    out[0] = v.x, out[1] = v.y, out[2] = v.z;
-    out[3] = w.x, out[4] = w.y, out[5] = w.z;
-}
-
 static void rows_of(const gw_constraint_edge *edge, double size, const gw_pose *poses,
                     edge_rows *out)
 {
@@ -94,8 +89,8 @@ static void rows_of(const gw_constraint_edge *edge, double size, const gw_pose *
         out->h[i] *= per_size;
         uw = gw_scale(per_size, uw);
         gw_vec3 across = gw_scale(per_size, gw_cross(arm, uv));
-        put(out->a[i], uv, uw);
-        put(out->b[i], gw_neg(uv), gw_neg(gw_add(uw, across)));
+        gw_spatial_set(out->a[i], uv, uw);
+        gw_spatial_set(out->b[i], gw_neg(uv), gw_neg(gw_add(uw, across)));
     }
 }
 

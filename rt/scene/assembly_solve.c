@@ -22,6 +22,7 @@
 
 #include "rt/base/random.h"
 #include "rt/base/small.h"
+#include "rt/base/spatial.h"
 #include "rt/dynamics/curve_contact.h"
 #include "rt/scene/assembly_private.h"
 
@@ -377,12 +378,6 @@ static double sum_of_squares(gw_assembly *w, double *worst)
 
 /* ---- normal equations ------------------------------------------------------------------------ */
 
-static void put(double out[6], gw_vec3 v, gw_vec3 w)
-{
-    out[0] = v.x, out[1] = v.y, out[2] = v.z;
-    out[3] = w.x, out[4] = w.y, out[5] = w.z;
-}
-
 static void add_product(double *block, const double *rows, const double *columns)
 {
     for (int i = 0; i < 6; i++)
@@ -406,8 +401,8 @@ static void add_gear(gw_assembly *w, const gw_term *t)
                          w->unknown[t[1].b]};
     gear_rows(w, t, rows);
     for (int i = 0; i < 2; i++) {
-        put(on[2 * i], rows[i].u, rows[i].on_a);
-        put(on[2 * i + 1], gw_neg(rows[i].u), rows[i].on_b);
+        gw_spatial_set(on[2 * i], rows[i].u, rows[i].on_a);
+        gw_spatial_set(on[2 * i + 1], gw_neg(rows[i].u), rows[i].on_b);
     }
     for (int i = 0; i < 4; i++) {
         if (body[i] < 0)
@@ -441,8 +436,8 @@ static void normal_equations(gw_assembly *w)
         int count = rows_of(w, t, rows), a = w->unknown[t->a], b = w->unknown[t->b];
         for (int k = 0; k < count; k++) {
             double on_a[6], on_b[6];
-            put(on_a, rows[k].u, rows[k].on_a);
-            put(on_b, gw_neg(rows[k].u), rows[k].on_b);
+            gw_spatial_set(on_a, rows[k].u, rows[k].on_a);
+            gw_spatial_set(on_b, gw_neg(rows[k].u), rows[k].on_b);
             if (t->aa) {
                 add_product(t->aa, on_a, on_a);
                 add_to(w->g + 6 * a, rows[k].h, on_a);

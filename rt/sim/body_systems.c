@@ -596,7 +596,7 @@ static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, int index)
                                : gw_system_closure_wrench(d->system, j->closure);
     w.t = gw_add(w.t, gw_cross(place->arm, w.f));
     if (of_b)
-        w = (gw_wrench){gw_neg(w.f), gw_neg(w.t)};
+        w = gw_wrench_neg(w);
     if (j->body >= 0)
         gw_joint_limits_add_wrench(m, system, j->body, place->at, &w);
     return w;

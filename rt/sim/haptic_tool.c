@@ -25,11 +25,6 @@
 
 static const gw_wrench no_wrench = {{0, 0, 0}, {0, 0, 0}};
 
-static gw_wrench scaled(double factor, gw_wrench w)
-{
-    return (gw_wrench){gw_scale(factor, w.f), gw_scale(factor, w.t)};
-}
-
 /* ---- model and energy -------------------------------------------------------------------------
  */
 
@@ -346,7 +341,7 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_w
     gw_wrench program = gw_operator_wrench(slot->program, t, &in);
     gw_wrench drag = gw_drag_wrench(&tool->drag, &object, mass.com, &tool->pose, &tool->twist);
     gw_wrench robot = tool->shared ? no_wrench : motion_wrench(tool, tick->dt);
-    program = scaled(s, program);
+    program = gw_wrench_scale(s, program);
     gw_wrench all = gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));
     *beside = slot->driver->exert ? no_wrench : all;
     if (!holds_point(tool))

@@ -3,11 +3,6 @@
  */
 #include "rt/sim/haptic_tool.h"
 
-static gw_wrench scaled(double factor, gw_wrench w)
-{
-    return (gw_wrench){gw_scale(factor, w.f), gw_scale(factor, w.t)};
-}
-
 /* Splits the operator's force along the directions that are free for the tool's origin, and the
  * others. */
 static void split_force(const gw_haptic_tool *tool, gw_tool_state *state)
@@ -97,8 +92,8 @@ void gw_haptic_tool_publish_step(const gw_haptic_tool *tool, gw_tool_state *stat
     state->limited = tool->limited;
     if (!tool->def->renders)
         return;
-    state->command = scaled(1 / tool->map.force, tool->output.command);
-    state->impulse = scaled(1 / tool->map.force, tool->output.impulse);
+    state->command = gw_wrench_scale(1 / tool->map.force, tool->output.command);
+    state->impulse = gw_wrench_scale(1 / tool->map.force, tool->output.impulse);
     state->damped = tool->damped;
     state->withheld = tool->withheld;
 }

@@ -132,7 +132,7 @@ static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const g
     double scaled = tool->def->map.force / tool->map.force;
     tool->map.force = tool->def->map.force;
     gw_wrench *steady = &tool->control.steady; /* what the hand feels goes on from where it was */
-    *steady = (gw_wrench){gw_scale(scaled, steady->f), gw_scale(scaled, steady->t)};
+    *steady = gw_wrench_scale(scaled, *steady);
     if (!same || rescaled || gw_pose_distance(shown, &old->pose, 1) > 1e-12) {
         gw_device_reading s = gw_device_slot_read(tool->def->slot);
         if (s.valid)

@@ -364,5 +364,5 @@ gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
         }
     }
     gw_wrench ahead = feedforward(motion, in);
-    return (gw_wrench){gw_add(out.f, ahead.f), gw_add(out.t, ahead.t)};
+    return gw_wrench_add(out, ahead);
 }
