@@ -144,7 +144,8 @@ static gw_driver_device *sim_open(const char *profile, const gw_named_value *giv
 
 /* ---- sensors -------------------------------------------------------------------------------- */
 
-static double sensed(gw_driver_device *d, double x, double spread, double quantum, double most)
+static double quantised_reading(gw_driver_device *d, double x, double spread, double quantum,
+                                double most)
 {
     if (spread > 0)
         x += spread * gw_sim_noise(&d->sim.random);
@@ -156,8 +157,10 @@ static void sim_read(gw_driver_device *d, gw_device_sample *s)
     const double *value = d->value, *f = d->sim.f, *t = d->sim.t;
     gw_simulated_read_motion(&d->sim, value[QUANTUM], value[QUANTUM_ANGULAR], s);
     for (int i = 0; i < 3; i++) {
-        s->f[i] = sensed(d, f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
-        s->t[i] = sensed(d, t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
+        s->f[i] =
+            quantised_reading(d, f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
+        s->t[i] = quantised_reading(d, t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM],
+                                    value[TORQUE_MAX]);
     }
 }
 

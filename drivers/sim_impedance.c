@@ -159,7 +159,7 @@ static gw_driver_device *impedance_open(const char *profile, const gw_named_valu
 /* ---- sensors -------------------------------------------------------------------------------- */
 
 /* Rotation vector that takes a to b: 2 (b a*), for the small turns of a few ticks. */
-static void turned(const double *a, const double *b, double *r)
+static void small_rotation_between(const double *a, const double *b, double *r)
 {
     double o[4] = {b[0] * a[0] + b[1] * a[1] + b[2] * a[2] + b[3] * a[3],
                    -b[0] * a[1] + b[1] * a[0] - b[2] * a[3] + b[3] * a[2],
@@ -172,28 +172,28 @@ static void turned(const double *a, const double *b, double *r)
 }
 
 /* Velocity by the difference of measured poses over the window. */
-static void difference(gw_driver_device *d, gw_device_sample *s)
+static void estimate_velocity(gw_driver_device *d, gw_device_sample *s)
 {
     int window = (int)d->value[VELOCITY_WINDOW];
     int back = window < d->measured_count ? window : d->measured_count;
     const measured_pose *before =
         &d->measured[(d->newest - back + WINDOW_MAX + 1) % (WINDOW_MAX + 1)];
     double r[3], span = back > 0 ? back * d->sim.dt : 1;
-    turned(before->q, s->q, r);
+    small_rotation_between(before->q, s->q, r);
     for (int i = 0; i < 3; i++) {
         s->v[i] = (s->p[i] - before->p[i]) / span;
         s->w[i] = r[i] / span;
     }
 }
 
-static void remember(gw_driver_device *d, const gw_device_sample *s)
+static void keep_sample(gw_driver_device *d, const gw_device_sample *s)
 {
     measured_pose *here = &d->measured[d->newest];
     memcpy(here->p, s->p, sizeof here->p);
     memcpy(here->q, s->q, sizeof here->q);
 }
 
-static double sensed(gw_driver_device *d, double x, double spread)
+static double noisy_reading(gw_driver_device *d, double x, double spread)
 {
     if (d->value[FORCE_SENSOR] < 0.5)
         return 0;
@@ -205,12 +205,12 @@ static void impedance_read(gw_driver_device *d, gw_device_sample *s)
     const double *value = d->value;
     gw_simulated_read_motion(&d->sim, value[QUANTUM], value[QUANTUM_ANGULAR], s);
     for (int i = 0; i < 3; i++) {
-        s->f[i] = sensed(d, d->sim.f[i], value[FORCE_NOISE]);
-        s->t[i] = sensed(d, d->sim.t[i], value[TORQUE_NOISE]);
+        s->f[i] = noisy_reading(d, d->sim.f[i], value[FORCE_NOISE]);
+        s->t[i] = noisy_reading(d, d->sim.t[i], value[TORQUE_NOISE]);
     }
-    remember(d, s);
+    keep_sample(d, s);
     if (value[VELOCITY_WINDOW] > 0)
-        difference(d, s);
+        estimate_velocity(d, s);
 }
 
 /* ---- motion --------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static response response_of(double m, double c, double h)
  * as constant over the tick, against the velocity that the tick would end with; it holds the mass
  * where it can bring that to zero.
  */
-static void move(const response *r, double coulomb, const double *f, double *v, double *step)
+static void step_axes(const response *r, double coulomb, const double *f, double *v, double *step)
 {
     double end[3], speed = 0;
     for (int i = 0; i < 3; i++) {
@@ -300,8 +300,8 @@ static void impedance_write(gw_driver_device *device, const gw_device_command *c
         all.x[2] = all.x[3] = all.x[4] = 0;
     response slide = response_of(value[MASS], value[VISCOUS], d->dt);
     response spin = response_of(value[INERTIA], value[VISCOUS_ANGULAR], d->dt);
-    move(&slide, value[COULOMB], all.x, d->v, step);
-    move(&spin, value[COULOMB_ANGULAR], all.x + 3, d->w, turn);
+    step_axes(&slide, value[COULOMB], all.x, d->v, step);
+    step_axes(&spin, value[COULOMB_ANGULAR], all.x + 3, d->w, turn);
     for (int i = 0; i < 3; i++)
         d->p[i] += step[i];
     gw_sim_rotate(d->q, turn);

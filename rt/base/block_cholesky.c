@@ -28,27 +28,27 @@ typedef struct graph {
     int *degree; /* of rows that are left; -1: gone */
 } graph;
 
-static unsigned long *neighbours(const graph *g, int i)
+static unsigned long *neighbour_bits(const graph *g, int i)
 {
     return g->bits + (size_t)i * (size_t)g->words;
 }
 
-static void connect(graph *g, int i, int k)
+static void add_graph_edge(graph *g, int i, int k)
 {
-    neighbours(g, i)[k / 64] |= 1ul << (k % 64);
-    neighbours(g, k)[i / 64] |= 1ul << (i % 64);
+    neighbour_bits(g, i)[k / 64] |= 1ul << (k % 64);
+    neighbour_bits(g, k)[i / 64] |= 1ul << (i % 64);
 }
 
-static bool adjoins(const graph *g, int i, int k)
+static bool are_neighbours(const graph *g, int i, int k)
 {
-    return neighbours(g, i)[k / 64] >> (k % 64) & 1;
+    return neighbour_bits(g, i)[k / 64] >> (k % 64) & 1;
 }
 
 static int count_bits(const graph *g, int i)
 {
     int sum = 0;
     for (int k = 0; k < g->words; k++)
-        sum += __builtin_popcountl(neighbours(g, i)[k]);
+        sum += __builtin_popcountl(neighbour_bits(g, i)[k]);
     return sum;
 }
 
@@ -63,22 +63,22 @@ static int least_degree(const graph *g)
 
 /* Takes row i out: its neighbours become neighbours of one another. Its own bits stay, as the rows
  * of its column. */
-static void eliminate(graph *g, int i)
+static void eliminate_row(graph *g, int i)
 {
     g->degree[i] = -1;
     for (int k = 0; k < g->count; k++) {
-        if (!adjoins(g, i, k))
+        if (!are_neighbours(g, i, k))
             continue;
-        unsigned long *to = neighbours(g, k);
+        unsigned long *to = neighbour_bits(g, k);
         for (int w = 0; w < g->words; w++)
-            to[w] |= neighbours(g, i)[w];
+            to[w] |= neighbour_bits(g, i)[w];
         to[i / 64] &= ~(1ul << (i % 64));
         to[k / 64] &= ~(1ul << (k % 64));
         g->degree[k] = count_bits(g, k);
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_degrees(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
 }
@@ -90,9 +90,9 @@ static void list_columns(gw_block_matrix *m, const graph *g, const int *order)
     for (int j = 0; j < m->count; j++) {
         m->start[j] = n;
         for (int k = 0; k < m->count; k++)
-            if (adjoins(g, order[j], k))
+            if (are_neighbours(g, order[j], k))
                 m->below[n++] = m->place[k];
-        qsort(m->below + m->start[j], (size_t)(n - m->start[j]), sizeof *m->below, compare);
+        qsort(m->below + m->start[j], (size_t)(n - m->start[j]), sizeof *m->below, compare_degrees);
     }
     m->start[m->count] = n;
 }
@@ -107,7 +107,7 @@ static int find_order(gw_block_matrix *m, graph *g, int *order)
         order[j] = least_degree(g);
         below += g->degree[order[j]];
         m->place[order[j]] = j;
-        eliminate(g, order[j]);
+        eliminate_row(g, order[j]);
     }
     return below;
 }
@@ -144,7 +144,7 @@ gw_block_matrix *gw_block_matrix_create(int count, const int (*pairs)[2], int pa
     bool made = m && order && g.bits && g.degree;
     for (int i = 0; made && i < pair_count; i++) {
         assert(pairs[i][0] != pairs[i][1]);
-        connect(&g, pairs[i][0], pairs[i][1]);
+        add_graph_edge(&g, pairs[i][0], pairs[i][1]);
     }
     if (made) {
         m->count = count;

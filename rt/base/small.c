@@ -25,7 +25,7 @@ static void rotate_columns(int rows, double (*a)[6], int i, int j, double c, dou
 }
 
 /* Makes columns i and j orthogonal; false where they already are. */
-static int orthogonalise(int rows, double (*a)[6], double v[6][6], int i, int j)
+static int orthogonalise_columns(int rows, double (*a)[6], double v[6][6], int i, int j)
 {
     double ii = 0, jj = 0, ij = 0;
     for (int k = 0; k < rows; k++) {
@@ -81,7 +81,7 @@ void gw_small_svd(int rows, double (*a)[6], double s[6], double v[6][6])
         int rotations = 0;
         for (int i = 0; i < 5; i++)
             for (int j = i + 1; j < 6; j++)
-                rotations += orthogonalise(rows, a, v, i, j);
+                rotations += orthogonalise_columns(rows, a, v, i, j);
         if (rotations == 0)
             break;
     }
@@ -121,7 +121,7 @@ void gw_small_solve(int rows, const double (*us)[6], const double s[6], const do
 }
 
 /* Sum of squares of a row from column k on. */
-static double tail2(const double a[6], int k)
+static double tail_norm2(const double a[6], int k)
 {
     double sum = 0;
     for (int j = k; j < 6; j++)
@@ -130,7 +130,7 @@ static double tail2(const double a[6], int k)
 }
 
 /* Reflects x by the unit Householder vector u, which is zero before column k. */
-static void reflect(const double u[6], int k, double x[6])
+static void apply_reflection(const double u[6], int k, double x[6])
 {
     double dot = 0;
     for (int j = k; j < 6; j++)
@@ -145,7 +145,7 @@ static void householder_vector(const double a[6], int k, double norm, double u[6
     for (int j = 0; j < 6; j++)
         u[j] = j < k ? 0 : a[j];
     u[k] += a[k] >= 0 ? norm : -norm;
-    double length = sqrt(tail2(u, k));
+    double length = sqrt(tail_norm2(u, k));
     for (int j = k; j < 6; j++)
         u[j] /= length;
 }
@@ -164,8 +164,8 @@ static void swap_rows(double (*a)[6], int *order, int i, int k)
 }
 
 /* gw_small_lq_factor(), to a rank of `most_rank`. */
-static void reduce(int rows, double (*a)[6], double tolerance, int most_rank, int *order,
-                   gw_small_lq *q)
+static void factor_to_rank(int rows, double (*a)[6], double tolerance, int most_rank, int *order,
+                           gw_small_lq *q)
 {
     double first = 0;
     for (int i = 0; i < rows; i++)
@@ -174,7 +174,7 @@ static void reduce(int rows, double (*a)[6], double tolerance, int most_rank, in
         int k = q->rank, best = k;
         double most = -1;
         for (int i = k; i < rows; i++) {
-            double here = tail2(a[i], k);
+            double here = tail_norm2(a[i], k);
             if (here > most)
                 best = i, most = here;
         }
@@ -185,13 +185,13 @@ static void reduce(int rows, double (*a)[6], double tolerance, int most_rank, in
         swap_rows(a, order, best, k);
         householder_vector(a[k], k, norm, q->mirror[k]);
         for (int i = k; i < rows; i++)
-            reflect(q->mirror[k], k, a[i]);
+            apply_reflection(q->mirror[k], k, a[i]);
     }
 }
 
 void gw_small_lq_factor(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q)
 {
-    reduce(rows, a, tolerance, 6, order, q);
+    factor_to_rank(rows, a, tolerance, 6, order, q);
 }
 
 void gw_small_lq_columns(const gw_small_lq *q, int first, double (*basis)[6])
@@ -202,12 +202,12 @@ void gw_small_lq_columns(const gw_small_lq *q, int first, double (*basis)[6])
         for (int j = 0; j < 6; j++)
             x[j] = j == c;
         for (int k = q->rank - 1; k >= 0; k--)
-            reflect(q->mirror[k], k, x);
+            apply_reflection(q->mirror[k], k, x);
     }
 }
 
 /* y of the triangle L y = b. */
-static void forward(int n, const double (*l)[6], const double *b, double y[6])
+static void solve_lower(int n, const double (*l)[6], const double *b, double y[6])
 {
     for (int i = 0; i < n; i++) {
         double sum = b[i];
@@ -242,7 +242,7 @@ static void least_squares(int rows, int n, double (*l)[6], double *b, double y[6
         for (int i = 0; i < rows; i++)
             b[i] -= c[k] * l[i][k];
     }
-    forward(n, (const double(*)[6])u, c, y);
+    solve_lower(n, (const double(*)[6])u, c, y);
 }
 
 int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most, double *b,
@@ -252,17 +252,17 @@ int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most,
     double sorted[GW_MAX_ROWS + 6];
     gw_small_lq q;
     assert(rows >= 0 && rows <= GW_MAX_ROWS + 6);
-    reduce(rows, a, tolerance, most, order, &q);
+    factor_to_rank(rows, a, tolerance, most, order, &q);
     for (int i = 0; i < rows; i++)
         sorted[i] = b[order[i]];
     for (int j = 0; j < 6; j++)
         x[j] = 0;
     if (rows == q.rank)
-        forward(rows, (const double(*)[6])a, sorted, x);
+        solve_lower(rows, (const double(*)[6])a, sorted, x);
     else
         least_squares(rows, q.rank, a, sorted, x);
     for (int k = q.rank - 1; k >= 0; k--)
-        reflect(q.mirror[k], k, x);
+        apply_reflection(q.mirror[k], k, x);
     return q.rank;
 }
 
@@ -285,7 +285,7 @@ int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const dou
             l[i][j] = sum * inverse;
         }
     }
-    forward(n, (const double(*)[6])l, g, x);
+    solve_lower(n, (const double(*)[6])l, g, x);
     for (int i = n - 1; i >= 0; i--) {
         for (int k = i + 1; k < n; k++)
             x[i] -= l[k][i] * x[k];

@@ -31,7 +31,7 @@ static void take_parts(gw_thread_pool *t)
         t->work(t->context, i);
 }
 
-static void *help(void *context)
+static void *worker_thread(void *context)
 {
     gw_thread_pool *t = context;
     unsigned long seen = 0;
@@ -66,7 +66,7 @@ gw_thread_pool *gw_thread_pool_create(int threads)
     pthread_cond_init(&t->begin, NULL);
     pthread_cond_init(&t->done, NULL);
     while (t->helper_count < helpers &&
-           pthread_create(&t->helpers[t->helper_count], NULL, help, t) == 0)
+           pthread_create(&t->helpers[t->helper_count], NULL, worker_thread, t) == 0)
         t->helper_count++;
     if (t->helper_count > 0)
         return t;

@@ -21,7 +21,7 @@
 #include "rt/geometry/nurbs_motion.h"
 
 /* A vector of the locus's axes. */
-static gw_vec3 turned(const gw_locus *l, gw_vec3 v)
+static gw_vec3 rotate_to_locus(const gw_locus *l, gw_vec3 v)
 {
     return gw_mul_add(gw_mul_add(gw_scale(v.x, l->e1), v.y, l->e2), v.z, l->e3);
 }
@@ -47,15 +47,15 @@ static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const do
     gw_nurbs_motion m;
     gw_nurbs_turn t;
     gw_nurbs_move_and_turn(l->nurbs, plane, parameter, rate, l->a, &m, &t);
-    beside b = {.p = gw_add(l->origin, turned(l, m.p)),
-                .p_rate = turned(l, m.velocity),
-                .p_bias = turned(l, m.bias),
-                .n = turned(l, t.n),
-                .n_rate = turned(l, t.velocity),
-                .n_bias = turned(l, t.bias)};
+    beside b = {.p = gw_add(l->origin, rotate_to_locus(l, m.p)),
+                .p_rate = rotate_to_locus(l, m.velocity),
+                .p_bias = rotate_to_locus(l, m.bias),
+                .n = rotate_to_locus(l, t.n),
+                .n_rate = rotate_to_locus(l, t.velocity),
+                .n_bias = rotate_to_locus(l, t.bias)};
     for (int i = 0; i < l->nurbs->dimension; i++) {
-        b.p_by[i] = turned(l, m.d[i]);
-        b.n_by[i] = turned(l, t.d[i]);
+        b.p_by[i] = rotate_to_locus(l, m.d[i]);
+        b.n_by[i] = rotate_to_locus(l, t.d[i]);
     }
     return b;
 }
@@ -72,11 +72,11 @@ static beside beside_near(const gw_locus *l, const double parameter[2])
     if (l->nurbs->dimension == 1)
         return b;
     gw_nurbs_evaluate(l->nurbs, parameter, 2, NULL, &at);
-    b.p_by[0] = turned(l, at.d[1][0]);
+    b.p_by[0] = rotate_to_locus(l, at.d[1][0]);
     if (plane && plane->pole->out == 1 && !(gw_norm(at.d[1][0]) > 1e-9 * l->nurbs->size))
-        b.p_by[0] = turned(l, gw_scale(plane->pole->sign, at.d[1][1]));
+        b.p_by[0] = rotate_to_locus(l, gw_scale(plane->pole->sign, at.d[1][1]));
     if (!(gw_norm2(b.n) > 0)) { /* no tangent plane: the limit along the parameter */
-        b.n = turned(l, gw_nurbs_normal(l->nurbs, parameter, &at));
+        b.n = rotate_to_locus(l, gw_nurbs_normal(l->nurbs, parameter, &at));
         b.p = gw_mul_add(b.p, l->a, b.n);
     }
     return b;
@@ -138,7 +138,7 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
 }
 
 /* A with the axis turned along n the short way. */
-static gw_quat aligned(const gw_submanifold *set, gw_quat a, gw_vec3 n)
+static gw_quat align_with_normal(const gw_submanifold *set, gw_quat a, gw_vec3 n)
 {
     gw_vec3 d = gw_rotate(a, gw_along_normal_axis(set));
     return gw_quat_unit(gw_quat_mul(gw_quat_between(d, n), a));
@@ -180,7 +180,7 @@ static gw_quat rotation_of(const gw_submanifold *set, const gw_pose *x)
 /* Puts in the pose that comes from A by the least rotation of the axis onto n, and then a turn. */
 static void put_pose(const along_search *s, gw_quat a, double turn, along_pose *c)
 {
-    a = gw_quat_mul(gw_quat_axis(c->b.n, turn), aligned(s->set, a, c->b.n));
+    a = gw_quat_mul(gw_quat_axis(c->b.n, turn), align_with_normal(s->set, a, c->b.n));
     c->x = pose_of(s->set, gw_quat_unit(a), c->b.p);
     double off = gw_pose_distance(&c->x, s->near, s->length);
     c->f = off * off;
@@ -253,8 +253,8 @@ static along_slope slope_at(const along_search *s, const along_pose *c)
     return at;
 }
 
-static along_pose stepped(const along_search *s, const along_pose *c, const double scale[3],
-                          const double step[3])
+static along_pose add_step(const along_search *s, const along_pose *c, const double scale[3],
+                           const double step[3])
 {
     double to[2] = {c->parameter[0], c->parameter[1]};
     for (int k = 1; k < s->set->dof; k++)
@@ -282,7 +282,7 @@ static void second_derivative(const along_search *s, const along_pose *c, const 
         double step[3] = {0, 0, 0};
         along_slope there = *at;
         step[free[j]] = 1e-6 * s->length * (is_at_end(s, c, free[j], 1) ? -1 : 1);
-        along_pose y = stepped(s, c, at->scale, step);
+        along_pose y = add_step(s, c, at->scale, step);
         put_gradient(s, &y, &there);
         for (int k = 0; k < n; k++)
             h[j][k] = (there.g[free[k]] - at->g[free[k]]) / step[free[j]];
@@ -315,7 +315,7 @@ static double newton_step(const along_search *s, unsigned held, double *raise, a
             move[free[j]] = step[j];
             longest = fmax(longest, fabs(step[j]));
         }
-        along_pose next = stepped(s, c, at.scale, move);
+        along_pose next = add_step(s, c, at.scale, move);
         if (next.f < c->f) {
             *c = next;
             return longest;
@@ -401,7 +401,7 @@ void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_ch
     static const double still[2] = {0, 0};
     beside b = beside_at(l, chart->flat ? &chart->plane : NULL, chart->parameter, still);
     chart->e3 = b.n;
-    chart->centre = pose_of(set, aligned(set, a, b.n), b.p);
+    chart->centre = pose_of(set, align_with_normal(set, a, b.n), b.p);
 }
 
 void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot)

@@ -353,7 +353,8 @@ GW_LANE_INLINE void step_of(int n, const expansion *r, const gw_lanes *raise, de
 
 /* Back onto a curve, where a step has led beside it; `on`: false where that failed, or led to the
  * other one of two loops. Small steps do not. */
-static void project(const gw_rotation_set *r, const gw_lanes *size, gw_quat_lanes *d, gw_mask *on)
+static void project_onto_curve(const gw_rotation_set *r, const gw_lanes *size, gw_quat_lanes *d,
+                               gw_mask *on)
 {
     const gw_second_angle *s = &r->second;
     gw_two_angles_project_all(r, d);
@@ -394,7 +395,7 @@ GW_LANE_INLINE void turn(const family *of, const gw_rotation_set *set, const exp
     gw_quat_lanes_unit(d);
     *on = ~(gw_mask){0};
     if (of->kind == GW_ROTATION_TWO_ANGLES)
-        project(set, &step->size, d, on);
+        project_onto_curve(set, &step->size, d, on);
 }
 
 /* ---- descents -------------------------------------------------------------------------------- */

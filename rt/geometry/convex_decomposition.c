@@ -47,7 +47,7 @@ static double signed_distance(const plane *p, gw_vec3 x)
     return gw_dot(p->n, x) - p->o;
 }
 
-static plane flipped(const plane *p)
+static plane opposite_plane(const plane *p)
 {
     return (plane){gw_neg(p->n), -p->o};
 }
@@ -57,7 +57,7 @@ static plane flipped(const plane *p)
 enum { IN_FRONT = 1, BEHIND = 2 };
 
 /* On which sides of the plane it has corners. */
-static int sides(const polygon *g, const plane *p, double slack)
+static int sides_of_plane(const polygon *g, const plane *p, double slack)
 {
     int on = 0;
     for (int i = 0; i < g->count; i++) {
@@ -68,7 +68,7 @@ static int sides(const polygon *g, const plane *p, double slack)
 }
 
 /* Cuts off the part before the plane; false where nothing is left, or it has too many corners. */
-static bool clip(polygon *g, const plane *p, double slack)
+static bool clip_polygon(polygon *g, const plane *p, double slack)
 {
     polygon all = *g;
     g->count = 0;
@@ -109,7 +109,7 @@ static bool face_of(const decomposition *c, int i, polygon *face)
         face->p[k] = gw_add(middle, gw_add(gw_scale(k == 0 || k == 3 ? half : -half, x),
                                            gw_scale(k < 2 ? half : -half, y)));
     for (int k = 0; k < c->bound_count; k++)
-        if (k != i && !clip(face, &c->bounds[k], 1e-3 * c->slack))
+        if (k != i && !clip_polygon(face, &c->bounds[k], 1e-3 * c->slack))
             return false;
     return true;
 }
@@ -163,12 +163,12 @@ static bool add_piece(decomposition *c)
 
 /* ---- regions -------------------------------------------------------------------------------- */
 
-static bool split(decomposition *c, polygon *list, int count);
+static bool split_recursively(decomposition *c, polygon *list, int count);
 
 static bool is_convex_bound(const polygon *list, int count, const plane *p, double slack)
 {
     for (int i = 0; i < count; i++)
-        if (sides(&list[i], p, slack) & IN_FRONT)
+        if (sides_of_plane(&list[i], p, slack) & IN_FRONT)
             return false;
     return true;
 }
@@ -178,7 +178,7 @@ static int remove_coplanar(polygon *list, int count, const plane *p, double slac
 {
     int kept = 0;
     for (int i = 0; i < count; i++)
-        if (sides(&list[i], p, slack) != 0)
+        if (sides_of_plane(&list[i], p, slack) != 0)
             list[kept++] = list[i];
     return kept;
 }
@@ -202,7 +202,7 @@ static int split_count(const polygon *list, int count, const plane *p, double sl
 {
     int cut = 0;
     for (int i = 0; i < count; i++)
-        cut += sides(&list[i], p, slack) == (IN_FRONT | BEHIND);
+        cut += sides_of_plane(&list[i], p, slack) == (IN_FRONT | BEHIND);
     return cut;
 }
 
@@ -227,26 +227,26 @@ static bool split_behind(decomposition *c, const polygon *list, int count, plane
     int bounds = c->bound_count, kept = 0;
     bool done = part && add_bound(c, p);
     for (int i = 0; done && i < count; i++) {
-        if (!(sides(&list[i], &p, c->slack) & BEHIND))
+        if (!(sides_of_plane(&list[i], &p, c->slack) & BEHIND))
             continue;
         part[kept] = list[i];
-        kept += clip(&part[kept], &p, c->slack);
+        kept += clip_polygon(&part[kept], &p, c->slack);
     }
-    done = done && split(c, part, kept);
+    done = done && split_recursively(c, part, kept);
     c->bound_count = bounds;
     free(part);
     return done;
 }
 
 /* False where it is given up. */
-static bool split(decomposition *c, polygon *list, int count)
+static bool split_recursively(decomposition *c, polygon *list, int count)
 {
     int bounds = c->bound_count;
     count = add_convex_bounds(c, list, count);
     bool done = count == 0 && add_piece(c);
     if (count > 0) {
         plane p = splitting_plane(c, list, count);
-        done = split_behind(c, list, count, flipped(&p)) && split_behind(c, list, count, p);
+        done = split_behind(c, list, count, opposite_plane(&p)) && split_behind(c, list, count, p);
     }
     c->bound_count = bounds;
     return done;
@@ -254,14 +254,14 @@ static bool split(decomposition *c, polygon *list, int count)
 
 /* ---- all together --------------------------------------------------------------------------- */
 
-static int larger(const void *a, const void *b)
+static int compare_areas(const void *a, const void *b)
 {
     double x = ((const polygon *)a)->area, y = ((const polygon *)b)->area;
     return (x < y) - (x > y);
 }
 
 /* The surface, large triangles first: they say best where their planes are. */
-static polygon *surface(const gw_mesh *m)
+static polygon *surface_polygons(const gw_mesh *m)
 {
     polygon *list = malloc((size_t)m->triangle_count * sizeof *list);
     for (int t = 0; list && t < m->triangle_count; t++) {
@@ -275,7 +275,7 @@ static polygon *surface(const gw_mesh *m)
         g->plane.o = gw_dot(g->plane.n, g->p[0]);
     }
     if (list)
-        qsort(list, (size_t)m->triangle_count, sizeof *list, larger);
+        qsort(list, (size_t)m->triangle_count, sizeof *list, compare_areas);
     return list;
 }
 
@@ -283,13 +283,13 @@ int gw_mesh_convex_decomposition(const gw_mesh *mesh, gw_mesh *pieces[GW_MAX_CON
 {
     if (!mesh->closed || mesh->triangle_count > MAX_TRIANGLES)
         return 0;
-    polygon *list = surface(mesh);
+    polygon *list = surface_polygons(mesh);
     decomposition *c = malloc(sizeof *c);
     if (c)
         *c = (decomposition){.mesh = mesh,
                              .slack = flat * gw_distance(mesh->bounds.low, mesh->bounds.high),
                              .pieces = pieces};
-    bool done = list && c && split(c, list, mesh->triangle_count);
+    bool done = list && c && split_recursively(c, list, mesh->triangle_count);
     double volume = 0;
     int count = c ? c->count : 0;
     for (int i = 0; i < count; i++)

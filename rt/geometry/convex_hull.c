@@ -133,7 +133,7 @@ static bool add_point(hull *h, int point)
 
 /* The point farthest beyond the face; of several at one height that which is farthest out, a
  * corner. -1: none is beyond it. */
-static int farthest(const hull *h, const face *s)
+static int farthest_point_beyond(const hull *h, const face *s)
 {
     const double level = 1e-9 * h->size;
     int best = -1;
@@ -161,14 +161,14 @@ static bool all_inside(const hull *h)
     return true;
 }
 
-static bool expand(hull *h)
+static bool expand_hull(hull *h)
 {
     for (int i = 0; i < h->face_count;) {
         if (h->faces[i].done) {
             i++;
             continue;
         }
-        int point = farthest(h, &h->faces[i]);
+        int point = farthest_point_beyond(h, &h->faces[i]);
         if (point < 0) {
             h->faces[i].done = true;
             continue;
@@ -191,7 +191,7 @@ int gw_convex_hull(int count, const gw_vec3 *points, int room, int (*triangles)[
     if (h.faces && h.edges) {
         if (count < 4 || !initial_tetrahedron(&h))
             result = 0;
-        else if (expand(&h))
+        else if (expand_hull(&h))
             result = h.face_count;
     }
     for (int i = 0; i < result; i++)

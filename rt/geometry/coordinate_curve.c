@@ -76,8 +76,8 @@ static int general_side(const gw_submanifold *set, const gw_pose *from, const do
 /* ---- both ----------------------------------------------------------------------------------- */
 
 /* The poses of one side; `way` is 1 or -1. */
-static int side(const gw_submanifold *set, const gw_pose *from, int k, double length, double step,
-                int way, int most, gw_pose *out, bool *closed)
+static int trace_side(const gw_submanifold *set, const gw_pose *from, int k, double length,
+                      double step, int way, int most, gw_pose *out, bool *closed)
 {
     if (!set->general) {
         double at[6];
@@ -99,9 +99,10 @@ void gw_coordinate_curve_along(const gw_submanifold *set, const gw_pose *from, i
     gw_pose ahead[GW_COORDINATE_CURVE_MAX], behind[GW_COORDINATE_CURVE_MAX];
     most = most < GW_COORDINATE_CURVE_MAX ? most : GW_COORDINATE_CURVE_MAX;
     path->closed = false;
-    int after = side(set, from, freedom, length, step, 1, most, ahead, &path->closed);
-    int before =
-        path->closed ? 0 : side(set, from, freedom, length, step, -1, most, behind, &path->closed);
+    int after = trace_side(set, from, freedom, length, step, 1, most, ahead, &path->closed);
+    int before = path->closed ? 0
+                              : trace_side(set, from, freedom, length, step, -1, most, behind,
+                                           &path->closed);
     path->closed = path->closed && before == 0;
     for (int i = 0; i < before; i++)
         path->poses[i] = behind[before - 1 - i];

@@ -48,7 +48,7 @@ gw_geodesic gw_geodesic_from(gw_submanifold *set, const gw_pose *pose, const dou
     return g;
 }
 
-static bool advance(gw_geodesic *g, double step, int halvings)
+static bool advance_with_halvings(gw_geodesic *g, double step, int halvings)
 {
     gw_submanifold *set = g->set;
     double d[6], l = g->length;
@@ -67,14 +67,15 @@ static bool advance(gw_geodesic *g, double step, int halvings)
         memcpy(g->direction, d, sizeof d);
         return true;
     }
-    return halvings > 0 && advance(g, step / 2, halvings - 1) && advance(g, step / 2, halvings - 1);
+    return halvings > 0 && advance_with_halvings(g, step / 2, halvings - 1) &&
+           advance_with_halvings(g, step / 2, halvings - 1);
 }
 
 bool gw_geodesic_step(gw_geodesic *g, double step)
 {
     assert(step >= 0);
     gw_geodesic before = *g;
-    if (step == 0 || advance(g, step, HALVINGS))
+    if (step == 0 || advance_with_halvings(g, step, HALVINGS))
         return true;
     before.tried = g->tried;
     *g = before;

@@ -77,23 +77,23 @@ gw_curve_trace gw_curve_trace_from_seed(gw_submanifold *set, double size, bool b
 }
 
 /* x moved by d. */
-static gw_pose shifted(double unit, const gw_pose *x, const double d[6])
+static gw_pose displace(double unit, const gw_pose *x, const double d[6])
 {
     gw_twist move = {{unit * d[0], unit * d[1], unit * d[2]}, {d[3], d[4], d[5]}};
     return gw_pose_add(x, &move);
 }
 
 /* Predictor: the pose at arc length s ahead, by tangent and curvature. */
-static gw_pose predicted(const gw_curve_trace *w, double s)
+static gw_pose predict_pose(const gw_curve_trace *w, double s)
 {
     double d[6];
     for (int i = 0; i < 6; i++)
         d[i] = s * (w->tangent[i] + 0.5 * s * w->curvature[i]);
-    return shifted(w->unit, &w->x, d);
+    return displace(w->unit, &w->x, d);
 }
 
 /* From x to y. */
-static void between(double unit, const gw_pose *x, const gw_pose *y, double d[6])
+static void displacement_between(double unit, const gw_pose *x, const gw_pose *y, double d[6])
 {
     gw_twist t = gw_pose_sub(y, x);
     double k = 1 / unit;
@@ -109,7 +109,7 @@ bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
     double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->unit;
     if (gw_norm2(gw_sub(y->p, w->x.p)) > far * far)
         return false;
-    between(w->unit, &w->x, y, d);
+    displacement_between(w->unit, &w->x, y, d);
     double along = gw_dot6(d, w->tangent), off = gw_dot6(d, d) - along * along;
     if (fabs(along) > 0.75 * reach || off > 0.05 * reach * reach)
         return false;
@@ -118,11 +118,11 @@ bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
     for (int k = 0; k < 8 && fabs(along) > 1e-9 && fabs(along) < reach; k++) {
         for (int i = 0; i < 6; i++)
             d[i] = along * t[i];
-        x = shifted(w->unit, &x, d);
+        x = displace(w->unit, &x, d);
         gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &x);
         if (tangent_at(w->set, w->unit, &x, t) < w->least)
             memcpy(t, w->tangent, sizeof t);
-        between(w->unit, &x, y, d);
+        displacement_between(w->unit, &x, y, d);
         along = gw_dot6(d, t);
     }
     return gw_dot6(d, d) < ON_CURVE * ON_CURVE;
@@ -179,13 +179,13 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     double d[6], off[6];
     *next = *w;
     next->off_surface = false;
-    gw_pose guess = predicted(w, s);
+    gw_pose guess = predict_pose(w, s);
     next->x = guess;
     double rows_off = gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x);
     if (!(rows_off <= 1e-10 * w->size))
         return false;
-    between(w->unit, &guess, &next->x, off);
-    between(w->unit, &w->x, &next->x, d);
+    displacement_between(w->unit, &guess, &next->x, off);
+    displacement_between(w->unit, &w->x, &next->x, d);
     if (gw_dot6(off, off) > MAX_OFF * MAX_OFF * s * s)
         return false;
     double moved = sqrt(gw_dot6(d, d));
@@ -209,7 +209,7 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
 }
 
 /* A step of length s, of so many attempts. */
-static bool attempt(gw_curve_trace *from, double s, gw_curve_trace *trace)
+static bool attempt_step(gw_curve_trace *from, double s, gw_curve_trace *trace)
 {
     bool steps = try_step(from, s, trace);
     from->tries += !steps;
@@ -224,13 +224,13 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
     from.tries = 0;
     for (double s = from.step; s >= MIN_STEP && !gw_rows_out_of_work(set->rows, set->row_count);
          s *= 0.5)
-        if (attempt(&from, s, trace))
+        if (attempt_step(&from, s, trace))
             return status_at(trace);
     /* across a crossing ahead: a shape's edge, or where another part is nearer, is an end */
     bool ends = trace->off_surface;
     for (double s = 4 * MIN_STEP;
          !ends && s <= MAX_STEP && !gw_rows_out_of_work(set->rows, set->row_count); s *= 2)
-        if (attempt(&from, s, trace))
+        if (attempt_step(&from, s, trace))
             return status_at(trace);
     /* up to an end */
     for (double s = 0.5 * MIN_STEP;
@@ -321,13 +321,13 @@ static bool comes_to(const gw_curve_walk *walk, const gw_pose *pose, double *sha
     double size = walk->trace.size, chord = walk->to - walk->from, along[6], left[6];
     if (!(chord > 0) || gw_pose_distance(&walk->trace.x, pose, size) > 2 * chord)
         return false;
-    between(size, &walk->before, &walk->trace.x, along);
+    displacement_between(size, &walk->before, &walk->trace.x, along);
     *share = 0;
     for (int k = 0; k < COMING_STEPS; k++) {
         gw_pose x = pose_on_step(&walk->trace, &walk->before, *share);
         if (gw_pose_distance(&x, pose, size) <= SAME_POSE * size)
             return true;
-        between(size, &x, pose, left);
+        displacement_between(size, &x, pose, left);
         *share = fmin(fmax(*share + gw_dot6(left, along) / gw_dot6(along, along), 0), 1);
     }
     return false;
@@ -366,11 +366,11 @@ static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, d
                        double most, gw_pose *x, bool *on_curve)
 {
     double t[6], off[6], l = length / w->unit;
-    gw_pose guess = predicted(w, s);
+    gw_pose guess = predict_pose(w, s);
     *x = guess;
     bool on_rows =
         gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x) < 1e-10 * w->size;
-    between(w->unit, &guess, x, off);
+    displacement_between(w->unit, &guess, x, off);
     *on_curve = on_rows &&
                 gw_dot6(off, off) <= fmax(MAX_OFF * MAX_OFF * s * s, ON_CURVE * ON_CURVE) &&
                 gw_pose_distance(x, near, length) < most &&

@@ -24,7 +24,7 @@ static gw_vec3 at_coordinates(const gw_locus *l, double a, double b, double c)
 }
 
 /* A vector of the locus's axes, and a point of its frame. */
-static gw_vec3 turned(const gw_locus *l, gw_vec3 v)
+static gw_vec3 rotate_to_frame(const gw_locus *l, gw_vec3 v)
 {
     return gw_mul_add(gw_mul_add(gw_scale(v.x, l->e1), v.y, l->e2), v.z, l->e3);
 }
@@ -43,7 +43,7 @@ static gw_vec3 free_form_point(const gw_locus *l, const double *z)
     gw_nurbs_into_domain(l->nurbs, x);
     const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
     gw_nurbs_move(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
-    return gw_add(l->origin, turned(l, m.p));
+    return gw_add(l->origin, rotate_to_frame(l, m.p));
 }
 
 #define LEAST_CELLS 64 /* of a search where no work is left */
@@ -164,7 +164,7 @@ static void ellipse_nearest(double a, double b, double x, double y, double *px, 
 }
 
 /* Unit vector along the part of d normal to e3; e1 where that vanishes. */
-static gw_vec3 radial(const gw_locus *l, gw_vec3 d)
+static gw_vec3 radial_direction(const gw_locus *l, gw_vec3 d)
 {
     gw_vec3 r = gw_reject(d, l->e3);
     double n2 = gw_norm2(r);
@@ -189,11 +189,12 @@ gw_vec3 gw_locus_nearest(const gw_locus *l, gw_vec3 point)
         return gw_mul_add(l->origin, l->a, n > 0 ? gw_scale(1 / n, d) : l->e1);
     }
     case GW_LOCUS_CYLINDER:
-        return gw_mul_add(gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3), l->a, radial(l, d));
+        return gw_mul_add(gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3), l->a,
+                          radial_direction(l, d));
     case GW_LOCUS_LINE:
         return gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3);
     case GW_LOCUS_CIRCLE:
-        return gw_mul_add(l->origin, l->a, radial(l, d));
+        return gw_mul_add(l->origin, l->a, radial_direction(l, d));
     case GW_LOCUS_ELLIPSE:
         return nearest_on_ellipse(l, d);
     case GW_LOCUS_CURVE:
@@ -230,13 +231,13 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
     }
     case GW_LOCUS_CYLINDER:
         out[0] = l->e3;
-        out[1] = gw_cross(l->e3, radial(l, d));
+        out[1] = gw_cross(l->e3, radial_direction(l, d));
         return 2;
     case GW_LOCUS_LINE:
         out[0] = l->e3;
         return 1;
     case GW_LOCUS_CIRCLE:
-        out[0] = gw_cross(l->e3, radial(l, d));
+        out[0] = gw_cross(l->e3, radial_direction(l, d));
         return 1;
     case GW_LOCUS_ELLIPSE: {
         double c = gw_dot(d, l->e1) / l->a, s = gw_dot(d, l->e2) / l->b;
@@ -250,8 +251,8 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
         gw_locus_closest_parameters(l, point, x);
         const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
         gw_nurbs_move(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
-        out[0] = gw_unit(turned(l, m.d[0]));
-        out[1] = gw_unit(gw_reject(turned(l, m.d[1]), out[0]));
+        out[0] = gw_unit(rotate_to_frame(l, m.d[0]));
+        out[1] = gw_unit(gw_reject(rotate_to_frame(l, m.d[1]), out[0]));
         return gw_locus_dof(l->kind);
     }
     case GW_LOCUS_POINT:

@@ -10,7 +10,7 @@
 
 /* ---- ownership ------------------------------------------------------------------------------ */
 
-static gw_mesh *allocate(const char *file, int vertices, int triangles, gw_error *error)
+static gw_mesh *allocate_mesh(const char *file, int vertices, int triangles, gw_error *error)
 {
     gw_mesh *m = calloc(1, sizeof *m);
     if (m) {
@@ -43,7 +43,7 @@ void gw_mesh_put(gw_mesh *mesh)
 
 /* ---- check ---------------------------------------------------------------------------------- */
 
-static bool check(const gw_mesh_def *def, gw_error *error)
+static bool check_definition(const gw_mesh_def *def, gw_error *error)
 {
     if (def->vertex_count > GW_MAX_MESH_VERTICES || def->triangle_count > GW_MAX_MESH_TRIANGLES)
         return gw_fail(
@@ -82,7 +82,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Which vertex each one becomes; -1 in `to` while it is not used by a triangle. */
-static bool weld(const gw_mesh_def *def, int *first)
+static bool weld_vertices(const gw_mesh_def *def, int *first)
 {
     placed *all = malloc(((size_t)def->vertex_count + 1) * sizeof *all);
     if (!all)
@@ -99,7 +99,7 @@ static bool weld(const gw_mesh_def *def, int *first)
 }
 
 /* The number of a vertex in the mesh, which it gets when it is first met. */
-static int number(gw_mesh *m, const gw_mesh_def *def, int *numbers, int vertex)
+static int number_vertex(gw_mesh *m, const gw_mesh_def *def, int *numbers, int vertex)
 {
     if (numbers[vertex] < 0) {
         numbers[vertex] = m->vertex_count;
@@ -108,11 +108,11 @@ static int number(gw_mesh *m, const gw_mesh_def *def, int *numbers, int vertex)
     return numbers[vertex];
 }
 
-static bool fill(gw_mesh *m, const gw_mesh_def *def)
+static bool fill_mesh(gw_mesh *m, const gw_mesh_def *def)
 {
     size_t bytes = ((size_t)def->vertex_count + 1) * sizeof(int);
     int *first = malloc(bytes), *numbers = malloc(bytes);
-    bool done = first && numbers && weld(def, first);
+    bool done = first && numbers && weld_vertices(def, first);
     for (int i = 0; done && i < def->vertex_count; i++)
         numbers[i] = -1;
     for (int i = 0; done && i < def->triangle_count; i++) {
@@ -121,9 +121,9 @@ static bool fill(gw_mesh *m, const gw_mesh_def *def)
         if (a == b || b == c || c == a)
             continue;
         int *t = m->triangles[m->triangle_count++];
-        t[0] = number(m, def, numbers, a);
-        t[1] = number(m, def, numbers, b);
-        t[2] = number(m, def, numbers, c);
+        t[0] = number_vertex(m, def, numbers, a);
+        t[1] = number_vertex(m, def, numbers, b);
+        t[2] = number_vertex(m, def, numbers, c);
     }
     free(first);
     free(numbers);
@@ -236,12 +236,12 @@ static void flip_triangles(gw_mesh *m)
 gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error)
 {
     assert(def);
-    if (!check(def, error))
+    if (!check_definition(def, error))
         return NULL;
-    gw_mesh *m = allocate(def->file, def->vertex_count, def->triangle_count, error);
+    gw_mesh *m = allocate_mesh(def->file, def->vertex_count, def->triangle_count, error);
     if (!m)
         return NULL;
-    bool done = fill(m, def) || gw_fail(error, GW_FAILED, "", "no memory for a mesh");
+    bool done = fill_mesh(m, def) || gw_fail(error, GW_FAILED, "", "no memory for a mesh");
     if (done && m->triangle_count == 0)
         done = gw_fail(error, GW_BAD_INPUT, "", "a mesh needs triangles; this one has none");
     if (!done || !find_closed(m, error)) {

@@ -191,7 +191,7 @@ static void turns_at(const gw_rotation_set *r, gw_quat q, gw_vec3 out[2])
     out[1] = gw_rotate(q, r->axis_body);
 }
 
-static gw_quat turned(const gw_rotation_set *r, gw_quat q, const double *by)
+static gw_quat rotate_in_set(const gw_rotation_set *r, gw_quat q, const double *by)
 {
     return gw_quat_unit(gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, by[0]), q),
                                     gw_quat_axis(r->axis_body, by[1])));
@@ -237,7 +237,7 @@ static void solve2(double m[2][2], double damping, const double *g, double *x)
 
 /* The whole second derivative, by central differences of the gradient: it carries the curvature
  * that the Gauss-Newton matrix leaves out, and with it the last digits. */
-static void curvature(const search *s, gw_quat q, double g[2], double m[2][2])
+static void hessian_by_differences(const search *s, gw_quat q, double g[2], double m[2][2])
 {
     const double h = 1e-5;
     double ignored[2][2], plus[2], minus[2];
@@ -245,9 +245,9 @@ static void curvature(const search *s, gw_quat q, double g[2], double m[2][2])
     for (int i = 0; i < 2; i++) {
         double by[2] = {0, 0};
         by[i] = h;
-        normal_equations(s, turned(&s->set->rotation, q, by), plus, ignored);
+        normal_equations(s, rotate_in_set(&s->set->rotation, q, by), plus, ignored);
         by[i] = -h;
-        normal_equations(s, turned(&s->set->rotation, q, by), minus, ignored);
+        normal_equations(s, rotate_in_set(&s->set->rotation, q, by), minus, ignored);
         for (int j = 0; j < 2; j++)
             m[i][j] = (plus[j] - minus[j]) / (2 * h);
     }
@@ -255,8 +255,9 @@ static void curvature(const search *s, gw_quat q, double g[2], double m[2][2])
 }
 
 /* Levenberg's method with either matrix. */
-static candidate levenberg(const search *s, candidate from, int steps,
-                           void (*matrix)(const search *, gw_quat, double[2], double[2][2]))
+static candidate descend_by_levenberg(const search *s, candidate from, int steps,
+                                      void (*matrix)(const search *, gw_quat, double[2],
+                                                     double[2][2]))
 {
     double damping = 1e-6;
     for (int i = 0; i < steps; i++) {
@@ -267,7 +268,7 @@ static candidate levenberg(const search *s, candidate from, int steps,
             solve2(m, damping, g, step);
             step[0] = -step[0];
             step[1] = -step[1];
-            next = best_at_rotation(s, turned(&s->set->rotation, from.pose.q, step));
+            next = best_at_rotation(s, rotate_in_set(&s->set->rotation, from.pose.q, step));
             damping *= next.f < from.f ? 0.1 : 5;
         }
         if (!(next.f < from.f))
@@ -281,10 +282,10 @@ static candidate levenberg(const search *s, candidate from, int steps,
     return from;
 }
 
-static candidate descend(const search *s, candidate from)
+static candidate descend_to_minimum(const search *s, candidate from)
 {
-    from = levenberg(s, from, 12, normal_equations);
-    return levenberg(s, from, 20, curvature);
+    from = descend_by_levenberg(s, from, 12, normal_equations);
+    return descend_by_levenberg(s, from, 20, hessian_by_differences);
 }
 
 #define MAX_STARTS 5
@@ -308,15 +309,15 @@ static int keep_best(candidate *list, int count, const candidate *c)
 /* Angle sets: a grid of both angles, and descents from its best. */
 static candidate over_turns(const search *s, gw_quat q1, const candidate *first)
 {
-    candidate best = descend(s, *first), list[MAX_STARTS];
+    candidate best = descend_to_minimum(s, *first), list[MAX_STARTS];
     int count = 0;
     for (int i = 0; i < 144; i++) {
         double by[2] = {2 * GW_PI * (i % 12) / 12, 2 * GW_PI * (i / 12) / 12};
-        candidate c = best_at_rotation(s, turned(&s->set->rotation, q1, by));
+        candidate c = best_at_rotation(s, rotate_in_set(&s->set->rotation, q1, by));
         count = keep_best(list, count, &c);
     }
     for (int i = 0; i < count; i++) {
-        candidate c = descend(s, list[i]);
+        candidate c = descend_to_minimum(s, list[i]);
         if (c.f < best.f)
             best = c;
     }
@@ -360,7 +361,7 @@ static loop_point at_loop(const search *s, double psi)
 
 /* The minimum between a falling and a rising point, by the slope: false position with halved ends
  * (Illinois), and bisection where the slope jumps, as where another part of the locus is nearer. */
-static candidate between(const search *s, loop_point a, loop_point b)
+static candidate bracketed_minimum(const search *s, loop_point a, loop_point b)
 {
     candidate best = a.c.f < b.c.f ? a.c : b.c;
     for (int i = 0, side = 0; i < LOOP_STEPS && b.psi - a.psi > 1e-15; i++) {
@@ -386,7 +387,7 @@ static candidate over_loop(const search *s)
     candidate best = last.c;
     for (int i = 1; i <= LOOP_SAMPLES; i++) {
         loop_point next = at_loop(s, 2 * GW_PI * i / LOOP_SAMPLES - GW_PI);
-        candidate c = last.slope < 0 && next.slope >= 0 ? between(s, last, next) : next.c;
+        candidate c = last.slope < 0 && next.slope >= 0 ? bracketed_minimum(s, last, next) : next.c;
         if (c.f < best.f)
             best = c;
         last = next;

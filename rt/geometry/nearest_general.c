@@ -25,7 +25,7 @@ typedef struct problem {
     double length;
 } problem;
 
-static gw_pose moved(const problem *s, const gw_pose *x, const double d[6])
+static gw_pose displace(const problem *s, const gw_pose *x, const double d[6])
 {
     double l = s->length;
     gw_twist t = {{d[0], d[1], d[2]}, {d[3] / l, d[4] / l, d[5] / l}};
@@ -33,7 +33,7 @@ static gw_pose moved(const problem *s, const gw_pose *x, const double d[6])
 }
 
 /* The half gradient of f. */
-static void gradient(const problem *s, const gw_pose *x, double g[6])
+static void half_gradient(const problem *s, const gw_pose *x, double g[6])
 {
     gw_twist d = gw_pose_sub(x, s->near);
     double l = s->length;
@@ -56,7 +56,7 @@ static void stationarity_at(const problem *s, const gw_pose *x, stationarity *at
     int order[GW_MAX_ROWS], n = 6 - s->set->dof;
     gw_small_lq lq;
     gw_rows_start_at(s->set->rows, s->set->row_count, x);
-    gradient(s, x, g);
+    half_gradient(s, x, g);
     weighed_jacobian(s, x, a);
     gw_small_lq_factor(s->set->row_count, a, 1e-9, order, &lq);
     gw_small_lq_columns(&lq, 0, q);
@@ -77,10 +77,11 @@ static void stationarity_at(const problem *s, const gw_pose *x, stationarity *at
 }
 
 /* g - A^T lambda at y. */
-static void lagrangian(const problem *s, const stationarity *at, const gw_pose *y, double g[6])
+static void lagrangian_gradient(const problem *s, const stationarity *at, const gw_pose *y,
+                                double g[6])
 {
     double a[GW_MAX_ROWS][6];
-    gradient(s, y, g);
+    half_gradient(s, y, g);
     weighed_jacobian(s, y, a);
     for (int r = 0; r < s->set->row_count; r++)
         for (int i = 0; i < 6; i++)
@@ -88,17 +89,18 @@ static void lagrangian(const problem *s, const stationarity *at, const gw_pose *
 }
 
 /* Half the second derivative of f along the set, of the size dof. */
-static void curvature(const problem *s, const stationarity *at, const gw_pose *x, double h[6][6])
+static void reduced_half_hessian(const problem *s, const stationarity *at, const gw_pose *x,
+                                 double h[6][6])
 {
     const int n = s->set->dof;
     const double e = 1e-6 * s->length;
     double here[6], there[6], step[6];
-    lagrangian(s, at, x, here);
+    lagrangian_gradient(s, at, x, here);
     for (int k = 0; k < n; k++) {
         for (int i = 0; i < 6; i++)
             step[i] = e * at->z[k][i];
-        gw_pose y = moved(s, x, step);
-        lagrangian(s, at, &y, there);
+        gw_pose y = displace(s, x, step);
+        lagrangian_gradient(s, at, &y, there);
         for (int j = 0; j < n; j++)
             h[k][j] = (gw_dot6(at->z[j], there) - gw_dot6(at->z[j], here)) / e;
     }
@@ -130,7 +132,7 @@ static double newton_direction(const problem *s, const stationarity *at, double 
 }
 
 /* From a pose on the set; returns the distance. */
-static double descend(const problem *s, gw_pose *x)
+static double descend_on_set(const problem *s, gw_pose *x)
 {
     double best = gw_pose_distance(x, s->near, s->length), raise = 0;
     stationarity at;
@@ -139,10 +141,10 @@ static double descend(const problem *s, gw_pose *x)
     for (int i = 0; i < 40 && !gw_rows_out_of_work(s->set->rows, s->set->row_count); i++) {
         if (!fresh) {
             stationarity_at(s, x, &at);
-            curvature(s, &at, x, h);
+            reduced_half_hessian(s, &at, x, h);
         }
         double size = newton_direction(s, &at, h, &raise, fmax(0.5 * best, 1e-3 * s->length), step);
-        gw_pose next = moved(s, x, step);
+        gw_pose next = displace(s, x, step);
         double off =
             gw_rows_project(s->set->rows, s->set->row_count, 6 - s->set->dof, s->length, 12, &next);
         double now = gw_pose_distance(&next, s->near, s->length);
@@ -177,7 +179,7 @@ double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *ne
     gw_submanifold followed = *set;
     const problem s = {&followed, near, length};
     *nearest = set->seed;
-    return descend(&s, nearest);
+    return descend_on_set(&s, nearest);
 }
 
 double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
@@ -189,11 +191,11 @@ double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *
     gw_pose a = set->seed, b = *near;
     if (set->dof == 1) /* the rows of one curve may be those of others too */
         return gw_implicit_curve_nearest(set, problem_size(set, length), near, length, nearest);
-    double from_seed = descend(&s, &a), from_near = HUGE_VAL;
+    double from_seed = descend_on_set(&s, &a), from_near = HUGE_VAL;
     *nearest = a;
     if (gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 40, &b) < 1e-10 * length &&
         gw_submanifold_contains(set, &b))
-        from_near = descend(&s, &b);
+        from_near = descend_on_set(&s, &b);
     if (!(from_near < from_seed))
         return from_seed;
     *nearest = b;

@@ -54,7 +54,7 @@ int gw_nurbs_find_span(const gw_nurbs_direction *d, double u, int hint)
     return low;
 }
 
-static double wrapped(const gw_nurbs_direction *d, double u)
+static double wrap_into_period(const gw_nurbs_direction *d, double u)
 {
     if (!d->closed || (u >= d->low && u <= d->high))
         return u;
@@ -177,7 +177,7 @@ void gw_nurbs_evaluate(const gw_nurbs *s, const double parameter[2], int order, 
     int at[2] = {0, 0};
     double x[2] = {0, 0};
     for (int k = 0; k < s->dimension; k++) {
-        x[k] = wrapped(&s->direction[k], parameter[k]);
+        x[k] = wrap_into_period(&s->direction[k], parameter[k]);
         at[k] = gw_nurbs_find_span(&s->direction[k], x[k], span ? span->at[k] : 0);
         if (span)
             span->at[k] = at[k];
@@ -212,7 +212,7 @@ bool gw_nurbs_into_domain(const gw_nurbs *s, double parameter[2])
     bool ended = false;
     for (int k = 0; k < 2; k++) {
         const gw_nurbs_direction *d = &s->direction[k];
-        double inside = k < s->dimension ? wrapped(d, parameter[k]) : 0;
+        double inside = k < s->dimension ? wrap_into_period(d, parameter[k]) : 0;
         parameter[k] = fmin(fmax(inside, d->low), d->high);
         ended = ended || parameter[k] != inside;
     }
@@ -246,8 +246,8 @@ void gw_nurbs_polar_weights(const gw_nurbs_direction *d, int span, const double 
 /* ---- checks --------------------------------------------------------------------------------- */
 
 /* "/member" of a curve, "/member/k" of a surface, and "/i" where i is not negative. */
-static const char *pointer(char where[64], const gw_nurbs_def *def, const char *member, int k,
-                           int i)
+static const char *member_pointer(char where[64], const gw_nurbs_def *def, const char *member,
+                                  int k, int i)
 {
     int n = snprintf(where, 64, "/%s", member);
     if (def->dimension == 2)
@@ -282,20 +282,20 @@ static bool check_knots(const gw_nurbs_def *def, int k, gw_error *error)
     int degree = def->degree[k], count = def->count[k], run = 1;
     const double *knots = def->knots[k];
     if (def->knot_count[k] != count + degree + 1)
-        return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, -1),
+        return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "knots", k, -1),
                        "%d knots, must be %d: %d control points + degree %d + 1",
                        def->knot_count[k], count + degree + 1, count, degree);
     for (int i = 0; i < def->knot_count[k]; i++) {
         if (!isfinite(knots[i]) || fabs(knots[i]) > 1e9)
-            return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, i),
+            return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "knots", k, i),
                            "a knot is %g, must be a number of at most 1e9", knots[i]);
         if (i > 0 && knots[i] < knots[i - 1])
-            return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, i),
+            return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "knots", k, i),
                            "knot %g is below the one before it, %g: knots must not fall", knots[i],
                            knots[i - 1]);
         run = i > 0 && knots[i] == knots[i - 1] ? run + 1 : 1;
         if (run > degree && knots[i] > knots[degree] && knots[i] < knots[count])
-            return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, i),
+            return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "knots", k, i),
                            "the inner knot %g is there %d times, at most %d (the degree): the "
                            "shape would fall apart there",
                            knots[i], run, degree);
@@ -304,21 +304,21 @@ static bool check_knots(const gw_nurbs_def *def, int k, gw_error *error)
     for (int i = degree; i < count; i++)
         if (knots[i + 1] > knots[i] && knots[i + 1] - knots[i] < 1e-9 * domain)
             return gw_fail(
-                error, GW_BAD_INPUT, pointer(where, def, "knots", k, i + 1),
+                error, GW_BAD_INPUT, member_pointer(where, def, "knots", k, i + 1),
                 "knots %.17g and %.17g are closer than 1e-9 of the domain: make them one", knots[i],
                 knots[i + 1]);
     if (!(domain > 0))
-        return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, -1),
+        return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "knots", k, -1),
                        "the domain from knot %d to knot %d is empty", degree, count);
     const double *trim = def->trim[k];
     if (def->trimmed[k] && !(trim[0] >= knots[degree] && trim[1] <= knots[count] &&
                              trim[1] - trim[0] >= 1e-6 * domain))
-        return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "trim", k, -1),
+        return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "trim", k, -1),
                        "%g to %g must be a part of the domain, %g to %g", trim[0], trim[1],
                        knots[degree], knots[count]);
     bool clamped = clamped_end(knots, degree, 0) && clamped_end(knots, degree, count + degree);
     if (!clamped && !periodic_knots(knots, degree, count))
-        return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "knots", k, -1),
+        return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "knots", k, -1),
                        "the end knots are neither clamped (the first and the last %d equal) nor "
                        "periodic (the same spacing about both ends of the domain)",
                        degree + 1);
@@ -329,7 +329,7 @@ static bool check_direction(const gw_nurbs_def *def, int k, gw_error *error)
 {
     char where[64];
     if (def->degree[k] < 1 || def->degree[k] > GW_MAX_NURBS_DEGREE)
-        return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "degree", k, -1),
+        return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "degree", k, -1),
                        "degree is %d, must be 1 to %d", def->degree[k], GW_MAX_NURBS_DEGREE);
     if (def->count[k] < def->degree[k] + 1)
         return gw_fail(error, GW_BAD_INPUT, "/points",
@@ -341,7 +341,7 @@ static bool check_direction(const gw_nurbs_def *def, int k, gw_error *error)
     return check_knots(def, k, error);
 }
 
-static bool check(const gw_nurbs_def *def, gw_error *error)
+static bool check_definition(const gw_nurbs_def *def, gw_error *error)
 {
     char where[64];
     for (int k = 0; k < def->dimension; k++)
@@ -355,11 +355,11 @@ static bool check(const gw_nurbs_def *def, gw_error *error)
         int row = def->dimension == 2 ? i / across : 0;
         int column = def->dimension == 2 ? i % across : i;
         if (!gw_finite3(def->points[i]) || gw_norm(def->points[i]) > GW_MAX_SHAPE_EXTENT)
-            return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "points", row, column),
+            return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "points", row, column),
                            "a control point is not finite, or more than %g m away",
                            GW_MAX_SHAPE_EXTENT);
         if (def->weights && !(def->weights[i] >= 1e-6 && def->weights[i] <= 1e6))
-            return gw_fail(error, GW_BAD_INPUT, pointer(where, def, "weights", row, column),
+            return gw_fail(error, GW_BAD_INPUT, member_pointer(where, def, "weights", row, column),
                            "a weight is %g, must be 1e-6 to 1e6", def->weights[i]);
     }
     return true;
@@ -603,7 +603,7 @@ static bool has_area(const gw_nurbs *s)
 gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
 {
     assert(def && (def->dimension == 1 || def->dimension == 2));
-    if (!check(def, error))
+    if (!check_definition(def, error))
         return NULL;
     bool surface = def->dimension == 2;
     gw_nurbs *s = calloc(1, sizeof *s);

@@ -255,7 +255,7 @@ static gw_nurbs *standard_curve(const gw_nurbs *curve, int degree, gw_error *err
 }
 
 /* How often a knot is among the inner ones of a clamped curve. */
-static int multiplicity(const gw_nurbs_direction *d, double knot)
+static int knot_multiplicity(const gw_nurbs_direction *d, double knot)
 {
     int n = 0;
     for (int i = d->degree + 1; i < d->count; i++)
@@ -273,7 +273,8 @@ static gw_nurbs *with_knots_of(gw_nurbs *curve, const gw_nurbs *other, gw_error 
         int given = 0;
         for (int k = 0; k < count; k++)
             given += fabs(more[k] - d->knots[i]) < 1e-12;
-        if (given + multiplicity(&curve->direction[0], d->knots[i]) < multiplicity(d, d->knots[i]))
+        if (given + knot_multiplicity(&curve->direction[0], d->knots[i]) <
+            knot_multiplicity(d, d->knots[i]))
             more[count++] = d->knots[i];
     }
     gw_nurbs *refined =

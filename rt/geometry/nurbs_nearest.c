@@ -141,8 +141,9 @@ static bool find_step(const gw_nurbs *s, const rectangle *r, const double x[2],
 
 /* The minimum of f that lies downhill of x within the rectangle. Moves x, leaves the model there;
  * `from`: the point where it began; `first_step`: length of the first step (m). */
-static void minimise(const gw_nurbs *s, gw_vec3 to, const rectangle *r, double x[2],
-                     gw_nurbs_span *span, local_model *m, gw_vec3 *from, double *first_step)
+static void minimise_in_rectangle(const gw_nurbs *s, gw_vec3 to, const rectangle *r, double x[2],
+                                  gw_nurbs_span *span, local_model *m, gw_vec3 *from,
+                                  double *first_step)
 {
     model_at(s, to, x, span, m);
     *from = m->at.d[0][0];
@@ -191,7 +192,7 @@ typedef struct search {
     waiting heap[HEAP_ROOM];
 } search;
 
-static void push(search *q, const waiting *w)
+static void heap_push(search *q, const waiting *w)
 {
     if (q->count == HEAP_ROOM) {
         q->given_up = fmin(q->given_up, w->bound);
@@ -205,7 +206,7 @@ static void push(search *q, const waiting *w)
     q->heap[i] = *w;
 }
 
-static waiting pop(search *q)
+static waiting heap_pop(search *q)
 {
     waiting top = q->heap[0];
     const waiting *last = &q->heap[--q->count];
@@ -221,18 +222,19 @@ static waiting pop(search *q)
     return top;
 }
 
-static double outside(double low, double high, double x)
+static double distance_outside(double low, double high, double x)
 {
     return x < low ? low - x : x > high ? x - high : 0;
 }
 
 static double box_distance(const gw_aabb *b, gw_vec3 x)
 {
-    return gw_norm(gw_v3(outside(b->low.x, b->high.x, x.x), outside(b->low.y, b->high.y, x.y),
-                         outside(b->low.z, b->high.z, x.z)));
+    return gw_norm(gw_v3(distance_outside(b->low.x, b->high.x, x.x),
+                         distance_outside(b->low.y, b->high.y, x.y),
+                         distance_outside(b->low.z, b->high.z, x.z)));
 }
 
-static double clamp1(double x)
+static double clamp_to_unit(double x)
 {
     return x < -1 ? -1 : x > 1 ? 1 : x;
 }
@@ -249,9 +251,9 @@ static double parallelogram_distance(gw_vec3 a, gw_vec3 b, gw_vec3 d)
     }
     double least = HUGE_VAL;
     for (int side = -1; side <= 1; side += 2) {
-        double y = bb > 0 ? clamp1(-(db + side * ab) / bb) : 0;
+        double y = bb > 0 ? clamp_to_unit(-(db + side * ab) / bb) : 0;
         least = fmin(least, gw_norm2(gw_mul_add(gw_mul_add(d, side, a), y, b)));
-        double x = aa > 0 ? clamp1(-(da + side * ab) / aa) : 0;
+        double x = aa > 0 ? clamp_to_unit(-(da + side * ab) / aa) : 0;
         least = fmin(least, gw_norm2(gw_mul_add(gw_mul_add(d, x, a), side, b)));
     }
     return sqrt(least);
@@ -319,7 +321,7 @@ static int falls_along(const hessian_range *r, const local_model *m, const doubl
     return m->g[k] > 0 ? -1 : 1;
 }
 
-static void offer(search *q, const double x[2], const local_model *m)
+static void offer_candidate(search *q, const double x[2], const local_model *m)
 {
     double distance = sqrt(2 * m->f);
     if (distance >= q->best->distance)
@@ -372,8 +374,8 @@ static bool is_decided(search *q, const gw_nurbs_leaf *part, const rectangle *r,
         double x[2] = {c->x[0], c->x[1]}, first;
         local_model m; /* c->m stays that of the centre, which the bounds are about */
         gw_vec3 from;
-        minimise(q->s, q->to, r, x, &q->span, &m, &from, &first);
-        offer(q, x, &m);
+        minimise_in_rectangle(q->s, q->to, r, x, &q->span, &m, &from, &first);
+        offer_candidate(q, x, &m);
     }
     return convex;
 }
@@ -398,7 +400,7 @@ static void branch_cell(search *q, const waiting *w)
     q->best->cells++;
     q->span = (gw_nurbs_span){{part.span[0], part.span[1]}};
     model_at(s, q->to, c.x, &q->span, &c.m);
-    offer(q, c.x, &c.m);
+    offer_candidate(q, c.x, &c.m);
     if (is_decided(q, &part, r, &c))
         return;
     if (!whole && !is_regular_edge(s, r)) {
@@ -416,14 +418,14 @@ static void branch_cell(search *q, const waiting *w)
         if (towards == 0)
             continue;
         next.r.low[k] = next.r.high[k] = towards < 0 ? r->low[k] : r->high[k];
-        push(q, &next);
+        heap_push(q, &next);
         return;
     }
     waiting other = next;
     int k = gw_nurbs_worse_direction(&part, c.h);
     next.r.high[k] = other.r.low[k] = 0.5 * (r->low[k] + r->high[k]);
-    push(q, &next);
-    push(q, &other);
+    heap_push(q, &next);
+    heap_push(q, &other);
 }
 
 static void open_node(search *q, const gw_nurbs_node *node)
@@ -433,7 +435,7 @@ static void open_node(search *q, const gw_nurbs_node *node)
         const gw_nurbs_node *child = &t->nodes[node->child[i]];
         waiting w = {.bound = box_distance(&child->box, q->to), .node = node->child[i]};
         if (w.bound < q->best->distance)
-            push(q, &w);
+            heap_push(q, &w);
     }
 }
 
@@ -444,11 +446,11 @@ static double run_search(search *q, const gw_nurbs *s, gw_vec3 to, int cells, do
 {
     q->s = s, q->to = to, q->best = nearest;
     q->given_up = HUGE_VAL, q->count = 0;
-    push(q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
+    heap_push(q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
     while (q->count > 0 && !(nearest->distance < enough)) {
         if (q->heap[0].bound >= nearest->distance - CERTIFIED * s->size || nearest->cells >= cells)
             return q->heap[0].bound;
-        waiting w = pop(q);
+        waiting w = heap_pop(q);
         if (w.node >= 0) {
             const gw_nurbs_node *node = &s->tree->nodes[w.node];
             if (node->child[0] >= 0) {
@@ -625,7 +627,7 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
         rectangle r = smooth_part(s, x);
         double first;
         gw_vec3 began;
-        minimise(s, to, &r, x, span, &m, &began, &first);
+        minimise_in_rectangle(s, to, &r, x, span, &m, &began, &first);
         from = part == 0 ? began : from;
         step += first;
         held_at_bounds(s, &r, x, m.g, fixed);

@@ -89,7 +89,7 @@ static gw_aabb box_of_part(const gw_nurbs *s, const part_of_shape *part)
     return gw_nurbs_hull_box(points, (s->direction[0].degree + 1) * (s->direction[1].degree + 1));
 }
 
-static double between(double centre_a, double centre_b, double half)
+static double interval_gap(double centre_a, double centre_b, double half)
 {
     return fmax(0, fabs(centre_a - centre_b) - half);
 }
@@ -105,9 +105,9 @@ static double boxes_distance(const gw_aabb *a, const gw_aabb *b, const gw_pose *
     for (int i = 0; i < 3; i++)
         over[i] = fabs(turn.m[i][0]) * half_b.x + fabs(turn.m[i][1]) * half_b.y +
                   fabs(turn.m[i][2]) * half_b.z;
-    return gw_norm(gw_v3(between(at_a.x, at_b.x, half_a.x + over[0]),
-                         between(at_a.y, at_b.y, half_a.y + over[1]),
-                         between(at_a.z, at_b.z, half_a.z + over[2])));
+    return gw_norm(gw_v3(interval_gap(at_a.x, at_b.x, half_a.x + over[0]),
+                         interval_gap(at_a.y, at_b.y, half_a.y + over[1]),
+                         interval_gap(at_a.z, at_b.z, half_a.z + over[2])));
 }
 
 static void middle_of(const gw_nurbs *s, const part_of_shape *part, double x[2])
@@ -117,7 +117,7 @@ static void middle_of(const gw_nurbs *s, const part_of_shape *part, double x[2])
 }
 
 /* Each point to the closest of the other shape near by, by turns. */
-static void approach(pair_search *q, double x[2][2], int turns)
+static void alternate_projections(pair_search *q, double x[2][2], int turns)
 {
     gw_nurbs_point at[2];
     double distance = HUGE_VAL;
@@ -153,11 +153,11 @@ static void offer_pair(pair_search *q, const pair_of_parts *w)
     if (distance >= q->sampled)
         return;
     q->sampled = distance;
-    approach(q, x, TURNS);
+    alternate_projections(q, x, TURNS);
 }
 
 /* Both halves of a part; of a node its children. */
-static void halve(const gw_nurbs *s, const part_of_shape *part, part_of_shape half[2])
+static void halve_part(const gw_nurbs *s, const part_of_shape *part, part_of_shape half[2])
 {
     if (part->node >= 0) {
         for (int i = 0; i < 2; i++)
@@ -197,7 +197,7 @@ void gw_nurbs_nearest_pair(const gw_nurbs *a, const gw_nurbs *b, const gw_pose *
         part_of_shape half[2];
         nearest->cells++;
         offer_pair(&q, &w);
-        halve(q.s[larger], &w.part[larger], half);
+        halve_part(q.s[larger], &w.part[larger], half);
         for (int i = 0; i < 2; i++) {
             next[i].part[larger] = half[i];
             box[larger] = box_of_part(q.s[larger], &half[i]);
@@ -210,7 +210,7 @@ void gw_nurbs_nearest_pair(const gw_nurbs *a, const gw_nurbs *b, const gw_pose *
     }
     double x[2][2];
     memcpy(x, nearest->parameter, sizeof x);
-    approach(&q, x, MOST);
+    alternate_projections(&q, x, MOST);
     for (int side = 0; side < 2; side++)
         gw_nurbs_into_domain(q.s[side], nearest->parameter[side]);
     nearest->bound = fmax(0, fmin(fmin(bound, q.given_up), nearest->distance - within));

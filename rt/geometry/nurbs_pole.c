@@ -350,15 +350,15 @@ typedef struct height {
 
 /* sum of c_ij.. x_i x_j .. / order! of a symmetric form, its entries in the order of their number
  * of y. */
-static double form(const double *c, int order, const double xy[2])
+static double symmetric_form(const double *c, int order, const double xy[2])
 {
     if (order == 0)
         return c[0];
-    double by_x = form(c, order - 1, xy), by_y = form(c + 1, order - 1, xy);
+    double by_x = symmetric_form(c, order - 1, xy), by_y = symmetric_form(c + 1, order - 1, xy);
     return (by_x * xy[0] + by_y * xy[1]) / order;
 }
 
-static void taylor(const gw_nurbs_pole *p, const double xy[2], height *t)
+static void taylor_height(const gw_nurbs_pole *p, const double xy[2], height *t)
 {
     static const double flat[2] = {0, 0};
     const double *by_order[] = {flat, flat, p->second, p->third, p->fourth};
@@ -366,7 +366,7 @@ static void taylor(const gw_nurbs_pole *p, const double xy[2], height *t)
         for (int i = 0; i <= k; i++) {
             t->h[k][i] = 0;
             for (int order = k > 2 ? k : 2; order <= 4; order++)
-                t->h[k][i] += form(by_order[order] + i, order - k, xy);
+                t->h[k][i] += symmetric_form(by_order[order] + i, order - k, xy);
         }
 }
 
@@ -467,7 +467,7 @@ bool gw_nurbs_plane_evaluate(const gw_nurbs *s, const gw_nurbs_plane *p, const d
     t.h[0][0] = core ? 0 : gw_dot(gw_sub(at.d[0][0], p->point), p->n);
     bool regular = core || order == 0 || from_parameters(p, &at, order, &t);
     if (core || (!regular && p->pole))
-        taylor(p->pole, xy, &t);
+        taylor_height(p->pole, xy, &t);
     for (int k = 0; k <= GW_NURBS_ORDER; k++)
         for (int l = 0; k + l <= GW_NURBS_ORDER; l++)
             point->d[k][l] = gw_scale(t.h[k + l][l], p->n);
@@ -494,7 +494,7 @@ static void find_fourth(const gw_nurbs *s, gw_nurbs_pole *p)
             gw_nurbs_point at;
             height known;
             gw_nurbs_plane_evaluate(s, &p->plane, xy, 0, parameter, &at);
-            taylor(p, xy, &known);
+            taylor_height(p, xy, &known);
             double left = gw_dot(gw_sub(at.d[0][0], p->plane.point), p->plane.n) - known.h[0][0];
             add_to_fit(&f, 5,
                        (double[]){x * x * x * x, 4 * x * x * x * y, 6 * x * x * y * y,

@@ -90,7 +90,7 @@ static int new_weights(const gw_nurbs_direction *d, const refinement *to, int i,
     return span;
 }
 
-static gw_nurbs *refined(const gw_nurbs *s, const refinement *to, gw_error *error)
+static gw_nurbs *refine_knots(const gw_nurbs *s, const refinement *to, gw_error *error)
 {
     const gw_nurbs_direction *d = &s->direction[to->direction];
     int across = s->direction[1 - to->direction].count, columns = s->direction[1].count;
@@ -157,7 +157,7 @@ static int clamped_knots(const gw_nurbs_direction *d, int degree, int more, int 
     return n;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_knots(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -183,9 +183,9 @@ gw_nurbs *gw_nurbs_insert_knots(const gw_nurbs *s, int direction, int count, con
     }
     if (count > 0)
         memcpy(to.knots + n, knots, (size_t)count * sizeof *knots);
-    qsort(to.knots, (size_t)(n + count), sizeof *to.knots, compare);
+    qsort(to.knots, (size_t)(n + count), sizeof *to.knots, compare_knots);
     to.count = n + count - d->degree - 1;
-    gw_nurbs *result = refined(s, &to, error);
+    gw_nurbs *result = refine_knots(s, &to, error);
     free(to.knots);
     return result;
 }
@@ -205,7 +205,7 @@ gw_nurbs *gw_nurbs_elevate(const gw_nurbs *s, int direction, gw_error *error)
         return NULL;
     }
     to.count = n - to.degree - 1;
-    gw_nurbs *result = refined(s, &to, error);
+    gw_nurbs *result = refine_knots(s, &to, error);
     free(to.knots);
     return result;
 }

@@ -15,20 +15,21 @@
 static const double binomial[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {
     {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
 
-static double square3(const gw_homogeneous *a)
+static double norm2_of_point(const gw_homogeneous *a)
 {
     return (*a)[0] * (*a)[0] + (*a)[1] * (*a)[1] + (*a)[2] * (*a)[2];
 }
 
 /* What fmax() of numbers is, without a call. */
-static inline double greater(double a, double b)
+static inline double larger_of(double a, double b)
 {
     return a > b ? a : b;
 }
 
 /* Differences of Bezier control points along one direction: the derivative's, times range/degree.
  */
-static void differentiate(gw_homogeneous *b, int rows, int columns, int stride, bool along_rows)
+static void differentiate_controls(gw_homogeneous *b, int rows, int columns, int stride,
+                                   bool along_rows)
 {
     int last_row = along_rows ? rows - 1 : rows, last_column = along_rows ? columns : columns - 1;
     for (int i = 0; i < last_row; i++)
@@ -69,16 +70,16 @@ static void derivative_bounds(const gw_nurbs *s, gw_nurbs_leaf *leaf, const gw_h
             double most = 0, most_weight = 0;
             for (int i = 0; i <= p - k; i++) {
                 for (int j = 0; j <= q - l; j++) {
-                    most = greater(most, square3(&b[i * stride + j]));
-                    most_weight = greater(most_weight, fabs(b[i * stride + j][3]));
+                    most = larger_of(most, norm2_of_point(&b[i * stride + j]));
+                    most_weight = larger_of(most_weight, fabs(b[i * stride + j][3]));
                 }
             }
             top[k][l] = scale * sqrt(most);
             weight[k][l] = scale * most_weight;
-            differentiate(b, p + 1 - k, q + 1 - l, stride, false);
+            differentiate_controls(b, p + 1 - k, q + 1 - l, stride, false);
             scale *= per_length(q - l, leaf, 1);
         }
-        differentiate(by_u, p + 1 - k, q + 1, stride, true);
+        differentiate_controls(by_u, p + 1 - k, q + 1, stride, true);
         scale_u *= per_length(p - k, leaf, 0);
     }
     for (int k = 0; k <= GW_NURBS_ORDER; k++) {
@@ -120,7 +121,7 @@ static int new_leaf(gw_nurbs_tree *t)
 }
 
 /* Joins two subtrees under a node; -1 where one failed. */
-static int join(gw_nurbs_tree *t, int node, int first, int second)
+static int join_subtrees(gw_nurbs_tree *t, int node, int first, int second)
 {
     if (first < 0 || second < 0)
         return -1;
@@ -167,7 +168,7 @@ static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, gw_nurbs_leaf part, i
     first.high[k] = second.low[k] = 0.5 * (part.low[k] + part.high[k]);
     int a = build_part(t, s, first, depth + 1);
     int b = a < 0 ? -1 : build_part(t, s, second, depth + 1);
-    return join(t, node, a, b);
+    return join_subtrees(t, node, a, b);
 }
 
 /* Spans from first to last of both directions. */
@@ -197,7 +198,7 @@ static int build_block(gw_nurbs_tree *t, const gw_nurbs *s, span_block block)
     second.first[k] = first.last[k] + 1;
     int a = build_block(t, s, first);
     int b = a < 0 ? -1 : build_block(t, s, second);
-    return join(t, node, a, b);
+    return join_subtrees(t, node, a, b);
 }
 
 gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *s)

@@ -14,7 +14,7 @@
 #include "rt/geometry/mesh.h"
 #include "rt/geometry/nurbs.h"
 
-static gw_mat3 diagonal(double xx, double yy, double zz)
+static gw_mat3 diagonal_matrix(double xx, double yy, double zz)
 {
     return (gw_mat3){{{xx, 0, 0}, {0, yy, 0}, {0, 0, zz}}};
 }
@@ -184,7 +184,7 @@ static gw_mat3 capsule_inertia(double r, double h, double m)
 {
     double cylinder = m * h / (h + 4 * r / 3), halves = m - cylinder, d = h / 2 + 3 * r / 8;
     double across = cylinder * (3 * r * r + h * h) / 12 + halves * (83.0 / 320 * r * r + d * d);
-    return diagonal(across, across, cylinder * r * r / 2 + halves * 0.4 * r * r);
+    return diagonal_matrix(across, across, cylinder * r * r / 2 + halves * 0.4 * r * r);
 }
 
 /* Inertia of a primitive of mass m about its centre of mass. */
@@ -194,28 +194,29 @@ static gw_mat3 primitive_inertia(const gw_shape *s, double m)
     switch (s->kind) {
     case GW_SHAPE_BOX: {
         double x2 = s->size.x * s->size.x, y2 = s->size.y * s->size.y, z2 = s->size.z * s->size.z;
-        return diagonal(m * (y2 + z2) / 12, m * (x2 + z2) / 12, m * (x2 + y2) / 12);
+        return diagonal_matrix(m * (y2 + z2) / 12, m * (x2 + z2) / 12, m * (x2 + y2) / 12);
     }
     case GW_SHAPE_CYLINDER:
-        return diagonal(m * (3 * r2 + h2) / 12, m * (3 * r2 + h2) / 12, m * r2 / 2);
+        return diagonal_matrix(m * (3 * r2 + h2) / 12, m * (3 * r2 + h2) / 12, m * r2 / 2);
     case GW_SHAPE_CONE:
-        return diagonal(m * (12 * r2 + 3 * h2) / 80, m * (12 * r2 + 3 * h2) / 80, 0.3 * m * r2);
+        return diagonal_matrix(m * (12 * r2 + 3 * h2) / 80, m * (12 * r2 + 3 * h2) / 80,
+                               0.3 * m * r2);
     case GW_SHAPE_CAPSULE:
         return capsule_inertia(s->radius, s->height, m);
     case GW_SHAPE_SPHERE:
-        return diagonal(0.4 * m * r2, 0.4 * m * r2, 0.4 * m * r2);
+        return diagonal_matrix(0.4 * m * r2, 0.4 * m * r2, 0.4 * m * r2);
     case GW_SHAPE_NURBS_CURVE:
     case GW_SHAPE_NURBS_SURFACE: {
         gw_vec3 d = stand_in(s);
-        return diagonal(m * (d.y * d.y + d.z * d.z) / 12, m * (d.x * d.x + d.z * d.z) / 12,
-                        m * (d.x * d.x + d.y * d.y) / 12);
+        return diagonal_matrix(m * (d.y * d.y + d.z * d.z) / 12, m * (d.x * d.x + d.z * d.z) / 12,
+                               m * (d.x * d.x + d.y * d.y) / 12);
     }
     case GW_SHAPE_MESH:
     case GW_SHAPE_COMPOUND:
         break; /* not primitives */
     }
     assert(s->kind < GW_SHAPE_COMPOUND);
-    return diagonal(0, 0, 0);
+    return diagonal_matrix(0, 0, 0);
 }
 
 /* to += R i R^T + m (|d|^2 E - d d^T) */

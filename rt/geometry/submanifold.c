@@ -48,12 +48,12 @@ const char *gw_locus_kind_name(gw_locus_kind kind)
     return names[kind];
 }
 
-static gw_submanifold_parameter turn(const char *name, const char *part)
+static gw_submanifold_parameter angle_parameter(const char *name, const char *part)
 {
     return (gw_submanifold_parameter){name, part, "rad", -GW_PI, GW_PI, true};
 }
 
-static gw_submanifold_parameter slide(const char *name)
+static gw_submanifold_parameter length_parameter(const char *name)
 {
     return (gw_submanifold_parameter){name, "translation", "m", -HUGE_VAL, HUGE_VAL, false};
 }
@@ -62,22 +62,22 @@ static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *
 {
     switch (kind) {
     case GW_ROTATION_FREE:
-        out[0] = turn("yaw", "rotation");
+        out[0] = angle_parameter("yaw", "rotation");
         out[1] =
             (gw_submanifold_parameter){"pitch", "rotation", "rad", -GW_PI / 2, GW_PI / 2, false};
-        out[2] = turn("roll", "rotation");
+        out[2] = angle_parameter("roll", "rotation");
         return 3;
     case GW_ROTATION_ANGLE:
-        out[0] = turn("phi", "rotation");
-        out[1] = turn("theta", "rotation");
+        out[0] = angle_parameter("phi", "rotation");
+        out[1] = angle_parameter("theta", "rotation");
         return 2;
     case GW_ROTATION_AXIS:
     case GW_ROTATION_NORMAL:
     case GW_ROTATION_TANGENT:
-        out[0] = turn("phi", "rotation");
+        out[0] = angle_parameter("phi", "rotation");
         return 1;
     case GW_ROTATION_TWO_ANGLES:
-        out[0] = turn("psi", "rotation");
+        out[0] = angle_parameter("psi", "rotation");
         return 1;
     case GW_ROTATION_FIXED:
     case GW_ROTATION_GENERAL:
@@ -97,25 +97,26 @@ static int locus_parameters(const gw_locus *l, gw_submanifold_parameter *out)
 {
     switch (l->kind) {
     case GW_LOCUS_FREE:
-        out[0] = slide("x"), out[1] = slide("y"), out[2] = slide("z");
+        out[0] = length_parameter("x"), out[1] = length_parameter("y"),
+        out[2] = length_parameter("z");
         return 3;
     case GW_LOCUS_PLANE:
-        out[0] = slide("s"), out[1] = slide("t");
+        out[0] = length_parameter("s"), out[1] = length_parameter("t");
         return 2;
     case GW_LOCUS_SPHERE:
-        out[0] = turn("azimuth", "translation");
+        out[0] = angle_parameter("azimuth", "translation");
         out[1] = (gw_submanifold_parameter){"polar", "translation", "rad", 0, GW_PI, false};
         return 2;
     case GW_LOCUS_CYLINDER:
-        out[0] = slide("s");
-        out[1] = turn("phi_t", "translation");
+        out[0] = length_parameter("s");
+        out[1] = angle_parameter("phi_t", "translation");
         return 2;
     case GW_LOCUS_LINE:
-        out[0] = slide("s");
+        out[0] = length_parameter("s");
         return 1;
     case GW_LOCUS_CIRCLE:
     case GW_LOCUS_ELLIPSE:
-        out[0] = turn("phi_t", "translation");
+        out[0] = angle_parameter("phi_t", "translation");
         return 1;
     case GW_LOCUS_CURVE:
         out[0] = shape_parameter(l->nurbs, 0, "s");
@@ -161,7 +162,7 @@ static int rotation_count(gw_rotation_kind kind)
 }
 
 /* An angle brought into -pi .. pi. */
-static double wrapped(double a)
+static double wrap_angle(double a)
 {
     return remainder(a, 2 * GW_PI);
 }
@@ -179,7 +180,7 @@ static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
     case GW_ROTATION_AXIS: /* relational-positioning (3) */
         return gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero);
     case GW_ROTATION_TWO_ANGLES:
-        return gw_two_angles_rotation(r, wrapped(z[0]));
+        return gw_two_angles_rotation(r, wrap_angle(z[0]));
     case GW_ROTATION_FIXED:
     case GW_ROTATION_NORMAL:
     case GW_ROTATION_TANGENT:
@@ -192,7 +193,7 @@ static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
 /* The angle by which q turns about `axis` (unit). */
 static double turn_about(gw_quat q, gw_vec3 axis)
 {
-    return wrapped(2 * atan2(gw_dot(gw_v3(q.x, q.y, q.z), axis), q.w));
+    return wrap_angle(2 * atan2(gw_dot(gw_v3(q.x, q.y, q.z), axis), q.w));
 }
 
 /* R = R(k, yaw) R(j, pitch) R(i, roll) */

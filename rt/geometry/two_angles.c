@@ -355,7 +355,8 @@ static bool range_of(double alpha, double beta, double sigma_a, double sigma_b, 
     return s->half > LEAST && fmin(1 - low * low, 1 - high * high) > DISTINCT;
 }
 
-static bool make(const gw_vector_angle *first, const gw_vector_angle *second, gw_rotation_set *out)
+static bool make_two_angles(const gw_vector_angle *first, const gw_vector_angle *second,
+                            gw_rotation_set *out)
 {
     gw_second_angle *s = &out->second;
     gw_vec3 across_u = gw_cross(first->axis_body, second->axis_body);
@@ -394,7 +395,7 @@ bool gw_two_angles(const gw_vector_angle *first, const gw_vector_angle *second,
 {
     assert(first && second && out);
     /* the other diagonal serves where this one's corners meet */
-    if (!make(first, second, out) && !make(second, first, out))
+    if (!make_two_angles(first, second, out) && !make_two_angles(second, first, out))
         return false;
     gw_two_angles_choose(out, out->second.loops == 2 ? 1 : 0);
     return true;

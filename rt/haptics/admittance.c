@@ -19,7 +19,7 @@ void gw_pid_reset(gw_pid *pid)
     pid->started = false;
 }
 
-static gw_vec3 combine(gw_vec3 forward, double p, gw_vec3 e, double i, gw_vec3 sum, double d,
+static gw_vec3 pid_sum(gw_vec3 forward, double p, gw_vec3 e, double i, gw_vec3 sum, double d,
                        gw_vec3 rate)
 {
     return gw_mul_add(gw_mul_add(gw_mul_add(forward, p, e), i, sum), d, rate);
@@ -34,8 +34,8 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
                     gw_mul_add(pid->integral.w, dt, error->w)};
     gw_vec3 rate_v = gw_scale(1 / dt, gw_sub(error->v, before.v));
     gw_vec3 rate_w = gw_scale(1 / dt, gw_sub(error->w, before.w));
-    gw_twist u = {combine(forward->v, pid->p, error->v, pid->i, sum.v, pid->d, rate_v),
-                  combine(forward->w, pid->p, error->w, pid->i, sum.w, pid->d, rate_w)};
+    gw_twist u = {pid_sum(forward->v, pid->p, error->v, pid->i, sum.v, pid->d, rate_v),
+                  pid_sum(forward->w, pid->p, error->w, pid->i, sum.w, pid->d, rate_w)};
     bool cut_v = gw_clamp_norm(&u.v, limits->speed);
     bool cut_w = gw_clamp_norm(&u.w, limits->spin);
     /* anti-windup: a saturated vector is not integrated */

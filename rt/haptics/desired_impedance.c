@@ -62,7 +62,7 @@ static void turn_to_world(gw_quat q, const double m[6][6], double out[6][6])
 /* ---- spring and damper ----------------------------------------------------------------------- */
 
 /* x_h in the axes of the frame at rest: displacement, and rotation vector. */
-static void displacement(const gw_desired_impedance *d, const gw_pose *pose, double x[6])
+static void displacement_from_rest(const gw_desired_impedance *d, const gw_pose *pose, double x[6])
 {
     gw_vec3 p = gw_unrotate(d->rest.q, gw_sub(pose->p, d->rest.p));
     gw_vec3 r = gw_quat_log(gw_quat_mul(gw_quat_conj(d->rest.q), pose->q));
@@ -74,7 +74,7 @@ double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose)
     double x[6], sum = 0;
     if (!d->active)
         return 0;
-    displacement(d, pose, x);
+    displacement_from_rest(d, pose, x);
     for (int i = 0; i < 6; i++)
         sum += 0.5 * d->def.stiffness[i] * x[i] * x[i];
     return sum;
@@ -96,7 +96,7 @@ static gw_wrench spring_wrench(const gw_desired_impedance *d, const gw_pose *pos
 {
     double x[6];
     const double *k = d->def.stiffness;
-    displacement(d, pose, x);
+    displacement_from_rest(d, pose, x);
     gw_vec3 f = gw_v3(-k[0] * x[0], -k[1] * x[1], -k[2] * x[2]), r = gw_v3(x[3], x[4], x[5]);
     gw_vec3 t = gw_v3(-k[3] * r.x, -k[4] * r.y, -k[5] * r.z);
     /* in the moving axes, for w there: r' = J_r^-1(r) w, J_r^-T = J_l^-1 */
@@ -153,8 +153,8 @@ static double gain_of(double s)
 }
 
 /* V diag(g) V^T, rows times `left`, columns times `right`. */
-static void spectral(const double v[6][6], const double g[6], const double left[6],
-                     const double right[6], double out[6][6])
+static void spectral_product(const double v[6][6], const double g[6], const double left[6],
+                             const double right[6], double out[6][6])
 {
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {
@@ -196,11 +196,11 @@ static void impose_mass(gw_desired_impedance *d, const double own[6][6], const d
         sg[k] = s[k] * g[k];
         d->too_light += s[k] > 0 && s[k] * GW_DESIRED_MASS_RATIO < 1;
     }
-    spectral((const double(*)[6])v, g, m, back, d->gain);
-    spectral((const double(*)[6])v, h, m, m, from);
-    spectral((const double(*)[6])v, sg, back, back, d->inverse);
+    spectral_product((const double(*)[6])v, g, m, back, d->gain);
+    spectral_product((const double(*)[6])v, h, m, m, from);
+    spectral_product((const double(*)[6])v, sg, back, back, d->inverse);
     gw_matrix6_apply((const double(*)[6])from, a, d->by_environment);
-    spectral((const double(*)[6])v, g, back, m, felt);
+    spectral_product((const double(*)[6])v, g, back, m, felt);
     gw_matrix6_apply((const double(*)[6])felt, a, d->free);
 }
 

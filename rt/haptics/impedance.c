@@ -42,7 +42,7 @@ static gw_wrench wrench_of(const double x[6])
 }
 
 /* [a; alpha] = Lambda^-1 F */
-static gw_wrench accelerate(const double inverse[6][6], gw_wrench w)
+static gw_wrench acceleration_under(const double inverse[6][6], gw_wrench w)
 {
     const double x[6] = {w.f.x, w.f.y, w.f.z, w.t.x, w.t.y, w.t.z};
     double y[6];
@@ -67,7 +67,7 @@ static gw_wrench friction_at(const gw_impedance_device *d, const gw_twist *twist
 }
 
 /* The part of a wrench that a planar device can exert or feel. */
-static gw_wrench exertable(const gw_impedance_device *d, gw_wrench w)
+static gw_wrench exertable_part(const gw_impedance_device *d, gw_wrench w)
 {
     if (d->planar)
         w.f.z = w.t.x = w.t.y = 0;
@@ -155,9 +155,9 @@ static gw_wrench hand_wrench(const gw_impedance_control *c, const gw_impedance_d
 {
     switch (c->def.hand) {
     case GW_HAND_MEASURED:
-        return exertable(d, d->hand);
+        return exertable_part(d, d->hand);
     case GW_HAND_ESTIMATED:
-        return exertable(d, c->estimate);
+        return exertable_part(d, c->estimate);
     case GW_HAND_UNKNOWN:
         break;
     }
@@ -335,7 +335,7 @@ static gw_wrench acceleration_without_jdot_v(const gw_impedance_work *w)
 static gw_wrench impedance_law(const gw_impedance_control *c, const gw_impedance_work *w)
 {
     gw_wrench acting = gw_wrench_add(gw_wrench_add(w->hand, w->spring), w->damping_on_device);
-    gw_wrench a = gw_wrench_add(accelerate(w->model.inverse_inertia, acting),
+    gw_wrench a = gw_wrench_add(acceleration_under(w->model.inverse_inertia, acting),
                                 c->def.jdot == GW_JDOT_FULL ? wrench_of(w->free_acceleration)
                                                             : acceleration_without_jdot_v(w));
     gw_wrench u =
@@ -376,15 +376,15 @@ static void find_reflected(gw_impedance_work *w)
         }
 }
 
-static gw_wrench reflected(const gw_impedance_work *w, gw_wrench a)
+static gw_wrench reflected_wrench(const gw_impedance_work *w, gw_wrench a)
 {
-    return w->outweighs ? accelerate(w->reflect, a) : inertia_times(&w->device, a);
+    return w->outweighs ? acceleration_under(w->reflect, a) : inertia_times(&w->device, a);
 }
 
 /* u = F of J D^-1 tau + F_pc + C_d x-dot; the device keeps its own inertia (mechanisms II). */
 static gw_wrench four_channel_law(const gw_impedance_work *w)
 {
-    gw_wrench u = gw_wrench_add(reflected(w, acceleration_without_jdot_v(w)),
+    gw_wrench u = gw_wrench_add(reflected_wrench(w, acceleration_without_jdot_v(w)),
                                 gw_wrench_add(w->spring, w->damping_on_device));
     return gw_wrench_add(u, friction_at(&w->device, &w->device.twist));
 }
@@ -414,7 +414,7 @@ static gw_wrench control_law(const gw_impedance_control *c, const gw_impedance_w
                           friction_at(&w->device, &w->device.twist));
         break;
     }
-    return exertable(&w->device, u);
+    return exertable_part(&w->device, u);
 }
 
 /* ---- passivity observer and controller ------------------------------------------------------ */
@@ -475,14 +475,15 @@ static gw_twist predicted_device_motion(const gw_impedance_control *c, const gw_
     const gw_impedance_device *d = &w->device;
     int delay = delay_ticks(d, w->dt);
     gw_wrench acts = gw_wrench_add(delay ? c->sent[history_at(c, delay - 1)] : *command, w->hand);
-    acts = exertable(d, gw_wrench_add(acts, gw_wrench_neg(friction_at(d, &d->twist))));
+    acts = exertable_part(d, gw_wrench_add(acts, gw_wrench_neg(friction_at(d, &d->twist))));
     gw_wrench a = {gw_scale(1 / d->mass, acts.f), gw_scale(1 / d->inertia, acts.t)};
     return predicted_motion(&d->twist, a, w->dt);
 }
 
 /* The coming tick, in which device and model move by these. */
-static gw_passivity_prediction predict(const gw_impedance_control *c, const gw_impedance_work *w,
-                                       gw_twist device, gw_twist model)
+static gw_passivity_prediction predict_tick(const gw_impedance_control *c,
+                                            const gw_impedance_work *w, gw_twist device,
+                                            gw_twist model)
 {
     gw_wrench on_device = gw_wrench_add(gw_wrench_add(w->spring, w->penalty), w->damping_on_device);
     gw_twist apart = {gw_sub(model.v, device.v), gw_sub(model.w, device.w)};
@@ -511,11 +512,11 @@ static void damp_by_prediction(gw_impedance_control *c, gw_impedance_work *w)
         return;
     const gw_operational_state *seen = &w->model;
     gw_wrench command = control_law(c, w);
-    gw_wrench a = gw_wrench_add(accelerate(seen->inverse_inertia, w->on_model),
+    gw_wrench a = gw_wrench_add(acceleration_under(seen->inverse_inertia, w->on_model),
                                 wrench_of(w->free_acceleration));
     gw_twist on = predicted_device_motion(c, w, &command),
              way = predicted_motion(&seen->twist, a, w->dt);
-    gw_passivity_prediction ahead = predict(c, w, on, way);
+    gw_passivity_prediction ahead = predict_tick(c, w, on, way);
     gw_inverse_mass device = device_inverse_mass_under_control(c, w),
                     model = gw_inverse_mass_bound(seen->inverse_inertia);
     double taken = gw_passivity_unit_dissipation(model, &way, w->dt);
@@ -536,7 +537,7 @@ static gw_wrench device_acceleration(const gw_impedance_control *c, const gw_imp
 {
     const gw_operational_state *model = &w->model;
     if (imposes_model_motion(c))
-        return accelerate(model->inverse_inertia, *f);
+        return acceleration_under(model->inverse_inertia, *f);
     return (gw_wrench){gw_scale(1 / w->device.mass, f->f), gw_scale(1 / w->device.inertia, f->t)};
 }
 
@@ -559,7 +560,8 @@ static void damp_by_known_step(gw_impedance_control *c, gw_impedance_work *w,
     if (!c->def.passivity || delay_ticks(&w->device, w->dt) > 0)
         return;
     gw_twist model = gw_pose_sub(&step->pose, &w->model.pose);
-    gw_passivity_prediction ahead = predict(c, w, predicted_device_motion(c, w, command), model);
+    gw_passivity_prediction ahead =
+        predict_tick(c, w, predicted_device_motion(c, w, command), model);
     gw_inverse_mass m = device_inverse_mass_under_control(c, w);
     gw_twist way = motion_without_hand(c, w, &ahead);
     double energy = SAFETY_FACTOR * gw_passivity_known_excess(&c->observer, &ahead, w->dt);
@@ -640,7 +642,7 @@ static gw_wrench impulse_for_device(const gw_impedance_control *c, const gw_impe
 {
     if (c->def.kind == GW_LAW_COUPLING)
         return no_wrench;
-    return exertable(&w->device, reflected(w, wrench_of(impulse_velocity)));
+    return exertable_part(&w->device, reflected_wrench(w, wrench_of(impulse_velocity)));
 }
 
 /* The command within the limits: impulses get what the rest of the command leaves of them. */
@@ -749,7 +751,7 @@ static void measure_free_acceleration(gw_impedance_control *c, gw_impedance_work
                                       const gw_operational_step *step)
 {
     const gw_operational_state *model = &w->model;
-    gw_wrench felt = accelerate(model->inverse_inertia, w->on_model);
+    gw_wrench felt = acceleration_under(model->inverse_inertia, w->on_model);
     gw_twist d = {gw_sub(step->twist.v, model->twist.v), gw_sub(step->twist.w, model->twist.w)};
     const double change[6] = {d.v.x, d.v.y, d.v.z, d.w.x, d.w.y, d.w.z};
     const double by_hand[6] = {felt.f.x, felt.f.y, felt.f.z, felt.t.x, felt.t.y, felt.t.z};

@@ -21,8 +21,8 @@ static double largest_share(gw_vec3 base, gw_vec3 more, double most)
 }
 
 /* The part of a new impulse that the budget still allows; the rest is withheld. */
-static gw_wrench granted(gw_impulse_rendering *s, const gw_wrench *impulse, double budget,
-                         double dt)
+static gw_wrench grant_within_budget(gw_impulse_rendering *s, const gw_wrench *impulse,
+                                     double budget, double dt)
 {
     double size = size_of(impulse), most = budget > 0 ? budget : GW_IMPULSE_RENDERING_BUDGET;
     s->spent = fmax(s->spent - most * dt, 0);
@@ -38,7 +38,7 @@ gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_
 {
     assert(s && impulse && steady && dt > 0);
     gw_impulse_rendered out = {.limited = false};
-    gw_wrench taken = granted(s, impulse, budget, dt);
+    gw_wrench taken = grant_within_budget(s, impulse, budget, dt);
     out.withheld = gw_wrench_sub(*impulse, taken);
     s->pending = gw_wrench_add(s->pending, taken);
     if (!(size_of(&s->pending) > 0)) {

@@ -62,7 +62,7 @@ bool gw_clamp_norm(gw_vec3 *a, double most)
 }
 
 /* Cuts a vector that is longer than `most` by more than rounding. */
-static bool cut(gw_vec3 *a, double most)
+static bool clamp_length(gw_vec3 *a, double most)
 {
     double length = gw_norm(*a);
     return length > most * (1 + ROUNDING) && gw_clamp_norm(a, most);
@@ -86,7 +86,7 @@ static bool stop_at_edge(gw_vec3 *linear, gw_vec3 at, double reach)
 
 /* A component turns once it has come back by more than `size` from where it was farthest; the most
  * turns that any component remembers. */
-static double swing(gw_swing *s, gw_vec3 a, double size, double keep)
+static double count_reversals(gw_swing *s, gw_vec3 a, double size, double keep)
 {
     const double now[3] = {a.x, a.y, a.z};
     double most = 0;
@@ -109,12 +109,12 @@ static double swing(gw_swing *s, gw_vec3 a, double size, double keep)
 
 /* Takes size away while the command swings faster than a hand does, gives it back after; the share
  * that is left. First order in both directions. */
-static double calm(gw_command_gate *gate, gw_vec3 linear, gw_vec3 angular, double linear_size,
-                   double angular_size, double dt)
+static double damp_oscillation(gw_command_gate *gate, gw_vec3 linear, gw_vec3 angular,
+                               double linear_size, double angular_size, double dt)
 {
     double keep = exp(-dt / SWING_MEMORY);
-    double turns = fmax(swing(&gate->linear, linear, linear_size, keep),
-                        swing(&gate->angular, angular, angular_size, keep));
+    double turns = fmax(count_reversals(&gate->linear, linear, linear_size, keep),
+                        count_reversals(&gate->angular, angular, angular_size, keep));
     if (turns > SWING_TURNS)
         gate->taken = 1 - (1 - gate->taken) * exp(-dt / OSCILLATES_TIME);
     else
@@ -163,35 +163,35 @@ typedef struct bounds {
 } bounds;
 
 /* As far towards `a` as the change in dt may be. */
-static bool slew(gw_vec3 *a, gw_vec3 last, double rate, double dt)
+static bool limit_slew(gw_vec3 *a, gw_vec3 last, double rate, double dt)
 {
     gw_vec3 change = gw_sub(*a, last);
-    if (!(rate > 0) || !cut(&change, rate * dt))
+    if (!(rate > 0) || !clamp_length(&change, rate * dt))
         return false;
     *a = gw_add(last, change);
     return true;
 }
 
 /* Cut to the limit, or scaled where there is none. */
-static bool soften(gw_vec3 *a, double most, double share)
+static bool clamp_or_scale(gw_vec3 *a, double most, double share)
 {
     if (most > 0 || share >= 1)
-        return cut(a, most);
+        return clamp_length(a, most);
     *a = gw_scale(share, *a);
     return true;
 }
 
 /* Both vectors through the chain, in place. */
-static void gate(gw_command_gate *g, gw_vec3 *linear, gw_vec3 *angular, bounds l, bounds a,
-                 double reach, const gw_gate_input *in, gw_gated_command *out)
+static void gate_both(gw_command_gate *g, gw_vec3 *linear, gw_vec3 *angular, bounds l, bounds a,
+                      double reach, const gw_gate_input *in, gw_gated_command *out)
 {
     assert(in->dt > 0);
     out->finite = gw_finite3(*linear) && gw_finite3(*angular);
     if (!out->finite)
         *linear = *angular = gw_v3(0, 0, 0);
     if (!out->finite || !in->engaged) {
-        cut(linear, l.most);
-        cut(angular, a.most);
+        clamp_length(linear, l.most);
+        clamp_length(angular, a.most);
         g->last_linear = g->last_angular = gw_v3(0, 0, 0);
         return;
     }
@@ -205,25 +205,25 @@ static void gate(gw_command_gate *g, gw_vec3 *linear, gw_vec3 *angular, bounds l
     if (in->guarded) {
         share = soft_share(g);
         g->soft = fmax(g->soft - in->dt, 0);
-        double left = calm(g, *linear, *angular, l.swing, a.swing, in->dt);
+        double left = damp_oscillation(g, *linear, *angular, l.swing, a.swing, in->dt);
         if (left < 1) {
             *linear = gw_scale(left, *linear);
             *angular = gw_scale(left, *angular);
             limited = true;
         }
     }
-    limited = soften(linear, share * l.most, share) || limited;
-    limited = soften(angular, share * a.most, share) || limited;
-    limited = slew(linear, g->last_linear, l.rate, in->dt) || limited;
-    limited = slew(angular, g->last_angular, a.rate, in->dt) || limited;
+    limited = clamp_or_scale(linear, share * l.most, share) || limited;
+    limited = clamp_or_scale(angular, share * a.most, share) || limited;
+    limited = limit_slew(linear, g->last_linear, l.rate, in->dt) || limited;
+    limited = limit_slew(angular, g->last_angular, a.rate, in->dt) || limited;
     /* a limit that fell goes before the slew */
-    limited = cut(linear, share * l.most) || limited;
-    out->limited = cut(angular, share * a.most) || limited;
+    limited = clamp_length(linear, share * l.most) || limited;
+    out->limited = clamp_length(angular, share * a.most) || limited;
     g->last_linear = *linear;
     g->last_angular = *angular;
 }
 
-static void put(gw_vec3 a, double out[3])
+static void store3(gw_vec3 a, double out[3])
 {
     out[0] = a.x;
     out[1] = a.y;
@@ -241,10 +241,11 @@ gw_gated_command gw_gate_wrench(gw_command_gate *g, const gw_wrench *wrench,
     assert(g && wrench && limits && in);
     gw_gated_command out = {.limited = false};
     gw_wrench w = *wrench;
-    gate(g, &w.f, &w.t, bounds_of(limits->force, limits->force_rate, SWING_FORCE),
-         bounds_of(limits->torque, limits->torque_rate, SWING_TORQUE), limits->reach, in, &out);
-    put(w.f, out.command.f);
-    put(w.t, out.command.t);
+    gate_both(g, &w.f, &w.t, bounds_of(limits->force, limits->force_rate, SWING_FORCE),
+              bounds_of(limits->torque, limits->torque_rate, SWING_TORQUE), limits->reach, in,
+              &out);
+    store3(w.f, out.command.f);
+    store3(w.t, out.command.t);
     out.command.engaged = in->engaged && out.finite;
     return out;
 }
@@ -255,10 +256,11 @@ gw_gated_command gw_gate_velocity(gw_command_gate *g, const gw_twist *velocity,
     assert(g && velocity && limits && in);
     gw_gated_command out = {.limited = false};
     gw_twist u = *velocity;
-    gate(g, &u.v, &u.w, bounds_of(limits->speed, limits->acceleration, SWING_SPEED),
-         bounds_of(limits->spin, limits->spin_acceleration, SWING_SPIN), limits->reach, in, &out);
-    put(u.v, out.command.v);
-    put(u.w, out.command.w);
+    gate_both(g, &u.v, &u.w, bounds_of(limits->speed, limits->acceleration, SWING_SPEED),
+              bounds_of(limits->spin, limits->spin_acceleration, SWING_SPIN), limits->reach, in,
+              &out);
+    store3(u.v, out.command.v);
+    store3(u.w, out.command.w);
     out.command.engaged = in->engaged;
     return out;
 }

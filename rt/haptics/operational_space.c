@@ -38,7 +38,7 @@ static double weight_of(const gw_resisted_def *def, double ratio)
 }
 
 /* rows x 6 to at most six rows with the same A^T A: R of A = Q R. */
-static void triangular(int rows, double (*a)[6])
+static void reduce_to_triangle(int rows, double (*a)[6])
 {
     for (int k = 0; k < 6 && k < rows - 1; k++) {
         double norm2 = 0;
@@ -100,7 +100,7 @@ void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double
         for (int j = 0; j < 6; j++)
             a[i][j] = j < 3 ? jacobian[i][j] / out->length : def->point ? 0 : jacobian[i][j];
     if (dof > 6)
-        triangular(dof, a);
+        reduce_to_triangle(dof, a);
     double low, high;
     ratios_of(def, &low, &high);
     if (dof >= 6 && !def->point && is_surely_regular((const double(*)[6])a, high))

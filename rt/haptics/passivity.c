@@ -12,7 +12,7 @@
 #define MARGIN 2.5 /* 1/s: of the power flow, dissipated besides for what a prediction misses */
 #define DOUBT  0.1 /* of the energy flow of a tick: a second has to have lost so much before it */
 
-static double work(const gw_wrench *w, const gw_twist *way)
+static double work_along(const gw_wrench *w, const gw_twist *way)
 {
     return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
 }
@@ -24,8 +24,8 @@ void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const
     if (p->started) {
         gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
         const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PASSIVITY_HISTORY - 1)];
-        p->excess += work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) +
-                     stored - p->stored - booked;
+        p->excess += work_along(acted, &way) - work_along(&p->fed, &way) +
+                     work_along(&p->on_model, &of_model) + stored - p->stored - booked;
     }
     p->device = *device;
     p->model = *model;
@@ -103,8 +103,8 @@ gw_wrench gw_passivity_acting(const gw_passivity_observer *p, const gw_wrench *n
 /* The rise of the excess in the tick (J). */
 static double tick_energy(const gw_passivity_prediction *ahead)
 {
-    return work(&ahead->on_device, &ahead->device) - work(&ahead->fed, &ahead->device) +
-           work(&ahead->on_model, &ahead->model) + ahead->springs;
+    return work_along(&ahead->on_device, &ahead->device) - work_along(&ahead->fed, &ahead->device) +
+           work_along(&ahead->on_model, &ahead->model) + ahead->springs;
 }
 
 double gw_passivity_known_excess(const gw_passivity_observer *p,

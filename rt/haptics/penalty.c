@@ -28,19 +28,20 @@ static void multiply_transposed(const double m[6][6], const double a[6], double 
     }
 }
 
-static void scaled(const gw_twist *a, double length, double out[6])
+static void twist_to_metres(const gw_twist *a, double length, double out[6])
 {
     const double x[6] = {a->v.x / length, a->v.y / length, a->v.z / length, a->w.x, a->w.y, a->w.z};
     memcpy(out, x, sizeof x);
 }
 
-static gw_wrench unscaled(const double f[6], double length)
+static gw_wrench wrench_from_metres(const double f[6], double length)
 {
     return (gw_wrench){{f[0] / length, f[1] / length, f[2] / length}, {f[3], f[4], f[5]}};
 }
 
 /* sum of g(w_i) n_i n_i^T with g the root or the weight itself. */
-static void projector(const gw_resisted_directions *directions, bool root, double out[6][6])
+static void weighted_projector(const gw_resisted_directions *directions, bool root,
+                               double out[6][6])
 {
     memset(out, 0, 36 * sizeof(double));
     for (int k = 0; k < directions->count; k++) {
@@ -53,7 +54,7 @@ static void projector(const gw_resisted_directions *directions, bool root, doubl
 }
 
 /* L of L L^T = a, in the lower triangle; `a` is positive definite by construction. */
-static void cholesky(double a[6][6])
+static void factor_cholesky(double a[6][6])
 {
     for (int j = 0; j < 6; j++) {
         for (int k = 0; k < j; k++)
@@ -76,15 +77,15 @@ static void factor_of(const gw_penalty_def *def, const gw_resisted_directions *d
 {
     double w[6][6], c[6][6], linear = def->mass * directions->length * directions->length;
     double mean = 0.5 * (linear + def->inertia);
-    projector(directions, true, w);
-    projector(directions, false, c);
+    weighted_projector(directions, true, w);
+    weighted_projector(directions, false, c);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j <= i; j++) {
             c[i][j] = ((i == j) - c[i][j]) / mean;
             for (int k = 0; k < 6; k++)
                 c[i][j] += w[i][k] * w[k][j] / (k < 3 ? linear : def->inertia);
         }
-    cholesky(c);
+    factor_cholesky(c);
     for (int j = 0; j < 6; j++) /* columns of W, forward substitution */
         for (int i = 0; i < 6; i++) {
             double sum = w[i][j];
@@ -107,12 +108,12 @@ static double printed_energy(const gw_penalty_def *def, const double p[6][6], co
 
 /* M_d sum (k n n^T e + b n n^T e') as the paper prints it: where M_d is no multiple of the identity
  * that is no force of a potential. `factor` holds P. */
-static gw_wrench printed(gw_penalty *p, const gw_penalty_def *def,
-                         const gw_resisted_directions *directions, const double e[6],
-                         const double rate[6], double *weights)
+static gw_wrench penalty_as_published(gw_penalty *p, const gw_penalty_def *def,
+                                      const gw_resisted_directions *directions, const double e[6],
+                                      const double rate[6], double *weights)
 {
     double now[6][6], both[6], f[6], length = directions->length;
-    projector(directions, false, now);
+    weighted_projector(directions, false, now);
     double before = printed_energy(def, (const double(*)[6])p->factor, e, length);
     p->stored = printed_energy(def, (const double(*)[6])now, e, length);
     *weights = p->started ? p->stored - before : 0;
@@ -123,7 +124,7 @@ static gw_wrench printed(gw_penalty *p, const gw_penalty_def *def,
     for (int i = 0; i < 6; i++)
         f[i] *= i < 3 ? def->mass * length * length : def->inertia;
     p->started = true;
-    return unscaled(f, length);
+    return wrench_from_metres(f, length);
 }
 
 /* k X^T s + b X^T X e' */
@@ -142,8 +143,8 @@ static void force_of(const gw_penalty *p, const gw_penalty_def *def, const doubl
  *   alpha (d^T y + b X^T d e') + alpha^2 b d^T d e',
  * at most alpha times the sum of the three lengths, which `most` bounds. The spring's energy stays.
  */
-static void follow(gw_penalty *p, const gw_penalty_def *def, const double target[6][6],
-                   const double rate[6], double most)
+static void follow_target(gw_penalty *p, const gw_penalty_def *def, const double target[6][6],
+                          const double rate[6], double most)
 {
     double d[6][6], y[6], de[6], a[6], b[6], c[6];
     for (int i = 0; i < 6; i++)
@@ -164,7 +165,7 @@ static void follow(gw_penalty *p, const gw_penalty_def *def, const double target
 }
 
 /* The part of the way d, 0 .. 1, that raises 1/2 k |s|^2 by `energy` at most. */
-static double affordable(const double s[6], const double d[6], double k, double energy)
+static double affordable_share(const double s[6], const double d[6], double k, double energy)
 {
     double slope = 0, square = 0;
     for (int i = 0; i < 6; i++) {
@@ -188,7 +189,8 @@ static double stretch_within_tank(gw_penalty *p, const gw_penalty_def *def, cons
         d[i] -= p->stretch[i];
     multiply_transposed((const double(*)[6])p->factor, d, f);
     double change = k * norm6(f);
-    double part = fmin(change > most ? most / change : 1, affordable(p->stretch, d, k, p->tank));
+    double part =
+        fmin(change > most ? most / change : 1, affordable_share(p->stretch, d, k, p->tank));
     for (int i = 0; i < 6; i++)
         p->stretch[i] += part * d[i];
     double after = norm6(p->stretch);
@@ -196,7 +198,8 @@ static double stretch_within_tank(gw_penalty *p, const gw_penalty_def *def, cons
 }
 
 /* Half of what the damper takes: the other half stays against what sampling gives. */
-static double taken(const gw_penalty *p, const gw_penalty_def *def, const double rate[6], double dt)
+static double damper_power_kept(const gw_penalty *p, const gw_penalty_def *def,
+                                const double rate[6], double dt)
 {
     double y[6];
     gw_matrix6_apply((const double(*)[6])p->factor, rate, y);
@@ -244,11 +247,11 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
 {
     assert(p && def && directions && error && rate && dt > 0);
     double e[6], de[6], target[6][6], f[6], length = directions->length;
-    scaled(error, length, e);
-    scaled(rate, length, de);
+    twist_to_metres(error, length, e);
+    twist_to_metres(rate, length, de);
     *weights = 0;
     if (def->by_mass)
-        return printed(p, def, directions, e, de, weights);
+        return penalty_as_published(p, def, directions, e, de, weights);
     factor_of(def, directions, target);
     if (p->started)
         stretch_by_motion(p, e);
@@ -260,17 +263,17 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
         *weights = p->started ? energy_of(p, def) - moved : 0;
     } else {
         double most = 0.5 * GW_PENALTY_SLEW * length * dt;
-        follow(p, def, (const double(*)[6])target, de, most);
+        follow_target(p, def, (const double(*)[6])target, de, most);
         *weights = stretch_within_tank(p, def, e, most);
         p->tank = fmax(p->tank - *weights, 0);
         if (p->tank < TANK_MAX)
-            p->tank = fmin(p->tank + taken(p, def, de, dt), TANK_MAX);
+            p->tank = fmin(p->tank + damper_power_kept(p, def, de, dt), TANK_MAX);
     }
     p->stored = energy_of(p, def);
     memcpy(p->error, e, sizeof e);
     p->started = true;
     force_of(p, def, de, f);
-    return unscaled(f, length);
+    return wrench_from_metres(f, length);
 }
 
 double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
@@ -280,7 +283,7 @@ double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *de
     double e[6], d[6], spring = 0, damper = 0;
     if (def->by_mass)
         return p->stored;
-    scaled(way, length, e);
+    twist_to_metres(way, length, e);
     gw_matrix6_apply((const double(*)[6])p->factor, e, d);
     for (int i = 0; i < 6; i++) {
         spring += (p->stretch[i] + d[i]) * (p->stretch[i] + d[i]);
@@ -303,7 +306,7 @@ double gw_penalty_release_energy(gw_penalty *p, const gw_penalty_def *def, doubl
         p->stretch[i] *= left;
     }
     multiply_transposed((const double(*)[6])p->factor, given, f);
-    gw_wrench less = unscaled(f, length);
+    gw_wrench less = wrench_from_metres(f, length);
     *wrench = gw_wrench_add(*wrench, less);
     p->stored = energy_of(p, def);
     return from_tank + before - p->stored;

@@ -42,7 +42,7 @@ static gw_rendered_value spring_answer(double requested, double applied, double 
 }
 
 /* The springs between device and model: coordination's, or the coupling's. */
-static void springs(const gw_render_request *r, gw_rendered *out)
+static void render_springs(const gw_render_request *r, gw_rendered *out)
 {
     const gw_impedance_device *d = &r->device;
     bool couples = r->def->kind == GW_LAW_COUPLING;
@@ -121,7 +121,7 @@ gw_rendered gw_renderable_values(const gw_render_request *r)
     out.law = r->def->kind;
     out.mass = mass_answer(out.law, r->mass, d->mass);
     out.inertia = mass_answer(out.law, r->inertia, d->inertia);
-    springs(r, &out);
+    render_springs(r, &out);
     desired_springs(r, &out);
     if (out.law == GW_LAW_PENALTY)
         out.penalty = spring_answer(r->def->penalty * d->mass, r->def->penalty * d->mass,

@@ -38,8 +38,8 @@ static double peak_speed(const gw_transition_limits *l, double turn_per_metre, d
 }
 
 /* The quickest trapezoid over `reach`, among ramps of growing length. */
-static void plan(gw_transition *transition, double reach, double turn_per_metre,
-                 const gw_transition_limits *limits)
+static void plan_trapezoid(gw_transition *transition, double reach, double turn_per_metre,
+                           const gw_transition_limits *limits)
 {
     double ramp = RAMP_FIRST_S;
     transition->duration = INFINITY;
@@ -76,11 +76,11 @@ void gw_transition_start(gw_transition *transition, const gw_pose *from, const g
     double speed = gw_norm(transition->rate0.v) + gw_norm(transition->rate0.w);
     transition->active = reach > SAME_M || speed > SAME_MPS;
     if (reach > SAME_M)
-        plan(transition, reach, angle / reach, limits);
+        plan_trapezoid(transition, reach, angle / reach, limits);
 }
 
 /* Fraction of the way gone and its rate, for a trapezoid with raised-cosine ramps. */
-static double gone(const gw_transition *transition, double t, double *rate)
+static double fraction_travelled(const gw_transition *transition, double t, double *rate)
 {
     double ramp = transition->ramp, whole = transition->duration;
     double v = 1 / (whole - ramp);
@@ -123,7 +123,9 @@ void gw_transition_apply(const gw_transition *transition, gw_pose *pose, gw_twis
     if (!transition->active)
         return;
     double s_rate = 0, g_rate;
-    double s = transition->duration > 0 ? 1 - gone(transition, transition->time, &s_rate) : 0;
+    double s = transition->duration > 0
+                   ? 1 - fraction_travelled(transition, transition->time, &s_rate)
+                   : 0;
     double g = fading_profile(transition->time, transition->fading, &g_rate);
     s_rate *= transition->pace;
     g_rate *= transition->pace;

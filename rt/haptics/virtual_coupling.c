@@ -76,26 +76,26 @@ void gw_easing_start(gw_easing *easing, const gw_twist *error)
 }
 
 /* How far it has come, 0 .. 1. */
-static double eased(const gw_easing *easing)
+static double easing_fraction(const gw_easing *easing)
 {
     return easing->time < easing->lasts ? easing->time / easing->lasts : 1;
 }
 
-static gw_twist sum(const gw_twist *a, double k, const gw_twist *b)
+static gw_twist twist_mul_add(const gw_twist *a, double k, const gw_twist *b)
 {
     return (gw_twist){gw_mul_add(a->v, k, b->v), gw_mul_add(a->w, k, b->w)};
 }
 
 /* The error less slack and what is left of the rest: 1 - 3 x^2 + 2 x^3 of it. */
-static gw_twist stretched(const gw_easing *easing, double x, const gw_twist *error)
+static gw_twist error_beyond_slack(const gw_easing *easing, double x, const gw_twist *error)
 {
     double left = 1 - x * x * (3 - 2 * x);
-    gw_twist taut = sum(error, -1, &easing->slack);
-    return sum(&taut, -left, &easing->rest);
+    gw_twist taut = twist_mul_add(error, -1, &easing->slack);
+    return twist_mul_add(&taut, -left, &easing->rest);
 }
 
 /* Softer at the same damping ratio. */
-static gw_spring_damper softened(const gw_spring_damper *k, double x)
+static gw_spring_damper soften_spring(const gw_spring_damper *k, double x)
 {
     return (gw_spring_damper){x * x * k->linear, x * x * k->angular, x * k->linear_damping,
                               x * k->angular_damping};
@@ -103,24 +103,24 @@ static gw_spring_damper softened(const gw_spring_damper *k, double x)
 
 void gw_easing_shift(gw_easing *easing, const gw_twist *way)
 {
-    easing->slack = sum(&easing->slack, 1, way);
+    easing->slack = twist_mul_add(&easing->slack, 1, way);
 }
 
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring_damper *k, const gw_twist *error, double dt,
                         double *booked)
 {
     assert(easing && k && error && dt > 0 && booked);
-    double x = eased(easing);
+    double x = easing_fraction(easing);
     *booked = 0;
     if (!(x < 1))
-        return sum(error, -1, &easing->slack);
-    gw_twist stretch = stretched(easing, x, error);
-    gw_spring_damper soft = softened(k, x);
+        return twist_mul_add(error, -1, &easing->slack);
+    gw_twist stretch = error_beyond_slack(easing, x, error);
+    gw_spring_damper soft = soften_spring(k, x);
     double before = gw_spring_energy(&soft, &stretch);
     easing->time += dt;
-    x = eased(easing);
-    stretch = stretched(easing, x, error);
-    *k = softened(k, x);
+    x = easing_fraction(easing);
+    stretch = error_beyond_slack(easing, x, error);
+    *k = soften_spring(k, x);
     *booked = gw_spring_energy(k, &stretch) - before;
     return stretch;
 }
@@ -132,8 +132,8 @@ double gw_easing_release_energy(gw_easing *easing, const gw_spring_damper *k, gw
     if (!(energy > 0) || !(before > 0))
         return 0;
     double given = 1 - sqrt(fmax(1 - energy / before, 0));
-    easing->slack = sum(&easing->slack, given, stretch);
-    *stretch = sum(stretch, -given, stretch);
+    easing->slack = twist_mul_add(&easing->slack, given, stretch);
+    *stretch = twist_mul_add(stretch, -given, stretch);
     return before - gw_spring_energy(k, stretch);
 }
 
@@ -141,13 +141,13 @@ double gw_easing_recover(gw_easing *easing, const gw_spring_damper *k, gw_twist 
                          double energy, double dt)
 {
     double part = fmin(dt / SLACK_TIME, 1), before = gw_spring_energy(k, stretch);
-    gw_twist taut = sum(stretch, part, &easing->slack);
+    gw_twist taut = twist_mul_add(stretch, part, &easing->slack);
     double cost = gw_spring_energy(k, &taut) - before;
     if (cost > fmax(energy, 0)) { /* it grows with the square: a part of it costs less than that */
         part *= fmax(energy, 0) / cost;
-        taut = sum(stretch, part, &easing->slack);
+        taut = twist_mul_add(stretch, part, &easing->slack);
     }
-    easing->slack = sum(&easing->slack, -part, &easing->slack);
+    easing->slack = twist_mul_add(&easing->slack, -part, &easing->slack);
     *stretch = taut;
     return gw_spring_energy(k, stretch) - before;
 }

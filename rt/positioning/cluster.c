@@ -108,7 +108,7 @@ double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses)
     return size;
 }
 
-static int member(const gw_cluster *c, int body)
+static int member_index(const gw_cluster *c, int body)
 {
     for (int i = 0; i < c->count; i++)
         if (c->bodies[i] == body)
@@ -136,7 +136,7 @@ static double normal_equations(const gw_cluster *c, const gw_pose *poses, gw_clu
     }
     for (int l = 0; l < c->link_count; l++) {
         edge_rows rows;
-        int at[2] = {member(c, c->links[l]->a), member(c, c->links[l]->b)};
+        int at[2] = {member_index(c, c->links[l]->a), member_index(c, c->links[l]->b)};
         rows_of(c->links[l], c->size, poses, &rows);
         for (int r = 0; r < rows.count; r++) {
             const double *side[2] = {rows.a[r], rows.b[r]};
@@ -157,7 +157,7 @@ static double normal_equations(const gw_cluster *c, const gw_pose *poses, gw_clu
 }
 
 /* Cholesky's method in place, the lower triangle. */
-static void factor(gw_cluster_work *w, int n, double damping)
+static void factor_cholesky(gw_cluster_work *w, int n, double damping)
 {
     double largest = 0;
     for (int i = 0; i < n; i++)
@@ -221,7 +221,7 @@ double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, g
     double damping = 0, worst = normal_equations(c, poses, w);
     for (int k = 0; k < iterations && worst > CLOSE; k++) {
         double sum = w->sum;
-        factor(w, 6 * c->count, damping);
+        factor_cholesky(w, 6 * c->count, damping);
         solve_factored(w, 6 * c->count, w->g);
         for (int i = 0; i < c->count; i++)
             w->before[i] = poses[c->bodies[i]];
@@ -259,7 +259,7 @@ static void swap_rows(gw_cluster_work *w, int n, int a, int b)
     }
 }
 
-static double uniform(unsigned long long *s)
+static double random_symmetric(unsigned long long *s)
 {
     *s = *s * 6364136223846793005ull + 1442695040888963407ull;
     return (double)(*s >> 11) / 4503599627370496.0 - 1; /* -1 .. 1 */
@@ -271,8 +271,9 @@ void gw_cluster_scatter(const gw_cluster *c, const gw_pose *now, int k, unsigned
     double reach = k == 0 ? 0 : (0.1 + 0.1 * (k % 10));
     for (int i = 0; i < c->count; i++) {
         gw_twist d;
-        gw_vec3 v = {uniform(random), uniform(random), uniform(random)};
-        gw_vec3 turn = {uniform(random), uniform(random), uniform(random)};
+        gw_vec3 v = {random_symmetric(random), random_symmetric(random), random_symmetric(random)};
+        gw_vec3 turn = {random_symmetric(random), random_symmetric(random),
+                        random_symmetric(random)};
         d.v = gw_scale(reach * c->size, v);
         d.w = gw_scale(reach * GW_PI, turn);
         poses[c->bodies[i]] = gw_pose_add(&now[i], &d);
@@ -307,7 +308,7 @@ int gw_cluster_dof(const gw_cluster *c, const gw_pose *poses, gw_cluster_work *w
 }
 
 /* gradient . motion of one body, its turns in rad and its slides over the size */
-static double along(const double gradient[6], const double motion[6], double size)
+static double directional_derivative(const double gradient[6], const double motion[6], double size)
 {
     double sum = 0;
     for (int k = 0; k < 6; k++)
@@ -324,14 +325,14 @@ static double edge_rates(const gw_cluster *c, const gw_pose *poses, int column,
     for (int l = 0; l < c->link_count; l++) {
         edge_rows rows;
         const gw_constraint_edge *edge = c->links[l];
-        int at[2] = {member(c, edge->a), member(c, edge->b)};
+        int at[2] = {member_index(c, edge->a), member_index(c, edge->b)};
         rows_of(edge, c->size, poses, &rows);
         for (int r = 0; r < rows.count; r++) {
             double rate = 0;
             if (all || at[0] < 0)
-                rate += along(rows.a[r], motions[edge->a][column], c->size);
+                rate += directional_derivative(rows.a[r], motions[edge->a][column], c->size);
             if (all || at[1] < 0)
-                rate += along(rows.b[r], motions[edge->b][column], c->size);
+                rate += directional_derivative(rows.b[r], motions[edge->b][column], c->size);
             most = fmax(most, fabs(rate));
             for (int k = 0; k < 6 && !all; k++) {
                 if (at[0] >= 0)
@@ -352,7 +353,7 @@ double gw_cluster_jacobian(const gw_cluster *c, const gw_pose *poses, int column
     int n = 6 * c->count;
     double worst = 0;
     normal_equations(c, poses, w);
-    factor(w, n, 0);
+    factor_cholesky(w, n, 0);
     for (int column = 0; column < columns; column++) {
         memset(w->g, 0, sizeof(double) * (size_t)n);
         double asked = edge_rates(c, poses, column, motions, false, w);

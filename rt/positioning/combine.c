@@ -310,7 +310,7 @@ static void add_implied(const gw_solver *solver, unsigned long from)
 /* The effect of a step on a branch. ENDED: the branch ended, or its alternatives were explored. */
 typedef enum progress { UNCHANGED, CHANGED, ENDED } progress;
 
-static void explore(gw_solver *solver, gw_solver_state *state);
+static void apply_rules(gw_solver *solver, gw_solver_state *state);
 
 static void note_slack(const gw_solver *solver, gw_solver_state *state)
 {
@@ -342,7 +342,7 @@ static progress branch_on(gw_solver *solver, gw_solver_state *state, int at, uns
         copy_state(&next, state);
         apply_alternative(&next, &choices[k], at, from);
         add_choice(&next, choices[k].label ? choices[k].label : (char)('0' + k));
-        explore(solver, &next);
+        apply_rules(solver, &next);
     }
     return ENDED;
 }
@@ -489,7 +489,7 @@ static progress choose_sense(gw_solver *solver, gw_solver_state *state)
         copy_state(&next, state);
         gw_decompose(solver, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
         add_choice(&next, (char)('0' + k));
-        explore(solver, &next);
+        apply_rules(solver, &next);
         solver->work += k == 0 ? kept : 0;
     }
     return ENDED;
@@ -551,7 +551,7 @@ static void give_loops(gw_solver *solver, gw_solver_state *state)
 #define MAX_ROUNDS 2000 /* rewriting ends: each round removes or moves a constraint for good */
 
 /* Applies rules until none changes the state, then gives it to the leaf. */
-static void explore(gw_solver *solver, gw_solver_state *state)
+static void apply_rules(gw_solver *solver, gw_solver_state *state)
 {
     progress p = CHANGED;
     for (int round = 0; p == CHANGED && !solver->stop && round < 2 * MAX_ROUNDS; round++) {
@@ -637,7 +637,7 @@ void gw_solver_explore(gw_solver *solver)
         else
             gw_decompose(solver, &state, i, c->sense);
     }
-    explore(solver, &state);
+    apply_rules(solver, &state);
 }
 
 bool gw_stated_conflict(gw_solver *solver)

@@ -70,7 +70,7 @@ static int rank_at(const axis_problem *t, double phi)
     return q.rank;
 }
 
-static double determinant(int n, double m[4][4])
+static double determinant_of(int n, double m[4][4])
 {
     double det = 1;
     for (int k = 0; k < n; k++) {
@@ -107,7 +107,7 @@ static double condition_at(const axis_problem *t, int rank, gw_quat r)
                         share * s.a[i][j] * (rank == 3 ? j == c : gw_generic_number(j, 7 + c));
             m[k][rank] += share * s.b[i];
         }
-    return determinant(rank + 1, m);
+    return determinant_of(rank + 1, m);
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static double slope_of(const axis_problem *t, const gw_row *row, gw_quat r, cons
 }
 
 /* Newton's method in (t, phi) on all rows, from the best t; the largest residual afterwards. */
-static double polish(const axis_problem *t, double *phi)
+static double polish_root(const axis_problem *t, double *phi)
 {
     double at[3] = {0, 0, 0}, worst = HUGE_VAL;
     for (int k = 0; k < 12; k++) {
@@ -161,7 +161,7 @@ static void try_root(gw_solver *solver, const axis_problem *t, int rank, double 
 {
     const double h = 1e-4;
     double from = phi;
-    if (polish(t, &phi) > SATISFIED || fabs(remainder(phi - from, 2 * GW_PI)) > 0.1)
+    if (polish_root(t, &phi) > SATISFIED || fabs(remainder(phi - from, 2 * GW_PI)) > 0.1)
         return;
     gw_quat q = gw_quat_unit(rotation_at(t, phi));
     if (found_before(solver, q) || solver->result.count == GW_MAX_ALTERNATIVES)

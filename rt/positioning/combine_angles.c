@@ -114,8 +114,8 @@ static void in_one_plane(gw_solver *solver, const gw_angle_constraint *x,
 }
 
 /* y with its vectors reversed where needed, so that parallel vectors point the same way. */
-static gw_angle_constraint aligned(const gw_solver *solver, const gw_angle_constraint *x,
-                                   const gw_angle_constraint *y)
+static gw_angle_constraint align_senses(const gw_solver *solver, const gw_angle_constraint *x,
+                                        const gw_angle_constraint *y)
 {
     gw_angle_constraint z = *y;
     if (gw_dot(x->u, z.u) < 0 && gw_norm(gw_cross(x->u, z.u)) <= solver->direction_snap) {
@@ -174,7 +174,7 @@ static void pinned_and_angle(gw_solver *solver, const gw_angle_constraint *x,
 void gw_rule_angles(gw_solver *solver, const gw_angle_constraint *x,
                     const gw_angle_constraint *given)
 {
-    gw_angle_constraint turned = aligned(solver, x, given);
+    gw_angle_constraint turned = align_senses(solver, x, given);
     const gw_angle_constraint *y = &turned;
     double sigma_a = gw_angle_between(x->u, y->u), sigma_b = gw_angle_between(x->f, y->f);
     bool one_u = sigma_a <= solver->direction_snap, one_f = sigma_b <= solver->direction_snap;

@@ -6,7 +6,7 @@
 #include "rt/positioning/solver.h"
 
 /* Unit vector from a to b, of length `length`. */
-static gw_vec3 towards(gw_vec3 a, gw_vec3 b, double length)
+static gw_vec3 unit_towards(gw_vec3 a, gw_vec3 b, double length)
 {
     return gw_scale(1 / length, gw_sub(b, a));
 }
@@ -17,7 +17,7 @@ static void two_spheres(gw_solver *solver, const gw_distance_constraint *x,
                         const gw_distance_constraint *y, double d_b)
 {
     double p = x->p, q = y->p;
-    gw_vec3 w = towards(x->b, y->b, d_b);
+    gw_vec3 w = unit_towards(x->b, y->b, d_b);
     if (gw_zero_length(solver, p)) {
         gw_keep_distance(gw_add_alternative(solver, "point at a point: the other distance follows"),
                          x);
@@ -55,12 +55,12 @@ static void at_limit(gw_solver *solver, const gw_distance_constraint *x,
         shift = -p, angle = GW_PI;
     else
         return;
-    gw_vec3 w = towards(x->b, y->b, d_b);
+    gw_vec3 w = unit_towards(x->b, y->b, d_b);
     gw_tangency_slack(solver, p, d_a, 1);
     gw_alternative *e =
         gw_add_alternative(solver, "distances at their limit: the points are in line");
     gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(x->b, shift, w), w, 0);
-    gw_put_angle(e, x, towards(x->a, y->a, d_a), w, angle);
+    gw_put_angle(e, x, unit_towards(x->a, y->a, d_a), w, angle);
 }
 
 /* P at p from P_b, Q at q from Q_b. */
@@ -99,7 +99,7 @@ void gw_rule_point_point(gw_solver *solver, const gw_distance_constraint *x,
         gw_alternative *e =
             gw_add_alternative(solver, "one point pinned, another at a distance: an angle");
         gw_keep_distance(e, pin);
-        gw_put_angle(e, x, towards(x->a, y->a, d_a), towards(x->b, y->b, d_b), angle);
+        gw_put_angle(e, x, unit_towards(x->a, y->a, d_a), unit_towards(x->b, y->b, d_b), angle);
     } else {
         at_limit(solver, x, y, d_a, d_b);
     }
@@ -117,7 +117,7 @@ static foot foot_of(const gw_solver *solver, gw_vec3 point, const gw_distance_co
     t.l = line->d;
     t.f = gw_mul_add(line->b, gw_dot(gw_sub(point, line->b), t.l), t.l);
     t.d_b = gw_distance(point, t.f);
-    t.w = gw_zero_length(solver, t.d_b) ? gw_any_normal(t.l) : towards(point, t.f, t.d_b);
+    t.w = gw_zero_length(solver, t.d_b) ? gw_any_normal(t.l) : unit_towards(point, t.f, t.d_b);
     return t;
 }
 
@@ -154,7 +154,7 @@ static void pinned_and_line(gw_solver *solver, const gw_distance_constraint *x,
                             const gw_distance_constraint *y, const foot *t, double d_a)
 {
     double q = y->p, d_b = t->d_b;
-    gw_vec3 u = towards(x->a, y->a, d_a);
+    gw_vec3 u = unit_towards(x->a, y->a, d_a);
     if (gw_zero_length(solver, q)) {
         double s = gw_leg_or_tangent(solver, d_a, d_b, d_a, 1);
         for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2) {
@@ -181,7 +181,7 @@ static void sphere_and_line(gw_solver *solver, const gw_distance_constraint *x,
                             const gw_distance_constraint *y, const foot *t, double d_a)
 {
     double p = x->p, q = y->p, d_b = t->d_b;
-    gw_vec3 u = towards(x->a, y->a, d_a);
+    gw_vec3 u = unit_towards(x->a, y->a, d_a);
     bool far = gw_equal_lengths(solver, d_b, d_a + p + q),
          wide = gw_equal_lengths(solver, q, p + d_a + d_b);
     if (far || wide)
@@ -257,11 +257,11 @@ void gw_rule_point_plane(gw_solver *solver, const gw_distance_constraint *x,
         gw_alternative *e =
             gw_add_alternative(solver, "one point pinned, another on a plane: an angle");
         gw_keep_distance(e, x);
-        gw_put_angle(e, x, towards(x->a, y->a, d_a), n,
+        gw_put_angle(e, x, unit_towards(x->a, y->a, d_a), n,
                      limit ? (h > 0 ? GW_PI : 0) : gw_clamped_acos(-h / d_a));
     } else if (limit) {
         gw_alternative *e = gw_add_alternative(solver, "a plane at the limit of reach");
         gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(x->b, -copysign(p, h), n), n, 0);
-        gw_put_angle(e, x, towards(x->a, y->a, d_a), n, h > 0 ? GW_PI : 0);
+        gw_put_angle(e, x, unit_towards(x->a, y->a, d_a), n, h > 0 ? GW_PI : 0);
     }
 }

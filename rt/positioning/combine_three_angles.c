@@ -34,7 +34,7 @@ static pencil pencil_at(const triple *t, int i, double phi)
                     gw_dot(g, gw_cross(u1, out))};
 }
 
-static pencil combined(double p, const pencil *x, double q, const pencil *y)
+static pencil linear_combination(double p, const pencil *x, double q, const pencil *y)
 {
     return (pencil){p * x->a + q * y->a, p * x->b + q * y->b, p * x->c + q * y->c};
 }
@@ -44,15 +44,15 @@ static void linear_pencil(const triple *t, int i, pencil part[3])
 {
     pencil front = pencil_at(t, i, 0), side = pencil_at(t, i, GW_PI / 2),
            back = pencil_at(t, i, GW_PI);
-    part[0] = combined(0.5, &front, 0.5, &back);
-    part[1] = combined(0.5, &front, -0.5, &back);
-    part[2] = combined(1, &side, -1, &part[0]);
+    part[0] = linear_combination(0.5, &front, 0.5, &back);
+    part[1] = linear_combination(0.5, &front, -0.5, &back);
+    part[2] = linear_combination(1, &side, -1, &part[0]);
 }
 
 static pencil pencil_of(const pencil part[3], double cosine, double sine)
 {
-    pencil turned = combined(cosine, &part[1], sine, &part[2]);
-    return combined(1, &part[0], 1, &turned);
+    pencil turned = linear_combination(cosine, &part[1], sine, &part[2]);
+    return linear_combination(1, &part[0], 1, &turned);
 }
 
 static double resultant(const pencil *x, const pencil *y)
@@ -104,8 +104,8 @@ static gw_vec3 least_step(const gw_vec3 *g, const double *h, int count, bool *ne
 }
 
 /* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. */
-static double polish(const gw_angle_constraint *const *d, int count, gw_quat *q,
-                     bool *nearly_double)
+static double polish_rotation(const gw_angle_constraint *const *d, int count, gw_quat *q,
+                              bool *nearly_double)
 {
     double worst = HUGE_VAL;
     for (int k = 0; k < 60; k++) {
@@ -131,7 +131,7 @@ static double polish(const gw_angle_constraint *const *d, int count, gw_quat *q,
 }
 
 /* The turn that changes the three angles least. */
-static gw_vec3 weakest(const gw_angle_constraint *const d[3], gw_quat q)
+static gw_vec3 weakest_axis(const gw_angle_constraint *const d[3], gw_quat q)
 {
     double a[3][6] = {{0}}, s[6], v[6][6];
     for (int i = 0; i < 3; i++) {
@@ -180,14 +180,14 @@ static bool refine_double_root(const gw_angle_constraint *const d[3], gw_vec3 v,
     return false;
 }
 
-/* polish() with all angles of a state; false where it found no root. */
+/* polish_rotation() with all angles of a state; false where it found no root. */
 static bool polish_all(const gw_solver_state *state, gw_quat *q, bool *nearly_double)
 {
     const gw_angle_constraint *all[MAX_POLISHED];
     int count = state->angle_count < MAX_POLISHED ? state->angle_count : MAX_POLISHED;
     for (int i = 0; i < count; i++)
         all[i] = &state->angles[i];
-    return polish(all, count, q, nearly_double) < 1e-12;
+    return polish_rotation(all, count, q, nearly_double) < 1e-12;
 }
 
 /* More angles than three may make a nearly double root a simple one. */
@@ -227,8 +227,8 @@ static void try_rotation(gw_solver *solver, triple *t, double phi, double theta)
     gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
                             gw_quat_axis(t->d[0]->u, theta));
     bool nearly_double = false;
-    if (polish(t->d, 3, &q, &nearly_double) > 1e-12 || joins_copies(solver, t, q, nearly_double) ||
-        solver->result.count == GW_MAX_ALTERNATIVES)
+    if (polish_rotation(t->d, 3, &q, &nearly_double) > 1e-12 ||
+        joins_copies(solver, t, q, nearly_double) || solver->result.count == GW_MAX_ALTERNATIVES)
         return;
     t->copies[solver->result.count] = 1;
     gw_add_rotation(solver, "three angles: the rotations", q);
@@ -243,7 +243,7 @@ static void refine_double_roots(gw_solver *solver, const triple *t)
         gw_alternative *e = &solver->result.alternatives[i];
         if (!e->nearly_double)
             continue;
-        gw_vec3 weak = weakest(t->d, e->rotation);
+        gw_vec3 weak = weakest_axis(t->d, e->rotation);
         if (refine_double_root(t->d, weak, &e->rotation))
             e->nearly_double = false;
         else
@@ -331,7 +331,7 @@ static void track_rotation(gw_solver *solver, const gw_solver_state *state)
     if (!polish_all(state, &q, &nearly_double) ||
         solver->size * gw_quat_angle(q, before->nearest.q) > solver->tracked->reach)
         return;
-    if (nearly_double && state->angle_count == 3 && refine_double_root(d, weakest(d, q), &q))
+    if (nearly_double && state->angle_count == 3 && refine_double_root(d, weakest_axis(d, q), &q))
         nearly_double = false;
     if (nearly_double && before->set.rotation.kind != GW_ROTATION_FIXED) {
         solver->result.outcome = GW_RULE_NONE; /* the angles are not independent */

@@ -142,7 +142,7 @@ static bool all_contradict(const gw_problem *problem, unsigned long use, double 
     return !record->open && !solver.unproven;
 }
 
-static bool alike(const gw_contradictions *a, const gw_contradictions *b)
+static bool same_contradictions(const gw_contradictions *a, const gw_contradictions *b)
 {
     for (int i = 0; i < a->count && a->count == b->count; i++)
         if (!(fabs(a->excess[i] - b->excess[i]) <= MAX_CHANGE * a->excess[i]))
@@ -150,8 +150,8 @@ static bool alike(const gw_contradictions *a, const gw_contradictions *b)
     return a->count == b->count;
 }
 
-static bool survives(const gw_solver *solver, unsigned long use, double wide,
-                     const gw_contradictions *as_stated)
+static bool still_contradicts(const gw_solver *solver, unsigned long use, double wide,
+                              const gw_contradictions *as_stated)
 {
     gw_constraint c[GW_MAX_PROBLEM];
     gw_problem perturbed = *solver->problem;
@@ -161,7 +161,8 @@ static bool survives(const gw_solver *solver, unsigned long use, double wide,
         memcpy(c, solver->problem->constraints, sizeof *c * (size_t)perturbed.count);
         for (int i = 0; i < perturbed.count; i++)
             perturb_constraint(&c[i], solver->size, draw);
-        if (!all_contradict(&perturbed, use, wide, draw, &now) || !alike(as_stated, &now))
+        if (!all_contradict(&perturbed, use, wide, draw, &now) ||
+            !same_contradictions(as_stated, &now))
             return false;
     }
     return true;
@@ -177,7 +178,7 @@ static bool survives_perturbation(const gw_solver *solver, unsigned long use)
     if (!all_contradict(solver->problem, use, 1, 0, &as_stated))
         return false;
     for (double wide = 1; wide <= WIDEST && !same; wide *= WIDER)
-        same = survives(solver, use, wide, &as_stated);
+        same = still_contradicts(solver, use, wide, &as_stated);
     return same;
 }
 
@@ -193,7 +194,8 @@ static void note_leaf(gw_solver *solver, const gw_solver_state *state)
 
 /* True where the constraints in `use` have a conflict on every branch, `conflict` being one that
  * fails by more than `times` the snap. */
-static bool refuted(const gw_solver *whole, unsigned long use, double times, gw_conflict *conflict)
+static bool find_refutation(const gw_solver *whole, unsigned long use, double times,
+                            gw_conflict *conflict)
 {
     bool reached = false;
     gw_solver solver;
@@ -211,7 +213,7 @@ static bool refuted(const gw_solver *whole, unsigned long use, double times, gw_
 /* And none of the contradictions hangs on round-off. */
 static bool certainly_refuted(const gw_solver *solver, unsigned long use, gw_conflict *conflict)
 {
-    return refuted(solver, use, 1, conflict) && survives_perturbation(solver, use);
+    return find_refutation(solver, use, 1, conflict) && survives_perturbation(solver, use);
 }
 
 /* Past a contradiction that is let pass rules may drop poses that are there: so by the snap, too.
@@ -219,7 +221,8 @@ static bool certainly_refuted(const gw_solver *solver, unsigned long use, gw_con
 static bool refuted_by_far(const gw_solver *solver, unsigned long use, gw_conflict *conflict)
 {
     gw_conflict ignored;
-    return refuted(solver, use, BY_FAR, &ignored) && certainly_refuted(solver, use, conflict);
+    return find_refutation(solver, use, BY_FAR, &ignored) &&
+           certainly_refuted(solver, use, conflict);
 }
 
 /* Leaves out constraints that are not needed: halves first, then ever smaller blocks, the later

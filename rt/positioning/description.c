@@ -52,7 +52,7 @@ static const char *describe_rotation(const gw_submanifold *set)
     return NULL;
 }
 
-static void join(char *text, size_t size, const char *a, const char *b)
+static void join_texts(char *text, size_t size, const char *a, const char *b)
 {
     size_t n = strlen(text);
     snprintf(text + n, size - n, "%s%s%s", a ? a : "", a && b ? ", " : "", b ? b : "");
@@ -85,17 +85,18 @@ static void describe_general(const gw_submanifold *set, char *text, size_t size)
     snprintf(slides, sizeof slides, "slides (%d)", set->translation.dof);
     snprintf(turns, sizeof turns, set->rotation.dof == 3 ? "turns freely (3)" : "turns (%d)",
              set->rotation.dof);
-    join(text, size, set->translation.dof > 0 ? slides : NULL,
-         set->rotation.dof > 0 ? turns : NULL);
+    join_texts(text, size, set->translation.dof > 0 ? slides : NULL,
+               set->rotation.dof > 0 ? turns : NULL);
     if (set->translation.dof < 3 && set->rotation.dof > 0 && !is_of_one_point(set))
-        join(text, size, NULL, ", shifting as it turns");
+        join_texts(text, size, NULL, ", shifting as it turns");
 }
 
 static void describe_factors(const gw_submanifold *set, char *text, size_t size)
 {
-    join(text, size, describe_translation(set->translation.locus.kind), describe_rotation(set));
+    join_texts(text, size, describe_translation(set->translation.locus.kind),
+               describe_rotation(set));
     if (set->translation.shift_count > 0)
-        join(text, size, NULL, ", shifting as it turns");
+        join_texts(text, size, NULL, ", shifting as it turns");
 }
 
 void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size)
@@ -157,7 +158,7 @@ __attribute__((format(printf, 2, 3))) static void append(sentence *t, const char
 }
 
 /* The text between item i of so many and the one before. */
-static const char *separator(int i, int count)
+static const char *list_separator(int i, int count)
 {
     return i == 0 ? "" : i + 1 == count ? " and " : ", ";
 }
@@ -169,7 +170,7 @@ static void append_names(sentence *t, unsigned long bits, bool list)
     for (int i = 0; i < GW_MAX_PROBLEM; i++) {
         if (!(bits >> i & 1))
             continue;
-        append(t, "%s", list && written > 0 ? ", " : separator(written, count));
+        append(t, "%s", list && written > 0 ? ", " : list_separator(written, count));
         written++;
         if (t->names)
             append(t, "%s", t->names[i]);
@@ -259,7 +260,7 @@ static void append_bound(sentence *t, int most)
     for (int i = 0; i < c->value_count && others > 0; i++) {
         if (i == most || c->values[i].value == 0)
             continue;
-        append(t, "%sthe ", written == 0 && others > 1 ? ", " : separator(written, others));
+        append(t, "%sthe ", written == 0 && others > 1 ? ", " : list_separator(written, others));
         append_value(t, i);
         written++;
     }
@@ -285,7 +286,7 @@ void gw_conflict_description(const gw_conflict *conflict, const char *const *nam
     }
     append(&t, "There are ");
     for (int i = 0; i < conflict->value_count; i++) {
-        append(&t, "%s", separator(i, conflict->value_count));
+        append(&t, "%s", list_separator(i, conflict->value_count));
         append_value(&t, i);
     }
     append(&t, ".");

@@ -157,8 +157,8 @@ static void add_shape(const gw_completion *c, const shape *s, const gw_pose *x, 
     hold_bounds(d, p, b);
 }
 
-static void evaluate(gw_completion *c, int count, const shape *shapes, const gw_pose *x,
-                     const parameters *p, equations *to)
+static void evaluate_equations(gw_completion *c, int count, const shape *shapes, const gw_pose *x,
+                               const parameters *p, equations *to)
 {
     to->pose = (gw_normal_equations){.sum = 0};
     for (int i = 0; i < c->row_count; i++) {
@@ -175,7 +175,7 @@ static void evaluate(gw_completion *c, int count, const shape *shapes, const gw_
 }
 
 /* C^-1 with damping, of one block. */
-static void invert(const block *b, double damping, double inverse[2][2])
+static void invert_block(const block *b, double damping, double inverse[2][2])
 {
     double u = b->c[0][0] + damping, v = b->c[1][1] + damping, w = b->c[0][1];
     double det = u * v - w * w;
@@ -185,15 +185,15 @@ static void invert(const block *b, double damping, double inverse[2][2])
 }
 
 /* One step of pose and parameters; false where the equations are singular. */
-static bool step(const gw_completion *c, int count, const shape *shapes, const equations *at,
-                 double damping, gw_pose *x, parameters *p)
+static bool newton_step(const gw_completion *c, int count, const shape *shapes, const equations *at,
+                        double damping, gw_pose *x, parameters *p)
 {
     double n[6][6], g[6], s[6], inverse[MAX_SHAPES][2][2];
     memcpy(n, at->pose.n, sizeof n);
     memcpy(g, at->pose.g, sizeof g);
     for (int i = 0; i < count; i++) {
         const block *b = &at->of[i];
-        invert(b, damping, inverse[i]);
+        invert_block(b, damping, inverse[i]);
         for (int r = 0; r < 6; r++) {
             double row[2];
             for (int k = 0; k < 2; k++)
@@ -220,7 +220,7 @@ static bool step(const gw_completion *c, int count, const shape *shapes, const e
 }
 
 /* Random parameters, and the pose's place such that the points are on their shapes in the mean. */
-static void begin(gw_completion *c, int count, shape *shapes, gw_pose *x, parameters *p)
+static void random_start(gw_completion *c, int count, shape *shapes, gw_pose *x, parameters *p)
 {
     gw_vec3 off = {0, 0, 0};
     for (int i = 0; i < count; i++) {
@@ -257,14 +257,14 @@ double gw_free_form_start(gw_completion *c, gw_pose *x)
     }
     if (count == 0)
         return 0;
-    begin(c, count, shapes, x, p);
-    evaluate(c, count, shapes, x, p, &at);
+    random_start(c, count, shapes, x, p);
+    evaluate_equations(c, count, shapes, x, p, &at);
     double damping = 1e-2;
     for (int k = 0; k < STEPS && at.pose.worst > GOAL * c->size && damping < 1e6; k++) {
         gw_pose next = *x;
         memcpy(next_p, p, sizeof p);
-        if (step(c, count, shapes, &at, damping, &next, next_p)) {
-            evaluate(c, count, shapes, &next, next_p, &there);
+        if (newton_step(c, count, shapes, &at, damping, &next, next_p)) {
+            evaluate_equations(c, count, shapes, &next, next_p, &there);
             if (there.pose.sum < at.pose.sum) {
                 bool stays = there.pose.sum > 0.999 * at.pose.sum;
                 *x = next, at = there;

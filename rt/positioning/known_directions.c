@@ -96,7 +96,7 @@ static void slide_line(const gw_solver *solver, const gw_solver_state *state,
 }
 
 /* Points that are free to move follow those that are not; of equals, the later one follows. */
-static bool follows(const bool *slides, int j, int i)
+static bool moves_after(const bool *slides, int j, int i)
 {
     return slides[j] != slides[i] ? slides[j] : i < j;
 }
@@ -123,12 +123,12 @@ static bool move_onto_another(const gw_solver *solver, gw_solver_state *state, c
 {
     gw_distance_constraint *y = &state->distances[j];
     for (int i = 0; i < state->distance_count; i++)
-        if (i != j && follows(slides, j, i) && share_point(solver, &state->distances[i], y))
+        if (i != j && moves_after(slides, j, i) && share_point(solver, &state->distances[i], y))
             return false;
     for (int i = 0; i < state->distance_count; i++) {
         gw_distance_constraint *x = &state->distances[i];
         gw_vec3 shift;
-        if (i == j || x->body_owns != y->body_owns || !follows(slides, j, i) ||
+        if (i == j || x->body_owns != y->body_owns || !moves_after(slides, j, i) ||
             !shift_of(solver, state, y, gw_sub(x->a, y->a), &shift))
             continue;
         if (slides[j] && !point_is_shared(solver, state, i, j)) {
@@ -146,7 +146,7 @@ static bool move_onto_another(const gw_solver *solver, gw_solver_state *state, c
 }
 
 /* A distance that was changed is a new one: rules that are done with its pairs apply again. */
-static void renumber(gw_solver_state *state, gw_distance_constraint *distance, bool changed)
+static void renew_constraint(gw_solver_state *state, gw_distance_constraint *distance, bool changed)
 {
     if (changed)
         distance->serial = ++state->serial;
@@ -160,7 +160,7 @@ bool gw_use_known_directions(const gw_solver *solver, gw_solver_state *state, un
     for (int i = 0; i < state->distance_count; i++) {
         bool moved =
             state->distances[i].body_owns && move_to_world(solver, state, &state->distances[i]);
-        renumber(state, &state->distances[i], moved);
+        renew_constraint(state, &state->distances[i], moved);
         *from |= moved ? state->distances[i].from : 0;
         changed |= moved;
     }
@@ -168,7 +168,7 @@ bool gw_use_known_directions(const gw_solver *solver, gw_solver_state *state, un
         slides[i] = is_sliding_plane(solver, state, &state->distances[i]);
     for (int j = 0; j < state->distance_count; j++) {
         bool moved = move_onto_another(solver, state, slides, j);
-        renumber(state, &state->distances[j], moved);
+        renew_constraint(state, &state->distances[j], moved);
         *from |= moved ? state->distances[j].from : 0;
         changed |= moved;
     }

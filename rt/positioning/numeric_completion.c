@@ -40,7 +40,8 @@ typedef struct descent {
     double (*starts)[2]; /* of free-form rows, where the last evaluation found them */
 } descent;
 
-static void evaluate(const void *context, const gw_pose *x, gw_normal_equations *to)
+static void evaluate_normal_equations(const void *context, const gw_pose *x,
+                                      gw_normal_equations *to)
 {
     const descent *down = context;
     const gw_completion *c = down->c;
@@ -53,7 +54,7 @@ static void evaluate(const void *context, const gw_pose *x, gw_normal_equations 
 }
 
 /* Free-form shapes cost as much as thousands of rows where the closest point is hard to find. */
-static bool overdrawn(const gw_completion *c)
+static bool is_work_spent(const gw_completion *c)
 {
     return c->solver->work < -GW_OVERDRAFT;
 }
@@ -65,7 +66,7 @@ static bool gives_up(const void *context, const gw_normal_equations *at)
     const descent *down = context;
     const gw_completion *c = down->c;
     double gg = 0;
-    if (overdrawn(c))
+    if (is_work_spent(c))
         return true;
     for (int i = 0; i < 6; i++)
         gg += at->g[i] * at->g[i];
@@ -79,7 +80,7 @@ double gw_completion_descend(const gw_completion *c, gw_pose *x)
     for (int i = 0; i < c->row_count; i++)
         starts[i][0] = c->rows[i].start[0], starts[i][1] = c->rows[i].start[1];
     const gw_levenberg_marquardt method = {.size = c->size,
-                                           .evaluate = evaluate,
+                                           .evaluate = evaluate_normal_equations,
                                            .give_up = gives_up,
                                            .context = &down,
                                            .steps = 80,
@@ -230,7 +231,7 @@ bool gw_completion_add(gw_completion *c, const gw_pose *x)
     if (c->found_count == GW_MAX_FOUND || is_known(c, x))
         return false;
     c->dof[c->found_count] = gw_local_dimension(c, x);
-    if (overdrawn(c)) /* the dimension is not known */
+    if (is_work_spent(c)) /* the dimension is not known */
         return false;
     c->found[c->found_count++] = *x;
     return true;
@@ -256,7 +257,7 @@ static bool has_work_left(const gw_completion *c)
 
 /* Isolated poses without a method that finds all of them: starts until many in a row brought
  * nothing new, or one found a pose that is not isolated. */
-static void restart(gw_completion *c, int tries)
+static void search_isolated_poses(gw_completion *c, int tries)
 {
     for (int idle = 0; tries < MOST_TRIES && has_work_left(c) && most_dof(c) < 1; tries++) {
         idle = gw_completion_try(c, gw_completion_start(c, tries)) ? 0 : idle + 1;
@@ -319,7 +320,7 @@ gw_root_summary gw_completion_homotopy(gw_completion *c)
 
 /* Fills c->found. Isolated poses by an eigenproblem, where that finds all; else some starts decide
  * whether there are freedoms, and then homotopy, restarts or more starts complete the answer. */
-static void search(gw_completion *c)
+static void complete_search(gw_completion *c)
 {
     gw_root_summary roots = gw_roots_by_eigenvalues(&c->system);
     c->complex_roots = roots.complex_roots;
@@ -331,7 +332,7 @@ static void search(gw_completion *c)
         c->complex_roots = roots.complex_roots;
         c->restarted = !roots.exact;
         if (c->restarted)
-            restart(c, tries);
+            search_isolated_poses(c, tries);
     }
     search_freedoms(c, tries, more);
 }
@@ -467,7 +468,7 @@ void gw_complete_numerically(gw_solver *solver, const gw_solver_state *state, bo
     assert(solver->solution);
     gw_completion c;
     gw_completion_begin(&c, solver, state, any_sense);
-    search(&c);
+    complete_search(&c);
     gw_solution *s = solver->solution;
     s->best_residual = fmin(s->best_residual, c.best_residual * c.size);
     if (c.found_count == 0)

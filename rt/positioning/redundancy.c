@@ -178,7 +178,7 @@ static void check_leaf(gw_solver *solver, const gw_solver_state *state)
 }
 
 /* Those of `asked` that follow from the constraints in `use`. */
-static unsigned long following(passes *all, unsigned long use, unsigned long asked)
+static unsigned long implied_constraints(passes *all, unsigned long use, unsigned long asked)
 {
     for (int i = 0; i < all->count; i++)
         if (all->done[i].use == use && !(asked & ~all->done[i].asked))
@@ -252,7 +252,7 @@ static void put_turns(int codimension, gw_vec3 axis, double (*a)[6])
 
 /* True where each vector is clearly off the span of those before it (Gram and Schmidt's method, in
  * place). */
-static bool independent(int count, double (*a)[6])
+static bool are_independent(int count, double (*a)[6])
 {
     for (int i = 0; i < count; i++) {
         double before = gw_dot_n(6, a[i], a[i]);
@@ -273,7 +273,7 @@ static bool independent(int count, double (*a)[6])
  * Then any of them leave a smooth set, too, and one with a row, or without which r is smaller, does
  * not follow from the others. Returns these; none where gradients depend on one another.
  */
-static unsigned long transversal(const gw_solver *solver, const gw_pose *x)
+static unsigned long transversal_constraints(const gw_solver *solver, const gw_pose *x)
 {
     gw_solver_state state;
     gw_row rows[6 + GW_DISTANCE_ROWS];
@@ -289,7 +289,7 @@ static unsigned long transversal(const gw_solver *solver, const gw_pose *x)
         return 0;
     put_turns(r, axis, a);
     scaled_gradients(rows, n, x, solver->size, a + r);
-    if (!independent(r + n, a))
+    if (!are_independent(r + n, a))
         return 0;
     for (int i = 0; i < solver->problem->count; i++)
         if (parallels_codimension(&state, 1ul << i, &axis) < r)
@@ -310,14 +310,14 @@ static bool plainly_needed(const gw_solver *solver, int dof)
 }
 
 /* The constraints, in their order, that do not follow from those before them. */
-static unsigned long leading(passes *all)
+static unsigned long leading_constraints(passes *all)
 {
     unsigned long use = 0, open = all->whole->use;
     while (open) {
         use |= open & -open;
         open &= ~use;
         if (open)
-            open &= ~following(all, use, open);
+            open &= ~implied_constraints(all, use, open);
     }
     return use;
 }
@@ -325,15 +325,15 @@ static unsigned long leading(passes *all)
 /* `use` without the constraints that are not needed, later ones removed first: needed for
  * constraint `one`, or for themselves where that is -1, and all for `goal`. `asked`: further
  * constraints for the same passes. */
-static unsigned long reduced(passes *all, unsigned long use, int one, unsigned long goal,
-                             unsigned long asked)
+static unsigned long reduce_to_needed(passes *all, unsigned long use, int one, unsigned long goal,
+                                      unsigned long asked)
 {
     for (int i = GW_MAX_PROBLEM - 1; i >= 0; i--) {
         unsigned long rest = use & ~(1ul << i), held = goal & ~rest;
         held |= 1ul << (one < 0 ? i : one);
         if (one < 0 && all->transversal >> i & 1)
             continue;
-        if (rest != use && !(held & ~following(all, rest, asked | held)))
+        if (rest != use && !(held & ~implied_constraints(all, rest, asked | held)))
             use = rest;
     }
     return use;
@@ -345,11 +345,11 @@ static unsigned long reduced(passes *all, unsigned long use, int one, unsigned l
 static unsigned long needed_constraints(passes *all)
 {
     unsigned long use = all->whole->use;
-    unsigned long begin = all->whole->problem->count <= FEW ? use : leading(all);
-    unsigned long needed = reduced(all, begin, -1, 0, 0);
-    if (needed == begin || !(use & ~needed & ~following(all, needed, use & ~needed)))
+    unsigned long begin = all->whole->problem->count <= FEW ? use : leading_constraints(all);
+    unsigned long needed = reduce_to_needed(all, begin, -1, 0, 0);
+    if (needed == begin || !(use & ~needed & ~implied_constraints(all, needed, use & ~needed)))
         return needed;
-    return reduced(all, begin, -1, use, 0);
+    return reduce_to_needed(all, begin, -1, use, 0);
 }
 
 static const char *rule_of(const gw_solver *solver, const gw_redundant *r)
@@ -373,7 +373,7 @@ void gw_find_redundant(const gw_solver *solver)
     passes all;
     if (plainly_needed(solver, s->dof))
         return;
-    all.transversal = transversal(solver, &s->branches[0].nearest);
+    all.transversal = transversal_constraints(solver, &s->branches[0].nearest);
     if (all.transversal == solver->use)
         return;
     all.whole = solver;
@@ -387,7 +387,7 @@ void gw_find_redundant(const gw_solver *solver)
             continue;
         gw_redundant *r = &s->redundant[s->redundant_count++];
         r->index = i;
-        r->because = reduced(&all, needed, i, 0, rest);
+        r->because = reduce_to_needed(&all, needed, i, 0, rest);
         r->rule = rule_of(solver, r);
     }
     for (int k = 0; k < s->implied_count; k++)

@@ -161,8 +161,8 @@ static gw_branch_point random_geodesic(const gw_submanifold *set, double size, r
 
 /* A pose of a set whose factors separate; false where another part of an offset surface is nearer
  * there. */
-static bool draw(const gw_submanifold *set, const double *about, double size, random_state *s,
-                 double *z, gw_pose *x)
+static bool draw_pose(const gw_submanifold *set, const double *about, double size, random_state *s,
+                      double *z, gw_pose *x)
 {
     int n = set->rotation.dof;
     random_rotation(&set->rotation, s, z);
@@ -178,7 +178,7 @@ static gw_pose sample_factors(const gw_branch *branch, double size, random_state
     gw_pose x;
     gw_submanifold_parameters_at(&branch->set, &branch->nearest, about);
     for (int k = 0; k < REDRAWN; k++)
-        if (draw(&branch->set, about, size, s, z, &x))
+        if (draw_pose(&branch->set, about, size, s, z, &x))
             return x;
     return branch->nearest;
 }
@@ -220,7 +220,7 @@ static void near_parameters_of(const gw_submanifold *set, const gw_pose *about, 
 static bool draw_near(const near_parameters *n, double size, random_state *s, double *z, gw_pose *x)
 {
     if (!n->set->general)
-        return draw(n->set, n->about, size, s, z, x);
+        return draw_pose(n->set, n->about, size, s, z, x);
     for (int i = 0; i < n->set->dof; i++)
         z[i] = n->range[i] * gw_random_uniform(s, -1, 1);
     return gw_exponential_map(n->set, z, x);

@@ -166,7 +166,8 @@ static int nearest_found(const gw_completion *c, int dof, const bool *taken)
 
 /* Descends to a nearest pose from a pose on the set, and keeps it as seed where it is nearest so
  * far. */
-static void descend(const gw_completion *c, const gw_pose *from, gw_submanifold *set, double *least)
+static void descend_to_nearest(const gw_completion *c, const gw_pose *from, gw_submanifold *set,
+                               double *least)
 {
     const gw_problem *p = c->solver->problem;
     gw_pose on, seed = set->seed;
@@ -199,14 +200,14 @@ static void move_seed_to_nearest(gw_completion *c, gw_submanifold *set, bool *ta
     double least = HUGE_VAL;
     for (int k = 0, at; k < DESCENTS && (at = nearest_found(c, set->dof, taken)) >= 0; k++) {
         taken[at] = true;
-        descend(c, &c->found[at], set, &least);
+        descend_to_nearest(c, &c->found[at], set, &least);
     }
     if (least == HUGE_VAL) /* no descent stayed on the set: its seed is the pose that was found */
         return;
     for (int k = 0; k < CLOSER && least > 1e-9 * c->size && c->solver->work > 0; k++) {
         gw_pose x = random_within(c, least);
         if (gw_completion_refine(c, &x) && gw_pose_distance(&x, &p->pose, p->length) < 1.5 * least)
-            descend(c, &x, set, &least);
+            descend_to_nearest(c, &x, set, &least);
     }
 }
 
@@ -238,7 +239,7 @@ typedef struct curve_record {
 } curve_record;
 
 /* Records one point of the trace. */
-static void record(curve_record *t, const gw_curve_trace *w)
+static void record_point(curve_record *t, const gw_curve_trace *w)
 {
     const gw_completion *c = t->c;
     for (int i = 0; i < c->curve_pose_count; i++)
@@ -253,14 +254,14 @@ static gw_curve_trace_status trace_one_way(curve_record *t, gw_submanifold *set,
     gw_solver *solver = t->c->solver;
     gw_curve_trace w = gw_curve_trace_from_seed(set, t->c->size, backward);
     gw_curve_trace_status status = GW_TRACE_CONTINUES;
-    record(t, &w);
+    record_point(t, &w);
     gw_curve_minima_visit(&t->minima, &w, true);
     for (int k = 0;
          k < GW_CURVE_TRACE_MAX_STEPS && status == GW_TRACE_CONTINUES && solver->work > 0; k++) {
         status = gw_curve_trace_step(&w);
         /* records included */
         solver->work -= (8 + 6 * w.tries) * (set->row_count + 6);
-        record(t, &w);
+        record_point(t, &w);
         gw_curve_minima_visit(&t->minima, &w, false);
     }
     gw_curve_minima_end(&t->minima);

@@ -361,7 +361,7 @@ static const char *why_unhandled(const gw_solver *solver, const gw_solution *s)
 }
 
 /* The status, and what goes with it. */
-static void conclude(gw_solver *solver, gw_solution *s)
+static void conclude_solution(gw_solver *solver, gw_solution *s)
 {
     solver->work += GW_OVERDRAFT;
     drop_contained(solver, s);
@@ -423,7 +423,7 @@ static void solve_here(const gw_problem *problem, gw_solution *solution)
         complete_all(&solver);
     else if (solution->branch_count == 0)
         confirm_conflict(&solver);
-    conclude(&solver, solution);
+    conclude_solution(&solver, solution);
     for (int i = 0; i < solution->branch_count; i++)
         gw_submanifold_count_work(&solution->branches[i].set, NULL);
 }

@@ -22,7 +22,8 @@ typedef struct tracking {
 /* ---- choices --------------------------------------------------------------------------------- */
 
 /* How far a pose is from an alternative (m). */
-static double misfit(const gw_solver *solver, const gw_alternative *e, const gw_pose *x)
+static double distance_to_alternative(const gw_solver *solver, const gw_alternative *e,
+                                      const gw_pose *x)
 {
     double worst = e->fixes_rotation ? solver->size * gw_quat_angle(e->rotation, x->q) : 0;
     for (int i = 0; i < e->distance_count; i++) {
@@ -57,7 +58,8 @@ int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state
     int best = 0;
     double least = HUGE_VAL;
     for (int k = 0; k < f->count; k++) {
-        double off = misfit(solver, &f->alternatives[k], &solver->tracked->before->nearest);
+        double off =
+            distance_to_alternative(solver, &f->alternatives[k], &solver->tracked->before->nearest);
         if (off < least)
             best = k, least = off;
     }
@@ -146,7 +148,8 @@ static void normal_equations_at(const void *context, const gw_pose *x, gw_normal
 
 /* From x down to the state's rows; false where that ends beside them. `at` is of the pose reached.
  */
-static bool descend(const gw_solver_state *state, double size, gw_pose *x, gw_normal_equations *at)
+static bool descend_to_rows(const gw_solver_state *state, double size, gw_pose *x,
+                            gw_normal_equations *at)
 {
     const gw_levenberg_marquardt method = {.size = size,
                                            .evaluate = normal_equations_at,
@@ -195,7 +198,8 @@ static bool has_dimension(const gw_solver_state *state, double size, const gw_po
             for (int i = 0; i < 6; i++)
                 step[i] += weights[k][j] * basis[j][i];
         gw_pose next = gw_scaled_step(size, x, step, reach);
-        if (!descend(state, size, &next, &there) || gw_pose_distance(&next, x, size) < 0.2 * reach)
+        if (!descend_to_rows(state, size, &next, &there) ||
+            gw_pose_distance(&next, x, size) < 0.2 * reach)
             continue;
         int here = nullity_of(&there, ignored);
         most = here > most ? here : most;
@@ -269,7 +273,7 @@ static bool continue_numerically(const gw_solver *solver, const gw_solver_state 
     gw_branch *b = &f->after;
     gw_pose x = f->before->nearest;
     gw_normal_equations at;
-    if (!descend(state, solver->size, &x, &at) ||
+    if (!descend_to_rows(state, solver->size, &x, &at) ||
         gw_pose_distance(&x, &f->before->nearest, solver->size) > solver->tracked->reach ||
         !has_dimension(state, solver->size, &x, &at, former->dof))
         return false;

@@ -160,7 +160,7 @@ bool gw_rotation_by_two_angles(const gw_solver_state *state, gw_rotation_set *r)
 }
 
 /* The rotational factor; false where there is none in closed form. */
-static bool rotational(const gw_solver_state *state, gw_rotation_set *r)
+static bool rotational_factor(const gw_solver_state *state, gw_rotation_set *r)
 {
     *r = (gw_rotation_set){.kind = GW_ROTATION_FREE, .dof = 3, .zero = {1, 0, 0, 0}};
     if (state->rotation_known) {
@@ -352,8 +352,8 @@ static bool cylinder_and_plane(const gw_solver *solver, const gw_solver_state *s
 }
 
 /* The translational factor; false where there is none in closed form. */
-static bool translational(const gw_solver *solver, const gw_solver_state *state,
-                          gw_translation_set *t)
+static bool translational_factor(const gw_solver *solver, const gw_solver_state *state,
+                                 gw_translation_set *t)
 {
     const gw_distance_constraint *x = &state->distances[0];
     t->of = gw_v3(0, 0, 0);
@@ -393,12 +393,12 @@ static bool along_shape(const gw_solver_state *state, gw_rotation_set *r)
 
 bool gw_synthesise(const gw_solver *solver, const gw_solver_state *state, gw_submanifold *set)
 {
-    bool closed = rotational(state, &set->rotation);
+    bool closed = rotational_factor(state, &set->rotation);
     fill_rows(state, set);
     for (int i = 0; i < state->distance_count; i++)
         if (state->distances[i].directed)
             closed = along_shape(state, &set->rotation);
-    closed = closed && !state->capped && translational(solver, state, &set->translation);
+    closed = closed && !state->capped && translational_factor(solver, state, &set->translation);
     set->general = !closed;
     if (!closed) {
         set->translation = (gw_translation_set){.dof = 0, .locus = {.kind = GW_LOCUS_GENERAL}};

@@ -24,7 +24,7 @@ static bool fail_at(gw_error *error, int i, const char *member, const char *mess
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
-static bool reachable(gw_vec3 p)
+static bool is_within_reach(gw_vec3 p)
 {
     return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
 }
@@ -33,7 +33,7 @@ static bool check_element(const gw_element *e, int i, const char *member, gw_err
 {
     if (!gw_finite3(e->p))
         return fail_at(error, i, member, "The point's coordinates must be finite numbers.");
-    if (!reachable(e->p))
+    if (!is_within_reach(e->p))
         return fail_at(error, i, member, "The point's coordinates must be at most 1e75 m.");
     if (gw_is_free_form(e->kind))
         return (e->nurbs && fabs(gw_quat_dot(e->q, e->q) - 1) < 1e-6) ||
@@ -121,7 +121,7 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
     if (!gw_finite_pose(&p->pose) || fabs(gw_quat_dot(p->pose.q, p->pose.q) - 1) > 1e-6)
         return fail_at(error, -1, "mobile/pose",
                        "The pose must be finite, its quaternion of unit length.");
-    if (!reachable(p->pose.p))
+    if (!is_within_reach(p->pose.p))
         return fail_at(error, -1, "mobile/pose", "The position must be at most 1e75 m away.");
     if (!isfinite(p->length) || p->length <= 0)
         return fail_at(error, -1, "mobile/length", "The length must be a positive number.");

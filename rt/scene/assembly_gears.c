@@ -71,14 +71,15 @@ static int find_geared(geared *all, int *count, const gw_geared *of, int term)
 }
 
 /* z_0 = ratio z_1 + offset, one of which is known. */
-static void derive(geared *to, const geared *from, bool to_first, double ratio, double offset)
+static void derive_coordinate(geared *to, const geared *from, bool to_first, double ratio,
+                              double offset)
 {
     to->group = from->group;
     to->factor = to_first ? ratio * from->factor : from->factor / ratio;
     to->constant = to_first ? ratio * from->constant + offset : (from->constant - offset) / ratio;
 }
 
-static bool winds(const gw_term *t)
+static bool counts_whole_turns(const gw_term *t)
 {
     return gw_mobilizers[t->joint].turns >> t->coordinate & 1;
 }
@@ -88,8 +89,8 @@ static int root_of_group(const gw_assembly *w, const geared *all, int count, int
 {
     int best = group;
     for (int i = 0; i < count; i++) {
-        bool slides = !winds(&w->terms[all[i].term]),
-             best_slides = !winds(&w->terms[all[best].term]);
+        bool slides = !counts_whole_turns(&w->terms[all[i].term]),
+             best_slides = !counts_whole_turns(&w->terms[all[best].term]);
         if (all[i].group == group &&
             (slides > best_slides ||
              (slides == best_slides && fabs(all[i].factor) < fabs(all[best].factor))))
@@ -114,8 +115,8 @@ static void find_roots(gw_assembly *w, geared *all, int count, const int (*side)
                 const gw_term *t = &w->terms[gears[i]];
                 if ((x->group < 0) == (y->group < 0))
                     continue;
-                derive(x->group < 0 ? x : y, x->group < 0 ? y : x, x->group < 0, t->amount,
-                       t->offset);
+                derive_coordinate(x->group < 0 ? x : y, x->group < 0 ? y : x, x->group < 0,
+                                  t->amount, t->offset);
                 found = true;
             }
         }
@@ -178,7 +179,7 @@ void gw_assembly_apply_gears(const gw_assembly *w, gw_scene *scene)
             double *position = of.joint >= 0 ? &scene->joints[of.joint].position[of.coordinate]
                                              : &scene->mechanisms[of.mechanism].position[of.link];
             bool stated = of.joint < 0 || scene->joints[of.joint].has_position;
-            if (stated && winds(t))
+            if (stated && counts_whole_turns(t))
                 *position += 2 * GW_PI * round((z[side] - *position) / (2 * GW_PI));
         }
     }

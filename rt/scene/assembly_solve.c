@@ -119,63 +119,64 @@ static gw_pair_row coordinate_row(const gw_term *t, const gw_pose *a, const gw_p
 }
 
 /* Whether the coordinate is an angle; and one that counts whole turns. */
-static bool turns(const gw_term *t)
+static bool is_angle(const gw_term *t)
 {
     return t->joint == GW_MOBILIZER_SPHERICAL ||
            (gw_mobilizers[t->joint].turns >> t->coordinate & 1);
 }
 
-static bool winds(const gw_term *t)
+static bool counts_whole_turns(const gw_term *t)
 {
-    return turns(t) && t->joint != GW_MOBILIZER_SPHERICAL;
+    return is_angle(t) && t->joint != GW_MOBILIZER_SPHERICAL;
 }
 
 /* x and whole turns, nearest to `to`. */
-static double wound(double x, double to)
+static double nearest_whole_turns(double x, double to)
 {
     return x + 2 * GW_PI * round((to - x) / (2 * GW_PI));
 }
 
 double gw_assembly_within(double x, double lower, double upper)
 {
-    return x >= lower && x <= upper ? x : wound(x, 0.5 * (lower + upper));
+    return x >= lower && x <= upper ? x : nearest_whole_turns(x, 0.5 * (lower + upper));
 }
 
 double gw_assembly_coordinate(const gw_assembly *w, const gw_term *t)
 {
     gw_pair_row r = coordinate_row(t, &w->poses[t->a], &w->poses[t->b], 1 / w->size);
-    return turns(t) ? r.h : r.h * w->size;
+    return is_angle(t) ? r.h : r.h * w->size;
 }
 
 /* The row of a coordinate that is beyond a limit; false where none is. */
 static bool limit_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size,
                       gw_pair_row *row)
 {
-    double scale = turns(t) ? 1 : per_size;
+    double scale = is_angle(t) ? 1 : per_size;
     *row = coordinate_row(t, a, b, per_size);
-    double x = winds(t) ? gw_assembly_within(row->h, t->lower, t->upper) : row->h / scale;
+    double x =
+        counts_whole_turns(t) ? gw_assembly_within(row->h, t->lower, t->upper) : row->h / scale;
     row->h = scale * (x > t->upper ? x - t->upper : x < t->lower ? x - t->lower : 0);
     return row->h != 0;
 }
 
 /* The coordinate of a gear's side, of which `row` is the value, with its whole turns. */
-static double geared(const gw_assembly *w, const gw_term *t, const gw_pair_row *row)
+static double gear_coordinate(const gw_assembly *w, const gw_term *t, const gw_pair_row *row)
 {
-    double x = turns(t) ? row->h : row->h * w->size;
-    if (!winds(t))
+    double x = is_angle(t) ? row->h : row->h * w->size;
+    if (!counts_whole_turns(t))
         return x;
     const gw_term *root = &w->terms[t->root];
     double of_root = root == t ? x : gw_assembly_coordinate(w, root);
-    if (winds(root))
-        of_root = wound(of_root, root->start);
-    return wound(x, t->factor * of_root + t->constant);
+    if (counts_whole_turns(root))
+        of_root = nearest_whole_turns(of_root, root->start);
+    return nearest_whole_turns(x, t->factor * of_root + t->constant);
 }
 
 void gw_assembly_geared(const gw_assembly *w, const gw_term *t, double z[2])
 {
     for (int i = 0; i < 2; i++) {
         gw_pair_row row = coordinate_row(&t[i], &w->poses[t[i].a], &w->poses[t[i].b], 1 / w->size);
-        z[i] = geared(w, &t[i], &row);
+        z[i] = gear_coordinate(w, &t[i], &row);
     }
 }
 
@@ -192,8 +193,8 @@ static void gear_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[2
     double z[2], per_size = 1 / w->size, unit[2];
     for (int i = 0; i < 2; i++) {
         rows[i] = coordinate_row(&t[i], &w->poses[t[i].a], &w->poses[t[i].b], per_size);
-        unit[i] = turns(&t[i]) ? 1 : per_size;
-        z[i] = geared(w, &t[i], &rows[i]);
+        unit[i] = is_angle(&t[i]) ? 1 : per_size;
+        z[i] = gear_coordinate(w, &t[i], &rows[i]);
     }
     double ratio = t->amount * unit[0] / unit[1], most = fmax(1, fabs(ratio));
     scale_row(&rows[0], 1 / most);
@@ -321,7 +322,7 @@ static void evaluate_searched(void *context, int i)
     gw_assembly_rows(w, t, &w->searched_rows[GW_TERM_ROWS * i]);
 }
 
-static double microseconds(void)
+static double clock_microseconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -331,17 +332,17 @@ static double microseconds(void)
 /* Evaluates them where the bodies are, on several threads where those of late took so long that it
  * pays: bodies that went far are searched anew, and the same rows a thousand times as quick where
  * they stay. What a row is does not depend on that: each moves its own closest points. */
-static void evaluate(gw_assembly *w)
+static void evaluate_rows(gw_assembly *w)
 {
     if (w->searched_count == 0)
         return;
     bool pays = w->pool && w->searched_time > PAYS;
-    double start = microseconds();
+    double start = clock_microseconds();
     gw_thread_pool_run(pays ? w->pool : NULL, evaluate_searched, w, w->searched_count);
-    w->searched_time = fmax(microseconds() - start, 0.5 * w->searched_time);
+    w->searched_time = fmax(clock_microseconds() - start, 0.5 * w->searched_time);
 }
 
-/* The rows of a term after evaluate(). */
+/* The rows of a term after evaluate_rows(). */
 static int rows_of(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW_TERM_ROWS])
 {
     if (t->searched < 0)
@@ -351,10 +352,10 @@ static int rows_of(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW_T
 }
 
 /* Whether the term depends on a body that moves. */
-static bool moves(const gw_assembly *w, const gw_term *t)
+static bool depends_on_moving_body(const gw_assembly *w, const gw_term *t)
 {
     return w->unknown[t->a] >= 0 || w->unknown[t->b] >= 0 ||
-           (t->kind == GW_TERM_GEAR && moves(w, t + 1));
+           (t->kind == GW_TERM_GEAR && depends_on_moving_body(w, t + 1));
 }
 
 /* The sum of squares, and the largest row. */
@@ -363,9 +364,9 @@ static double sum_of_squares(gw_assembly *w, double *worst)
     double sum = 0;
     gw_pair_row rows[3];
     *worst = 0;
-    evaluate(w);
+    evaluate_rows(w);
     for (int i = 0; i < w->term_count; i++) {
-        if (!moves(w, &w->terms[i]))
+        if (!depends_on_moving_body(w, &w->terms[i]))
             continue;
         int count = rows_of(w, &w->terms[i], rows);
         for (int k = 0; k < count; k++) {
@@ -422,12 +423,12 @@ static void add_gear(gw_assembly *w, const gw_term *t)
 static void normal_equations(gw_assembly *w)
 {
     gw_pair_row rows[3];
-    evaluate(w);
+    evaluate_rows(w);
     gw_block_matrix_clear(w->matrix);
     memset(w->g, 0, 6 * (size_t)w->moving_count * sizeof *w->g);
     for (int i = 0; i < w->term_count; i++) {
         const gw_term *t = &w->terms[i];
-        if (!moves(w, t))
+        if (!depends_on_moving_body(w, t))
             continue;
         if (t->kind == GW_TERM_GEAR) {
             add_gear(w, t);
@@ -453,17 +454,17 @@ static void normal_equations(gw_assembly *w)
 }
 
 /* J^T h, the sum of squares and the largest row, without J where the term allows. */
-static double gradient(gw_assembly *w, double *worst)
+static double evaluate_gradient(gw_assembly *w, double *worst)
 {
     double sum = 0, largest = 0, per_size = 1 / w->size;
-    evaluate(w);
+    evaluate_rows(w);
     memset(w->g, 0, 6 * (size_t)w->moving_count * sizeof *w->g);
     for (int i = 0; i < w->term_count; i++) {
         const gw_term *t = &w->terms[i];
         const gw_pose *a = &w->poses[t->a], *b = &w->poses[t->b];
         int to[2] = {w->unknown[t->a], w->unknown[t->b]};
         gw_vec3 force[2] = {no_vector, no_vector}, torque[2];
-        if (!moves(w, t))
+        if (!depends_on_moving_body(w, t))
             continue;
         if (t->kind == GW_TERM_GEARED) { /* the row before, by this joint */
             gw_pair_row rows[2];
@@ -512,7 +513,7 @@ static double gradient(gw_assembly *w, double *worst)
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The longest step of a body, and its longest turn (rad). */
-static double longest(const gw_assembly *w, const double *s, double *turn)
+static double longest_step(const gw_assembly *w, const double *s, double *turn)
 {
     double most = 0;
     *turn = 0;
@@ -526,7 +527,7 @@ static double longest(const gw_assembly *w, const double *s, double *turn)
     return sqrt(most);
 }
 
-static void remember(gw_assembly *w, gw_pose *to, const gw_pose *from)
+static void copy_poses(gw_assembly *w, gw_pose *to, const gw_pose *from)
 {
     memcpy(to, from, (size_t)w->body_count * sizeof *to);
 }
@@ -544,7 +545,7 @@ static void move_bodies(gw_assembly *w, double share)
 }
 
 /* The step against the gradient, turns along the quaternion's own gradient: q - k/2 g q. */
-static void descend(gw_assembly *w, double k)
+static void step_against_gradient(gw_assembly *w, double k)
 {
     for (int i = 0; i < w->moving_count; i++) {
         const double *g = w->g + 6 * i;
@@ -565,7 +566,7 @@ static void solve_step(gw_assembly *w, double damping)
     gw_block_matrix_solve(w->matrix, w->step);
 }
 
-static double squared(const double *x, int count)
+static double norm2_of(const double *x, int count)
 {
     double sum = 0;
     for (int i = 0; i < count; i++)
@@ -594,7 +595,7 @@ static bool goes_on(descent *d)
     return !d->stopped;
 }
 
-static void report(const gw_assembly *w, descent *d, double worst, double step)
+static void report_iteration(const gw_assembly *w, descent *d, double worst, double step)
 {
     d->at.iteration++;
     d->left--;
@@ -605,19 +606,19 @@ static void report(const gw_assembly *w, descent *d, double worst, double step)
 
 static double by_gradient(gw_assembly *w, descent *d)
 {
-    double worst, turn, sum = gradient(w, &worst);
+    double worst, turn, sum = evaluate_gradient(w, &worst);
     double *k = &d->at.damping;
     *k = d->at.iteration == 0 ? GRADIENT_K : fmin(*k, GRADIENT_K);
     while (worst > 0.1 * GW_ASSEMBLY_HELD && goes_on(d)) {
-        if (!(squared(w->g, 6 * w->moving_count) > STUCK * sum))
+        if (!(norm2_of(w->g, 6 * w->moving_count) > STUCK * sum))
             break;
-        double step = d->options->watch ? *k * longest(w, w->g, &turn) : 0;
-        descend(w, *k);
-        double now = gradient(w, &worst);
+        double step = d->options->watch ? *k * longest_step(w, w->g, &turn) : 0;
+        step_against_gradient(w, *k);
+        double now = evaluate_gradient(w, &worst);
         if (now > sum)
             *k *= 0.5;
         sum = now;
-        report(w, d, worst, step);
+        report_iteration(w, d, worst, step);
     }
     return worst;
 }
@@ -630,16 +631,16 @@ static double by_newton(gw_assembly *w, descent *d)
         double before = worst;
         normal_equations(w);
         solve_step(w, 0);
-        double step = longest(w, w->step, &turn), share = turn > LONGEST_TURN ? 1 / turn : 1;
-        remember(w, w->before, w->poses);
+        double step = longest_step(w, w->step, &turn), share = turn > LONGEST_TURN ? 1 / turn : 1;
+        copy_poses(w, w->before, w->poses);
         move_bodies(w, share);
         sum_of_squares(w, &worst);
         bool no_better = !(worst < before) && before <= GW_ASSEMBLY_HELD; /* round-off */
         if (no_better) {
-            remember(w, w->poses, w->before);
+            copy_poses(w, w->poses, w->before);
             worst = before;
         }
-        report(w, d, worst, no_better ? 0 : share * step);
+        report_iteration(w, d, worst, no_better ? 0 : share * step);
         if (no_better)
             break;
     }
@@ -658,7 +659,7 @@ static double search_line(gw_assembly *w, double share, double *sum, double *wor
             return share;
         }
     }
-    remember(w, w->poses, w->before);
+    copy_poses(w, w->poses, w->before);
     return 0;
 }
 
@@ -672,18 +673,18 @@ static double by_lm(gw_assembly *w, descent *d)
     while (worst > CLOSE && at->slow < PATIENCE && goes_on(d)) {
         double before = sum;
         normal_equations(w);
-        if (worst > GW_ASSEMBLY_HELD && squared(w->g, 6 * w->moving_count) < STUCK * STUCK * sum)
+        if (worst > GW_ASSEMBLY_HELD && norm2_of(w->g, 6 * w->moving_count) < STUCK * STUCK * sum)
             break;
         solve_step(w, at->damping);
-        double step = longest(w, w->step, &turn), whole = turn > LONGEST_TURN ? 1 / turn : 1;
-        remember(w, w->before, w->poses);
+        double step = longest_step(w, w->step, &turn), whole = turn > LONGEST_TURN ? 1 / turn : 1;
+        copy_poses(w, w->before, w->poses);
         double share = search_line(w, whole, &sum, &worst), used = at->damping;
         at->damping = share == 0      ? fmax(10 * used, 1e-4)
                       : share < whole ? used
                       : used > 1e-9   ? 0.1 * used
                                       : 0;
         at->slow = sum > (1 - SLOW) * before ? at->slow + 1 : 0;
-        report(w, d, worst, share * step);
+        report_iteration(w, d, worst, share * step);
         if (share == 0 && (worst <= GW_ASSEMBLY_HELD || used > 1e6))
             break; /* round-off, or a minimum beside the rows */
     }
@@ -709,7 +710,7 @@ bool gw_assembly_holds(const gw_assembly *w, const gw_relation *r)
     return gw_assembly_residual(w, r) <= GW_ASSEMBLY_HELD * w->size;
 }
 
-static double residual(const gw_assembly *w)
+static double largest_residual(const gw_assembly *w)
 {
     double worst = 0;
     for (int i = 0; i < w->relation_count; i++)
@@ -717,7 +718,7 @@ static double residual(const gw_assembly *w)
     return worst;
 }
 
-static double uniform(unsigned long long *state)
+static double random_symmetric(unsigned long long *state)
 {
     return gw_random_uniform(state, -1, 1);
 }
@@ -726,7 +727,8 @@ static double uniform(unsigned long long *state)
 static gw_quat random_turn(unsigned long long *state)
 {
     for (;;) {
-        gw_quat q = {uniform(state), uniform(state), uniform(state), uniform(state)};
+        gw_quat q = {random_symmetric(state), random_symmetric(state), random_symmetric(state),
+                     random_symmetric(state)};
         double square = gw_quat_dot(q, q);
         if (square > 0.01 && square < 1)
             return gw_quat_unit(q);
@@ -757,7 +759,7 @@ static gw_vec3 middle_of(const gw_assembly *w, int component)
 }
 
 /* Bodies of components whose relations remain, at random for the seed and the start's number. */
-static void scatter(gw_assembly *w, unsigned long long seed, int start)
+static void scatter_components(gw_assembly *w, unsigned long long seed, int start)
 {
     unsigned long long random = seed + (unsigned long long)(start - 1) * 0xd1342543de82ef95ull;
     unsigned long long *state = &random;
@@ -773,7 +775,8 @@ static void scatter(gw_assembly *w, unsigned long long seed, int start)
         for (int i = 0; i < w->moving_count; i++) {
             if (w->component[i] != c)
                 continue;
-            gw_vec3 off = {uniform(state), uniform(state), uniform(state)};
+            gw_vec3 off = {random_symmetric(state), random_symmetric(state),
+                           random_symmetric(state)};
             w->poses[w->body_of[i]] =
                 (gw_pose){gw_mul_add(middle, w->size, off), random_turn(state)};
         }
@@ -790,8 +793,8 @@ static void resolve_all(gw_assembly *w)
 
 double gw_assembly_take_best(gw_assembly *w)
 {
-    remember(w, w->poses, w->best);
-    return residual(w);
+    copy_poses(w, w->poses, w->best);
+    return largest_residual(w);
 }
 
 void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
@@ -812,8 +815,8 @@ void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
     double least = INFINITY;
     bool stopped = false;
     *result = (gw_assembly_result){.method = method};
-    remember(w, w->given, w->poses);
-    remember(w, w->best, w->poses);
+    copy_poses(w, w->given, w->poses);
+    copy_poses(w, w->best, w->poses);
     for (int k = options->from.start; k < starts && !result->held && !stopped; k++) {
         descent d = {.options = options,
                      .at = {.start = k},
@@ -823,7 +826,7 @@ void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
             d.at = options->from;
         int before = d.at.iteration;
         if (k > 0 && before == 0)
-            scatter(w, options->seed, k);
+            scatter_components(w, options->seed, k);
         double worst, sum;
         int round = 0;
         do { /* far from where it was resolved, a closest point may have been followed wrongly */
@@ -841,14 +844,14 @@ void gw_assembly_solve(gw_assembly *w, const gw_assembly_options *options,
         result->progress = d.at;
         if (sum < least) {
             least = sum;
-            remember(w, w->best, w->poses);
+            copy_poses(w, w->best, w->poses);
         }
         result->held = worst <= GW_ASSEMBLY_HELD;
         stopped = d.stopped && !result->held;
     }
     if (!stopped)
-        remember(w, w->poses, w->best);
-    result->residual = residual(w);
+        copy_poses(w, w->poses, w->best);
+    result->residual = largest_residual(w);
     result->held = result->residual <= GW_ASSEMBLY_HELD * w->size;
     result->end = result->held ? GW_ASSEMBLY_ALL_HOLD
                   : stopped    ? GW_ASSEMBLY_STOPPED

@@ -125,7 +125,7 @@ static int compare_entries(const void *a, const void *b)
     return order ? order : x->index - y->index;
 }
 
-static bool same(const entry *x, const entry *y)
+static bool same_entry(const entry *x, const entry *y)
 {
     return strcmp(x->id, y->id) == 0 && (!x->second || strcmp(x->second, y->second) == 0);
 }
@@ -134,7 +134,7 @@ static bool check_unique(entry *entries, int count, const char *collection, gw_e
 {
     qsort(entries, (size_t)count, sizeof *entries, compare_entries);
     for (int i = 1; i < count; i++) {
-        if (!same(&entries[i - 1], &entries[i]))
+        if (!same_entry(&entries[i - 1], &entries[i]))
             continue;
         char where[64];
         snprintf(where, sizeof where, "/%s/%d/id", collection, entries[i].index);

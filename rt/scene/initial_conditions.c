@@ -41,8 +41,8 @@ static void ends_of(const gw_placed_joint *j, gw_system *system, gw_pose at[2], 
 }
 
 /* How far a joint is from the position that it states, in turns of a radian and in lengths. */
-static double displaced(const gw_scene *scene, const gw_placed_joint *j, double length,
-                        gw_system *system)
+static double joint_displacement(const gw_scene *scene, const gw_placed_joint *j, double length,
+                                 gw_system *system)
 {
     const gw_scene_joint *stated = &scene->joints[j->joint];
     gw_pose at[2], there;
@@ -102,7 +102,7 @@ int gw_scene_system_projected_body(const gw_scene *scene, const gw_scene_system 
     for (int i = 0; i < s->joint_count; i++) {
         const gw_placed_joint *j = &s->joints[i];
         double by = closing_changed(scene, j, system);
-        double off = displaced(scene, j, s->length, system);
+        double off = joint_displacement(scene, j, s->length, system);
         by = off > GW_DISPLACED ? fmax(by, off) : by;
         if (by > most)
             most = by, found = s->members[j->a >= 0 ? j->a : j->b].number;

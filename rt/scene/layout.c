@@ -314,7 +314,7 @@ static int cluster_dof(const builder *w, int cluster)
 
 /* ---- motion with the hands ------------------------------------------------------------------ */
 
-static bool contains(const gw_placement *const *placements, int count, int object)
+static bool contains_object(const gw_placement *const *placements, int count, int object)
 {
     for (int i = 0; i < count; i++)
         if (placements[i]->object == object)
@@ -331,7 +331,7 @@ static int moved_by(const builder *w, const gw_placement *const *p, int count)
     for (int i = 0; i < count; i++)
         for (int j = w->first[p[i]->object]; j < w->first[p[i]->object + 1]; j++) {
             int other = other_end(&w->layout->edges[w->edge_of[j]], p[i]->object);
-            if (!w->placed[other] || contains(p, count, other))
+            if (!w->placed[other] || contains_object(p, count, other))
                 continue;
             moves = moves || w->carrier[other] >= 0;
             carrier = carrier == -3 || carrier == w->carrier[other] ? w->carrier[other] : -2;
@@ -460,7 +460,7 @@ static bool place_ahead(builder *w, const int *objects, int count)
 
 /* An object has no pose, or cannot follow: changes clusters or order and asks for another round;
  * false where nothing is left to try. */
-static bool learn(builder *w, const gw_placement *p)
+static bool retry_with_clusters(builder *w, const gw_placement *p)
 {
     int objects[GW_MAX_CLUSTER], count;
     if (w->cluster[p->object] < 0)
@@ -486,7 +486,7 @@ static bool learn(builder *w, const gw_placement *p)
 /* ---- one object ----------------------------------------------------------------------------- */
 
 /* The constraints of an object with its placed neighbours. */
-static bool gather(builder *w, int object, gw_placement *p, gw_error *error)
+static bool gather_constraints(builder *w, int object, gw_placement *p, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1]; i++) {
         const gw_layout_edge *e = &w->layout->edges[w->edge_of[i]];
@@ -505,7 +505,7 @@ static bool gather(builder *w, int object, gw_placement *p, gw_error *error)
 }
 
 /* The branch that a tool asks for, else the nearest; -1 where there is none. */
-static int choose(const builder *w, const gw_placement *p)
+static int choose_branch(const builder *w, const gw_placement *p)
 {
     const gw_solution *s = w->scratch;
     if (s->status != GW_SOLVED || s->branch_count == 0)
@@ -519,7 +519,7 @@ static int choose(const builder *w, const gw_placement *p)
 }
 
 /* A placement that is long enough for the branches found. */
-static gw_placement *keep(const gw_placement *p, const gw_solution *solution)
+static gw_placement *keep_placement(const gw_placement *p, const gw_solution *solution)
 {
     size_t branches = (size_t)solution->branch_count * sizeof(gw_branch);
     size_t head = offsetof(gw_placement, solution), body = offsetof(gw_solution, branches);
@@ -547,7 +547,7 @@ static bool is_loose(const builder *w, const gw_placement *p)
 
 /* Takes the solution of the known layout where it is of the same problem: solving is a function of
  * the problem alone. */
-static bool reuse(const builder *w, const gw_placement *p)
+static bool reuse_known_solution(const builder *w, const gw_placement *p)
 {
     const gw_layout *known = w->known->layout;
     const gw_placement *k = known ? gw_layout_placement(known, p->object) : NULL;
@@ -561,7 +561,7 @@ static bool reuse(const builder *w, const gw_placement *p)
 }
 
 /* Solves one object against its placed neighbours, and places it. NULL with an error. */
-static gw_placement *place(builder *w, int object, gw_error *error)
+static gw_placement *place_object(builder *w, int object, gw_error *error)
 {
     gw_layout *l = w->layout;
     gw_placement *p = w->draft;
@@ -573,18 +573,18 @@ static gw_placement *place(builder *w, int object, gw_error *error)
     p->cluster = w->cluster[object];
     p->length = gw_object_length(&w->scene->objects[object]);
     p->from = l->poses[object];
-    if (!gather(w, object, p, error))
+    if (!gather_constraints(w, object, p, error))
         return NULL;
     gw_problem problem = {p->from, p->length, p->count, p->constraints};
-    p->reused = reuse(w, p);
+    p->reused = reuse_known_solution(w, p);
     if (!p->reused)
         gw_solve(&problem, w->scratch);
-    p->branch = choose(w, p);
+    p->branch = choose_branch(w, p);
     if (p->branch >= 0)
         l->poses[object] = w->scratch->branches[p->branch].nearest;
     w->loose[object] = is_loose(w, p);
     w->placed[object] = true;
-    gw_placement *kept = keep(p, w->scratch);
+    gw_placement *kept = keep_placement(p, w->scratch);
     if (!kept)
         gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     else
@@ -646,7 +646,7 @@ static bool place_next(builder *w, int object, gw_error *error)
     for (int i = 0; i < w->scene->object_count; i++) {
         if (cluster >= 0 ? w->cluster[i] != cluster : i != object)
             continue;
-        placed[count] = place(w, i, error);
+        placed[count] = place_object(w, i, error);
         if (!placed[count])
             return false;
         count++;
@@ -655,12 +655,12 @@ static bool place_next(builder *w, int object, gw_error *error)
     for (int i = 0; i < count; i++)
         solved = solved && placed[i]->branch >= 0;
     for (int i = 0; i < count && !solved; i++)
-        if (placed[i]->branch < 0 && learn(w, placed[i]))
+        if (placed[i]->branch < 0 && retry_with_clusters(w, placed[i]))
             return true;
     for (int i = 0; i < count && !solved; i++)
         weaken_conflict(w, placed[i]);
     if (!enter_motion(w, placed, count))
-        learn(w, placed[0]);
+        retry_with_clusters(w, placed[0]);
     return true;
 }
 

@@ -251,7 +251,7 @@ void gw_scene_name_held_link(const gw_scene *s, gw_tool *tool)
 /* ---- names of objects and links -------------------------------------------------------------- */
 
 /* Takes n down by the entries before this collection; true where it is one of these. */
-static bool among(int *n, int count)
+static bool skip_collection(int *n, int count)
 {
     bool found = *n < count;
     *n -= found ? 0 : count;
@@ -261,28 +261,28 @@ static bool among(int *n, int count)
 bool gw_scene_name_use(const gw_scene *s, int n, gw_name_use *use)
 {
     assert(n >= 0);
-    if (among(&n, s->constraint_count)) {
+    if (skip_collection(&n, s->constraint_count)) {
         gw_scene_constraint *c = &s->constraints[n];
         *use = (gw_name_use){GW_NAMES_BODY, "constraint", c->id, {c->a.object, c->b.object}, false};
-    } else if (among(&n, s->feature_count)) {
+    } else if (skip_collection(&n, s->feature_count)) {
         gw_feature *f = &s->features[n];
         *use = (gw_name_use){GW_NAMES_BODY, "feature", f->name, {f->object}, true};
-    } else if (among(&n, s->tool_count)) {
+    } else if (skip_collection(&n, s->tool_count)) {
         gw_tool *t = &s->tools[n];
         *use = (gw_name_use){GW_NAMES_OBJECT, "tool", t->device, {t->object}, false};
-    } else if (among(&n, s->task_count)) {
+    } else if (skip_collection(&n, s->task_count)) {
         gw_task *t = &s->tasks[n];
         *use = (gw_name_use){GW_NAMES_OBJECT, "task", t->id, {t->object}, false};
-    } else if (among(&n, s->contact.ignore_count)) {
+    } else if (skip_collection(&n, s->contact.ignore_count)) {
         gw_pair_name *pair = &s->contact.ignore[n];
         *use = (gw_name_use){GW_NAMES_BODY, "contact ignore", NULL, {pair->a, pair->b}, false};
-    } else if (among(&n, s->joint_count)) {
+    } else if (skip_collection(&n, s->joint_count)) {
         gw_scene_joint *j = &s->joints[n];
         *use =
             j->gear
                 ? (gw_name_use){GW_NAMES_JOINT, "joint", j->id, {j->joints[0], j->joints[1]}, false}
                 : (gw_name_use){GW_NAMES_BODY, "joint", j->id, {j->a.object, j->b.object}, false};
-    } else if (among(&n, s->spring_count)) {
+    } else if (skip_collection(&n, s->spring_count)) {
         gw_scene_spring *k = &s->springs[n];
         *use = (gw_name_use){GW_NAMES_BODY, "spring", k->id, {k->a.object, k->b.object}, false};
     } else

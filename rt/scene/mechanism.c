@@ -340,7 +340,7 @@ static void mass_matrix(const gw_mechanism *m, const int *first, int n, double *
 }
 
 /* Factorises D as L L^T in place; -1, or the coordinate that moves nothing of its own. */
-static int factorise(double *d, int n)
+static int factor_cholesky(double *d, int n)
 {
     for (int i = 0; i < n; i++) {
         double whole = d[i * n + i], pivot = whole;
@@ -368,7 +368,7 @@ bool gw_mechanism_idle_link(const gw_mechanism *m, int *link)
     if (!d)
         return false;
     mass_matrix(m, first, n, d);
-    int still = factorise(d, n);
+    int still = factor_cholesky(d, n);
     free(d);
     while (still >= 0 && first[*link + 1] <= still)
         ++*link;

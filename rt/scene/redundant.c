@@ -71,7 +71,7 @@ typedef struct problem {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static void put(double on[6], gw_vec3 f, gw_vec3 t)
+static void add_wrench_to(double on[6], gw_vec3 f, gw_vec3 t)
 {
     const double x[6] = {f.x, f.y, f.z, t.x, t.y, t.z};
     for (int i = 0; i < 6; i++)
@@ -98,8 +98,8 @@ static relation_row *next_row(collection *c, relation *r)
  * former's origin, which is `arm` from the latter's. */
 static void put_pair(relation_row *row, int k, gw_vec3 f, gw_vec3 t, gw_vec3 arm)
 {
-    put(row->on[k], f, t);
-    put(row->on[k + 1], gw_neg(f), gw_neg(gw_add(t, gw_cross(arm, f))));
+    add_wrench_to(row->on[k], f, t);
+    add_wrench_to(row->on[k + 1], gw_neg(f), gw_neg(gw_add(t, gw_cross(arm, f))));
 }
 
 static double length_of(const collection *c, const relation *r)
@@ -178,7 +178,7 @@ static bool put_joint(collection *c, relation *r, const joint_place *j)
 
 /* ---- dependent rows ------------------------------------------------------------------------ */
 
-static double dot(const double *a, const double *b, int n)
+static double dot_product(const double *a, const double *b, int n)
 {
     double sum = 0;
     for (int i = 0; i < n; i++)
@@ -186,7 +186,7 @@ static double dot(const double *a, const double *b, int n)
     return sum;
 }
 
-static void add(double *to, double by, const double *x, int n)
+static void add_multiple(double *to, double by, const double *x, int n)
 {
     for (int i = 0; i < n; i++)
         to[i] += by * x[i];
@@ -204,16 +204,16 @@ static void choose_basis(problem *p)
     for (int i = 0; i < p->row_count; i++) {
         size_t next = (size_t)p->rank * (size_t)n;
         double *row = p->rows + (size_t)i * (size_t)n, *of = p->made_of + next;
-        double length = sqrt(dot(row, row, n));
+        double length = sqrt(dot_product(row, row, n));
         memset(of, 0, (size_t)n * sizeof *of);
         for (int pass = 0; pass < 2; pass++)
             for (int k = 0; k < p->rank; k++) {
                 size_t at = (size_t)k * (size_t)n;
-                double c = dot(row, p->unit + at, n);
-                add(row, -c, p->unit + at, n);
-                add(of, -c, p->made_of + at, p->rank);
+                double c = dot_product(row, p->unit + at, n);
+                add_multiple(row, -c, p->unit + at, n);
+                add_multiple(of, -c, p->made_of + at, p->rank);
             }
-        double left = sqrt(dot(row, row, n));
+        double left = sqrt(dot_product(row, row, n));
         if (p->rank < n && left > DEPENDENT * length && length > 0) {
             for (int k = 0; k < n; k++)
                 p->unit[next + (size_t)k] = row[k] / left;
@@ -234,18 +234,18 @@ static void choose_basis(problem *p)
 static double part_of(const problem *p, int dependent, int k)
 {
     const double *share = share_of(p, dependent);
-    return fabs(share[k]) / sqrt(1 + dot(share, share, p->rank));
+    return fabs(share[k]) / sqrt(1 + dot_product(share, share, p->rank));
 }
 
 /* Dependent row i and row basis[k] change places. */
-static void exchange(problem *p, int i, int k)
+static void exchange_basis_row(problem *p, int i, int k)
 {
     double *pivot = share_of(p, i), by = 1 / pivot[k];
     for (int j = 0; j < p->dependent_count; j++) {
         double *share = share_of(p, j), part = share[k] * by;
         if (j == i || part == 0)
             continue;
-        add(share, -part, pivot, p->rank);
+        add_multiple(share, -part, pivot, p->rank);
         share[k] = part;
     }
     for (int c = 0; c < p->rank; c++)
@@ -273,7 +273,7 @@ static bool take_out(problem *p, int first, int count)
         }
         if (best < 0)
             return false;
-        exchange(p, best, k);
+        exchange_basis_row(p, best, k);
     }
     for (int i = p->dependent_count - 1; i >= 0; i--) {
         if (p->dependent[i] < first || p->dependent[i] >= first + count)
@@ -323,7 +323,7 @@ static int end_of(const collection *c, int body)
 }
 
 /* A relation between two bodies of the scene; NULL where neither moves or one only follows. */
-static relation *begin(collection *c, int index, int a, int b)
+static relation *begin_relation(collection *c, int index, int a, int b)
 {
     int ends[2] = {end_of(c, a), end_of(c, b)};
     if ((ends[0] == c->body_count && ends[1] == c->body_count) || is_massless(c->scene, a) ||
@@ -344,7 +344,7 @@ static bool add_edges(collection *c)
     const gw_layout *l = c->layout;
     for (int i = 0; i < l->edge_count; i++) {
         const gw_constraint_edge *e = &l->edges[i].edge;
-        relation *r = begin(c, l->edges[i].index, e->a, e->b);
+        relation *r = begin_relation(c, l->edges[i].index, e->a, e->b);
         if (r && !put_rows(c, r, e->rows, e->row_count, &l->poses[e->a], &l->poses[e->b]))
             return false;
     }
@@ -356,7 +356,7 @@ static bool add_velocity_constraint(collection *c, int index)
     const gw_scene *s = c->scene;
     const gw_scene_constraint *k = &s->constraints[index];
     int a = gw_scene_body_number(s, k->a.object), b = gw_scene_body_number(s, k->b.object);
-    relation *r = begin(c, index, a, b);
+    relation *r = begin_relation(c, index, a, b);
     gw_closure_def closure = {0};
     gw_wrench on_a[GW_CLOSURE_WRENCHES], on_b[GW_CLOSURE_WRENCHES];
     gw_error error = {0};
@@ -370,8 +370,8 @@ static bool add_velocity_constraint(collection *c, int index)
         relation_row *row = next_row(c, r);
         if (!row)
             return false;
-        put(row->on[swapped ? 1 : 0], on_a[i].f, on_a[i].t);
-        put(row->on[swapped ? 0 : 1], on_b[i].f, on_b[i].t);
+        add_wrench_to(row->on[swapped ? 1 : 0], on_a[i].f, on_a[i].t);
+        add_wrench_to(row->on[swapped ? 0 : 1], on_b[i].f, on_b[i].t);
     }
     return true;
 }
@@ -419,7 +419,7 @@ static bool add_joint(collection *c, int index)
     int a, b;
     if (!place_joint(c, index, &j, &a, &b))
         return true;
-    relation *r = begin(c, -1 - index, a, b);
+    relation *r = begin_relation(c, -1 - index, a, b);
     return !r || put_joint(c, r, &j);
 }
 
@@ -449,7 +449,7 @@ static bool add_links(collection *c)
         int first = s->object_count + gw_scene_first_joint(s, i), a, b;
         for (int k = 0; k < s->mechanisms[i].link_count && c->of[first] >= 0; k++) {
             joint_place j = place_link(c, i, k, &a, &b);
-            relation *r = begin(c, 0, a, b);
+            relation *r = begin_relation(c, 0, a, b);
             r->holds_link = true;
             if (j.type != GW_MOBILIZER_FREE && !put_joint(c, r, &j))
                 return false;
@@ -516,7 +516,7 @@ static int first_of(const collection *c, int index)
     return index;
 }
 
-static void unite(collection *c, int x, int y)
+static void unite_groups(collection *c, int x, int y)
 {
     x = first_of(c, x), y = first_of(c, y);
     c->relations[x > y ? x : y].loops = x > y ? y : x;
@@ -531,7 +531,7 @@ typedef struct forest {
 } forest;
 
 /* Everything that hangs together with `root`, breadth first. */
-static void grow(const collection *c, forest *t, int root)
+static void grow_spanning_tree(const collection *c, forest *t, int root)
 {
     int head = 0, tail = 0;
     t->deep[root] = 0, t->by[root] = -1;
@@ -555,7 +555,7 @@ static void close_loop(collection *c, const forest *t, int index, int x, int y)
 {
     while (x != y) {
         int *deeper = t->deep[x] >= t->deep[y] ? &x : &y;
-        unite(c, index, t->by[*deeper]);
+        unite_groups(c, index, t->by[*deeper]);
         *deeper = t->on[*deeper];
     }
 }
@@ -571,7 +571,7 @@ static bool find_loops(collection *c)
         t.deep[i] = -1;
     for (int i = c->body_count; i >= 0; i--)
         if (t.deep[i] < 0)
-            grow(c, &t, i);
+            grow_spanning_tree(c, &t, i);
     for (int i = 0; i < c->relation_count; i++)
         for (int k = 0; k < c->relations[i].end_count; k += 2)
             close_loop(c, &t, i, c->relations[i].ends[k], c->relations[i].ends[k + 1]);
@@ -582,7 +582,7 @@ static bool find_loops(collection *c)
 /* ---- problems ------------------------------------------------------------------------------- */
 
 /* From the last to the first; a joint that a gear turns stays as long as that does. */
-static void mark(collection *c, problem *p, int loops, gw_redundant_relations *out)
+static void mark_redundant(collection *c, problem *p, int loops, gw_redundant_relations *out)
 {
     for (int i = c->relation_count - 1; i >= 0 && p->dependent_count > 0; i--) {
         const relation *r = &c->relations[i];
@@ -604,7 +604,7 @@ static void mark(collection *c, problem *p, int loops, gw_redundant_relations *o
 
 /* The relations that are one problem, which the first of them stands for; `column` of every body is
  * -1 before and after. */
-static bool solve(collection *c, int loops, int *column, gw_redundant_relations *out)
+static bool solve_problem(collection *c, int loops, int *column, gw_redundant_relations *out)
 {
     problem p = {0};
     int rows = 0, bodies = 0;
@@ -631,7 +631,7 @@ static bool solve(collection *c, int loops, int *column, gw_redundant_relations 
         column[i] = -1;
     if (few && made) {
         choose_basis(&p);
-        mark(c, &p, loops, out);
+        mark_redundant(c, &p, loops, out);
     }
     give_back(&p);
     return made;
@@ -661,7 +661,7 @@ static bool solve_all(collection *c, gw_redundant_relations *out)
         c->relations[i].loops = first_of(c, i);
     for (int i = 0; made && i < c->relation_count; i++)
         if (c->relations[i].loops == i)
-            made = solve(c, i, column, out);
+            made = solve_problem(c, i, column, out);
     free(column);
     return made;
 }

@@ -58,7 +58,7 @@ void gw_operator_finish(gw_operator *o)
     *o = (gw_operator){0};
 }
 
-static void *duplicate(const void *from, size_t bytes, bool *ok)
+static void *duplicate_bytes(const void *from, size_t bytes, bool *ok)
 {
     if (!from || bytes == 0)
         return NULL;
@@ -75,8 +75,8 @@ static bool operator_copy(gw_operator *to, const gw_operator *from)
 {
     bool ok = true;
     *to = *from;
-    to->samples = duplicate(from->samples, (size_t)from->count * sizeof *from->samples, &ok);
-    to->path = duplicate(from->path, (size_t)from->count * sizeof *from->path, &ok);
+    to->samples = duplicate_bytes(from->samples, (size_t)from->count * sizeof *from->samples, &ok);
+    to->path = duplicate_bytes(from->path, (size_t)from->count * sizeof *from->path, &ok);
     return ok;
 }
 
@@ -280,7 +280,8 @@ void gw_scene_destroy(gw_scene *scene)
 /* ---- growth and removal --------------------------------------------------------------------- */
 
 /* One more zeroed entry at the end of *array. */
-static void *grow(void **array, int *count, size_t size, int cap, const char *what, gw_error *error)
+static void *append_entry(void **array, int *count, size_t size, int cap, const char *what,
+                          gw_error *error)
 {
     if (*count >= cap) {
         gw_fail(error, GW_TOO_LARGE, "", "a scene has at most %d %s", cap, what);
@@ -300,7 +301,7 @@ static void *grow(void **array, int *count, size_t size, int cap, const char *wh
     return entry;
 }
 
-static void cut(void *array, int *count, size_t size, int index)
+static void remove_entry(void *array, int *count, size_t size, int index)
 {
     char *at = (char *)array + (size_t)index * size;
     memmove(at, at + size, (size_t)(*count - index - 1) * size);
@@ -311,8 +312,8 @@ static void cut(void *array, int *count, size_t size, int index)
 #define ENTRIES(name, type, most, id)                                                              \
     type *gw_scene_add_##name(gw_scene *s, gw_error *error)                                        \
     {                                                                                              \
-        type *entry =                                                                              \
-            grow((void **)&s->name##s, &s->name##_count, sizeof *entry, most, #name "s", error);   \
+        type *entry = append_entry((void **)&s->name##s, &s->name##_count, sizeof *entry, most,    \
+                                   #name "s", error);                                              \
         if (entry)                                                                                 \
             START(type)(entry);                                                                    \
         return entry;                                                                              \
@@ -325,6 +326,6 @@ static void cut(void *array, int *count, size_t size, int index)
     {                                                                                              \
         assert(index >= 0 && index < s->name##_count);                                             \
         FINISH(type)(&s->name##s[index]);                                                          \
-        cut(s->name##s, &s->name##_count, sizeof(type), index);                                    \
+        remove_entry(s->name##s, &s->name##_count, sizeof(type), index);                           \
     }
 GW_SCENE_ARRAYS(ENTRIES)

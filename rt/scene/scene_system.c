@@ -239,7 +239,7 @@ static gw_constraint seen_from(const builder *w, const gw_constraint_edge *e, co
 
 /* The joint that the constraints of a bundle, with these ends, are, if they are one; true where it
  * is so by its submanifold. */
-static bool classify(builder *w, int number, const bundle *k)
+static bool classify_bundle(builder *w, int number, const bundle *k)
 {
     gw_constraint constraints[GW_MAX_PROBLEM];
     gw_pose world_from_a = pose_of(w, k->a), world_from_b = pose_of(w, k->b);
@@ -289,8 +289,8 @@ static void classify_all(builder *w)
 {
     for (int i = 0; i < w->bundle_count; i++) {
         const bundle *k = &w->bundles[i];
-        if (classify(w, i, k) && k->b >= 0)
-            classify(w, i, &(bundle){k->b, k->a, false});
+        if (classify_bundle(w, i, k) && k->b >= 0)
+            classify_bundle(w, i, &(bundle){k->b, k->a, false});
     }
 }
 
@@ -407,7 +407,7 @@ static gw_system_body_def *add_body(builder *w, int object, int joint)
 }
 
 /* The candidate as the mobilizer of a body that is, or is part of, one of its ends. */
-static void mobilize(builder *w, const candidate *c, bool a_is_child, gw_system_body_def *d)
+static void define_mobilizer(builder *w, const candidate *c, bool a_is_child, gw_system_body_def *d)
 {
     d->parent = body_of(w, a_is_child ? c->b : c->a);
     d->joint = c->type;
@@ -426,11 +426,11 @@ static void mobilize(builder *w, const candidate *c, bool a_is_child, gw_system_
 }
 
 /* Hangs the end of a candidate that is not in the tree yet on the other one. */
-static void hang(builder *w, candidate *c)
+static void hang_on_tree(builder *w, candidate *c)
 {
     bool a_is_child = !in_tree(w, c->a);
     gw_system_body_def *d = add_body(w, a_is_child ? c->a : c->b, c->joint);
-    mobilize(w, c, a_is_child, d);
+    define_mobilizer(w, c, a_is_child, d);
     c->used = true;
     c->set = NULL;
     if (c->bundle >= 0)
@@ -469,7 +469,7 @@ static void grow_tree(builder *w)
     for (;;) {
         candidate *c = next_candidate(w);
         if (c) {
-            hang(w, c);
+            hang_on_tree(w, c);
             continue;
         }
         int next = -1;
@@ -512,7 +512,7 @@ static void cut_body(builder *w, candidate *c)
     s->members[half] = (gw_system_member){.number = child, .joint = c->joint};
     gw_system_body_def *d = &s->bodies[half];
     *d = (gw_system_body_def){.mass = s->bodies[whole].mass};
-    mobilize(w, c, a_is_child, d);
+    define_mobilizer(w, c, a_is_child, d);
     c->used = true;
     gw_closure_def *weld = &s->closures[s->closure_count++];
     const gw_pose here = gw_pose_identity();
@@ -558,7 +558,7 @@ static void close_edge(builder *w, const gw_constraint_edge *e, const bundle *k)
 }
 
 /* The body whose mobilizer a joint of the scene is, -1: it is none's here. */
-static int mobilized(const builder *w, int joint)
+static int body_of_joint(const builder *w, int joint)
 {
     for (int i = 0; i < w->out->body_count; i++)
         if (w->out->members[i].joint == joint)
@@ -578,15 +578,16 @@ static void add_closures(builder *w)
         const candidate *c = &w->candidates[i];
         if (c->joint < 0)
             continue;
-        w->out->joints[w->out->joint_count++] = (gw_placed_joint){.joint = c->joint,
-                                                                  .a = body_of(w, c->a),
-                                                                  .b = body_of(w, c->b),
-                                                                  .body = mobilized(w, c->joint),
-                                                                  .closure = c->closure,
-                                                                  .a_from_m = c->a_from_m,
-                                                                  .b_from_f = c->b_from_f,
-                                                                  .type = c->type,
-                                                                  .pitch = c->pitch};
+        w->out->joints[w->out->joint_count++] =
+            (gw_placed_joint){.joint = c->joint,
+                              .a = body_of(w, c->a),
+                              .b = body_of(w, c->b),
+                              .body = body_of_joint(w, c->joint),
+                              .closure = c->closure,
+                              .a_from_m = c->a_from_m,
+                              .b_from_f = c->b_from_f,
+                              .type = c->type,
+                              .pitch = c->pitch};
     }
 }
 
@@ -676,7 +677,7 @@ static int geared_body(const builder *w, const gw_geared *side)
 {
     const gw_scene *s = w->scene;
     if (side->joint >= 0)
-        return mobilized(w, side->joint);
+        return body_of_joint(w, side->joint);
     int number = s->object_count + gw_scene_first_joint(s, side->mechanism) + side->link;
     return is_member(w, number) ? w->body[number] : -1;
 }
@@ -788,7 +789,7 @@ static void start_motion(const builder *w, gw_system *system, gw_twist *twists)
 }
 
 /* Assembles it, and keeps where that leads. */
-static bool assemble(builder *w, gw_error *error)
+static bool assemble_system(builder *w, gw_error *error)
 {
     gw_scene_system *s = w->out;
     gw_system_def def = gw_scene_system_def(s);
@@ -827,8 +828,8 @@ static bool assemble(builder *w, gw_error *error)
 
 /* The system from where `poses` have its bodies, or, where they are `assembled`, with links of
  * mechanisms there too. */
-static gw_scene_system *build(const builder *asked, const gw_constraint_edge *const *edges,
-                              int edge_count, gw_error *error)
+static gw_scene_system *build_system(const builder *asked, const gw_constraint_edge *const *edges,
+                                     int edge_count, gw_error *error)
 {
     builder w = *asked;
     int members = count_members(w.scene, w.of_body, w.number);
@@ -851,7 +852,8 @@ static gw_scene_system *build(const builder *asked, const gw_constraint_edge *co
     grow_tree(&w);
     add_springs(&w);
     add_closures(&w);
-    bool made = add_gears(&w, error) && add_velocity_constraints(&w, error) && assemble(&w, error);
+    bool made =
+        add_gears(&w, error) && add_velocity_constraints(&w, error) && assemble_system(&w, error);
     give_back(&w);
     if (made)
         return w.out;
@@ -876,11 +878,11 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
         return NULL;
     }
     memcpy(given, poses, size - sizeof *poses);
-    gw_scene_system *system = build(&w, edges, edge_count, &open);
+    gw_scene_system *system = build_system(&w, edges, edge_count, &open);
     if (!system && w.keeps_places) { /* where they lead to, it does not hold */
         w.starts = NULL;
         memcpy(poses, given, size - sizeof *poses);
-        system = build(&w, edges, edge_count, &open);
+        system = build_system(&w, edges, edge_count, &open);
     }
     /* nearly singular relations leave a submanifold farther off than closures: 1e-8 of 1 + 1e-16 */
     for (int i = 0; i < 3 && !system && open.code == GW_UNHANDLED; i++) {
@@ -888,7 +890,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
         w.by_rows = i != 1;
         w.assembled = i > 0;
         if (i == 0 || gw_scene_system_assemble(scene, of_body, number, poses, &open))
-            system = build(&w, edges, edge_count, &open);
+            system = build_system(&w, edges, edge_count, &open);
     }
     free(given);
     if (!system)

@@ -39,7 +39,7 @@ typedef struct grouping {
 } grouping;
 
 /* A relation between two objects; alone: it makes a system even with what is fixed. */
-static void relate(grouping *g, int a, int b, bool alone)
+static void relate_objects(grouping *g, int a, int b, bool alone)
 {
     bool has_a = has_body(g->scene, a), has_b = has_body(g->scene, b);
     if (has_a && has_b && a != b) {
@@ -95,7 +95,7 @@ static void relate_bound(grouping *g, const gw_scene_constraint *c)
     int b = gw_scene_body_number(g->scene, c->b.object);
     if (has_body(g->scene, a) && has_body(g->scene, b) &&
         (moves_with_others(g->scene, a) || moves_with_others(g->scene, b)))
-        relate(g, a, b, false);
+        relate_objects(g, a, b, false);
 }
 
 static void relate_all(grouping *g)
@@ -107,14 +107,15 @@ static void relate_all(grouping *g)
         if (c->enabled && c->bound != GW_BOUND_EQUAL)
             relate_bound(g, c);
         else if (c->enabled)
-            relate(g, gw_scene_body_number(s, c->a.object), gw_scene_body_number(s, c->b.object),
-                   !gw_constraint_is_positional(c->kind));
+            relate_objects(g, gw_scene_body_number(s, c->a.object),
+                           gw_scene_body_number(s, c->b.object),
+                           !gw_constraint_is_positional(c->kind));
     }
     for (int i = 0; i < s->joint_count; i++) {
         const gw_scene_joint *j = &s->joints[i];
         if (j->enabled && !j->gear)
-            relate(g, gw_scene_body_number(s, j->a.object), gw_scene_body_number(s, j->b.object),
-                   true);
+            relate_objects(g, gw_scene_body_number(s, j->a.object),
+                           gw_scene_body_number(s, j->b.object), true);
     }
     for (int i = 0; i < s->joint_count; i++) { /* a gear joins what its joints join */
         gw_geared side[2];
@@ -123,13 +124,13 @@ static void relate_all(grouping *g)
             continue;
         int a = moving_end(s, &side[0]), b = moving_end(s, &side[1]);
         if (a >= 0 && b >= 0)
-            relate(g, a, b, true);
+            relate_objects(g, a, b, true);
     }
     for (int i = 0; i < s->spring_count; i++) {
         const gw_scene_spring *k = &s->springs[i];
         if (k->enabled)
-            relate(g, gw_scene_body_number(s, k->a.object), gw_scene_body_number(s, k->b.object),
-                   true);
+            relate_objects(g, gw_scene_body_number(s, k->a.object),
+                           gw_scene_body_number(s, k->b.object), true);
     }
 }
 

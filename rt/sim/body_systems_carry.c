@@ -44,7 +44,7 @@ static bool find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose, 
 }
 
 /* The way of a ground from where it was laid out. */
-static gw_pose displacement(const gw_dynamic_ground *g, const gw_pose *now)
+static gw_pose ground_displacement(const gw_dynamic_ground *g, const gw_pose *now)
 {
     gw_pose back = gw_pose_inverse(&g->start);
     return gw_pose_mul(now, &back);
@@ -120,11 +120,11 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
             gw_twist rate;
             if (g->object >= 0 && kinematics) {
                 now = gw_kinematics_pose(kinematics, g->object);
-                to = displacement(g, &now);
+                to = ground_displacement(g, &now);
             } else if (g->transition.active) {
                 gw_transition_advance(&g->transition, dt, 1);
                 now = base_of(g, &rate);
-                to = displacement(g, &now);
+                to = ground_displacement(g, &now);
             }
             d->twists[k] = twist_between(&d->poses[k], &to, dt);
             d->grounds_move =
@@ -181,7 +181,7 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
             now = gw_kinematics_pose(kinematics, g->object);
         else if (find_base(old, g->name, &now, &rate))
             gw_transition_start(&g->transition, &now, &rate, &g->start, &still, limits);
-        d->poses[k] = displacement(g, &now);
+        d->poses[k] = ground_displacement(g, &now);
         gw_twist way = gw_pose_sub(&now, &g->start);
         if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(now.p)))
             d->poses[k] = gw_pose_identity();

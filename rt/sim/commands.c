@@ -11,7 +11,7 @@
 
 /* The hold that the new scenario's tool continues: the one of the same object or mechanism; of two
  * such, that of the same device. */
-static const gw_haptic_tool *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
+static const gw_haptic_tool *preceding_tool(const gw_simulation *s, const gw_scenario_tool *tool)
 {
     const gw_haptic_tool *found = NULL;
     for (int i = 0; i < s->scenario->tool_count; i++) {
@@ -41,7 +41,7 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     gw_kinematics_carry_over(next->kinematics, s->scenario->kinematics, s->now, next->rate);
     gw_scene_dynamics_carry_over(next->dynamics, s->scenario->dynamics, next->kinematics, &limits);
     for (int i = 0; i < next->tool_count; i++)
-        gw_haptic_tool_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
+        gw_haptic_tool_switch(&s->switched[i], preceding_tool(s, &next->tools[i]), &next->tools[i],
                               gw_scene_dynamics_held_model(next->dynamics, i), next);
     s->scenario = next;
     memcpy(s->tools, s->switched, sizeof s->tools);
@@ -108,7 +108,7 @@ void gw_simulation_engage_softly(gw_simulation *s)
 
 /* Tick 0 is the scenario's, whatever devices did while it waited for it; who has a hand on it by
  * now keeps it there. */
-static void begin(gw_simulation *s)
+static void begin_at_tick_zero(gw_simulation *s)
 {
     int unlike = gw_scene_dynamics_projected_body(s->scenario->dynamics);
     for (int i = 0; i < s->scenario->tool_count; i++) {
@@ -126,7 +126,7 @@ static void apply_state(gw_simulation *s, const gw_command *command)
     if (command->state == GW_RUNNING && s->halted)
         return;
     if (s->state == GW_STOPPED)
-        begin(s);
+        begin_at_tick_zero(s);
     s->state = command->state;
     s->steps = 0;
     if (s->state == GW_STOPPED)

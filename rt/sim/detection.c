@@ -125,7 +125,7 @@ double gw_detection_period(const gw_detection *d)
 }
 
 /* The largest speed of a body in the last message (m/s). */
-static double fastest(const gw_detection *d)
+static double largest_speed(const gw_detection *d)
 {
     double most = 0;
     for (int i = 0; i < d->received->count; i++)
@@ -152,11 +152,11 @@ static bool take_bodies(gw_detection *d)
  * of the tick before, and taken up as the next one begins. Meanwhile hands and gravity drive
  * bodies, and a body hit half way goes on as fast as the one that hit it. Of bodies that stand
  * still the candidates are those found before. */
-static void detect(gw_detection *d)
+static void run_detection(gw_detection *d)
 {
     bool changed = take_bodies(d);
     double horizon = 2 * (d->period + d->tick),
-           margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + fastest(d));
+           margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + largest_speed(d));
     if (changed || !d->detected || margin != d->detected_margin)
         d->newest.count =
             gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->newest.candidates,
@@ -172,7 +172,7 @@ static void detect(gw_detection *d)
 void gw_detection_run(gw_detection *d)
 {
     if (d->detector)
-        detect(d);
+        run_detection(d);
     if (d->locals)
         gw_local_models_update(d->locals);
 }

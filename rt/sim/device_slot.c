@@ -71,7 +71,7 @@ const gw_device_info *gw_device_slot_info(const gw_device_slot *slot)
 
 /* ---- arrays to values ----------------------------------------------------------------------- */
 
-static gw_vec3 vector(const double *a)
+static gw_vec3 vector_of(const double *a)
 {
     return gw_v3(a[0], a[1], a[2]);
 }
@@ -81,9 +81,9 @@ gw_device_reading gw_device_slot_read(gw_device_slot *slot)
     assert(slot);
     gw_device_sample s;
     slot->driver->read(slot->device, &s);
-    gw_device_reading out = {.pose = {vector(s.p), {s.q[0], s.q[1], s.q[2], s.q[3]}},
-                             .twist = {vector(s.v), vector(s.w)},
-                             .wrench = {vector(s.f), vector(s.t)},
+    gw_device_reading out = {.pose = {vector_of(s.p), {s.q[0], s.q[1], s.q[2], s.q[3]}},
+                             .twist = {vector_of(s.v), vector_of(s.w)},
+                             .wrench = {vector_of(s.f), vector_of(s.t)},
                              .clutch = s.buttons & GW_BUTTON_CLUTCH,
                              .stop = s.buttons & GW_BUTTON_STOP,
                              .valid = s.valid};
@@ -114,7 +114,7 @@ bool gw_device_slot_true_pose(const gw_device_slot *slot, gw_pose *pose)
     if (!slot->driver->truth)
         return false;
     slot->driver->truth(slot->device, &truth);
-    *pose = (gw_pose){vector(truth.p), {truth.q[0], truth.q[1], truth.q[2], truth.q[3]}};
+    *pose = (gw_pose){vector_of(truth.p), {truth.q[0], truth.q[1], truth.q[2], truth.q[3]}};
     return true;
 }
 

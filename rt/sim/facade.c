@@ -152,7 +152,7 @@ bool gw_sim_change(gw_sim *sim, const gw_scene *scene, gw_error *error)
 /* ---- steps ---------------------------------------------------------------------------------- */
 
 /* Runs detection as often as the world's thread of a loop would. */
-static void detect(gw_sim *sim)
+static void detect_when_due(gw_sim *sim)
 {
     gw_detection *detection = gw_simulation_detection(sim->simulation);
     if (!detection)
@@ -173,7 +173,7 @@ void gw_sim_step(gw_sim *sim, uint64_t ticks)
 {
     assert(sim);
     for (uint64_t k = 0; k < ticks; k++) {
-        detect(sim);
+        detect_when_due(sim);
         double begin = now_us();
         gw_simulation_tick(sim->simulation);
         double cost = now_us() - begin;

@@ -75,7 +75,7 @@ void gw_fault_log_watch(gw_fault_log *log, const gw_halt_latch *halt)
     log->faults[log->filling].count = 0;
 }
 
-static const gw_fault *find(const gw_fault_log *log, unsigned number)
+static const gw_fault *find_fault(const gw_fault_log *log, unsigned number)
 {
     for (int i = 0; i <= GW_FAULTS_KEPT && number; i++)
         if (atomic_load_explicit(&log->faults[i].number, memory_order_acquire) == number)
@@ -89,7 +89,7 @@ int gw_fault_log_numbers(const gw_fault_log *log, unsigned numbers[GW_FAULTS_KEP
     unsigned kept = atomic_load(&log->kept);
     int count = 0;
     for (unsigned n = kept > GW_FAULTS_KEPT ? kept - GW_FAULTS_KEPT + 1 : 1; n <= kept; n++)
-        if (find(log, n))
+        if (find_fault(log, n))
             numbers[count++] = n;
     return count;
 }
@@ -98,7 +98,7 @@ int gw_fault_log_read(const gw_fault_log *log, unsigned number, gw_halt_record *
                       gw_fault_tick *ticks)
 {
     assert(log && why);
-    const gw_fault *f = find(log, number);
+    const gw_fault *f = find_fault(log, number);
     if (!f)
         return -1;
     *why = f->why;

@@ -28,7 +28,7 @@ static bool moves_freely(const gw_scene_dynamics_def *def, int object)
     return def->scene->objects[object].free && def->layout->system_of[object] < 0;
 }
 
-static gw_submanifold guide(const gw_scene_dynamics_def *def, gw_dynamic_free_body *b)
+static gw_submanifold guiding_set(const gw_scene_dynamics_def *def, gw_dynamic_free_body *b)
 {
     const gw_placement *p = gw_layout_placement(def->layout, b->object);
     if (!p || p->count == 0 || p->branch < 0)
@@ -44,7 +44,7 @@ static void build_body(const gw_scene_dynamics_def *def, int object, gw_dynamic_
     memcpy(b->id, from->id, sizeof b->id);
     b->name = gw_name_hash(b->id, 0);
     b->object = object;
-    b->def = (gw_guided_def){.set = guide(def, b),
+    b->def = (gw_guided_def){.set = guiding_set(def, b),
                              .mass = gw_object_mass(from),
                              .gravity = def->scene->gravity,
                              .damping_linear = from->body.damping_linear,
@@ -116,7 +116,7 @@ int gw_free_bodies_projected_body(const gw_scene_dynamics *m)
 
 /* By how much the set is still displaced; `rate`: its twist (of the world's point at the origin).
  */
-static gw_pose displaced(const gw_dynamic_free_body *b, gw_twist *rate)
+static gw_pose remaining_displacement(const gw_dynamic_free_body *b, gw_twist *rate)
 {
     gw_pose shown = b->landing, back = gw_pose_inverse(&b->landing);
     *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
@@ -145,7 +145,7 @@ static void begin_transition(gw_dynamic_free_body *b, const gw_guided *was, cons
                               &base_motion); /* what the displaced set leaves of its motion */
     gw_twist allowed = {b->body.twist.v, gw_unrotate(at.q, b->body.twist.w)};
     gw_transition_start(&b->transition, &was->pose, &was->twist, &b->landing, &allowed, limits);
-    at = displaced(b, &rate);
+    at = remaining_displacement(b, &rate);
     rate = (gw_twist){gw_add(rate.v, base->v), gw_add(rate.w, base->w)};
     base_motion = gw_base_motion_from_twist(&at, &rate);
     base_motion.moves = b->transition.active || gw_norm2(base->v) + gw_norm2(base->w) > 0;
@@ -210,9 +210,9 @@ static void go_on(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *
 {
     gw_twist rate;
     bool travels = b->transition.active;
-    *before = displaced(b, &rate);
+    *before = remaining_displacement(b, &rate);
     b->arrived = travels && gw_transition_advance(&b->transition, dt, 1);
-    *after = displaced(b, &rate);
+    *after = remaining_displacement(b, &rate);
 }
 
 /* False where its branch is gone. */

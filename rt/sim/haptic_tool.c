@@ -194,7 +194,7 @@ static gw_impedance_device device_state(const gw_haptic_tool *tool)
 }
 
 /* Brings the device to rest where it is: M_d x'' = -M_d x' / tau dissipates whatever moves it. */
-static gw_wrench brake(const gw_haptic_tool *tool)
+static gw_wrench braking_wrench(const gw_haptic_tool *tool)
 {
     gw_impedance_device d = device_state(tool);
     return (gw_wrench){gw_scale(-d.mass / BRAKE_TIME, d.twist.v),
@@ -203,7 +203,7 @@ static gw_wrench brake(const gw_haptic_tool *tool)
 
 /* While the model is paused a simulated impedance device and its control stand still with it, so
  * that ticks one by one are those of a run. */
-static bool waits(const gw_haptic_tool *tool, const gw_tick *tick)
+static bool is_held_paused(const gw_haptic_tool *tool, const gw_tick *tick)
 {
     bool simulated = tool->def->slot->driver->place != NULL;
     return !tick->moving && tick->engaged && tool->def->renders && simulated &&
@@ -213,11 +213,11 @@ static bool waits(const gw_haptic_tool *tool, const gw_tick *tick)
 
 /* Control does not act in this tick: a device of a paused model is braked, one that is clutched,
  * lost or halted gets no wrench. */
-static void disengage(gw_haptic_tool *tool, const gw_tick *tick)
+static void disengage_control(gw_haptic_tool *tool, const gw_tick *tick)
 {
     tool->output = (gw_impedance_out){0};
     if (!tick->moving && tick->engaged && tool->reading.valid && !tool->clutched)
-        tool->output.command = brake(tool);
+        tool->output.command = braking_wrench(tool);
     gw_impedance_disengage(&tool->control, tick->dt);
     tool->had_impulse = false;
 }
@@ -238,7 +238,7 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
     gw_impedance_device device;
     tool->control_active = tick->moving && tick->engaged && tool->reading.valid && !tool->clutched;
     if (!tool->control_active) {
-        disengage(tool, tick);
+        disengage_control(tool, tick);
         return;
     }
     gw_operational_state_of(model_of(tool), columns, &seen);
@@ -415,7 +415,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     tool->limited = tool->motion.ended = false;
     gw_haptic_tool_update_pose(tool);
     take_unilaterals(tool, dynamics);
-    if (waits(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
+    if (is_held_paused(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
         gw_device_slot_true_pose(slot, &tool->reading.pose);
         return;
     }
@@ -635,7 +635,7 @@ static gw_gate_input gate_input(const gw_haptic_tool *tool, const gw_tick *tick,
 
 /* A command that was gated goes out. One that was not finite stops the device, and control begins
  * anew. */
-static void send(gw_haptic_tool *tool, const gw_gated_command *gated, const gw_tick *tick)
+static void send_command(gw_haptic_tool *tool, const gw_gated_command *gated, const gw_tick *tick)
 {
     tool->limited = tool->limited || (gated->limited && tick->moving);
     tool->command_failed = !gated->finite;
@@ -652,12 +652,12 @@ static void command_wrench(gw_haptic_tool *tool, const gw_command_limits *limits
                            const gw_tick *tick)
 {
     control_post_step(tool);
-    if (waits(tool, tick))
+    if (is_held_paused(tool, tick))
         return;
     gw_wrench u = gw_workspace_wrench_to_device(&tool->map, &tool->output.command);
     gw_gate_input in = gate_input(tool, tick, tool->reading.valid);
     gw_gated_command gated = gw_gate_wrench(&tool->def->slot->gate, &u, limits, &in);
-    send(tool, &gated, tick);
+    send_command(tool, &gated, tick);
 }
 
 /* To an admittance device: the velocity that takes it to the virtual tool, which was at `before`.
@@ -689,7 +689,7 @@ static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limi
     tool->limited = tool->limited || (saturated && tick->moving);
     gw_gate_input in = gate_input(tool, tick, true);
     gw_gated_command gated = gw_gate_velocity(&tool->def->slot->gate, &u, limits, &in);
-    send(tool, &gated, tick);
+    send_command(tool, &gated, tick);
 }
 
 void gw_haptic_tool_actuate(gw_haptic_tool *tool, const gw_tick *tick)

@@ -214,7 +214,8 @@ static bool ask_hand(const gw_world_system *system, gw_wrench *hand)
 }
 
 /* a = D^-1 P (what acts at the system + J^T hand) where it is. */
-static const double *accelerations(gw_joint_limits *l, const gw_model *model, const gw_wrench *hand)
+static const double *unlimited_accelerations(gw_joint_limits *l, const gw_model *model,
+                                             const gw_wrench *hand)
 {
     size_t n = (size_t)gw_model_dof(model);
     double(*columns)[6] = (double(*)[6])(void *)l->work, bias[6];
@@ -251,7 +252,7 @@ void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
         bool first = i == 0 || limit->system != limit[-1].system;
         if (first &&
             (ask_hand(&m->world_systems[m->first_system + limit->system], &d->hand) || l->fresh))
-            a = accelerations(l, gw_system_model(d->system), &d->hand);
+            a = unlimited_accelerations(l, gw_system_model(d->system), &d->hand);
         else if (first)
             a = NULL;
         if (first || limit->body != limit[-1].body)

@@ -69,7 +69,7 @@ static bool has_model(const gw_kinematic_group *u)
 
 /* ---- one unit -------------------------------------------------------------------------------- */
 
-static bool resolve(gw_kinematics *n, gw_kinematic_group *u)
+static bool solve_group(gw_kinematics *n, gw_kinematic_group *u)
 {
     return gw_cluster_project(&u->cluster, STEPS_A_TICK, n->poses, n->work) <= FOLLOWED;
 }
@@ -81,19 +81,19 @@ static void note_moved(gw_kinematics *n, const gw_kinematic_group *u)
 }
 
 /* Carried objects whose own constraints moved are solved once, and carried from there. */
-static bool carry(gw_kinematics *n, gw_kinematic_group *u)
+static bool carry_group(gw_kinematics *n, gw_kinematic_group *u)
 {
     gw_pose *object = &n->poses[u->cluster.bodies[0]];
     *object = gw_pose_mul(&n->poses[u->carrier], &u->carrier_from_object);
     if (!u->stale)
         return true;
-    bool solved = resolve(n, u);
+    bool solved = solve_group(n, u);
     gw_pose carrier_from_world = gw_pose_inverse(&n->poses[u->carrier]);
     u->carrier_from_object = gw_pose_mul(&carrier_from_world, object);
     return solved;
 }
 
-static void save(gw_kinematics *n)
+static void save_placements(gw_kinematics *n)
 {
     for (int i = 0; i < n->unit_count; i++)
         for (int k = 0; k < n->units[i].cluster.count; k++) {
@@ -102,7 +102,7 @@ static void save(gw_kinematics *n)
         }
 }
 
-static void restore(gw_kinematics *n)
+static void restore_placements(gw_kinematics *n)
 {
     for (int i = 0; i < n->unit_count; i++)
         for (int k = 0; k < n->units[i].cluster.count && !has_model(&n->units[i]); k++) {
@@ -114,20 +114,20 @@ static void restore(gw_kinematics *n)
 bool gw_kinematics_follow(gw_kinematics *n, bool forced)
 {
     bool followed = true;
-    save(n);
+    save_placements(n);
     for (int i = 0; i < n->unit_count; i++) {
         gw_kinematic_group *u = &n->units[i];
         if (u->follow == GW_OBJECT_CARRIED)
-            followed = carry(n, u) && followed;
+            followed = carry_group(n, u) && followed;
         else if (u->follow == GW_OBJECT_SOLVED)
-            followed = resolve(n, u) && followed;
+            followed = solve_group(n, u) && followed;
         else
             continue;
         u->stale = false;
         note_moved(n, u);
     }
     if (!followed && !forced)
-        restore(n);
+        restore_placements(n);
     return followed;
 }
 
@@ -171,13 +171,13 @@ static void solve_moved(gw_kinematics *n)
         u->stale = true;
         if (u->follow != GW_OBJECT_STATIC)
             continue;
-        resolve(n, u);
+        solve_group(n, u);
         u->stale = false;
         note_moved(n, u);
     }
 }
 
-static double eased(const gw_geometry_motion *w)
+static double eased_fraction(const gw_geometry_motion *w)
 {
     double x = (double)w->done / w->ticks;
     return w->smooth ? 0.5 - 0.5 * cos(GW_PI * x) : x;
@@ -249,7 +249,7 @@ static gw_pose pose_motion(const gw_pose *a, const gw_pose *b)
 
 static void advance_motion(gw_kinematics *n, gw_geometry_motion *w)
 {
-    double s = ++w->done >= w->ticks ? 1 : eased(w);
+    double s = ++w->done >= w->ticks ? 1 : eased_fraction(w);
     bool last = w->done >= w->ticks;
     if (w->to.feature >= 0) {
         gw_element *now = &n->features[w->to.feature], was = *now;
@@ -344,8 +344,8 @@ static gw_geometry_motion *motion_slot(gw_kinematics *n, const gw_moved_geometry
 }
 
 /* How far the value goes: where the element is not its own image (m), and how far it turns. */
-static void measure(const gw_moved_geometry *from, const gw_moved_geometry *to, double *distance,
-                    double *turn)
+static void measure_displacement(const gw_moved_geometry *from, const gw_moved_geometry *to,
+                                 double *distance, double *turn)
 {
     if (to->feature < 0) {
         gw_twist d = gw_pose_sub(&to->pose, &from->pose);
@@ -375,7 +375,7 @@ void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t t
     else
         w->from.pose = n->poses[m->object];
     w->to = *m;
-    measure(&w->from, m, &distance, &turn);
+    measure_displacement(&w->from, m, &distance, &turn);
     int least = (int)ceil(fmax(distance / speed, turn / spin) * rate);
     w->smooth = since > stream_s * rate;
     w->ticks = w->smooth ? (int)ceil(0.5 * GW_PI * least) : (int)since;
@@ -413,7 +413,7 @@ int gw_kinematics_problem(gw_kinematics *n, int object, gw_constraint *constrain
 }
 
 /* Displacement in this tick of a feature or, where that is -1, of an object. */
-static const gw_geometry_motion *went(const gw_kinematics *n, int feature, int object)
+static const gw_geometry_motion *motion_in_tick(const gw_kinematics *n, int feature, int object)
 {
     for (int i = 0; i < n->motion_count; i++) {
         const gw_geometry_motion *w = &n->motions[i];
@@ -429,10 +429,11 @@ static bool link_motion(const gw_kinematics *n, const gw_constraint_edge *link, 
 {
     int own = link->a == object ? 0 : 1, other = own == 0 ? link->b : link->a;
     const int *feature = n->feature[link - n->links];
-    const gw_geometry_motion *place = went(n, -1, other);
-    const gw_geometry_motion *shape = feature[1 - own] >= 0 ? went(n, feature[1 - own], -1) : NULL;
+    const gw_geometry_motion *place = motion_in_tick(n, -1, other);
+    const gw_geometry_motion *shape =
+        feature[1 - own] >= 0 ? motion_in_tick(n, feature[1 - own], -1) : NULL;
     *motion = gw_pose_identity();
-    if ((place && shape) || (feature[own] >= 0 && went(n, feature[own], -1)))
+    if ((place && shape) || (feature[own] >= 0 && motion_in_tick(n, feature[own], -1)))
         return false;
     if (place)
         *motion = place->motion;
@@ -462,7 +463,7 @@ bool gw_kinematics_motion(gw_kinematics *n, int object, gw_pose *motion)
 /* ---- change of scenario --- */
 
 /* By its name; mostly in the same place. -1: none. */
-static int find(const uint64_t *names, int count, uint64_t name, int guess)
+static int find_by_name(const uint64_t *names, int count, uint64_t name, int guess)
 {
     if (guess < count && names[guess] == name)
         return guess;
@@ -474,7 +475,7 @@ static int find(const uint64_t *names, int count, uint64_t name, int guess)
 
 static int object_before(const gw_kinematics *n, const gw_kinematics *old, int object)
 {
-    return find(old->names, old->object_count, n->names[object], object);
+    return find_by_name(old->names, old->object_count, n->names[object], object);
 }
 
 static bool same_vector(gw_vec3 a, gw_vec3 b)
@@ -533,8 +534,8 @@ static void carry_feature(gw_kinematics *n, const gw_kinematics *old, int featur
                           int rate)
 {
     const gw_element *now = &n->laid_out[feature];
-    int was = find(old->names + old->object_count, old->feature_count,
-                   n->names[n->object_count + feature], feature);
+    int was = find_by_name(old->names + old->object_count, old->feature_count,
+                           n->names[n->object_count + feature], feature);
     if (was < 0 || old->features[was].kind != now->kind || same_element(&old->features[was], now))
         return;
     gw_moved_geometry to = {.feature = feature, .object = -1, .element = *now};
@@ -699,7 +700,7 @@ static void copy_links(gw_kinematics *n, const gw_layout *layout)
     n->link_count = layout->edge_count;
 }
 
-static bool build(gw_kinematics *n, const gw_layout *layout, gw_error *error)
+static bool build_groups(gw_kinematics *n, const gw_layout *layout, gw_error *error)
 {
     const gw_placement **ordered = malloc(((size_t)layout->count + 1) * sizeof *ordered);
     int *rank = malloc(((size_t)n->body_count + 1) * sizeof *rank);
@@ -754,7 +755,7 @@ gw_kinematics *gw_kinematics_create(const gw_scene *scene, const gw_layout *layo
         n->fixed[i] = scene->objects[i].fixed;
     name_all(n, scene);
     copy_links(n, layout);
-    if (!build(n, layout, error)) {
+    if (!build_groups(n, layout, error)) {
         gw_kinematics_destroy(n);
         return NULL;
     }

@@ -116,8 +116,8 @@ bool gw_local_models_has(const gw_local_models *locals, int index)
 
 /* ---- the world's side ----------------------------------------------------------------------- */
 
-static void approximate(gw_system *system, int count, double horizon, const gw_resisted_def *def,
-                        made_model *out)
+static void make_local_model(gw_system *system, int count, double horizon,
+                             const gw_resisted_def *def, made_model *out)
 {
     double columns[GW_MAX_LOCAL_LINKS][6], drift[6];
     gw_local_model_make(system, horizon, &out->local);
@@ -133,7 +133,7 @@ void gw_local_models_update(gw_local_models *locals)
             continue;
         made_model *out = gw_mailbox_back(&c->models);
         gw_system_set_joints(c->system, c->seen.q, c->seen.v);
-        approximate(c->system, c->count, locals->horizon, &c->seen.resisted, out);
+        make_local_model(c->system, c->count, locals->horizon, &c->seen.resisted, out);
         out->number = c->seen.number;
         gw_mailbox_give(&c->models);
     }
@@ -149,7 +149,7 @@ double gw_local_models_start(gw_local_models *locals, int index, gw_system *syst
     if (!gw_local_models_has(locals, index))
         return 0;
     double brought = gw_system_set_local_model(system, NULL);
-    approximate(system, c->count, locals->horizon, def, &c->taken);
+    make_local_model(system, c->count, locals->horizon, def, &c->taken);
     c->since = c->taken.number = c->number + 1;
     if (!gw_system_outruns_local_model(system))
         brought += gw_system_set_local_model(system, &c->taken.local);

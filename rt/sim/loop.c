@@ -249,7 +249,7 @@ static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64
         spin_until(deadline);
 }
 
-static void publish(gw_loop *loop)
+static void publish_snapshot(gw_loop *loop)
 {
     gw_event events[16];
     copy_snapshot(gw_mailbox_back(&loop->snapshots), loop->made);
@@ -288,7 +288,7 @@ static void touch_stack(void)
 }
 
 /* The devices had no command for too long. */
-static void stalled(gw_loop *loop)
+static void force_off_stalled(gw_loop *loop)
 {
     if (gw_simulation_scenario(loop->simulation)->latched)
         gw_halt_latch_halt(loop->halt, GW_HALT_OVERRUN, "loop");
@@ -363,7 +363,7 @@ static void step_ahead(gw_loop *loop, int64_t end)
             continue;
         }
         gw_simulation_tick(loop->simulation);
-        publish(loop);
+        publish_snapshot(loop);
         loop->ahead++;
     }
 }
@@ -385,7 +385,7 @@ static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
     atomic_store_explicit(&loop->faults->writing, false, memory_order_release);
 }
 
-static void *run(void *arg)
+static void *loop_thread(void *arg)
 {
     gw_loop *loop = arg;
     touch_stack();
@@ -404,7 +404,7 @@ static void *run(void *arg)
         wait_for_tick(loop, deadline, period, spin);
         int64_t begin = now_ns();
         if (begin - deadline > GW_STALL_NS)
-            stalled(loop);
+            force_off_stalled(loop);
         gw_stages_begin(stages, begin, 1e-3 * (double)(begin - deadline));
         watch_operator(loop, begin);
         gw_halt_word halt = heed_halt(loop);
@@ -414,8 +414,8 @@ static void *run(void *arg)
         int64_t written = stages->mark;
         atomic_store_explicit(&loop->heartbeat, written, memory_order_release);
         if (written - begin > GW_STALL_NS)
-            stalled(loop); /* what it has just written is the last */
-        publish(loop);
+            force_off_stalled(loop); /* what it has just written is the last */
+        publish_snapshot(loop);
         report_to_latch(loop, halt);
         gw_stages_end(stages, GW_STAGE_PUBLISH);
         keep_tick(loop, begin, written);
@@ -517,7 +517,7 @@ static void keep_awake(gw_loop *loop, bool wanted)
  * milliseconds, as ordinary threads are on a busy machine, it would find bodies only once they
  * overlap. It rests at least as long as it ran, so that a scene too rich for its rate leaves the
  * rest of the machine alone. */
-static void *watch(void *arg)
+static void *detection_thread(void *arg)
 {
     gw_loop *loop = arg;
     struct sched_param p = {.sched_priority = loop->priority / 2};
@@ -567,7 +567,7 @@ static void finish_locks(gw_loop *loop)
 
 /* ---- creation and destruction --------------------------------------------------------------- */
 
-static size_t rounded(size_t bytes)
+static size_t round_to_page(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
 }
@@ -575,11 +575,11 @@ static size_t rounded(size_t bytes)
 /* All rings and the mailbox in one piece of memory. */
 static bool take_memory(gw_loop *loop)
 {
-    size_t commands = rounded(GW_COMMAND_RING * sizeof(gw_command));
-    size_t events = rounded(GW_EVENT_RING * sizeof(gw_event));
-    size_t records = rounded(GW_RECORD_RING * RECORD_BYTES);
-    size_t snapshots = rounded(3 * sizeof(gw_snapshot));
-    size_t figures = rounded(3 * sizeof(gw_tick_figures));
+    size_t commands = round_to_page(GW_COMMAND_RING * sizeof(gw_command));
+    size_t events = round_to_page(GW_EVENT_RING * sizeof(gw_event));
+    size_t records = round_to_page(GW_RECORD_RING * RECORD_BYTES);
+    size_t snapshots = round_to_page(3 * sizeof(gw_snapshot));
+    size_t figures = round_to_page(3 * sizeof(gw_tick_figures));
     size_t all = 2 * commands + events + records + snapshots + figures;
     unsigned char *m = aligned_alloc(64, all);
     if (!m)
@@ -625,7 +625,7 @@ static void lock_memory(gw_loop *loop)
 
 static bool start_threads(gw_loop *loop)
 {
-    void *(*const runs[])(void *) = {watch, watch_heart, run};
+    void *(*const runs[])(void *) = {detection_thread, watch_heart, loop_thread};
     pthread_t *const threads[] = {&loop->world, &loop->watchdog, &loop->thread};
     pthread_attr_t attr;
     int started = 0;
@@ -654,7 +654,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
 {
     assert(def->placement.processor >= 0 && def->placement.processor < CPU_SETSIZE);
     assert(def->placement.spin_us >= 0 && def->placement.spin_us <= GW_SPIN_MAX_US);
-    gw_loop *loop = aligned_alloc(64, rounded(sizeof *loop));
+    gw_loop *loop = aligned_alloc(64, round_to_page(sizeof *loop));
     if (!loop) {
         gw_scenario_destroy(def->scenario);
         gw_fail(error, GW_FAILED, "", "no memory for a loop");

@@ -163,7 +163,7 @@ void gw_motion_switch_set(gw_motion_executor *motion, const gw_submanifold *old,
     start_holding(motion, set, body, body_from_tool);
 }
 
-static void begin(gw_motion_executor *motion, const gw_motion_input *in)
+static void begin_motion(gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_submanifold_parameter parameters[6];
     bool anywhere = false;
@@ -187,8 +187,8 @@ static void begin(gw_motion_executor *motion, const gw_motion_input *in)
 }
 
 /* d(tool frame) / d(path) of the parameters that `which` picks, about the reference. */
-static gw_twist direction(const gw_motion_executor *motion, const gw_motion_input *in,
-                          const bool *which)
+static gw_twist path_direction(const gw_motion_executor *motion, const gw_motion_input *in,
+                               const bool *which)
 {
     double low[6], high[6];
     bool any = false;
@@ -215,8 +215,8 @@ static void find_directions(gw_motion_executor *motion, const gw_motion_input *i
         turns[i] = strcmp(parameters[i].part, "rotation") == 0;
         slides[i] = !turns[i];
     }
-    motion->slide = direction(motion, in, slides);
-    motion->turn = direction(motion, in, turns);
+    motion->slide = path_direction(motion, in, slides);
+    motion->turn = path_direction(motion, in, turns);
     /* a general set's parameters do both: what is more of it counts */
     if (in->set->general && gw_norm(motion->slide.v) < in->length * gw_norm(motion->slide.w)) {
         motion->turn = motion->slide;
@@ -226,12 +226,12 @@ static void find_directions(gw_motion_executor *motion, const gw_motion_input *i
 
 /* ---- guards -------------------------------------------------------------------------------- */
 
-static double against(const gw_wrench *contact, const gw_twist *tangent, double size)
+static double force_against(const gw_wrench *contact, const gw_twist *tangent, double size)
 {
     return size > 0 ? -(gw_dot(contact->f, tangent->v) + gw_dot(contact->t, tangent->w)) / size : 0;
 }
 
-static bool arrived(const gw_motion_executor *motion, const gw_motion_input *in)
+static bool has_arrived(const gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_twist left = gw_pose_sub(&motion->reference, &in->tool);
     return motion->progress >= 1 && gw_norm(left.v) < REACHED_M && gw_norm(left.w) < REACHED_RAD &&
@@ -241,8 +241,8 @@ static bool arrived(const gw_motion_executor *motion, const gw_motion_input *in)
 static gw_motion_outcome outcome_now(gw_motion_executor *motion, const gw_motion_input *in)
 {
     const gw_motion_target *g = &motion->guide;
-    double force = against(&in->contact, &motion->slide, gw_norm(motion->slide.v));
-    double torque = against(&in->contact, &motion->turn, gw_norm(motion->turn.w));
+    double force = force_against(&in->contact, &motion->slide, gw_norm(motion->slide.v));
+    double torque = force_against(&in->contact, &motion->turn, gw_norm(motion->turn.w));
     motion->reaction = gw_norm(motion->slide.v) > 0 ? force : torque;
     if (g->torque > 0 && torque >= g->torque)
         motion->reaction = torque;
@@ -250,7 +250,7 @@ static gw_motion_outcome outcome_now(gw_motion_executor *motion, const gw_motion
         return GW_MOTION_REACTION;
     if (g->contact && (in->touching & ~motion->touched))
         return GW_MOTION_CONTACT;
-    if (arrived(motion, in))
+    if (has_arrived(motion, in))
         return GW_MOTION_REACHED;
     return motion->stuck > BLOCKED_S ? GW_MOTION_BLOCKED : GW_MOTION_NONE;
 }
@@ -264,7 +264,7 @@ static double at_most(double limit, double size)
 
 /* One period on: up to speed, and down from it so that it stands at the end; where the pull is at
  * its bound (`held`) it waits. */
-static void advance(gw_motion_executor *motion, const gw_motion_input *in, bool held)
+static void advance_reference(gw_motion_executor *motion, const gw_motion_input *in, bool held)
 {
     const gw_mass *mass = in->mass;
     double inertia = mass->inertia.m[0][0] + mass->inertia.m[1][1] + mass->inertia.m[2][2];
@@ -294,7 +294,7 @@ static void advance(gw_motion_executor *motion, const gw_motion_input *in, bool 
 
 /* ---- the pull ------------------------------------------------------------------------------ */
 
-static bool bound(gw_vec3 *a, double most)
+static bool clamp_length(gw_vec3 *a, double most)
 {
     double size = gw_norm(*a);
     if (size <= most)
@@ -305,7 +305,7 @@ static bool bound(gw_vec3 *a, double most)
 
 /* Feedforward: the wrench that balances the body's weight and gives it the reference's
  * acceleration, at the tool frame. */
-static gw_wrench feedforward(const gw_motion_executor *motion, const gw_motion_input *in)
+static gw_wrench feedforward_wrench(const gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_vec3 arm = gw_sub(gw_pose_point(&in->body, in->mass->com), in->tool.p);
     gw_vec3 a = motion->acceleration.v, alpha = motion->acceleration.w;
@@ -315,7 +315,8 @@ static gw_wrench feedforward(const gw_motion_executor *motion, const gw_motion_i
 }
 
 /* The spring from tool to reference; true where it is at its bound. */
-static bool pull(const gw_motion_executor *motion, const gw_motion_input *in, gw_wrench *out)
+static bool spring_wrench_to_reference(const gw_motion_executor *motion, const gw_motion_input *in,
+                                       gw_wrench *out)
 {
     const gw_mass *mass = in->mass;
     gw_vec3 com = gw_pose_point(&in->body, mass->com);
@@ -332,8 +333,8 @@ static bool pull(const gw_motion_executor *motion, const gw_motion_input *in, gw
                      gw_sub(motion->reference_twist.w, in->twist.w)};
     out->f = gw_mul_add(gw_scale(k, apart.v), d, rate.v);
     out->t = gw_mul_add(gw_scale(kt, apart.w), d_turn, rate.w);
-    bool held = bound(&out->f, fmax(FORCE, 2 * motion->guide.force));
-    return bound(&out->t, fmax(TORQUE, 2 * motion->guide.torque)) || held;
+    bool held = clamp_length(&out->f, fmax(FORCE, 2 * motion->guide.force));
+    return clamp_length(&out->t, fmax(TORQUE, 2 * motion->guide.torque)) || held;
 }
 
 gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
@@ -341,7 +342,7 @@ gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
     assert(motion && in);
     gw_wrench out = {{0, 0, 0}, {0, 0, 0}};
     if (motion->fresh)
-        begin(motion, in);
+        begin_motion(motion, in);
     if (!motion->active)
         return out;
     if (motion->count != in->set->dof)
@@ -350,19 +351,19 @@ gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
         start_holding(motion, in->set, &in->body, &in->body_from_tool);
     else /* the set itself may move */
         motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
-    bool held = pull(motion, in, &out);
+    bool held = spring_wrench_to_reference(motion, in, &out);
     if (motion->moving) {
         find_directions(motion, in);
         gw_motion_outcome outcome = outcome_now(motion, in);
         if (outcome == GW_MOTION_NONE) {
-            advance(motion, in, held);
+            advance_reference(motion, in, held);
         } else {
             end_motion(motion, outcome);
             if (outcome != GW_MOTION_REACHED)
                 hold_where_stopped(motion, in);
-            pull(motion, in, &out);
+            spring_wrench_to_reference(motion, in, &out);
         }
     }
-    gw_wrench ahead = feedforward(motion, in);
+    gw_wrench ahead = feedforward_wrench(motion, in);
     return gw_wrench_add(out, ahead);
 }

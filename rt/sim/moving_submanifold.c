@@ -8,9 +8,9 @@
 
 /* The branch by this id of the object's constraints as they are now, at the pose nearest to `from`.
  */
-static gw_moving_submanifold_status solve(gw_kinematics *kinematics, int object, const char *branch,
-                                          const gw_guided_def *def, const gw_pose *from,
-                                          gw_branch *after)
+static gw_moving_submanifold_status solve_branch_at(gw_kinematics *kinematics, int object,
+                                                    const char *branch, const gw_guided_def *def,
+                                                    const gw_pose *from, gw_branch *after)
 {
     gw_constraint constraints[GW_MAX_PROBLEM];
     int count = gw_kinematics_problem(kinematics, object, constraints);
@@ -26,7 +26,7 @@ void gw_moving_submanifold_at_switch(gw_kinematics *kinematics, int object, cons
                                      gw_guided_def *def, const gw_pose *near)
 {
     gw_branch now;
-    if (solve(kinematics, object, branch, def, near, &now) == GW_SUBMANIFOLD_MOVED)
+    if (solve_branch_at(kinematics, object, branch, def, near, &now) == GW_SUBMANIFOLD_MOVED)
         def->set = now.set;
 }
 
@@ -44,7 +44,7 @@ gw_twist gw_moving_submanifold_twist(const gw_kinematics *kinematics, const gw_g
     return moves ? was->base.twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
-static void put(gw_guided *body, const gw_pose *pose)
+static void put_body(gw_guided *body, const gw_pose *pose)
 {
     gw_twist twist = body->twist;
     gw_guided_init(body, &body->def, pose);
@@ -72,7 +72,7 @@ gw_moving_submanifold_status gw_moving_submanifold_advance(gw_kinematics *kinema
     if (rigid)
         to = gw_pose_mul(&motion, &own);
     gw_moving_submanifold_status moved =
-        kinematics ? solve(kinematics, object, branch, &body->def, &to, &now)
+        kinematics ? solve_branch_at(kinematics, object, branch, &body->def, &to, &now)
                    : GW_SUBMANIFOLD_UNMOVED;
     if (moved == GW_SUBMANIFOLD_MOVED) {
         if (!rigid) {
@@ -85,7 +85,7 @@ gw_moving_submanifold_status gw_moving_submanifold_advance(gw_kinematics *kinema
         from = gw_pose_mul(before, &back);
     } else if (gw_pose_distance(before, after, 1) == 0) {
         if (body->base.moves)
-            put(body, &body->pose);
+            put_body(body, &body->pose);
         return moved;
     }
     gw_base_motion base_motion = gw_base_motion_between(&from, after, dt);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(gw_name_table *table, uint64_t from, uint64_t to)
+static void add_name(gw_name_table *table, uint64_t from, uint64_t to)
 {
     table->of[table->count++] = (gw_new_name){from, to};
 }
@@ -15,12 +15,12 @@ static void add(gw_name_table *table, uint64_t from, uint64_t to)
 /* An object's features are found by its name and theirs. */
 static void add_object(gw_new_names *names, const gw_scene *scene, const gw_renamed *r)
 {
-    add(&names->bodies, gw_name_hash(r->from, 0), gw_name_hash(r->to, 0));
+    add_name(&names->bodies, gw_name_hash(r->from, 0), gw_name_hash(r->to, 0));
     for (int i = 0; i < scene->feature_count; i++) {
         const gw_feature *f = &scene->features[i];
         if (strcmp(f->object, r->to) == 0)
-            add(&names->bodies, gw_name_hash(f->name, gw_name_hash(r->from, 0)),
-                gw_name_hash(f->name, gw_name_hash(r->to, 0)));
+            add_name(&names->bodies, gw_name_hash(f->name, gw_name_hash(r->from, 0)),
+                     gw_name_hash(f->name, gw_name_hash(r->to, 0)));
     }
 }
 
@@ -28,12 +28,12 @@ static void add_object(gw_new_names *names, const gw_scene *scene, const gw_rena
 static void add_mechanism(gw_new_names *names, const gw_scene *scene, const gw_renamed *r)
 {
     int index = gw_scene_mechanism(scene, r->to);
-    add(&names->bodies, gw_name_hash(r->from, 0), gw_name_hash(r->to, 0));
+    add_name(&names->bodies, gw_name_hash(r->from, 0), gw_name_hash(r->to, 0));
     for (int k = 0; index >= 0 && k < scene->mechanisms[index].link_count; k++) {
         const uint64_t from = gw_name_hash(r->from, (uint64_t)k + 1),
                        to = gw_name_hash(r->to, (uint64_t)k + 1);
-        add(&names->bodies, from, to);
-        add(&names->joints, from, to);
+        add_name(&names->bodies, from, to);
+        add_name(&names->joints, from, to);
     }
 }
 
@@ -65,7 +65,7 @@ bool gw_new_names_create(gw_new_names *names, const gw_scenario_def *def, gw_err
             add_mechanism(names, scene, r);
             break;
         case GW_RENAMED_JOINT:
-            add(&names->joints, gw_name_hash(r->from, 0), gw_name_hash(r->to, 0));
+            add_name(&names->joints, gw_name_hash(r->from, 0), gw_name_hash(r->to, 0));
             break;
         }
     }

@@ -38,7 +38,7 @@ double gw_inertia_lower_bound(const gw_mat3 *i)
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-static void *copied(const void *from, size_t size)
+static void *copy_bytes(const void *from, size_t size)
 {
     void *to = malloc(size ? size : 1);
     if (to && size)
@@ -57,9 +57,9 @@ gw_operator_program *gw_operator_program_create(const gw_operator *operator)
     p->what.samples = NULL;
     p->what.path = NULL;
     if (operator->kind == GW_OPERATOR_WRENCH)
-        p->what.samples = copied(operator->samples, count * sizeof *operator->samples);
+        p->what.samples = copy_bytes(operator->samples, count * sizeof *operator->samples);
     if (operator->kind == GW_OPERATOR_HAND)
-        p->what.path = copied(operator->path, count * sizeof *operator->path);
+        p->what.path = copy_bytes(operator->path, count * sizeof *operator->path);
     if (operator->kind != GW_OPERATOR_NONE && !p->what.samples && !p->what.path) {
         free(p);
         return NULL;
@@ -84,7 +84,7 @@ void gw_operator_rewind(gw_operator_program *program)
 }
 
 /* Zero-order hold: the last sample whose time has come, nothing before the first. */
-static gw_wrench scripted(gw_operator_program *p, double t)
+static gw_wrench scripted_wrench(gw_operator_program *p, double t)
 {
     const gw_operator *o = &p->what;
     while (p->at + 1 < o->count && o->samples[p->at + 1].t <= t)
@@ -94,7 +94,7 @@ static gw_wrench scripted(gw_operator_program *p, double t)
 
 /* ---- the hand ------------------------------------------------------------------------------- */
 
-static gw_hand_model character(const gw_operator *what)
+static gw_hand_model hand_model_of(const gw_operator *what)
 {
     double mass = or_else(what->mass, HAND_MASS_KG);
     double stiffness = or_else(what->stiffness, HAND_STIFFNESS);
@@ -106,7 +106,7 @@ gw_hand_model gw_operator_hand(const gw_operator_program *program)
 {
     if (!program || program->what.kind != GW_OPERATOR_HAND)
         return (gw_hand_model){0, 0, 0};
-    return character(&program->what);
+    return hand_model_of(&program->what);
 }
 
 /* Target on the path at t, and its velocity: straight between knots, still outside them. */
@@ -140,7 +140,7 @@ static gw_pose path_at(gw_operator_program *p, double t, gw_vec3 *velocity)
 static gw_vec3 hand_force(gw_operator_program *p, gw_vec3 target, gw_vec3 target_velocity,
                           const gw_operator_input *in)
 {
-    gw_hand_model own = character(&p->what);
+    gw_hand_model own = hand_model_of(&p->what);
     double k = own.stiffness, d = own.damping, m = own.mass, dt = in->dt;
     double fingers = fmax(fmin(GRIP_RATIO * k, STIFFNESS_SHARE * in->mass / (dt * dt)), 1.5 * k);
     double arm = k * fingers / (fingers - k);
@@ -182,7 +182,7 @@ static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_operator
 gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_operator_input *in)
 {
     if (program && program->what.kind == GW_OPERATOR_WRENCH)
-        return scripted(program, t);
+        return scripted_wrench(program, t);
     if (program && program->what.kind == GW_OPERATOR_HAND)
         return hand_wrench(program, t, in);
     return (gw_wrench){{0, 0, 0}, {0, 0, 0}};

@@ -257,7 +257,7 @@ static bool hold_shapes(gw_scenario *s, const gw_scene *scene, gw_error *error)
 }
 
 /* The same once more, with the same detector. */
-static void rehearse(const gw_scenario_def *def, gw_scenario *s)
+static void make_rehearsal(const gw_scenario_def *def, gw_scenario *s)
 {
     struct gw_detector *detector = gw_scenario_share_detector(s);
     gw_scenario_def like = *def;
@@ -305,7 +305,7 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
     }
     s->rest_potential = rest_potential(def, s);
     if (def->rehearsed)
-        rehearse(def, s);
+        make_rehearsal(def, s);
     return s;
 }
 

@@ -267,7 +267,8 @@ static bool take_hand(gw_dynamic_free_body *b)
 
 /* ---- the step ------------------------------------------------------------------------------- */
 
-static gw_wrench acting(const void *context, double t, const gw_pose *pose, const gw_twist *twist)
+static gw_wrench wrench_on_body(const void *context, double t, const gw_pose *pose,
+                                const gw_twist *twist)
 {
     (void)t;
     (void)pose;
@@ -281,7 +282,7 @@ static void free_bodies_pre_step(gw_scene_dynamics *m)
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
         m->world_systems[m->first_free + i].hand =
-            take_hand(b) ? (gw_forces){.at = acting, .context = b} : (gw_forces){0};
+            take_hand(b) ? (gw_forces){.at = wrench_on_body, .context = b} : (gw_forces){0};
     }
 }
 
@@ -330,7 +331,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
 }
 
 /* Events of the step, but for those of steps of models. */
-static void find(gw_scene_dynamics *m)
+static void find_events(gw_scene_dynamics *m)
 {
     gw_dynamics_findings *f = &m->found;
     f->jammed = m->immovable && !m->was_jammed;
@@ -374,7 +375,7 @@ static gw_found_at found_in(const gw_scene_dynamics *m, int model, bool edge)
 
 /* Adds up the work and dissipation of bodies that no hand holds, for which no tool accounts, and
  * what steps of models report. */
-static void account(gw_scene_dynamics *m)
+static void account_energy(gw_scene_dynamics *m)
 {
     bool held[GW_MAX_MODELS] = {false};
     for (int i = 0; i < m->tool_count; i++)
@@ -417,12 +418,12 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
         step_together(m, dt);
     else
         step_apart(m, dt);
-    account(m);
+    account_energy(m);
     if (m->free_count > 0)
         free_bodies_post_step(m);
     if (m->system_count > 0)
         gw_body_systems_post_step(m);
-    find(m);
+    find_events(m);
 }
 
 /* The system of which a tool holds the frame that local models are made for, -1: none. */
@@ -493,7 +494,7 @@ static void show_links(const gw_scene_dynamics *m, gw_snapshot *s)
     }
 }
 
-static gw_contact_body toucher(const gw_scene_dynamics *m, int body)
+static gw_contact_body contact_body_of(const gw_scene_dynamics *m, int body)
 {
     if (body >= m->body_count)
         return gw_scene_unilaterals_object(m->unilaterals, body);
@@ -553,8 +554,8 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
         if (is_hidden(m, &point[i]))
             continue;
         s->contacts[s->contact_count++] =
-            (gw_snapshot_contact){.a = toucher(m, point[i].a),
-                                  .b = toucher(m, point[i].b),
+            (gw_snapshot_contact){.a = contact_body_of(m, point[i].a),
+                                  .b = contact_body_of(m, point[i].b),
                                   .at = point[i],
                                   .constraint = 1 + constraint_of(m, &point[i])};
         s->contact.impulse += point[i].impulse;

@@ -36,7 +36,7 @@ static void number_world_systems(gw_scene_dynamics *m, const gw_scene_dynamics_d
         m->world_systems[m->first_system + i].model = gw_system_model(m->systems[i].system);
 }
 
-static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
+static bool fill_dynamics(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
     m->tool_count = def->tool_count;
     m->object_count = def->scene->object_count;
@@ -75,7 +75,7 @@ static gw_contact_material surface_between(const void *context, int a, int b)
 
 /* ---- which pairs may touch ------------------------------------------------------------------ */
 
-static void never(touching *t, int a, int b)
+static void exclude_pair(touching *t, int a, int b)
 {
     size_t n = (size_t)t->body_count, ab = (size_t)a * n + (size_t)b,
            ba = (size_t)b * n + (size_t)a;
@@ -83,14 +83,14 @@ static void never(touching *t, int a, int b)
     t->pairs[ba / 8] = (unsigned char)(t->pairs[ba / 8] | 1u << ba % 8);
 }
 
-static bool ignored(const void *context, int a, int b)
+static bool is_pair_ignored(const void *context, int a, int b)
 {
     const touching *t = context;
     size_t ab = (size_t)a * (size_t)t->body_count + (size_t)b;
     return (t->stands[a] && t->stands[b]) || ((unsigned)t->pairs[ab / 8] >> ab % 8 & 1u);
 }
 
-static bool stands(const void *context, int body)
+static bool is_standing(const void *context, int body)
 {
     const touching *t = context;
     return t->stands[body];
@@ -110,7 +110,8 @@ static void spare_neighbours(const gw_scene_dynamics *m, const gw_scene *scene, 
     for (int i = 0; i < scene->mechanism_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++)
             if (scene->mechanisms[i].parent[k] >= 0)
-                never(t, m->first_link[i] + scene->mechanisms[i].parent[k], m->first_link[i] + k);
+                exclude_pair(t, m->first_link[i] + scene->mechanisms[i].parent[k],
+                             m->first_link[i] + k);
 }
 
 static bool stands_fixed(const gw_scene *scene, int body)
@@ -135,7 +136,7 @@ static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, t
             held_b = held_b || m->held[k] == b;
         }
         if (!fixed && !(held_a && held_b))
-            never(t, a, b);
+            exclude_pair(t, a, b);
     }
 }
 
@@ -146,7 +147,7 @@ static void spare_joined(const gw_scene_dynamics *m, const gw_scene *scene, touc
         const gw_scene_joint *j = &scene->joints[i];
         int a = body_named(m, scene, j->a.object), b = body_named(m, scene, j->b.object);
         if (j->enabled && !j->gear && !j->collide && a >= 0 && b >= 0)
-            never(t, a, b);
+            exclude_pair(t, a, b);
     }
 }
 
@@ -156,7 +157,7 @@ static void spare_listed(const gw_scene_dynamics *m, const gw_scene *scene, touc
         int a = body_named(m, scene, scene->contact.ignore[i].a);
         int b = body_named(m, scene, scene->contact.ignore[i].b);
         if (a >= 0 && b >= 0)
-            never(t, a, b);
+            exclude_pair(t, a, b);
     }
 }
 
@@ -184,7 +185,7 @@ static int material_of(const gw_scene *scene, const char *id)
 }
 
 /* The solids of objects and links; counts only where `out` is NULL. */
-static int solids(const gw_scene_dynamics *m, const gw_scene *scene, gw_collider *out)
+static int collect_colliders(const gw_scene_dynamics *m, const gw_scene *scene, gw_collider *out)
 {
     int count = 0;
     for (int i = 0; i < scene->object_count; i++, count++)
@@ -351,22 +352,23 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
 {
     for (int i = 0; i < m->body_count; i++)
         poses[i] = bodies[i].pose;
-    gw_detection_def d = {.detector = {.body_count = m->body_count,
-                                       .collider_count = solids(m, def->scene, colliders),
-                                       .colliders = colliders,
-                                       .ignore = ignored,
-                                       .is_static = stands,
-                                       .surface = surface_between,
-                                       .context = m->touching},
-                          .poses = poses,
-                          .twists = twists,
-                          .moving = m->moved_most + m->body_count - m->object_count +
-                                    m->held_count + m->free_count + system_bodies(m),
-                          .locals = m->locals,
-                          .like = def->detector,
-                          .period = detection_period(def),
-                          .tick = 1.0 / def->rate,
-                          .margin = MARGIN};
+    gw_detection_def d = {
+        .detector = {.body_count = m->body_count,
+                     .collider_count = collect_colliders(m, def->scene, colliders),
+                     .colliders = colliders,
+                     .ignore = is_pair_ignored,
+                     .is_static = is_standing,
+                     .surface = surface_between,
+                     .context = m->touching},
+        .poses = poses,
+        .twists = twists,
+        .moving = m->moved_most + m->body_count - m->object_count + m->held_count + m->free_count +
+                  system_bodies(m),
+        .locals = m->locals,
+        .like = def->detector,
+        .period = detection_period(def),
+        .tick = 1.0 / def->rate,
+        .margin = MARGIN};
     m->detection = gw_detection_create(&d, error);
     if (!m->detection)
         return false;
@@ -403,7 +405,8 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     gw_world_body *bodies = calloc(bodies_count, sizeof *bodies);
     gw_pose *poses = calloc(bodies_count, sizeof *poses);
     gw_twist *twists = calloc(bodies_count, sizeof *twists);
-    gw_collider *colliders = calloc((size_t)solids(m, def->scene, NULL) + 1, sizeof *colliders);
+    gw_collider *colliders =
+        calloc((size_t)collect_colliders(m, def->scene, NULL) + 1, sizeof *colliders);
     bool made = (m->touching || !solid) && m->moved && m->published && m->placed && m->names &&
                 bodies && poses && twists && colliders;
     if (!made)
@@ -502,7 +505,7 @@ gw_scene_dynamics *gw_scene_dynamics_create(const gw_scene_dynamics_def *def, gw
         gw_fail(error, GW_FAILED, "", "no memory for what moves");
         return NULL;
     }
-    if (!fill(m, def, error)) {
+    if (!fill_dynamics(m, def, error)) {
         gw_scene_dynamics_destroy(m);
         return NULL;
     }

@@ -125,7 +125,7 @@ typedef struct state_before {
     bool lost, still, singular;
 } state_before;
 
-static void report(gw_simulation *s, int tool, state_before was)
+static void report_tool_changes(gw_simulation *s, int tool, state_before was)
 {
     gw_haptic_tool *held = &s->tools[tool];
     if (held->arrived)
@@ -250,7 +250,7 @@ static void move_geometry(gw_simulation *s)
 }
 
 /* After the tools' step: what follows them, or back with the step where that cannot. */
-static void follow(gw_simulation *s, double dt)
+static void move_followers(gw_simulation *s, double dt)
 {
     gw_kinematics *kinematics = s->scenario->kinematics;
     bool travelling = false;
@@ -285,7 +285,7 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
         gw_haptic_tool_post_step(&s->tools[i], tick, gw_scene_dynamics_world_system(dynamics, i));
     if (!tick->moving)
         return;
-    follow(s, tick->dt);
+    move_followers(s, tick->dt);
     gw_simulation_place_kinematic(s, tick->dt);
 }
 
@@ -369,7 +369,7 @@ void gw_simulation_tick(gw_simulation *s)
         gw_scene_dynamics_publish_step(s->scenario->dynamics, &s->snapshot);
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_haptic_tool_publish_step(&s->tools[i], &s->snapshot.tools[i]);
-        report(s, i, was[i]);
+        report_tool_changes(s, i, was[i]);
         force_off(s, i, was[i]);
         limited = limited || s->tools[i].limited;
     }
@@ -498,7 +498,7 @@ void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
 /* ---- creation ------------------------------------------------------------------------------- */
 
 /* In memory of zeros; NULL: there was none. */
-static gw_simulation *begin(gw_simulation *s, gw_scenario *scenario, gw_error *error)
+static gw_simulation *begin_simulation(gw_simulation *s, gw_scenario *scenario, gw_error *error)
 {
     assert(scenario && scenario->dt > 0 && scenario->substeps > 0);
     if (!s) {
@@ -519,12 +519,12 @@ gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
     gw_simulation *s = aligned_alloc(64, (sizeof *s + 63) & ~(size_t)63);
     if (s)
         memset(s, 0, sizeof *s); /* pages in, before it ticks */
-    return begin(s, scenario, error);
+    return begin_simulation(s, scenario, error);
 }
 
 gw_simulation *gw_simulation_create_sparse(gw_scenario *scenario)
 {
-    return begin(calloc(1, sizeof(gw_simulation)), scenario, NULL);
+    return begin_simulation(calloc(1, sizeof(gw_simulation)), scenario, NULL);
 }
 
 void gw_simulation_destroy(gw_simulation *s)

@@ -77,7 +77,8 @@ static void end_task(gw_task_run *run, gw_task_state state, gw_step_reason reaso
     snprintf(run->progress.message, sizeof run->progress.message, "%s", why);
 }
 
-static void fail(gw_task_run *run, const gw_task_view *view, gw_step_reason reason, const char *why)
+static void fail_step(gw_task_run *run, const gw_task_view *view, gw_step_reason reason,
+                      const char *why)
 {
     char message[256];
     take_figures(run, view);
@@ -86,7 +87,7 @@ static void fail(gw_task_run *run, const gw_task_view *view, gw_step_reason reas
     end_task(run, GW_TASK_FAILED, reason, message);
 }
 
-static void pass(gw_task_run *run, const gw_task_view *view, gw_step_reason reason)
+static void pass_step(gw_task_run *run, const gw_task_view *view, gw_step_reason reason)
 {
     double seconds = 0;
     take_figures(run, view);
@@ -105,7 +106,7 @@ static void pass(gw_task_run *run, const gw_task_view *view, gw_step_reason reas
              run->progress.step_count, seconds);
 }
 
-static gw_task_action nothing(void)
+static gw_task_action no_action(void)
 {
     return (gw_task_action){.kind = GW_TASK_NOTHING};
 }
@@ -118,7 +119,7 @@ static gw_task_action command_of(gw_task_run *run, const gw_motion_target *guide
     return action;
 }
 
-static gw_motion_target still(void)
+static gw_motion_target target_at_rest(void)
 {
     gw_motion_target guide = {.on = true};
     for (int i = 0; i < 6; i++)
@@ -128,9 +129,9 @@ static gw_motion_target still(void)
 
 gw_task_action gw_task_stop(gw_task_run *run, gw_step_reason reason, const char *why)
 {
-    gw_motion_target guide = still();
+    gw_motion_target guide = target_at_rest();
     if (run->progress.state != GW_TASK_RUNNING)
-        return nothing();
+        return no_action();
     end_task(run, GW_TASK_STOPPED, reason, why);
     return command_of(run, &guide);
 }
@@ -142,7 +143,7 @@ static int guide_of(const gw_task_step *step, const gw_submanifold *set, gw_moti
 {
     gw_submanifold_parameter parameters[6];
     int count = gw_submanifold_parameters(set, parameters);
-    *guide = still();
+    *guide = target_at_rest();
     guide->speed = step->speed;
     guide->spin = step->spin;
     guide->force = guide->torque = step->reaction;
@@ -174,8 +175,8 @@ static gw_task_action begin_move(gw_task_run *run, const gw_task_view *view)
     for (int i = 0; i < count; i++)
         n += snprintf(why + n, sizeof why - (size_t)n, "%s %s", i ? "," : "", parameters[i].name);
     snprintf(why + n, sizeof why - (size_t)n, "%s.", count ? "" : " none: the object is fixed");
-    fail(run, view, GW_STEP_NO_PARAMETER, why);
-    return nothing();
+    fail_step(run, view, GW_STEP_NO_PARAMETER, why);
+    return no_action();
 }
 
 static gw_task_action begin_step(gw_task_run *run, const gw_task_view *view)
@@ -191,9 +192,9 @@ static gw_task_action begin_step(gw_task_run *run, const gw_task_view *view)
         return begin_move(run, view);
     case GW_STEP_WAIT:
         run->phase = GW_PHASE_WAIT;
-        return nothing();
+        return no_action();
     }
-    return nothing();
+    return no_action();
 }
 
 static bool set_enabled(gw_scene *scene, const char (*ids)[GW_MAX_ID + 1], int count, bool on)
@@ -241,9 +242,10 @@ static void poll_transition(gw_task_run *run, const gw_task_view *view)
     if (s->revision < run->revision)
         return;
     if (!s->tools[run->tool].travelling)
-        pass(run, view, GW_STEP_APPLIED);
+        pass_step(run, view, GW_STEP_APPLIED);
     else if (s->time - run->began > TRANSITION_MAX_S)
-        fail(run, view, GW_STEP_BLOCKED, "something holds it up on the way onto its constraints.");
+        fail_step(run, view, GW_STEP_BLOCKED,
+                  "something holds it up on the way onto its constraints.");
 }
 
 static void poll_guided_motion(gw_task_run *run, const gw_task_view *view)
@@ -252,31 +254,32 @@ static void poll_guided_motion(gw_task_run *run, const gw_task_view *view)
     const gw_task_step *step = step_of(run);
     if (guide->tag != run->tag) {
         if (guide->tag > run->tag || view->snapshot->time - run->began > REPLY_MAX_S)
-            fail(run, view, GW_STEP_LOST, "the robot took another command.");
+            fail_step(run, view, GW_STEP_LOST, "the robot took another command.");
         return;
     }
     if (guide->moving)
         return;
     switch (guide->outcome) {
     case GW_MOTION_REACTION:
-        pass(run, view, GW_STEP_REACTION);
+        pass_step(run, view, GW_STEP_REACTION);
         return;
     case GW_MOTION_CONTACT:
-        pass(run, view, GW_STEP_CONTACT);
+        pass_step(run, view, GW_STEP_CONTACT);
         return;
     case GW_MOTION_REACHED:
         if (step->required)
-            fail(run, view, GW_STEP_NO_GUARD,
-                 "it reached its end, and nothing had pushed back on the way.");
+            fail_step(run, view, GW_STEP_NO_GUARD,
+                      "it reached its end, and nothing had pushed back on the way.");
         else
-            pass(run, view, GW_STEP_REACHED);
+            pass_step(run, view, GW_STEP_REACHED);
         return;
     case GW_MOTION_BLOCKED:
-        fail(run, view, GW_STEP_BLOCKED, "something holds it up, it does not come on.");
+        fail_step(run, view, GW_STEP_BLOCKED, "something holds it up, it does not come on.");
         return;
     case GW_MOTION_NONE:
     case GW_MOTION_LOST:
-        fail(run, view, GW_STEP_LOST, "the robot lost the object, or its way changed under it.");
+        fail_step(run, view, GW_STEP_LOST,
+                  "the robot lost the object, or its way changed under it.");
     }
 }
 
@@ -285,18 +288,18 @@ gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view)
     assert(run && view);
     const gw_snapshot *s = view->snapshot;
     if (run->progress.state != GW_TASK_RUNNING)
-        return nothing();
+        return no_action();
     if (s->halted) {
         take_figures(run, view);
         end_task(run, GW_TASK_STOPPED, GW_STEP_HALTED, "Stopped by a halt.");
-        return nothing(); /* the robot holds by itself */
+        return no_action(); /* the robot holds by itself */
     }
     if (s->state == GW_STOPPED || s->time < run->began) {
         end_task(run, GW_TASK_STOPPED, GW_STEP_STOPPED, "The simulation was stopped.");
-        return nothing();
+        return no_action();
     }
     if (!view->set || s->tool_count <= run->tool)
-        return nothing();
+        return no_action();
     switch (run->phase) {
     case GW_PHASE_BEGIN:
         return begin_step(run, view);
@@ -308,12 +311,12 @@ gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view)
         break;
     case GW_PHASE_WAIT:
         if (s->time - run->began >= step_of(run)->seconds)
-            pass(run, view, GW_STEP_WAITED);
+            pass_step(run, view, GW_STEP_WAITED);
         break;
     case GW_PHASE_EDIT:
         break;
     }
-    return nothing();
+    return no_action();
 }
 
 /* ---- words --------------------------------------------------------------------------------- */

@@ -131,7 +131,7 @@ static bool find_support(gw_scene_unilateral_row *r, const gw_pose *a, const gw_
 
 /* Whether surfaces of a constraint conform, and none of its contacts has a place where they do not.
  */
-static bool conform(const gw_scene_unilaterals *u, int constraint, const gw_pose *poses)
+static bool surfaces_conform(const gw_scene_unilaterals *u, int constraint, const gw_pose *poses)
 {
     bool any = false;
     for (int i = 0; i < u->count; i++) {
@@ -160,7 +160,7 @@ static bool check_places(const gw_scene_unilaterals *u, const gw_scene *scene, c
     for (int i = 0; i < u->count; i++) {
         int k = u->rows[i].constraint;
         char where[32];
-        if ((i > 0 && k == u->rows[i - 1].constraint) || !conform(u, k, poses))
+        if ((i > 0 && k == u->rows[i - 1].constraint) || !surfaces_conform(u, k, poses))
             continue;
         snprintf(where, sizeof where, "/constraints/%d", k);
         return gw_fail(error, GW_UNHANDLED, where,
@@ -206,7 +206,7 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         bool goes_on = r->first == i && was_there(def->before, id, r->key);
         for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++) {
             search_contact_place(u, r, trial, a, b);
-            if (goes_on && !conform(u, r->constraint, poses))
+            if (goes_on && !surfaces_conform(u, r->constraint, poses))
                 break;
         }
         r->start = r->row.surfaces.place;
@@ -447,8 +447,8 @@ static void find_under(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, 
 }
 
 /* Every other start is the likeliest one. */
-static void search(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
-                   const gw_pose *a, const gw_pose *b)
+static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
+                          const gw_pose *a, const gw_pose *b)
 {
     int trial = first->trial % 2 ? 1 + first->trial / 2 : 0;
     double gap = search_contact_place(u, first, trial, a, b);
@@ -507,7 +507,7 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
         find_under(u, first, &a, &b, gap);
         first->past = first->past && !any;
         if (first->until_search <= 0)
-            search(u, first, any, &a, &b);
+            search_places(u, first, any, &a, &b);
         for (int k = 0; k < first->place_count; k++)
             gw_world_follow(m->world, i + k,
                             u->rows[i + k].row.surfaces.place.known && gap[k] < FOLLOWED_NEAR);
@@ -547,7 +547,7 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
 
 /* The pose that takes the element as it was built to where it is now, nearest to the one before:
  * the least turn of its direction, about its point. */
-static gw_pose anchored(const gw_unilateral_anchor *anchor, const gw_element *now)
+static gw_pose anchored_pose(const gw_unilateral_anchor *anchor, const gw_element *now)
 {
     gw_element was = gw_element_moved(&anchor->at, &anchor->end.element);
     gw_pose to = anchor->at;
@@ -567,7 +567,7 @@ void gw_scene_unilaterals_move(gw_scene_unilaterals *u, gw_world *world,
         gw_element own = gw_kinematics_element(kinematics, &anchor->end);
         gw_pose object = gw_kinematics_pose(kinematics, anchor->end.object);
         gw_element now = gw_element_moved(&object, &own);
-        gw_pose to = anchored(anchor, &now);
+        gw_pose to = anchored_pose(anchor, &now);
         gw_twist displacement = gw_pose_sub(&to, &anchor->at), twist = {{0, 0, 0}, {0, 0, 0}};
         if (dt > 0)
             twist = (gw_twist){gw_scale(1 / dt, displacement.v), gw_scale(1 / dt, displacement.w)};

@@ -10,12 +10,12 @@
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static bool same(const gw_text *a, const gw_text *b)
+static bool same_text(const gw_text *a, const gw_text *b)
 {
     return a == b || (a->size == b->size && memcmp(a->data, b->data, a->size) == 0);
 }
 
-static const app_part *find(const app_part *parts, int count, const char *name)
+static const app_part *find_part(const app_part *parts, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(parts[i].name, name) == 0)
@@ -40,10 +40,10 @@ static void put_value(text_builder *g, const app_part *part)
 static void put_splice(text_builder *g, const app_part *a, const app_part *b)
 {
     int least = a->count < b->count ? a->count : b->count, front = 0, back = 0;
-    while (front < least && same(a->texts[front], b->texts[front]))
+    while (front < least && same_text(a->texts[front], b->texts[front]))
         front++;
     while (back < least - front &&
-           same(a->texts[a->count - 1 - back], b->texts[b->count - 1 - back]))
+           same_text(a->texts[a->count - 1 - back], b->texts[b->count - 1 - back]))
         back++;
     app_part added = *b;
     added.texts += front;
@@ -62,7 +62,7 @@ static void put_part(text_builder *g, const app_part *a, const app_part *b)
         put_splice(g, a, b);
         return;
     }
-    if (a && !a->list && !b->list && same(a->texts[0], b->texts[0]))
+    if (a && !a->list && !b->list && same_text(a->texts[0], b->texts[0]))
         return;
     text_put_format(g, "%s[\"%s\",", g->size > 1 ? "," : "", b->name);
     put_value(g, b);
@@ -77,9 +77,9 @@ gw_text *app_change(const app_document *from, const app_document *to)
     text_builder g = {0};
     text_put(&g, "[", 1);
     for (int i = 0; i < now; i++)
-        put_part(&g, find(a, before, b[i].name), &b[i]);
+        put_part(&g, find_part(a, before, b[i].name), &b[i]);
     for (int i = 0; i < before; i++)
-        if (!find(b, now, a[i].name))
+        if (!find_part(b, now, a[i].name))
             text_put_format(&g, "%s[\"%s\"]", g.size > 1 ? "," : "", a[i].name);
     text_put(&g, "]", 1);
     return text_take(&g);
@@ -87,7 +87,7 @@ gw_text *app_change(const app_document *from, const app_document *to)
 
 /* ---- applying ------------------------------------------------------------------------------ */
 
-static bool splice(json_t *list, json_int_t at, json_int_t removed, const json_t *added)
+static bool splice_list(json_t *list, json_int_t at, json_int_t removed, const json_t *added)
 {
     json_int_t size = (json_int_t)json_array_size(list);
     bool fits = json_is_array(list) && json_is_array(added) && at >= 0 && removed >= 0 &&
@@ -99,7 +99,7 @@ static bool splice(json_t *list, json_int_t at, json_int_t removed, const json_t
     return fits;
 }
 
-static bool apply(json_t *scene, const json_t *step)
+static bool apply_change(json_t *scene, const json_t *step)
 {
     const char *name = json_string_value(json_array_get(step, 0));
     size_t size = json_array_size(step);
@@ -110,14 +110,14 @@ static bool apply(json_t *scene, const json_t *step)
     if (size == 2)
         return json_object_set(scene, name, json_array_get(step, 1)) == 0;
     return size == 4 &&
-           splice(json_object_get(scene, name), json_integer_value(json_array_get(step, 1)),
-                  json_integer_value(json_array_get(step, 2)), json_array_get(step, 3));
+           splice_list(json_object_get(scene, name), json_integer_value(json_array_get(step, 1)),
+                       json_integer_value(json_array_get(step, 2)), json_array_get(step, 3));
 }
 
 bool app_apply_change(json_t *scene, const json_t *change)
 {
     bool fits = json_is_object(scene) && json_is_array(change);
     for (size_t i = 0; fits && i < json_array_size(change); i++)
-        fits = apply(scene, json_array_get(change, i));
+        fits = apply_change(scene, json_array_get(change, i));
     return fits;
 }

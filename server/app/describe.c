@@ -54,7 +54,7 @@ static void add_once(json_t *list, const char *id)
 }
 
 /* The objects that the placement's object is joined to. */
-static json_t *neighbours(const gw_scene *scene, const gw_placement *placement)
+static json_t *joined_objects(const gw_scene *scene, const gw_placement *placement)
 {
     json_t *list = json_array();
     const char *own = scene->objects[placement->object].id;
@@ -70,7 +70,7 @@ static void add_company(json_t *json, const gw_scene *scene, const gw_layout *la
                         const gw_placement *placement)
 {
     if (placement->follow == GW_OBJECT_CARRIED || placement->follow == GW_OBJECT_SOLVED)
-        json_object_set_new(json, "follows", neighbours(scene, placement));
+        json_object_set_new(json, "follows", joined_objects(scene, placement));
     if (placement->cluster < 0)
         return;
     json_t *list = json_array();

@@ -59,7 +59,7 @@ int app_tool_of(const gw_scene *scene, const char *object)
     return -1;
 }
 
-static bool held(const gw_scene *scene, const char *object)
+static bool is_held(const gw_scene *scene, const char *object)
 {
     return app_tool_of(scene, object) >= 0;
 }
@@ -118,7 +118,8 @@ static void compare_object(const gw_scene *base, const gw_scene *scene, int i, a
     placed.pose = a->pose;
     bool names = !same_id(a->id, b->id);
     bool solids = !same_shape(&a->shape, &b->shape) || a->fixed != b->fixed || a->free != b->free ||
-                  !same_id(a->material, b->material) || held(base, a->id) != held(scene, b->id);
+                  !same_id(a->material, b->material) ||
+                  is_held(base, a->id) != is_held(scene, b->id);
     d->names |= names;
     d->solids |= solids;
     if (names || solids || !app_same_object(a, &placed))
@@ -230,14 +231,14 @@ static bool same_hold(const gw_tool *a, const gw_tool *b)
            a->spin_acceleration_max == b->spin_acceleration_max && a->reach_max == b->reach_max;
 }
 
-static bool renders(const gw_tool *tool)
+static bool has_rendering(const gw_tool *tool)
 {
     return tool->control != GW_CONTROL_ADMITTANCE;
 }
 
 bool app_only_control(const gw_tool *a, const gw_tool *b)
 {
-    return renders(a) && renders(b) && same_hold(a, b);
+    return has_rendering(a) && has_rendering(b) && same_hold(a, b);
 }
 
 static void compare_tools(const gw_scene *base, const gw_scene *scene, app_diff *d)

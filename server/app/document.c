@@ -38,7 +38,7 @@ static app_texts *texts_create(int placements)
     return t;
 }
 
-static void drop(gw_text **list, int count)
+static void release_texts(gw_text **list, int count)
 {
     for (int i = 0; list && i < count; i++)
         text_unref(list[i]);
@@ -51,8 +51,8 @@ static void texts_destroy(app_document *document)
     if (!t)
         return;
     for (int i = 0; i < t->part_count; i++)
-        drop(t->parts[i].texts, t->parts[i].count);
-    drop(t->solutions, document->layout->count);
+        release_texts(t->parts[i].texts, t->parts[i].count);
+    release_texts(t->solutions, document->layout->count);
     text_unref(t->whole);
     pthread_mutex_destroy(&t->lock);
     free(t);
@@ -286,7 +286,7 @@ static bool write_parts(app_document *document, const app_document *base)
     return written;
 }
 
-static size_t total(gw_text *const *list, int count)
+static size_t total_size(gw_text *const *list, int count)
 {
     size_t size = 0;
     for (int i = 0; i < count; i++)
@@ -302,7 +302,7 @@ bool app_document_write(app_document *document, const app_document *base, gw_err
         return gw_fail(error, GW_FAILED, "", "memory is short for this scene");
     t->bytes = 2;
     for (int i = 0; i < t->part_count; i++)
-        t->bytes += strlen(t->parts[i].name) + 6 + total(t->parts[i].texts, t->parts[i].count);
+        t->bytes += strlen(t->parts[i].name) + 6 + total_size(t->parts[i].texts, t->parts[i].count);
     return t->bytes <= GW_MAX_DOCUMENT_BYTES ||
            gw_fail(error, GW_TOO_LARGE, "", "the scene would have %zu bytes as text, at most %u",
                    t->bytes, GW_MAX_DOCUMENT_BYTES);
@@ -326,7 +326,7 @@ const app_part *app_document_parts(const app_document *document, int *count)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static char *put(char *at, const char *data, size_t size)
+static char *append_bytes(char *at, const char *data, size_t size)
 {
     memcpy(at, data, size);
     return at + size;
@@ -334,7 +334,7 @@ static char *put(char *at, const char *data, size_t size)
 
 static char *put_string(char *at, const char *text)
 {
-    return put(at, text, strlen(text));
+    return append_bytes(at, text, strlen(text));
 }
 
 /* The texts with commas between them. */
@@ -343,7 +343,7 @@ static char *put_all(char *at, gw_text *const *list, int count)
     for (int i = 0; i < count; i++) {
         if (i > 0)
             *at++ = ',';
-        at = put(at, list[i]->data, list[i]->size);
+        at = append_bytes(at, list[i]->data, list[i]->size);
     }
     return at;
 }
@@ -389,7 +389,7 @@ static bool write_solutions(const app_document *document)
     return written;
 }
 
-static gw_text *join(const app_document *document, const gw_text *index)
+static gw_text *join_texts(const app_document *document, const gw_text *index)
 {
     const app_texts *t = document->texts;
     int placements = document->layout->count;
@@ -398,13 +398,13 @@ static gw_text *join(const app_document *document, const gw_text *index)
              "\"revision\":%llu,\"scene\":", (unsigned long long)document->revision);
     snprintf(tail, sizeof tail, ",\"undo\":%s,\"redo\":%s", document->undo ? "true" : "false",
              document->redo ? "true" : "false");
-    gw_text *whole = text_new(strlen(head) + t->bytes + total(t->solutions, placements) +
+    gw_text *whole = text_new(strlen(head) + t->bytes + total_size(t->solutions, placements) +
                               index->size + strlen(tail) + 32);
     if (!whole)
         return NULL;
     char *at = put_scene(put_string(whole->data, head), t);
     at = put_all(put_string(at, ",\"solutions\":["), t->solutions, placements);
-    at = put(put_string(at, "],\"index\":"), index->data, index->size);
+    at = append_bytes(put_string(at, "],\"index\":"), index->data, index->size);
     at = put_string(at, tail);
     *at = 0;
     whole->size = (size_t)(at - whole->data);
@@ -415,7 +415,7 @@ static gw_text *write_whole(const app_document *document)
 {
     wire_memory_clear();
     gw_text *index = wire_text(index_of(document));
-    gw_text *whole = index && write_solutions(document) ? join(document, index) : NULL;
+    gw_text *whole = index && write_solutions(document) ? join_texts(document, index) : NULL;
     text_unref(index);
     return whole;
 }

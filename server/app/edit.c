@@ -100,8 +100,9 @@ static bool is_rehearsed(const app_edit *edit)
 
 /* `edit`: whose document it is, NULL for a fresh start; `like`: a detector of the same solids, or
  * NULL. */
-static gw_scenario *build(const app_document *document, const app_slots *slots,
-                          const app_edit *edit, const struct gw_detector *like, gw_error *error)
+static gw_scenario *build_scenario(const app_document *document, const app_slots *slots,
+                                   const app_edit *edit, const struct gw_detector *like,
+                                   gw_error *error)
 {
     bool goes_on = edit && document->from_current;
     gw_scenario_def def = {.scene = document->scene,
@@ -150,7 +151,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
     app_slots slots, none = {0};
     if (!open_slots(&none, NULL, document->scene, &slots, error))
         return false;
-    gw_scenario *scenario = build(document, &slots, NULL, NULL, error);
+    gw_scenario *scenario = build_scenario(document, &slots, NULL, NULL, error);
     struct gw_detector *detector = scenario ? gw_scenario_share_detector(scenario) : NULL;
     gw_loop *loop = NULL;
     if (scenario) {
@@ -258,7 +259,7 @@ static bool send_scenario(app_edit *edit, const app_diff *diff, gw_error *error)
     if (!open_slots(&app->slots, edit->base->scene, document->scene, &slots, error))
         return false;
     const struct gw_detector *like = diff->solids ? NULL : app->detector;
-    gw_scenario *scenario = build(document, &slots, edit, like, error);
+    gw_scenario *scenario = build_scenario(document, &slots, edit, like, error);
     struct gw_detector *detector = scenario && !like ? gw_scenario_share_detector(scenario) : NULL;
     gw_command command = {
         .kind = GW_COMMAND_SCENARIO, .tag = document->revision, .scenario = scenario};
@@ -456,7 +457,7 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
     return only_within_numbers(edit, app_lay_out_now(edit, &snapshot, error), error);
 }
 
-static bool refuse(app_edit *edit, gw_error *error)
+static bool refuse_edit(app_edit *edit, gw_error *error)
 {
     bool clash = edit->failed->solution.status == GW_STATUS_INCOMPATIBLE;
     const char *object = edit->document->scene->objects[edit->failed->object].id;
@@ -470,7 +471,7 @@ static bool refuse(app_edit *edit, gw_error *error)
  */
 
 /* The edit belongs to the one before: one step for undo. */
-static bool follows(const app_edit *edit)
+static bool belongs_to_last(const app_edit *edit)
 {
     const gw_app *app = edit->app;
     return edit->group[0] && app->group_base && strcmp(edit->group, app->group) == 0 &&
@@ -482,7 +483,7 @@ static bool add_state(const app_edit *edit, gw_error *error)
 {
     gw_history *history = edit->app->history;
     const app_document *document = edit->document;
-    bool instead = follows(edit);
+    bool instead = belongs_to_last(edit);
     gw_text *text = app_change(instead ? edit->app->group_base : edit->base, document);
     bool large = text && 2 * text->size > app_document_bytes(document);
     if (large) {
@@ -520,17 +521,18 @@ static bool write_down(const app_edit *edit, gw_error *error)
     if (edit->keeps_history)
         done = history_go(app->history, revision, edit->history_step, error);
     else
-        done = (follows(edit) || !history_wants_whole(app->history) || make_whole(edit, error)) &&
+        done = (belongs_to_last(edit) || !history_wants_whole(app->history) ||
+                make_whole(edit, error)) &&
                add_state(edit, error);
     if (!done)
         app_log_storage(app, error);
     return done;
 }
 
-static void remember(app_edit *edit)
+static void push_undo(app_edit *edit)
 {
     gw_app *app = edit->app;
-    if (!follows(edit)) {
+    if (!belongs_to_last(edit)) {
         app_document_put(app->group_base);
         app->group_base = edit->group[0] ? edit->base : NULL;
         if (app->group_base)
@@ -593,7 +595,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     if (edit->dry_run)
         return true;
     if (edit->failed)
-        return refuse(edit, error);
+        return refuse_edit(edit, error);
     edit->document->revision = edit->base->revision + 1;
     edit->document->from_current = from_current;
     if (!app_document_write(edit->document, edit->base, error) || !write_down(edit, error))
@@ -610,7 +612,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
                                        ? edit->base->placed_since
                                        : edit->document->scenario;
     app_document_inherit(edit->document, edit->base, &diff);
-    remember(edit);
+    push_undo(edit);
     app_keep_opening(edit);
     if (from_sensor(edit, &diff))
         database_sync_later(app->database);

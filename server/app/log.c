@@ -14,7 +14,7 @@
 #include "server/schema/wire.h"
 
 /* Takes the event over. */
-static void append(gw_app *app, json_t *event)
+static void append_event(gw_app *app, json_t *event)
 {
     pthread_mutex_lock(&app->log);
     uint64_t seq = app->seq + 1;
@@ -49,7 +49,7 @@ void app_log(gw_app *app, const char *kind, const char *severity, const char *fo
     app_loop_state now = app_loop_now(app);
     json_t *event = event_new(now.tick, now.time, kind, severity, message);
     if (event)
-        append(app, event);
+        append_event(app, event);
     app_wake(app);
 }
 
@@ -73,7 +73,7 @@ void app_log_in_effect(gw_app *app, uint64_t revision)
     if (!event)
         return;
     json_object_set_new(event, "revision", json_integer((json_int_t)revision));
-    append(app, event);
+    append_event(app, event);
 }
 
 /* Who halted and why, who armed. */
@@ -107,7 +107,7 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
     json_object_set_new(json, "at", json_real(clock_wall_s()));
     if (event->kind == GW_EVENT_HALTED || event->kind == GW_EVENT_ARMED)
         report_halt(app, event, json);
-    append(app, json);
+    append_event(app, json);
 }
 
 /* ---- floods -------------------------------------------------------------------------------- */

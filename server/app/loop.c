@@ -80,7 +80,7 @@ bool app_send(gw_app *app, const gw_command *command, gw_error *error)
     return app_send_command(app, command, error);
 }
 
-static bool reached(gw_app *app, gw_run_state state)
+static bool has_reached(gw_app *app, gw_run_state state)
 {
     app_loop_state now = app_loop_now(app);
     return now.state == state && (state != GW_STOPPED || now.tick == 0);
@@ -100,7 +100,7 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
     if (!sent)
         return false;
     for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
-        if (reached(app, state))
+        if (has_reached(app, state))
             return true;
         if (state == GW_RUNNING && app_loop_now(app).halted)
             return gw_fail(error, GW_CONFLICT, "/state",
@@ -121,7 +121,7 @@ static bool may_step(const app_loop_state *now, gw_error *error)
 }
 
 /* Makes the ticks; under the lock of steps. */
-static bool step(gw_app *app, uint64_t ticks, gw_error *error)
+static bool make_ticks(gw_app *app, uint64_t ticks, gw_error *error)
 {
     app_loop_state before = app_loop_now(app), now = before;
     gw_command command = {.kind = GW_COMMAND_STEP, .ticks = ticks, .tag = ++app->steps_asked};
@@ -163,7 +163,7 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
         return gw_fail(error, GW_CONFLICT, "", "%d requests of steps wait already", STEP_WAITING);
     }
     pthread_mutex_lock(&app->stepping);
-    bool made = step(app, ticks, error);
+    bool made = make_ticks(app, ticks, error);
     pthread_mutex_unlock(&app->stepping);
     atomic_fetch_sub(&app->steps_waiting, 1);
     return made;
@@ -239,7 +239,7 @@ static void let_stand(gw_app *app)
     }
 }
 
-static bool arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
+static bool arm_devices(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
 {
     let_stand(app);
     pthread_mutex_lock(&app->log);
@@ -266,7 +266,7 @@ bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
         return true;
     if (atomic_exchange(&app->arming, true))
         return gw_fail(error, GW_CONFLICT, "", "somebody else is arming at this moment");
-    bool armed = arm(app, seen, by, error);
+    bool armed = arm_devices(app, seen, by, error);
     atomic_store(&app->arming, false);
     return armed;
 }

@@ -53,7 +53,7 @@ bool app_edit_states(app_edit *edit, const char *collection, const char *id, boo
     return true;
 }
 
-static unsigned stated(const app_edit *edit, const char *collection, const char *id)
+static unsigned stated_members(const app_edit *edit, const char *collection, const char *id)
 {
     unsigned says = 0;
     char of[sizeof edit->statements->of];
@@ -196,8 +196,8 @@ bool app_edit_finds_renamed(app_edit *edit, gw_error *error)
 }
 
 /* The first thing that an edit does otherwise than its words say. */
-static void note(app_edit *edit, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void note(app_edit *edit, const char *format, ...)
+static void add_note(app_edit *edit, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_note(app_edit *edit, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -208,10 +208,10 @@ static void note(app_edit *edit, const char *format, ...)
 
 static void note_held(app_edit *edit, const char *name)
 {
-    note(edit,
-         "%s begins so at the next start; what a hand moves is put nowhere else while it runs: "
-         "pause first",
-         name);
+    add_note(edit,
+             "%s begins so at the next start; what a hand moves is put nowhere else while it runs: "
+             "pause first",
+             name);
 }
 
 /* ---- objects and links --------------------------------------------------------------------- */
@@ -246,7 +246,7 @@ static unsigned object_says(const app_edit *edit, const gw_object *before, const
 {
     bool moves = !same_vector(&before->velocity, &object->velocity) ||
                  !same_vector(&before->spin, &object->spin);
-    return stated(edit, "objects", object->id) | (moves ? MOTION : 0u) |
+    return stated_members(edit, "objects", object->id) | (moves ? MOTION : 0u) |
            (same_pose(&before->pose, &object->pose) ? 0u : PLACE);
 }
 
@@ -281,7 +281,7 @@ static void begin_links(const placing *w)
         for (int k = 0; was && k < m->link_count && k < was->link_count; k++) {
             char name[GW_MAX_LINK_NAME + 1];
             gw_link_name(m, k, name);
-            unsigned says = stated(edit, "links", name) |
+            unsigned says = stated_members(edit, "links", name) |
                             (m->position[k] != was->position[k] ? PLACE : 0u) |
                             (m->velocity[k] != was->velocity[k] ? MOTION : 0u);
             if (says && w->running &&
@@ -334,7 +334,7 @@ static gw_pose *poses_now(const placing *w)
 static unsigned joint_says(const app_edit *edit, const gw_scene_joint *before,
                            const gw_scene_joint *j)
 {
-    unsigned says = stated(edit, "joints", j->id);
+    unsigned says = stated_members(edit, "joints", j->id);
     bool place = j->has_position && (!before->has_position || memcmp(before->position, j->position,
                                                                      sizeof j->position) != 0);
     bool motion = j->has_velocity && (!before->has_velocity || memcmp(before->velocity, j->velocity,
@@ -452,10 +452,10 @@ static void note_searched(app_edit *edit, const gw_contact_starts *starts, const
         const gw_scene_constraint *k = &edit->scene->constraints[c->constraint];
         if (!c->continues &&
             gw_contact_start_find(starts, c->key, &s->closures[c->closure].contact))
-            note(edit,
-                 "%s was searched for over all of %s and %s: near where they touched the edit "
-                 "leaves no place for it",
-                 k->id, k->a.object, k->b.object);
+            add_note(edit,
+                     "%s was searched for over all of %s and %s: near where they touched the edit "
+                     "leaves no place for it",
+                     k->id, k->a.object, k->b.object);
     }
 }
 
@@ -529,10 +529,10 @@ void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stop
             if (old >= 0 && !scene->objects[object].fixed &&
                 object_says(edit, &base->objects[old], &scene->objects[object]) & PLACE &&
                 is_overruled(scene, layout, stopped, i, object))
-                note(edit,
-                     "joint %s states a position, which wins over the pose of %s at a start: "
-                     "state another position, or none",
-                     j->id, ends[k]);
+                add_note(edit,
+                         "joint %s states a position, which wins over the pose of %s at a start: "
+                         "state another position, or none",
+                         j->id, ends[k]);
         }
     }
 }

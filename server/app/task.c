@@ -92,7 +92,7 @@ static void report_end(gw_app *app)
 }
 
 /* One look. True when the run is over. */
-static bool advance(gw_app *app, bool stop)
+static bool advance_task(gw_app *app, bool stop)
 {
     app_document *document;
     gw_snapshot snapshot;
@@ -132,7 +132,7 @@ static void wait_for_wake(app_task *t, int64_t most_ms)
     pthread_cond_timedwait(&t->wake, &t->lock, &until);
 }
 
-static void *work(void *context)
+static void *task_thread(void *context)
 {
     gw_app *app = context;
     app_task *t = &app->task;
@@ -157,7 +157,7 @@ static void *work(void *context)
         }
         bool stop = t->stop;
         pthread_mutex_unlock(&t->lock);
-        bool over = advance(app, stop);
+        bool over = advance_task(app, stop);
         if (!over)
             nanosleep(&(struct timespec){0, POLL_NS}, NULL);
         pthread_mutex_lock(&t->lock);
@@ -190,7 +190,7 @@ bool app_task_create(gw_app *app, gw_error *error)
     app_task *t = &app->task;
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
-    t->created = pthread_create(&t->thread, NULL, work, app) == 0;
+    t->created = pthread_create(&t->thread, NULL, task_thread, app) == 0;
     return t->created || gw_fail(error, GW_FAILED, "", "the system refuses a thread for tasks");
 }
 
@@ -232,7 +232,7 @@ static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_
 }
 
 /* Takes the place of the task that runs; false where one does. */
-static bool claim(app_task *t, gw_error *error)
+static bool claim_run(app_task *t, gw_error *error)
 {
     pthread_mutex_lock(&t->lock);
     bool free = !t->busy || gw_fail(error, GW_CONFLICT, "",
@@ -257,7 +257,7 @@ bool app_task_start(gw_app *app, const char *id, gw_error *error)
     int tool;
     if (!may_start(app, id, &copy, &tool, error))
         return false;
-    if (!claim(t, error)) {
+    if (!claim_run(t, error)) {
         gw_task_finish(&copy);
         return false;
     }

@@ -146,7 +146,7 @@ static bool write_scene(const char *file, const gw_scene *scene, gw_error *error
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int report(gw_assembly *assembly, const gw_assembly_result *result)
+static int report_result(gw_assembly *assembly, const gw_assembly_result *result)
 {
     gw_text *text = wire_text(wire_assembly(assembly, result));
     if (!text) {
@@ -163,8 +163,8 @@ static int report(gw_assembly *assembly, const gw_assembly_result *result)
     return code;
 }
 
-static int assemble(const command_line *line, gw_scene *scene, const wire_assembly_request *request,
-                    record *r, gw_error *error)
+static int assemble_scene(const command_line *line, gw_scene *scene,
+                          const wire_assembly_request *request, record *r, gw_error *error)
 {
     gw_assembly_def def;
     gw_assembly_result result;
@@ -185,7 +185,7 @@ static int assemble(const command_line *line, gw_scene *scene, const wire_assemb
     if (r->bodies)
         write_bodies_header(r);
     gw_assembly_solve(assembly, &options, &result);
-    int code = report(assembly, &result);
+    int code = report_result(assembly, &result);
     if (result.held)
         gw_assembly_apply(assembly, scene);
     gw_assembly_destroy(assembly);
@@ -213,7 +213,7 @@ int command_assemble(const command_line *line)
         fprintf(stderr, "guideway: %s\n", error.message);
         code = EXIT_WORK_FAILED;
     } else
-        code = assemble(line, scene, &request, &r, &error);
+        code = assemble_scene(line, scene, &request, &r, &error);
     bool whole = close_file(line, "csv", r.csv);
     if (!close_file(line, "bodies", r.bodies) || !whole)
         code = EXIT_WORK_FAILED;

@@ -247,7 +247,7 @@ static void print_page(const cli_command *c)
     fputs(".SH EXIT STATUS\n0 done; 1 the work failed; 2 bad usage or bad input.\n", stdout);
 }
 
-static const cli_command *find(const char *name)
+static const cli_command *find_command(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
@@ -257,7 +257,7 @@ static const cli_command *find(const char *name)
 
 static int command_man(const command_line *line)
 {
-    const cli_command *c = line->argument ? find(line->argument) : NULL;
+    const cli_command *c = line->argument ? find_command(line->argument) : NULL;
     if (line->argument && (!c || c->hidden)) {
         fprintf(stderr, "guideway: there is no command \"%s\"\n", line->argument);
         return EXIT_BAD_INPUT;
@@ -290,7 +290,7 @@ double command_number(const command_line *line, const char *option, double other
 }
 
 /* False with a message where the option does not take the value. */
-static bool fits(const command_option *o, const char *value)
+static bool check_option(const command_option *o, const char *value)
 {
     char *end;
     double number = strtod(value, &end);
@@ -306,7 +306,7 @@ static bool fits(const command_option *o, const char *value)
 }
 
 /* Complains of a word that is not taken; `o` is the option that it names, NULL: none. */
-static void refuse(const cli_command *c, const char *word, const command_option *o)
+static void refuse_word(const cli_command *c, const char *word, const command_option *o)
 {
     if (o && o->value)
         fprintf(stderr, "guideway: --%s needs a value: --%s %s\n", o->name, o->name, o->value);
@@ -319,7 +319,7 @@ static void refuse(const cli_command *c, const char *word, const command_option 
 
 /* One word, and the next one where it is an option's value; how many were taken, 0 with a message.
  * */
-static int take(command_line *line, int argc, char **argv)
+static int take_word(command_line *line, int argc, char **argv)
 {
     const cli_command *c = line->command;
     const char *word = argv[0], *equals = strchr(word, '=');
@@ -340,10 +340,10 @@ static int take(command_line *line, int argc, char **argv)
                                             : NULL;
         if (o && value && !(equals && !o->value)) {
             line->values[index] = value;
-            return !fits(o, value) ? 0 : o->value && !equals ? 2 : 1;
+            return !check_option(o, value) ? 0 : o->value && !equals ? 2 : 1;
         }
     }
-    refuse(c, word, o);
+    refuse_word(c, word, o);
     return 0;
 }
 
@@ -362,7 +362,7 @@ static int carry_out(const cli_command *c, int argc, char **argv)
             return fflush(stdout) == 0 ? EXIT_DONE : EXIT_WORK_FAILED;
         }
     for (int i = 0, taken; i < argc; i += taken) {
-        taken = take(&line, argc - i, argv + i);
+        taken = take_word(&line, argc - i, argv + i);
         if (taken == 0)
             return EXIT_BAD_INPUT;
     }
@@ -377,7 +377,7 @@ static int carry_out(const cli_command *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    const cli_command *c = find(name);
+    const cli_command *c = find_command(name);
     wire_watch_memory();
     if (c)
         return carry_out(c, argc - 2, argv + 2);

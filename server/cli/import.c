@@ -10,7 +10,7 @@
 #include "server/files/urdf.h"
 #include "server/schema/wire.h"
 
-static int print(const char *file, const char *text, size_t size, const char *tip)
+static int print_import(const char *file, const char *text, size_t size, const char *tip)
 {
     gw_error error = {0};
     urdf_robot *robot = malloc(sizeof *robot);
@@ -43,7 +43,7 @@ int command_import(const command_line *line)
     char *text = command_read(line->argument, GW_MAX_BODY_BYTES, &size, &error);
     if (!text)
         return command_error(line->argument, &error);
-    int code = print(line->argument, text, size, command_value(line, "tip"));
+    int code = print_import(line->argument, text, size, command_value(line, "tip"));
     free(text);
     return code;
 }

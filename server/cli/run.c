@@ -66,7 +66,7 @@ static bool open_file(const char *path, FILE **file, gw_error *error)
            gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", path, strerror(errno));
 }
 
-static bool start(run *r, const options *o, gw_error *error)
+static bool start_run(run *r, const options *o, gw_error *error)
 {
     r->scene = command_scene(o->scene, error);
     if (!r->scene || (o->task && !find_task(r, o->task, error)))
@@ -92,7 +92,7 @@ static bool start(run *r, const options *o, gw_error *error)
     return true;
 }
 
-static void finish(run *r)
+static void finish_run(run *r)
 {
     gw_sim_destroy(r->sim);
     gw_scene_destroy(r->scene);
@@ -346,7 +346,7 @@ static json_t *events_json(const run *r)
     return events;
 }
 
-static json_t *summary(const run *r, unsigned long long ticks)
+static json_t *summary_json(const run *r, unsigned long long ticks)
 {
     const gw_snapshot *s = gw_sim_snapshot(r->sim);
     const gw_energy *e = &s->energy;
@@ -384,9 +384,9 @@ static int report_task(const run *r)
     return EXIT_WORK_FAILED;
 }
 
-static int report(run *r, const options *o, unsigned long long ticks, unsigned long long wanted)
+static int report_run(run *r, const options *o, unsigned long long ticks, unsigned long long wanted)
 {
-    json_t *value = summary(r, ticks);
+    json_t *value = summary_json(r, ticks);
     bool memory = value || wire_memory_short(); /* a document without a text */
     gw_text *text = wire_text(value);
     if (!text) {
@@ -433,8 +433,8 @@ int command_run(const command_line *line)
     run r = {0};
     gw_error error = {0};
     command_catch();
-    if (!start(&r, &o, &error)) {
-        finish(&r);
+    if (!start_run(&r, &o, &error)) {
+        finish_run(&r);
         return command_error(o.scene, &error);
     }
     unsigned long long ticks = (unsigned long long)(o.seconds * r.scene->rate + 0.5);
@@ -445,7 +445,7 @@ int command_run(const command_line *line)
     if (r.device)
         fputs("t,ux,uy,uz,utx,uty,utz,ix,iy,iz,itx,ity,itz\n", r.device);
     gw_sim_set_state(r.sim, GW_RUNNING);
-    int code = report(&r, &o, run_ticks(&r, &o, ticks), ticks);
-    finish(&r);
+    int code = report_run(&r, &o, run_ticks(&r, &o, ticks), ticks);
+    finish_run(&r);
     return code;
 }

@@ -60,7 +60,7 @@ static void *run_probe(void *context)
     return NULL;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -70,7 +70,7 @@ static gw_quantiles quantiles_of(double *values, size_t count)
 {
     if (count == 0)
         return (gw_quantiles){0};
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof *values, compare_doubles);
     double n = (double)count;
     return (gw_quantiles){.p50 = values[(size_t)(0.5 * n)],
                           .p90 = values[(size_t)(0.9 * n)],
@@ -133,7 +133,7 @@ static bool start_rig(rig *r, const char *name, int rate, gw_error *error)
 }
 
 /* Until then, with its events taken (NULL: there is no loop). */
-static void attend(gw_loop *loop, int64_t until_ns)
+static void attend_loop(gw_loop *loop, int64_t until_ns)
 {
     gw_event event;
     while (clock_ns() < until_ns && !command_interrupted()) {
@@ -170,7 +170,7 @@ static void find_fault(findings *f, const char *format, ...)
     va_end(list);
 }
 
-static void compare(findings *f, const char *quantile, double loop, double bare)
+static void compare_quantile(findings *f, const char *quantile, double loop, double bare)
 {
     double most = WORSE_FACTOR * bare + WORSE_US;
     if (loop > most)
@@ -178,7 +178,7 @@ static void compare(findings *f, const char *quantile, double loop, double bare)
                    quantile, bare);
 }
 
-static void judge(findings *f)
+static void judge_findings(findings *f)
 {
     double period_us = 1e6 / f->loop.rate;
     double due = f->loop.rate >= FAST_HZ ? ON_TIME_FAST : ON_TIME;
@@ -188,8 +188,8 @@ static void judge(findings *f)
                       "rtprio): best effort");
     if (f->probe.p999 > HALF * period_us)
         find_fault(f, "the machine itself wakes a bare thread %.0f us late (p99.9)", f->probe.p999);
-    compare(f, "p99", f->loop.ticks.late_us.p99, f->probe.p99);
-    compare(f, "p99.9", f->loop.ticks.late_us.p999, f->probe.p999);
+    compare_quantile(f, "p99", f->loop.ticks.late_us.p99, f->probe.p99);
+    compare_quantile(f, "p99.9", f->loop.ticks.late_us.p999, f->probe.p999);
     if (f->loop_on_time < due)
         find_fault(f, "%.2f %% of the ticks are made, %.1f %% are asked for", 100 * f->loop_on_time,
                    100 * due);
@@ -201,7 +201,7 @@ static void judge(findings *f)
                  f->loop.ticks.late_us.p999, f->probe.p999);
 }
 
-static int report(const findings *f, double seconds)
+static int report_findings(const findings *f, double seconds)
 {
     json_t *json = json_pack(
         "{ss ss si sf so so so so}", "verdict", f->fit ? "fit" : "unfit", "words", f->words, "rate",
@@ -239,7 +239,7 @@ static bool run_probe_beside(rig *r, probe *p, double seconds, findings *f, gw_e
         free(p->late_us);
         return gw_fail(error, GW_FAILED, "", "the system refuses a thread");
     }
-    attend(r->loop, p->begin_ns + (int64_t)(1e9 * seconds));
+    attend_loop(r->loop, p->begin_ns + (int64_t)(1e9 * seconds));
     if (command_interrupted())
         p->due = 0;
     pthread_join(p->thread, NULL);
@@ -250,11 +250,11 @@ static bool run_probe_beside(rig *r, probe *p, double seconds, findings *f, gw_e
 }
 
 /* Probe and loop side by side; false with an error where the system refuses something. */
-static bool measure(rig *r, double seconds, findings *f, gw_error *error)
+static bool measure_side_by_side(rig *r, double seconds, findings *f, gw_error *error)
 {
     probe p = {.rate = r->scene->rate};
     gw_loop_figures before;
-    attend(r->loop, clock_ns() + SETTLE_MS * 1000000LL);
+    attend_loop(r->loop, clock_ns() + SETTLE_MS * 1000000LL);
     gw_loop_figures_read(r->loop, &before);
     p.priority = before.priority;
     if (!run_probe_beside(r, &p, seconds, f, error))
@@ -293,12 +293,12 @@ int command_selftest(const command_line *line)
     command_catch();
     if (command_value(line, "bare"))
         return probe_alone(seconds, rate);
-    bool done = start_rig(&r, scene, rate, &error) && measure(&r, seconds, &f, &error);
+    bool done = start_rig(&r, scene, rate, &error) && measure_side_by_side(&r, seconds, &f, &error);
     finish_rig(&r);
     if (!done && !error.code)
         gw_fail(&error, GW_FAILED, "", "the loop did not start");
     if (!done)
         return command_error(scene, &error);
-    judge(&f);
-    return report(&f, seconds);
+    judge_findings(&f);
+    return report_findings(&f, seconds);
 }

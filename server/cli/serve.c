@@ -48,7 +48,7 @@ typedef struct appliance {
         lost[400]; /* why the working document was not opened, "" : it was, or none was asked for */
 } appliance;
 
-static int complain(const gw_error *error)
+static int print_error(const gw_error *error)
 {
     char words[COMMAND_WORDS];
     command_words(error, words, sizeof words);
@@ -182,7 +182,7 @@ static bool start_servers(appliance *a, gw_error *error)
     return a->http && listener_start(a->listener, &listens, error);
 }
 
-static void stop(appliance *a)
+static void stop_appliance(appliance *a)
 {
     listener_destroy(a->listener);
     if (a->app)
@@ -246,7 +246,7 @@ static void log_lost(appliance *a)
         app_log(a->app, "storage", "error", "%s: %s. Undo goes back to it.", lost, a->lost);
 }
 
-static bool start(appliance *a, const serve_options *options, gw_error *error)
+static bool start_appliance(appliance *a, const serve_options *options, gw_error *error)
 {
     if (!enough_files(error) || !check_processor(&options->placement, error))
         return false;
@@ -268,7 +268,7 @@ static bool start(appliance *a, const serve_options *options, gw_error *error)
     return open && start_servers(a, error);
 }
 
-static void announce(const appliance *a)
+static void announce_address(const appliance *a)
 {
     printf("Guideway %s at http://%s:%d/\n", GUIDEWAY_VERSION, listener_host(a->listener),
            listener_port(a->listener));
@@ -324,12 +324,12 @@ int command_serve(const command_line *line)
                                             .processor = (int)command_number(line, "processor", 0),
                                             .spin_us = (int)command_number(line, "spin", 0)};
     prepare_process(&signals);
-    if (start(&a, &options, &error)) {
-        announce(&a);
+    if (start_appliance(&a, &options, &error)) {
+        announce_address(&a);
         sigwait(&signals, &signal_number);
     } else
-        code = complain(&error);
-    stop(&a);
+        code = print_error(&error);
+    stop_appliance(&a);
     return code;
 }
 

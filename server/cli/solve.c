@@ -9,7 +9,7 @@
 
 typedef json_t *answer_function(const json_t *value, gw_error *error);
 
-static json_t *solve(const json_t *value, gw_error *error)
+static json_t *solve_problem(const json_t *value, gw_error *error)
 {
     wire_problem *problem = wire_get_problem(value, error);
     json_t *answer = problem ? wire_solve(problem, error) : NULL;
@@ -51,7 +51,7 @@ static int answer_file(const command_line *line, answer_function *make)
 
 int command_solve(const command_line *line)
 {
-    return answer_file(line, solve);
+    return answer_file(line, solve_problem);
 }
 
 int command_surface(const command_line *line)

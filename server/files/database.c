@@ -56,7 +56,7 @@ struct gw_database {
 
 /* SQLite's own error as ours; false. Of a commit it does not keep the system's reason:
  * right after it, that is still in errno. */
-static bool fail(const gw_database *db, gw_error *error)
+static bool sqlite_error(const gw_database *db, gw_error *error)
 {
     int last = errno, code = sqlite3_errcode(db->sql), system = sqlite3_system_errno(db->sql);
     if (!system && code == SQLITE_IOERR)
@@ -97,7 +97,7 @@ static sqlite3_stmt *prepare(gw_database *db, const char *sql)
     return k->statement;
 }
 
-static void bind(sqlite3_stmt *statement, const char *types, va_list list)
+static void bind_values(sqlite3_stmt *statement, const char *types, va_list list)
 {
     for (int i = 1; *types; i++, types++) {
         if (*types == 'i')
@@ -120,13 +120,13 @@ bool database_run(gw_database *db, gw_error *error, const char *sql, const char 
     assert(db && sql && types);
     sqlite3_stmt *statement = prepare(db, sql);
     if (!statement)
-        return fail(db, error);
+        return sqlite_error(db, error);
     va_list list;
     va_start(list, types);
-    bind(statement, types, list);
+    bind_values(statement, types, list);
     va_end(list);
     errno = 0;
-    bool done = sqlite3_step(statement) == SQLITE_DONE || fail(db, error);
+    bool done = sqlite3_step(statement) == SQLITE_DONE || sqlite_error(db, error);
     database_done(statement);
     return done;
 }
@@ -137,12 +137,12 @@ sqlite3_stmt *database_query(gw_database *db, gw_error *error, const char *sql, 
     assert(db && sql && types);
     sqlite3_stmt *rows = prepare(db, sql);
     if (!rows) {
-        fail(db, error);
+        sqlite_error(db, error);
         return NULL;
     }
     va_list list;
     va_start(list, types);
-    bind(rows, types, list);
+    bind_values(rows, types, list);
     va_end(list);
     return rows;
 }
@@ -151,7 +151,7 @@ bool database_row(gw_database *db, sqlite3_stmt *rows, gw_error *error)
 {
     int code = sqlite3_step(rows);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
-        fail(db, error);
+        sqlite_error(db, error);
     return code == SQLITE_ROW;
 }
 
@@ -350,11 +350,11 @@ static int version_of(gw_database *db)
     return version;
 }
 
-static bool migrate(gw_database *db, gw_error *error)
+static bool migrate_schema(gw_database *db, gw_error *error)
 {
     int version = version_of(db);
     if (version < 0)
-        return fail(db, error);
+        return sqlite_error(db, error);
     if (version > VERSION)
         return gw_fail(error, GW_BAD_INPUT, "",
                        "%s is of version %d, this program knows %d: it was written by a later one",
@@ -365,14 +365,14 @@ static bool migrate(gw_database *db, gw_error *error)
         if (sqlite3_exec(db->sql, "begin immediate", NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(db->sql, migrations[version], NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(db->sql, set, NULL, NULL, NULL) != SQLITE_OK)
-            return fail(db, error);
+            return sqlite_error(db, error);
     }
     return true;
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static bool connect(gw_database *db, gw_error *error)
+static bool open_connection(gw_database *db, gw_error *error)
 {
     char settings[200];
     struct stat status;
@@ -383,8 +383,8 @@ static bool connect(gw_database *db, gw_error *error)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(db->path, &db->sql, flags, NULL) != SQLITE_OK ||
         sqlite3_exec(db->sql, settings, NULL, NULL, NULL) != SQLITE_OK)
-        return fail(db, error);
-    if (!migrate(db, error))
+        return sqlite_error(db, error);
+    if (!migrate_schema(db, error))
         return false;
     if (stat(db->path, &status) != 0)
         return gw_fail(error, GW_FAILED, "", "%s: %s", db->path, strerror(errno));
@@ -407,7 +407,7 @@ gw_database *database_open(const char *path, gw_error *error)
     db->log = -1;
     snprintf(db->path, sizeof db->path, "%s", path);
     snprintf(db->log_path, sizeof db->log_path, "%s-wal", db->path);
-    bool open = connect(db, error);
+    bool open = open_connection(db, error);
     db->threaded = open && pthread_create(&db->thread, NULL, sync_after_a_while, db) == 0;
     if (db->threaded)
         return db;

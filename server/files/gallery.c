@@ -13,7 +13,7 @@
 static const char *const first[] = {"cone-on-cylinder", "paper-plane", "paper-circle",
                                     "cover-and-base", NULL};
 
-static const asset *find(const char *file)
+static const asset *find_asset(const char *file)
 {
     char path[STORE_NAME + 16];
     if (strlen(file) > STORE_NAME)
@@ -24,13 +24,13 @@ static const asset *find(const char *file)
 
 bool gallery_has(const char *file)
 {
-    return find(file) != NULL;
+    return find_asset(file) != NULL;
 }
 
 json_t *gallery_load(gw_store *store, const char *file, int64_t *version, gw_error *error)
 {
     assert(store && file);
-    const asset *bundled = find(file);
+    const asset *bundled = find_asset(file);
     if (version)
         *version = 0;
     if (bundled)
@@ -52,7 +52,7 @@ static bool name_of(const asset *each, char file[STORE_NAME + 1])
 void gallery_first(char file[STORE_NAME + 1])
 {
     for (int i = 0; first[i]; i++)
-        if (find(first[i])) {
+        if (find_asset(first[i])) {
             strcpy(file, first[i]);
             return;
         }
@@ -79,7 +79,7 @@ static void add_entry(json_t *list, const store_entry *entry, bool saved)
 
 static void add_bundled(json_t *list, const char *file)
 {
-    const asset *bundled = find(file);
+    const asset *bundled = find_asset(file);
     json_t *document = wire_parse_document(bundled->start, asset_size(bundled), NULL);
     if (document)
         add_entry(
@@ -107,7 +107,7 @@ json_t *gallery_list(gw_store *store, gw_error *error)
     json_t *list = json_array();
     char file[STORE_NAME + 1];
     for (int i = 0; first[i]; i++)
-        if (find(first[i]))
+        if (find_asset(first[i]))
             add_bundled(list, first[i]);
     for (const asset *each = assets; each->path; each++)
         if (name_of(each, file) && !is_first(file))

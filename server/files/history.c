@@ -39,7 +39,7 @@ struct gw_history {
 
 /* ---- the chain ------------------------------------------------------------------------------- */
 
-static void drop(gw_history *h, int from, int count)
+static void drop_entries(gw_history *h, int from, int count)
 {
     chain *c = &h->chain;
     for (int i = from; i < from + count; i++) {
@@ -68,14 +68,14 @@ static void drop_oldest(gw_history *h)
     chain *c = &h->chain;
     int spare = whole_before(c, c->now > HISTORY_STEPS ? c->now - HISTORY_STEPS : 0);
     if (spare > 0)
-        drop(h, 0, spare);
+        drop_entries(h, 0, spare);
     while (c->bytes > HISTORY_BYTES) {
         int next = 1;
         while (next <= c->now && !c->states[next].whole)
             next++;
         if (next > c->now)
             return;
-        drop(h, 0, next);
+        drop_entries(h, 0, next);
     }
 }
 
@@ -97,7 +97,7 @@ static bool read_chain(gw_history *h, gw_error *error)
         "");
     while (rows && database_row(h->database, rows, &why)) {
         if (c->count == STATES)
-            drop(h, 0, 1);
+            drop_entries(h, 0, 1);
         state *s = &c->states[c->count++];
         s->id = sqlite3_column_int64(rows, 0);
         h->last_id = s->id > h->last_id ? s->id : h->last_id;
@@ -112,7 +112,7 @@ static bool read_chain(gw_history *h, gw_error *error)
     }
     database_done(rows);
     while (c->count > 0 && !c->states[0].whole)
-        drop(h, 0, 1);
+        drop_entries(h, 0, 1);
     return !why.code || gw_fail(error, why.code, "", "%s", why.message);
 }
 
@@ -339,9 +339,9 @@ bool history_add(gw_history *h, uint64_t revision, const history_text *text, boo
     int gone = h->gone_count;
     h->before = *c;
     int from = instead ? c->now : c->now + 1;
-    drop(h, from, c->count - from);
+    drop_entries(h, from, c->count - from);
     if (c->count == STATES)
-        drop(h, 0, whole_before(c, STATES / 2));
+        drop_entries(h, 0, whole_before(c, STATES / 2));
     c->now = c->count++;
     c->states[c->now] = (state){++h->last_id, text->size, text->whole};
     c->bytes += text->size;

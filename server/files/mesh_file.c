@@ -35,7 +35,7 @@ bool mesh_file_known(const char *name)
 
 /* ---- what is read -------------------------------------------------------------------------- */
 
-static bool grow(reading *r, void **items, int count, int *room, int most, size_t size)
+static bool grow_array(reading *r, void **items, int count, int *room, int most, size_t size)
 {
     if (count < *room)
         return true;
@@ -54,8 +54,8 @@ static bool grow(reading *r, void **items, int count, int *room, int most, size_
 static bool add_vertex(reading *r, const double p[3])
 {
     void *items = r->vertices;
-    bool room = grow(r, &items, r->vertex_count, &r->vertex_room, GW_MAX_MESH_VERTICES,
-                     sizeof *r->vertices);
+    bool room = grow_array(r, &items, r->vertex_count, &r->vertex_room, GW_MAX_MESH_VERTICES,
+                           sizeof *r->vertices);
     r->vertices = items;
     if (room)
         r->vertices[r->vertex_count++] = gw_v3(p[0], p[1], p[2]);
@@ -65,8 +65,8 @@ static bool add_vertex(reading *r, const double p[3])
 static bool add_triangle(reading *r, int a, int b, int c)
 {
     void *items = r->triangles;
-    bool room = grow(r, &items, r->triangle_count, &r->triangle_room, GW_MAX_MESH_TRIANGLES,
-                     sizeof *r->triangles);
+    bool room = grow_array(r, &items, r->triangle_count, &r->triangle_room, GW_MAX_MESH_TRIANGLES,
+                           sizeof *r->triangles);
     r->triangles = items;
     if (!room)
         return false;

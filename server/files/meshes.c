@@ -25,7 +25,7 @@ void meshes_init(gw_meshes *m, const char *data)
         m->data[0] = 0;
 }
 
-static void drop(meshes_kept **kept)
+static void drop_mesh(meshes_kept **kept)
 {
     if (*kept)
         gw_mesh_put((*kept)->mesh);
@@ -36,7 +36,7 @@ static void drop(meshes_kept **kept)
 void meshes_finish(gw_meshes *m)
 {
     for (int i = 0; i < MESHES_KEPT; i++)
-        drop(&m->kept[i]);
+        drop_mesh(&m->kept[i]);
     pthread_mutex_destroy(&m->lock);
 }
 
@@ -106,8 +106,8 @@ static bool same_file(const meshes_kept *k, const char *path, bool convex, const
 }
 
 /* The file's mesh, read where it is not kept. Under the lock. */
-static gw_mesh *take(gw_meshes *m, const char *path, const struct stat *status, const char *name,
-                     bool convex, gw_error *error)
+static gw_mesh *load_mesh(gw_meshes *m, const char *path, const struct stat *status,
+                          const char *name, bool convex, gw_error *error)
 {
     for (int i = 0; i < MESHES_KEPT; i++)
         if (m->kept[i] && same_file(m->kept[i], path, convex, status))
@@ -122,7 +122,7 @@ static gw_mesh *take(gw_meshes *m, const char *path, const struct stat *status, 
                           .size = status->st_size,
                           .mesh = gw_mesh_get(mesh)};
     snprintf(kept->path, sizeof kept->path, "%s", path);
-    drop(&m->kept[m->next]);
+    drop_mesh(&m->kept[m->next]);
     m->kept[m->next] = kept;
     m->next = (m->next + 1) % MESHES_KEPT;
     return mesh;
@@ -141,7 +141,7 @@ gw_mesh *meshes_find(gw_meshes *m, const char *name, bool convex, gw_error *erro
         if (!folders[i][0] || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
             continue;
         pthread_mutex_lock(&m->lock);
-        gw_mesh *mesh = take(m, path, &status, name, convex, error);
+        gw_mesh *mesh = load_mesh(m, path, &status, name, convex, error);
         pthread_mutex_unlock(&m->lock);
         return mesh;
     }
@@ -150,14 +150,14 @@ gw_mesh *meshes_find(gw_meshes *m, const char *name, bool convex, gw_error *erro
     return NULL;
 }
 
-static gw_mesh *find(void *context, const char *name, bool convex, gw_error *error)
+static gw_mesh *find_mesh(void *context, const char *name, bool convex, gw_error *error)
 {
     return meshes_find(context, name, convex, error);
 }
 
 void meshes_use(gw_meshes *m)
 {
-    wire_use_meshes(m ? find : NULL, m);
+    wire_use_meshes(m ? find_mesh : NULL, m);
 }
 
 /* ---- the data folder's --------------------------------------------------------------------- */

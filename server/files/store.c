@@ -48,7 +48,7 @@ bool store_make_folder(const char *path, gw_error *error)
 }
 
 /* Removes what a process that is no more left half written: ".NAME.PID.N". */
-static void sweep(const char *folder)
+static void remove_leftovers(const char *folder)
 {
     DIR *entries = opendir(folder);
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
@@ -230,8 +230,9 @@ static const char *string_of(const json_t *document, const char *member)
 }
 
 /* Puts a version in the place of the newest one of its file. */
-static bool insert(gw_database *db, const char *file, const char *title, const json_t *document,
-                   const char *text, const char *problem, double at_s, gw_error *error)
+static bool insert_version(gw_database *db, const char *file, const char *title,
+                           const json_t *document, const char *text, const char *problem,
+                           double at_s, gw_error *error)
 {
     bool whole = json_is_object(document);
     return database_run(db, error,
@@ -256,7 +257,7 @@ static int64_t changed_ns(const struct stat *status)
     return status->st_ctim.tv_sec * INT64_C(1000000000) + status->st_ctim.tv_nsec;
 }
 
-static bool known(gw_store *store, const char *file, const struct stat *status)
+static bool is_file_known(gw_store *store, const char *file, const struct stat *status)
 {
     if (!database_read(store->database, NULL))
         return true;
@@ -278,16 +279,17 @@ static bool take_in(gw_store *store, const char *file, gw_error *error)
     gw_database *db = store->database;
     uint64_t ticket;
     snprintf(path, sizeof path, "%s/%s.json", store->folder, file);
-    if (stat(path, &f.status) != 0 || known(store, file, &f.status))
+    if (stat(path, &f.status) != 0 || is_file_known(store, file, &f.status))
         return true;
     read_file(path, &f);
     bool memory = !wire_memory_short() || gw_fail(error, GW_FAILED, "", "memory is short");
     bool begun = memory && database_begin(db, error);
     bool done =
         begun &&
-        insert(db, file, NULL, f.document, f.error.code ? NULL : f.text,
-               f.error.code ? f.error.message : NULL,
-               (double)f.status.st_mtim.tv_sec + 1e-9 * (double)f.status.st_mtim.tv_nsec, error) &&
+        insert_version(db, file, NULL, f.document, f.error.code ? NULL : f.text,
+                       f.error.code ? f.error.message : NULL,
+                       (double)f.status.st_mtim.tv_sec + 1e-9 * (double)f.status.st_mtim.tv_nsec,
+                       error) &&
         database_run(db, error,
                      "insert or replace into imported (file, changed, size)"
                      " values (?, ?, ?)",
@@ -324,13 +326,13 @@ static void take_in_all(gw_store *store)
 
 /* ---- saved scenes -------------------------------------------------------------------------- */
 
-static bool missing(const char *file, gw_error *error)
+static bool missing_file(const char *file, gw_error *error)
 {
     return gw_fail(error, GW_NOT_FOUND, "", "no scene is saved as \"%.80s\"", file);
 }
 
 /* Ends a transaction: it is on the disk, or an error says that it is not. */
-static bool finish(gw_store *store, bool begun, bool done, gw_error *error)
+static bool end_transaction(gw_store *store, bool begun, bool done, gw_error *error)
 {
     uint64_t ticket;
     return database_end(store->database, begun, done, &ticket, error) &&
@@ -343,7 +345,7 @@ json_t *store_load(gw_store *store, const char *file, int64_t *version, gw_error
     gw_database *db = store->database;
     json_t *document = NULL;
     if (!store_name_valid(file)) {
-        missing(file, error);
+        missing_file(file, error);
         return NULL;
     }
     if (!take_in(store, file, error) || !database_read(db, error))
@@ -358,7 +360,7 @@ json_t *store_load(gw_store *store, const char *file, int64_t *version, gw_error
     else if (found)
         gw_fail(error, GW_BAD_INPUT, "", "%s", (const char *)sqlite3_column_text(rows, 1));
     else if (rows)
-        missing(file, error);
+        missing_file(file, error);
     if (found && version)
         *version = sqlite3_column_int64(rows, 2);
     database_done(rows);
@@ -368,8 +370,8 @@ json_t *store_load(gw_store *store, const char *file, int64_t *version, gw_error
 
 /* The version that is saved under the file's name, 0: none. `known_as`: what the person called it,
  * "" where that is not known. Within a transaction. */
-static int64_t newest(gw_database *db, const char *file, char *known_as, size_t size,
-                      gw_error *error)
+static int64_t newest_version(gw_database *db, const char *file, char *known_as, size_t size,
+                              gw_error *error)
 {
     sqlite3_stmt *rows = database_query(
         db, error, "select version, title from saved where file = ? and replaced is null", "t",
@@ -389,7 +391,7 @@ bool store_version(gw_store *store, const char *file, int64_t *version, gw_error
     gw_error bad = {0};
     bool reading = store_name_valid(file) && take_in(store, file, &bad) &&
                    database_read(store->database, &bad);
-    *version = reading ? newest(store->database, file, NULL, 0, &bad) : 0;
+    *version = reading ? newest_version(store->database, file, NULL, 0, &bad) : 0;
     if (reading)
         database_abandon(store->database);
     return !bad.code || gw_fail(error, bad.code, "", "cannot read %s: %.300s", file, bad.message);
@@ -413,7 +415,7 @@ static int64_t same_name(gw_database *db, const char *name, char file[STORE_NAME
 }
 
 /* The slug, from n = 2 on with the number behind it. */
-static void numbered(const char *slug, int n, char file[STORE_NAME + 1])
+static void numbered_slug(const char *slug, int n, char file[STORE_NAME + 1])
 {
     char number[16] = "";
     if (n > 1)
@@ -439,8 +441,8 @@ int64_t store_place(gw_store *store, const char *name, bool (*reserved)(const ch
     int64_t version = reading ? same_name(db, name, file, &bad) : 0;
     snprintf(other, sizeof other, "%s", version ? name : "");
     for (int n = 1; !version && !bad.code; n++) {
-        numbered(slug, n, file);
-        version = newest(db, file, other, sizeof other, &bad);
+        numbered_slug(slug, n, file);
+        version = newest_version(db, file, other, sizeof other, &bad);
         if (!reserved(file) && (!version || !other[0]))
             break;
         version = 0;
@@ -478,9 +480,10 @@ bool store_save(gw_store *store, const char *file, const char *name, const json_
         return false;
     }
     bool begun = database_begin(db, &why);
-    bool same = begun && (over < 0 || is_seen(newest(db, file, NULL, 0, &why), over, &why));
-    bool done = same && insert(db, file, name, document, text->data, NULL, clock_wall_s(), &why);
-    done = finish(store, begun, done, &why);
+    bool same = begun && (over < 0 || is_seen(newest_version(db, file, NULL, 0, &why), over, &why));
+    bool done =
+        same && insert_version(db, file, name, document, text->data, NULL, clock_wall_s(), &why);
+    done = end_transaction(store, begun, done, &why);
     text_unref(text);
     return done || gw_fail(error, why.code, "", "cannot save %s: %.300s", file, why.message);
 }
@@ -491,16 +494,16 @@ bool store_delete(gw_store *store, const char *file, int64_t seen, gw_error *err
     char path[STORE_PATH];
     gw_database *db = store->database;
     if (!store_name_valid(file))
-        return missing(file, error);
+        return missing_file(file, error);
     bool begun = take_in(store, file, error) && database_begin(db, error);
-    int64_t now = begun ? newest(db, file, NULL, 0, error) : 0;
+    int64_t now = begun ? newest_version(db, file, NULL, 0, error) : 0;
     if (begun && now == 0)
-        missing(file, error);
+        missing_file(file, error);
     bool done =
         now > 0 && is_seen(now, seen, error) &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
                      "ft", clock_wall_s(), file);
-    if (!finish(store, begun, done, error))
+    if (!end_transaction(store, begun, done, error))
         return false;
     snprintf(path, sizeof path, "%s/%s.json", store->folder, file);
     unlink(path); /* read into the database before; where it stays, it stays known */
@@ -534,12 +537,12 @@ json_t *store_versions(gw_store *store, const char *file, gw_error *error)
     if (json_array_size(list) > 0)
         return list;
     json_decref(list);
-    missing(file, error);
+    missing_file(file, error);
     return NULL;
 }
 
 /* The newest former version of the file, or `version` where it is one; 0: there is none. */
-static int64_t former(gw_database *db, const char *file, int64_t version, gw_error *error)
+static int64_t former_version(gw_database *db, const char *file, int64_t version, gw_error *error)
 {
     sqlite3_stmt *rows =
         database_query(db, error,
@@ -558,12 +561,12 @@ bool store_restore(gw_store *store, const char *file, int64_t version, int64_t s
     assert(store && file && version >= 0);
     gw_database *db = store->database;
     bool begun = database_begin(db, error);
-    int64_t which = begun ? former(db, file, version, error) : 0;
+    int64_t which = begun ? former_version(db, file, version, error) : 0;
     if (begun && !which)
         gw_fail(error, GW_NOT_FOUND, version ? "/version" : "",
                 "there is no such former version of \"%.80s\"", file);
     bool done =
-        which > 0 && (seen < 0 || is_seen(newest(db, file, NULL, 0, error), seen, error)) &&
+        which > 0 && (seen < 0 || is_seen(newest_version(db, file, NULL, 0, error), seen, error)) &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
                      "ft", clock_wall_s(), file) &&
         database_run(db, error,
@@ -571,7 +574,7 @@ bool store_restore(gw_store *store, const char *file, int64_t version, int64_t s
                      " select file, title, name, description, scene, problem, ?"
                      " from saved where version = ?",
                      "fi", clock_wall_s(), which);
-    return finish(store, begun, done, error);
+    return end_transaction(store, begun, done, error);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -625,9 +628,9 @@ bool store_open(gw_store *store, const char *data, gw_error *error)
         return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
     if (!store_make_folder(store->folder, error) || !lock_folder(store, data, error))
         return false;
-    sweep(store->folder);
+    remove_leftovers(store->folder);
     if (store_folder(data, "meshes", meshes, sizeof meshes))
-        sweep(meshes);
+        remove_leftovers(meshes);
     if (!store_folder(data, "guideway.db", path, sizeof path))
         return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
     store->database = database_open(path, error);

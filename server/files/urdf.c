@@ -72,7 +72,7 @@ static gw_mass mass_of(const urdf_link *link, const gw_pose *pose)
 }
 
 /* Two bodies as one, by the parallel-axis theorem: I_a + I_b + m_a m_b / m (d^2 1 - d d^T). */
-static gw_mass together(const gw_mass *a, const gw_mass *b)
+static gw_mass combined_mass(const gw_mass *a, const gw_mass *b)
 {
     gw_mass out = {.mass = a->mass + b->mass};
     if (!(out.mass > 0))
@@ -97,7 +97,7 @@ static void add_link(builder *b, int index, int body, const gw_pose *pose)
     gw_mass own = mass_of(link, pose);
     b->body[index] = body;
     if (link->has_inertial && link->mass > 0)
-        g->mass = together(&g->mass, &own);
+        g->mass = combined_mass(&g->mass, &own);
     for (int i = 0; i < t->solid_count; i++) {
         if (t->solids[i].link != index)
             continue;
@@ -108,7 +108,7 @@ static void add_link(builder *b, int index, int body, const gw_pose *pose)
 
 /* The link, what fixed joints hold to it, and the joints that move on from there: on the stack the
  * first one last, and below all others the one that leads to the tip. */
-static void gather(builder *b, int index, int body, const gw_pose *pose, int bottom)
+static void gather_body(builder *b, int index, int body, const gw_pose *pose, int bottom)
 {
     const urdf_tree *t = b->tree;
     add_link(b, index, body, pose);
@@ -118,7 +118,7 @@ static void gather(builder *b, int index, int body, const gw_pose *pose, int bot
             continue;
         b->placed[i] = gw_pose_mul(pose, &j->origin);
         if (j->type == URDF_FIXED) {
-            gather(b, j->to, body, &b->placed[i], bottom);
+            gather_body(b, j->to, body, &b->placed[i], bottom);
             continue;
         }
         int at = b->on_path[j->to] ? bottom : b->deep;
@@ -133,7 +133,7 @@ static void open_group(builder *b, int link, int body)
     gw_pose here = gw_pose_identity();
     b->group->mass = (gw_mass){0};
     b->group->solid_count = 0;
-    gather(b, link, body, &here, b->deep);
+    gather_body(b, link, body, &here, b->deep);
 }
 
 /* ---- geometry of links ---------------------------------------------------------------------- */
@@ -184,8 +184,8 @@ static int primitives_of(const builder *b, int *list)
 }
 
 /* Several solids as one, each where it is seen from `from`. */
-static bool compound(const builder *b, const urdf_link *link, const int *list, int count,
-                     const gw_pose *from, gw_shape *shape)
+static bool compound_shape(const builder *b, const urdf_link *link, const int *list, int count,
+                           const gw_pose *from, gw_shape *shape)
 {
     gw_pose back = gw_pose_inverse(from);
     if (count > GW_MAX_PARTS)
@@ -220,7 +220,7 @@ static bool make_geometry(const builder *b, const urdf_link *link, gw_link_geome
     if (count == 1 && mesh < 0)
         geometry->shape = b->tree->solids[g->solids[list[0]]].shape;
     else if (count > 0)
-        return compound(b, link, list, count, &geometry->pose, &geometry->shape);
+        return compound_shape(b, link, list, count, &geometry->pose, &geometry->shape);
     return true;
 }
 
@@ -294,7 +294,7 @@ static int joint_named(const urdf_tree *t, const char *name)
 }
 
 /* The joint stays where it is. */
-static void hold(const builder *b, int index, double position, const urdf_joint *j)
+static void hold_joint(const builder *b, int index, double position, const urdf_joint *j)
 {
     gw_link_def *link = &b->out->mechanism.links[index];
     link->limited = true;
@@ -340,7 +340,7 @@ static bool make_gear(const builder *b, int joint, int steps, bool *made)
         return false;
     made[joint] = true;
     if (b->tree->joints[of].type == URDF_FIXED || j->multiplier == 0) {
-        hold(b, index, j->offset, j);
+        hold_joint(b, index, j->offset, j);
         return true;
     }
     m->gears[m->gear_count++] = (gw_link_gear){{index, b->moved[of]}, j->multiplier};
@@ -571,7 +571,7 @@ static bool make_body(builder *b)
     int first = b->group->chosen[0];
     if (count == 1 && memcmp(&b->group->placed[first], &here, sizeof here) == 0)
         o->shape = b->tree->solids[b->group->solids[first]].shape;
-    else if (count > 0 && !compound(b, root, b->group->chosen, count, &here, &o->shape))
+    else if (count > 0 && !compound_shape(b, root, b->group->chosen, count, &here, &o->shape))
         return false;
     if (count == 0)
         o->shape = sphere_of(m);
@@ -618,7 +618,7 @@ static void give_back(builder *b)
     free(b->group);
 }
 
-static bool build(const urdf_tree *tree, const char *tip, urdf_robot *out, gw_error *error)
+static bool build_robot(const urdf_tree *tree, const char *tip, urdf_robot *out, gw_error *error)
 {
     builder b = {.tree = tree, .out = out, .error = error};
     bool ok = take_memory(&b) || gw_fail(error, GW_FAILED, "", "no memory for a mechanism");
@@ -636,7 +636,7 @@ bool urdf_read(const char *text, size_t length, const char *tip, urdf_robot *out
     assert(text && out);
     *out = (urdf_robot){.mechanism = {.base = gw_pose_identity()}};
     urdf_tree *tree = urdf_tree_read(text, length, error);
-    bool ok = tree && build(tree, tip, out, error);
+    bool ok = tree && build_robot(tree, tip, out, error);
     urdf_tree_destroy(tree);
     if (!ok)
         urdf_finish(out);

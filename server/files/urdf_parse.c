@@ -78,7 +78,7 @@ static __attribute__((format(printf, 3, 4))) bool refuse(reading *xml, gw_error_
 /* ---- attributes ----------------------------------------------------------------------------- */
 
 /* The attribute of the element at hand; NULL where there is none. */
-static const char *attribute(const reading *xml, const char *name)
+static const char *attribute_of(const reading *xml, const char *name)
 {
     for (const char **a = xml->attributes; *a; a += 2)
         if (strcmp(a[0], name) == 0)
@@ -88,7 +88,7 @@ static const char *attribute(const reading *xml, const char *name)
 
 static bool read_name(reading *xml, const char *name, char out[URDF_NAME])
 {
-    const char *text = attribute(xml, name);
+    const char *text = attribute_of(xml, name);
     if (!text || !*text)
         return refuse(xml, GW_BAD_INPUT, "<%s> needs the attribute %s, a name", xml->name, name);
     if (strlen(text) >= URDF_NAME)
@@ -101,7 +101,7 @@ static bool read_name(reading *xml, const char *name, char out[URDF_NAME])
 /* `count` numbers, 6 at most, with white space between them; what is absent stays as it is. */
 static bool read_numbers(reading *xml, const char *name, int count, double *out)
 {
-    const char *text = attribute(xml, name), *at = text;
+    const char *text = attribute_of(xml, name), *at = text;
     double values[6];
     int found = 0;
     assert(count >= 1 && count <= 6);
@@ -124,7 +124,7 @@ static bool read_numbers(reading *xml, const char *name, int count, double *out)
 
 static bool read_number(reading *xml, const char *name, bool required, double *out)
 {
-    if (required && !attribute(xml, name))
+    if (required && !attribute_of(xml, name))
         return refuse(xml, GW_BAD_INPUT, "<%s> needs the attribute %s, a number", xml->name, name);
     return read_numbers(xml, name, 1, out);
 }
@@ -222,7 +222,7 @@ static void read_shape(reading *xml, urdf_element what, urdf_solid *solid)
 {
     double size[3] = {0};
     gw_shape *shape = &solid->shape;
-    const char *mesh = attribute(xml, "filename");
+    const char *mesh = attribute_of(xml, "filename");
     if (what == ELEMENT_MESH) {
         if (!mesh || strlen(mesh) >= URDF_NAME)
             refuse(xml, GW_BAD_INPUT,
@@ -236,7 +236,7 @@ static void read_shape(reading *xml, urdf_element what, urdf_solid *solid)
                   : what == ELEMENT_CYLINDER ? GW_SHAPE_CYLINDER
                                              : GW_SHAPE_CAPSULE;
     if (what == ELEMENT_BOX) {
-        if (!attribute(xml, "size"))
+        if (!attribute_of(xml, "size"))
             refuse(xml, GW_BAD_INPUT, "<box> needs the attribute size, three lengths (m)");
         else if (read_numbers(xml, "size", 3, size))
             solid->sizeless = !(size[0] > 0 && size[1] > 0 && size[2] > 0);
@@ -264,7 +264,7 @@ static void read_axis(reading *xml, urdf_joint *joint)
     joint->axis = gw_unit(gw_v3(a[0], a[1], a[2]));
     if (!(gw_norm(joint->axis) > 0.5))
         refuse(xml, GW_BAD_INPUT, "<axis xyz=\"%.60s\"> of joint \"%s\": must not be zero",
-               attribute(xml, "xyz"), joint->name);
+               attribute_of(xml, "xyz"), joint->name);
 }
 
 static void read_mimic(reading *xml, urdf_joint *joint)
@@ -314,7 +314,7 @@ static void begin_element(reading *xml, urdf_element what)
         return;
     switch (what) {
     case ELEMENT_ROBOT:
-        if (attribute(xml, "name"))
+        if (attribute_of(xml, "name"))
             read_name(xml, "name", t->name);
         break;
     case ELEMENT_LINK:
@@ -455,7 +455,7 @@ static void XMLCALL on_doctype(void *user, const char *name, const char *system,
                "<!DOCTYPE ..[..]>: document types with entities are not accepted");
 }
 
-static bool parse(reading *xml, const char *text, size_t length)
+static bool parse_xml(reading *xml, const char *text, size_t length)
 {
     XML_SetUserData(xml->parser, xml);
     XML_SetElementHandler(xml->parser, on_start, on_end);
@@ -473,7 +473,7 @@ static bool read_xml(urdf_tree *tree, const char *text, size_t length, gw_error 
     reading xml = {.parser = XML_ParserCreate(NULL), .tree = tree, .error = error};
     if (!xml.parser)
         return gw_fail(error, GW_FAILED, "", "no memory for a robot description");
-    bool ok = parse(&xml, text, length);
+    bool ok = parse_xml(&xml, text, length);
     XML_ParserFree(xml.parser);
     return ok;
 }
@@ -488,7 +488,7 @@ static int link_named(const urdf_tree *t, const char *name)
     return -1;
 }
 
-static bool join(urdf_tree *t, int index, gw_error *error)
+static bool join_links(urdf_tree *t, int index, gw_error *error)
 {
     urdf_joint *j = &t->joints[index];
     const char *ends[] = {j->parent, j->child};
@@ -509,7 +509,7 @@ static bool join(urdf_tree *t, int index, gw_error *error)
 }
 
 /* A link's way up ends at a root, within as many joints as there are. */
-static bool rooted(const urdf_tree *t, int link)
+static bool reaches_root(const urdf_tree *t, int link)
 {
     int steps = 0;
     for (; t->links[link].parent_joint >= 0; steps++) {
@@ -537,10 +537,10 @@ static bool join_all(urdf_tree *t, gw_error *error)
             return gw_fail(error, GW_CONFLICT, "", "line %u: there are two links \"%s\"",
                            t->links[i].line, t->links[i].name);
     for (int i = 0; i < t->joint_count; i++)
-        if (!named_once(t, i, error) || !join(t, i, error))
+        if (!named_once(t, i, error) || !join_links(t, i, error))
             return false;
     for (int i = 0; i < t->link_count; i++) {
-        if (!rooted(t, i))
+        if (!reaches_root(t, i))
             return gw_fail(error, GW_BAD_INPUT, "",
                            "line %u: link \"%s\" is its own ancestor: joints must form a tree",
                            t->links[i].line, t->links[i].name);

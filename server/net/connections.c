@@ -11,7 +11,7 @@
 #define PLACES (2 * GW_MAX_HTTP)
 
 /* Index of the socket's place, or of a free one for -1; -1 where there is none. */
-static int find(const gw_connections *connections, int fd)
+static int find_place(const gw_connections *connections, int fd)
 {
     for (int i = 0; i < PLACES; i++)
         if (connections->place[i].fd == fd)
@@ -32,7 +32,7 @@ void connections_finish(gw_connections *connections)
     pthread_mutex_destroy(&connections->lock);
 }
 
-static void shut(gw_connections *connections, int i)
+static void shut_connection(gw_connections *connections, int i)
 {
     shutdown(connections->place[i].fd, SHUT_RDWR);
     if (!connections->place[i].gone)
@@ -52,7 +52,7 @@ static void make_room(gw_connections *connections, long now)
             oldest = i;
     }
     if (oldest >= 0 && now - connections->place[oldest].rests_since_ms >= CONNECTIONS_IDLE_MS)
-        shut(connections, oldest);
+        shut_connection(connections, oldest);
 }
 
 void connections_make_room(gw_connections *connections)
@@ -69,7 +69,7 @@ bool connections_add(gw_connections *connections, int fd, long from_now_ms)
     pthread_mutex_lock(&connections->lock);
     if (connections->count >= GW_MAX_HTTP)
         make_room(connections, now);
-    int i = connections->count < GW_MAX_HTTP ? find(connections, -1) : -1;
+    int i = connections->count < GW_MAX_HTTP ? find_place(connections, -1) : -1;
     if (i >= 0) {
         connections->place[i].fd = fd;
         connections->place[i].at_work = connections->place[i].gone = false;
@@ -84,7 +84,7 @@ bool connections_add(gw_connections *connections, int fd, long from_now_ms)
 void connections_remove(gw_connections *connections, int fd)
 {
     pthread_mutex_lock(&connections->lock);
-    int i = fd >= 0 ? find(connections, fd) : -1;
+    int i = fd >= 0 ? find_place(connections, fd) : -1;
     if (i >= 0) {
         connections->place[i].fd = -1;
         connections->count -= !connections->place[i].gone;
@@ -92,11 +92,11 @@ void connections_remove(gw_connections *connections, int fd)
     pthread_mutex_unlock(&connections->lock);
 }
 
-static void note(gw_connections *connections, int fd, long from_now_ms, bool at_work)
+static void set_deadline_of(gw_connections *connections, int fd, long from_now_ms, bool at_work)
 {
     long now = clock_ms();
     pthread_mutex_lock(&connections->lock);
-    int i = fd >= 0 ? find(connections, fd) : -1;
+    int i = fd >= 0 ? find_place(connections, fd) : -1;
     if (i >= 0) {
         connections->place[i].deadline_ms = now + from_now_ms;
         connections->place[i].at_work = at_work;
@@ -107,12 +107,12 @@ static void note(gw_connections *connections, int fd, long from_now_ms, bool at_
 
 void connections_work(gw_connections *connections, int fd, long from_now_ms)
 {
-    note(connections, fd, from_now_ms, true);
+    set_deadline_of(connections, fd, from_now_ms, true);
 }
 
 void connections_rest(gw_connections *connections, int fd, long from_now_ms)
 {
-    note(connections, fd, from_now_ms, false);
+    set_deadline_of(connections, fd, from_now_ms, false);
 }
 
 void connections_expire(gw_connections *connections)
@@ -121,7 +121,7 @@ void connections_expire(gw_connections *connections)
     pthread_mutex_lock(&connections->lock);
     for (int i = 0; i < PLACES; i++)
         if (connections->place[i].fd >= 0 && now > connections->place[i].deadline_ms)
-            shut(connections, i);
+            shut_connection(connections, i);
     pthread_mutex_unlock(&connections->lock);
 }
 

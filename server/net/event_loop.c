@@ -17,7 +17,7 @@
 #define AT_ONCE 64
 #define ID_STOP UINT32_MAX
 
-static void *run(void *argument)
+static void *event_thread(void *argument)
 {
     event_loop *loop = argument;
     const event_loop_def *def = &loop->def;
@@ -48,7 +48,7 @@ bool event_loop_watch(event_loop *loop, int how, int fd, uint32_t id, uint32_t e
     return epoll_ctl(loop->epoll, how, fd, &event) == 0;
 }
 
-static bool refused(const event_loop *loop, int cause, gw_error *error)
+static bool system_refused(const event_loop *loop, int cause, gw_error *error)
 {
     return gw_fail(error, GW_FAILED, "", "%s could not be started: %s", loop->def.what,
                    strerror(cause));
@@ -61,23 +61,23 @@ bool event_loop_open(event_loop *loop, const event_loop_def *def, gw_error *erro
     loop->def = *def;
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (loop->epoll < 0)
-        return refused(loop, errno, error);
+        return system_refused(loop, errno, error);
     loop->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->stop < 0) {
         close(loop->epoll);
-        return refused(loop, errno, error);
+        return system_refused(loop, errno, error);
     }
     loop->open = true;
     return event_loop_watch(loop, EPOLL_CTL_ADD, loop->stop, ID_STOP, EPOLLIN) ||
-           refused(loop, errno, error);
+           system_refused(loop, errno, error);
 }
 
 bool event_loop_start(event_loop *loop, gw_error *error)
 {
     assert(loop && loop->open && !loop->started);
-    int cause = pthread_create(&loop->thread, NULL, run, loop);
+    int cause = pthread_create(&loop->thread, NULL, event_thread, loop);
     if (cause)
-        return refused(loop, cause, error);
+        return system_refused(loop, cause, error);
     pthread_setname_np(loop->thread, loop->def.thread);
     return loop->started = true;
 }

@@ -19,7 +19,7 @@
 
 static const framing_step wants_more = {0, 0};
 
-static framing_step refuse(request_framing *f, int status, const char *detail)
+static framing_step refuse_request(request_framing *f, int status, const char *detail)
 {
     f->refused = f->requests + (f->phase == FRAMING_HEAD);
     f->phase = FRAMING_REFUSED;
@@ -30,7 +30,7 @@ static framing_step refuse(request_framing *f, int status, const char *detail)
 
 static framing_step refuse_size(request_framing *f)
 {
-    return refuse(f, 413, "a body has at most 1 MiB, a mesh 16 MiB");
+    return refuse_request(f, 413, "a body has at most 1 MiB, a mesh 16 MiB");
 }
 
 /* The size of a line with its end; 0 where that is not there yet. */
@@ -60,7 +60,7 @@ static int count_of(const char *text, char c)
 }
 
 /* Status of a head that the library would have no room for, or 0. */
-static int excess(const request_head *head, const char **detail)
+static int excess_status(const request_head *head, const char **detail)
 {
     int cookies = 0;
     for (int i = 0; i < head->field_count; i++)
@@ -88,12 +88,12 @@ static framing_step read_head(request_framing *f, const char *data, size_t size)
     if (read == HEAD_PARTIAL && size < HEAD_BYTES)
         return wants_more;
     if (read == HEAD_PARTIAL)
-        return refuse(f, 431, "the head of a request has at most 8 KiB");
+        return refuse_request(f, 431, "the head of a request has at most 8 KiB");
     int status = guard_head_refusal(read, &head, &detail);
     if (!status)
-        status = excess(&head, &detail);
+        status = excess_status(&head, &detail);
     if (status)
-        return refuse(f, status, detail);
+        return refuse_request(f, status, detail);
     const char *length = head_find(&head, "Content-Length");
     f->left = length ? strtoull(length, NULL, 10) : 0; /* at most ULLONG_MAX */
     if (f->left > GW_MAX_DISCARD_BYTES)
@@ -130,7 +130,7 @@ static framing_step read_chunk_size(request_framing *f, const char *data, size_t
         after++;
     if (line == 0 || line > CHUNK_LINE || digits == 0 || !is_text(data, line - 2) ||
         (after + 2 < line && data[after] != ';'))
-        return refuse(f, 400, "a chunk begins with its size, hexadecimal");
+        return refuse_request(f, 400, "a chunk begins with its size, hexadecimal");
     if (digits > CHUNK_DIGITS)
         return refuse_size(f);
     char number[CHUNK_DIGITS + 1] = "";
@@ -149,7 +149,7 @@ static framing_step read_line_end(request_framing *f, const char *data, size_t s
     if (size < 2)
         return wants_more;
     if (memcmp(data, "\r\n", 2) != 0)
-        return refuse(f, 400, "a chunk has as many bytes as its size says");
+        return refuse_request(f, 400, "a chunk has as many bytes as its size says");
     f->phase = next;
     return (framing_step){2, 0};
 }
@@ -159,7 +159,7 @@ static framing_step read_trailers(request_framing *f, const char *data, size_t s
     size_t line = line_size(data, size);
     f->trailers += line;
     if ((line == 0 && size >= HEAD_BYTES) || f->trailers > HEAD_BYTES)
-        return refuse(f, 431, "the trailers of a request have at most 8 KiB");
+        return refuse_request(f, 431, "the trailers of a request have at most 8 KiB");
     if (line == 0)
         return wants_more;
     if (line == 2) {
@@ -171,7 +171,7 @@ static framing_step read_trailers(request_framing *f, const char *data, size_t s
     for (const char *c = data; named && c < colon; c++)
         named = isgraph((unsigned char)*c);
     if (!named || !is_text(data, line - 2))
-        return refuse(f, 400, "a trailer is a field: its name, a colon, its value");
+        return refuse_request(f, 400, "a trailer is a field: its name, a colon, its value");
     return (framing_step){0, line};
 }
 

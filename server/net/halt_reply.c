@@ -48,7 +48,7 @@ struct gw_halt_replies {
     waiting waiting[WAITING]; /* oldest first */
 };
 
-static void answer(gw_halt_replies *replies, const adopted *socket)
+static void answer_halt(gw_halt_replies *replies, const adopted *socket)
 {
     char body[WIRE_HALTED_BYTES], text[WIRE_HALTED_BYTES + 512];
     gw_halt_state state = app_halt_state(replies->app);
@@ -72,7 +72,7 @@ static void answer_due(gw_halt_replies *replies, bool all)
     for (int i = 0; i < replies->count; i++) {
         waiting *each = &replies->waiting[i];
         if (all || state.in_effect || !state.halted || now >= each->until_ms)
-            answer(replies, &each->socket);
+            answer_halt(replies, &each->socket);
         else
             replies->waiting[kept++] = *each;
     }
@@ -80,7 +80,7 @@ static void answer_due(gw_halt_replies *replies, bool all)
 }
 
 /* False: the end. */
-static bool take(gw_halt_replies *replies)
+static bool take_socket(gw_halt_replies *replies)
 {
     adopted socket;
     while (read(replies->in, &socket, sizeof socket) == sizeof socket) {
@@ -93,7 +93,7 @@ static bool take(gw_halt_replies *replies)
     return true;
 }
 
-static void *run(void *context)
+static void *halt_thread(void *context)
 {
     gw_halt_replies *replies = context;
     struct pollfd ready = {.fd = replies->in, .events = POLLIN};
@@ -102,7 +102,7 @@ static void *run(void *context)
     do {
         answer_due(replies, false);
         poll(&ready, 1, replies->count > 0 ? 1 : -1);
-    } while (take(replies));
+    } while (take_socket(replies));
     answer_due(replies, true);
     return NULL;
 }
@@ -114,7 +114,7 @@ void halt_replies_adopt(gw_halt_replies *replies, int fd, const char id[HEAD_REQ
     adopted socket = {.fd = fd, .body = body, .repeated = repeated};
     memcpy(socket.id, id, sizeof socket.id);
     if (write(replies->out, &socket, sizeof socket) != sizeof socket)
-        answer(replies, &socket); /* thousands wait: it is halted all the same */
+        answer_halt(replies, &socket); /* thousands wait: it is halted all the same */
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ gw_halt_replies *halt_replies_create(gw_app *app, gw_error *error)
         return NULL;
     }
     *replies = (gw_halt_replies){.app = app, .in = ends[0], .out = ends[1]};
-    if (pthread_create(&replies->thread, NULL, run, replies) != 0) {
+    if (pthread_create(&replies->thread, NULL, halt_thread, replies) != 0) {
         gw_fail(error, GW_FAILED, "", "answers to halts could not be started");
         halt_replies_destroy(replies);
         return NULL;

@@ -134,7 +134,7 @@ void http_expire(gw_http *http)
 
 /* ---- replies ------------------------------------------------------------------------------- */
 
-static void header(struct MHD_Response *response, const char *name, const char *value)
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
     if (value && *value)
         MHD_add_response_header(response, name, value);
@@ -142,8 +142,8 @@ static void header(struct MHD_Response *response, const char *name, const char *
 
 static void common_headers(const exchange *now, struct MHD_Response *response)
 {
-    header(response, "X-Request-Id", now->id);
-#define ADD_HEADER(name, value) header(response, name, value);
+    add_header(response, "X-Request-Id", now->id);
+#define ADD_HEADER(name, value) add_header(response, name, value);
     RESPONSE_HARDENING(ADD_HEADER)
 #undef ADD_HEADER
 }
@@ -223,7 +223,8 @@ static struct MHD_Response *response_of(api_reply *reply, exchange *now)
     return response;
 }
 
-static enum MHD_Result queue(const exchange *now, int status, struct MHD_Response *response)
+static enum MHD_Result queue_response(const exchange *now, int status,
+                                      struct MHD_Response *response)
 {
     relay_answers(now->http->relay, fd_of(now->mhd));
     enum MHD_Result queued = MHD_queue_response(now->mhd, (unsigned)status, response);
@@ -237,28 +238,28 @@ static enum MHD_Result send_reply(exchange *now, api_reply *reply)
     if (!response)
         return MHD_NO;
     common_headers(now, response);
-    header(response, "Content-Type", reply->mime);
-    header(response, "Cache-Control", "no-store");
-    header(response, "Location", reply->location);
-    header(response, "ETag", reply->etag);
-    header(response, "Allow", reply->allow);
-    header(response, "Guideway-Note", reply->note);
+    add_header(response, "Content-Type", reply->mime);
+    add_header(response, "Cache-Control", "no-store");
+    add_header(response, "Location", reply->location);
+    add_header(response, "ETag", reply->etag);
+    add_header(response, "Allow", reply->allow);
+    add_header(response, "Guideway-Note", reply->note);
     if (now->packed) {
-        header(response, "Content-Encoding", "gzip");
-        header(response, "Vary", "Accept-Encoding");
+        add_header(response, "Content-Encoding", "gzip");
+        add_header(response, "Vary", "Accept-Encoding");
     }
     if (reply->replayed)
-        header(response, "Idempotency-Replayed", "true");
+        add_header(response, "Idempotency-Replayed", "true");
     if (reply->status == 401)
-        header(response, "WWW-Authenticate", "Bearer realm=\"guideway\"");
+        add_header(response, "WWW-Authenticate", "Bearer realm=\"guideway\"");
     if (reply->status == 503)
-        header(response, "Retry-After", "1");
+        add_header(response, "Retry-After", "1");
     if (reply->status == 429)
-        header(response, "Retry-After", "60");
-    return queue(now, reply->status, response);
+        add_header(response, "Retry-After", "60");
+    return queue_response(now, reply->status, response);
 }
 
-static enum MHD_Result refuse(exchange *now, int status, const char *detail)
+static enum MHD_Result refuse_request(exchange *now, int status, const char *detail)
 {
     api_reply reply = {0};
     api_problem(&reply, status, detail);
@@ -281,8 +282,8 @@ static void page_policy(struct MHD_Response *response, const char *host)
              "font-src 'self'; connect-src 'self' ws://%s; worker-src 'self'; base-uri 'none'; "
              "form-action 'none'; frame-ancestors 'none'",
              host);
-    header(response, "Content-Security-Policy", policy);
-    header(response, "Cross-Origin-Opener-Policy", "same-origin");
+    add_header(response, "Content-Security-Policy", policy);
+    add_header(response, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
 /* Whether a list of codings, each with a weight where that is not 1, names gzip. */
@@ -320,13 +321,13 @@ static enum MHD_Result send_file(exchange *now, const asset *file)
         return MHD_NO;
     common_headers(now, response);
     page_policy(response, header_of(mhd, "Host"));
-    header(response, "Content-Type", file->mime);
-    header(response, "Cache-Control", "no-cache");
-    header(response, "Vary", "Accept-Encoding");
-    header(response, "ETag", etag);
+    add_header(response, "Content-Type", file->mime);
+    add_header(response, "Cache-Control", "no-cache");
+    add_header(response, "Vary", "Accept-Encoding");
+    add_header(response, "ETag", etag);
     if (packed)
-        header(response, "Content-Encoding", "gzip");
-    return queue(now, same ? 304 : 200, response);
+        add_header(response, "Content-Encoding", "gzip");
+    return queue_response(now, same ? 304 : 200, response);
 }
 
 /* ---- what is not REST ---------------------------------------------------------------------- */
@@ -335,7 +336,7 @@ static enum MHD_Result send_text(exchange *now, gw_text *body)
 {
     api_reply reply = {.status = 200, .mime = "text/plain; version=0.0.4; charset=utf-8"};
     reply.body = body;
-    return body ? send_reply(now, &reply) : refuse(now, 500, "memory is short");
+    return body ? send_reply(now, &reply) : refuse_request(now, 500, "memory is short");
 }
 
 /* A page about problems; NULL where there is none is 404. */
@@ -343,7 +344,7 @@ static enum MHD_Result send_problem_page(exchange *now)
 {
     gw_text *page = problem_page(now->path);
     if (!page)
-        return refuse(now, 404, "there is no such problem: /problems lists them");
+        return refuse_request(now, 404, "there is no such problem: /problems lists them");
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         page->size, page->data, release_text, page);
     if (!response) {
@@ -352,8 +353,8 @@ static enum MHD_Result send_problem_page(exchange *now)
     }
     common_headers(now, response);
     page_policy(response, header_of(now->mhd, "Host"));
-    header(response, "Content-Type", "text/html; charset=utf-8");
-    return queue(now, 200, response);
+    add_header(response, "Content-Type", "text/html; charset=utf-8");
+    return queue_response(now, 200, response);
 }
 
 static const asset *file_of(const char *path)
@@ -372,7 +373,7 @@ static enum MHD_Result serve_file(gw_http *http, exchange *now)
     bool stream = strcmp(path, "/ws") == 0;
     bool problem = strncmp(path, PROBLEM_PATH, about) == 0 && (!path[about] || path[about] == '/');
     if (path[0] != '/' || (!file && !health && !metrics && !stream && !problem))
-        return refuse(now, 404, "there is nothing at this address");
+        return refuse_request(now, 404, "there is nothing at this address");
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         api_reply reply = {0};
         api_problem(&reply, 405, "only GET and HEAD are for this address");
@@ -380,7 +381,8 @@ static enum MHD_Result serve_file(gw_http *http, exchange *now)
         return send_reply(now, &reply);
     }
     if (stream)
-        return refuse(now, 426, "a WebSocket handshake on a connection of its own is wanted here");
+        return refuse_request(now, 426,
+                              "a WebSocket handshake on a connection of its own is wanted here");
     if (health)
         return send_text(now, text_format("ok\n"));
     if (problem)
@@ -395,7 +397,7 @@ static enum MHD_Result serve_file(gw_http *http, exchange *now)
 /* ---- gzip ---------------------------------------------------------------------------------- */
 
 /* The body takes fewer bytes where memory for that is there. A long list stays as it is. */
-static void pack(exchange *now)
+static void compress_body(exchange *now)
 {
     gw_text *body = now->reply.body, *packed = NULL;
     z_stream z = {0};
@@ -464,7 +466,7 @@ static void handle_api(exchange *now, bool quick)
     api_handle(&now->http->def.api, &request, &now->reply);
     log_failure(now);
     if (!quick && takes_gzip(header_of(mhd, "Accept-Encoding")))
-        pack(now);
+        compress_body(now);
     now->answered = true;
 }
 
@@ -483,7 +485,7 @@ static enum MHD_Result serve_api(gw_http *http, exchange *now)
     struct MHD_Connection *mhd = now->mhd;
     const char *path = now->path, *method = now->method;
     if (strlen(path) > API_MAX_PATH)
-        return refuse(now, 404, "the address is too long");
+        return refuse_request(now, 404, "the address is too long");
     now->job.run = run_job;
     if (api_is_quick(&http->def.api, method, path)) {
         handle_api(now, true);
@@ -562,7 +564,7 @@ static int check_sender(exchange *now, const char **detail)
 }
 
 /* Room for a body of so many bytes among those of all requests; false where there is none. */
-static bool reserve(exchange *now, size_t size)
+static bool reserve_body(exchange *now, size_t size)
 {
     size_t wanted = size > FREE_BODY ? size : 0;
     if (wanted <= now->reserved)
@@ -577,7 +579,7 @@ static bool reserve(exchange *now, size_t size)
 }
 
 /* Keeps what fits the cap, counts what does not. False: memory is short. */
-static bool collect(exchange *now, const char *data, size_t size)
+static bool collect_body(exchange *now, const char *data, size_t size)
 {
     if (now->crowded || now->discarded > 0 || now->size + size > now->most) {
         now->discarded += size;
@@ -587,7 +589,7 @@ static bool collect(exchange *now, const char *data, size_t size)
         size_t room = now->room ? 2 * now->room : 4096;
         while (room < now->size + size + 1)
             room *= 2;
-        if (!reserve(now, room < now->most ? room : now->most)) {
+        if (!reserve_body(now, room < now->most ? room : now->most)) {
             now->crowded = true;
             now->discarded += size;
             return true;
@@ -614,7 +616,7 @@ static size_t stated_length(struct MHD_Connection *mhd)
     return length ? strtoull(length, NULL, 10) : 0;
 }
 
-static enum MHD_Result answer(gw_http *http, exchange *now)
+static enum MHD_Result answer_request(gw_http *http, exchange *now)
 {
     const char *detail;
     char too_large[80];
@@ -622,12 +624,12 @@ static enum MHD_Result answer(gw_http *http, exchange *now)
     set_deadline(http, now->mhd, REPLY_TIMEOUT_MS);
     int status = check_sender(now, &detail);
     if (status)
-        return refuse(now, status, detail);
+        return refuse_request(now, status, detail);
     bool heeded = !api_is_halt(now->method, now->path); /* the body is */
     if (heeded && now->crowded)
-        return refuse(now, 503, crowded);
+        return refuse_request(now, 503, crowded);
     if (heeded && now->discarded > 0)
-        return refuse(now, 413, too_large);
+        return refuse_request(now, 413, too_large);
     return is_api(now->path) ? serve_api(http, now) : serve_file(http, now);
 }
 
@@ -666,14 +668,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         }
         size_t length = stated_length(mhd);
         if (now && length <= now->most)
-            now->crowded = !reserve(now, length);
+            now->crowded = !reserve_body(now, length);
         return now ? MHD_YES : MHD_NO;
     }
     if (now->answered)
         return send_reply(now, &now->reply);
     if (*size == 0)
-        return answer(http, now);
-    bool taken = collect(now, data, *size);
+        return answer_request(http, now);
+    bool taken = collect_body(now, data, *size);
     *size = 0;
     return taken ? MHD_YES : MHD_NO;
 }

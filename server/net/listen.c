@@ -87,7 +87,7 @@ static wish halt_wish(const gw_guard *guard, peeked *p)
     return WISH_HALT;
 }
 
-static bool starts(const peeked *p, const char *with, bool *undecided)
+static bool starts_with(const peeked *p, const char *with, bool *undecided)
 {
     size_t size = strlen(with), known = p->size < size ? p->size : size;
     bool same = memcmp(p->data, with, known) == 0;
@@ -95,7 +95,7 @@ static bool starts(const peeked *p, const char *with, bool *undecided)
     return same && p->size > size;
 }
 
-static wish look(const gw_listener *listener, int fd, peeked *p)
+static wish classify_request(const gw_listener *listener, int fd, peeked *p)
 {
     bool stream_later, halt_later;
     p->halts = false;
@@ -104,8 +104,8 @@ static wish look(const gw_listener *listener, int fd, peeked *p)
         return WISH_GONE;
     p->size = size > 0 ? (size_t)size : 0;
     p->data[p->size] = 0;
-    bool stream = starts(p, "GET /ws", &stream_later) && strchr(" ?", p->data[7]);
-    bool halt = starts(p, "POST /api/v1/simulation/halt ", &halt_later);
+    bool stream = starts_with(p, "GET /ws", &stream_later) && strchr(" ?", p->data[7]);
+    bool halt = starts_with(p, "POST /api/v1/simulation/halt ", &halt_later);
     if (stream_later || halt_later)
         return WISH_UNKNOWN;
     head_status read = head_parse(p->data, p->size, &p->head);
@@ -124,7 +124,7 @@ static wish look(const gw_listener *listener, int fd, peeked *p)
 
 /* ---- handing over -------------------------------------------------------------------------- */
 
-static bool lists(const char *value, const char *word)
+static bool lists_word(const char *value, const char *word)
 {
     size_t size = strlen(word);
     for (; value && *value; value += strcspn(value, ","), value += *value == ',') {
@@ -157,7 +157,7 @@ static bool accept_of(const char *key, char accept[WS_ACCEPT])
 
 /* A handshake is read and taken here, whole: only WebSocket comes through, and only from who may.
  */
-static void admit(gw_listener *listener, int fd, peeked *p)
+static void admit_stream(gw_listener *listener, int fd, peeked *p)
 {
     const request_head *head = &p->head;
     guard_head fields = guard_head_of(head);
@@ -172,7 +172,7 @@ static void admit(gw_listener *listener, int fd, peeked *p)
     else if (status)
         reject(fd, status, id, "", detail);
     else if (head_count(head, "Upgrade") != 1 || strcasecmp(upgrade, "websocket") != 0 ||
-             !lists(head_find(head, "Connection"), "upgrade"))
+             !lists_word(head_find(head, "Connection"), "upgrade"))
         reject(fd, 426, id, "Upgrade: websocket\r\n", "a WebSocket handshake is wanted here");
     else if (!version || strcmp(version, "13") != 0)
         reject(fd, 426, id, "Sec-WebSocket-Version: 13\r\n",
@@ -180,7 +180,7 @@ static void admit(gw_listener *listener, int fd, peeked *p)
     else if (head_count(head, "Sec-WebSocket-Key") != 1 ||
              !accept_of(head_find(head, "Sec-WebSocket-Key"), accept))
         reject(fd, 400, id, "", "Sec-WebSocket-Key must be sixteen bytes in base64");
-    else if (named && !lists(named, "guideway.v1"))
+    else if (named && !lists_word(named, "guideway.v1"))
         reject(fd, 400, id, "", "the sub-protocol here is guideway.v1");
     else {
         recv(fd, p->data, head->size, MSG_DONTWAIT); /* it is read */
@@ -210,7 +210,7 @@ static void answer_halt(gw_listener *listener, int fd, peeked *p, bool repeated)
     halt_replies_adopt(listener->halts, fd, name, p->ignored, repeated);
 }
 
-static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *p)
+static void release_socket(gw_listener *listener, waiting *entry, wish wanted, peeked *p)
 {
     int fd = entry->fd;
     event_loop_watch(&listener->loop, EPOLL_CTL_DEL, fd, 0, 0);
@@ -220,7 +220,7 @@ static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *
     else if (wanted == WISH_HALT)
         answer_halt(listener, fd, p, entry->repeated);
     else if (wanted == WISH_STREAM)
-        admit(listener, fd, p);
+        admit_stream(listener, fd, p);
     else if (wanted == WISH_STATE && state_replies_adopt(listener->states, fd))
         return;
     else if (!http_adopt(listener->def.http, fd, &entry->peer))
@@ -232,10 +232,10 @@ static void dispatch_waiting(gw_listener *listener, waiting *entry)
     peeked p;
     if (entry->fd < 0)
         return;
-    wish wanted = look(listener, entry->fd, &p);
+    wish wanted = classify_request(listener, entry->fd, &p);
     carry_out_halt(listener, entry, &p);
     if (wanted != WISH_UNKNOWN)
-        release(listener, entry, wanted, &p);
+        release_socket(listener, entry, wanted, &p);
 }
 
 /* ---- accepting ----------------------------------------------------------------------------- */
@@ -259,7 +259,7 @@ static waiting *free_place(gw_listener *listener)
         if (listener->waiting[i].fd < 0)
             return &listener->waiting[i];
     waiting *oldest = oldest_waiting(listener);
-    release(listener, oldest, WISH_GONE, NULL);
+    release_socket(listener, oldest, WISH_GONE, NULL);
     return oldest;
 }
 
@@ -268,7 +268,7 @@ static void free_file(gw_listener *listener)
 {
     waiting *oldest = oldest_waiting(listener);
     if (oldest)
-        release(listener, oldest, WISH_GONE, NULL);
+        release_socket(listener, oldest, WISH_GONE, NULL);
     else
         http_make_room(listener->def.http);
     nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -295,17 +295,17 @@ static void accept_one(gw_listener *listener)
     }
 }
 
-static void expire(void *context)
+static void expire_waiting(void *context)
 {
     gw_listener *listener = context;
     long now = clock_ms();
     for (int i = 0; i < MAX_WAITING; i++)
         if (listener->waiting[i].fd >= 0 && now > listener->waiting[i].deadline_ms)
-            release(listener, &listener->waiting[i], WISH_GONE, NULL);
+            release_socket(listener, &listener->waiting[i], WISH_GONE, NULL);
     http_expire(listener->def.http);
 }
 
-static void attend(void *context, uint32_t id, uint32_t events)
+static void attend_socket(void *context, uint32_t id, uint32_t events)
 {
     gw_listener *listener = context;
     (void)events;
@@ -328,7 +328,7 @@ static bool is_loopback(const struct sockaddr *address)
 }
 
 /* Splits "ADDR:PORT"; false where it is not of that form. */
-static bool split(const char *address, char host[128], char port[8])
+static bool split_address(const char *address, char host[128], char port[8])
 {
     const char *colon = strrchr(address, ':');
     size_t size = colon ? (size_t)(colon - address) : 0;
@@ -372,7 +372,7 @@ gw_listener *listener_bind(const char *address, gw_error *error)
     assert(address);
     char host[128], port[8];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    if (!split(address, host, port) || getaddrinfo(host, port, &hints, &found) != 0) {
+    if (!split_address(address, host, port) || getaddrinfo(host, port, &hints, &found) != 0) {
         gw_fail(error, GW_BAD_INPUT, "",
                 "%s is not an address to listen at: 127.0.0.1:8080 or [::1]:8080 are", address);
         return NULL;
@@ -426,8 +426,8 @@ bool listener_start(gw_listener *listener, const listener_def *def, gw_error *er
                                  .niceness = NICENESS,
                                  .period_ms = EXPIRE_MS,
                                  .context = listener,
-                                 .on_event = attend,
-                                 .on_timer = expire};
+                                 .on_event = attend_socket,
+                                 .on_timer = expire_waiting};
     if (!event_loop_open(&listener->loop, &loop, error))
         return false;
     if (!event_loop_watch(&listener->loop, EPOLL_CTL_ADD, listener->fd, ID_LISTEN, EPOLLIN))

@@ -84,7 +84,7 @@ static void carry_out_halt(gw_passage *p, const char *data, size_t size)
 }
 
 /* Marks what may pass, leaves out what means nothing; what is refused is dropped. */
-static void check(gw_passage *p)
+static void check_requests(gw_passage *p)
 {
     for (;;) {
         bool head = p->framing.phase == FRAMING_HEAD;
@@ -152,7 +152,7 @@ static bool read_client(gw_passage *p)
         if (got <= 0 || drops)
             continue;
         p->in_size += (size_t)got;
-        check(p);
+        check_requests(p);
         send_in(p);
     }
     return true;
@@ -160,7 +160,7 @@ static bool read_client(gw_passage *p)
 
 /* ---- towards the client -------------------------------------------------------------------- */
 
-static void watch(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
+static void watch_socket(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
 {
     uint32_t *now = outer ? &p->outer_events : &p->client_events;
     int fd = outer ? p->outer : p->client;
@@ -175,7 +175,7 @@ static void watch(gw_relay *relay, gw_passage *p, bool outer, uint32_t events)
 
 static void leave_library(gw_relay *relay, gw_passage *p)
 {
-    watch(relay, p, true, NOT_WATCHED);
+    watch_socket(relay, p, true, NOT_WATCHED);
     close(p->outer);
     p->outer = -1;
     p->shut = p->deaf = true;
@@ -239,7 +239,7 @@ static bool write_client(gw_relay *relay, gw_passage *p)
 
 /* ---- passages ------------------------------------------------------------------------------ */
 
-static void end(gw_relay *relay, gw_passage *p)
+static void end_passage(gw_relay *relay, gw_passage *p)
 {
     if (p->outer >= 0)
         leave_library(relay, p);
@@ -256,12 +256,12 @@ static void watch_both(gw_relay *relay, gw_passage *p)
     bool drops = p->deaf || p->over || p->framing.phase == FRAMING_REFUSED;
     bool reads = !p->heard && (drops || p->in_size < HEAD_BYTES);
     bool writes = p->out_sent < p->out_size;
-    watch(relay, p, false, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+    watch_socket(relay, p, false, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
     if (p->outer_events != NOT_WATCHED)
-        watch(relay, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
+        watch_socket(relay, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
 }
 
-static gw_passage *at(gw_relay *relay, int place)
+static gw_passage *passage_at(gw_relay *relay, int place)
 {
     pthread_mutex_lock(&relay->lock);
     gw_passage *p = relay->places[place];
@@ -269,26 +269,26 @@ static gw_passage *at(gw_relay *relay, int place)
     return p;
 }
 
-static void attend(void *context, uint32_t id, uint32_t events)
+static void attend_passage(void *context, uint32_t id, uint32_t events)
 {
     gw_relay *relay = context;
-    gw_passage *p = at(relay, (int)(id / 2));
+    gw_passage *p = passage_at(relay, (int)(id / 2));
     bool outer = id % 2 == SIDE_OUTER;
     if (p->ended)
         return;
     if (!outer && events & (EPOLLHUP | EPOLLERR)) {
-        end(relay, p);
+        end_passage(relay, p);
         return;
     }
     /* an end that waits for the client is signalled again and again */
     if (outer && events & EPOLLHUP && p->out_sent < p->out_size) {
-        watch(relay, p, true, NOT_WATCHED);
+        watch_socket(relay, p, true, NOT_WATCHED);
         p->until_ms = clock_ms() + LINGER_MS;
     }
     bool there =
         (outer || read_client(p)) && ((!outer && !(events & EPOLLOUT)) || write_client(relay, p));
     if (!there || (p->over && p->heard)) {
-        end(relay, p);
+        end_passage(relay, p);
         return;
     }
     send_in(p); /* an answer may have been the last one before the end */
@@ -308,21 +308,21 @@ static void free_ended(void *context)
     }
 }
 
-static void expire(void *context)
+static void expire_passages(void *context)
 {
     gw_relay *relay = context;
     long now = clock_ms();
     for (int i = 0; i < PLACES; i++) {
-        gw_passage *p = at(relay, i);
+        gw_passage *p = passage_at(relay, i);
         if (p && p->until_ms && now > p->until_ms && !p->ended)
-            end(relay, p);
+            end_passage(relay, p);
     }
 }
 
 /* ---- coming in ----------------------------------------------------------------------------- */
 
 /* Under the lock: the index of the connection with that number, or for -1 of a free place. */
-static int find(const gw_relay *relay, int inner)
+static int find_passage(const gw_relay *relay, int inner)
 {
     for (int i = 0; i < PLACES; i++)
         if (inner < 0 ? !relay->places[i] : relay->places[i] && relay->places[i]->inner == inner)
@@ -349,11 +349,12 @@ gw_passage *relay_pair(gw_relay *relay, int client, int *inner)
     p->outer = ends[0];
     p->client_events = p->outer_events = NOT_WATCHED;
     pthread_mutex_lock(&relay->lock);
-    int before = find(relay, ends[1]); /* closed by the library, which this thread has yet to see */
+    int before =
+        find_passage(relay, ends[1]); /* closed by the library, which this thread has yet to see */
     if (before >= 0)
         relay->places[before]->inner = -1;
     p->inner = ends[1];
-    p->place = find(relay, -1);
+    p->place = find_passage(relay, -1);
     if (p->place >= 0)
         relay->places[p->place] = p;
     pthread_mutex_unlock(&relay->lock);
@@ -368,8 +369,8 @@ gw_passage *relay_pair(gw_relay *relay, int client, int *inner)
 void relay_open(gw_relay *relay, gw_passage *p)
 {
     assert(relay && p);
-    watch(relay, p, true, EPOLLIN);
-    watch(relay, p, false, EPOLLIN); /* from here on it is the thread's */
+    watch_socket(relay, p, true, EPOLLIN);
+    watch_socket(relay, p, false, EPOLLIN); /* from here on it is the thread's */
 }
 
 void relay_cancel(gw_relay *relay, gw_passage *p)
@@ -386,7 +387,7 @@ void relay_answers(gw_relay *relay, int inner)
 {
     assert(relay && inner >= 0);
     pthread_mutex_lock(&relay->lock);
-    int place = find(relay, inner);
+    int place = find_passage(relay, inner);
     if (place >= 0)
         relay->places[place]->answered++;
     pthread_mutex_unlock(&relay->lock);
@@ -397,7 +398,7 @@ relay_halt relay_halted(gw_relay *relay, int inner)
     assert(relay && inner >= 0);
     relay_halt halt = RELAY_HALT_REFUSED;
     pthread_mutex_lock(&relay->lock);
-    int place = find(relay, inner);
+    int place = find_passage(relay, inner);
     const gw_passage *p = place >= 0 ? relay->places[place] : NULL;
     if (p && atomic_load(&p->halted) > p->answered)
         halt = atomic_load(&p->repeated) ? RELAY_HALT_REPEATED : RELAY_HALT_MADE;
@@ -421,8 +422,8 @@ gw_relay *relay_create(const relay_def *def, gw_error *error)
                                  .what = "the HTTP server",
                                  .period_ms = EXPIRE_MS,
                                  .context = relay,
-                                 .on_event = attend,
-                                 .on_timer = expire,
+                                 .on_event = attend_passage,
+                                 .on_timer = expire_passages,
                                  .on_round = free_ended};
     if (event_loop_open(&relay->loop, &loop, error) && event_loop_start(&relay->loop, error))
         return relay;
@@ -439,7 +440,7 @@ void relay_destroy(gw_relay *relay)
         gw_passage *p = relay->places[i];
         if (p && !p->ended) {
             (void)write_client(relay, p);
-            end(relay, p);
+            end_passage(relay, p);
         }
     }
     free_ended(relay);

@@ -50,7 +50,7 @@ struct gw_state_replies {
 /* ---- places -------------------------------------------------------------------------------- */
 
 /* Gives the place back; the socket is the caller's. */
-static int leave(gw_state_replies *replies, place *p)
+static int leave_place(gw_state_replies *replies, place *p)
 {
     int fd = p->fd;
     event_loop_watch(&replies->loop, EPOLL_CTL_DEL, fd, 0, 0);
@@ -62,7 +62,7 @@ static int leave(gw_state_replies *replies, place *p)
 
 static void hand_over(gw_state_replies *replies, place *p)
 {
-    int fd = leave(replies, p);
+    int fd = leave_place(replies, p);
     struct sockaddr_storage peer = peer_address(fd);
     if (!http_adopt(replies->def.http, fd, &peer))
         reject_busy(fd);
@@ -113,7 +113,7 @@ static bool is_fine(const gw_guard *guard, const request_head *head)
 
 /* Finds out about the next request; where it asks for the state its bytes are taken from the
  * socket. */
-static finding look(const gw_state_replies *replies, place *p)
+static finding find_request(const gw_state_replies *replies, place *p)
 {
     char data[HEAD_BYTES + 1], copy[KNOWN];
     request_head head;
@@ -161,7 +161,7 @@ static const char *date_of(gw_state_replies *replies)
 }
 
 /* False: the connection is to end. */
-static bool answer(gw_state_replies *replies, const place *p)
+static bool answer_state(gw_state_replies *replies, const place *p)
 {
     char head[HEAD_ROOM], made[HEAD_REQUEST_ID + 1];
     gw_text *text = app_simulation_text(replies->def.app);
@@ -184,32 +184,32 @@ static bool answer(gw_state_replies *replies, const place *p)
     return whole;
 }
 
-static void serve(void *context, uint32_t id, uint32_t events)
+static void serve_place(void *context, uint32_t id, uint32_t events)
 {
     gw_state_replies *replies = context;
     place *p = &replies->places[id];
     (void)events;
     if (p->fd < 0)
         return;
-    switch (look(replies, p)) {
+    switch (find_request(replies, p)) {
     case ASKS:
         pthread_mutex_lock(&replies->lock);
         p->deadline_ms = clock_ms() + KEPT_MS;
         pthread_mutex_unlock(&replies->lock);
-        if (!answer(replies, p))
-            close(leave(replies, p));
+        if (!answer_state(replies, p))
+            close(leave_place(replies, p));
         return;
     case ASKS_ELSE:
     case NOT_WHOLE: /* HTTP waits for the rest, and answers whatever it is */
         hand_over(replies, p);
         return;
     case GONE:
-        close(leave(replies, p));
+        close(leave_place(replies, p));
         return;
     }
 }
 
-static void expire(void *context)
+static void expire_places(void *context)
 {
     gw_state_replies *replies = context;
     long now = clock_ms();
@@ -219,7 +219,7 @@ static void expire(void *context)
         bool over = p->fd >= 0 && now > p->deadline_ms;
         pthread_mutex_unlock(&replies->lock);
         if (over)
-            close(leave(replies, p));
+            close(leave_place(replies, p));
     }
 }
 
@@ -241,8 +241,8 @@ gw_state_replies *state_replies_create(const state_reply_def *def, gw_error *err
                                  .what = "answers of the state",
                                  .period_ms = EXPIRE_MS,
                                  .context = replies,
-                                 .on_event = serve,
-                                 .on_timer = expire};
+                                 .on_event = serve_place,
+                                 .on_timer = expire_places};
     if (event_loop_open(&replies->loop, &loop, error) && event_loop_start(&replies->loop, error))
         return replies;
     state_replies_destroy(replies);

@@ -38,7 +38,7 @@ static gw_text *simulation_text(const app_document *document, const gw_snapshot 
     return wire_text(describe_simulation(document, snapshot));
 }
 
-static char *put(char *at, const void *value, size_t size)
+static char *put_bytes(char *at, const void *value, size_t size)
 {
     memcpy(at, value, size);
     return at + size;
@@ -61,9 +61,9 @@ static gw_text *scene_text(const char *op, const stream_client *client,
     gw_text *text =
         members ? text_new((size_t)begun + members->size + sizeof between - 1 + size + 1) : NULL;
     if (text) {
-        char *at = put(text->data, head, (size_t)begun);
-        at = put(at, members->data, members->size);
-        at = put(put(at, between, sizeof between - 1), simulation->data, size);
+        char *at = put_bytes(text->data, head, (size_t)begun);
+        at = put_bytes(at, members->data, members->size);
+        at = put_bytes(put_bytes(at, between, sizeof between - 1), simulation->data, size);
         *at = '}';
     }
     text_unref(members);
@@ -94,14 +94,14 @@ static gw_text *event_text(const gw_text *event)
 
 static char *put_u32(char *at, uint32_t value)
 {
-    return put(at, &value, sizeof value);
+    return put_bytes(at, &value, sizeof value);
 }
 
 static char *put_pose(char *at, uint32_t index, const gw_pose *pose)
 {
     const float values[7] = {(float)pose->p.x, (float)pose->p.y, (float)pose->p.z, (float)pose->q.w,
                              (float)pose->q.x, (float)pose->q.y, (float)pose->q.z};
-    return put(put_u32(at, index), values, sizeof values);
+    return put_bytes(put_u32(at, index), values, sizeof values);
 }
 
 static gw_text *pose_frame(const app_document *document, const gw_snapshot *snapshot)
@@ -111,8 +111,8 @@ static gw_text *pose_frame(const app_document *document, const gw_snapshot *snap
     gw_text *frame = poses && link ? text_new(24 + 32 * (count + links)) : NULL;
     if (frame) {
         char *at = put_u32(put_u32(frame->data, 1), (uint32_t)(count + links));
-        at = put(at, &snapshot->tick, sizeof snapshot->tick);
-        at = put(at, &snapshot->time, sizeof snapshot->time);
+        at = put_bytes(at, &snapshot->tick, sizeof snapshot->tick);
+        at = put_bytes(at, &snapshot->time, sizeof snapshot->time);
         for (size_t i = 0; i < count; i++)
             at = put_pose(at, (uint32_t)i, &poses[document->moving[i]]);
         for (size_t i = 0; i < links; i++)
@@ -187,10 +187,10 @@ static gw_text *sample_frame(const gw_stream *stream, stream_client *client)
     if (!frame)
         return NULL;
     char *at = put_u32(put_u32(frame->data, 2), (uint32_t)(last - first));
-    at = put(at, &stream->ticks[first % STREAM_ROWS], sizeof(uint64_t));
+    at = put_bytes(at, &stream->ticks[first % STREAM_ROWS], sizeof(uint64_t));
     at = put_u32(at, (uint32_t)stream->columns);
     for (uint64_t i = first; i < last; i++)
-        at = put(at, stream->rows + (i % STREAM_ROWS) * (size_t)stream->columns, row);
+        at = put_bytes(at, stream->rows + (i % STREAM_ROWS) * (size_t)stream->columns, row);
     return frame;
 }
 
@@ -520,7 +520,7 @@ static void refresh_frames(gw_stream *stream, uint64_t now)
 
 /* A connection that has said nothing is asked whether it is there; one that does not answer, or not
  * a close with its own, is cut. */
-static void watch(stream_client *client, uint64_t now)
+static void watch_client(stream_client *client, uint64_t now)
 {
     bool gone = now > client->heard_us + 2 * STREAM_SILENT_US;
     if (client->close && !client->closing_us)
@@ -544,7 +544,7 @@ static void ask_to_write(gw_stream *stream)
 
 /* New events go out before memory is freed and texts are written anew: all that is left to the next
  * pass, which follows at once, and is not put off again. */
-static void serve(gw_stream *stream)
+static void serve_clients(gw_stream *stream)
 {
     uint64_t now = stream_now_us();
     bool events = app_take_events(stream->app);
@@ -565,14 +565,14 @@ static void serve(gw_stream *stream)
     for (stream_client *each = stream->clients; each; each = each->next) {
         if (!each->authorised && now > each->auth_until_us)
             each->close = STREAM_CLOSE_NO_TOKEN;
-        watch(each, now);
+        watch_client(each, now);
     }
     ask_to_write(stream);
 }
 
 /* ---- clients ------------------------------------------------------------------------------- */
 
-static void enter(gw_stream *stream, stream_client *client, struct lws *wsi)
+static void enter_client(gw_stream *stream, stream_client *client, struct lws *wsi)
 {
     *client = (stream_client){.wsi = wsi, .next = stream->clients, .heard_us = stream_now_us()};
     client->roles = guard_roles(stream->guard, NULL);
@@ -582,7 +582,7 @@ static void enter(gw_stream *stream, stream_client *client, struct lws *wsi)
     lws_callback_on_writable(wsi);
 }
 
-static void leave(gw_stream *stream, stream_client *client)
+static void leave_client(gw_stream *stream, stream_client *client)
 {
     stream_client **place = &stream->clients;
     while (*place && *place != client)
@@ -660,7 +660,7 @@ static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece 
 
 /* Messages on a connection that is being closed are ignored, but for its close; where its frames
  * cannot be told apart any more, anything ends it. */
-static int receive(gw_stream *stream, stream_client *client, unsigned char *data, size_t size)
+static int receive_bytes(gw_stream *stream, stream_client *client, unsigned char *data, size_t size)
 {
     size_t taken;
     ws_piece piece;
@@ -723,7 +723,7 @@ static void adopt_waiting(gw_stream *stream)
             continue;
         }
         stream_client *client = lws_wsi_user(wsi);
-        enter(stream, client, wsi);
+        enter_client(stream, client, wsi);
         client->named = about.named;
         memcpy(client->accept, about.accept, WS_ACCEPT);
     }
@@ -772,7 +772,7 @@ static void on_timer(lws_sorted_usec_list_t *timer);
 /* Serves, and again after a tick; sooner while the event of a new document is on its way. */
 static void serve_on(gw_stream *stream)
 {
-    serve(stream);
+    serve_clients(stream);
     bool fresh = stream->clients && stream_now_us() < stream->newest_since_us + STREAM_EVENT_US;
     lws_sul_schedule(stream->context, 0, &stream->timer, on_timer,
                      fresh || stream->put_off ? STREAM_FRESH_US : STREAM_TICK_US);
@@ -790,11 +790,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     stream_client *client = user;
     switch (reason) {
     case LWS_CALLBACK_RAW_RX:
-        return receive(stream, client, data, size);
+        return receive_bytes(stream, client, data, size);
     case LWS_CALLBACK_RAW_WRITEABLE:
         return on_writable(stream, client);
     case LWS_CALLBACK_RAW_CLOSE:
-        leave(stream, client);
+        leave_client(stream, client);
         return 0;
     case LWS_CALLBACK_WSI_DESTROY:
         /* Of sockets alone: the context's own pipe has none while the thread runs. */
@@ -810,7 +810,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     }
 }
 
-static void *run(void *context)
+static void *stream_thread(void *context)
 {
     gw_stream *stream = context;
     lws_sul_schedule(stream->context, 0, &stream->timer, on_timer, STREAM_TICK_US);
@@ -820,7 +820,7 @@ static void *run(void *context)
     return NULL;
 }
 
-static bool start(gw_stream *stream)
+static bool start_stream(gw_stream *stream)
 {
     struct lws_context_creation_info info = {.port = CONTEXT_PORT_NO_LISTEN_SERVER,
                                              .protocols = protocols,
@@ -831,7 +831,7 @@ static bool start(gw_stream *stream)
     lws_set_log_level(0, NULL);
     stream->context = lws_create_context(&info);
     stream->vhost = stream->context ? lws_create_vhost(stream->context, &info) : NULL;
-    if (!stream->vhost || pthread_create(&stream->thread, NULL, run, stream) != 0)
+    if (!stream->vhost || pthread_create(&stream->thread, NULL, stream_thread, stream) != 0)
         return false;
     pthread_setname_np(stream->thread, "gw-stream");
     stream->started = true;
@@ -852,7 +852,7 @@ gw_stream *stream_create(gw_app *app, const gw_guard *guard, gw_error *error)
         stream->ticks = calloc(STREAM_ROWS, sizeof *stream->ticks);
         stream->records = calloc(STREAM_RECORDS, sizeof *stream->records);
     }
-    if (stream && stream->rows && stream->ticks && stream->records && start(stream))
+    if (stream && stream->rows && stream->ticks && stream->records && start_stream(stream))
         return stream;
     gw_fail(error, GW_FAILED, "", "the stream could not be started");
     stream_destroy(stream);

@@ -42,7 +42,7 @@ static void reply_text(stream_client *client, gw_text *text)
     lws_callback_on_writable(client->wsi);
 }
 
-static void reply(stream_client *client, json_t *value)
+static void send_reply(stream_client *client, json_t *value)
 {
     reply_text(client, wire_text(value));
 }
@@ -54,7 +54,7 @@ static void reply_error(stream_client *client, const gw_error *error, const json
     json_t *value = wire_refusal(json_string_value(detail), json_string_value(pointer), id);
     json_decref(detail);
     json_decref(pointer);
-    reply(client, value);
+    send_reply(client, value);
 }
 
 /* ---- subscriptions ------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static void answer_samples(const stream_request *now)
     app_document *document = app_document_get(now->stream->app);
     int columns = now->client->columns_sent = wire_sample_columns(document->link_count);
     app_document_put(document);
-    reply(now->client, wire_subscribed(WIRE_SAMPLES, wire_sample_names(columns)));
+    send_reply(now->client, wire_subscribed(WIRE_SAMPLES, wire_sample_names(columns)));
 }
 
 static void answer_wrenches(const stream_request *now)
@@ -100,7 +100,7 @@ static bool on_subscribe(stream_request *now)
     switch (now->said.stream) {
     case WIRE_POSES:
         now->client->poses = so_often(now->said.hz);
-        reply(now->client, wire_subscribed(WIRE_POSES, NULL));
+        send_reply(now->client, wire_subscribed(WIRE_POSES, NULL));
         return true;
     case WIRE_SAMPLES:
         set_samples(now->stream, now->client, true);
@@ -255,7 +255,7 @@ static bool at_latched(stream_request *now, const gw_command *command)
 }
 
 /* Force at a latched device is commanded by its operator alone, whom this message keeps alive. */
-static bool operate(stream_request *now, const gw_command *command)
+static bool send_operator_command(stream_request *now, const gw_command *command)
 {
     return !at_latched(now, command) ||
            stream_lease_take(now->stream, now->client, false, &now->error);
@@ -267,7 +267,7 @@ static bool on_drag(stream_request *now)
     command.drag.point = now->said.point;
     command.drag.target = now->said.target;
     command.drag.turn = now->said.on;
-    return may_take(now, &command, GW_COMMAND_DRAG) && operate(now, &command) &&
+    return may_take(now, &command, GW_COMMAND_DRAG) && send_operator_command(now, &command) &&
            send_hand(now, &command) && take_grip(now, &command);
 }
 
@@ -312,7 +312,8 @@ static bool on_push(stream_request *now)
     bool none = gw_norm(command.push.f) == 0 && gw_norm(command.push.t) == 0;
     if (none && at_latched(now, &command))
         return end_push(now, &command);
-    return operate(now, &command) && send_hand(now, &command) && take_grip(now, &command);
+    return send_operator_command(now, &command) && send_hand(now, &command) &&
+           take_grip(now, &command);
 }
 
 static bool on_lease(stream_request *now)
@@ -347,7 +348,7 @@ static bool on_halt(stream_request *now)
 /* ---- letting go ------------------------------------------------------------------------------ */
 
 /* A drag is released, a push becomes none. */
-static void end(gw_stream *stream, stream_grip *g)
+static void end_grip(gw_stream *stream, stream_grip *g)
 {
     gw_command command = {.kind = g->kind == GW_COMMAND_DRAG ? GW_COMMAND_RELEASE : GW_COMMAND_PUSH,
                           .tool = g->tool};
@@ -364,7 +365,7 @@ void stream_expire_pushes(gw_stream *stream, uint64_t now_us)
         stream_grip *g = &stream->grips[i];
         if (g->client && g->kind == GW_COMMAND_PUSH && now_us > g->until_us &&
             !stream_lease_guards(stream, g))
-            end(stream, g);
+            end_grip(stream, g);
     }
 }
 
@@ -372,7 +373,7 @@ void stream_let_go(gw_stream *stream, stream_client *client)
 {
     for (int i = 0; i < STREAM_GRIPS; i++)
         if (stream->grips[i].client == client)
-            end(stream, &stream->grips[i]);
+            end_grip(stream, &stream->grips[i]);
 }
 
 /* ---- dispatch ------------------------------------------------------------------------------ */
@@ -392,7 +393,7 @@ static const struct {
     [WIRE_HALT] = {on_halt, 0},
 };
 
-static bool dispatch(stream_request *now, const json_t *json)
+static bool dispatch_message(stream_request *now, const json_t *json)
 {
     const char *name = json_string_value(json_object_get(json, "op"));
     int op = 0;
@@ -415,7 +416,7 @@ void stream_message(gw_stream *stream, stream_client *client, const char *data, 
     stream_request now = {.stream = stream, .client = client};
     wire_memory_clear();
     json_t *json = wire_parse(data, size, &now.error);
-    if (!json || !dispatch(&now, json))
+    if (!json || !dispatch_message(&now, json))
         reply_error(client, &now.error, json_object_get(json, "id"));
     json_decref(json);
 }

@@ -35,7 +35,7 @@ static worker_job *next_job(gw_workers *workers)
     return job;
 }
 
-static void *work(void *context)
+static void *worker_thread(void *context)
 {
     worker_job *job;
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
@@ -71,7 +71,7 @@ gw_workers *workers_create(int count, gw_error *error)
     pthread_cond_init(&workers->wake, NULL);
     workers->last = &workers->first;
     for (; workers->count < count; workers->count++) {
-        if (pthread_create(&workers->threads[workers->count], NULL, work, workers) != 0) {
+        if (pthread_create(&workers->threads[workers->count], NULL, worker_thread, workers) != 0) {
             gw_fail(error, GW_FAILED, "", "the system refuses threads for requests");
             workers_destroy(workers);
             return NULL;

@@ -89,12 +89,12 @@ static bool head_allowed(const ws_reader *r, uint64_t size)
 
 /* ---- payloads ------------------------------------------------------------------------------ */
 
-static ws_piece broken(int code)
+static ws_piece protocol_error(int code)
 {
     return (ws_piece){.found = WS_BROKEN, .code = code};
 }
 
-static void unmask(const ws_reader *r, unsigned char *data, size_t size)
+static void unmask_bytes(const ws_reader *r, unsigned char *data, size_t size)
 {
     const unsigned char *mask = r->head + r->head_size - 4;
     for (size_t i = 0; i < size; i++)
@@ -108,7 +108,7 @@ static bool code_allowed(int code)
            (code >= 3000 && code <= 4999);
 }
 
-static ws_piece closed(const ws_reader *r)
+static ws_piece close_piece(const ws_reader *r)
 {
     ws_piece piece = {.found = WS_CLOSED};
     ws_utf8 utf8 = {0};
@@ -116,9 +116,9 @@ static ws_piece closed(const ws_reader *r)
         return piece;
     piece.code = r->size >= 2 ? r->control[0] << 8 | r->control[1] : 0;
     if (!code_allowed(piece.code))
-        return broken(WS_CODE_PROTOCOL);
+        return protocol_error(WS_CODE_PROTOCOL);
     if (!utf8_goes_on(&utf8, r->control + 2, (size_t)r->size - 2) || utf8.left > 0)
-        return broken(WS_CODE_NOT_UTF8);
+        return protocol_error(WS_CODE_NOT_UTF8);
     return piece;
 }
 
@@ -130,7 +130,7 @@ static void next_frame(ws_reader *r)
 
 static ws_piece take_control(ws_reader *r, unsigned char *data, size_t size)
 {
-    unmask(r, data, size);
+    unmask_bytes(r, data, size);
     memcpy(r->control + r->done, data, size);
     r->done += size;
     if (r->done < r->size)
@@ -138,7 +138,7 @@ static ws_piece take_control(ws_reader *r, unsigned char *data, size_t size)
     unsigned opcode = r->head[0] & OPCODE;
     next_frame(r);
     if (opcode == WS_CLOSE)
-        return closed(r);
+        return close_piece(r);
     return (ws_piece){.found = opcode == WS_PING ? WS_PINGED : WS_PONGED,
                       .data = r->control,
                       .size = (size_t)r->size};
@@ -146,12 +146,12 @@ static ws_piece take_control(ws_reader *r, unsigned char *data, size_t size)
 
 static ws_piece take_data(ws_reader *r, unsigned char *data, size_t size)
 {
-    unmask(r, data, size);
+    unmask_bytes(r, data, size);
     r->done += size;
     bool whole = r->done == r->size, last = whole && r->head[0] & FIN;
     if (r->message == WS_TEXT &&
         (!utf8_goes_on(&r->utf8, data, size) || (last && r->utf8.left > 0)))
-        return broken(WS_CODE_NOT_UTF8);
+        return protocol_error(WS_CODE_NOT_UTF8);
     if (whole)
         next_frame(r);
     if (last)
@@ -170,7 +170,7 @@ ws_piece ws_read(ws_reader *r, unsigned char *data, size_t size, size_t *taken)
             r->done = 0;
             *taken = at;
             if (!head_allowed(r, r->size))
-                return broken(WS_CODE_PROTOCOL);
+                return protocol_error(WS_CODE_PROTOCOL);
             if (opcode == WS_TEXT || opcode == WS_BINARY) {
                 r->message = opcode;
                 r->utf8 = (ws_utf8){0};

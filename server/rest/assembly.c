@@ -16,7 +16,7 @@ typedef struct assembly_watch {
     bool late;     /* the time was up */
 } assembly_watch;
 
-static bool watch(void *context, int start, int iteration, double residual, double step)
+static bool watch_iteration(void *context, int start, int iteration, double residual, double step)
 {
     assembly_watch *w = context;
     if (w->trace) {
@@ -30,8 +30,8 @@ static bool watch(void *context, int start, int iteration, double residual, doub
 }
 
 /* The poses of a scene's parts, assembled; NULL with an error. */
-static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request *request,
-                             gw_assembly_result *result, json_t **answer, gw_error *error)
+static gw_assembly *assemble_scene(const gw_scene *scene, const wire_assembly_request *request,
+                                   gw_assembly_result *result, json_t **answer, gw_error *error)
 {
     gw_assembly_def def;
     gw_assembly *assembly = NULL;
@@ -48,7 +48,7 @@ static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request 
                                              .starts = request->starts,
                                              .limit = limit,
                                              .from = request->progress,
-                                             .watch = watch,
+                                             .watch = watch_iteration,
                                              .context = &watched};
         gw_assembly_solve(assembly, &options, result);
         *answer = wire_assembly_step(assembly, &def, result);
@@ -63,13 +63,13 @@ static gw_assembly *assemble(const gw_scene *scene, const wire_assembly_request 
     return assembly;
 }
 
-static void ask(api_call *call, const wire_assembly_request *request)
+static void answer_assembly(api_call *call, const wire_assembly_request *request)
 {
     gw_error error = {0};
     gw_assembly_result result;
     json_t *answer = NULL;
     app_document *document = app_document_get(call->app);
-    gw_assembly *assembly = assemble(document->scene, request, &result, &answer, &error);
+    gw_assembly *assembly = assemble_scene(document->scene, request, &result, &answer, &error);
     if (assembly)
         api_part(call, 200, document, answer);
     else
@@ -79,7 +79,7 @@ static void ask(api_call *call, const wire_assembly_request *request)
 }
 
 /* The edit is made where every relation holds, or where it is wanted even so. */
-static void commit(api_call *call, const wire_assembly_request *request)
+static void commit_assembly(api_call *call, const wire_assembly_request *request)
 {
     gw_error error = {0};
     gw_assembly_result result;
@@ -87,7 +87,7 @@ static void commit(api_call *call, const wire_assembly_request *request)
     app_edit edit;
     if (!api_begin(call, &edit))
         return;
-    gw_assembly *assembly = assemble(edit.base->scene, request, &result, &answer, &error);
+    gw_assembly *assembly = assemble_scene(edit.base->scene, request, &result, &answer, &error);
     if (!assembly) {
         api_abandon(call, &edit, &error);
         return;
@@ -111,8 +111,8 @@ void api_assemble(api_call *call)
     if (!wire_get_assembly_request(call->body, &request, &error))
         api_error(call, &error);
     else if (request.commit || request.apply)
-        commit(call, &request);
+        commit_assembly(call, &request);
     else
-        ask(call, &request);
+        answer_assembly(call, &request);
     wire_assembly_request_finish(&request);
 }

@@ -35,7 +35,7 @@ static bool read_edit(api_call *one, const json_t *value, api_request *request)
 }
 
 /* The route of an edit, and a body where it takes one; NULL: the reply is set. */
-static const api_route *find(api_call *one)
+static const api_route *find_route(api_call *one)
 {
     char allow[64];
     const api_request *request = one->request;
@@ -59,7 +59,7 @@ static const api_route *find(api_call *one)
 }
 
 /* Makes one edit; false: the reply is set, and the batch's edit may have ended. */
-static bool make(const api_call *call, api_batch *batch, const json_t *value)
+static bool make_edit(const api_call *call, api_batch *batch, const json_t *value)
 {
     api_request request = {0};
     api_call one = {.app = call->app,
@@ -69,7 +69,7 @@ static bool make(const api_call *call, api_batch *batch, const json_t *value)
                     .batch = batch,
                     .reply = call->reply};
     batch->made = false;
-    const api_route *route = read_edit(&one, value, &request) ? find(&one) : NULL;
+    const api_route *route = read_edit(&one, value, &request) ? find_route(&one) : NULL;
     if (route)
         route->handler(&one);
     json_decref(one.body);
@@ -82,7 +82,7 @@ static bool make_all(api_call *call, app_edit *edit, bool checks)
     api_batch batch = {.edit = *edit, .checks = checks};
     int count = (int)json_array_size(call->body);
     for (; batch.index < count; batch.index++) {
-        if (make(call, &batch, json_array_get(call->body, (size_t)batch.index)))
+        if (make_edit(call, &batch, json_array_get(call->body, (size_t)batch.index)))
             continue;
         if (batch.edit.app)
             app_edit_end(&batch.edit);

@@ -21,7 +21,8 @@ static int number_of(api_call *call, const gw_mechanism *m)
 }
 
 /* Begins an edit of the link that the address names; false with the reply set. */
-static bool begin(api_call *call, app_edit *edit, gw_mechanism **mechanism, int *index, int *link)
+static bool begin_link_edit(api_call *call, app_edit *edit, gw_mechanism **mechanism, int *index,
+                            int *link)
 {
     *index = resource_begin(call, edit);
     if (*index < 0)
@@ -37,7 +38,7 @@ static bool begin(api_call *call, app_edit *edit, gw_mechanism **mechanism, int 
 
 /* The mechanism that the address names in the newest document, which is given back where there is
  * none. */
-static const gw_mechanism *view(api_call *call, app_document **document)
+static const gw_mechanism *find_mechanism(api_call *call, app_document **document)
 {
     *document = app_document_get(call->app);
     int index = gw_scene_mechanism((*document)->scene, call->part[0]);
@@ -51,7 +52,7 @@ static const gw_mechanism *view(api_call *call, app_document **document)
 void api_links_get(api_call *call)
 {
     app_document *document;
-    const gw_mechanism *m = view(call, &document);
+    const gw_mechanism *m = find_mechanism(call, &document);
     if (!m)
         return;
     json_t *list = json_array();
@@ -62,10 +63,10 @@ void api_links_get(api_call *call)
 }
 
 /* Answers `part` of the link that the address names. */
-static void answer(api_call *call, json_t *(*part)(const gw_mechanism *, int))
+static void answer_link(api_call *call, json_t *(*part)(const gw_mechanism *, int))
 {
     app_document *document;
-    const gw_mechanism *m = view(call, &document);
+    const gw_mechanism *m = find_mechanism(call, &document);
     int link = m ? number_of(call, m) : -1;
     if (link >= 0)
         api_part(call, 200, document, part(m, link));
@@ -75,7 +76,7 @@ static void answer(api_call *call, json_t *(*part)(const gw_mechanism *, int))
 
 void api_link_get(api_call *call)
 {
-    answer(call, wire_link);
+    answer_link(call, wire_link);
 }
 
 static json_t *motor_of(const gw_mechanism *m, int link)
@@ -85,13 +86,13 @@ static json_t *motor_of(const gw_mechanism *m, int link)
 
 void api_motor_get(api_call *call)
 {
-    answer(call, motor_of);
+    answer_link(call, motor_of);
 }
 
 /* ---- links --------------------------------------------------------------------------------- */
 
 /* Commits and answers link `link` of mechanism `index`. */
-static void finish(api_call *call, app_edit *edit, int index, int link, int status)
+static void finish_link_edit(api_call *call, app_edit *edit, int index, int link, int status)
 {
     char item[64];
     snprintf(item, sizeof item, "/mechanisms/%d/links/%d", index, link);
@@ -122,14 +123,14 @@ void api_link_patch(api_call *call)
     gw_error error = {0};
     gw_mechanism *m;
     int index, link;
-    if (!begin(call, &edit, &m, &index, &link))
+    if (!begin_link_edit(call, &edit, &m, &index, &link))
         return;
     json_t *merged = api_merge(call, wire_link(m, link));
     bool read =
         wire_get_link(merged, "", m, link, &error) && state_begin(call, &edit, m, link, &error);
     json_decref(merged);
     if (read)
-        finish(call, &edit, index, link, 200);
+        finish_link_edit(call, &edit, index, link, 200);
     else
         api_abandon(call, &edit, &error);
 }
@@ -148,7 +149,7 @@ void api_links_post(api_call *call)
     else if (!gw_mechanism_resize(m, link + 1))
         gw_fail(&error, GW_FAILED, "", "memory is short for a mechanism");
     else if (wire_get_link(call->body, "", m, link, &error)) {
-        finish(call, &edit, index, link, 201);
+        finish_link_edit(call, &edit, index, link, 201);
         return;
     }
     api_abandon(call, &edit, &error);
@@ -160,7 +161,7 @@ void api_link_delete(api_call *call)
     gw_mechanism *m;
     char list[300] = "";
     int index, link;
-    if (!begin(call, &edit, &m, &index, &link))
+    if (!begin_link_edit(call, &edit, &m, &index, &link))
         return;
     bool last = link == m->link_count - 1;
     if (!last || link == 0) {
@@ -194,7 +195,7 @@ static bool set_motor(api_call *call, const gw_motor *motor, app_edit *edit)
     gw_mechanism *m;
     char item[80];
     int index, link;
-    if (!begin(call, edit, &m, &index, &link))
+    if (!begin_link_edit(call, edit, &m, &index, &link))
         return false;
     m->links[link].motor = *motor;
     if (!edit->group_stated)

@@ -46,7 +46,7 @@ static bool take_value(const api_call *call, const char *name, asked_value *valu
            api_query_form(call, name, value->form, sizeof value->form);
 }
 
-static bool means(const asked_value *value, const char *text)
+static bool value_means(const asked_value *value, const char *text)
 {
     return strcmp(text, value->text) == 0 || strcmp(text, value->form) == 0;
 }
@@ -58,20 +58,20 @@ static bool has_id(const json_t *entry, const asked_value *id)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = json_string_value(json_object_get(entry, names[i]));
         if (value)
-            return means(id, value);
+            return value_means(id, value);
     }
     return false;
 }
 
-static bool fits(const json_t *entry, const filter *f)
+static bool fits_filter(const json_t *entry, const filter *f)
 {
     const json_t *value = json_object_get(entry, f->name);
     const char *text = json_string_value(value);
     char *end;
     if (text)
-        return means(&f->value, text);
+        return value_means(&f->value, text);
     if (json_is_boolean(value))
-        return means(&f->value, json_is_true(value) ? "true" : "false");
+        return value_means(&f->value, json_is_true(value) ? "true" : "false");
     double number = strtod(f->value.text, &end);
     return json_is_number(value) && end != f->value.text && !*end &&
            json_number_value(value) == number;
@@ -84,7 +84,7 @@ static bool is_wanted(api_pieces *p, const json_t *entry)
         return false;
     }
     for (int i = 0; i < p->filter_count; i++)
-        if (!fits(entry, &p->filters[i]))
+        if (!fits_filter(entry, &p->filters[i]))
             return false;
     if (p->skip > 0) {
         p->skip--;
@@ -195,7 +195,7 @@ static void take_query(const api_call *call, api_pieces *p)
 }
 
 /* True where `p` is of further use. */
-static bool answer(api_call *call, api_pieces *p)
+static bool answer_piece(api_call *call, api_pieces *p)
 {
     take_query(call, p);
     gw_text *first = api_pieces_next(p);
@@ -226,7 +226,7 @@ void api_list(api_call *call, api_entries entries)
         return;
     }
     p->entries = entries;
-    if (answer(call, p))
+    if (answer_piece(call, p))
         call->reply->rest = p;
     else
         api_pieces_destroy(p);

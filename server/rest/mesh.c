@@ -35,29 +35,29 @@ void api_mesh_get(api_call *call)
 
 /* ---- who uses it --------------------------------------------------------------------------- */
 
-static bool names(const gw_shape *shape, const char *file)
+static bool names_mesh(const gw_shape *shape, const char *file)
 {
     if (shape->kind == GW_SHAPE_MESH)
         return strcmp(shape->mesh->file, file) == 0;
     for (int i = 0; shape->kind == GW_SHAPE_COMPOUND && i < shape->part_count; i++)
-        if (names(&shape->parts[i].shape, file))
+        if (names_mesh(&shape->parts[i].shape, file))
             return true;
     return false;
 }
 
 /* True where something of the scene has the mesh: the reply is set. */
-static bool used(api_call *call)
+static bool refuse_if_used(api_call *call)
 {
     app_document *document = app_document_get(call->app);
     const gw_scene *s = document->scene;
     char users[160] = "";
     for (int i = 0; i < s->object_count; i++)
-        if (names(&s->objects[i].shape, call->part[0]))
+        if (names_mesh(&s->objects[i].shape, call->part[0]))
             api_name(users, sizeof users, "object", s->objects[i].id);
     for (int i = 0; i < s->mechanism_count; i++)
         for (int k = 0; k < s->mechanisms[i].link_count; k++)
             if (s->mechanisms[i].geometries[k].has_geometry &&
-                names(&s->mechanisms[i].geometries[k].shape, call->part[0]))
+                names_mesh(&s->mechanisms[i].geometries[k].shape, call->part[0]))
                 api_name(users, sizeof users, "a link of", s->mechanisms[i].id);
     app_document_put(document);
     if (*users)
@@ -76,7 +76,7 @@ void api_mesh_put(api_call *call)
         api_refuse(call, 400, "", "the body is the file itself, and it is empty");
         return;
     }
-    if (known && (!api_replaces(call, call->part[0]) || used(call)))
+    if (known && (!api_replaces(call, call->part[0]) || refuse_if_used(call)))
         return;
     gw_mesh *mesh = meshes_save(call->meshes, call->part[0], request->body, request->size, &error);
     if (!mesh) {
@@ -92,7 +92,7 @@ void api_mesh_put(api_call *call)
 void api_mesh_delete(api_call *call)
 {
     gw_error error = {0};
-    if (used(call))
+    if (refuse_if_used(call))
         return;
     if (meshes_delete(call->meshes, call->part[0], &error))
         call->reply->status = 204;

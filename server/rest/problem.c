@@ -78,32 +78,33 @@ const problem_kind *problem_named(const char *name)
     return NULL;
 }
 
-static void put(text_builder *page, const char *text)
+static void put_text(text_builder *page, const char *text)
 {
     text_put(page, text, strlen(text));
 }
 
 static void begin_page(text_builder *page, const char *title)
 {
-    put(page, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-    put(page, title);
-    put(page, " - Guideway</title><link rel=\"stylesheet\" href=\"/docs.css\"></head><body><h1>");
-    put(page, title);
-    put(page, "</h1>\n");
+    put_text(page, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
+    put_text(page, title);
+    put_text(page,
+             " - Guideway</title><link rel=\"stylesheet\" href=\"/docs.css\"></head><body><h1>");
+    put_text(page, title);
+    put_text(page, "</h1>\n");
 }
 
 static gw_text *list_page(void)
 {
     text_builder page = {0};
     begin_page(&page, "Problems");
-    put(&page, "<p>What <code>type</code> of an error's answer may be.</p><ul>\n");
+    put_text(&page, "<p>What <code>type</code> of an error's answer may be.</p><ul>\n");
     for (int i = 0; i < KINDS; i++) {
         text_put_format(&page, "<li><a href=\"/problems/%s\">%s</a> (%d): ", kinds[i].name,
                         kinds[i].name, kinds[i].status);
-        put(&page, kinds[i].meaning);
-        put(&page, "</li>\n");
+        put_text(&page, kinds[i].meaning);
+        put_text(&page, "</li>\n");
     }
-    put(&page, "</ul></body></html>\n");
+    put_text(&page, "</ul></body></html>\n");
     return text_take(&page);
 }
 
@@ -120,8 +121,8 @@ gw_text *problem_page(const char *path)
     begin_page(&page, kind->title);
     text_put_format(&page, "<p><code>" PROBLEM_PATH "/%s</code>, status %d</p>\n<p>", kind->name,
                     kind->status);
-    put(&page, kind->meaning);
-    put(&page, "</p>\n<p><a href=\"" PROBLEM_PATH "\">All problems</a>, "
-               "<a href=\"/docs\">the specification</a></p></body></html>\n");
+    put_text(&page, kind->meaning);
+    put_text(&page, "</p>\n<p><a href=\"" PROBLEM_PATH "\">All problems</a>, "
+                    "<a href=\"/docs\">the specification</a></p></body></html>\n");
     return text_take(&page);
 }

@@ -58,7 +58,7 @@ static uint64_t hash_of(const api_request *request)
     return hash_more(hash, request->body ? request->body : "", request->size);
 }
 
-static void drop(api_replays *replays, kept *k)
+static void drop_reply(api_replays *replays, kept *k)
 {
     if (k->reply.body)
         replays->bytes -= k->reply.body->size;
@@ -66,7 +66,7 @@ static void drop(api_replays *replays, kept *k)
     *k = (kept){0};
 }
 
-static kept *find(api_replays *replays, const char *key)
+static kept *find_reply(api_replays *replays, const char *key)
 {
     for (int i = 0; i < KEPT; i++)
         if (strcmp(replays->kept[i].key, key) == 0)
@@ -91,7 +91,7 @@ static kept *take_place(api_replays *replays)
         replays->next = (replays->next + 1) % KEPT;
         if (k->key[0] && !k->done)
             continue;
-        drop(replays, k);
+        drop_reply(replays, k);
         return k;
     }
     return NULL;
@@ -121,9 +121,9 @@ bool api_replays_begin(api_replays *replays, const api_request *request, api_rep
         return false;
     }
     pthread_mutex_lock(&replays->lock);
-    kept *k = find(replays, key);
+    kept *k = find_reply(replays, key);
     if (k && k->done && clock_s() - k->at_s > KEPT_S) {
-        drop(replays, k);
+        drop_reply(replays, k);
         k = NULL;
     }
     bool is_new = !k;
@@ -140,15 +140,15 @@ bool api_replays_begin(api_replays *replays, const api_request *request, api_rep
 void api_replays_end(api_replays *replays, const api_request *request, const api_reply *reply)
 {
     pthread_mutex_lock(&replays->lock);
-    kept *k = find(replays, request->idempotency_key);
+    kept *k = find_reply(replays, request->idempotency_key);
     size_t size = reply->body ? reply->body->size : 0;
     if (k && (reply->status >= 500 || size > MOST_BYTES / 4)) /* may be tried again */
-        drop(replays, k);
+        drop_reply(replays, k);
     else if (k) {
         for (int i = 0; i < KEPT && replays->bytes + size > MOST_BYTES; i++) {
             kept *old = &replays->kept[(replays->next + i) % KEPT];
             if (old->done)
-                drop(replays, old);
+                drop_reply(replays, old);
         }
         k->reply = *reply;
         if (reply->body)
@@ -173,7 +173,7 @@ void api_replays_destroy(api_replays *replays)
     if (!replays)
         return;
     for (int i = 0; i < KEPT; i++)
-        drop(replays, &replays->kept[i]);
+        drop_reply(replays, &replays->kept[i]);
     pthread_mutex_destroy(&replays->lock);
     free(replays);
 }

@@ -14,7 +14,7 @@
 /* ---- replies ------------------------------------------------------------------------------- */
 
 /* Begins anew: what was short for the answer may be there for the word about it. */
-static json_t *problem(const problem_kind *kind, int status, const char *detail)
+static json_t *problem_json(const problem_kind *kind, int status, const char *detail)
 {
     wire_memory_clear();
     return json_pack("{s:o, s:s, s:i, s:o, s:[{s:s, s:o}]}", "type",
@@ -48,14 +48,14 @@ void api_problem(api_reply *reply, int status, const char *detail)
 {
     assert(reply && status >= 400 && detail);
     write_json(reply, status, "application/problem+json",
-               problem(problem_of_status(status), status, detail));
+               problem_json(problem_of_status(status), status, detail));
 }
 
 void api_problem_named(api_reply *reply, const char *kind, const char *detail)
 {
     const problem_kind *of = problem_named(kind);
     assert(reply && of && detail);
-    write_json(reply, of->status, "application/problem+json", problem(of, of->status, detail));
+    write_json(reply, of->status, "application/problem+json", problem_json(of, of->status, detail));
 }
 
 static json_t *all_of_list(const api_entries *entries, int index)
@@ -133,7 +133,7 @@ static int status_of(gw_error_code code)
 }
 
 /* Of one of several edits: the pointer goes through the request's array. */
-static void locate(const api_call *call, const gw_error *error, int status, char pointer[256])
+static void locate_error(const api_call *call, const gw_error *error, int status, char pointer[256])
 {
     const char *part = error->where[0] ? "/body" : "";
     if (status == 404 || status == 405)
@@ -160,11 +160,11 @@ static json_t *problem_of(const api_call *call, const gw_error *error, int statu
         count = 1;
     }
     int answered = batch_status(call, status);
-    json_t *value = problem(problem_of_status(answered), answered, error->message),
+    json_t *value = problem_json(problem_of_status(answered), answered, error->message),
            *list = json_array();
     for (int i = 0; i < count; i++) {
         char pointer[256];
-        locate(call, &all[i], status, pointer);
+        locate_error(call, &all[i], status, pointer);
         json_array_append_new(list, json_pack("{s:o, s:o}", "pointer", describe_text(pointer),
                                               "detail", describe_text(all[i].message)));
     }
@@ -179,7 +179,7 @@ static void write_problem(api_call *call, const gw_error *error, int status)
 }
 
 /* Consequences of a shortage of memory are not the request's fault. */
-static const gw_error *blame(const gw_error *error)
+static const gw_error *blame_error(const gw_error *error)
 {
     static const gw_error none = {.code = GW_FAILED, .message = "memory is short"};
     return wire_memory_short() ? &none : error;
@@ -188,7 +188,7 @@ static const gw_error *blame(const gw_error *error)
 void api_error(api_call *call, const gw_error *error)
 {
     assert(call && error);
-    error = blame(error);
+    error = blame_error(error);
     int status = status_of(error->code);
     write_problem(call, error, status);
 }
@@ -249,7 +249,7 @@ void api_version_tag(int64_t version, char tag[API_TAG])
     snprintf(tag, API_TAG, "\"s%lld\"", (long long)version);
 }
 
-static bool matches(const char *if_match, uint64_t revision)
+static bool matches_revision(const char *if_match, uint64_t revision)
 {
     char tag[API_TAG];
     snprintf(tag, sizeof tag, "\"%llu\"", (unsigned long long)revision);
@@ -290,7 +290,7 @@ bool api_begin(api_call *call, app_edit *edit)
         return false;
     }
     const char *if_match = call->request->if_match;
-    if (!if_match || matches(if_match, edit->base->revision))
+    if (!if_match || matches_revision(if_match, edit->base->revision))
         return true;
     api_refuse(call, 412, "", "If-Match is %.40s, the scene is at revision \"%llu\"", if_match,
                (unsigned long long)edit->base->revision);
@@ -321,7 +321,7 @@ void api_name(char *list, size_t size, const char *what, const char *id)
 }
 
 /* A pointer into the scene file becomes one into the body. */
-static void rebase(gw_error *error, const char *item)
+static void rebase_pointer(gw_error *error, const char *item)
 {
     size_t size = item ? strlen(item) : 0;
     char next = size && strncmp(error->where, item, size) == 0 ? error->where[size] : 'x';
@@ -335,7 +335,7 @@ static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error
     int status = error->code == GW_NOT_FOUND ? 400 : status_of(error->code);
     const bool open = error->code == GW_UNHANDLED && !edit->failed && edit->scene;
     const gw_error given = *error;
-    rebase(error, item);
+    rebase_pointer(error, item);
     json_t *value = problem_of(call, error, status);
     if (edit->failed)
         describe_refusal(value, edit->document->scene, edit->failed);
@@ -406,7 +406,7 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
 static const char *const groups[][4] = {
     {"mass", "density", NULL}, {"point", "line", "plane", NULL}, {"object", "mechanism", NULL}};
 
-static bool gives(const json_t *patch, const char *name)
+static bool gives_member(const json_t *patch, const char *name)
 {
     const json_t *value = json_object_get(patch, name);
     return value && !json_is_null(value);
@@ -416,9 +416,9 @@ static void drop_excluded(json_t *now, const json_t *patch, const char *const *g
 {
     bool given = false;
     for (int i = 0; group[i]; i++)
-        given = given || gives(patch, group[i]);
+        given = given || gives_member(patch, group[i]);
     for (int i = 0; given && group[i]; i++)
-        if (!gives(patch, group[i]))
+        if (!gives_member(patch, group[i]))
             json_object_del(now, group[i]);
 }
 
@@ -458,7 +458,7 @@ static void drop_alternatives(json_t *now, const json_t *patch)
     for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
         if (other_type(json_object_get(now, typed[i]), json_object_get(patch, typed[i])))
             json_object_del(now, typed[i]);
-    if (gives(patch, "object"))
+    if (gives_member(patch, "object"))
         json_object_del(now, "link");
     drop_coordinates(now, patch);
     drop_alternatives(json_object_get(now, "body"), json_object_get(patch, "body"));

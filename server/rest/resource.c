@@ -38,7 +38,7 @@ static void *entry_of(const gw_resource *r, const gw_scene *scene, int index)
     return entries + (size_t)index * r->size;
 }
 
-static int find(const gw_resource *r, const gw_scene *scene, const char *id)
+static int find_entry(const gw_resource *r, const gw_scene *scene, const char *id)
 {
     if (r->find)
         return r->find(scene, id);
@@ -64,19 +64,19 @@ void resource_address(const api_call *call, char id[RESOURCE_ID])
 
 /* ---- answers ------------------------------------------------------------------------------- */
 
-static json_t *shown(const gw_resource *r, const resource_view *view, int index)
+static json_t *entry_json(const gw_resource *r, const resource_view *view, int index)
 {
     return r->show ? r->show(view, index) : r->encode(entry_of(r, view->document->scene, index));
 }
 
 /* Entry `index` of the document. `snapshot` belongs to the document or, of rows that are not live,
  * is of no use. */
-static void answer(api_call *call, int status, const app_document *document,
-                   const gw_snapshot *snapshot, int index)
+static void answer_entry(api_call *call, int status, const app_document *document,
+                         const gw_snapshot *snapshot, int index)
 {
     const gw_resource *r = row_of(call);
     resource_view view = {call->app, document, r->live ? snapshot : NULL};
-    api_part(call, status, document, shown(r, &view, index));
+    api_part(call, status, document, entry_json(r, &view, index));
 }
 
 void resource_missing(api_call *call)
@@ -86,7 +86,7 @@ void resource_missing(api_call *call)
     api_refuse(call, 404, "", "there is no %s %s", row_of(call)->noun, id);
 }
 
-static app_document *newest(api_call *call, gw_snapshot *snapshot)
+static app_document *newest_document(api_call *call, gw_snapshot *snapshot)
 {
     return row_of(call)->live ? app_view(call->app, snapshot) : app_document_get(call->app);
 }
@@ -94,7 +94,7 @@ static app_document *newest(api_call *call, gw_snapshot *snapshot)
 static json_t *entry_at(const api_entries *entries, int index)
 {
     resource_view view = {entries->app, entries->document, entries->snapshot};
-    return shown(entries->resource, &view, index);
+    return entry_json(entries->resource, &view, index);
 }
 
 void resource_list(api_call *call)
@@ -105,7 +105,7 @@ void resource_list(api_call *call)
         api_json(call, 500, NULL);
         return;
     }
-    entries.document = newest(call, entries.snapshot);
+    entries.document = newest_document(call, entries.snapshot);
     entries.count = count_of(r, entries.document->scene);
     api_list(call, entries);
 }
@@ -115,23 +115,24 @@ void resource_get(api_call *call)
     char id[RESOURCE_ID];
     gw_snapshot snapshot;
     resource_address(call, id);
-    app_document *document = newest(call, &snapshot);
-    int index = find(row_of(call), document->scene, id);
+    app_document *document = newest_document(call, &snapshot);
+    int index = find_entry(row_of(call), document->scene, id);
     if (index < 0)
         resource_missing(call);
     else
-        answer(call, 200, document, &snapshot, index);
+        answer_entry(call, 200, document, &snapshot, index);
     app_document_put(document);
 }
 
 /* ---- edits --------------------------------------------------------------------------------- */
 
 /* True where the id is taken: the reply is set and the edit has ended. */
-static bool taken(api_call *call, app_edit *edit, const char *id)
+static bool refuse_if_taken(api_call *call, app_edit *edit, const char *id)
 {
     const gw_resource *r = row_of(call), *by = r;
-    if (find(r, edit->scene, id) < 0)
-        by = r->shares_ids && find(r->shares_ids, edit->scene, id) >= 0 ? r->shares_ids : NULL;
+    if (find_entry(r, edit->scene, id) < 0)
+        by =
+            r->shares_ids && find_entry(r->shares_ids, edit->scene, id) >= 0 ? r->shares_ids : NULL;
     if (!by)
         return false;
     api_refuse(call, 409, "/id", "there is %s %s %s already",
@@ -148,7 +149,7 @@ int resource_begin(api_call *call, app_edit *edit)
     resource_address(call, id);
     if ((r->locked && r->locked(call)) || !api_begin(call, edit))
         return -1;
-    int index = find(r, edit->scene, id);
+    int index = find_entry(r, edit->scene, id);
     if (index >= 0)
         return index;
     if (r->derived && r->derived(edit->scene, id, &error))
@@ -170,7 +171,7 @@ static void object_of(const gw_resource *r, const gw_scene *scene, int index,
 
 /* Commits and answers the entry at `index`. The edit ends before the answer is made: what it shows
  * may be asked of the loop or of a device, under locks that an edit holds. */
-static void finish(api_call *call, app_edit *edit, int index, int status)
+static void finish_entry(api_call *call, app_edit *edit, int index, int status)
 {
     const gw_resource *r = row_of(call);
     char item[64], object[GW_MAX_ID + 1], id[RESOURCE_ID];
@@ -190,12 +191,12 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     }
     if (status == 201)
         api_location(call, r->collection, id);
-    answer(call, status, document, &snapshot, index);
+    answer_entry(call, status, document, &snapshot, index);
     app_document_put(document);
 }
 
 /* Puts a new entry (taken over) at the end of the scene. */
-static void add(api_call *call, app_edit *edit, void *e)
+static void add_entry(api_call *call, app_edit *edit, void *e)
 {
     const gw_resource *r = row_of(call);
     char id[RESOURCE_ID];
@@ -203,7 +204,7 @@ static void add(api_call *call, app_edit *edit, void *e)
     if (r->letter && !*(char *)e)
         wire_make_id(edit->scene, r->find, r->letter, e);
     id_of(r, e, id);
-    if (taken(call, edit, id)) {
+    if (refuse_if_taken(call, edit, id)) {
         r->finish(e);
         return;
     }
@@ -219,11 +220,11 @@ static void add(api_call *call, app_edit *edit, void *e)
         api_abandon(call, edit, &error);
         return;
     }
-    finish(call, edit, count_of(r, edit->scene) - 1, 201);
+    finish_entry(call, edit, count_of(r, edit->scene) - 1, 201);
 }
 
 /* Puts an entry (taken over) in the place of the one at `index`. */
-static void replace(api_call *call, app_edit *edit, int index, void *e)
+static void replace_entry(api_call *call, app_edit *edit, int index, void *e)
 {
     const gw_resource *r = row_of(call);
     void *now = entry_of(r, edit->scene, index);
@@ -231,7 +232,7 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
     id_of(r, now, from);
     id_of(r, e, to);
     bool renamed = strcmp(from, to) != 0;
-    if (renamed && taken(call, edit, to)) {
+    if (renamed && refuse_if_taken(call, edit, to)) {
         r->finish(e);
         return;
     }
@@ -251,10 +252,10 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
         api_abandon(call, edit, &error);
         return;
     }
-    finish(call, edit, index, 200);
+    finish_entry(call, edit, index, 200);
 }
 
-static bool decode(const gw_resource *r, json_t *body, void *e, gw_error *error)
+static bool decode_entry(const gw_resource *r, json_t *body, void *e, gw_error *error)
 {
     memset(e, 0, r->size);
     return r->decode(body, "", e, error);
@@ -276,13 +277,13 @@ void resource_post(api_call *call)
     memset(&e, 0, r->size);
     leave_out_read_only(call);
     bool read = r->decode_posted ? r->decode_posted(call->body, &e, &error)
-                                 : decode(r, call->body, &e, &error);
+                                 : decode_entry(r, call->body, &e, &error);
     if (!read)
         api_error(call, &error);
     else if (!api_begin(call, &edit))
         r->finish(&e);
     else
-        add(call, &edit, &e);
+        add_entry(call, &edit, &e);
 }
 
 /* A body without an id has the address's; another one is refused. */
@@ -293,7 +294,7 @@ static bool decode_addressed(const api_call *call, json_t *body, void *e, gw_err
     resource_address(call, address);
     if (json_is_object(body) && !json_object_get(body, "id"))
         json_object_set_new(body, "id", json_string(address));
-    if (!decode(r, body, e, error))
+    if (!decode_entry(r, body, e, error))
         return false;
     id_of(r, e, id);
     if (strcmp(id, address) == 0)
@@ -319,11 +320,11 @@ void resource_put(api_call *call)
         r->finish(&e);
         return;
     }
-    int index = find(r, edit.scene, id);
+    int index = find_entry(r, edit.scene, id);
     if (index < 0) {
-        add(call, &edit, &e);
+        add_entry(call, &edit, &e);
     } else if (api_replaces(call, id)) {
-        replace(call, &edit, index, &e);
+        replace_entry(call, &edit, index, &e);
     } else {
         r->finish(&e);
         app_edit_end(&edit);
@@ -352,8 +353,8 @@ void resource_patch(api_call *call)
     const void *now = entry_of(r, edit.scene, index);
     leave_out_read_only(call);
     json_t *merged = api_merge(call, r->encode(now));
-    bool read =
-        r->two_parts ? decode_addressed(call, merged, &e, &error) : decode(r, merged, &e, &error);
+    bool read = r->two_parts ? decode_addressed(call, merged, &e, &error)
+                             : decode_entry(r, merged, &e, &error);
     json_decref(merged);
     if (!read) {
         api_abandon(call, &edit, &error);
@@ -368,7 +369,7 @@ void resource_patch(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
-    replace(call, &edit, index, &e);
+    replace_entry(call, &edit, index, &e);
 }
 
 void resource_delete(api_call *call)

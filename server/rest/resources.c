@@ -41,7 +41,7 @@ GW_SCENE_ARRAYS(ENTRY)
         offsetof(gw_scene, name##_count), add_##name, gw_scene_remove_##name, finish_##name,       \
         encode_##name, decode_##name
 
-static bool is(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
@@ -49,11 +49,11 @@ static bool is(const char *a, const char *b)
 /* ---- what stands on objects and links ------------------------------------------------------- */
 
 /* Whether a name means the object of this index, or a link of the mechanism from `first` on. */
-static bool means(const gw_scene *scene, const char *name, bool object, int index, int first)
+static bool names_object(const gw_scene *scene, const char *name, bool object, int index, int first)
 {
     int link;
     if (object)
-        return is(scene->objects[index].id, name);
+        return is_equal(scene->objects[index].id, name);
     return gw_scene_link(scene, name, &link) == index && link >= first;
 }
 
@@ -74,7 +74,7 @@ static void users_of_body(const gw_scene *scene, bool object, int index, int fir
     const gw_named not = object ? GW_NAMES_JOINT : GW_NAMES_OBJECT;
     for (int n = 0; gw_scene_name_use(scene, n, &use); n++)
         for (int k = 0; k < 2 && use.named != not ; k++)
-            if (use.names[k] && means(scene, use.names[k], object, index, first)) {
+            if (use.names[k] && names_object(scene, use.names[k], object, index, first)) {
                 name_entry(list, size, &use, use.id ? use.id : use.names[1 - k]);
                 break;
             }
@@ -87,7 +87,7 @@ static void object_itself(const gw_scene *scene, int index, char object[GW_MAX_I
     strcpy(object, scene->objects[index].id);
 }
 
-static bool says(const json_t *patch, const char *member)
+static bool says_member(const json_t *patch, const char *member)
 {
     const json_t *value = json_object_get(patch, member);
     return value && !json_is_null(value);
@@ -95,8 +95,9 @@ static bool says(const json_t *patch, const char *member)
 
 static void object_begins(const json_t *patch, bool *place, bool *motion)
 {
-    *place = says(patch, "pose");
-    *motion = says(patch, "velocity") || says(json_object_get(patch, "body"), "velocity");
+    *place = says_member(patch, "pose");
+    *motion =
+        says_member(patch, "velocity") || says_member(json_object_get(patch, "body"), "velocity");
 }
 
 static void users_of_object(const gw_scene *scene, int index, char *list, size_t size)
@@ -113,7 +114,7 @@ static void id_of_feature(const void *entry, char id[RESOURCE_ID])
 }
 
 /* Takes "object/feature" apart, or "mechanism.link/feature"; false where it is no such name. */
-static bool reference(const char *id, gw_feature_ref *ref)
+static bool parse_reference(const char *id, gw_feature_ref *ref)
 {
     const char *slash = strchr(id, '/');
     size_t size = slash ? (size_t)(slash - id) : 0;
@@ -128,7 +129,7 @@ static bool reference(const char *id, gw_feature_ref *ref)
 static int find_feature(const gw_scene *scene, const char *id)
 {
     gw_feature_ref ref;
-    return reference(id, &ref) ? gw_scene_feature(scene, ref.object, ref.feature) : -1;
+    return parse_reference(id, &ref) ? gw_scene_feature(scene, ref.object, ref.feature) : -1;
 }
 
 /* One that a scene states would take the derived one's place under the constraints that name it. */
@@ -137,8 +138,8 @@ static bool derived_feature(const gw_scene *scene, const char *id, gw_error *err
     gw_feature_ref ref;
     gw_element element;
     gw_surface surface;
-    if (!reference(id, &ref) || (!gw_scene_element(scene, &ref, &element) &&
-                                 !gw_scene_primitive_surface(scene, &ref, &surface)))
+    if (!parse_reference(id, &ref) || (!gw_scene_element(scene, &ref, &element) &&
+                                       !gw_scene_primitive_surface(scene, &ref, &surface)))
         return false;
     gw_fail(error, GW_CONFLICT, "", "%s comes from the shape: it can only be read", id);
     return true;
@@ -185,7 +186,7 @@ static void object_of_feature(const gw_scene *scene, int index, char object[GW_M
 
 static bool names_feature(const char *object, const char *name, const gw_feature *feature)
 {
-    return is(object, feature->object) && is(name, feature->name);
+    return is_equal(object, feature->object) && is_equal(name, feature->name);
 }
 
 static void users_of_feature(const gw_scene *scene, int index, char *list, size_t size)
@@ -233,7 +234,7 @@ static json_t *features_of(const gw_scene *scene, const char *id, const gw_shape
     }
     for (int i = 0; i < scene->feature_count; i++) {
         const gw_feature *stated = &scene->features[i];
-        if (is(stated->object, id))
+        if (is_equal(stated->object, id))
             json_array_append_new(
                 list, feature_json(stated->object, stated->name, false, &stated->element));
     }
@@ -288,11 +289,12 @@ static void api_feature_get(api_call *call)
     gw_surface surface;
     app_document *document = app_document_get(call->app);
     resource_address(call, id);
-    if (reference(id, &ref) && gw_scene_element(document->scene, &ref, &element))
+    if (parse_reference(id, &ref) && gw_scene_element(document->scene, &ref, &element))
         api_part(
             call, 200, document,
             feature_json(ref.object, ref.feature, find_feature(document->scene, id) < 0, &element));
-    else if (reference(id, &ref) && gw_scene_primitive_surface(document->scene, &ref, &surface))
+    else if (parse_reference(id, &ref) &&
+             gw_scene_primitive_surface(document->scene, &ref, &surface))
         api_part(call, 200, document, surface_json(ref.object, ref.feature, &surface));
     else
         resource_missing(call);
@@ -352,15 +354,15 @@ static json_t *show_joint(const resource_view *view, int index)
 
 static void joint_begins(const json_t *patch, bool *place, bool *motion)
 {
-    *place = says(patch, "position");
-    *motion = says(patch, "velocity");
+    *place = says_member(patch, "position");
+    *motion = says_member(patch, "velocity");
 }
 
 static void users_of_joint(const gw_scene *scene, int index, char *list, size_t size)
 {
     const char *id = scene->joints[index].id;
     for (int i = 0; i < scene->joint_count; i++)
-        if (is(scene->joints[i].joints[0], id) || is(scene->joints[i].joints[1], id))
+        if (is_equal(scene->joints[i].joints[0], id) || is_equal(scene->joints[i].joints[1], id))
             api_name(list, size, "gear", scene->joints[i].id);
 }
 
@@ -380,14 +382,14 @@ static json_t *show_device(const resource_view *view, int index)
 static void rename_device(gw_scene *scene, const char *from, const char *to)
 {
     for (int i = 0; i < scene->tool_count; i++)
-        if (is(scene->tools[i].device, from))
+        if (is_equal(scene->tools[i].device, from))
             snprintf(scene->tools[i].device, sizeof scene->tools[i].device, "%s", to);
 }
 
 static void users_of_device(const gw_scene *scene, int index, char *list, size_t size)
 {
     for (int i = 0; i < scene->tool_count && !*list; i++)
-        if (is(scene->tools[i].device, scene->devices[index].id))
+        if (is_equal(scene->tools[i].device, scene->devices[index].id))
             snprintf(list, size, "%s", gw_tool_held_id(&scene->tools[i]));
 }
 
@@ -397,13 +399,13 @@ static void users_of_material(const gw_scene *scene, int index, char *list, size
 {
     const char *id = scene->materials[index].id;
     for (int i = 0; i < scene->object_count; i++)
-        if (is(scene->objects[i].material, id))
+        if (is_equal(scene->objects[i].material, id))
             api_name(list, size, "object", scene->objects[i].id);
     for (int i = 0; i < scene->mechanism_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
             char name[GW_MAX_LINK_NAME + 1];
             gw_link_name(&scene->mechanisms[i], k, name);
-            if (is(scene->mechanisms[i].geometries[k].material, id))
+            if (is_equal(scene->mechanisms[i].geometries[k].material, id))
                 api_name(list, size, "link", name);
         }
 }
@@ -497,7 +499,7 @@ static bool decode_posted_mechanism(const json_t *body, void *entry, gw_error *e
 void api_users_of_links(const gw_scene *scene, int index, int first, char *list, size_t size)
 {
     for (int i = 0; i < scene->tool_count; i++)
-        if (is(scene->tools[i].mechanism, scene->mechanisms[index].id) &&
+        if (is_equal(scene->tools[i].mechanism, scene->mechanisms[index].id) &&
             scene->tools[i].link >= first)
             api_name(list, size, "tool", scene->tools[i].device);
     users_of_body(scene, false, index, first, list, size);
@@ -515,7 +517,7 @@ static json_t *progress_of(gw_app *app, const gw_task *task)
 {
     char id[GW_MAX_ID + 1];
     gw_task_progress progress;
-    if (!app_task_last(app, id, &progress) || !is(id, task->id))
+    if (!app_task_last(app, id, &progress) || !is_equal(id, task->id))
         progress = gw_task_progress_of(task);
     return wire_task_progress(&progress);
 }
@@ -687,7 +689,7 @@ static const struct example {
 const char *api_example(const wire_operation *about)
 {
     for (size_t i = 0; about->request && i < sizeof examples / sizeof *examples; i++)
-        if (is(examples[i].request, about->request))
+        if (is_equal(examples[i].request, about->request))
             return examples[i].body;
     return NULL;
 }

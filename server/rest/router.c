@@ -21,7 +21,7 @@ static const char *const later[] = {"/recordings", NULL};
 
 /* ---- the way in ---------------------------------------------------------------------------- */
 
-static int hex(char c)
+static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -31,14 +31,14 @@ static int hex(char c)
 
 /* Percent-decodes `size` bytes; false where it is malformed, has a zero, or does not fit. A bare
  * space becomes `space`. */
-static bool decode(const char *in, size_t size, char space, char *out, size_t room)
+static bool percent_decode(const char *in, size_t size, char space, char *out, size_t room)
 {
     size_t used = 0;
     for (size_t i = 0; i < size; i++) {
         int c = (unsigned char)in[i];
         if (c == '%') {
-            int high = i + 2 < size ? hex(in[i + 1]) : -1;
-            int low = high >= 0 ? hex(in[i + 2]) : -1;
+            int high = i + 2 < size ? hex_digit(in[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(in[i + 2]) : -1;
             if (low < 0)
                 return false;
             c = high * 16 + low;
@@ -61,7 +61,7 @@ static bool query_value(const api_call *call, const char *name, char plus, char 
     for (int i = 0; i < request->query_count; i++)
         if (strcmp(request->query[i].name, name) == 0) {
             const char *value = request->query[i].value ? request->query[i].value : "";
-            return decode(value, strlen(value), plus, out, size);
+            return percent_decode(value, strlen(value), plus, out, size);
         }
     return false;
 }
@@ -77,13 +77,14 @@ bool api_query_form(const api_call *call, const char *name, char *out, size_t si
 }
 
 /* Matches a path against a pattern, taking its parameters out. */
-static bool match(const char *pattern, const char *path, char part[2][GW_MAX_ID + 1])
+static bool match_path(const char *pattern, const char *path, char part[2][GW_MAX_ID + 1])
 {
     int count = 0;
     while (*pattern && *path) {
         if (*pattern == '{') {
             size_t size = strcspn(path, "/");
-            if (size == 0 || count == 2 || !decode(path, size, ' ', part[count++], GW_MAX_ID + 1))
+            if (size == 0 || count == 2 ||
+                !percent_decode(path, size, ' ', part[count++], GW_MAX_ID + 1))
                 return false;
             pattern += strcspn(pattern, "}") + 1;
             path += size;
@@ -91,7 +92,8 @@ static bool match(const char *pattern, const char *path, char part[2][GW_MAX_ID 
         }
         char c[2] = "";
         size_t taken = *path == '%' && path[1] && path[2] ? 3 : 1;
-        if (!decode(path, taken, ' ', c, sizeof c) || *pattern++ != *c || (taken == 3 && *c == '/'))
+        if (!percent_decode(path, taken, ' ', c, sizeof c) || *pattern++ != *c ||
+            (taken == 3 && *c == '/'))
             return false;
         path += taken;
     }
@@ -108,7 +110,7 @@ const api_route *api_find_route(api_call *call, const char *path, char allow[64]
     for (int i = 0; i < count; i++) {
         const wire_operation *about = &routes[i].about;
         char part[2][GW_MAX_ID + 1] = {"", ""};
-        if (!match(about->path, path, part))
+        if (!match_path(about->path, path, part))
             continue;
         if (strcmp(about->method, head ? "GET" : method) == 0) {
             found = &routes[i];
@@ -196,7 +198,7 @@ static bool take_value(api_call *call, const api_pair *pair)
 {
     char value[API_MAX_VALUE];
     const char *text = pair->value ? pair->value : "";
-    if (decode(text, strlen(text), '+', value, sizeof value))
+    if (percent_decode(text, strlen(text), '+', value, sizeof value))
         return true;
     api_refuse(call, 400, "",
                "%.40s is %.60s: a value has at most %d bytes, none of them zero, and a %% stands "
@@ -327,7 +329,7 @@ static unsigned role_of(const wire_operation *about)
     return strncmp(path, "/simulation", 11) == 0 || starts || stops ? GUARD_OPERATE : GUARD_EDIT;
 }
 
-static bool may(api_call *call)
+static bool may_call(api_call *call)
 {
     unsigned role = role_of(&call->route->about);
     if (!(role & ~call->request->roles))
@@ -383,7 +385,7 @@ static bool take_what_is_said(api_call *call, const api_route *route)
 }
 
 /* An edit is acknowledged when it is on the disk. */
-static void keep(api_call *call)
+static void await_durable(api_call *call)
 {
     gw_error error = {0};
     if (app_keep(call->app, call->ticket, &error))
@@ -428,7 +430,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     wire_memory_clear();
     meshes_use(api->meshes);
     const api_route *route = api_find_route(&call, path, allow);
-    if (route && !may(&call)) /* nothing of a key: it is not this token's */
+    if (route && !may_call(&call)) /* nothing of a key: it is not this token's */
         return;
     bool keyed = request->idempotency_key && strcmp(request->method, "POST") == 0;
     if (keyed && !api_replays_begin(api->replays, request, reply))
@@ -438,7 +440,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     else if (take_dry_run(&call, route) && take_what_is_said(&call, route))
         route->handler(&call);
     if (call.ticket)
-        keep(&call);
+        await_durable(&call);
     if (route && route->about.flags & OP_STILL)
         leave_out_known(&call);
     if (keyed)

@@ -21,7 +21,7 @@ void api_scene_get(api_call *call)
 }
 
 /* Puts the scene that `value` says in the place of the edit's. The edit ends here. */
-static void replace(api_call *call, app_edit *edit, const json_t *value)
+static void replace_scene(api_call *call, app_edit *edit, const json_t *value)
 {
     gw_error error = {0};
     gw_scene *scene = wire_get_scene(value, &error);
@@ -38,18 +38,18 @@ static void replace(api_call *call, app_edit *edit, const json_t *value)
     app_edit_end(edit);
 }
 
-static void load(api_call *call, const json_t *value)
+static void load_scene(api_call *call, const json_t *value)
 {
     app_edit edit;
     if (!api_begin(call, &edit))
         return;
     edit.restart = true;
-    replace(call, &edit, value);
+    replace_scene(call, &edit, value);
 }
 
 void api_scene_put(api_call *call)
 {
-    load(call, call->body);
+    load_scene(call, call->body);
 }
 
 void api_scene_patch(api_call *call)
@@ -58,7 +58,7 @@ void api_scene_patch(api_call *call)
     if (!api_begin(call, &edit))
         return;
     json_t *merged = api_merge(call, wire_scene(edit.scene));
-    replace(call, &edit, merged);
+    replace_scene(call, &edit, merged);
     json_decref(merged);
 }
 
@@ -131,8 +131,8 @@ static bool may_save(api_call *call, const char *file, const app_document *docum
     return false;
 }
 
-static void save(api_call *call, const char *name, const char *file, int64_t version,
-                 app_document *document)
+static void save_scene(api_call *call, const char *name, const char *file, int64_t version,
+                       app_document *document)
 {
     gw_error error = {0};
     bool asked = call->request->if_match || call->request->if_none_match;
@@ -174,7 +174,7 @@ void api_scene_save(api_call *call)
     }
     app_document *document = app_document_get(call->app);
     if (may_save(call, file, document, version))
-        save(call, name, file, version, document);
+        save_scene(call, name, file, version, document);
     app_document_put(document);
 }
 
@@ -200,7 +200,7 @@ void api_scene_open(api_call *call)
         api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "/scene", "%s", error.message);
         return;
     }
-    load(call, value);
+    load_scene(call, value);
     json_decref(value);
     if (call->reply->status == 200) {
         mark_opened(call);
@@ -231,7 +231,7 @@ void api_scenes_file_get(api_call *call)
 }
 
 /* True where the address names a scene of the gallery: the reply is set. */
-static bool bundled(api_call *call, const char *what)
+static bool refuse_if_bundled(api_call *call, const char *what)
 {
     bool is = gallery_has(call->part[0]);
     if (is)
@@ -275,7 +275,7 @@ void api_scenes_file_delete(api_call *call)
     int64_t seen;
     gw_error error = {0};
     const char *file = call->part[0];
-    if (bundled(call, "deleted") || !take_seen(call, &seen))
+    if (refuse_if_bundled(call, "deleted") || !take_seen(call, &seen))
         return;
     if (!store_delete(call->store, file, seen, &error)) {
         answer_unstored(call, seen, &error);
@@ -300,7 +300,7 @@ void api_scenes_restore(api_call *call)
     const json_t *wanted = json_object_get(call->body, "version");
     json_int_t version = json_integer_value(wanted);
     int64_t seen;
-    if (bundled(call, "restored"))
+    if (refuse_if_bundled(call, "restored"))
         return;
     if (call->body && !api_only(call, allowed))
         return;

@@ -9,7 +9,7 @@
 #include "server/rest/call.h"
 #include "server/schema/field.h"
 
-static void answer(api_call *call)
+static void answer_simulation(api_call *call)
 {
     api_text(call, 200, app_simulation_text(call->app));
 }
@@ -17,14 +17,14 @@ static void answer(api_call *call)
 static void answer_when(api_call *call, bool done, const gw_error *error)
 {
     if (done)
-        answer(call);
+        answer_simulation(call);
     else
         api_error(call, error);
 }
 
 void api_simulation_get(api_call *call)
 {
-    answer(call);
+    answer_simulation(call);
 }
 
 void api_simulation_put(api_call *call)

@@ -28,7 +28,7 @@ void api_solutions_get(api_call *call)
 }
 
 /* The placement of the object that the address names; NULL: the reply is set. */
-static const gw_placement *addressed(api_call *call, const app_document *document)
+static const gw_placement *addressed_placement(api_call *call, const app_document *document)
 {
     int index = gw_scene_object(document->scene, call->part[0]);
     const gw_placement *placement = index < 0 ? NULL : gw_layout_placement(document->layout, index);
@@ -38,8 +38,8 @@ static const gw_placement *addressed(api_call *call, const app_document *documen
     return placement;
 }
 
-static void answer(api_call *call, const app_document *document, const gw_placement *placement,
-                   const gw_pose *pose)
+static void answer_solution(api_call *call, const app_document *document,
+                            const gw_placement *placement, const gw_pose *pose)
 {
     api_solution(call, document, document, placement, pose);
 }
@@ -48,10 +48,10 @@ void api_solution_get(api_call *call)
 {
     gw_snapshot snapshot;
     app_document *document = app_view(call->app, &snapshot);
-    const gw_placement *placement = addressed(call, document);
+    const gw_placement *placement = addressed_placement(call, document);
     gw_pose *poses = placement ? app_poses(document, &snapshot) : NULL;
     if (poses)
-        answer(call, document, placement, &poses[placement->object]);
+        answer_solution(call, document, placement, &poses[placement->object]);
     else if (placement)
         api_refuse(call, 500, "", "memory is short");
     free(poses);
@@ -118,7 +118,7 @@ static bool wanted_pose(api_call *call, const json_t *list, const json_t *near, 
 }
 
 /* Writes branch and pose into the scene; false: the reply is set. */
-static bool choose(api_call *call, app_edit *edit, const gw_placement *placement)
+static bool choose_branch(api_call *call, app_edit *edit, const gw_placement *placement)
 {
     gw_scene *scene = edit->scene;
     const json_t *list = json_object_get(call->body, "parameters");
@@ -157,8 +157,8 @@ void api_solution_patch(api_call *call)
         return;
     if (!api_begin(call, &edit))
         return;
-    const gw_placement *placement = addressed(call, edit.base);
-    if (!placement || !choose(call, &edit, placement)) {
+    const gw_placement *placement = addressed_placement(call, edit.base);
+    if (!placement || !choose_branch(call, &edit, placement)) {
         app_edit_end(&edit);
         return;
     }
@@ -168,7 +168,7 @@ void api_solution_patch(api_call *call)
     if (!api_commit(call, &edit, NULL, call->part[0]))
         return;
     const app_document *document = edit.document;
-    answer(call, document, gw_layout_placement(document->layout, index),
-           &document->layout->poses[index]);
+    answer_solution(call, document, gw_layout_placement(document->layout, index),
+                    &document->layout->poses[index]);
     app_edit_end(&edit);
 }

@@ -8,7 +8,7 @@
 #include "server/rest/call.h"
 
 /* The scene's words; at an impedance device also what its control does now. */
-static json_t *described(const gw_scene *scene, int index, const gw_snapshot *snapshot)
+static json_t *tool_json(const gw_scene *scene, int index, const gw_snapshot *snapshot)
 {
     const gw_tool *tool = &scene->tools[index];
     json_t *json = wire_tool(tool);
@@ -23,12 +23,12 @@ void api_tools_get(api_call *call)
     app_document *document = app_view(call->app, &snapshot);
     json_t *list = json_array();
     for (int i = 0; i < document->scene->tool_count; i++)
-        json_array_append_new(list, described(document->scene, i, &snapshot));
+        json_array_append_new(list, tool_json(document->scene, i, &snapshot));
     api_part(call, 200, document, list);
     app_document_put(document);
 }
 
-static bool none(api_call *call, const gw_scene *scene)
+static bool refuse_if_none(api_call *call, const gw_scene *scene)
 {
     if (scene->tool_count == 0)
         api_refuse(call, 404, "", "the scene has no tool: PUT one");
@@ -39,8 +39,8 @@ void api_tool_get(api_call *call)
 {
     gw_snapshot snapshot;
     app_document *document = app_view(call->app, &snapshot);
-    if (!none(call, document->scene))
-        api_part(call, 200, document, described(document->scene, 0, &snapshot));
+    if (!refuse_if_none(call, document->scene))
+        api_part(call, 200, document, tool_json(document->scene, 0, &snapshot));
     app_document_put(document);
 }
 
@@ -86,7 +86,7 @@ static bool state_before(const api_call *call, const gw_tool *tool, gw_snapshot 
     return known;
 }
 
-static void finish(api_call *call, app_edit *edit, int status)
+static void finish_tool(api_call *call, app_edit *edit, int status)
 {
     gw_snapshot before;
     bool known = state_before(call, &edit->scene->tools[0], &before);
@@ -129,7 +129,7 @@ void api_tool_put(api_call *call)
     }
     gw_scene_name_held_link(edit.scene, &tool);
     edit.scene->tools[0] = tool;
-    finish(call, &edit, is_new ? 201 : 200);
+    finish_tool(call, &edit, is_new ? 201 : 200);
 }
 
 void api_tool_patch(api_call *call)
@@ -139,7 +139,7 @@ void api_tool_patch(api_call *call)
     gw_tool tool = {0};
     if (!api_begin(call, &edit))
         return;
-    if (none(call, edit.scene)) {
+    if (refuse_if_none(call, edit.scene)) {
         app_edit_end(&edit);
         return;
     }
@@ -154,7 +154,7 @@ void api_tool_patch(api_call *call)
     if (app_only_control(&edit.scene->tools[0], &tool))
         strcpy(edit.group, "rendering");
     edit.scene->tools[0] = tool;
-    finish(call, &edit, 200);
+    finish_tool(call, &edit, 200);
 }
 
 void api_tool_delete(api_call *call)
@@ -162,7 +162,7 @@ void api_tool_delete(api_call *call)
     app_edit edit;
     if (!api_begin(call, &edit))
         return;
-    if (none(call, edit.scene)) {
+    if (refuse_if_none(call, edit.scene)) {
         app_edit_end(&edit);
         return;
     }

@@ -13,7 +13,7 @@
 
 INITIAL(initial, wire_assembly_request, (wire_assembly_request){.seed = 1})
 
-static void finish(void *owner)
+static void finish_request(void *owner)
 {
     wire_assembly_request *r = owner;
     free(r->ground);
@@ -98,7 +98,7 @@ const wire_table wire_table_assembly_request = {
     .fields = of_request,
     .size = sizeof(wire_assembly_request),
     .initial = initial,
-    .finish = finish};
+    .finish = finish_request};
 
 bool wire_get_assembly_request(const json_t *value, wire_assembly_request *out, gw_error *error)
 {
@@ -107,7 +107,7 @@ bool wire_get_assembly_request(const json_t *value, wire_assembly_request *out, 
 
 void wire_assembly_request_finish(wire_assembly_request *request)
 {
-    finish(request);
+    finish_request(request);
 }
 
 static bool take_ground(const wire_assembly_request *r, const gw_scene *scene, bool *ground,

@@ -114,15 +114,15 @@ static const wire_table *variant_of(const wire_table *t, const void *owner)
     return t->of_kind ? wire_kind(t, wire_chosen(&t->fields[0], owner)) : NULL;
 }
 
-static bool taken(const wire_field *f)
+static bool is_taken_field(const wire_field *f)
 {
     return !(f->flags & READ_ONLY);
 }
 
-static bool knows(const wire_table *t, const char *name)
+static bool knows_member(const wire_table *t, const char *name)
 {
     for (const wire_field *f = t ? t->fields : NULL; f && f->name; f++)
-        if (taken(f) && strcmp(f->name, name) == 0)
+        if (is_taken_field(f) && strcmp(f->name, name) == 0)
             return true;
     return false;
 }
@@ -131,7 +131,7 @@ static void add_known(const wire_table *t, char list[256])
 {
     for (const wire_field *f = t ? t->fields : NULL; f && f->name; f++) {
         size_t n = strlen(list);
-        if (taken(f))
+        if (is_taken_field(f))
             snprintf(list + n, 256 - n, "%s%s", n ? ", " : "", f->name);
     }
 }
@@ -144,7 +144,7 @@ static bool only_known(const wire_table *t, const wire_table *variant, const jso
     wire_failed failed = {0};
     json_object_foreach((json_t *)value, name, ignored)
     {
-        if (knows(t, name) || knows(variant, name))
+        if (knows_member(t, name) || knows_member(variant, name))
             continue;
         char list[256] = "";
         add_known(t, list);
@@ -212,9 +212,9 @@ static bool choose_alternative(const wire_table *t, const json_t *value, const w
     char list[128] = "";
     int count = 0;
     for (const wire_field *f = t->fields; f->name; f++) {
-        if (!(f->flags & ALTERNATIVE) || !taken(f))
+        if (!(f->flags & ALTERNATIVE) || !is_taken_field(f))
             continue;
-        bool last = !(f[1].flags & ALTERNATIVE) || !taken(&f[1]);
+        bool last = !(f[1].flags & ALTERNATIVE) || !is_taken_field(&f[1]);
         size_t n = strlen(list);
         snprintf(list + n, sizeof list - n, "%s\"%s\"", !n ? "" : last ? " and " : ", ", f->name);
         if (!json_object_get(value, f->name))
@@ -239,7 +239,7 @@ static bool decode_fields(const wire_table *t, const json_t *value, const wire_p
             !choose_alternative(t, value, at, owner, error))
             return false;
         chosen_one = f->flags & ALTERNATIVE;
-        if (!taken(f) || !f->type->decode || decode_field(f, value, at, owner, error))
+        if (!is_taken_field(f) || !f->type->decode || decode_field(f, value, at, owner, error))
             continue;
         if (!wire_goes_on(&failed, error))
             return false;
@@ -301,8 +301,8 @@ void wire_say_nothing(const wire_table *t, void *initial)
 }
 
 /* Whether the member says what nothing said would say as well. */
-static bool unsaid(const wire_field *f, const void *owner, const void *initial,
-                   const wire_context *context)
+static bool is_default(const wire_field *f, const void *owner, const void *initial,
+                       const wire_context *context)
 {
     const char *now_at = (const char *)owner + f->offset;
     if (f->size > 0 && memcmp(now_at, (const char *)initial + f->offset, f->size) == 0)
@@ -327,7 +327,7 @@ static bool is_written(const wire_table *t, const wire_field *f, const void *own
     if (f->when && !(f->flags & OMITTED))
         return f->when(owner, context);
     return !(f->flags & OMITTED) || (f->when && f->when(owner, context)) ||
-           !unsaid(f, owner, initial, context);
+           !is_default(f, owner, initial, context);
 }
 
 /* In a document, members that are always there come before those that are not. */

@@ -155,7 +155,7 @@ SCHEMA(schema_limits)
 
 static const wire_type joint_limits = {decode_limits, encode_limits, schema_limits};
 
-static bool any(const double values[6])
+static bool any_nonzero(const double values[6])
 {
     for (int i = 0; i < 6; i++)
         if (values[i] != 0)
@@ -166,7 +166,7 @@ static bool any(const double values[6])
 WHEN(has_limits, gw_scene_joint,
      it->limited[0] || it->limited[1] || it->limited[2] || it->limited[3] || it->limited[4] ||
          it->limited[5])
-WHEN(has_spring, gw_scene_joint, any(it->stiffness) || any(it->rest))
+WHEN(has_spring, gw_scene_joint, any_nonzero(it->stiffness) || any_nonzero(it->rest))
 
 #define COORDINATES(member) &coordinates, AT(gw_scene_joint, member)
 

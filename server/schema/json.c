@@ -16,7 +16,7 @@
 
 static _Thread_local bool missed;
 
-static void *take(size_t size)
+static void *allocate_bounded(size_t size)
 {
     void *block = malloc(size);
     missed = missed || !block;
@@ -25,7 +25,7 @@ static void *take(size_t size)
 
 void wire_watch_memory(void)
 {
-    json_set_alloc_funcs(take, free);
+    json_set_alloc_funcs(allocate_bounded, free);
 }
 
 void wire_memory_missed(void)
@@ -68,7 +68,7 @@ static int depth_of(const char *text, size_t size)
     return deepest;
 }
 
-static json_t *parse(const char *text, size_t size, size_t most, gw_error *error)
+static json_t *parse_bounded(const char *text, size_t size, size_t most, gw_error *error)
 {
     wire_errors_clear();
     if (size > most) {
@@ -94,12 +94,12 @@ static json_t *parse(const char *text, size_t size, size_t most, gw_error *error
 
 json_t *wire_parse(const char *text, size_t size, gw_error *error)
 {
-    return parse(text, size, GW_MAX_BODY_BYTES, error);
+    return parse_bounded(text, size, GW_MAX_BODY_BYTES, error);
 }
 
 json_t *wire_parse_document(const char *text, size_t size, gw_error *error)
 {
-    return parse(text, size, GW_MAX_DOCUMENT_BYTES, error);
+    return parse_bounded(text, size, GW_MAX_DOCUMENT_BYTES, error);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ json_t *wire_schema_ref(const char *component)
     return json_pack("{so}", "$ref", json_sprintf("#/components/schemas/%s", component));
 }
 
-static json_t *nullable(json_t *schema)
+static json_t *nullable_schema(json_t *schema)
 {
     return json_pack("{s[o{ss}]}", "anyOf", schema, "type", "null");
 }
@@ -58,7 +58,7 @@ static json_t *field_schema(const wire_table *t, const wire_field *f, wire_form 
     add_words(schema, f);
     if (form == WIRE_DOCUMENT || form == WIRE_GIVEN)
         add_default(schema, t, f);
-    return form == WIRE_PATCH ? nullable(schema) : schema;
+    return form == WIRE_PATCH ? nullable_schema(schema) : schema;
 }
 
 static bool is_described(const wire_table *t, const wire_field *f, wire_form form)

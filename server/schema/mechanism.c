@@ -136,7 +136,8 @@ static bool is_stated(const json_t *value, const wire_path *at, const char *name
                        "\"\" must be 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
 }
 
-static bool missing(const json_t *value, const wire_path *at, const char *name, gw_error *error)
+static bool missing_member(const json_t *value, const wire_path *at, const char *name,
+                           gw_error *error)
 {
     return !json_object_get(value, name) &&
            !wire_refuse(&(wire_path){.parent = at, .name = name}, error, "%s: is missing", name);
@@ -153,7 +154,8 @@ HOOK(complete_mass)
         return false;
     row->geometry.has_geometry = json_object_get(value, "geometry") != NULL;
     if (!row->geometry.has_geometry)
-        return !missing(value, at, "mass", error) && !missing(value, at, "inertia", error);
+        return !missing_member(value, at, "mass", error) &&
+               !missing_member(value, at, "inertia", error);
     *m = gw_placed_mass(&row->geometry.shape, &row->geometry.pose, DENSITY);
     double whole = m->mass;
     if (json_object_get(value, "mass"))

@@ -320,14 +320,14 @@ static const wire_field a_degree = {"degree", WHOLE}, a_number = {"number", NUMB
 static const wire_field numbers = {"numbers", LIST, .item = &a_number},
                         points_row = {"points", LIST, .item = &a_point};
 
-static json_t *typed(const char *type)
+static json_t *typed_json(const char *type)
 {
     return json_pack("{ss}", "type", type);
 }
 
 SCHEMA(schema_degree)
 {
-    return f->item ? wire_schema_list(f) : typed("integer");
+    return f->item ? wire_schema_list(f) : typed_json("integer");
 }
 
 /* A pair; two of them or null of what has `item`. */
@@ -337,7 +337,7 @@ SCHEMA(schema_trim)
     json_t *schema = wire_schema_numbers(&pair);
     if (!f->item)
         return schema;
-    json_t *entry = json_pack("{s[oo]}", "oneOf", schema, typed("null"));
+    json_t *entry = json_pack("{s[oo]}", "oneOf", schema, typed_json("null"));
     return json_pack("{ss so si si}", "type", "array", "items", entry, "minItems", 2, "maxItems",
                      2);
 }

@@ -154,7 +154,7 @@ static const char primitives[] =
     "\"required\":[\"openapi\",\"info\",\"servers\",\"security\",\"paths\",\"components\"],"
     "\"additionalProperties\":{\"type\":[\"array\",\"object\"]}}}";
 
-static json_t *schemas(void)
+static json_t *schemas_json(void)
 {
     json_t *all = json_loads(primitives, 0, NULL);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -189,12 +189,12 @@ static const response refusals[] = {
      "the disk is full, 500 where the machine fails: nothing "
      "was changed."}};
 
-static json_t *content(const char *type, json_t *schema)
+static json_t *content_json(const char *type, json_t *schema)
 {
     return json_pack("{s{so}}", type, "schema", schema);
 }
 
-static json_t *responses(void)
+static json_t *responses_json(void)
 {
     json_t *all = json_object();
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
@@ -204,7 +204,7 @@ static json_t *responses(void)
             schema = json_pack("{s[oo]}", "anyOf", wire_schema_ref("Refusal"), schema);
         json_object_set_new(all, r->name,
                             json_pack("{ss so}", "description", r->description, "content",
-                                      content("application/problem+json", schema)));
+                                      content_json("application/problem+json", schema)));
     }
     return all;
 }
@@ -278,7 +278,7 @@ bool wire_has_member(const char *answer, const char *name)
 {
     char entry[64];
     snprintf(entry, sizeof entry, "%.*s", (int)strcspn(answer, "["), answer);
-    json_t *all = schemas();
+    json_t *all = schemas_json();
     bool found = has_property(all, json_object_get(all, entry), name);
     json_decref(all);
     return found;
@@ -287,8 +287,8 @@ bool wire_has_member(const char *answer, const char *name)
 json_t *wire_openapi(void)
 {
     json_t *document = json_loads(head, 0, NULL), *components = json_loads(others, 0, NULL);
-    json_object_set_new(components, "schemas", schemas());
-    json_object_set_new(components, "responses", responses());
+    json_object_set_new(components, "schemas", schemas_json());
+    json_object_set_new(components, "responses", responses_json());
     json_object_set_new(document, "components", components);
     return document;
 }
@@ -321,7 +321,7 @@ static json_t *operation_id(const wire_operation *o)
     return json_stringn(id, n);
 }
 
-static json_t *component(const char *kind, const char *name)
+static json_t *component_reference(const char *kind, const char *name)
 {
     return json_pack("{so}", "$ref", json_sprintf("#/components/%s/%s", kind, name));
 }
@@ -333,7 +333,7 @@ static bool is_keyed(const wire_operation *o)
 }
 
 /* Names in the path, then the query, then the header. */
-static json_t *parameters(const wire_operation *o)
+static json_t *parameters_json(const wire_operation *o)
 {
     json_t *list = json_array();
     for (const char *c = strchr(o->path, '{'); c; c = strchr(c + 1, '{')) {
@@ -351,23 +351,23 @@ static json_t *parameters(const wire_operation *o)
                                   json_pack("{ss ss so ss*}", "name", f->name, "in", "query",
                                             "schema", f->type->schema(f), "description", f->about));
     if (o->flags & OP_DRY_RUN)
-        json_array_append_new(list, component("parameters", "dryRun"));
+        json_array_append_new(list, component_reference("parameters", "dryRun"));
     if (o->flags & OP_STRANDS)
-        json_array_append_new(list, component("parameters", "strands"));
+        json_array_append_new(list, component_reference("parameters", "strands"));
     if (o->flags & OP_EDIT)
-        json_array_append_new(list, component("parameters", "ifMatch"));
+        json_array_append_new(list, component_reference("parameters", "ifMatch"));
     if (is_keyed(o))
-        json_array_append_new(list, component("parameters", "idempotencyKey"));
+        json_array_append_new(list, component_reference("parameters", "idempotencyKey"));
     if (o->flags & (OP_NEW | OP_STILL | OP_REPLACES))
-        json_array_append_new(list, component("parameters", "ifNoneMatch"));
+        json_array_append_new(list, component_reference("parameters", "ifNoneMatch"));
     static const char *const paging[] = {"limit", "offset", "after", "members"};
     for (int i = 0; o->flags & OP_PAGED && i < 4; i++)
-        json_array_append_new(list, component("parameters", paging[i]));
+        json_array_append_new(list, component_reference("parameters", paging[i]));
     return list;
 }
 
 /* "A", "A|B", "A[]", "A[64]" for at most so many */
-static json_t *shape(const char *name)
+static json_t *shape_schema(const char *name)
 {
     size_t size = strcspn(name, "|[");
     char first[64];
@@ -388,66 +388,71 @@ static json_t *request_body(const wire_operation *o, const char *example)
 {
     json_t *types;
     if (o->flags & OP_FILE)
-        types = content("application/octet-stream", json_pack("{ss}", "type", "string"));
+        types = content_json("application/octet-stream", json_pack("{ss}", "type", "string"));
     else
-        types = content("application/json", shape(o->request));
+        types = content_json("application/json", shape_schema(o->request));
     if (example)
         json_object_set_new(json_object_get(types, "application/json"), "example",
                             json_loads(example, 0, NULL));
     if (strcmp(o->method, "PATCH") == 0)
         json_object_set_new(types, "application/merge-patch+json",
-                            json_pack("{so}", "schema", shape(o->request)));
+                            json_pack("{so}", "schema", shape_schema(o->request)));
     return json_pack("{sb so}", "required", 1, "content", types);
 }
 
 /* An answer with a body, or without where there is no schema. */
-static json_t *success(const wire_operation *o, const char *description, json_t *schema, bool made)
+static json_t *success_response(const wire_operation *o, const char *description, json_t *schema,
+                                bool made)
 {
     json_t *headers = json_object(), *answer = json_pack("{ss}", "description", description);
     if (o->flags & OP_ETAG)
-        json_object_set_new(headers, "ETag", component("headers", "ETag"));
+        json_object_set_new(headers, "ETag", component_reference("headers", "ETag"));
     if (o->flags & OP_EDIT)
-        json_object_set_new(headers, "Guideway-Note", component("headers", "note"));
+        json_object_set_new(headers, "Guideway-Note", component_reference("headers", "note"));
     if (made)
-        json_object_set_new(headers, "Location", component("headers", "Location"));
+        json_object_set_new(headers, "Location", component_reference("headers", "Location"));
     if (json_object_size(headers) > 0)
         json_object_set(answer, "headers", headers);
     json_decref(headers);
     if (schema)
-        json_object_set_new(answer, "content",
-                            content(o->flags & OP_CSV ? "text/csv" : "application/json", schema));
+        json_object_set_new(
+            answer, "content",
+            content_json(o->flags & OP_CSV ? "text/csv" : "application/json", schema));
     return answer;
 }
 
 static void add_successes(const wire_operation *o, json_t *all)
 {
     if (o->flags & OP_CSV) {
-        json_object_set_new(all, "200",
-                            success(o, "Done.", json_pack("{ss}", "type", "string"), false));
+        json_object_set_new(
+            all, "200", success_response(o, "Done.", json_pack("{ss}", "type", "string"), false));
         return;
     }
     bool dry = o->flags & OP_DRY_RUN, makes = o->flags & OP_CREATES;
     bool done = o->answer && (!makes || o->flags & OP_REPLACES);
     if (done && dry)
+        json_object_set_new(all, "200",
+                            success_response(o, "Done, or a dry run's answer.",
+                                             json_pack("{s[oo]}", "anyOf", shape_schema(o->answer),
+                                                       wire_schema_ref("WouldBe")),
+                                             false));
+    else if (done)
+        json_object_set_new(all, "200",
+                            success_response(o, "Done.", shape_schema(o->answer), false));
+    else if (dry)
         json_object_set_new(
             all, "200",
-            success(o, "Done, or a dry run's answer.",
-                    json_pack("{s[oo]}", "anyOf", shape(o->answer), wire_schema_ref("WouldBe")),
-                    false));
-    else if (done)
-        json_object_set_new(all, "200", success(o, "Done.", shape(o->answer), false));
-    else if (dry)
-        json_object_set_new(all, "200",
-                            success(o, "A dry run's answer.", wire_schema_ref("WouldBe"), false));
+            success_response(o, "A dry run's answer.", wire_schema_ref("WouldBe"), false));
     if (makes)
-        json_object_set_new(all, "201", success(o, "Done.", shape(o->answer), true));
+        json_object_set_new(all, "201",
+                            success_response(o, "Done.", shape_schema(o->answer), true));
     if (o->flags & OP_STILL)
-        json_object_set_new(all, "304", success(o, "Not changed.", NULL, false));
+        json_object_set_new(all, "304", success_response(o, "Not changed.", NULL, false));
     if (!o->answer)
-        json_object_set_new(all, "204", success(o, "Done.", NULL, false));
+        json_object_set_new(all, "204", success_response(o, "Done.", NULL, false));
 }
 
-static bool refuses(const wire_operation *o, const char *status)
+static bool can_refuse(const wire_operation *o, const char *status)
 {
     bool named = strchr(o->path, '{') && !(o->flags & OP_REPLACES);
     switch (atoi(status)) {
@@ -477,7 +482,7 @@ static void add_to_edits(json_t *document, const wire_operation *o)
     static const char *const way[] = {"schemas", "SceneEdit", "properties", "body", "anyOf"};
     for (size_t i = 0; i < sizeof way / sizeof *way; i++)
         any = json_object_get(any, way[i]);
-    json_t *body = shape(o->request), *each = json_object_get(body, "anyOf");
+    json_t *body = shape_schema(o->request), *each = json_object_get(body, "anyOf");
     size_t count = each ? json_array_size(each) : 1;
     for (size_t i = 0; i < count; i++) {
         json_t *ref = each ? json_array_get(each, i) : body;
@@ -503,7 +508,7 @@ void wire_openapi_add(json_t *document, const char *prefix, const wire_operation
     char path[128], method[16] = "";
     json_t *paths = json_object_get(document, "paths"), *answers = json_object();
     json_t *operation = json_pack("{ss so}", "summary", o->summary, "operationId", operation_id(o));
-    json_t *list = parameters(o);
+    json_t *list = parameters_json(o);
     if (json_array_size(list) > 0)
         json_object_set(operation, "parameters", list);
     json_decref(list);
@@ -513,9 +518,9 @@ void wire_openapi_add(json_t *document, const char *prefix, const wire_operation
         add_to_edits(document, o);
     add_successes(o, answers);
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        if (refuses(o, refusals[i].status))
+        if (can_refuse(o, refusals[i].status))
             json_object_set_new(answers, refusals[i].status,
-                                component("responses", refusals[i].name));
+                                component_reference("responses", refusals[i].name));
     json_object_set_new(operation, "responses", answers);
     snprintf(path, sizeof path, "%s%s", prefix, o->path);
     for (size_t i = 0; o->method[i] && i + 1 < sizeof method; i++)

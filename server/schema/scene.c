@@ -304,7 +304,7 @@ const wire_table wire_table_scene = {
 /* Members that a stored scene may lack or have too many: ids of relations are made; a tool
  * may name a link as an object; the value that a constraint had before its type was changed is no
  * reason not to open it. */
-static bool complete(gw_scene *s, gw_error *error)
+static bool complete_scene(gw_scene *s, gw_error *error)
 {
     for (int i = 0; i < s->constraint_count; i++)
         if (!gw_constraint_has_value(s->constraints[i].kind))
@@ -330,7 +330,7 @@ static void name_tool(const json_t *value, gw_error *error)
 }
 
 /* All that is wrong with a scene whose members are well, as far as errors are collected. */
-static bool check(const json_t *value, const gw_scene *scene, gw_error *error)
+static bool check_scene(const json_t *value, const gw_scene *scene, gw_error *error)
 {
     gw_error found[WIRE_ERRORS];
     gw_error_list list = {.errors = found, .most = WIRE_ERRORS};
@@ -356,7 +356,7 @@ gw_scene *wire_get_scene(const json_t *value, gw_error *error)
         gw_scene_destroy(scene);
         return NULL;
     }
-    if (complete(scene, error) && check(value, scene, error))
+    if (complete_scene(scene, error) && check_scene(value, scene, error))
         return scene;
     gw_scene_destroy(scene);
     return NULL;

@@ -270,7 +270,7 @@ static json_t *poses_at(const wire_problem *p, const gw_branch *b, gw_error *err
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -293,7 +293,7 @@ static double time_solve(const gw_problem *problem, gw_solution *solution)
         if (last)
             break;
     }
-    qsort(times, (size_t)count, sizeof *times, ascending);
+    qsort(times, (size_t)count, sizeof *times, compare_doubles);
     return times[count / 2];
 }
 

@@ -53,7 +53,8 @@ DECODE(decode_name)
 
 static const wire_type a_body = {decode_name, NULL, wire_schema_string};
 
-static bool within(gw_vec3 v, double most, const char *name, const wire_path *at, gw_error *error)
+static bool check_length(gw_vec3 v, double most, const char *name, const wire_path *at,
+                         gw_error *error)
 {
     return gw_norm(v) <= most || wire_refuse(&(wire_path){.parent = at, .name = name}, error,
                                              "%s is longer than %g", name, most);
@@ -88,15 +89,15 @@ HOOK(check_grasp)
 HOOK(check_drag)
 {
     const wire_message *m = owner;
-    return one_grasp(m, at, error) && within(m->point, WIRE_REACH_MAX, "point", at, error) &&
-           within(m->target, WIRE_REACH_MAX, "target", at, error);
+    return one_grasp(m, at, error) && check_length(m->point, WIRE_REACH_MAX, "point", at, error) &&
+           check_length(m->target, WIRE_REACH_MAX, "target", at, error);
 }
 
 HOOK(check_push)
 {
     const wire_message *m = owner;
-    return one_grasp(m, at, error) && within(m->force, WIRE_PUSH_MAX, "force", at, error) &&
-           within(m->torque, WIRE_PUSH_MAX, "torque", at, error);
+    return one_grasp(m, at, error) && check_length(m->force, WIRE_PUSH_MAX, "force", at, error) &&
+           check_length(m->torque, WIRE_PUSH_MAX, "torque", at, error);
 }
 
 HOOK(check_subscription)

@@ -17,8 +17,8 @@ typedef struct made_shape {
 } made_shape;
 
 /* Takes the shape over, or refuses with what the construction says of the member. */
-static bool take(made_shape *made, gw_nurbs *shape, const wire_path *at, const gw_error *inner,
-                 gw_error *error)
+static bool take_shape(made_shape *made, gw_nurbs *shape, const wire_path *at,
+                       const gw_error *inner, gw_error *error)
 {
     if (!shape)
         return wire_refuse_within(at, inner, error);
@@ -94,7 +94,7 @@ static bool fit_points(const json_t *rows, const wire_path *here, const json_t *
         gw_nurbs *shape = gw_nurbs_fit_points(&fit, &inner);
         if (!value) /* what is wrong is the points, where they stand */
             inner.where[0] = 0;
-        good = take(made, shape, at, &inner, error);
+        good = take_shape(made, shape, at, &inner, error);
         if (good)
             made->deviation =
                 gw_nurbs_deviation(made->shape.nurbs, fit.sampled[0] * fit.sampled[1], points);
@@ -159,8 +159,8 @@ HOOK(make_loft)
         sections[read] = read_curve(json_array_get(list, read), &entry_at, error);
         good = sections[read] != NULL;
     }
-    good = good &&
-           take(owner, gw_nurbs_loft((int)count, sections, degree[0], &inner), at, &inner, error);
+    good = good && take_shape(owner, gw_nurbs_loft((int)count, sections, degree[0], &inner), at,
+                              &inner, error);
     for (size_t i = 0; i < count; i++)
         gw_nurbs_put((gw_nurbs *)sections[i]);
     free(sections);
@@ -187,11 +187,11 @@ HOOK(make_revolve)
     if (angle && !json_is_number(angle))
         return wire_refuse(&(wire_path){.parent = at, .name = "angle"}, error, "must be a number");
     gw_nurbs *profile = curve_of(value, at, "profile", error);
-    bool good =
-        profile && take(owner,
-                        gw_nurbs_revolve(profile, point, axis,
-                                         angle ? json_number_value(angle) : 2 * GW_PI, &inner),
-                        at, &inner, error);
+    bool good = profile &&
+                take_shape(owner,
+                           gw_nurbs_revolve(profile, point, axis,
+                                            angle ? json_number_value(angle) : 2 * GW_PI, &inner),
+                           at, &inner, error);
     gw_nurbs_put(profile);
     return good;
 }
@@ -201,7 +201,7 @@ HOOK(make_sweep)
     gw_error inner = {0};
     gw_nurbs *profile = curve_of(value, at, "profile", error);
     gw_nurbs *path = profile ? curve_of(value, at, "path", error) : NULL;
-    bool good = path && take(owner, gw_nurbs_sweep(profile, path, &inner), at, &inner, error);
+    bool good = path && take_shape(owner, gw_nurbs_sweep(profile, path, &inner), at, &inner, error);
     gw_nurbs_put(profile);
     gw_nurbs_put(path);
     return good;

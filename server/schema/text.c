@@ -42,7 +42,7 @@ gw_text *text_format(const char *format, ...)
 }
 
 /* So many bytes more, at the end; NULL where memory is short. */
-static char *more(text_builder *b, size_t size)
+static char *extend_text(text_builder *b, size_t size)
 {
     if (!b->short_of_memory && b->size + size > b->room) {
         size_t room = 2 * (b->size + size) + 128;
@@ -62,7 +62,7 @@ static char *more(text_builder *b, size_t size)
 void text_put(text_builder *b, const char *data, size_t size)
 {
     assert(b && (data || size == 0));
-    char *at = more(b, size);
+    char *at = extend_text(b, size);
     if (at)
         memcpy(at, data, size);
 }
@@ -81,7 +81,7 @@ void text_put_format(text_builder *b, const char *format, ...)
 gw_text *text_take(text_builder *b)
 {
     assert(b);
-    char *end = more(b, 0);
+    char *end = extend_text(b, 0);
     void *block = b->text;
     size_t size = b->size;
     bool whole = end && block;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-static void *member(const wire_field *f, void *owner)
+static void *member_at(const wire_field *f, void *owner)
 {
     return (char *)owner + f->offset;
 }
@@ -25,14 +25,14 @@ static const void *member_of(const wire_field *f, const void *owner)
 
 /* A number that JSON can hold: what is not finite as the nearest one, and NaN as 0, so that the
  * rest of a simulation's state can still be written. */
-static double clamped(double x)
+static double clamp_finite(double x)
 {
     return isnan(x) ? 0 : fmax(-DBL_MAX, fmin(DBL_MAX, x));
 }
 
 static json_t *number_json(double x, const wire_context *context)
 {
-    return json_real(context && context->clamp ? clamped(x) : x); /* NULL where not finite */
+    return json_real(context && context->clamp ? clamp_finite(x) : x); /* NULL where not finite */
 }
 
 /* Sizes that come in stay below GW_MAX_NUMBER: products of a few of them are numbers yet. */
@@ -68,7 +68,7 @@ static bool get_number(const wire_field *f, const json_t *value, const wire_path
 
 DECODE(decode_number)
 {
-    return get_number(f, value, at, member(f, owner), error);
+    return get_number(f, value, at, member_at(f, owner), error);
 }
 
 ENCODE(encode_number)
@@ -116,9 +116,9 @@ DECODE(decode_whole)
         return wire_refuse(at, error, "%s: is %g, must be a whole number from %lld to %lld",
                            f->name, x, (long long)f->low, (long long)f->high);
     if (f->size == sizeof(int))
-        *(int *)member(f, owner) = (int)x;
+        *(int *)member_at(f, owner) = (int)x;
     else
-        *(uint64_t *)member(f, owner) = (uint64_t)x;
+        *(uint64_t *)member_at(f, owner) = (uint64_t)x;
     return true;
 }
 
@@ -176,7 +176,7 @@ json_t *wire_numbers(const double *values, int count, const wire_context *contex
 
 DECODE(decode_numbers)
 {
-    return get_numbers(value, at, (int)f->most, false, member(f, owner), error);
+    return get_numbers(value, at, (int)f->most, false, member_at(f, owner), error);
 }
 
 ENCODE(encode_numbers)
@@ -201,7 +201,7 @@ DECODE(decode_vec3)
     double n[3];
     if (!get_numbers(value, at, 3, false, n, error))
         return false;
-    *(gw_vec3 *)member(f, owner) = gw_v3(n[0], n[1], n[2]);
+    *(gw_vec3 *)member_at(f, owner) = gw_v3(n[0], n[1], n[2]);
     return true;
 }
 
@@ -230,7 +230,7 @@ DECODE(decode_direction)
     double n[3];
     if (!get_numbers(value, at, 3, true, n, error))
         return false;
-    gw_vec3 *direction = member(f, owner);
+    gw_vec3 *direction = member_at(f, owner);
     *direction = gw_v3(n[0], n[1], n[2]);
     if (is_unit(gw_dot(*direction, *direction)))
         return true;
@@ -254,7 +254,7 @@ DECODE(decode_quat)
     if (!(fabs(length - 1) <= 1e-6))
         return wire_refuse(at, error,
                            "a quaternion [w,x,y,z] of length %.9g, must be 1 within 1e-6", length);
-    *(gw_quat *)member(f, owner) = is_unit(gw_quat_dot(raw, raw)) ? raw : gw_quat_unit(raw);
+    *(gw_quat *)member_at(f, owner) = is_unit(gw_quat_dot(raw, raw)) ? raw : gw_quat_unit(raw);
     return true;
 }
 
@@ -272,7 +272,7 @@ DECODE(decode_boolean)
 {
     if (!json_is_boolean(value))
         return wire_refuse(at, error, "%s: must be true or false", f->name);
-    *(bool *)member(f, owner) = json_is_true(value);
+    *(bool *)member_at(f, owner) = json_is_true(value);
     return true;
 }
 
@@ -298,7 +298,7 @@ DECODE(decode_string)
                            f->size - 1);
     if (length == 0 && f->must)
         return wire_refuse(at, error, "%s", f->must);
-    memcpy(member(f, owner), json_string_value(value), length + 1);
+    memcpy(member_at(f, owner), json_string_value(value), length + 1);
     return true;
 }
 
@@ -356,7 +356,7 @@ DECODE(decode_feature_id)
 {
     char text[GW_MAX_LINK_NAME + GW_MAX_ID + 2];
     const wire_field whole = {.name = f->name, .size = sizeof text};
-    gw_feature_ref *ref = member(f, owner);
+    gw_feature_ref *ref = member_at(f, owner);
     if (!decode_string(&whole, value, at, text, error))
         return false;
     char *slash = strchr(text, '/');
@@ -391,9 +391,9 @@ DECODE(decode_choice)
         if (strcmp(given, wire_choice_name(f, i)) != 0)
             continue;
         if (f->size == sizeof(bool))
-            *(bool *)member(f, owner) = i == 1;
+            *(bool *)member_at(f, owner) = i == 1;
         else
-            *(int *)member(f, owner) = i;
+            *(int *)member_at(f, owner) = i;
         return true;
     }
     if (f->must)
@@ -435,7 +435,7 @@ const wire_type wire_type_choice = {decode_choice, encode_choice, wire_schema_ch
 
 DECODE(decode_object)
 {
-    return wire_decode_at(f->table, value, at, member(f, owner), error);
+    return wire_decode_at(f->table, value, at, member_at(f, owner), error);
 }
 
 ENCODE(encode_object)
@@ -471,7 +471,7 @@ static wire_field item_of(const wire_field *f)
 static void *next_entry(const wire_field *f, void *owner, size_t i, gw_error *error)
 {
     int *count = (int *)((char *)owner + f->count);
-    void *array = f->type == LIST ? *(void **)member(f, owner) : member(f, owner);
+    void *array = f->type == LIST ? *(void **)member_at(f, owner) : member_at(f, owner);
     if (f->add)
         return f->add(owner, error);
     *count = (int)i + 1;
@@ -493,7 +493,7 @@ DECODE(decode_list)
     if (size < f->least && f->must)
         return wire_refuse(at, error, "%s: %s", f->name, f->must);
     if (f->type == LIST && !f->add) {
-        void **array = member(f, owner);
+        void **array = member_at(f, owner);
         *array = calloc(size + 1, f->stride); /* one too many: none is no lack of memory */
         if (!*array)
             return gw_fail(error, GW_FAILED, where, "no memory for %s", f->name);
@@ -553,7 +553,7 @@ DECODE(decode_pair)
     for (size_t i = 0; i < 2; i++)
         if (!item.type->decode(&item, json_array_get(value, i),
                                &(wire_path){.parent = at, .index = i},
-                               (char *)member(f, owner) + i * f->stride, error))
+                               (char *)member_at(f, owner) + i * f->stride, error))
             return false;
     return true;
 }

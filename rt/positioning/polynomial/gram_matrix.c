@@ -40,7 +40,7 @@ typedef struct parts {
     double cosine;
 } parts;
 
-static gw_vec3 scaled(const gw_pose_system *c, gw_vec3 p, bool world)
+static gw_vec3 scaled_point(const gw_pose_system *c, gw_vec3 p, bool world)
 {
     return gw_scale(1 / c->size, gw_sub(p, world ? c->middle_f : c->middle_m));
 }
@@ -54,8 +54,8 @@ static bool take_apart(const gw_pose_system *c, bool mirrored, parts *to)
     for (int i = 0; i < 3; i++) {
         gw_distance_constraint p = c->distances[i];
         bool own = p.body_owns != mirrored;
-        p.a = scaled(c, p.a, p.body_owns);
-        p.b = scaled(c, p.b, !p.body_owns);
+        p.a = scaled_point(c, p.a, p.body_owns);
+        p.b = scaled_point(c, p.b, !p.body_owns);
         if (p.p != 0 || p.surface == GW_POINT || (own && p.surface == GW_PLANE))
             return false;
         if (p.surface == GW_PLANE && to->planes++ == 0)
@@ -80,7 +80,7 @@ static bool take_apart(const gw_pose_system *c, bool mirrored, parts *to)
 
 /* True without an angle, or where the distances imply it: the angle of P_2 - P_1 with the lines'
  * common normal. */
-static bool implied(const gw_pose_system *s)
+static bool is_angle_implied(const gw_pose_system *s)
 {
     unsigned long from = 0;
     for (int i = 0; i < s->distance_count; i++)
@@ -142,7 +142,7 @@ static bool fit_of(const gw_pose_system *c, fit *to)
         to->mirrored = side > 0;
         if (!take_apart(c, to->mirrored, &p))
             continue;
-        if (p.points == 2 && p.lines == 1 && implied(c))
+        if (p.points == 2 && p.lines == 1 && is_angle_implied(c))
             return two_points(&p, to);
         if (p.points == 1 && p.lines == 1 && p.planes == 1 && c->angle_count == 1)
             return point_and_plane(&p, to);

@@ -41,7 +41,7 @@ static void begin_root_set(root_set *h, const gw_pose_system *system, const gw_f
 }
 
 /* e scaled so that its largest entry is one. */
-static void normalise(gw_complex_pose *x)
+static void normalise_quaternion(gw_complex_pose *x)
 {
     int most = 0;
     for (int i = 1; i < 4; i++)
@@ -71,7 +71,7 @@ static double modulus2(gw_complex z)
 
 /* True where a root is the same as another, or as its conjugate; the largest entries of e are
  * one. Most differ in the first number, and every one is compared with every other. */
-static bool same(const gw_complex_pose *a, const gw_complex_pose *b, bool conjugate)
+static bool same_root(const gw_complex_pose *a, const gw_complex_pose *b, bool conjugate)
 {
     double size = 1;
     int most = 0;
@@ -111,10 +111,10 @@ static void report_real_part(root_set *h, const gw_complex_pose *x)
 }
 
 /* The number of a root that is known already, or -1. */
-static int known(const root_set *h, const gw_complex_pose *x)
+static int find_root(const root_set *h, const gw_complex_pose *x)
 {
     for (int i = 0; i < h->count; i++)
-        if (same(&h->root[i], x, false))
+        if (same_root(&h->root[i], x, false))
             return i;
     return -1;
 }
@@ -123,7 +123,7 @@ static int known(const root_set *h, const gw_complex_pose *x)
  * at once. */
 static void add_root(root_set *h, gw_complex_pose x, gw_path_end end)
 {
-    normalise(&x);
+    normalise_quaternion(&x);
     if (end == GW_END_INFINITY || at_infinity(&x))
         return;
     if (end == GW_END_SINGULAR) {
@@ -131,7 +131,7 @@ static void add_root(root_set *h, gw_complex_pose x, gw_path_end end)
         if (imaginary_part(&x) < NEARLY_REAL)
             report_real_part(h, &x);
     } else if (end == GW_END_REGULAR) {
-        if (known(h, &x) >= 0)
+        if (find_root(h, &x) >= 0)
             h->crossed++;
         else
             h->root[h->count++] = x;
@@ -142,8 +142,8 @@ static void add_root(root_set *h, gw_complex_pose x, gw_path_end end)
  * the other, and both are to be tracked again. */
 static void add_endpoint(root_set *h, int i, gw_complex_pose x, gw_path_end end)
 {
-    normalise(&x);
-    int met = end == GW_END_REGULAR && !at_infinity(&x) ? known(h, &x) : -1;
+    normalise_quaternion(&x);
+    int met = end == GW_END_REGULAR && !at_infinity(&x) ? find_root(h, &x) : -1;
     if (end == GW_END_LOST || met >= 0)
         h->again[h->lost++] = i;
     if (met >= 0) {
@@ -163,7 +163,7 @@ static bool has_conjugate(const root_set *h, int i)
 {
     bool found = imaginary_part(&h->root[i]) < REAL;
     for (int k = 0; k < h->count && !found; k++)
-        found = same(&h->root[i], &h->root[k], true);
+        found = same_root(&h->root[i], &h->root[k], true);
     return found;
 }
 
@@ -417,7 +417,7 @@ static bool solve_three_quadrics(root_set *h, const unknowns *u, const gw_three_
 /* ---- which system ---------------------------------------------------------------------------- */
 
 /* Paths to a multiple root do not prove that it is alone: a curve may pass through it. */
-static gw_root_summary conclude(root_set *h, bool finite)
+static gw_root_summary summarise_roots(root_set *h, bool finite)
 {
     bool simple = is_complete(h) && h->singular == 0;
     gw_root_summary found = {simple || finite, simple, report_poses(h)};
@@ -460,7 +460,7 @@ gw_root_summary gw_roots_by_eigenvalues(const gw_pose_system *system)
     begin_root_set(&h, system, &forms);
     if (!solve_three_quadrics(&h, &u, &s))
         return none;
-    return conclude(&h, true);
+    return summarise_roots(&h, true);
 }
 
 gw_root_summary gw_roots_by_homotopy(const gw_pose_system *system)
@@ -482,5 +482,5 @@ gw_root_summary gw_roots_by_homotopy(const gw_pose_system *system)
         solve_in_quaternion(&h, &c);
     else
         solve_in_study(&h, cylinders);
-    return conclude(&h, false);
+    return summarise_roots(&h, false);
 }

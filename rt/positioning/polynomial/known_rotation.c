@@ -47,7 +47,7 @@ static void add_form(double *q, const affine_form *p)
 }
 
 /* Reduces the forms to one sphere, or none, and independent planes; returns how many planes. */
-static int reduce(affine_form *p, int count, affine_form *sphere)
+static int reduce_forms(affine_form *p, int count, affine_form *sphere)
 {
     int most = 0, planes = 0;
     for (int i = 1; i < count; i++)
@@ -96,7 +96,7 @@ bool gw_known_rotation_equations(const gw_forms *f, gw_quat rotation, gw_three_e
     int quadrics = 0;
     for (int i = 0; i < f->linear; i++)
         p[i] = form_of(f->h[i], &r);
-    int planes = reduce(p, f->linear, &sphere);
+    int planes = reduce_forms(p, f->linear, &sphere);
     if (sphere.c != 0)
         add_form(quadric[quadrics++], &sphere);
     for (int i = 0; i < f->cylinders; i++, quadrics++) {

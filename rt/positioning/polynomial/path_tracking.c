@@ -42,7 +42,7 @@ static double modulus2(gw_complex z)
 
 typedef gw_complex_lanes matrix[EQUATIONS][EQUATIONS + 2];
 
-static void exchange(int n, gw_complex (*a)[EQUATIONS + 2], int i, int k)
+static void exchange_rows(int n, gw_complex (*a)[EQUATIONS + 2], int i, int k)
 {
     for (int j = 0; j < n + 2; j++) {
         gw_complex z = a[i][j];
@@ -58,7 +58,7 @@ static void solve_one(int n, gw_complex (*a)[EQUATIONS + 2])
         int p = k;
         for (int i = k + 1; i < n; i++)
             p = modulus2(a[i][k]) > modulus2(a[p][k]) ? i : p;
-        exchange(n, a, k, p);
+        exchange_rows(n, a, k, p);
         gw_complex inverse = 1 / a[k][k];
         for (int j = k; j < n + 2; j++)
             a[k][j] *= inverse;
@@ -251,7 +251,7 @@ static path_point *point_ago(tracker *c, int age)
     return &c->ring[(c->head + SLOTS - 1 - age) % SLOTS];
 }
 
-static int largest(const gw_complex *x)
+static int largest_entry(const gw_complex *x)
 {
     int most = 0;
     for (int i = 1; i < 4; i++)
@@ -300,7 +300,7 @@ static void set_patch(tracker *c, int lane, int fixed)
 }
 
 /* Scales a point so that entry `fixed` is one; the tangent is then d/dtau (x / x_fixed). */
-static void rescale(const tracker *c, path_point *s, int lane, int fixed)
+static void rescale_point(const tracker *c, path_point *s, int lane, int fixed)
 {
     gw_complex k = 1 / gw_lane_get(&s->x[fixed], lane), by = gw_lane_get(&s->v[fixed], lane);
     for (int i = 0; i < c->p->unknowns; i++) {
@@ -327,8 +327,8 @@ static bool load_lane(tracker *c, int lane, bool finish)
         gw_lane_set(&s->x[i], lane, t->path->x[i]);
         gw_lane_set(&s->v[i], lane, 0);
     }
-    set_patch(c, lane, largest(t->path->x));
-    rescale(c, s, lane, c->patch.fixed[lane]);
+    set_patch(c, lane, largest_entry(t->path->x));
+    rescale_point(c, s, lane, c->patch.fixed[lane]);
     set_known(c, lane, 0);
     c->patch.active |= 1u << lane;
     return true;
@@ -406,7 +406,7 @@ GW_LANE_INLINE void weights(const tracker *c, path_point *const *past, int i, co
 }
 
 GW_TARGET_CLONES
-static void predict(tracker *c)
+static void predict_point(tracker *c)
 {
     path_point *to = &c->ring[c->head], *past[POINTS];
     gw_lanes by_x[POINTS], by_v[POINTS];
@@ -428,12 +428,12 @@ static void predict(tracker *c)
 
 /* The factor of the next step, within 0.5 and 2, by the error squared in units of what it may be:
  * it grows with the step's power of 2 known. */
-static double growth(double part2, int known)
+static double step_growth(double part2, int known)
 {
     return fmin(2, fmax(0.5, 0.9 * pow(part2 + 1e-18, -0.25 / known)));
 }
 
-static bool converges(double first2, double second2)
+static bool newton_converges(double first2, double second2)
 {
     return second2 < 1e-10 && (second2 < 1e-2 * first2 || second2 < 1e-11); /* round-off */
 }
@@ -450,10 +450,10 @@ static void change_patch(tracker *c, int lane)
     }
     if (size < PATCH_OUTGROWN)
         return;
-    int fixed = largest(e);
+    int fixed = largest_entry(e);
     set_patch(c, lane, fixed);
     for (int age = -1; age < c->lane[lane].known - 1; age++)
-        rescale(c, point_ago(c, age), lane, fixed);
+        rescale_point(c, point_ago(c, age), lane, fixed);
 }
 
 /* A step is accepted. */
@@ -469,7 +469,7 @@ static void accept_step(tracker *c, int lane, double part2)
         set_known(c, lane, 1);
         return;
     }
-    t->step = (t->at - from) * growth(part2, t->known);
+    t->step = (t->at - from) * step_growth(part2, t->known);
     set_known(c, lane, t->known < POINTS ? t->known + 1 : POINTS);
     if (t->at > 1 - LAST_PART) {
         get_point(c, s, lane, x);
@@ -525,7 +525,7 @@ static void after_step(tracker *c, int lane, double first2, double second2)
     t->steps++;
     if (t->phase == FINISHING)
         refine_endpoint(c, lane, first2, second2);
-    else if (good && converges(first2, second2))
+    else if (good && newton_converges(first2, second2))
         accept_step(c, lane, first2 / c->tolerance2);
     else
         reject_step(c, lane);
@@ -539,7 +539,7 @@ static void step_all_lanes(tracker *c)
     path_point *to = &c->ring[c->head];
     gw_lanes first2, second2;
     choose_targets(c);
-    predict(c);
+    predict_point(c);
     newton_step(c->p, &c->patch, &to->tau, to->x, NULL, &first2);
     newton_step(c->p, &c->patch, &to->tau, to->x, to->v, &second2);
     for (int lane = 0; lane < GW_LANES; lane++)
@@ -548,7 +548,8 @@ static void step_all_lanes(tracker *c)
     c->head = (c->head + 1) % SLOTS;
 }
 
-static void track(const gw_homotopy *p, double care, bool finish, gw_homotopy_path *path, int count)
+static void track_batch(const gw_homotopy *p, double care, bool finish, gw_homotopy_path *path,
+                        int count)
 {
     assert((p->unknowns == 4 || p->unknowns == 8) && count <= GW_MAX_PATHS);
     tracker c;
@@ -571,10 +572,10 @@ static void track(const gw_homotopy *p, double care, bool finish, gw_homotopy_pa
 
 void gw_refine_endpoints(const gw_homotopy *p, gw_homotopy_path *path, int count)
 {
-    track(p, 1, true, path, count);
+    track_batch(p, 1, true, path, count);
 }
 
 void gw_track_paths(const gw_homotopy *p, double care, gw_homotopy_path *path, int count)
 {
-    track(p, care, false, path, count);
+    track_batch(p, care, false, path, count);
 }

@@ -213,7 +213,7 @@ void gw_forms_of(const gw_pose_system *c, gw_forms *s)
 /* ---- linear dependence ----------------------------------------------------------------------- */
 
 /* True where a row is a combination of the hyperplanes. */
-static bool contains(const gw_forms *s, const gw_row *from)
+static bool is_implied_by_forms(const gw_forms *s, const gw_row *from)
 {
     if (!has_form(from))
         return false;
@@ -232,7 +232,7 @@ unsigned long gw_linearly_dependent(const gw_pose_system *system, const gw_row *
         unsigned long bit = 1ul << constraint[i];
         assert(constraint[i] < 64);
         asked |= bit;
-        if (!(independent & bit) && !contains(&forms, &rows[i]))
+        if (!(independent & bit) && !is_implied_by_forms(&forms, &rows[i]))
             independent |= bit;
     }
     return asked & ~independent;
@@ -241,7 +241,7 @@ unsigned long gw_linearly_dependent(const gw_pose_system *system, const gw_row *
 /* ---- poses and their mirror images ----------------------------------------------------------- */
 
 /* y of the inverse pose: (R^T, -s, -t, r, 1). */
-static void mirror(double *h)
+static void mirror_form(double *h)
 {
     double g[GW_Y];
     for (int i = 0; i < 3; i++) {
@@ -259,10 +259,10 @@ void gw_forms_mirror(gw_forms *s)
 {
     s->mirrored = !s->mirrored;
     for (int i = 0; i < s->linear; i++)
-        mirror(s->h[i]);
+        mirror_form(s->h[i]);
     for (int i = 0; i < s->cylinders; i++) {
-        mirror(s->cylinder[i].h);
-        mirror(s->cylinder[i].l);
+        mirror_form(s->cylinder[i].h);
+        mirror_form(s->cylinder[i].l);
     }
     for (int i = 0; i < s->senses; i++) {
         gw_vec3 m = s->along_m[i];

@@ -24,7 +24,7 @@
 #define TINY 1e-9
 
 /* Position of e_i e_j in w. */
-static int pair(int i, int j)
+static int monomial_index(int i, int j)
 {
     static const int first[] = {0, 4, 7, 9};
     return i <= j ? first[i] + j - i : first[j] + i - j;
@@ -35,23 +35,23 @@ static void turning_table(double (*p)[GW_MONOMIALS])
 {
     memset(p, 0, 10 * sizeof *p);
     for (int i = 0; i < 3; i++) {
-        p[4 * i][pair(0, 0)] = 1;
+        p[4 * i][monomial_index(0, 0)] = 1;
         for (int k = 0; k < 3; k++)
-            p[4 * i][pair(k + 1, k + 1)] = k == i ? 1 : -1;
+            p[4 * i][monomial_index(k + 1, k + 1)] = k == i ? 1 : -1;
         int j = (i + 1) % 3, k = (i + 2) % 3; /* R_ij = 2 (e_i e_j - e_0 e_k), and its mirror */
-        p[3 * i + j][pair(i + 1, j + 1)] = p[3 * j + i][pair(i + 1, j + 1)] = 2;
-        p[3 * i + j][pair(0, k + 1)] = -2;
-        p[3 * j + i][pair(0, k + 1)] = 2;
+        p[3 * i + j][monomial_index(i + 1, j + 1)] = p[3 * j + i][monomial_index(i + 1, j + 1)] = 2;
+        p[3 * i + j][monomial_index(0, k + 1)] = -2;
+        p[3 * j + i][monomial_index(0, k + 1)] = 2;
     }
     for (int k = 0; k < 4; k++)
-        p[9][pair(k, k)] = 1;
+        p[9][monomial_index(k, k)] = 1;
 }
 
 /* ---- elimination ----------------------------------------------------------------------------- */
 
 /* Gauss and Jordan's elimination of columns first .. first + count - 1 from rows `from` on, by the
  * largest entry; pivot rows come first, pivots are one. Returns how many. */
-static int eliminate(double (*h)[GW_Y], int from, int rows, int first, int count)
+static int eliminate_columns(double (*h)[GW_Y], int from, int rows, int first, int count)
 {
     int n = from;
     for (; n < rows; n++) {
@@ -86,16 +86,16 @@ typedef struct reduced {
         rows; /* coupled rows (with s or r) first, then those for t, then conditions */
 } reduced;
 
-static void reduce(const gw_forms *s, reduced *r)
+static void reduce_forms(const gw_forms *s, reduced *r)
 {
     memcpy(r->h, s->h, sizeof(r->h[0]) * (size_t)s->linear);
     r->rows = s->linear;
-    r->coupled = eliminate(r->h, 0, r->rows, GW_Y_S, 4); /* s and r stand side by side */
-    r->sliding = eliminate(r->h, r->coupled, r->rows, GW_Y_T, 3);
+    r->coupled = eliminate_columns(r->h, 0, r->rows, GW_Y_S, 4); /* s and r stand side by side */
+    r->sliding = eliminate_columns(r->h, r->coupled, r->rows, GW_Y_T, 3);
 }
 
 /* t_i = T_i . (R, 1), from the three rows with a one at some t_i each. */
-static void translation(const reduced *r, double (*t)[10])
+static void translation_forms(const reduced *r, double (*t)[10])
 {
     for (int n = 0; n < 3; n++) {
         const double *h = r->h[r->coupled + n];
@@ -107,7 +107,7 @@ static void translation(const reduced *r, double (*t)[10])
 }
 
 /* True where t = f - R m, a pinned point; the first row gives m. */
-static bool pinned(const double (*t)[10], gw_vec3 *m, gw_vec3 *f)
+static bool is_point_pinned(const double (*t)[10], gw_vec3 *m, gw_vec3 *f)
 {
     *m = gw_v3(-t[0][0], -t[0][1], -t[0][2]);
     *f = gw_v3(t[0][9], t[1][9], t[2][9]);
@@ -128,7 +128,7 @@ typedef struct parts {
     gw_vec3 m, f;
 } parts;
 
-static void add(double *to, double k, const double *w)
+static void add_multiple(double *to, double k, const double *w)
 {
     for (int i = 0; i < GW_MONOMIALS; i++)
         to[i] += k * w[i];
@@ -152,10 +152,10 @@ static void linear_part(const parts *p, const double *h, double *w)
 {
     memset(w, 0, GW_MONOMIALS * sizeof *w);
     for (int k = 0; k < 9; k++)
-        add(w, h[GW_Y_R + k], p->turn[k]);
+        add_multiple(w, h[GW_Y_R + k], p->turn[k]);
     for (int i = 0; i < 3; i++)
-        add(w, h[GW_Y_T + i], p->t[i]);
-    add(w, h[GW_Y_ONE], p->turn[9]);
+        add_multiple(w, h[GW_Y_T + i], p->t[i]);
+    add_multiple(w, h[GW_Y_ONE], p->turn[9]);
 }
 
 /* Q += k a b^T, symmetric */
@@ -201,7 +201,7 @@ static void add_condition(gw_rotation_conditions *c, const double *w)
             double dot = 0;
             for (int i = 0; i < GW_MONOMIALS; i++)
                 dot += q[i] * c->quadric[k][i];
-            add(q, -dot, c->quadric[k]);
+            add_multiple(q, -dot, c->quadric[k]);
         }
     for (int i = 0; i < GW_MONOMIALS; i++)
         rest += q[i] * q[i];
@@ -272,12 +272,12 @@ static bool eliminate_t(reduced *r)
 }
 
 /* n . R m, by w. */
-static void turned(const parts *p, gw_vec3 n, gw_vec3 m, double *w)
+static void add_rotated_product(const parts *p, gw_vec3 n, gw_vec3 m, double *w)
 {
     const double to[3] = {n.x, n.y, n.z}, from[3] = {m.x, m.y, m.z};
     memset(w, 0, GW_MONOMIALS * sizeof *w);
     for (int i = 0; i < 9; i++)
-        add(w, to[i / 3] * from[i % 3], p->turn[i]);
+        add_multiple(w, to[i / 3] * from[i % 3], p->turn[i]);
 }
 
 /* Two rows for t and two for s: they determine t, and leave one condition. */
@@ -296,10 +296,10 @@ static bool add_four_planes(reduced *r, const parts *p, gw_rotation_conditions *
         f->n[i] = gw_v3(n[0], n[1], n[2]);
     }
     gw_vec3 world = gw_cross(f->n[0], f->n[1]), body = gw_cross(f->n[2], f->n[3]);
-    turned(p, f->n[1], body, minor[0]);
-    turned(p, f->n[0], body, minor[1]);
-    turned(p, world, f->n[3], minor[2]);
-    turned(p, world, f->n[2], minor[3]);
+    add_rotated_product(p, f->n[1], body, minor[0]);
+    add_rotated_product(p, f->n[0], body, minor[1]);
+    add_rotated_product(p, world, f->n[3], minor[2]);
+    add_rotated_product(p, world, f->n[2], minor[3]);
     for (int i = 0; i < 4; i++)
         add_product(q, i % 2 ? 1 : -1, f->c[i], minor[i]);
     add_quartic(c, (const double(*)[GW_MONOMIALS])q);
@@ -311,11 +311,11 @@ static bool add_four_planes(reduced *r, const parts *p, gw_rotation_conditions *
 static void put_translation(const reduced *r, parts *p)
 {
     double t[3][10];
-    translation(r, t);
+    translation_forms(r, t);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 10; k++)
-            add(p->t[i], t[i][k], p->turn[k]);
-    p->pinned = pinned((const double(*)[10])t, &p->m, &p->f);
+            add_multiple(p->t[i], t[i][k], p->turn[k]);
+    p->pinned = is_point_pinned((const double(*)[10])t, &p->m, &p->f);
 }
 
 bool gw_rotation_conditions_of(const gw_forms *s, gw_rotation_conditions *c)
@@ -325,7 +325,7 @@ bool gw_rotation_conditions_of(const gw_forms *s, gw_rotation_conditions *c)
     double w[GW_MONOMIALS];
     c->quadrics = c->quartics = 0;
     c->four = false;
-    reduce(s, &r);
+    reduce_forms(s, &r);
     turning_table(p.turn);
     if (r.sliding == 3)
         put_translation(&r, &p);
@@ -350,7 +350,8 @@ void gw_rotation_equations(const gw_rotation_conditions *c, gw_three_equations *
     for (int i = 0; i < quadrics; i++) {
         s->degree[i] = 2;
         for (int k = 0; k < c->quadrics; k++)
-            add(s->quadric[i], c->quadrics == 3 ? i == k : gw_generic_number(i, k), c->quadric[k]);
+            add_multiple(s->quadric[i], c->quadrics == 3 ? i == k : gw_generic_number(i, k),
+                         c->quadric[k]);
         scale_to_one(s->quadric[i], GW_MONOMIALS);
     }
     for (int i = quadrics; i < 3; i++) {
@@ -358,8 +359,8 @@ void gw_rotation_equations(const gw_rotation_conditions *c, gw_three_equations *
         s->degree[i] = 4;
         for (int k = 0; k < c->quartics; k++)
             for (int n = 0; n < GW_MONOMIALS; n++)
-                add(s->quartic[i][n], all ? i - quadrics == k : gw_generic_number(i, k),
-                    c->quartic[k][n]);
+                add_multiple(s->quartic[i][n], all ? i - quadrics == k : gw_generic_number(i, k),
+                             c->quartic[k][n]);
         scale_to_one(&s->quartic[i][0][0], GW_MONOMIALS * GW_MONOMIALS);
     }
 }
@@ -456,7 +457,7 @@ void gw_quaternion_homotopy_of(const gw_three_equations *s, int attempt,
 
 /* ---- roots as poses -------------------------------------------------------------------------- */
 
-static void monomials(const gw_complex *e, gw_complex *w)
+static void quadratic_monomials(const gw_complex *e, gw_complex *w)
 {
     for (int i = 0, at = 0; i < 4; i++)
         for (int j = i; j < 4; j++)
@@ -498,7 +499,7 @@ gw_complex_pose gw_pose_of_quaternion(const gw_rotation_conditions *c, const gw_
 {
     gw_complex_pose x = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
     gw_complex w[GW_MONOMIALS], n = 0;
-    monomials(e, w);
+    quadratic_monomials(e, w);
     for (int i = 0; i < 4; i++)
         n += e[i] * e[i];
     if (c->four) {

@@ -10,7 +10,7 @@
 #include "rt/positioning/polynomial/study_equations.h"
 
 /* A generic complex number in the square of side two, by splitmix64. */
-static gw_complex generic(unsigned long long index)
+static gw_complex generic_complex(unsigned long long index)
 {
     double part[2];
     for (unsigned long long k = 0; k < 2; k++) {
@@ -34,8 +34,8 @@ void gw_start_system(int cylinders, gw_study_homotopy *s)
         for (int k = 0; k < GW_Y; k++) {
             bool axis = i >= s->linear && (k < GW_Y_S || k == GW_Y_ONE);
             unsigned long long at = (unsigned long long)(i * GW_Y + k);
-            s->from[i][k] = 0.3 * generic(at);
-            s->from_axis[i][k] = axis ? 0.3 * generic(at + 6 * GW_Y) : 0;
+            s->from[i][k] = 0.3 * generic_complex(at);
+            s->from_axis[i][k] = axis ? 0.3 * generic_complex(at + 6 * GW_Y) : 0;
         }
 }
 

@@ -21,14 +21,14 @@
 /* Entries of a form's matrix: K by rows from the diagonal on, p, d and 4 c. */
 enum { P = 10, D = 13, C = 16 };
 
-static void cross(const gw_complex *a, const gw_complex *b, gw_complex *out)
+static void complex_cross(const gw_complex *a, const gw_complex *b, gw_complex *out)
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-static gw_complex dot3(const gw_complex *a, const gw_complex *b)
+static gw_complex complex_dot3(const gw_complex *a, const gw_complex *b)
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -198,8 +198,8 @@ void gw_study_point(const gw_complex_pose *r, gw_complex x[GW_PATH_UNKNOWNS])
 {
     const gw_complex *e = r->e, *t = r->t;
     gw_complex across[3];
-    cross(t, e + 1, across);
-    x[4] = -0.5 * dot3(t, e + 1);
+    complex_cross(t, e + 1, across);
+    x[4] = -0.5 * complex_dot3(t, e + 1);
     for (int i = 0; i < 4; i++)
         x[i] = e[i];
     for (int i = 0; i < 3; i++)
@@ -209,9 +209,9 @@ void gw_study_point(const gw_complex_pose *r, gw_complex x[GW_PATH_UNKNOWNS])
 gw_complex_pose gw_study_pose(const gw_complex x[GW_PATH_UNKNOWNS])
 {
     const gw_complex *e = x, *g = x + 4;
-    gw_complex n = e[0] * e[0] + dot3(e + 1, e + 1), across[3];
+    gw_complex n = e[0] * e[0] + complex_dot3(e + 1, e + 1), across[3];
     gw_complex_pose r = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
-    cross(e + 1, g + 1, across);
+    complex_cross(e + 1, g + 1, across);
     for (int i = 0; i < 3; i++)
         r.t[i] = 2 * (e[0] * g[1 + i] - g[0] * e[1 + i] + across[i]) / n;
     return r;

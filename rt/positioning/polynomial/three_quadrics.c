@@ -20,7 +20,7 @@
 #define TINY      1e-10 /* pivots below this are zero: the quadrics are of unit size */
 
 /* Number of the monomial e_i e_j e_k e_l: the indices in falling order count combinations. */
-static int quartic(int i, int j, int k, int l)
+static int quartic_index(int i, int j, int k, int l)
 {
     static const int four[] = {0, 1, 5, 15}, three[] = {0, 1, 4, 10}, two[] = {0, 1, 3, 6};
     int a[4] = {i, j, k, l};
@@ -33,7 +33,7 @@ static int quartic(int i, int j, int k, int l)
 }
 
 /* The 30 equations. Quadric entries in the order 00 01 02 03 11 12 13 22 23 33. */
-static void equations(const double (*q)[GW_MONOMIALS], double (*a)[MONOMIALS])
+static void build_equations(const double (*q)[GW_MONOMIALS], double (*a)[MONOMIALS])
 {
     int row = 0;
     memset(a, 0, 30 * sizeof *a);
@@ -42,12 +42,12 @@ static void equations(const double (*q)[GW_MONOMIALS], double (*a)[MONOMIALS])
             for (int j = i; j < 4; j++, row++)
                 for (int k = 0, at = 0; k < 4; k++)
                     for (int l = k; l < 4; l++, at++)
-                        a[row][quartic(i, j, k, l)] += q[n][at];
+                        a[row][quartic_index(i, j, k, l)] += q[n][at];
 }
 
 /* Row reduction with the largest pivot of all; order[] has the pivots' columns, then the others.
  * Returns the rank, at most `most`. */
-static int reduce(int rows, int columns, int stride, double *a, int most, int *order)
+static int reduce_rows(int rows, int columns, int stride, double *a, int most, int *order)
 {
     for (int i = 0; i < columns; i++)
         order[i] = i;
@@ -85,8 +85,8 @@ static bool null_space(const double (*q)[GW_MONOMIALS], double (*n)[ROOTS])
 {
     double a[30][MONOMIALS];
     int order[MONOMIALS];
-    equations(q, a);
-    if (reduce(30, MONOMIALS, MONOMIALS, &a[0][0], RANK, order) < RANK)
+    build_equations(q, a);
+    if (reduce_rows(30, MONOMIALS, MONOMIALS, &a[0][0], RANK, order) < RANK)
         return false;
     memset(n, 0, MONOMIALS * sizeof *n);
     for (int k = 0; k < ROOTS; k++) {
@@ -98,7 +98,7 @@ static bool null_space(const double (*q)[GW_MONOMIALS], double (*n)[ROOTS])
 }
 
 /* The matrix of lambda; false where u is zero at a root. */
-static bool action(const double (*n)[ROOTS], double (*x)[ROOTS])
+static bool action_matrix(const double (*n)[ROOTS], double (*x)[ROOTS])
 {
     static const double u[] = {0.61, -0.43, 0.37, 0.55}, v[] = {-0.29, 0.52, 0.71, -0.38};
     double a[20][2 * ROOTS] = {{0}};
@@ -108,11 +108,11 @@ static bool action(const double (*n)[ROOTS], double (*x)[ROOTS])
             for (int k = j; k < 4; k++, row++)
                 for (int m = 0; m < 4; m++)
                     for (int c = 0; c < ROOTS; c++) {
-                        double monomial = n[quartic(i, j, k, m)][c];
+                        double monomial = n[quartic_index(i, j, k, m)][c];
                         a[row][c] += u[m] * monomial;
                         a[row][ROOTS + c] += v[m] * monomial;
                     }
-    if (reduce(20, ROOTS, 2 * ROOTS, &a[0][0], ROOTS, order) < ROOTS)
+    if (reduce_rows(20, ROOTS, 2 * ROOTS, &a[0][0], ROOTS, order) < ROOTS)
         return false;
     for (int i = 0; i < ROOTS; i++)
         memcpy(x[order[i]], a[i] + ROOTS, sizeof x[0]);
@@ -187,7 +187,7 @@ static void rotate_once(gw_complex (*h)[ROOTS], int first, int last, gw_complex 
         h[i][i] += s;
 }
 
-static bool eigenvalues(double (*x)[ROOTS], gw_complex lambda[ROOTS])
+static bool action_eigenvalues(double (*x)[ROOTS], gw_complex lambda[ROOTS])
 {
     gw_complex h[ROOTS][ROOTS];
     int last = ROOTS - 1, tries = 0;
@@ -263,13 +263,13 @@ static void root_of(const double (*x)[ROOTS], const double (*n)[ROOTS], gw_compl
     for (int i = 0; i < 4; i++) {
         power[i] = 0;
         for (int k = 0; k < ROOTS; k++)
-            power[i] += n[quartic(i, i, i, i)][k] * c[k];
+            power[i] += n[quartic_index(i, i, i, i)][k] * c[k];
         best = cabs(power[i]) > cabs(power[best]) ? i : best;
     }
     for (int i = 0; i < 4; i++) {
         e[i] = 0;
         for (int k = 0; k < ROOTS; k++)
-            e[i] += n[quartic(best, best, best, i)][k] * c[k];
+            e[i] += n[quartic_index(best, best, best, i)][k] * c[k];
         e[i] /= power[best];
     }
 }
@@ -278,10 +278,10 @@ bool gw_three_quadrics_roots(const double (*quadrics)[GW_MONOMIALS], gw_complex 
 {
     double n[MONOMIALS][ROOTS], x[ROOTS][ROOTS], used[ROOTS][ROOTS];
     gw_complex lambda[ROOTS];
-    if (!null_space(quadrics, n) || !action((const double(*)[ROOTS])n, x))
+    if (!null_space(quadrics, n) || !action_matrix((const double(*)[ROOTS])n, x))
         return false;
     memcpy(used, x, sizeof used);
-    if (!eigenvalues(used, lambda))
+    if (!action_eigenvalues(used, lambda))
         return false;
     for (int i = 0; i < ROOTS; i++)
         root_of((const double(*)[ROOTS])x, (const double(*)[ROOTS])n, lambda[i], e[i]);

@@ -17,13 +17,13 @@ double gw_trigonometric_cosine(int k)
     return folded > DFT / 4 ? -quarter[DFT / 2 - folded] : quarter[folded];
 }
 
-static double squared(double complex z)
+static double squared_modulus(double complex z)
 {
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
 /* Coefficients of z^8 ... z^0 out of samples; returns the largest. */
-static double coefficients(const double sample[DFT], double complex c[DEGREE + 1])
+static double interpolate_coefficients(const double sample[DFT], double complex c[DEGREE + 1])
 {
     double most = 0;
     for (int n = 0; n <= DEGREE / 2; n++) { /* real: those beyond the middle are conjugates */
@@ -34,7 +34,7 @@ static double coefficients(const double sample[DFT], double complex c[DEGREE + 1
         }
         c[DEGREE / 2 + n] = (even - I * odd) / DFT;
         c[DEGREE / 2 - n] = conj(c[DEGREE / 2 + n]);
-        most = fmax(most, squared(c[DEGREE / 2 + n]));
+        most = fmax(most, squared_modulus(c[DEGREE / 2 + n]));
     }
     return sqrt(most);
 }
@@ -46,10 +46,10 @@ static int all_roots(const double complex *c, double complex z[DEGREE])
     int n = DEGREE, low = 0;
     double most = 0;
     for (int i = 0; i <= DEGREE; i++)
-        most = fmax(most, squared(c[i]));
-    while (n > 0 && squared(c[n]) < 1e-26 * most)
+        most = fmax(most, squared_modulus(c[i]));
+    while (n > 0 && squared_modulus(c[n]) < 1e-26 * most)
         n--;
-    while (low < n && squared(c[low]) < 1e-26 * most)
+    while (low < n && squared_modulus(c[low]) < 1e-26 * most)
         low++;
     int degree = n - low;
     double complex start = 1.03;
@@ -65,7 +65,7 @@ static int all_roots(const double complex *c, double complex z[DEGREE])
                 others *= k == i ? 1 : z[i] - z[k];
             double complex step = others != 0 ? value / others : 1e-8;
             z[i] -= step;
-            moved = fmax(moved, squared(step) / (1 + squared(z[i])));
+            moved = fmax(moved, squared_modulus(step) / (1 + squared_modulus(z[i])));
         }
         if (moved < 1e-18)
             break;
@@ -77,7 +77,7 @@ int gw_trigonometric_roots(const double sample[DFT], double phi[DEGREE], double 
 {
     double complex c[DEGREE + 1], z[DEGREE];
     int count = 0;
-    *most = coefficients(sample, c);
+    *most = interpolate_coefficients(sample, c);
     if (!(*most > 0))
         return 0;
     int n = all_roots(c, z);
