@@ -134,8 +134,8 @@ static bool is_mechanism(const gw_scene *scene, const gw_scene_system *s)
 
 /* Where a search from where the layout has put the bodies finds other places, at which they do not
  * hold together: the layout's own. */
-static gw_system *create_there(const gw_scene_system *from, const gw_system_def *def,
-                               gw_closure_def *closures, gw_error *error)
+static gw_system *create_where_assembled(const gw_scene_system *from, const gw_system_def *def,
+                                         gw_closure_def *closures, gw_error *error)
 {
     gw_system_def there = *def;
     gw_error open = {0};
@@ -167,7 +167,7 @@ static gw_system *create_without_limits(const gw_scene_system *from, bool silent
         memset(bodies[i].limited, 0, sizeof bodies[i].limited);
     def.bodies = bodies;
     def.silent_joints = silent;
-    gw_system *system = create_there(from, &def, closures, error);
+    gw_system *system = create_where_assembled(from, &def, closures, error);
     free(bodies);
     free(closures);
     return system;
@@ -469,7 +469,7 @@ static int joint_side(const gw_placed_joint *j, bool *of_b)
     return j->body >= 0 ? j->body : *of_b ? j->b : j->a;
 }
 
-static void note_places(gw_dynamic_system *d)
+static void count_places(gw_dynamic_system *d)
 {
     const gw_model *model = gw_system_model(d->system);
     for (int i = 0; i < d->joint_count; i++) {
@@ -488,7 +488,7 @@ void gw_body_systems_pre_step(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         const gw_model *model = gw_system_model(d->system);
-        note_places(d);
+        count_places(d);
         for (int k = 0; k < d->body_count; k++) {
             gw_free_body_hand *hand = &d->hands[k];
             gw_pose pose;

@@ -71,7 +71,7 @@ static double share_of(const gw_dynamic_system *d)
 }
 
 /* The system where the layout has it, at rest, on its grounds where they are. */
-static void begin_anew(gw_dynamic_system *d)
+static void begin_at_layout(gw_dynamic_system *d)
 {
     for (int k = 0; k < d->ground_count; k++) {
         d->poses[k] = gw_system_ground(d->system, GW_MOVING_GROUND(k)).pose;
@@ -84,14 +84,14 @@ static void begin_anew(gw_dynamic_system *d)
 /* The offsets of an edit go by a transition; where its end cannot be reached that way, or the step
  * before failed on the way, the system begins anew. Returns the energy that it brings between two
  * steps. */
-static double lose_offsets(gw_dynamic_system *d, const gw_step *last, double dt)
+static double fade_offsets(gw_dynamic_system *d, const gw_step *last, double dt)
 {
     double brought = 0, before = energy_of(d);
     d->joining.active = d->joining.active && last->finite;
     if (d->joined || !last->finite) {
         gw_system_move_offsets(d->system, 0, 0);
         if (!(gw_system_residual(d->system) <= REACHED))
-            begin_anew(d);
+            begin_at_layout(d);
         brought = energy_of(d) - before;
     }
     d->joined = false;
@@ -109,7 +109,7 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         if (d->joined || d->joining.active)
-            m->edits += lose_offsets(d, &m->world_systems[m->first_system + i].step, dt);
+            m->edits += fade_offsets(d, &m->world_systems[m->first_system + i].step, dt);
         bool moved_before = d->grounds_move, moves = kinematics || moved_before;
         for (int k = 0; k < d->ground_count; k++)
             moves = moves || d->grounds[k].transition.active;
@@ -290,7 +290,7 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
     d->apart = way > 0 ? way : turn;
     gw_transition_start(&d->joining, &from, &still, &to, &still, limits);
     if (!d->joining.active && !(gw_system_place(d->system, d->poses, d->twists) <= REACHED))
-        begin_anew(d);
+        begin_at_layout(d);
 }
 
 void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,

@@ -242,7 +242,7 @@ static void apply_guide(gw_simulation *s, const gw_command *command)
 }
 
 /* A value of geometry, control or a motor is in effect. */
-static void note_value(gw_simulation *s, uint64_t tag)
+static void note_value_in_effect(gw_simulation *s, uint64_t tag)
 {
     s->moved_count++;
     s->moved_tag = tag;
@@ -253,7 +253,7 @@ static void apply_rendering(gw_simulation *s, const gw_command *command)
     gw_impedance_switch(&s->tools[command->tool].control, &command->rendering);
     gw_scene_dynamics_set_resisted(s->scenario->dynamics, command->tool,
                                    &command->rendering.resisted);
-    note_value(s, command->tag);
+    note_value_in_effect(s, command->tag);
 }
 
 /* Drag, release, push, clutch, guide, rendering: of one tool, or a hand at a free object. */
@@ -285,7 +285,7 @@ static void apply_geometry(gw_simulation *s, const gw_command *command)
     s->scenario->revision = command->geometry.revision;
     gw_kinematics_move(s->scenario->kinematics, &command->geometry.moved, s->now,
                        s->scenario->rate);
-    note_value(s, command->tag);
+    note_value_in_effect(s, command->tag);
 }
 
 void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command *retired)
@@ -311,7 +311,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     case GW_COMMAND_MOTOR:
         gw_scene_dynamics_motor(s->scenario->dynamics, command->motor.mechanism,
                                 command->motor.joint, &command->motor.motor);
-        note_value(s, command->tag);
+        note_value_in_effect(s, command->tag);
         return;
     case GW_COMMAND_REPORT_LINKS:
         s->reports_links = true;

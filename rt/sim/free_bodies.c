@@ -174,7 +174,7 @@ static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,
 }
 
 /* It was part of a system, or a tool held it: on its set, as near as may be to where it was. */
-static void let_go(const gw_scene_dynamics *old, gw_dynamic_free_body *b)
+static void release_body(const gw_scene_dynamics *old, gw_dynamic_free_body *b)
 {
     gw_pose was, to;
     gw_twist twist;
@@ -199,14 +199,14 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *ol
         if (was)
             carry_body(b, was, kinematics, limits);
         else
-            let_go(old, b);
+            release_body(old, b);
         if (b->begin == GW_BEGIN_TWIST)
             gw_guided_set_twist(&b->body, &b->twist);
     }
 }
 
 /* The set goes on its way by a tick. */
-static void go_on(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *after)
+static void advance_set(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *after)
 {
     gw_twist rate;
     bool travels = b->transition.active;
@@ -221,7 +221,7 @@ static bool move_set(gw_dynamic_free_body *b, gw_kinematics *kinematics, double 
     gw_pose before, after;
     if (!b->branch[0] || !(kinematics || b->body.base.moves))
         return true;
-    go_on(b, dt, &before, &after);
+    advance_set(b, dt, &before, &after);
     return gw_moving_submanifold_advance(kinematics, b->object, b->branch, &b->body, &before,
                                          &after, dt) != GW_SUBMANIFOLD_GONE;
 }

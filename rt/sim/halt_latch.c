@@ -23,7 +23,7 @@ const char *const gw_halt_cause_names[] = {[GW_HALT_SOFTWARE] = "software",
                                            [GW_HALT_FAULT] = "fault",
                                            NULL};
 
-static gw_halt_word word_of(bool halted, uint32_t holder, uint32_t halts)
+static gw_halt_word pack_word(bool halted, uint32_t holder, uint32_t halts)
 {
     return (halted ? GW_HALT_HOLDS : 0) | (gw_halt_word)holder << 32 | halts;
 }
@@ -86,7 +86,7 @@ void gw_halt_latch_halt(gw_halt_latch *latch, gw_halt_cause cause, const char *b
             written = true;
         }
         uint32_t holder = gw_halt_word_halted(before) ? HOLDER(before) : mine;
-        after = word_of(true, holder, HALTS(before) + 1);
+        after = pack_word(true, holder, HALTS(before) + 1);
     } while (!atomic_compare_exchange_weak(&latch->word, &before, after));
 }
 

@@ -396,7 +396,7 @@ static void update_clutch(gw_haptic_tool *tool)
 }
 
 /* Of the held object; their wrench at the tool frame of the model, displaced or not. */
-static void take_unilaterals(gw_haptic_tool *tool, const gw_scene_dynamics *dynamics)
+static void read_unilaterals(gw_haptic_tool *tool, const gw_scene_dynamics *dynamics)
 {
     gw_pose held;
     gw_twist twist;
@@ -414,7 +414,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     assert(tick->dt > 0);
     tool->limited = tool->motion.ended = false;
     gw_haptic_tool_update_pose(tool);
-    take_unilaterals(tool, dynamics);
+    read_unilaterals(tool, dynamics);
     if (is_held_paused(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
         gw_device_slot_true_pose(slot, &tool->reading.pose);
         return;
@@ -452,7 +452,7 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
     return w;
 }
 
-static double work_over(const gw_wrench *w, const gw_twist *displacement)
+static double work_along(const gw_wrench *w, const gw_twist *displacement)
 {
     return gw_dot(w->f, displacement->v) + gw_dot(w->t, displacement->w);
 }
@@ -472,10 +472,10 @@ static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
         return;
     gw_model_held(model_of(tool), &held, &twist);
     gw_twist displacement = gw_pose_sub(&held, &d->pose);
-    double applied = work_over(&tool->wrench_on_model, &displacement), done = step->work;
+    double applied = work_along(&tool->wrench_on_model, &displacement), done = step->work;
     if (tool->second_hold) { /* its wrench is pushed, and booked so */
         gw_wrench pushed = gw_desired_wrench(d, &tool->wrench_on_model, &d->pose, &twist);
-        done = work_over(&pushed, &displacement);
+        done = work_along(&pushed, &displacement);
     }
     double stored = gw_desired_energy(d, &held) - d->energy;
     double left = done - applied + stored;

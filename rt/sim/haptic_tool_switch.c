@@ -143,8 +143,8 @@ static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const g
 
 /* An object or mechanism that was not held before, or one whose model is of another kind now:
  * joined to others, or no more. A hand that has it keeps it. */
-static void hold_new(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_scenario_tool *def,
-                     gw_model *shared, double dt)
+static void hold_anew(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_scenario_tool *def,
+                      gw_model *shared, double dt)
 {
     const gw_haptic_tool none = {0}, was = old ? *old : none;
     memset(tool, 0, sizeof *tool);
@@ -177,8 +177,8 @@ static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
 }
 
 /* Of the unilateral constraints that touched, those of the same name. */
-static uint64_t touched_again(const gw_scenario_tool *was, const gw_scenario_tool *def,
-                              uint64_t touched)
+static uint64_t touched_by_same_name(const gw_scenario_tool *was, const gw_scenario_tool *def,
+                                     uint64_t touched)
 {
     uint64_t again = 0;
     for (int i = 0; i < def->unilateral_count; i++)
@@ -189,7 +189,7 @@ static uint64_t touched_again(const gw_scenario_tool *was, const gw_scenario_too
 }
 
 /* The new set goes on moving with geometry that is in motion. */
-static void keep_riding(gw_guided *body, const gw_guided *was, const gw_kinematics *kinematics)
+static void keep_base_motion(gw_guided *body, const gw_guided *was, const gw_kinematics *kinematics)
 {
     const gw_pose here = gw_pose_identity();
     gw_twist motion = gw_moving_submanifold_twist(kinematics, was);
@@ -203,7 +203,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
                            const gw_scenario *scenario)
 {
     if (!old || (old->shared != NULL) != (shared != NULL)) {
-        hold_new(tool, old, def, shared, scenario->dt);
+        hold_anew(tool, old, def, shared, scenario->dt);
         return;
     }
     if (shared) {
@@ -212,7 +212,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     }
     gw_pose from = gw_haptic_tool_object_pose(old), at, to = def->pose;
     if (!gw_finite_pose(&from)) { /* its step had failed */
-        hold_new(tool, old, def, NULL, scenario->dt);
+        hold_anew(tool, old, def, NULL, scenario->dt);
         return;
     }
     gw_vec3 arm = gw_sub(from.p, old->pose.p);
@@ -231,7 +231,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     if (!scenario->go_to_layout)
         to = gw_moving_submanifold_nearest(&guided, &from, &def->pose);
     gw_guided_init(&tool->body, &guided, &to);
-    keep_riding(&tool->body, &old->body, scenario->kinematics);
+    keep_base_motion(&tool->body, &old->body, scenario->kinematics);
     if (!scenario->go_to_layout)
         gw_guided_set_twist(&tool->body, &twist);
     take_settings(tool, def, scenario->dt);
@@ -240,7 +240,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_model_held(&tool->body.model, &model, &model_twist);
     gw_transition_limits limits = transition_limits(tool, scenario);
     gw_transition_start(&tool->transition, &at, &at_twist, &model, &model_twist, &limits);
-    tool->motion.touched = touched_again(old->def, def, old->motion.touched);
+    tool->motion.touched = touched_by_same_name(old->def, def, old->motion.touched);
     gw_motion_switch_set(&tool->motion, &old->body.def.set, &guided.set, &tool->body.pose,
                          &def->guided.body_from_held);
     tool->arrived = !tool->transition.active;

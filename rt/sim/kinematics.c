@@ -74,7 +74,7 @@ static bool solve_group(gw_kinematics *n, gw_kinematic_group *u)
     return gw_cluster_project(&u->cluster, STEPS_A_TICK, n->poses, n->work) <= FOLLOWED;
 }
 
-static void note_moved(gw_kinematics *n, const gw_kinematic_group *u)
+static void mark_moved(gw_kinematics *n, const gw_kinematic_group *u)
 {
     for (int i = 0; i < u->cluster.count; i++)
         n->moved[u->cluster.bodies[i]] = n->displaced[u->cluster.bodies[i]] = true;
@@ -124,7 +124,7 @@ bool gw_kinematics_follow(gw_kinematics *n, bool forced)
         else
             continue;
         u->stale = false;
-        note_moved(n, u);
+        mark_moved(n, u);
     }
     if (!followed && !forced)
         restore_placements(n);
@@ -173,7 +173,7 @@ static void solve_moved(gw_kinematics *n)
             continue;
         solve_group(n, u);
         u->stale = false;
-        note_moved(n, u);
+        mark_moved(n, u);
     }
 }
 
@@ -545,7 +545,7 @@ static void carry_feature(gw_kinematics *n, const gw_kinematics *old, int featur
 }
 
 /* Objects that stand on it begin where they stood. */
-static void carry_standing(gw_kinematics *n, const gw_kinematics *old)
+static void carry_base_frames(gw_kinematics *n, const gw_kinematics *old)
 {
     for (int i = 0; i < n->unit_count; i++) {
         const gw_kinematic_group *u = &n->units[i];
@@ -577,7 +577,7 @@ void gw_kinematics_carry_over(gw_kinematics *n, const gw_kinematics *old, uint64
         carry_feature(n, old, i, tick, rate);
     if (n->motion_count == 0)
         return;
-    carry_standing(n, old);
+    carry_base_frames(n, old);
     solve_moved(n);
 }
 

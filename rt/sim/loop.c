@@ -120,7 +120,7 @@ __attribute__((cold)) static void follow_latch(gw_loop *loop, bool halted)
 }
 
 /* Brings the simulation to where the latch is; the latch as this tick heeds it. */
-static gw_halt_word heed_halt(gw_loop *loop)
+static gw_halt_word apply_halt_latch(gw_loop *loop)
 {
     gw_halt_word now = gw_halt_latch_now(loop->halt);
     if (gw_halt_word_halted(now) != gw_halt_word_halted(loop->heeded))
@@ -213,7 +213,7 @@ static void rehearse_publishing(gw_loop *loop)
 }
 
 /* Time to be left for waking (ns): a quantile of what waking took, approached by small steps. */
-static void note_waking(gw_loop *loop, int64_t ns, int64_t most)
+static void update_wake_margin(gw_loop *loop, int64_t ns, int64_t most)
 {
     int64_t left =
         loop->waking_ns + (ns > loop->waking_ns ? WAKING_STEP_NS : -WAKING_STEP_NS / WAKES);
@@ -237,7 +237,7 @@ static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64
     sleep_until(deadline - lead);
     int64_t woken = now_ns();
     if (rehearses)
-        note_waking(loop, woken - (deadline - lead), most);
+        update_wake_margin(loop, woken - (deadline - lead), most);
     if (rehearses && woken + cost < deadline) {
         gw_rehearsal_tick(rehearsal);
         gw_rehearsal_took(rehearsal, now_ns() - woken);
@@ -407,7 +407,7 @@ static void *loop_thread(void *arg)
             force_off_stalled(loop);
         gw_stages_begin(stages, begin, 1e-3 * (double)(begin - deadline));
         watch_operator(loop, begin);
-        gw_halt_word halt = heed_halt(loop);
+        gw_halt_word halt = apply_halt_latch(loop);
         take_commands(loop);
         gw_stages_end(stages, GW_STAGE_COMMANDS);
         gw_simulation_tick(loop->simulation);
@@ -497,7 +497,7 @@ static bool rest_until(gw_loop *loop, int64_t ns)
 
 /* Asks the processors not to sleep deeply while devices may exert force: waking from that takes
  * longer than a tick may be late. Good to have, never required. */
-static void keep_awake(gw_loop *loop, bool wanted)
+static void hold_wake_latency_low(gw_loop *loop, bool wanted)
 {
     const int32_t none = 0;
     if (wanted == loop->awake_wanted)
@@ -527,7 +527,7 @@ static void *detection_thread(void *arg)
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         double period = WORLD_PERIOD;
         int64_t begin = now_ns();
-        keep_awake(loop, atomic_load_explicit(&loop->forces, memory_order_relaxed));
+        hold_wake_latency_low(loop, atomic_load_explicit(&loop->forces, memory_order_relaxed));
         uint64_t asked = atomic_load(&loop->detections_asked);
         pthread_mutex_lock(&loop->detecting);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
@@ -646,7 +646,7 @@ static bool start_threads(gw_loop *loop)
 static void keep_halted(gw_loop *loop)
 {
     gw_event events[GW_MAX_TOOLS + 1];
-    heed_halt(loop);
+    apply_halt_latch(loop);
     gw_simulation_events(loop->simulation, events, GW_MAX_TOOLS + 1);
 }
 
@@ -690,7 +690,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     return loop;
 fail_memory:
     finish_locks(loop);
-    keep_awake(loop, false);
+    hold_wake_latency_low(loop, false);
     free(loop->memory);
 fail_simulation:
     gw_simulation_destroy(loop->simulation);
@@ -733,7 +733,7 @@ void gw_loop_destroy(gw_loop *loop)
     gw_loop_collect(loop);
     gw_simulation_destroy(loop->simulation);
     finish_locks(loop);
-    keep_awake(loop, false);
+    hold_wake_latency_low(loop, false);
     free(loop->memory);
     free(loop);
 }

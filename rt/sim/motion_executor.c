@@ -128,8 +128,8 @@ static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
 
 /* The path goes on from where the body came to be on the set: to the same parameters, or by what is
  * left. */
-static void go_on(gw_motion_executor *motion, const gw_submanifold *set, const gw_pose *body,
-                  const gw_pose *body_from_tool)
+static void continue_path(gw_motion_executor *motion, const gw_submanifold *set,
+                          const gw_pose *body, const gw_pose *body_from_tool)
 {
     gw_submanifold_parameter parameters[6];
     double left = 1 - motion->progress;
@@ -155,7 +155,7 @@ void gw_motion_switch_set(gw_motion_executor *motion, const gw_submanifold *old,
         return;
     }
     if (motion->moving && same_kind(old, set)) {
-        go_on(motion, set, body, body_from_tool);
+        continue_path(motion, set, body, body_from_tool);
         return;
     }
     if (motion->moving)
@@ -257,7 +257,7 @@ static gw_motion_outcome outcome_now(gw_motion_executor *motion, const gw_motion
 
 /* ---- motion -------------------------------------------------------------------------------- */
 
-static double at_most(double limit, double size)
+static double limit_or_unlimited(double limit, double size)
 {
     return size > 0 ? limit / size : INFINITY;
 }
@@ -270,9 +270,11 @@ static void advance_reference(gw_motion_executor *motion, const gw_motion_input 
     double inertia = mass->inertia.m[0][0] + mass->inertia.m[1][1] + mass->inertia.m[2][2];
     double v = gw_norm(gw_add(motion->slide.v, motion->turn.v));
     double w = gw_norm(gw_add(motion->slide.w, motion->turn.w));
-    double a = fmin(at_most(fmin(ACCELERATION, EFFORT_SHARE * FORCE / mass->mass), v),
-                    at_most(fmin(ACCELERATION_TURN, EFFORT_SHARE * TORQUE / inertia), w));
-    double most = fmin(at_most(motion->guide.speed, v), at_most(motion->guide.spin, w));
+    double a =
+        fmin(limit_or_unlimited(fmin(ACCELERATION, EFFORT_SHARE * FORCE / mass->mass), v),
+             limit_or_unlimited(fmin(ACCELERATION_TURN, EFFORT_SHARE * TORQUE / inertia), w));
+    double most =
+        fmin(limit_or_unlimited(motion->guide.speed, v), limit_or_unlimited(motion->guide.spin, w));
     double left = 1 - motion->progress, dt = in->dt;
     double rate = held ? motion->rate - a * dt : motion->rate + a * dt;
     motion->rate = fmax(fmin(fmin(rate, most), sqrt(2 * a * left)), 0);

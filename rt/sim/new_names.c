@@ -37,7 +37,7 @@ static void add_mechanism(gw_new_names *names, const gw_scene *scene, const gw_r
     }
 }
 
-static int by_former(const void *a, const void *b)
+static int compare_former_names(const void *a, const void *b)
 {
     const uint64_t x = ((const gw_new_name *)a)->from, y = ((const gw_new_name *)b)->from;
     return (x > y) - (x < y);
@@ -69,8 +69,10 @@ bool gw_new_names_create(gw_new_names *names, const gw_scenario_def *def, gw_err
             break;
         }
     }
-    qsort(names->bodies.of, (size_t)names->bodies.count, sizeof *names->bodies.of, by_former);
-    qsort(names->joints.of, (size_t)names->joints.count, sizeof *names->joints.of, by_former);
+    qsort(names->bodies.of, (size_t)names->bodies.count, sizeof *names->bodies.of,
+          compare_former_names);
+    qsort(names->joints.of, (size_t)names->joints.count, sizeof *names->joints.of,
+          compare_former_names);
     return true;
 }
 
@@ -87,7 +89,8 @@ bool gw_name_table_give(const gw_name_table *table, uint64_t *names, int count)
         const gw_new_name key = {names[i], 0}, *found = NULL;
         int low = 0, high = table->count - 1;
         while (!found && low <= high) {
-            int middle = low + (high - low) / 2, order = by_former(&key, &table->of[middle]);
+            int middle = low + (high - low) / 2,
+                order = compare_former_names(&key, &table->of[middle]);
             if (order == 0)
                 found = &table->of[middle];
             else if (order < 0)

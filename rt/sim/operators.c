@@ -19,7 +19,7 @@
 #define STIFFNESS_SHARE 0.05
 #define DAMPING_SHARE   0.3
 
-static double or_else(double given, double otherwise)
+static double value_or_default(double given, double otherwise)
 {
     return given > 0 ? given : otherwise;
 }
@@ -96,10 +96,11 @@ static gw_wrench scripted_wrench(gw_operator_program *p, double t)
 
 static gw_hand_model hand_model_of(const gw_operator *what)
 {
-    double mass = or_else(what->mass, HAND_MASS_KG);
-    double stiffness = or_else(what->stiffness, HAND_STIFFNESS);
+    double mass = value_or_default(what->mass, HAND_MASS_KG);
+    double stiffness = value_or_default(what->stiffness, HAND_STIFFNESS);
     double critical = 2 * sqrt(stiffness * mass);
-    return (gw_hand_model){stiffness, or_else(what->damping, HAND_DAMPING_RATIO * critical), mass};
+    return (gw_hand_model){stiffness,
+                           value_or_default(what->damping, HAND_DAMPING_RATIO * critical), mass};
 }
 
 gw_hand_model gw_operator_hand(const gw_operator_program *program)
@@ -169,11 +170,11 @@ static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_operator
     }
     gw_pose target = path_at(p, t, &velocity);
     double dt = in->dt;
-    double k = fmin(or_else(p->what.stiffness_angular, HAND_STIFFNESS_ANGULAR),
+    double k = fmin(value_or_default(p->what.stiffness_angular, HAND_STIFFNESS_ANGULAR),
                     STIFFNESS_SHARE * in->inertia / (dt * dt));
-    double d =
-        fmin(or_else(p->what.damping_angular, 2 * HAND_DAMPING_RATIO * sqrt(k * in->inertia)),
-             DAMPING_SHARE * in->inertia / dt);
+    double d = fmin(
+        value_or_default(p->what.damping_angular, 2 * HAND_DAMPING_RATIO * sqrt(k * in->inertia)),
+        DAMPING_SHARE * in->inertia / dt);
     gw_vec3 turn = gw_pose_sub(&target, &in->tool).w;
     return (gw_wrench){hand_force(p, target.p, velocity, in),
                        gw_mul_add(gw_scale(k, turn), -d, in->twist.w)};
@@ -200,11 +201,12 @@ void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass
                       .turn = command->drag.turn,
                       .point = command->drag.point,
                       .target = command->drag.target};
-    drag->stiffness =
-        fmin(or_else(command->drag.stiffness, DRAG_STIFFNESS), STIFFNESS_SHARE * felt / (dt * dt));
-    drag->damping = fmin(or_else(command->drag.damping, 2 * sqrt(drag->stiffness * mass->mass)),
-                         DAMPING_SHARE * felt / dt);
-    drag->force_max = or_else(command->drag.force_max, DRAG_FORCE_MAX);
+    drag->stiffness = fmin(value_or_default(command->drag.stiffness, DRAG_STIFFNESS),
+                           STIFFNESS_SHARE * felt / (dt * dt));
+    drag->damping =
+        fmin(value_or_default(command->drag.damping, 2 * sqrt(drag->stiffness * mass->mass)),
+             DAMPING_SHARE * felt / dt);
+    drag->force_max = value_or_default(command->drag.force_max, DRAG_FORCE_MAX);
 }
 
 gw_wrench gw_drag_wrench(const gw_drag *drag, const gw_pose *world_from_object, gw_vec3 centre,

@@ -54,7 +54,7 @@ typedef struct gw_scene_dynamics_pair {
     const gw_scene_dynamics *now, *old;
 } gw_scene_dynamics_pair;
 
-static int body_again(const void *context, int old)
+static int body_after_edit(const void *context, int old)
 {
     const gw_scene_dynamics_pair *p = context;
     uint64_t name = p->old->names[old];
@@ -89,7 +89,7 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
     m->last.touching = old->last.touching;
     if (m->world && old->world) {
         gw_scene_unilaterals_carry_over(m->unilaterals, old->unilaterals);
-        m->contact.spring = gw_world_carry_over(m->world, old->world, body_again,
+        m->contact.spring = gw_world_carry_over(m->world, old->world, body_after_edit,
                                                 &(gw_scene_dynamics_pair){m, old});
         gw_scene_unilaterals_update(m);
     }
@@ -255,7 +255,7 @@ void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, dou
 }
 
 /* Held over the step, as at a device. */
-static bool take_hand(gw_dynamic_free_body *b)
+static bool apply_hand(gw_dynamic_free_body *b)
 {
     const gw_guided *body = &b->body;
     gw_wrench drag =
@@ -282,7 +282,7 @@ static void free_bodies_pre_step(gw_scene_dynamics *m)
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
         m->world_systems[m->first_free + i].hand =
-            take_hand(b) ? (gw_forces){.at = wrench_on_body, .context = b} : (gw_forces){0};
+            apply_hand(b) ? (gw_forces){.at = wrench_on_body, .context = b} : (gw_forces){0};
     }
 }
 

@@ -58,7 +58,7 @@ typedef struct touching {
     unsigned char *stands;        /* by body: no model moves it, and nothing else does */
 } touching;
 
-static double in_series(double a, double b)
+static double in_series_stiffness(double a, double b)
 {
     return a + b > 0 ? a * b / (a + b) : 0;
 }
@@ -69,8 +69,8 @@ static gw_contact_material surface_between(const void *context, int a, int b)
     const gw_contact_material *x = &t->surface[a], *y = &t->surface[b];
     return (gw_contact_material){.restitution = fmin(x->restitution, y->restitution),
                                  .friction = sqrt(x->friction * y->friction),
-                                 .stiffness = in_series(x->stiffness, y->stiffness),
-                                 .damping = in_series(x->damping, y->damping)};
+                                 .stiffness = in_series_stiffness(x->stiffness, y->stiffness),
+                                 .damping = in_series_stiffness(x->damping, y->damping)};
 }
 
 /* ---- which pairs may touch ------------------------------------------------------------------ */
@@ -105,7 +105,7 @@ static int body_named(const gw_scene_dynamics *m, const gw_scene *scene, const c
 }
 
 /* Neighbours in a mechanism meet at their joint: it is not for contacts to keep them apart. */
-static void spare_neighbours(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_neighbours(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->mechanism_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++)
@@ -120,7 +120,7 @@ static bool stands_fixed(const gw_scene *scene, int body)
 }
 
 /* A follower of a hand is not moved by contacts: they would hold it against its carrier. */
-static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_followers(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
@@ -141,7 +141,7 @@ static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, t
 }
 
 /* The two bodies of a joint overlap there: they do not collide unless the joint says so. */
-static void spare_joined(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_joined(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->joint_count; i++) {
         const gw_scene_joint *j = &scene->joints[i];
@@ -151,7 +151,7 @@ static void spare_joined(const gw_scene_dynamics *m, const gw_scene *scene, touc
     }
 }
 
-static void spare_listed(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_listed(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->contact.ignore_count; i++) {
         int a = body_named(m, scene, scene->contact.ignore[i].a);
@@ -233,10 +233,10 @@ static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *sce
     for (int i = 0; i < scene->material_count; i++)
         t->surface[i] = scene->materials[i].surface;
     t->surface[scene->material_count] = gw_contact_material_default();
-    spare_neighbours(m, scene, t);
-    spare_followers(m, scene, t);
-    spare_joined(m, scene, t);
-    spare_listed(m, scene, t);
+    exclude_neighbours(m, scene, t);
+    exclude_followers(m, scene, t);
+    exclude_joined(m, scene, t);
+    exclude_listed(m, scene, t);
     mark_standing(m, scene, t);
     return t;
 }

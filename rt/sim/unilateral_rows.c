@@ -174,7 +174,7 @@ static bool check_places(const gw_scene_unilaterals *u, const gw_scene *scene, c
 }
 
 /* Whether the scene before has a contact with this key. */
-static bool was_there(const gw_scene *before, const char *id, uint64_t key)
+static bool had_contact(const gw_scene *before, const char *id, uint64_t key)
 {
     gw_closure_def c;
     bool swapped;
@@ -203,7 +203,7 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         if (r->support >= 0)
             find_support(r, a, b, &gap);
         const char *id = def->scene->constraints[r->constraint].id;
-        bool goes_on = r->first == i && was_there(def->before, id, r->key);
+        bool goes_on = r->first == i && had_contact(def->before, id, r->key);
         for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++) {
             search_contact_place(u, r, trial, a, b);
             if (goes_on && !surfaces_conform(u, r->constraint, poses))
@@ -360,7 +360,7 @@ int gw_scene_unilaterals_object(const gw_scene_unilaterals *u, int body)
 /* ---- following places ------------------------------------------------------------------------ */
 
 /* Two branches that have become one are followed as that which presses. */
-static void drop_doubles(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first)
+static void merge_coinciding_rows(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first)
 {
     for (int k = first->first; k < first->first + first->place_count; k++) {
         gw_scene_unilateral_row *r = &u->rows[k];
@@ -371,8 +371,8 @@ static void drop_doubles(gw_scene_unilaterals *u, const gw_scene_unilateral_row 
 }
 
 /* A row that has no place; NULL: all have one. */
-static gw_scene_unilateral_row *row_without_place(gw_scene_unilaterals *u,
-                                                  const gw_scene_unilateral_row *first)
+static gw_scene_unilateral_row *unplaced_row(gw_scene_unilaterals *u,
+                                             const gw_scene_unilateral_row *first)
 {
     for (int k = first->first; k < first->first + first->place_count; k++)
         if (u->rows[k].support < 0 && !u->rows[k].row.surfaces.place.known)
@@ -416,7 +416,7 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
             bend < LEVEL * support[i]->row.surfaces.on_a.radius)
             continue;
         double turn = GW_PI / count * (before - after) / bend, there;
-        gw_scene_unilateral_row *row = row_without_place(u, first);
+        gw_scene_unilateral_row *row = unplaced_row(u, first);
         gw_contact_place place;
         if (!row || has_lowest_near(u, first, near->a[0] + turn))
             continue;
@@ -433,7 +433,7 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
 static void find_under(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, const gw_pose *a,
                        const gw_pose *b, double *gap)
 {
-    gw_scene_unilateral_row *row = row_without_place(u, first);
+    gw_scene_unilateral_row *row = unplaced_row(u, first);
     gw_contact_place place;
     double there;
     if (!row || row != first || !row->part_of_solid ||
@@ -468,7 +468,7 @@ static bool has_place(const gw_scene_unilaterals *u, int constraint)
 }
 
 /* Deeper than a contact that is one point gets, even where its collision was deferred. */
-static bool is_sunk(const gw_scene_unilateral_row *r)
+static bool is_too_deep(const gw_scene_unilateral_row *r)
 {
     return r->place_count > 0 && r->row.surfaces.place.known &&
            r->now.gap < -2 * GW_WORLD_DEFERRED_DEPTH;
@@ -477,7 +477,7 @@ static bool is_sunk(const gw_scene_unilateral_row *r)
 int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
 {
     for (int i = 0; i < u->count; i++)
-        if ((u->rows[i].past && !has_place(u, u->rows[i].constraint)) || is_sunk(&u->rows[i]))
+        if ((u->rows[i].past && !has_place(u, u->rows[i].constraint)) || is_too_deep(&u->rows[i]))
             return u->rows[i].constraint;
     return -1;
 }
@@ -501,7 +501,7 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
                 gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap[k]);
             any = any || contact->place.known;
         }
-        drop_doubles(u, first);
+        merge_coinciding_rows(u, first);
         find_lowest(u, first, &a, &b, gap);
         first->until_search -= dt;
         find_under(u, first, &a, &b, gap);

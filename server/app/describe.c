@@ -66,8 +66,8 @@ static json_t *joined_objects(const gw_scene *scene, const gw_placement *placeme
 }
 
 /* Which objects it follows when they move, and the cycle that it was solved in. */
-static void add_company(json_t *json, const gw_scene *scene, const gw_layout *layout,
-                        const gw_placement *placement)
+static void add_carriers(json_t *json, const gw_scene *scene, const gw_layout *layout,
+                         const gw_placement *placement)
 {
     if (placement->follow == GW_OBJECT_CARRIED || placement->follow == GW_OBJECT_SOLVED)
         json_object_set_new(json, "follows", joined_objects(scene, placement));
@@ -98,7 +98,7 @@ static const char *motion_in_contact(const gw_scene_constraint *c, int freedoms)
 }
 
 /* Of a body that is joined to nothing else that moves, where one joint or contact says it all. */
-static const char *lone_motion(const gw_scene *scene, const char *id, int freedoms)
+static const char *words_of_single_relation(const gw_scene *scene, const char *id, int freedoms)
 {
     int relations = 0;
     const char *motion = NULL;
@@ -129,7 +129,7 @@ static void linkage_words(const gw_scene *scene, const char *id, const gw_scene_
     const char *more = mobility == 1 ? "" : "s";
     const char *motion = bodies > 1      ? NULL
                          : mobility == 0 ? "stands still"
-                                         : lone_motion(scene, id, freedoms);
+                                         : words_of_single_relation(scene, id, freedoms);
     if (bodies == 1)
         snprintf(words, size, "%d freedom%s%s%s", mobility, more, motion ? ": " : "",
                  motion ? motion : "");
@@ -170,7 +170,7 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
     json_object_set_new(json, "object", json_string(scene->objects[placement->object].id));
     json_object_set_new(json, "tool", json_boolean(placement->tool >= 0));
     json_object_set_new(json, "state", json_string(state_of(placement)));
-    add_company(json, scene, layout, placement);
+    add_carriers(json, scene, layout, placement);
     json_t *branches = json_object_get(json, "branches");
     for (int i = 0; i < solution->branch_count; i++)
         json_object_set_new(json_array_get(branches, (size_t)i), "words",

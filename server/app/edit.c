@@ -334,7 +334,7 @@ static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)
 
 /* True where the loop's scenario serves on: at most values changed, while it runs, and every object
  * is on the branch that it was on. Operators and tasks are no part of a scenario. */
-static bool only_values(const app_edit *edit, const app_diff *diff)
+static bool changes_values_only(const app_edit *edit, const app_diff *diff)
 {
     bool values = diff->geometry_count + diff->control_count + diff->motor_count > 0;
     if (edit->whole || edit->go_to_layout || diff->scenario || app_begins_any(edit))
@@ -345,7 +345,8 @@ static bool only_values(const app_edit *edit, const app_diff *diff)
            app_same_branches(edit->base->layout, edit->document->layout);
 }
 
-static bool hand_over_values(app_edit *edit, const app_diff *diff, programs *made, gw_error *error)
+static bool send_changed_values(app_edit *edit, const app_diff *diff, programs *made,
+                                gw_error *error)
 {
     bool others = diff->control_count + diff->motor_count > 0 || diff->operators || diff->tasks;
     if (!send_values(edit, diff, error)) {
@@ -359,7 +360,7 @@ static bool hand_over_values(app_edit *edit, const app_diff *diff, programs *mad
 
 /* The edit's document is checked and laid out; makes the loop run it. Changes nothing on failure.
  */
-static bool hand_over(app_edit *edit, const app_diff *diff, gw_error *error)
+static bool send_to_loop(app_edit *edit, const app_diff *diff, gw_error *error)
 {
     app_document *document = edit->document;
     programs made;
@@ -368,8 +369,8 @@ static bool hand_over(app_edit *edit, const app_diff *diff, gw_error *error)
     document->scenario = edit->base->scenario;
     if (!make_programs(edit, &made, error))
         return false;
-    if (only_values(edit, diff))
-        return hand_over_values(edit, diff, &made, error);
+    if (changes_values_only(edit, diff))
+        return send_changed_values(edit, diff, &made, error);
     if (!send_scenario(edit, diff, error)) {
         drop_programs(&made);
         return false;
@@ -428,7 +429,7 @@ static void view_objects(const app_edit *edit, gw_snapshot *snapshot)
 }
 
 /* `layout`, taken over: refused where an object's place is beyond numbers. */
-static gw_layout *only_within_numbers(const app_edit *edit, gw_layout *layout, gw_error *error)
+static gw_layout *refuse_out_of_range(const app_edit *edit, gw_layout *layout, gw_error *error)
 {
     for (int i = 0; layout && i < edit->scene->object_count; i++)
         if (!app_within_numbers(&layout->poses[i])) {
@@ -449,12 +450,12 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
     *from_current = snapshot.state != GW_STOPPED && !edit->restart &&
                     edit->scene->rate == edit->base->scene->rate;
     if (!*from_current)
-        return only_within_numbers(
+        return refuse_out_of_range(
             edit,
             gw_layout_update(edit->scene, NULL, &(gw_layout_known){.layout = edit->base->layout},
                              error),
             error);
-    return only_within_numbers(edit, app_lay_out_now(edit, &snapshot, error), error);
+    return refuse_out_of_range(edit, app_lay_out_now(edit, &snapshot, error), error);
 }
 
 static bool refuse_edit(app_edit *edit, gw_error *error)
@@ -503,7 +504,7 @@ static bool add_state(const app_edit *edit, gw_error *error)
 }
 
 /* Now and then a state is written whole, so that few changes lead from there to any other. */
-static bool make_whole(const app_edit *edit, gw_error *error)
+static bool write_full_state(const app_edit *edit, gw_error *error)
 {
     gw_text *whole = app_document_scene(edit->base);
     bool done = whole ? history_make_whole(edit->app->history, whole->data, whole->size, error)
@@ -513,7 +514,7 @@ static bool make_whole(const app_edit *edit, gw_error *error)
 }
 
 /* Writes the edit down, before it is in effect: what the disk refuses has not happened. */
-static bool write_down(const app_edit *edit, gw_error *error)
+static bool write_to_history(const app_edit *edit, gw_error *error)
 {
     gw_app *app = edit->app;
     uint64_t revision = edit->document->revision;
@@ -522,7 +523,7 @@ static bool write_down(const app_edit *edit, gw_error *error)
         done = history_go(app->history, revision, edit->history_step, error);
     else
         done = (belongs_to_last(edit) || !history_wants_whole(app->history) ||
-                make_whole(edit, error)) &&
+                write_full_state(edit, error)) &&
                add_state(edit, error);
     if (!done)
         app_log_storage(app, error);
@@ -543,7 +544,7 @@ static void push_undo(app_edit *edit)
 }
 
 /* Geometry that is moved many times a second: nobody waits for the disk, which has it soon. */
-static bool from_sensor(app_edit *edit, const app_diff *diff)
+static bool is_sensor_value(app_edit *edit, const app_diff *diff)
 {
     double before_s = edit->app->sensor_s;
     bool moved = diff->geometry_count > 0 && diff->control_count + diff->motor_count == 0 &&
@@ -598,12 +599,12 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         return refuse_edit(edit, error);
     edit->document->revision = edit->base->revision + 1;
     edit->document->from_current = from_current;
-    if (!app_document_write(edit->document, edit->base, error) || !write_down(edit, error))
+    if (!app_document_write(edit->document, edit->base, error) || !write_to_history(edit, error))
         return false;
     edit->document->undo = history_undo(app->history);
     edit->document->redo = history_redo(app->history);
     edit->document->state = history_state(app->history);
-    if (!hand_over(edit, &diff, error)) {
+    if (!send_to_loop(edit, &diff, error)) {
         history_take_back(app->history);
         return false;
     }
@@ -614,7 +615,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     app_document_inherit(edit->document, edit->base, &diff);
     push_undo(edit);
     app_keep_opening(edit);
-    if (from_sensor(edit, &diff))
+    if (is_sensor_value(edit, &diff))
         database_sync_later(app->database);
     else
         edit->ticket = history_ticket(app->history);
@@ -712,7 +713,7 @@ void app_lay_out_again(gw_app *app)
         edit.document->same_index = true;
         app_document_inherit(edit.document, now, &none);
         edit.document->placed_since = now->revision;
-        if (app_document_write(edit.document, now, &error) && hand_over(&edit, &none, &error))
+        if (app_document_write(edit.document, now, &error) && send_to_loop(&edit, &none, &error))
             app_publish(app, edit.document);
         else
             app_document_put(edit.document);

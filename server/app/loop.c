@@ -174,7 +174,7 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 /* A press of HALT as one word: the name's hash above the second in which it was seen. */
 #define SECOND_MASK 0xfffffull
 
-static unsigned long long press_word(const char *press)
+static unsigned long long halt_word_of_press(const char *press)
 {
     unsigned long long hash = text_hash(TEXT_HASH, press, strlen(press));
     return (hash & ~SECOND_MASK) | ((unsigned long long)clock_ms() / 1000 & SECOND_MASK);
@@ -195,7 +195,7 @@ static bool is_carried_out(const gw_app *app, unsigned long long word)
 bool app_halt_latch(gw_app *app, const char *press, const char *by)
 {
     assert(app && by);
-    unsigned long long word = press ? press_word(press) : 0;
+    unsigned long long word = press ? halt_word_of_press(press) : 0;
     if (press && is_carried_out(app, word))
         return false;
     atomic_store(&app->halted_ms, clock_ms());
@@ -226,7 +226,7 @@ gw_halt_word app_halt_seen(const gw_app *app)
 }
 
 /* A halt stands for a while before it is armed away, so that everybody's devices were off. */
-static void let_stand(gw_app *app)
+static void wait_until_armable(gw_app *app)
 {
     gw_halt_record record;
     while (gw_halt_latch_read(&app->halt, &record)) {
@@ -241,7 +241,7 @@ static void let_stand(gw_app *app)
 
 static bool arm_devices(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
 {
-    let_stand(app);
+    wait_until_armable(app);
     pthread_mutex_lock(&app->log);
     snprintf(app->armed_by, sizeof app->armed_by, "%s", by);
     pthread_mutex_unlock(&app->log);

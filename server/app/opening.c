@@ -31,7 +31,7 @@ static bool has_free_form(const gw_scene *scene)
     return false;
 }
 
-static bool shape_moved_little(const gw_nurbs *a, const gw_nurbs *b)
+static bool is_shape_close(const gw_nurbs *a, const gw_nurbs *b)
 {
     int count = a->direction[0].count * a->direction[1].count;
     bool little = a == b || (count == b->direction[0].count * b->direction[1].count &&
@@ -43,14 +43,14 @@ static bool shape_moved_little(const gw_nurbs *a, const gw_nurbs *b)
 }
 
 /* Whether the scene has objects where that one states them, and shapes much like theirs. */
-static bool moved_little(const gw_scene *from, const gw_scene *to)
+static bool is_scene_close(const gw_scene *from, const gw_scene *to)
 {
     bool little = from->object_count == to->object_count;
     for (int i = 0; little && i < to->object_count; i++) {
         const gw_object *a = &from->objects[i], *b = &to->objects[i];
         little = memcmp(&a->pose, &b->pose, sizeof a->pose) == 0 &&
                  !a->shape.nurbs == !b->shape.nurbs &&
-                 (!a->shape.nurbs || shape_moved_little(a->shape.nurbs, b->shape.nurbs));
+                 (!a->shape.nurbs || is_shape_close(a->shape.nurbs, b->shape.nurbs));
     }
     return little;
 }
@@ -87,7 +87,7 @@ bool app_opens_again(app_edit *edit, gw_error *error)
     if (!has_free_form(edit->scene))
         return true;
     bool series = before && now_ms - app->opening_ms < SERIES_MS;
-    if (series && app->searched && moved_little(app->searched->scene, edit->scene))
+    if (series && app->searched && is_scene_close(app->searched->scene, edit->scene))
         known.starts.count = gw_layout_contacts(before, starts, GW_MAX_SHOWN_CONTACTS);
     edit->opening = lay_out_stated(edit->scene, &known, error);
     app->opening_ms = now_ms;

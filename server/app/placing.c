@@ -242,7 +242,8 @@ static bool in_hand(const app_edit *edit, int number)
     return false;
 }
 
-static unsigned object_says(const app_edit *edit, const gw_object *before, const gw_object *object)
+static unsigned stated_of_object(const app_edit *edit, const gw_object *before,
+                                 const gw_object *object)
 {
     bool moves = !same_vector(&before->velocity, &object->velocity) ||
                  !same_vector(&before->spin, &object->spin);
@@ -313,7 +314,7 @@ static gw_pose *poses_now(const placing *w)
         poses[i] = object->pose;
         if (old < 0 || object->fixed)
             continue;
-        unsigned says = object_says(edit, &base->objects[old], object);
+        unsigned says = stated_of_object(edit, &base->objects[old], object);
         edit->begins[i] = begin_of(w, object, old, says);
         if (!(says & PLACE) && app_within_numbers(&before[old]))
             poses[i] = before[old];
@@ -331,8 +332,8 @@ static gw_pose *poses_now(const placing *w)
 /* ---- joints -------------------------------------------------------------------------------- */
 
 /* What the edit says of a joint that there was before. */
-static unsigned joint_says(const app_edit *edit, const gw_scene_joint *before,
-                           const gw_scene_joint *j)
+static unsigned stated_of_joint(const app_edit *edit, const gw_scene_joint *before,
+                                const gw_scene_joint *j)
 {
     unsigned says = stated_members(edit, "joints", j->id);
     bool place = j->has_position && (!before->has_position || memcmp(before->position, j->position,
@@ -359,7 +360,7 @@ static bool take_joints(placing *w)
         *j = scene->joints[i];
         if (!before)
             continue;
-        unsigned says = joint_says(edit, before, j);
+        unsigned says = stated_of_joint(edit, before, j);
         if (says && w->running &&
             (in_hand(edit, gw_scene_body_number(base, before->a.object)) ||
              in_hand(edit, gw_scene_body_number(base, before->b.object)))) {
@@ -403,7 +404,7 @@ static bool take_mechanisms(placing *w)
 }
 
 /* All bodies of a system begin as it is laid out, but for those whose joint says how. */
-static void begin_whole(app_edit *edit, const gw_scene_system *s)
+static void begin_all_bodies(app_edit *edit, const gw_scene_system *s)
 {
     for (int i = 0; i < s->member_count; i++) {
         gw_begin *begin = &edit->begins[s->members[i].number];
@@ -429,11 +430,11 @@ static void begin_system(const placing *w, const gw_scene_system *s)
     for (int i = 0; i < s->member_count && s->closure_count > 0; i++)
         whole = whole || begins[s->members[i].number] == GW_BEGIN_JOINT;
     if (whole)
-        begin_whole(w->edit, s);
+        begin_all_bodies(w->edit, s);
 }
 
 /* Whether the edit puts anything elsewhere than it is. */
-static bool puts_elsewhere(const placing *w)
+static bool moves_anything(const placing *w)
 {
     const app_edit *edit = w->edit;
     bool any = edit->go_to_layout;
@@ -472,7 +473,7 @@ gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error
     gw_layout *layout = NULL;
     gw_pose *poses = poses_now(&w);
     if (poses && take_joints(&w) && take_mechanisms(&w)) {
-        if (puts_elsewhere(&w))
+        if (moves_anything(&w))
             known.starts.count = 0;
         layout = gw_layout_update(&w.present, poses, &known, error);
     } else
@@ -494,8 +495,8 @@ gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error
 
 /* Whether the layout, of the present where `stopped` is false, has the joint elsewhere than it
  * states, or, of a start, the object elsewhere than its pose. */
-static bool is_overruled(const gw_scene *scene, const gw_layout *layout, bool stopped, int joint,
-                         int object)
+static bool is_position_overruled(const gw_scene *scene, const gw_layout *layout, bool stopped,
+                                  int joint, int object)
 {
     const gw_scene_joint *j = &scene->joints[joint];
     const gw_pose *stated = &scene->objects[object].pose, *laid_out = &layout->poses[object];
@@ -527,8 +528,8 @@ void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stop
             int object = gw_scene_object(scene, ends[k]);
             int old = object < 0 ? -1 : object_before(edit, object);
             if (old >= 0 && !scene->objects[object].fixed &&
-                object_says(edit, &base->objects[old], &scene->objects[object]) & PLACE &&
-                is_overruled(scene, layout, stopped, i, object))
+                stated_of_object(edit, &base->objects[old], &scene->objects[object]) & PLACE &&
+                is_position_overruled(scene, layout, stopped, i, object))
                 add_note(edit,
                          "joint %s states a position, which wins over the pose of %s at a start: "
                          "state another position, or none",
@@ -546,8 +547,8 @@ static const gw_beyond_limits *beyond_of(const gw_layout *layout, int system)
 }
 
 /* "joint hinge is at 1, outside its limits, -0.5 to 0.5: ", and what comes of it. */
-static void say_beyond(const gw_scene *scene, const gw_beyond_limits *b, bool begins, char *text,
-                       size_t size)
+static void describe_beyond_limits(const gw_scene *scene, const gw_beyond_limits *b, bool begins,
+                                   char *text, size_t size)
 {
     char name[GW_MAX_LINK_NAME + 1] = "";
     int link, mechanism = gw_scene_link_of_body(scene, b->number, &link);
@@ -607,7 +608,8 @@ bool app_check_limits(app_edit *edit, const gw_layout *layout, bool stopped, gw_
         if (fresh && !stopped && !placed && !edit->keeps_history)
             return refuse_beyond(edit, b, error);
         if (b && (stopped || fresh || placed) && !edit->note[0])
-            say_beyond(edit->scene, b, stopped || placed, edit->note, sizeof edit->note);
+            describe_beyond_limits(edit->scene, b, stopped || placed, edit->note,
+                                   sizeof edit->note);
     }
     return true;
 }
@@ -619,7 +621,7 @@ void app_log_beyond_limits(gw_app *app, const app_document *document)
         char text[256];
         if (!b)
             continue;
-        say_beyond(document->scene, b, true, text, sizeof text);
+        describe_beyond_limits(document->scene, b, true, text, sizeof text);
         app_log(app, "edit", "warning", "%s.", text);
     }
 }

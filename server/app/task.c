@@ -242,7 +242,7 @@ static bool claim_run(app_task *t, gw_error *error)
     return free;
 }
 
-static void give_up(app_task *t)
+static void abandon_run(app_task *t)
 {
     pthread_mutex_lock(&t->lock);
     t->busy = false;
@@ -263,7 +263,7 @@ bool app_task_start(gw_app *app, const char *id, gw_error *error)
     }
     if (app_loop_now(app).state != GW_RUNNING && !app_set_state(app, GW_RUNNING, error)) {
         gw_task_finish(&copy);
-        give_up(t);
+        abandon_run(t);
         return false;
     }
     app_log(app, "task", "info", "Task %s%s%s%s starts: %d steps.", copy.id,

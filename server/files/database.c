@@ -166,7 +166,7 @@ void database_done(sqlite3_stmt *rows)
 /* ---- transactions -------------------------------------------------------------------------- */
 
 /* SQLite would go on writing into a file that was deleted. */
-static bool in_place(const gw_database *db, gw_error *error)
+static bool is_file_in_place(const gw_database *db, gw_error *error)
 {
     struct stat status;
     if (stat(db->path, &status) == 0 && status.st_ino == db->inode && status.st_dev == db->device)
@@ -191,7 +191,7 @@ bool database_begin(gw_database *db, gw_error *error)
     if (failed)
         return fail_synced(db, failed, error);
     pthread_mutex_lock(&db->connection);
-    if (in_place(db, error) && database_run(db, error, "begin immediate", ""))
+    if (is_file_in_place(db, error) && database_run(db, error, "begin immediate", ""))
         return true;
     pthread_mutex_unlock(&db->connection);
     return false;
@@ -201,7 +201,7 @@ bool database_read(gw_database *db, gw_error *error)
 {
     assert(db);
     pthread_mutex_lock(&db->connection);
-    if (in_place(db, error))
+    if (is_file_in_place(db, error))
         return true;
     pthread_mutex_unlock(&db->connection);
     return false;
@@ -295,7 +295,7 @@ void database_sync_later(gw_database *db)
     pthread_mutex_unlock(&db->state);
 }
 
-static void *sync_after_a_while(void *context)
+static void *delayed_sync_thread(void *context)
 {
     gw_database *db = context;
     pthread_mutex_lock(&db->state);
@@ -408,7 +408,7 @@ gw_database *database_open(const char *path, gw_error *error)
     snprintf(db->path, sizeof db->path, "%s", path);
     snprintf(db->log_path, sizeof db->log_path, "%s-wal", db->path);
     bool open = open_connection(db, error);
-    db->threaded = open && pthread_create(&db->thread, NULL, sync_after_a_while, db) == 0;
+    db->threaded = open && pthread_create(&db->thread, NULL, delayed_sync_thread, db) == 0;
     if (db->threaded)
         return db;
     if (open)

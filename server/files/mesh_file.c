@@ -182,7 +182,7 @@ static bool read_stl(reading *r, const char *data, size_t size)
 /* ---- OBJ ----------------------------------------------------------------------------------- */
 
 /* The next corner of a face, "7", "7/1", "7//3" or counted from the end, "-1"; 0: there is none. */
-static long take_corner(const char **at)
+static long next_corner(const char **at)
 {
     const char *from = skip_blanks(*at);
     char *end = (char *)from;
@@ -196,7 +196,7 @@ static long take_corner(const char **at)
 static bool read_face(reading *r, const char *at)
 {
     int first = -1, last = -1;
-    for (long index; (index = take_corner(&at)) != 0;) {
+    for (long index; (index = next_corner(&at)) != 0;) {
         long vertex = index > 0 ? index - 1 : r->vertex_count + index;
         if (vertex < 0 || vertex >= r->vertex_count)
             return gw_fail(r->error, GW_BAD_INPUT, "",

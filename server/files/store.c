@@ -272,7 +272,7 @@ static bool is_file_known(gw_store *store, const char *file, const struct stat *
 
 /* Reads the file of a scene where it is new or has changed. What is wrong with it is kept with it:
  * it is listed, and said to whoever opens it. False: the database takes nothing. */
-static bool take_in(gw_store *store, const char *file, gw_error *error)
+static bool import_file(gw_store *store, const char *file, gw_error *error)
 {
     char path[STORE_PATH];
     scene_file f = {0};
@@ -311,13 +311,13 @@ static bool scene_name(const char *entry, char file[STORE_NAME + 1])
     return store_name_valid(file);
 }
 
-static void take_in_all(gw_store *store)
+static void import_folder(gw_store *store)
 {
     DIR *entries = opendir(store->folder);
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         char file[STORE_NAME + 1];
         if (scene_name(entry->d_name, file))
-            take_in(store, file, NULL);
+            import_file(store, file, NULL);
     }
     if (entries)
         closedir(entries);
@@ -348,7 +348,7 @@ json_t *store_load(gw_store *store, const char *file, int64_t *version, gw_error
         missing_file(file, error);
         return NULL;
     }
-    if (!take_in(store, file, error) || !database_read(db, error))
+    if (!import_file(store, file, error) || !database_read(db, error))
         return NULL;
     sqlite3_stmt *rows = database_query(
         db, error, "select scene, problem, version from saved where file = ? and replaced is null",
@@ -389,7 +389,7 @@ bool store_version(gw_store *store, const char *file, int64_t *version, gw_error
 {
     assert(store && file && version);
     gw_error bad = {0};
-    bool reading = store_name_valid(file) && take_in(store, file, &bad) &&
+    bool reading = store_name_valid(file) && import_file(store, file, &bad) &&
                    database_read(store->database, &bad);
     *version = reading ? newest_version(store->database, file, NULL, 0, &bad) : 0;
     if (reading)
@@ -437,7 +437,7 @@ int64_t store_place(gw_store *store, const char *name, bool (*reserved)(const ch
         gw_fail(error, GW_BAD_INPUT, "", "a name needs at least one letter or digit");
         return -1;
     }
-    bool reading = take_in(store, slug, &bad) && database_read(db, &bad);
+    bool reading = import_file(store, slug, &bad) && database_read(db, &bad);
     int64_t version = reading ? same_name(db, name, file, &bad) : 0;
     snprintf(other, sizeof other, "%s", version ? name : "");
     for (int n = 1; !version && !bad.code; n++) {
@@ -456,7 +456,7 @@ int64_t store_place(gw_store *store, const char *name, bool (*reserved)(const ch
 }
 
 /* True where version `now` is the one that is seen, or any will do. */
-static bool is_seen(int64_t now, int64_t seen, gw_error *error)
+static bool matches_version(int64_t now, int64_t seen, gw_error *error)
 {
     return seen < 0 || now == seen ||
            gw_fail(error, GW_CONFLICT, "", "somebody else has saved or deleted it meanwhile");
@@ -480,7 +480,8 @@ bool store_save(gw_store *store, const char *file, const char *name, const json_
         return false;
     }
     bool begun = database_begin(db, &why);
-    bool same = begun && (over < 0 || is_seen(newest_version(db, file, NULL, 0, &why), over, &why));
+    bool same =
+        begun && (over < 0 || matches_version(newest_version(db, file, NULL, 0, &why), over, &why));
     bool done =
         same && insert_version(db, file, name, document, text->data, NULL, clock_wall_s(), &why);
     done = end_transaction(store, begun, done, &why);
@@ -495,12 +496,12 @@ bool store_delete(gw_store *store, const char *file, int64_t seen, gw_error *err
     gw_database *db = store->database;
     if (!store_name_valid(file))
         return missing_file(file, error);
-    bool begun = take_in(store, file, error) && database_begin(db, error);
+    bool begun = import_file(store, file, error) && database_begin(db, error);
     int64_t now = begun ? newest_version(db, file, NULL, 0, error) : 0;
     if (begun && now == 0)
         missing_file(file, error);
     bool done =
-        now > 0 && is_seen(now, seen, error) &&
+        now > 0 && matches_version(now, seen, error) &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
                      "ft", clock_wall_s(), file);
     if (!end_transaction(store, begun, done, error))
@@ -516,7 +517,7 @@ json_t *store_versions(gw_store *store, const char *file, gw_error *error)
 {
     assert(store && file);
     gw_database *db = store->database;
-    if (!take_in(store, file, error) || !database_read(db, error))
+    if (!import_file(store, file, error) || !database_read(db, error))
         return NULL;
     json_t *list = json_array();
     sqlite3_stmt *rows = database_query(
@@ -566,7 +567,8 @@ bool store_restore(gw_store *store, const char *file, int64_t version, int64_t s
         gw_fail(error, GW_NOT_FOUND, version ? "/version" : "",
                 "there is no such former version of \"%.80s\"", file);
     bool done =
-        which > 0 && (seen < 0 || is_seen(newest_version(db, file, NULL, 0, error), seen, error)) &&
+        which > 0 &&
+        (seen < 0 || matches_version(newest_version(db, file, NULL, 0, error), seen, error)) &&
         database_run(db, error, "update saved set replaced = ? where file = ? and replaced is null",
                      "ft", clock_wall_s(), file) &&
         database_run(db, error,
@@ -585,7 +587,7 @@ bool store_list(gw_store *store, void (*visit)(void *context, const store_entry 
     assert(store && visit);
     gw_error why = {0};
     gw_database *db = store->database;
-    take_in_all(store);
+    import_folder(store);
     if (!database_read(db, error))
         return false;
     sqlite3_stmt *rows = database_query(db, &why,
@@ -636,7 +638,7 @@ bool store_open(gw_store *store, const char *data, gw_error *error)
     store->database = database_open(path, error);
     if (!store->database)
         return false;
-    take_in_all(store);
+    import_folder(store);
     return true;
 }
 

@@ -433,7 +433,7 @@ static const urdf_link *link_moved(const builder *b, int index)
     return NULL;
 }
 
-static gw_mass small_ball(double mass)
+static gw_mass default_inertia(double mass)
 {
     double turns = mass * SMALL * SMALL;
     return (gw_mass){mass, {0, 0, 0}, {{{turns, 0, 0}, {0, turns, 0}, {0, 0, turns}}}};
@@ -454,9 +454,9 @@ static void settle_masses(const builder *b)
         gw_mass *mass = &m->links[i].mass;
         const urdf_link *link = link_moved(b, i);
         if (!(whole > 0))
-            *mass = small_ball(STAND_IN);
+            *mass = default_inertia(STAND_IN);
         if (!(mass->mass > 0)) {
-            *mass = small_ball(HARDLY_ANY * (hangs[i] > 0 ? hangs[i] : whole));
+            *mass = default_inertia(HARDLY_ANY * (hangs[i] > 0 ? hangs[i] : whole));
             note(b, "link \"%s\" has no mass: it gets a millionth of what %s", link->name,
                  hangs[i] > 0 ? "hangs on it" : "moves");
         }
@@ -608,7 +608,7 @@ static bool take_memory(builder *b)
            gw_mechanism_resize(&b->out->mechanism, GW_MAX_LINKS);
 }
 
-static void give_back(builder *b)
+static void free_builder(builder *b)
 {
     free(b->on_path);
     free(b->body);
@@ -627,7 +627,7 @@ static bool build_robot(const urdf_tree *tree, const char *tip, urdf_robot *out,
     out->one_body = ok && out->mechanism.link_count == 0;
     if (out->one_body)
         ok = make_body(&b);
-    give_back(&b);
+    free_builder(&b);
     return ok;
 }
 

@@ -154,8 +154,8 @@ static bool read_origin(reading *xml, gw_pose *pose)
 /* ---- what elements say ----------------------------------------------------------------------- */
 
 /* One more, zeroed, at the end of an array; NULL with an error. */
-static void *one_more(reading *xml, void **array, int *count, int most, size_t size,
-                      const char *what)
+static void *append_element(reading *xml, void **array, int *count, int most, size_t size,
+                            const char *what)
 {
     if (*count >= most) {
         refuse(xml, GW_TOO_LARGE, "there are more than %d %s", most, what);
@@ -177,8 +177,8 @@ static void *one_more(reading *xml, void **array, int *count, int most, size_t s
 static void begin_link(reading *xml)
 {
     urdf_tree *t = xml->tree;
-    urdf_link *link =
-        one_more(xml, (void **)&t->links, &t->link_count, URDF_MAX_LINKS, sizeof *link, "links");
+    urdf_link *link = append_element(xml, (void **)&t->links, &t->link_count, URDF_MAX_LINKS,
+                                     sizeof *link, "links");
     if (!link || !read_name(xml, "name", link->name))
         return;
     link->inertial = gw_pose_identity();
@@ -191,8 +191,8 @@ static void begin_joint(reading *xml)
     static const char *const types[] = {"revolute", "continuous", "prismatic",
                                         "fixed",    "planar",     "floating"};
     urdf_tree *t = xml->tree;
-    urdf_joint *joint = one_more(xml, (void **)&t->joints, &t->joint_count, URDF_MAX_LINKS,
-                                 sizeof *joint, "joints");
+    urdf_joint *joint = append_element(xml, (void **)&t->joints, &t->joint_count, URDF_MAX_LINKS,
+                                       sizeof *joint, "joints");
     char type[URDF_NAME];
     if (!joint || !read_name(xml, "name", joint->name) || !read_name(xml, "type", type))
         return;
@@ -209,8 +209,8 @@ static void begin_joint(reading *xml)
 static void begin_solid(reading *xml)
 {
     urdf_tree *t = xml->tree;
-    urdf_solid *solid = one_more(xml, (void **)&t->solids, &t->solid_count, URDF_MAX_SOLIDS,
-                                 sizeof *solid, "visual and collision elements");
+    urdf_solid *solid = append_element(xml, (void **)&t->solids, &t->solid_count, URDF_MAX_SOLIDS,
+                                       sizeof *solid, "visual and collision elements");
     if (!solid)
         return;
     solid->link = t->link_count - 1;
@@ -278,7 +278,7 @@ static void read_mimic(reading *xml, urdf_joint *joint)
 
 /* Whether what the element says of a joint's coordinates counts: a fixed joint has none, whatever
  * stands there, and a floating one no axis. */
-static bool is_read(const urdf_joint *joint, urdf_element what)
+static bool is_element_read(const urdf_joint *joint, urdf_element what)
 {
     bool coordinates = what == ELEMENT_AXIS || what == ELEMENT_LIMIT || what == ELEMENT_DYNAMICS ||
                        what == ELEMENT_MIMIC;
@@ -310,7 +310,7 @@ static void begin_element(reading *xml, urdf_element what)
     urdf_link *link = t->link_count > 0 ? &t->links[t->link_count - 1] : NULL;
     urdf_joint *joint = t->joint_count > 0 ? &t->joints[t->joint_count - 1] : NULL;
     urdf_solid *solid = t->solid_count > 0 ? &t->solids[t->solid_count - 1] : NULL;
-    if (joint && !is_read(joint, what))
+    if (joint && !is_element_read(joint, what))
         return;
     switch (what) {
     case ELEMENT_ROBOT:

@@ -697,7 +697,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
 }
 
 /* Paths and queries stay as sent: they are decoded after they are split. */
-static size_t as_sent(void *context, struct MHD_Connection *mhd, char *value)
+static size_t keep_encoded(void *context, struct MHD_Connection *mhd, char *value)
 {
     (void)context, (void)mhd;
     return strlen(value);
@@ -746,8 +746,8 @@ gw_http *http_create(const http_def *def, gw_error *error)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEADER_MEMORY, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)IO_THREADS,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, as_sent,
-        NULL, MHD_OPTION_END);
+        on_completed, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_encoded, NULL, MHD_OPTION_END);
     if (http->daemon)
         return http;
     gw_fail(error, GW_FAILED, "", "the HTTP server could not be started");

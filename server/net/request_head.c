@@ -52,7 +52,7 @@ static head_status parse_field(char *line, request_head *head)
 
 /* No head begins like this, whatever follows: a line that ends without a carriage return, or a
  * byte that no text has, as a handshake of TLS does. */
-static bool is_hopeless(const char *data, size_t size)
+static bool cannot_become_head(const char *data, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         if (data[i] == '\n' ? i == 0 || data[i - 1] != '\r'
@@ -66,7 +66,7 @@ head_status head_parse(char *data, size_t size, request_head *head)
     assert(data && head && data[size] == 0);
     *head = (request_head){0};
     const char *end = memmem(data, size, "\r\n\r\n", 4);
-    if (is_hopeless(data, end ? (size_t)(end - data) + 4 : size))
+    if (cannot_become_head(data, end ? (size_t)(end - data) + 4 : size))
         return HEAD_BAD;
     if (!end)
         return HEAD_PARTIAL;

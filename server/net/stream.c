@@ -624,7 +624,7 @@ static void take_part(gw_stream *stream, stream_client *client, const unsigned c
     client->message_size = 0;
 }
 
-static void end_with(stream_client *client, stream_close close)
+static void close_client(stream_client *client, stream_close close)
 {
     client->close = close;
     lws_callback_on_writable(client->wsi);
@@ -652,7 +652,7 @@ static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece 
         lws_callback_on_writable(client->wsi);
         return !client->closed;
     case WS_BROKEN:
-        end_with(client, (stream_close)piece->code);
+        close_client(client, (stream_close)piece->code);
         return true;
     }
     return true;

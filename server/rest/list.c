@@ -77,7 +77,7 @@ static bool fits_filter(const json_t *entry, const filter *f)
            json_number_value(value) == number;
 }
 
-static bool is_wanted(api_pieces *p, const json_t *entry)
+static bool passes_filters(api_pieces *p, const json_t *entry)
 {
     if (!p->passed) {
         p->passed = has_id(entry, &p->after);
@@ -142,7 +142,7 @@ gw_text *api_pieces_next(api_pieces *p)
     while (!p->failed && !p->ended && piece.size < PIECE_BYTES) {
         const json_t *entry = p->passed && p->left == 0 ? NULL : next_entry(p);
         p->ended = !entry;
-        if (!entry || !is_wanted(p, entry))
+        if (!entry || !passes_filters(p, entry))
             continue;
         put_entry(p, &piece, entry);
         p->left -= p->left > 0;

@@ -362,7 +362,7 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
 
 /* One of several edits is made: the others follow in the same scene. False, as the handler has no
  * more to do. */
-static bool give_back(api_call *call, app_edit *edit, const char *item)
+static bool keep_in_batch(api_call *call, app_edit *edit, const char *item)
 {
     gw_error error = {0};
     if (call->batch->checks && !gw_scene_check(edit->scene, &error)) {
@@ -380,7 +380,7 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
     assert(call && edit && edit->scene);
     gw_error error = {0};
     if (call->batch)
-        return give_back(call, edit, item);
+        return keep_in_batch(call, edit, item);
     bool done = app_edit_commit(edit, &error);
     if (done)
         memcpy(call->reply->note, edit->note, sizeof call->reply->note);

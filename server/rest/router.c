@@ -283,7 +283,7 @@ static bool take_page(api_call *call)
 }
 
 /* ?strands=N */
-static bool take_strands(api_call *call)
+static bool read_strands(api_call *call)
 {
     char value[API_MAX_VALUE];
     uint64_t n;
@@ -376,11 +376,11 @@ bool api_is_quick(const gw_api *api, const char *method, const char *path)
 }
 
 /* Query and body; what is always carried out heeds neither. */
-static bool take_what_is_said(api_call *call, const api_route *route)
+static bool read_request(api_call *call, const api_route *route)
 {
     if (route->about.flags & OP_ALWAYS)
         return true;
-    return take_names(call, route) && take_page(call) && take_strands(call) &&
+    return take_names(call, route) && take_page(call) && read_strands(call) &&
            take_body(call, route);
 }
 
@@ -397,7 +397,7 @@ static void await_durable(api_call *call)
 }
 
 /* An answer that the client has already is not sent again (304). */
-static void leave_out_known(api_call *call)
+static void answer_not_modified(api_call *call)
 {
     api_reply *reply = call->reply;
     const char *known = call->request->if_none_match;
@@ -437,12 +437,12 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         return;
     if (!route)
         answer_unrouted(&call, path, allow);
-    else if (take_dry_run(&call, route) && take_what_is_said(&call, route))
+    else if (take_dry_run(&call, route) && read_request(&call, route))
         route->handler(&call);
     if (call.ticket)
         await_durable(&call);
     if (route && route->about.flags & OP_STILL)
-        leave_out_known(&call);
+        answer_not_modified(&call);
     if (keyed)
         api_replays_end(api->replays, request, reply);
     json_decref(call.body);

@@ -74,7 +74,7 @@ DECODE(decode_press)
 static const wire_type a_press = {decode_press, NULL, wire_schema_string};
 
 /* A tool by its number, or as `object` a body that moves by itself. */
-static bool one_grasp(const wire_message *m, const wire_path *at, gw_error *error)
+static bool names_one_grasp(const wire_message *m, const wire_path *at, gw_error *error)
 {
     return !(m->names_tool && m->names_object) ||
            wire_refuse(&(wire_path){.parent = at, .name = "object"}, error,
@@ -83,20 +83,22 @@ static bool one_grasp(const wire_message *m, const wire_path *at, gw_error *erro
 
 HOOK(check_grasp)
 {
-    return one_grasp(owner, at, error);
+    return names_one_grasp(owner, at, error);
 }
 
 HOOK(check_drag)
 {
     const wire_message *m = owner;
-    return one_grasp(m, at, error) && check_length(m->point, WIRE_REACH_MAX, "point", at, error) &&
+    return names_one_grasp(m, at, error) &&
+           check_length(m->point, WIRE_REACH_MAX, "point", at, error) &&
            check_length(m->target, WIRE_REACH_MAX, "target", at, error);
 }
 
 HOOK(check_push)
 {
     const wire_message *m = owner;
-    return one_grasp(m, at, error) && check_length(m->force, WIRE_PUSH_MAX, "force", at, error) &&
+    return names_one_grasp(m, at, error) &&
+           check_length(m->force, WIRE_PUSH_MAX, "force", at, error) &&
            check_length(m->torque, WIRE_PUSH_MAX, "torque", at, error);
 }
 

@@ -87,7 +87,7 @@ static const wire_field of_guard[] = {
 static const wire_table guard_table = {
     .name = "Guard", .fields = of_guard, .size = sizeof(gw_task_step)};
 
-static void still_move(void *step)
+static void default_move(void *step)
 {
     ((gw_task_step *)step)->speed = GW_STEP_SPEED;
     ((gw_task_step *)step)->spin = GW_STEP_SPIN;
@@ -116,7 +116,7 @@ static const wire_table move = {
     .about = "Along the freedoms: to a value, by an amount, until something pushes back.",
     .fields = of_move,
     .size = sizeof(gw_task_step),
-    .initial = still_move,
+    .initial = default_move,
     .before = guard};
 
 static const wire_field of_wait[] = {
