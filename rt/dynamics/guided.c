@@ -595,10 +595,13 @@ static void guided_apply_inverse(const gw_model *model, const double *force, dou
     gw_ldl_solve(s.inertia, body->def.set.dof, acceleration);
 }
 
+GW_TARGET_CLONES
 static void guided_energy(const gw_model *model, double *kinetic, double *potential)
 {
     const gw_guided *body = (const gw_guided *)model;
-    gw_rigid_body r = gw_rigid_body_at(&body->def, &body->pose);
+    gw_mat3 turn = gw_quat_to_mat3(body->pose.q);
+    gw_rigid_body r = {.com = gw_mat3_mul(&turn, body->def.mass.com),
+                       .inertia = gw_inertia_turned(&turn, &body->def.mass.inertia)};
     gw_vec3 com = gw_add(body->pose.p, r.com);
     *kinetic = gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
     *potential = -body->def.mass.mass * gw_dot(body->def.gravity, com);
@@ -728,10 +731,11 @@ static void guided_pull_back(const gw_model *model, int index, const gw_wrench *
     gw_wrench w = *wrench;
     stage s;
     (void)index;
-    if (gw_is_floating(&body->def.set))
-        gw_floating_jacobian(body, s.jacobian);
-    else
-        present_stage(body, &s);
+    if (gw_is_floating(&body->def.set)) { /* a body without constraints has no base */
+        gw_floating_pull_back(body, wrench, force);
+        return;
+    }
+    present_stage(body, &s);
     if (body->base.moves) {
         gw_quat q = gw_base_motion_frame(&body->base, 0).q;
         w = (gw_wrench){gw_unrotate(q, w.f), gw_unrotate(q, w.t)};
@@ -764,6 +768,11 @@ static const gw_model_ops guided_ops = {
     .size = sizeof(gw_guided),
     .state_size = guided_state_size,
 };
+
+bool gw_model_is_guided(const gw_model *model)
+{
+    return model->ops == &guided_ops;
+}
 
 /* An upper bound of the rate at which damping at the held frame decays a motion, r being the
  * distance from there to the centre of mass,

@@ -52,6 +52,9 @@ typedef struct gw_guided {
     gw_guided_def def; /* last: steps of a body without constraints leave it as it is */
 } gw_guided;
 
+/* Whether the model is a guided body. */
+bool gw_model_is_guided(const gw_model *model);
+
 /* At rest, with a fixed base, at the pose of the set nearest to `world_from_body`, which must be on
  * the set or near it. */
 void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body);

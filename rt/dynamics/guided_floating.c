@@ -7,6 +7,7 @@
  *
  * Runs on the loop's thread, RT safe.
  */
+#include "rt/base/simd.h"
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
 
@@ -61,6 +62,19 @@ void gw_floating_jacobian(const gw_guided *body, double (*columns)[6])
     }
 }
 
+/* force += J^T wrench: column k of the rotations is (arm x e_k, e_k). */
+void gw_floating_pull_back(const gw_guided *body, const gw_wrench *wrench, double *force)
+{
+    const gw_translation_set *t = &body->def.set.translation;
+    gw_vec3 arm = gw_rotate(body->pose.q, t->of), f = wrench->f;
+    force[0] += (arm.z * f.y - arm.y * f.z) + wrench->t.x;
+    force[1] += (arm.x * f.z - arm.z * f.x) + wrench->t.y;
+    force[2] += (arm.y * f.x - arm.x * f.y) + wrench->t.z;
+    force[3] += gw_dot(t->locus.e1, f);
+    force[4] += gw_dot(t->locus.e2, f);
+    force[5] += gw_dot(t->locus.e3, f);
+}
+
 void gw_floating_velocity(const gw_guided *body, double *v)
 {
     const gw_translation_set *t = &body->def.set.translation;
@@ -93,6 +107,7 @@ void gw_floating_kick(gw_guided *body, const double *dv)
 }
 
 /* D^-1 f without a 6 x 6 matrix: a force at `of`, and its torque about c. */
+GW_TARGET_CLONES
 void gw_floating_apply_inverse(const gw_guided *body, const double *force, double *answer)
 {
     const gw_translation_set *t = &body->def.set.translation;
@@ -203,30 +218,61 @@ GW_STEP_INLINE motion advance(const gw_tableau *rk, int i, double c, double h, c
                               const rates *k)
 {
     gw_vec3 none = {0, 0, 0}, gain = none, way = none, turn = none, spin = none;
+#pragma GCC unroll 8
     for (int j = 0; j < i; j++) {
-        gain = gw_mul_add(gain, rk->a[i][j], k[j].c_ddot);
-        way = gw_mul_add(way, rk->aa[i][j], k[j].c_ddot);
-        turn = gw_mul_add(turn, rk->a[i][j], k[j].theta_dot);
-        spin = gw_mul_add(spin, rk->a[i][j], k[j].w_dot);
+        double first = rk->a[i][j], second = rk->aa[i][j];
+        if (second != 0)
+            way = gw_mul_add(way, second, k[j].c_ddot);
+        if (first == 0)
+            continue;
+        gain = gw_mul_add(gain, first, k[j].c_ddot);
+        turn = gw_mul_add(turn, first, k[j].theta_dot);
+        spin = gw_mul_add(spin, first, k[j].w_dot);
     }
     return (motion){gw_mul_add(from->c, h, gw_mul_add(gw_scale(c, from->v), h, way)),
                     gw_mul_add(from->v, h, gain), gw_scale(h, turn), gw_mul_add(from->w, h, spin)};
 }
 
-/* Contact forces of springs and dampers have kinks within a step, which no high order resolves:
- * with contacts the classic four stages do, unless the body turns far in a step or damping lags. */
-static const gw_tableau *tableau_of(const gw_forces *forces, const motion *from, double lag,
-                                    double h)
-{
-    bool pressed = forces && forces->touch;
-    bool far = gw_norm2(from->w) * h * h >= FAR * FAR || lag > 0;
-    return pressed && !far ? &gw_kutta4 : &gw_butcher6;
-}
-
-void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_step *step)
+/* All stages of a body that no hand moves and nothing damps. The load of one that is not touched is
+ * its weight wherever it is; `rk` is a constant, so that its loops unroll. */
+GW_STEP_INLINE motion undriven_stages(const gw_guided *body, const gw_tableau *rk,
+                                      const gw_forces *forces, bool touched, double h)
 {
     const motion from = initial_motion(body);
-    const gw_tableau *rk = tableau_of(forces, &from, body->lag, h);
+    const gw_wrench weight = {gw_scale(body->def.mass.mass, body->def.gravity), {0, 0, 0}};
+    rates k[GW_RK_MAX_STAGES];
+#pragma GCC unroll 8
+    for (int i = 0; i < rk->stages; i++) {
+        motion m = advance(rk, i, rk->c[i], h, &from, k);
+        gw_mat3 rotation = {{{0}}};
+        gw_load load = {weight, 0, 0};
+        if (touched) {
+            body_state s = state_at(body, &m, false);
+            load = undriven_load(body, &s, forces, rk->c[i] * h);
+            rotation = s.rotation;
+        }
+        k[i] = rates_at(body, &m, &rotation, &load);
+    }
+    return advance(rk, rk->stages, 1, h, &from, k);
+}
+
+GW_TARGET_CLONES
+static motion touched_stages(const gw_guided *body, const gw_forces *forces, double h)
+{
+    return undriven_stages(body, &gw_kutta4, forces, true, h);
+}
+
+GW_TARGET_CLONES
+static motion flying_stages(const gw_guided *body, double h)
+{
+    return undriven_stages(body, &gw_butcher6, NULL, false, h);
+}
+
+/* All stages of any other. */
+static motion all_stages(const gw_guided *body, const gw_tableau *rk, const gw_forces *forces,
+                         double h, gw_step *step)
+{
+    const motion from = initial_motion(body);
     const gw_guided_def *def = &body->def;
     bool driven = (forces && forces->at) || def->damping_linear != 0 || def->damping_angular != 0;
     rates k[GW_RK_MAX_STAGES];
@@ -242,7 +288,25 @@ void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_ste
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
     }
-    motion m = advance(rk, rk->stages, 1, h, &from, k);
+    return advance(rk, rk->stages, 1, h, &from, k);
+}
+
+/* Contact forces of springs and dampers have kinks within a step, which no high order resolves:
+ * with contacts the classic four stages do, unless the body turns far in a step or damping lags. */
+void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_step *step)
+{
+    const gw_guided_def *def = &body->def;
+    bool driven = (forces && forces->at) || def->damping_linear != 0 || def->damping_angular != 0;
+    bool touched = forces && forces->touch;
+    gw_vec3 spin = gw_angular_part(body->z_dot);
+    bool far = gw_norm2(spin) * h * h >= FAR * FAR || body->lag > 0;
+    motion m;
+    if (!driven && !touched)
+        m = flying_stages(body, h);
+    else if (!driven && !far)
+        m = touched_stages(body, forces, h);
+    else
+        m = all_stages(body, touched && !far ? &gw_kutta4 : &gw_butcher6, forces, h, step);
     body_state end = state_at(body, &m, false);
     end.pose.q = gw_quat_unit(end.pose.q);
     step->finite = gw_finite_pose(&end.pose) && gw_finite3(end.twist.v) && gw_finite3(end.twist.w);

@@ -303,10 +303,12 @@ bool gw_guided_meets_fold(const gw_guided *body, const gw_chart *chart, const do
                           const gw_forces *forces, double dt);
 double gw_guided_stop_at_fold(gw_guided *body, const gw_pose *from, double dt, gw_step *step);
 
-/* A body without constraints; in guided_floating.c: its step, Jacobian (6 columns), generalised
- * velocity, D^-1 of a generalised force, and the setting of its twist or a change of velocity. */
+/* A body without constraints; in guided_floating.c: its step, Jacobian (6 columns), J^T of a
+ * wrench at the body's origin, generalised velocity, D^-1 of a generalised force, and the setting
+ * of its twist or a change of velocity. */
 void gw_floating_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 void gw_floating_jacobian(const gw_guided *body, double (*columns)[6]);
+void gw_floating_pull_back(const gw_guided *body, const gw_wrench *wrench, double *force);
 void gw_floating_velocity(const gw_guided *body, double *v);
 void gw_floating_set_twist(gw_guided *body, const gw_twist *twist);
 void gw_floating_kick(gw_guided *body, const double *dv);
