@@ -21,7 +21,8 @@
 
 #define BASIS_DEPENDENT    1e-11 /* a row of which less than this part is new is redundant */
 #define DELASSUS_DEPENDENT 1e-13 /* the same of the diagonal of A, i.e. 3e-7 of a row */
-#define REFINEMENTS        2     /* of the answer by the Delassus operator */
+#define REFINEMENTS        2     /* of the answer by the Delassus operator, */
+#define REFINED            1e-13 /* until it leaves only so much of what was asked */
 #define MAX_SWEEPS         64    /* of friction over all contacts */
 #define SWEEPS_CONVERGED   1e-12 /* change of an impulse, of the largest limit */
 #define MAX_BISECTIONS     40    /* of one contact's friction */
@@ -83,8 +84,15 @@ static inline double blocks_dot(const gw_impulse_problem *problem, const gw_bloc
 {
     double sum = 0;
     EACH_BLOCK(problem, in, begin, end)
-    for (int i = begin; i < end; i++)
-        sum += a[i] * b[i];
+    {
+        if (end - begin == 6) { /* a free body */
+            for (int i = 0; i < 6; i++)
+                sum += a[begin + i] * b[begin + i];
+            continue;
+        }
+        for (int i = begin; i < end; i++)
+            sum += a[i] * b[i];
+    }
     return sum;
 }
 
@@ -534,8 +542,14 @@ static void answer_by_rows(const gw_impulse_problem *problem, const gw_impulse_w
     apply_to_rows(problem, work, p, dv, generalised);
     for (int turn = 0; turn < REFINEMENTS && !problem->only_push; turn++) {
         basis_speeds(problem, work, dv, left);
-        for (int k = 0; k < work->rank; k++)
+        double most = 0, asked = 0;
+        for (int k = 0; k < work->rank; k++) {
             left[k] = x[k] - left[k];
+            most = gw_worst(most, fabs(left[k]));
+            asked = gw_worst(asked, fabs(x[k]));
+        }
+        if (most <= REFINED * asked)
+            break;
         to_rows(problem, work, left, more);
         for (int i = 0; i < problem->rows; i++)
             p[i] += more[i];

@@ -97,6 +97,11 @@ gw_body_state gw_body_state_interpolate(const gw_world *w, int body, double t)
     double h = at_rest ? 0 : w->substep_end[m] - w->substep_start[m];
     if (!(h > 0))
         return state;
+    if (t == w->substep_start[m]) { /* the cubic there, to the last bit */
+        state.pose = (gw_pose){state.start_pose.p, gw_quat_unit(state.start_pose.q)};
+        state.twist = state.start_twist;
+        return state;
+    }
     double s = (t - w->substep_start[m]) / h;
     double b = s * s * (3 - 2 * s), c = s * (1 - s) * (1 - s) * h, d = s * s * (s - 1) * h;
     gw_twist all = gw_pose_sub(&state.pose, &state.start_pose), part;
