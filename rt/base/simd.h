@@ -26,6 +26,11 @@ typedef double gw_lanes __attribute__((vector_size(GW_LANES * sizeof(double))));
 /* All bits of a lane, or none. */
 typedef long long gw_mask __attribute__((vector_size(GW_LANES * sizeof(double))));
 
+/* A vector of space in each lane. */
+typedef struct gw_lanes3 {
+    gw_lanes x, y, z;
+} gw_lanes3;
+
 #define GW_LANE_INLINE static inline __attribute__((always_inline))
 
 #endif

@@ -13,11 +13,6 @@
 
 #include "rt/contact/penalty_contact.h"
 
-gw_body_motion gw_body_motion_of(const gw_pose *pose, const gw_twist *twist)
-{
-    return (gw_body_motion){gw_quat_to_mat3(pose->q), pose->p, *twist};
-}
-
 /* Of lanes that no contact uses. */
 static const gw_body_motion nowhere;
 
@@ -113,12 +108,27 @@ GW_LANE_INLINE void reject(const gw_lanes3 *a, const gw_lanes3 *n, gw_lanes3 *ou
     out->z = a->z - along * n->z;
 }
 
-/* out = p + R a */
-GW_LANE_INLINE void transform(const gw_mat3 *r, const gw_lanes3 *a, gw_vec3 p, gw_lanes3 *out)
+/* Motions of bodies in the world, one in each lane. */
+typedef struct motions {
+    gw_lanes r[3][3];
+    gw_lanes3 p, v, w;
+} motions;
+
+/* out = R a */
+GW_LANE_INLINE void turn(const motions *m, const gw_lanes3 *a, gw_lanes3 *out)
 {
-    out->x = p.x + (r->m[0][0] * a->x + r->m[0][1] * a->y + r->m[0][2] * a->z);
-    out->y = p.y + (r->m[1][0] * a->x + r->m[1][1] * a->y + r->m[1][2] * a->z);
-    out->z = p.z + (r->m[2][0] * a->x + r->m[2][1] * a->y + r->m[2][2] * a->z);
+    out->x = m->r[0][0] * a->x + m->r[0][1] * a->y + m->r[0][2] * a->z;
+    out->y = m->r[1][0] * a->x + m->r[1][1] * a->y + m->r[1][2] * a->z;
+    out->z = m->r[2][0] * a->x + m->r[2][1] * a->y + m->r[2][2] * a->z;
+}
+
+/* out = p + R a */
+GW_LANE_INLINE void transform(const motions *m, const gw_lanes3 *a, gw_lanes3 *out)
+{
+    turn(m, a, out);
+    out->x = m->p.x + out->x;
+    out->y = m->p.y + out->y;
+    out->z = m->p.z + out->z;
 }
 
 /* A member of all lanes' motions. */
@@ -136,36 +146,48 @@ GW_LANE_INLINE void transform(const gw_mat3 *r, const gw_lanes3 *a, gw_vec3 p, g
     }
 #endif
 
+GW_LANE_INLINE void gather(const gw_body_motion *const m[GW_LANES], motions *out)
+{
+    for (int i = 0; i < 3; i++) {
+        out->r[i][0] = OF_ALL(m, rotation.m[i][0]);
+        out->r[i][1] = OF_ALL(m, rotation.m[i][1]);
+        out->r[i][2] = OF_ALL(m, rotation.m[i][2]);
+    }
+    out->p = (gw_lanes3){OF_ALL(m, p.x), OF_ALL(m, p.y), OF_ALL(m, p.z)};
+    out->v = (gw_lanes3){OF_ALL(m, twist.v.x), OF_ALL(m, twist.v.y), OF_ALL(m, twist.v.z)};
+    out->w = (gw_lanes3){OF_ALL(m, twist.w.x), OF_ALL(m, twist.w.y), OF_ALL(m, twist.w.z)};
+}
+
+/* The same motion in all lanes. */
+GW_LANE_INLINE void spread(const gw_body_motion *m, motions *out)
+{
+    const gw_lanes zero = {0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            out->r[i][j] = zero + m->rotation.m[i][j];
+    out->p = (gw_lanes3){zero + m->p.x, zero + m->p.y, zero + m->p.z};
+    out->v = (gw_lanes3){zero + m->twist.v.x, zero + m->twist.v.y, zero + m->twist.v.z};
+    out->w = (gw_lanes3){zero + m->twist.w.x, zero + m->twist.w.y, zero + m->twist.w.z};
+}
+
 /* The other bodies' points, normals and twists in the world. */
 GW_LANE_INLINE void place_others(gw_penalty_batch *f)
 {
-    const gw_body_motion *const *m = f->motion;
-    gw_lanes r[3][3];
-    for (int i = 0; i < 3; i++) {
-        r[i][0] = OF_ALL(m, rotation.m[i][0]);
-        r[i][1] = OF_ALL(m, rotation.m[i][1]);
-        r[i][2] = OF_ALL(m, rotation.m[i][2]);
-    }
-    f->other_p = (gw_lanes3){OF_ALL(m, p.x), OF_ALL(m, p.y), OF_ALL(m, p.z)};
-    f->other_v = (gw_lanes3){OF_ALL(m, twist.v.x), OF_ALL(m, twist.v.y), OF_ALL(m, twist.v.z)};
-    f->other_w = (gw_lanes3){OF_ALL(m, twist.w.x), OF_ALL(m, twist.w.y), OF_ALL(m, twist.w.z)};
-    const gw_lanes3 *p = &f->other_p, *a = &f->other_point, *n = &f->other_normal;
-    const gw_lanes3 *s = &f->other_anchor;
+    const gw_lanes3 *n = &f->other_normal;
     const gw_mask turned = f->normal_in_other;
-    f->other_x.x = p->x + (r[0][0] * a->x + r[0][1] * a->y + r[0][2] * a->z);
-    f->other_x.y = p->y + (r[1][0] * a->x + r[1][1] * a->y + r[1][2] * a->z);
-    f->other_x.z = p->z + (r[2][0] * a->x + r[2][1] * a->y + r[2][2] * a->z);
-    gw_lanes3 by = {r[0][0] * n->x + r[0][1] * n->y + r[0][2] * n->z,
-                    r[1][0] * n->x + r[1][1] * n->y + r[1][2] * n->z,
-                    r[2][0] * n->x + r[2][1] * n->y + r[2][2] * n->z};
+    motions m;
+    gw_lanes3 by;
+    gather(f->motion, &m);
+    f->other_p = m.p;
+    f->other_v = m.v;
+    f->other_w = m.w;
+    transform(&m, &f->other_point, &f->other_x);
+    turn(&m, n, &by);
     f->other_n.x = (gw_lanes)(((gw_mask)by.x & turned) | ((gw_mask)n->x & ~turned));
     f->other_n.y = (gw_lanes)(((gw_mask)by.y & turned) | ((gw_mask)n->y & ~turned));
     f->other_n.z = (gw_lanes)(((gw_mask)by.z & turned) | ((gw_mask)n->z & ~turned));
-    if (f->sticks) {
-        f->other_anchor_x.x = p->x + (r[0][0] * s->x + r[0][1] * s->y + r[0][2] * s->z);
-        f->other_anchor_x.y = p->y + (r[1][0] * s->x + r[1][1] * s->y + r[1][2] * s->z);
-        f->other_anchor_x.z = p->z + (r[2][0] * s->x + r[2][1] * s->y + r[2][2] * s->z);
-    }
+    if (f->sticks)
+        transform(&m, &f->other_anchor, &f->other_anchor_x);
     f->moved = false;
 }
 
@@ -192,11 +214,11 @@ GW_LANE_INLINE void length(const gw_lanes3 *a, gw_lanes *out)
 }
 
 /* The normal: fixed to a body or the world, or from point to point (d). */
-GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const gw_body_motion *mine,
-                              const gw_lanes3 *d, gw_lanes3 *n)
+GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
+                              gw_lanes3 *n)
 {
     gw_lanes distance, part;
-    transform(&mine->rotation, &f->normal, gw_v3(0, 0, 0), n);
+    turn(mine, &f->normal, n);
     n->x += f->other_n.x;
     n->y += f->other_n.y;
     n->z += f->other_n.z;
@@ -233,13 +255,12 @@ GW_LANE_INLINE void creep(const gw_penalty_batch *f, const gw_lanes *limit, doub
 }
 
 /* F_t = -(k x + d v_t), scaled down to `limit` */
-GW_LANE_INLINE void stick(const gw_penalty_batch *f, const gw_body_motion *mine,
-                          const gw_lanes *limit, const gw_lanes3 *n, const gw_lanes3 *v,
-                          gw_lanes3 *force)
+GW_LANE_INLINE void stick(const gw_penalty_batch *f, const motions *mine, const gw_lanes *limit,
+                          const gw_lanes3 *n, const gw_lanes3 *v, gw_lanes3 *force)
 {
     gw_lanes3 moved, slid;
     gw_lanes size, part;
-    transform(&mine->rotation, &f->anchor, mine->p, &moved);
+    transform(mine, &f->anchor, &moved);
     moved.x -= f->other_anchor_x.x + f->anchor_offset.x;
     moved.y -= f->other_anchor_x.y + f->anchor_offset.y;
     moved.z -= f->other_anchor_x.z + f->anchor_offset.z;
@@ -269,19 +290,26 @@ GW_LANE_INLINE gw_vec3 sum3(const gw_lanes3 *a)
     return gw_v3(sum_of(&a->x), sum_of(&a->y), sum_of(&a->z));
 }
 
-/* Everything about mine's origin, so that no digits are lost far from the world's. */
-GW_TARGET_CLONES
-static void apply(gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed, gw_wrench *on)
+/* r x f */
+GW_LANE_INLINE void moment(const gw_lanes3 *at, const gw_lanes3 *about, const gw_lanes3 *f,
+                           gw_lanes3 *out)
+{
+    gw_lanes ax = at->x - about->x, ay = at->y - about->y, az = at->z - about->z;
+    *out = (gw_lanes3){ay * f->z - az * f->y, az * f->x - ax * f->z, ax * f->y - ay * f->x};
+}
+
+/* Everything about mine's origin, so that no digits are lost far from the world's. `both`: the
+ * torque on the other as well. */
+GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double slip_speed,
+                              bool both, gw_penalty_forces *out)
 {
     const gw_lanes zero = {0};
+    const gw_lanes3 p = mine->p, v = mine->v, w = mine->w;
     if (f->moved)
         place_others(f);
     gw_lanes3 own, d, n, here, there, at, at_other, va, vb, u, across, drag = {zero, zero, zero};
-    gw_lanes3 p = {zero + mine->p.x, zero + mine->p.y, zero + mine->p.z};
-    gw_lanes3 v = {zero + mine->twist.v.x, zero + mine->twist.v.y, zero + mine->twist.v.z};
-    gw_lanes3 w = {zero + mine->twist.w.x, zero + mine->twist.w.y, zero + mine->twist.w.z};
     /* contact points of both bodies, and where the force acts */
-    transform(&mine->rotation, &f->point, mine->p, &own);
+    transform(mine, &f->point, &own);
     d = (gw_lanes3){own.x - f->other_x.x, own.y - f->other_x.y, own.z - f->other_x.z};
     normal_of(f, mine, &d, &n);
     here = (gw_lanes3){own.x - f->radius * n.x, own.y - f->radius * n.y, own.z - f->radius * n.z};
@@ -307,17 +335,45 @@ static void apply(gw_penalty_batch *f, const gw_body_motion *mine, double slip_s
         stick(f, mine, &limit, &n, &across, &drag);
     else
         creep(f, &limit, slip_speed, &across, &drag);
-    /* wrench at mine's origin */
-    gw_lanes3 force = {push * n.x + drag.x, push * n.y + drag.y, push * n.z + drag.z};
-    gw_lanes ax = at.x - p.x, ay = at.y - p.y, az = at.z - p.z;
-    gw_lanes3 torque = {ay * force.z - az * force.y, az * force.x - ax * force.z,
-                        ax * force.y - ay * force.x};
-    on->f = gw_add(on->f, sum3(&force));
-    on->t = gw_add(on->t, sum3(&torque));
+    out->force = (gw_lanes3){push * n.x + drag.x, push * n.y + drag.y, push * n.z + drag.z};
+    moment(&at, &p, &out->force, &out->torque);
+    if (!both)
+        return;
+    moment(&at_other, &f->other_p, &out->force, &out->other_torque);
+    out->other_torque.x = -out->other_torque.x;
+    out->other_torque.y = -out->other_torque.y;
+    out->other_torque.z = -out->other_torque.z;
+}
+
+/* The wrench at mine's origin. */
+GW_TARGET_CLONES
+static void apply(gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed, gw_wrench *on)
+{
+    motions m;
+    gw_penalty_forces forces;
+    spread(mine, &m);
+    forces_of(f, &m, slip_speed, false, &forces);
+    on->f = gw_add(on->f, sum3(&forces.force));
+    on->t = gw_add(on->t, sum3(&forces.torque));
+}
+
+GW_TARGET_CLONES
+static void apply_between(gw_penalty_batch *f, const gw_body_motion *const mine[GW_LANES],
+                          double slip_speed, gw_penalty_forces *out)
+{
+    motions m;
+    gather(mine, &m);
+    forces_of(f, &m, slip_speed, true, out);
 }
 
 void gw_penalty_batch_apply(gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed,
                             gw_wrench *on)
 {
     apply(f, mine, slip_speed, on);
+}
+
+void gw_penalty_batch_apply_between(gw_penalty_batch *f, const gw_body_motion *const mine[GW_LANES],
+                                    double slip_speed, gw_penalty_forces *out)
+{
+    apply_between(f, mine, slip_speed, out);
 }

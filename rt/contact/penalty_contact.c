@@ -462,6 +462,106 @@ void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
     query->t = t;
 }
 
+/* ---- forces on systems that step in lockstep ----------------------------------------------------
+ */
+
+/* Kinds of batches, which have theirs for a body. */
+typedef enum lockstep_kind {
+    STANDING, /* the other body stays where it is */
+    ALONE,    /* it steps by itself, or is moved from outside: its motion is extrapolated */
+    TOGETHER  /* it steps along */
+} lockstep_kind;
+
+/* Whether a system steps in lockstep from `start`. */
+static bool steps_from(const gw_world *w, int system, double start)
+{
+    return system >= 0 && w->lockstep_of[system] >= 0 && w->substep_start[system] == start;
+}
+
+/* A contact's parameters for the system that steps along, the first of two, and its other body;
+ * false where none does or no spring acts. */
+static bool lockstep_contact(const gw_world *w, const gw_contact *c, double start,
+                             lockstep_kind *kind, int *mine, int *other)
+{
+    bool a = steps_from(w, c->system_a, start), b = steps_from(w, c->system_b, start);
+    if (!c->continuous || c->loaded || !(a || b))
+        return false;
+    *mine = a ? c->candidate.a : c->candidate.b;
+    *other = a ? c->candidate.b : c->candidate.a;
+    *kind = a && b ? TOGETHER : w->bodies[*other].moving ? ALONE : STANDING;
+    return true;
+}
+
+/* A batch of that kind with a free lane; open[kind]: the last of it, -1: none. */
+static gw_penalty_batch *lockstep_batch(gw_world *w, gw_lockstep_query *query, lockstep_kind kind,
+                                        int open[3])
+{
+    if (open[kind] < 0 || w->penalty_batches[open[kind]].count == GW_LANES) {
+        open[kind] = query->count++;
+        gw_penalty_batch_init(&w->penalty_batches[open[kind]], (int)kind);
+    }
+    return &w->penalty_batches[open[kind]];
+}
+
+void gw_contact_gather_lockstep_forces(gw_world *w, gw_lockstep_query *query)
+{
+    int mine, other, open[3] = {-1, -1, -1};
+    lockstep_kind kind;
+    query->count = 0;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!lockstep_contact(w, c, query->start, &kind, &mine, &other))
+            continue;
+        gw_penalty_batch *f = lockstep_batch(w, query, kind, open);
+        gw_penalty_contact contact = parameters(w, c, mine == c->candidate.a);
+        int lane = f->count, m = w->bodies[other].model;
+        f->mine[lane] = w->lockstep_of[w->bodies[mine].model];
+        gw_penalty_batch_add(f, &contact, other);
+        gw_penalty_batch_set_other(f, lane,
+                                   kind == TOGETHER ? &w->lockstep->motion[w->lockstep_of[m]]
+                                                    : predicted_motion(w, other, 0));
+    }
+}
+
+/* Adds what a batch's contacts exert on both of their bodies. */
+static void add_lockstep_forces(gw_world *w, gw_penalty_batch *f, bool both)
+{
+    gw_lockstep *s = w->lockstep;
+    const gw_body_motion *mine[GW_LANES];
+    gw_penalty_forces forces;
+    for (int lane = 0; lane < GW_LANES; lane++)
+        mine[lane] = &s->motion[f->mine[lane]];
+    gw_penalty_batch_apply_between(f, mine, w->rules.slip_speed, &forces);
+    for (int lane = 0; lane < f->count; lane++) {
+        gw_wrench *on = &s->on[f->mine[lane]];
+        gw_vec3 force = {forces.force.x[lane], forces.force.y[lane], forces.force.z[lane]};
+        on->f = gw_add(on->f, force);
+        on->t = gw_add(on->t,
+                       gw_v3(forces.torque.x[lane], forces.torque.y[lane], forces.torque.z[lane]));
+        if (!both)
+            continue;
+        on = &s->on[w->lockstep_of[w->bodies[f->other[lane]].model]];
+        on->f = gw_sub(on->f, force);
+        on->t = gw_add(on->t, gw_v3(forces.other_torque.x[lane], forces.other_torque.y[lane],
+                                    forces.other_torque.z[lane]));
+    }
+}
+
+void gw_contact_lockstep_forces(void *context, double t)
+{
+    const gw_lockstep_query *query = context;
+    gw_world *w = query->world;
+    for (int i = 0; i < query->count; i++) {
+        gw_penalty_batch *f = &w->penalty_batches[i];
+        for (int lane = 0; f->body == ALONE && lane < f->count; lane++) {
+            double start = w->bodies[f->other[lane]].model < 0 ? query->start : 0;
+            gw_penalty_batch_set_other(f, lane, predicted_motion(w, f->other[lane], start + t));
+        }
+        f->moved = f->moved || f->body == TOGETHER;
+        add_lockstep_forces(w, f, f->body == TOGETHER);
+    }
+}
+
 /* ---- substeps -----------------------------------------------------------------------------------
  */
 

@@ -17,6 +17,7 @@
 #include "rt/base/simd.h"
 #include "rt/base/space.h"
 #include "rt/collision/candidate.h"
+#include "rt/dynamics/lockstep.h"
 
 /* Tangential spring of a contact that sticks. */
 typedef struct gw_friction_spring {
@@ -26,13 +27,6 @@ typedef struct gw_friction_spring {
     double spin_stiffness, spin_damping; /* of what rolls purely: N m/rad, N m s/rad */
     double spin;                         /* about the normal, of a against b (rad) */
 } gw_friction_spring;
-
-/* Motion of a body as contacts need it. */
-typedef struct gw_body_motion {
-    gw_mat3 rotation; /* world_from_body */
-    gw_vec3 p;
-    gw_twist twist;
-} gw_body_motion;
 
 /* Parameters of one contact. */
 typedef struct gw_penalty_contact {
@@ -46,14 +40,11 @@ typedef struct gw_penalty_contact {
     gw_vec3 anchor_offset;      /* x_a - x_b of them then, world axes */
 } gw_penalty_contact;
 
-typedef struct gw_lanes3 {
-    gw_lanes x, y, z;
-} gw_lanes3;
-
 /* Up to GW_LANES contacts of one body; unused lanes give no force. */
 typedef struct gw_penalty_batch {
-    int body;  /* index among its model's bodies */
-    int count; /* lanes used */
+    int body;           /* index among its model's bodies */
+    int count;          /* lanes used */
+    int mine[GW_LANES]; /* of several bodies: numbers of each lane's, for the caller */
     int other[GW_LANES];
     const gw_body_motion *motion[GW_LANES]; /* of the other bodies; not owned */
     bool moved;                             /* what follows from these is not up to date */
@@ -73,8 +64,6 @@ typedef struct gw_penalty_batch {
     gw_lanes3 other_x, other_n, other_p, other_v, other_w, other_anchor_x;
 } gw_penalty_batch;
 
-gw_body_motion gw_body_motion_of(const gw_pose *pose, const gw_twist *twist);
-
 /* An empty batch of body `body` of its model. */
 void gw_penalty_batch_init(gw_penalty_batch *batch, int body);
 
@@ -83,6 +72,17 @@ void gw_penalty_batch_add(gw_penalty_batch *batch, const gw_penalty_contact *con
 
 /* Sets the motion of the other body of a lane, which has to stay until the forces are asked for. */
 void gw_penalty_batch_set_other(gw_penalty_batch *batch, int lane, const gw_body_motion *other);
+
+/* Forces of lanes of several bodies: on mine, and the torques about its origin and the other's. */
+typedef struct gw_penalty_forces {
+    gw_lanes3 force, torque, other_torque; /* the force on the other is the opposite */
+} gw_penalty_forces;
+
+/* The same where each lane has a body of its own, which moves as mine[lane]; of lanes that no
+ * contact uses as any. */
+void gw_penalty_batch_apply_between(gw_penalty_batch *batch,
+                                    const gw_body_motion *const mine[GW_LANES], double slip_speed,
+                                    gw_penalty_forces *out);
 
 /* Adds the forces on the body to *on: force and torque about its origin. */
 void gw_penalty_batch_apply(gw_penalty_batch *batch, const gw_body_motion *mine, double slip_speed,

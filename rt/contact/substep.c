@@ -89,6 +89,93 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
     w->row_work %= GW_ROW_WORK_PER_EFFORT;
 }
 
+/* ---- systems that step in lockstep ------------------------------------------------------------
+ */
+
+static bool any_row(const gw_world *w, int m)
+{
+    for (int i = w->contacts_of.first[m]; i >= 0 && w->unilateral_count > 0;
+         i = w->contacts_of.next[i])
+        if (w->contacts[w->contacts_of.of[i]].candidate.row)
+            return true;
+    return false;
+}
+
+/* Whether a system of a large island is a free body in contact that nothing else acts on. */
+static bool may_lockstep(const gw_world *w, int m, double h)
+{
+    return w->continuous_count[m] > 0 && !w->systems[m].hand.at && !w->loaded[m] && !w->locked[m] &&
+           !w->frozen[w->group[m]] && !any_row(w, m) && gw_lockstep_takes(gw_world_model(w, m), h);
+}
+
+/* The model as its substep began. */
+static gw_model *restored_model(gw_world *w, int m)
+{
+    gw_model *model = gw_world_model(w, m);
+    if (w->advanced[m])
+        memcpy((void *)model, gw_world_saved(w, m), gw_model_state_size(model));
+    w->advanced[m] = false;
+    return model;
+}
+
+/* Chooses the active systems whose substep began at `start` and that step in lockstep to t. */
+static void choose_lockstep(gw_world *w, double start, double t)
+{
+    gw_lockstep *s = w->lockstep;
+    s->count = 0;
+    for (int i = 0; i < w->active.system_count; i++) {
+        int m = w->active.systems[i];
+        if (w->substep_start[m] != start)
+            continue;
+        gw_model *model = restored_model(w, m);
+        if (!may_lockstep(w, m, t - start))
+            continue;
+        s->bodies[s->count] = model;
+        w->lockstep_of[m] = s->count++;
+    }
+}
+
+/* Integrates these to t seconds into the step. */
+static void integrate_lockstep(gw_world *w, double start, double t)
+{
+    bool finite[GW_LOCKSTEP_BODIES];
+    gw_lockstep_query query = {.world = w, .start = start};
+    gw_contact_gather_lockstep_forces(w, &query);
+    gw_lockstep_step(w->lockstep, gw_contact_lockstep_forces, &query, t - start, finite);
+    for (int i = 0; i < w->active.system_count; i++) {
+        int m = w->active.systems[i], at = w->lockstep_of[m];
+        if (at < 0 || w->substep_start[m] != start)
+            continue;
+        w->trial[m] = (gw_step){.finite = true, .margin = 1};
+        w->advanced[m] = true;
+        w->effort++;
+        if (!finite[at])
+            integrate(w, m, gw_world_model(w, m), t, &w->trial[m]);
+    }
+}
+
+/* Those of a large island that do, group by group: systems that touch began their substep together.
+ */
+static void step_in_lockstep(gw_world *w, double t)
+{
+    double start = -1; /* the last that was chosen for */
+    for (int i = 0; i < w->island.system_count; i++)
+        w->lockstep_of[w->island.systems[i]] = -1;
+    while (w->island.system_count > GW_ISLAND_SMALL) {
+        double next = INFINITY;
+        for (int i = 0; i < w->active.system_count; i++) {
+            double of = w->substep_start[w->active.systems[i]];
+            next = of > start ? fmin(next, of) : next;
+        }
+        if (!(next < t))
+            return;
+        choose_lockstep(w, next, t);
+        if (w->lockstep->count > 0)
+            integrate_lockstep(w, next, t);
+        start = next;
+    }
+}
+
 void gw_substep_without_contacts(gw_world *w)
 {
     assert(w->island.system_count == 1);
@@ -100,9 +187,11 @@ void gw_substep_without_contacts(gw_world *w)
 void gw_substep_trial(gw_world *w, double t)
 {
     assert(t >= 0 && t <= w->dt);
+    step_in_lockstep(w, t);
     for (int i = 0; i < w->active.system_count; i++) {
         int m = w->active.systems[i];
-        integrate(w, m, gw_world_model(w, m), t, &w->trial[m]);
+        if (w->lockstep_of[m] < 0)
+            integrate(w, m, gw_world_model(w, m), t, &w->trial[m]);
         w->substep_end[m] = t;
     }
     gw_world_update_gaps(w, t);

@@ -33,6 +33,7 @@
 #define MAX_NEWTON       48    /* integrations for one time of impact */
 #define SHORTEST_BRACKET 1e-9  /* of a time of impact, as a part of the step */
 #define NEWTON_GUESSES   3     /* Newton steps on the cubic before these */
+#define MAX_CLOSING      2     /* trials in lockstep until a contact is closed */
 #define MAX_MINIMUM      16    /* evaluations of a gap for where it is least */
 
 /* queries inside a step */
@@ -151,6 +152,24 @@ static bool jumps(const gw_world *w, const bracket *b)
            b->gap_hi < -GW_CONTACT_CLOSED_GAP;
 }
 
+/* Whether a system of the contact stepped in lockstep in the last trial: its motion depends on
+ * those of many others, so it is not integrated alone. */
+static bool steps_in_lockstep(const gw_world *w, const gw_contact *c)
+{
+    return (c->system_a >= 0 && w->lockstep_of[c->system_a] >= 0) ||
+           (c->system_b >= 0 && w->lockstep_of[c->system_b] >= 0);
+}
+
+/* Gap above impact_gap at t, by integration or, in lockstep, by the cubics. */
+static double gap_in_trial(gw_world *w, const gw_contact *c, double t, double *rate)
+{
+    double gap;
+    if (steps_in_lockstep(w, c))
+        return interpolated_gap(w, c, t, rate);
+    gw_substep_trial_of_pair(w, c, t, &gap, rate);
+    return gap;
+}
+
 /* Time of impact within the bracket, by Newton's method with bisection as safeguard; where the gap
  * jumps, the last time at which it is open, to go on from there; INFINITY where the contact closes
  * too slowly to collide, or closed by the cubics alone. */
@@ -158,7 +177,7 @@ static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
 {
     double gap = 0, rate = 0;
     if (b.interpolated) {
-        gw_substep_trial_of_pair(w, c, b.hi, &b.gap_hi, &rate);
+        b.gap_hi = gap_in_trial(w, c, b.hi, &rate);
         if (b.gap_hi > -GW_CONTACT_CLOSED_GAP)
             return INFINITY;
     }
@@ -169,7 +188,7 @@ static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
             t = fmin(b.hi, fmax(b.lo, t - gap / rate));
     }
     for (int i = 0; i < MAX_NEWTON; i++) {
-        gw_substep_trial_of_pair(w, c, t, &gap, &rate);
+        gap = gap_in_trial(w, c, t, &rate);
         if (fabs(gap) <= GAP_TOLERANCE || b.hi - b.lo <= SHORTEST_BRACKET * w->dt)
             break;
         if (gap > 0)
@@ -652,6 +671,21 @@ bool gw_toi_redetect_after_trial(gw_world *w)
     return any;
 }
 
+/* Tries the active part to the time of impact t of contact c, and somewhat later where it is still
+ * open there, the cubics having been off: by Newton's method. Returns when. */
+static double try_to_impact(gw_world *w, const gw_contact *c, double t)
+{
+    gw_substep_trial(w, t);
+    for (int i = 0; i < MAX_CLOSING && steps_in_lockstep(w, c); i++) {
+        double gap = c->now.gap - c->impact_gap;
+        if (gap <= GW_CONTACT_CLOSED_GAP || !(c->gap_rate < -w->rules.rest_speed))
+            break;
+        t = fmin(w->dt, t - gap / c->gap_rate);
+        gw_substep_trial(w, t);
+    }
+    return t;
+}
+
 double gw_toi_rewind(gw_world *w, gw_contact *c, double t)
 {
     bracket b;
@@ -661,9 +695,8 @@ double gw_toi_rewind(gw_world *w, gw_contact *c, double t)
     for (int i = 0; c && i < MAX_TRIALS; i++) {
         double at = fmax(time_of_impact(w, c, b), gw_substep_latest_start(w));
         if (at < t) {
-            t = at;
             rewound = c->reimpact = true;
-            gw_substep_trial(w, t);
+            t = try_to_impact(w, c, at);
         } else {
             c->slow_impact = true;
             if (!rewound)

@@ -66,9 +66,10 @@ static void take_arrays(gw_world *w, arena *a)
     w->scratch_models[0] = take(a, 1, w->model_stride);
     w->scratch_models[1] = take(a, 1, w->model_stride);
     /* rows have none */
-    const size_t batches = w->alone ? 0 : 2 * contacts / GW_LANES + GW_MAX_SYSTEM_BODIES;
+    const size_t batches = w->alone ? 0 : 2 * contacts / GW_LANES + GW_MAX_SYSTEM_BODIES + 3;
     w->penalty_batches = take(a, batches, sizeof *w->penalty_batches);
     w->predicted = take(a, bodies, sizeof *w->predicted);
+    w->lockstep = take(a, 1, w->system_count > GW_ISLAND_SMALL ? sizeof *w->lockstep : 1);
     w->impulse_workspace.memory =
         take(a, gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, w->dof_most), sizeof(double));
     w->jacobian = take(a, 2 * rows * dof, sizeof(double)); /* two across each */

@@ -7,6 +7,8 @@
  *             that meet are merged for the rest of the step
  *   substep   the part of a step between two collisions of a group
  *   trial     a substep that is integrated from saved models and may be repeated with a shorter one
+ *   lockstep  of free bodies of a large island that touch: one stage of the integrator of all, then
+ *             the forces on all
  *
  * Everything here belongs to the thread that steps the world; all functions are RT safe.
  */
@@ -18,6 +20,7 @@
 #include "rt/contact/penalty_contact.h"
 #include "rt/contact/unilateral_row.h"
 #include "rt/contact/world.h"
+#include "rt/dynamics/lockstep.h"
 
 #define GW_CONTACT_CLOSED_GAP     1e-9 /* a contact is closed where its gap is at most this (m) */
 #define GW_CONTACT_MATCH_DISTANCE 0.01 /* contacts of two bodies this near may be the same (m) */
@@ -185,6 +188,13 @@ typedef struct gw_contact_force_query {
     double t;      /* time that the other bodies' motions are of; NAN: none yet */
 } gw_contact_force_query;
 
+/* The same of systems that step in lockstep. */
+typedef struct gw_lockstep_query {
+    struct gw_world *world;
+    int count;    /* of world->penalty_batches */
+    double start; /* of their substep (s into the step) */
+} gw_lockstep_query;
+
 /* Gaps followed over free-form surfaces that count as a step of a free body: with fewer, load
  * trials that contacts need are left out (some 5000 gaps in a tick, estimated at 5 ms). */
 #define GW_ROW_WORK_PER_EFFORT 32
@@ -258,6 +268,8 @@ struct gw_world {
     int continuous_count[GW_MAX_MODELS]; /* continuous contacts of a system */
     gw_penalty_batch *penalty_batches;   /* of the system that is stepped */
     gw_predicted_motion *predicted;      /* of each body */
+    gw_lockstep *lockstep;               /* systems of a large island that step together */
+    int lockstep_of[GW_MAX_MODELS];      /* a system's place there in its last trial, -1: none */
     unsigned motion_epoch;               /* grows as substeps begin and end */
 
     /* collisions: collision_response.c */
@@ -478,6 +490,11 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple
 
 /* Collects the system's continuous contacts for the stages of its integrator. */
 void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query);
+
+/* Collects the continuous contacts of the systems that step in lockstep, and gives the wrenches on
+ * them at a stage, t seconds after the start of their substep: the callback of gw_lockstep_step. */
+void gw_contact_gather_lockstep_forces(gw_world *w, gw_lockstep_query *query);
+void gw_contact_lockstep_forces(void *query, double t);
 
 /* Contact wrenches on the system's bodies at a stage: the callback of gw_forces. */
 void gw_contact_stage_forces(const void *query, double t, const gw_pose *pose,

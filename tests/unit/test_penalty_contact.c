@@ -112,9 +112,63 @@ static void a_batch_gives_the_sum_of_the_contacts_forces(void **state)
     assert_true(loaded > TRIES);
 }
 
+/* Lanes of several bodies: each contact as by itself, on both of its bodies. */
+static void lanes_of_several_bodies_give_each_contact_its_force(void **state)
+{
+    (void)state;
+    unsigned seed = 2;
+    int loaded = 0;
+    for (int k = 0; k < TRIES; k++) {
+        gw_body_motion mine[GW_LANES], other[GW_LANES];
+        const gw_body_motion *of[GW_LANES];
+        gw_contact_candidate candidates[GW_LANES];
+        gw_penalty_contact contacts[GW_LANES];
+        gw_penalty_batch f;
+        gw_penalty_forces forces;
+        gw_penalty_batch_init(&f, 0);
+        for (int i = 0; i < GW_LANES; i++) {
+            gw_pose a = some_pose(&seed), b = some_pose(&seed);
+            gw_twist va = {some_vector(&seed, 1), some_vector(&seed, 1)};
+            gw_twist vb = {some_vector(&seed, 1), some_vector(&seed, 1)};
+            mine[i] = gw_body_motion_of(&a, &va);
+            other[i] = gw_body_motion_of(&b, &vb);
+            of[i] = &mine[i];
+            candidates[i] = some_candidate(&seed, i + k);
+            contacts[i] = some_contact(&seed, &candidates[i], k % 2);
+            gw_penalty_batch_add(&f, &contacts[i], i);
+            gw_penalty_batch_set_other(&f, i, &other[i]);
+        }
+        gw_penalty_batch_apply_between(&f, of, 1e-3, &forces);
+        for (int i = 0; i < GW_LANES; i++) {
+            gw_wrench on_a = {{0, 0, 0}, {0, 0, 0}}, on_b = on_a;
+            gw_penalty_batch one;
+            for (int side = 0; side < 2; side++) {
+                contacts[i].is_a = side == 0;
+                gw_penalty_batch_init(&one, 0);
+                gw_penalty_batch_add(&one, &contacts[i], 0);
+                gw_penalty_batch_set_other(&one, 0, side == 0 ? &other[i] : &mine[i]);
+                gw_penalty_batch_apply(&one, side == 0 ? &mine[i] : &other[i], 1e-3,
+                                       side == 0 ? &on_a : &on_b);
+            }
+            gw_wrench is_a = {{forces.force.x[i], forces.force.y[i], forces.force.z[i]},
+                              {forces.torque.x[i], forces.torque.y[i], forces.torque.z[i]}};
+            gw_vec3 about_b = {forces.other_torque.x[i], forces.other_torque.y[i],
+                               forces.other_torque.z[i]};
+            double size = 1e-12 * (1 + gw_norm(on_a.f) + gw_norm(on_a.t) + gw_norm(on_b.t));
+            loaded += gw_norm(on_a.f) > 0;
+            assert_true(gw_distance(is_a.f, on_a.f) <= size);
+            assert_true(gw_distance(is_a.t, on_a.t) <= size);
+            assert_true(gw_norm(gw_add(is_a.f, on_b.f)) <= size);
+            assert_true(gw_distance(about_b, on_b.t) <= size);
+        }
+    }
+    assert_true(loaded > TRIES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_batch_gives_the_sum_of_the_contacts_forces)};
+        cmocka_unit_test(a_batch_gives_the_sum_of_the_contacts_forces),
+        cmocka_unit_test(lanes_of_several_bodies_give_each_contact_its_force)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
