@@ -1,0 +1,144 @@
+// The stream at many clients, beside one that asks for every tick and reads nothing: 100 at 60 Hz, of which no frame may
+// be missing, 10 that take every tick, and 1000 at 60 Hz, whose frames may be 20 ms old (p99):
+// node tests/bench/streams.mjs [SECONDS] [ADDRESS]. It starts a server of its own unless one is named, and fails where
+// a figure is missed. Clients are bare sockets of this process, as 60,000 frames a second are too many for a library.
+import { randomBytes } from 'node:crypto';
+import net from 'node:net';
+import { request, sleep, start } from '../api/server.mjs';
+
+const seconds = Number(process.argv[2] ?? 10);
+const server = process.argv[3]
+  ? { address: process.argv[3], stop: () => undefined }
+  : await start({ args: ['--scene', 'scenes/free-body.json'] });
+const [host, port] = server.address.split(/:(?=\d+$)/);
+const [POSES, SAMPLES] = [1, 2];
+
+// A message of this side is masked; with a mask of zero it is sent as it is.
+function text(value) {
+  const data = Buffer.from(JSON.stringify(value));
+  return Buffer.concat([Buffer.from([0x81, 0x80 | data.length, 0, 0, 0, 0]), data]);
+}
+
+// One client: `take` gets the payload of each binary frame. Nothing is read until `ask` is sent where `reads` is false.
+function client(ask, take, reads = true) {
+  const socket = net.connect({ host, port: Number(port), noDelay: true });
+  let rest = Buffer.alloc(0),
+    open = false;
+  const key = randomBytes(16).toString('base64');
+  socket.write(
+    `GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      `Sec-WebSocket-Key: ${key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: guideway.v1\r\n\r\n`,
+  );
+  socket.on('error', (e) => console.error(e.message));
+  socket.on('data', (data) => {
+    rest = rest.length > 0 ? Buffer.concat([rest, data]) : data;
+    if (!open) {
+      const end = rest.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      if (!rest.toString('latin1', 0, 12).endsWith('101')) throw new Error(rest.toString('latin1', 0, 200));
+      open = true;
+      rest = rest.subarray(end + 4);
+      socket.write(text(ask));
+      if (!reads) return void socket.pause();
+    }
+    for (;;) {
+      if (rest.length < 2) return;
+      let size = rest[1] & 127,
+        from = 2;
+      if (size === 126) {
+        if (rest.length < 4) return;
+        [size, from] = [rest.readUInt16BE(2), 4];
+      } else if (size === 127) {
+        if (rest.length < 10) return;
+        [size, from] = [Number(rest.readBigUInt64BE(2)), 10];
+      }
+      if (rest.length < from + size) return;
+      if (rest[0] === 0x82) take(rest.subarray(from, from + size));
+      rest = rest.subarray(from + size);
+    }
+  });
+  return socket;
+}
+
+// So many clients for the time stated, the first second of it left out; `note` gets client, payload and moment (ms).
+async function crowd(count, ask, note) {
+  let counting = false;
+  const sockets = Array.from({ length: count }, (_, i) =>
+    client(ask, (frame) => counting && note(i, frame, performance.now())),
+  );
+  await sleep(1000 + count);
+  counting = true;
+  await sleep(seconds * 1000);
+  counting = false;
+  for (const socket of sockets) socket.destroy();
+}
+
+const poses = { op: 'subscribe', stream: 'poses', hz: 60 };
+const samples = { op: 'subscribe', stream: 'samples' };
+const misses = [];
+const tell = (what, value, limit, met) => {
+  console.log(`${what}: ${value} (${limit})${met ? '' : ' MISSED'}`);
+  if (!met) misses.push(what);
+};
+
+await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
+const stuck = client(samples, () => undefined, false);
+
+// A frame is missing where two follow one another by more than one and a half of their period.
+{
+  const last = new Map();
+  let frames = 0,
+    gaps = 0,
+    longest = 0;
+  await crowd(100, poses, (i, frame) => {
+    if (frame.readUInt32LE(0) !== POSES) return;
+    const tick = Number(frame.readBigUInt64LE(8));
+    const by = tick - (last.get(i) ?? tick);
+    gaps += by > 25;
+    longest = Math.max(longest, by);
+    frames++;
+    last.set(i, tick);
+  });
+  const rate = frames / 100 / seconds;
+  tell('100 at 60 Hz: frames a second each', rate.toFixed(1), '>= 59', rate >= 59);
+  tell('100 at 60 Hz: gaps', `${gaps}, the longest ${longest} ms`, '0', gaps === 0);
+}
+
+{
+  const next = new Map();
+  let rows = 0,
+    lost = 0;
+  await crowd(10, samples, (i, frame) => {
+    if (frame.readUInt32LE(0) !== SAMPLES) return;
+    const [count, first] = [frame.readUInt32LE(4), Number(frame.readBigUInt64LE(8))];
+    lost += first - (next.get(i) ?? first);
+    rows += count;
+    next.set(i, first + count);
+  });
+  const rate = rows / 10 / seconds;
+  tell('10 that take every tick: ticks a second each', rate.toFixed(0), '>= 990', rate >= 990);
+  tell('10 that take every tick: ticks lost', lost, '0', lost === 0);
+}
+
+// Ages count from the youngest frame of all: the moment of a tick on this process's clock is not known any better.
+{
+  const ages = new Float64Array(1000 * 60 * (seconds + 2));
+  let frames = 0;
+  await crowd(1000, poses, (_, frame, now) => {
+    if (frame.readUInt32LE(0) === POSES && frames < ages.length) ages[frames++] = now - 1000 * frame.readDoubleLE(16);
+  });
+  const sorted = ages.subarray(0, frames).sort();
+  const at = (q) => sorted[Math.min(frames - 1, Math.floor(q * frames))] - sorted[0];
+  const rate = frames / 1000 / seconds;
+  tell('1000 at 60 Hz: frames a second each', rate.toFixed(1), '>= 55', rate >= 55);
+  tell(
+    '1000 at 60 Hz: age p50, p99 (ms)',
+    `${at(0.5).toFixed(1)}, ${at(0.99).toFixed(1)}`,
+    'p99 <= 20',
+    at(0.99) <= 20,
+  );
+}
+
+stuck.destroy();
+await server.stop();
+process.exitCode = misses.length > 0 ? 1 : 0;
