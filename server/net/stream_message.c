@@ -136,7 +136,8 @@ static bool on_auth(stream_request *now)
         stream_client_name(now->client, by);
         app_log(now->stream->app, "token", "warning", "A wrong token was refused: %s.", by);
     }
-    if (judged != GUARD_WELCOME) {
+    if (judged != GUARD_WELCOME) { /* what it holds goes while it has the roles of before */
+        stream_let_go(now->stream, now->client);
         now->client->roles = 0;
         now->client->close = STREAM_CLOSE_NO_TOKEN;
         lws_callback_on_writable(now->client->wsi);
