@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
+#include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
 
 #define ASSEMBLE_STEPS 100  /* of the projection, at creation */
@@ -23,12 +24,19 @@ static gw_ground_state *grounds_of(const gw_system_state *m)
     return (gw_ground_state *)(m->joints + m->system->body_count);
 }
 
+static gw_kink_state *kinks_of(const gw_system_state *m)
+{
+    return (gw_kink_state *)(grounds_of(m) + m->system->ground_count);
+}
+
 static void keep_state(gw_system *s, gw_system_state *m)
 {
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &m->joints[i]);
     for (int i = 0; i < s->ground_count; i++)
         grounds_of(m)[i] = s->grounds[i].state;
+    for (int i = 0; i < s->kink_count; i++)
+        kinks_of(m)[i] = s->kink_states[i];
     m->apart = s->apart;
     m->integrator = s->integrator;
     m->stamp = s->stamp = ++s->last_stamp;
@@ -53,6 +61,9 @@ static gw_system *system_of(const gw_model *model)
         gw_joint_copy(&s->bodies[i], &m->joints[i], &s->bodies[i].joint);
     for (int i = 0; i < s->ground_count; i++)
         s->grounds[i].state = grounds_of(m)[i];
+    for (int i = 0; i < s->kink_count; i++)
+        s->kink_states[i] = kinks_of(m)[i];
+    gw_kinks_apply(s);
     s->apart = m->apart;
     gw_grounds_update(s);
     s->integrator = m->integrator;
@@ -517,7 +528,8 @@ static double *part_of(double **free_numbers, size_t count)
 static size_t state_size(const gw_system *s)
 {
     return sizeof *s->model + (size_t)s->body_count * sizeof s->model->joints[0] +
-           (size_t)s->ground_count * sizeof(gw_ground_state);
+           (size_t)s->ground_count * sizeof(gw_ground_state) +
+           (size_t)s->kink_count * sizeof(gw_kink_state);
 }
 
 static bool take_memory(gw_system *s)
@@ -538,12 +550,13 @@ static bool take_memory(gw_system *s)
     s->twists = calloc(n + 1, sizeof *s->twists);
     s->on = calloc(5 * n + (size_t)s->closure_count + 1, sizeof *s->on);
     s->model = calloc(1, state_size(s));
+    s->kink_states = calloc((size_t)s->kink_count + 1, sizeof *s->kink_states);
     s->grounds = calloc((size_t)s->ground_count + 1, sizeof *s->grounds);
     s->carried = calloc(n + 1, sizeof *s->carried);
     s->planes = calloc(n + 1, sizeof *s->planes);
     if (!s->numbers || !s->closures || !s->springs || !s->rows || !s->models || !s->motor_states ||
         !s->home || !s->poses || !s->twists || !s->on || !s->model || !s->grounds || !s->carried ||
-        !s->planes || !s->offsets || !s->row_offsets)
+        !s->planes || !s->offsets || !s->row_offsets || !s->kink_states)
         return false;
     s->generalised = part_of(&numbers, d);
     s->joint_force = part_of(&numbers, d);
@@ -716,35 +729,11 @@ static void init_model(gw_system *s)
     s->model->system = s;
 }
 
-static void join_islands(gw_system *s, int a, int b)
-{
-    int from = s->bodies[a].island, to = b >= 0 ? s->bodies[b].island : -1;
-    for (int i = 0; i < s->body_count && from != to; i++)
-        if (s->bodies[i].island == (from > to ? from : to))
-            s->bodies[i].island = from > to ? to : from;
-}
-
-/* Bodies that hang together, and on the ground by free joints alone, float together. */
-static void find_islands(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++)
-        s->bodies[i].island = i;
-    for (int i = 0; i < s->body_count; i++) {
-        const gw_system_body_def *def = &s->bodies[i].def;
-        bool floats = def->joint == GW_MOBILIZER_FREE && !def->reversed && def->parent == GW_GROUND;
-        if (def->parent >= 0 || !floats)
-            join_islands(s, i, def->parent);
-    }
-    for (int i = 0; i < s->closure_count; i++)
-        join_islands(s, s->closures[i].a, s->closures[i].b);
-    for (int i = 0; i < s->spring_count; i++)
-        join_islands(s, s->springs[i].a, s->springs[i].b);
-}
-
 static void count_rows(gw_system *s, const gw_closure_def *closure)
 {
     int positions, velocities;
     gw_closure_row_counts(closure, &positions, &velocities);
+    positions += gw_kinks_twins(closure);
     s->position_rows += positions;
     s->row_count += positions + velocities;
 }
@@ -826,6 +815,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         s->body_from_held = gw_pose_identity();
         for (int i = 0; i < def->closure_count; i++)
             count_rows(s, &def->closures[i]);
+        s->kink_count = gw_kinks_count(def->closures, def->closure_count);
         s->bodies = calloc((size_t)def->body_count + 1, sizeof *s->bodies);
     }
     if (!s || !s->bodies || !init_bodies(s, def) || !take_memory(s)) {
@@ -836,6 +826,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         if (!check_closure(def, i, error))
             return given_up(s);
         s->closures[i] = def->closures[i];
+        s->closures[i].twin_count = gw_kinks_twins(&def->closures[i]);
         s->edge_count += gw_closure_has_edges(&s->closures[i]);
     }
     for (int i = 0; i < def->spring_count; i++) {
@@ -844,10 +835,10 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         s->springs[i] = def->springs[i];
     }
     s->plain_tree = s->single && s->row_count == 0;
-    find_islands(s);
+    gw_system_find_islands(s);
     gw_grounds_init(s);
     gw_planar_find(s);
-    if (!gw_closures_init(s)) {
+    if (!gw_closures_init(s) || !gw_kinks_init(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system's closures");
         return given_up(s);
     }
@@ -885,6 +876,8 @@ void gw_system_destroy(gw_system *s)
     free(s->row_offsets);
     free(s->numbers);
     free(s->closures);
+    gw_kinks_free(s);
+    free(s->kink_states);
     free(s->springs);
     free(s->rows);
     gw_closures_free(s);

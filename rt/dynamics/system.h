@@ -157,6 +157,8 @@ typedef struct gw_closure_def {
     gw_closure_contact contact;
     gw_contact_place first; /* of a system's contact: as it was made, before closures held */
     bool edges_left;        /* gw_system_disable_edge_springs() */
+    int twin_count;         /* of a system's closure: rows behind the others, for kinks, */
+    int twins_held;         /* and those of them that hold */
     struct {
         gw_vec3 point, direction; /* of a, in its frame: the point has no velocity along the unit
                                      vector, relative to b */

@@ -77,12 +77,15 @@ static void general_rows(const gw_system *s, gw_closure_def *c, gw_closure_row *
     gw_vec3 w = gw_sub(a->twist.w, moves.w);
     gw_twist seen = {gw_unrotate(world_from_b.q, v), gw_unrotate(world_from_b.q, w)};
     double h[GW_MAX_ROWS], j[GW_MAX_ROWS][6], drift[GW_MAX_ROWS];
-    gw_rows_follow(c->rows, c->row_count, &b_from_a);
-    gw_rows_value_and_jacobian(c->rows, c->row_count, &b_from_a, h, j);
-    gw_rows_bias(c->rows, c->row_count, &b_from_a, &seen, drift);
+    int count = c->row_count + c->twins_held;
+    gw_rows_follow(c->rows, count, &b_from_a);
+    gw_rows_value_and_jacobian(c->rows, count, &b_from_a, h, j);
+    gw_rows_bias(c->rows, count, &b_from_a, &seen, drift);
     gw_vec3 turning =
         gw_add(gw_cross(moves.w, gw_cross(moves.w, d)), gw_scale(2, gw_cross(moves.w, v)));
-    for (int k = 0; k < c->row_count; k++, r++) {
+    for (int k = count; k < c->row_count + c->twin_count; k++)
+        r[k] = (gw_closure_row){.a = c->a, .b = c->b, .scale = 1};
+    for (int k = 0; k < count; k++, r++) {
         gw_vec3 f = gw_rotate(world_from_b.q, gw_linear_part(j[k]));
         gw_vec3 t = gw_rotate(world_from_b.q, gw_angular_part(j[k]));
         *r = (gw_closure_row){.a = c->a, .b = c->b};
@@ -174,7 +177,7 @@ void gw_closures_leave_out_dependent(gw_system *s)
         k->left_out = 0;
         for (int at = k->rank; at < k->active; at++)
             k->left_out |= 1u << s->live[k->first + s->pivots[k->first + at]];
-        k->idle = k->left_out;
+        k->idle = k->left_out | k->aside;
     }
 }
 
@@ -211,7 +214,7 @@ void gw_closures_classify(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        s->blocks[i].idle = s->is_offset ? s->blocks[i].left_out : 0;
+        s->blocks[i].idle = s->blocks[i].aside | (s->is_offset ? s->blocks[i].left_out : 0);
         s->blocks[i].simple = c->kind == GW_CLOSURE_ROWS;
         for (int k = 0; k < c->row_count; k++)
             s->blocks[i].simple = s->blocks[i].simple && is_simple(&c->rows[k]);
@@ -359,23 +362,6 @@ double gw_closures_residual(const gw_system *s)
     return worst;
 }
 
-int gw_closures_kinks_below(const gw_system *s)
-{
-    int count = 0;
-    for (int i = 0; i < s->closure_count; i++)
-        for (int k = 0; k < s->closures[i].row_count; k++) {
-            const gw_row *row = &s->closures[i].rows[k];
-            for (int l = 0; row->nurbs && l < row->nurbs->dimension; l++) {
-                const gw_nurbs_direction *d = &row->nurbs->direction[l];
-                for (int n = 0; n < d->kink_count; n++)
-                    count += d->kinks[n] <= row->start[l];
-                for (int n = 0; n < d->bend_count && gw_row_of_direction(row->kind); n++)
-                    count += d->bends[n] <= row->start[l];
-            }
-        }
-    return count;
-}
-
 #define FARTHEST 0.3 /* rad, or of the length: no joint goes farther in one Newton step */
 
 /* Newton's step, or as much of it as takes no joint too far: rows are linear but near by. */
@@ -414,21 +400,26 @@ static void move_onto_rows(gw_system *s)
     }
 }
 
-/* Velocities by J v = 0; everything else is up to date. Returns the kinetic energy that it brings.
- */
-static void project_velocities(gw_system *s)
+double gw_closures_project_velocities(gw_system *s)
 {
+    double energy = 0;
     for (int i = 0; i < s->closure_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             s->right[s->blocks[i].first + n] = -r->scale * r->rate;
         }
     gw_closures_apply_inverse(s);
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
+            energy -= 0.5 * r->scale * r->rate * s->solution[s->blocks[i].first + n];
+        }
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
     gw_tree_update_velocities(s);
     gw_closures_update_rates(s);
+    return energy;
 }
 
 /* Whether `now` of the rows is worth a further projection, after `before`. */
@@ -457,7 +448,7 @@ double gw_closures_project(gw_system *s, int steps)
         move_onto_rows(s);
         gw_system_update(s);
     }
-    project_velocities(s);
+    gw_closures_project_velocities(s);
     return gw_closures_residual(s);
 }
 
@@ -491,7 +482,7 @@ void gw_closures_assemble(gw_system *s, int steps)
     }
     if (kept && s->row_count > 0) {
         update_kept(s, true, GW_ROWS_OF_CLOSURES);
-        project_velocities(s);
+        gw_closures_project_velocities(s);
     }
 }
 
@@ -518,7 +509,7 @@ void gw_closures_correct(gw_system *s)
         return;
     }
     gw_system_update_velocities(s);
-    project_velocities(s);
+    gw_closures_project_velocities(s);
 }
 
 /* ---- what they leave, and how well they hold --------------------------------------------------

@@ -313,7 +313,7 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
     *positions = *velocities = 0;
     switch (def->kind) {
     case GW_CLOSURE_ROWS:
-        *positions = def->row_count;
+        *positions = def->row_count + def->twin_count;
         break;
     case GW_CLOSURE_GEAR:
         *positions = 1;

@@ -17,6 +17,7 @@
 
 #include "rt/dynamics/curve_contact.h"
 #include "rt/dynamics/surface_contact.h"
+#include "rt/dynamics/system_kinks.h"
 #include "rt/geometry/nurbs_motion.h"
 
 #define STIFF    0.15 /* of 1 / dt: the frequency of the lighter body on the spring */
@@ -51,8 +52,7 @@ bool gw_edge_at(const gw_nurbs *shape, int side, int k, double x, bool all, gw_e
     return true;
 }
 
-/* The first free-form row of a closure, which the others share a point with; NULL: none. */
-static const gw_row *free_form_row(const gw_closure_def *c)
+const gw_row *gw_closure_free_form_row(const gw_closure_def *c)
 {
     for (int k = 0; c->kind == GW_CLOSURE_ROWS && k < c->row_count; k++)
         if (c->rows[k].nurbs)
@@ -60,16 +60,10 @@ static const gw_row *free_form_row(const gw_closure_def *c)
     return NULL;
 }
 
-/* A row's shape, and the point over it, with the bodies in these frames. */
-typedef struct row_point {
-    const gw_body_frame *shape, *point;
-    gw_vec3 x, over; /* the point: world, and in the frame of the shape */
-} row_point;
-
-static row_point row_point_of(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b)
+gw_row_point gw_row_point_of(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b)
 {
     bool on_a = gw_row_owned_by_body(row->kind);
-    row_point p = {.shape = on_a ? a : b, .point = on_a ? b : a};
+    gw_row_point p = {.shape = on_a ? a : b, .point = on_a ? b : a};
     p.x = gw_add(p.point->p, gw_mat3_mul(&p.point->turn, on_a ? row->f : row->m));
     gw_vec3 origin = on_a ? row->m : row->f;
     gw_vec3 own = gw_mat3_tmul(&p.shape->turn, gw_sub(p.x, p.shape->p));
@@ -83,7 +77,7 @@ static int edges_of_rows(const gw_row *row, const double at[2], const gw_body_fr
 {
     int count = 0;
     bool on_a = gw_row_owned_by_body(row->kind);
-    row_point p = row_point_of(row, a, b);
+    gw_row_point p = gw_row_point_of(row, a, b);
     const gw_body_frame *shape = p.shape, *point = p.point;
     gw_vec3 x = p.x;
     for (int k = 0; k < row->nurbs->dimension; k++) {
@@ -106,7 +100,7 @@ static int edges_of_rows(const gw_row *row, const double at[2], const gw_body_fr
 /* Those that springs push back from. */
 static int edges_of(const gw_system *s, const gw_closure_def *c, gw_edge *edges)
 {
-    const gw_row *row = free_form_row(c);
+    const gw_row *row = gw_closure_free_form_row(c);
     bool touch = c->kind == GW_CLOSURE_CONTACT && (c->contact.on_a.nurbs || c->contact.on_b.nurbs);
     if (c->edges_left || (!row && !touch))
         return 0;
@@ -125,11 +119,11 @@ static int all_edges_at(const gw_closure_def *c, const gw_pose *pose_a, const gw
                         gw_edge *edges)
 {
     gw_body_frame a = frame_at(pose_a), b = frame_at(pose_b);
-    const gw_row *row = free_form_row(c);
+    const gw_row *row = gw_closure_free_form_row(c);
     if (row) {
         double at[2] = {row->start[0], row->start[1]};
         gw_nurbs_point point;
-        row_point p = row_point_of(row, &a, &b);
+        gw_row_point p = gw_row_point_of(row, &a, &b);
         gw_nurbs_pass_edges(row->nurbs, p.over, at, &point);
         return edges_of_rows(row, at, &a, &b, true, edges);
     }
@@ -164,7 +158,7 @@ double gw_system_edge_distance(const gw_system *s, const gw_system_edge *edge)
 {
     assert(s && edge && edge->closure >= 0 && edge->closure < s->closure_count);
     const gw_closure_def *c = &s->closures[edge->closure];
-    const gw_row *row = free_form_row(c);
+    const gw_row *row = gw_closure_free_form_row(c);
     const gw_nurbs *shape = row          ? row->nurbs
                             : edge->side ? c->contact.on_b.nurbs
                                          : c->contact.on_a.nurbs;
@@ -178,7 +172,7 @@ int gw_system_edges(const gw_system *s, int closure, gw_system_edge edges[GW_SYS
 {
     assert(s && closure >= 0 && closure < s->closure_count && edges);
     const gw_closure_def *c = &s->closures[closure];
-    const gw_row *row = free_form_row(c);
+    const gw_row *row = gw_closure_free_form_row(c);
     int count = 0;
     for (int side = 0; side < 2; side++) {
         bool touches = c->kind == GW_CLOSURE_CONTACT;

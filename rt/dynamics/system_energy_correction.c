@@ -11,6 +11,32 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/system_private.h"
 
+/* ---- what floats together ------------------------------------------------------------------- */
+
+static void join_islands(gw_system *s, int a, int b)
+{
+    int from = s->bodies[a].island, to = b >= 0 ? s->bodies[b].island : -1;
+    for (int i = 0; i < s->body_count && from != to; i++)
+        if (s->bodies[i].island == (from > to ? from : to))
+            s->bodies[i].island = from > to ? to : from;
+}
+
+void gw_system_find_islands(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++)
+        s->bodies[i].island = i;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body_def *def = &s->bodies[i].def;
+        bool floats = def->joint == GW_MOBILIZER_FREE && !def->reversed && def->parent == GW_GROUND;
+        if (def->parent >= 0 || !floats)
+            join_islands(s, i, def->parent);
+    }
+    for (int i = 0; i < s->closure_count; i++)
+        join_islands(s, s->closures[i].a, s->closures[i].b);
+    for (int i = 0; i < s->spring_count; i++)
+        join_islands(s, s->springs[i].a, s->springs[i].b);
+}
+
 /* The rigid motion that has the momentum of what floats together: V of its centre of mass, W. */
 typedef struct rigid_motion {
     gw_vec3 centre, v, w;

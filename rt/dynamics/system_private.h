@@ -55,7 +55,8 @@ typedef struct gw_system_state {
     gw_system_integrator integrator;
     uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
     gw_offset_share apart;
-    gw_mobilizer_state joints[]; /* of each body; behind them, the state of each moving ground */
+    gw_mobilizer_state joints[]; /* of each body; behind them, the state of each moving ground, and
+                                    of each closure over kinks */
 } gw_system_state;
 
 /* Powers (W), or their integrals (J): of the hand, contacts, motors and grounds, and what damping
@@ -209,6 +210,7 @@ typedef struct gw_closure_block {
     int below, below_count;           /* blocks under it, by their turns */
     unsigned idle;                    /* bit i: no joint ever feels row i */
     unsigned left_out;                /* the same while there are offsets: it follows from others */
+    unsigned aside;                   /* the same of a row beyond a kink that holds nothing */
     bool simple;                      /* all rows keep a point in a plane, or an angle */
 } gw_closure_block;
 
@@ -277,6 +279,9 @@ struct gw_system {
     gw_plane *planes;            /* of the trees, by their first bodies, where they have one */
     gw_closure_def *closures;
     int edge_count; /* closures with edges */
+    int kink_count; /* closures over kinks and bends (system_kinks.h) */
+    struct gw_kinked_closure *kinks;
+    struct gw_kink_state *kink_states;
     gw_system_spring_def *springs;
     gw_vec3 gravity;
     double length, total_mass;
@@ -629,6 +634,10 @@ double gw_grounds_remove_energy(gw_system *system, double energy);
 /* Takes `energy` (J; negative: puts it) out of the motion at constant momentum of what floats: only
  * the motion beside the rigid one of that momentum can pay. Returns what it cannot. */
 double gw_system_remove_energy(gw_system *system, double energy);
+
+/* Bodies that hang together, and on the ground by free joints alone, float together. */
+void gw_system_find_islands(gw_system *system);
+
 double gw_system_energy_rounding(const gw_system *system); /* what of it is rounding (J) */
 
 /* The power of the grounds, where accelerations and multipliers are (W). */
@@ -693,9 +702,6 @@ double gw_closures_least_motion(const gw_system *system);
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);
 
-/* How many kinks of curves and surfaces, and bends of those whose direction a row follows, lie
- * below the places of points on them: another number after one has gone over a kink. */
-int gw_closures_kinks_below(const gw_system *system);
 double gw_closure_residual(const gw_system *system, int closure);
 
 /* The same at creation; joints that keep what they have are as if 1e12 times as heavy. */
@@ -704,6 +710,10 @@ void gw_closures_assemble(gw_system *system, int steps);
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
  * way. Leaves everything up to date where it ends. Returns what is left of g. */
 double gw_closures_project(gw_system *system, int steps);
+
+/* Velocities by J v = 0; everything else is up to date. Returns the kinetic energy that is taken,
+ * of what rows stop (J). */
+double gw_closures_project_velocities(gw_system *system);
 
 /* The same after a substep, which leaves the closures all but closed: positions with the factors
  * that are there. */

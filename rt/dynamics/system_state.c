@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_kinks.h"
 
 #define PLACE_STEPS 20    /* of the projection */
 #define ROUNDING    1e-11 /* of the length: offsets that are none */
@@ -84,11 +84,12 @@ void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_t
 {
     assert(s && poses);
     gw_system_update_all(s);
+    gw_kinks_release(s);
     *way = *turn = 0;
     memset(s->row_offsets, 0, (size_t)s->row_count * sizeof *s->row_offsets);
     memset(s->offsets, 0, (size_t)s->body_count * sizeof *s->offsets);
     for (int i = 0; i < s->closure_count; i++)
-        s->blocks[i].left_out = s->blocks[i].idle = 0;
+        s->blocks[i].left_out = 0, s->blocks[i].idle = s->blocks[i].aside;
     s->apart = (gw_offset_share){1, 0};
     gw_grounds_update(s);
     for (int i = 0; i < s->body_count; i++) {
@@ -119,6 +120,7 @@ double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twist
 {
     assert(s && poses);
     gw_system_update_all(s);
+    gw_kinks_release(s);
     if (s->is_offset) {
         s->apart = (gw_offset_share){0, 0};
         gw_grounds_update(s);
@@ -201,6 +203,7 @@ int gw_system_joint(gw_system *s, int index, double position[6], double velocity
 void gw_system_set_joints(gw_system *s, const double *q, const double *v)
 {
     gw_system_update_all(s);
+    gw_kinks_release(s);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++) {
             assert(gw_mobilizer_rotation(s->bodies[i].def.joint) == 6 && !s->bodies[i].set);
@@ -261,6 +264,7 @@ void gw_system_reset(gw_system *s)
         s->bodies[i].joint = s->start[i];
     s->integrator = (gw_system_integrator){0};
     s->local = NULL;
+    gw_kinks_release(s);
     gw_grounds_reset(s);
     gw_system_update(s);
     gw_system_take_state(s);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
+#include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
 
 /* ---- states --------------------------------------------------------------------------------- */
@@ -379,6 +380,7 @@ typedef struct substep {
     int best;                       /* and its level; */
     bool worse, settled;            /* a finer one was worse; the best one is taken again */
     crossing over;
+    gw_kink_search kink; /* where it ends at a kink of a curve or surface */
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -559,13 +561,11 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
  * the rows are as good as arbitrary, and no formula gets across. There the substep coasts: with the
  * acceleration of where it begins, by the rows that are independent for sure, and back onto those;
  * the motion is scaled until its energy balance closes. Where that is out by more than coasting can
- * be, the system stops there. Grounds that move do what work is missing instead. A kink of a
- * curve or surface turns the rows at once: over it points coast, too, and keep their energy.
+ * be, the system stops there. Grounds that move do what work is missing instead.
  */
 #define KINK_BALANCE   1e-6 /* of the kinetic energy: what a kink of a limit puts it out by */
 #define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
 #define CLOSING_STEPS  8
-#define TURN_BALANCE   3.0  /* of what is left, over a kink: what turns by 60 degrees loses */
 #define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */
 
 static bool coast(gw_system *s, const gw_forces *forces, double t, double h, const substep *b,
@@ -573,7 +573,6 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
 {
     gw_system_work before = {0}, after = {0};
     return_to(s, s->home, t);
-    int below = gw_closures_kinks_below(s);
     gw_system_evaluate_forces(s, forces, t);
     gw_system_outer_power(s, forces, &before);
     gw_system_accelerate(s, &before);
@@ -587,23 +586,16 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
         }
     gw_system_go_to(s, s->scratch);
     bool closed = finish_substep(s, INFINITY);
-    bool kinked = gw_closures_kinks_below(s) != below;
-    if (kinked) {
-        gw_closures_project(s, CLOSING_STEPS);
-        gw_system_energy(s, &s->kinetic, &s->potential);
-    }
     gw_system_evaluate_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
     gw_system_add_work(sum, h / 2, &before);
     gw_system_add_work(sum, h / 2, &after);
     double surplus = imbalance(s, b, sum);
-    double bearable =
-        kinked ? TURN_BALANCE * s->kinetic : COAST_BALANCE * fmax(b->kinetic, s->kinetic);
-    if ((!closed && !kinked) || !(fabs(surplus) <= bearable) ||
+    if (!closed || !(fabs(surplus) <= COAST_BALANCE * fmax(b->kinetic, s->kinetic)) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
-    sum->energy_error = (kinked ? 0 : fabs(surplus)) + gw_system_remove_energy(s, surplus);
+    sum->energy_error = fabs(surplus) + gw_system_remove_energy(s, surplus);
     return true;
 }
 
@@ -692,13 +684,14 @@ static int least_level(const gw_system *s, double dt)
     return level;
 }
 
-static void begin_substep(gw_system *s, substep *b)
+static void begin_substep(gw_system *s, const gw_forces *forces, double dt, substep *b)
 {
     const gw_system_integrator *at = &s->integrator;
     end_before_crossing(s, b);
     b->wide = b->stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
                        : width_of(s);
-    b->wide = fmin(fmin(b->wide, b->cut), WHOLE - b->begin);
+    gw_kinks_begin_substep(s, forces, dt * b->begin / WHOLE);
+    b->wide = fmin(fmin(b->wide, fmin(b->cut, b->kink.met)), WHOLE - b->begin);
     b->tries += is_fine(at, b->stiff);
     b->kinetic = s->kinetic, b->potential = s->potential;
     keep_home(s);
@@ -751,6 +744,26 @@ static bool cut_at_rest(gw_system *s, substep *b, double dt)
     return true;
 }
 
+/* Over the kink where it ended, or where it begins. */
+static void cross_kink(gw_system *s, substep *b, double t, double dt, gw_system_work *own)
+{
+    pay_back(s, gw_kinks_cross(s, &b->kink, t, dt, own));
+    b->kink = (gw_kink_search){.met = INFINITY};
+}
+
+/* Whether it is made again, up to where a point meets a kink; or none, where it begins at one. */
+static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum)
+{
+    gw_system_work own = {0};
+    if (!gw_kinks_look(s, b->wide, dt, &b->kink))
+        return false;
+    go_home(s, b, dt);
+    if (gw_kinks_place(s, dt, &b->kink))
+        cross_kink(s, b, dt * b->begin / WHOLE, dt, &own);
+    gw_system_add_work(sum, 1, &own);
+    return true;
+}
+
 /* The substep is taken; what its energy balance is out by is told, and paid as far as it can be. */
 static void take_substep(gw_system *s, const gw_forces *forces, double dt, const substep *b,
                          accuracy last, bool closed, gw_system_work *own)
@@ -776,18 +789,20 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
                              gw_system_work *sum, gw_wrench *constraint)
 {
     gw_system_integrator *at = &s->integrator;
-    substep b = {.stiff = stiff, .cut = WHOLE, .least = INFINITY};
+    substep b = {.stiff = stiff, .cut = WHOLE, .least = INFINITY, .kink.met = INFINITY};
     accuracy last = GOOD;
     bool doubted = false;
     int least = stiff ? 0 : least_level(s, dt);
     at->level = at->level > least ? at->level : least;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
-        begin_substep(s, &b);
+        begin_substep(s, forces, dt, &b);
         double open = gw_closures_residual(s);
         (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
         bool closed = finish_substep(s, open);
+        if (closed && cut_at_kink(s, &b, dt, sum))
+            continue;
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         repetition again = last == TOO_COARSE ? repeat_substep(s, &b, dt, &own, &doubted) : TAKEN;
         if (again == REPEATED_STIFF)
@@ -797,6 +812,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             continue;
         take_substep(s, forces, dt, &b, last, closed, &own);
         slip(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
+        if (b.kink.active)
+            cross_kink(s, &b, dt * (b.begin + b.wide) / WHOLE, dt, &own);
         gw_system_add_work(sum, 1, &own);
         if (!all_finite(s))
             return FAILED;
@@ -822,6 +839,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     s->touched = forces && (forces->touch || forces->load);
     s->continues = forces && forces->continues;
     gw_contacts_begin(s);
+    gw_kinks_begin_step(s);
     gw_set_joints_recentre(s);
     if (!s->local &&
         (s->integrator.level >= DOUBT_LEVEL || s->integrator.implicit_level >= HIGH_ORDER_LEVEL))

@@ -177,12 +177,33 @@ void gw_nurbs_evaluate(const gw_nurbs *s, const double parameter[2], int order, 
     int at[2] = {0, 0};
     double x[2] = {0, 0};
     for (int k = 0; k < s->dimension; k++) {
-        x[k] = wrap_into_period(&s->direction[k], parameter[k]);
-        at[k] = gw_nurbs_find_span(&s->direction[k], x[k], span ? span->at[k] : 0);
+        const gw_nurbs_direction *d = &s->direction[k];
+        double inside = parameter[k], beyond = 0;
+        if (d->partial) {
+            inside = fmin(fmax(inside, d->part[0]), d->part[1]);
+            beyond = parameter[k] - inside;
+        }
+        x[k] = wrap_into_period(d, inside);
+        at[k] = gw_nurbs_find_span(d, x[k], span ? span->at[k] : 0);
+        x[k] += beyond;
         if (span)
             span->at[k] = at[k];
     }
     evaluate_on_spans(s, at, x, order, point);
+}
+
+void gw_nurbs_view(const gw_nurbs *s, gw_nurbs *view)
+{
+    assert(s && view);
+    memcpy(view, s, sizeof *view);
+}
+
+void gw_nurbs_set_part(gw_nurbs *view, int k, double low, double high)
+{
+    assert(view && (k == 0 || k == 1) && low < high);
+    gw_nurbs_direction *d = &view->direction[k];
+    d->partial = isfinite(low) || isfinite(high);
+    d->part[0] = low, d->part[1] = nextafter(high, low);
 }
 
 gw_vec3 gw_nurbs_normal(const gw_nurbs *s, const double parameter[2], const gw_nurbs_point *point)

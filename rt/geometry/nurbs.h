@@ -38,6 +38,8 @@ typedef struct gw_nurbs_direction {
     double *bends;
     int uneven_count; /* and those where second derivatives by the parameter alone jump */
     double *uneven;
+    bool partial;   /* of a view (gw_nurbs_view()): */
+    double part[2]; /* the parameters whose polynomials go on beyond them */
 } gw_nurbs_direction;
 
 /* A control point (w x, w y, w z, w). */
@@ -106,6 +108,16 @@ typedef struct gw_nurbs_span {
  */
 void gw_nurbs_evaluate(const gw_nurbs *nurbs, const double parameter[2], int order,
                        gw_nurbs_span *span, gw_nurbs_point *point);
+
+/*
+ * A view on a shape, which shares everything with it and must not outlive it: evaluation takes the
+ * polynomials of a part of the parameters, low <= u < high, which go on beyond its ends, so that
+ * derivatives at kinks and bends are those of one side. Bounds may be infinite; a part of a closed
+ * direction begins within the domain, and is no longer than that. Searches over the whole shape
+ * take the shape itself.
+ */
+void gw_nurbs_view(const gw_nurbs *nurbs, gw_nurbs *view);
+void gw_nurbs_set_part(gw_nurbs *view, int direction, double low, double high);
 
 /*
  * The unit normal S_u x S_v of a surface at a point evaluated to second order; at a pole, where one

@@ -353,9 +353,11 @@ bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_n
         parameter[0] = inside[0], parameter[1] = inside[1];
         return false;
     }
-    gw_nurbs_nearest nearest;
-    gw_nurbs_nearest_within(s, x, GW_NURBS_TICK_CELLS, &nearest);
-    parameter[0] = nearest.parameter[0], parameter[1] = nearest.parameter[1];
+    if (!s->direction[0].partial && !s->direction[1].partial) {
+        gw_nurbs_nearest nearest;
+        gw_nurbs_nearest_within(s, x, GW_NURBS_TICK_CELLS, &nearest);
+        parameter[0] = nearest.parameter[0], parameter[1] = nearest.parameter[1];
+    }
     gw_nurbs_evaluate(s, parameter, 2, NULL, at);
     return apex_at(s, parameter) >= 0;
 }

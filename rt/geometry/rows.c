@@ -119,6 +119,13 @@ static double free_form(const gw_row *row, const gw_pose *x, const arm *a, gw_ve
     gw_quat world_from_shape = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
     gw_vec3 at = gw_unrotate(world_from_shape, a->g);
     gw_nurbs_distance d;
+    if (row->still) { /* h = n . (x - C) of a point C */
+        gw_nurbs_point c;
+        gw_nurbs_evaluate(row->nurbs, f->start, 0, NULL, &c);
+        *u = gw_rotate(world_from_shape, row->n);
+        *second = 0;
+        return gw_dot(row->n, gw_sub(at, c.d[0][0])) - row->value;
+    }
     gw_nurbs_distance_at(row->nurbs, at, gw_unrotate(world_from_shape, s), row->n,
                          expected_distance(row, f, at), row->past_edges, f->start, &d);
     *u = gw_rotate(world_from_shape, d.gradient);
@@ -221,7 +228,7 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
     for (int i = 0; i < count; i++) {
         gw_row *row = &rows[i];
         gw_nurbs_point at;
-        if (!row->nurbs)
+        if (!row->nurbs || row->still)
             continue;
         arm a = arm_of(row, x);
         gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
