@@ -52,6 +52,17 @@ static inline double gw_worst(double worst, double x)
     return x > worst || x != x ? x : worst;
 }
 
+/* fmax() and fmin() in one instruction each, of numbers that are none: b. */
+static inline double gw_max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double gw_min(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* Scalar product, and y += s x, of vectors of n entries. */
 static inline double gw_dot_n(int n, const double *a, const double *b)
 {

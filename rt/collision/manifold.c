@@ -13,6 +13,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/simd.h"
+
 /* Of either face each vertex and two crossings of each edge, and the nearest pair. */
 enum { FOUND_MAX = 2 * 3 * GW_FEATURE_POINTS + 2 };
 
@@ -129,6 +131,7 @@ static bool clip_segment(const gw_reference_face *face, gw_vec3 p, gw_vec3 d, do
 }
 
 /* Vertices of the incident feature above the face, and crossings of its edges with the sides. */
+GW_TARGET_CLONES
 static void add_incident_feature(builder *m, const gw_reference_face *face, bool on_b,
                                  const gw_support_feature *f, double rounding)
 {

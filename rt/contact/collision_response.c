@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/small.h"
 #include "rt/contact/unilateral_row.h"
 #include "rt/contact/impact.h"
 
@@ -87,10 +88,11 @@ void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 directi
 double gw_jacobian_row_max(const gw_world *w, const gw_contact_jacobian_row *row)
 {
     double most = 0;
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; row->system[k] >= 0 && i < gw_model_dof(gw_world_model(w, row->system[k]));
-             i++)
-            most = fmax(most, fabs(row->entry[k][i]));
+    for (int k = 0; k < 2; k++) {
+        int n = row->system[k] >= 0 ? gw_model_dof(gw_world_model(w, row->system[k])) : 0;
+        for (int i = 0; i < n; i++)
+            most = gw_max(fabs(row->entry[k][i]), most);
+    }
     return most;
 }
 

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "rt/base/simd.h"
 #include "rt/contact/unilateral_row.h"
 #include "rt/contact/world_private.h"
 
@@ -18,11 +19,10 @@ static gw_vec3 direction_between(gw_vec3 a, gw_vec3 b)
 }
 
 /* gap = n . (x_a - x_b) - r_a - r_b */
-gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const gw_pose *b)
+GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const gw_pose *a,
+                                    const gw_pose *b)
 {
     gw_gap g = {0};
-    if (candidate->row)
-        return gw_unilateral_row_gap(candidate->row, a, b);
     gw_vec3 xa = gw_pose_point(a, candidate->point_a), xb = gw_pose_point(b, candidate->point_b);
     switch (candidate->kind) {
     case GW_NORMAL_IN_A:
@@ -46,6 +46,13 @@ gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const 
     else if (candidate->kind != GW_NORMAL_IN_WORLD)
         g.at_b = g.at_a;
     return g;
+}
+
+gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const gw_pose *b)
+{
+    if (candidate->row)
+        return gw_unilateral_row_gap(candidate->row, a, b);
+    return gap_of_points(candidate, a, b);
 }
 
 /* d(gap)/dt of a gap that was found with the bodies there. */
@@ -176,14 +183,29 @@ void gw_contact_set_start(const gw_world *w, gw_contact *c, double from)
     c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
 }
 
+/* Gaps and rates of the active contacts. */
+GW_TARGET_CLONES
+static void update_active_gaps(gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (c->candidate.row) {
+            w->row_work += gw_contact_row_work(c);
+            gw_contact_update_turned_gap(w, c);
+            continue;
+        }
+        const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
+        c->turned = 0;
+        c->now = gap_of_points(&c->candidate, &a->pose, &b->pose);
+        c->gap_rate = rate_of(&c->now, a, b);
+        c->anchored = false;
+    }
+}
+
 void gw_world_update_gaps(gw_world *w, double t)
 {
     assert(w);
     update_bodies(w, &w->active, t);
     update_bodies(w, &w->boundary, t);
-    for (int i = 0; i < w->active.contact_count; i++) {
-        gw_contact *c = &w->contacts[w->active.contacts[i]];
-        w->row_work += gw_contact_row_work(c);
-        gw_contact_update_turned_gap(w, c);
-    }
+    update_active_gaps(w);
 }

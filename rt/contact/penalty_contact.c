@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/small.h"
 #include "rt/contact/unilateral_row.h"
 #include "rt/contact/world_private.h"
 
@@ -204,10 +205,10 @@ void gw_contact_soften(gw_world *w, gw_contact *c)
 
 double gw_contact_spring_energy(const gw_contact *c)
 {
-    double depth = fmax(0, -c->now.gap - c->rest_penetration);
     const gw_friction_spring *t = &c->friction_spring;
     if (!c->continuous)
         return 0;
+    double depth = gw_max(-c->now.gap - c->rest_penetration, 0);
     if (c->loaded && !gw_contact_holds(c))
         return c->stored;
     if (c->loaded)

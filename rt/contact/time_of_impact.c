@@ -25,6 +25,7 @@
  */
 #include <assert.h>
 
+#include "rt/base/small.h"
 #include "rt/contact/world_private.h"
 
 /* followed contacts */
@@ -121,7 +122,7 @@ static bool bracket_impact(const gw_world *w, const gw_contact *c, double t, bra
     double g0 = c->start.gap - c->impact_gap, g1 = c->now.gap - c->impact_gap;
     /* slow at both ends it may have been fast between them: what is driven by stiff motors */
     double mean = gw_contact_bounds_coordinate(c) ? fabs(g1 - g0) / w->dt : 0;
-    double fast = fmax(mean, fmax(fabs(c->start_gap_rate), fabs(c->gap_rate)));
+    double fast = gw_max(mean, gw_max(fabs(c->start_gap_rate), fabs(c->gap_rate)));
     if (c->immovable || c->spurious || c->slow_impact || c->deferred || fast < w->rules.rest_speed)
         return false;
     if (g1 < -GW_CONTACT_CLOSED_GAP) {
@@ -239,7 +240,7 @@ static gw_vec3 displacement(const gw_pose *from, const gw_pose *to, gw_vec3 cent
 static double rotation_bound(const gw_pose *from, const gw_pose *to, double radius)
 {
     double c = fabs(gw_quat_dot(from->q, to->q));
-    return radius > 0 ? radius * GW_PI * sqrt(fmax(0, 1 - c * c)) : 0;
+    return radius > 0 ? radius * GW_PI * sqrt(gw_max(1 - c * c, 0)) : 0;
 }
 
 /* Bound of the motion of the geoms against one another since the last query (m). */
@@ -279,11 +280,11 @@ static bool query_is_due(const gw_world *w, const gw_collision_pair *p, double d
         return false;
     double motion = p->has_detection ? motion_since_query_now(w, p) : INFINITY;
     double stale =
-        STALE + (p->only_sharp_features ? STALE_SHARP * fmin(p->radius_a, p->radius_b) : 0);
+        STALE + (p->only_sharp_features ? STALE_SHARP * gw_min(p->radius_a, p->radius_b) : 0);
     if (!(motion > stale))
         return false;
     double approach = dt > 0 ? approach_bound(p, &w->bodies[p->a], &w->bodies[p->b]) * dt : 0;
-    return fmax(p->gap, p->breaking_distance) - motion - approach < 0;
+    return gw_max(p->gap, p->breaking_distance) - motion - approach < 0;
 }
 
 /* Queries that a step of dt bears: some 50 of 1 ms, some 16 of 125 us, fewer of costly geoms. */

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "rt/base/small.h"
 #include "rt/contact/world_private.h"
+#include "rt/dynamics/guided.h"
 
 #define DEFAULT_SPEED     1e-3 /* slip and rest speed where none is given (m/s) */
 #define MAX_RESTING_DEPTH 2e-3 /* no spring at rest is compressed more (m) */
@@ -283,6 +285,13 @@ static bool moves_freely(const gw_world *w, const gw_contact *c)
            c->rest_penetration >= -c->now.gap && fabs(c->gap_rate) > w->rules.rest_speed;
 }
 
+/* Whether a body's pose stays as it is through an impulse; systems work theirs out anew. */
+static bool pose_is_stored(const gw_world *w, int body)
+{
+    int m = w->bodies[body].model;
+    return m < 0 || gw_model_is_guided(gw_world_model(w, m));
+}
+
 /* Gaps at the start of the step, and what states begin with. A contact that an edit deepened gets a
  * new rest penetration: its spring stores no energy of it. One that is slightly deeper because a
  * rolling body was followed by points that it had left is compressed, and its motion repays that
@@ -291,10 +300,12 @@ static void update_contacts(gw_world *w, bool updated)
 {
     for (int i = 0; i < w->contact_count; i++) {
         gw_contact *c = &w->contacts[i];
-        c->renewed = c->renewed || updated;
+        c->renewed =
+            c->renewed ||
+            (updated && !(pose_is_stored(w, c->candidate.a) && pose_is_stored(w, c->candidate.b)));
         begin_gap(w, c);
         double deeper = -c->now.gap - c->last_depth;
-        double compression = fmax(0, c->last_depth - c->rest_penetration);
+        double compression = gw_max(c->last_depth - c->rest_penetration, 0);
         c->energy_to_repay = 0;
         if (c->continuous && deeper > MAX_REPAID_DEEPENING)
             c->rest_penetration += deeper;
@@ -373,7 +384,7 @@ static void post_step(gw_world *w, gw_world_step_result *out)
         gw_contact *c = &w->contacts[i];
         c->last_depth = -c->now.gap;
         out->spring += gw_contact_spring_energy(c);
-        out->touching += c->now.gap < fmax(0, -c->rest_penetration) && !c->spurious;
+        out->touching += c->now.gap < gw_max(-c->rest_penetration, 0) && !c->spurious;
         out->immovable = out->immovable || c->immovable;
     }
     out->effort = w->effort + w->redetection_cost;
