@@ -1,8 +1,8 @@
 // The layout: header, scene on the left, the view, inspector on the right, plots below.
 import type { JSX } from 'preact';
+import { canAssemble } from './edits/assembly';
 import { importFiles } from './edits/imports';
 import { freeFormOf } from './edits/shapes';
-import { AssemblyPanel } from './panels/assembly';
 import { Constraints } from './panels/constraints';
 import { Contacts } from './panels/contacts';
 import { DevicePanel } from './panels/device';
@@ -40,6 +40,14 @@ const TaskPanel = lazyPanel(
   async () => (await seldom()).TaskPanel,
 );
 
+const AssemblyPanel = lazyPanel(
+  () => canAssemble.value,
+  async () => (await seldom()).AssemblyPanel,
+);
+const ContactRules = lazyPanel(
+  () => (store.contactSettings.value.enabled ?? false) || store.materials.value.length > 0,
+  async () => (await seldom()).ContactRules,
+);
 const Relations = lazyPanel(
   () => store.joints.value.length + store.springs.value.length > 0,
   async () => (await seldom()).Relations,
@@ -95,7 +103,7 @@ export function App(): JSX.Element {
           <Constraints />
           <Relations />
           <AssemblyPanel />
-          <Contacts />
+          <Contacts rules={<ContactRules />} />
           <Tasks />
           <SceneSettings />
         </nav>

@@ -1,5 +1,7 @@
 // Panels that are seldom shown, bundled apart (ui/lazy.tsx).
 
+export { AssemblyPanel } from './panels/assembly';
+export { ContactRules } from './panels/contactrules';
 export { ControlPanel } from './panels/control';
 export { Gallery } from './panels/gallery';
 export { MechanismPanel } from './panels/mechanism';
