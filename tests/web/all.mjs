@@ -11,4 +11,5 @@ import './mechanisms.test.mjs';
 import './contacts.test.mjs';
 import './surfaces.test.mjs';
 import './view.test.mjs';
+import './keyboard.test.mjs';
 import './trust.test.mjs';

@@ -6,6 +6,7 @@ import { currentView } from '../state/viewer';
 import { assemble, canAssemble } from './assembly';
 import { chooseBranch, deleteConstraint } from './constraints';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
+import { goToPart } from './focus';
 import { deleteSelectedMechanism } from './mechanisms';
 import { addFeature, addPrimitive, deleteObject } from './objects';
 import { downloadScene, newScene, redo, undo } from './scene';
@@ -179,6 +180,8 @@ export const commands: Command[] = [
   { id: 'top', label: 'View from the top', keys: '7', group: 'View', run: () => currentView()?.look('top') },
   { id: 'home', label: 'View from the corner', keys: '0', group: 'View', run: () => currentView()?.look('home') },
   { id: 'theme', label: 'Switch light, dark, automatic', group: 'View', run: cycleTheme },
+  { id: 'part', label: 'Go to the next part of the page', keys: 'F6', group: 'Help', run: () => goToPart(1) },
+  { id: 'part-back', label: 'Go to the part before', keys: 'Shift+F6', group: 'Help', run: () => goToPart(-1) },
   { id: 'palette', label: 'Any command by name', keys: 'Ctrl+K', group: 'Help', run: open('palette') },
   { id: 'keys', label: 'Sheet of keys', keys: '?', group: 'Help', run: open('keys') },
 ];

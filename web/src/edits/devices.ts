@@ -19,6 +19,28 @@ export async function hold(object: string, device?: string): Promise<void> {
   });
 }
 
+// A hand moves what is held, what is free, and what is joined to such; the rest stands while the simulation runs.
+export const standsStill = (object: string): boolean =>
+  !!store.objectOf(object) && !store.objectOf(object)!.fixed && !store.movesByForce(object);
+
+// Says so where a hand was laid on it, with what would change it.
+export function tellNotHeld(object: string): void {
+  if (!standsStill(object)) return;
+  const text = `${object} stands: nothing holds it, and it is not free.`;
+  store.notice.value = {
+    tone: 'info',
+    text,
+    fixes: [
+      { label: 'Hold it with the device', run: () => void hold(object) },
+      {
+        label: 'Let it move freely',
+        run: () => void attempt(() => call('PATCH', `/objects/${enc(object)}`, { free: true })),
+      },
+    ],
+  };
+  store.announce(text);
+}
+
 export const releaseTool = (): Promise<boolean> => attempt(() => call('DELETE', '/tool'));
 
 export const latestTool = (tool: Tool): Tool => latest('/tool', tool);

@@ -9,6 +9,7 @@ import { touchingWords } from '../state/touching';
 import { mm } from '../state/words';
 import { deleteConstraint, patchConstraint } from './constraints';
 import { feasibleValues, toMicrometre } from './feasible';
+import { goOnAt } from './focus';
 import { attempt } from './request';
 
 export interface Draft {
@@ -242,6 +243,7 @@ export function stepBranch(by: number): boolean {
 }
 
 function closeDraft(made: string): void {
+  goOnAt(`.entry [data-constraint="${CSS.escape(made)}"]`);
   dropDraft();
   wanted.value = '';
   store.picked.value = [];

@@ -7,6 +7,8 @@ import * as store from '../state/store';
 import { currentView } from '../state/viewer';
 import { type Command, commands } from './commands';
 import { moveAlong } from './constraints';
+import { tellNotHeld } from './devices';
+import { keepFocus } from './focus';
 import { patchJoint } from './mechanisms';
 import { push } from './simulation';
 
@@ -18,8 +20,8 @@ const held = new Set<string>();
 let pushing = 0; // the timer
 let pushed: HandTarget | null = null;
 
-const isText = (e: Element | null): boolean =>
-  e instanceof HTMLInputElement || e instanceof HTMLSelectElement || e instanceof HTMLTextAreaElement;
+// Where text is typed or a choice is made: an open list of choices has the keys itself.
+const isText = (e: Element | null): boolean => !!e?.closest('input, textarea, select');
 
 // The element that has the focus by a click, not by the keyboard.
 let clicked: Element | null = null;
@@ -44,6 +46,7 @@ function belongsToControl(e: KeyboardEvent, pressed: string): boolean {
   const target = e.target as Element | null;
   if (pressed === 'Ctrl+.' || pressed === 'Pause') return false;
   if (document.querySelector('dialog[open]')) return true;
+  if (pressed.endsWith('F6')) return false; // to another part of the page
   if (isText(target))
     return !pressed.startsWith('Ctrl+') || pressed === 'Ctrl+Z' || pressed === 'Ctrl+Shift+Z' || pressed === 'Ctrl+Y';
   const pressable = target instanceof HTMLButtonElement || !!target?.closest('summary, a, [role=treeitem]');
@@ -129,6 +132,7 @@ function arrow(e: KeyboardEvent): boolean {
     held.add(e.key);
     if (!pushing) {
       pushed = target();
+      if (!pushed) tellNotHeld(store.selectedObject.value);
       pushing = window.setInterval(keepPushing, 100);
       keepPushing();
     }
@@ -165,6 +169,7 @@ function spaceAfterClick(e: KeyboardEvent): void {
 }
 
 export function listen(): void {
+  keepFocus((e) => e === clicked);
   document.addEventListener('keydown', spaceAfterClick, true);
   document.addEventListener('keydown', down);
   document.addEventListener('keyup', (e) => {

@@ -4,6 +4,7 @@ import { call, featurePath } from '../state/rest';
 import * as store from '../state/store';
 import { currentView, placeForNew } from '../state/viewer';
 import { deleteWithUsers } from './deletion';
+import { goOnAt } from './focus';
 import { isMovable, moveTo, objectPath } from './joined';
 import { attempt, latest, patch } from './request';
 
@@ -35,6 +36,7 @@ export async function addPrimitive(type: Primitive): Promise<void> {
   const object: SceneObject = { id, geometry: primitive(type, size), pose: { p, q: [1, 0, 0, 0] } };
   if (!(await attempt(() => call('POST', '/objects', object)))) return;
   store.selectObject(id);
+  store.announce(`${id} was added.`);
   currentView()?.reveal(id);
 }
 
@@ -44,6 +46,7 @@ export const patchObject = (id: string, to: Record<string, unknown>): Promise<bo
 export const latestObject = (id: string): SceneObject | undefined => latest(objectPath(id), store.objectOf(id));
 
 export async function renameObject(id: string, to: string): Promise<boolean> {
+  goOnAt('input.name');
   const done = await patchObject(id, { id: to });
   if (done) store.selectObject(to);
   return done;

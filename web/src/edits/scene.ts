@@ -11,6 +11,7 @@ import { attempt, latest, patch } from './request';
 async function stepHistory(way: 'undo' | 'redo'): Promise<boolean> {
   try {
     await call('POST', `/scene/${way}`);
+    store.announce(way === 'undo' ? 'Undone.' : 'Done again.');
     return true;
   } catch (e) {
     if (e instanceof Refused && e.status === 409) store.announce(`There is nothing to ${way}.`);
@@ -26,12 +27,14 @@ export const openScene = (file: string): Promise<boolean> =>
   attempt(async () => {
     await call('POST', '/scene/open', { scene: file });
     store.clearSelection();
+    store.announce(`Opened ${store.scenes.peek().find((s) => s.file === file)?.name || file}.`);
   });
 
 export const newScene = (): Promise<boolean> =>
   attempt(async () => {
     await call('PUT', '/scene', { format: 'guideway-scene/1', name: 'Untitled scene', objects: [] });
     store.clearSelection();
+    store.announce('A new scene, empty.');
   });
 
 // The version before is kept by the appliance: nothing that was saved is lost by saving or deleting.
@@ -50,6 +53,7 @@ function tellOfFormer(text: string, label: string, file: string): void {
 export const saveScene = (name: string): Promise<boolean> =>
   attempt(async () => {
     const before = store.scenes.peek();
+    if (name !== store.scene.peek().name) await call('PATCH', '/scene', { name });
     const file = decodeURIComponent((await callForPlace('/scene/save', { name })).split('/').pop() ?? '');
     await refreshScenes();
     const over = before.some((s) => s.saved && s.file === file);

@@ -5,9 +5,16 @@ import * as store from '../state/store';
 import { HAND, send } from '../state/stream';
 import { attempt } from './request';
 
+const NOTHING_MOVES =
+  'It runs, but nothing here moves: select an object and hold it with the device, or let it move freely.';
+
+const RUNS = { running: 'Running.', paused: 'Paused.', stopped: 'Stopped, back at the start.' };
+
 export const setRun = (state: RunState): Promise<boolean> =>
   attempt(async () => {
     store.simulation.value = await call<Simulation>('PUT', '/simulation', { state });
+    store.announce(RUNS[state]);
+    if (state === 'running' && store.nothingMoves()) store.inform(NOTHING_MOVES);
   });
 
 export const toggleRun = (): Promise<boolean> => setRun(store.runState.value === 'running' ? 'paused' : 'running');

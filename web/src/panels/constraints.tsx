@@ -78,6 +78,7 @@ function Item({ c }: { c: Constraint }): JSX.Element {
       <button
         type="button"
         class="entry-main"
+        data-constraint={c.id}
         aria-pressed={chosen}
         onMouseEnter={() => point(c.id)}
         onMouseLeave={() => point('')}

@@ -82,6 +82,7 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
           label="Mass"
           unit="kg"
           step={0.1}
+          above={0}
           value={body.mass!}
           onCommit={(mass) => void patchObject(o.id, { body: { mass } })}
         />
@@ -90,6 +91,7 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
           label="Density"
           unit={'kg/m\u00b3'}
           step={100}
+          above={0}
           value={body.density ?? 1000}
           onCommit={(density) => void patchObject(o.id, { body: { density } })}
         />

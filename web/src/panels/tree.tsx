@@ -2,7 +2,7 @@
 // arrows move, right and left open and close, Enter picks.
 
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { deleteMechanism } from '../edits/mechanisms';
 import { addPrimitive, deleteObject } from '../edits/objects';
 import type { Feature, Mechanism } from '../protocol';
@@ -146,7 +146,10 @@ export function Tree(): JSX.Element {
   const [focus, setFocus] = useState('');
   const list = useRef<HTMLUListElement>(null);
   const all = lines(open);
-  const current = all.some((l) => l.key === focus) ? focus : (all[0]?.key ?? '');
+  const has = (key: string): boolean => all.some((l) => l.key === key);
+  const chosen = store.selectedObject.value;
+  const current = has(focus) ? focus : has(chosen) ? chosen : (all[0]?.key ?? '');
+  useEffect(() => setFocus(chosen || focus), [chosen]); // Tab leads to what is selected
 
   const toggle = (id: string, to: boolean): void => {
     const next = new Set(open);
@@ -204,6 +207,7 @@ export function Tree(): JSX.Element {
         aria-multiselectable="true"
         onKeyDown={key}
         onMouseLeave={() => point(null)}
+        onFocusOut={(e) => !list.current?.contains(e.relatedTarget as Node | null) && point(null)}
       >
         {all.map((line) => (
           <li

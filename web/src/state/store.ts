@@ -165,11 +165,12 @@ export const shaping = signal(''); // the object whose control point is being dr
 
 export const hoverRef = computed(() => hovered.value[hoverIndex.value] ?? '');
 
-// The object whose freedoms are shown: the selected one, else the held one.
+// The object whose freedoms are shown: the selected one, one that is picked or constrained, else the held one.
 export const shownObject = computed(() => {
   const s = selectedObject.value;
   if (s && solutions.value.has(s)) return s;
-  for (const ref of picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
+  const c = constraints.value.find(({ id }) => id === selectedConstraint.value);
+  for (const ref of c ? [c.a, c.b] : picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
   return tools.value[0] ? heldId(tools.value[0]) : '';
 });
 
@@ -201,6 +202,10 @@ export const positionsOf = (m: Mechanism): number[] =>
 // Whether a force moves it while the simulation runs: a hand may drag it.
 export const movesByForce = (id: string): boolean =>
   toolIndex(id) >= 0 || !!objectOf(id)?.free || !!linkRef(id) || !!solutions.value.get(id)?.system?.freedoms;
+
+// There are objects, and no force moves any of them.
+export const nothingMoves = (): boolean =>
+  objects.value.length > 0 && !mechanisms.value.length && !objects.value.some(({ id }) => movesByForce(id));
 
 // The part of the solutions that lists show. It stays the same while bodies move, though their poses and parameters
 // come anew several times a second: who reads this alone is not drawn again.
@@ -298,6 +303,7 @@ export function pick(ref: string): void {
   selectedConstraint.value = '';
   if (now.includes(ref)) picked.value = now.filter((r) => r !== ref);
   else picked.value = now.length >= 2 ? [ref] : [...now, ref];
+  announce(picked.value.length ? `Picked: ${picked.value.join(' and ')}.` : 'Nothing is picked.');
 }
 
 export function selectObject(id: string): void {

@@ -6,6 +6,9 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import * as store from '../state/store';
 import { Icon } from './icons';
 
+// What had the keyboard before the first of dialogs that follow one another.
+let before: Element | null = null;
+
 export const closeDialog = (): void => {
   store.dialog.value = '';
 };
@@ -17,9 +20,10 @@ export function Modal(p: {
   locked?: boolean;
 }): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
-  const before = useRef(document.activeElement);
+  const asked = useRef(document.activeElement);
   useLayoutEffect(() => {
     const d = box.current!;
+    if (!before?.isConnected) before = asked.current;
     d.show();
     (d.querySelector<HTMLElement>('[data-first]') ?? d).focus();
     const key = (e: KeyboardEvent): void => {
@@ -28,7 +32,11 @@ export function Modal(p: {
     document.addEventListener('keydown', key);
     return () => {
       document.removeEventListener('keydown', key);
-      setTimeout(() => before.current instanceof HTMLElement && before.current.focus()); // no longer inert by then
+      setTimeout(() => {
+        if (document.querySelector('dialog[open]')) return; // another one follows
+        if (before instanceof HTMLElement) before.focus(); // no longer inert by then
+        before = null;
+      });
     };
   }, []);
   return (

@@ -33,6 +33,7 @@ export function SizeFields({
         label="Size along"
         names={XYZ}
         unit="mm"
+        above={0}
         value={g.size}
         scale={MM}
         onPut={(to) => onPut((now) => ({ type: 'box', size: to(now.type === 'box' ? now.size : g.size) }))}
@@ -44,6 +45,7 @@ export function SizeFields({
         shown="radius"
         label="Radius"
         unit="mm"
+        above={0}
         value={g.radius * MM}
         onCommit={(v) => onPut(() => ({ type: g.type, radius: v / MM }))}
       />
@@ -52,6 +54,7 @@ export function SizeFields({
           shown="height"
           label="Height"
           unit="mm"
+          above={0}
           value={g.height * MM}
           onCommit={(v) => onPut(() => ({ type: g.type, height: v / MM }))}
         />

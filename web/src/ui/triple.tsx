@@ -14,6 +14,7 @@ export function Triple(p: {
   scale: number;
   digits?: number;
   step?: number;
+  above?: number;
   disabled?: boolean;
   onPut: (edit: (v: Vec3) => Vec3) => void; // of the newest value, whose echo may still be to come
 }): JSX.Element {
@@ -27,6 +28,7 @@ export function Triple(p: {
           unit={p.unit}
           digits={p.digits}
           step={p.step}
+          above={p.above}
           disabled={p.disabled}
           value={p.value[i]! * p.scale}
           onCommit={(v) => p.onPut((now) => replaced(now, i, v / p.scale))}

@@ -75,10 +75,22 @@ export interface NumberProps {
   onInput?: (value: number) => void;
   onEnter?: () => void; // after Enter took the value over
   id?: string;
+  above?: number; // values are greater than this one
   trial?: boolean; // typed values are tried by onInput; only Enter takes them
 }
 
-const parse = (text: string): number => Number(text.trim().replace(',', '.').replace('\u2212', '-'));
+// Other units that may be typed, in the field's own.
+const UNITS: Record<string, Record<string, number>> = {
+  mm: { cm: 10, m: 1000, um: 1e-3, '\u00b5m': 1e-3, in: 25.4 },
+  '\u00b0': { deg: 1, rad: 180 / Math.PI },
+};
+
+// "30", "3 cm", "0,03 m"; not a number where it is none, or its unit is of something else.
+function parse(text: string, unit: string): number {
+  const [, number = '', suffix = ''] = /^([-+\u2212]?[\d.,]+(?:e[-+]?\d+)?)\s*(.*)$/i.exec(text.trim()) ?? [];
+  const factor = !suffix || suffix === unit ? 1 : (UNITS[unit]?.[suffix] ?? Number.NaN);
+  return number ? Number(number.replace(',', '.').replace('\u2212', '-')) * factor : Number.NaN;
+}
 
 const NUDGES_MS = 400; // steps that follow a value sooner go on from it
 const ECHO_MS = 2500; // and so do later ones while its echo is under way
@@ -90,12 +102,14 @@ export function NumberField(p: NumberProps): JSX.Element {
   const last = useRef({ value: 0, at: -ECHO_MS });
   const digits = p.digits ?? 3;
   const step = p.step ?? 1;
+  const above = p.above ?? Number.NEGATIVE_INFINITY;
   const commit = (raw: string): boolean => {
-    const value = parse(raw);
-    const good = raw.trim() !== '' && Number.isFinite(value);
+    const value = parse(raw, p.unit);
+    const good = value > above && Number.isFinite(value);
     setBad(!good);
     if (!good) {
-      store.announce(`${p.label}: \u201c${raw}\u201d is not a number.`);
+      const range = value <= above ? `is not above ${above}` : 'is not a number';
+      store.refuse(`${p.label}: \u201c${raw}\u201d ${range}${p.unit && ` (${p.unit})`}.`);
       return false;
     }
     setText(null);
@@ -105,15 +119,16 @@ export function NumberField(p: NumberProps): JSX.Element {
   };
   const change = (raw: string): void => {
     setText(raw);
-    const value = parse(raw);
-    if (raw.trim() !== '' && Number.isFinite(value)) p.onInput?.(value);
+    const value = parse(raw, p.unit);
+    if (value > above && Number.isFinite(value)) p.onInput?.(value);
   };
   const nudge = (by: number, e: { shiftKey: boolean; altKey: boolean; preventDefault: () => void }): void => {
     e.preventDefault();
     const since = performance.now() - last.current.at;
     const soon = since < (editable(p.value, digits) === editable(last.current.value, digits) ? NUDGES_MS : ECHO_MS);
-    const now = text !== null ? parse(text) : soon ? last.current.value : p.value;
+    const now = text !== null ? parse(text, p.unit) : soon ? last.current.value : p.value;
     const value = (Number.isFinite(now) ? now : p.value) + by * step * (e.shiftKey ? 10 : e.altKey ? 0.1 : 1);
+    if (value <= above) return;
     last.current = { value, at: performance.now() };
     setBad(false);
     setText(null);

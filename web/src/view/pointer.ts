@@ -2,6 +2,7 @@
 
 import { Vector3 } from 'three';
 import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { tellNotHeld } from '../edits/devices';
 import { type ControlPoint, chosenPoint } from '../edits/shapes';
 import * as store from '../state/store';
 import { type Drag, type DragKind, dragKind, operatedByOther } from './drag';
@@ -27,6 +28,7 @@ export class Pointer {
     id: number;
     freedom: number;
     point: ControlPoint | null;
+    told?: boolean; // that it stands
   } | null = null;
   private readonly onMark = new Vector3();
   private readonly onPoint = new Vector3();
@@ -81,6 +83,12 @@ export class Pointer {
     this.moved = true;
     const p = this.pressed;
     const begins = p?.kind && !this.drag.active && Math.hypot(this.x - p.x, this.y - p.y) > CLICK_PX;
+    const still =
+      p?.hit && !p.kind && !p.told && store.running.value && Math.hypot(this.x - p.x, this.y - p.y) > CLICK_PX;
+    if (still) {
+      p.told = true;
+      tellNotHeld(p.hit!.body.id);
+    }
     if (begins && (p.hit || p.freedom >= 0 || p.point)) {
       this.canvas.setPointerCapture(p.id);
       if (p.point) this.drag.beginPoint(store.selectedObject.value, p.point, this.onPoint, p.y);
