@@ -12,4 +12,5 @@ import './contacts.test.mjs';
 import './surfaces.test.mjs';
 import './view.test.mjs';
 import './keyboard.test.mjs';
+import './together.test.mjs';
 import './trust.test.mjs';

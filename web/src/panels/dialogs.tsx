@@ -1,7 +1,7 @@
 // Dialogs: saving, the sheet of keys, the palette, arming, the token.
 
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { type Command, commands, extraKeys } from '../edits/commands';
 import { saveScene } from '../edits/scene';
 import { arm, setRun } from '../edits/simulation';
@@ -144,6 +144,8 @@ function Arm(): JSX.Element {
     close();
     if ((await arm()) && back) void setRun('stopped');
   };
+  const { value: halted } = store.halted;
+  useEffect(() => (halted ? undefined : close()), [halted]); // armed by somebody else meanwhile
   const apart = Math.max(0, ...(store.figures.value?.tools ?? []).map((t) => t.error_p));
   return (
     <Modal title="Arm the device?">

@@ -72,10 +72,23 @@ let queue: Promise<unknown> = Promise.resolve();
 const isQueued = (method: string, path: string): boolean =>
   method !== 'GET' && path !== '/simulation/halt' && !path.includes('dryRun');
 
+const ECHO_MS = 500; // its echo is here by then
+let changing = 0; // requests that are queued or under way
+let changed = -ECHO_MS; // when the last one ended
+
+// Whether a change that comes over the stream may be this page's own.
+export const mayBeOurs = (): boolean => changing > 0 || performance.now() < changed + ECHO_MS;
+
 function request(method: string, path: string, body?: unknown, key?: string): Promise<Response> {
   if (!isQueued(method, path)) return send(method, path, body, key);
+  changing++;
   const turn = queue.then(() => send(method, path, body));
-  queue = turn.catch(() => undefined);
+  queue = turn
+    .catch(() => undefined)
+    .then(() => {
+      changing--;
+      changed = performance.now();
+    });
   return turn;
 }
 

@@ -17,9 +17,10 @@ import type {
   TaskRead,
 } from '../protocol';
 import { isFreeForm } from './freedoms';
+import { heldId } from './mechanisms';
 import { refreshMeshes } from './meshes';
 import { poseFrame, poses } from './poses';
-import { call, callWithRevision, currentToken, enc } from './rest';
+import { call, callWithRevision, currentToken, enc, mayBeOurs } from './rest';
 import * as store from './store';
 import { currentView } from './viewer';
 
@@ -51,6 +52,8 @@ export function send(message: ClientMessage): boolean {
   return true;
 }
 
+let lostAt = 0; // when the connection was; 0: not lost
+
 // ---- documents ----------------------------------------------------------------------------------
 
 // Announces changed freedoms of held bodies to screen readers.
@@ -61,12 +64,17 @@ function announceChanges(before: ReadonlyMap<string, Solution>, after: ReadonlyM
   }
 }
 
-function dropStale(): void {
+function dropStale(ofOthers: boolean): void {
   const ids = new Set(store.scene.value.objects.map((o) => o.id));
   const joints = new Set((store.scene.value.constraints ?? []).map((c) => c.id));
   store.picked.value = store.picked.value.filter((r) => ids.has(store.splitRef(r)[0]));
+  const isThere = (id: string): boolean => ids.has(id) || !!store.mechanismOf(id) || !!store.linkRef(id);
   const chosen = store.selectedObject.value;
-  if (!ids.has(chosen) && !store.mechanismOf(chosen) && !store.linkRef(chosen)) store.selectedObject.value = '';
+  const left = [chosen, store.selectedConstraint.value].find((id) => id && !isThere(id) && !joints.has(id));
+  if (left && ofOthers) store.inform(`${left} is gone: somebody else deleted or renamed it.`);
+  store.hovered.value = store.hovered.value.filter((r) => isThere(store.splitRef(r)[0]));
+  if (!isThere(store.hoverObject.value)) store.hoverObject.value = '';
+  if (!isThere(chosen)) store.selectedObject.value = '';
   const tracked = store.tracked.value;
   if (!ids.has(tracked) && !store.linkRef(tracked)) store.tracked.value = '';
   if (!joints.has(store.selectedConstraint.value)) store.selectedConstraint.value = '';
@@ -82,17 +90,22 @@ function keepPaths(now: Solution): Solution {
   return was?.strands && was.branch === now.branch && was.dof === now.dof ? { ...now, strands: was.strands } : now;
 }
 
-// Another name, or nothing in it that was there before: not an edit of the same.
+const isRenamed = (was: Scene, now: Scene): boolean =>
+  JSON.stringify({ ...was, name: '' }) === JSON.stringify({ ...now, name: '' });
+
+// Another name, or nothing in it that was there before: not an edit of the same. A new name alone is one.
 function isAnother(was: Scene, now: Scene): boolean {
   const ids = (s: Scene): string[] => [...s.objects, ...(s.mechanisms ?? [])].map((x) => x.id);
   const before = new Set(ids(was));
   const kept = ids(now).some((id) => before.has(id));
-  return was.format === '' || was.name !== now.name || (before.size > 0 && ids(now).length > 0 && !kept);
+  if (was.format === '' || (was.name !== now.name && !isRenamed(was, now))) return true;
+  return before.size > 0 && ids(now).length > 0 && !kept;
 }
 
 function receiveDocument(document: SceneDocument): void {
   const solutions = new Map(document.solutions.map((s) => [s.object, keepPaths(s)]));
   const another = isAnother(store.scene.value, document.scene);
+  const ofOthers = !mayBeOurs() && !lostAt && store.scene.value.format !== '';
   batch(() => {
     announceChanges(store.solutions.value, solutions);
     poses.layout(document.scene, document.index, document.simulation?.state !== 'stopped');
@@ -105,10 +118,12 @@ function receiveDocument(document: SceneDocument): void {
     if (another) {
       store.sceneEpoch.value++;
       store.tracked.value = '';
+      if (store.notice.peek()?.tone === 'error') store.notice.value = null; // it was about the scene before
       store.taskProgress.value = new Map();
       store.plotShown.value = store.tools.value.length ? 'force' : 'energy';
+      if (ofOthers) store.inform(`Somebody else opened \u201c${store.scene.value.name}\u201d.`);
     }
-    dropStale();
+    dropStale(ofOthers && !another);
   });
   onPoses();
 }
@@ -138,8 +153,12 @@ function receiveEvent(event: LogEvent): void {
 export const HAND = 'hand'; // id of the messages of a drag
 
 // A hand that is refused says so many times a second.
-function receiveError(detail: string, id?: string): void {
+function receiveError(told: string, id?: string): void {
   if (id === HAND) currentView()?.cancel(); // the drag; its spring goes with it
+  const detail = told.replace(/\btool (\d+)$/, (number, i: string) => {
+    const tool = store.tools.peek()[Number(i)];
+    return tool ? heldId(tool) : number;
+  });
   if (store.notice.peek()?.text !== detail) store.announce(detail);
   store.notice.value = { tone: 'error', text: detail, fixes: [], passing: true };
 }
@@ -159,7 +178,6 @@ function receiveMessage(message: ServerMessage): void {
   else if (message.op === 'error') receiveError(message.detail, message.id);
 }
 
-let lostAt = 0; // 0: not lost
 let lostWith = { name: '', revision: 0 }; // the document then
 
 function opened(): void {
