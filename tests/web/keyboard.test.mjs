@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { appliance, page, person, suite, visit } from './fixture.mjs';
-import { audit, until } from './harness.mjs';
+import { audit, sleep, until } from './harness.mjs';
 
 const press = async (...keys) => {
   for (const key of keys) await page.keyboard.press(key);
@@ -232,10 +232,12 @@ suite('the keyboard', () => {
     await type('r');
     await isFocused(/Rattleback/);
     await type('g'); // no gallery
+    await sleep(500);
     assert.equal(await page.locator('dialog[open]').count(), 0);
     await press('Escape');
     await page.locator('select[aria-label="Rate of the loop"]').focus();
     await press('Space', 'ArrowDown', 'ArrowUp', 'Space');
+    await sleep(300);
     assert.equal((await simulation()).state, 'stopped', 'Space took the choice');
     await press('Escape');
   });

@@ -81,8 +81,13 @@ suite(
       assert.equal((await appliance.get('/constraints'))[1].value, 0.07);
     });
 
-    test('an object that goes under the cursor is named no longer', async () => {
-      await person.point('cone', async () => place((await appliance.tool()).pose, [0.0, 0.0, 0.123]));
+    test('an object that goes while it is dragged is named no longer', async () => {
+      const { x, y } = await person.at(
+        await person.point('cone', async () => place((await appliance.tool()).pose, [0, 0, 0.045])),
+      );
+      await page.mouse.move(x, y);
+      await page.mouse.down();
+      await page.mouse.move(x + 20, y, { steps: 3 });
       const gone = ['/constraints/c1', '/constraints/c2', '/tool', '/objects/cone'];
       await appliance.api(
         'POST',
@@ -90,6 +95,7 @@ suite(
         gone.map((path) => ({ method: 'DELETE', path })),
       );
       await until(async () => !/cone/.test(await person.hovered()), 'nothing is named');
+      await page.mouse.up();
       await appliance.api('POST', '/scene/undo');
       await page.waitForSelector('.tree [data-key="cone"]');
     });
