@@ -13,4 +13,5 @@ import './surfaces.test.mjs';
 import './view.test.mjs';
 import './keyboard.test.mjs';
 import './together.test.mjs';
+import './imports.test.mjs';
 import './trust.test.mjs';

@@ -1,17 +1,17 @@
 // Files from outside: a scene, a robot's description with the meshes that it names, meshes as objects.
 
-import type { MeshAbout, Vec3 } from '../protocol';
+import type { Geometry, MeshAbout, Vec3 } from '../protocol';
 import { meshFiles, sendMesh } from '../state/meshes';
 import type { FreeForm } from '../state/nurbs';
-import { call, Refused } from '../state/rest';
+import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
-import { placeForNew } from '../state/viewer';
+import { currentView, placeForNew } from '../state/viewer';
 import { listed, mm } from '../state/words';
 import { importUrdf } from './mechanisms';
 import { scaledMesh } from './meshscale';
 import { importShape, shapeIn } from './newshapes';
 import { unusedId } from './objects';
-import { attempt } from './request';
+import { attempt, named } from './request';
 import { openFile } from './scene';
 
 export const TAKES = '.json,.urdf,.xml,.stl,.obj';
@@ -39,7 +39,7 @@ export async function importFiles(files: readonly File[]): Promise<boolean> {
   if (scene) return importJson(scene);
   if (files.length)
     store.refuse(
-      `${files[0]!.name} can not be opened: a scene or a shape (.json) can, a robot (.urdf), a mesh (.stl, .obj).`,
+      `${files[0]!.name} cannot be opened: a scene or a shape (.json) can, a robot (.urdf), a mesh (.stl, .obj).`,
     );
   return false;
 }
@@ -52,7 +52,7 @@ async function importJson(file: File): Promise<boolean> {
   } catch {
     // opening it as a scene says what is wrong
   }
-  return shape ? importShape(plainId(stem(file.name)) || 'surface', shape) : openFile(file);
+  return shape ? importShape(file, plainId(stem(file.name)) || 'surface', shape) : openFile(file);
 }
 
 // ---- meshes ---------------------------------------------------------------------------------------------
@@ -78,31 +78,59 @@ function freshFile(name: string): string {
   }
 }
 
-async function importMesh(file: File): Promise<void> {
+const MOST_MIB = 16; // of a mesh, at the appliance
+
+// The same file in another unit, as a mesh of its own.
+async function sendScaled(file: File, k: number): Promise<{ name: string; info: MeshAbout }> {
   const name = freshFile(plain(file.name));
   const data = await file.arrayBuffer();
-  let info = await sendMesh(name, data);
+  return { name, info: await sendMesh(name, k === 1 ? data : scaledMesh(name, data, [k, k, k])) };
+}
+
+// Its unit is a guess: the way out takes the other one.
+async function retake(file: File, id: string, k: number): Promise<void> {
+  await attempt(async () => {
+    const { name, info } = await sendScaled(file, k);
+    await call('PATCH', `/objects/${enc(id)}`, { geometry: meshGeometry(name, info) });
+    store.inform(`${id} is ${mm(widest(info))} long now.`);
+  });
+}
+
+const meshGeometry = (file: string, { closed }: MeshAbout): Geometry =>
+  closed ? { type: 'mesh', file } : { type: 'mesh', file, convex: true };
+
+async function importMesh(file: File): Promise<void> {
+  if (!file.size) throw new Error('the file is empty.');
+  if (file.size > MOST_MIB * 2 ** 20)
+    throw new Error(
+      `it has ${(file.size / 2 ** 20).toFixed(0)} MiB, and a mesh at most ${MOST_MIB}. Fewer triangles will do.`,
+    );
+  const taken = await sendScaled(file, 1);
+  const { name } = taken;
+  let { info } = taken;
   const small = widest(info) > LARGEST_M;
-  if (small) info = await sendMesh(name, scaledMesh(name, data, [1e-3, 1e-3, 1e-3]));
+  if (small) info = await sendMesh(name, scaledMesh(name, await file.arrayBuffer(), [1e-3, 1e-3, 1e-3]));
   const { at } = placeForNew();
   const id = unusedId(plainId(file.name.replace(/\.[^.]*$/, '')) || 'mesh');
-  const geometry = info.closed ? { type: 'mesh', file: name } : { type: 'mesh', file: name, convex: true };
-  await call('POST', '/objects', {
-    id,
-    geometry,
-    pose: { p: [at[0] - info.low[0], at[1], at[2] - info.low[2]], q: [1, 0, 0, 0] },
-  });
+  const p = [at[0] - info.low[0], at[1], at[2] - info.low[2]];
+  await call('POST', '/objects', { id, geometry: meshGeometry(name, info), pose: { p, q: [1, 0, 0, 0] } });
   store.selectObject(id);
-  const notes = [
-    small && `as drawn in millimetres, ${mm(widest(info))} long`,
-    !info.closed && 'as its hull, since its surface is open',
-  ].filter(Boolean);
-  if (notes.length) store.inform(`${file.name} was taken ${notes.join(', and ')}.`);
+  currentView()?.reveal(id);
+  const unit = small ? 'millimetres' : 'metres';
+  const hull = info.closed ? '' : ', and as its hull, since its surface is open';
+  const text = `${file.name} was taken as drawn in ${unit}, ${mm(widest(info))} long${hull}.`;
+  const other = small ? { label: 'It is in metres', k: 1 } : { label: 'It is in millimetres', k: 1e-3 };
+  store.notice.value = {
+    tone: 'info',
+    text,
+    fixes: [{ label: other.label, run: () => void retake(file, id, other.k) }],
+  };
+  store.announce(text);
 }
 
 const importMeshes = (files: readonly File[]): Promise<boolean> =>
   attempt(async () => {
-    for (const file of files) await importMesh(file);
+    for (const file of files) await named(file, importMesh(file));
   });
 
 // ---- robots -----------------------------------------------------------------------------------------------
@@ -147,7 +175,8 @@ async function importRobot(file: File, meshes: readonly File[]): Promise<boolean
   const id = unusedId(plainId(robot.documentElement.getAttribute('name') ?? stem(file.name)) || 'robot');
   let missing: string[] = [];
   if (!broken && !(await attempt(async () => (missing = await uploadMeshes(robot, id, meshes))))) return false;
-  const made = await importUrdf(id, broken ? text : new XMLSerializer().serializeToString(robot));
+  const urdf = broken ? text : new XMLSerializer().serializeToString(robot);
+  const made = await attempt(() => named(file, importUrdf(id, urdf)));
   if (made && missing.length)
     store.inform(
       `${id} is here. Without ${listed(missing)} its links are drawn as bars: ` +

@@ -30,13 +30,10 @@ async function postUrdf(id: string, urdf: string): Promise<void> {
 }
 
 // The robot that a URDF file describes, its mesh names kept.
-export async function importUrdf(id: string, urdf: string): Promise<boolean> {
-  const made = await attempt(() => postUrdf(id, urdf));
-  if (made) {
-    store.selectObject(id);
-    store.announce(`${id} is here.`);
-  }
-  return made;
+export async function importUrdf(id: string, urdf: string): Promise<void> {
+  await postUrdf(id, urdf);
+  store.selectObject(id);
+  store.announce(`${id} is here.`);
 }
 
 export const latestMechanism = (m: Mechanism): Mechanism => latest(at(m.id), m);

@@ -4,11 +4,12 @@
 import type { Geometry, Vec3 } from '../protocol';
 import { type FreeForm, isFreeForm, movedCurve } from '../state/nurbs';
 import { exactPose } from '../state/poses';
-import { call } from '../state/rest';
+import { call, enc } from '../state/rest';
 import * as store from '../state/store';
+import { currentView } from '../state/viewer';
 import { mm } from '../state/words';
 import { unusedId } from './objects';
-import { attempt } from './request';
+import { attempt, named } from './request';
 
 // ---- points as people have them ----------------------------------------------------------------------
 
@@ -78,10 +79,12 @@ interface Made {
 }
 
 // Fixed, as what is made of free forms is mostly a workpiece; a moving one states its mass and inertia.
-async function addShape(stem: string, geometry: FreeForm): Promise<void> {
+async function addShape(stem: string, geometry: FreeForm): Promise<string> {
   const id = unusedId(stem);
   await call('POST', '/objects', { id, geometry, fixed: true });
   store.selectObject(id);
+  currentView()?.reveal(id);
+  return id;
 }
 
 // False with `refused` told in words.
@@ -110,4 +113,23 @@ export function shapeIn(value: unknown): FreeForm | null {
   return typeof type === 'string' && isFreeForm(g as Geometry) ? (g as FreeForm) : null;
 }
 
-export const importShape = (stem: string, shape: FreeForm): Promise<boolean> => attempt(() => addShape(stem, shape));
+const scaled = <T>(points: T, k: number): T =>
+  (typeof points === 'number' ? points * k : (points as unknown[]).map((p) => scaled(p, k))) as T;
+
+function widest(shape: FreeForm): number {
+  const points = shape.points.flat(shape.type === 'nurbs-surface' ? 1 : 0) as Vec3[];
+  return Math.max(
+    ...[0, 1, 2].map((k) => Math.max(...points.map((p) => p[k]!)) - Math.min(...points.map((p) => p[k]!))),
+  );
+}
+
+// In metres, as all files of the appliance; of one that was written in millimetres the size tells.
+export const importShape = (file: File, stem: string, shape: FreeForm): Promise<boolean> =>
+  attempt(async () => {
+    const id = await named(file, addShape(stem, shape));
+    const geometry = { ...shape, points: scaled(shape.points, 1e-3) };
+    const take = (): void => void attempt(() => call('PATCH', `/objects/${enc(id)}`, { geometry }));
+    const text = `${file.name} was taken in metres, ${mm(widest(shape))} wide.`;
+    store.notice.value = { tone: 'info', text, fixes: [{ label: 'It is in millimetres', run: take }] };
+    store.announce(text);
+  });

@@ -26,6 +26,16 @@ export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () =>
   }
 }
 
+// What is made of a file: a refusal names it.
+export async function named<T>(file: File, made: Promise<T>): Promise<T> {
+  try {
+    return await made;
+  } catch (e) {
+    const { message } = e as Error;
+    throw message.includes(file.name) ? e : new Error(`${file.name}: ${message}`);
+  }
+}
+
 // Edits of one thing in quick succession: one request under way at a time, in order, the newest wins.
 const underWay = new Map<string, Promise<boolean>>();
 const newest = new Map<string, () => Promise<boolean>>();

@@ -5,7 +5,7 @@ import { call, callForPlace, enc, Refused, save } from '../state/rest';
 import * as store from '../state/store';
 import { inform, refuse } from '../state/store';
 import { refreshScenes } from '../state/stream';
-import { attempt, latest, patch } from './request';
+import { attempt, latest, named, patch } from './request';
 
 // Nothing to undo is no error, only nothing.
 async function stepHistory(way: 'undo' | 'redo'): Promise<boolean> {
@@ -86,7 +86,7 @@ export async function openFile(file: File): Promise<boolean> {
     return false;
   }
   return attempt(async () => {
-    await call('PUT', '/scene', scene);
+    await named(file, call('PUT', '/scene', scene));
     store.clearSelection();
   });
 }
