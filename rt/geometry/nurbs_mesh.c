@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEVIATION  3e-4  /* of the surface's size */
 #define CELLS_MOST 48    /* along a direction, and one in each span */
@@ -107,6 +108,7 @@ typedef struct grid {
     double *lines[2];
     gw_vec3 *points;     /* cells[0] + 1 rows of cells[1] + 1 */
     int (*triangles)[3]; /* two a cell */
+    gw_corner_parameters *parameters;
 } grid;
 
 /* Point (i, j) of the grid. Where a direction is closed its last line is its first. */
@@ -159,22 +161,60 @@ static void connect(const gw_nurbs *surface, grid *g)
             int b = (int)(point_of(surface, g, i + 1, j) - g->points);
             int c = (int)(point_of(surface, g, i + 1, j + 1) - g->points);
             int d = (int)(point_of(surface, g, i, j + 1) - g->points);
+            const double u[2] = {g->lines[0][i], g->lines[0][i + 1]};
+            const double v[2] = {g->lines[1][j], g->lines[1][j + 1]};
+            const gw_corner_parameters lower = {{u[0], v[0]}, {u[1], v[0]}, {u[1], v[1]}};
+            const gw_corner_parameters upper = {{u[0], v[0]}, {u[1], v[1]}, {u[0], v[1]}};
+            memcpy(g->parameters[n], lower, sizeof lower);
+            memcpy(g->parameters[n + 1], upper, sizeof upper);
             int *first = g->triangles[n++], *second = g->triangles[n++];
             first[0] = a, first[1] = b, first[2] = c;
             second[0] = a, second[1] = c, second[2] = d;
         }
 }
 
+static bool same(gw_vec3 a, gw_vec3 b)
+{
+    return gw_norm2(gw_sub(a, b)) == 0;
+}
+
+/* Keeps the parameters of the triangles that the mesh has kept, in its order of their corners. */
+static bool match_parameters(const gw_mesh *mesh, grid *g)
+{
+    int kept = 0, count = 2 * g->cells[0] * g->cells[1];
+    for (int t = 0; t < count && kept < mesh->triangle_count; t++) {
+        const int *from = g->triangles[t], *to = mesh->triangles[kept];
+        gw_corner_parameters own;
+        int found = 0;
+        memcpy(own, g->parameters[t], sizeof own);
+        if (same(g->points[from[0]], g->points[from[1]]) ||
+            same(g->points[from[1]], g->points[from[2]]) ||
+            same(g->points[from[2]], g->points[from[0]]))
+            continue;
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < 3; i++)
+                if (same(mesh->vertices[to[k]], g->points[from[i]])) {
+                    memcpy(g->parameters[kept][k], own[i], sizeof own[i]);
+                    found++;
+                }
+        if (found != 3)
+            return false;
+        kept++;
+    }
+    return kept == mesh->triangle_count;
+}
+
 static gw_mesh *mesh_of(const gw_nurbs *surface, const spans s[2], const int cells[2],
-                        gw_error *error)
+                        gw_corner_parameters **parameters, gw_error *error)
 {
     grid g = {.cells = {cells[0], cells[1]},
               .lines = {lines_of(&s[0], cells[0]), lines_of(&s[1], cells[1])}};
     int points = (cells[0] + 1) * (cells[1] + 1), triangles = 2 * cells[0] * cells[1];
     g.points = malloc((size_t)points * sizeof *g.points);
     g.triangles = malloc((size_t)triangles * sizeof *g.triangles);
+    g.parameters = malloc((size_t)triangles * sizeof *g.parameters);
     gw_mesh *mesh = NULL;
-    if (g.lines[0] && g.lines[1] && g.points && g.triangles) {
+    if (g.lines[0] && g.lines[1] && g.points && g.triangles && g.parameters) {
         evaluate(surface, &g);
         connect(surface, &g);
         mesh = gw_mesh_create(&(gw_mesh_def){.vertex_count = points,
@@ -182,9 +222,15 @@ static gw_mesh *mesh_of(const gw_nurbs *surface, const spans s[2], const int cel
                                              .vertices = g.points,
                                              .triangles = (const int(*)[3])g.triangles},
                               error);
+        bool matched = !mesh || match_parameters(mesh, &g);
+        assert(matched);
+        (void)matched;
     } else {
         gw_fail(error, GW_FAILED, "", "no memory for a surface's triangles");
     }
+    *parameters = mesh ? g.parameters : NULL;
+    if (!mesh)
+        free(g.parameters);
     free(g.lines[0]);
     free(g.lines[1]);
     free(g.points);
@@ -192,9 +238,11 @@ static gw_mesh *mesh_of(const gw_nurbs *surface, const spans s[2], const int cel
     return mesh;
 }
 
-gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_error *error)
+gw_mesh *gw_nurbs_mesh_with_parameters(const gw_nurbs *surface, gw_corner_parameters **parameters,
+                                       gw_error *error)
 {
-    assert(surface && surface->dimension == 2);
+    assert(surface && surface->dimension == 2 && parameters);
+    *parameters = NULL;
     spans s[2] = {{0}, {0}};
     gw_mesh *mesh = NULL;
     if (find_spans(surface, 0, &s[0]) && find_spans(surface, 1, &s[1])) {
@@ -209,11 +257,19 @@ gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_error *error)
             if (done)
                 break;
         }
-        mesh = mesh_of(surface, s, cells, error);
+        mesh = mesh_of(surface, s, cells, parameters, error);
     } else {
         gw_fail(error, GW_FAILED, "", "no memory for a surface's triangles");
     }
     free_spans(&s[0]);
     free_spans(&s[1]);
+    return mesh;
+}
+
+gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_error *error)
+{
+    gw_corner_parameters *parameters;
+    gw_mesh *mesh = gw_nurbs_mesh_with_parameters(surface, &parameters, error);
+    free(parameters);
     return mesh;
 }

@@ -17,4 +17,12 @@
  */
 gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_error *error);
 
+/* Parameters of a triangle's three corners. A corner on a seam or at a pole has those of its
+ * triangle's side of it. */
+typedef double gw_corner_parameters[3][2];
+
+/* The same with the parameters of each triangle of the mesh, to be freed with free(). */
+gw_mesh *gw_nurbs_mesh_with_parameters(const gw_nurbs *surface, gw_corner_parameters **parameters,
+                                       gw_error *error);
+
 #endif
