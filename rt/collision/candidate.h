@@ -5,7 +5,15 @@
  *
  *   gap = n . (x_a - x_b) - r_a - r_b,      x the points of a and b, n from b towards a
  *
- * A gap below zero is a penetration. Plain values.
+ * A gap below zero is a penetration. Where one of the points is on a curved surface, gap and normal
+ * are those of the surface to second order: with d = x_a - x_b in its frame, and the principal
+ * curvatures k_i along e_i of the surface at that distance through the other point,
+ *
+ *   s = sum k_i (e_i . d) e_i,    n' = (n + s) / sqrt(1 + |s|^2)
+ *   gap = n . d + d . s / (1 + sqrt(1 + |s|^2)) - r_a - r_b
+ *
+ * which is exact where the surface is a sphere or a circular cylinder and n . d does not change.
+ * Plain values.
  */
 #ifndef GW_COLLISION_CANDIDATE_H
 #define GW_COLLISION_CANDIDATE_H
@@ -34,6 +42,17 @@ typedef enum gw_normal_kind {
     GW_NORMAL_BETWEEN
 } gw_normal_kind;
 
+/* Principal curvatures (1/m) and directions (unit). */
+typedef struct gw_bend {
+    double curvature[2];
+    gw_vec3 direction[2];
+} gw_bend;
+
+static inline bool gw_is_bent(const gw_bend *bend)
+{
+    return bend->curvature[0] != 0 || bend->curvature[1] != 0;
+}
+
 struct gw_unilateral_row;
 
 typedef struct gw_contact_candidate {
@@ -45,6 +64,10 @@ typedef struct gw_contact_candidate {
     double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;
     gw_vec3 normal; /* unit, in the frame that `kind` says */
+    /* Of a curved surface, for kinds in a or b and in that frame: k_i of the surface at the
+     * distance of the other's point (1/m; above zero where it bends away from that point), and
+     * unit vectors e_i, across the normal and one another. Zero: a plane. */
+    gw_bend bend;
     gw_contact_material surface;
     double gap; /* when it was found (m) */
     /* A unilateral constraint (rt/contact/unilateral_row.h) instead of points, radii and a normal,

@@ -18,7 +18,19 @@ static gw_vec3 direction_between(gw_vec3 a, gw_vec3 b)
     return gw_norm2(d) > 0 ? gw_unit(d) : gw_v3(0, 0, 1);
 }
 
-/* gap = n . (x_a - x_b) - r_a - r_b */
+/* Turns the normal of a bent surface, whose body is turned by q, as the points are apart by d;
+ * returns what that adds to n . d. */
+static double follow_bend(const gw_bend *bend, gw_quat q, gw_vec3 d, gw_vec3 *n)
+{
+    gw_vec3 at = gw_unrotate(q, d), s = {0, 0, 0};
+    for (int i = 0; i < 2; i++)
+        s = gw_mul_add(s, bend->curvature[i] * gw_dot(bend->direction[i], at), bend->direction[i]);
+    double length = sqrt(1 + gw_norm2(s));
+    *n = gw_scale(1 / length, gw_add(*n, gw_rotate(q, s)));
+    return gw_dot(at, s) / (1 + length);
+}
+
+/* gap = n . (x_a - x_b) - r_a - r_b, and what a bent surface adds (candidate.h) */
 GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const gw_pose *a,
                                     const gw_pose *b)
 {
@@ -39,6 +51,9 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
         break;
     }
     g.gap = gw_dot(g.normal, gw_sub(xa, xb)) - candidate->radius_a - candidate->radius_b;
+    if (gw_is_bent(&candidate->bend))
+        g.gap += follow_bend(&candidate->bend, candidate->kind == GW_NORMAL_IN_A ? a->q : b->q,
+                             gw_sub(xa, xb), &g.normal);
     g.at_a = gw_mul_add(xa, -candidate->radius_a, g.normal);
     g.at_b = gw_mul_add(xb, candidate->radius_b, g.normal);
     if (candidate->kind == GW_NORMAL_IN_A)

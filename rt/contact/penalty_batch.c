@@ -46,6 +46,19 @@ static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate
         put(&f->other_normal, lane, n);
 }
 
+/* A bent surface: where n turns round d does, too, so its bend is the same from either side. */
+static void add_bend(gw_penalty_batch *f, int lane, const gw_contact_candidate *candidate,
+                     bool is_a)
+{
+    bool in_other = candidate->kind == (is_a ? GW_NORMAL_IN_B : GW_NORMAL_IN_A);
+    f->any_bent = true;
+    f->bent_in_other[lane] = in_other ? -1 : 0;
+    for (int i = 0; i < 2; i++) {
+        f->curvature[i][lane] = candidate->bend.curvature[i];
+        put(&f->direction[i], lane, candidate->bend.direction[i]);
+    }
+}
+
 void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int other)
 {
     assert(f->count < GW_LANES);
@@ -59,6 +72,8 @@ void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int 
     f->radius[lane] = is_a ? candidate->radius_a : candidate->radius_b;
     f->other_radius[lane] = is_a ? candidate->radius_b : candidate->radius_a;
     add_normal(f, lane, candidate, is_a);
+    if (gw_is_bent(&candidate->bend))
+        add_bend(f, lane, candidate, is_a);
     /* the force acts at the contact point of the body that the normal is fixed to (kinematics.h) */
     f->mine_at_other[lane] = !apart && is_a == at_b;
     f->other_at_mine[lane] = !apart && is_a != at_b;
@@ -188,6 +203,8 @@ GW_LANE_INLINE void place_others(gw_penalty_batch *f)
     f->other_n.z = (gw_lanes)(((gw_mask)by.z & turned) | ((gw_mask)n->z & ~turned));
     if (f->sticks)
         transform(&m, &f->other_anchor, &f->other_anchor_x);
+    for (int i = 0; i < 2 && f->any_bent; i++)
+        turn(&m, &f->direction[i], &f->other_direction[i]);
     f->moved = false;
 }
 
@@ -229,6 +246,41 @@ GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, co
     n->x += part * d->x;
     n->y += part * d->y;
     n->z += part * d->z;
+}
+
+GW_LANE_INLINE void select3(gw_mask of, const gw_lanes3 *x, const gw_lanes3 *y, gw_lanes3 *out)
+{
+    out->x = (gw_lanes)(((gw_mask)x->x & of) | ((gw_mask)y->x & ~of));
+    out->y = (gw_lanes)(((gw_mask)x->y & of) | ((gw_mask)y->y & ~of));
+    out->z = (gw_lanes)(((gw_mask)x->z & of) | ((gw_mask)y->z & ~of));
+}
+
+/* Turns the normals of bent surfaces as the points are apart by d, and adds to n . d what that
+ * does: s = sum k_i (e_i . d) e_i, n' = (n + s) / l, l = sqrt(1 + |s|^2), d . s / (1 + l). */
+GW_LANE_INLINE void follow_bend(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
+                                gw_lanes3 *n, gw_lanes *gap)
+{
+    const gw_lanes zero = {0};
+    gw_lanes3 s = {zero, zero, zero};
+    gw_lanes part, size;
+    for (int i = 0; i < 2; i++) {
+        gw_lanes3 e;
+        turn(mine, &f->direction[i], &e);
+        select3(f->bent_in_other, &f->other_direction[i], &e, &e);
+        dot(&e, d, &part);
+        part *= f->curvature[i];
+        s.x += part * e.x;
+        s.y += part * e.y;
+        s.z += part * e.z;
+    }
+    dot(&s, &s, &size);
+    size += 1;
+    root(&size, &size);
+    dot(d, &s, &part);
+    *gap += part / (1 + size);
+    n->x = (n->x + s.x) / size;
+    n->y = (n->y + s.y) / size;
+    n->z = (n->z + s.z) / size;
 }
 
 /* t = s x + (1 - s) y */
@@ -312,6 +364,10 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     transform(mine, &f->point, &own);
     d = (gw_lanes3){own.x - f->other_x.x, own.y - f->other_x.y, own.z - f->other_x.z};
     normal_of(f, mine, &d, &n);
+    gw_lanes gap, rate, push, limit;
+    dot(&n, &d, &gap);
+    if (f->any_bent)
+        follow_bend(f, mine, &d, &n, &gap);
     here = (gw_lanes3){own.x - f->radius * n.x, own.y - f->radius * n.y, own.z - f->radius * n.z};
     there = (gw_lanes3){f->other_x.x + f->other_radius * n.x, f->other_x.y + f->other_radius * n.y,
                         f->other_x.z + f->other_radius * n.z};
@@ -321,8 +377,6 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     velocity(&v, &w, &at, &p, &va);
     velocity(&f->other_v, &f->other_w, &at_other, &f->other_p, &vb);
     u = (gw_lanes3){va.x - vb.x, va.y - vb.y, va.z - vb.z};
-    gw_lanes gap, rate, push, limit;
-    dot(&n, &d, &gap);
     dot(&n, &u, &rate);
     gw_lanes depth = f->radius + f->other_radius - gap - f->rest_penetration;
     push = f->stiffness * depth - f->damping * rate;

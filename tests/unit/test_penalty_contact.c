@@ -22,12 +22,18 @@ static gw_pose some_pose(unsigned *seed)
 /* A candidate of random points, with more or less penetration. */
 static gw_contact_candidate some_candidate(unsigned *seed, int i)
 {
-    return (gw_contact_candidate){.point_a = some_vector(seed, 0.1),
-                                  .point_b = some_vector(seed, 0.1),
-                                  .radius_a = 0.5 + 0.5 * some(seed),
-                                  .radius_b = 0.5 + 0.5 * some(seed),
-                                  .kind = (gw_normal_kind)(i % 4),
-                                  .normal = gw_unit(some_vector(seed, 1))};
+    gw_contact_candidate c = {.point_a = some_vector(seed, 0.1),
+                              .point_b = some_vector(seed, 0.1),
+                              .radius_a = 0.5 + 0.5 * some(seed),
+                              .radius_b = 0.5 + 0.5 * some(seed),
+                              .kind = (gw_normal_kind)(i % 4),
+                              .normal = gw_unit(some_vector(seed, 1))};
+    /* some on a bent surface */
+    if (i % 3 != 0 || (c.kind != GW_NORMAL_IN_A && c.kind != GW_NORMAL_IN_B))
+        return c;
+    c.bend = (gw_bend){{3 * some(seed), 3 * some(seed)}, {gw_any_normal(c.normal), {0, 0, 0}}};
+    c.bend.direction[1] = gw_cross(c.normal, c.bend.direction[0]);
+    return c;
 }
 
 static gw_penalty_contact some_contact(unsigned *seed, const gw_contact_candidate *candidate,
