@@ -9,8 +9,6 @@
 #include <assert.h>
 #include <stddef.h>
 
-enum { ID_TOP = 0x10000, ID_BASE, ID_APEX, ID_RIM };
-
 static gw_vec3 axis_of(const gw_convex *s)
 {
     return gw_v3(s->rotation.m[0][2], s->rotation.m[1][2], s->rotation.m[2][2]);
@@ -137,7 +135,7 @@ bool gw_convex_reference_face(const gw_convex *s, gw_vec3 d, double cosine, gw_r
     if ((top ? up : -up) <= cosine)
         return false;
     face->normal = top ? z : gw_neg(z);
-    face->id = top ? ID_TOP : ID_BASE;
+    face->id = top ? GW_ID_TOP : GW_ID_BASE;
     face->count = 0;
     face->centre = axis_point(s, top ? s->high : s->low);
     face->radius = s->radius;
@@ -267,9 +265,9 @@ static void add_rim(gw_support_feature *f, const gw_convex *s, double z, gw_vec3
     bool tilted = gw_dot(d, gw_sub(lowest, rim[nearest])) > 1e-7;
     for (int i = 0; i < 4; i++) {
         if (i == nearest && tilted)
-            add_rolling_point(f, s, z, d, ID_RIM + 4);
+            add_rolling_point(f, s, z, d, GW_ID_RIM + 4);
         else
-            add_point(f, rim[i], 0, ID_RIM + i);
+            add_point(f, rim[i], 0, GW_ID_RIM + i);
     }
     f->closed = true;
 }
@@ -304,11 +302,11 @@ void gw_convex_incident_feature(const gw_convex *s, gw_vec3 d, gw_support_featur
         add_rim(f, s, up > 0 ? s->high : s->low, d);
         return;
     }
-    add_rolling_point(f, s, s->low, d, ID_BASE);
+    add_rolling_point(f, s, s->low, d, GW_ID_BASE);
     if (s->core == GW_CORE_CYLINDER)
-        add_rolling_point(f, s, s->high, d, ID_TOP);
+        add_rolling_point(f, s, s->high, d, GW_ID_TOP);
     else
-        add_point(f, axis_point(s, s->high), 0, ID_APEX);
+        add_point(f, axis_point(s, s->high), 0, GW_ID_APEX);
 }
 
 /* ---- the support feature --------------------------------------------------------------------- */
@@ -340,13 +338,13 @@ void gw_convex_support_feature(const gw_convex *s, gw_vec3 d, double slack, gw_s
     if (s->radius * gw_norm(gw_cross(axis_of(s), d)) < slack && !(cone && up > 0)) {
         add_rim(f, s, up > 0 ? s->high : s->low, d);
     } else if (level < slack && cone) {
-        add_point(f, rim_point(s, s->low, d), 0, ID_BASE);
-        add_point(f, axis_point(s, s->high), 0, ID_APEX);
+        add_point(f, rim_point(s, s->low, d), 0, GW_ID_BASE);
+        add_point(f, axis_point(s, s->high), 0, GW_ID_APEX);
     } else if (level < slack) {
-        add_point(f, axis_point(s, s->low), s->radius, ID_BASE);
-        add_point(f, axis_point(s, s->high), s->radius, ID_TOP);
+        add_point(f, axis_point(s, s->low), s->radius, GW_ID_BASE);
+        add_point(f, axis_point(s, s->high), s->radius, GW_ID_TOP);
     } else {
-        int id = cone && up > 0 && up > cone_sine(s) ? ID_APEX : up > 0 ? ID_TOP : ID_BASE;
+        int id = cone && up > 0 && up > cone_sine(s) ? GW_ID_APEX : up > 0 ? GW_ID_TOP : GW_ID_BASE;
         add_point(f, gw_convex_support(s, d), 0, id);
     }
 }

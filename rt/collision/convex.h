@@ -51,6 +51,10 @@ typedef struct gw_convex {
 /* Vertices of a face that are used; of a face with more, every n-th. */
 #define GW_FEATURE_POINTS 24
 
+/* Ids of a cylinder's and a cone's features: of the ends of its side, which roll, an apex, and four
+ * points of a rim, GW_ID_RIM to GW_ID_RIM + 3, with its lowest point, GW_ID_RIM + 4. */
+enum { GW_ID_TOP = 0x10000, GW_ID_BASE, GW_ID_APEX, GW_ID_RIM };
+
 /* A vertex, an edge or a face of a core, as points in world coordinates. Each stands for a ball
  * whose lowest point is the contact point. */
 typedef struct gw_support_feature {

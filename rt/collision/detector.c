@@ -247,10 +247,14 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
                               .kind = m->kind,
                               .normal = m->normal,
                               .gap = m->gap};
-    if (m->kind == GW_NORMAL_IN_A)
-        c.normal = gw_unrotate(in_a->q, m->normal);
-    else if (m->kind == GW_NORMAL_IN_B)
-        c.normal = gw_unrotate(in_b->q, m->normal);
+    gw_quat own = m->kind == GW_NORMAL_IN_A ? in_a->q : in_b->q;
+    if (m->kind == GW_NORMAL_IN_A || m->kind == GW_NORMAL_IN_B)
+        c.normal = gw_unrotate(own, m->normal);
+    if (gw_is_bent(&m->bend))
+        for (int i = 0; i < 2; i++) {
+            c.bend.curvature[i] = m->bend.curvature[i];
+            c.bend.direction[i] = gw_unrotate(own, m->bend.direction[i]);
+        }
     if (d->def.surface)
         c.surface = d->def.surface(d->def.context, ga->material, gb->material);
     return c;
@@ -356,13 +360,57 @@ static gw_trimesh_query trimesh_query(const gw_geom *ga, const gw_geom *gb, cons
                               .slide = slide};
 }
 
+static bool is_ball(const gw_geom *g)
+{
+    return g->polytope && g->polytope->vertex_count == 1;
+}
+
+/* A free-form surface against a convex solid: its triangles tell where they are near. */
+static int free_form_manifold(const gw_free_form *form, bool ball, const gw_trimesh_query *query,
+                              gw_manifold_point *points, int capacity, double *gap)
+{
+    gw_trimesh_query near = *query;
+    const gw_convex *c = query->convex;
+    gw_free_form_query q = {.form = form,
+                            .origin = query->origin,
+                            .rotation = query->rotation,
+                            .convex = c,
+                            .centre = gw_add(c->origin, gw_mat3_mul(&c->rotation, query->centre)),
+                            .reach = query->reach};
+    double deviation = gw_free_form_deviation(form);
+    int count;
+    if (ball) {
+        count = gw_free_form_ball(&q, points, capacity, gap);
+    } else if ((count = gw_free_form_curves(&q, points, capacity, gap)) < 0) {
+        near.reach += deviation;
+        near.mesh_is_a = false;
+        near.unreduced = true;
+        near.slide = query->mesh_is_a ? gw_neg(query->slide) : query->slide;
+        gw_manifold_point found[GW_TRIMESH_FOUND];
+        count = gw_trimesh_manifold(&near, found, GW_TRIMESH_FOUND, gap);
+        count = gw_free_form_refine(&q, found, count, points, capacity);
+        *gap = count > 0 ? points[0].gap : fmin(query->reach, *gap - deviation);
+    }
+    for (int i = 0; query->mesh_is_a && i < count; i++)
+        points[i] = gw_manifold_point_swapped(&points[i]);
+    return count;
+}
+
 static int collide_trimesh(const gw_detector *d, const geom_pair *p, const gw_trimesh_query *query,
                            gw_contact_candidate *candidates, int capacity, double *gap)
 {
     filter_context context = {d, p};
+    const gw_geom *ga = &d->geoms[p->a], *gb = &d->geoms[p->b];
+    const gw_free_form *form = query->mesh_is_a ? ga->free_form : gb->free_form;
     gw_manifold_point points[GW_TRIMESH_POINTS];
+    double distance;
+    int count = 0, found;
     assert(capacity <= GW_TRIMESH_POINTS);
-    int found = gw_trimesh_manifold(query, points, capacity, gap), count = 0;
+    if (form && !query->other)
+        found = free_form_manifold(form, is_ball(query->mesh_is_a ? gb : ga), query, points,
+                                   capacity, gap ? gap : &distance);
+    else
+        found = gw_trimesh_manifold(query, points, capacity, gap);
     for (int i = 0; i < found; i++)
         if (!is_internal(&context, &points[i]))
             candidates[count++] = candidate_of(d, p, &points[i]);
@@ -510,10 +558,12 @@ static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
 {
     const double first = 2e-3, factor = 3;
     gw_trimesh_query q = trimesh_query(&d->geoms[p->a], &d->geoms[p->b], a, b, first, query->slide);
+    bool free_form = d->geoms[p->a].free_form || d->geoms[p->b].free_form;
     q.nearest_only = true;
     for (;; q.reach = fmin(query->reach, factor * q.reach)) {
         int count = collide_trimesh(d, p, &q, candidates, GW_PAIR_CANDIDATES, gap);
-        if (!(*gap >= q.reach && q.reach < query->reach)) /* ends if one is not a number, too */
+        bool none = *gap >= q.reach || (free_form && count == 0);
+        if (!(none && q.reach < query->reach)) /* ends if one is not a number, too */
             return count;
     }
 }
@@ -541,11 +591,6 @@ int gw_detect_pair(const void *detector, const gw_pair_query *query,
     return collide_convex(d, &p, &a, &b, distance, query->reach, query->slide, candidates);
 }
 
-static bool is_ball(const gw_geom *g)
-{
-    return g->polytope && g->polytope->vertex_count == 1;
-}
-
 bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre, double *radius)
 {
     assert(detector && geom >= 0 && centre && radius);
@@ -559,10 +604,17 @@ bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre
 int gw_detector_query_cost(const void *detector, int geom)
 {
     assert(detector && geom >= 0);
-    enum { VISITS_A_STEP = 32, TRIMESH_VISITS = 10 * VISITS_A_STEP };
+    enum {
+        VISITS_A_STEP = 32,
+        TRIMESH_VISITS = 10 * VISITS_A_STEP,
+        FREE_FORM_VISITS = 5 * VISITS_A_STEP
+    };
     const gw_detector *d = detector;
     const gw_geom *g = geom_of(d, geom);
-    int visits = g->polytope ? g->polytope->vertex_count : g->trimesh ? TRIMESH_VISITS : 0;
+    int visits = g->polytope    ? g->polytope->vertex_count
+                 : g->free_form ? FREE_FORM_VISITS
+                 : g->trimesh   ? TRIMESH_VISITS
+                                : 0;
     for (int i = g->next; i != geom; i = d->geoms[i].next)
         visits++;
     return visits / VISITS_A_STEP;

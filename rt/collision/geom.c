@@ -4,9 +4,7 @@
 #include "rt/collision/geom.h"
 
 #include <assert.h>
-#include <stddef.h>
-
-#include "rt/geometry/nurbs_mesh.h"
+#include <stdlib.h>
 
 /* Takes over the polytope; NULL: memory was short. */
 static bool set_polytope(gw_geom *g, gw_polytope *polytope, gw_error *error)
@@ -17,12 +15,19 @@ static bool set_polytope(gw_geom *g, gw_polytope *polytope, gw_error *error)
     return polytope || gw_fail(error, GW_FAILED, "", "no memory for a solid's corners");
 }
 
-static bool set_surface(gw_geom *g, const gw_nurbs *surface, gw_error *error)
+static bool set_surface(gw_geom *g, gw_nurbs *surface, gw_error *error)
 {
-    gw_mesh *mesh = gw_nurbs_mesh(surface, error);
+    gw_corner_parameters *parameters = NULL;
+    gw_mesh *mesh = gw_nurbs_mesh_with_parameters(surface, &parameters, error);
+    g->surface = gw_nurbs_get(surface);
     g->trimesh = mesh ? gw_trimesh_create(mesh, error) : NULL;
+    if (g->trimesh)
+        g->free_form = gw_free_form_create(surface, gw_trimesh_mesh(g->trimesh), g->trimesh,
+                                           parameters, error);
+    else
+        free(parameters);
     gw_mesh_put(mesh);
-    return g->trimesh != NULL;
+    return g->free_form != NULL;
 }
 
 static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
@@ -76,6 +81,8 @@ bool gw_geom_init(gw_geom *g, const gw_shape *shape, const gw_pose *body_from_ge
 void gw_geom_finish(gw_geom *g)
 {
     gw_polytope_destroy(g->polytope);
+    gw_free_form_destroy(g->free_form);
+    gw_nurbs_put(g->surface);
     gw_trimesh_destroy(g->trimesh);
     *g = (gw_geom){0};
 }

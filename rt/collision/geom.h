@@ -8,6 +8,7 @@
 #ifndef GW_COLLISION_GEOM_H
 #define GW_COLLISION_GEOM_H
 
+#include "rt/collision/free_form.h"
 #include "rt/collision/gjk_epa.h"
 #include "rt/collision/polytope.h"
 #include "rt/collision/trimesh.h"
@@ -16,13 +17,15 @@ typedef struct gw_geom {
     int body, material;
     int next; /* of the same body's geoms, in a ring */
     gw_pose body_from_geom;
-    gw_polytope *polytope; /* owned; NULL where the core is curved */
-    gw_trimesh *trimesh;   /* owned; of a mesh that is not convex, else NULL */
-    gw_convex convex;      /* at the pose that was last set */
-    gw_vec3 centre, half;  /* of its bounding box, in its frame (m) */
-    double radius;         /* of the bounding sphere about the centre (m) */
-    gw_vec3 world_centre;  /* as last set */
-    gw_twist twist;        /* as last set, of the centre, world axes */
+    gw_polytope *polytope;   /* owned; NULL where the core is curved */
+    gw_trimesh *trimesh;     /* owned; of a mesh that is not convex, else NULL */
+    gw_free_form *free_form; /* owned; of a free-form surface, beside its trimesh, else NULL */
+    gw_nurbs *surface;       /* that one; a reference */
+    gw_convex convex;        /* at the pose that was last set */
+    gw_vec3 centre, half;    /* of its bounding box, in its frame (m) */
+    double radius;           /* of the bounding sphere about the centre (m) */
+    gw_vec3 world_centre;    /* as last set */
+    gw_twist twist;          /* as last set, of the centre, world axes */
 } gw_geom;
 
 /* A primitive or a mesh; false (GW_FAILED) when memory is short, (GW_BAD_INPUT) for a compound. To

@@ -18,6 +18,7 @@
 /* Of either face each vertex and two crossings of each edge, and the nearest pair. */
 enum { FOUND_MAX = 2 * 3 * GW_FEATURE_POINTS + 2 };
 
+static const gw_bend flat;             /* none */
 static const double same_place = 1e-9; /* m */
 static const double steep = 0.1; /* slope of an edge from which it crosses a side, not lies on it */
 
@@ -65,11 +66,11 @@ static void add_above_face(builder *m, const gw_reference_face *face, bool on_b,
         return;
     gw_manifold_point *t = add_found(m);
     if (on_b)
-        *t = (gw_manifold_point){p,      foot, radius, 0,       GW_NORMAL_IN_B,
-                                 normal, true, gap,    feature, face_feature};
+        *t = (gw_manifold_point){p,   foot,    radius,       0,   GW_NORMAL_IN_B, normal, true,
+                                 gap, feature, face_feature, flat};
     else
-        *t = (gw_manifold_point){foot,   p,    0,   radius,       GW_NORMAL_IN_A,
-                                 normal, true, gap, face_feature, feature};
+        *t = (gw_manifold_point){
+            foot, p, 0, radius, GW_NORMAL_IN_A, normal, true, gap, face_feature, feature, flat};
 }
 
 /* A sharp edge along d, p on it, over a side of the reference face: edge across edge with the
@@ -88,11 +89,12 @@ static void add_edge_crossing(builder *m, const gw_reference_face *face, bool on
         return;
     gw_manifold_point *t = add_found(m);
     if (on_b)
-        *t = (gw_manifold_point){p, foot,  radius, 0,       GW_NORMAL_IN_WORLD,
-                                 n, false, gap,    feature, face_feature};
+        *t = (gw_manifold_point){p,   foot,    radius,       0,   GW_NORMAL_IN_WORLD, n, false,
+                                 gap, feature, face_feature, flat};
     else
         *t = (gw_manifold_point){foot,      p,     0,   radius,       GW_NORMAL_IN_WORLD,
-                                 gw_neg(n), false, gap, face_feature, feature};
+                                 gw_neg(n), false, gap, face_feature, feature,
+                                 flat};
 }
 
 /* Clips the segment p + t d, t in 0 .. 1, against the sides of the face. Out: the part t[0] .. t[1]
@@ -263,7 +265,7 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
     double gap = gw_dot(n, q_to_p) - ra - rb;
     if (gap <= m->reach)
         *add_found(m) = (gw_manifold_point){
-            p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y)};
+            p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y), flat};
 }
 
 /* The support point of the solid whose feature has fewer points, and the point across from it. */
@@ -287,7 +289,8 @@ static void add_support_point(builder *m, const gw_support_feature *a, const gw_
                                         false,
                                         m->nearest.distance,
                                         (uint32_t)a->id[0] | (a->closed ? GW_FEATURE_FACE : 0),
-                                        (uint32_t)b->id[0] | (b->closed ? GW_FEATURE_FACE : 0)};
+                                        (uint32_t)b->id[0] | (b->closed ? GW_FEATURE_FACE : 0),
+                                        flat};
 }
 
 static void add_nearest_pair(builder *m, gw_vec3 slide)
@@ -415,4 +418,17 @@ int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_di
     if (!has_distance(&m))
         add_nearest_pair(&m, slide);
     return reduce(&m, filter, points);
+}
+
+gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *p)
+{
+    gw_manifold_point o = *p;
+    o.a = p->b, o.b = p->a;
+    o.radius_a = p->radius_b, o.radius_b = p->radius_a;
+    o.feature_a = p->feature_b, o.feature_b = p->feature_a;
+    o.normal = gw_neg(p->normal);
+    o.kind = p->kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B
+             : p->kind == GW_NORMAL_IN_B ? GW_NORMAL_IN_A
+                                         : p->kind;
+    return o;
 }

@@ -17,7 +17,11 @@ typedef struct gw_manifold_point {
     bool of_face;                  /* the normal is that of a face */
     double gap;                    /* normal . (a - b) - radius_a - radius_b (m) */
     uint32_t feature_a, feature_b; /* the same while the same features are near */
+    gw_bend bend;                  /* of the surface that the normal is fixed to, world axes */
 } gw_manifold_point;
+
+/* As seen from the other solid. */
+gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *point);
 
 /* Bits of feature_a and feature_b; the others are the index of the vertex or the face. */
 enum {

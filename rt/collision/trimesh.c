@@ -19,9 +19,8 @@
 #include "rt/collision/aabb_tree.h"
 
 enum {
-    TRIANGLES_MAX = 4096,        /* of a query */
-    TRIANGLES_MAX_NEAREST = 512, /* of one that asks for the nearest only */
-    FOUND_MAX = 256
+    TRIANGLES_MAX = 4096,       /* of a query */
+    TRIANGLES_MAX_NEAREST = 512 /* of one that asks for the nearest only */
 };
 
 static const double nearest_margin = 1e-3; /* m beyond the nearest */
@@ -180,6 +179,11 @@ void gw_trimesh_destroy(gw_trimesh *f)
     free(f);
 }
 
+const gw_mesh *gw_trimesh_mesh(const gw_trimesh *f)
+{
+    return f->mesh;
+}
+
 /* ---- a triangle as a convex solid ------------------------------------------------------------ */
 
 /* Made in place: the convex solid points into *t. Of an open mesh its outside is the side where the
@@ -323,7 +327,7 @@ typedef struct collector {
     double gap;   /* of all triangles met (m) */
     double reach; /* of points (m) */
     int count;
-    gw_manifold_point found[FOUND_MAX];
+    gw_manifold_point found[GW_TRIMESH_FOUND];
 } collector;
 
 static bool is_found(const collector *c, const gw_manifold_point *p)
@@ -374,7 +378,7 @@ static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *
         p->feature_b = mesh_feature(f, t, p->feature_b);
         if (o->trimesh)
             p->feature_a = mesh_feature(o->trimesh, o->triangle, p->feature_a);
-        if (c->count < FOUND_MAX && !is_found(c, p))
+        if (c->count < GW_TRIMESH_FOUND && !is_found(c, p))
             c->found[c->count++] = *p;
     }
 }
@@ -478,15 +482,15 @@ static int by_gap(const void *a, const void *b)
 }
 
 /* The one of a group that is farthest from those taken of it; -1: all are where those are. */
-static int farthest_found(const collector *c, const bool *in_group, const gw_manifold_point *taken,
-                          int count)
+static int farthest_found(const gw_manifold_point *found, int found_count, const bool *in_group,
+                          const int *taken, int count)
 {
     int best = -1;
     double most = 1e-7;
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < found_count; i++) {
         double far = INFINITY;
         for (int k = 0; in_group[i] && k < count; k++)
-            far = fmin(far, gw_distance(taken[k].b, c->found[i].b));
+            far = fmin(far, gw_distance(found[taken[k]].b, found[i].b));
         if (in_group[i] && far > most * (1 + 1e-6)) {
             most = far;
             best = i;
@@ -495,38 +499,29 @@ static int farthest_found(const collector *c, const bool *in_group, const gw_man
     return best;
 }
 
-/* Of points with about the same normal the nearest, then those farthest from the ones taken: four
- * at most. */
-static int reduce(const collector *c, gw_manifold_point *points, int capacity)
+int gw_trimesh_reduce(gw_manifold_point *points, int found_count, int capacity)
 {
-    bool done[FOUND_MAX] = {false}, in_group[FOUND_MAX];
-    int count = 0;
-    for (int i = 0; i < c->count; i++) {
+    bool done[GW_TRIMESH_FOUND] = {false}, in_group[GW_TRIMESH_FOUND];
+    int taken[GW_TRIMESH_FOUND], count = 0;
+    gw_manifold_point kept[GW_TRIMESH_POINTS];
+    assert(found_count <= GW_TRIMESH_FOUND && capacity <= GW_TRIMESH_POINTS);
+    for (int i = 0; i < found_count; i++) {
         if (done[i])
             continue;
-        for (int k = 0; k < c->count; k++) {
-            in_group[k] = !done[k] && gw_dot(c->found[i].normal, c->found[k].normal) > 0.999;
+        for (int k = 0; k < found_count; k++) {
+            in_group[k] = !done[k] && gw_dot(points[i].normal, points[k].normal) > 0.999;
             done[k] |= in_group[k];
         }
         int first = count;
         for (int best = i; best >= 0 && count < capacity && count < first + GW_MANIFOLD_POINTS;
-             best = farthest_found(c, in_group, &points[first], count - first))
-            points[count++] = c->found[best];
+             best = farthest_found(points, found_count, in_group, &taken[first], count - first))
+            taken[count++] = best;
     }
+    for (int i = 0; i < count; i++)
+        kept[i] = points[taken[i]];
+    for (int i = 0; i < count; i++)
+        points[i] = kept[i];
     return count;
-}
-
-static gw_manifold_point swapped(const gw_manifold_point *p)
-{
-    gw_manifold_point o = *p;
-    o.a = p->b, o.b = p->a;
-    o.radius_a = p->radius_b, o.radius_b = p->radius_a;
-    o.feature_a = p->feature_b, o.feature_b = p->feature_a;
-    o.normal = gw_neg(p->normal);
-    o.kind = p->kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B
-             : p->kind == GW_NORMAL_IN_B ? GW_NORMAL_IN_A
-                                         : p->kind;
-    return o;
 }
 
 int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points, int capacity,
@@ -545,10 +540,20 @@ int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points
         all = collide_solid(&c, &whole);
     }
     qsort(c.found, (size_t)c.count, sizeof *c.found, by_gap);
-    int count = reduce(&c, points, capacity);
+    int count = query->unreduced ? c.count : gw_trimesh_reduce(c.found, c.count, capacity);
+    for (int i = 0; i < count; i++)
+        points[i] = c.found[i];
     for (int i = 0; query->mesh_is_a && i < count; i++)
-        points[i] = swapped(&points[i]);
+        points[i] = gw_manifold_point_swapped(&points[i]);
     if (gap)
         *gap = all ? c.gap : fmin(0, c.gap);
     return count;
+}
+
+int gw_trimesh_near(const gw_trimesh *f, gw_vec3 point, double reach, int *triangles, int capacity)
+{
+    assert(f && reach >= 0 && capacity >= 0);
+    gw_vec3 h = {reach, reach, reach};
+    gw_aabb probe = {gw_sub(point, h), gw_add(point, h)};
+    return gw_aabb_tree_query(f->tree, &probe, triangles, capacity);
 }

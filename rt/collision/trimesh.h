@@ -11,13 +11,17 @@
 #include "rt/collision/manifold.h"
 #include "rt/geometry/mesh.h"
 
-#define GW_TRIMESH_POINTS 32 /* of a manifold where one solid is a trimesh, at most */
+#define GW_TRIMESH_POINTS 32  /* of a manifold where one solid is a trimesh, at most */
+#define GW_TRIMESH_FOUND  256 /* before they are reduced to these */
 
 typedef struct gw_trimesh gw_trimesh;
 
 /* Keeps a reference to the mesh. NULL with an error (GW_FAILED) where memory is short. */
 gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error);
 void gw_trimesh_destroy(gw_trimesh *trimesh); /* NULL is fine */
+
+/* The mesh that it keeps. */
+const gw_mesh *gw_trimesh_mesh(const gw_trimesh *trimesh);
 
 /* A trimesh at a pose against a convex solid, or against another trimesh: `other`, whose frame is
  * then that of `convex`. */
@@ -30,6 +34,7 @@ typedef struct gw_trimesh_query {
     const gw_trimesh *other; /* NULL: none */
     bool mesh_is_a;          /* else it is b of the points found */
     bool nearest_only; /* points about as near as the nearest, of a limited number of triangles */
+    bool unreduced;    /* all that are found, up to GW_TRIMESH_FOUND */
     double reach;      /* m */
     gw_vec3 slide;     /* velocity of a against b (m/s) */
 } gw_trimesh_query;
@@ -39,5 +44,14 @@ typedef struct gw_trimesh_query {
  * where more triangles are near than the limit. RT safe. */
 int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points, int capacity,
                         double *gap);
+
+/* Of points, nearest first, with about the same normal the nearest and those farthest from the ones
+ * taken: four at most. Returns how many are left, at most `capacity`. RT safe. */
+int gw_trimesh_reduce(gw_manifold_point *points, int count, int capacity);
+
+/* The triangles whose boxes are within `reach` of a point in the mesh's frame, at most `capacity`;
+ * returns how many, capacity + 1 where there are more. RT safe. */
+int gw_trimesh_near(const gw_trimesh *trimesh, gw_vec3 point, double reach, int *triangles,
+                    int capacity);
 
 #endif

@@ -102,12 +102,10 @@ static bool measure_contact(bench_row *r, int which)
 
 /* ---- ticks ----------------------------------------------------------------------------------- */
 
-/* Whole ticks of bundled scenes whose contacts may part. */
-static bool measure_ticks(bench_row *r, int which)
+/* Ticks of a scene, which is destroyed. */
+static bool time_ticks(bench_row *r, gw_scene *scene)
 {
-    static const char *const names[] = {"marble-run", "knee", "blade-under-probe"};
     double times[BATCHES];
-    gw_scene *scene = command_scene(names[which], NULL);
     gw_sim *sim = scene ? gw_sim_create(scene, NULL) : NULL;
     gw_scene_destroy(scene);
     if (!sim)
@@ -121,6 +119,58 @@ static bool measure_ticks(bench_row *r, int which)
     gw_sim_destroy(sim);
     bench_quantiles(r, times, BATCHES);
     return true;
+}
+
+/* Whole ticks of bundled scenes whose contacts may part. */
+static bool measure_ticks(bench_row *r, int which)
+{
+    static const char *const names[] = {"marble-run", "knee", "blade-under-probe"};
+    return time_ticks(r, command_scene(names[which], NULL));
+}
+
+/* z = x^2 + y^2 over a square of 1 m. */
+static gw_nurbs *paraboloid(void)
+{
+    static const double knots[] = {0, 0, 0, 1, 1, 1}, x[3] = {-0.5, 0, 0.5},
+                        square[3] = {0.25, -0.25, 0.25};
+    gw_vec3 points[9];
+    for (int i = 0; i < 9; i++)
+        points[i] = gw_v3(x[i / 3], x[i % 3], square[i / 3] + square[i % 3]);
+    const gw_nurbs_def def = {.dimension = 2,
+                              .degree = {2, 2},
+                              .count = {3, 3},
+                              .knot_count = {6, 6},
+                              .knots = {knots, knots},
+                              .points = points};
+    return gw_nurbs_create(&def, NULL);
+}
+
+/* So many of the balls of bouncing-ball, which roll in a bowl in place of its floor. */
+static bool measure_bowl(bench_row *r, int balls)
+{
+    static const char *const names[] = {"elastic", "rubber", "wood", "clay"};
+    gw_scene *scene = command_scene("bouncing-ball", NULL);
+    int floor = scene ? gw_scene_object(scene, "floor") : -1;
+    gw_nurbs *bowl = floor >= 0 ? paraboloid() : NULL;
+    if (!bowl) {
+        gw_scene_destroy(scene);
+        return false;
+    }
+    gw_shape_finish(&scene->objects[floor].shape);
+    scene->objects[floor].shape = (gw_shape){.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = bowl};
+    scene->objects[floor].pose.p = gw_v3(0, 0, 0);
+    for (int i = 0; i < 4; i++) {
+        gw_object *ball = &scene->objects[gw_scene_object(scene, names[i])];
+        double x = i / 2 ? 0.2 : -0.2, y = i % 2 ? 0.2 : -0.2;
+        ball->pose.p = gw_v3(x, y, 0.12);
+        ball->velocity = gw_v3(y, -x, 0); /* round, so that they do not meet */
+        if (i >= balls) {
+            ball->pose.p.z = 2 + i;
+            ball->free = false;
+            ball->fixed = true;
+        }
+    }
+    return time_ticks(r, scene);
 }
 
 int bench_surface_contact_rows(bench *rows, int room)
@@ -140,6 +190,8 @@ int bench_surface_contact_rows(bench *rows, int room)
         {"surface-parting-marbles", "marble run, a tick", measure_ticks, 0, 250},
         {"surface-parting-knee", "knee on two condyles, a tick", measure_ticks, 1, 250},
         {"surface-parting-probe", "probe on a blade, a tick", measure_ticks, 2, 50},
+        {"surface-bowl-ball", "ball in a free-form bowl, detected, a tick", measure_bowl, 1, 30},
+        {"surface-bowl-balls", "four such balls, a tick", measure_bowl, 4, 120},
     };
     int count = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {

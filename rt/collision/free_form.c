@@ -1,0 +1,451 @@
+/*
+ * Contact points on free-form surfaces, from the triangles that are near. The surface's closest
+ * point S to a point x, its foot, is found by Newton's method from the parameters of the closest
+ * point of a triangle. With the unit normal n towards the solid and h = n . (x - S) the distance
+ * has to second order in a motion d of x
+ *
+ *   h + n . d + 1/2 d . H d,   H = sum k_i' e_i e_i^T,   k_i' = -k_i / (1 - h k_i)
+ *
+ * e_i and k_i being the principal directions and curvatures of the surface, k_i > 0 where it bends
+ * towards n. Past an edge or on a kink, n leads from S to x, and k' is 1 / h across it.
+ * RT safe but for the creation.
+ */
+#include "rt/collision/free_form_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "rt/geometry/nurbs_nearest.h"
+#include "rt/geometry/nurbs_pole.h"
+
+enum {
+    SEEDS_MAX = 24, /* parts of the surface that Newton's method starts from */
+    FEET_MAX = 8    /* local minima of a ball */
+};
+
+#define BESIDE      1e-6 /* sine of what is not along the normal: an edge or a kink */
+#define FOCAL_LEAST 1e-3 /* 1 - h k is no less */
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static gw_vec3 corner(const gw_free_form *f, int t, int k)
+{
+    return f->mesh->vertices[f->mesh->triangles[t][k]];
+}
+
+static void parameters_at(const gw_free_form *f, int t, const double share[3], double x[2])
+{
+    for (int k = 0; k < 2; k++)
+        x[k] = share[0] * f->parameters[t][0][k] + share[1] * f->parameters[t][1][k] +
+               share[2] * f->parameters[t][2][k];
+}
+
+static gw_vec3 normal_at(const gw_free_form *f, int t, const double share[3], gw_vec3 *point)
+{
+    double x[2];
+    gw_nurbs_point at;
+    parameters_at(f, t, share, x);
+    gw_nurbs_evaluate(f->surface, x, 2, NULL, &at);
+    *point = at.d[0][0];
+    return gw_nurbs_normal(f->surface, x, &at);
+}
+
+typedef struct half_edge {
+    int low, high, triangle;
+} half_edge;
+
+static int by_ends(const void *a, const void *b)
+{
+    const half_edge *x = a, *y = b;
+    int low = (x->low > y->low) - (x->low < y->low);
+    return low ? low : (x->high > y->high) - (x->high < y->high);
+}
+
+/* Triangles at a border: one of their edges is met once. */
+static bool mark_border(gw_free_form *f)
+{
+    size_t count = 3 * (size_t)f->mesh->triangle_count;
+    half_edge *edges = malloc((count + 1) * sizeof *edges);
+    for (size_t i = 0; edges && i < count; i++) {
+        const int *t = f->mesh->triangles[i / 3];
+        int from = t[i % 3], to = t[(i + 1) % 3];
+        edges[i] = (half_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3)};
+    }
+    if (edges)
+        qsort(edges, count, sizeof *edges, by_ends);
+    for (size_t i = 0; edges && i < count;) {
+        size_t next = i + 1;
+        while (next < count && by_ends(&edges[i], &edges[next]) == 0)
+            next++;
+        if (next == i + 1)
+            f->lean[edges[i].triangle] = 1;
+        i = next;
+    }
+    free(edges);
+    return edges != NULL;
+}
+
+/* Samples the surface over each triangle, a little within its corners: these may be on a kink. */
+static void sample_triangles(gw_free_form *f)
+{
+    static const double shares[4][3] = {
+        {1. / 3, 1. / 3, 1. / 3}, {0.98, 0.01, 0.01}, {0.01, 0.98, 0.01}, {0.01, 0.01, 0.98}};
+    double turned = 0;
+    for (int t = 0; t < f->mesh->triangle_count; t++) {
+        gw_vec3 a = corner(f, t, 0), b = corner(f, t, 1), c = corner(f, t, 2), middle, other;
+        gw_vec3 n = gw_unit(gw_cross(gw_sub(b, a), gw_sub(c, a)));
+        double sine = 0;
+        f->normals[t] = n;
+        for (int i = 0; i < 4; i++) {
+            gw_vec3 own = normal_at(f, t, shares[i], i == 0 ? &middle : &other);
+            sine = fmax(sine, gw_norm(gw_cross(own, n)));
+            turned += i == 0 ? gw_dot(own, n) : 0;
+        }
+        gw_vec3 flat = gw_scale(1. / 3, gw_add(a, gw_add(b, c)));
+        f->deviation = fmax(f->deviation, 1.5 * gw_distance(middle, flat));
+        f->lean[t] = fmin(1, 2 * sine + 1e-3);
+    }
+    f->outward = turned < 0 ? -1 : 1;
+}
+
+gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh,
+                                  const gw_trimesh *trimesh, gw_corner_parameters *parameters,
+                                  gw_error *error)
+{
+    assert(surface && mesh && trimesh && parameters);
+    gw_free_form *f = calloc(1, sizeof *f);
+    size_t count = (size_t)mesh->triangle_count + 1;
+    if (!f) {
+        free(parameters);
+        gw_fail(error, GW_FAILED, "", "no memory for a surface's triangles");
+        return NULL;
+    }
+    f->surface = surface;
+    f->mesh = mesh;
+    f->trimesh = trimesh;
+    f->parameters = parameters;
+    f->normals = malloc(count * sizeof *f->normals);
+    f->lean = malloc(count * sizeof *f->lean);
+    if (f->normals && f->lean) {
+        sample_triangles(f);
+        if (mark_border(f))
+            return f;
+    }
+    gw_free_form_destroy(f);
+    gw_fail(error, GW_FAILED, "", "no memory for a surface's triangles");
+    return NULL;
+}
+
+void gw_free_form_destroy(gw_free_form *f)
+{
+    if (!f)
+        return;
+    free(f->parameters);
+    free(f->normals);
+    free(f->lean);
+    free(f);
+}
+
+double gw_free_form_deviation(const gw_free_form *f)
+{
+    return f->deviation;
+}
+
+/* ---- the foot of a point ----------------------------------------------------------------------
+ */
+
+/* Newton's method from a parameter; false where it leads nowhere. */
+bool gw_foot_find(const gw_free_form *f, gw_vec3 x, const double from[2], gw_foot *t)
+{
+    t->parameter[0] = from[0], t->parameter[1] = from[1];
+    gw_nurbs_event event = gw_nurbs_follow(f->surface, x, t->parameter, NULL, &t->at);
+    gw_nurbs_into_domain(f->surface, t->parameter);
+    t->point = t->at.d[0][0];
+    t->normal = gw_scale(f->outward, gw_nurbs_normal(f->surface, t->parameter, &t->at));
+    gw_vec3 d = gw_sub(x, t->point);
+    t->distance = gw_norm(d);
+    t->height = gw_dot(d, t->normal);
+    double aside = gw_norm(gw_reject(d, t->normal));
+    t->sharp = aside > BESIDE * t->distance + GW_FREE_FORM_CONVERGED * f->surface->size;
+    t->away = t->distance > 0 ? gw_scale(1 / t->distance, d) : t->normal;
+    bool blocked = event == GW_NURBS_EDGE || event == GW_NURBS_KINK;
+    return gw_norm2(t->normal) > 0 && isfinite(t->distance) && (blocked || !t->sharp);
+}
+
+/* Principal curvatures (towards n) and directions of the surface at a regular foot. */
+gw_bend gw_foot_bend(const gw_free_form *f, const gw_foot *t, gw_vec3 n)
+{
+    gw_bend bend = {{0, 0}, {{0, 0, 0}, {0, 0, 0}}};
+    gw_nurbs_point here = t->at;
+    double xy[2], x[2] = {t->parameter[0], t->parameter[1]};
+    const gw_nurbs_plane *plane = gw_nurbs_coordinates(f->surface, x, xy);
+    if (plane && !gw_nurbs_plane_evaluate(f->surface, plane, xy, 2, x, &here))
+        return bend;
+    gw_vec3 su = here.d[1][0], sv = here.d[0][1], e = gw_unit(su), g = gw_cross(n, e);
+    double u1 = gw_norm(su), v1 = gw_dot(sv, e), v2 = gw_dot(sv, g);
+    if (!(u1 > 0) || !(fabs(v2) > 1e-12 * f->surface->size))
+        return bend;
+    /* the second fundamental form along e and g = (S_v - v1 e) / v2 */
+    double uu = gw_dot(n, here.d[2][0]) / (u1 * u1), uv = gw_dot(n, here.d[1][1]) / (u1 * v2);
+    double vv = gw_dot(n, here.d[0][2]) / (v2 * v2), slant = v1 / v2;
+    double b12 = uv - slant * uu, b22 = vv - 2 * slant * uv + slant * slant * uu;
+    double mean = 0.5 * (uu + b22), apart = 0.5 * (uu - b22), r = hypot(apart, b12);
+    double turn = 0.5 * atan2(b12, apart), c = cos(turn), s = sin(turn);
+    bend.curvature[0] = mean + r;
+    bend.curvature[1] = mean - r;
+    bend.direction[0] = gw_add(gw_scale(c, e), gw_scale(s, g));
+    bend.direction[1] = gw_add(gw_scale(-s, e), gw_scale(c, g));
+    return bend;
+}
+
+/* -k / (1 - h k) */
+static double at_distance(double k, double h)
+{
+    return -k / fmax(1 - h * k, FOCAL_LEAST);
+}
+
+/* H of the distance at height h above a regular foot, on the side of n. */
+gw_bend gw_foot_bend_above(const gw_free_form *f, const gw_foot *t, gw_vec3 n, double h)
+{
+    gw_bend bend = gw_foot_bend(f, t, n);
+    for (int i = 0; i < 2; i++)
+        bend.curvature[i] = at_distance(bend.curvature[i], h);
+    return bend;
+}
+
+/* The same past an edge, beside a kink or a corner: along the parameter that goes on it is a
+ * curve. */
+static gw_bend bend_beside(const gw_foot *t)
+{
+    gw_vec3 d[2] = {t->at.d[1][0], t->at.d[0][1]}, dd[2] = {t->at.d[2][0], t->at.d[0][2]};
+    gw_bend bend = {{1 / t->distance, 1 / t->distance}, {{0, 0, 0}, {0, 0, 0}}};
+    int along = -1;
+    for (int k = 0; k < 2; k++)
+        if (fabs(gw_dot(t->away, d[k])) < BESIDE * gw_norm(d[k]))
+            along = k;
+    gw_vec3 e = gw_any_normal(t->away);
+    if (along >= 0) {
+        e = gw_unit(gw_reject(d[along], t->away));
+        bend.curvature[0] =
+            at_distance(gw_dot(dd[along], t->away) / gw_norm2(d[along]), t->distance);
+    }
+    bend.direction[0] = e;
+    bend.direction[1] = gw_cross(t->away, e);
+    return bend;
+}
+
+/* ---- triangles --------------------------------------------------------------------------------
+ */
+
+/* The closest point of a triangle to x, by shares of its corners (Ericson's Voronoi regions). */
+static gw_vec3 closest_of_triangle(const gw_free_form *f, int t, gw_vec3 x, double share[3])
+{
+    gw_vec3 a = corner(f, t, 0), b = corner(f, t, 1), c = corner(f, t, 2);
+    gw_vec3 ab = gw_sub(b, a), ac = gw_sub(c, a), bc = gw_sub(c, b);
+    double d1 = gw_dot(ab, gw_sub(x, a)), d2 = gw_dot(ac, gw_sub(x, a));
+    double d3 = gw_dot(ab, gw_sub(x, b)), d4 = gw_dot(ac, gw_sub(x, b));
+    double d5 = gw_dot(ab, gw_sub(x, c)), d6 = gw_dot(ac, gw_sub(x, c));
+    double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
+    share[0] = share[1] = share[2] = 0;
+    if (d1 <= 0 && d2 <= 0) {
+        share[0] = 1;
+    } else if (d3 >= 0 && d4 <= d3) {
+        share[1] = 1;
+    } else if (d6 >= 0 && d5 <= d6) {
+        share[2] = 1;
+    } else if (vc <= 0 && d1 >= 0 && d3 <= 0) {
+        share[1] = d1 / (d1 - d3);
+        share[0] = 1 - share[1];
+    } else if (vb <= 0 && d2 >= 0 && d6 <= 0) {
+        share[2] = d2 / (d2 - d6);
+        share[0] = 1 - share[2];
+    } else if (va <= 0 && d4 >= d3 && d5 >= d6) {
+        share[2] = (d4 - d3) / (d4 - d3 + d5 - d6);
+        share[1] = 1 - share[2];
+        return gw_mul_add(b, share[2], bc);
+    } else {
+        double sum = va + vb + vc;
+        share[1] = vb / sum;
+        share[2] = vc / sum;
+        share[0] = 1 - share[1] - share[2];
+    }
+    return gw_mul_add(gw_mul_add(a, share[1], ab), share[2], ac);
+}
+
+/* Where Newton's method may start: the closest point of a triangle. */
+typedef struct seed {
+    double distance, parameter[2];
+    int triangle;
+    gw_vec3 point;
+} seed;
+
+/* The triangles within `range` of x that may have a foot of it, nearest first; *nearest: the
+ * distance of all (m), the range where there are none. A triangle without one has x well beside its
+ * normals. */
+static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds[SEEDS_MAX],
+                      double *nearest)
+{
+    int triangles[GW_FREE_FORM_TRIANGLES], count = 0;
+    int near = gw_trimesh_near(f->trimesh, x, range, triangles, GW_FREE_FORM_TRIANGLES);
+    *nearest = near > GW_FREE_FORM_TRIANGLES ? 0 : range;
+    near = near > GW_FREE_FORM_TRIANGLES ? GW_FREE_FORM_TRIANGLES : near;
+    for (int i = 0; i < near; i++) {
+        double share[3];
+        int t = triangles[i];
+        seed s = {.triangle = t, .point = closest_of_triangle(f, t, x, share)};
+        gw_vec3 d = gw_sub(x, s.point);
+        s.distance = gw_norm(d);
+        *nearest = fmin(*nearest, s.distance);
+        double aside = gw_norm(gw_reject(d, f->normals[t]));
+        if (s.distance > range || aside > f->lean[t] * s.distance + f->deviation ||
+            (count == SEEDS_MAX && s.distance >= seeds[count - 1].distance))
+            continue;
+        parameters_at(f, t, share, s.parameter);
+        int k = count < SEEDS_MAX ? count++ : count - 1;
+        for (; k > 0 && seeds[k - 1].distance > s.distance; k--)
+            seeds[k] = seeds[k - 1];
+        seeds[k] = s;
+    }
+    return count;
+}
+
+/* Whether the seed leads to a foot that was found: it is within its triangle's size of it, and the
+ * surface does not turn in between. */
+static bool leads_to(const gw_free_form *f, const seed *s, const gw_foot *t)
+{
+    double size = gw_distance(corner(f, s->triangle, 0), corner(f, s->triangle, 1)) +
+                  gw_distance(corner(f, s->triangle, 0), corner(f, s->triangle, 2));
+    double sine = gw_norm(gw_cross(
+        f->outward > 0 ? f->normals[s->triangle] : gw_neg(f->normals[s->triangle]), t->normal));
+    return gw_distance(s->point, t->point) < size && sine < f->lean[s->triangle];
+}
+
+static bool is_same(const gw_free_form *f, const gw_foot *a, const gw_foot *b)
+{
+    return gw_distance(a->point, b->point) < GW_FREE_FORM_SAME * f->surface->size;
+}
+
+/* The nearest foot of x; false where there is none within `range`. */
+bool gw_foot_nearest(const gw_free_form *f, gw_vec3 x, double range, gw_foot *t)
+{
+    seed seeds[SEEDS_MAX];
+    double nearest;
+    int count = find_seeds(f, x, range, seeds, &nearest);
+    for (int i = 0; i < count; i++)
+        if (gw_foot_find(f, x, seeds[i].parameter, t))
+            return true;
+    return false;
+}
+
+/* ---- points -----------------------------------------------------------------------------------
+ */
+
+gw_vec3 gw_into_surface(const gw_free_form_query *q, gw_vec3 x)
+{
+    return gw_mat3_tmul(&q->rotation, gw_sub(x, q->origin));
+}
+
+gw_vec3 gw_out_of_surface(const gw_free_form_query *q, gw_vec3 x)
+{
+    return gw_add(q->origin, gw_mat3_mul(&q->rotation, x));
+}
+
+/* 1, or -1 where the solid is on the other side of an open surface than its normal. */
+double gw_foot_side(const gw_free_form_query *q, const gw_foot *t)
+{
+    bool below = gw_dot(t->normal, gw_sub(gw_into_surface(q, q->centre), t->point)) < 0;
+    return below && !q->form->mesh->closed ? -1 : 1;
+}
+
+/* A ball of that radius about x (in the surface's frame) over its foot. Its feature_a is left. */
+gw_manifold_point gw_foot_point(const gw_free_form_query *q, gw_vec3 x, double radius,
+                                const gw_foot *t, gw_vec3 n, double h, gw_bend bend)
+{
+    gw_manifold_point m = {.a = gw_out_of_surface(q, x),
+                           .b = gw_out_of_surface(q, t->point),
+                           .radius_a = radius,
+                           .kind = GW_NORMAL_IN_B,
+                           .normal = gw_mat3_mul(&q->rotation, n),
+                           .of_face = !t->sharp,
+                           .gap = h - radius,
+                           .bend = bend};
+    for (int i = 0; i < 2; i++)
+        m.bend.direction[i] = gw_mat3_mul(&q->rotation, bend.direction[i]);
+    return m;
+}
+
+/* The point of a ball, or a vertex (radius 0), over its foot; false where it is on the wrong side,
+ * or farther than the reach. */
+bool gw_foot_ball(const gw_free_form_query *q, gw_vec3 x, double radius, const gw_foot *t,
+                  gw_manifold_point *m)
+{
+    double side = gw_foot_side(q, t), h = t->sharp ? t->distance : side * t->height;
+    gw_vec3 n = t->sharp ? t->away : gw_scale(side, t->normal);
+    double deepest =
+        radius > 0 ? 0 : -GW_FREE_FORM_DEEPEST * (q->convex->size + q->convex->rounding);
+    if (t->sharp && (radius == 0 || t->height * side < 0))
+        return false;
+    if (!(h > deepest) || h - radius > q->reach)
+        return false;
+    gw_bend bend = t->sharp ? bend_beside(t) : gw_foot_bend_above(q->form, t, n, h);
+    *m = gw_foot_point(q, x, radius, t, n, h, bend);
+    return true;
+}
+
+int gw_manifold_by_gap(const void *a, const void *b)
+{
+    const gw_manifold_point *x = a, *y = b;
+    return (x->gap > y->gap) - (x->gap < y->gap);
+}
+
+/* Feet are told apart by the order of their parameters. */
+static void number_feet(const gw_foot *feet, int count, int number[FEET_MAX])
+{
+    for (int i = 0; i < count; i++) {
+        number[i] = 0;
+        for (int k = 0; k < count; k++)
+            number[i] += feet[k].parameter[0] < feet[i].parameter[0] ||
+                         (feet[k].parameter[0] == feet[i].parameter[0] && k < i);
+    }
+}
+
+int gw_free_form_ball(const gw_free_form_query *q, gw_manifold_point *points, int capacity,
+                      double *gap)
+{
+    assert(q->form && q->convex && q->reach >= 0 && capacity >= 0 && gap);
+    const gw_free_form *f = q->form;
+    const double radius = q->convex->rounding;
+    gw_vec3 x = gw_into_surface(q, q->convex->origin);
+    gw_manifold_point found[FEET_MAX];
+    seed seeds[SEEDS_MAX];
+    gw_foot feet[FEET_MAX];
+    int number[FEET_MAX], feet_count = 0, count = 0;
+    double nearest;
+    if (!gw_finite3(x))
+        return 0;
+    int seed_count = find_seeds(f, x, radius + q->reach + f->deviation, seeds, &nearest);
+    for (int i = 0; i < seed_count && feet_count < FEET_MAX; i++) {
+        bool known = false;
+        for (int k = 0; k < feet_count && !known; k++)
+            known = leads_to(f, &seeds[i], &feet[k]);
+        gw_foot *t = &feet[feet_count];
+        if (known || !gw_foot_find(f, x, seeds[i].parameter, t) ||
+            !gw_foot_ball(q, x, radius, t, &found[feet_count]))
+            continue;
+        for (int k = 0; k < feet_count && !known; k++)
+            known = is_same(f, t, &feet[k]);
+        feet_count += !known;
+    }
+    /* the nearest triangle tells how near the surface is where it has no gw_foot */
+    *gap = fmin(q->reach, nearest - f->deviation - radius);
+    *gap = feet_count > 0 ? INFINITY : *gap;
+    number_feet(feet, feet_count, number);
+    for (int i = 0; i < feet_count; i++) {
+        found[i].feature_b = (uint32_t)number[i];
+        *gap = fmin(*gap, found[i].gap);
+    }
+    qsort(found, (size_t)feet_count, sizeof *found, gw_manifold_by_gap);
+    for (int i = 0; i < feet_count && count < capacity; i++)
+        points[count++] = found[i];
+    return count;
+}

@@ -1,0 +1,72 @@
+/*
+ * Feet of points on free-form surfaces, and points of contact over them: for the files about these,
+ * free_form.c and free_form_features.c. RT safe.
+ */
+#ifndef GW_COLLISION_FREE_FORM_PRIVATE_H
+#define GW_COLLISION_FREE_FORM_PRIVATE_H
+
+#include "rt/collision/free_form.h"
+
+#define GW_FREE_FORM_TRIANGLES 4096 /* near a point or a solid, at most */
+#define GW_FREE_FORM_CONVERGED                                                                     \
+    1e-10                         /* of the size: a step of Newton's method this short is last     \
+                                   */
+#define GW_FREE_FORM_SAME    1e-6 /* of the size: feet that are one */
+#define GW_FREE_FORM_DEEPEST 0.25 /* of the solid's size: nothing is deeper, but beyond it */
+
+struct gw_free_form {
+    const gw_nurbs *surface;
+    const gw_mesh *mesh;
+    const gw_trimesh *trimesh;
+    gw_corner_parameters *parameters; /* by triangle */
+    gw_vec3 *normals;                 /* of the triangles */
+    double *lean;                     /* sine of what the surface's normals make with these, about a
+                                         triangle; 1 at a border */
+    double outward;                   /* of S_u x S_v: 1 or -1 */
+    double deviation;
+};
+
+/* The closest point of the surface to a point, in its frame. */
+typedef struct gw_foot {
+    double parameter[2];
+    gw_vec3 point, normal; /* the unit normal, outward or of S_u x S_v, */
+    double height;         /* of the point along it (m) */
+    bool sharp;            /* past an edge or on a kink: */
+    double distance;       /* of the point (m), */
+    gw_vec3 away;          /* which is that way */
+    gw_nurbs_point at;
+} gw_foot;
+
+/* Newton's method for the foot of x from a parameter; false where it leads nowhere. */
+bool gw_foot_find(const gw_free_form *form, gw_vec3 x, const double from[2], gw_foot *foot);
+
+/* The nearest foot of x; false where there is none within `range` (m). */
+bool gw_foot_nearest(const gw_free_form *form, gw_vec3 x, double range, gw_foot *foot);
+
+/* Principal curvatures (towards n) and directions of the surface at a regular foot. */
+gw_bend gw_foot_bend(const gw_free_form *form, const gw_foot *foot, gw_vec3 n);
+
+/* H of the distance at height h above it, on the side of n. */
+gw_bend gw_foot_bend_above(const gw_free_form *form, const gw_foot *foot, gw_vec3 n, double h);
+
+/* From the world into the surface's frame, and back. */
+gw_vec3 gw_into_surface(const gw_free_form_query *query, gw_vec3 x);
+gw_vec3 gw_out_of_surface(const gw_free_form_query *query, gw_vec3 x);
+
+/* 1, or -1 where the solid is on the other side of an open surface than its normal. */
+double gw_foot_side(const gw_free_form_query *query, const gw_foot *foot);
+
+/* A ball of that radius about x (in the surface's frame) at height h over its foot. Its feature_a
+ * is left. */
+gw_manifold_point gw_foot_point(const gw_free_form_query *query, gw_vec3 x, double radius,
+                                const gw_foot *foot, gw_vec3 n, double h, gw_bend bend);
+
+/* The point of a ball, or of a vertex (radius 0), over its foot; false where it is on the wrong
+ * side, or farther than the reach. */
+bool gw_foot_ball(const gw_free_form_query *query, gw_vec3 x, double radius, const gw_foot *foot,
+                  gw_manifold_point *point);
+
+/* For qsort(). */
+int gw_manifold_by_gap(const void *a, const void *b);
+
+#endif

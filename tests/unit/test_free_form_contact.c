@@ -1,0 +1,310 @@
+/*
+ * Contacts with free-form surfaces: points, normals and gaps against those of the same surface as a
+ * primitive, and balls that roll and slide on them against their closed forms.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rt/contact/kinematics.h"
+#include "rt/geometry/nurbs_mesh.h"
+#include "tests/nurbs_shapes.h"
+#include "tests/unit/enclosure_fixture.h"
+
+/* ---- the narrow phase ------------------------------------------------------------------------ */
+
+static gw_detector *pair_of(const gw_shape *a, const gw_shape *b)
+{
+    const gw_collider colliders[2] = {{0, a, gw_pose_identity(), 0}, {1, b, gw_pose_identity(), 0}};
+    const gw_detector_def def = {.body_count = 2, .collider_count = 2, .colliders = colliders};
+    gw_detector *d = gw_detector_create(&def, NULL);
+    assert_non_null(d);
+    return d;
+}
+
+static int detect(const gw_detector *d, const gw_pose *a, const gw_pose *b, double reach,
+                  gw_contact_candidate *found, double *gap)
+{
+    const gw_pair_query query = {
+        .geom_b = 1, .world_from_a = *a, .world_from_b = *b, .reach = reach};
+    return gw_detect_pair(d, &query, found, gap);
+}
+
+static gw_pose some_pose_at(unsigned *seed, gw_vec3 p)
+{
+    return (gw_pose){p, gw_quat_exp(some_vector(seed, 2))};
+}
+
+/* A sphere of 0.2 m in front of every kind of solid, turned at random, 5 mm away and 0.1 mm deep:
+ * the gap and its normal are those of the primitive sphere, also where the sphere is the first of
+ * the pair. The triangles are up to 0.4 mm inside of it. */
+static void gaps_from_a_sphere_are_those_of_the_primitive(void **state)
+{
+    (void)state;
+    static const double depths[2] = {5e-3, -1e-4};
+    gw_shape ball = round_shape(GW_SHAPE_SPHERE, 0.2, 0);
+    gw_shape form = {.kind = GW_SHAPE_NURBS_SURFACE,
+                     .nurbs = gw_nurbs_ellipsoid(gw_v3(0.2, 0.2, 0.2), NULL)};
+    unsigned seed = 7;
+    for (int kind = 0; kind < 5; kind++) {
+        gw_shape shape = some_shape(kind);
+        gw_detector *exact = pair_of(&shape, &ball), *by_form = pair_of(&shape, &form);
+        gw_detector *first = pair_of(&form, &shape);
+        double worst = 0, turned = 0;
+        for (int i = 0; i < 200; i++) {
+            gw_contact_candidate e[GW_PAIR_CANDIDATES], f[GW_PAIR_CANDIDATES];
+            gw_vec3 way = gw_unit(some_vector(&seed, 1));
+            gw_pose b = some_pose_at(&seed, some_vector(&seed, 1)), a = some_pose_at(&seed, b.p);
+            double gap, own;
+            a.p = gw_mul_add(b.p, 1, way);
+            detect(exact, &a, &b, 2, e, &gap);
+            a.p = gw_mul_add(a.p, depths[i % 2] - gap, way);
+            /* not along the normal, so once more */
+            for (int k = 0; k < 4; k++) {
+                detect(exact, &a, &b, 2, e, &gap);
+                a.p = gw_mul_add(a.p, depths[i % 2] - gap, way);
+            }
+            assert_true(detect(exact, &a, &b, 0.02, e, &gap) > 0);
+            gw_gap at = gw_gap_at(&e[0], &a, &b);
+            int count = detect(by_form, &a, &b, 0.02, f, &own);
+            assert_true(count > 0);
+            gw_gap found = gw_gap_at(&f[0], &a, &b);
+            worst = fmax(worst, fmax(fabs(own - gap), fabs(found.gap - gap)));
+            turned = fmax(turned, gw_distance(found.normal, at.normal));
+            assert_true(detect(first, &b, &a, 0.02, f, &own) > 0);
+            found = gw_gap_at(&f[0], &b, &a);
+            worst = fmax(worst, fabs(found.gap - gap));
+            turned = fmax(turned, gw_norm(gw_add(found.normal, at.normal)));
+        }
+        print_message("kind %d: gap off by %.1e m, normal by %.1e\n", kind, worst, turned);
+        /* a rim that lies has points that are fixed, and a lower one from 1 um on */
+        assert_true(worst < (kind < 3 ? 1e-9 : 1e-6) && turned < (kind < 3 ? 1e-6 : 5e-3));
+        gw_detector_destroy(exact);
+        gw_detector_destroy(by_form);
+        gw_detector_destroy(first);
+    }
+    gw_shape_finish(&form);
+}
+
+/* A ball on a torus that moves by s: the gap that its candidate tells is off by the third order of
+ * s, the normal by the second, and the key stays. */
+static void a_gap_is_followed_to_second_order(void **state)
+{
+    (void)state;
+    gw_shape ball = round_shape(GW_SHAPE_SPHERE, 0.02, 0);
+    gw_shape form = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_torus(0.2, 0.05, NULL)};
+    gw_detector *d = pair_of(&ball, &form);
+    const double steps[2] = {1e-3, 2e-3};
+    double gaps[2] = {0, 0}, normals[2] = {0, 0};
+    unsigned seed = 3;
+    for (int i = 0; i < 300; i++) {
+        gw_contact_candidate was[GW_PAIR_CANDIDATES], is[GW_PAIR_CANDIDATES];
+        gw_pose b = some_pose_at(&seed, some_vector(&seed, 1)), a = gw_pose_identity(), moved;
+        double u = 3 * some(&seed), v = 3 * some(&seed), away = 0.05 + 0.0201, gap;
+        a.p = gw_pose_point(&b, gw_v3((0.2 + away * cos(v)) * cos(u),
+                                      (0.2 + away * cos(v)) * sin(u), away * sin(v)));
+        assert_int_equal(detect(d, &a, &b, 0.003, was, &gap), 1);
+        assert_true(fabs(gap - 1e-4) < 1e-12);
+        gw_vec3 n = gw_gap_at(&was[0], &a, &b).normal, way = gw_unit(some_vector(&seed, 1));
+        way = gw_unit(gw_reject(way, n));
+        for (int k = 0; k < 2; k++) {
+            moved = (gw_pose){gw_mul_add(a.p, steps[k], way), gw_quat_exp(some_vector(&seed, 1))};
+            assert_int_equal(detect(d, &moved, &b, 0.003, is, &gap), 1);
+            assert_true(is[0].key == was[0].key);
+            gw_gap told = gw_gap_at(&was[0], &moved, &b), found = gw_gap_at(&is[0], &moved, &b);
+            gaps[k] = fmax(gaps[k], fabs(told.gap - found.gap));
+            normals[k] = fmax(normals[k], gw_distance(told.normal, found.normal));
+        }
+    }
+    print_message("gap off by %.1e, %.1e m, normal by %.1e, %.1e\n", gaps[0], gaps[1], normals[0],
+                  normals[1]);
+    assert_true(gaps[0] < 3e-8 && gaps[1] < 9 * gaps[0] + 1e-12);
+    assert_true(normals[0] < 2e-4 && normals[1] < 4.5 * normals[0]);
+    gw_detector_destroy(d);
+    gw_shape_finish(&form);
+}
+
+static void parameters_of_triangles_are_those_of_their_corners(void **state)
+{
+    (void)state;
+    gw_nurbs *forms[3] = {gw_nurbs_ellipsoid(gw_v3(0.2, 0.1, 0.05), NULL),
+                          gw_nurbs_torus(0.2, 0.05, NULL), gw_nurbs_cone(0.1, 0.2, NULL)};
+    for (int i = 0; i < 3; i++) {
+        gw_corner_parameters *x;
+        gw_mesh *mesh = gw_nurbs_mesh_with_parameters(forms[i], &x, NULL);
+        assert_non_null(mesh);
+        for (int t = 0; t < mesh->triangle_count; t++)
+            for (int k = 0; k < 3; k++) {
+                gw_nurbs_point at;
+                gw_nurbs_evaluate(forms[i], x[t][k], 0, NULL, &at);
+                assert_true(gw_distance(at.d[0][0], mesh->vertices[mesh->triangles[t][k]]) < 1e-12);
+            }
+        free(x);
+        gw_mesh_put(mesh);
+        gw_nurbs_put(forms[i]);
+    }
+}
+
+/* ---- motion ---------------------------------------------------------------------------------- */
+
+/* The lower half of a sphere about the origin, open above; its normal points inwards or outwards.
+ */
+static gw_shape bowl(double r)
+{
+    static const double around[] = {0, 0, 0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1, 1};
+    static const double up[] = {0, 0, 0, 1, 1, 1};
+    static const double x[9] = {1, 1, 0, -1, -1, -1, 0, 1, 1},
+                        y[9] = {0, 1, 1, 1, 0, -1, -1, -1, 0};
+    const double s = sqrt(0.5), out[3] = {0, r, r}, height[3] = {-r, -r, 0};
+    gw_vec3 points[27];
+    double weights[27];
+    for (int i = 0; i < 27; i++) {
+        points[i] = gw_v3(out[i % 3] * x[i / 3], out[i % 3] * y[i / 3], height[i % 3]);
+        weights[i] = ((i / 3) % 2 ? s : 1) * (i % 3 == 1 ? s : 1);
+    }
+    const gw_nurbs_def def = {.dimension = 2,
+                              .degree = {2, 2},
+                              .count = {9, 3},
+                              .knot_count = {12, 6},
+                              .knots = {around, up},
+                              .points = points,
+                              .weights = weights};
+    gw_shape shape = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_create(&def, NULL)};
+    assert_non_null(shape.nurbs);
+    return shape;
+}
+
+/* Balls of 2 cm on a wall, detected 200 times a second; each of a mass and an inertia of its own
+ * shape. */
+static void balls_on(thrown *t, int count, const gw_vec3 *at, const gw_shape *wall, double friction)
+{
+    memset(t, 0, sizeof *t);
+    arena_open(&t->a, (gw_contact_rules){0});
+    t->a.gravity = gw_v3(0, 0, -9.81);
+    t->count = count;
+    t->surface = (gw_contact_material){.friction = friction};
+    gw_shape ball = round_shape(GW_SHAPE_SPHERE, 0.02, 0);
+    for (int i = 0; i < count; i++)
+        thrown_body(t, i, &ball, at[i]);
+    assert_true(gw_shape_copy(&t->wall, wall, NULL));
+    gw_collider collider = {count, &t->wall, gw_pose_identity(), 0};
+    thrown_start(t, &collider, 1, 0.005);
+}
+
+static double energy(const thrown *t, int m, gw_vec3 *p)
+{
+    gw_pose pose;
+    gw_twist twist;
+    gw_model_body(t->a.system[m].model, 0, &pose, &twist);
+    *p = pose.p;
+    double i = t->mass[m].inertia.m[0][0] / t->mass[m].mass;
+    return 0.5 * gw_norm2(twist.v) + 0.5 * i * gw_norm2(twist.w) + 9.81 * pose.p.z;
+}
+
+/* A ball in a bowl from 0.5 rad: 10 s with and without friction. It loses at most 1e-3 of its
+ * energy, stays within what its spring gives, and takes as long as a pendulum of that length. */
+static void a_ball_in_a_bowl_keeps_its_energy(void **state)
+{
+    (void)state;
+    const double frictions[2] = {0, 0.8}, length = 0.28;
+    gw_shape wall = bowl(0.3);
+    for (int k = 0; k < 2; k++) {
+        static thrown t;
+        gw_vec3 p, at = gw_v3(length * sin(0.5), 0, -length * cos(0.5));
+        balls_on(&t, 1, &at, &wall, frictions[k]);
+        double start = energy(&t, 0, &p) + 9.81 * length, deepest = 0, farthest = 0, aside = 0;
+        double first = 0, last = 0, before = p.x;
+        int swings = 0;
+        for (int i = 0; i < 10000; i++) {
+            thrown_tick(&t);
+            double now = energy(&t, 0, &p), gap = length - gw_norm(p), time = 1e-3 * (i + 1);
+            assert_true(now + 9.81 * length < start * (1 + 1e-4));
+            deepest = fmin(deepest, gap), farthest = fmax(farthest, gap);
+            aside = fmax(aside, fabs(p.y));
+            if (before < 0 && p.x >= 0) {
+                last = time - 1e-3 * p.x / (p.x - before);
+                first = swings++ == 0 ? last : first;
+            }
+            before = p.x;
+        }
+        double lost = 1 - (energy(&t, 0, &p) + 9.81 * length) / start;
+        /* the arithmetic-geometric mean of 1 and cos(0.25) */
+        double mean = 1, other = cos(0.25), rolls = frictions[k] > 0 ? 1.4 : 1;
+        for (int i = 0; i < 6; i++) {
+            double next = 0.5 * (mean + other);
+            other = sqrt(mean * other), mean = next;
+        }
+        double period = 2 * GW_PI * sqrt(rolls * length / 9.81) / mean;
+        double slow = (last - first) / (swings - 1) / period - 1;
+        print_message("lost %.1e, gap %.1e to %.1e m, period off by %.1e, %.1e m aside\n", lost,
+                      deepest, farthest, slow, aside);
+        assert_true(fabs(lost) < 1e-3 && fabs(slow) < 1e-4 && aside < 1e-9);
+        assert_true(deepest > -2e-5 && farthest < 1e-6);
+        thrown_close(&t);
+        gw_shape_finish(&t.wall);
+    }
+    gw_shape_finish(&wall);
+}
+
+/* A ball rolls down a sphere of free form as down the primitive. */
+static void a_ball_on_a_sphere_moves_as_on_the_primitive(void **state)
+{
+    (void)state;
+    gw_shape walls[2] = {
+        {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_ellipsoid(gw_v3(0.3, 0.3, 0.3), NULL)},
+        round_shape(GW_SHAPE_SPHERE, 0.3, 0)};
+    gw_vec3 at = gw_v3(0.32 * sin(0.05), 0.32 * sin(0.03), 0), end[2];
+    at.z = sqrt(0.32 * 0.32 - at.x * at.x - at.y * at.y);
+    for (int k = 0; k < 2; k++) {
+        static thrown t;
+        balls_on(&t, 1, &at, &walls[k], 0.5);
+        for (int i = 0; i < 400; i++)
+            thrown_tick(&t);
+        energy(&t, 0, &end[k]);
+        thrown_close(&t);
+        gw_shape_finish(&t.wall);
+    }
+    print_message("%.1e m apart after %.3f m\n", gw_distance(end[0], end[1]),
+                  gw_distance(end[0], at));
+    assert_true(gw_distance(end[0], end[1]) < 1e-8 && gw_distance(end[0], at) > 0.04);
+    gw_shape_finish(&walls[0]);
+}
+
+/* Five balls roll in a bowl, until they meet: the step bears the queries of all of them, every
+ * tick. */
+static void five_balls_in_a_bowl_are_queried_in_every_tick(void **state)
+{
+    (void)state;
+    static thrown t;
+    gw_shape wall = bowl(0.3);
+    gw_vec3 at[5];
+    for (int i = 0; i < 5; i++)
+        at[i] = gw_v3(0.2 * cos(1.25 * i), 0.2 * sin(1.25 * i), -sqrt(0.28 * 0.28 - 0.04));
+    balls_on(&t, 5, at, &wall, 0.3);
+    int skipped = 0;
+    for (int i = 0; i < 250; i++) {
+        thrown_tick(&t);
+        skipped += t.a.last.redetections_skipped;
+    }
+    print_message("%d queries skipped\n", skipped);
+    assert_int_equal(skipped, 0);
+    thrown_close(&t);
+    gw_shape_finish(&t.wall);
+    gw_shape_finish(&wall);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gaps_from_a_sphere_are_those_of_the_primitive),
+        cmocka_unit_test(a_gap_is_followed_to_second_order),
+        cmocka_unit_test(parameters_of_triangles_are_those_of_their_corners),
+        cmocka_unit_test(a_ball_in_a_bowl_keeps_its_energy),
+        cmocka_unit_test(a_ball_on_a_sphere_moves_as_on_the_primitive),
+        cmocka_unit_test(five_balls_in_a_bowl_are_queried_in_every_tick),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
