@@ -29,6 +29,7 @@
 #include "rt/geometry/nurbs_motion.h"
 
 #define AT_KINK       1e-12 /* of the domain: so near a parameter is on it */
+#define NEAR_KINK     1e-6  /* of it: what trials may leave of the way there */
 #define SAME_KNOT     1e-13 /* of it */
 #define TRIALS        6     /* of a substep up to one kink */
 #define LEAST_WAY     1e-7  /* sixteenths: a kink that is met before is where the substep begins */
@@ -388,6 +389,18 @@ static bool find_left(const gw_system *s, gw_kink_search *x)
     return isfinite(first);
 }
 
+/* No time leads there: the closest point jumped. Until the step ends it is that of the whole shape,
+ * from where the substep began. */
+static void give_up(gw_system *s, gw_kink_search *x)
+{
+    gw_kinked_closure *k = &s->kinks[x->kink];
+    k->given_up = true;
+    for (int d = 0; d < k->view.dimension; d++)
+        set_parameter(s, k, d, k->home[d]);
+    apply(s, x->kink);
+    *x = (gw_kink_search){.met = INFINITY};
+}
+
 bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
 {
     double sixteenth = dt / 16;
@@ -411,6 +424,10 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
     }
     if (fabs(out) <= AT_KINK * period || x->trials >= TRIALS || x->count == GW_KINK_NODES) {
         gw_kink_search other = {0};
+        if (fabs(out) > NEAR_KINK * period) {
+            give_up(s, x);
+            return true;
+        }
         if (!find_left(s, &other) || (other.kink == x->kink && other.direction == x->direction))
             return false;
         *x = (gw_kink_search){.met = INFINITY};
@@ -428,8 +445,8 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
 
 bool gw_kinks_place(gw_system *s, double dt, gw_kink_search *x)
 {
-    if (x->count > 0)
-        return x->met < LEAST_WAY;
+    if (!x->active || x->count > 0)
+        return x->active && x->met < LEAST_WAY;
     const gw_kinked_closure *k = &s->kinks[x->kink];
     double wide = x->met, end = x->value[0], end_rate = x->value[1];
     double period = k->view.direction[x->direction].high - k->view.direction[x->direction].low;
@@ -442,6 +459,10 @@ bool gw_kinks_place(gw_system *s, double dt, gw_kink_search *x)
     add_node(x, wide, end_rate);
     x->met = last_crossing(x, wide);
     x->trials = 1;
+    if (x->met < LEAST_WAY && fabs(begin) > NEAR_KINK * period) {
+        give_up(s, x);
+        gw_system_update(s);
+    }
     return x->met < LEAST_WAY;
 }
 

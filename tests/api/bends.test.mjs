@@ -270,3 +270,18 @@ test('a bead on a bent wire that moves keeps its energy, and rests where the wir
   assert.ok(Math.hypot(...done.p(-1, 'bead')) < 1e-9 && Math.hypot(...done.v(-1, 'bead')) < 1e-9);
   assert.ok(Math.abs(balance(done)) < 1e-9);
 });
+
+// Its curvature is so sharp that the closest point of a continued part jumps, and no time leads to the bend.
+test('where the closest point jumps over a bend the energy balance closes', () => {
+  const points = [
+    [0.21701549571143658, 0.06797737166096701, 0.05206058172725053],
+    [0.16519679220593314, 0.024762713123200497, -0.19668541020483674],
+    [-0.03848690314760417, -0.055124456621705786, -0.16722947253559664],
+    [0.03034704527999732, 0.00029604730215126995, -0.13781924712914037],
+    [0.21701549571143658, 0.06797737166096701, 0.05206058172725053],
+  ];
+  const bent = { type: 'nurbs-curve', degree: 2, knots: [0, 0, 0, 1 / 3, 2 / 3, 1, 1, 1], points };
+  const done = run(onRail(bent, points[1], { damping: 0.5, v: [0.0991, -0.658, 0.8202] }), 1.5);
+  assert.ok(Math.abs(balance(done)) < 1e-8, `${balance(done)} J`);
+  assert.ok(done.summary.energy.dissipated > 0);
+});
