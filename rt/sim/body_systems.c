@@ -284,10 +284,10 @@ void gw_body_systems_start_local(gw_scene_dynamics *m, int index)
 /* Energy that a new local model brings is paid with what earlier ones took, else by the motion:
  * whatever Coriolis terms are left out, a mechanism never has more energy than hand, motors and
  * contacts gave it. What local models took is remembered up to the energy of its motion. */
-static void adopt_local(gw_scene_dynamics *m, int index)
+static void adopt_local(gw_scene_dynamics *m, int index, bool takes)
 {
     gw_dynamic_system *d = &m->systems[index];
-    double brought = gw_local_models_adopt(m->locals, index, d->system), kinetic, potential;
+    double brought = gw_local_models_adopt(m->locals, index, d->system, takes), kinetic, potential;
     gw_model_energy(gw_system_model(d->system), &kinetic, &potential);
     m->edits += brought;
     d->owed = fmax(d->owed + brought, -kinetic);
@@ -298,7 +298,7 @@ static void adopt_local(gw_scene_dynamics *m, int index)
     d->owed -= paid;
 }
 
-void gw_body_systems_exchange_locals(gw_scene_dynamics *m)
+void gw_body_systems_exchange_locals(gw_scene_dynamics *m, gw_detection_turn turn)
 {
     m->was_strained = m->strained;
     m->strained = 0;
@@ -306,8 +306,10 @@ void gw_body_systems_exchange_locals(gw_scene_dynamics *m)
         gw_dynamic_system *d = &m->systems[i];
         if (!gw_local_models_has(m->locals, i))
             continue;
-        adopt_local(m, i);
-        gw_local_models_publish(m->locals, i, d->system, &d->resisted);
+        adopt_local(m, i, turn.takes_models);
+        gw_local_models_tick(m->locals, i);
+        if (turn.asks)
+            gw_local_models_publish(m->locals, i, d->system, &d->resisted);
         d->strain = gw_local_models_strain(m->locals, i, d->system);
         m->strained = fmax(m->strained, d->strain);
     }

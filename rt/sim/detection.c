@@ -4,10 +4,16 @@
 #include "rt/sim/detection.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/base/mailbox.h"
+
+/* What is found is the better the younger it is. From a message to when it is taken up: the rest of
+ * the tick, a thread's waking, and ten times what is found takes on a quick machine. */
+#define THREAD_WAKES  1e-3  /* s */
+#define BODY_DETECTED 20e-6 /* s for each body that moves */
 
 #define DRIVEN 20.0 /* bodies gain speed against one another by so much, or less (m/s^2) */
 
@@ -24,6 +30,13 @@ typedef struct candidate_message {
     gw_contact_candidate candidates[GW_MAX_CONTACT_CANDIDATES];
 } candidate_message;
 
+/* What comes of a message. */
+typedef struct gw_detection_answer {
+    atomic_ullong number; /* of the newest message for which it is there */
+    uint64_t due;         /* the tick that takes it up; the loop's */
+    bool awaited;         /* likewise */
+} gw_detection_answer;
+
 struct gw_detection {
     gw_detector *detector;   /* NULL: nothing touches */
     gw_local_models *locals; /* NULL: none */
@@ -36,8 +49,14 @@ struct gw_detection {
     candidate_message newest, start;
     bool detected;          /* `newest` was found at `poses` and `twists`, with */
     double detected_margin; /* this margin (m) */
-    uint64_t number, since; /* of the last message; of the first that counts */
-    unsigned char *memory;  /* of the mailboxes */
+    gw_detection_answer candidates, models;
+    unsigned char *memory; /* of the mailboxes */
+    /* the loop's */
+    uint64_t number, since;                  /* of the last message; of the first that counts */
+    uint64_t every;                          /* ticks from a message to the next */
+    uint64_t candidates_after, models_after; /* until what comes of it is taken up */
+    uint64_t now, next; /* ticks begun since tick 0; when the next message goes out */
+    bool told, soon, overdue;
 };
 
 static size_t body_message_bytes(int moving)
@@ -56,6 +75,55 @@ static bool take_memory(gw_detection *d)
     return d->poses && d->twists && d->outgoing && d->received && d->memory;
 }
 
+/* The largest speed of a body in the last message (m/s). */
+static double largest_speed(const gw_detection *d)
+{
+    double most = 0;
+    for (int i = 0; i < d->received->count; i++)
+        most = fmax(most, gw_norm(d->received->body[i].twist.v));
+    return most;
+}
+
+/* The bodies of the newest message; false where nothing in it differs from the one before. */
+static bool take_bodies(gw_detection *d)
+{
+    bool changed = false;
+    for (int i = 0; i < d->received->count; i++) {
+        const gw_detection_body *b = &d->received->body[i];
+        changed = changed || memcmp(&d->poses[b->body], &b->pose, sizeof b->pose) != 0 ||
+                  memcmp(&d->twists[b->body], &b->twist, sizeof b->twist) != 0;
+        d->poses[b->body] = b->pose;
+        d->twists[b->body] = b->twist;
+    }
+    return changed;
+}
+
+/* The candidates found now are taken up within a period and serve for another one. Meanwhile hands
+ * and gravity drive bodies, and a body hit half way goes on as fast as the one that hit it. Of
+ * bodies that stand still the candidates are those found before. */
+static void run_detection(gw_detection *d)
+{
+    bool changed = take_bodies(d);
+    double horizon = 2 * (d->period + d->tick),
+           margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + largest_speed(d));
+    if (changed || !d->detected || margin != d->detected_margin)
+        d->newest.count =
+            gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->newest.candidates,
+                      GW_MAX_CONTACT_CANDIDATES, &d->newest.lost);
+    d->detected = d->newest.lost == 0;
+    d->detected_margin = margin;
+    d->newest.number = d->received->number;
+    gw_mailbox_write_head(&d->found, &d->newest,
+                          offsetof(candidate_message, candidates) +
+                              (size_t)d->newest.count * sizeof d->newest.candidates[0]);
+}
+
+static uint64_t ticks_of(double seconds, double tick)
+{
+    double ticks = tick > 0 ? floor(seconds / tick + 1e-9) : 1;
+    return ticks > 1 ? (uint64_t)ticks : 1;
+}
+
 gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
 {
     assert(def->period > 0 && def->moving >= 0);
@@ -71,10 +139,15 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     d->tick = def->tick;
     d->margin = def->margin;
     d->locals = def->locals;
+    d->every = ticks_of(def->period, def->tick);
+    d->models_after = ticks_of(fmin(THREAD_WAKES, def->period), def->tick);
+    uint64_t takes = 1 + ticks_of(THREAD_WAKES + BODY_DETECTED * def->moving, def->tick);
+    d->candidates_after = takes < d->every ? takes : d->every;
     if (!take_memory(d)) {
         gw_fail(error, GW_FAILED, "", "no memory for detection");
         goto fail;
     }
+    gw_mailbox_init(&d->bodies, d->memory, body_message_bytes(d->moving), d->outgoing);
     if (d->body_count == 0)
         return d;
     d->detector = def->like ? gw_detector_share(def->like, &def->detector, error)
@@ -84,10 +157,9 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     memcpy(d->poses, def->poses, (size_t)d->body_count * sizeof *d->poses);
     if (def->twists)
         memcpy(d->twists, def->twists, (size_t)d->body_count * sizeof *d->twists);
-    gw_mailbox_init(&d->bodies, d->memory, body_message_bytes(d->moving), d->outgoing);
     gw_mailbox_init(&d->found, d->memory + 3 * body_message_bytes(d->moving), sizeof d->newest,
                     &d->newest);
-    gw_detection_run(d);
+    run_detection(d);
     d->start = d->newest;
     return d;
 fail:
@@ -124,57 +196,87 @@ double gw_detection_period(const gw_detection *d)
     return d->period;
 }
 
-/* The largest speed of a body in the last message (m/s). */
-static double largest_speed(const gw_detection *d)
-{
-    double most = 0;
-    for (int i = 0; i < d->received->count; i++)
-        most = fmax(most, gw_norm(d->received->body[i].twist.v));
-    return most;
-}
-
-/* Takes the newest message; false where nothing in it differs from the one before. */
-static bool take_bodies(gw_detection *d)
-{
-    bool changed = false;
-    gw_mailbox_read(&d->bodies, d->received);
-    for (int i = 0; i < d->received->count; i++) {
-        const gw_detection_body *b = &d->received->body[i];
-        changed = changed || memcmp(&d->poses[b->body], &b->pose, sizeof b->pose) != 0 ||
-                  memcmp(&d->twists[b->body], &b->twist, sizeof b->twist) != 0;
-        d->poses[b->body] = b->pose;
-        d->twists[b->body] = b->twist;
-    }
-    return changed;
-}
-
-/* The candidates found now serve until the detection after the next is done, two periods; they are
- * of the tick before, and taken up as the next one begins. Meanwhile hands and gravity drive
- * bodies, and a body hit half way goes on as fast as the one that hit it. Of bodies that stand
- * still the candidates are those found before. */
-static void run_detection(gw_detection *d)
-{
-    bool changed = take_bodies(d);
-    double horizon = 2 * (d->period + d->tick),
-           margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + largest_speed(d));
-    if (changed || !d->detected || margin != d->detected_margin)
-        d->newest.count =
-            gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->newest.candidates,
-                      GW_MAX_CONTACT_CANDIDATES, &d->newest.lost);
-    d->detected = d->newest.lost == 0;
-    d->detected_margin = margin;
-    d->newest.number = d->received->number;
-    gw_mailbox_write_head(&d->found, &d->newest,
-                          offsetof(candidate_message, candidates) +
-                              (size_t)d->newest.count * sizeof d->newest.candidates[0]);
-}
-
 void gw_detection_run(gw_detection *d)
 {
-    if (d->detector)
-        run_detection(d);
+    if (!gw_mailbox_read(&d->bodies, d->received))
+        return;
     if (d->locals)
         gw_local_models_update(d->locals);
+    atomic_store_explicit(&d->models.number, d->received->number, memory_order_release);
+    if (d->detector)
+        run_detection(d);
+    atomic_store_explicit(&d->candidates.number, d->received->number, memory_order_release);
+}
+
+/* ---- the loop's side ------------------------------------------------------------------------ */
+
+/* True where it is to be taken up in the coming tick, or was before; and where it is there. */
+static bool is_due(const gw_detection *d, const gw_detection_answer *answer)
+{
+    return answer->awaited && d->now >= answer->due;
+}
+
+static bool has_come(const gw_detection *d, const gw_detection_answer *answer)
+{
+    return atomic_load_explicit(&answer->number, memory_order_acquire) >= d->number;
+}
+
+/* True where it is taken up in this tick; *overdue: it was to be. */
+static bool take_answer(const gw_detection *d, gw_detection_answer *answer, bool *overdue)
+{
+    bool due = is_due(d, answer), takes = due && has_come(d, answer);
+    *overdue = *overdue || (due && !takes);
+    answer->awaited = answer->awaited && !takes;
+    return takes;
+}
+
+static void await_answer(const gw_detection *d, gw_detection_answer *answer, uint64_t ticks)
+{
+    answer->awaited = true;
+    answer->due = d->now + (d->soon ? 1 : ticks);
+}
+
+bool gw_detection_ready(const gw_detection *d)
+{
+    return (!is_due(d, &d->candidates) || has_come(d, &d->candidates)) &&
+           (!is_due(d, &d->models) || has_come(d, &d->models));
+}
+
+gw_detection_turn gw_detection_begin_tick(gw_detection *d)
+{
+    gw_detection_turn turn = {0};
+    bool due = is_due(d, &d->candidates), late = due && d->now > d->candidates.due;
+    turn.takes_models = take_answer(d, &d->models, &turn.overdue);
+    turn.takes = take_answer(d, &d->candidates, &turn.overdue);
+    if (due || turn.overdue)
+        d->overdue = turn.overdue || late;
+    turn.asks = !d->candidates.awaited && !d->models.awaited && d->now >= d->next;
+    if (turn.asks) {
+        await_answer(d, &d->candidates, d->candidates_after);
+        if (d->locals)
+            await_answer(d, &d->models, d->models_after);
+        d->next = d->soon ? d->candidates.due : d->now + d->every;
+        d->soon = false;
+    }
+    d->now++;
+    return turn;
+}
+
+bool gw_detection_overdue(const gw_detection *d)
+{
+    return d->overdue;
+}
+
+bool gw_detection_asked(gw_detection *d)
+{
+    bool asked = !d->told;
+    d->told = true;
+    return asked && d->candidates.awaited;
+}
+
+void gw_detection_expedite(gw_detection *d)
+{
+    d->soon = true;
 }
 
 void gw_detection_publish(gw_detection *d, const gw_detection_body *bodies, int count)
@@ -184,13 +286,12 @@ void gw_detection_publish(gw_detection *d, const gw_detection_body *bodies, int 
     d->outgoing->count = count < d->moving ? count : d->moving;
     memcpy(d->outgoing->body, bodies, (size_t)d->outgoing->count * sizeof *bodies);
     gw_mailbox_write_head(&d->bodies, d->outgoing, body_message_bytes(d->outgoing->count));
+    d->told = false;
 }
 
 const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
 {
     assert(d && count);
-    if (!gw_mailbox_fresh(&d->found))
-        return NULL;
     const candidate_message *found =
         gw_mailbox_take(&d->found); /* in place: it may be a hundred kB */
     if (found->number < d->since)
@@ -199,9 +300,15 @@ const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
     return found->candidates;
 }
 
-const gw_contact_candidate *gw_detection_start_candidates(gw_detection *d, int *count)
+void gw_detection_restart(gw_detection *d)
 {
     d->since = d->number + 1;
+    d->now = d->next = 0;
+    d->candidates.awaited = d->models.awaited = d->soon = d->overdue = false;
+}
+
+const gw_contact_candidate *gw_detection_start_candidates(const gw_detection *d, int *count)
+{
     *count = d->start.count;
     return d->start.candidates;
 }

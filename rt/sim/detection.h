@@ -1,7 +1,13 @@
 /*
  * Collision detection beside the loop: poses of bodies go out, contact candidates come in, each by
- * a latest-value mailbox; and local models (locals.h). The loop has a thread that runs it at its
- * own rate; `run` calls it between two ticks, so that it is deterministic.
+ * a latest-value mailbox; and local models (local_models.h). The loop has a thread that runs it,
+ * `run` calls it between two ticks.
+ *
+ * So that no bit depends on when the thread runs, ticks are counted: bodies go out in every P-th
+ * tick that moves something, P the detection's period in ticks, and the candidates found among them
+ * are taken up in a tick fixed beforehand, before the next go out (a millisecond later and more, by
+ * how many bodies there are); local models a millisecond after their joints went out. Who steps
+ * sees to it that they are there by then (gw_detection_ready()).
  */
 #ifndef GW_SIM_DETECTION_H
 #define GW_SIM_DETECTION_H
@@ -26,7 +32,7 @@ typedef struct gw_detection_def {
     const gw_pose *poses;     /* of all bodies at tick 0; copied */
     const gw_twist *twists;   /* of their frames then; copied; NULL: all at rest */
     int moving;               /* bodies that gw_detection_publish() may name at once, at most */
-    double period;            /* between two runs (s) */
+    double period;            /* between two runs (s), rounded down to ticks, one at least */
     double tick;              /* of the loop (s) */
     double margin;            /* added to what may be reached (m) */
 } gw_detection_def;
@@ -42,18 +48,46 @@ const gw_detector *gw_detection_detector(const gw_detection *detection);
 
 double gw_detection_period(const gw_detection *detection);
 
-/* The world's side: finds the candidates among the bodies at their newest poses, updates local
- * models. Any thread but the loop's, one at a time. */
+/* The world's side: finds the candidates among the bodies that went out last, updates local models;
+ * nothing where it has done so. Any thread but the loop's, one at a time. */
 void gw_detection_run(gw_detection *detection);
 
-/* The loop's side, RT safe: the present poses of these bodies. */
+/* The loop's side, RT safe. */
+
+typedef struct gw_detection_turn {
+    bool takes;        /* candidates are taken up in this tick */
+    bool takes_models; /* local models are */
+    bool asks;         /* bodies go out */
+    bool overdue;      /* the tick is made without what it was to take up; that is taken up as soon
+                          as it comes */
+} gw_detection_turn;
+
+/* A tick that moves something begins. */
+gw_detection_turn gw_detection_begin_tick(gw_detection *detection);
+
+/* False where the coming tick is to take up what is not there yet. */
+bool gw_detection_ready(const gw_detection *detection);
+
+/* True from a tick that was made without what it was to take up to one that finds it in time. */
+bool gw_detection_overdue(const gw_detection *detection);
+
+/* True once after bodies went out: there is something to run for. */
+bool gw_detection_asked(gw_detection *detection);
+
+/* What is found among the bodies that go out next is taken up one tick later. */
+void gw_detection_expedite(gw_detection *detection);
+
+/* In a tick that asks: the present poses of these bodies. */
 void gw_detection_publish(gw_detection *detection, const gw_detection_body *bodies, int count);
 
-/* Candidates that are newer than those of the last call, valid until the next; NULL: none. RT safe.
- */
+/* In a tick that takes: the candidates, valid until the next; NULL: none since tick 0. */
 const gw_contact_candidate *gw_detection_candidates(gw_detection *detection, int *count);
 
-/* Candidates at tick 0, which begins: what is found of earlier poses is discarded. RT safe. */
-const gw_contact_candidate *gw_detection_start_candidates(gw_detection *detection, int *count);
+/* Tick 0 is to come: what is found of earlier poses is discarded. */
+void gw_detection_restart(gw_detection *detection);
+
+/* Candidates at tick 0. */
+const gw_contact_candidate *gw_detection_start_candidates(const gw_detection *detection,
+                                                          int *count);
 
 #endif

@@ -151,14 +151,11 @@ bool gw_sim_change(gw_sim *sim, const gw_scene *scene, gw_error *error)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Runs detection as often as the world's thread of a loop would. */
-static void detect_when_due(gw_sim *sim)
+/* Does what the world's thread of a loop would. */
+static void detect_when_asked(gw_sim *sim)
 {
     gw_detection *detection = gw_simulation_detection(sim->simulation);
-    if (!detection)
-        return;
-    double every = fmax(gw_detection_period(detection) * sim->rate, 1);
-    if (fmod((double)sim->ticks, floor(every)) < 0.5)
+    if (detection && gw_detection_asked(detection))
         gw_detection_run(detection);
 }
 
@@ -173,10 +170,10 @@ void gw_sim_step(gw_sim *sim, uint64_t ticks)
 {
     assert(sim);
     for (uint64_t k = 0; k < ticks; k++) {
-        detect_when_due(sim);
         double begin = now_us();
         gw_simulation_tick(sim->simulation);
         double cost = now_us() - begin;
+        detect_when_asked(sim);
         gw_simulation_timing(sim->simulation,
                              &(gw_tick_timing){.tick_us = cost, .overrun = cost > 1e6 / sim->rate});
         sim->ticks++;

@@ -201,13 +201,14 @@ static gw_wrench braking_wrench(const gw_haptic_tool *tool)
                        gw_scale(-d.inertia / BRAKE_TIME, d.twist.w)};
 }
 
-/* While the model is paused a simulated impedance device and its control stand still with it, so
- * that ticks one by one are those of a run. */
+/* While the model is paused a simulated device and its control stand still with it, so that ticks
+ * one by one are those of a run. */
 static bool is_held_paused(const gw_haptic_tool *tool, const gw_tick *tick)
 {
     bool simulated = tool->def->slot->driver->place != NULL;
-    return !tick->moving && tick->engaged && tool->def->renders && simulated &&
-           tool->control.prediction_known && tool->reading.valid && !tool->clutched &&
+    bool rests =
+        tool->def->renders && tick->tick > 0 ? tool->control.prediction_known : tick->paused;
+    return !tick->moving && tick->engaged && simulated && rests && !tool->lost && !tool->clutched &&
            !tool->clutch_wanted;
 }
 
@@ -416,7 +417,8 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     gw_haptic_tool_update_pose(tool);
     read_unilaterals(tool, dynamics);
     if (is_held_paused(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
-        gw_device_slot_true_pose(slot, &tool->reading.pose);
+        if (gw_device_slot_true_pose(slot, &tool->reading.pose))
+            tool->reading.valid = true;
         return;
     }
     tool->beside = no_wrench;
@@ -702,6 +704,6 @@ void gw_haptic_tool_actuate(gw_haptic_tool *tool, const gw_tick *tick)
     gw_haptic_tool_update_pose(tool);
     if (tool->def->renders)
         command_wrench(tool, &limits, tick);
-    else
+    else if (!is_held_paused(tool, tick))
         command_velocity(tool, &limits, &before, tick);
 }

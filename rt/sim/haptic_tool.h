@@ -76,6 +76,7 @@ typedef struct gw_tick {
     double dt;     /* of this step (s) */
     int rate;      /* Hz */
     bool moving;   /* the model steps in this tick */
+    bool paused;   /* it does not, and goes on later from where it is */
     bool engaged;  /* devices obey */
 } gw_tick;
 

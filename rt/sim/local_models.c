@@ -12,14 +12,14 @@
 #include "rt/base/mailbox.h"
 
 typedef struct joint_state {
-    uint64_t number; /* of the message, from 1 */
+    uint64_t number; /* of the tick that it is of, from 1 */
     gw_resisted_def resisted;
     double q[GW_MAX_LOCAL_LINKS], v[GW_MAX_LOCAL_LINKS];
 } joint_state;
 
 /* A system with few joints uses the first part of it (gw_local_model_bytes). */
 typedef struct made_model {
-    uint64_t number; /* of the message that it was made from */
+    uint64_t number; /* of the tick that it was made from */
     gw_resisted_directions resisted;
     gw_local_model local;
 } made_model;
@@ -30,7 +30,7 @@ typedef struct approximated_system {
     made_model model_room[3];
     int count; /* joints */
     /* the loop's */
-    uint64_t number, since; /* of the newest message; of the one before which all is forgotten */
+    uint64_t number, since; /* of this tick; of the one before which all is forgotten */
     made_model taken;
     /* the world's */
     gw_system *system; /* NULL: it runs exactly */
@@ -39,8 +39,8 @@ typedef struct approximated_system {
 
 struct gw_local_models {
     int count;
-    double horizon; /* s that a local model serves for, and as many messages */
-    uint64_t horizon_messages;
+    double horizon; /* s that a local model serves for, and as many ticks */
+    uint64_t horizon_ticks;
     approximated_system *systems;
 };
 
@@ -80,7 +80,7 @@ gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error
     memset(locals->systems, 0, bytes);
     locals->count = def->count;
     locals->horizon = 2 * def->period + def->dt;
-    locals->horizon_messages = (uint64_t)(locals->horizon / def->dt + 0.5);
+    locals->horizon_ticks = (uint64_t)(locals->horizon / def->dt + 0.5);
     for (int i = 0; i < def->count; i++) {
         approximated_system *c = &locals->systems[i];
         if (!def->systems[i])
@@ -153,8 +153,13 @@ double gw_local_models_start(gw_local_models *locals, int index, gw_system *syst
     c->since = c->taken.number = c->number + 1;
     if (!gw_system_outruns_local_model(system))
         brought += gw_system_set_local_model(system, &c->taken.local);
-    gw_local_models_publish(locals, index, system, def);
     return brought;
+}
+
+void gw_local_models_tick(gw_local_models *locals, int index)
+{
+    assert(locals && index >= 0);
+    locals->systems[index].number++;
 }
 
 void gw_local_models_publish(gw_local_models *locals, int index, gw_system *system,
@@ -163,7 +168,7 @@ void gw_local_models_publish(gw_local_models *locals, int index, gw_system *syst
     assert(locals && index >= 0 && system);
     approximated_system *c = &locals->systems[index];
     joint_state *out = gw_mailbox_back(&c->joints);
-    out->number = ++c->number;
+    out->number = c->number;
     out->resisted = *def;
     for (int i = 0; i < c->count; i++)
         gw_system_joint(system, i, &out->q[i], &out->v[i]);
@@ -171,11 +176,12 @@ void gw_local_models_publish(gw_local_models *locals, int index, gw_system *syst
 }
 
 /* A system that outruns a local model goes exactly, from the tick on in which it does. */
-double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system)
+double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system, bool takes)
 {
     assert(locals && index >= 0 && system);
     approximated_system *c = &locals->systems[index];
-    bool outruns = gw_system_outruns_local_model(system), fresh = gw_mailbox_fresh(&c->models);
+    bool outruns = gw_system_outruns_local_model(system),
+         fresh = takes && gw_mailbox_fresh(&c->models);
     if (fresh) {
         const made_model *newest = gw_mailbox_take(&c->models);
         fresh = newest->number >= c->since;
@@ -190,7 +196,7 @@ double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *syst
 double gw_local_models_strain(const gw_local_models *locals, int index, gw_system *system)
 {
     const approximated_system *c = &locals->systems[index];
-    double age = (double)(c->number - c->taken.number) / (double)locals->horizon_messages;
+    double age = (double)(c->number - c->taken.number) / (double)locals->horizon_ticks;
     return fmax(gw_system_local_model_strain(system), age);
 }
 

@@ -21,7 +21,7 @@ typedef struct gw_local_models_def {
     const int *held;                       /* body with the held frame, for U^ */
     const gw_pose *body_from_held;
     double period; /* between two updates (s) */
-    double dt;     /* between two publications of joints (s) */
+    double dt;     /* of a tick (s) */
 } gw_local_models_def;
 
 gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error *error);
@@ -43,12 +43,16 @@ bool gw_local_models_has(const gw_local_models *locals, int index);
 double gw_local_models_start(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def);
 
-/* Its present position, and which resisted directions are wanted: once a tick. */
+/* A tick that moves something begins: a model is as old as so many of them. */
+void gw_local_models_tick(gw_local_models *locals, int index);
+
+/* Its present position, and which resisted directions are wanted. */
 void gw_local_models_publish(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def);
 
-/* Goes over to the newest model, where there is one; returns the energy that it brought (J). */
-double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system);
+/* Goes over to the newest model, where it `takes` and there is one; to the exact one where it
+ * outruns local models. Returns the energy that it brought (J). */
+double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system, bool takes);
 
 /* Distance or age of its model relative to the largest that it serves for, whichever is more: valid
  * up to 1. */

@@ -35,7 +35,7 @@
 #define REHEARSAL_MOST_NS 100000  /* and no more: it is awake for so long in every period */
 #define WAKING_STEP_NS    1000    /* up where waking took longer than was left for it, and down */
 #define WAKES             200     /* by this part of it else: it is enough for all but one of 200 */
-#define WORLD_PERIOD      0.005   /* s, while there is nothing to detect */
+#define WORLD_PERIOD_NS   5000000 /* while there is nothing to detect */
 #define WATCH_NS          1000000 /* of the watchdog, while a device is to be watched */
 #define WATCH_IDLE_NS     20000000
 #define RAMP_MIN_NS       4000000       /* even at the slowest rate a force does not end at once */
@@ -60,13 +60,10 @@ struct gw_loop {
     bool awake_wanted;   /* likewise */
     atomic_bool kept_awake, forces; /* it holds them off; devices may exert force */
     pthread_t thread, world, watchdog;
-    sem_t detect_now; /* the loop steps ahead and waits for a detection */
-    atomic_ullong detections_asked;
-    atomic_ullong detections_made; /* all that were asked for before it began */
-    uint64_t detection_awaited;    /* for this one, 0: for none; of the loop's thread */
-    double ahead;                  /* ticks stepped since the last one; likewise */
-    pthread_mutex_t detecting;     /* the world thread detects, or a scenario is destroyed */
-    pthread_mutex_t watching;      /* the watchdog has its hand on devices */
+    sem_t detect_now;          /* bodies went out, or the loop waits for what is found */
+    atomic_bool awaits;        /* it does */
+    pthread_mutex_t detecting; /* the world thread detects, or a scenario is destroyed */
+    pthread_mutex_t watching;  /* the watchdog has its hand on devices */
     _Atomic(const gw_scenario *) scenario; /* that the watchdog looks after */
     atomic_llong heartbeat; /* when the devices got their last command (ns); 0: none */
     _Atomic(gw_detection *) detection;
@@ -333,23 +330,18 @@ static void publish_figures(gw_loop *loop)
     gw_mailbox_give(&loop->figures);
 }
 
-/* True where detection has seen what the coming tick needs: it runs as often, in ticks, as it
- * would in real time. Asks for a detection where it has not. */
+/* Wakes the world's thread where bodies went out, and where the coming tick is to take up what is
+ * found among them and it is not there yet: then it does not rest. True where it is there. */
 static bool has_detected(gw_loop *loop)
 {
     gw_detection *detection = gw_simulation_detection(loop->simulation);
-    if (!detection || loop->ahead + 1 <= gw_detection_period(detection) * loop->rate)
-        return true;
-    if (loop->detection_awaited) {
-        if (atomic_load(&loop->detections_made) < loop->detection_awaited)
-            return false;
-        loop->detection_awaited = 0;
-        loop->ahead = 0;
-        return true;
-    }
-    loop->detection_awaited = atomic_fetch_add(&loop->detections_asked, 1) + 1;
-    sem_post(&loop->detect_now);
-    return false;
+    bool ready = !detection || gw_detection_ready(detection);
+    bool begins = !ready && !atomic_load_explicit(&loop->awaits, memory_order_relaxed);
+    if (ready != !atomic_load_explicit(&loop->awaits, memory_order_relaxed))
+        atomic_store(&loop->awaits, !ready);
+    if (detection && (gw_detection_asked(detection) || begins))
+        sem_post(&loop->detect_now);
+    return ready;
 }
 
 /* Ticks of a paused simulation that were asked for, one after the other until `end`: no longer than
@@ -364,7 +356,6 @@ static void step_ahead(gw_loop *loop, int64_t end)
         }
         gw_simulation_tick(loop->simulation);
         publish_snapshot(loop);
-        loop->ahead++;
     }
 }
 
@@ -430,6 +421,7 @@ static void *loop_thread(void *arg)
         gw_simulation_timing(loop->simulation, &timing);
         publish_figures(loop);
         stages->counts = false;
+        has_detected(loop);
         step_ahead(loop, begin + (int64_t)(AHEAD_SHARE * (double)period));
         deadline += period * (1 + missed);
     }
@@ -485,7 +477,7 @@ static void *watch_heart(void *arg)
 
 /* ---- the world's thread --------------------------------------------------------------------- */
 
-/* True where the loop wants a detection before that. */
+/* True where the loop woke it before that. */
 static bool rest_until(gw_loop *loop, int64_t ns)
 {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -513,35 +505,33 @@ static void hold_wake_latency_low(gw_loop *loop, bool wanted)
     atomic_store(&loop->kept_awake, loop->latency_fd >= 0);
 }
 
-/* Detects collision candidates at its own rate, before everything but the loop: late by tens of
- * milliseconds, as ordinary threads are on a busy machine, it would find bodies only once they
- * overlap. It rests at least as long as it ran, so that a scene too rich for its rate leaves the
- * rest of the machine alone. */
+/* Detects collision candidates when bodies went out, before everything but the loop: late by tens
+ * of milliseconds, as ordinary threads are on a busy machine, it would hold the loop up, or find
+ * bodies only once they overlap. It rests at least as long as it ran, so that a scene too rich for
+ * its rate leaves the rest of the machine alone, but where the loop waits. */
 static void *detection_thread(void *arg)
 {
     gw_loop *loop = arg;
     struct sched_param p = {.sched_priority = loop->priority / 2};
     if (!loop->best_effort)
         (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
-    int64_t due = now_ns();
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
-        double period = WORLD_PERIOD;
         int64_t begin = now_ns();
         hold_wake_latency_low(loop, atomic_load_explicit(&loop->forces, memory_order_relaxed));
-        uint64_t asked = atomic_load(&loop->detections_asked);
         pthread_mutex_lock(&loop->detecting);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
-        if (d) {
+        if (d)
             gw_detection_run(d);
-            period = gw_detection_period(d);
-        }
         pthread_mutex_unlock(&loop->detecting);
-        atomic_store(&loop->detections_made, asked);
         int64_t end = now_ns(), rested = end + (end - begin);
-        due += (int64_t)(1e9 * period);
-        due = due < rested ? rested : due;
-        if (rest_until(loop, due))
-            due = now_ns();
+        bool woken = false;
+        while (rest_until(loop, rested)) {
+            woken = true;
+            if (atomic_load(&loop->awaits))
+                break;
+        }
+        if (!woken)
+            rest_until(loop, end + WORLD_PERIOD_NS);
     }
     return NULL;
 }

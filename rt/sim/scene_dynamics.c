@@ -19,6 +19,13 @@
 
 /* ---- state ---------------------------------------------------------------------------------- */
 
+static void forget_moved(gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->moved_count; i++)
+        m->moved_at[m->moved[i].body] = 0;
+    m->moved_count = 0;
+}
+
 static void take_start_contacts(gw_scene_dynamics *m)
 {
     int count;
@@ -44,9 +51,11 @@ void gw_scene_dynamics_reset(gw_scene_dynamics *m)
     m->was_jammed = m->immovable = m->was_crowded = m->crowded = false;
     m->quiet = 0;
     m->was_strained = m->strained = 0;
-    m->moved_count = 0;
+    forget_moved(m);
     m->limits.fresh = true;
     gw_edge_rows_reset(&m->edges);
+    if (m->detection)
+        gw_detection_restart(m->detection);
     take_start_contacts(m);
 }
 
@@ -94,7 +103,7 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
         gw_scene_unilaterals_update(m);
     }
     if (m->detection)
-        gw_scene_dynamics_exchange(m);
+        gw_detection_expedite(m->detection);
 }
 
 void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, const gw_motor *motor)
@@ -144,15 +153,18 @@ void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *m, int object, const g
 {
     assert(object >= 0 && object < m->object_count);
     gw_twist twist = {{0, 0, 0}, {0, 0, 0}};
-    if (!m->world || m->moved_count >= m->moved_most)
+    if (!m->world)
         return;
     if (dt > 0) {
         gw_twist displacement = gw_pose_sub(pose, &m->placed[object]);
         twist = (gw_twist){gw_scale(1 / dt, displacement.v), gw_scale(1 / dt, displacement.w)};
     }
     m->placed[object] = *pose;
-    m->moved[m->moved_count++] = (gw_detection_body){object, *pose, twist};
     gw_world_set_body(m->world, object, pose, &twist);
+    if (m->moved_at[object] == 0 && m->moved_count < m->moved_most)
+        m->moved_at[object] = ++m->moved_count;
+    if (m->moved_at[object] > 0)
+        m->moved[m->moved_at[object] - 1] = (gw_detection_body){object, *pose, twist};
 }
 
 bool gw_scene_dynamics_has_contacts(const gw_scene_dynamics *m)
@@ -184,20 +196,9 @@ static int publish_model(const gw_model *model, int body, gw_detection_body *to)
     return count;
 }
 
-void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
+static void publish_bodies(gw_scene_dynamics *m)
 {
-    int count = 0, near_count;
-    if (m->locals)
-        gw_body_systems_exchange_locals(m);
-    if (!m->touching) {
-        m->moved_count = 0;
-        return;
-    }
-    const gw_contact_candidate *near = gw_detection_candidates(m->detection, &near_count);
-    if (near) {
-        gw_world_set_candidates(m->world, near, near_count);
-        m->contact.near = near_count;
-    }
+    int count = 0;
     for (int i = 0; i < m->held_count; i++)
         if (m->world_systems[i].model)
             count += publish_model(m->world_systems[i].model, m->held[i], m->published + count);
@@ -213,7 +214,31 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
     }
     memcpy(m->published + count, m->moved, (size_t)m->moved_count * sizeof *m->published);
     gw_detection_publish(m->detection, m->published, count + m->moved_count);
-    m->moved_count = 0;
+    forget_moved(m);
+}
+
+bool gw_scene_dynamics_exchange(gw_scene_dynamics *m)
+{
+    int count;
+    if (!m->detection) {
+        forget_moved(m);
+        return false;
+    }
+    gw_detection_turn turn = gw_detection_begin_tick(m->detection);
+    if (m->locals)
+        gw_body_systems_exchange_locals(m, turn);
+    if (turn.takes && m->touching) {
+        const gw_contact_candidate *near = gw_detection_candidates(m->detection, &count);
+        if (near) {
+            gw_world_set_candidates(m->world, near, count);
+            m->contact.near = count;
+        }
+    }
+    if (turn.asks && m->touching)
+        publish_bodies(m);
+    else if (turn.asks)
+        gw_detection_publish(m->detection, NULL, 0);
+    return turn.overdue;
 }
 
 /* ---- hands ----------------------------------------------------------------------------------- */

@@ -113,8 +113,9 @@ void gw_scene_dynamics_step(gw_scene_dynamics *dynamics, double dt);
 /* Collision detection and local models, outside the tick; NULL where nothing touches and all runs
  * exactly. */
 gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *dynamics);
-/* Takes what was detected and looked at, and tells where bodies are: once a tick. */
-void gw_scene_dynamics_exchange(gw_scene_dynamics *dynamics);
+/* A tick that moves something begins: takes what was detected and tells where bodies are, each in
+ * its turn (detection.h). True where the tick is made without what it was to take. */
+bool gw_scene_dynamics_exchange(gw_scene_dynamics *dynamics);
 
 /* Mechanisms and free bodies now, springs of contacts; sums of what went and came (J). */
 void gw_scene_dynamics_energy(const gw_scene_dynamics *dynamics, gw_energy *energy);

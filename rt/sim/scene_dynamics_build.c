@@ -399,6 +399,7 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     m->moved_most = most;
     m->touching = solid ? touching_create(m, def->scene) : NULL;
     m->moved = calloc((size_t)most + 1, sizeof *m->moved);
+    m->moved_at = calloc(bodies_count, sizeof *m->moved_at);
     m->published = calloc((size_t)most + bodies_count, sizeof *m->published);
     m->placed = calloc(bodies_count, sizeof *m->placed);
     m->names = calloc(bodies_count, sizeof *m->names);
@@ -407,8 +408,8 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     gw_twist *twists = calloc(bodies_count, sizeof *twists);
     gw_collider *colliders =
         calloc((size_t)collect_colliders(m, def->scene, NULL) + 1, sizeof *colliders);
-    bool made = (m->touching || !solid) && m->moved && m->published && m->placed && m->names &&
-                bodies && poses && twists && colliders;
+    bool made = (m->touching || !solid) && m->moved && m->moved_at && m->published && m->placed &&
+                m->names && bodies && poses && twists && colliders;
     if (!made)
         gw_fail(error, GW_FAILED, "", "no memory for contacts");
     else {
@@ -438,6 +439,7 @@ static void drop_contacts(gw_scene_dynamics *m)
     touching_destroy(m->touching);
     free(m->published);
     free(m->moved);
+    free(m->moved_at);
     free(m->placed);
     free(m->names);
 }
@@ -490,7 +492,8 @@ static bool build_locals(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
 /* Where nothing touches, local models alone are looked at. */
 static bool build_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
-    gw_detection_def detection = {.locals = m->locals, .period = detection_period(def)};
+    gw_detection_def detection = {
+        .locals = m->locals, .period = detection_period(def), .tick = 1.0 / def->rate};
     if (!m->locals || m->detection)
         return true;
     m->detection = gw_detection_create(&detection, error);

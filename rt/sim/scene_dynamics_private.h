@@ -192,7 +192,8 @@ struct gw_scene_dynamics {
     struct touching *touching; /* who may touch, and how: what the detector asks */
     uint64_t *names;           /* of each body: a hash of its id, to find it again after an edit */
     gw_pose *placed;           /* by body: where an object without model was placed last */
-    gw_detection_body *moved;  /* bodies that no model moves, published in this tick */
+    gw_detection_body *moved; /* bodies that no model moves, placed since the last were published */
+    int *moved_at;            /* by object: 1 + its place among them; 0: not among them */
     int moved_count, moved_most;
     gw_detection_body *published; /* room for all that moves */
 
@@ -299,7 +300,7 @@ void gw_body_systems_start_local(gw_scene_dynamics *dynamics, int index);
 
 void gw_body_systems_reset(gw_scene_dynamics *dynamics);
 /* By local models: takes the newest ones and tells where joints are; once a tick. */
-void gw_body_systems_exchange_locals(gw_scene_dynamics *dynamics);
+void gw_body_systems_exchange_locals(gw_scene_dynamics *dynamics, gw_detection_turn turn);
 
 /* Those whose local model is too old, or too far from where they are, lose speed. */
 void gw_body_systems_brake(gw_scene_dynamics *dynamics, double dt);

@@ -11,6 +11,7 @@
 #include "rt/sim/simulation_private.h"
 
 #define RUNAWAY           1.2 /* of a device's greatest speed */
+#define PATIENCE          0.1 /* s that a running simulation waits for detection */
 #define PERCENTILE_PERIOD 64  /* ticks between two updates of the percentiles */
 
 void gw_simulation_emit(gw_simulation *s, gw_event event)
@@ -186,12 +187,33 @@ bool gw_simulation_forced_off(const gw_simulation *s, gw_halt_cause *cause)
     return s->forced_off;
 }
 
-bool gw_simulation_steps_ahead(const gw_simulation *s)
+static bool all_simulated(const gw_simulation *s)
 {
     bool simulated = true;
     for (int i = 0; i < s->scenario->slot_count; i++)
         simulated = simulated && gw_driver_is_simulated(s->scenario->slots[i]->driver);
-    return simulated && !s->halted && s->state == GW_PAUSED && s->steps > 0;
+    return simulated;
+}
+
+bool gw_simulation_steps_ahead(const gw_simulation *s)
+{
+    return all_simulated(s) && !s->halted && s->state == GW_PAUSED && s->steps > 0;
+}
+
+/* True where the coming step waits for the candidates that it is to take up: steps that were asked
+ * for always do; a running simulation for PATIENCE where no real device waits with it and none is
+ * latched. After that it goes on without, and does not wait again before they come in time. */
+static bool waits_for_detection(gw_simulation *s)
+{
+    const gw_detection *d = gw_scene_dynamics_detection(s->scenario->dynamics);
+    if (!d || s->rehearses || gw_detection_ready(d)) {
+        s->waited = 0;
+        return false;
+    }
+    if (s->state == GW_PAUSED)
+        return true;
+    return !gw_detection_overdue(d) && !s->scenario->latched && all_simulated(s) &&
+           s->waited++ < PATIENCE * s->scenario->rate;
 }
 
 void gw_simulation_fetch(const gw_simulation *s)
@@ -347,18 +369,29 @@ static void report_findings(gw_simulation *s, bool moving)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = found->strained});
 }
 
+static void report_overdue(gw_simulation *s)
+{
+    if (s->now >= s->overdue_next)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_OVERDUE});
+    s->overdue_next = s->now + (uint64_t)s->scenario->rate;
+}
+
 void gw_simulation_tick(gw_simulation *s)
 {
     assert(s);
-    bool moving = !s->halted && (s->state == GW_RUNNING || (s->state == GW_PAUSED && s->steps));
+    bool wanted = !s->halted && (s->state == GW_RUNNING || (s->state == GW_PAUSED && s->steps));
+    bool moving = wanted && !waits_for_detection(s);
     gw_tick tick = {.tick = s->tick,
                     .dt = s->scenario->dt,
                     .rate = s->scenario->rate,
                     .moving = moving,
+                    .paused = s->state == GW_PAUSED || wanted != moving,
                     .engaged = !s->halted};
     bool limited = false;
     state_before was[GW_MAX_TOOLS];
-    gw_scene_dynamics_exchange(s->scenario->dynamics);
+    if (moving && gw_scene_dynamics_exchange(s->scenario->dynamics))
+        report_overdue(s);
+    s->missed += wanted && !moving;
     tick_figures(s);
     s->snapshot.moving = moving;
     for (int i = 0; i < s->scenario->tool_count; i++)
@@ -524,7 +557,10 @@ gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
 
 gw_simulation *gw_simulation_create_sparse(gw_scenario *scenario)
 {
-    return begin_simulation(calloc(1, sizeof(gw_simulation)), scenario, NULL);
+    gw_simulation *s = calloc(1, sizeof *s);
+    if (s)
+        s->rehearses = true;
+    return begin_simulation(s, scenario, NULL);
 }
 
 void gw_simulation_destroy(gw_simulation *s)

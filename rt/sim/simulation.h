@@ -279,6 +279,7 @@ typedef enum gw_event_kind {
     GW_EVENT_UNBOOKED,    /* a step of a system of bodies could not account for `value` J */
     GW_EVENT_STRAINED,    /* a mechanism outran its local model, or that is too old; value: how far
                              beyond what it serves for (1) */
+    GW_EVENT_OVERDUE,     /* detection is late: a tick was made without what it was to take up */
     GW_EVENT_PROJECTED,   /* `object` (links after objects) begins at tick 0 with another velocity
                              than it, or its joint, states, or with its joint elsewhere: its
                              relations do not allow that */

@@ -34,6 +34,9 @@ struct gw_simulation {
     int degenerate;    /* and of degenerate contacts */
     gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
     uint64_t limited_ticks, overruns, missed;
+    bool rehearses;        /* nobody detects for it */
+    int waited;            /* ticks in a row that were due and waited for detection */
+    uint64_t overdue_next; /* when it is news again that they did not */
     gw_histogram cost, lateness;
     gw_stages stages; /* of this tick */
     gw_histogram stage_cost[GW_STAGE_COUNT];

@@ -9,11 +9,11 @@
 /* ---- the shape ----------------------------------------------------------------------------- */
 
 static const char *const event_kinds[] = {
-    "active",   "state",       "settled",    "limited", "halted",      "armed",
-    "overrun",  "device-lost", "not-finite", "bound",   "left-behind", "singular",
-    "operator", "saved",       "opened",     "task",    "jammed",      "withheld",
-    "crowded",  "strained",    "unbooked",   "edge",    "degenerate",  "projected",
-    "storage",  "request",     "token",      "lease",   "edit",        NULL};
+    "active",      "state",      "settled",   "limited",     "halted",   "armed",    "overrun",
+    "device-lost", "not-finite", "bound",     "left-behind", "singular", "operator", "saved",
+    "opened",      "task",       "jammed",    "withheld",    "crowded",  "strained", "unbooked",
+    "edge",        "degenerate", "projected", "storage",     "request",  "token",    "lease",
+    "edit",        "overdue",    NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 static const wire_field of_event[] = {
     {"seq", WHOLE},
@@ -71,6 +71,10 @@ static const kind_words words_of[] = {
     [GW_EVENT_STRAINED] = {"strained", "warning",
                            "A mechanism has outrun its local model, or the world's thread is late: "
                            "it is braked until it has been looked at again."},
+    [GW_EVENT_OVERDUE] =
+        {"overdue", "warning",
+         "Collision detection is late: contacts go on as they were last found, and "
+         "from here on the bits are not those of run."},
     [GW_EVENT_UNBOOKED] =
         {"unbooked", "warning",
          "A step of the linkage could not account for a part of its energy: stiff "
@@ -148,6 +152,7 @@ static void add_details(json_t *json, const gw_event *event)
     case GW_EVENT_JAMMED:
     case GW_EVENT_CROWDED:
     case GW_EVENT_STRAINED:
+    case GW_EVENT_OVERDUE:
     case GW_EVENT_PROJECTED:
     case GW_EVENT_EDGE:
     case GW_EVENT_DEGENERATE:

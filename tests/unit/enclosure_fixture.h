@@ -1,6 +1,6 @@
 /*
- * Solids in an enclosure that are thrown about. The detector runs as on the world's thread: at its
- * own rate, with the poses of a tick ago.
+ * Solids in an enclosure that are thrown about. What the detector finds is taken up a period later,
+ * as in a simulation (rt/sim/detection.h).
  */
 #ifndef GW_TESTS_UNIT_ENCLOSURE_FIXTURE_H
 #define GW_TESTS_UNIT_ENCLOSURE_FIXTURE_H
@@ -10,21 +10,14 @@
 #include "tests/unit/detector_fixture.h"
 #include "tests/unit/mesh_fixture.h"
 
-enum { THROWN = 9, ENCLOSURE = 6, QUEUE = 8 };
-
-/* A detection's candidates, and the tick that takes them over. */
-typedef struct thrown_detection {
-    long due; /* 0: none */
-    int count;
-    gw_contact_candidate candidates[GW_MAX_CONTACT_CANDIDATES];
-} thrown_detection;
+enum { THROWN = 9, ENCLOSURE = 6 };
 
 typedef struct thrown {
     arena a;
     int count;
     unsigned seed;
     long tick;
-    double half, next_detection, period;
+    double half;
     double force, speed, spin; /* of hands (N), of a throw (m/s, rad/s) */
     gw_contact_material surface;
     gw_shape shapes[THROWN], wall;
@@ -33,7 +26,6 @@ typedef struct thrown {
     gw_wrench push[THROWN], hurl[THROWN];
     gw_detection *detection;
     gw_detector *truth;
-    thrown_detection queue[QUEUE];
 } thrown;
 
 typedef struct thrown_hand {
@@ -166,8 +158,6 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
                                 .period = period,
                                 .tick = t->a.dt,
                                 .margin = 1e-3};
-    t->period = period;
-    t->next_detection = 0.37 * period;
     t->detection = gw_detection_create(&queries, NULL);
     for (int m = 0; m < t->count; m++)
         if (t->parts[m].parts)
@@ -251,33 +241,18 @@ static inline void thrown_publish(thrown *t)
     gw_detection_publish(t->detection, told, t->count);
 }
 
-/* Detections that start in this tick, take 0.4 ms, and are taken over at the start of a tick. */
-static inline void thrown_detect(thrown *t)
-{
-    double dt = t->a.dt;
-    for (; t->next_detection < (double)(t->tick + 1) * dt; t->next_detection += t->period) {
-        thrown_detection *free_one = NULL;
-        for (int i = 0; i < QUEUE && !free_one; i++)
-            free_one = t->queue[i].due == 0 ? &t->queue[i] : NULL;
-        assert_non_null(free_one);
-        gw_detection_run(t->detection);
-        const gw_contact_candidate *candidates =
-            gw_detection_candidates(t->detection, &free_one->count);
-        memcpy(free_one->candidates, candidates, (size_t)free_one->count * sizeof *candidates);
-        long due = (long)ceil((t->next_detection + 4e-4) / dt);
-        free_one->due = due > t->tick ? due : t->tick + 1;
-    }
-}
-
 static inline void thrown_tick(thrown *t)
 {
-    for (int i = 0; i < QUEUE; i++)
-        if (t->queue[i].due == t->tick && t->tick > 0) {
-            gw_world_set_candidates(t->a.world, t->queue[i].candidates, t->queue[i].count);
-            t->queue[i].due = 0;
-        }
-    thrown_publish(t);
-    thrown_detect(t);
+    int count;
+    gw_detection_turn turn = gw_detection_begin_tick(t->detection);
+    if (turn.takes) {
+        const gw_contact_candidate *candidates = gw_detection_candidates(t->detection, &count);
+        gw_world_set_candidates(t->a.world, candidates, count);
+    }
+    if (turn.asks) {
+        thrown_publish(t);
+        gw_detection_run(t->detection);
+    }
     arena_step(&t->a);
     t->tick++;
 }

@@ -166,14 +166,14 @@ static inline bool change_play(play *p, const gw_pose *poses)
     return scenario;
 }
 
-/* One tick, with a look at what is near every `ticks_between`. */
-static inline const gw_snapshot *tick_play(play *p, int ticks_between)
+/* One tick, then the detection that it asks for. */
+static inline const gw_snapshot *tick_play(play *p)
 {
+    gw_simulation_tick(p->simulation);
     gw_detection *detection = gw_simulation_detection(p->simulation);
-    if (detection && p->tick % (uint64_t)ticks_between == 0)
+    if (detection)
         gw_detection_run(detection);
     p->tick++;
-    gw_simulation_tick(p->simulation);
     return gw_simulation_snapshot(p->simulation);
 }
 

@@ -46,12 +46,11 @@ static inline void running_open(running *r, gw_scene *scene)
 
 static inline const gw_snapshot *running_tick(running *r)
 {
-    gw_detection *d = gw_simulation_detection(r->simulation);
-    uint64_t every = d ? (uint64_t)(gw_detection_period(d) * r->scene->rate + 1e-9) : 1;
-    if (d && r->tick % (every ? every : 1) == 0)
-        gw_detection_run(d);
     r->tick++;
     gw_simulation_tick(r->simulation);
+    gw_detection *d = gw_simulation_detection(r->simulation);
+    if (d)
+        gw_detection_run(d);
     return gw_simulation_snapshot(r->simulation);
 }
 

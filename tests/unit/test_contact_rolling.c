@@ -41,7 +41,7 @@ static double deepest(const gw_snapshot *s)
 static void run_for(play *p, double seconds)
 {
     for (int i = 0; i < (int)(seconds * 1000); i++)
-        tick_play(p, 5);
+        tick_play(p);
 }
 
 /* It rolls about its apex, for ever: no deeper, no faster. */

@@ -177,7 +177,7 @@ static gw_tool_state run_for(gw_scene *scene, int ticks, gw_energy *energy)
     play p;
     assert_true(start_play(&p, scene));
     for (int i = 0; i <= ticks; i++)
-        tick_play(&p, 5);
+        tick_play(&p);
     const gw_snapshot *now = gw_simulation_snapshot(p.simulation);
     gw_tool_state state = now->tools[0];
     *energy = now->energy;
@@ -322,8 +322,8 @@ static void an_arm_feels_as_heavy_as_desired(void **state)
     set_six(t->desired.mass, 3, 0.02);
     assert_true(start_play(&p, s));
     command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {0.4, 0.3, 0}});
-    tick_play(&p, 5);
-    gw_tool_state one = tick_play(&p, 5)->tools[0];
+    tick_play(&p);
+    gw_tool_state one = tick_play(&p)->tools[0];
     /* n^T (F - M_d x'') = 0 for the free motions n, x'' itself among them; of the two here another
      * is its turn by the joints: the link's own, about the joint */
     gw_vec3 a = gw_scale(1e3, one.twist.v);
@@ -333,7 +333,7 @@ static void an_arm_feels_as_heavy_as_desired(void **state)
     print_message("F.a %.9g, a.M_d a %.9g\n", power, inertial);
     assert_true(fabs(power - inertial) < 1e-6 * inertial && inertial > 1e-3);
     for (int i = 0; i < 2000; i++)
-        tick_play(&p, 5);
+        tick_play(&p);
     gw_energy e = gw_simulation_snapshot(p.simulation)->energy;
     assert_true(fabs(energy_residual(&e)) < 1e-12);
     stop_play(&p);
@@ -360,9 +360,9 @@ static void what_whirls_about_gains_nothing(void **state)
     t->desired.has_mass = true;
     set_six(t->desired.mass, 0.02, 2e-5);
     assert_true(start_play(&p, s));
-    double initial = tick_play(&p, 5)->energy.kinetic, off = 0;
+    double initial = tick_play(&p)->energy.kinetic, off = 0;
     for (int i = 0; i < 3000; i++)
-        off = fmax(off, fabs(tick_play(&p, 5)->energy.kinetic - initial));
+        off = fmax(off, fabs(tick_play(&p)->energy.kinetic - initial));
     const gw_snapshot *now = gw_simulation_snapshot(p.simulation);
     print_message("of %.3g J: %.2g gained or lost, motors %.2g J\n", initial, off,
                   now->energy.motors);
@@ -378,15 +378,15 @@ static void an_edit_takes_effect_where_the_hand_is(void **state)
     gw_scene *s = box_scene("sim", (gw_wrench){{1, 0, 0}, {0, 0, 0}});
     assert_true(start_play(&p, s));
     for (int i = 0; i < 1000; i++)
-        tick_play(&p, 5);
+        tick_play(&p);
     gw_tool_state was = gw_simulation_snapshot(p.simulation)->tools[0];
     set_six(s->tools[0].desired.stiffness, 100, 1);
     set_six(s->tools[0].desired.damping, 30, 1);
     assert_true(change_play(&p, NULL));
-    gw_tool_state now = tick_play(&p, 5)->tools[0];
+    gw_tool_state now = tick_play(&p)->tools[0];
     assert_true(gw_distance(now.world_from_tool.p, was.world_from_tool.p) < 1e-3);
     for (int i = 0; i < 5000; i++)
-        now = tick_play(&p, 5)->tools[0];
+        now = tick_play(&p)->tools[0];
     gw_energy e = gw_simulation_snapshot(p.simulation)->energy;
     /* at rest 1 cm from where it took effect */
     double from = was.world_from_tool.p.x;
@@ -500,18 +500,18 @@ static void the_map_follows_how_far_the_set_goes(void **state)
     strcpy(c->b.feature, "center");
     assert_true(start_play(&p, s));
     for (int i = 0; i < 300; i++)
-        tick_play(&p, 5);
+        tick_play(&p);
     gw_tool_state was = gw_simulation_snapshot(p.simulation)->tools[0];
     assert_true(fabs(was.map_scale - 0.5 * 0.08 / 0.2) < 1e-12);
     assert_true(gw_distance(was.map_centre, gw_v3(0, 0, -0.2)) < 1e-9);
     s->constraints[0].value = 0.4;
     const gw_pose poses[2] = {was.world_from_object, s->objects[1].pose};
     assert_true(change_play(&p, poses));
-    gw_tool_state now = tick_play(&p, 5)->tools[0];
+    gw_tool_state now = tick_play(&p)->tools[0];
     assert_true(fabs(now.map_scale - 0.5 * 0.08 / 0.4) < 1e-12);
     assert_true(now.error_p < 1e-6 && gw_distance(now.device.p, was.device.p) < 1e-3);
     for (int i = 0; i < 3000; i++)
-        now = tick_play(&p, 5)->tools[0];
+        now = tick_play(&p)->tools[0];
     assert_true(now.error_p < 1e-6);
     assert_true(fabs(gw_distance(now.world_from_object.p, gw_v3(0, 0, -0.2)) - 0.4) < 1e-9);
     stop_play(&p);
@@ -564,7 +564,7 @@ static void push_through(gw_scene *scene, gw_wrench push, const char *what)
         command.push.f = gw_scale(sign, push.f);
         command.push.t = gw_scale(sign, push.t);
         command_play(&p, command);
-        const gw_snapshot *s = tick_play(&p, 5);
+        const gw_snapshot *s = tick_play(&p);
         quickest = fmax(quickest, gw_norm(s->tools[0].twist.w));
         quickest = fmax(quickest, gw_norm(s->tools[0].twist.v));
         out = fmax(out, fabs(energy_residual(&s->energy)));

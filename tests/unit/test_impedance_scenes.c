@@ -54,10 +54,10 @@ static felt feel(gw_scene *scene)
     play p;
     felt f = {0};
     double dt = 1.0 / scene->rate;
-    int ticks = scene->rate / 5, between = scene->rate / 200;
+    int ticks = scene->rate / 5;
     assert_true(start_play(&p, scene));
     for (int i = 0; i < ticks; i++) {
-        const gw_tool_state *t = &tick_play(&p, between > 0 ? between : 1)->tools[0];
+        const gw_tool_state *t = &tick_play(&p)->tools[0];
         double hit = t->impulse.f.x, rest = fabs(t->command.f.x - hit);
         f.impulse += dt * hit;
         f.largest = fmax(f.largest, fabs(hit));
@@ -103,7 +103,7 @@ static void a_clamp_spreads_an_impulse_and_tells_what_it_drops(void **state)
     assert_true(start_play(&p, s));
     const gw_tool_state *t = NULL;
     for (int i = 0; i < 200; i++) {
-        t = &tick_play(&p, 5)->tools[0];
+        t = &tick_play(&p)->tools[0];
         given += 1e-3 * t->impulse.f.x;
         ticks += t->impulse.f.x != 0;
         assert_true(fabs(t->command.f.x) <= 60 + 1e-9);
@@ -125,16 +125,16 @@ static void a_device_that_is_armed_comes_to_rest(void **state)
     assert_true(start_play(&p, scene));
     command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {4, 0, 0}});
     for (int i = 0; i < 300; i++)
-        tick_play(&p, 5);
+        tick_play(&p);
     command_play(&p, (gw_command){.kind = GW_COMMAND_HALT});
-    tick_play(&p, 5);
+    tick_play(&p);
     command_play(&p, (gw_command){.kind = GW_COMMAND_ARM});
-    double from = tick_play(&p, 5)->tools[0].device.p.x;
+    double from = tick_play(&p)->tools[0].device.p.x;
     for (int i = 0; i < 1000; i++)
-        tick_play(&p, 5);
+        tick_play(&p);
     double at = gw_simulation_snapshot(p.simulation)->tools[0].device.p.x;
     for (int i = 0; i < 1000; i++)
-        tick_play(&p, 5);
+        tick_play(&p);
     double later = gw_simulation_snapshot(p.simulation)->tools[0].device.p.x;
     print_message("goes on by %.4f m, then by %.1e m\n", at - from, later - at);
     assert_true(at - from > 0.01 && at - from < 0.1);
@@ -157,7 +157,7 @@ static gw_tool_state stepped(int pauses, double *given)
     for (int i = 0; i < 300; i++) {
         if (pauses)
             command_play(&p, (gw_command){.kind = GW_COMMAND_STEP, .ticks = 1});
-        *given += 1e-3 * tick_play(&p, 1)->tools[0].impulse.f.x;
+        *given += 1e-3 * tick_play(&p)->tools[0].impulse.f.x;
         for (int k = 0; k < pauses; k++)
             gw_simulation_tick(p.simulation);
     }
@@ -197,7 +197,7 @@ static void what_starts_quick_does_not_pass(void **state)
     strcpy(ball->material, "stuff");
     assert_true(start_play(&p, s));
     for (int i = 0; i < 5; i++) {
-        const gw_snapshot *now = tick_play(&p, 5);
+        const gw_snapshot *now = tick_play(&p);
         assert_true(now->tools[0].world_from_tool.p.x <= 0.02 + 1e-9);
         assert_true(now->free[0].pose.p.x <= 0.06 + 1e-9);
     }
@@ -245,7 +245,7 @@ static felt_wall pressed_in(gw_control_kind control, double mass)
     command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {0, 0, -2}});
     gw_vec3 before = {0, 0, 0};
     for (int i = 0; i < 2000; i++) {
-        const gw_snapshot *now = tick_play(&p, 5);
+        const gw_snapshot *now = tick_play(&p);
         const gw_tool_state *tool = &now->tools[0];
         const gw_energy *e = &now->energy;
         at.deepest = fmax(at.deepest, -0.01 - tool->device_true.p.z);

@@ -74,19 +74,19 @@ static void a_push_moves_the_joints(void **state)
         gw_model_apply_inverse(chain.model, work, a);
         assert_true(start_play(&p, s));
         command_play(&p, named((gw_command){.kind = GW_COMMAND_PUSH, .push = push}, "arm.1"));
-        tick_play(&p, 5);
-        const gw_snapshot *now = tick_play(&p, 5);
+        tick_play(&p);
+        const gw_snapshot *now = tick_play(&p);
         for (int i = 0; i < 3 && !hows[n].stiff; i++)
             assert_true(fabs(now->v[i] - 1e-3 * a[i]) <= 1e-5 * (fabs(1e-3 * a[i]) + 1e-6));
         for (int i = 0; i < 300; i++)
-            now = tick_play(&p, 5);
+            now = tick_play(&p);
         print_message("%s: %.3g J by the hand, energy residual %.2g J\n", hows[n].what,
                       now->energy.work_in, energy_residual(&now->energy));
         assert_true(now->energy.work_in > 1e-4);
         assert_true(fabs(energy_residual(&now->energy)) <= (hows[n].local ? 1e-9 : 1e-12));
         command_play(&p, named((gw_command){.kind = GW_COMMAND_PUSH}, "arm.1"));
-        double given = tick_play(&p, 5)->energy.work_in;
-        double after = tick_play(&p, 5)->energy.work_in;
+        double given = tick_play(&p)->energy.work_in;
+        double after = tick_play(&p)->energy.work_in;
         assert_true(after == given);
         stop_play(&p);
     }
@@ -106,7 +106,7 @@ static void a_drag_draws_the_link_there(void **state)
     command_play(&p, named(drag, "arm.2"));
     const gw_snapshot *now = NULL;
     for (int i = 0; i < 8000; i++)
-        now = tick_play(&p, 5);
+        now = tick_play(&p);
     gw_vec3 end = gw_pose_point(&now->links[2], gw_v3(0.03, 0, 0));
     print_message("%.2g m off, energy residual %.2g J\n", gw_distance(end, gw_v3(0.02, 0.09, 0)),
                   energy_residual(&now->energy));
@@ -118,12 +118,12 @@ static void a_drag_draws_the_link_there(void **state)
     drag.drag.target = gw_v3(0.05, 0.07, 0);
     command_play(&p, named(drag, "arm.2"));
     for (int i = 0; i < 8000; i++)
-        now = tick_play(&p, 5);
+        now = tick_play(&p);
     end = gw_pose_point(&now->links[2], gw_v3(0.03, 0, 0));
     assert_true(gw_distance(end, gw_v3(0.05, 0.07, 0)) < 1e-4);
     command_play(&p, named((gw_command){.kind = GW_COMMAND_RELEASE}, "arm.2"));
-    double given = tick_play(&p, 5)->energy.work_in;
-    assert_true(tick_play(&p, 5)->energy.work_in == given);
+    double given = tick_play(&p)->energy.work_in;
+    assert_true(tick_play(&p)->energy.work_in == given);
     stop_play(&p);
 }
 
@@ -152,7 +152,7 @@ static void the_audit_leaves_a_push_its_work(void **state)
                      named((gw_command){.kind = GW_COMMAND_PUSH, .push.f = {0, 0.5, 0}}, "arm.1"));
         const gw_snapshot *now = NULL;
         for (int i = 0; i < 300; i++)
-            now = tick_play(&p, 5);
+            now = tick_play(&p);
         speed[contacts] = now->v[0];
         print_message("%.9g rad/s, %.3g J, energy residual %.2g J\n", now->v[0],
                       now->energy.work_in, energy_residual(&now->energy));

@@ -106,14 +106,13 @@ static void close_play(play *p)
     gw_scene_destroy(p->scene);
 }
 
-/* A tick, before it a look where one is due; looks: the world's thread is not late. */
+/* A tick, then the look that it asks for; looks: the world's thread is not late. */
 static const gw_snapshot *tick(play *p, bool looks)
 {
-    gw_detection *d = gw_simulation_detection(p->simulation);
-    if (d && looks && p->tick % (uint64_t)(gw_detection_period(d) * 1000 + 0.5) == 0)
-        gw_detection_run(d);
     gw_simulation_tick(p->simulation);
-    p->tick++;
+    gw_detection *d = gw_simulation_detection(p->simulation);
+    if (d && looks)
+        gw_detection_run(d);
     return gw_simulation_snapshot(p->simulation);
 }
 

@@ -95,18 +95,18 @@ static void play_on(const game *g)
     balance *b = &all;
     play p;
     gw_scene *scene = g->scene();
-    int ticks = (int)(seconds() * g->rate), look = (g->rate + 199) / 200;
+    int ticks = (int)(seconds() * g->rate);
     memset(b, 0, sizeof *b);
     dice = (uint64_t)told_or("PLAY_SEED", 1);
     scene->rate = g->rate;
     if (g->control >= 0)
         scene->tools[0].rendering.kind = (gw_control_law)g->control;
     assert_true(start_play(&p, scene));
-    const gw_snapshot *s = tick_play(&p, look);
+    const gw_snapshot *s = tick_play(&p);
     for (int i = 0; i < ticks; i++) {
         if (uniform(0, 1) < 4.0 / g->rate)
             g->meddle(&p, s, g->control < 0);
-        s = tick_play(&p, look);
+        s = tick_play(&p);
         watch(b, s, g->rate);
     }
     print_message("%s, %d Hz, %.0f s: %llu collisions, rise %.1e J, %.3g J dissipated, at most "
@@ -374,7 +374,7 @@ static double gained(gw_control_law kind, int rate)
     double most = 0;
     assert_true(start_play(&p, pendulum_scene(kind, rate)));
     for (int i = 0; i < 10 * rate; i++)
-        most = fmax(most, tick_play(&p, rate)->energy.work_in);
+        most = fmax(most, tick_play(&p)->energy.work_in);
     stop_play(&p);
     print_message("control %d, %d Hz: the device gives %.1e J at most\n", kind, rate, most);
     return most;
@@ -409,7 +409,7 @@ static void edits_do_not_let_go_of_the_device(void **state)
     assert_true(start_play(&p, scene));
     command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{8, 8, 0}, {0, 0, 0}}});
     for (int i = 0; i < 10000; i++) {
-        const gw_snapshot *s = tick_play(&p, 5);
+        const gw_snapshot *s = tick_play(&p);
         if (i % 200 == 100)
             edit(&p, s);
         most = fmax(most, s->tools[0].error_p);
