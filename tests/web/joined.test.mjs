@@ -40,6 +40,29 @@ suite('what is joined moves together while stopped', () => {
     assert.ok(apart((await poseOf('cylinder1')).q, leg.q) < 1e-12);
   });
 
+  test('an edit right after the release comes after it: undo takes back what was drawn', async () => {
+    await visit('four-bar');
+    const before = await poseOf('crank');
+    const { revision } = await appliance.get('/simulation');
+    await page.route('**/api/v1/assemble', async (route) => {
+      await sleep(80);
+      await route.continue();
+    });
+    const from = await person.point(/^coupler\//, async () => place(await poseOf('coupler'), [0.1, 0, 0]));
+    const { x, y } = await person.at(from);
+    await page.mouse.down();
+    await page.mouse.move(x - 50, y + 25, { steps: 8 });
+    await sleep(300);
+    await page.mouse.up();
+    await page.keyboard.press('Control+z');
+    const edits = async () => (await appliance.get('/simulation')).revision - revision;
+    await until(async () => (await edits()) >= 2, 'the drag and the step back');
+    await sleep(800);
+    await page.unroute('**/api/v1/assemble');
+    assert.equal(await edits(), 2);
+    assert.ok(apart((await poseOf('crank')).q, before.q) < 1e-12, 'it is where it was');
+  });
+
   test('a slider moves the platform along one freedom, and its legs with it', async () => {
     await visit('stewart-platform');
     const field = page.locator('.freedom input[type=text]').nth(5);

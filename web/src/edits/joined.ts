@@ -5,7 +5,7 @@ import type { Assembly, Mechanism, Pose, Quat, Vec3 } from '../protocol';
 import { add, axisAngle, cross, dot, IDENTITY, norm, qconj, qmul, scale, sub, toWorld } from '../state/maths';
 import { linkId } from '../state/mechanisms';
 import { exactPose, poses } from '../state/poses';
-import { call, callWithRevision, enc } from '../state/rest';
+import { call, callWithRevision, direct, enc, inTurn, isAwaited } from '../state/rest';
 import * as store from '../state/store';
 import { posesChanged } from '../state/stream';
 import { listed } from '../state/words';
@@ -145,23 +145,26 @@ export class JoinedDrag {
     });
   }
 
-  // One edit, of what is drawn by then.
+  // One edit, of what is drawn by then: no more than one answer is waited for where another edit waits for this one.
   async end(): Promise<void> {
     this.until = performance.now() + PATIENCE_MS;
-    await this.working;
-    const made =
-      this.moved &&
-      (await attempt(async () => {
-        const { committed, remaining } = (await commit(this.placed)).value;
-        if (!committed) throw new Error(`${listed(remaining)} would not hold.`);
-      }));
+    const made = await inTurn(async () => {
+      await this.working;
+      return this.moved && attempt(() => this.commit());
+    });
     if (!made) poses.unshow(this.placed.keys());
     posesChanged();
   }
 
+  private async commit(): Promise<void> {
+    const edit = { ...question(this.placed, ''), commit: true };
+    const { committed, remaining } = await direct<Assembly>('POST', '/assemble', edit);
+    if (!committed) throw new Error(`${listed(remaining)} would not hold.`);
+  }
+
   private async follow(): Promise<void> {
     let goal = this.goal;
-    while (goal && performance.now() < this.until) {
+    while (goal && performance.now() < this.until && !(this.until < Infinity && isAwaited())) {
       const nearer = await this.approach(goal.at, goal.turn).catch(() => false);
       if (!nearer && goal === this.goal) return; // as near as it gets
       goal = this.goal;

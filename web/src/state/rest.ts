@@ -68,9 +68,10 @@ async function send(method: string, path: string, body?: unknown, key?: string):
 // Requests that change the scene go out in order, one at a time: a browser sends over several connections, and
 // Undo must take back the last edit. Reading requests, and HALT, do not wait.
 let queue: Promise<unknown> = Promise.resolve();
+let waiting = 0;
 
-const isQueued = (method: string, path: string): boolean =>
-  method !== 'GET' && path !== '/simulation/halt' && !path.includes('dryRun');
+const isQuestion = (path: string, body: unknown): boolean =>
+  path.includes('dryRun') || (path === '/assemble' && !(body as { commit?: boolean }).commit);
 
 const ECHO_MS = 500; // its echo is here by then
 let changing = 0; // requests that are queued or under way
@@ -79,10 +80,17 @@ let changed = -ECHO_MS; // when the last one ended
 // Whether a change that comes over the stream may be this page's own.
 export const mayBeOurs = (): boolean => changing > 0 || performance.now() < changed + ECHO_MS;
 
-function request(method: string, path: string, body?: unknown, key?: string): Promise<Response> {
-  if (!isQueued(method, path)) return send(method, path, body, key);
+const isQueued = (method: string, path: string, body: unknown): boolean =>
+  method !== 'GET' && path !== '/simulation/halt' && !isQuestion(path, body);
+
+// What takes longer than a request has its place among them as well: `work` sends by `direct`, and others wait.
+export function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  waiting++;
   changing++;
-  const turn = queue.then(() => send(method, path, body));
+  const turn = queue.then(() => {
+    waiting--;
+    return work();
+  });
   queue = turn
     .catch(() => undefined)
     .then(() => {
@@ -90,6 +98,18 @@ function request(method: string, path: string, body?: unknown, key?: string): Pr
       changed = performance.now();
     });
   return turn;
+}
+
+// A request waits for the one whose turn it is.
+export const isAwaited = (): boolean => waiting > 0;
+
+function request(method: string, path: string, body?: unknown, key?: string): Promise<Response> {
+  return isQueued(method, path, body) ? inTurn(() => send(method, path, body)) : send(method, path, body, key);
+}
+
+// For `work` in its turn.
+export async function direct<T>(method: string, path: string, body: unknown): Promise<T> {
+  return (await (await send(method, path, body)).json()) as T;
 }
 
 // `key`: of what may be asked for twice, a halt.
