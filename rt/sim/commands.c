@@ -38,7 +38,7 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     gw_simulation_energy(s, &before);
     gw_transition_limits limits = gw_scenario_transition_limits(next);
     take_new_names(s->scenario, &next->new_names);
-    gw_kinematics_carry_over(next->kinematics, s->scenario->kinematics, s->now, next->rate);
+    gw_kinematics_carry_over(next->kinematics, s->scenario->kinematics, s->tick, next->rate);
     gw_scene_dynamics_carry_over(next->dynamics, s->scenario->dynamics, next->kinematics, &limits);
     for (int i = 0; i < next->tool_count; i++)
         gw_haptic_tool_switch(&s->switched[i], preceding_tool(s, &next->tools[i]), &next->tools[i],
@@ -283,7 +283,7 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
 static void apply_geometry(gw_simulation *s, const gw_command *command)
 {
     s->scenario->revision = command->geometry.revision;
-    gw_kinematics_move(s->scenario->kinematics, &command->geometry.moved, s->now,
+    gw_kinematics_move(s->scenario->kinematics, &command->geometry.moved, s->tick,
                        s->scenario->rate);
     note_value_in_effect(s, command->tag);
 }

@@ -206,10 +206,8 @@ static gw_wrench braking_wrench(const gw_haptic_tool *tool)
 static bool is_held_paused(const gw_haptic_tool *tool, const gw_tick *tick)
 {
     bool simulated = tool->def->slot->driver->place != NULL;
-    bool rests =
-        tool->def->renders && tick->tick > 0 ? tool->control.prediction_known : tick->paused;
-    return !tick->moving && tick->engaged && simulated && rests && !tool->lost && !tool->clutched &&
-           !tool->clutch_wanted;
+    return tick->paused && !tick->moving && tick->engaged && simulated && !tool->lost &&
+           !tool->clutched && !tool->clutch_wanted;
 }
 
 /* Control does not act in this tick: a device of a paused model is braked, one that is clutched,

@@ -302,6 +302,12 @@ static double detection_period(const gw_scene_dynamics_def *def)
     return 1 / (rate > 0 ? rate : GW_CONTACT_RATE);
 }
 
+/* Of a tick, in which there may be several steps (s). */
+static double tick_of(const gw_scene_dynamics_def *def)
+{
+    return 1.0 / (def->scene->rate > 0 ? def->scene->rate : 1000);
+}
+
 static int system_bodies(const gw_scene_dynamics *m)
 {
     int count = 0;
@@ -367,7 +373,7 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
         .locals = m->locals,
         .like = def->detector,
         .period = detection_period(def),
-        .tick = 1.0 / def->rate,
+        .tick = tick_of(def),
         .margin = MARGIN};
     m->detection = gw_detection_create(&d, error);
     if (!m->detection)
@@ -464,12 +470,11 @@ static bool any_takes_local_model(const gw_scene_dynamics *m, const gw_scene_dyn
 
 static bool build_locals(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
-    int tick_rate = def->scene->rate > 0 ? def->scene->rate : 1000;
     const gw_scene_system *systems[GW_MAX_SYSTEMS] = {NULL};
     gw_local_models_def locals = {.count = m->system_count,
                                   .systems = systems,
                                   .period = detection_period(def),
-                                  .dt = 1.0 / tick_rate};
+                                  .dt = tick_of(def)};
     int held[GW_MAX_SYSTEMS] = {0};
     gw_pose at[GW_MAX_SYSTEMS];
     if (!def->scene->contact.local || !any_takes_local_model(m, def))
@@ -493,7 +498,7 @@ static bool build_locals(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
 static bool build_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
     gw_detection_def detection = {
-        .locals = m->locals, .period = detection_period(def), .tick = 1.0 / def->rate};
+        .locals = m->locals, .period = detection_period(def), .tick = tick_of(def)};
     if (!m->locals || m->detection)
         return true;
     m->detection = gw_detection_create(&detection, error);
