@@ -248,11 +248,12 @@ GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, co
     n->z += part * d->z;
 }
 
-GW_LANE_INLINE void select3(gw_mask of, const gw_lanes3 *x, const gw_lanes3 *y, gw_lanes3 *out)
+GW_LANE_INLINE void select3(const gw_mask *of, const gw_lanes3 *x, const gw_lanes3 *y,
+                            gw_lanes3 *out)
 {
-    out->x = (gw_lanes)(((gw_mask)x->x & of) | ((gw_mask)y->x & ~of));
-    out->y = (gw_lanes)(((gw_mask)x->y & of) | ((gw_mask)y->y & ~of));
-    out->z = (gw_lanes)(((gw_mask)x->z & of) | ((gw_mask)y->z & ~of));
+    out->x = (gw_lanes)(((gw_mask)x->x & *of) | ((gw_mask)y->x & ~*of));
+    out->y = (gw_lanes)(((gw_mask)x->y & *of) | ((gw_mask)y->y & ~*of));
+    out->z = (gw_lanes)(((gw_mask)x->z & *of) | ((gw_mask)y->z & ~*of));
 }
 
 /* Turns the normals of bent surfaces as the points are apart by d, and adds to n . d what that
@@ -266,7 +267,7 @@ GW_LANE_INLINE void follow_bend(const gw_penalty_batch *f, const motions *mine, 
     for (int i = 0; i < 2; i++) {
         gw_lanes3 e;
         turn(mine, &f->direction[i], &e);
-        select3(f->bent_in_other, &f->other_direction[i], &e, &e);
+        select3(&f->bent_in_other, &f->other_direction[i], &e, &e);
         dot(&e, d, &part);
         part *= f->curvature[i];
         s.x += part * e.x;
