@@ -31,14 +31,14 @@ struct gw_aabb_tree {
     node nodes[];
 };
 
-static gw_aabb join(const gw_aabb *a, const gw_aabb *b)
+static gw_aabb join_boxes(const gw_aabb *a, const gw_aabb *b)
 {
     return (gw_aabb){
         {fmin(a->low.x, b->low.x), fmin(a->low.y, b->low.y), fmin(a->low.z, b->low.z)},
         {fmax(a->high.x, b->high.x), fmax(a->high.y, b->high.y), fmax(a->high.z, b->high.z)}};
 }
 
-static bool disjoint(const gw_aabb *a, const gw_aabb *b)
+static bool are_disjoint(const gw_aabb *a, const gw_aabb *b)
 {
     return a->low.x > b->high.x || b->low.x > a->high.x || a->low.y > b->high.y ||
            b->low.y > a->high.y || a->low.z > b->high.z || b->low.z > a->high.z;
@@ -73,7 +73,7 @@ static void build_subtree(gw_aabb_tree *t, const gw_aabb *boxes, centre *centres
     n->box = boxes[centres[0].item];
     n->item = count == 1 ? centres[0].item : -1;
     for (int i = 1; i < count; i++)
-        n->box = join(&n->box, &boxes[centres[i].item]);
+        n->box = join_boxes(&n->box, &boxes[centres[i].item]);
     if (count > 1) {
         gw_vec3 side = longest_side(&n->box);
         for (int i = 0; i < count; i++) {
@@ -87,7 +87,7 @@ static void build_subtree(gw_aabb_tree *t, const gw_aabb *boxes, centre *centres
     n->next = t->node_count;
 }
 
-static void build(gw_aabb_tree *t, const gw_aabb *boxes)
+static void build_tree(gw_aabb_tree *t, const gw_aabb *boxes)
 {
     t->node_count = 0;
     t->perimeters = 0;
@@ -111,7 +111,7 @@ gw_aabb_tree *gw_aabb_tree_create(const gw_aabb *boxes, int count)
     }
     t->item_count = count;
     t->centres = centres;
-    build(t, boxes);
+    build_tree(t, boxes);
     return t;
 }
 
@@ -132,13 +132,13 @@ void gw_aabb_tree_update(gw_aabb_tree *t, const gw_aabb *boxes)
         if (n->item >= 0)
             n->box = boxes[n->item];
         else
-            n->box = join(&t->nodes[i + 1].box, &t->nodes[t->nodes[i + 1].next].box);
+            n->box = join_boxes(&t->nodes[i + 1].box, &t->nodes[t->nodes[i + 1].next].box);
         double half = half_perimeter(&n->box);
         assert(!(half < 0)); /* low <= high; what is not finite passes */
         perimeters += half;
     }
     if (perimeters > loose * t->perimeters)
-        build(t, boxes);
+        build_tree(t, boxes);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ int gw_aabb_tree_query(const gw_aabb_tree *t, const gw_aabb *probe, int *items, 
     int count = 0;
     for (int i = 0; i < t->node_count;) {
         const node *n = &t->nodes[i];
-        if (disjoint(&n->box, probe)) {
+        if (are_disjoint(&n->box, probe)) {
             i = n->next;
             continue;
         }
@@ -168,7 +168,7 @@ static void pairs_with_leaf(const gw_aabb_tree *t, const node *leaf, int b,
 {
     for (int i = b, end = t->nodes[b].next; i < end;) {
         const node *n = &t->nodes[i];
-        if (disjoint(&leaf->box, &n->box)) {
+        if (are_disjoint(&leaf->box, &n->box)) {
             i = n->next;
             continue;
         }
@@ -187,7 +187,7 @@ static void pairs_between(const gw_aabb_tree *t, int a, int b,
         pairs_with_leaf(t, na, b, overlap, context);
     } else if (nb->item >= 0) {
         pairs_with_leaf(t, nb, a, overlap, context);
-    } else if (disjoint(&na->box, &nb->box)) {
+    } else if (are_disjoint(&na->box, &nb->box)) {
         return;
     } else if (na->next - a > nb->next - b) {
         pairs_between(t, a + 1, b, overlap, context);

@@ -128,7 +128,7 @@ static void init_sharing(sharing *s)
     pthread_mutexattr_destroy(&attr);
 }
 
-static bool init(gw_detector *d, const gw_detector_def *def, gw_error *error)
+static bool init_detector(gw_detector *d, const gw_detector_def *def, gw_error *error)
 {
     d->sharing = calloc(1, sizeof *d->sharing);
     d->is_static = calloc((size_t)def->body_count + 1, sizeof *d->is_static);
@@ -156,7 +156,7 @@ gw_detector *gw_detector_create(const gw_detector_def *def, gw_error *error)
     }
     d->def = *def;
     d->def.colliders = NULL;
-    if (init(d, def, error))
+    if (init_detector(d, def, error))
         return d;
     gw_detector_destroy(d);
     return NULL;
@@ -218,7 +218,7 @@ typedef struct geom_pair {
 } geom_pair;
 
 /* Different values stay different, but for one in 2^64. */
-static uint64_t mix(uint64_t key, uint64_t value)
+static uint64_t mix_keys(uint64_t key, uint64_t value)
 {
     return gw_splitmix64_mix((key ^ value) + GW_SPLITMIX64_STEP);
 }
@@ -226,7 +226,7 @@ static uint64_t mix(uint64_t key, uint64_t value)
 static uint64_t key_of(const geom_pair *p, uint32_t feature_a, uint32_t feature_b)
 {
     uint64_t geoms = (uint64_t)p->a << 32 | (uint64_t)p->b;
-    return mix(mix(mix(geoms, feature_a), feature_b), 1);
+    return mix_keys(mix_keys(mix_keys(geoms, feature_a), feature_b), 1);
 }
 
 /* The point of a manifold in the frames of the bodies. */
@@ -441,7 +441,7 @@ static double spin_speed(const gw_geom *g)
     return gw_norm(g->twist.w) * g->radius;
 }
 
-static void collide(gw_detector *d, int a, int b)
+static void collide_pair(gw_detector *d, int a, int b)
 {
     const gw_geom *ga = &d->geoms[a], *gb = &d->geoms[b];
     gw_vec3 slide = gw_sub(ga->twist.v, gb->twist.v);
@@ -495,7 +495,7 @@ static void on_overlap(void *context, int a, int b)
         (d->def.ignore && d->def.ignore(d->def.context, body_a, body_b)))
         return;
     bool swap = d->is_static[body_a] || (a > b && !d->is_static[body_b]);
-    collide(d, swap ? b : a, swap ? a : b);
+    collide_pair(d, swap ? b : a, swap ? a : b);
 }
 
 /* The order of candidates is total, so they do not depend on the order of the pairs. */

@@ -167,8 +167,8 @@ typedef enum gjk_result { GJK_DISJOINT, GJK_BEYOND_REACH, GJK_OVERLAP } gjk_resu
  *
  * *best: the largest lower bound met on the way.
  */
-static gjk_result gjk(const gw_convex *a, const gw_convex *b, double reach,
-                      gw_signed_distance *best)
+static gjk_result run_gjk(const gw_convex *a, const gw_convex *b, double reach,
+                          gw_signed_distance *best)
 {
     double size = a->size + b->size, touching = 1e-9 * size;
     gw_vec3 v = gw_sub(a->origin, b->origin);
@@ -324,7 +324,7 @@ static gw_vec3 box_axis(const gw_convex *s, int i)
     return gw_v3(s->rotation.m[0][i], s->rotation.m[1][i], s->rotation.m[2][i]);
 }
 
-static void put(double *to, gw_vec3 v)
+static void store3(double *to, gw_vec3 v)
 {
     to[0] = v.x;
     to[1] = v.y;
@@ -335,11 +335,11 @@ static void sat_boxes(const gw_convex *a, const gw_convex *b, gw_signed_distance
 {
     gw_vec3 b_to_a = gw_sub(a->origin, b->origin);
     box_axes x = {.best = -INFINITY};
-    put(x.half_a, a->polytope->vertices[7]); /* the vertex whose coordinates are all positive */
-    put(x.half_b, b->polytope->vertices[7]);
-    put(x.t, gw_neg(gw_mat3_tmul(&a->rotation, b_to_a)));
+    store3(x.half_a, a->polytope->vertices[7]); /* the vertex whose coordinates are all positive */
+    store3(x.half_b, b->polytope->vertices[7]);
+    store3(x.t, gw_neg(gw_mat3_tmul(&a->rotation, b_to_a)));
     for (int i = 0; i < 3; i++)
-        put(x.r[i], gw_mat3_tmul(&b->rotation, box_axis(a, i)));
+        store3(x.r[i], gw_mat3_tmul(&b->rotation, box_axis(a, i)));
     try_box_faces(&x);
     try_box_edges(&x, EDGE_LEAD * (a->size + b->size));
     gw_vec3 n = x.k < 0   ? box_axis(a, x.i)
@@ -461,7 +461,7 @@ static bool epa_expand(epa_polytope *e, gw_vec3 w, double slack)
  * first tetrahedron is any large one and the origin need not be inside (offsets are signed), so
  * solids that nearly touch are no special case.
  */
-static void epa(const gw_convex *a, const gw_convex *b, gw_signed_distance *best)
+static void run_epa(const gw_convex *a, const gw_convex *b, gw_signed_distance *best)
 {
     epa_polytope e = {.a = a, .b = b};
     double size = a->size + b->size;
@@ -694,7 +694,7 @@ static bool core_distance(const gw_convex *a, const gw_convex *b, double reach,
                           gw_signed_distance *best)
 {
     const int sat_max = 256; /* cross products of edges beyond which EPA is quicker */
-    gjk_result result = gjk(a, b, reach, best);
+    gjk_result result = run_gjk(a, b, reach, best);
     if (result == GJK_BEYOND_REACH)
         return false;
     /* polytopes that all but touch: SAT is exact where GJK rounds */
@@ -704,7 +704,7 @@ static bool core_distance(const gw_convex *a, const gw_convex *b, double reach,
         if (flat && a->polytope->direction_count * b->polytope->direction_count <= sat_max)
             sat_polytopes(a, b, &other);
         else
-            epa(a, b, &other);
+            run_epa(a, b, &other);
         if (other.distance > best->distance)
             *best = other;
     }

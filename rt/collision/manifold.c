@@ -207,7 +207,7 @@ static double line_fraction(gw_vec3 d, gw_vec3 e, gw_vec3 q)
     return fmin(1, fmax(0, gw_dot(gw_cross(q, e), across) / gw_norm2(across)));
 }
 
-static bool parallel(const gw_support_feature *a, const gw_support_feature *b)
+static bool are_parallel(const gw_support_feature *a, const gw_support_feature *b)
 {
     gw_vec3 d = gw_unit(gw_sub(a->p[1], a->p[0])), e = gw_unit(gw_sub(b->p[1], b->p[0]));
     return gw_norm(gw_cross(d, e)) < 1e-4;
@@ -219,7 +219,7 @@ static int nearest_fractions(const gw_support_feature *a, const gw_support_featu
                              double y[2])
 {
     gw_vec3 d = gw_sub(a->p[1], a->p[0]), e = gw_sub(b->p[1], b->p[0]);
-    if (!parallel(a, b)) {
+    if (!are_parallel(a, b)) {
         gw_vec3 q = gw_sub(b->p[0], a->p[0]);
         x[0] = line_fraction(d, e, q);
         y[0] = nearest_fraction(b, on_segment(a, x[0]));
@@ -255,7 +255,7 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
     gw_normal_kind kind = GW_NORMAL_IN_WORLD;
     bool balls = ra + rb > 0 && distance > 1e-6 * (ra + rb) && gw_dot(q_to_p, n) > 0;
     bool crossing = a->count > 1 && x > 0 && x < 1 && b->count > 1 && y > 0 && y < 1;
-    if (balls && (!crossing || parallel(a, b))) {
+    if (balls && (!crossing || are_parallel(a, b))) {
         const gw_support_feature *edge = a->count > 1 ? a : b->count > 1 ? b : NULL;
         gw_vec3 d = edge ? gw_unit(gw_sub(edge->p[1], edge->p[0])) : gw_v3(0, 0, 0);
         bool along = edge && fabs(gw_dot(d, slide)) > gw_norm(gw_reject(slide, d));
@@ -370,8 +370,8 @@ static void remove_found(builder *m, int i)
 }
 
 /* The nearest, then the farthest from those taken; of equal ones the first. */
-static int reduce(builder *m, const gw_manifold_filter *filter,
-                  gw_manifold_point points[GW_MANIFOLD_POINTS])
+static int reduce_points(builder *m, const gw_manifold_filter *filter,
+                         gw_manifold_point points[GW_MANIFOLD_POINTS])
 {
     int count = 0;
     for (int i = 0; i < m->count; i++)
@@ -417,7 +417,7 @@ int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_di
     add_faces(&m);
     if (!has_distance(&m))
         add_nearest_pair(&m, slide);
-    return reduce(&m, filter, points);
+    return reduce_points(&m, filter, points);
 }
 
 gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *p)

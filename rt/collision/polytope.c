@@ -27,7 +27,7 @@ typedef struct owner {
     int *loop;
 } owner;
 
-static owner *allocate(int vertices, int edges, int faces, int loop)
+static owner *allocate_polytope(int vertices, int edges, int faces, int loop)
 {
     size_t v = (size_t)vertices * sizeof(gw_vec3), d = (size_t)edges * sizeof(gw_vec3);
     size_t f = (size_t)faces * sizeof(gw_polytope_face), e = (size_t)edges * 2 * sizeof(int);
@@ -94,13 +94,13 @@ static void set_directions(owner *o)
     o->p.direction_count = count;
 }
 
-static gw_polytope *create(const polytope_def *def)
+static gw_polytope *create_polytope(const polytope_def *def)
 {
     assert(def->vertex_count > 0 && def->face_count >= 0 && def->edge_count >= 0);
     int loop = 0;
     for (int i = 0; i < def->face_count; i++)
         loop += def->counts[i];
-    owner *o = allocate(def->vertex_count, loop + def->edge_count, def->face_count, loop);
+    owner *o = allocate_polytope(def->vertex_count, loop + def->edge_count, def->face_count, loop);
     if (!o)
         return NULL;
     memcpy(o->vertices, def->vertices, (size_t)def->vertex_count * sizeof *o->vertices);
@@ -128,7 +128,7 @@ void gw_polytope_destroy(gw_polytope *polytope)
 gw_polytope *gw_polytope_point(void)
 {
     const gw_vec3 origin = {0, 0, 0};
-    return create(&(polytope_def){.vertex_count = 1, .vertices = &origin});
+    return create_polytope(&(polytope_def){.vertex_count = 1, .vertices = &origin});
 }
 
 gw_polytope *gw_polytope_segment(double length)
@@ -136,7 +136,7 @@ gw_polytope *gw_polytope_segment(double length)
     assert(length >= 0);
     const gw_vec3 ends[2] = {{0, 0, -length / 2}, {0, 0, length / 2}};
     static const int edge[1][2] = {{0, 1}};
-    return create(
+    return create_polytope(
         &(polytope_def){.vertex_count = 2, .edge_count = 1, .vertices = ends, .edges = edge});
 }
 
@@ -150,7 +150,7 @@ gw_polytope *gw_polytope_box(gw_vec3 size)
     for (int i = 0; i < 8; i++)
         vertices[i] = gw_v3(i & 1 ? size.x / 2 : -size.x / 2, i & 2 ? size.y / 2 : -size.y / 2,
                             i & 4 ? size.z / 2 : -size.z / 2);
-    gw_polytope *box = create(&(polytope_def){
+    gw_polytope *box = create_polytope(&(polytope_def){
         .vertex_count = 8, .face_count = 6, .vertices = vertices, .counts = counts, .loop = loop});
     if (box)
         box->box = true;
@@ -170,7 +170,7 @@ typedef struct merging {
     int face_count, loop_count;
 } merging;
 
-static bool coplanar(const merging *h, int t, int of, double slack)
+static bool are_coplanar(const merging *h, int t, int of, double slack)
 {
     const gw_mesh *m = h->mesh;
     gw_vec3 from = m->vertices[m->triangles[of][0]];
@@ -217,7 +217,7 @@ static bool merge_face(merging *h, int t)
     double slack = 1e-8 * gw_distance(m->bounds.low, m->bounds.high);
     h->border_count = 0;
     for (int i = t; i < m->triangle_count; i++) {
-        if (h->merged[i] || (i != t && !coplanar(h, i, t, slack)))
+        if (h->merged[i] || (i != t && !are_coplanar(h, i, t, slack)))
             continue;
         h->merged[i] = true;
         for (int k = 0; k < 3; k++)
@@ -237,11 +237,11 @@ static gw_polytope *merge_all(merging *h)
     for (int t = 0; t < m->triangle_count; t++)
         if (!h->merged[t] && !merge_face(h, t))
             return NULL;
-    return create(&(polytope_def){.vertex_count = m->vertex_count,
-                                  .face_count = h->face_count,
-                                  .vertices = m->vertices,
-                                  .counts = h->counts,
-                                  .loop = h->loop});
+    return create_polytope(&(polytope_def){.vertex_count = m->vertex_count,
+                                           .face_count = h->face_count,
+                                           .vertices = m->vertices,
+                                           .counts = h->counts,
+                                           .loop = h->loop});
 }
 
 gw_polytope *gw_polytope_hull(const gw_mesh *mesh)

@@ -25,7 +25,7 @@ static bool is_pair_of(const gw_collision_pair *p, const gw_contact_candidate *c
            p->a == candidate->a && p->b == candidate->b;
 }
 
-static unsigned hash(int geom_a, int geom_b, int a, int b)
+static unsigned hash_key(int geom_a, int geom_b, int a, int b)
 {
     unsigned h = (unsigned)geom_a * 0x9e3779b1u + (unsigned)geom_b * 0x85ebca6bu +
                  (unsigned)a * 0xc2b2ae35u + (unsigned)b * 0x27d4eb2fu;
@@ -35,7 +35,7 @@ static unsigned hash(int geom_a, int geom_b, int a, int b)
 static void hash_pair(gw_world *w, int index)
 {
     const gw_collision_pair *p = &w->pairs[index];
-    unsigned at = hash(p->geom_a, p->geom_b, p->a, p->b);
+    unsigned at = hash_key(p->geom_a, p->geom_b, p->a, p->b);
     while (w->pair_hash[at] != 0)
         at = (at + 1) & (GW_PAIR_HASH_SLOTS - 1);
     w->pair_hash[at] = index + 1;
@@ -57,7 +57,7 @@ static bool init_redetection(const gw_narrow_phase *n, gw_collision_pair *p)
 
 int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate)
 {
-    unsigned at = hash(candidate->geom_a, candidate->geom_b, candidate->a, candidate->b);
+    unsigned at = hash_key(candidate->geom_a, candidate->geom_b, candidate->a, candidate->b);
     for (; w->pair_hash[at] != 0; at = (at + 1) & (GW_PAIR_HASH_SLOTS - 1))
         if (is_pair_of(&w->pairs[w->pair_hash[at] - 1], candidate))
             return w->pair_hash[at] - 1;

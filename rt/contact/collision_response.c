@@ -196,7 +196,7 @@ static bool add_blocks(gw_impact *x, const gw_contact_jacobian_row *row)
     return true;
 }
 
-static double restitution(const gw_impact *x, const gw_contact *c)
+static double restitution_of_row(const gw_impact *x, const gw_contact *c)
 {
     if (x->kind == GW_COLLISION_OVERCOMPRESSED)
         return c->overcompressed ? 1 : 0;
@@ -222,7 +222,7 @@ void gw_impact_add_row(gw_impact *x, int contact, bool a, bool b)
     for (int k = 0; k < 2; k++)
         x->of[x->rows][k] = row->system[k] >= 0 ? x->block[row->system[k]] : -1;
     x->offset[x->rows] = row->offset;
-    x->e[x->rows++] = restitution(x, c);
+    x->e[x->rows++] = restitution_of_row(x, c);
 }
 
 /* eq. 11, or (12) and (13) for two links of one system */
@@ -243,7 +243,7 @@ typedef struct reached {
     bool visited[2 * GW_MAX_CONTACT_CANDIDATES]; /* by contact */
 } reached;
 
-static void reach(reached *r, const gw_contact *c)
+static void add_reached(reached *r, const gw_contact *c)
 {
     int system[2] = {c->system_a, c->system_b};
     for (int k = 0; k < 2; k++)
@@ -267,7 +267,7 @@ static void add_colliding(gw_impact *x, reached *r)
             continue;
         r->visited[contact] = true;
         add_contact(x, contact);
-        reach(r, c);
+        add_reached(r, c);
     }
 }
 
@@ -284,7 +284,7 @@ static void add_contacts_of(gw_impact *x, reached *r, int system)
         r->visited[contact] = true;
         if (takes_part(w, c, x->kind))
             add_contact(x, contact);
-        reach(r, c);
+        add_reached(r, c);
     }
 }
 

@@ -27,7 +27,7 @@
 #define SWEEPS_CONVERGED   1e-12 /* change of an impulse, of the largest limit */
 #define MAX_BISECTIONS     40    /* of one contact's friction */
 
-static void scale(int n, double *a, double s)
+static void scale_vector(int n, double *a, double s)
 {
     for (int i = 0; i < n; i++)
         a[i] *= s;
@@ -179,7 +179,7 @@ static void swap_rows(gw_impulse_work *work, int a, int b)
 }
 
 /* Vector k is combined with vector m: it has entries in m's blocks from now on. */
-static void widen(const gw_impulse_problem *problem, gw_impulse_work *work, int k, int m)
+static void combine_vectors(const gw_impulse_problem *problem, gw_impulse_work *work, int k, int m)
 {
     gw_block_set fresh;
     for (int i = 0; i < words_of(problem); i++) {
@@ -192,7 +192,7 @@ static void widen(const gw_impulse_problem *problem, gw_impulse_work *work, int 
 
 /* Makes vector k orthonormal to those before it; its image is computed by D itself, and not from
  * what was subtracted. */
-static bool orthonormalise(const gw_impulse_problem *problem, gw_impulse_work *work, int k)
+static bool orthonormalise_vector(const gw_impulse_problem *problem, gw_impulse_work *work, int k)
 {
     double *w = w_of(problem, work, k), *y = y_of(problem, work, k);
     for (int pass = 0; pass < 2; pass++) {
@@ -201,7 +201,7 @@ static bool orthonormalise(const gw_impulse_problem *problem, gw_impulse_work *w
             double part = blocks_dot(problem, &both, w, y_of(problem, work, m));
             if (part == 0)
                 continue;
-            widen(problem, work, k, m);
+            combine_vectors(problem, work, k, m);
             blocks_add(problem, &work->in[m], w, -part, w_of(problem, work, m));
         }
         blocks_inverse(problem, &work->in[k], w, y);
@@ -244,7 +244,7 @@ static void subtract_vector(const gw_impulse_problem *problem, gw_impulse_work *
         double part = blocks_dot(problem, &both, w_of(problem, work, i), y);
         if (part == 0)
             continue;
-        widen(problem, work, i, k);
+        combine_vectors(problem, work, i, k);
         blocks_add(problem, &work->in[k], w_of(problem, work, i), -part, w);
         blocks_add(problem, &work->in[k], y_of(problem, work, i), -part, y);
     }
@@ -268,7 +268,7 @@ static void orthonormal_basis(const gw_impulse_problem *problem, gw_impulse_work
             return;
         swap_rows(work, k, best);
         work->pivot[k] = work->slot[k];
-        if (!orthonormalise(problem, work, k))
+        if (!orthonormalise_vector(problem, work, k))
             return;
         subtract_vector(problem, work, k);
     }
@@ -366,7 +366,7 @@ static void factor_rows(const gw_impulse_problem *problem, gw_impulse_work *work
                 gw_axpy_n(rows, -part, f->q[m], q);
             }
         f->r[k][k] = sqrt(gw_dot_n(rows, q, q));
-        scale(rows, q, 1 / f->r[k][k]);
+        scale_vector(rows, q, 1 / f->r[k][k]);
     }
 }
 
@@ -459,8 +459,8 @@ static bool same_restitution(const gw_impulse_problem *problem)
 }
 
 /* The rebound z: e s where all rows have the same e; else L^+ E L s, no longer than s. */
-static void rebound(const gw_impulse_problem *problem, const gw_impulse_work *work, const double *s,
-                    double *z)
+static void rebound_of(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                       const double *s, double *z)
 {
     double bounce[GW_MAX_SIMULTANEOUS_CONTACTS];
     int rank = work->rank;
@@ -474,12 +474,12 @@ static void rebound(const gw_impulse_problem *problem, const gw_impulse_work *wo
     from_rows(problem, work, bounce, z);
     double before = gw_dot_n(rank, s, s), after = gw_dot_n(rank, z, z);
     if (after > before)
-        scale(rank, z, sqrt(before / after));
+        scale_vector(rank, z, sqrt(before / after));
 }
 
 /* x = -(s + z): the pseudo-inverse, eq. 22 */
-static void reflect(const gw_impulse_problem *problem, const gw_impulse_work *work, const double *s,
-                    const double *z, double *p, double *x)
+static void pseudo_inverse_impulse(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                                   const double *s, const double *z, double *p, double *x)
 {
     for (int k = 0; k < work->rank; k++)
         x[k] = -(s[k] + z[k]);
@@ -488,8 +488,8 @@ static void reflect(const gw_impulse_problem *problem, const gw_impulse_work *wo
 
 /* x = the projection of -(s + z), b, onto the cone of L's rows: p >= 0. Different e on redundant
  * rows may raise the energy: then with less rebound. */
-static void push(const gw_impulse_problem *problem, gw_impulse_work *work, const double *s,
-                 const double *z, double *p, double *x, double *b)
+static void project_onto_cone(const gw_impulse_problem *problem, gw_impulse_work *work,
+                              const double *s, const double *z, double *p, double *x, double *b)
 {
     static const double shares[] = {1, 0.5, 0.25, 0};
     double after[GW_MAX_SIMULTANEOUS_CONTACTS];
@@ -563,9 +563,9 @@ static void answer_by_rows(const gw_impulse_problem *problem, const gw_impulse_w
         across += generalised[i] * dv[i];
     }
     double factor = energy_factor(problem, along, across);
-    scale(n, dv, factor);
-    scale(n, generalised, factor);
-    scale(problem->rows, p, factor);
+    scale_vector(n, dv, factor);
+    scale_vector(n, generalised, factor);
+    scale_vector(problem->rows, p, factor);
 }
 
 /* The same by the basis: v' = v + sum x_k y_k, J^T p = W^T x. */
@@ -578,8 +578,8 @@ static void answer_by_basis(const gw_impulse_problem *problem, const gw_impulse_
     }
 }
 
-static int solve(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
-                 double *generalised, double *p)
+static int solve_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
+                         double *generalised, double *p)
 {
     double s[GW_MAX_SIMULTANEOUS_CONTACTS], z[GW_MAX_SIMULTANEOUS_CONTACTS],
         x[GW_MAX_SIMULTANEOUS_CONTACTS], b[GW_MAX_SIMULTANEOUS_CONTACTS],
@@ -594,11 +594,11 @@ static int solve(const gw_impulse_problem *problem, gw_impulse_work *work, doubl
     memcpy(own, s, (size_t)work->rank * sizeof *own);
     if (problem->offset)
         add_offsets(problem, work, s);
-    rebound(problem, work, s, z);
+    rebound_of(problem, work, s, z);
     if (problem->only_push)
-        push(problem, work, s, z, p, x, b);
+        project_onto_cone(problem, work, s, z, p, x, b);
     else
-        reflect(problem, work, s, z, p, x);
+        pseudo_inverse_impulse(problem, work, s, z, p, x);
     if (by_rows)
         answer_by_rows(problem, work, s, own, x, p, dv, generalised);
     else
@@ -632,11 +632,11 @@ int gw_impulse_solve(const gw_impulse_problem *problem, gw_impulse_work *work, d
     work->w = work->memory;
     work->y = work->memory + (size_t)problem->rows * n;
     if (problem->blocks > 0)
-        return solve(problem, work, dv, generalised, p);
+        return solve_impulse(problem, work, dv, generalised, p);
     one_block.blocks = 1;
     one_block.from = from;
     one_block.of = NULL;
-    return solve(&one_block, work, dv, generalised, p);
+    return solve_impulse(&one_block, work, dv, generalised, p);
 }
 
 /* ---- friction
@@ -658,7 +658,7 @@ static double shifted_answer(const double axis[2], const double along[2], double
 }
 
 /* It slides: the shift with |p| = limit, by bisection. */
-static void slide(const double axis[2], const double along[2], double limit, double p[2])
+static void slide_on_cone(const double axis[2], const double along[2], double limit, double p[2])
 {
     double size = hypot(along[0], along[1]);
     double low = fmax(0, size / limit - fmax(axis[0], axis[1]));
@@ -688,7 +688,7 @@ static void friction_of_contact(const double a[3], const double g[2], double lim
     /* it sticks where it can, but not by a direction along which it hardly moves */
     bool sticks = axis[1] > 1e-12 * axis[0] && shifted_answer(axis, along, 0, q) <= limit;
     if (!sticks)
-        slide(axis, along, limit, q);
+        slide_on_cone(axis, along, limit, q);
     p[0] = c * q[0] - s * q[1];
     p[1] = s * q[0] + c * q[1];
 }

@@ -15,7 +15,7 @@
 
 /* ---- islands -------------------------------------------------------------------------------- */
 
-static int root(gw_world *w, int m)
+static int find_root(gw_world *w, int m)
 {
     while (w->parent[m] != m)
         m = w->parent[m] = w->parent[w->parent[m]];
@@ -36,7 +36,7 @@ static void join_pairs(gw_world *w)
         p->system_a = system_of(w, p->a);
         p->system_b = system_of(w, p->b);
         if (p->system_a >= 0 && p->system_b >= 0)
-            w->parent[root(w, p->system_a)] = root(w, p->system_b);
+            w->parent[find_root(w, p->system_a)] = find_root(w, p->system_b);
     }
 }
 
@@ -67,14 +67,14 @@ void gw_islands_find(gw_world *w)
         int m = p->system_a >= 0 ? p->system_a : p->system_b;
         if (m < 0)
             continue;
-        p->next_in_island = w->first_pair[root(w, m)];
-        w->first_pair[root(w, m)] = i;
+        p->next_in_island = w->first_pair[find_root(w, m)];
+        w->first_pair[find_root(w, m)] = i;
     }
     for (int i = w->contact_count - 1; i >= 0; i--) {
         gw_contact *c = &w->contacts[i];
         if (gw_contact_any_system(c) < 0)
             continue;
-        int r = root(w, gw_contact_any_system(c));
+        int r = find_root(w, gw_contact_any_system(c));
         c->next_in_island = w->first_contact[r];
         w->first_contact[r] = i;
     }
@@ -112,7 +112,7 @@ static void add_pair(gw_world *w, gw_island *to, int pair)
     }
 }
 
-static void clear(gw_island *part)
+static void clear_island(gw_island *part)
 {
     part->system_count = part->contact_count = part->pair_count = part->body_count = 0;
 }
@@ -133,12 +133,12 @@ bool gw_island_select(gw_world *w, int m)
 {
     assert(m >= 0 && m < w->system_count);
     gw_island *island = &w->island;
-    clear(island);
-    if (w->systems[m].still || root(w, m) != m)
+    clear_island(island);
+    if (w->systems[m].still || find_root(w, m) != m)
         return false;
     w->listing++;
     for (int k = 0; k < w->system_count; k++)
-        if (!w->systems[k].still && root(w, k) == m)
+        if (!w->systems[k].still && find_root(w, k) == m)
             island->systems[island->system_count++] = k;
     for (int i = w->first_contact[m]; i >= 0; i = w->contacts[i].next_in_island)
         island->contacts[island->contact_count++] = i;
@@ -265,8 +265,8 @@ static void activate_system(gw_world *w, int m, int a, int b)
 void gw_groups_activate(gw_world *w, int a, int b)
 {
     const gw_island *island = &w->island;
-    clear(&w->active);
-    clear(&w->boundary);
+    clear_island(&w->active);
+    clear_island(&w->boundary);
     w->listing++;
     for (int i = 0; i < island->system_count; i++)
         if (in_groups(w, island->systems[i], a, b))
@@ -276,5 +276,5 @@ void gw_groups_activate(gw_world *w, int a, int b)
 void gw_groups_activate_all(gw_world *w)
 {
     copy_part(&w->active, &w->island);
-    clear(&w->boundary);
+    clear_island(&w->boundary);
 }

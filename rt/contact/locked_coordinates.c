@@ -42,7 +42,7 @@ static int coordinate_of(const gw_world *w, const gw_contact *c, double *entry)
 }
 
 /* Locks the coordinate; false where nothing moves along it. */
-static bool lock(gw_world *w, gw_contact *c, int at, double entry, double h)
+static bool lock_coordinate(gw_world *w, gw_contact *c, int at, double entry, double h)
 {
     int m = gw_contact_any_system(c);
     double *locks = w->locks + (size_t)m * GW_MODEL_MAX_DOF, unit[GW_MODEL_MAX_DOF] = {0};
@@ -68,7 +68,7 @@ static bool lock(gw_world *w, gw_contact *c, int at, double entry, double h)
     return true;
 }
 
-static void release(gw_world *w, gw_contact *c)
+static void release_coordinate(gw_world *w, gw_contact *c)
 {
     size_t at = (size_t)gw_contact_any_system(c) * GW_MODEL_MAX_DOF + (size_t)c->locks;
     w->locks[at] = w->load_rate[at] = 0;
@@ -77,7 +77,7 @@ static void release(gw_world *w, gw_contact *c)
 }
 
 /* What it bears acts as a constant force beside its damper, which makes up for the rest. */
-static bool relieve(gw_world *w, gw_contact *c)
+static bool relieve_lock(gw_world *w, gw_contact *c)
 {
     double entry;
     int at = coordinate_of(w, c, &entry);
@@ -102,7 +102,7 @@ bool gw_lock_coordinates(gw_world *w, double h)
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         double entry;
         int at = c->continuous ? coordinate_of(w, c, &entry) : -1;
-        any = (at >= 0 && lock(w, c, at, entry, h)) || any;
+        any = (at >= 0 && lock_coordinate(w, c, at, entry, h)) || any;
     }
     return any;
 }
@@ -115,14 +115,14 @@ bool gw_release_locks(gw_world *w, double h)
         double entry;
         if (c->lock_state == GW_LOCK_RELEASED && gw_contact_has_yielded(c)) {
             int at = coordinate_of(w, c, &entry);
-            any = (at >= 0 && lock(w, c, at, entry, h)) || any;
+            any = (at >= 0 && lock_coordinate(w, c, at, entry, h)) || any;
         } else if (c->lock > 0) {
             c->load = c->lock_load + c->lock * (c->lock_rate - (c->now.gap - c->start.gap) / h);
             if (c->lock_state == GW_LOCKED && c->load < 0) {
-                release(w, c);
+                release_coordinate(w, c);
                 any = true;
             } else if (c->lock_load == 0 && gw_contact_has_yielded(c)) {
-                any = relieve(w, c) || any;
+                any = relieve_lock(w, c) || any;
             }
         }
     }

@@ -26,7 +26,7 @@
  */
 
 /* Makes vector i active; false where it is redundant. */
-static bool activate(gw_nnls *c, int dim, const double *l, int i, const double *b)
+static bool activate_vector(gw_nnls *c, int dim, const double *l, int i, const double *b)
 {
     int k = c->count;
     double *q = c->q[k], size = sqrt(gw_dot_n(dim, l, l));
@@ -56,15 +56,15 @@ static bool activate(gw_nnls *c, int dim, const double *l, int i, const double *
 }
 
 /* Makes the vector at `position` inactive; those after it are activated anew. */
-static void deactivate(gw_nnls *c, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
-                       int position, const double *b)
+static void deactivate_vector(gw_nnls *c, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
+                              int position, const double *b)
 {
     int later[GW_MAX_SIMULTANEOUS_CONTACTS], count = c->count - position - 1;
     for (int k = 0; k < count; k++)
         later[k] = c->active[position + 1 + k];
     c->count = position;
     for (int k = 0; k < count; k++)
-        activate(c, dim, l[later[k]], later[k], b);
+        activate_vector(c, dim, l[later[k]], later[k], b);
 }
 
 /* Shares of the active vectors: R t = along. */
@@ -80,7 +80,7 @@ static void shares_of(const gw_nnls *c, double *t)
 
 /* Goes from the shares p towards t until one becomes negative, whose position is returned; -1 where
  * none does. */
-static int advance(const gw_nnls *c, const double *t, double *p)
+static int advance_to_boundary(const gw_nnls *c, const double *t, double *p)
 {
     double step = 1;
     int bound = -1;
@@ -144,15 +144,16 @@ void gw_nnls_solve(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CON
         if (i < 0)
             break;
         excluded[i] = true; /* until another one changed the active set */
-        if (!activate(c, dim, l[i], i, b))
+        if (!activate_vector(c, dim, l[i], i, b))
             continue;
         shares_of(c, t);
         if (!(t[c->count - 1] > 0)) {
             c->count--;
             continue;
         }
-        for (int bound; (bound = advance(c, t, p)) >= 0 && c->count > 0; shares_of(c, t))
-            deactivate(c, dim, l, bound, b);
+        for (int bound; (bound = advance_to_boundary(c, t, p)) >= 0 && c->count > 0;
+             shares_of(c, t))
+            deactivate_vector(c, dim, l, bound, b);
         memset(excluded, 0, sizeof excluded);
     }
     sum_active(c, dim, x);
@@ -164,7 +165,7 @@ void gw_nnls_solve(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CON
  */
 
 /* Cholesky factor of M in place, columns of the lower triangle in m[row * n + column]. */
-static void factor(int n, double *m)
+static void factor_cholesky(int n, double *m)
 {
     for (int j = 0; j < n; j++) {
         m[j * n + j] = sqrt(m[j * n + j] - gw_dot_n(j, m + j * n, m + j * n));
@@ -202,7 +203,7 @@ static bool least_of(int some, const int *of, int dim, int stride, const double 
         return false;
     for (int j = 0; j < dim; j++)
         m[j * dim + j] += RIDGE * trace;
-    factor(dim, m);
+    factor_cholesky(dim, m);
     double off = INFINITY;
     for (int turn = 0; turn <= REFINEMENTS; turn++) {
         memcpy(left, x, (size_t)dim * sizeof *left);
@@ -248,9 +249,9 @@ static int gather_sharing(int count, int dim, const double (*l)[GW_MAX_SIMULTANE
 }
 
 /* The one whose share would grow most from zero; -1: none. */
-static int growing(int some, const int *of, int dim,
-                   const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS], const double *y,
-                   const double *p, const bool *excluded)
+static int fastest_growing(int some, const int *of, int dim,
+                           const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS], const double *y,
+                           const double *p, const bool *excluded)
 {
     double most = 0, whole = 0;
     int best = -1;
@@ -264,9 +265,9 @@ static int growing(int some, const int *of, int dim,
 }
 
 /* Goes from p, a sum x with p >= 0, to the least one by an active set. */
-static void lessen(int some, const int *of, int dim,
-                   const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS], const double *x, gw_nnls *c,
-                   double *p)
+static void minimise_shares(int some, const int *of, int dim,
+                            const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS], const double *x,
+                            gw_nnls *c, double *p)
 {
     int in[GW_MAX_SIMULTANEOUS_CONTACTS], count = 0, stride = GW_MAX_SIMULTANEOUS_CONTACTS;
     bool excluded[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
@@ -290,7 +291,7 @@ static void lessen(int some, const int *of, int dim,
             in[bound] = in[--count];
             continue;
         }
-        int next = growing(some, of, dim, l, y, p, excluded);
+        int next = fastest_growing(some, of, dim, l, y, p, excluded);
         if (next < 0)
             return;
         in[count++] = of[next];
@@ -313,5 +314,5 @@ void gw_nnls_share(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CON
     for (int k = 0; k < some && all; k++)
         p[of[k]] = t[k];
     if (!all)
-        lessen(some, of, dim, l, x, work, p);
+        minimise_shares(some, of, dim, l, x, work, p);
 }

@@ -24,7 +24,7 @@ void gw_penalty_batch_init(gw_penalty_batch *f, int body)
         f->motion[lane] = &nowhere;
 }
 
-static void put(gw_lanes3 *to, int lane, gw_vec3 a)
+static void set_lane3(gw_lanes3 *to, int lane, gw_vec3 a)
 {
     to->x[lane] = a.x;
     to->y[lane] = a.y;
@@ -41,9 +41,9 @@ static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate
     f->between[lane] = candidate->kind == GW_NORMAL_BETWEEN;
     f->any_between = f->any_between || candidate->kind == GW_NORMAL_BETWEEN;
     if (in_mine)
-        put(&f->normal, lane, n);
+        set_lane3(&f->normal, lane, n);
     else if (!f->between[lane])
-        put(&f->other_normal, lane, n);
+        set_lane3(&f->other_normal, lane, n);
 }
 
 /* A bent surface: where n turns round d does, too, so its bend is the same from either side. */
@@ -55,7 +55,7 @@ static void add_bend(gw_penalty_batch *f, int lane, const gw_contact_candidate *
     f->bent_in_other[lane] = in_other ? -1 : 0;
     for (int i = 0; i < 2; i++) {
         f->curvature[i][lane] = candidate->bend.curvature[i];
-        put(&f->direction[i], lane, candidate->bend.direction[i]);
+        set_lane3(&f->direction[i], lane, candidate->bend.direction[i]);
     }
 }
 
@@ -67,8 +67,8 @@ void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int 
     bool is_a = c->is_a, at_b = candidate->kind == GW_NORMAL_IN_A;
     bool apart = candidate->kind == GW_NORMAL_IN_WORLD;
     f->other[lane] = other;
-    put(&f->point, lane, is_a ? candidate->point_a : candidate->point_b);
-    put(&f->other_point, lane, is_a ? candidate->point_b : candidate->point_a);
+    set_lane3(&f->point, lane, is_a ? candidate->point_a : candidate->point_b);
+    set_lane3(&f->other_point, lane, is_a ? candidate->point_b : candidate->point_a);
     f->radius[lane] = is_a ? candidate->radius_a : candidate->radius_b;
     f->other_radius[lane] = is_a ? candidate->radius_b : candidate->radius_a;
     add_normal(f, lane, candidate, is_a);
@@ -85,10 +85,10 @@ void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int 
     f->tangential_stiffness[lane] = c->tangential_stiffness;
     f->sticks = f->sticks || c->tangential_stiffness > 0;
     f->tangential_damping[lane] = c->tangential_damping;
-    put(&f->slip, lane, is_a ? c->slip : gw_neg(c->slip));
-    put(&f->anchor, lane, is_a ? c->anchor_a : c->anchor_b);
-    put(&f->other_anchor, lane, is_a ? c->anchor_b : c->anchor_a);
-    put(&f->anchor_offset, lane, is_a ? c->anchor_offset : gw_neg(c->anchor_offset));
+    set_lane3(&f->slip, lane, is_a ? c->slip : gw_neg(c->slip));
+    set_lane3(&f->anchor, lane, is_a ? c->anchor_a : c->anchor_b);
+    set_lane3(&f->other_anchor, lane, is_a ? c->anchor_b : c->anchor_a);
+    set_lane3(&f->anchor_offset, lane, is_a ? c->anchor_offset : gw_neg(c->anchor_offset));
 }
 
 void gw_penalty_batch_set_other(gw_penalty_batch *f, int lane, const gw_body_motion *other)
@@ -402,7 +402,8 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
 
 /* The wrench at mine's origin. */
 GW_TARGET_CLONES
-static void apply(gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed, gw_wrench *on)
+static void apply_batch(gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed,
+                        gw_wrench *on)
 {
     motions m;
     gw_penalty_forces forces;
@@ -424,7 +425,7 @@ static void apply_between(gw_penalty_batch *f, const gw_body_motion *const mine[
 void gw_penalty_batch_apply(gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed,
                             gw_wrench *on)
 {
-    apply(f, mine, slip_speed, on);
+    apply_batch(f, mine, slip_speed, on);
 }
 
 void gw_penalty_batch_apply_between(gw_penalty_batch *f, const gw_body_motion *const mine[GW_LANES],

@@ -155,7 +155,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
     c->bottomed_out = false;
 }
 
-static void release(gw_world *w, gw_contact *c)
+static void release_contact(gw_world *w, gw_contact *c)
 {
     c->continuous = c->loaded = false;
     c->rest_penetration = 0;
@@ -232,7 +232,7 @@ bool gw_contact_is_held(const gw_contact *c)
 }
 
 /* Parameters as body a (or b) of the pair asks for them. */
-static gw_penalty_contact parameters(const gw_world *w, const gw_contact *c, bool is_a)
+static gw_penalty_contact penalty_parameters(const gw_world *w, const gw_contact *c, bool is_a)
 {
     bool sticks = w->rules.friction == GW_FRICTION_STICK;
     const gw_friction_spring *t = &c->friction_spring;
@@ -321,7 +321,7 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple
         return f.force;
     }
     gw_penalty_batch f;
-    gw_penalty_contact contact = parameters(w, c, true);
+    gw_penalty_contact contact = penalty_parameters(w, c, true);
     gw_body_motion motion_a = gw_body_motion_of(&a->pose, &a->twist);
     gw_body_motion motion_b = gw_body_motion_of(&b->pose, &b->twist);
     gw_penalty_batch_init(&f, 0);
@@ -355,7 +355,7 @@ void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *q
                 continue;
             int mine = side == 0 ? c->candidate.a : c->candidate.b;
             int other = side == 0 ? c->candidate.b : c->candidate.a;
-            gw_penalty_contact contact = parameters(w, c, side == 0);
+            gw_penalty_contact contact = penalty_parameters(w, c, side == 0);
             gw_penalty_batch_add(batch_of(w, query, w->bodies[mine].index), &contact, other);
         }
     }
@@ -514,7 +514,7 @@ void gw_contact_gather_lockstep_forces(gw_world *w, gw_lockstep_query *query)
         if (!lockstep_contact(w, c, query->start, &kind, &mine, &other))
             continue;
         gw_penalty_batch *f = lockstep_batch(w, query, kind, open);
-        gw_penalty_contact contact = parameters(w, c, mine == c->candidate.a);
+        gw_penalty_contact contact = penalty_parameters(w, c, mine == c->candidate.a);
         int lane = f->count, m = w->bodies[other].model;
         f->mine[lane] = w->lockstep_of[w->bodies[mine].model];
         gw_penalty_batch_add(f, &contact, other);
@@ -611,7 +611,7 @@ static void set_anchors(const gw_world *w, gw_contact *c)
 }
 
 /* Slip and spin of what may roll in a substep of h seconds, by the trapezoidal rule. */
-static gw_vec3 rolled(const gw_world *w, const gw_contact *c, double h, double *spin)
+static gw_vec3 slip_and_spin(const gw_world *w, const gw_contact *c, double h, double *spin)
 {
     double rate;
     gw_vec3 v = slip_rate(&w->bodies[c->candidate.a], &w->bodies[c->candidate.b], &c->now, &rate);
@@ -717,7 +717,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
         c->gap_at_start = c->start;
     }
     double limit = friction_limit(c), spin = 0;
-    gw_vec3 motion = slips_by_rate(c) ? rolled(w, c, h, &spin) : anchor_motion(w, c);
+    gw_vec3 motion = slips_by_rate(c) ? slip_and_spin(w, c, h, &spin) : anchor_motion(w, c);
     motion = gw_reject(motion, c->now.normal);
     w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
@@ -732,5 +732,5 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     double open = c->now.gap + fmin(0, c->rest_penetration);
     bool pushed = gw_contact_holds(c) && c->load > 0 && open < gw_contact_slack(w, c);
     if (!pushed && (open > RELEASE_GAP || (open > 0 && c->gap_rate > w->rules.rest_speed)))
-        release(w, c);
+        release_contact(w, c);
 }

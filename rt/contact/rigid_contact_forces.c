@@ -36,7 +36,7 @@ static bool is_pressed_by_heavy(const gw_world *w, gw_contact *c)
     return heaviest * light > LOADED_RATIO;
 }
 
-static bool bears(const gw_world *w, int system)
+static bool system_bears_forces(const gw_world *w, int system)
 {
     for (int i = system >= 0 ? w->contacts_of.first[system] : -1; i >= 0;
          i = w->contacts_of.next[i])
@@ -77,7 +77,7 @@ bool gw_island_loads(gw_world *w)
             /* what a light body presses on in turn carries the same */
             bool heavy = !c->weighed && is_pressed_by_heavy(w, c);
             c->weighed = true;
-            if (heavy || bears(w, c->system_a) || bears(w, c->system_b))
+            if (heavy || system_bears_forces(w, c->system_a) || system_bears_forces(w, c->system_b))
                 make_loaded(c);
         }
         any = any || (c->continuous && c->loaded);

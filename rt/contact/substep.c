@@ -36,7 +36,7 @@ static gw_wrench hand_at(const void *context, double t, const gw_pose *held, con
 }
 
 /* Impulses of loaded contacts on a model in a time. */
-static void load(const gw_world *w, int m, gw_model *model, double time)
+static void apply_contact_impulses(const gw_world *w, int m, gw_model *model, double time)
 {
     double dv[GW_MODEL_MAX_DOF];
     if (!w->loaded[m] || gw_model_takes_load(model))
@@ -60,7 +60,7 @@ gw_model *gw_world_scratch_model(gw_world *w, int k, int system)
 
 /* Integrates a model (the system's own, or a copy as its substep began) from the start of the
  * system's substep to t seconds into the step. */
-static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *step)
+static void integrate_model(gw_world *w, int m, gw_model *model, double t, gw_step *step)
 {
     double h = t - w->substep_start[m];
     bool own = model == gw_world_model(w, m);
@@ -82,9 +82,9 @@ static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *st
         forces.load = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
     if (w->locked[m])
         forces.lock = w->locks + (size_t)m * GW_MODEL_MAX_DOF;
-    load(w, m, model, 0.5 * h);
+    apply_contact_impulses(w, m, model, 0.5 * h);
     gw_model_step(model, &forces, h, step);
-    load(w, m, model, 0.5 * h);
+    apply_contact_impulses(w, m, model, 0.5 * h);
     w->effort += 1 + gw_model_dof(model) / 8 + w->row_work / GW_ROW_WORK_PER_EFFORT;
     w->row_work %= GW_ROW_WORK_PER_EFFORT;
 }
@@ -150,7 +150,7 @@ static void integrate_lockstep(gw_world *w, double start, double t)
         w->advanced[m] = true;
         w->effort++;
         if (!finite[at])
-            integrate(w, m, gw_world_model(w, m), t, &w->trial[m]);
+            integrate_model(w, m, gw_world_model(w, m), t, &w->trial[m]);
     }
 }
 
@@ -191,7 +191,7 @@ void gw_substep_trial(gw_world *w, double t)
     for (int i = 0; i < w->active.system_count; i++) {
         int m = w->active.systems[i];
         if (w->lockstep_of[m] < 0)
-            integrate(w, m, gw_world_model(w, m), t, &w->trial[m]);
+            integrate_model(w, m, gw_world_model(w, m), t, &w->trial[m]);
         w->substep_end[m] = t;
     }
     gw_world_update_gaps(w, t);
@@ -232,7 +232,7 @@ void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double
             break;
         }
         model[k] = gw_world_scratch_model(w, k, system[k]);
-        integrate(w, system[k], model[k], t, &step);
+        integrate_model(w, system[k], model[k], t, &step);
     }
     gw_body_state a = trial_state(w, c->candidate.a, model[0], t);
     gw_body_state b = trial_state(w, c->candidate.b, model[1], t);
@@ -521,7 +521,7 @@ static gw_contact *next_impact(gw_world *w)
 
 /* ---- deferring collisions for lack of effort ------------------------------------------------- */
 
-static void defer(gw_world *w, gw_contact *c)
+static void put_off_collision(gw_world *w, gw_contact *c)
 {
     c->deferred = true;
     c->toi = INFINITY;
@@ -537,7 +537,7 @@ static void defer_collision(gw_world *w)
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         if (!gw_contact_collides(w, c))
             continue;
-        defer(w, c);
+        put_off_collision(w, c);
         double limit_depth = gw_contact_bounds_coordinate(c) ? -c->now.gap - left * c->gap_rate : 0;
         if (gw_contact_too_deep(c) || limit_depth > GW_WORLD_DEFERRED_DEPTH)
             w->frozen[w->group[w->active.systems[0]]] = true;
@@ -692,7 +692,7 @@ static void defer_impact(gw_world *w, gw_contact *c, gw_world_step_result *out)
     bool freeze = gw_contact_overshot(c) && effort_is_spent(w, 0);
     if (freeze && stands_at_start(w, c))
         resolve_impact(w, c, out);
-    defer(w, c);
+    put_off_collision(w, c);
     for (int k = 0; freeze && k < 2; k++) {
         int group = system[k] >= 0 ? w->group[system[k]] : -1;
         if (group < 0 || w->frozen[group])

@@ -133,7 +133,7 @@ static bool bracket_impact(const gw_world *w, const gw_contact *c, double t, bra
            bracket_minimum(w, c, t, b);
 }
 
-static double secant(const bracket *b)
+static double secant_root(const bracket *b)
 {
     return b->lo + (b->hi - b->lo) * b->gap_lo / (b->gap_lo - b->gap_hi);
 }
@@ -142,12 +142,12 @@ double gw_toi_estimate(gw_world *w, gw_contact *c, double t)
 {
     assert(w && c);
     bracket b;
-    return bracket_impact(w, c, t, &b) ? secant(&b) : INFINITY;
+    return bracket_impact(w, c, t, &b) ? secant_root(&b) : INFINITY;
 }
 
 /* Whether the gap falls at once from open to closed: stiff motors move a light body far within a
  * substep, and where that is cut decides which formula it takes, and so where the body comes to. */
-static bool jumps(const gw_world *w, const bracket *b)
+static bool gap_jumps(const gw_world *w, const bracket *b)
 {
     return b->hi - b->lo <= SHORTEST_BRACKET * w->dt && b->gap_lo > GW_CONTACT_CLOSED_GAP &&
            b->gap_hi < -GW_CONTACT_CLOSED_GAP;
@@ -182,7 +182,7 @@ static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
         if (b.gap_hi > -GW_CONTACT_CLOSED_GAP)
             return INFINITY;
     }
-    double t = secant(&b);
+    double t = secant_root(&b);
     for (int i = 0; i < NEWTON_GUESSES; i++) {
         gap = interpolated_gap(w, c, t, &rate);
         if (rate < 0)
@@ -200,7 +200,7 @@ static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
         if (!(t > b.lo && t < b.hi))
             t = 0.5 * (b.lo + b.hi);
     }
-    if (jumps(w, &b) && b.lo > c->start_time)
+    if (gap_jumps(w, &b) && b.lo > c->start_time)
         return b.lo;
     return rate < -w->rules.rest_speed ? t : INFINITY;
 }
@@ -216,9 +216,9 @@ static gw_contact *first_impact(gw_world *w, double t, bracket *found)
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         bracket b;
         if ((spent && !gw_contact_overshot(c)) || !bracket_impact(w, c, t, &b) ||
-            secant(&b) >= least)
+            secant_root(&b) >= least)
             continue;
-        least = secant(&b);
+        least = secant_root(&b);
         first = c;
         *found = b;
     }
@@ -229,7 +229,7 @@ static gw_contact *first_impact(gw_world *w, double t, bracket *found)
  */
 
 /* Displacement of a bounding sphere's centre. */
-static gw_vec3 displacement(const gw_pose *from, const gw_pose *to, gw_vec3 centre)
+static gw_vec3 centre_displacement(const gw_pose *from, const gw_pose *to, gw_vec3 centre)
 {
     if (gw_norm2(centre) == 0)
         return gw_sub(to->p, from->p);
@@ -246,8 +246,8 @@ static double rotation_bound(const gw_pose *from, const gw_pose *to, double radi
 /* Bound of the motion of the geoms against one another since the last query (m). */
 static double motion_since_query(const gw_collision_pair *p, const gw_pose *a, const gw_pose *b)
 {
-    gw_vec3 d = gw_sub(displacement(&p->detected_pose_a, a, p->centre_a),
-                       displacement(&p->detected_pose_b, b, p->centre_b));
+    gw_vec3 d = gw_sub(centre_displacement(&p->detected_pose_a, a, p->centre_a),
+                       centre_displacement(&p->detected_pose_b, b, p->centre_b));
     return gw_norm(d) + rotation_bound(&p->detected_pose_a, a, p->radius_a) +
            rotation_bound(&p->detected_pose_b, b, p->radius_b);
 }

@@ -14,7 +14,7 @@
 #define ALIGNED    1e-9  /* sine from which on an angle has an axis */
 
 /* A row whose gap grows by n . (v_a - v_b) of the points of both bodies at x. */
-static gw_gap along(gw_vec3 n, double h, gw_vec3 at)
+static gw_gap gap_along(gw_vec3 n, double h, gw_vec3 at)
 {
     return (gw_gap){.gap = h, .normal = n, .at_a = at, .at_b = at};
 }
@@ -23,13 +23,13 @@ static gw_gap along(gw_vec3 n, double h, gw_vec3 at)
 static gw_gap length_of(gw_vec3 d, gw_vec3 either, gw_vec3 at)
 {
     double h = gw_norm(d);
-    return along(h > COINCIDENT ? gw_scale(1 / h, d) : either, h, at);
+    return gap_along(h > COINCIDENT ? gw_scale(1 / h, d) : either, h, at);
 }
 
 /* Of a point of a, or what stands for it, over a plane: h = n . (x - p). */
 static gw_gap over_plane(const gw_element *plane, gw_vec3 x)
 {
-    return along(plane->d, gw_dot(plane->d, gw_sub(x, plane->p)), x);
+    return gap_along(plane->d, gw_dot(plane->d, gw_sub(x, plane->p)), x);
 }
 
 static gw_gap from_line(const gw_element *line, gw_vec3 x)
@@ -48,7 +48,7 @@ static gw_gap from_shape(const gw_element *shape, gw_vec3 x)
 }
 
 /* As seen from the other body. */
-static gw_gap exchanged(gw_gap g)
+static gw_gap exchange_sides(gw_gap g)
 {
     g.normal = gw_neg(g.normal);
     return g;
@@ -65,7 +65,7 @@ static gw_gap between_lines(const gw_element *a, const gw_element *b)
     double h = gw_dot(n, apart), way = gw_dot(gw_cross(b->d, apart), across) / s2;
     if (h < 0)
         n = gw_neg(n);
-    return along(n, fabs(h), gw_mul_add(a->p, way, a->d));
+    return gap_along(n, fabs(h), gw_mul_add(a->p, way, a->d));
 }
 
 static gw_gap distance_between(const gw_element *a, const gw_element *b)
@@ -73,17 +73,17 @@ static gw_gap distance_between(const gw_element *a, const gw_element *b)
     if (gw_is_free_form(b->kind))
         return from_shape(b, a->p);
     if (gw_is_free_form(a->kind))
-        return exchanged(from_shape(a, b->p));
+        return exchange_sides(from_shape(a, b->p));
     if (b->kind == GW_PLANE)
         return over_plane(b, a->p);
     if (a->kind == GW_PLANE)
-        return exchanged(over_plane(a, b->p));
+        return exchange_sides(over_plane(a, b->p));
     if (a->kind == GW_LINE && b->kind == GW_LINE)
         return between_lines(a, b);
     if (b->kind == GW_LINE)
         return from_line(b, a->p);
     if (a->kind == GW_LINE)
-        return exchanged(from_line(a, b->p));
+        return exchange_sides(from_line(a, b->p));
     return length_of(gw_sub(a->p, b->p), gw_v3(0, 0, 1), a->p);
 }
 
@@ -99,8 +99,8 @@ static gw_gap angle_between(const gw_element *a, const gw_element *b)
     gw_vec3 axis = s > ALIGNED ? gw_scale(1 / s, c) : gw_any_normal(a->d);
     bool mixed = (a->kind == GW_PLANE) != (b->kind == GW_PLANE);
     if (mixed)
-        return along(axis, atan2(cosine, s), a->p);
-    return along(gw_neg(axis), atan2(s, cosine), a->p);
+        return gap_along(axis, atan2(cosine, s), a->p);
+    return gap_along(gw_neg(axis), atan2(s, cosine), a->p);
 }
 
 /*
@@ -113,8 +113,8 @@ static gw_gap turn_between(const gw_unilateral_row *row, const gw_pose *a, const
     gw_vec3 n = gw_rotate(row->axis_in_a ? a->q : b->q, row->axis);
     gw_vec3 d_a = gw_rotate(a->q, row->a.d), d_b = gw_rotate(b->q, row->b.d);
     double angle = atan2(gw_dot(n, gw_cross(d_b, d_a)), gw_dot(d_b, d_a));
-    return along(n, row->near + remainder(angle - row->near, 2 * GW_PI),
-                 gw_pose_point(a, row->a.p));
+    return gap_along(n, row->near + remainder(angle - row->near, 2 * GW_PI),
+                     gw_pose_point(a, row->a.p));
 }
 
 /* angle = |log(R_b^T R_a)|, d(angle)/dt = (w_a - w_b) . log / |log| */
@@ -131,7 +131,7 @@ static gw_gap at_edge(const gw_unilateral_row *row, const gw_pose *a, const gw_p
     gw_wrench on_a;
     double gap;
     gw_system_edge_gap(row->system, &row->edge, a, b, &gap, &on_a);
-    gw_gap g = along(on_a.f, gap, a->p);
+    gw_gap g = gap_along(on_a.f, gap, a->p);
     g.general = true;
     g.couple = on_a.t;
     return g;
@@ -143,7 +143,7 @@ gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, con
         gw_vec3 normal, point;
         double gap;
         gw_closure_contact_gap(&row->surfaces, a, b, &gap, &normal, &point);
-        return along(normal, gap, point);
+        return gap_along(normal, gap, point);
     }
     if (row->kind == GW_UNILATERAL_EDGE)
         return at_edge(row, a, b);

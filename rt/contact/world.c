@@ -38,7 +38,7 @@ typedef struct arena {
     size_t used;
 } arena;
 
-static void *take(arena *a, size_t count, size_t size)
+static void *arena_take(arena *a, size_t count, size_t size)
 {
     size_t bytes = (count > 0 ? count : 1) * size;
     size_t next = (a->used + bytes + GUARD + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
@@ -54,35 +54,35 @@ static void take_arrays(gw_world *w, arena *a)
     const size_t contacts = (size_t)w->most, rows = GW_MAX_SIMULTANEOUS_CONTACTS;
     size_t systems = (size_t)w->system_count, bodies = (size_t)w->body_count;
     size_t unilaterals = (size_t)w->unilateral_count, dof = (size_t)w->dof_most;
-    w->bodies = take(a, bodies, sizeof *w->bodies);
-    w->contacts = take(a, contacts, sizeof *w->contacts);
-    w->pairs = take(a, contacts, sizeof *w->pairs);
-    w->candidates = take(a, w->alone ? 0 : GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
-    w->load_rate = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
-    w->locks = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->locks);
-    w->load_answer = take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_answer);
-    w->unilaterals = take(a, unilaterals, sizeof *w->unilaterals);
-    w->followed = take(a, unilaterals, sizeof *w->followed);
-    w->next_limit = take(a, unilaterals, sizeof *w->next_limit);
-    w->saved_models = take(a, systems, w->model_stride);
-    w->scratch_models[0] = take(a, 1, w->model_stride);
-    w->scratch_models[1] = take(a, 1, w->model_stride);
+    w->bodies = arena_take(a, bodies, sizeof *w->bodies);
+    w->contacts = arena_take(a, contacts, sizeof *w->contacts);
+    w->pairs = arena_take(a, contacts, sizeof *w->pairs);
+    w->candidates = arena_take(a, w->alone ? 0 : GW_MAX_CONTACT_CANDIDATES, sizeof *w->candidates);
+    w->load_rate = arena_take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_rate);
+    w->locks = arena_take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->locks);
+    w->load_answer = arena_take(a, systems * GW_MODEL_MAX_DOF, sizeof *w->load_answer);
+    w->unilaterals = arena_take(a, unilaterals, sizeof *w->unilaterals);
+    w->followed = arena_take(a, unilaterals, sizeof *w->followed);
+    w->next_limit = arena_take(a, unilaterals, sizeof *w->next_limit);
+    w->saved_models = arena_take(a, systems, w->model_stride);
+    w->scratch_models[0] = arena_take(a, 1, w->model_stride);
+    w->scratch_models[1] = arena_take(a, 1, w->model_stride);
     /* rows have none */
     const size_t batches = w->alone ? 0 : 2 * contacts / GW_LANES + GW_MAX_SYSTEM_BODIES + 3;
-    w->penalty_batches = take(a, batches, sizeof *w->penalty_batches);
-    w->predicted = take(a, bodies, sizeof *w->predicted);
-    w->lockstep = take(a, 1, w->system_count > GW_ISLAND_SMALL ? sizeof *w->lockstep : 1);
+    w->penalty_batches = arena_take(a, batches, sizeof *w->penalty_batches);
+    w->predicted = arena_take(a, bodies, sizeof *w->predicted);
+    w->lockstep = arena_take(a, 1, w->system_count > GW_ISLAND_SMALL ? sizeof *w->lockstep : 1);
     w->impulse_workspace.memory =
-        take(a, gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, w->dof_most), sizeof(double));
-    w->jacobian = take(a, 2 * rows * dof, sizeof(double)); /* two across each */
-    w->v = take(a, dof, sizeof(double));
-    w->dv = take(a, dof, sizeof(double));
-    w->generalised = take(a, dof, sizeof(double));
+        arena_take(a, gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, w->dof_most), sizeof(double));
+    w->jacobian = arena_take(a, 2 * rows * dof, sizeof(double)); /* two across each */
+    w->v = arena_take(a, dof, sizeof(double));
+    w->dv = arena_take(a, dof, sizeof(double));
+    w->generalised = arena_take(a, dof, sizeof(double));
     w->sticking_numbers = 2 * rows * dof;
-    w->sticking = take(a, 2 * w->sticking_numbers + 8 * rows * rows, sizeof(double));
+    w->sticking = arena_take(a, 2 * w->sticking_numbers + 8 * rows * rows, sizeof(double));
 }
 
-static bool allocate(gw_world *w)
+static bool allocate_world(gw_world *w)
 {
     arena a = {0};
     take_arrays(w, &a);
@@ -137,7 +137,7 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
         w->rules.slip_speed = def->rules.slip_speed > 0 ? def->rules.slip_speed : DEFAULT_SPEED;
         w->rules.rest_speed = def->rules.rest_speed > 0 ? def->rules.rest_speed : DEFAULT_SPEED;
     }
-    if (!w || !allocate(w)) {
+    if (!w || !allocate_world(w)) {
         gw_world_destroy(w);
         gw_fail(error, GW_FAILED, "", "no memory for a world of contacts");
         return NULL;

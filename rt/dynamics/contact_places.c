@@ -98,8 +98,8 @@ static bool may_lie_flat(const gw_closure_contact *k)
 }
 
 /* A material point of a rim that lies about flat. */
-static bool pin(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                gw_contact_place *place, double *gap)
+static bool pin_rim_point(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, gw_contact_place *place, double *gap)
 {
     gw_contact_state x = {.gap = 0};
     gw_vec3 axis = gw_mat3_mul(&a->turn, k->on_a.axis), at = gw_patch_at(&k->on_a, place->a, a).p;
@@ -127,7 +127,7 @@ static bool lowest_of_flat(const gw_closure_contact *k, const gw_body_frame *a,
     if (place->known && !(s->k[0][0] * r < NEARLY_FLAT))
         return true;
     at = place->known ? *place : *was;
-    if (!pin(k, a, b, &at, gap))
+    if (!pin_rim_point(k, a, b, &at, gap))
         return false;
     *place = at;
     if (gw_normal_system_at(k, a, b, place, s) && fabs(gw_dot(s->a.t[0], s->n)) > NEARLY_FLAT)
@@ -142,8 +142,8 @@ bool gw_closure_contact_lowest(const gw_closure_contact *k, const gw_pose *a, co
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     *place = *near;
     place->a[0] += turn;
-    place->known =
-        pin(k, &frame_a, &frame_b, place, gap) && gw_closure_contact_follow(k, a, b, place, gap);
+    place->known = pin_rim_point(k, &frame_a, &frame_b, place, gap) &&
+                   gw_closure_contact_follow(k, a, b, place, gap);
     return place->known;
 }
 
@@ -163,7 +163,7 @@ bool gw_closure_contact_support(const gw_closure_contact *k, const gw_pose *a, c
                               gw_into_body(&frame_b, gw_patch_at(&k->on_a, place->a, &frame_a).p),
                               place->b);
     }
-    return pin(k, &frame_a, &frame_b, place, gap);
+    return pin_rim_point(k, &frame_a, &frame_b, place, gap);
 }
 
 /* The same near the place that it was, of free-form ones: however far the bodies moved, that takes

@@ -236,8 +236,8 @@ static bool choose_direction(const gw_body_frame *b, double size, gw_contact_pla
 
 /* Newton's method from a place; false where it does not converge. `way`: how far it went along the
  * curves, of the size. */
-static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                   gw_contact_place *place, pair *x, double *way)
+static bool follow_contact(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_contact_place *place, pair *x, double *way)
 {
     double size = size_of_both(k);
     *way = 0;
@@ -264,8 +264,8 @@ static bool follow(const gw_closure_contact *k, const gw_body_frame *a, const gw
 }
 
 /* Over the whole of both: the place that is farthest from no row. */
-static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                   gw_contact_place *place, pair *x)
+static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_contact_place *place, pair *x)
 {
     double size = size_of_both(k), least = HUGE_VAL, closest = HUGE_VAL;
     gw_contact_place start = *place;
@@ -277,7 +277,7 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
         at.b[0] = nearest_on(&k->on_b, b, there.a[0]);
         curve_at(&k->on_b, b, at.b[0], there.b);
         at.a[0] = nearest_on(&k->on_a, a, there.b[0]);
-        bool found = follow(k, a, b, &at, &there, &way);
+        bool found = follow_contact(k, a, b, &at, &there, &way);
         double apart = gw_distance(there.a[0], there.b[0]);
         if (apart < closest)
             closest = apart, start = at;
@@ -290,7 +290,7 @@ static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw
     }
     double way;
     if (isfinite(least)) /* once more, with the direction that is best there */
-        return follow(k, a, b, place, x, &way);
+        return follow_contact(k, a, b, place, x, &way);
     *place = start;
     place->known = false;
     pair_at(k, a, b, place, x);
@@ -340,7 +340,7 @@ static void move_along(const gw_vec3 x[4], const gw_body_frame *f, double rate, 
     tangent->a = gw_mul_add(gw_mul_add(tangent->a, 2 * rate, second), rate * rate, x[3]);
 }
 
-static jet3 difference(const jet3 *p, const jet3 *q)
+static jet3 jet_difference(const jet3 *p, const jet3 *q)
 {
     return (jet3){gw_sub(p->x, q->x), gw_sub(p->v, q->v), gw_sub(p->a, q->a)};
 }
@@ -353,7 +353,7 @@ static void functions_moving(const pair *x, const gw_body_frame *a, const gw_bod
     jet3 on_a, on_b, tangent_a, tangent_b, e;
     move_along(x->a, a, rate[0], &on_a, &tangent_a);
     move_along(x->b, b, rate[1], &on_b, &tangent_b);
-    jet3 d = difference(&on_a, &on_b);
+    jet3 d = jet_difference(&on_a, &on_b);
     gw_vec3 turned = gw_cross(b->twist.w, x->e);
     e = (jet3){x->e, turned, gw_cross(b->twist.w, turned)};
     functions(true, &d, &tangent_a, &tangent_b, &e, f, h);
@@ -389,10 +389,10 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     double way, size = size_of_both(k);
     gw_contact_place at = *place;
     assert(gw_contact_is_of_curves(k));
-    bool found = place->known && follow(k, a, b, &at, &x, &way) && way < JUMP;
+    bool found = place->known && follow_contact(k, a, b, &at, &x, &way) && way < JUMP;
     if (!found) {
         at = *place;
-        found = search(k, a, b, &at, &x);
+        found = search_contact(k, a, b, &at, &x);
         at.searched = true;
     }
     at.before = place->before;

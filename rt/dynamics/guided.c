@@ -406,7 +406,7 @@ static void rotate_wrench(const gw_guided *body, gw_wrench *w, double dt)
     *w = (gw_wrench){gw_rotate(q, w->f), gw_rotate(q, w->t)};
 }
 
-static void substep(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+static void take_substep(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     *step = (gw_step){.finite = true, .margin = 1};
     if (body->def.set.general)
@@ -432,7 +432,7 @@ static void step_in_substeps(gw_guided *body, const gw_forces *forces, double dt
     for (int i = 0; i < count && step->finite; i++) {
         gw_step part;
         l.since = i * dt / count;
-        substep(body, &of_part, dt / count, &part);
+        take_substep(body, &of_part, dt / count, &part);
         gw_step_add(step, &part, i == 0);
     }
     if (!step->finite)
@@ -461,7 +461,7 @@ static void take_step(gw_guided *body, const gw_forces *forces, double dt, gw_st
 {
     int count = substep_count(body, dt);
     if (count == 1)
-        substep(body, forces, dt, step);
+        take_substep(body, forces, dt, step);
     else
         step_in_substeps(body, forces, dt, count, step);
 }

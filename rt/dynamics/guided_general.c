@@ -49,7 +49,7 @@ static bool factor_spatial(const gw_guided_def *def, const gw_rigid_body *r, dou
 }
 
 /* x = L^-1 x and x = L^-T x */
-static void forward(double (*l)[6], double *x)
+static void solve_lower(double (*l)[6], double *x)
 {
     for (int i = 0; i < 6; i++) {
         for (int k = 0; k < i; k++)
@@ -58,7 +58,7 @@ static void forward(double (*l)[6], double *x)
     }
 }
 
-static void backward(double (*l)[6], double *x)
+static void solve_lower_transposed(double (*l)[6], double *x)
 {
     for (int i = 5; i >= 0; i--) {
         for (int k = i + 1; k < 6; k++)
@@ -114,10 +114,10 @@ static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double
     gw_rows_jacobian(def->set.rows, count, pose, a);
     for (int i = 0; i < count; i++) {
         rhs[i] = target[i] - gw_dot6(a[i], x);
-        forward(l, a[i]);
+        solve_lower(l, a[i]);
     }
     double margin = least_norm(a, rhs, count, 6 - def->set.dof, RANK_TOLERANCE, y);
-    backward(l, y);
+    solve_lower_transposed(l, y);
     for (int k = 0; k < 6; k++)
         x[k] += y[k];
     return margin;
@@ -125,9 +125,9 @@ static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double
 
 /* Acceleration of the origin at this pose and twist, the load and the constraint wrench; all
  * relative to the base. */
-static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
-                         const gw_forces *forces, double t, gw_load *load, double *a,
-                         gw_wrench *constraint)
+static bool acceleration_at(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
+                            const gw_forces *forces, double t, gw_load *load, double *a,
+                            gw_wrench *constraint)
 {
     double l[6][6], target[GW_MAX_ROWS];
     const gw_guided_def *def = &body->def;
@@ -159,8 +159,8 @@ static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_tw
 }
 
 /* The twist of the set nearest to `twist` in the mass metric, and the rows' margin there. */
-static gw_twist project(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
-                        double *margin)
+static gw_twist project_twist(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
+                              double *margin)
 {
     static const double none[GW_MAX_ROWS] = {0};
     double l[6][6];
@@ -176,7 +176,7 @@ gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
 {
     double margin;
     gw_pose pose = gw_guided_pose(body);
-    return project(body, &pose, twist, &margin);
+    return project_twist(body, &pose, twist, &margin);
 }
 
 /* z' of exp(z): w - z x w / 2 + (1/12 + |z|^2/720) z x (z x w), |z| being a step's small angle. */
@@ -193,7 +193,7 @@ typedef struct rates {
 } rates;
 
 /* sum += s x */
-static void accumulate(gw_twist *sum, double s, const gw_twist *x)
+static void twist_add_scaled(gw_twist *sum, double s, const gw_twist *x)
 {
     sum->v = gw_mul_add(sum->v, s, x->v);
     sum->w = gw_mul_add(sum->w, s, x->w);
@@ -210,8 +210,8 @@ static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_fo
         *move = (gw_twist){{0, 0, 0}, {0, 0, 0}};
         *twist = begin;
         for (int j = 0; j < i; j++) {
-            accumulate(move, h * rk->a[i][j], &k[j].move);
-            accumulate(twist, h * rk->a[i][j], &k[j].twist);
+            twist_add_scaled(move, h * rk->a[i][j], &k[j].move);
+            twist_add_scaled(twist, h * rk->a[i][j], &k[j].twist);
         }
         if (i == rk->stages)
             break;
@@ -219,7 +219,7 @@ static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_fo
         gw_wrench constraint;
         gw_load load;
         double a[6];
-        if (!acceleration(body, &pose, twist, forces, rk->c[i] * h, &load, a, &constraint))
+        if (!acceleration_at(body, &pose, twist, forces, rk->c[i] * h, &load, a, &constraint))
             return false;
         if (i == 0)
             step->constraint = constraint;
@@ -264,8 +264,8 @@ static bool follows_direction(const gw_submanifold *set, bool *bends)
 }
 
 /* Q v: the twist at `there` that the rows of neither pose oppose. */
-static gw_twist unopposed(const gw_guided *body, const gw_pose *here, const gw_pose *there,
-                          const gw_twist *v)
+static gw_twist twist_unopposed(const gw_guided *body, const gw_pose *here, const gw_pose *there,
+                                const gw_twist *v)
 {
     double l[6][6], a[2 * GW_MAX_ROWS][6], rhs[2 * GW_MAX_ROWS], y[6];
     double x[6] = {v->v.x, v->v.y, v->v.z, v->w.x, v->w.y, v->w.z};
@@ -277,10 +277,10 @@ static gw_twist unopposed(const gw_guided *body, const gw_pose *here, const gw_p
     gw_rows_jacobian(set->rows, set->row_count, there, a + set->row_count);
     for (int i = 0; i < 2 * set->row_count; i++) {
         rhs[i] = -gw_dot6(a[i], x);
-        forward(l, a[i]);
+        solve_lower(l, a[i]);
     }
     least_norm(a, rhs, 2 * set->row_count, 6, BENT_RANK, y);
-    backward(l, y);
+    solve_lower_transposed(l, y);
     return (gw_twist){{x[0] + y[0], x[1] + y[1], x[2] + y[2]},
                       {x[3] + y[3], x[4] + y[4], x[5] + y[5]}};
 }
@@ -316,8 +316,8 @@ static double turn_at_kink(const gw_guided *body, const gw_pose *start, const gw
     if (!(fabs(due - now) > BALANCE * fmax(due, now)))
         return 0;
     double margin;
-    gw_twist kept = unopposed(body, start, next, free);
-    kept = project(body, next, &kept, &margin);
+    gw_twist kept = twist_unopposed(body, start, next, free);
+    kept = project_twist(body, next, &kept, &margin);
     gw_twist turned = {gw_sub(twist->v, kept.v), gw_sub(twist->w, kept.w)};
     double of_kept = kinetic_at(body, next, &kept), of_turned = kinetic_at(body, next, &turned);
     double of_both = 0.5 * (now - of_kept - of_turned); /* c^2 T + 2 c B + K is due */
@@ -325,7 +325,7 @@ static double turn_at_kink(const gw_guided *body, const gw_pose *start, const gw
     double c = (sqrt(fmax(0, root)) - of_both) / of_turned;
     if (!(root >= 0 && c >= 0 && c < most))
         return due - now;
-    accumulate(&kept, c, &turned);
+    twist_add_scaled(&kept, c, &turned);
     *twist = kept;
     return 0;
 }
@@ -382,10 +382,10 @@ static void satisfy_at_edges(const gw_guided *body, const gw_pose *pose, const d
         past_of(body, pose, &edges[i], a[rows + i]);
     for (int i = 0; i < rows + count; i++) {
         rhs[i] = (i < rows ? target[i] : of_edges[i - rows]) - gw_dot6(a[i], x);
-        forward(l, a[i]);
+        solve_lower(l, a[i]);
     }
     least_norm(a, rhs, rows + count, 6, RANK_TOLERANCE, y);
-    backward(l, y);
+    solve_lower_transposed(l, y);
     for (int k = 0; k < 6; k++)
         x[k] += y[k];
 }
@@ -454,7 +454,7 @@ static void stop_at_edges(gw_guided *body, const gw_forces *forces, const gw_pos
         return;
     double margin;
     put_back(body, edges, count, next);
-    gw_twist free = project(body, next, twist, &margin);
+    gw_twist free = project_twist(body, next, twist, &margin);
     *twist = free;
     stop_outward(body, next, edges, count, twist);
     pay_stops(body, forces, start, next, &free, twist, step);
@@ -464,8 +464,8 @@ static void stop_at_edges(gw_guided *body, const gw_forces *forces, const gw_pos
 
 /* Whether the step has come to where it should: its pose onto the rows, its energy about what its
  * balance asks for. Stages that reach over a fold make any. */
-static bool arrives(const gw_guided *body, const gw_forces *forces, const gw_pose *start,
-                    const gw_pose *next, const gw_twist *twist, const gw_step *step)
+static bool step_converges(const gw_guided *body, const gw_forces *forces, const gw_pose *start,
+                           const gw_pose *next, const gw_twist *twist, const gw_step *step)
 {
     double h[GW_MAX_ROWS];
     gw_rows_value(body->def.set.rows, body->def.set.row_count, next, h);
@@ -516,8 +516,8 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
     gw_rows_project(set->rows, set->row_count, 6 - set->dof, body->def.length, 4, &next);
     bool unfolded = !smooth || gw_rows_follow_unfolded(set->rows, set->row_count, &start, &next);
     free = twist;
-    twist = project(body, &next, &twist, &step->margin);
-    if (!unfolded || (offset && !arrives(body, forces, &start, &next, &twist, step))) {
+    twist = project_twist(body, &next, &twist, &step->margin);
+    if (!unfolded || (offset && !step_converges(body, forces, &start, &next, &twist, step))) {
         gw_rows_follow(set->rows, set->row_count, &start);
         gw_guided_stop_at_fold(body, &start, dt, step);
         return;

@@ -44,7 +44,7 @@ bool gw_guided_has_kinks(const gw_submanifold *set)
 }
 
 /* Parameter k stays where it is, on a kink. */
-static bool stays(const gw_guided *body, int k)
+static bool parameter_stays(const gw_guided *body, int k)
 {
     return body->on_crease && body->crease == body->def.set.rotation.dof + k;
 }
@@ -65,7 +65,7 @@ static bool meets_kink(const gw_guided *body, const gw_chart *chart, const doubl
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
         const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
         double period = d->high - d->low;
-        double way = stays(body, k) ? 0 : z[set->rotation.dof + k];
+        double way = parameter_stays(body, k) ? 0 : z[set->rotation.dof + k];
         double beside = BESIDE_KINK * period;
         for (int i = 0; i < 3 * kink_count(set, k) && way != 0; i++) {
             int turn = i % 3 - 1;
@@ -99,7 +99,7 @@ static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const g
         reach += 4 * fabs(z_dot[j] - v[j]) * *dt;
         for (int i = 0; i < 3 * kink_count(set, k); i++) {
             double by = kink_of(d, i / 3) + (i % 3 - 1) * period - chart->parameter[k];
-            if ((i % 3 != 1 && !d->closed) || stays(body, k) || !(fabs(by) < reach))
+            if ((i % 3 != 1 && !d->closed) || parameter_stays(body, k) || !(fabs(by) < reach))
                 continue;
             gw_step unused = {.finite = true};
             if (!known && !gw_guided_integrate(body, chart, forces, h, x, u, &unused))

@@ -116,7 +116,7 @@ void gw_mobilizer_rates(gw_mobilizer type, const double *by, const double *u, do
     rates[at] = r.x, rates[at + 1] = r.y, rates[at + 2] = r.z;
 }
 
-static void put(double *x, gw_vec3 a)
+static void store3(double *x, gw_vec3 a)
 {
     x[0] = a.x, x[1] = a.y, x[2] = a.z;
 }
@@ -151,11 +151,11 @@ void gw_mobilizer_position(gw_mobilizer type, const gw_pose *x, double position[
         position[0] = x->p.x, position[1] = x->p.y, position[2] = turn_about_z(x->q);
         break;
     case GW_MOBILIZER_SPHERICAL:
-        put(position, gw_quat_log(x->q));
+        store3(position, gw_quat_log(x->q));
         break;
     case GW_MOBILIZER_FREE:
-        put(position, x->p);
-        put(position + 3, gw_quat_log(x->q));
+        store3(position, x->p);
+        store3(position + 3, gw_quat_log(x->q));
         break;
     case GW_MOBILIZER_FIXED:
     case GW_MOBILIZER_COUNT:
@@ -186,11 +186,11 @@ void gw_mobilizer_velocity(gw_mobilizer type, const gw_pose *x, const gw_twist *
         velocity[0] = t->v.x, velocity[1] = t->v.y, velocity[2] = t->w.z;
         break;
     case GW_MOBILIZER_SPHERICAL:
-        put(velocity, t->w);
+        store3(velocity, t->w);
         break;
     case GW_MOBILIZER_FREE:
-        put(velocity, t->v);
-        put(velocity + 3, t->w);
+        store3(velocity, t->v);
+        store3(velocity + 3, t->w);
         break;
     case GW_MOBILIZER_FIXED:
     case GW_MOBILIZER_COUNT:

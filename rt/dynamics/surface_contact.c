@@ -116,7 +116,7 @@ static gw_raw_patch on_simple(const gw_surface *s, const double *z)
 }
 
 /* Most shapes lie in their body's own frame. */
-static gw_vec3 turned(const gw_surface *s, gw_vec3 x)
+static gw_vec3 rotate_from_shape(const gw_surface *s, gw_vec3 x)
 {
     bool lies = s->turn.x == 0 && s->turn.y == 0 && s->turn.z == 0;
     return lies ? x : gw_rotate(s->turn, x);
@@ -132,18 +132,19 @@ static gw_raw_patch on_free_form(const gw_surface *s, const double *z)
         gw_nurbs_plane_evaluate(s->nurbs, r.plane, r.xy, 2, x, &at);
     else
         gw_nurbs_evaluate(s->nurbs, x, 2, NULL, &at);
-    r.p = gw_add(s->point, turned(s, at.d[0][0]));
-    r.d[0] = turned(s, at.d[1][0]);
-    r.dd[0] = turned(s, at.d[2][0]);
+    r.p = gw_add(s->point, rotate_from_shape(s, at.d[0][0]));
+    r.d[0] = rotate_from_shape(s, at.d[1][0]);
+    r.dd[0] = rotate_from_shape(s, at.d[2][0]);
     r.beyond = gw_nurbs_into_domain(s->nurbs, x);
     if (s->kind == GW_SURFACE_CURVE)
         return r;
-    r.d[1] = turned(s, at.d[0][1]);
-    r.dd[1] = turned(s, at.d[1][1]);
-    r.dd[2] = turned(s, at.d[0][2]);
+    r.d[1] = rotate_from_shape(s, at.d[0][1]);
+    r.dd[1] = rotate_from_shape(s, at.d[1][1]);
+    r.dd[2] = rotate_from_shape(s, at.d[0][2]);
     gw_vec3 n = gw_cross(r.d[0], r.d[1]);
     double length = gw_norm(n);
-    r.n = length > 0 ? gw_scale(1 / length, n) : turned(s, gw_nurbs_normal(s->nurbs, z, &at));
+    r.n = length > 0 ? gw_scale(1 / length, n)
+                     : rotate_from_shape(s, gw_nurbs_normal(s->nurbs, z, &at));
     return r;
 }
 
@@ -480,8 +481,8 @@ static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
 }
 
 /* Over the whole of both: the common normal of the least gap, those that do not cross first. */
-static bool search(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                   gw_contact_place *place, gw_normal_system *s)
+static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, gw_contact_place *place, gw_normal_system *s)
 {
     gw_contact_place start[CANDIDATES + 1];
     int count = lowest_samples(k, a, b, start);
@@ -555,7 +556,7 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     bool found = place->known && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
     if (!found) {
         at = *place;
-        found = search(k, a, b, &at, &s);
+        found = search_contact(k, a, b, &at, &s);
         at.searched = true;
     }
     at.before = place->before;

@@ -596,14 +596,14 @@ static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_s
 
 /* ---- a second hand -------------------------------------------------------------------------- */
 
-static gw_model *viewed(const gw_model *view)
+static gw_model *viewed_model(const gw_model *view)
 {
     return &((const gw_system_view *)view)->system->model->model;
 }
 
 static int view_dof(const gw_model *view)
 {
-    return model_dof(viewed(view));
+    return model_dof(viewed_model(view));
 }
 
 static void view_held(const gw_model *view, gw_pose *world_from_held, gw_twist *twist)
@@ -611,7 +611,7 @@ static void view_held(const gw_model *view, gw_pose *world_from_held, gw_twist *
     const gw_system_view *v = (const gw_system_view *)view;
     gw_twist own;
     gw_pose body;
-    model_body(viewed(view), v->held, &body, &own);
+    model_body(viewed_model(view), v->held, &body, &own);
     *world_from_held = gw_pose_mul(&body, &v->body_from_held);
     *twist = (gw_twist){gw_add(own.v, gw_cross(own.w, gw_sub(world_from_held->p, body.p))), own.w};
 }
@@ -619,23 +619,23 @@ static void view_held(const gw_model *view, gw_pose *world_from_held, gw_twist *
 static void view_jacobian(const gw_model *view, double (*columns)[6], double *drift)
 {
     const gw_system_view *v = (const gw_system_view *)view;
-    jacobian_of(system_of(viewed(view)), 1, v->held, &v->body_from_held, columns, drift);
+    jacobian_of(system_of(viewed_model(view)), 1, v->held, &v->body_from_held, columns, drift);
 }
 
 static bool view_positional(const gw_model *view, double (*columns)[6])
 {
     const gw_system_view *v = (const gw_system_view *)view;
-    return positional_of(system_of(viewed(view)), v->held, &v->body_from_held, columns);
+    return positional_of(system_of(viewed_model(view)), v->held, &v->body_from_held, columns);
 }
 
 static void view_apply_inverse(const gw_model *view, const double *force, double *acceleration)
 {
-    model_apply_inverse(viewed(view), force, acceleration);
+    model_apply_inverse(viewed_model(view), force, acceleration);
 }
 
 static void view_energy(const gw_model *view, double *kinetic, double *potential)
 {
-    model_energy(viewed(view), kinetic, potential);
+    model_energy(viewed_model(view), kinetic, potential);
 }
 
 /* The system's own model steps. */
@@ -647,37 +647,37 @@ static void view_step(gw_model *view, const gw_forces *forces, double dt, gw_ste
 
 static void view_velocity(const gw_model *view, double *v)
 {
-    model_velocity(viewed(view), v);
+    model_velocity(viewed_model(view), v);
 }
 
 static void view_kick(gw_model *view, const double *dv)
 {
-    model_kick(viewed(view), dv);
+    model_kick(viewed_model(view), dv);
 }
 
 static void view_free_acceleration(const gw_model *view, double speed, double *a)
 {
-    model_free_acceleration(viewed(view), speed, a);
+    model_free_acceleration(viewed_model(view), speed, a);
 }
 
 static int view_bodies(const gw_model *view)
 {
-    return model_bodies(viewed(view));
+    return model_bodies(viewed_model(view));
 }
 
 static void view_body(const gw_model *view, int index, gw_pose *world_from_body, gw_twist *twist)
 {
-    model_body(viewed(view), index, world_from_body, twist);
+    model_body(viewed_model(view), index, world_from_body, twist);
 }
 
 static void view_pull_back(const gw_model *view, int index, const gw_wrench *wrench, double *force)
 {
-    model_pull_back(viewed(view), index, wrench, force);
+    model_pull_back(viewed_model(view), index, wrench, force);
 }
 
 static bool view_carried(const gw_model *view, int index, gw_twist *twist)
 {
-    return model_carried(viewed(view), index, twist);
+    return model_carried(viewed_model(view), index, twist);
 }
 
 gw_model *gw_system_second_hold(gw_system *s, int index, const gw_pose *body_from_held)

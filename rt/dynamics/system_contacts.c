@@ -43,7 +43,7 @@ static gw_vec3 unit_and_rate(gw_vec3 e, gw_vec3 e_dot, double least, double *len
 }
 
 /* The part of x across the unit vector u, and its rate. */
-static gw_vec3 across(gw_vec3 x, gw_vec3 x_dot, gw_vec3 u, gw_vec3 u_dot, gw_vec3 *rate)
+static gw_vec3 part_across(gw_vec3 x, gw_vec3 x_dot, gw_vec3 u, gw_vec3 u_dot, gw_vec3 *rate)
 {
     double along = gw_dot(x, u);
     *rate = gw_mul_add(gw_mul_add(x_dot, -along, u_dot), -(gw_dot(x_dot, u) + gw_dot(x, u_dot)), u);
@@ -64,7 +64,7 @@ static void sphere_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot
     } else {
         e_dot = d_dot;
         if (k->on_b.kind == GW_SURFACE_CYLINDER)
-            e = across(d, d_dot, u, u_dot, &e_dot);
+            e = part_across(d, d_dot, u, u_dot, &e_dot);
         x->n = unit_and_rate(e, e_dot, FLAT * k->on_b.radius, &length, &x->n_dot);
         x->gap = length - k->on_b.radius - radius;
         if (k->inside) {
@@ -83,7 +83,7 @@ static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
     gw_vec3 f = point_of(b, k->on_b.point), n = gw_mat3_mul(&b->turn, k->on_b.axis);
     gw_vec3 u = gw_mat3_mul(&a->turn, k->on_a.axis), u_dot = gw_cross(a->twist.w, u), e_dot, up_dot;
     x->n = n, x->n_dot = gw_cross(b->twist.w, n);
-    gw_vec3 e = across(n, x->n_dot, u, u_dot, &e_dot);
+    gw_vec3 e = part_across(n, x->n_dot, u, u_dot, &e_dot);
     double length, radius = k->on_a.radius;
     gw_vec3 up = unit_and_rate(e, e_dot, FLAT, &length, &up_dot);
     x->c = gw_mul_add(o, -radius, up);
@@ -179,12 +179,12 @@ void gw_system_contact(const gw_system *s, int closure, gw_vec3 *point, gw_vec3 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* Two unit vectors across n, and their rates. */
-static void tangents(const gw_contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
+static void tangents_of(const gw_contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
 {
     gw_vec3 n = x->n, zero = {0, 0, 0}, e_dot, axis;
     double length;
     axis = fabs(n.x) < 0.6 ? gw_v3(1, 0, 0) : fabs(n.y) < 0.6 ? gw_v3(0, 1, 0) : gw_v3(0, 0, 1);
-    gw_vec3 e = across(axis, zero, n, x->n_dot, &e_dot);
+    gw_vec3 e = part_across(axis, zero, n, x->n_dot, &e_dot);
     t[0] = unit_and_rate(e, e_dot, FLAT, &length, &t_dot[0]);
     t[1] = gw_cross(n, t[0]);
     t_dot[1] = gw_add(gw_cross(x->n_dot, t[0]), gw_cross(n, t_dot[0]));
@@ -239,7 +239,7 @@ static void surface_rows(gw_closure_contact *k, const gw_body_frame *a, const gw
     }
     if (k->motion == GW_CONTACT_SLIDES)
         return;
-    tangents(&x, t, t_dot);
+    tangents_of(&x, t, t_dot);
     for (int i = 0; i < 2; i++)
         gw_put_point_row(velocities++, a, b, x.c, x.c_dot, t[i], t_dot[i]);
     bool spins =

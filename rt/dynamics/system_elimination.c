@@ -414,7 +414,7 @@ static void add_squares(const gw_system *s, const gw_closure_block *c, const gw_
 }
 
 /* All blocks, joint by joint; springs' rows have 1 added. */
-static void assemble(gw_system *s)
+static void assemble_blocks(gw_system *s)
 {
     memset(s->delassus, 0, s->block_numbers * sizeof *s->delassus);
     for (int body = 0; body < s->body_count; body++) {
@@ -492,7 +492,7 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
 }
 
 /* L of the blocks below a block on the diagonal, and what they take from those after it. */
-static void eliminate(gw_system *s, const gw_closure_block *k)
+static void eliminate_block(gw_system *s, const gw_closure_block *k)
 {
     const double *diagonal = s->factor + k->diagonal;
     const int *pivots = s->pivots + k->first;
@@ -542,7 +542,7 @@ static void eliminate(gw_system *s, const gw_closure_block *k)
 static void assemble_dense(gw_system *s)
 {
     int m = 0;
-    assemble(s);
+    assemble_blocks(s);
     for (int i = 0; i < s->block_count; i++)
         for (int r = 0; r < s->blocks[i].active; r++)
             s->dense_rows[m++] = s->blocks[i].first + r;
@@ -700,7 +700,7 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
         return;
     /* of rows that follow from others it stays so */
     memset(s->solution, 0, (size_t)(s->solution - s->right) * sizeof *s->solution);
-    assemble(s);
+    assemble_blocks(s);
     for (int turn = 0; turn < s->block_count; turn++) {
         gw_closure_block *k = &s->blocks[s->elimination[turn]];
         if (!factor_diagonal(s, k)) {
@@ -709,7 +709,7 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
             factor_dense(s);
             return;
         }
-        eliminate(s, k);
+        eliminate_block(s, k);
         s->rank += k->rank;
     }
 }

@@ -359,7 +359,7 @@ static void load_in_plane(gw_system *s, int index)
 }
 
 /* Forces on bodies and joints besides closures, less the momentum rates at u-dot = 0. */
-static void load(gw_system *s)
+static void sum_loads(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
@@ -407,13 +407,13 @@ void gw_closures_set_bias(gw_system *s)
 
 /* u-dot of every joint, in its `rest`, under s->on and s->joint_force; positions, velocities and
  * factors are there. */
-static void accelerate(gw_system *s)
+static void solve_accelerations(gw_system *s)
 {
     if (s->local) {
         gw_local_accelerate(s);
         return;
     }
-    load(s);
+    sum_loads(s);
     if (s->one_pass) {
         gw_tree_solve(s);
         return;
@@ -444,7 +444,7 @@ void gw_system_accelerate(gw_system *s, gw_system_work *power)
     add_load(s);
     if (gw_has_springs(s))
         gw_springs_load(s, power);
-    accelerate(s);
+    solve_accelerations(s);
 }
 
 void gw_system_apply_inverse_inertia(gw_system *s, bool bodies)
@@ -526,7 +526,7 @@ static void linearise_ball(gw_system *s, const gw_system_body *k)
     }
 }
 
-static void linearise(gw_system *s)
+static void linearise_forces(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
@@ -601,7 +601,7 @@ static bool update_motor_states(const gw_system *s, bool may_become_linear, doub
 void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states)
 {
     gw_system_work power = {0};
-    linearise(s);
+    linearise_forces(s);
     if (gw_has_springs(s)) {
         gw_springs_load(s, &power);
         gw_springs_update_rows(s, h);
@@ -611,7 +611,7 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
         add_load(s);
         gw_tree_articulate(s, h, s->added);
         gw_closures_factor(s, GW_ROWS_WITH_SPRINGS);
-        accelerate(s);
+        solve_accelerations(s);
         if (!update_motor_states(s, n < MOTOR_ITERATIONS / 2, h, states))
             return;
     }
@@ -620,7 +620,7 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
 void gw_system_factor_implicitly(gw_system *s, double h)
 {
     gw_system_work power = {0};
-    linearise(s);
+    linearise_forces(s);
     if (gw_has_springs(s)) {
         gw_springs_load(s, &power);
         gw_springs_update_rows(s, h);
@@ -750,7 +750,7 @@ double gw_system_fit_bristles(gw_system *s)
 #define AT_REST 1e-2 /* of the velocity at home: where a substep ends that is cut off there */
 
 /* Whether the coordinate slid at home, and is at rest or has turned back since. */
-static bool rests(const gw_system *s, int index, int j)
+static bool comes_to_rest(const gw_system *s, int index, int j)
 {
     const gw_system_body *k = &s->bodies[index];
     double from = s->home[index].u[j], to = k->joint.u[j];
@@ -767,7 +767,7 @@ double gw_system_first_rest(const gw_system *s)
     double first = 2;
     for (int i = 0; i < s->body_count && !s->is_free; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
-            if (s->home[i].u[j] * s->bodies[i].joint.u[j] < 0 && rests(s, i, j))
+            if (s->home[i].u[j] * s->bodies[i].joint.u[j] < 0 && comes_to_rest(s, i, j))
                 first = fmin(first, 1 / (1 - s->bodies[i].joint.u[j] / s->home[i].u[j]));
     return first;
 }
@@ -779,7 +779,7 @@ double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
         for (int j = 0; j < s->bodies[i].dof; j++) {
             gw_system_body *k = &s->bodies[i];
             gw_system_work power = {0};
-            if (!rests(s, i, j))
+            if (!comes_to_rest(s, i, j))
                 continue;
             gw_system_evaluate_forces(s, forces, t);
             gw_system_outer_power(s, forces, &power);
@@ -833,7 +833,7 @@ static double added_inertias(gw_system *s, double h)
 
 /* (h C + h^2 K) x of the velocities x, as forces on joints and bodies: into s->generalised and
  * s->on. Returns x . (h C + h^2 K) x. */
-static double resist(gw_system *s, double h, const double *x)
+static double implicit_resistance(gw_system *s, double h, const double *x)
 {
     double power = 0;
     gw_planar_expand(s);
@@ -869,7 +869,7 @@ static double largest_eigenvalue(gw_system *s, double h)
     for (int n = 0; n < s->dof; n++)
         x[n] = n % 2 ? -1 : 1;
     for (int k = 0; k <= POWER_ITERATIONS; k++) {
-        double length = sqrt(resist(s, h, x));
+        double length = sqrt(implicit_resistance(s, h, x));
         if (!(length > 0))
             return found;
         found = k > 0 ? length : 0;

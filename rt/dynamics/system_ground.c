@@ -46,7 +46,7 @@ static gw_ground_motion motion_at(const gw_ground_state *x, double t)
     return m;
 }
 
-static void put(gw_moving_ground *g, double t)
+static void put_ground(gw_moving_ground *g, double t)
 {
     gw_ground_motion m = motion_at(&g->state, t);
     g->body.pose = m.pose;
@@ -77,7 +77,7 @@ void gw_grounds_update(gw_system *s)
         gw_moving_ground *g = &s->grounds[i];
         gw_pose was = g->body.pose;
         bool in_space = g->in_space;
-        put(g, 0);
+        put_ground(g, 0);
         g->in_space = g->state.moves;
         g->displaced = g->state.moves || !is_home(&g->body.pose);
         s->moving = s->moving || g->state.moves;
@@ -95,7 +95,7 @@ void gw_grounds_go_to(gw_system *s, double t)
     s->apart_now = s->apart.now + t * s->apart.rate;
     for (int i = 0; i < s->ground_count; i++)
         if (s->grounds[i].state.moves)
-            put(&s->grounds[i], t);
+            put_ground(&s->grounds[i], t);
 }
 
 void gw_grounds_advance(gw_system *s, double dt)
@@ -130,7 +130,7 @@ void gw_grounds_init(gw_system *s)
     const gw_pose home = gw_pose_identity();
     for (int i = 0; i < s->ground_count; i++) {
         s->grounds[i].state = resting_at(&home);
-        put(&s->grounds[i], 0);
+        put_ground(&s->grounds[i], 0);
     }
 }
 

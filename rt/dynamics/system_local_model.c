@@ -32,7 +32,7 @@ bool gw_system_takes_local_model(const gw_system_def *def)
 
 /* Cholesky factor L of D, row after row, with inverse diagonal; a joint without any mass does not
  * move. */
-static void factorise(int n, const double (*d)[GW_MAX_LOCAL_LINKS], double *factor)
+static void factor_cholesky(int n, const double (*d)[GW_MAX_LOCAL_LINKS], double *factor)
 {
     double *row = factor;
     for (int i = 0; i < n; row += ++i) {
@@ -127,7 +127,7 @@ void gw_local_model_make(gw_system *s, double horizon, gw_local_model *out)
     for (int i = 0; i < s->dof; i++)
         out->q[i] = s->bodies[i].joint.z[0];
     gw_tree_mass_matrix(s, &d[0][0], GW_MAX_LOCAL_LINKS);
-    factorise(out->count, (const double(*)[GW_MAX_LOCAL_LINKS])d, out->factor);
+    factor_cholesky(out->count, (const double(*)[GW_MAX_LOCAL_LINKS])d, out->factor);
     out->potential = weight_forces(s, out->gravity);
     compute_reach(s, horizon, out->reach);
 }
@@ -236,7 +236,7 @@ static void accelerate_bodies(gw_system *s)
 }
 
 /* rest := D^^-1 (rest + J^T force - weight) */
-static void solve(gw_system *s, const double *weight)
+static void solve_local(gw_system *s, const double *weight)
 {
     double x[GW_MAX_LOCAL_LINKS];
     pull_back(s);
@@ -253,7 +253,7 @@ void gw_local_accelerate(gw_system *s)
         s->bodies[i].rest[0] = s->joint_force[i];
         set_force(&s->bodies[i], &s->on[i]);
     }
-    solve(s, s->local->gravity);
+    solve_local(s, s->local->gravity);
     accelerate_bodies(s);
 }
 
@@ -264,5 +264,5 @@ void gw_local_apply_inverse(gw_system *s, bool bodies)
         s->bodies[i].rest[0] = s->generalised[i];
         set_force(&s->bodies[i], bodies ? &s->on[i] : &none);
     }
-    solve(s, NULL);
+    solve_local(s, NULL);
 }

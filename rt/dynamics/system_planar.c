@@ -266,7 +266,7 @@ gw_wrench gw_planar_momentum_rate(const gw_system_body *k, gw_vec3 gravity)
     return (gw_wrench){f, gw_add(t, gw_cross(c, f))};
 }
 
-static void expand(gw_system_body *k, const gw_system_body *p)
+static void expand_body(gw_system_body *k, const gw_system_body *p)
 {
     gw_planar_body *b = &k->flat;
     const gw_plane *plane = b->plane;
@@ -291,7 +291,7 @@ void gw_planar_expand(gw_system *s)
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         if (k->flat.plane && !k->flat.expanded)
-            expand(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
+            expand_body(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
     }
 }
 

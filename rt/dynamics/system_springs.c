@@ -46,7 +46,8 @@ static spring_state state_of(const gw_system *s, const gw_system_spring_def *def
 }
 
 /* The force on a's point, and its opposite on b's. */
-static void pull(const gw_system_spring_def *def, const spring_state *x, gw_vec3 f, gw_wrench *on)
+static void apply_spring_force(const gw_system_spring_def *def, const spring_state *x, gw_vec3 f,
+                               gw_wrench *on)
 {
     on[def->a] = gw_wrench_add(on[def->a], (gw_wrench){f, gw_cross(x->arm[0], f)});
     if (def->b >= 0)
@@ -62,7 +63,7 @@ void gw_springs_load(gw_system *s, gw_system_work *power)
         const gw_system_spring_def *def = &s->springs[i];
         spring_state x = state_of(s, def);
         double tension = def->stiffness * (x.length - def->length) + def->damping * x.rate;
-        pull(def, &x, gw_scale(-tension, x.along), s->by_springs);
+        apply_spring_force(def, &x, gw_scale(-tension, x.along), s->by_springs);
         power->dissipated += def->damping * x.rate * x.rate;
     }
     gw_edges_load(s, power);
@@ -107,7 +108,7 @@ double gw_springs_moment(const gw_system *s)
 }
 
 /* Two unit vectors across n. */
-static void across(gw_vec3 n, gw_vec3 t[2])
+static void unit_normals(gw_vec3 n, gw_vec3 t[2])
 {
     t[0] = gw_unit(gw_cross(n, fabs(n.x) < 0.6 ? gw_v3(1, 0, 0) : gw_v3(0, 1, 0)));
     t[1] = gw_cross(n, t[0]);
@@ -120,7 +121,7 @@ void gw_springs_update_rows(gw_system *s, double h)
         spring_state x = state_of(s, def);
         gw_vec3 axes[3] = {x.along};
         gw_vec3 wa = gw_body_of(s, def->a)->twist.w, wb = gw_body_of(s, def->b)->twist.w;
-        across(x.along, axes + 1);
+        unit_normals(x.along, axes + 1);
         gw_vec3 turning =
             gw_sub(gw_cross(wa, gw_cross(wa, x.arm[0])), gw_cross(wb, gw_cross(wb, x.arm[1])));
         gw_vec3 sideways = gw_mul_add(x.apart, -x.rate, x.along);
@@ -134,8 +135,9 @@ void gw_springs_update_rows(gw_system *s, double h)
             r->bias = gw_dot(axes[k], turning);
             if (k == 0 && def->length > 0) /* n turns */
                 r->bias += gw_norm2(sideways) / x.length;
-            pull(def, &x, gw_scale(-h * stiffness * gw_dot(axes[k], x.apart), axes[k]),
-                 s->by_springs);
+            apply_spring_force(def, &x,
+                               gw_scale(-h * stiffness * gw_dot(axes[k], x.apart), axes[k]),
+                               s->by_springs);
         }
         gw_closures_flatten(s, &s->blocks[s->closure_count + i]);
     }
@@ -160,7 +162,7 @@ double gw_springs_resist(gw_system *s, double h)
         gw_vec3 f = gw_mul_add(gw_scale(a * along, x.along), h * h * x.across,
                                gw_mul_add(v, -along, x.along));
         power += gw_dot(f, v);
-        pull(def, &x, f, s->on);
+        apply_spring_force(def, &x, f, s->on);
     }
     return power;
 }

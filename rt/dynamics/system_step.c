@@ -282,7 +282,8 @@ static bool all_finite(const gw_system *s)
 }
 
 /* Bristles at the end of a substep, t seconds into the step. */
-static void slip(gw_system *s, bool turns, const gw_forces *forces, double t, gw_system_work *sum)
+static void slip_bristles(gw_system *s, bool turns, const gw_forces *forces, double t,
+                          gw_system_work *sum)
 {
     double dissipated = gw_system_slip(s) + (turns ? gw_system_turn_bristles(s, forces, t) : 0);
     s->potential -= dissipated;
@@ -291,7 +292,7 @@ static void slip(gw_system *s, bool turns, const gw_forces *forces, double t, gw
 
 /* Where in a substep from `a` to `b`, with velocities u (of the whole substep), a coordinate passes
  * `level` first, by the cubic through both: 0 to 1, more: not. */
-static double passing(double a, double u_a, double b, double u_b, double level)
+static double passing_fraction(double a, double u_a, double b, double u_b, double level)
 {
     double low = 0, high = 1, x = 0.5;
     if ((a - level) * (b - level) >= 0)
@@ -333,7 +334,8 @@ static double first_kink(const gw_system *s, double h)
             const double lower = k->def.lower[j], upper = k->def.upper[j];
             const double levels[4] = {lower, upper, lower - GW_LIMIT_RAMP, upper + GW_LIMIT_RAMP};
             for (int n = 0; n < 4 && k->def.limited[j]; n++)
-                first = fmin(first, passing(a->z[j], h * a->u[j], b->z[j], h * b->u[j], levels[n]));
+                first = fmin(
+                    first, passing_fraction(a->z[j], h * a->u[j], b->z[j], h * b->u[j], levels[n]));
         }
     }
     return first;
@@ -398,7 +400,7 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
 }
 
 /* Error of a substep's energy balance (J). */
-static double imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
+static double energy_imbalance(const gw_system *s, const substep *b, const gw_system_work *own)
 {
     double come = own->hand + own->contact + own->motors + own->base - own->dissipated;
     return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
@@ -464,7 +466,7 @@ static void end_before_crossing(gw_system *s, substep *b)
     s->integrator.level = CROSSING_LEVEL;
 }
 
-static bool settles(gw_system *s, substep *b, double out)
+static bool is_converging(gw_system *s, substep *b, double out)
 {
     bool worse = out > b->least;
     if (!worse)
@@ -482,7 +484,7 @@ static bool is_fine(const gw_system_integrator *at, bool stiff)
 
 /* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
  * level higher. */
-static bool refine(gw_system *s, substep *b, double kink, double out)
+static bool refine_substep(gw_system *s, substep *b, double kink, double out)
 {
     gw_system_integrator *at = &s->integrator;
     if (b->settled)
@@ -499,7 +501,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
             return true;
         }
     }
-    if (!b->stiff && kink > 1 && b->cut == WHOLE && settles(s, b, out)) {
+    if (!b->stiff && kink > 1 && b->cut == WHOLE && is_converging(s, b, out)) {
         b->settled = at->level != b->best; /* again, as it was */
         at->level = b->best;
         return b->settled;
@@ -525,7 +527,7 @@ static bool refine(gw_system *s, substep *b, double kink, double out)
 /* Fine substeps are tried wider again as soon as they are accurate, and now and then. */
 #define GOOD_ENOUGH 4
 
-static void widen(gw_system *s, substep *b, accuracy last)
+static void widen_substep(gw_system *s, substep *b, accuracy last)
 {
     int *level = b->stiff ? &s->integrator.implicit_level : &s->integrator.level;
     int most = b->stiff ? GW_MAX_IMPLICIT_LEVEL : MAX_LEVEL;
@@ -543,7 +545,7 @@ static void widen(gw_system *s, substep *b, accuracy last)
 }
 
 /* Where the step's end was more accurate than asked, the next step begins one level lower. */
-static void coarsen(gw_system *s, bool stiff, accuracy last)
+static void coarsen_step(gw_system *s, bool stiff, accuracy last)
 {
     gw_system_integrator *at = &s->integrator;
     if (stiff) {
@@ -568,8 +570,8 @@ static void coarsen(gw_system *s, bool stiff, accuracy last)
 #define CLOSING_STEPS  8
 #define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */
 
-static bool coast(gw_system *s, const gw_forces *forces, double t, double h, const substep *b,
-                  gw_system_work *sum)
+static bool coast_over(gw_system *s, const gw_forces *forces, double t, double h, const substep *b,
+                       gw_system_work *sum)
 {
     gw_system_work before = {0}, after = {0};
     return_to(s, s->home, t);
@@ -591,7 +593,7 @@ static bool coast(gw_system *s, const gw_forces *forces, double t, double h, con
     gw_system_accelerate(s, &after);
     gw_system_add_work(sum, h / 2, &before);
     gw_system_add_work(sum, h / 2, &after);
-    double surplus = imbalance(s, b, sum);
+    double surplus = energy_imbalance(s, b, sum);
     if (!closed || !(fabs(surplus) <= COAST_BALANCE * fmax(b->kinetic, s->kinetic)) ||
         !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length))
         return false;
@@ -620,7 +622,7 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
 {
     *own = (gw_system_work){0};
     s->same_row = s->no_row = GW_SINGULAR_ROW;
-    bool passed = coast(s, forces, t, h, b, own);
+    bool passed = coast_over(s, forces, t, h, b, own);
     s->same_row = GW_SAME_ROW, s->no_row = GW_NO_ROW;
     if (!passed)
         stop_there(s, b, t, own);
@@ -639,7 +641,7 @@ static bool runs_away(const gw_system *s, double h)
 static bool is_unpayable(const gw_system *s, const substep *b, const gw_system_work *own)
 {
     double there = b->kinetic + fabs(b->potential) + fabs(own->hand + own->contact + own->motors);
-    double out = imbalance(s, b, own); /* not finite: the step fails */
+    double out = energy_imbalance(s, b, own); /* not finite: the step fails */
     return isfinite(out) && out > 10 * there + 1e-9;
 }
 
@@ -713,7 +715,7 @@ static repetition repeat_substep(gw_system *s, substep *b, double dt, const gw_s
 {
     gw_system_integrator *at = &s->integrator;
     double kink = first_kink(s, dt * b->wide / WHOLE);
-    bool refined = refine(s, b, kink, fabs(imbalance(s, b, own)));
+    bool refined = refine_substep(s, b, kink, fabs(energy_imbalance(s, b, own)));
     bool doubts = (refined ? !b->stiff && at->level == DOUBT_LEVEL : !*doubted) &&
                   (b->stiff || (b->cut == WHOLE && at->unstiff <= 0 && !s->is_free));
     if (!refined && !doubts)
@@ -773,14 +775,14 @@ static void take_substep(gw_system *s, const gw_forces *forces, double dt, const
         s->integrator.unstiff = -PATIENCE;
     bool coarse = !b->stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
     double most = (s->margin > GW_SINGULAR_ROW ? COAST_BALANCE : KINK_BALANCE) * b->kinetic;
-    if (coarse && !(closed && fabs(imbalance(s, b, own)) <= most))
+    if (coarse && !(closed && fabs(energy_imbalance(s, b, own)) <= most))
         pass_singular_posture(s, forces, t, h, b, own);
     else if (last == TOO_COARSE && (is_unpayable(s, b, own) || (b->stiff && runs_away(s, h))))
         stop_there(s, b, t, own);
     else if (b->stiff || last == TOO_COARSE)
         close_energy_balance(s, b->stiff, b->kinetic, b->potential, own);
     else
-        pay_back(s, imbalance(s, b, own));
+        pay_back(s, energy_imbalance(s, b, own));
 }
 
 /* A step starts at the level at which the last one ended, and repeats a substep where its energy
@@ -811,7 +813,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         if (again == REPEATED || (turns && cut_at_rest(s, &b, dt)))
             continue;
         take_substep(s, forces, dt, &b, last, closed, &own);
-        slip(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
+        slip_bristles(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
         if (b.kink.active)
             cross_kink(s, &b, dt * (b.begin + b.wide) / WHOLE, dt, &own);
         gw_system_add_work(sum, 1, &own);
@@ -819,12 +821,12 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
             return FAILED;
         b.begin += b.wide;
         b.cut = WHOLE;
-        widen(s, &b, last);
+        widen_substep(s, &b, last);
     }
     at->level = at->level < MAX_LEVEL ? at->level : MAX_LEVEL;
     if (at->implicit_level > GW_MAX_IMPLICIT_LEVEL)
         at->implicit_level = GW_MAX_IMPLICIT_LEVEL;
-    coarsen(s, b.stiff, last);
+    coarsen_step(s, b.stiff, last);
     return DONE;
 }
 

@@ -17,7 +17,7 @@
 
 #define FAR 0.3 /* of a coordinate from the chart's centre (rad, m) */
 
-static bool same(const gw_pose *a, const gw_mobilizer_state *joint)
+static bool same_pose(const gw_pose *a, const gw_mobilizer_state *joint)
 {
     gw_vec3 p = joint->centre;
     gw_quat q = joint->turn;
@@ -28,7 +28,7 @@ static bool same(const gw_pose *a, const gw_mobilizer_state *joint)
 /* The chart about the joint's centre, where the state is another one than last. */
 static void use_chart(gw_system_body *k)
 {
-    if (same(&k->set->centre, &k->joint))
+    if (same_pose(&k->set->centre, &k->joint))
         return;
     k->set->centre = (gw_pose){k->joint.centre, k->joint.turn};
     gw_chart_at(&k->set->set, &k->set->centre, &k->set->chart);

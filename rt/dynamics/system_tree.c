@@ -27,7 +27,7 @@ const gw_system_body gw_ground_body = {
     .flat = {.cosine = 1, .half = {1, 0}, .upright = {1, 0, 0, 0}}};
 
 /* Near 1 the reciprocal root of the squared norm is 1.5 less half of it. */
-static gw_quat renormalised(gw_quat q)
+static gw_quat renormalise(gw_quat q)
 {
     double by = 1.5 - 0.5 * (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
     return (gw_quat){by * q.w, by * q.x, by * q.y, by * q.z};
@@ -122,7 +122,7 @@ update_hinge_position(gw_system_body *k, const gw_system_body *p, bool in_stage)
                  c * a->z + s * b->z};
     k->r = p ? gw_mat3_mul(&p->turn, k->def.parent_from_f.p) : k->def.parent_from_f.p;
     k->pose.p = p ? gw_add(p->pose.p, k->r) : k->r;
-    k->pose.q = renormalised(p ? gw_quat_mul(p->pose.q, q) : q);
+    k->pose.q = renormalise(p ? gw_quat_mul(p->pose.q, q) : q);
     turn_body(k);
     gw_spatial_set(k->columns[0], gw_v3(0, 0, 0), gw_mat3_mul(&k->turn, k->axis));
 }
@@ -146,7 +146,7 @@ static inline __attribute__((always_inline)) void update_position(gw_system *s, 
         k->pose.q = gw_quat_mul(moved.q, k->m_from_body.q);
     else if (!k->is_at_joint)
         k->pose = gw_pose_mul(&moved, &k->m_from_body);
-    k->pose.q = renormalised(k->pose.q);
+    k->pose.q = renormalise(k->pose.q);
     k->arm = gw_sub(k->pose.p, m_at);
     if (!k->turned_at_joint)
         for (int j = 0; j < k->dof; j++) {
