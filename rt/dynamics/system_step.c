@@ -192,9 +192,8 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         gw_grounds_go_to(s, t + h);
 }
 
-#define HIGH_ORDER_LEVEL                                                                           \
-    4                   /* where this implicit one fails, too, explicit substeps may do better: */
-#define UNSTIFF_LIMIT 4 /* h C + h^2 K over D of the finest one */
+#define HIGH_ORDER_LEVEL 4 /* implicit; where it fails, too, explicit substeps may do better */
+#define UNSTIFF_LIMIT    4 /* h C + h^2 K over D of the finest one */
 
 /* ---- energy balance of a substep ------------------------------------------------------------ */
 
@@ -204,11 +203,9 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 #define ROUNDING     1e-14
 #define NOTHING      1e-290 /* J: of motion that has died away, whose squares are no numbers */
 
-/* After fourth order has failed, sixth order stays for so many steps. */
-#define PATIENCE 32
-
-/* An implicit substep may bring in this much of the kinetic energy. */
-#define IMPLICIT_BALANCE 1e-10
+#define PATIENCE         32    /* steps for which sixth order stays after fourth has failed */
+#define IMPLICIT_BALANCE 1e-10 /* of the kinetic energy: so much an implicit substep may bring in  \
+                                */
 
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 
