@@ -203,10 +203,8 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 #define ROUNDING     1e-14
 #define NOTHING      1e-290 /* J: of motion that has died away, whose squares are no numbers */
 
-#define PATIENCE 32 /* steps for which sixth order stays after fourth has failed */
-#define IMPLICIT_BALANCE                                                                           \
-    1e-10 /* of the kinetic energy: so much an implicit substep may bring in                       \
-           */
+#define PATIENCE         32    /* steps for which sixth order stays after fourth has failed */
+#define IMPLICIT_BALANCE 1e-10 /* of the kinetic energy, that an implicit substep brings in */
 
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 
