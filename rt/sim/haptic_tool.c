@@ -202,12 +202,13 @@ static gw_wrench braking_wrench(const gw_haptic_tool *tool)
 }
 
 /* While the model is paused a simulated device and its control stand still with it, so that ticks
- * one by one are those of a run. */
+ * one by one are those of a run. One that was let go meanwhile (halted, clutched) is braked: it
+ * would go on at its old speed when the model moves again. */
 static bool is_held_paused(const gw_haptic_tool *tool, const gw_tick *tick)
 {
     bool simulated = tool->def->slot->driver->place != NULL;
-    return tick->paused && !tick->moving && tick->engaged && simulated && !tool->lost &&
-           !tool->clutched && !tool->clutch_wanted;
+    return tick->paused && !tick->moving && tick->engaged && simulated && !tool->coasts &&
+           !tool->clutch_wanted;
 }
 
 /* Control does not act in this tick: a device of a paused model is braked, one that is clutched,
@@ -412,6 +413,8 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     gw_device_slot *slot = tool->def->slot;
     assert(tick->dt > 0);
     tool->limited = tool->motion.ended = false;
+    tool->coasts =
+        !tick->moving && (tool->coasts || !tick->engaged || tool->clutched || tool->lost);
     gw_haptic_tool_update_pose(tool);
     read_unilaterals(tool, dynamics);
     if (is_held_paused(tool, tick)) { /* sensors are not asked: their noise goes on in the run */

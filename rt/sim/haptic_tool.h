@@ -39,6 +39,7 @@ typedef struct gw_haptic_tool {
     gw_twist free_twist; /* of an admittance device that moves by itself, device space: while
                             clutched, and its turn about a point that is held */
     bool lost;           /* the device was silent, or sent values that are not finite */
+    bool coasts;         /* the device was let go while the model did not move: it is braked */
     bool step_failed;    /* the step was not finite */
     bool command_failed; /* the command was not finite: the device got none */
     bool was_limited;    /* in the last tick */

@@ -153,6 +153,7 @@ static void hold_anew(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_
     tool->drag = was.drag;
     tool->push = was.push;
     tool->clutch_wanted = was.clutch_wanted;
+    tool->coasts = was.coasts;
     if (!shared)
         take_body(tool, def);
     gw_haptic_tool_update_pose(tool);
