@@ -342,6 +342,24 @@ SCHEMA(schema_trim)
                      2);
 }
 
+/* The `type` of the geometry that an element may have been copied from. */
+static const char *const curve_types[] = {"nurbs-curve", NULL};
+static const char *const surface_types[] = {"nurbs-surface", NULL};
+
+DECODE(decode_geometry_type)
+{
+    int type;
+    const wire_field plain = {.name = f->name, .size = sizeof type, .choices = f->choices};
+    return CHOICE->decode(&plain, value, at, &type, error);
+}
+
+SCHEMA(schema_geometry_type)
+{
+    return json_pack("{ss}", "const", f->choices[0]);
+}
+
+static const wire_type geometry_type = {decode_geometry_type, NULL, schema_geometry_type};
+
 static const wire_type degree = {later, encode_degree, schema_degree},
                        knots = {later, encode_knots, wire_schema_list},
                        points = {later, encode_points, wire_schema_list},
@@ -381,9 +399,17 @@ static const wire_field of_curve[] = {
     MEMBERS(gw_shape, OF_CURVE, shape_has_weights, shape_is_trimmed)};
 static const wire_field of_surface[] = {
     MEMBERS(gw_shape, OF_SURFACE, shape_has_weights, shape_is_trimmed)};
+
+#define GEOMETRY_TYPE(names)                                                                       \
+    {                                                                                              \
+        "type", &geometry_type, .flags = WRITE_ONLY, .choices = names, .about = "may be left out"  \
+    }
+
 static const wire_field of_curve_element[] = {
+    GEOMETRY_TYPE(curve_types),
     MEMBERS(gw_element, OF_CURVE, element_has_weights, element_is_trimmed)};
 static const wire_field of_surface_element[] = {
+    GEOMETRY_TYPE(surface_types),
     MEMBERS(gw_element, OF_SURFACE, element_has_weights, element_is_trimmed)};
 
 const wire_table wire_table_nurbs_curve = {

@@ -372,3 +372,22 @@ test('errors name the member, the same from both', async () => {
     ['yaw', 'pitch', 'roll', 's'],
   );
 });
+
+test('an element of free form may be copied from a geometry', async () => {
+  const curve = {
+    degree: 1,
+    knots: [0, 0, 1, 1],
+    points: [
+      [0, 0, 0],
+      [1, 0, 0],
+    ],
+  };
+  const along = (fixed) => ({ constraints: [{ type: 'coincident', mobile: point([0, 0, 0]), fixed }] });
+  const plain = solve(along({ curve }));
+  const copied = solve(along({ curve: { type: 'nurbs-curve', ...curve } }));
+  assert.equal(copied.status, 'solved');
+  assert.deepEqual(copied.branches, plain.branches);
+  const other = command(['solve', '-'], JSON.stringify(along({ curve: { type: 'nurbs-surface', ...curve } })));
+  assert.equal(other.code, 2);
+  assert.match(other.err, /fixed\/curve\/type: is "nurbs-surface", must be one of "nurbs-curve"/);
+});
