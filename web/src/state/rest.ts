@@ -62,6 +62,7 @@ async function send(method: string, path: string, body?: unknown, key?: string):
     throw new Refused(0, { status: 0, title: 'The appliance does not answer.' });
   }
   if (!reply.ok) throw new Refused(reply.status, await problemOf(reply));
+  if (isQueued(method, path, body) && !/^\/scene(s|\/save)/.test(path)) own = Math.max(own, revisionOf(reply) || 0);
   return reply;
 }
 
@@ -76,9 +77,13 @@ const isQuestion = (path: string, body: unknown): boolean =>
 const ECHO_MS = 500; // its echo is here by then
 let changing = 0; // requests that are queued or under way
 let changed = -ECHO_MS; // when the last one ended
+let own = 0; // the newest revision that one made
+
+const revisionOf = (reply: Response): number => Number(reply.headers.get('ETag')?.replace(/"/g, ''));
 
 // Whether a change that comes over the stream may be this page's own.
-export const mayBeOurs = (): boolean => changing > 0 || performance.now() < changed + ECHO_MS;
+export const mayBeOurs = (revision: number): boolean =>
+  changing > 0 || revision === own || performance.now() < changed + ECHO_MS;
 
 const isQueued = (method: string, path: string, body: unknown): boolean =>
   method !== 'GET' && path !== '/simulation/halt' && !isQuestion(path, body);
@@ -132,8 +137,6 @@ export function save(blob: Blob, name: string): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
-
-const revisionOf = (reply: Response): number => Number(reply.headers.get('ETag')?.replace(/"/g, ''));
 
 // The revision that an edit made.
 export const callForRevision = async (method: string, path: string, body: unknown): Promise<number> =>

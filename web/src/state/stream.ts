@@ -105,7 +105,7 @@ function isAnother(was: Scene, now: Scene): boolean {
 function receiveDocument(document: SceneDocument): void {
   const solutions = new Map(document.solutions.map((s) => [s.object, keepPaths(s)]));
   const another = isAnother(store.scene.value, document.scene);
-  const ofOthers = !mayBeOurs() && !lostAt && store.scene.value.format !== '';
+  const ofOthers = !mayBeOurs(document.revision) && !lostAt && store.scene.value.format !== '';
   batch(() => {
     announceChanges(store.solutions.value, solutions);
     poses.layout(document.scene, document.index, document.simulation?.state !== 'stopped');
