@@ -135,7 +135,7 @@ suite(
       await page.click('dialog .card-main:has-text("A corner on a sphere")');
       await shows(other, 'A corner on a sphere');
       await reads(other, '.notice', /Somebody else opened .A corner on a sphere/, 'it is told');
-      assert.equal(await page.locator('.notice:has-text("Somebody")').count(), 0);
+      assert.equal(await page.locator('.notice:has-text("Somebody else opened")').count(), 0);
     });
   },
   { together: true },
