@@ -50,32 +50,14 @@ static gw_vec3 normal_at(const gw_free_form *f, int t, const double share[3], gw
     return gw_nurbs_normal(f->surface, x, &at);
 }
 
-typedef struct half_edge {
-    int low, high, triangle;
-} half_edge;
-
-static int by_ends(const void *a, const void *b)
-{
-    const half_edge *x = a, *y = b;
-    int low = (x->low > y->low) - (x->low < y->low);
-    return low ? low : (x->high > y->high) - (x->high < y->high);
-}
-
 /* Triangles at a border: one of their edges is met once. */
 static bool mark_border(gw_free_form *f)
 {
     size_t count = 3 * (size_t)f->mesh->triangle_count;
-    half_edge *edges = malloc((count + 1) * sizeof *edges);
-    for (size_t i = 0; edges && i < count; i++) {
-        const int *t = f->mesh->triangles[i / 3];
-        int from = t[i % 3], to = t[(i + 1) % 3];
-        edges[i] = (half_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3)};
-    }
-    if (edges)
-        qsort(edges, count, sizeof *edges, by_ends);
+    gw_mesh_edge *edges = gw_mesh_sorted_edges(f->mesh);
     for (size_t i = 0; edges && i < count;) {
         size_t next = i + 1;
-        while (next < count && by_ends(&edges[i], &edges[next]) == 0)
+        while (next < count && gw_mesh_same_edge(&edges[i], &edges[next]))
             next++;
         if (next == i + 1)
             f->lean[edges[i].triangle] = 1;

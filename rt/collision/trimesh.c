@@ -82,36 +82,19 @@ static int find_face(int *face_of, int t)
     return t;
 }
 
-typedef struct half_edge {
-    int low, high, triangle;
-} half_edge;
-
-static int by_ends(const void *a, const void *b)
-{
-    const half_edge *x = a, *y = b;
-    int low = (x->low > y->low) - (x->low < y->low);
-    return low ? low : (x->high > y->high) - (x->high < y->high);
-}
-
 /* Coplanar triangles that share an edge are one face. */
 static bool find_faces(gw_trimesh *f)
 {
     const gw_mesh *m = f->mesh;
     size_t count = 3 * (size_t)m->triangle_count;
-    half_edge *edges = malloc((count + 1) * sizeof *edges);
+    gw_mesh_edge *edges = gw_mesh_sorted_edges(m);
     f->face_of = malloc(((size_t)m->triangle_count + 1) * sizeof *f->face_of);
-    for (size_t i = 0; edges && i < count; i++) {
-        int from = m->triangles[i / 3][i % 3], to = m->triangles[i / 3][(i + 1) % 3];
-        edges[i] = (half_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3)};
-    }
-    if (edges && f->face_of) {
-        qsort(edges, count, sizeof *edges, by_ends);
-        for (int t = 0; t < m->triangle_count; t++)
-            f->face_of[t] = t;
-    }
-    for (size_t i = 0; edges && f->face_of && i + 1 < count; i += 2) {
+    for (int t = 0; f->face_of && t < m->triangle_count; t++)
+        f->face_of[t] = t;
+    for (size_t i = 0; edges && f->face_of && i + 1 < count; i++) {
         int a = edges[i].triangle, b = edges[i + 1].triangle;
-        if (gw_dot(f->normals[a], f->normals[b]) > 1 - 1e-12) {
+        if (gw_mesh_same_edge(&edges[i], &edges[i + 1]) &&
+            gw_dot(f->normals[a], f->normals[b]) > 1 - 1e-12) {
             a = find_face(f->face_of, a), b = find_face(f->face_of, b);
             f->face_of[a > b ? a : b] = a > b ? b : a;
         }

@@ -285,3 +285,32 @@ gw_mesh *gw_mesh_hull(const gw_mesh *mesh, gw_error *error)
         hull->convex = true;
     return hull;
 }
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static int by_corners(const void *a, const void *b)
+{
+    const gw_mesh_edge *x = a, *y = b;
+    int low = (x->low > y->low) - (x->low < y->low);
+    return low ? low : (x->high > y->high) - (x->high < y->high);
+}
+
+bool gw_mesh_same_edge(const gw_mesh_edge *a, const gw_mesh_edge *b)
+{
+    return by_corners(a, b) == 0;
+}
+
+gw_mesh_edge *gw_mesh_sorted_edges(const gw_mesh *mesh)
+{
+    assert(mesh);
+    size_t count = 3 * (size_t)mesh->triangle_count;
+    gw_mesh_edge *edges = malloc((count + 1) * sizeof *edges);
+    for (size_t i = 0; edges && i < count; i++) {
+        const int *t = mesh->triangles[i / 3];
+        int from = t[i % 3], to = t[(i + 1) % 3];
+        edges[i] = (gw_mesh_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3)};
+    }
+    if (edges)
+        qsort(edges, count, sizeof *edges, by_corners);
+    return edges;
+}

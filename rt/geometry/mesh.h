@@ -22,6 +22,11 @@ struct gw_mesh {
     atomic_int references;
 };
 
+/* An edge of a triangle by its corners, low < high. */
+typedef struct gw_mesh_edge {
+    int low, high, triangle;
+} gw_mesh_edge;
+
 typedef struct gw_mesh_def {
     const char *file;
     int vertex_count, triangle_count;
@@ -48,5 +53,10 @@ void gw_mesh_put(gw_mesh *mesh);     /* one less; NULL is fine */
  * at most 2 `room` - 4 triangles for `room` corners. Returns how many triangles, 0 where the
  * points lie in a plane, -1 where there are more corners, or memory is short. */
 int gw_convex_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3]);
+
+/* The three edges of each triangle, those with the same corners next to one another; to be freed
+ * with free(). NULL: memory was short. */
+gw_mesh_edge *gw_mesh_sorted_edges(const gw_mesh *mesh);
+bool gw_mesh_same_edge(const gw_mesh_edge *a, const gw_mesh_edge *b);
 
 #endif
