@@ -1,6 +1,6 @@
 /*
- * The registry of drivers, and what is the same for all: settings by name. Any thread; not inside a
- * tick.
+ * The registry of drivers, and the settings that all drivers look up by name. Any thread; not
+ * inside a tick.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "drivers/driver.h"
 
-/* One row a driver. */
+/* The table of drivers, one row for each. */
 #ifdef GW_WITH_FAULTS /* the server of `make soak` also has a device that fails */
 #define DRIVERS(ROW)                                                                               \
     ROW(gw_driver_sim_admittance) ROW(gw_driver_sim_impedance) ROW(gw_driver_faults)
@@ -65,7 +65,7 @@ static void list_profiles(const gw_driver *driver, char *text, size_t size)
     }
 }
 
-/* The values of the profile. */
+/* Writes the values of the profile to `out`; false with a sentence where it is unknown. */
 static bool profile_settings(const gw_driver *driver, const char *profile, double *out, char *why,
                              size_t why_size)
 {

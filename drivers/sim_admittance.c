@@ -1,7 +1,7 @@
 /*
- * The simulated admittance device, six axes: a velocity servo, a structure that bends, a drive that
+ * The simulated admittance device, six axes: a velocity servo, a compliant structure, a drive that
  * creeps under load, encoders and a force sensor with a quantum. Everything is ideal unless its
- * setting says otherwise; README.md has the equations and where each value comes from.
+ * setting says otherwise; README.md has the equations and the source of each value.
  *
  * read() and write() run on the loop's thread, RT safe.
  */
@@ -102,7 +102,7 @@ extern const gw_driver gw_driver_sim_admittance;
 struct gw_driver_device {
     gw_simulated sim; /* pose and velocity are those of the actuators */
     double value[SETTING_COUNT];
-    double keep;      /* exp(-dt/tau): the fraction of a speed error that is left after a tick */
+    double keep;      /* exp(-dt/tau): the fraction of a velocity error left after a tick */
     double slip_time; /* tau (1 - keep) */
 };
 
@@ -168,7 +168,7 @@ static void sim_read(gw_driver_device *d, gw_device_sample *s)
 
 /*
  * One tick of  tau v' = u - v,  x' = v + creep load, with u held: exact.
- * A device that is not engaged is held by its brake, which does not creep.
+ * A disengaged device stops at once and is held by its brake, which does not creep.
  */
 static void sim_write(gw_driver_device *device, const gw_device_command *command)
 {
@@ -196,7 +196,7 @@ static void sim_write(gw_driver_device *device, const gw_device_command *command
     gw_sim_clamp_length(d->p, value[WORKSPACE_RADIUS]);
 }
 
-/* The tip: the structure bends beyond the actuators by load over stiffness. */
+/* The pose of the tip: actuators plus the structure's deflection, load over stiffness. */
 static void sim_truth(const gw_driver_device *device, gw_device_truth *truth)
 {
     const gw_simulated *d = &device->sim;

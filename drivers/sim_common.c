@@ -1,6 +1,6 @@
 /*
- * Parts that the simulated devices share: their state and the operations that only need it; noise,
- * quantisation, limits, rotation.
+ * Shared by the simulated devices: their state and the operations on it alone; noise, quantisation,
+ * limits, rotation.
  */
 #include "drivers/sim_common.h"
 
@@ -54,7 +54,7 @@ void gw_simulated_exert(gw_driver_device *device, const double f[3], const doubl
     memcpy(d->t, t, sizeof d->t);
 }
 
-/* q with its entries rounded to half a quantum, of unit length again. */
+/* q with its entries rounded to multiples of quantum / 2, normalised again. */
 static void quantised_rotation(const double *q, double quantum, double *out)
 {
     double norm = 0;
@@ -82,7 +82,7 @@ void gw_simulated_read_motion(const gw_simulated *d, double quantum, double quan
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-/* splitmix64 */
+/* splitmix64: uniform in -1 .. 1 */
 double gw_sim_noise(unsigned long long *state)
 {
     unsigned long long z = *state += 0x9e3779b97f4a7c15ull;

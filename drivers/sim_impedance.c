@@ -1,8 +1,8 @@
 /*
  * The simulated impedance device, planar or six axes: a mass with friction that the hand and the
  * motors push, encoders with a quantum, a delay between command and force, motors with limits.
- * Everything is ideal unless its setting says otherwise; README.md has the equations and where each
- * value comes from.
+ * Everything is ideal unless its setting says otherwise; README.md has the equations and the source
+ * of each value.
  *
  * read() and write() run on the loop's thread, RT safe.
  */
@@ -76,7 +76,7 @@ static const gw_driver_setting settings[SETTING_COUNT] = {
     [SEED] = {"seed", "1", "of the sensor's noise", 1, 0, 4294967295.0, GW_SETTING_COUNT},
 };
 
-/* Of the size of the interface that the paper's experiments used; all values are ours. */
+/* Similar in size to the interface of the paper's experiments; all values are ours. */
 static const double planar_interface[SETTING_COUNT] = {
     [MASS] = 1,
     [INERTIA] = 0.01,
@@ -158,7 +158,7 @@ static gw_driver_device *impedance_open(const char *profile, const gw_named_valu
 
 /* ---- sensors -------------------------------------------------------------------------------- */
 
-/* Rotation vector that takes a to b: 2 (b a*), for the small turns of a few ticks. */
+/* The rotation vector that takes a to b (rad, world axes): log(b a*). */
 static void small_rotation_between(const double *a, const double *b, double *r)
 {
     double o[4] = {b[0] * a[0] + b[1] * a[1] + b[2] * a[2] + b[3] * a[3],
@@ -171,7 +171,7 @@ static void small_rotation_between(const double *a, const double *b, double *r)
         r[i] = (o[0] < 0 ? -k : k) * o[1 + i];
 }
 
-/* Velocity by the difference of measured poses over the window. */
+/* Velocity as the difference of measured poses over the window. */
 static void estimate_velocity(gw_driver_device *d, gw_device_sample *s)
 {
     int window = (int)d->value[VELOCITY_WINDOW];
@@ -224,7 +224,7 @@ typedef struct response {
 static response response_of(double m, double c, double h)
 {
     double z = c * h / m;
-    if (z < 1e-4) /* series: the quotients below lose digits */
+    if (z < 1e-4) /* series: the quotients below would lose digits */
         return (response){1 - z + z * z / 2, h / m * (1 - z / 2), h * (1 - z / 2),
                           h * h / m * (0.5 - z / 6)};
     double e = exp(-z);
@@ -232,9 +232,9 @@ static response response_of(double m, double c, double h)
 }
 
 /*
- * Three axes of  m v' = f - c v - friction  over a tick, f held: exact. Coulomb friction is taken
- * as constant over the tick, against the velocity that the tick would end with; it holds the mass
- * where it can bring that to zero.
+ * Three axes of  m v' = f - c v - friction  over a tick with f held: exact. Coulomb friction is
+ * taken as constant over the tick, opposite to the velocity at its end without friction; where it
+ * can bring this velocity to zero, the mass sticks.
  */
 static void step_axes(const response *r, double coulomb, const double *f, double *v, double *step)
 {
@@ -253,7 +253,7 @@ static void step_axes(const response *r, double coulomb, const double *f, double
     }
 }
 
-/* At the edge of the workspace the outward part of the velocity is lost. */
+/* At the edge of the workspace the outward component of the velocity is set to zero. */
 static void stop_at_edge(gw_simulated *d, double radius)
 {
     double out = 0, r2 = 0;
@@ -268,7 +268,7 @@ static void stop_at_edge(gw_simulated *d, double radius)
             d->v[i] -= out / r2 * d->p[i];
 }
 
-/* The motors' wrench now: the command of `delay` ticks ago, within the motors' limits. */
+/* The motors' present wrench: the command of `delay` ticks ago, within the motors' limits. */
 static load motor_wrench(gw_driver_device *d, const gw_device_command *command)
 {
     load now = {{0}};

@@ -12,7 +12,7 @@
 #include "server/files/history.h"
 #include "server/schema/wire.h"
 
-#define VIEW_WAIT_MS 500 /* for the loop's next tick after an edit; a busy host may stall it */
+#define VIEW_WAIT_MS 500 /* for the loop's next tick after an edit; a loaded host may delay it */
 
 /* ---- the newest document --------------------------------------------------------------------- */
 
@@ -88,10 +88,12 @@ static gw_text *write_simulation(const app_document *document, const gw_snapshot
     return wire_text(describe_simulation(document, snapshot));
 }
 
-/* A snapshot is a quarter of a thread's stack: only one is on it at a time. */
+/* A snapshot takes a quarter of a thread's stack. These functions are not inlined, so that only one
+ * snapshot is on the stack at a time. */
 #define ONE_SNAPSHOT __attribute__((noinline))
 
-/* The text that is kept, or a new one; NULL where the loop has not taken the newest document. */
+/* The stored text of the simulation's state, written again where it is out of date. NULL while the
+ * loop does not run the newest document's scenario. */
 ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
 {
     app_loop_state loop = app_loop_now(app);
@@ -111,7 +113,7 @@ ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
     return settled && kept->text ? text_ref(kept->text) : NULL;
 }
 
-/* The same once the loop has taken it. */
+/* The same text, after waiting until the loop runs the newest document's scenario. */
 ONE_SNAPSHOT static gw_text *awaited_text(gw_app *app)
 {
     gw_snapshot snapshot;
@@ -221,7 +223,9 @@ static app_document *first_document(const app_def *def, gw_error *error)
     return NULL;
 }
 
-/* The document is what the history has now, or becomes that. */
+/* Sets the document's revision, undo and redo from the history; where the scene is not the
+ * history's present state, it is first added to the history as a new state and synced to the
+ * disk. */
 static bool keep_first(const app_def *def, app_document *document, gw_error *error)
 {
     gw_history *history = def->history;

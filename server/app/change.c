@@ -1,6 +1,6 @@
 /*
- * Changes between two documents, entry by entry: what the database keeps of an edit. Pure; any
- * thread.
+ * Changes between two documents, member by member and entry by entry, as the database stores them
+ * for an edit. Pure functions; any thread.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void put_value(text_builder *g, const app_part *part)
         text_put(g, "]", 1);
 }
 
-/* The entries between those that are the same from the front and from the end. */
+/* Writes the entries that remain between the common front and the common end of two lists. */
 static void put_splice(text_builder *g, const app_part *a, const app_part *b)
 {
     int least = a->count < b->count ? a->count : b->count, front = 0, back = 0;

@@ -25,7 +25,7 @@ static inline double clock_s(void)
     return 1e-9 * (double)clock_ns();
 }
 
-/* Processor time of the calling thread (s): goes on only while it runs. */
+/* Processor time of the calling thread (s). */
 static inline double clock_thread_s(void)
 {
     struct timespec t;

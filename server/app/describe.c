@@ -9,7 +9,7 @@
 
 #include "server/schema/wire.h"
 
-#define CURVE_STEP 0.2 /* between two poses of a coordinate curve, in lengths of the body */
+#define CURVE_STEP 0.2 /* between two poses of a strand, in units of the body's size */
 
 static void constraint_ids(const gw_scene *scene, const gw_placement *placement, const char **ids)
 {
@@ -36,7 +36,7 @@ static json_t *words_of(const gw_submanifold *set)
     return json_string(words);
 }
 
-/* Members of the chosen branch: its id, its words, the parameters where the object is. */
+/* Adds the members of the chosen branch: its id, its words, and the parameters at `pose`. */
 static void add_branch(json_t *json, const gw_placement *placement, const gw_pose *pose)
 {
     const gw_branch *branch = &placement->solution.branches[placement->branch];
@@ -65,7 +65,7 @@ static json_t *joined_objects(const gw_scene *scene, const gw_placement *placeme
     return list;
 }
 
-/* Which objects it follows when they move, and the cycle that it was solved in. */
+/* Adds the objects that this one follows when they move, and the cycle that it was solved in. */
 static void add_carriers(json_t *json, const gw_scene *scene, const gw_layout *layout,
                          const gw_placement *placement)
 {
@@ -82,8 +82,8 @@ static void add_carriers(json_t *json, const gw_scene *scene, const gw_layout *l
     json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
 }
 
-/* The freedoms of a body that touches something in one point, in words; NULL: more than words say.
- */
+/* The freedoms in words of a body that touches something in one point; NULL where there are no
+ * words for them. */
 static const char *motion_in_contact(const gw_scene_constraint *c, int freedoms)
 {
     if (freedoms == 6)
@@ -97,7 +97,8 @@ static const char *motion_in_contact(const gw_scene_constraint *c, int freedoms)
     return NULL;
 }
 
-/* Of a body that is joined to nothing else that moves, where one joint or contact says it all. */
+/* The motion in words of a body that one joint or contact joins to something at rest; NULL where it
+ * has several relations. */
 static const char *words_of_single_relation(const gw_scene *scene, const char *id, int freedoms)
 {
     int relations = 0;
@@ -120,8 +121,8 @@ static const char *words_of_single_relation(const gw_scene *scene, const char *i
     return relations == 1 ? motion : NULL;
 }
 
-/* "the linkage of 3 bodies has 1 freedom; this one moves with it", and of a body of its own
- * "1 freedom: turns about its axis (1)" */
+/* Writes "the linkage of 3 bodies has 1 freedom; this one moves with it", or, of a system of one
+ * body, "1 freedom: turns about its axis (1)". */
 static void linkage_words(const gw_scene *scene, const char *id, const gw_scene_system *system,
                           int freedoms, char *words, size_t size)
 {
@@ -141,8 +142,8 @@ static void linkage_words(const gw_scene *scene, const char *id, const gw_scene_
                  freedoms == 0 ? "stands still" : "moves with it");
 }
 
-/* Freedoms of the object together with all that it is joined to, instead of those that its own
- * constraints leave it while all else stands. */
+/* Adds the freedoms of the object's system of bodies, which take the place of those that its own
+ * constraints leave it while everything else is at rest. */
 static void add_system(json_t *json, const gw_scene *scene, const gw_layout *layout, int object)
 {
     int body;

@@ -12,22 +12,22 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
                           const gw_placement *placement, const gw_pose *pose);
 
 /* Adds `strands` to a placement's solution: for each freedom of its chosen branch the poses along
- * it from where the object is, at most `most` to each side. */
+ * it from `pose`, at most `most` to each side. */
 void describe_strands(json_t *solution, const gw_placement *placement, const gw_pose *pose,
                       int most);
 
-/* Every placement's solution, an array; `poses` one per object. */
+/* The solutions of all placements, an array; `poses` has one pose for each object. */
 json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const gw_pose *poses);
 
 /* Constraint `index` with its state in this layout: ok, redundant, disabled. */
 json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int index);
 
-/* Adds status (incompatible or unhandled, in place of the number), conflict or left and reason of
- * an unsolved placement to a problem, and the same as its member `solution`. */
+/* Adds to a problem the members of an unsolved placement: status (incompatible or unhandled, in
+ * place of the number), conflict or left, and reason; and the same once more as its member
+ * `solution`. */
 void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement);
 
-/* The same of a system of bodies that is not put together: GW_UNHANDLED with a relation's pointer.
- */
+/* The same for a system of bodies whose assembly failed: GW_UNHANDLED with a relation's pointer. */
 void describe_open_system(json_t *problem, const gw_scene *scene, const gw_error *error);
 
 /* The member `simulation` of the protocol, of a document and its snapshot. */
@@ -37,8 +37,8 @@ json_t *describe_simulation(const app_document *document, const gw_snapshot *sna
  * where there is none in this document. */
 json_t *describe_task(gw_app *app, const app_document *document);
 
-/* A JSON string out of text for people; what is not UTF-8 (cut in the middle, or sent by a client)
- * becomes question marks. */
+/* A JSON string of text for people; bytes that are not UTF-8 (text cut in the middle of a
+ * character, or sent by a client) become question marks. */
 json_t *describe_text(const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Two scenes compared, member by member: each difference is a value that a command carries, or asks
- * for a new scenario. Where plain structs are compared by their bytes, a difference in padding
- * costs a scenario too many and nothing else.
+ * Two scenes compared, member by member: each difference is either a value that a command carries,
+ * or requires a new scenario. Plain structs are compared by their bytes: a difference in padding
+ * costs at most an unnecessary scenario.
  */
 #include "server/app/diff.h"
 
@@ -18,7 +18,7 @@ static bool same_id(const char *a, const char *b)
 
 /* ---- solids -------------------------------------------------------------------------------- */
 
-/* Free-form shapes by their numbers: a patch of an object makes its shape anew. */
+/* Compares the numbers, since a patch of an object creates its shape again. */
 static bool same_nurbs(const gw_nurbs *a, const gw_nurbs *b)
 {
     size_t points = 1;
@@ -38,7 +38,7 @@ static bool same_nurbs(const gw_nurbs *a, const gw_nurbs *b)
            (!a->weights || memcmp(a->weights, b->weights, points * sizeof *a->weights) == 0);
 }
 
-/* Meshes are shared and counted: a file that has not changed is the same mesh. */
+/* Meshes are shared and counted: an unchanged file is the same mesh in memory. */
 static bool same_shape(const gw_shape *a, const gw_shape *b)
 {
     bool same = a->kind == b->kind && SAME(a->size, b->size) && a->radius == b->radius &&
@@ -86,7 +86,8 @@ static bool is_feature(const char *object, const char *name, const gw_feature *f
     return same_id(object, feature->object) && same_id(name, feature->name);
 }
 
-/* Whether a joint, or a constraint of a system of bodies, is placed by the feature. */
+/* True where the feature places a joint, or belongs to an enabled constraint of a system of
+ * bodies. */
 static bool shapes_system(const gw_scene *scene, const gw_feature *feature)
 {
     for (int i = 0; i < scene->joint_count; i++) {
@@ -110,7 +111,7 @@ static bool shapes_system(const gw_scene *scene, const gw_feature *feature)
     return shapes;
 }
 
-/* A fixed object's pose is a value; all else of objects is not. */
+/* The pose of a fixed object is a value; any other change of an object needs a new scenario. */
 static void compare_object(const gw_scene *base, const gw_scene *scene, int i, app_diff *d)
 {
     const gw_object *a = &base->objects[i], *b = &scene->objects[i];
@@ -140,7 +141,7 @@ static void compare_objects(const gw_scene *base, const gw_scene *scene, app_dif
         compare_object(base, scene, i, d);
 }
 
-/* A feature's numbers are values, but not those that a system of bodies is made of. */
+/* The numbers of a feature are values, unless a system of bodies is made of it. */
 static void compare_features(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     if (base->feature_count != scene->feature_count)
@@ -184,7 +185,7 @@ static void compare_constraints(const gw_scene *base, const gw_scene *scene, app
 
 /* ---- joints and springs -------------------------------------------------------------------- */
 
-/* The same name on the same things, which collide or do not. */
+/* True where both joints have the same id, type of relation, objects and collision setting. */
 static bool same_joint_place(const gw_scene_joint *a, const gw_scene_joint *b)
 {
     return same_id(a->id, b->id) && same_id(a->a.object, b->a.object) &&
@@ -192,7 +193,7 @@ static bool same_joint_place(const gw_scene_joint *a, const gw_scene_joint *b)
            a->enabled == b->enabled;
 }
 
-/* Bodies that a joint joins do not collide. */
+/* Joined bodies do not collide, so a changed relation changes the detector as well. */
 static void compare_joints(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     bool placed = base->joint_count == scene->joint_count, same = placed;
@@ -216,7 +217,7 @@ static void compare_springs(const gw_scene *base, const gw_scene *scene, app_dif
 
 /* ---- tools and devices --------------------------------------------------------------------- */
 
-/* All but control and its values. */
+/* True where everything but the control and its values is equal. */
 static bool same_hold(const gw_tool *a, const gw_tool *b)
 {
     return same_id(a->object, b->object) && same_id(a->mechanism, b->mechanism) &&
@@ -296,7 +297,7 @@ static bool same_look(const gw_link_geometry *a, const gw_link_geometry *b)
            SAME(a->pose, b->pose) && same_id(a->material, b->material);
 }
 
-/* A motor's numbers are values. */
+/* The numbers of a motor are values. */
 static void compare_links(const gw_scene *base, const gw_scene *scene, int index, app_diff *d)
 {
     const gw_mechanism *a = &base->mechanisms[index], *b = &scene->mechanisms[index];
@@ -346,7 +347,7 @@ static void compare_contact(const gw_scene *base, const gw_scene *scene, app_dif
     d->solids |= a->enabled != b->enabled;
 }
 
-/* A solid knows its material by number. */
+/* A solid refers to its material by index. */
 static void compare_materials(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     bool same = base->material_count == scene->material_count;
@@ -360,7 +361,7 @@ static void compare_materials(const gw_scene *base, const gw_scene *scene, app_d
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
-/* The loop knows nothing of them. */
+/* The loop does not know the tasks. */
 static void compare_tasks(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     bool same = base->task_count == scene->task_count;

@@ -1,19 +1,19 @@
 /*
- * The difference of two scenes, as far as the loop is concerned: values, each of which is a
- * small command, or more than values, which is a new scenario. Pure comparison; any thread.
+ * The difference of two scenes, as far as the loop is concerned: a list of values, each sent as a
+ * small command, or the need of a new scenario. Pure comparison; any thread.
  */
 #ifndef GW_SERVER_APP_DIFF_H
 #define GW_SERVER_APP_DIFF_H
 
 #include "rt/guideway.h"
 
-#define DIFF_GEOMETRY 16 /* moved features and fixed objects of one edit; more are no values */
+#define DIFF_GEOMETRY 16 /* moved features and fixed objects of one edit; more need a scenario */
 
 typedef struct app_diff {
     bool restart;  /* the rate changed: another loop */
     bool scenario; /* something changed that no command carries: a new scenario */
-    bool solids;   /* who may touch whom with which surfaces' numbers: another detector */
-    bool names;    /* ids or what refers to what: texts of other entries change with them */
+    bool solids;   /* collision pairs or materials changed: another detector */
+    bool names;    /* ids or references changed, and with them texts of other entries */
     bool text;     /* the scene's name or description */
     bool tasks, operators;
     int geometry_count;
@@ -28,20 +28,21 @@ typedef struct app_diff {
 
 app_diff app_diff_of(const gw_scene *base, const gw_scene *scene);
 
-/* The tool that holds the object; -1: none does. */
+/* The index of the tool that holds the object; -1: none does. */
 int app_tool_of(const gw_scene *scene, const char *object);
 
-/* The objects are the same but for what the diff of their scenes calls names. */
+/* True where the objects are equal, apart from ids and references (app_diff.names). */
 bool app_same_object(const gw_object *a, const gw_object *b);
 
-/* The devices are the same but for who operates them. */
+/* True where the devices are equal, apart from their operators. */
 bool app_same_device(const gw_device *a, const gw_device *b);
 bool app_same_operator(const gw_operator *a, const gw_operator *b);
 
-/* The tools differ in control and its values alone, at an impedance device both. */
+/* True where both tools are at an impedance device and differ in control and its values only. */
 bool app_only_control(const gw_tool *a, const gw_tool *b);
 
-/* Every held or free object on the same branch, every other one solved in the same order. */
+/* True where every held or free object is on the same branch, and all objects are solved in the
+ * same order and by the same carriers. */
 bool app_same_branches(const gw_layout *a, const gw_layout *b);
 
 #endif

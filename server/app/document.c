@@ -1,7 +1,7 @@
 /*
- * Documents: a scene, its layout, and the texts of them that the stream sends and the database
- * keeps. The scene's are written with the document, those of solutions when somebody reads them;
- * what an edit did not change keeps the text of the document before.
+ * Documents: a scene, its layout, and their texts, which the stream sends and the database stores.
+ * The texts of the scene are written with the document, those of solutions at the first reading;
+ * entries that an edit did not change share the text of the document before.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@ struct app_texts {
     int part_count;
     app_part parts[PARTS]; /* in the order of the scene file */
     size_t bytes;          /* of the scene as text */
-    int written;           /* entries of long lists that the document before has not */
+    int written;           /* entries of long lists that are not shared with `base` */
 
-    pthread_mutex_t lock; /* of what follows */
-    gw_text *whole;       /* NULL: nobody has read it yet */
+    pthread_mutex_t lock; /* protects the members below */
+    gw_text *whole;       /* NULL: not read yet */
     gw_text **solutions;  /* by placement of the layout; NULL: not written yet */
 };
 
@@ -123,7 +123,8 @@ static json_t *index_of(const app_document *document)
 
 /* ---- the scene's members --------------------------------------------------------------------- */
 
-/* Long lists: their entries are compared before they are written. The others are short. */
+/* Long lists, whose entries are compared one by one before they are written; the other members are
+ * short. */
 typedef struct long_list {
     const char *name;
     size_t entries_at, count_at, size; /* in gw_scene, and of an entry */
@@ -203,8 +204,8 @@ static const app_part *part_of(const app_document *document, const char *name)
     return NULL;
 }
 
-/* The text of entry `i` out of `base`, where the same entry is at the same place there, counted
- * from the front or from the end; else NULL. */
+/* The text of entry `i` in `base`, where the same entry has the same index there, counted from the
+ * front or from the end; else NULL. */
 static gw_text *text_before(const long_list *l, const app_document *base, const gw_scene *scene,
                             int i)
 {
@@ -255,7 +256,7 @@ static bool write_value(app_part *part, json_t *value)
     return written && part->texts;
 }
 
-/* All members; the long lists are left out of what is encoded whole. */
+/* Writes all members; long lists are excluded from the encoding of the whole scene. */
 static bool write_parts(app_document *document, const app_document *base)
 {
     app_texts *t = document->texts;
@@ -282,7 +283,7 @@ static bool write_parts(app_document *document, const app_document *base)
     }
     json_decref(members);
     for (int i = 0; written && i < LONG_LISTS; i++)
-        assert(part_of(document, long_lists[i].name)); /* written also where it is empty */
+        assert(part_of(document, long_lists[i].name)); /* written also where the list is empty */
     return written;
 }
 
@@ -337,7 +338,7 @@ static char *put_string(char *at, const char *text)
     return append_bytes(at, text, strlen(text));
 }
 
-/* The texts with commas between them. */
+/* Writes the texts with commas between them. */
 static char *put_all(char *at, gw_text *const *list, int count)
 {
     for (int i = 0; i < count; i++) {

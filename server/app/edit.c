@@ -1,8 +1,8 @@
 /*
- * Edits: a copy of the scene is changed, checked, compared with the scene that was, laid out,
- * written down, and handed over to the loop as values or as a new scenario; the document that comes
- * of it takes the place of the old one. Undo and redo are edits too, of scenes that are read from
- * where they were written down. Under the edit lock.
+ * Edits: a copy of the scene is changed, checked, compared with the scene before, laid out, written
+ * to the history, and handed over to the loop as values or as a new scenario; the resulting
+ * document replaces the old one. Undo and redo are edits whose scene is read from the history.
+ * Under the edit lock.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "server/schema/wire.h"
 
 #define SEND_TRIES   50   /* a millisecond apart: many ticks of the slowest loop */
-#define REHEARSED_MS 1000 /* at least, between two edits that build a rehearsal */
+#define REHEARSED_MS 1000 /* least time between two edits that build a rehearsal */
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
@@ -86,8 +86,8 @@ static bool open_slots(const app_slots *old, const gw_scene *base, const gw_scen
     return true;
 }
 
-/* A scenario without a rehearsal takes over that of the one before it, which runs much the same
- * code: among edits that follow one another quickly it is built once in a while. */
+/* A scenario without a rehearsal of its own takes over that of the scenario before, whose code is
+ * much the same: in a quick series of edits a rehearsal is built once in REHEARSED_MS. */
 static bool is_rehearsed(const app_edit *edit)
 {
     int64_t now_ms = clock_ms();
@@ -98,8 +98,8 @@ static bool is_rehearsed(const app_edit *edit)
     return true;
 }
 
-/* `edit`: whose document it is, NULL for a fresh start; `like`: a detector of the same solids, or
- * NULL. */
+/* `edit`: the edit that made the document, NULL at a start; `like`: a detector of the same solids,
+ * or NULL. */
 static gw_scenario *build_scenario(const app_document *document, const app_slots *slots,
                                    const app_edit *edit, const struct gw_detector *like,
                                    gw_error *error)
@@ -120,7 +120,7 @@ static gw_scenario *build_scenario(const app_document *document, const app_slots
     return gw_scenario_create(&def, error);
 }
 
-/* The loop runs a scenario with this detector now; taken over. */
+/* Takes over the detector of the scenario that the loop runs. */
 static void keep_detector(gw_app *app, struct gw_detector *detector)
 {
     gw_scenario_release_detector(app->detector);
@@ -189,7 +189,8 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
     return true;
 }
 
-/* Under the edit and loop locks: slots that the new scenario does not use wait for the swap. */
+/* Slots that the new scenario does not use wait until the loop runs it. Under the edit and loop
+ * locks. */
 static void retire_slots(gw_app *app, const app_slots *slots, uint64_t revision)
 {
     for (int i = 0; i < app->slots.count; i++)
@@ -198,8 +199,8 @@ static void retire_slots(gw_app *app, const app_slots *slots, uint64_t revision)
     app->slots = *slots;
 }
 
-/* Operators that the edit changed, at devices that stay open, are changed by command. Their
- * programs are made before anything is sent; by device of the scene, NULL where nothing changes. */
+/* Operator programs that the edit changed at devices that stay open, by device of the scene; NULL:
+ * unchanged. They are created before any is sent by command. */
 typedef struct programs {
     gw_operator_program *of[GW_MAX_DEVICES];
 } programs;
@@ -229,7 +230,7 @@ static bool make_programs(const app_edit *edit, programs *made, gw_error *error)
     return true;
 }
 
-/* Sends them; what the loop did not take is given back to memory. */
+/* Sends the programs; those that the loop did not take are freed. */
 static bool send_programs(app_edit *edit, programs *made, gw_error *error)
 {
     const app_document *document = edit->document;
@@ -250,7 +251,7 @@ static bool send_programs(app_edit *edit, programs *made, gw_error *error)
     return sent;
 }
 
-/* A scenario of the document is made and sent, the devices change with it. */
+/* Builds a scenario of the document and sends it; opens and retires devices accordingly. */
 static bool send_scenario(app_edit *edit, const app_diff *diff, gw_error *error)
 {
     gw_app *app = edit->app;
@@ -303,7 +304,7 @@ bool app_send_command(gw_app *app, const gw_command *command, gw_error *error)
                    GW_COMMAND_RING);
 }
 
-/* The changes of the edit, each value as a command of its own. */
+/* Sends each changed value as one command. */
 static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)
 {
     const gw_scene *scene = edit->document->scene;
@@ -332,8 +333,9 @@ static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)
     return sent;
 }
 
-/* True where the loop's scenario serves on: at most values changed, while it runs, and every object
- * is on the branch that it was on. Operators and tasks are no part of a scenario. */
+/* True where the loop's scenario stays valid: at most values changed, the layout is from the
+ * present poses, and every object is on the same branch. Operators and tasks are not part of a
+ * scenario. */
 static bool changes_values_only(const app_edit *edit, const app_diff *diff)
 {
     bool values = diff->geometry_count + diff->control_count + diff->motor_count > 0;
@@ -353,13 +355,13 @@ static bool send_changed_values(app_edit *edit, const app_diff *diff, programs *
         drop_programs(made);
         return false;
     }
-    if (diff->geometry_count == 0 && !others) /* the loop has nothing to say of it */
+    if (diff->geometry_count == 0 && !others) /* the loop will send no event for this edit */
         app_log_in_effect(edit->app, edit->document->revision);
     return send_programs(edit, made, error);
 }
 
-/* The edit's document is checked and laid out; makes the loop run it. Changes nothing on failure.
- */
+/* Makes the loop run the edit's document, which is checked and laid out. Changes nothing on
+ * failure. */
 static bool send_to_loop(app_edit *edit, const app_diff *diff, gw_error *error)
 {
     app_document *document = edit->document;
@@ -375,7 +377,7 @@ static bool send_to_loop(app_edit *edit, const app_diff *diff, gw_error *error)
         drop_programs(&made);
         return false;
     }
-    /* The loop has the scenario: there is no way back, only a word about what is missing. */
+    /* The loop has taken the scenario, which cannot be undone: a failure here is only reported. */
     if (!send_programs(edit, &made, error))
         app_log(edit->app, "operator", "error", "A device goes on with its former operator.");
     return true;
@@ -419,8 +421,8 @@ void app_edit_replace(app_edit *edit, gw_scene *scene)
     edit->statement_count = edit->renamed_count = 0;
 }
 
-/* A snapshot that shows where the objects are. One of before the last edits will do where these put
- * none elsewhere: edits do not wait for ticks then. */
+/* A snapshot that has the objects' present poses. Where the last edits moved no object, one from
+ * before them is enough, and the edit need not wait for a tick. */
 static void view_objects(const app_edit *edit, gw_snapshot *snapshot)
 {
     app_snapshot(edit->app, snapshot);
@@ -428,7 +430,8 @@ static void view_objects(const app_edit *edit, gw_snapshot *snapshot)
         app_document_put(app_view(edit->app, snapshot));
 }
 
-/* `layout`, taken over: refused where an object's place is beyond numbers. */
+/* Takes over `layout`; NULL with an error where an object lies beyond GW_MAX_COORDINATE or is not
+ * finite. */
 static gw_layout *refuse_out_of_range(const app_edit *edit, gw_layout *layout, gw_error *error)
 {
     for (int i = 0; layout && i < edit->scene->object_count; i++)
@@ -471,7 +474,8 @@ static bool refuse_edit(app_edit *edit, gw_error *error)
 /* ---- writing down ----------------------------------------------------------------------------
  */
 
-/* The edit belongs to the one before: one step for undo. */
+/* True where the edit belongs to the same group as the one before, so that both are one step for
+ * undo. */
 static bool belongs_to_last(const app_edit *edit)
 {
     const gw_app *app = edit->app;
@@ -479,7 +483,8 @@ static bool belongs_to_last(const app_edit *edit)
            clock_s() - app->group_s < (edit->group_stated ? APP_STATED_GROUP_S : APP_GROUP_S);
 }
 
-/* The document as the next state of the history, whole where the change says no less. */
+/* Adds the document to the history as the next state, as a change or, where that is not smaller,
+ * whole. */
 static bool add_state(const app_edit *edit, gw_error *error)
 {
     gw_history *history = edit->app->history;
@@ -503,7 +508,8 @@ static bool add_state(const app_edit *edit, gw_error *error)
     return done;
 }
 
-/* Now and then a state is written whole, so that few changes lead from there to any other. */
+/* Writes the state whole at regular intervals, which bounds the number of changes to read for any
+ * state. */
 static bool write_full_state(const app_edit *edit, gw_error *error)
 {
     gw_text *whole = app_document_scene(edit->base);
@@ -513,7 +519,8 @@ static bool write_full_state(const app_edit *edit, gw_error *error)
     return done;
 }
 
-/* Writes the edit down, before it is in effect: what the disk refuses has not happened. */
+/* Writes the edit to the history before it takes effect: an edit that the disk refuses is not
+ * made. */
 static bool write_to_history(const app_edit *edit, gw_error *error)
 {
     gw_app *app = edit->app;
@@ -543,7 +550,8 @@ static void push_undo(app_edit *edit)
     app->group_s = clock_s();
 }
 
-/* Geometry that is moved many times a second: nobody waits for the disk, which has it soon. */
+/* True for geometry that is moved many times a second: such edits do not wait for the disk, and are
+ * synced soon after. */
 static bool is_sensor_value(app_edit *edit, const app_diff *diff)
 {
     double before_s = edit->app->sensor_s;
@@ -633,7 +641,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
 
 /* ---- undo and redo -------------------------------------------------------------------------- */
 
-/* The scene of the state before or after; NULL with an error. */
+/* The scene of the state `offset` steps away in the history; NULL with an error. */
 static gw_scene *read_state(gw_app *app, int offset, gw_error *error)
 {
     gw_error why = {0};
@@ -653,7 +661,7 @@ static bool step_history(app_edit *edit, int offset, gw_error *error)
     if (!scene)
         return false;
     const app_diff diff = app_diff_of(edit->base->scene, scene);
-    /* another scene, and not another name of the same one */
+    /* another scene, not the same one renamed */
     edit->restart = strcmp(scene->name, edit->base->scene->name) != 0 && diff.scenario;
     edit->keeps_history = true;
     edit->history_step = offset;

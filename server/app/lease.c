@@ -1,6 +1,6 @@
 /*
- * The operator's lease on the app's side: taken, renewed and given back from the stream's thread
- * alone; the loop watches it (rt/sim/lease.h). Every client is sent who operates.
+ * The operator's lease on the app's side: taken, renewed and given back on the stream's thread
+ * only; the loop watches it (rt/sim/lease.h). Every client is told who operates.
  */
 #include <assert.h>
 
@@ -58,7 +58,7 @@ static bool latched_tool(const gw_scene *scene, int tool)
     return device >= 0 && gw_device_latched(&scene->devices[device]);
 }
 
-/* The number of a body that the tool holds; less than 0: it holds none. */
+/* The number of a body that the tool holds; negative where it holds none. */
 static int held_body(const gw_scene *scene, const gw_tool *tool)
 {
     int mechanism = gw_scene_mechanism(scene, tool->mechanism);

@@ -1,6 +1,6 @@
 /*
- * The event log: what happened, in sentences, numbered; the newest thousand are kept. What the
- * loop reports many times a second is written down a few times a second, with a count.
+ * The event log: numbered sentences; the newest APP_LOG_EVENTS are kept. Events that the loop
+ * reports many times a second are logged a few times a second, with a count.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "server/app/describe.h"
 #include "server/schema/wire.h"
 
-/* Takes the event over. */
+/* Appends the event; ownership passes. */
 static void append_event(gw_app *app, json_t *event)
 {
     pthread_mutex_lock(&app->log);
@@ -76,7 +76,7 @@ void app_log_in_effect(gw_app *app, uint64_t revision)
     append_event(app, event);
 }
 
-/* Who halted and why, who armed. */
+/* Adds who halted and why, or who armed. */
 static void report_halt(gw_app *app, const gw_event *event, json_t *json)
 {
     gw_halt_record record;
@@ -96,7 +96,7 @@ static void report_halt(gw_app *app, const gw_event *event, json_t *json)
         json_object_set_new(json, "cause", json_string(cause));
 }
 
-/* Writes down an event that stands for `counted` of its kind. */
+/* Logs an event that stands for `counted` events of its kind. */
 static void log_event(gw_app *app, const gw_event *event, unsigned counted,
                       const app_document *document)
 {
@@ -112,7 +112,8 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
 
 /* ---- floods -------------------------------------------------------------------------------- */
 
-/* The kinds that may come every tick: so many are written down at once, then one a period. */
+/* The kinds that may occur every tick: `at_once` of them are logged at once, then one in
+ * `period_s`. */
 static const struct {
     gw_event_kind kind;
     double period_s;
@@ -120,10 +121,10 @@ static const struct {
 } flooding[APP_FLOODS] = {
     {GW_EVENT_OVERRUN, 0.5, 1},  {GW_EVENT_LIMITED, 0.5, 1},  {GW_EVENT_STRAINED, 0.5, 1},
     {GW_EVENT_WITHHELD, 0.5, 1}, {GW_EVENT_UNBOOKED, 0.5, 1}, {GW_EVENT_JAMMED, 0.5, 1},
-    {GW_EVENT_MOVED, 0.05, 200}, /* somebody waits for it: values that are edited one by one */
+    {GW_EVENT_MOVED, 0.05, 200}, /* a client waits for it: values that are edited one by one */
 };
 
-/* A leaky bucket: `empty_s` is when it will have run empty. */
+/* A leaky bucket: `empty_s` is the time at which it is empty. */
 static bool flood_due(const app_flood *flood, int i)
 {
     double room_s = (flooding[i].at_once - 1) * flooding[i].period_s;
@@ -141,7 +142,7 @@ static void log_flood(gw_app *app, int i, const app_document *document)
     flood->empty_s = (flood->empty_s > now_s ? flood->empty_s : now_s) + flooding[i].period_s;
 }
 
-/* The place of the kind among those that flood; -1: it does not. */
+/* The row of the kind in `flooding`; -1 where it has none. */
 static int flood_of(gw_event_kind kind)
 {
     for (int i = 0; i < APP_FLOODS; i++)
@@ -168,7 +169,7 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
 {
     assert(app && event && document);
     if (event->kind == GW_EVENT_MOTION_ENDED)
-        return; /* the task that moves the robot tells of its steps */
+        return; /* the task that moves the robot reports its steps */
     int kind = flood_of(event->kind);
     if (event->kind == GW_EVENT_LEFT_BEHIND)
         app_left_behind(app);
@@ -177,7 +178,7 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
         return;
     }
     app_flood *flood = &app->floods[kind];
-    bool moved = event->kind == GW_EVENT_MOVED; /* the newest stands for all of them */
+    bool moved = event->kind == GW_EVENT_MOVED; /* the newest event stands for all */
     if (flood->count == 0 || moved || event->value > flood->worst.value)
         flood->worst = *event;
     flood->count += moved ? (unsigned)event->value : 1;

@@ -1,6 +1,6 @@
 /*
- * The app's side of the loop: commands in, snapshots and events out. Everything here holds the
- * loop lock only for a copy, so that no reader of snapshots waits for an edit.
+ * The app's side of the loop: commands in, snapshots and events out. The loop lock is held only for
+ * a copy, so that readers of snapshots never wait for an edit.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "server/schema/text.h"
 
 #define ANSWER_WAIT_MS 500   /* for the loop to report a new run state */
-#define STEP_WAIT_MS   30000 /* for the ticks of one request; what is left then is not made */
+#define STEP_WAIT_MS   30000 /* for the ticks of one request; the rest is then not computed */
 #define STEP_MAX       1000000
-#define STEP_WAITING   4 /* requests of steps at once: each holds a worker */
+#define STEP_WAITING   4 /* requests that wait for steps; each holds a worker */
 
 static void sleep_ms(long ms)
 {
@@ -120,7 +120,7 @@ static bool may_step(const app_loop_state *now, gw_error *error)
     return true;
 }
 
-/* Makes the ticks; under the lock of steps. */
+/* Has the loop compute the ticks, and waits. Under the `stepping` lock. */
 static bool make_ticks(gw_app *app, uint64_t ticks, gw_error *error)
 {
     app_loop_state before = app_loop_now(app), now = before;
@@ -171,7 +171,7 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 
 /* ---- halting and arming -------------------------------------------------------------------- */
 
-/* A press of HALT as one word: the name's hash above the second in which it was seen. */
+/* One press of HALT as a word: the hash of its name above the second in which it arrived. */
 #define SECOND_MASK 0xfffffull
 
 static unsigned long long halt_word_of_press(const char *press)
@@ -180,7 +180,7 @@ static unsigned long long halt_word_of_press(const char *press)
     return (hash & ~SECOND_MASK) | ((unsigned long long)clock_ms() / 1000 & SECOND_MASK);
 }
 
-/* True where a press of this name was carried out within APP_PRESS_S. No locks: any thread. */
+/* True where a press of this name was carried out within APP_PRESS_S. Takes no lock; any thread. */
 static bool is_carried_out(const gw_app *app, unsigned long long word)
 {
     for (int i = 0; i < APP_PRESSES; i++) {
@@ -225,7 +225,7 @@ gw_halt_word app_halt_seen(const gw_app *app)
     return gw_halt_latch_now(&app->halt);
 }
 
-/* A halt stands for a while before it is armed away, so that everybody's devices were off. */
+/* Waits until the halt has stood for APP_HALT_STANDS_MS, so that all devices were off. */
 static void wait_until_armable(gw_app *app)
 {
     gw_halt_record record;
@@ -273,7 +273,7 @@ bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
 
 /* ---- what the loop says -------------------------------------------------------------------- */
 
-/* Closes the devices that no scenario in the loop uses any more. Under the loop lock. */
+/* Closes the devices that no scenario of the loop uses. Under the loop lock. */
 static void close_retired(gw_app *app)
 {
     if (app->retired_count == 0)

@@ -1,15 +1,15 @@
 /*
- * Whether a file of the scene opens: it begins where it states its objects, not where the loop has
- * them. On free-form shapes contacts and closest points are found from there, so what can be felt
- * now may not be laid out then, and an edit that leaves such a scene is refused as opening it would
- * be.
+ * Checks that a scene could be opened as a file. A file begins at the poses that it states, not at
+ * the loop's present ones; on free-form shapes contacts and closest points are sought from there,
+ * so a scene that is laid out now may have no layout at its opening. An edit that leads to such a
+ * scene is refused.
  *
- * Opening searches for every contact over the whole of both surfaces, which takes longer than all
- * else of an edit that moves a control point. In a series of edits that move them little since the
- * last search, contacts are followed from where the check before found them; once the series rests,
- * the thread of tasks searches as opening does, and an event tells if that finds no place. Until
- * then, and where there is none, the history has where contacts were found, and a server that
- * starts goes on from there.
+ * Opening searches for every contact over both whole surfaces, which takes longer than the rest of
+ * an edit that moves a control point. In a series of edits that move control points by little since
+ * the last search, contacts are followed from where the check before found them. Once the series
+ * rests, the thread of tasks searches as opening does, and an event reports a failure. Until then,
+ * and after a failure, the history stores where the contacts were found, and a server that restarts
+ * continues from there.
  */
 #include <assert.h>
 #include <math.h>
@@ -19,9 +19,9 @@
 #include "server/app/private.h"
 #include "server/schema/wire.h"
 
-#define SERIES_MS 1000 /* edits that follow one another within this are a series */
-#define LITTLE    0.01 /* of a shape's size, or a weight: what its control points are moved by */
-#define PLACE     9    /* numbers of where a contact is: a, b, across */
+#define SERIES_MS 1000 /* longest time between two edits of a series */
+#define LITTLE    0.01 /* largest move, relative to the shape's size or to the weight */
+#define PLACE     9    /* numbers that locate a contact: a[3], b[3], across */
 
 static bool has_free_form(const gw_scene *scene)
 {
@@ -42,7 +42,8 @@ static bool is_shape_close(const gw_nurbs *a, const gw_nurbs *b)
     return little;
 }
 
-/* Whether the scene has objects where that one states them, and shapes much like theirs. */
+/* True where both scenes state the same poses and their free-form shapes differ by LITTLE at
+ * most. */
 static bool is_scene_close(const gw_scene *from, const gw_scene *to)
 {
     bool little = from->object_count == to->object_count;
@@ -55,7 +56,7 @@ static bool is_scene_close(const gw_scene *from, const gw_scene *to)
     return little;
 }
 
-/* The layout from the poses that the scene states; NULL with an error in words. */
+/* The layout from the poses that the scene states; NULL with an error. */
 static gw_layout *lay_out_stated(const gw_scene *scene, const gw_layout_known *known,
                                  gw_error *error)
 {
@@ -117,7 +118,7 @@ gw_text *app_write_contacts(const gw_layout *opening)
     return wire_text(list);
 }
 
-/* Entries that say no place are left out: those contacts are searched for. */
+/* Reads stored contacts; malformed entries are skipped, and those contacts are searched for. */
 static int read_contacts(const json_t *list, gw_contact_start *starts, int room)
 {
     int count = 0;

@@ -1,7 +1,8 @@
 /*
- * Where an edit puts things while the simulation is paused or runs. Everything goes on from where
- * it is; what the edit states of a place or a velocity at the start (an object's pose, a joint's
- * position) acts at once, but while it runs not on what a hand moves. Under the edit lock.
+ * The poses and joint positions at which an edit puts bodies while the simulation is paused or
+ * runs. Everything continues from where it is; a place or an initial velocity that the edit states
+ * (an object's pose, a joint's position) acts at once, except, while running, on bodies that a hand
+ * moves. Under the edit lock.
  */
 #include <assert.h>
 #include <math.h>
@@ -15,7 +16,7 @@
 
 #define ROUNDED 1e-3 /* m, rad: files round positions */
 
-/* What an edit says of how something begins. */
+/* The initial values that an edit states of an entry, as bits. */
 enum { PLACE = 1, MOTION = 2 };
 
 struct app_statement {
@@ -28,10 +29,10 @@ typedef struct placing {
     const gw_snapshot *snapshot;
     bool running;
     unsigned *joint_says; /* by joint of the scene */
-    /* The scene as it is laid out now: joints, and those of mechanisms, are where they are, but for
-     * those that the edit puts elsewhere. */
+    /* The scene with its present joint positions, those of mechanisms included, except where the
+     * edit states others. */
     gw_scene present;
-    double *positions; /* of its mechanisms */
+    double *positions; /* of the joints of its mechanisms */
 } placing;
 
 /* ---- what is said -------------------------------------------------------------------------- */
@@ -83,7 +84,7 @@ static bool add_renamed(app_edit *edit, enum gw_renamed_kind kind, const char *f
     return true;
 }
 
-/* What was stated of "objects/FROM", or of a link "links/FROM.2". */
+/* Renames the statements about "objects/FROM", and about links "links/FROM.2". */
 static void rename_statements(app_edit *edit, const char *before, const char *from, const char *to)
 {
     size_t size = strlen(before), id = strlen(from);
@@ -124,7 +125,8 @@ bool app_edit_renames(app_edit *edit, const char *collection, const char *from, 
     return true;
 }
 
-/* The id in the base of what has this one now; NULL: the edit made it. */
+/* The id in the base scene of the entry that has this id after the edit; NULL: the edit added
+ * it. */
 static const char *id_before(const app_edit *edit, enum gw_renamed_kind kind, const char *id)
 {
     const char *before = id;
@@ -146,7 +148,7 @@ static int find_joint(const gw_scene *scene, const char *id)
     return -1;
 }
 
-/* The index in the base of object, mechanism or joint `i` of the scene, -1: none. */
+/* The index in the base scene of object, mechanism or joint `i` of the edited scene; -1: none. */
 static int object_before(const app_edit *edit, int i)
 {
     const gw_scene *base = edit->base->scene;
@@ -195,7 +197,8 @@ bool app_edit_finds_renamed(app_edit *edit, gw_error *error)
     return memory;
 }
 
-/* The first thing that an edit does otherwise than its words say. */
+/* Notes the first way in which the edit's effect differs from its statement; later ones are
+ * dropped. */
 static void add_note(app_edit *edit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add_note(app_edit *edit, const char *format, ...)
 {
@@ -233,7 +236,7 @@ bool app_within_numbers(const gw_pose *pose)
     return gw_finite_pose(pose) && fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
 }
 
-/* Whether body `number` of the base is in a hand, or joined to what is. */
+/* True where a tool of the base holds body `number` or a body of its system. */
 static bool in_hand(const app_edit *edit, int number)
 {
     for (int i = 0; number >= 0 && i < edit->base->scene->tool_count; i++)
@@ -251,7 +254,8 @@ static unsigned stated_of_object(const app_edit *edit, const gw_object *before,
            (same_pose(&before->pose, &object->pose) ? 0u : PLACE);
 }
 
-/* How an object, `old` of the base, begins; a held one that is in no system travels. */
+/* How an object, number `old` of the base, begins. A held object in no system moves to its stated
+ * pose along a trajectory. */
 static gw_begin begin_of(const placing *w, const gw_object *object, int old, unsigned says)
 {
     app_edit *edit = w->edit;
@@ -270,7 +274,8 @@ static gw_begin begin_of(const placing *w, const gw_object *object, int old, uns
     return says & PLACE ? GW_BEGIN_POSE : GW_BEGIN_TWIST;
 }
 
-/* The links whose joints the edit puts at other positions. */
+/* Sets how links begin: those whose joints the edit puts at other positions or velocities are
+ * placed. */
 static void begin_links(const placing *w)
 {
     app_edit *edit = w->edit;
@@ -297,8 +302,8 @@ static void begin_links(const placing *w)
     }
 }
 
-/* The present poses of the changed scene's objects: those of the loop, unless the edit states
- * another pose; and how all bodies begin. NULL: memory is short. */
+/* The present poses of the edited scene's objects: the loop's, unless the edit states another pose.
+ * Sets how all bodies begin. NULL when memory is short. */
 static gw_pose *poses_now(const placing *w)
 {
     app_edit *edit = w->edit;
@@ -331,7 +336,7 @@ static gw_pose *poses_now(const placing *w)
 
 /* ---- joints -------------------------------------------------------------------------------- */
 
-/* What the edit says of a joint that there was before. */
+/* The initial values, as bits, that the edit states of a joint of the base scene. */
 static unsigned stated_of_joint(const app_edit *edit, const gw_scene_joint *before,
                                 const gw_scene_joint *j)
 {
@@ -344,7 +349,8 @@ static unsigned stated_of_joint(const app_edit *edit, const gw_scene_joint *befo
     return j->gear || !j->enabled ? 0 : says;
 }
 
-/* Joints begin where they are, but for those that the edit puts elsewhere, and new ones. */
+/* Joints begin at their present positions, except where the edit states others; new ones as
+ * stated. */
 static bool take_joints(placing *w)
 {
     app_edit *edit = w->edit;
@@ -373,7 +379,7 @@ static bool take_joints(placing *w)
     return true;
 }
 
-/* Mechanisms, whose joints are where the loop has them. */
+/* The mechanisms, with joints at the loop's positions, except where the edit states others. */
 static bool take_mechanisms(placing *w)
 {
     const app_edit *edit = w->edit;
@@ -403,7 +409,7 @@ static bool take_mechanisms(placing *w)
     return true;
 }
 
-/* All bodies of a system begin as it is laid out, but for those whose joint says how. */
+/* All bodies of the system begin at their laid out poses, except those placed by their joint. */
 static void begin_all_bodies(app_edit *edit, const gw_scene_system *s)
 {
     for (int i = 0; i < s->member_count; i++) {
@@ -413,7 +419,8 @@ static void begin_all_bodies(app_edit *edit, const gw_scene_system *s)
     }
 }
 
-/* What the edit says of its joints; what it says of one in a loop is met by all of them. */
+/* Sets how the bodies of a system begin by the statements about its joints. In a system with loops
+ * a statement about one joint places all bodies. */
 static void begin_system(const placing *w, const gw_scene_system *s)
 {
     gw_begin *begins = w->edit->begins;
@@ -433,7 +440,7 @@ static void begin_system(const placing *w, const gw_scene_system *s)
         begin_all_bodies(w->edit, s);
 }
 
-/* Whether the edit puts anything elsewhere than it is. */
+/* True where the edit puts any body elsewhere than it is. */
 static bool moves_anything(const placing *w)
 {
     const app_edit *edit = w->edit;
@@ -445,7 +452,7 @@ static bool moves_anything(const placing *w)
     return any;
 }
 
-/* Contacts that could not go on from where they were followed. */
+/* Notes contacts that could not be followed and were searched for over whole surfaces. */
 static void note_searched(app_edit *edit, const gw_contact_starts *starts, const gw_scene_system *s)
 {
     for (int i = 0; i < s->contact_count; i++) {
@@ -493,8 +500,8 @@ gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error
 
 /* ---- poses and stated positions ------------------------------------------------------------ */
 
-/* Whether the layout, of the present where `stopped` is false, has the joint elsewhere than it
- * states, or, of a start, the object elsewhere than its pose. */
+/* True where the layout has the joint at another position than it states, or, at a start
+ * (`stopped`), the object at another pose than it states. */
 static bool is_position_overruled(const gw_scene *scene, const gw_layout *layout, bool stopped,
                                   int joint, int object)
 {
@@ -546,7 +553,7 @@ static const gw_beyond_limits *beyond_of(const gw_layout *layout, int system)
     return s && s->beyond.number >= 0 ? &s->beyond : NULL;
 }
 
-/* "joint hinge is at 1, outside its limits, -0.5 to 0.5: ", and what comes of it. */
+/* Writes "joint hinge is at 1, outside its limits, -0.5 to 0.5: " and the consequence. */
 static void describe_beyond_limits(const gw_scene *scene, const gw_beyond_limits *b, bool begins,
                                    char *text, size_t size)
 {
@@ -567,7 +574,7 @@ static void describe_beyond_limits(const gw_scene *scene, const gw_beyond_limits
         snprintf(text + used, size - (size_t)used, "goes on from there");
 }
 
-/* Whether the edit gives the joint these limits. */
+/* True where the edit sets these limits. */
 static bool are_new(const app_edit *edit, const gw_beyond_limits *b)
 {
     const gw_scene *base = edit->base->scene, *scene = edit->scene;

@@ -20,14 +20,15 @@
 
 struct app_diff;
 
-/* Between edits of a group at most, s: of one slider or motor; of a drag whose group is stated. */
+/* Longest time between edits of a group (s): of one slider or motor; of a drag whose client names
+ * the group. */
 #define APP_GROUP_S        1.0
 #define APP_STATED_GROUP_S 60.0
-#define APP_SENSOR_S       0.1 /* between values of a sensor, at most: nobody waits for the disk */
-#define APP_STORAGE_S      5.0 /* between events of the disk's refusals */
-#define APP_MAX_RETIRED    64  /* device slots that wait for the loop to let go */
-#define APP_PRESSES        64  /* of HALT that are known again */
-#define APP_FLOODS         7   /* kinds of events that may come every tick */
+#define APP_SENSOR_S       0.1 /* at most, between values of a sensor: nobody waits for the disk */
+#define APP_STORAGE_S      5.0 /* least time between events about the disk's refusals */
+#define APP_MAX_RETIRED    64  /* device slots that the loop still uses */
+#define APP_PRESSES        64  /* remembered presses of HALT */
+#define APP_FLOODS         7   /* kinds of events that may occur every tick */
 
 typedef struct app_slots {
     int count;
@@ -39,10 +40,10 @@ typedef struct app_retired {
     uint64_t revision; /* closed once the loop runs this scenario */
 } app_retired;
 
-/* Events of a kind that comes in floods: a few a second are written down, for all of them. */
+/* Events of a kind that may occur every tick: a few a second are logged, each for several. */
 typedef struct app_flood {
     gw_event worst;
-    unsigned count; /* since the last one that was written down */
+    unsigned count; /* since the last event that was logged */
     double empty_s; /* CLOCK_MONOTONIC; see log.c */
 } app_flood;
 
@@ -52,19 +53,19 @@ typedef struct app_task {
     pthread_cond_t wake;
     pthread_t thread;
     bool created, quit;        /* the thread; quit: it shall end */
-    bool busy;                 /* a task is starting or runs */
-    bool ready;                /* the simulation runs: the thread may take it */
-    bool stop;                 /* somebody wants it to stop */
-    bool forget;               /* another scene was loaded: nothing is known of it any more */
+    bool busy;                 /* a task is starting or running */
+    bool ready;                /* the simulation runs: the thread may start the task */
+    bool stop;                 /* a request to stop the task */
+    bool forget;               /* another scene was loaded: the task is no longer reported */
     gw_task task;              /* a copy; of the thread while busy */
-    gw_task_run run;           /* of the thread while busy */
+    gw_task_run run;           /* used by the thread while busy */
     gw_task_progress progress; /* the newest */
-    uint64_t runs;             /* so far: commands of each have tags of their own */
+    uint64_t runs;             /* so far: makes the tags of each run's commands unique */
 } app_task;
 
-/* The text about the simulation, and its time. */
+/* The text of the simulation's state, and the values for which it was written. */
 typedef struct app_state_text {
-    gw_text *text; /* NULL: nothing yet */
+    gw_text *text; /* NULL: not written yet */
     uint64_t version, tick, steps_left, step_tag;
     gw_run_state state;
     gw_halt_word halt;
@@ -92,18 +93,18 @@ struct gw_app {
     int64_t rehearsed_ms;          /* edit: when a rehearsal was built last (clock_ms()), */
     int64_t opening_ms;            /* and the opening of a file of the scene checked; */
     app_document *searched;        /* for which contacts were searched for then; NULL: none */
-    atomic_llong check_opening_ms; /* when that is to be checked again; 0: it needs not */
+    atomic_llong check_opening_ms; /* clock_ms() at which to check the opening again; 0: never */
     atomic_ullong detectors_built, objects_solved, entries_written; /* since the start */
-    atomic_bool ending;       /* nobody waits for ticks any more */
-    atomic_bool arming;       /* somebody's arming waits */
+    atomic_bool ending;       /* requests that wait for ticks end with an error */
+    atomic_bool arming;       /* a request to arm waits */
     pthread_mutex_t stepping; /* before all others: steps, one request at a time */
     atomic_int steps_waiting; /* requests */
-    uint64_t steps_asked;     /* stepping: requests so far, tags of their commands */
+    uint64_t steps_asked;     /* stepping: number of requests so far, the tags of their commands */
 
     gw_halt_latch halt;                 /* no lock: any thread, and every loop */
     atomic_llong halted_ms;             /* when somebody halted last (clock_ms()) */
     atomic_uint presses;                /* of HALT that were named, so far */
-    atomic_ullong pressed[APP_PRESSES]; /* press n at n % APP_PRESSES: its hash and its second */
+    atomic_ullong pressed[APP_PRESSES]; /* n at n % APP_PRESSES: name's hash, second */
     gw_fault_log *faults;               /* no lock: every loop, any reader */
     gw_lease lease;                     /* no lock: the stream's thread and every loop */
     char armed_by[GW_HALT_BY];          /* log: who armed last */
@@ -116,8 +117,8 @@ struct gw_app {
     double storage_s;                /* log: when the disk's refusal was reported */
     uint64_t seq;                    /* log: of the newest event */
     gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
-    app_flood floods[APP_FLOODS];    /* of the thread that pumps, one a kind */
-    atomic_bool left_behind; /* geometry took a branch away: what is next is handed over whole */
+    app_flood floods[APP_FLOODS];    /* by kind, of the thread that takes events */
+    atomic_bool left_behind; /* geometry took a branch away: the next edit sends a whole scenario */
 
     void (*wake)(void *context);
     void *wake_context;
@@ -125,18 +126,18 @@ struct gw_app {
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
-/* A document of a scene and its layout, one reference; takes both over, also on failure. */
+/* A document of a scene and its layout, one reference. Takes over both, also on failure. */
 app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error);
 
-/* Writes the scene's members as texts; those of entries that are the same as in `base` (NULL: no
- * document is) are taken over from there. Before the document is published. False with an error,
- * GW_TOO_LARGE beyond what can be read again. */
+/* Writes the scene's members as texts; entries that are equal in `base` (NULL: none) share its
+ * text. To be called before the document is published. False with an error, GW_TOO_LARGE where the
+ * scene is too long to be read again. */
 bool app_document_write(app_document *document, const app_document *base, gw_error *error);
 
-/* Texts of solutions that are the same as in `base` are taken over from there, where it has any. */
+/* Shares the texts of solutions that are the same as in `base`, where it has any. */
 void app_document_inherit(app_document *document, app_document *base, const struct app_diff *diff);
 
-/* A member of the scene as text: a list has one for each entry, anything else has one. */
+/* A member of the scene as text: for a list one text for each entry, otherwise one. */
 typedef struct app_part {
     char name[24];
     bool list;
@@ -144,85 +145,91 @@ typedef struct app_part {
     gw_text **texts;
 } app_part;
 
-/* Entries of its long lists whose text is not that of the document before. */
+/* The number of entries of long lists whose text is not shared with the document before. */
 int app_document_written(const app_document *document);
 
-/* How long the scene is as text, or a little more. */
+/* An upper bound of the length of the scene as text, in bytes. */
 size_t app_document_bytes(const app_document *document);
 
 const app_part *app_document_parts(const app_document *document, int *count);
 
-/* Publishes it in place of the newest one, whose reference is given back; takes one over. */
+/* Publishes the document in place of the newest one, whose reference is released. Ownership
+ * passes. */
 void app_publish(gw_app *app, app_document *document);
 
 void app_wake(gw_app *app);
 
-/* app_poses() of a snapshot that may be older than the document's scenario, by nothing but edits
- * since scenario `since` that left every object its index. */
+/* As app_poses(), for a snapshot that may be of an earlier scenario, from `since` on: all edits
+ * after `since` left every object its index. */
 gw_pose *app_poses_of(const app_document *document, const gw_snapshot *snapshot, uint64_t since);
 
 /* ---- placing.c ----------------------------------------------------------------------------- */
 
-/* Lays out the edit's scene from where the snapshot has its bodies, and says how they begin. */
+/* Lays out the edit's scene from the poses of the snapshot, and sets how its bodies begin. NULL
+ * with an error. */
 gw_layout *app_lay_out_now(app_edit *edit, const gw_snapshot *snapshot, gw_error *error);
 
-/* Whether an edit that is laid out has a body begin otherwise than it goes on. */
+/* True where some body of the laid out edit does not simply go on. */
 bool app_begins_any(const app_edit *edit);
 
-/* The renamed entries of an edit that is known by its scene alone: those of another id in the same
- * place that are the same otherwise. False when memory is short. */
+/* Finds the entries that an edit renames when only its scene is known (undo, redo): entries of
+ * another id at the same index that are equal otherwise. False when memory is short. */
 bool app_edit_finds_renamed(app_edit *edit, gw_error *error);
 
-/* Poses that the edit states of objects whose joints state a position have no effect at a start. */
+/* Notes poses stated by the edit that have no effect at a start, since a joint states a
+ * position. */
 void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stopped);
 
-/* Whether joints are within limits that the edit gives them, where the simulation is not stopped;
- * what begins at a limit since its poses are beyond is noted. False with an error. */
+/* Checks that joints are within the limits that the edit sets, unless the simulation is stopped;
+ * notes joints that begin at a limit because their poses are beyond. False with an error. */
 bool app_check_limits(app_edit *edit, const gw_layout *layout, bool stopped, gw_error *error);
 
-/* The same of a document as the server starts, in words. */
+/* Logs the same for the document with which the server starts. */
 void app_log_beyond_limits(gw_app *app, const app_document *document);
 
-/* Where a step failed, or went beyond what a scene may say, a pose is no place to begin at. */
+/* True where the pose is finite and within GW_MAX_COORDINATE, so that a body can begin there. */
 bool app_within_numbers(const gw_pose *pose);
 
 /* ---- opening.c ----------------------------------------------------------------------------- */
 
-/* Whether a file of the edit's scene could be opened; false with an error. Under the edit lock. */
+/* Checks that the edit's scene could be opened as a file; false with an error. Under the edit
+ * lock. */
 bool app_opens_again(app_edit *edit, gw_error *error);
 
-/* The edit is in effect: its document keeps what was found. */
+/* The edit is in effect: its document keeps the result of the check. */
 void app_keep_opening(app_edit *edit);
 
-/* Where the contacts of an opening were found, as text for the history, NULL when memory is short;
- * and a scene as it opens from there (`contacts`: NULL to search for them), NULL with an error. */
+/* The places of the contacts of an opening as text for the history, NULL when memory is short; and
+ * the layout of a scene that opens with these places (`contacts`: NULL to search for them), NULL
+ * with an error. */
 gw_text *app_write_contacts(const gw_layout *opening);
 gw_layout *app_open_layout(const gw_scene *scene, const json_t *contacts, gw_error *error);
 
-/* That was answered with contacts that were followed: they are to be searched for once the edits
- * rest. How long until then (ms), -1: nothing is to be checked. The check, which tells by an event
- * if a file could not be opened; with no lock held. */
+/* For checks that followed contacts: schedules a search over whole surfaces once the edits rest;
+ * the time until it is due (ms), -1: none is scheduled; the search itself, which logs an event if
+ * the scene could not be opened. The last one is called with no lock held. */
 void app_check_opening_later(gw_app *app);
 int64_t app_opening_due(const gw_app *app);
 void app_check_opening(gw_app *app);
 
 /* ---- the loop ------------------------------------------------------------------------------ */
 
-/* A running edit was laid out from where the hand had the objects; a stop goes back to the poses
- * that the scene states, so the loop gets a scenario of those first. Under the edit lock. */
+/* For a stop after edits that were laid out from the loop's present poses: sends the loop a
+ * scenario of the poses that the scene states. Under the edit lock. */
 void app_lay_out_again(gw_app *app);
 
-/* Geometry took a branch away from under a tool: wakes the thread that calls app_catch_up(), which
- * hands the document over whole, so that the tool travels to where its constraints hold now. */
+/* Geometry took a branch away from a tool: wakes the thread that calls app_catch_up(), which sends
+ * a whole scenario, so that the tool moves to where its constraints hold. */
 void app_left_behind(gw_app *app);
 void app_wake_tasks(gw_app *app);
 void app_catch_up(gw_app *app);
 
-/* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */
+/* Starts a new loop with newly opened devices for the document; ends the old ones. Under the edit
+ * lock. */
 bool app_start_loop(gw_app *app, app_document *document, gw_error *error);
 
-/* Sends a command. A hand's moves are sent again anyway; everything else waits for the ring, which
- * the loop empties every tick. */
+/* Sends a command. For all but drags and pushes, which clients repeat, it waits while the ring is
+ * full; the loop empties it every tick. */
 bool app_send_command(gw_app *app, const gw_command *command, gw_error *error);
 
 /* A few numbers of the newest snapshot, which is 100 kB. */
@@ -240,31 +247,32 @@ app_loop_state app_loop_now(gw_app *app);
 /* The newest snapshot. */
 void app_snapshot(gw_app *app, gw_snapshot *snapshot);
 
-/* An edit is in effect of which the loop has nothing to say. */
+/* Logs that an edit is in effect for which the loop sends no event. */
 void app_log_in_effect(gw_app *app, uint64_t revision);
 
-/* Takes over what the loop reported. */
+/* Logs an event of the loop; kinds that may occur every tick are combined. */
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document);
 
-/* Writes down what waits for its flood to be quiet; whether something does and is due. */
+/* Logs the combined events that are due; true where some are due. */
 void app_log_floods(gw_app *app, const app_document *document);
 bool app_log_due(const gw_app *app);
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
-/* The thread that runs tasks; false with an error where there is none to be had. */
+/* Starts the thread that runs tasks; false with an error. */
 bool app_task_create(gw_app *app, gw_error *error);
 
-/* A load: what ran in the scene before is no longer reported. */
+/* A scene was loaded: the task of the former scene is no longer reported. */
 void app_task_forget(gw_app *app);
 
-/* Ends the thread, and the task that it runs. Before the loop ends. */
+/* Ends the thread and the task that it runs. To be called before the loop ends. */
 void app_task_destroy(gw_app *app);
 
 /* ---- changes ------------------------------------------------------------------------------- */
 
-/* The change from the scene of `from` to that of `to`, as text: an array of [member] that is gone,
- * [member, value], or of lists [member, at, removed, [added]]. NULL when memory is short. */
+/* The change from the scene of `from` to that of `to`, as JSON text: an array of [member] for a
+ * removed one, [member, value], or, of lists, [member, at, removed, [added]]. NULL when memory is
+ * short. */
 gw_text *app_change(const app_document *from, const app_document *to);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The thread that runs tasks: it polls the run of one, and carries out what that asks for as edits
- * and commands like anybody else's. Every other thread sees a copy of the progress. Besides, it
- * brings tools that moving geometry left behind onto their constraints again.
+ * The thread that runs tasks: it polls the current run and carries out its actions as ordinary
+ * edits and commands. Other threads see a copy of the progress. The thread also sends a whole
+ * scenario where moving geometry took a branch away from a tool, and checks openings (opening.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "server/app/diff.h"
 #include "server/app/private.h"
 
-#define POLL_NS      2000000 /* between two looks: two ticks of the usual loop */
-#define STOP_WAIT_MS 1000    /* for the thread to take notice; an edit may hold it up */
-#define TAGS         65536   /* commands of one run, at most: a step has one */
+#define POLL_NS      2000000 /* between two polls: two ticks of the usual loop */
+#define STOP_WAIT_MS 1000    /* for the thread to notice a stop; an edit may delay it */
+#define TAGS         65536   /* most commands of one run: a step has one */
 
 /* ---- what a run asks for ------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static bool on_branch(const app_document *document, int tool, const char *branch
     return !*branch || (p && strcmp(p->solution.branches[p->branch].id, branch) == 0);
 }
 
-/* The step's edit, like any other: undone as one, travelled to without a bump. */
+/* Carries out the step's edit as any other: one step for undo, and a trajectory to the new pose. */
 static void carry_out_edit(gw_app *app, const gw_task_step *step)
 {
     app_edit edit;
@@ -56,8 +56,8 @@ static void carry_out(gw_app *app, const gw_task_action *action)
         app_send_command(app, &action->command, NULL);
 }
 
-/* The set of the tool in the scenario that the snapshot is of; NULL where the document's is not it
- * yet. `there`: the tool still holds the task's object. */
+/* The submanifold of the task's tool; NULL while the loop does not run the document's scenario.
+ * `there`: the tool still holds the task's object. */
 static const gw_submanifold *set_of(const app_task *task, const app_document *document, bool match,
                                     bool *there)
 {
@@ -91,7 +91,7 @@ static void report_end(gw_app *app)
                 p->message);
 }
 
-/* One look. True when the run is over. */
+/* One poll of the run. True when the run is over. */
 static bool advance_task(gw_app *app, bool stop)
 {
     app_document *document;
@@ -117,7 +117,7 @@ static bool advance_task(gw_app *app, bool stop)
     return true;
 }
 
-/* For `most_ms` at most where that is not negative. */
+/* Waits for a signal, `most_ms` at most where that is not negative. */
 static void wait_for_wake(app_task *t, int64_t most_ms)
 {
     struct timespec until;
@@ -209,7 +209,7 @@ void app_task_destroy(gw_app *app)
     pthread_cond_destroy(&t->wake);
 }
 
-/* The conditions of a start; the task's copy and its tool. */
+/* Checks that the task may start; outputs a copy of the task and its tool. False with an error. */
 static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_error *error)
 {
     app_document *document = app_document_get(app);
@@ -231,7 +231,7 @@ static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_
     return may;
 }
 
-/* Takes the place of the task that runs; false where one does. */
+/* Reserves the thread for a run; false with an error where a task runs. */
 static bool claim_run(app_task *t, gw_error *error)
 {
     pthread_mutex_lock(&t->lock);
