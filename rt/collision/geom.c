@@ -18,7 +18,7 @@ static bool set_polytope(gw_geom *g, gw_polytope *polytope, gw_error *error)
 static bool set_surface(gw_geom *g, gw_nurbs *surface, gw_error *error)
 {
     gw_corner_parameters *parameters = NULL;
-    gw_mesh *mesh = gw_nurbs_mesh_with_parameters(surface, &parameters, error);
+    gw_mesh *mesh = gw_nurbs_mesh(surface, &parameters, error);
     g->surface = gw_nurbs_get(surface);
     g->trimesh = mesh ? gw_trimesh_create(mesh, error) : NULL;
     if (g->trimesh)

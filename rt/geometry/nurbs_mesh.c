@@ -228,8 +228,9 @@ static gw_mesh *mesh_of(const gw_nurbs *surface, const spans s[2], const int cel
     } else {
         gw_fail(error, GW_FAILED, "", "no memory for a surface's triangles");
     }
-    *parameters = mesh ? g.parameters : NULL;
-    if (!mesh)
+    if (mesh && parameters)
+        *parameters = g.parameters;
+    else
         free(g.parameters);
     free(g.lines[0]);
     free(g.lines[1]);
@@ -238,11 +239,11 @@ static gw_mesh *mesh_of(const gw_nurbs *surface, const spans s[2], const int cel
     return mesh;
 }
 
-gw_mesh *gw_nurbs_mesh_with_parameters(const gw_nurbs *surface, gw_corner_parameters **parameters,
-                                       gw_error *error)
+gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_corner_parameters **parameters, gw_error *error)
 {
-    assert(surface && surface->dimension == 2 && parameters);
-    *parameters = NULL;
+    assert(surface && surface->dimension == 2);
+    if (parameters)
+        *parameters = NULL;
     spans s[2] = {{0}, {0}};
     gw_mesh *mesh = NULL;
     if (find_spans(surface, 0, &s[0]) && find_spans(surface, 1, &s[1])) {
@@ -263,13 +264,5 @@ gw_mesh *gw_nurbs_mesh_with_parameters(const gw_nurbs *surface, gw_corner_parame
     }
     free_spans(&s[0]);
     free_spans(&s[1]);
-    return mesh;
-}
-
-gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_error *error)
-{
-    gw_corner_parameters *parameters;
-    gw_mesh *mesh = gw_nurbs_mesh_with_parameters(surface, &parameters, error);
-    free(parameters);
     return mesh;
 }

@@ -8,21 +8,19 @@
 #include "rt/geometry/mesh.h"
 #include "rt/geometry/nurbs.h"
 
-/*
- * Corners lie on the surface, along its knots among others; the triangles' counter-clockwise side
- * is that of the normal S_u x S_v. They are apart from the surface by at most about 3e-4 of its
- * size, but where that would take more than some 48 cells along a direction. One that encloses a
- * volume is a closed mesh with its outside outwards. With one reference; NULL with an error: as
- * gw_mesh_create().
- */
-gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_error *error);
-
-/* Parameters of a triangle's three corners. A corner on a seam or at a pole has those of its
+/* Parameters (u, v) of a triangle's three corners. A corner on a seam or at a pole has those of its
  * triangle's side of it. */
 typedef double gw_corner_parameters[3][2];
 
-/* The same with the parameters of each triangle of the mesh, to be freed with free(). */
-gw_mesh *gw_nurbs_mesh_with_parameters(const gw_nurbs *surface, gw_corner_parameters **parameters,
-                                       gw_error *error);
+/*
+ * The triangles' corners lie on the surface, along its knots among others; their counter-clockwise
+ * side is that of the normal S_u x S_v. The distance from the surface is at most about 3e-4 of its
+ * size, unless that would take more than some 48 cells along a direction. A surface that encloses a
+ * volume becomes a closed mesh with its outside outwards.
+ *
+ * `parameters`, where it is not NULL: an entry for each triangle of the mesh, to be freed with
+ * free(). A mesh with one reference; NULL with an error: as gw_mesh_create().
+ */
+gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_corner_parameters **parameters, gw_error *error);
 
 #endif

@@ -191,11 +191,6 @@ const gw_detector *gw_detection_detector(const gw_detection *d)
     return d->detector;
 }
 
-double gw_detection_period(const gw_detection *d)
-{
-    return d->period;
-}
-
 void gw_detection_run(gw_detection *d)
 {
     if (!gw_mailbox_read(&d->bodies, d->received))

@@ -46,8 +46,6 @@ gw_narrow_phase gw_detection_narrow_phase(const gw_detection *detection);
 /* Its detector, NULL where nothing touches. */
 const gw_detector *gw_detection_detector(const gw_detection *detection);
 
-double gw_detection_period(const gw_detection *detection);
-
 /* The world's side: finds the candidates among the bodies that went out last, updates local models;
  * nothing where it has done so. Any thread but the loop's, one at a time. */
 void gw_detection_run(gw_detection *detection);

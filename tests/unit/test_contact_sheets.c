@@ -150,7 +150,7 @@ static void nothing_passes_into_a_free_form_body(void **state)
 {
     (void)state;
     gw_nurbs *pillow = gw_nurbs_ellipsoid(gw_v3(0.2, 0.2, 0.05), NULL);
-    gw_mesh *mesh = gw_nurbs_mesh(pillow, NULL);
+    gw_mesh *mesh = gw_nurbs_mesh(pillow, NULL, NULL);
     assert_true(mesh->closed);
     gw_mesh_put(mesh);
     gw_shape wall = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = pillow};

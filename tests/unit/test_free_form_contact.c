@@ -134,7 +134,7 @@ static void parameters_of_triangles_are_those_of_their_corners(void **state)
                           gw_nurbs_torus(0.2, 0.05, NULL), gw_nurbs_cone(0.1, 0.2, NULL)};
     for (int i = 0; i < 3; i++) {
         gw_corner_parameters *x;
-        gw_mesh *mesh = gw_nurbs_mesh_with_parameters(forms[i], &x, NULL);
+        gw_mesh *mesh = gw_nurbs_mesh(forms[i], &x, NULL);
         assert_non_null(mesh);
         for (int t = 0; t < mesh->triangle_count; t++)
             for (int k = 0; k < 3; k++) {

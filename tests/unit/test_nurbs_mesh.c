@@ -41,7 +41,7 @@ static void triangles_lie_on_the_surface(void **state)
     for (int trial = 1; trial < 60; trial += 2) {
         gw_nurbs *surface = random_nurbs(&seed, trial);
         if (surface->dimension == 2) {
-            gw_mesh *mesh = gw_nurbs_mesh(surface, NULL);
+            gw_mesh *mesh = gw_nurbs_mesh(surface, NULL, NULL);
             double corners, middles;
             assert_non_null(mesh);
             measure(surface, mesh, &corners, &middles);
@@ -65,7 +65,7 @@ static void what_encloses_a_volume_is_closed(void **state)
                               2 * M_PI * M_PI * 0.2 * 0.05 * 0.05};
     for (int i = 0; i < 2; i++) {
         double corners, middles;
-        gw_mesh *mesh = gw_nurbs_mesh(closed[i], NULL);
+        gw_mesh *mesh = gw_nurbs_mesh(closed[i], NULL, NULL);
         measure(closed[i], mesh, &corners, &middles);
         print_message("%d triangles, within %.1e of the size\n", mesh->triangle_count, middles);
         assert_true(mesh->closed);
@@ -89,7 +89,7 @@ static void a_plane_takes_two_triangles(void **state)
                               .knots = {knots, knots},
                               .points = points};
     gw_nurbs *plane = gw_nurbs_create(&def, NULL);
-    gw_mesh *mesh = gw_nurbs_mesh(plane, NULL);
+    gw_mesh *mesh = gw_nurbs_mesh(plane, NULL, NULL);
     assert_int_equal(mesh->triangle_count, 2);
     for (int i = 0; i < 2; i++) {
         const int *t = mesh->triangles[i];
