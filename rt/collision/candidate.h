@@ -80,7 +80,6 @@ typedef struct gw_pair_query {
     int geom_a, geom_b;
     gw_pose world_from_a, world_from_b; /* of the bodies */
     double reach;                       /* largest gap of the candidates asked for (m) */
-    gw_vec3 slide;                      /* velocity of a against b (m/s) */
 } gw_pair_query;
 
 #endif

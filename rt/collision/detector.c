@@ -326,16 +326,16 @@ static bool is_internal(const void *context, const gw_manifold_point *m)
  * internal, the next best separating axis is taken, down to half of the smaller geom's radius. */
 static int collide_convex(const gw_detector *d, const geom_pair *p, const gw_convex *a,
                           const gw_convex *b, gw_signed_distance distance, double reach,
-                          gw_vec3 slide, gw_contact_candidate candidates[GW_MANIFOLD_POINTS])
+                          gw_contact_candidate candidates[GW_MANIFOLD_POINTS])
 {
     const double deepest = -0.5 * fmin(d->geoms[p->a].radius, d->geoms[p->b].radius);
     filter_context context = {d, p};
     gw_manifold_filter filter = {is_internal, &context};
     gw_manifold_point points[GW_MANIFOLD_POINTS];
-    int count = gw_manifold_build(a, b, &distance, reach, slide, &filter, points);
+    int count = gw_manifold_build(a, b, &distance, reach, &filter, points);
     while (count == 0 && distance.distance < 0 && gw_next_separating_axis(a, b, &distance) &&
            distance.distance > deepest)
-        count = gw_manifold_build(a, b, &distance, reach, slide, &filter, points);
+        count = gw_manifold_build(a, b, &distance, reach, &filter, points);
     for (int i = 0; i < count; i++)
         candidates[i] = candidate_of(d, p, &points[i]);
     return count;
@@ -343,7 +343,7 @@ static int collide_convex(const gw_detector *d, const geom_pair *p, const gw_con
 
 /* A trimesh against anything, at the poses of `a` and `b`. */
 static gw_trimesh_query trimesh_query(const gw_geom *ga, const gw_geom *gb, const gw_convex *a,
-                                      const gw_convex *b, double reach, gw_vec3 slide)
+                                      const gw_convex *b, double reach)
 {
     bool first = ga->trimesh != NULL;
     const gw_geom *mesh = first ? ga : gb, *other = first ? gb : ga;
@@ -356,8 +356,7 @@ static gw_trimesh_query trimesh_query(const gw_geom *ga, const gw_geom *gb, cons
                               .half = other->half,
                               .other = other->trimesh,
                               .mesh_is_a = first,
-                              .reach = reach,
-                              .slide = slide};
+                              .reach = reach};
 }
 
 static bool is_ball(const gw_geom *g)
@@ -385,7 +384,6 @@ static int free_form_manifold(const gw_free_form *form, bool ball, const gw_trim
         near.reach += deviation;
         near.mesh_is_a = false;
         near.unreduced = true;
-        near.slide = query->mesh_is_a ? gw_neg(query->slide) : query->slide;
         gw_manifold_point found[GW_TRIMESH_FOUND];
         count = gw_trimesh_manifold(&near, found, GW_TRIMESH_FOUND, gap);
         count = gw_free_form_refine(&q, found, count, points, capacity);
@@ -444,8 +442,7 @@ static double spin_speed(const gw_geom *g)
 static void collide_pair(gw_detector *d, int a, int b)
 {
     const gw_geom *ga = &d->geoms[a], *gb = &d->geoms[b];
-    gw_vec3 slide = gw_sub(ga->twist.v, gb->twist.v);
-    double speed = gw_norm(slide) + spin_speed(ga) + spin_speed(gb);
+    double speed = gw_norm(gw_sub(ga->twist.v, gb->twist.v)) + spin_speed(ga) + spin_speed(gb);
     double reach = speed * d->horizon + d->margin;
     geom_pair p = {a, b, d->poses[ga->body], d->poses[gb->body]};
     gw_signed_distance distance;
@@ -454,10 +451,10 @@ static void collide_pair(gw_detector *d, int a, int b)
         return;
     int count = 0;
     if (ga->trimesh || gb->trimesh) {
-        gw_trimesh_query query = trimesh_query(ga, gb, &ga->convex, &gb->convex, reach, slide);
+        gw_trimesh_query query = trimesh_query(ga, gb, &ga->convex, &gb->convex, reach);
         count = collide_trimesh(d, &p, &query, candidates, GW_TRIMESH_POINTS, NULL);
     } else if (gw_convex_distance(&ga->convex, &gb->convex, reach, &distance)) {
-        count = collide_convex(d, &p, &ga->convex, &gb->convex, distance, reach, slide, candidates);
+        count = collide_convex(d, &p, &ga->convex, &gb->convex, distance, reach, candidates);
         if (count == 0)
             candidates[count++] = (gw_contact_candidate){.key = key_of(&p, 0, 0),
                                                          .a = ga->body,
@@ -557,7 +554,7 @@ static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
                                    double *gap)
 {
     const double first = 2e-3, factor = 3;
-    gw_trimesh_query q = trimesh_query(&d->geoms[p->a], &d->geoms[p->b], a, b, first, query->slide);
+    gw_trimesh_query q = trimesh_query(&d->geoms[p->a], &d->geoms[p->b], a, b, first);
     bool free_form = d->geoms[p->a].free_form || d->geoms[p->b].free_form;
     q.nearest_only = true;
     for (;; q.reach = fmin(query->reach, factor * q.reach)) {
@@ -588,7 +585,7 @@ int gw_detect_pair(const void *detector, const gw_pair_query *query,
     *gap = distance.distance;
     if (distance.distance > query->reach)
         return 0;
-    return collide_convex(d, &p, &a, &b, distance, query->reach, query->slide, candidates);
+    return collide_convex(d, &p, &a, &b, distance, query->reach, candidates);
 }
 
 bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre, double *radius)

@@ -242,10 +242,23 @@ static uint32_t feature_of(const gw_support_feature *f, double fraction)
     return fraction >= 1 ? (uint32_t)f->id[1] : (uint32_t)f->id[0] | GW_FEATURE_EDGE;
 }
 
-/* Points or segments of both: the normal follows the points where one is rounded, and is that of
- * the distance where they are in one place or both are sharp. */
+static bool is_inside(const gw_support_feature *s, double fraction)
+{
+    return s->count > 1 && fraction > 0 && fraction < 1;
+}
+
+/* Around a segment: the cylinder on which points have that distance from it. */
+static gw_bend bend_around(const gw_support_feature *s, gw_vec3 n, double distance)
+{
+    gw_vec3 d = gw_unit(gw_sub(s->p[1], s->p[0]));
+    return (gw_bend){{1 / distance, 0}, {gw_unit(gw_cross(d, n)), d}};
+}
+
+/* Points or segments of both: where one is rounded, the normal follows the points, or goes round
+ * the segment that the other's point is beside; it is that of the distance where they are in one
+ * place or both are sharp. */
 static void add_nearest(builder *m, const gw_support_feature *a, double x,
-                        const gw_support_feature *b, double y, gw_vec3 slide)
+                        const gw_support_feature *b, double y)
 {
     gw_vec3 p = a->count > 1 ? on_segment(a, x) : a->p[0];
     gw_vec3 q = b->count > 1 ? on_segment(b, y) : b->p[0];
@@ -254,18 +267,18 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
     double distance = gw_norm(q_to_p);
     gw_normal_kind kind = GW_NORMAL_IN_WORLD;
     bool balls = ra + rb > 0 && distance > 1e-6 * (ra + rb) && gw_dot(q_to_p, n) > 0;
-    bool crossing = a->count > 1 && x > 0 && x < 1 && b->count > 1 && y > 0 && y < 1;
-    if (balls && (!crossing || are_parallel(a, b))) {
-        const gw_support_feature *edge = a->count > 1 ? a : b->count > 1 ? b : NULL;
-        gw_vec3 d = edge ? gw_unit(gw_sub(edge->p[1], edge->p[0])) : gw_v3(0, 0, 0);
-        bool along = edge && fabs(gw_dot(d, slide)) > gw_norm(gw_reject(slide, d));
+    gw_bend bend = flat;
+    bool beside_a = is_inside(a, x), beside_b = is_inside(b, y);
+    if (balls && (!(beside_a && beside_b) || are_parallel(a, b))) {
         n = gw_scale(1 / distance, q_to_p);
-        kind = !along ? GW_NORMAL_BETWEEN : edge == a ? GW_NORMAL_IN_A : GW_NORMAL_IN_B;
+        kind = beside_a ? GW_NORMAL_IN_A : beside_b ? GW_NORMAL_IN_B : GW_NORMAL_BETWEEN;
+        if (beside_a || beside_b)
+            bend = bend_around(beside_a ? a : b, n, distance);
     }
     double gap = gw_dot(n, q_to_p) - ra - rb;
     if (gap <= m->reach)
         *add_found(m) = (gw_manifold_point){
-            p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y), flat};
+            p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y), bend};
 }
 
 /* The support point of the solid whose feature has fewer points, and the point across from it. */
@@ -293,7 +306,7 @@ static void add_support_point(builder *m, const gw_support_feature *a, const gw_
                                         flat};
 }
 
-static void add_nearest_pair(builder *m, gw_vec3 slide)
+static void add_nearest_pair(builder *m)
 {
     gw_vec3 n = m->nearest.normal;
     gw_support_feature a, b;
@@ -313,7 +326,7 @@ static void add_nearest_pair(builder *m, gw_vec3 slide)
         y[0] = nearest_fraction(&b, a.p[0]);
     int before = m->count;
     for (int i = 0; i < count; i++)
-        add_nearest(m, &a, x[i], &b, y[i], slide);
+        add_nearest(m, &a, x[i], &b, y[i]);
     /* lines that are only nearly level do not have the distance */
     double least = INFINITY;
     for (int i = before; i < m->count; i++)
@@ -404,7 +417,7 @@ static bool has_distance(const builder *m)
 }
 
 int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_distance *distance,
-                      double reach, gw_vec3 slide, const gw_manifold_filter *filter,
+                      double reach, const gw_manifold_filter *filter,
                       gw_manifold_point points[GW_MANIFOLD_POINTS])
 {
     assert(a->size >= 0 && b->size >= 0);
@@ -416,7 +429,7 @@ int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_di
     m.count = 0;
     add_faces(&m);
     if (!has_distance(&m))
-        add_nearest_pair(&m, slide);
+        add_nearest_pair(&m);
     return reduce_points(&m, filter, points);
 }
 

@@ -38,10 +38,9 @@ typedef struct gw_manifold_filter {
 
 /* All points with a gap of at most `reach` (m), and of more than four the outermost; nearest first;
  * returns how many. `distance`: of the solids, from gw_convex_distance() or
- * gw_next_separating_axis(). `slide`: velocity of a against b there (m/s); it tells whether a ball
- * rolls along an edge or over it. `filter` NULL: none is left out. */
+ * gw_next_separating_axis(). `filter` NULL: none is left out. */
 int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_distance *distance,
-                      double reach, gw_vec3 slide, const gw_manifold_filter *filter,
+                      double reach, const gw_manifold_filter *filter,
                       gw_manifold_point points[GW_MANIFOLD_POINTS]);
 
 #endif

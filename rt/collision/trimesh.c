@@ -340,7 +340,6 @@ static uint32_t mesh_feature(const gw_trimesh *f, const triangle *t, uint32_t fe
 static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *t,
                              const other_solid *o)
 {
-    const gw_trimesh_query *q = c->query;
     gw_signed_distance distance;
     if (!gw_convex_distance(o->convex, &t->convex, c->reach, &distance))
         return;
@@ -351,8 +350,7 @@ static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *
         return;
     counts |= gw_dot(distance.normal, own) < 1 - 1e-12;
     gw_manifold_point points[GW_MANIFOLD_POINTS];
-    gw_vec3 slide = q->mesh_is_a ? gw_neg(q->slide) : q->slide;
-    int count = gw_manifold_build(o->convex, &t->convex, &distance, c->reach, slide, NULL, points);
+    int count = gw_manifold_build(o->convex, &t->convex, &distance, c->reach, NULL, points);
     for (int i = 0; i < count; i++) {
         gw_manifold_point *p = &points[i];
         bool above = p->kind == GW_NORMAL_IN_B && gw_dot(p->normal, own) > 1 - 1e-9;

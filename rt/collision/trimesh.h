@@ -36,7 +36,6 @@ typedef struct gw_trimesh_query {
     bool nearest_only; /* points about as near as the nearest, of a limited number of triangles */
     bool unreduced;    /* all that are found, up to GW_TRIMESH_FOUND */
     double reach;      /* m */
-    gw_vec3 slide;     /* velocity of a against b (m/s) */
 } gw_trimesh_query;
 
 /* Points with a gap of at most the reach, nearest first, at most `capacity`; returns how many. *gap

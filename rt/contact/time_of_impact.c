@@ -329,8 +329,7 @@ static bool query_pair(gw_world *w, gw_collision_pair *p, const gw_body_state *a
                            .geom_b = p->geom_b,
                            .world_from_a = p->detected_pose_a,
                            .world_from_b = p->detected_pose_b,
-                           .reach = QUERY_STEPS * approach_bound(p, a, b) * w->dt + QUERY_MARGIN,
-                           .slide = relative_velocity(p, a, b)};
+                           .reach = QUERY_STEPS * approach_bound(p, a, b) * w->dt + QUERY_MARGIN};
     const gw_narrow_phase *n = &w->narrow_phase;
     p->detected_count = n->query(n->context, &query, &w->detected[p->detected], &p->gap);
     if (p->detected_count < 0) {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "rt/contact/kinematics.h"
 #include "tests/unit/detector_fixture.h"
 
 enum { KINDS = 6, ROOM = 256 };
@@ -344,6 +345,27 @@ static void a_candidate_follows_a_ball_wherever_it_goes(void **state)
     gw_detector_destroy(s.detector);
 }
 
+/* A ball that goes along an edge as it goes round it. */
+static void a_candidate_follows_a_ball_along_an_edge(void **state)
+{
+    (void)state;
+    const double far = 0.11, from = 0.8, to = 1;
+    stage s = {.count = 2,
+               .moving = 1,
+               .shapes = {round_shape(GW_SHAPE_SPHERE, 0.1, 0), box_shape(2, 2, 0.1)},
+               .poses = {at(0.02, 1 + far * cos(from), 0.05 + far * sin(from)), at(0, 0, 0)}};
+    gw_contact_candidate near[ROOM];
+    stage_open(&s);
+    assert_int_equal(stage_detect(&s, 0.1, near, ROOM), 1);
+    gw_contact_candidate found = near[0];
+    s.poses[0].p = gw_v3(0.05, 1 + far * cos(to), 0.05 + far * sin(to));
+    gw_gap gap = gw_gap_at(&found, &s.poses[0], &s.poses[1]);
+    print_message("gap off by %.1e m\n", gap.gap - (far - 0.1));
+    assert_true(fabs(gap.gap - (far - 0.1)) < 1e-4);
+    assert_true(gw_distance(gap.normal, gw_v3(0, cos(to), sin(to))) < 0.01);
+    gw_detector_destroy(s.detector);
+}
+
 /* A box that slides and tips a little, detected at 200 Hz: each pair keeps its name. */
 static void keys_stay_while_a_box_slides(void **state)
 {
@@ -594,6 +616,7 @@ int main(void)
         cmocka_unit_test(faces_rest_on_their_corners),
         cmocka_unit_test(round_solids_rest_on_ends_sides_and_rims),
         cmocka_unit_test(a_candidate_follows_a_ball_wherever_it_goes),
+        cmocka_unit_test(a_candidate_follows_a_ball_along_an_edge),
         cmocka_unit_test(keys_stay_while_a_box_slides),
         cmocka_unit_test(a_fast_ball_sees_a_thin_wall_and_its_side),
         cmocka_unit_test(spin_brings_far_corners_near),
