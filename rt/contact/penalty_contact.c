@@ -627,6 +627,18 @@ static gw_vec3 anchor_motion(const gw_world *w, const gw_contact *c)
     return gw_sub(apart, c->anchor_offset);
 }
 
+/* The slip of a substep, and its spin: none where no friction acted. A frozen system stays where it
+ * is, whatever its velocity. */
+static gw_vec3 slip_in_substep(const gw_world *w, const gw_contact *c, double h, double *spin)
+{
+    bool frozen = w->frozen[w->group[gw_contact_any_system(c)]];
+    if (!c->damping_active)
+        return gw_v3(0, 0, 0);
+    return gw_reject(slips_by_rate(c) && !frozen ? slip_and_spin(w, c, h, spin)
+                                                 : anchor_motion(w, c),
+                     c->now.normal);
+}
+
 /* F_n now (N). */
 static double normal_force(const gw_contact *c)
 {
@@ -717,8 +729,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
         c->gap_at_start = c->start;
     }
     double limit = friction_limit(c), spin = 0;
-    gw_vec3 motion = slips_by_rate(c) ? slip_and_spin(w, c, h, &spin) : anchor_motion(w, c);
-    motion = gw_reject(motion, c->now.normal);
+    gw_vec3 motion = slip_in_substep(w, c, h, &spin);
     w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
     bool springs = !c->loaded || gw_contact_holds(c);
