@@ -7,14 +7,13 @@
 #include <math.h>
 
 #define CALM 7.0 /* m / (K_h tau^2): four times what is stable with a hand's damping */
+#define FELT 0.1 /* of a stiffness: what a hand tells apart */
 
-const char *const gw_renderable_reason_names[] = {[GW_RENDERED_AS_ASKED] = "as-asked",
-                                                  [GW_RENDERED_BY_DEFAULT] = "default",
-                                                  [GW_RENDERED_WATCHED] = "passivity",
-                                                  [GW_RENDERED_BEYOND_BOUND] = "sampling-bound",
-                                                  [GW_RENDERED_WITH_DEVICE] = "device-mass",
-                                                  [GW_RENDERED_TOO_LIGHT] = "smallest-mass",
-                                                  NULL};
+const char *const gw_renderable_reason_names[] = {
+    [GW_RENDERED_AS_ASKED] = "as-asked",       [GW_RENDERED_BY_DEFAULT] = "default",
+    [GW_RENDERED_WATCHED] = "passivity",       [GW_RENDERED_BEYOND_BOUND] = "sampling-bound",
+    [GW_RENDERED_WITH_DEVICE] = "device-mass", [GW_RENDERED_TOO_LIGHT] = "smallest-mass",
+    [GW_RENDERED_SOFTER] = "device-stiffness", NULL};
 
 double gw_sampling_bound(double friction, double damping, double dt, double delay)
 {
@@ -94,16 +93,35 @@ static double most_of(const double a[3])
     return fmax(fmax(a[0], a[1]), a[2]);
 }
 
+/* The desired spring in series with an admittance device's structure: 1/K = 1/K_d + 1/K_s. */
+static gw_rendered_value admitted_spring(double requested, double structure)
+{
+    bool rigid = structure == 0;
+    gw_rendered_value v = {.requested = requested, .bound = rigid ? INFINITY : structure};
+    v.applied = rigid ? requested : 1 / (1 / requested + 1 / structure);
+    v.why = v.applied < (1 - FELT) * requested ? GW_RENDERED_SOFTER : GW_RENDERED_AS_ASKED;
+    return v;
+}
+
 /* The desired spring acts on the model; an impedance device shows it as control's own. */
+static gw_rendered_value desired_spring(const gw_render_request *r, const double stiffness[3],
+                                        const double damping[3], double friction, double structure)
+{
+    double k = most_of(stiffness);
+    if (k == 0)
+        return (gw_rendered_value){0};
+    return r->def ? spring_answer(k, k, most_of(damping), friction, r)
+                  : admitted_spring(k, structure);
+}
+
 static void desired_springs(const gw_render_request *r, gw_rendered *out)
 {
     const gw_desired_def *d = r->desired;
-    double k = d ? most_of(d->stiffness) : 0, turn = d ? most_of(d->stiffness + 3) : 0;
-    if (k > 0)
-        out->desired = spring_answer(k, k, most_of(d->damping), r->device.damping, r);
-    if (turn > 0)
-        out->desired_angular =
-            spring_answer(turn, turn, most_of(d->damping + 3), r->device.damping_angular, r);
+    if (!d)
+        return;
+    out->desired = desired_spring(r, d->stiffness, d->damping, r->device.damping, r->structure);
+    out->desired_angular = desired_spring(r, d->stiffness + 3, d->damping + 3,
+                                          r->device.damping_angular, r->structure_angular);
 }
 
 gw_rendered gw_renderable_values(const gw_render_request *r)
@@ -111,6 +129,7 @@ gw_rendered gw_renderable_values(const gw_render_request *r)
     assert(r && r->dt > 0 && r->mass > 0 && r->inertia > 0);
     const gw_impedance_device *d = &r->device;
     gw_rendered out = {.impedance = r->def != NULL};
+    desired_springs(r, &out);
     if (!r->def) {
         double servo = r->bandwidth > 0 ? 1 / (6.283185307179586 * r->bandwidth) : 0;
         double tau = 0.5 * r->dt + d->delay + servo;
@@ -122,7 +141,6 @@ gw_rendered gw_renderable_values(const gw_render_request *r)
     out.mass = mass_answer(out.law, r->mass, d->mass);
     out.inertia = mass_answer(out.law, r->inertia, d->inertia);
     render_springs(r, &out);
-    desired_springs(r, &out);
     if (out.law == GW_LAW_PENALTY)
         out.penalty = spring_answer(r->def->penalty * d->mass, r->def->penalty * d->mass,
                                     r->def->penalty_damping * d->mass, d->damping, r);

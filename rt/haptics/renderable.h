@@ -6,6 +6,8 @@
  *
  *   b > K (T/2 + delay) + |B|
  *
+ * An admittance device shows any spring, in series with its own structure: 1/K = 1/K_d + 1/K_s.
+ *
  * Task space, linear or angular alike: N/m or N m/rad, kg or kg m^2. Pure functions, any thread.
  */
 #ifndef GW_HAPTICS_RENDERABLE_H
@@ -26,7 +28,8 @@ typedef enum gw_renderable_reason {
     GW_RENDERED_WATCHED,      /* beyond the sampling bound: the passivity controller pays */
     GW_RENDERED_BEYOND_BOUND, /* the same, and nobody does */
     GW_RENDERED_WITH_DEVICE,  /* the law leaves the device its own mass */
-    GW_RENDERED_TOO_LIGHT     /* below the smallest mass that a hand of GW_HAND_STIFFNESS bears */
+    GW_RENDERED_TOO_LIGHT,    /* below the smallest mass that a hand of GW_HAND_STIFFNESS bears */
+    GW_RENDERED_SOFTER        /* the device's own structure gives way in series with it */
 } gw_renderable_reason;
 
 extern const char *const gw_renderable_reason_names[]; /* "as-asked", .. */
@@ -35,14 +38,14 @@ extern const char *const gw_renderable_reason_names[]; /* "as-asked", .. */
 typedef struct gw_rendered_value {
     double requested; /* 0: nothing was */
     double applied;
-    double bound; /* stiffness: the most, mass: the least that is within the bound */
+    double bound; /* stiffness: the most, mass: the least that is within it; INFINITY: none */
     gw_renderable_reason why;
 } gw_rendered_value;
 
 /* The rendered values of a tool's requests. */
 typedef struct gw_rendered {
     gw_control_law law;
-    bool impedance; /* else an admittance device: stiffness is not rendered by control */
+    bool impedance; /* else an admittance device: control has no springs of its own */
     gw_rendered_value mass, inertia;
     gw_rendered_value stiffness, stiffness_angular; /* of coordination or coupling */
     gw_rendered_value desired, desired_angular;     /* stiffness that the tool asks for, the most */
@@ -55,6 +58,8 @@ typedef struct gw_render_request {
     const gw_desired_def *desired; /* NULL: nothing is desired */
     gw_impedance_device device;    /* mass, damping, delays and limits, task space */
     double bandwidth;              /* Hz, of an admittance device's servo; 0: exact */
+    double structure;              /* N/m, of its structure, task space; 0: rigid */
+    double structure_angular;      /* N m/rad */
     double mass, inertia;          /* of the model at the hand: a lower bound */
     double dt;                     /* s */
 } gw_render_request;

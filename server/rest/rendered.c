@@ -31,6 +31,8 @@ json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *inf
     double s = tool->force_scale > 0 ? tool->force_scale : 1;
     double k = tool->workspace.has_scale ? tool->workspace.scale : state ? state->map_scale : 1;
     gw_render_request request = {.bandwidth = info->bandwidth,
+                                 .structure = s * info->stiffness,
+                                 .structure_angular = s * info->stiffness_angular / (k * k),
                                  .device = {.mass = s * info->mass,
                                             .inertia = s * info->inertia / (k * k),
                                             .damping = s * info->damping,

@@ -99,8 +99,7 @@ static void finish_tool(api_call *call, app_edit *edit, int status)
         snprintf(call->reply->location, sizeof call->reply->location, "/api/v1/tool");
     const gw_scene *scene = edit->document->scene;
     json_t *json = wire_tool(&scene->tools[0]);
-    bool asks = scene->tools[0].control != GW_CONTROL_ADMITTANCE;
-    if (asks && app_edit_device_info(edit, scene->tools[0].device, &info))
+    if (app_edit_device_info(edit, scene->tools[0].device, &info))
         wire_add(json, "rendered", api_rendered(scene, 0, &info, known ? &before : NULL));
     api_part(call, status, edit->document, json);
     app_edit_end(edit);

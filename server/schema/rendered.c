@@ -1,6 +1,8 @@
 /*
  * The rendered stiffness and mass of those that a tool asks for.
  */
+#include <math.h>
+
 #include "server/schema/field.h"
 
 static const char *reason_name(int why)
@@ -8,16 +10,21 @@ static const char *reason_name(int why)
     return gw_renderable_reason_names[why];
 }
 
+WHEN(has_bound, gw_rendered_value, isfinite(it->bound))
+
 static const wire_field of_value[] = {
     {"requested", NUMBER, AT(gw_rendered_value, requested), .about = "0: nothing was"},
     {"applied", NUMBER, AT(gw_rendered_value, applied)},
-    {"bound", NUMBER, AT(gw_rendered_value, bound),
-     .about = "of stiffness the most that sampling bears, of mass the least that is calm"},
+    {"bound", NUMBER, AT(gw_rendered_value, bound), .flags = SOMETIMES, .when = has_bound,
+     .about = "of stiffness the most that sampling bears or the device's structure has, of mass "
+              "the least that is calm; missing where there is none"},
     {"why", CHOICE, AT(gw_rendered_value, why), .name_of = reason_name,
-     .about = "as-asked: within every bound; default: nothing was asked for; passivity: beyond "
-              "the sampling bound, the passivity controller takes what comes out; sampling-bound: "
-              "the same, and it is off; device-mass: this control leaves the device its own mass; "
-              "smallest-mass: a stiff hand may ring with so little"},
+     .about =
+         "as-asked: within every bound; default: nothing was asked for; passivity: beyond "
+         "the sampling bound, the passivity controller takes what comes out; sampling-bound: "
+         "the same, and it is off; device-mass: this control leaves the device its own mass; "
+         "smallest-mass: a stiff hand may ring with so little; device-stiffness: the device's own "
+         "structure gives way as well"},
     {0}};
 static const wire_table rendered_value_table = {
     .name = "RenderedValue", .fields = of_value, .answered = true};

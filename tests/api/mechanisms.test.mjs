@@ -161,6 +161,22 @@ test('a requested stiffness and mass are answered with what is rendered, and why
   assert.equal((await expect(200, 'GET', '/tools/rendered')).json[0].stiffness.why, 'sampling-bound');
 });
 
+test('so are those that are asked of an admittance device', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
+  const { info } = (await expect(200, 'GET', '/devices')).json[0];
+  const stiffness = [info.stiffness, 10, 0, 0, 0, 0];
+  const asked = (await expect(200, 'PATCH', '/tool', { desired: { mass: [0.001, 1, 1, 1, 1, 1], stiffness } })).json
+    .rendered;
+  assert.deepEqual([asked.mass.requested, asked.mass.why], [0.001, 'smallest-mass']);
+  const { requested, applied, bound, why } = asked.desired_stiffness;
+  assert.deepEqual([requested, bound, why], [info.stiffness, info.stiffness, 'device-stiffness']);
+  assert.ok(Math.abs(applied - info.stiffness / 2) < 1e-6 * applied, `${applied} N/m`);
+  assert.deepEqual((await expect(200, 'GET', '/tools/rendered')).json[0].desired_stiffness, asked.desired_stiffness);
+  await expect(200, 'PATCH', '/devices/sim', { settings: { profile: null } });
+  const rigid = (await expect(200, 'GET', '/tools/rendered')).json[0].desired_stiffness;
+  assert.deepEqual(rigid, { requested, applied: requested, why: 'as-asked' });
+});
+
 test('every member comes back as it was given', async () => {
   const put = await expect(200, 'PUT', '/scene', full());
   assert.deepEqual(put.json, full());

@@ -135,6 +135,24 @@ static void an_admittance_device_answers_for_the_mass(void **state)
     assert_true(a.mass.why == GW_RENDERED_TOO_LIGHT && a.mass.bound > 0.05 && a.mass.bound < 0.1);
 }
 
+static void an_admittance_device_answers_for_the_stiffness(void **state)
+{
+    (void)state;
+    gw_desired_def desired = {.stiffness = {100, 3e5, 0, 0, 0, 2}};
+    gw_render_request r = asked(NULL);
+    r.desired = &desired;
+    gw_rendered a = gw_renderable_values(&r);
+    assert_true(a.desired.requested == 3e5 && a.desired.applied == 3e5);
+    assert_true(isinf(a.desired.bound) && a.desired.why == GW_RENDERED_AS_ASKED);
+    assert_true(a.desired_angular.applied == 2 && a.stiffness.requested == 0);
+    r.structure = 1e5; /* in series: 1/3e5 + 1/1e5 = 4/3e5 */
+    r.structure_angular = 1000;
+    a = gw_renderable_values(&r);
+    assert_true(fabs(a.desired.applied - 0.75e5) < 1e-6 && a.desired.bound == 1e5);
+    assert_true(a.desired.why == GW_RENDERED_SOFTER);
+    assert_true(a.desired_angular.why == GW_RENDERED_AS_ASKED && a.desired_angular.applied < 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +160,7 @@ int main(void)
         cmocka_unit_test(the_smallest_mass_bears_a_hand_four_times_as_stiff),
         cmocka_unit_test(every_request_is_answered_with_its_reason),
         cmocka_unit_test(an_admittance_device_answers_for_the_mass),
+        cmocka_unit_test(an_admittance_device_answers_for_the_stiffness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
