@@ -296,7 +296,11 @@ static void api_feature_get(api_call *call)
     else if (parse_reference(id, &ref) &&
              gw_scene_primitive_surface(document->scene, &ref, &surface))
         api_part(call, 200, document, surface_json(ref.object, ref.feature, &surface));
-    else
+    else if (parse_reference(id, &ref) && gw_scene_body_number(document->scene, ref.object) >= 0) {
+        gw_error error = {0};
+        gw_scene_no_feature(document->scene, &ref, "features", 0, "", &error);
+        api_refuse(call, 404, "", "%s", error.message);
+    } else
         resource_missing(call);
     app_document_put(document);
 }
@@ -698,7 +702,7 @@ const char *api_example(const wire_operation *about)
 
 // clang-format off
 static const api_route routes[] = {
-    {{"GET", "", "What there is.", NULL, "Index", 0, NULL}, api_index, NULL},
+    {{"GET", "", "What there is.", NULL, "Index", OP_STILL, NULL}, api_index, NULL},
     {{"GET", "/scene", "The scene file.", NULL, "Scene", OP_ETAG | OP_STILL, NULL}, api_scene_get, NULL},
     {{"PUT", "/scene", "Replaces the scene; the simulation is stopped.", "Scene", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, api_scene_put, NULL},
     {{"PATCH", "/scene", "Changes members of the scene; another rate stops the simulation.", "ScenePatch", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, api_scene_patch, NULL},
@@ -707,10 +711,10 @@ static const api_route routes[] = {
     {{"POST", "/scene/edits", "Several edits, all or none: one revision, one step for undo. A pointer in an error begins with the edit's index.", "SceneEdit[1024]", "History", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, api_scene_edits, NULL},
     {{"POST", "/scene/save", "Saves the scene under a name, whole or not at all.", "SaveRequest", "Scene", OP_EDIT | OP_NEW | OP_ETAG | OP_CREATES | OP_409, NULL}, api_scene_save, NULL},
     {{"POST", "/scene/open", "Opens a scene of the gallery or a saved one; the simulation is stopped.", "OpenRequest", "Scene", OP_EDIT | OP_ETAG | OP_404 | OP_422, NULL}, api_scene_open, NULL},
-    {{"GET", "/scenes", "What can be opened.", NULL, "SceneEntry[]", OP_PAGED, NULL}, api_scenes_get, NULL},
+    {{"GET", "/scenes", "What can be opened.", NULL, "SceneEntry[]", OP_STILL | OP_PAGED, NULL}, api_scenes_get, NULL},
     {{"GET", "/scenes/{file}", "A scene file.", NULL, "Scene", OP_ETAG | OP_STILL, NULL}, api_scenes_file_get, NULL},
     {{"DELETE", "/scenes/{file}", "Deletes a saved scene; its versions are kept for a while.", NULL, NULL, OP_EDIT | OP_409, NULL}, api_scenes_file_delete, NULL},
-    {{"GET", "/scenes/{file}/versions", "What is saved under the name and what was saved or deleted before, newest first: 20 for 30 days.", NULL, "SceneVersion[]", OP_PAGED, NULL}, api_scenes_versions_get, NULL},
+    {{"GET", "/scenes/{file}/versions", "What is saved under the name and what was saved or deleted before, newest first: 20 for 30 days.", NULL, "SceneVersion[]", OP_STILL | OP_PAGED, NULL}, api_scenes_versions_get, NULL},
     {{"POST", "/scenes/{file}/restore", "Saves a former version again; without a version the newest of them.", "RestoreRequest", "Scene", OP_EDIT | OP_ETAG | OP_409, NULL}, api_scenes_restore, NULL},
     {{"GET", "/objects", "All objects.", NULL, "Object[]", OP_ETAG | OP_STILL | OP_PAGED, NULL}, resource_list, &resources[OBJECTS]},
     {{"POST", "/objects", "Adds an object, or the body of a robot description without joints that move.", "Object|RobotDescription", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[OBJECTS]},
@@ -723,9 +727,9 @@ static const api_route routes[] = {
     {{"PUT", "/features/{object}/{feature}", "States or replaces a feature: 201 where it is new.", "FeatureGiven", "FeatureRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_REPLACES | OP_409 | OP_422, NULL}, resource_put, &resources[FEATURES]},
     {{"PATCH", "/features/{object}/{feature}", "Changes a stated feature.", "FeaturePatch", "FeatureRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[FEATURES]},
     {{"DELETE", "/features/{object}/{feature}", "Removes a stated feature that no constraint uses.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[FEATURES]},
-    {{"GET", "/constraints", "All constraints.", NULL, "ConstraintRead[]", OP_ETAG | OP_PAGED, NULL}, resource_list, &resources[CONSTRAINTS]},
+    {{"GET", "/constraints", "All constraints.", NULL, "ConstraintRead[]", OP_ETAG | OP_STILL | OP_PAGED, NULL}, resource_list, &resources[CONSTRAINTS]},
     {{"POST", "/constraints", "Adds a constraint.", "Constraint", "ConstraintRead", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG | OP_CREATES | OP_409 | OP_422, NULL}, resource_post, &resources[CONSTRAINTS]},
-    {{"GET", "/constraints/{id}", "One constraint.", NULL, "ConstraintRead", OP_ETAG, NULL}, resource_get, &resources[CONSTRAINTS]},
+    {{"GET", "/constraints/{id}", "One constraint.", NULL, "ConstraintRead", OP_ETAG | OP_STILL, NULL}, resource_get, &resources[CONSTRAINTS]},
     {{"PATCH", "/constraints/{id}", "Changes, enables or disables a constraint.", "ConstraintPatch", "ConstraintRead", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[CONSTRAINTS]},
     {{"DELETE", "/constraints/{id}", "Removes a constraint.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[CONSTRAINTS]},
     {{"GET", "/joints", "All joints between objects, links and the world, and gears, with where they are now.", NULL, "SceneJointRead[]", OP_ETAG | OP_PAGED, NULL}, resource_list, &resources[JOINTS]},
@@ -741,13 +745,13 @@ static const api_route routes[] = {
     {{"GET", "/solutions", "What each object that is not fixed may still do.", NULL, "Solution[]", OP_ETAG | OP_PAGED, NULL}, api_solutions_get, NULL},
     {{"GET", "/solutions/{object}", "The same of one object.", NULL, "Solution", OP_STRANDS | OP_ETAG, NULL}, api_solution_get, NULL},
     {{"PATCH", "/solutions/{object}", "Chooses a branch or moves the object along its freedoms.", "SolutionPatch", "Solution", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG, NULL}, api_solution_patch, NULL},
-    {{"GET", "/drivers", "What devices there may be: drivers with their profiles and settings.", NULL, "Driver[]", OP_PAGED, NULL}, api_drivers_get, NULL},
-    {{"GET", "/devices", "All devices.", NULL, "DeviceRead[]", OP_ETAG | OP_PAGED, NULL}, resource_list, &resources[DEVICES]},
+    {{"GET", "/drivers", "What devices there may be: drivers with their profiles and settings.", NULL, "Driver[]", OP_STILL | OP_PAGED, NULL}, api_drivers_get, NULL},
+    {{"GET", "/devices", "All devices.", NULL, "DeviceRead[]", OP_ETAG | OP_STILL | OP_PAGED, NULL}, resource_list, &resources[DEVICES]},
     {{"POST", "/devices", "Adds and opens a device.", "Device", "DeviceRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[DEVICES]},
-    {{"GET", "/devices/{id}", "One device.", NULL, "DeviceRead", OP_ETAG, NULL}, resource_get, &resources[DEVICES]},
+    {{"GET", "/devices/{id}", "One device.", NULL, "DeviceRead", OP_ETAG | OP_STILL, NULL}, resource_get, &resources[DEVICES]},
     {{"PATCH", "/devices/{id}", "Changes a device.", "DevicePatch", "DeviceRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[DEVICES]},
     {{"DELETE", "/devices/{id}", "Closes and removes a device that holds nothing.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[DEVICES]},
-    {{"GET", "/devices/{id}/operator", "Who operates the device by script.", NULL, "Operator", OP_ETAG, NULL}, api_operator_get, &resources[DEVICES]},
+    {{"GET", "/devices/{id}/operator", "Who operates the device by script.", NULL, "Operator", OP_ETAG | OP_STILL, NULL}, api_operator_get, &resources[DEVICES]},
     {{"PUT", "/devices/{id}/operator", "Another operator, effective at once.", "Operator", "Operator", OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_operator_put, &resources[DEVICES]},
     {{"DELETE", "/devices/{id}/operator", "Nobody operates the device by script.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_operator_delete, &resources[DEVICES]},
     {{"GET", "/tool", "The first tool.", NULL, "ToolRead", OP_ETAG | OP_404, NULL}, api_tool_get, NULL},
@@ -761,12 +765,12 @@ static const api_route routes[] = {
     {{"GET", "/mechanisms/{id}", "One mechanism, with its joints now.", NULL, "MechanismRead", OP_ETAG, NULL}, resource_get, &resources[MECHANISMS]},
     {{"PATCH", "/mechanisms/{id}", "Changes or renames a mechanism.", "MechanismPatch", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[MECHANISMS]},
     {{"DELETE", "/mechanisms/{id}", "Removes a mechanism that nothing refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[MECHANISMS]},
-    {{"GET", "/mechanisms/{id}/links", "The links of a mechanism.", NULL, "Link[]", OP_ETAG | OP_PAGED, NULL}, api_links_get, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}/links", "The links of a mechanism.", NULL, "Link[]", OP_ETAG | OP_STILL | OP_PAGED, NULL}, api_links_get, &resources[MECHANISMS]},
     {{"POST", "/mechanisms/{id}/links", "Adds a link behind the last one.", "Link", "Link", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES, NULL}, api_links_post, &resources[MECHANISMS]},
-    {{"GET", "/mechanisms/{id}/links/{link}", "One link.", NULL, "Link", OP_ETAG, NULL}, api_link_get, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}/links/{link}", "One link.", NULL, "Link", OP_ETAG | OP_STILL, NULL}, api_link_get, &resources[MECHANISMS]},
     {{"PATCH", "/mechanisms/{id}/links/{link}", "Changes a link, its joint's start too.", "LinkPatch", "Link", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_link_patch, &resources[MECHANISMS]},
     {{"DELETE", "/mechanisms/{id}/links/{link}", "Removes the last link.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, api_link_delete, &resources[MECHANISMS]},
-    {{"GET", "/mechanisms/{id}/joints/{link}/motor", "The motor of a joint.", NULL, "Motor", OP_ETAG, NULL}, api_motor_get, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}/joints/{link}/motor", "The motor of a joint.", NULL, "Motor", OP_ETAG | OP_STILL, NULL}, api_motor_get, &resources[MECHANISMS]},
     {{"PUT", "/mechanisms/{id}/joints/{link}/motor", "Sets the motor of a joint, also while it runs.", "Motor", "Motor", OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_motor_put, &resources[MECHANISMS]},
     {{"DELETE", "/mechanisms/{id}/joints/{link}/motor", "Takes the motor of a joint away.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_motor_delete, &resources[MECHANISMS]},
     {{"GET", "/materials", "All materials.", NULL, "Material[]", OP_ETAG | OP_STILL | OP_PAGED, NULL}, resource_list, &resources[MATERIALS]},
@@ -774,11 +778,11 @@ static const api_route routes[] = {
     {{"GET", "/materials/{id}", "One material.", NULL, "Material", OP_ETAG | OP_STILL, NULL}, resource_get, &resources[MATERIALS]},
     {{"PATCH", "/materials/{id}", "Changes or renames a material.", "MaterialPatch", "Material", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[MATERIALS]},
     {{"DELETE", "/materials/{id}", "Removes a material that nothing is made of.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[MATERIALS]},
-    {{"GET", "/contact", "How contacts are resolved.", NULL, "Contact", OP_ETAG, NULL}, api_contact_get, NULL},
+    {{"GET", "/contact", "How contacts are resolved.", NULL, "Contact", OP_ETAG | OP_STILL, NULL}, api_contact_get, NULL},
     {{"PATCH", "/contact", "Changes how contacts are resolved.", "ContactPatch", "Contact", OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_contact_patch, NULL},
     {{"GET", "/contacts", "What touches now, or hit in the last tick.", NULL, "ContactPoint[64]", OP_ETAG | OP_PAGED, NULL}, api_contacts_get, NULL},
-    {{"GET", "/meshes", "The mesh files of the data folder.", NULL, "MeshFile[]", OP_PAGED, NULL}, api_meshes_get, NULL},
-    {{"GET", "/meshes/{name}", "The triangles of a mesh, equal vertices made one.", NULL, "Mesh", 0, NULL}, api_mesh_get, NULL},
+    {{"GET", "/meshes", "The mesh files of the data folder.", NULL, "MeshFile[]", OP_STILL | OP_PAGED, NULL}, api_meshes_get, NULL},
+    {{"GET", "/meshes/{name}", "The triangles of a mesh, equal vertices made one.", NULL, "Mesh", OP_STILL, NULL}, api_mesh_get, NULL},
     {{"PUT", "/meshes/{name}", "Keeps a mesh file: STL (binary or ASCII) or OBJ, at most 16 MiB, lengths in metres.", NULL, "MeshAbout", OP_CREATES | OP_REPLACES | OP_FILE | OP_409, NULL}, api_mesh_put, NULL},
     {{"DELETE", "/meshes/{name}", "Deletes a mesh file that nothing of the scene uses.", NULL, NULL, OP_409, NULL}, api_mesh_delete, NULL},
     {{"GET", "/simulation", "How the simulation is.", NULL, "Simulation", 0, NULL}, api_simulation_get, NULL},
@@ -795,14 +799,14 @@ static const api_route routes[] = {
     {{"GET", "/tasks/{id}/progress", "How far a task is.", NULL, "TaskProgress", 0, NULL}, api_task_progress_get, &resources[TASKS]},
     {{"POST", "/tasks/{id}/start", "Starts a task, and the simulation where it does not run.", NULL, "TaskProgress", OP_409, NULL}, api_task_start, &resources[TASKS]},
     {{"POST", "/tasks/{id}/stop", "Stops a task where it is; answers when it has.", NULL, "TaskProgress", 0, NULL}, api_task_stop, &resources[TASKS]},
-    {{"GET", "/loop/faults", "The newest halts and force-offs whose last ticks are kept, the oldest first.", NULL, "Fault[]", OP_PAGED, NULL}, api_faults_get, NULL},
+    {{"GET", "/loop/faults", "The newest halts and force-offs whose last ticks are kept, the oldest first.", NULL, "Fault[]", OP_STILL | OP_PAGED, NULL}, api_faults_get, NULL},
     {{"GET", "/loop/faults/{id}", "The last ticks before a fault, 1000 at most, the newest last: a row a tick, as CSV.", NULL, NULL, OP_CSV, NULL}, api_fault_get, NULL},
     {{"GET", "/loop", "How the loop does: scheduling, lateness, what ticks take, what was missed.", NULL, "LoopFigures", 0, NULL}, api_loop_get, NULL},
     {{"GET", "/events", "The last 1000 events after `since`.", NULL, "Event[]", OP_PAGED, "since"}, api_events_get, NULL},
     {{"POST", "/solve", "Solves a positioning problem; changes nothing.", "PositioningProblem", "Answer", 0, NULL}, api_solve, NULL},
     {{"POST", "/surfaces", "Makes a free-form curve or surface: the nearest to points, through sections, revolved, swept; changes nothing.", "SurfaceRequest", "MadeSurface", 0, NULL}, api_surface, NULL},
     {{"POST", "/assemble", "Brings parts to where all constraints and joints hold; changes nothing unless told to commit.", "AssemblyRequest", "Assembly", OP_EDIT | OP_ETAG, "group"}, api_assemble, NULL},
-    {{"GET", "/openapi.json", "This document.", NULL, "OpenApi", 0, NULL}, api_openapi, NULL},
+    {{"GET", "/openapi.json", "This document.", NULL, "OpenApi", OP_STILL, NULL}, api_openapi, NULL},
 };
 // clang-format on
 

@@ -396,10 +396,20 @@ static void await_durable(api_call *call)
     api_error(call, &error);
 }
 
+/* The ETag of an answer that belongs to no revision: of its text, where that is whole. */
+static void tag_text(api_reply *reply)
+{
+    if (reply->status != 200 || reply->etag[0] || reply->rest)
+        return;
+    uint64_t hash = text_hash(TEXT_HASH, reply->body->data, reply->body->size);
+    snprintf(reply->etag, sizeof reply->etag, "\"t%016llx\"", (unsigned long long)hash);
+}
+
 /* An answer that the client has already is not sent again (304). */
 static void answer_not_modified(api_call *call)
 {
     api_reply *reply = call->reply;
+    tag_text(reply);
     const char *known = call->request->if_none_match;
     bool same = known && reply->status == 200 && reply->etag[0] &&
                 (strcmp(known, "*") == 0 || strstr(known, reply->etag));

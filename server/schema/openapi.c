@@ -212,8 +212,11 @@ static json_t *responses_json(void)
 static const char others[] =
     "{\"headers\":{"
     "\"ETag\":{\"description\":\"Revision of the scene, quoted; of a saved scene s and its "
-    "version.\","
+    "version. Where no 304 is said, more than the scene is answered: the tag is for If-Match.\","
     "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"s?[0-9]+\\\"$\"}},"
+    "\"TextTag\":{\"description\":\"A sum of the answer, quoted; none of a list of more than 64 "
+    "KiB.\",\"required\":false,"
+    "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"t[0-9a-f]{16}\\\"$\"}},"
     "\"note\":{\"description\":\"What an edit does otherwise than it says, as the event of kind "
     "edit.\",\"required\":false,\"schema\":{\"type\":\"string\"}},"
     "\"Location\":{\"description\":\"Where the new resource "
@@ -407,6 +410,8 @@ static json_t *success_response(const wire_operation *o, const char *description
     json_t *headers = json_object(), *answer = json_pack("{ss}", "description", description);
     if (o->flags & OP_ETAG)
         json_object_set_new(headers, "ETag", component_reference("headers", "ETag"));
+    else if (o->flags & OP_STILL)
+        json_object_set_new(headers, "ETag", component_reference("headers", "TextTag"));
     if (o->flags & OP_EDIT)
         json_object_set_new(headers, "Guideway-Note", component_reference("headers", "note"));
     if (made)

@@ -19,7 +19,8 @@ typedef enum wire_operation_flags {
     OP_409 = 512,
     OP_422 = 1024,
     OP_NEW = 2048,    /* takes If-None-Match too: 412 */
-    OP_STILL = 4096,  /* the same as long as its ETag is: takes If-None-Match: 304 */
+    OP_STILL = 4096,  /* the same as long as its ETag is: takes If-None-Match: 304; without OP_ETAG
+                         that is a sum of its text, and none of a list that comes in pieces */
     OP_CSV = 16384,   /* its answer is a table */
     OP_PAGED = 8192,  /* a list: takes ?limit, ?offset, ?after and members' values */
     OP_ALWAYS = 32768 /* carried out whatever body or query come with it; its answer says so */

@@ -344,6 +344,7 @@ test('all errors of a document are told, twenty at most', async () => {
 test('a feature that there is not is answered with those that there are', async () => {
   const { json } = await expect(400, 'POST', '/constraints', { type: 'coincident', a: 'cone/top', b: 'cylinder/top' });
   assert.match(json.detail, /no feature "top", but axis, base, apex/);
+  assert.equal((await expect(404, 'GET', '/features/cone/top')).json.detail, json.detail);
 });
 
 test('what a scene refers to and is not there is told all at once, with pointers', async () => {

@@ -889,8 +889,9 @@ const operations = () =>
     })),
   );
 
+const wedge = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n';
+
 test('meshes', async () => {
-  const wedge = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n';
   await expect(201, 'PUT', '/meshes/wedge.obj', wedge);
   await expect(200, 'PUT', '/meshes/wedge.obj', wedge);
   await expect(400, 'PUT', '/meshes/wedge.obj', 'v 0 0\n');
@@ -947,7 +948,15 @@ test('every route refuses query parameters that it does not know, and names thos
 });
 
 test('what is known already is not sent again', async () => {
-  for (const { path } of operations().filter((o) => o.operation.responses[304])) {
+  const still = operations().filter((o) => o.operation.responses[304]);
+  for (const path of ['', '/constraints', '/devices', '/drivers', '/scenes', '/meshes', '/contact', '/openapi.json'])
+    assert.ok(
+      still.some((o) => o.path === path),
+      `${path || 'the address of the interface'} has no ETag`,
+    );
+  await expect(201, 'POST', '/scene/save', { name: 'listed' });
+  await expect(201, 'PUT', '/meshes/wedge.obj', wedge);
+  for (const path of still.map((o) => o.path.replace('/scenes/paper-plane/', '/scenes/listed/'))) {
     const first = await expect(200, 'GET', path),
       tag = first.headers.etag;
     await expect(304, 'GET', path, undefined, { 'if-none-match': tag });
@@ -956,12 +965,15 @@ test('what is known already is not sent again', async () => {
   const { headers } = await expect(200, 'GET', '/objects');
   await expect(200, 'PATCH', '/scene', { description: 'another revision' });
   await expect(200, 'GET', '/objects', undefined, { 'if-none-match': headers.etag });
+  const listed = (await expect(200, 'GET', '/scenes')).headers.etag;
+  await expect(304, 'GET', '/scenes', undefined, { 'if-none-match': `"t0", ${listed}` });
+  await expect(201, 'POST', '/scene/save', { name: 'one more' });
+  await expect(200, 'GET', '/scenes', undefined, { 'if-none-match': listed });
 });
 
 test('collections are read by the page', async () => {
   const lists = operations().filter((o) => o.operation.parameters?.some((p) => p.$ref?.endsWith('/limit')));
   assert.ok(lists.length > 10, `${lists.length} lists`);
-  await expect(201, 'POST', '/scene/save', { name: 'listed' });
   for (const path of lists.map((o) => o.path.replace('/scenes/paper-plane/', '/scenes/listed/'))) {
     const all = (await expect(200, 'GET', path)).json;
     const { json } = await expect(200, 'GET', `${path}?limit=2&offset=1`);
