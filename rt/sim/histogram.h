@@ -1,6 +1,7 @@
 /*
  * Counts of durations in fixed bins, for quantiles without sorting: sixteen bins an octave, so a
- * quantile is right within 4.5 %. A value; one thread at a time, RT safe.
+ * quantile is right within 4.5 %; and counts of whole octaves, to be shown. A value; one thread at
+ * a time, RT safe.
  */
 #ifndef GW_SIM_HISTOGRAM_H
 #define GW_SIM_HISTOGRAM_H
@@ -8,14 +9,17 @@
 #include <math.h>
 #include <stdint.h>
 
-#define GW_HISTOGRAM_OCTAVE 16
-#define GW_HISTOGRAM_BINS   (GW_HISTOGRAM_OCTAVE * 28) /* from 1/32 us to 8 s */
-#define GW_HISTOGRAM_LEAST  (1.0 / 32)
+#define GW_HISTOGRAM_OCTAVE  16
+#define GW_HISTOGRAM_OCTAVES 28 /* from 1/32 us to 8 s */
+#define GW_HISTOGRAM_BINS    (GW_HISTOGRAM_OCTAVE * GW_HISTOGRAM_OCTAVES)
+#define GW_HISTOGRAM_LEAST   (1.0 / 32)
 
 typedef struct gw_histogram {
     uint32_t bins[GW_HISTOGRAM_BINS];
+    uint64_t
+        octaves[GW_HISTOGRAM_OCTAVES]; /* the same by factors of two; more than 8 s in the last */
     uint64_t count;
-    double max;
+    double sum, max; /* us */
 } gw_histogram;
 
 static inline void gw_histogram_add(gw_histogram *h, double us)
@@ -24,8 +28,11 @@ static inline void gw_histogram_add(gw_histogram *h, double us)
     double mantissa = frexp(us > GW_HISTOGRAM_LEAST ? us / GW_HISTOGRAM_LEAST : 1, &exponent);
     int bin =
         (exponent - 1) * GW_HISTOGRAM_OCTAVE + (int)((2 * mantissa - 1) * GW_HISTOGRAM_OCTAVE);
-    h->bins[bin < GW_HISTOGRAM_BINS ? bin : GW_HISTOGRAM_BINS - 1]++;
+    bin = bin < GW_HISTOGRAM_BINS ? bin : GW_HISTOGRAM_BINS - 1;
+    h->bins[bin]++;
+    h->octaves[bin / GW_HISTOGRAM_OCTAVE]++;
     h->count++;
+    h->sum += us;
     h->max = us > h->max ? us : h->max;
 }
 

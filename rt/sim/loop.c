@@ -396,7 +396,7 @@ static void *loop_thread(void *arg)
         int64_t begin = now_ns();
         if (begin - deadline > GW_STALL_NS)
             force_off_stalled(loop);
-        gw_stages_begin(stages, begin, 1e-3 * (double)(begin - deadline));
+        gw_stages_begin(stages, begin, (double)(begin - deadline) / 1e3);
         watch_operator(loop, begin);
         gw_halt_word halt = apply_halt_latch(loop);
         take_commands(loop);
@@ -413,8 +413,8 @@ static void *loop_thread(void *arg)
         int64_t end = now_ns();
         /* what was due meanwhile is skipped and counted, never made up for */
         int64_t missed = end > deadline + period ? (end - deadline) / period : 0;
-        gw_tick_timing timing = {.tick_us = 1e-3 * (double)(end - begin),
-                                 .late_us = 1e-3 * (double)(begin - deadline),
+        gw_tick_timing timing = {.tick_us = (double)(end - begin) / 1e3,
+                                 .late_us = (double)(begin - deadline) / 1e3,
                                  .missed = (uint64_t)missed,
                                  .overrun = end - begin > period || begin - deadline > period,
                                  .real_time = loop->real_time};
@@ -806,7 +806,7 @@ void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
                                  .commands_refused = atomic_load(&loop->commands_refused)};
     figures->placement.pinned = atomic_load(&loop->pinned);
     int64_t sampled = atomic_load(&loop->sampled);
-    figures->sample_age_us = sampled ? 1e-3 * (double)(now_ns() - sampled) : 0;
+    figures->sample_age_us = sampled ? (double)(now_ns() - sampled) / 1e3 : 0;
     memcpy(&figures->ticks, gw_mailbox_take(&loop->figures), sizeof figures->ticks);
     if (atomic_load(&loop->real_time))
         figures->priority = loop->priority;

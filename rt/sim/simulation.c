@@ -514,6 +514,14 @@ void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
     out->late_us_p99 = q[1];
 }
 
+static gw_octaves octaves_of(const gw_histogram *h)
+{
+    gw_octaves out = {.count = GW_HISTOGRAM_OCTAVES, .sum_us = h->sum};
+    for (int i = 0; i < GW_HISTOGRAM_OCTAVES; i++)
+        out.at[i] = (gw_octave){ldexp(2 * GW_HISTOGRAM_LEAST, i), h->octaves[i]};
+    return out;
+}
+
 void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
 {
     assert(s && figures);
@@ -522,6 +530,8 @@ void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
                                  .overruns = s->overruns,
                                  .late_us = quantiles_of(&s->lateness),
                                  .tick_us = quantiles_of(&s->cost),
+                                 .late = octaves_of(&s->lateness),
+                                 .tick = octaves_of(&s->cost),
                                  .worst_count = s->worst_count};
     memcpy(figures->stage_us, s->stage_us, sizeof figures->stage_us);
     memcpy(figures->overruns_by, s->overruns_by, sizeof figures->overruns_by);

@@ -14,6 +14,7 @@
 #include "rt/contact/world.h"
 #include "rt/haptics/impedance.h"
 #include "rt/sim/halt_latch.h"
+#include "rt/sim/histogram.h"
 #include "rt/sim/kinematics.h"
 #include "rt/sim/lease.h"
 #include "rt/sim/scenario.h"
@@ -376,6 +377,18 @@ typedef struct gw_quantiles {
     double p50, p90, p99, p999, max;
 } gw_quantiles;
 
+/* Of all ticks so far: how many were below this and not below half of it. */
+typedef struct gw_octave {
+    double below_us; /* of the last one: and all above */
+    uint64_t count;
+} gw_octave;
+
+typedef struct gw_octaves {
+    int count; /* GW_HISTOGRAM_OCTAVES, ascending */
+    gw_octave at[GW_HISTOGRAM_OCTAVES];
+    double sum_us;
+} gw_octaves;
+
 #define GW_WORST_TICKS 8
 
 /* A tick that was late or took long. */
@@ -389,6 +402,7 @@ typedef struct gw_worst_tick {
 typedef struct gw_tick_figures {
     uint64_t ticks, missed, overruns; /* moving or not, since the simulation was created */
     gw_quantiles late_us, tick_us;    /* lateness of waking; what a tick took */
+    gw_octaves late, tick;            /* their histograms */
     int worst_count;
     gw_quantiles stage_us[GW_STAGE_COUNT];
     uint64_t overruns_by[GW_STAGE_COUNT]; /* overruns by the stage that took longest */

@@ -5,7 +5,6 @@
 #ifndef GW_SIM_SIMULATION_PRIVATE_H
 #define GW_SIM_SIMULATION_PRIVATE_H
 
-#include "rt/sim/histogram.h"
 #include "rt/sim/haptic_tool.h"
 #include "rt/sim/simulation.h"
 

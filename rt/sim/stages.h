@@ -43,7 +43,7 @@ static inline void gw_stages_end(gw_stages *stages, gw_stage stage)
         return;
     clock_gettime(CLOCK_MONOTONIC, &t);
     int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-    stages->us[stage] += 1e-3 * (double)(now - stages->mark);
+    stages->us[stage] += (double)(now - stages->mark) / 1e3;
     stages->mark = now;
 }
 

@@ -4,6 +4,7 @@
 #include "server/net/metrics.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 typedef struct metric {
     const char *name, *type, *help;
@@ -28,6 +29,23 @@ static void put_stages(const gw_tick_figures *ticks, text_builder *out)
     for (int i = 0; i < GW_STAGE_COUNT; i++)
         text_put_format(out, "guideway_overruns_by_stage_total{stage=\"%s\"} %llu\n",
                         gw_stage_names[i], (unsigned long long)ticks->overruns_by[i]);
+}
+
+/* As Prometheus has it: counts of all that is at most `le` seconds. */
+static void put_histogram(const char *name, const char *help, const gw_octaves *of,
+                          text_builder *out)
+{
+    uint64_t sum = 0;
+    text_put_format(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+    for (int i = 0; i < of->count; i++) {
+        char below[32] = "+Inf";
+        if (i + 1 < of->count)
+            snprintf(below, sizeof below, "%.9g", 1e-6 * of->at[i].below_us);
+        sum += of->at[i].count;
+        text_put_format(out, "%s_bucket{le=\"%s\"} %llu\n", name, below, (unsigned long long)sum);
+    }
+    text_put_format(out, "%s_sum %.9g\n%s_count %llu\n", name, 1e-6 * of->sum_us, name,
+                    (unsigned long long)sum);
 }
 
 gw_text *metrics_text(gw_app *app, int connections, int streams)
@@ -91,6 +109,8 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         text_put_format(&body, "# HELP %s %s\n", m->name, m->help);
         text_put_format(&body, "# TYPE %s %s\n%s %.9g\n", m->name, m->type, m->name, m->value);
     }
+    put_histogram("guideway_late_seconds", "Lateness of waking", &loop.ticks.late, &body);
+    put_histogram("guideway_tick_seconds", "Cost of a tick", &loop.ticks.tick, &body);
     put_stages(&loop.ticks, &body);
     return text_take(&body);
 }

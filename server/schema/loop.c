@@ -64,6 +64,16 @@ static const wire_field of_worst_tick[] = {
 static const wire_table worst_tick_table = {
     .name = "WorstTick", .fields = of_worst_tick, .answered = true};
 
+static const wire_field of_octave[] = {{"below_us", NUMBER, AT(gw_octave, below_us),
+                                        .about = "and not below half of it; of the first "
+                                                 "one: all below, of the last: all above"},
+                                       {"count", WHOLE, AT(gw_octave, count)},
+                                       {0}};
+static const wire_table octave_table = {.name = "Octave",
+                                        .about = "Ticks of a histogram, by factors of two.",
+                                        .fields = of_octave,
+                                        .answered = true};
+
 static const char *const schedulings[] = {"best effort", "fifo", NULL};
 
 ENCODE(encode_scheduling)
@@ -80,6 +90,10 @@ static const wire_type scheduling = {NULL, encode_scheduling, wire_schema_choice
 static const wire_type period = {NULL, encode_period, wire_schema_number};
 
 #define FIGURE(member) AT(gw_loop_figures, member)
+#define OCTAVES(member)                                                                            \
+    LIST_WITHIN, FIGURE(ticks.member.at), .table = &octave_table,                                  \
+                                          COUNTED(gw_loop_figures, ticks.member.count, gw_octave), \
+                                          .most = GW_HISTOGRAM_OCTAVES
 
 static const wire_field of_loop_figures[] = {
     {"rate", WHOLE, FIGURE(rate), .unit = "Hz"},
@@ -110,6 +124,8 @@ static const wire_field of_loop_figures[] = {
      .about = "lateness of waking"},
     {"tick_us", OBJECT, FIGURE(ticks.tick_us), .table = &wire_table_quantiles,
      .about = "what a tick takes"},
+    {"late_histogram", OCTAVES(late), .about = "lateness of waking"},
+    {"tick_histogram", OCTAVES(tick), .about = "what a tick takes"},
     {"worst", LIST_WITHIN, FIGURE(ticks.worst), .table = &worst_tick_table,
      COUNTED(gw_loop_figures, ticks.worst_count, gw_worst_tick), .most = GW_WORST_TICKS,
      .about = "by lateness and what it took"},

@@ -125,6 +125,22 @@ test('quantiles ascend, ticks are counted, a stop of the process is among the wo
   const value = (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)[1]);
   assert.ok(value('guideway_missed_ticks_total') >= to.missed && value('guideway_ticks_total') >= to.ticks);
   assert.ok(value('guideway_late_seconds_p999') > 0 && value('guideway_tick_seconds_p999') > 0);
+  for (const name of ['late', 'tick']) {
+    const histogram = to[`${name}_histogram`];
+    assert.equal(
+      histogram.reduce((all, octave) => all + octave.count, 0),
+      to.ticks,
+    );
+    const { p50 } = to[`${name}_us`]; // the median lies where half of the ticks are below
+    const below = (us) => histogram.filter((o) => o.below_us <= us).reduce((all, o) => all + o.count, 0);
+    assert.ok(below(p50 / 1.1) <= to.ticks / 2 && below(2.2 * p50) >= to.ticks / 2, JSON.stringify(histogram));
+    const buckets = [...metrics.matchAll(new RegExp(`^guideway_${name}_seconds_bucket{le="(\\S+)"} (\\d+)$`, 'gm'))];
+    assert.deepEqual([buckets.length, buckets.at(-1)[1]], [histogram.length, '+Inf']);
+    buckets.forEach(([, , count], i) => assert.ok(Number(count) >= Number(buckets[i - 1]?.[2] ?? 0)));
+    assert.equal(Number(buckets.at(-1)[2]), value(`guideway_${name}_seconds_count`));
+    assert.ok(value(`guideway_${name}_seconds_sum`) > 0);
+  }
+  assert.ok(to.late_histogram.filter((o) => o.below_us > 190000).some((o) => o.count > 0));
 });
 
 test('stages add up to ticks, samples are young, a stop is the fault of waking', { timeout: 60000 }, async () => {

@@ -97,6 +97,12 @@ static void quantiles_are_right_within_their_bins(void **state)
     gw_histogram_quantiles(&h, 3, fractions, q);
     assert_true(fabs(q[0] / 50 - 1) < 0.07 && fabs(q[1] / 99 - 1) < 0.07 && h.max == 100);
     assert_true(q[2] >= q[1] && q[2] < 107);
+    uint64_t sum = 0; /* 32 us to 64 us: 320 to 639 tenths */
+    for (int i = 0; i < GW_HISTOGRAM_OCTAVES; i++)
+        sum += h.octaves[i];
+    assert_true(sum == 1000 && h.octaves[10] == 320 && fabs(h.sum - 50050) < 1e-6);
+    gw_histogram_add(&h, 1e9);
+    assert_true(h.octaves[GW_HISTOGRAM_OCTAVES - 1] == 1);
 }
 
 /* ---- the thread ----------------------------------------------------------------------------- */
