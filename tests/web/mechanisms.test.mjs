@@ -171,6 +171,7 @@ suite('mechanisms', () => {
     await visit('paper-mechanism-desired');
     await type('Desired stiffness along x', 80);
     await until(async () => (await appliance.get('/tool')).desired.stiffness[0] === 80, 'a stiffer spring');
+    await until(async () => /80 N\/m: /.test(await person.text('[data-applied]')), 'what is applied of it, and why');
     assert.deepEqual((await appliance.get('/tool')).desired.stiffness.slice(1), [40, 40, 0.2, 0.2, 0.2]);
     await type('Force scale', 5);
     await until(async () => (await appliance.get('/tool')).force_scale === 5, 'forces count five times');

@@ -354,6 +354,11 @@ suite('trust', () => {
       (await page.locator('table[aria-label="Time by stage"] tbody th').allInnerTexts()).join(', ');
     const all = 'waking, commands, device, geometry, dynamics, control, publish, whole tick';
     await until(async () => (await stages()) === all, 'all stages');
+    await page.click('summary:has-text("Histogram")');
+    const counted = async () =>
+      (await page.locator('table[aria-label="Histogram"] td:last-child').allInnerTexts()).reduce((n, x) => n + +x, 0);
+    await until(async () => (await counted()) > first, 'every tick is in the histogram');
+    await page.click('summary:has-text("Histogram")');
     await page.click('summary:has-text("Worst ticks")');
     await page.locator('.group-of[open] .numbers tbody tr').first().waitFor();
     await fold.click();

@@ -34,6 +34,8 @@ export type {
   PoseGiven,
   Quantiles,
   Quat,
+  Rendered,
+  RenderedValue,
   Rendering,
   Resisted,
   SceneEntry,

@@ -1,9 +1,11 @@
 // The dynamics that the hand feels: the desired impedance in place of the body's own, scaled forces, the grasp.
 
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { latestTool, patchTool } from '../edits/devices';
-import type { Tool, Vec3 } from '../protocol';
+import type { Rendered, RenderedValue, Tool, Vec3 } from '../protocol';
 import { heldId } from '../state/mechanisms';
+import { call } from '../state/rest';
 import * as store from '../state/store';
 import { listed } from '../state/words';
 import { Triple, XYZ } from '../ui/triple';
@@ -96,6 +98,53 @@ function Desired({ tool }: { tool: Tool }): JSX.Element {
   );
 }
 
+const WHY: Record<RenderedValue['why'], string> = {
+  'as-asked': 'as asked',
+  default: 'nothing was asked for',
+  passivity: 'more than sampling bears; the passivity controller takes what comes out',
+  'sampling-bound': 'more than sampling bears: it may not be calm',
+  'device-mass': 'the device keeps its own mass',
+  'smallest-mass': 'so little that a stiff hand may ring',
+  'device-stiffness': 'the device itself gives way as well',
+};
+const ASKED: [keyof Rendered & string, string, string][] = [
+  ['mass', 'mass', 'kg'],
+  ['inertia', 'inertia', 'kg m\u00b2'],
+  ['stiffness', 'coupling', 'N/m'],
+  ['stiffness_angular', 'of turns', 'N m/rad'],
+  ['desired_stiffness', 'stiffness', 'N/m'],
+  ['desired_stiffness_angular', 'of turns', 'N m/rad'],
+  ['penalty', 'penalty', 'N/m'],
+];
+
+// What the first tool's device renders of the mass and stiffness that are asked for, and why.
+function Applied(): JSX.Element | null {
+  const [all, setAll] = useState<Rendered | undefined>(undefined);
+  const revision = store.revision.value;
+  const open = store.connection.value === 'open';
+  useEffect(() => {
+    if (!open) return;
+    void call<Rendered[]>('GET', '/tools/rendered?limit=1').then(
+      (list) => setAll(list[0]),
+      () => undefined, // the stream tells when the server is away
+    );
+  }, [open, revision]);
+  return (
+    <div data-applied>
+      {ASKED.map(([name, label, unit]) => {
+        const value = all?.[name] as RenderedValue | undefined;
+        return (
+          value && (
+            <Row key={name} label={label}>
+              {Number(value.applied.toPrecision(3))} {unit}: {WHY[value.why]}
+            </Row>
+          )
+        );
+      })}
+    </div>
+  );
+}
+
 export function FeltPanel(): JSX.Element | null {
   const tool = store.tools.value[0];
   if (!tool) return null;
@@ -120,6 +169,7 @@ export function FeltPanel(): JSX.Element | null {
         onCommit={(v) => void patchTool({ force_scale: v > 0 ? v : null })}
       />
       <Desired tool={tool} />
+      <Applied />
     </Section>
   );
 }

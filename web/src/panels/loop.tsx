@@ -53,6 +53,35 @@ function Worst({ loop }: { loop: LoopFigures }): JSX.Element | null {
   );
 }
 
+// By factors of two, from the first that counts a tick to the last.
+function Histogram({ loop }: { loop: LoopFigures }): JSX.Element {
+  const rows = loop.late_histogram.map((late, i) => ({ ...late, tick: loop.tick_histogram[i]!.count }));
+  const counts = rows.map((row) => row.count + row.tick > 0);
+  return (
+    <details class="group-of">
+      <summary>Histogram</summary>
+      <table class="numbers" aria-label="Histogram">
+        <thead>
+          <tr>
+            <th scope="col">below, {'\u00b5s'}</th>
+            <th scope="col">woken late</th>
+            <th scope="col">ticks took</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(Math.max(0, counts.indexOf(true)), counts.lastIndexOf(true) + 1).map((row) => (
+            <tr key={row.below_us}>
+              <th scope="row">{micro(row.below_us)}</th>
+              <td>{row.count}</td>
+              <td>{row.tick}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
+
 function Shown(): JSX.Element {
   const [loop, setLoop] = useState<LoopFigures | null>(null);
   const open = store.connection.value === 'open';
@@ -113,6 +142,7 @@ function Shown(): JSX.Element {
           <Figures name="whole tick" of={loop.tick_us} />
         </tbody>
       </table>
+      <Histogram loop={loop} />
       <Worst loop={loop} />
     </>
   );
