@@ -47,6 +47,11 @@ static gw_body_frame frame_at(const gw_pose *world_from_body)
     return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
 }
 
+static bool may_lie_flat(const gw_closure_contact *k)
+{
+    return k->on_a.kind == GW_SURFACE_RIM && k->on_b.kind != GW_SURFACE_PLANE;
+}
+
 bool gw_closure_contact_has_places(const gw_closure_contact *k)
 {
     return gw_surface_contact_is_general(k);
@@ -54,7 +59,7 @@ bool gw_closure_contact_has_places(const gw_closure_contact *k)
 
 int gw_closure_contact_places(const gw_closure_contact *k)
 {
-    bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside;
+    bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside && !may_lie_flat(k);
     return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
 }
 
@@ -90,11 +95,6 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
         gw_patch_move(&k->on_b, &p, y, z);
     }
     return false;
-}
-
-static bool may_lie_flat(const gw_closure_contact *k)
-{
-    return k->on_a.kind == GW_SURFACE_RIM && k->on_b.kind == GW_SURFACE_FREE_FORM;
 }
 
 /* A material point of a rim that lies about flat. */

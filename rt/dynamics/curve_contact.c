@@ -27,7 +27,7 @@
 #include <math.h>
 
 #include "rt/base/simd.h"
-#include "rt/base/simd.h"
+#include "rt/dynamics/common_normal.h"
 #include "rt/geometry/nurbs_nearest.h"
 
 #define NEWTON_STEPS 20
@@ -84,14 +84,9 @@ GW_LANE_INLINE jet over(bool second, const jet *p, const jet *n)
 
 /* ---- one curve ------------------------------------------------------------------------------ */
 
-static bool is_curve(const gw_surface *s)
-{
-    return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
-}
-
 bool gw_contact_is_of_curves(const gw_closure_contact *k)
 {
-    return is_curve(&k->on_a) && is_curve(&k->on_b);
+    return gw_surface_is_curve(&k->on_a) && gw_surface_is_curve(&k->on_b);
 }
 
 static double size_of(const gw_surface *s)

@@ -520,8 +520,8 @@ static bool is_curved(gw_surface_kind kind)
 bool gw_surface_contact_is_general(const gw_closure_contact *k)
 {
     bool cylinders = k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_CYLINDER;
-    return is_curved(k->on_a.kind) || is_curved(k->on_b.kind) || gw_contact_is_of_curves(k) ||
-           (cylinders && !k->line);
+    bool rim = k->on_a.kind == GW_SURFACE_RIM && k->on_b.kind != GW_SURFACE_PLANE;
+    return is_curved(k->on_a.kind) || is_curved(k->on_b.kind) || rim || (cylinders && !k->line);
 }
 
 /* Rates of the contact point and the normal. */

@@ -122,7 +122,7 @@ typedef struct gw_contact_place {
     gw_contact_curvature now, before; /* and as the step began */
 } gw_contact_place;
 
-/* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane; or
+/* a: a sphere or a rim, on b: a plane, a sphere or a cylinder; or a: a cylinder on b: a plane; or
  * two cylinders: along a `line`, axes parallel, or in a point, axes crossed. Where one of them is
  * an ellipsoid or of free form: a anything but a plane, on b a surface. Or both a rim or a curve:
  * they keep one tangent where they touch. */

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
 
 #define FLAT                                                                                       \
@@ -415,11 +416,6 @@ int gw_system_closure_count(const gw_system *s)
     return s->closure_count;
 }
 
-static bool is_curve(const gw_surface *s)
-{
-    return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
-}
-
 /* Pairs without a closed form, which are followed. */
 static bool check_followed(const gw_closure_contact *k, gw_error *error)
 {
@@ -427,7 +423,7 @@ static bool check_followed(const gw_closure_contact *k, gw_error *error)
         return true;
     if (gw_contact_is_of_curves(k))
         return gw_fail(error, GW_BAD_INPUT, "", "a curve has no inside");
-    if (is_curve(&k->on_b) || k->on_a.kind == GW_SURFACE_PLANE)
+    if (gw_surface_is_curve(&k->on_b) || k->on_a.kind == GW_SURFACE_PLANE)
         return gw_fail(error, GW_BAD_INPUT, "",
                        "a curve or a rim touches a surface or a curve, and something that bends a "
                        "plane: two planes do not touch");
@@ -446,16 +442,15 @@ bool gw_closure_check(const gw_closure_def *def, gw_error *error)
     if (gw_surface_contact_is_general(&def->contact))
         return check_followed(&def->contact, error);
     bool parallel = are_parallel_cylinders(&def->contact);
-    bool known = a->kind == GW_SURFACE_SPHERE
-                     ? b->kind != GW_SURFACE_RIM
-                     : parallel || (a->kind != GW_SURFACE_PLANE && b->kind == GW_SURFACE_PLANE);
+    bool known = a->kind == GW_SURFACE_SPHERE || parallel ||
+                 (a->kind != GW_SURFACE_PLANE && b->kind == GW_SURFACE_PLANE);
     if (!known || (def->contact.inside && b->kind == GW_SURFACE_PLANE)) {
-        gw_fail(
-            error, GW_BAD_INPUT, "",
-            "a %s cannot touch %s %s: a sphere can touch a plane, a sphere or a cylinder, these "
-            "also from within, a cylinder a cylinder or a plane, a rim a plane, and all of them "
-            "what is of free form",
-            names[a->kind], def->contact.inside ? "the inside of a" : "a", names[b->kind]);
+        gw_fail(error, GW_BAD_INPUT, "",
+                "a %s cannot touch %s %s: a sphere and a rim can touch a plane, a sphere or a "
+                "cylinder, the latter two also from within, a cylinder a cylinder or a plane, and "
+                "all of them "
+                "what is of free form",
+                names[a->kind], def->contact.inside ? "the inside of a" : "a", names[b->kind]);
         return false;
     }
     if (def->contact.inside && !(a->radius < b->radius)) {

@@ -198,21 +198,22 @@ static bool touch_along_a_line(const gw_scene *s, const gw_scene_constraint *k, 
     return k->inside || gw_norm(across) < PARALLEL;
 }
 
-/* Spheres, cylinders, rims and curves stand on the left, planes on the right; of two that bend
- * freely the surface stands there. */
+static bool is_curve(const gw_surface *s)
+{
+    return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
+}
+
+/* Curves and rims stand on the left, then spheres, then cylinders, planes on the right; of two that
+ * bend freely the surface stands there. */
 static bool stands_right(const gw_surface *a, const gw_surface *b)
 {
-    bool curve = a->kind == GW_SURFACE_CURVE || a->kind == GW_SURFACE_RIM;
-    if (curve && (b->kind == GW_SURFACE_CURVE || b->kind == GW_SURFACE_RIM))
+    if (is_curve(a))
         return true;
-    if (b->kind == GW_SURFACE_CURVE || a->kind == GW_SURFACE_PLANE)
+    if (is_curve(b) || a->kind == GW_SURFACE_PLANE)
         return false;
     if (a->nurbs || b->nurbs)
         return b->nurbs || b->kind == GW_SURFACE_PLANE;
-    if (a->kind == GW_SURFACE_SPHERE)
-        return true;
-    return b->kind == GW_SURFACE_PLANE ||
-           (a->kind == GW_SURFACE_CYLINDER && b->kind == GW_SURFACE_CYLINDER);
+    return a->kind == GW_SURFACE_SPHERE || b->kind != GW_SURFACE_SPHERE;
 }
 
 /* Contact that is kept both ways goes on by one branch, which ends at a sharp bend: over an edge it
