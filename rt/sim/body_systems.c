@@ -239,8 +239,10 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
             m->second[t] = gw_system_second_hold(system, def->bodies[t], &def->scene->tools[t].at);
         else
             gw_system_hold(system, def->bodies[t], &def->scene->tools[t].at);
-        if (!held[index])
+        if (!held[index]) {
             m->systems[index].resisted = def->scene->tools[t].rendering.resisted;
+            m->systems[index].held = def->bodies[t];
+        }
         held[index] = true;
     }
     return true;
@@ -685,7 +687,8 @@ void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)
             *b = (gw_free_body){.object = d->numbers[k],
                                 .constraint = gw_system_joint_wrench(d->system, k),
                                 .operator= d->hands[k].acting,
-                                .dragging = d->hands[k].drag.active};
+                                .dragging = d->hands[k].drag.active,
+                                .travelling = gw_dynamic_system_travels(d)};
             gw_model_body(model, k, &b->pose, &b->twist);
         }
     }

@@ -81,6 +81,18 @@ static void begin_at_layout(gw_dynamic_system *d)
     gw_system_move_grounds(d->system, d->poses, d->twists);
 }
 
+bool gw_dynamic_system_travels(const gw_dynamic_system *d)
+{
+    return d->joining.active || d->joined;
+}
+
+bool gw_scene_dynamics_travels(const gw_scene_dynamics *m, int tool)
+{
+    assert(tool >= 0 && tool < m->tool_count);
+    int system = m->tool_world_system[tool] - m->first_system;
+    return system >= 0 && gw_dynamic_system_travels(&m->systems[system]);
+}
+
 /* The offsets of an edit go by a transition; where its end cannot be reached that way, or the step
  * before failed on the way, the system begins anew. Returns the energy that it brings between two
  * steps. */

@@ -250,6 +250,11 @@ int gw_scene_dynamics_settled(const gw_scene_dynamics *m, int *at)
         if (b->arrived)
             return b->object;
     }
+    while (*at < m->free_count + m->system_count) {
+        const gw_dynamic_system *d = &m->systems[(*at)++ - m->free_count];
+        if (d->joined)
+            return d->numbers[d->held];
+    }
     return -1;
 }
 

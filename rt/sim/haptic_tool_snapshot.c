@@ -72,7 +72,6 @@ void gw_haptic_tool_publish_state(const gw_haptic_tool *tool, gw_tool_state *s)
     s->error_p = gw_norm(error.v);
     s->error_r = gw_norm(error.w);
     s->residual = tool->shared ? 0 : gw_guided_residual(&tool->body, &s->world_from_object);
-    s->travelling = tool->transition.active;
     s->clutched = tool->clutched;
     s->dragging = tool->drag.active;
     s->contact = tool->unilaterals.wrench;

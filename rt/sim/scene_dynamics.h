@@ -76,7 +76,11 @@ void gw_scene_dynamics_end_drags(gw_scene_dynamics *dynamics, int tool);
  */
 int gw_scene_dynamics_move_sets(gw_scene_dynamics *dynamics, gw_kinematics *kinematics, double dt);
 
-/* The next object that arrived on its set in this tick, -1: no more. Starts with *at 0. */
+/* Whether a tool holds a body of a system that is on its way onto what an edit asks of it. */
+bool gw_scene_dynamics_travels(const gw_scene_dynamics *dynamics, int tool);
+
+/* The next object that arrived on its set in this tick, or with its system on what relations ask
+ * (one that is held, or the first; links after objects), -1: no more. Starts with *at 0. */
 int gw_scene_dynamics_settled(const gw_scene_dynamics *dynamics, int *at);
 
 /* An object that no model moves is there now (a follower, moved geometry); `dt` since it was given

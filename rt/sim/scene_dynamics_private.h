@@ -66,12 +66,12 @@ typedef struct gw_dynamic_system {
     double strain;               /* of its local model, beyond 1: it is braked */
     double owed; /* what local models brought and motion has not paid back yet (J) */
     gw_system *system;
-    int body_count;
-    int *numbers;     /* of each body among the scene's: objects, then links */
-    uint64_t *names;  /* hashes of their ids */
-    uint64_t *labels; /* and of what a command calls them: "mechanism.number" for links */
-    gw_vec3 *coms;    /* in the bodies' frames (m) */
-    double mass;      /* of all bodies (kg) */
+    int body_count, held; /* the body that the first tool holds; 0 where none does */
+    int *numbers;         /* of each body among the scene's: objects, then links */
+    uint64_t *names;      /* hashes of their ids */
+    uint64_t *labels;     /* and of what a command calls them: "mechanism.number" for links */
+    gw_vec3 *coms;        /* in the bodies' frames (m) */
+    double mass;          /* of all bodies (kg) */
     gw_dynamic_mobilizer *mobilizers; /* of bodies, then of halves */
     gw_joint_before *before;          /* scratch, as many */
     bool has_closures;
@@ -282,6 +282,9 @@ void gw_dynamic_system_rename(gw_dynamic_system *system, const gw_new_names *nam
 void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                 const gw_kinematics *kinematics,
                                 const gw_transition_limits *limits);
+
+/* On its way onto what an edit asks of it, the tick in which it arrives included. */
+bool gw_dynamic_system_travels(const gw_dynamic_system *system);
 
 /* Their grounds go on by dt with the geometry (NULL: none moves), and with bases of mechanisms that
  * an edit put elsewhere. */

@@ -271,6 +271,19 @@ static void move_geometry(gw_simulation *s)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = -1, .object = object});
 }
 
+/* Onto the set that an edit gave it, or with its system onto the relations. */
+static bool is_travelling(const gw_simulation *s, int tool)
+{
+    return s->tools[tool].transition.active ||
+           gw_scene_dynamics_travels(s->scenario->dynamics, tool);
+}
+
+static void publish_tool(gw_simulation *s, int tool)
+{
+    gw_haptic_tool_publish_state(&s->tools[tool], &s->snapshot.tools[tool]);
+    s->snapshot.tools[tool].travelling = is_travelling(s, tool);
+}
+
 /* After the tools' step: what follows them, or back with the step where that cannot. */
 static void move_followers(gw_simulation *s, double dt)
 {
@@ -280,7 +293,7 @@ static void move_followers(gw_simulation *s, double dt)
         gw_pose object = gw_haptic_tool_object_pose(&s->tools[i]);
         if (!s->tools[i].shared)
             gw_kinematics_set_held(kinematics, s->tools[i].def->object, &object);
-        travelling = travelling || s->tools[i].transition.active;
+        travelling = travelling || is_travelling(s, i);
     }
     gw_scene_dynamics_show_bodies(s->scenario->dynamics, kinematics);
     bool bound = !gw_kinematics_follow(kinematics, travelling) && !travelling;
@@ -323,7 +336,7 @@ static void step_all(gw_simulation *s, gw_tick *tick)
         for (int i = 0; i < tools; i++) {
             gw_haptic_tool_sense(&s->tools[i], tick, dynamics, i);
             if (k == 0)
-                gw_haptic_tool_publish_state(&s->tools[i], &s->snapshot.tools[i]);
+                publish_tool(s, i);
         }
         gw_stages_end(&s->stages, GW_STAGE_DEVICE);
         if (tick->moving && k == 0)
@@ -553,7 +566,7 @@ static gw_simulation *begin_simulation(gw_simulation *s, gw_scenario *scenario, 
     gw_simulation_restart(s);
     tick_figures(s);
     for (int i = 0; i < scenario->tool_count; i++)
-        gw_haptic_tool_publish_state(&s->tools[i], &s->snapshot.tools[i]);
+        publish_tool(s, i);
     return s;
 }
 

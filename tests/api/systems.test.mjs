@@ -1445,6 +1445,7 @@ test('a joint that is made while it runs catches a body, one that is removed let
   await until('both fell', async () => (await now()).bodies.find((b) => b.object === 'b').pose.p[1] < -0.04);
   await expect(201, 'POST', '/joints', revolute('knee', frame('b', [-0.5, 0, 0]), frame('a', [0.5, 0, 0])));
   await set('running');
+  await until('they are on their way', async () => (await now()).bodies.every((b) => b.travelling));
   const end = ({ pose }, x) => add(pose.p, rotate(pose.q, [x, 0, 0]));
   const gap = async () => {
     const { bodies } = await now(),
@@ -1452,6 +1453,7 @@ test('a joint that is made while it runs catches a body, one that is removed let
     return far(end(of('a'), 0.5), end(of('b'), -0.5));
   };
   await until('they are joined', async () => (await gap()) < 1e-9);
+  await until('they are said to be', async () => !(await now()).bodies.some((b) => b.travelling));
   for (let i = 0; i < 20; i++) assert.ok((await gap()) < 1e-9);
   await expect(204, 'DELETE', '/joints/knee');
   await until('it is let go', async () => (await gap()) > 0.05);

@@ -492,6 +492,35 @@ test('run --task: failures and bad names by exit code', () => {
   assert.match(short.stderr, /time was over/);
 });
 
+test('a step that joins a linkage ends when all of it has arrived', () => {
+  const pose = (x, z) => ({ p: [x, 0, z], q: [1, 0, 0, 0] });
+  const box = (id, x, z, more) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: pose(x, z), ...more });
+  const at = (object, x) => ({ object, at: pose(x, 0) });
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'lowered',
+    objects: [box('floor', 0, -0.05, { fixed: true }), box('held', 0, 0.25), box('joined', 0.3, 0.25)],
+    constraints: [
+      { id: 'down', type: 'coincident', a: 'held/-z', b: 'floor/+z', sense: 'opposite', enabled: false },
+    ],
+    joints: [{ type: 'revolute', a: at('joined', -0.15), b: at('held', 0.15) }],
+    tool: { object: 'held', device: 'sim' },
+    devices: [{ id: 'sim', driver: 'sim' }],
+    tasks: [{ id: 'lower', object: 'held', steps: [{ type: 'constrain', enable: ['down'] }] }],
+  };
+  const file = join(mkdtempSync(join(tmpdir(), 'guideway-task-')), 'lowered.json');
+  writeFileSync(file, JSON.stringify(scene));
+  const done = run([file, '--task', 'lower']);
+  assert.equal(done.status, 0, done.stderr);
+  const { ticks, final, events, constraint_residual_max: residual } = JSON.parse(done.stdout);
+  assert.ok(Math.abs(final.pose.p[2] - 0.05) < 1e-9 && residual < 1e-9, `${final.pose.p[2]}, ${residual}`);
+  assert.ok(ticks >= 800 && ticks < 1500, `0.2 m at 0.25 m/s took ${ticks} ticks`);
+  assert.deepEqual(
+    events.map((e) => [e.kind, e.object]),
+    [['settled', 'held']],
+  );
+});
+
 test('run without a task: walls alone, the same as ever', () => {
   const still = JSON.parse(execFileSync(guideway, ['run', 'cover-and-base', '--seconds', '1'], { encoding: 'utf8' }));
   assert.equal(still.task, undefined);
