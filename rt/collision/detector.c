@@ -378,6 +378,7 @@ static int free_form_manifold(const gw_free_form *form, bool ball, const gw_trim
                             .reach = query->reach};
     double deviation = gw_free_form_deviation(form);
     int count;
+    q.side = ball ? 0 : gw_free_form_side(&q);
     if (ball) {
         count = gw_free_form_ball(&q, points, capacity, gap);
     } else if ((count = gw_free_form_curves(&q, points, capacity, gap)) < 0) {

@@ -50,6 +50,22 @@ static gw_vec3 normal_at(const gw_free_form *f, int t, const double share[3], gw
     return gw_nurbs_normal(f->surface, x, &at);
 }
 
+/* Triangles with a corner where the tangent of a parameter turns. */
+static void mark_kinks(gw_free_form *f)
+{
+    for (int k = 0; k < 2; k++) {
+        const gw_nurbs_direction *d = &f->surface->direction[k];
+        const double same = 1e-9 * (d->high - d->low);
+        for (int i = 0; i < 3 * f->mesh->triangle_count && d->kink_count > 0; i++) {
+            double x = f->parameters[i / 3][i % 3][k];
+            x = d->closed && x > d->high - same ? d->low : x;
+            for (int j = 0; j < d->kink_count; j++)
+                if (fabs(x - d->kinks[j]) < same)
+                    f->lean[i / 3] = 1;
+        }
+    }
+}
+
 /* Triangles at a border: one of their edges is met once. */
 static bool mark_border(gw_free_form *f)
 {
@@ -70,21 +86,27 @@ static bool mark_border(gw_free_form *f)
 /* Samples the surface over each triangle, a little within its corners: these may be on a kink. */
 static void sample_triangles(gw_free_form *f)
 {
-    static const double shares[4][3] = {
-        {1. / 3, 1. / 3, 1. / 3}, {0.98, 0.01, 0.01}, {0.01, 0.98, 0.01}, {0.01, 0.01, 0.98}};
+    enum { CORNERS = 3, SAMPLES = 7 };
+    static const double shares[SAMPLES][3] = {
+        {0.98, 0.01, 0.01}, {0.01, 0.98, 0.01}, {0.01, 0.01, 0.98},      {0, 0.5, 0.5},
+        {0.5, 0, 0.5},      {0.5, 0.5, 0},      {1. / 3, 1. / 3, 1. / 3}};
     double turned = 0;
     for (int t = 0; t < f->mesh->triangle_count; t++) {
-        gw_vec3 a = corner(f, t, 0), b = corner(f, t, 1), c = corner(f, t, 2), middle, other;
+        gw_vec3 a = corner(f, t, 0), b = corner(f, t, 1), c = corner(f, t, 2), own, on;
         gw_vec3 n = gw_unit(gw_cross(gw_sub(b, a), gw_sub(c, a)));
         double sine = 0;
         f->normals[t] = n;
-        for (int i = 0; i < 4; i++) {
-            gw_vec3 own = normal_at(f, t, shares[i], i == 0 ? &middle : &other);
-            sine = fmax(sine, gw_norm(gw_cross(own, n)));
-            turned += i == 0 ? gw_dot(own, n) : 0;
+        for (int i = 0; i < SAMPLES; i++) {
+            const double *s = shares[i];
+            own = normal_at(f, t, s, &on);
+            if (i < CORNERS) {
+                sine = fmax(sine, gw_norm(gw_cross(own, n)));
+                continue;
+            }
+            gw_vec3 flat = gw_mul_add(gw_mul_add(gw_scale(s[0], a), s[1], b), s[2], c);
+            f->deviation = fmax(f->deviation, 1.5 * gw_distance(on, flat));
         }
-        gw_vec3 flat = gw_scale(1. / 3, gw_add(a, gw_add(b, c)));
-        f->deviation = fmax(f->deviation, 1.5 * gw_distance(middle, flat));
+        turned += gw_dot(own, n);
         f->lean[t] = fmin(1, 2 * sine + 1e-3);
     }
     f->outward = turned < 0 ? -1 : 1;
@@ -110,6 +132,7 @@ gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh,
     f->lean = malloc(count * sizeof *f->lean);
     if (f->normals && f->lean) {
         sample_triangles(f);
+        mark_kinks(f);
         if (mark_border(f))
             return f;
     }
@@ -332,11 +355,24 @@ gw_vec3 gw_out_of_surface(const gw_free_form_query *q, gw_vec3 x)
     return gw_add(q->origin, gw_mat3_mul(&q->rotation, x));
 }
 
+double gw_free_form_side(const gw_free_form_query *q)
+{
+    const gw_convex *c = q->convex;
+    double range = c->size + c->rounding + q->reach + q->form->deviation;
+    gw_foot t;
+    if (q->form->mesh->closed || !gw_finite3(q->centre))
+        return 1;
+    if (!gw_foot_nearest(q->form, gw_into_surface(q, q->centre), range, &t))
+        return 0;
+    return t.height < 0 ? -1 : 1;
+}
+
 /* 1, or -1 where the solid is on the other side of an open surface than its normal. */
 double gw_foot_side(const gw_free_form_query *q, const gw_foot *t)
 {
-    bool below = gw_dot(t->normal, gw_sub(gw_into_surface(q, q->centre), t->point)) < 0;
-    return below && !q->form->mesh->closed ? -1 : 1;
+    if (q->side != 0 || q->form->mesh->closed)
+        return q->side < 0 ? -1 : 1;
+    return gw_dot(t->normal, gw_sub(gw_into_surface(q, q->centre), t->point)) < 0 ? -1 : 1;
 }
 
 /* A ball of that radius about x (in the surface's frame) over its foot. Its feature_a is left. */

@@ -31,7 +31,12 @@ typedef struct gw_free_form_query {
     const gw_convex *convex;
     gw_vec3 centre; /* of the solid (world): an open surface is touched from the side where it is */
     double reach;   /* m */
+    double side; /* 1 where that is the surface's normal's, -1 where the other; 0: of each foot */
 } gw_free_form_query;
+
+/* The side of a query: by the foot of the solid's centre. A plane at the foot of a point far from
+ * that may lie above the centre where the surface is bent. 0: no foot is near. RT safe. */
+double gw_free_form_side(const gw_free_form_query *query);
 
 /* A ball: each local minimum of the surface's distance from its centre is a point, with a gap of at
  * most the reach; at most `capacity`, nearest first; returns how many. *gap: the distance of the

@@ -20,7 +20,6 @@ enum {
 };
 
 #define NEARLY_FLAT 1e-3 /* curvature times the surface's size of what does not bend */
-#define SMOOTH      0.5  /* sine of what triangles lean by where there is no kink */
 #define LIES        0.7  /* cosine from which on a rim lies */
 #define LOWER       1e-6 /* m that its lowest point is under those that are fixed */
 
@@ -310,28 +309,42 @@ static refined refine_rim(const gw_free_form_query *q, double z, gw_vec3 x, gw_m
     return refine_curve_near(q, &c, 0, rim_id(s, z), &end, m);
 }
 
-/* The side of a cylinder, or its rim where that ends. */
-static refined refine_side(const gw_free_form_query *q, gw_manifold_point *m)
-{
-    const gw_convex *s = q->convex;
-    double z = gw_mat3_tmul(&s->rotation, gw_sub(m->a, s->origin)).z, length = s->high - s->low;
-    curve c = {.from = of_solid(q, gw_v3(0, 0, s->low)),
-               .d = gw_scale(length, axis_of(q)),
-               .high = 1,
-               .radius = s->radius};
-    double at = fmin(1, fmax(0, (z - s->low) / length));
-    int end;
-    refined r = refine_curve_near(q, &c, at, GW_ID_BASE | GW_FEATURE_EDGE, &end, m);
-    if (end == 0)
-        return r;
-    gw_vec3 low = gw_mul_add(m->a, -m->radius_a, m->normal);
-    return refine_rim(q, end > 0 ? s->high : s->low, low, m);
-}
-
 /* The point where the ball of a point of the manifold touches (world). */
 static gw_vec3 lowest(const gw_manifold_point *m)
 {
     return gw_mul_add(m->a, -m->radius_a, m->normal);
+}
+
+/* The side of a cylinder or a cone: balls about its axis. Those of a cone have the radius
+ * (high - z) sin(alpha), tan(alpha) = radius / length; they touch its side from z = low -
+ * length tan(alpha)^2 on. */
+static curve side_of(const gw_free_form_query *q)
+{
+    const gw_convex *s = q->convex;
+    bool cone = s->core == GW_CORE_CONE;
+    double length = s->high - s->low, slope = cone ? s->radius / length : 0;
+    curve c = {.high = 1, .from = of_solid(q, gw_v3(0, 0, s->low - length * slope * slope))};
+    length *= 1 + slope * slope;
+    c.d = gw_scale(length, axis_of(q));
+    c.radius = cone ? length * slope / hypot(1, slope) : s->radius;
+    c.taper = cone ? -c.radius : 0;
+    return c;
+}
+
+/* The same, or the rim or the apex where it ends. */
+static refined refine_side(const gw_free_form_query *q, gw_manifold_point *m)
+{
+    const gw_convex *s = q->convex;
+    curve c = side_of(q);
+    double along = gw_dot(gw_sub(gw_into_surface(q, m->a), c.from), c.d) / gw_norm2(c.d);
+    int end;
+    refined r =
+        refine_curve_near(q, &c, fmin(1, fmax(0, along)), GW_ID_BASE | GW_FEATURE_EDGE, &end, m);
+    if (end == 0)
+        return r;
+    if (end > 0 && s->core == GW_CORE_CONE)
+        return refine_ball(q, of_solid(q, gw_v3(0, 0, s->high)), 0, GW_ID_APEX, m);
+    return refine_rim(q, end > 0 ? s->high : s->low, lowest(m), m);
 }
 
 /* A point of the solid: an apex, or one of the four of a rim. */
@@ -344,7 +357,7 @@ static refined refine_curved(const gw_free_form_query *q, gw_manifold_point *m)
 {
     const gw_convex *s = q->convex;
     uint32_t id = m->feature_a & (GW_FEATURE_EDGE - 1);
-    bool cylinder = s->core == GW_CORE_CYLINDER, edge = m->feature_a & GW_FEATURE_EDGE;
+    bool edge = m->feature_a & GW_FEATURE_EDGE;
     double z = gw_mat3_tmul(&s->rotation, gw_sub(lowest(m), s->origin)).z;
     double end = z > 0.5 * (s->low + s->high) ? s->high : s->low;
     if (id == GW_ID_RIM + 4 || (edge && id >= GW_ID_RIM))
@@ -352,8 +365,7 @@ static refined refine_curved(const gw_free_form_query *q, gw_manifold_point *m)
     if (id >= GW_ID_RIM)
         return refine_ball(q, gw_into_surface(q, m->a), 0, m->feature_a, m);
     if (edge)
-        return cylinder ? refine_side(q, m)
-                        : refine_ball(q, gw_into_surface(q, m->a), m->radius_a, m->feature_a, m);
+        return refine_side(q, m);
     if (id == GW_ID_APEX)
         return refine_ball(q, gw_into_surface(q, m->a), 0, m->feature_a, m);
     return refine_rim(q, end, lowest(m), m);
@@ -523,7 +535,7 @@ static bool is_smooth_near(const gw_free_form_query *q, bool *none)
                                 GW_FREE_FORM_TRIANGLES);
     bool smooth = count <= GW_FREE_FORM_TRIANGLES;
     for (int i = 0; i < count && smooth; i++)
-        smooth = f->lean[triangles[i]] < SMOOTH;
+        smooth = f->lean[triangles[i]] < 1;
     *none = count == 0;
     return smooth;
 }
@@ -642,18 +654,10 @@ int gw_free_form_curves(const gw_free_form_query *q, gw_manifold_point *points, 
         gather_ball(q, low, s->rounding, 0, &g);
         gather_ball(q, high, s->rounding, 1, &g);
     } else {
-        bool cone = s->core == GW_CORE_CONE;
-        double length = s->high - s->low, slope = cone ? s->radius / length : 0;
-        /* the side of a cone is what balls about its axis touch, of radius (high - z) sin(alpha),
-         * tan(alpha) = radius / length: those from z = low - length tan(alpha)^2 on */
-        line.from = of_solid(q, gw_v3(0, 0, s->low - length * slope * slope));
-        length *= 1 + slope * slope;
-        line.d = gw_scale(length, axis_of(q));
-        line.radius = cone ? length * slope / hypot(1, slope) : s->radius;
-        line.taper = cone ? -line.radius : 0;
+        line = side_of(q);
         gather_rim(q, s->low, &g);
         gather_end(q, s->low, &g);
-        if (cone)
+        if (s->core == GW_CORE_CONE)
             gather_ball(q, of_solid(q, gw_v3(0, 0, s->high)), 0, GW_ID_APEX, &g);
         else {
             gather_rim(q, s->high, &g);

@@ -127,6 +127,137 @@ static void a_gap_is_followed_to_second_order(void **state)
     gw_shape_finish(&form);
 }
 
+/* z = a x^2 + b y^2 over a square of 1 m. */
+static gw_shape sheet(double a, double b)
+{
+    static const double knots[] = {0, 0, 0, 1, 1, 1}, x[3] = {-0.5, 0, 0.5},
+                        square[3] = {0.25, -0.25, 0.25};
+    gw_vec3 points[9];
+    for (int i = 0; i < 9; i++)
+        points[i] = gw_v3(x[i / 3], x[i % 3], a * square[i / 3] + b * square[i % 3]);
+    const gw_nurbs_def def = {.dimension = 2,
+                              .degree = {2, 2},
+                              .count = {3, 3},
+                              .knot_count = {6, 6},
+                              .knots = {knots, knots},
+                              .points = points};
+    gw_shape shape = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_create(&def, NULL)};
+    assert_non_null(shape.nurbs);
+    return shape;
+}
+
+/* The least height over that sheet, to first order, of 4096 points: those of a box's edges, or of
+ * a cone's rim and apex. */
+static double lowest_of_edges(const gw_shape *s, const gw_pose *p, double a, double b)
+{
+    double least = INFINITY;
+    for (int i = 0; i < 4096; i++) {
+        double share = (i % 256) / 255., turn = 2 * GW_PI * i / 4096;
+        int edge = i / 256, along = edge / 4;
+        double of_edge[3] = {edge & 1 ? 0.5 : -0.5, edge & 2 ? 0.5 : -0.5, share - 0.5};
+        gw_vec3 x = gw_v3(s->radius * cos(turn), s->radius * sin(turn), 0);
+        if (s->kind == GW_SHAPE_BOX)
+            x = gw_v3(s->size.x * of_edge[along % 3], s->size.y * of_edge[(along + 1) % 3],
+                      s->size.z * of_edge[(along + 2) % 3]);
+        else if (i == 0)
+            x = gw_v3(0, 0, s->height);
+        x = gw_pose_point(p, x);
+        double slope = gw_norm(gw_v3(1, 2 * a * x.x, 2 * b * x.y));
+        least = fmin(least, (x.z - a * x.x * x.x - b * x.y * x.y) / slope);
+    }
+    return least;
+}
+
+/* What touches with edges, rims and corners alone, a cone in a steep bowl and a box on a saddle, is
+ * as deep as the deepest of their points. */
+static void solids_are_as_deep_as_their_edges(void **state)
+{
+    (void)state;
+    static const double bends[2][2] = {{8, 5}, {2, -1}};
+    const gw_shape solids[2] = {round_shape(GW_SHAPE_CONE, 0.03, 0.06),
+                                box_shape(0.05, 0.054, 0.07)};
+    unsigned seed = 5;
+    for (int kind = 0; kind < 2; kind++) {
+        double a = bends[kind][0], b = bends[kind][1], worst = 0;
+        gw_shape form = sheet(a, b);
+        gw_detector *d = pair_of(&solids[kind], &form);
+        for (int i = 0; i < 400; i++) {
+            gw_contact_candidate c[GW_PAIR_CANDIDATES];
+            gw_vec3 over = some_vector(&seed, 0.12);
+            gw_pose at = some_pose_at(&seed, gw_v3(over.x, over.y, 0)), ground = gw_pose_identity();
+            double gap, low = -1, high = 2, deep = i % 2 ? -1e-3 : -1e-4;
+            for (int k = 0; k < 50; k++) {
+                at.p.z = 0.5 * (low + high);
+                *(lowest_of_edges(&solids[kind], &at, a, b) < deep ? &low : &high) = at.p.z;
+            }
+            assert_true(detect(d, &at, &ground, 2e-3, c, &gap) > 0);
+            worst = fmax(worst, fabs(gap - deep));
+        }
+        print_message("off by %.1e m\n", worst);
+        assert_true(worst < 1e-5);
+        gw_detector_destroy(d);
+        gw_shape_finish(&form);
+    }
+}
+
+/* A plate that lies tilted on the top of a hill is above it with all its corners, though the planes
+ * at their feet are above its centre. */
+static void a_plate_is_above_the_hill_that_it_lies_on(void **state)
+{
+    (void)state;
+    gw_shape plate = box_shape(0.2, 0.2, 0.01), hill = sheet(-1.5, -1.5);
+    gw_detector *d = pair_of(&plate, &hill);
+    unsigned seed = 2;
+    for (int i = 0; i < 200; i++) {
+        gw_contact_candidate c[GW_PAIR_CANDIDATES];
+        gw_vec3 tilt = some_vector(&seed, 0.1);
+        gw_pose at = {{0, 0, 0.0049}, gw_quat_exp(gw_v3(tilt.x, tilt.y, 3 * tilt.z))};
+        gw_pose ground = gw_pose_identity();
+        double gap;
+        int count = detect(d, &at, &ground, 0.05, c, &gap);
+        assert_true(count > 0 && gap > -4e-3);
+        for (int k = 0; k < count; k++)
+            assert_true(gw_gap_at(&c[k], &at, &ground).normal.z > 0.5);
+    }
+    gw_detector_destroy(d);
+    gw_shape_finish(&hill);
+}
+
+/* A ball, a capsule and a cylinder on the ridge of a sheet that is folded: of neither side's
+ * normal. */
+static void solids_touch_a_ridge(void **state)
+{
+    (void)state;
+    static const double knots[] = {0, 0, 0.25, 0.5, 0.75, 1, 1}; /* far from the borders */
+    gw_vec3 points[25];
+    for (int i = 0; i < 25; i++)
+        points[i] = gw_v3(0.1 * (i / 5 - 2), 0.1 * (i % 5 - 2), -0.05 * abs(i / 5 - 2));
+    const gw_nurbs_def def = {.dimension = 2,
+                              .degree = {1, 1},
+                              .count = {5, 5},
+                              .knot_count = {7, 7},
+                              .knots = {knots, knots},
+                              .points = points};
+    gw_shape ridge = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_create(&def, NULL)};
+    assert_non_null(ridge.nurbs);
+    const gw_shape solids[3] = {round_shape(GW_SHAPE_SPHERE, 0.03, 0),
+                                round_shape(GW_SHAPE_CAPSULE, 0.03, 0.1),
+                                round_shape(GW_SHAPE_CYLINDER, 0.03, 0.1)};
+    for (int kind = 0; kind < 3; kind++) {
+        gw_detector *d = pair_of(&solids[kind], &ridge);
+        for (int i = 0; i < 5; i++) { /* lying across it */
+            gw_contact_candidate c[GW_PAIR_CANDIDATES];
+            gw_pose at = {{2e-3 * (i - 2), 0.011, 0.0299}, gw_quat_exp(gw_v3(0, GW_PI / 2, 0))};
+            gw_pose ground = gw_pose_identity();
+            double gap, far = kind == 0 ? gw_norm(gw_v3(at.p.x, 0, at.p.z)) : at.p.z;
+            assert_true(detect(d, &at, &ground, 1e-3, c, &gap) > 0);
+            assert_true(fabs(gap - (far - 0.03)) < 1e-9);
+        }
+        gw_detector_destroy(d);
+    }
+    gw_shape_finish(&ridge);
+}
+
 static void parameters_of_triangles_are_those_of_their_corners(void **state)
 {
     (void)state;
@@ -301,6 +432,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_from_a_sphere_are_those_of_the_primitive),
         cmocka_unit_test(a_gap_is_followed_to_second_order),
+        cmocka_unit_test(solids_are_as_deep_as_their_edges),
+        cmocka_unit_test(a_plate_is_above_the_hill_that_it_lies_on),
+        cmocka_unit_test(solids_touch_a_ridge),
         cmocka_unit_test(parameters_of_triangles_are_those_of_their_corners),
         cmocka_unit_test(a_ball_in_a_bowl_keeps_its_energy),
         cmocka_unit_test(a_ball_on_a_sphere_moves_as_on_the_primitive),
