@@ -4,8 +4,8 @@
  *   candidates of the detector   replace the cache's between two steps
  *   candidates of queries        of the narrow phase inside a step (time_of_impact.c) replace those
  *                                of their pair at the start of the next
- *   contact states               persist by the candidates' key; where the key changed, that of a
- *                                continuous contact of the same bodies near by is continued
+ *   contact states               persist by the candidates' key; where the key changed, the state
+ *                                of a near continuous contact of the same bodies is continued
  *   a new world                  after an edit takes over the continuous contacts of the old one
  *
  * RT safe.
@@ -41,8 +41,8 @@ static void hash_pair(gw_world *w, int index)
     w->pair_hash[at] = index + 1;
 }
 
-/* Whether and at which cost the pair can be queried inside a step. Geoms of another world's
- * detector have no number here. */
+/* True if the pair can be queried inside a step; sets its query cost and bounding spheres. Geoms of
+ * another world's detector have index -1. */
 static bool init_redetection(const gw_narrow_phase *n, gw_collision_pair *p)
 {
     bool known = p->geom_a >= 0 && p->geom_b >= 0;
@@ -122,7 +122,7 @@ gw_contact *gw_pair_add_contact(gw_world *w, int pair, const gw_contact_candidat
     return c;
 }
 
-/* The candidate was detected: its contact is kept, or added. */
+/* Keeps the contact of a detected candidate, or adds it. */
 static void keep_contact(gw_world *w, int pair, const gw_contact_candidate *candidate)
 {
     gw_contact *c = gw_pair_find_contact(w, &w->pairs[pair], candidate);
@@ -136,8 +136,8 @@ static void keep_contact(gw_world *w, int pair, const gw_contact_candidate *cand
     c->fresh = !c->continuous;
 }
 
-/* The nearest continuous contact of the same bodies that is not kept: as a body tips, its features
- * take turns at touching in one place, each with its own key. */
+/* The nearest continuous contact of the same bodies that is not kept, NULL: none. While a body
+ * tips, features with different keys touch at one place in turn. */
 static gw_contact *contact_to_continue(gw_world *w, const gw_contact_candidate *candidate)
 {
     gw_contact *best = NULL;
@@ -155,7 +155,9 @@ static gw_contact *contact_to_continue(gw_world *w, const gw_contact_candidate *
     return best;
 }
 
-/* Warm start of a new contact by one that is lost; each is continued once. */
+/* Warm start of a new contact with the state of a lost one, each of which is used once; false:
+ * none.
+ */
 static bool continue_lost_contact(gw_world *w, gw_contact *c)
 {
     gw_contact *old = contact_to_continue(w, &c->candidate);
@@ -239,7 +241,7 @@ bool gw_pairs_apply_candidates(gw_world *w)
     assert(w);
     if (w->candidate_count < 0)
         return false;
-    /* the cache holds the pairs of these candidates, no others */
+    /* keep the pairs of these candidates alone */
     for (int i = 0; i < w->pair_count; i++)
         w->pairs[i].kept = false;
     for (int i = 0; i < w->candidate_count; i++)
@@ -302,7 +304,7 @@ static const gw_contact_candidate *unilateral_again(const gw_world *w,
     return NULL;
 }
 
-/* A body of a model is where it was: until the first step nobody else says where. */
+/* Sets a model's body to its former state: its own is not set before the first step. */
 static void take_state(gw_world *w, int body, const gw_body_state *was)
 {
     if (w->bodies[body].model < 0)

@@ -4,8 +4,8 @@
  *
  *   u = J v + offset,   offset: speed of what is moved from outside
  *
- * Contacts that collide start it; contacts that these reach through closed ones take part where
- * they do not separate. RT safe.
+ * Starting from the contacts that collide, closed contacts of the same systems, and of systems
+ * reached through closed contacts, take part unless they separate. RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -38,8 +38,8 @@ static void add_force(const gw_world *w, int body, gw_vec3 point, gw_vec3 force,
     gw_model_pull_back(gw_world_model(w, state->model), state->index, &wrench, entries);
 }
 
-/* Speed of a body's point along a direction, or of its turning, because the body, or the base of
- * its system, is moved from outside (m/s). */
+/* Speed along the row (m/s) of a body that is moved from outside, or whose system's base is: of its
+ * point along `direction`, or, with a lever, of its rotation. */
 static double prescribed_speed(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction,
                                double lever, gw_vec3 couple, gw_contact_jacobian_row *row)
 {
@@ -135,8 +135,8 @@ bool gw_contact_collides(const gw_world *w, const gw_contact *c)
            c->gap_rate < -w->rules.rest_speed;
 }
 
-/* A step bears little stiffness where the body is light. So that nothing passes through its spring,
- * a body that approaches beyond a compression is returned elastically, once a step. */
+/* True if the body approaches beyond the largest compression of its spring, whose stiffness is
+ * limited by stability: the body is then returned elastically, once a step. */
 static bool is_overcompressed(const gw_contact *c)
 {
     return c->continuous && !c->immovable && c->gap_rate < 0 &&
@@ -164,7 +164,6 @@ static bool takes_part(const gw_world *w, const gw_contact *c, gw_collision_kind
 /* ---- assembly
  * ------------------------------------------------------------------------------------ */
 
-/* D^-1 of a block */
 void gw_impact_apply_inverse(const void *context, int block, const double *force, double *answer)
 {
     const gw_impact *x = context;
@@ -304,7 +303,6 @@ static void add_contacts(gw_impact *x)
     }
 }
 
-/* Writes a row's blocks into a dense row; gives *offset and the row's blocks. */
 void gw_impact_put_row(const gw_impact *x, const gw_contact_jacobian_row *row, double *entries,
                        int of[2], double *offset)
 {
@@ -318,7 +316,6 @@ void gw_impact_put_row(const gw_impact *x, const gw_contact_jacobian_row *row, d
     *offset = row->offset;
 }
 
-/* J and v over the blocks. */
 void gw_impact_fill(gw_impact *x)
 {
     gw_world *w = x->world;
@@ -406,7 +403,7 @@ void gw_impact_add_friction(const gw_impact *x)
 /* ---- effect
  * ---------------------------------------------------------------------------------------- */
 
-/* Gives the systems their change of velocity. */
+/* Applies the velocity changes to the systems, and records impulses and work. */
 static void apply_impulses(const gw_impact *x)
 {
     gw_world *w = x->world;
@@ -429,8 +426,8 @@ static void apply_impulses(const gw_impact *x)
     }
 }
 
-/* Twists of a system's bodies after the collision. Impulses move nothing, but a system that works
- * out its bodies' poses anew rounds them otherwise. */
+/* Updates the twists of a system's bodies after the collision. Impulses do not move bodies, but a
+ * system that recomputes its poses may round them differently: `rounded`. */
 static void update_bodies(gw_world *w, int system)
 {
     const gw_model *model = gw_world_model(w, system);
@@ -449,8 +446,8 @@ static void update_bodies(gw_world *w, int system)
     }
 }
 
-/* State of a contact after the collision: whether it approaches again, or rests. In a large island
- * slow reimpacts are left to the springs. */
+/* State of a contact after the collision: it approaches again (reimpact) or becomes continuous. In
+ * a large island slow reimpacts are left to the springs. */
 static void update_contact(gw_world *w, gw_contact *c)
 {
     double before = c->gap_rate, rest = w->rules.rest_speed;
@@ -495,7 +492,7 @@ static double kinetic_energy(const gw_impact *x)
     return sum;
 }
 
-/* The record of a collision state; NULL: there is no room, or it is none. */
+/* Begins the record of a collision state; NULL: the records are full, or it is not a collision. */
 static gw_world_collision *open_record(const gw_impact *x)
 {
     gw_world *w = x->world;

@@ -56,8 +56,8 @@ static double energy_given(const gw_step *s)
 /* ---- removing generated energy
  * ------------------------------------------------------------------- */
 
-/* Scales a model's velocity; returns the energy removed: less than intended where a part of the
- * motion is its base's. */
+/* Scales a model's velocity; returns the energy removed (J), which is less than intended where part
+ * of the motion is that of its base. */
 static double scale_velocity(gw_model *model, double factor)
 {
     double v[GW_MODEL_MAX_DOF], before, after, potential;
@@ -79,7 +79,7 @@ static double scale_velocities(gw_world *w, double factor)
     return removed;
 }
 
-/* Relaxes springs: their energy becomes factor^2 of what it is. */
+/* Relaxes springs: their energy is multiplied by factor^2. */
 static void relax_springs(gw_world *w, double factor)
 {
     for (int i = 0; i < w->island.contact_count; i++) {
@@ -93,8 +93,8 @@ static void relax_springs(gw_world *w, double factor)
     }
 }
 
-/* Removes energy from the motion where there is ample, else from springs first; returns how much.
- */
+/* Removes energy from the motion if that has MOTION_RATIO times as much, else from the springs
+ * first; returns the energy removed (J). */
 static double remove_energy(gw_world *w, double excess)
 {
     double kinetic = kinetic_energy(w), spring = spring_energy(w);
@@ -110,9 +110,9 @@ static double remove_energy(gw_world *w, double excess)
 /* ---- systems without contact
  * ---------------------------------------------------------------------- */
 
-/* How far the system's energy has risen above its least value, less what it was given. Too much is
- * removed from its motion. What a step loses is dissipated; what it gains is taken off what was
- * dissipated until it is removed. */
+/* Energy drift of a system without contact: the rise of its energy above its least value, less the
+ * energy that it was given. A drift beyond the threshold is removed from its motion. A loss in a
+ * step is dissipation; a gain is subtracted from dissipation until it is removed. */
 static void audit_drift(gw_world *w, int m, double before, gw_world_step_result *out)
 {
     double kinetic, potential;
@@ -151,7 +151,7 @@ void gw_energy_audit_open(const gw_world *w, gw_energy_audit *open)
         open->spring -= w->contacts[w->island.contacts[i]].energy_to_repay;
 }
 
-/* Energy that the systems in contact and their springs gained without being given any. */
+/* Energy that the systems in contact and their springs gained beyond what they were given (J). */
 static double generated_energy(const gw_world *w, const gw_energy_audit *open)
 {
     double sum = spring_energy(w) - open->spring - w->external_work;
@@ -168,7 +168,7 @@ static bool is_moved_from_outside(const gw_world *w, int body)
     return w->bodies[body].model < 0 && w->bodies[body].moving;
 }
 
-/* A system in contact has a moving base, or a contact has a body that is moved from outside. */
+/* True if a system in contact has a moving base, or a contact a body that is moved from outside. */
 static bool has_external_motion(const gw_world *w)
 {
     for (int i = 0; i < w->island.contact_count; i++) {

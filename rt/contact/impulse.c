@@ -3,7 +3,7 @@
  * collision to short vectors:
  *
  *   w_k = combination of rows,  w_k^T D^-1 w_m = (k == m),  y_k = D^-1 w_k
- *   J = L W,  s = W v,  u = L s;  an answer x in the basis is v' = v + sum x_k y_k, J^T p = W^T x
+ *   J = L W,  s = W v,  u = L s;  impulse x in the basis: v' = v + sum x_k y_k, J^T p = W^T x
  *
  * Kinetic energy in the rows' space is |s|^2/2. Vectors are stored by blocks of D: a row has
  * entries in those of its two systems, a basis vector in those that it was combined from.

@@ -1,9 +1,9 @@
 /*
- * Forces of contacts that rest as a world begins. A penalty spring that begins without force lets
- * its body sink and what lies on a slope slide off until force and friction have built up, some
- * milliseconds of motion that rigid bodies in equilibrium do not have. So the first step is tried
- * without these contacts, and their springs begin with the forces under which the gaps keep their
- * rates and the friction is within its limit,
+ * Initial forces of contacts that rest in a world's first step. A penalty spring without initial
+ * force lets its body sink, or slide on a slope, until force and friction have built up: some
+ * milliseconds of motion that rigid bodies in equilibrium do not have. Therefore the first step is
+ * tried without these contacts, and their springs begin with the forces that keep the gap rates,
+ * with friction within its limit:
  *
  *   min 1/2 P^T A P + P^T (u - u_0)  over P >= 0,   |P_t| <= mu P   (in turn)
  *
@@ -20,8 +20,8 @@
 #define FIRST_DEPTH 0.25 /* of its largest compression: of a spring that begins with a force */
 #define SAME        1e-6 /* of the largest friction impulse: passes end */
 
-/* It began to rest in this step, its spring without force; bodies that overlap by more than a
- * spring gives way to lie where nothing is in equilibrium. */
+/* True if the contact began to rest in this step, with a spring without force. Deep overlaps are
+ * excluded: they are no equilibrium. */
 static bool begins_to_rest(const gw_contact *c)
 {
     return c->continuous && !c->spurious && !c->loaded && !c->candidate.row &&
@@ -37,7 +37,7 @@ typedef struct initial_problem {
     double before[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
 } initial_problem;
 
-/* Normal impulses, beside what friction changes. */
+/* Normal impulses, given the velocity change by friction. */
 static void solve_normal(initial_problem *s)
 {
     gw_impact *x = &s->impact;
@@ -58,7 +58,8 @@ static void solve_normal(initial_problem *s)
         w->v[i] -= s->friction[i];
 }
 
-/* Friction within mu of these; returns the largest change of it, and its largest in *most (N s). */
+/* Friction impulses within mu times the normal ones; returns the largest change since the last
+ * pass; *most: the largest impulse (N s). */
 static double solve_friction(initial_problem *s, double *most)
 {
     gw_impact *x = &s->impact;
@@ -97,7 +98,7 @@ static bool add_rows(gw_world *w, gw_impact *x)
     return x->rows > 0 && count <= x->max_rows; /* part of them would bear what the others do */
 }
 
-/* The active part's bodies move for the whole step as if these contacts were none. */
+/* A trial of the active part for the whole step without these contacts. */
 static void try_without(gw_world *w, const gw_impact *x)
 {
     for (int i = 0; i < w->active.system_count; i++)
@@ -109,7 +110,7 @@ static void try_without(gw_world *w, const gw_impact *x)
         w->contacts[x->contact[i]].loaded = false;
 }
 
-/* Its spring is compressed so far; forces on a (N). */
+/* Gives the contact's springs the normal force and the tangential force `across` on a (N). */
 static void begin_with_force(gw_world *w, gw_contact *c, double normal, gw_vec3 across)
 {
     assert(c->continuous && !c->loaded && normal >= 0);

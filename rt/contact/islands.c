@@ -192,7 +192,7 @@ gw_collision_pair *gw_island_add_pair(gw_world *w, int m, const gw_contact_candi
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-/* The system whose number the group has, while groups are made. */
+/* The system whose index is the number of m's group, while groups are made. */
 static int group_root(const gw_world *w, int m)
 {
     while (w->group[m] != m)

@@ -1,5 +1,5 @@
 /*
- * Where the bodies are within a substep, and gaps and gap rates of contacts there. RT safe.
+ * States of bodies within a substep, and gaps and gap rates of contacts for them. RT safe.
  */
 #include "rt/contact/kinematics.h"
 
@@ -18,8 +18,8 @@ static gw_vec3 direction_between(gw_vec3 a, gw_vec3 b)
     return gw_norm2(d) > 0 ? gw_unit(d) : gw_v3(0, 0, 1);
 }
 
-/* Turns the normal of a bent surface, whose body is turned by q, as the points are apart by d;
- * returns what that adds to n . d. */
+/* Second-order correction of the normal of a bent surface for the displacement d between the points
+ * (world; q: orientation of its body); returns the correction of the gap n . d. */
 static double follow_bend(const gw_bend *bend, gw_quat q, gw_vec3 d, gw_vec3 *n)
 {
     gw_vec3 at = gw_unrotate(q, d), s = {0, 0, 0};
@@ -30,7 +30,7 @@ static double follow_bend(const gw_bend *bend, gw_quat q, gw_vec3 d, gw_vec3 *n)
     return gw_dot(at, s) / (1 + length);
 }
 
-/* gap = n . (x_a - x_b) - r_a - r_b, and what a bent surface adds (candidate.h) */
+/* gap = n . (x_a - x_b) - r_a - r_b, corrected for bent surfaces (candidate.h) */
 GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const gw_pose *a,
                                     const gw_pose *b)
 {
@@ -70,7 +70,7 @@ gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const 
     return gap_of_points(candidate, a, b);
 }
 
-/* d(gap)/dt of a gap that was found with the bodies there. */
+/* d(gap)/dt = n . (v_a - v_b), or that of a lever or general row, for the gap of these states. */
 static double rate_of(const gw_gap *g, const gw_body_state *a, const gw_body_state *b)
 {
     gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, g->at_a),
@@ -92,8 +92,8 @@ gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_sta
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
-/* With the acceleration, because two bodies that fall together must not see one another stay
- * behind. */
+/* The acceleration counts: without it, two bodies that fall together would lag behind each other in
+ * each other's prediction. */
 gw_pose gw_body_state_extrapolate(const gw_body_state *state, double t, gw_twist *twist)
 {
     *twist = state->start_twist;

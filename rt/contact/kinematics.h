@@ -8,27 +8,27 @@
 #include "rt/collision/candidate.h"
 
 /*
- * A force F n on a at at_a and -F n on b at at_b has the power -F d(gap)/dt: both act at the
- * contact point of the body that the normal is fixed to, so that the normal's rotation is accounted
- * for. at_a and at_b are one point but for a normal that is fixed in the world.
+ * The force F n on a at at_a with -F n on b at at_b has the power F d(gap)/dt. Where the normal is
+ * fixed to one body both act at the contact point of the other body, which accounts for the
+ * normal's rotation: at_a and at_b differ only where the normal is fixed in the world.
  */
 typedef struct gw_gap {
     double gap;         /* m, < 0: penetration */
     gw_vec3 normal;     /* unit, world, from b towards a */
     gw_vec3 at_a, at_b; /* world */
-    double lever;       /* not 0: instead of the force a couple lever F n on a and its opposite on b
-                           (m): the row of an angle */
-    bool general;       /* the normal is of any length, and beside the force */
-    gw_vec3 couple;     /* there is a couple F couple on a and its opposite on b (m) */
+    double lever;       /* > 0: the row of an angle, with the couple lever F n on a and its opposite
+                           on b in place of the force (m) */
+    bool general;       /* the normal has any length, and the couple acts beside the force: */
+    gw_vec3 couple;     /* F couple on a and its opposite on b (m) */
 } gw_gap;
 
-/* Whether there are no tangents beside the normal. */
+/* True if the contact has no tangential directions. */
 static inline bool gw_gap_turns(const gw_gap *g)
 {
     return g->lever > 0 || g->general;
 }
 
-/* Force and couple of a push F on a, the opposite on b. */
+/* Force and couple on a of the scalar contact force `push` (N); the opposite acts on b. */
 static inline gw_wrench gw_gap_push(const gw_gap *g, double push)
 {
     return (gw_wrench){gw_scale(g->lever > 0 ? 0 : push, g->normal),
@@ -36,7 +36,7 @@ static inline gw_wrench gw_gap_push(const gw_gap *g, double push)
                                   : gw_scale(push * g->lever, g->normal)};
 }
 
-/* `a` and `b` are world_from_body of the candidate's bodies. */
+/* Gap of a candidate; `a` and `b` are world_from_body of its bodies. */
 gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const gw_pose *b);
 
 /* Velocity of the material point of a body at `point` (world). */

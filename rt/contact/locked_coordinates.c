@@ -1,14 +1,13 @@
 /*
- * Joint limits whose constant loads were not found: their coordinates are locked in the substep. A
- * damper on each, so strong that the coordinate stays where it is whatever motors do within the
- * substep,
+ * Joint limits for which no constant loads were found: their coordinates are locked in the substep.
+ * A damper on each, so strong that the coordinate stays where it is whatever motors do,
  *
  *   c = S / (h (D^-1 P)_jj),   P = c (g - (gap(h) - gap(0)) / h) / J_j^2
  *
- * makes its step implicit; g is the rate at which a gap that was passed is brought back, P the load
- * that the limit had, the mean one. A limit that would pull is released, and the substep tried
- * again; one that is passed then, for others were released with it, is locked for good. Where what
- * presses makes so strong a damper creep too far, P acts beside it in another trial. RT safe.
+ * makes its step implicit; g is the rate at which a violated limit is corrected, P the mean
+ * reaction force of the limit. A limit that would pull is released, and the substep tried again; a
+ * limit that is violated after that is locked for the rest of the substep. Where the damper creeps
+ * beyond the tolerance, P acts beside it in another trial. RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 #define BACK     0.1  /* of what a gap was passed by, brought back in a substep */
 #define ALONE    1e-9 /* of the row's entry at its coordinate: others are rounding */
 
-/* The one coordinate of a system that the limit bounds, -1: it bounds none alone; its entry of J.
+/* The coordinate of its system that the limit bounds; -1: not exactly one. *entry: its entry of J.
  */
 static int coordinate_of(const gw_world *w, const gw_contact *c, double *entry)
 {
@@ -41,7 +40,7 @@ static int coordinate_of(const gw_world *w, const gw_contact *c, double *entry)
     return *entry == 0 ? -1 : at;
 }
 
-/* Locks the coordinate; false where nothing moves along it. */
+/* Locks coordinate `at`; false if no force moves it. */
 static bool lock_coordinate(gw_world *w, gw_contact *c, int at, double entry, double h)
 {
     int m = gw_contact_any_system(c);
@@ -76,7 +75,8 @@ static void release_coordinate(gw_world *w, gw_contact *c)
     c->lock_state = GW_LOCK_RELEASED;
 }
 
-/* What it bears acts as a constant force beside its damper, which makes up for the rest. */
+/* Applies the reaction force as a constant force beside the damper, which provides the remainder.
+ */
 static bool relieve_lock(gw_world *w, gw_contact *c)
 {
     double entry;

@@ -1,10 +1,10 @@
 /*
- * Non-negative least squares (Lawson and Hanson), and of several answers the least:
+ * Non-negative least squares (Lawson and Hanson), and the least of several minimisers:
  *
  *   min |sum p_i l_i + b| over p >= 0,   then |p| at that sum
  *
- * Vectors that redundant contacts give are dependent: many p have the same sum, and what an active
- * set ends with depends on the order of the vectors. The least one does not.
+ * The vectors of redundant contacts are linearly dependent: many p have the same sum, and the one
+ * that an active-set method finds depends on the order of the vectors. The least p does not.
  *
  * Any thread; RT safe: all memory is the caller's.
  */
@@ -26,17 +26,18 @@ typedef struct gw_nnls {
 } gw_nnls;
 
 /*
- * p >= 0 (count entries) that minimises |sum p_i l_i + b| over vectors l of `dim` entries, and x,
- * that sum: the projection of -b onto the span of the active vectors, also where 4 count + 8
- * changes of these are not enough. count and dim: at most GW_MAX_SIMULTANEOUS_CONTACTS.
+ * p >= 0 (count entries) that minimises |sum p_i l_i + b| over vectors l of `dim` entries, and x =
+ * sum p_i l_i: the projection of -b onto the span of the active vectors, also where it stops after
+ * 4 count + 8 changes of the active set. count and dim: at most GW_MAX_SIMULTANEOUS_CONTACTS.
  */
 void gw_nnls_solve(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
                    const double *b, gw_nnls *work, double *p, double *x);
 
 /*
- * After it, with the same arguments: changes p to the least p >= 0 with the sum x, within 1e-6 of
- * |x| (nearly dependent vectors), or leaves some larger one where 4 count + 8 changes do not find
- * it. Those with l_i . (x + b) above `slack` do not share; 0: above what rounding leaves.
+ * After gw_nnls_solve(), with the same arguments: changes p to the least p >= 0 with the sum x,
+ * within 1e-6 of |x| where vectors are nearly dependent; p may be larger than the least one if 4
+ * count + 8 changes of the active set are not enough. Vectors with l_i . (x + b) above `slack` keep
+ * p_i = 0; slack 0: the bound is the rounding error.
  */
 void gw_nnls_share(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
                    const double *b, const double *x, double slack, gw_nnls *work, double *p);

@@ -4,8 +4,8 @@
  *
  *   F_n = max(0, K p - B d(gap)/dt) n,   p = -gap - rest penetration
  *
- * The other bodies' motions are told one by one, and put into lanes as the forces are asked for.
- * RT safe.
+ * The other bodies' motions are set lane by lane, and transposed when the forces are evaluated. RT
+ * safe.
  */
 #include <assert.h>
 #include <float.h>
@@ -13,7 +13,7 @@
 
 #include "rt/contact/penalty_contact.h"
 
-/* Of lanes that no contact uses. */
+/* Motion of the other body in unused lanes. */
 static const gw_body_motion nowhere;
 
 void gw_penalty_batch_init(gw_penalty_batch *f, int body)
@@ -46,7 +46,7 @@ static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate
         set_lane3(&f->other_normal, lane, n);
 }
 
-/* A bent surface: where n turns round d does, too, so its bend is the same from either side. */
+/* Curvature of a bent surface. Exchanging the bodies reverses both n and d: it stays the same. */
 static void add_bend(gw_penalty_batch *f, int lane, const gw_contact_candidate *candidate,
                      bool is_a)
 {
@@ -74,7 +74,7 @@ void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int 
     add_normal(f, lane, candidate, is_a);
     if (gw_is_bent(&candidate->bend))
         add_bend(f, lane, candidate, is_a);
-    /* the force acts at the contact point of the body that the normal is fixed to (kinematics.h) */
+    /* the force acts at the contact point of the body without the normal (kinematics.h) */
     f->mine_at_other[lane] = !apart && is_a == at_b;
     f->other_at_mine[lane] = !apart && is_a != at_b;
     f->stiffness[lane] = c->stiffness;
@@ -256,8 +256,8 @@ GW_LANE_INLINE void select3(const gw_mask *of, const gw_lanes3 *x, const gw_lane
     out->z = (gw_lanes)(((gw_mask)x->z & *of) | ((gw_mask)y->z & ~*of));
 }
 
-/* Turns the normals of bent surfaces as the points are apart by d, and adds to n . d what that
- * does: s = sum k_i (e_i . d) e_i, n' = (n + s) / l, l = sqrt(1 + |s|^2), d . s / (1 + l). */
+/* Second-order correction of bent surfaces for the displacement d between the points:
+ * s = sum k_i (e_i . d) e_i, l = sqrt(1 + |s|^2), n' = (n + s) / l, gap += d . s / (1 + l). */
 GW_LANE_INLINE void follow_bend(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
                                 gw_lanes3 *n, gw_lanes *gap)
 {
@@ -351,8 +351,8 @@ GW_LANE_INLINE void moment(const gw_lanes3 *at, const gw_lanes3 *about, const gw
     *out = (gw_lanes3){ay * f->z - az * f->y, az * f->x - ax * f->z, ax * f->y - ay * f->x};
 }
 
-/* Everything about mine's origin, so that no digits are lost far from the world's. `both`: the
- * torque on the other as well. */
+/* Forces of all lanes. Positions are relative to the origin of mine, which avoids cancellation far
+ * from the world's origin. `both`: the torque on the other as well. */
 GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double slip_speed,
                               bool both, gw_penalty_forces *out)
 {

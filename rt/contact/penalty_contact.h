@@ -1,8 +1,9 @@
 /*
- * Penalty and friction forces of contacts, several of one body at once in SIMD lanes: asked for at
- * every stage of an integrator.
+ * Penalty and friction forces of contacts at every stage of an integrator, several contacts of one
+ * body at once in SIMD lanes.
  *
- * `mine` is the body that asks, `other` the other one of the pair; n points from other to mine:
+ * `mine` is the body on which the force is evaluated, `other` the second body of the pair; n points
+ * from other to mine:
  *
  *   gap = n . (x_mine - x_other) - r_mine - r_other
  *   F   = max(0, K p - B d(gap)/dt) n + F_t,     p = -gap - rest penetration
@@ -73,21 +74,24 @@ void gw_penalty_batch_init(gw_penalty_batch *batch, int body);
 /* Adds a contact; there must be a free lane. `other`: number of the other body, for the caller. */
 void gw_penalty_batch_add(gw_penalty_batch *batch, const gw_penalty_contact *contact, int other);
 
-/* Sets the motion of the other body of a lane, which has to stay until the forces are asked for. */
+/* Sets the motion of the other body of a lane; *other must stay valid until the forces are found.
+ */
 void gw_penalty_batch_set_other(gw_penalty_batch *batch, int lane, const gw_body_motion *other);
 
-/* Forces of lanes of several bodies: on mine, and the torques about its origin and the other's. */
+/* Forces of each lane on `mine`, and the torques about the origins of mine and of other (N, N m,
+ * world axes). */
 typedef struct gw_penalty_forces {
     gw_lanes3 force, torque, other_torque; /* the force on the other is the opposite */
 } gw_penalty_forces;
 
-/* The same where each lane has a body of its own, which moves as mine[lane]; of lanes that no
- * contact uses as any. */
+/* The forces where each lane has a body `mine` of its own, which moves as mine[lane]; unused lanes
+ * may have the motion of any body. */
 void gw_penalty_batch_apply_between(gw_penalty_batch *batch,
                                     const gw_body_motion *const mine[GW_LANES], double slip_speed,
                                     gw_penalty_forces *out);
 
-/* Adds the forces on the body to *on: force and torque about its origin. */
+/* Adds the force and the torque about its origin on the body that moves as *mine to *on (N, N m,
+ * world axes). `slip_speed`: v_th (m/s). */
 void gw_penalty_batch_apply(gw_penalty_batch *batch, const gw_body_motion *mine, double slip_speed,
                             gw_wrench *on);
 

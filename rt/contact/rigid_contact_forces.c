@@ -1,8 +1,8 @@
 /*
  * Forces of rigid contacts, called loads here: unknowns of a complementarity problem (non-negative
- * least squares, nnls.c) in place of penalty springs, which would give way between light bodies and
- * heavy ones and at unilateral constraints that hold. A substep is tried without them; they are the
- * constant forces with which the gaps at its end are closed. RT safe.
+ * least squares, nnls.c). They replace penalty springs, which yield too much between light and
+ * heavy bodies and at unilateral constraints. After a trial of a substep without loads, they are
+ * the constant forces that close the gaps at its end. RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define LOADED_RATIO 50.0 /* of masses from which on a contact may be loaded */
 #define FACE_NORMAL  0.99 /* cosine between normals of one face */
 
-/* A spring that the step keeps softer than its surface is gives way. */
+/* True if the spring is softer than its surface and compressed beyond GW_CONTACT_LOADED_DEPTH. */
 static bool gives_way(const gw_contact *c)
 {
     double stated = c->candidate.surface.stiffness;
@@ -20,7 +20,7 @@ static bool gives_way(const gw_contact *c)
     return c->continuous && soft && -c->now.gap - c->rest_penetration > GW_CONTACT_LOADED_DEPTH;
 }
 
-/* One body moves along the normal with so much more mass than the spring is made for. */
+/* True if one body's effective mass along the normal is LOADED_RATIO times the contact's. */
 static bool is_pressed_by_heavy(const gw_world *w, gw_contact *c)
 {
     gw_contact_jacobian_row row;
@@ -45,8 +45,8 @@ static bool system_bears_forces(const gw_world *w, int system)
     return false;
 }
 
-/* Whether a contact of the same face is loaded: half a face that is held would turn what lies on
- * the other half, which is left to its springs. */
+/* True if a contact of the same face is loaded: springs under one half of a face and loads under
+ * the other would tilt the body. */
 static bool is_of_loaded_face(const gw_world *w, const gw_contact *c)
 {
     int system = c->system_a >= 0 ? c->system_a : c->system_b;
@@ -128,7 +128,8 @@ static void add_loaded_rows(gw_impact *x)
 #define CLOSING       0.34 /* of a gap that a load left, closed in a step: critically damped */
 #define ARRIVED       0.01 /* of the loaded depth: what a load may leave to close in a substep */
 
-/* The rate at which the row's gap is to close at most, by where the substep of h begins (m/s). */
+/* Largest rate at which the row's gap may close, from its gap at the start of the substep of h s
+ * (m/s); negative: the rate at which a penetration is to be corrected. */
 static double aim_of(const gw_world *w, const gw_contact *c, double h)
 {
     double gap = c->start.gap + c->rest_penetration;
@@ -137,8 +138,8 @@ static double aim_of(const gw_world *w, const gw_contact *c, double h)
     return c->stored > 0 ? LOAD_FEEDBACK * gap / w->dt : 0;
 }
 
-/* The rate that a trial of h leaves to a contact that holds. What stiff motors drive, and what goes
- * over a bend of a surface, may have come to rest again elsewhere: then it is the mean one. */
+/* Gap rate of a contact that holds after a trial of h s (m/s). Beside joint forces or on a bent
+ * surface the gap may change although its rate ends at zero: the mean rate if that is larger. */
 static double rate_left(const gw_world *w, const gw_contact *c, double h)
 {
     const gw_unilateral_row *row = c->candidate.row;
@@ -148,7 +149,7 @@ static double rate_left(const gw_world *w, const gw_contact *c, double h)
     return counts && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
 }
 
-/* v += D^-1 J_i^T p of row i; returns J_i D^-1 J_i^T. */
+/* v += D^-1 J_i^T p for row i; returns J_i D^-1 J_i^T. */
 static double add_answer(const gw_impact *x, int i, double p, double *v)
 {
     const gw_contact_jacobian_row *row = &x->world->rows[i];
@@ -179,7 +180,7 @@ static void add_impulse(const gw_impact *x, int i, double p, double *f)
     }
 }
 
-/* v without the answers to the loads that the trial had. */
+/* Subtracts from v the velocity changes by the loads of the trial. */
 static void subtract_answers(const gw_impact *x)
 {
     const gw_world *w = x->world;
@@ -195,7 +196,7 @@ static void subtract_answers(const gw_impact *x)
     }
 }
 
-/* J, v without the loads that the trial had, and the gap rates that are aimed at. */
+/* J, v without the loads of the trial, and the desired gap rates as offsets. */
 static void take_aims(gw_impact *x, double h)
 {
     gw_world *w = x->world;
@@ -210,11 +211,10 @@ static void take_aims(gw_impact *x, double h)
     subtract_answers(x);
 }
 
-/* Whether all contacts were loaded for long enough to share loads: what is stored in each of them
- * while bodies settle is of its own way. Loads that hold are found by trials, each for itself. What
- * is shared is least: of free rows |P| over P >= 0, contacts that end up to 0.1 um open among them;
- * of faces held as a whole |force|^2 + |couple / radius|^2, then over the contacts of each the P >=
- * 0 with that sum and centre. */
+/* True if all contacts were loaded for SETTLING or longer and none holds: then redundant contacts
+ * share loads, which are the least ones: for free rows (open by up to 0.1 um) min |P| over P >= 0;
+ * for faces held as a whole min |force|^2 + |couple / radius|^2, then for the contacts of each face
+ * the least P >= 0 with that sum and centre. */
 static bool may_share(const gw_impact *x)
 {
     bool all = true;
@@ -225,7 +225,7 @@ static bool may_share(const gw_impact *x)
     return all;
 }
 
-/* Normal impulses, with what friction changes of the velocity beside them. */
+/* Normal impulses, given the velocity change by friction. */
 static void solve_normal_loads(gw_impact *x, const double *friction, double h)
 {
     gw_world *w = x->world;
@@ -243,13 +243,13 @@ static void solve_normal_loads(gw_impact *x, const double *friction, double h)
 }
 
 /*
- * Contacts that stick. Their tangential rows T are equations, T (v + dv) + offset = 0, which are
- * solved together with the normal impulses by the systems' inverse inertia on what T leaves free,
+ * Contacts that stick. Their tangential rows T are equations, T (v + dv) + offset = 0, solved
+ * together with the normal impulses by the inverse inertia restricted to the null space of T,
  *
  *   D_T^-1 = D^-1 - D^-1 T^T (T D^-1 T^T)^+ T D^-1
  *
- * T as rows that are orthonormal by D^-1: iterations between light bodies and heavy ones, normal
- * and friction in turn, leave what turns a light body.
+ * with the rows of T orthonormal in the metric of D^-1. Alternating between normal and friction
+ * impulses would leave an error that rotates a light body under a heavy one.
  */
 #define MAX_STUCK (2 * GW_MAX_SIMULTANEOUS_CONTACTS)
 
@@ -267,7 +267,7 @@ typedef struct sticking {
     double *pushed, *push; /* the change of velocity by their friction, and its impulses */
 } sticking;
 
-/* A face that is held as a whole but along which it slides: there friction pushes a. */
+/* Sliding of a face that is held as a whole otherwise: friction acts on a in direction `along`. */
 typedef struct sliding {
     bool slides;
     gw_vec3 along;
@@ -359,8 +359,8 @@ typedef struct loaded_face {
     double radius;  /* of their polygon about it (m) */
 } loaded_face;
 
-/* Row i and those after it of the same face; of one whose normal has another length, as an edge's
- * general row, it alone. */
+/* Row i and the later rows of the same face. A general row (of an edge), whose normal is not of
+ * unit length, is a face of its own. */
 static void gather_face(const gw_impact *x, int i, loaded_face *face)
 {
     const gw_world *w = x->world;
@@ -386,8 +386,8 @@ static void gather_face(const gw_impact *x, int i, loaded_face *face)
     }
 }
 
-/* Whether the face presses within its contacts' polygon: seen from the centre no two neighbours are
- * half a turn apart. */
+/* True if the centre of pressure is within the polygon of the face's contacts: seen from it,
+ * neighbouring contacts are less than half a turn apart. */
 static bool presses_within(const gw_impact *x, const loaded_face *face)
 {
     const gw_world *w = x->world;
@@ -410,7 +410,7 @@ static bool presses_within(const gw_impact *x, const loaded_face *face)
     return face->count >= 3;
 }
 
-/* The friction of a face that slides. */
+/* Adds the friction impulse of a face that slides, and the velocity change by it. */
 static void add_push(const sticking *t, const gw_contact *c, const sliding *f)
 {
     const gw_impact *x = t->of;
@@ -426,10 +426,10 @@ static void add_push(const sticking *t, const gw_contact *c, const sliding *f)
     add_scaled(x->from[x->block_count], f->push, row, t->push);
 }
 
-/* Rows that hold a sticking pair: a face that presses within its polygon is held as a whole, for
- * the load would turn a light body over within the step by any rocking that is left of it; of
- * others the contact points do not slip where they have friction, as limits and edges have none.
- * `held`: by row of x, whether its normal is held so. */
+/* Rows of T for the contacts of a face. A face whose pressure is within its polygon is held as a
+ * whole, by six equations, because any rocking would turn a light body over within the step. Of
+ * other faces the pressed contact points with friction do not slip. `held`: by row of x, true if
+ * its normal is held by the six equations. */
 static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
 {
     const gw_impact *x = t->of;
@@ -464,7 +464,7 @@ static void add_sticking_face(sticking *t, const loaded_face *face, bool *held)
     }
 }
 
-/* The rows that nothing holds, as a problem of their own; their impulses are what is left of x->p.
+/* Solves the rows that are not held, with D_T^-1 for the inverse inertia; their impulses into x->p.
  */
 static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held, double h)
 {
@@ -499,9 +499,8 @@ static void solve_free_rows(gw_impact *x, const sticking *t, const bool *held, d
         x->p[of[i]] = p[i];
 }
 
-/* Impulses of T's rows, those that were asked for, `v` being the velocity without them: the least
- * ones, for some follow from others where faces stand side by side. False where none are found.
- * They are added to the generalised impulses. */
+/* Least impulses lambda of the rows of T, redundant ones included (`v`: velocity without them),
+ * also added to the generalised impulses. False if none are found. */
 static bool stuck_impulses(const sticking *t, const double *v, double lambda[MAX_STUCK])
 {
     const gw_impact *x = t->of;
@@ -519,7 +518,7 @@ static bool stuck_impulses(const sticking *t, const double *v, double lambda[MAX
     return gw_least_shares(t->asked, t->rank, MAX_STUCK, t->parts, along, t->normal, lambda);
 }
 
-/* The rate across at which the bodies passed one another as the substep began. */
+/* Tangential speed between the bodies at point `at` at the start of the substep (m/s). */
 static double slip_before(const gw_world *w, const gw_contact *c, gw_vec3 at)
 {
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
@@ -528,7 +527,7 @@ static double slip_before(const gw_world *w, const gw_contact *c, gw_vec3 at)
     return gw_norm(gw_reject(v, c->now.normal));
 }
 
-/* The most mass that one body has along its contact's normal. */
+/* Largest effective mass of one body along its contact's normal (kg). */
 static double heaviest_of(const gw_impact *x)
 {
     gw_contact_jacobian_row row;
@@ -543,14 +542,14 @@ static double heaviest_of(const gw_impact *x)
     return most;
 }
 
-/* Whether what is only settling is heavy and slides: `across` would stop it at once. */
+/* True if the tangential impulse `across` (N s) would stop a heavy sliding body at once. */
 static bool stops_what_slides(const gw_impact *x, const gw_contact *c, gw_vec3 at, double across)
 {
     double slip = slip_before(x->world, c, at);
     return slip > SETTLING_SPEED && across > SLIDING_MASS * heaviest_of(x) * slip;
 }
 
-/* The impulse of a face that is held as a whole, without the friction along which it slides. */
+/* Impulse of a face that is held as a whole, without the friction of sliding (N s, world axes). */
 static gw_vec3 face_force(gw_vec3 n, const double *lambda, const sliding *f)
 {
     if (f->slides)
@@ -558,7 +557,7 @@ static gw_vec3 face_force(gw_vec3 n, const double *lambda, const sliding *f)
     return gw_v3(lambda[0], lambda[1], lambda[2]);
 }
 
-/* The centre of its pressure, from the point about which it is held. */
+/* Centre of pressure of the face relative to the point about which it is held (m, world axes). */
 static gw_vec3 pressed_beside(const loaded_face *face, gw_vec3 n, const double *lambda,
                               double pressed)
 {
@@ -566,12 +565,12 @@ static gw_vec3 pressed_beside(const loaded_face *face, gw_vec3 n, const double *
     return gw_scale(1 / pressed, gw_cross(n, couple));
 }
 
-/* Its normal impulses: the least ones with that sum and centre,
+/* Normal impulses of the face's contacts, the least ones with the face's sum and centre:
  *
  *   sum p_i = pressed,   sum p_i (x_i - centre) = 0 across n,   p >= 0
  *
- * While bodies settle that were just loaded they stay as they were found without what holds the
- * face: its centre may be beyond its contacts. */
+ * During SETTLING they remain as solved without sticking, because the centre may be outside the
+ * polygon of the contacts. */
 static void share_pressure(gw_impact *x, int row, const double *lambda, const sliding *f)
 {
     gw_world *w = x->world;
@@ -601,9 +600,10 @@ static void share_pressure(gw_impact *x, int row, const double *lambda, const sl
 
 typedef enum bearing { BEARS, BEARS_NOT, SLIDES_OTHERWISE } bearing;
 
-/* Whether a face that is held as a whole bears no more than it can: it presses within its polygon,
- * the force across is within mu of it, else it wants to slide, as `wanted` says, by `excess` more
- * than that. While bodies settle that were just loaded, what stops them may be more. */
+/* Checks a face that is held as a whole. BEARS: the centre of pressure is within the polygon and
+ * the tangential force within mu times the normal one (during SETTLING it may be larger).
+ * SLIDES_OTHERWISE: the face should slide as *wanted, *excess: the ratio of the tangential force to
+ * the limit; or the friction *f of a sliding face changed. BEARS_NOT: neither. */
 static bearing judge_face(const gw_impact *x, int row, const double *lambda, sliding *f,
                           sliding *wanted, double *excess)
 {
@@ -630,9 +630,9 @@ static bearing judge_face(const gw_impact *x, int row, const double *lambda, sli
     return presses_within(x, &face) ? BEARS : BEARS_NOT;
 }
 
-/* Impulses of all rows while those that press stick, or slide as faces do; the change of velocity
- * into w->dv. BEARS_NOT where no face is held as a whole, or one would bear more than it can, or
- * pull. */
+/* Impulses of all rows with pressed contacts sticking, or sliding as `slides` says, and the
+ * velocity change in w->dv. BEARS_NOT if no face is held as a whole, or one would have to pull or
+ * to press outside its polygon. */
 static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
 {
     gw_world *w = x->world;
@@ -693,7 +693,7 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
     return all;
 }
 
-/* The same until friction of the faces that slide is that of what presses; false: BEARS_NOT. */
+/* Repeats this until the friction of sliding faces matches their pressure; false: BEARS_NOT. */
 static bool solve_sticking_loads(gw_impact *x, double h)
 {
     sliding slides[GW_MAX_SIMULTANEOUS_CONTACTS] = {{.push = 0}};
@@ -707,8 +707,8 @@ static bool solve_sticking_loads(gw_impact *x, double h)
 #define HELD_RATE   1e-11 /* at which a contact that holds may move (m/s), */
 #define HELD_SHARE  1e-9  /* and as a part of the rate that its load holds back */
 
-/* Between loads of this substep under which a contact alone closed and opened lies the one that
- * holds, however much motors at their maximum bend what the trials answer. */
+/* Records a trial of a single contact's load: the right one is between a load under which the gap
+ * closes and one under which it opens, however nonlinear the response of saturated motors. */
 static void note_trial(gw_contact *c, double rate)
 {
     gw_load_bracket *b = &c->bracket;
@@ -730,7 +730,7 @@ static double within_tried(const gw_contact *c, double load)
     return b->low + share * (b->high - b->low);
 }
 
-/* Takes the loads that the trial had of contacts that hold; true where all held. */
+/* Evaluates the trial for contacts that hold; true if all their gap rates are within tolerance. */
 static bool loads_hold(gw_impact *x, double h)
 {
     gw_world *w = x->world;
@@ -753,15 +753,16 @@ static bool loads_hold(gw_impact *x, double h)
     return hold;
 }
 
-/* Friction that begins to slip makes joints give way in jumps, and then further trials go to and
- * fro: two of them have to halve what is left. One load alone is bracketed instead. */
+/* True if two trials halved the residual; the response of joints whose friction begins to slip
+ * jumps, and trials may alternate. A single load is bracketed instead. */
 static bool loads_improve(const gw_world *w)
 {
     return gw_loads_are_bracketed(w) || !(w->load_excess[0] > 0.5 * w->load_excess[2]);
 }
 
-/* Impulses of the loads on a system as the substep begins and ends, or generalised forces all
- * through it: without those that hold, which act by themselves. True where there are any. */
+/* Stores the effect of the loads on each system: velocity changes for the start and end of the
+ * substep, or generalised forces all through it. Loads that hold are excluded: they act as contact
+ * forces. True if there are any. */
 static bool keep_kicks(gw_impact *x, double h)
 {
     gw_world *w = x->world;
@@ -798,22 +799,6 @@ static bool keep_kicks(gw_impact *x, double h)
     return any;
 }
 
-/*
- * After a trial of the substep without loads, with u the gap rates at its end and g the gaps at
- * its start over the rest penetrations (of those too deep a part, as far as energy that was stored
- * as they sank lasts),
- *
- *   min 1/2 P^T A P + P^T (u + g / h)   over P >= 0
- *
- * (Moreau's time stepping; A: the Delassus operator of all loaded contacts of the group), then
- * friction within mu P, and P again, because friction changes the gap rates; where faces that stick
- * or slide bear it, P together with what they bear. Each system gets half of J^T P as the substep
- * begins, half as it ends; one with damping or springs of its own, which would take of a kick, gets
- * J^T P / h all through it, again from what such a trial leaves until the loads arrive. A contact
- * that holds pushes with P / h all through it instead, so that what it bears stands still whatever
- * drives it, and P is found by trials from that of the substep before on. A is that of the whole
- * step, (D + h C + h^2 K)^-1 in place of D^-1 where a system steps implicitly.
- */
 void gw_end_loads(gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++) {
@@ -838,6 +823,22 @@ bool gw_loads_are_bracketed(const gw_world *w)
     return false;
 }
 
+/*
+ * After a trial of the substep without loads, with u the gap rates at its end and g the gaps at
+ * its start over the rest penetrations (of negative ones LOAD_FEEDBACK, while the energy that the
+ * contact stored as it sank lasts),
+ *
+ *   min 1/2 P^T A P + P^T (u + g / h)   over P >= 0
+ *
+ * (Moreau's time stepping; A: the Delassus operator of all loaded contacts of the group), then
+ * friction within mu P, and P again, because friction changes the gap rates; or, where faces stick
+ * or slide as a whole, P together with their forces. Each system gets half of J^T P at the start of
+ * the substep and half at its end. A system with damping or springs of its own, which would
+ * dissipate part of such an impulse, gets J^T P / h all through the substep, corrected by further
+ * trials. A contact that holds acts with the force P / h all through the substep, and P is found by
+ * trials that start from the P of the last substep. A is that of the whole step: (D + h C + h^2
+ * K)^-1 in place of D^-1 where a system steps implicitly.
+ */
 gw_loads gw_solve_loads(gw_world *w, double h)
 {
     gw_impact x = {

@@ -13,20 +13,21 @@
 #define PARALLEL   1e-3  /* sine of the angle from which on lines have a common normal */
 #define ALIGNED    1e-9  /* sine from which on an angle has an axis */
 
-/* A row whose gap grows by n . (v_a - v_b) of the points of both bodies at x. */
+/* A row with d(gap)/dt = n . (v_a - v_b), the velocities of both bodies' points at `at`. */
 static gw_gap gap_along(gw_vec3 n, double h, gw_vec3 at)
 {
     return (gw_gap){.gap = h, .normal = n, .at_a = at, .at_b = at};
 }
 
-/* h = |d|, n = d / |d|; `either`: a direction where d vanishes. */
+/* h = |d|, n = d / |d|; `either`: the direction if d vanishes. */
 static gw_gap length_of(gw_vec3 d, gw_vec3 either, gw_vec3 at)
 {
     double h = gw_norm(d);
     return gap_along(h > COINCIDENT ? gw_scale(1 / h, d) : either, h, at);
 }
 
-/* Of a point of a, or what stands for it, over a plane: h = n . (x - p). */
+/* Height of point x of a, or of the point of another element of a, over a plane: h = n . (x - p).
+ */
 static gw_gap over_plane(const gw_element *plane, gw_vec3 x)
 {
     return gap_along(plane->d, gw_dot(plane->d, gw_sub(x, plane->p)), x);
@@ -37,7 +38,7 @@ static gw_gap from_line(const gw_element *line, gw_vec3 x)
     return length_of(gw_reject(gw_sub(x, line->p), line->d), gw_any_normal(line->d), x);
 }
 
-/* To either side of a free-form shape, whatever bends and edges it has: h = |x - S|, S closest. */
+/* Unsigned distance of x from a free-form shape: h = |x - S|, S its closest point. */
 static gw_gap from_shape(const gw_element *shape, gw_vec3 x)
 {
     gw_nurbs_nearest nearest;
@@ -47,7 +48,7 @@ static gw_gap from_shape(const gw_element *shape, gw_vec3 x)
     return length_of(off, gw_rotate(shape->q, gw_v3(0, 0, 1)), x);
 }
 
-/* As seen from the other body. */
+/* The gap with bodies a and b exchanged. */
 static gw_gap exchange_sides(gw_gap g)
 {
     g.normal = gw_neg(g.normal);
@@ -125,7 +126,7 @@ static gw_gap rotation_between(const gw_unilateral_row *row, const gw_pose *a, c
     return length_of(turn, gw_v3(0, 0, 1), gw_pose_point(a, row->a.p));
 }
 
-/* Force and couple at the origin of a. */
+/* General row of an edge: force and couple about the origin of a. */
 static gw_gap at_edge(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
 {
     gw_wrench on_a;

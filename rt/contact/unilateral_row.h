@@ -5,9 +5,9 @@
  *   distance, at least d   gap = h - d           h of two points, lines or planes
  *             at most d    gap = d - h
  *   angle                  gap = L (angle - a), or L (a - angle)     L: m that a radian counts
- *   turn                   the same of a joint's coordinate, whose turns count on beyond pi
- *   rotation               the same of the whole rotation between two frames, 0 .. pi
- *   surfaces               gap of two surfaces that may slide or roll on one another
+ *   turn                   the same for a joint's coordinate, not limited to -pi .. pi
+ *   rotation               the same for the angle of the rotation between two frames, 0 .. pi
+ *   surfaces               gap of two surfaces that may slide or roll on each other
  *   edge                   l (x_end - x), x a parameter of a free-form shape in a closure
  *
  * h is the distance of two points, of a point from a line, and of two lines along their common
@@ -16,8 +16,8 @@
  * free-form surface it is that of the closest point, to either side. Angles are those of directed
  * lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2.
  *
- * Pure functions: any thread, RT safe; of an edge that of its system, from whose place it is
- * followed.
+ * Pure functions: any thread, RT safe. The row of an edge reads its system's state and belongs to
+ * the thread of that system.
  */
 #ifndef GW_CONTACT_UNILATERAL_ROW_H
 #define GW_CONTACT_UNILATERAL_ROW_H
@@ -62,10 +62,10 @@ typedef struct gw_unilateral_row {
     gw_system_edge edge;
 } gw_unilateral_row;
 
-/* Gap, normal and points with the bodies there: d(gap)/dt is the power of a unit force along the
- * normal on a at at_a and against it on b at at_b, or where `lever` is not zero of a couple `lever`
- * along the normal; of an edge as a general row says. The normal is arbitrary where two points, or
- * the directions of an angle, coincide. */
+/* Gap, normal and points with the bodies at a and b (world_from_body): d(gap)/dt is the power of a
+ * unit force along the normal on a at at_a and its opposite on b at at_b, or, where `lever` is not
+ * zero, of a couple `lever` along the normal; the row of an edge is general (gw_gap). The normal is
+ * arbitrary where two points, or the directions of an angle, coincide. */
 gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b);
 
 #endif

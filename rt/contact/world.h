@@ -6,7 +6,7 @@
  * speed: an impulse), continuous (penalty and friction). Collisions are resolved at their time of
  * impact: a step is split there into substeps.
  *
- * All memory is taken at creation. One thread at a time; functions marked so are RT safe.
+ * All memory is allocated at creation. One thread at a time; functions marked so are RT safe.
  */
 #ifndef GW_CONTACT_WORLD_H
 #define GW_CONTACT_WORLD_H
@@ -19,16 +19,16 @@
  * impact. As many again are plastic; after these the group is frozen for the rest of the step. */
 #define GW_WORLD_MAX_TOI_EVENTS 8
 
-/* Computing effort of a second of simulated time, in steps of a free body, and of one step at
- * least. Collisions beyond it are deferred to the next step where they overlap by less than
- * GW_WORLD_DEFERRED_DEPTH at the end of this one; systems that would overlap more are frozen for
- * the rest of the step, at the first impact at the earliest. */
+/* Budget of computing effort for a second of simulated time, and the least budget of a step, in
+ * steps of a free body. Collisions beyond it are deferred to the next step where the overlap at the
+ * end of this one is less than GW_WORLD_DEFERRED_DEPTH; systems that would overlap more are frozen
+ * for the rest of the step, at the first impact at the earliest. */
 #define GW_WORLD_EFFORT_PER_SECOND 160e3
 #define GW_WORLD_EFFORT_MIN        160
 #define GW_WORLD_DEFERRED_DEPTH    1e-3 /* m */
 
-/* Besides that, the cost of narrow-phase queries inside steps: in a second of simulated time, and
- * in one step at least, in steps of a free body. */
+/* Budget of narrow-phase queries inside steps, besides the above: for a second of simulated time,
+ * and the least of one step, in steps of a free body. */
 #define GW_WORLD_REDETECTIONS_PER_SECOND 40e3
 #define GW_WORLD_REDETECTIONS_MIN        12
 
@@ -48,8 +48,8 @@ typedef enum gw_colliding_rule {
     GW_COLLIDING_APPROACHING
 } gw_colliding_rule;
 
-/* Friction of what hardly moves: a tangential spring that sticks, or regularised Coulomb friction
- * F = mu F_n v/v_th below the threshold speed v_th (the paper's), which creeps. */
+/* Friction at small sliding speed: a tangential spring that sticks, or regularised Coulomb friction
+ * F = mu F_n v/v_th below the threshold speed v_th (the paper's rule), which creeps. */
 typedef enum gw_friction_rule { GW_FRICTION_STICK, GW_FRICTION_CREEP } gw_friction_rule;
 
 typedef struct gw_contact_rules {
@@ -76,7 +76,7 @@ typedef enum gw_contact_status {
     GW_CONTACT_IMMOVABLE /* closed, and no system can move along the normal */
 } gw_contact_status;
 
-/* A contact as others see it. */
+/* A contact as reported by gw_world_contacts(). */
 typedef struct gw_contact_point {
     int a, b; /* bodies */
     gw_contact_status state;
@@ -96,14 +96,15 @@ typedef struct gw_world_collision {
     double impulse;                       /* sum of the magnitudes along the normals (N s) */
 } gw_world_collision;
 
-/* A unilateral constraint of the world as it is. */
+/* Present state of a unilateral constraint, as reported by gw_world_unilaterals(). */
 typedef struct gw_unilateral_state {
-    const struct gw_unilateral_row *row; /* as it was given */
-    bool touches;                        /* it is closed, or collided in the last step */
+    const struct gw_unilateral_row *row; /* the one of gw_world_def.unilaterals */
+    bool touches;                        /* closed, or collided in the last step */
     double gap;                          /* m */
     gw_vec3 force, couple;               /* on a now (N, N m); the opposite acts on b */
     gw_vec3 at_a, at_b;                  /* where the force acts, world */
-    /* Of what holds: the same in the last step up to its first collision, as the step began. */
+    /* of a constraint with a rigid contact force: the same at the start of the last step, for the
+     * force up to the step's first collision */
     gw_vec3 start_force, start_couple, start_at_a;
 } gw_unilateral_state;
 
@@ -146,7 +147,7 @@ typedef struct gw_world_def {
     gw_contact_rules rules;
 } gw_world_def;
 
-/* The narrow phase inside a step: gw_detector_bounding_sphere(), gw_detect_pair() and their kin. */
+/* The narrow phase inside a step: functions of the collision detector (rt/collision/detector.h). */
 typedef struct gw_narrow_phase {
     const void *context;
     /* Bounding sphere of a geom, in its body's frame; false: not queried inside steps. */
@@ -157,15 +158,15 @@ typedef struct gw_narrow_phase {
                  gw_contact_candidate candidates[GW_PAIR_CANDIDATES], double *gap);
     /* Cost of a query that a geom adds, in steps of a free body. NULL: none. */
     int (*query_cost)(const void *context, int geom);
-    /* How far the geoms may move against one another (m) before they touch elsewhere than at the
-     * only candidate of that query; 0: unknown. NULL: never known. */
+    /* Lower bound of the relative motion of the geoms (m) before they touch elsewhere than at the
+     * only candidate of the query; 0: unknown. NULL: never known. */
     double (*breaking_distance)(const void *context, const gw_pair_query *query,
                                 const gw_contact_candidate *candidate);
 } gw_narrow_phase;
 
 typedef struct gw_world gw_world;
 
-/* NULL with an error where there is no memory. */
+/* NULL with an error if memory is exhausted. */
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error);
 void gw_world_destroy(gw_world *world); /* NULL is fine */
 
@@ -173,28 +174,29 @@ void gw_world_destroy(gw_world *world); /* NULL is fine */
  * context outlives the world. Without one, candidates are followed as set. */
 void gw_world_set_narrow_phase(gw_world *world, const gw_narrow_phase *narrow_phase);
 
-/* Contact candidates from the next step on: copied. States are kept by key. RT safe. */
+/* Sets the contact candidates of the steps to come (copied). A contact keeps its state where the
+ * key of its candidate is the same. RT safe. */
 void gw_world_set_candidates(gw_world *world, const gw_contact_candidate *candidates, int count);
 
-/* Whether unilateral constraint `index` is followed in the steps to come: one that cannot be met in
- * them need not be. At most GW_MAX_CONTACT_CANDIDATES are, of which detected candidates take a
- * part. RT safe. */
+/* Sets whether unilateral constraint `index` is followed in the steps to come; a constraint that
+ * cannot become active in them need not be. Followed constraints and detected candidates together:
+ * at most GW_MAX_CONTACT_CANDIDATES. RT safe. */
 void gw_world_follow(gw_world *world, int index, bool follow);
 
 /* Pose and twist (of its origin, world axes) of a body that belongs to no model, from now on; of
  * others it does nothing. RT safe. */
 void gw_world_set_body(gw_world *world, int body, const gw_pose *pose, const gw_twist *twist);
 
-/* Takes over the continuous contacts of `old` with their springs: `body` gives an old body's index
- * in this world, -1 where it is none. To be called before gw_world_set_candidates(). Returns the
- * energy of their springs (J). RT safe. */
+/* Takes over the continuous contacts of `old` with their springs. `body` returns the index in this
+ * world of a body of `old`, -1 if there is none. To be called before gw_world_set_candidates().
+ * Returns the energy of the springs taken over (J). RT safe. */
 double gw_world_carry_over(gw_world *world, const gw_world *old,
                            int (*body)(const void *context, int old), const void *context);
 
-/* Where a body is between steps (world_from_body), `systems` being those of the steps. RT safe. */
+/* Pose of a body between steps (world_from_body); `systems` as for gw_world_step_all(). RT safe. */
 gw_pose gw_world_pose(const gw_world *world, const gw_world_system *systems, int body);
 
-/* Forgets all contact states; unilateral constraints are followed as last said. RT safe. */
+/* Clears all contact states; gw_world_follow() remains in force. RT safe. */
 void gw_world_reset(gw_world *world);
 
 /* Steps all systems (system_count of them) by dt > 0 seconds. RT safe. */

@@ -1,5 +1,5 @@
 /*
- * Data shared by the files of the contact world, and the functions that they call of one another.
+ * Data shared by the files of the contact world, and the functions that each offers to the others.
  *
  *   island    systems joined by collision pairs, directly or through others; islands cannot meet
  *             within a step and are stepped one after the other
@@ -7,8 +7,10 @@
  *             that meet are merged for the rest of the step
  *   substep   the part of a step between two collisions of a group
  *   trial     a substep that is integrated from saved models and may be repeated with a shorter one
- *   lockstep  of free bodies of a large island that touch: one stage of the integrator of all, then
- *             the forces on all
+ *   lockstep  joint integration of free bodies of a large island that touch: each stage of the
+ *             integrator for all of them, then the contact forces on all of them
+ *   load      contact force that is solved for, in place of a penalty spring; the contact is loaded
+ *   hold      a loaded unilateral constraint, whose load acts all through the substep, holds
  *
  * Everything here belongs to the thread that steps the world; all functions are RT safe.
  */
@@ -71,20 +73,20 @@ typedef struct gw_collision_pair {
     double radius_a, radius_b;
 } gw_collision_pair;
 
-/* Loads of a contact that holds that were tried in a substep: the largest under which it closed,
- * the smallest under which it opened (N), and the rates of that (m/s). */
+/* Loads that were tried in a substep for a contact that holds: the largest under which its gap
+ * closed, the smallest under which it opened (N), and these gap rates (m/s). */
 typedef struct gw_load_bracket {
     double low, high, closing, opening;
-    double best, least; /* the load under which it moved least, and that rate's size */
+    double best, least; /* the load with the smallest gap rate (N), and its magnitude (m/s) */
     int trials;
 } gw_load_bracket;
 
-/* Of a coordinate at its limit, in a substep. */
+/* State of a coordinate at its limit within a substep (locked_coordinates.c). */
 typedef enum gw_lock_state {
     GW_UNLOCKED,
     GW_LOCKED,
-    GW_LOCK_RELEASED, /* because it would have pulled */
-    GW_LOCK_KEPT      /* locked again, whatever it does */
+    GW_LOCK_RELEASED, /* because its reaction force would pull */
+    GW_LOCK_KEPT      /* locked again, for the rest of the substep */
 } gw_lock_state;
 
 /* A contact candidate through its life. First the members that loops over an island's contacts
@@ -104,7 +106,7 @@ typedef struct gw_contact {
     bool overcompressed;     /* at the start of the step: its damping is off, else it would creep */
     bool immovable;          /* closed, and no system can move along the normal */
     bool loaded;             /* a force that is solved for stands for its spring */
-    bool weighed;            /* whether it is to be loaded by itself was found out */
+    bool weighed;            /* the mass ratio that decides on `loaded` was evaluated */
     bool bottomed_out;       /* it passed a soft surface's range: hence its rest penetration */
     bool collided;           /* in this step */
     bool no_rebound;         /* collided in the step before and is still deep */
@@ -323,25 +325,25 @@ static inline int gw_contact_any_system(const gw_contact *c)
 /* True where its load is a force that is solved for, for as long as the contact is continuous. */
 bool gw_contact_is_held(const gw_contact *c);
 
-/* A rolling constraint: its material points do not slip, at impacts neither. */
+/* True for a rolling constraint: its material points do not slip, at impacts either. */
 static inline bool gw_contact_rolls(const gw_contact *c)
 {
     return c->candidate.row && c->candidate.row->traction != GW_TRACTION_NONE;
 }
 
-/* The other of a contact's or a pair's systems; -1: none. */
+/* The system of a contact or pair (a, b) that is not `system`; -1: none. */
 static inline int gw_other_system(int system, int a, int b)
 {
     return a == system ? b : a;
 }
 
-/* Deeper than what may be deferred, not counting the spring's rest penetration. */
+/* True if it is deeper than a deferred collision may be, besides the spring's rest penetration. */
 static inline bool gw_contact_too_deep(const gw_contact *c)
 {
     return c->now.gap + (c->continuous ? c->rest_penetration : 0) < -GW_WORLD_DEFERRED_DEPTH;
 }
 
-/* Without its collision it ends too deep, or passed through. */
+/* True if without its collision it ends too deep or has passed through. */
 static inline bool gw_contact_overshot(const gw_contact *c)
 {
     return gw_contact_too_deep(c) || c->now.gap > -GW_CONTACT_CLOSED_GAP;
@@ -351,13 +353,13 @@ static inline bool gw_contact_overshot(const gw_contact *c)
 
 void gw_pairs_clear(gw_world *w);
 
-/* Index of the pair of a candidate's geoms; it is added where there is none. */
+/* Index of the pair of a candidate's geoms, which is added if it is not in the cache. */
 int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate);
 
-/* Enters the world's unilateral constraints that are followed and not in the cache. */
+/* Adds the followed unilateral constraints that are not in the cache. */
 void gw_pairs_add_unilaterals(gw_world *w);
 
-/* The same, and drops those that are followed no more. */
+/* Adds these, and removes the ones that are not followed. */
 void gw_pairs_apply_followed(gw_world *w);
 
 /* The pair's contact of the same features (key); NULL: none. */
@@ -367,8 +369,8 @@ gw_contact *gw_pair_find_contact(gw_world *w, const gw_collision_pair *p,
 /* Adds a contact in state none; NULL where there is no room. */
 gw_contact *gw_pair_add_contact(gw_world *w, int pair, const gw_contact_candidate *candidate);
 
-/* Replaces the contacts of pairs by those that queries inside the last step detected, or all by
- * the detector's candidates; true where there were any. */
+/* Replaces the contacts of pairs by those that queries inside the last step detected, or of all
+ * pairs by the detector's candidates; false if there are none. */
 bool gw_pairs_apply_redetected(gw_world *w);
 bool gw_pairs_apply_candidates(gw_world *w);
 
@@ -381,28 +383,28 @@ gw_pose gw_body_state_extrapolate(const gw_body_state *state, double t, gw_twist
 /* State at `t` seconds into the step, by the cubic through both ends of the body's substep. */
 gw_body_state gw_body_state_interpolate(const gw_world *w, int body, double t);
 
-/* Gap of a candidate with its bodies there; *rate: d(gap)/dt (m/s). */
+/* Gap of a candidate with its bodies in states a and b; *rate: d(gap)/dt (m/s). */
 gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_state *a,
                         const gw_body_state *b, double *rate);
 
-/* A limit or a bound, which motors may drive a coordinate against and away from within a step;
- * surfaces are met by bodies. */
+/* True for a joint limit or a bound, against which and away from which motors may drive a
+ * coordinate within a step; false for surfaces. */
 static inline bool gw_contact_bounds_coordinate(const gw_contact *c)
 {
     return c->candidate.row && c->candidate.row->kind != GW_UNILATERAL_SURFACES;
 }
 
-/* Gap and rate with the bodies as they are now. */
+/* Updates gap and rate from the present states of the bodies. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
-/* The rate alone: bodies have other twists, but are where the gap was found, to the last bit. */
+/* Updates the rate alone: the twists changed, and the poses are bitwise those of the gap. */
 void gw_contact_update_rate(const gw_world *w, gw_contact *c);
 
-/* Gap and rate, after whole turns of its systems' models were counted anew. */
+/* Updates gap and rate after counting whole turns of the joint's coordinate. */
 void gw_contact_update_turned_gap(const gw_world *w, gw_contact *c);
 
-/* Whole turns to add to the gap of a turn's row, of which poses tell `gap`: the joint's coordinate
- * in this state of the system counts them; 0 of other contacts. */
+/* Gap (m) of the whole turns to add to `gap`, which poses give only modulo 2 pi, for the row of a
+ * turn: counted by the joint's coordinate in this state of the model; 0 for other contacts. */
 double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap);
 
 /* Gap and rate at the start of both bodies' substeps, or at `from` where that is later (s into the
@@ -415,21 +417,21 @@ void gw_world_update_gaps(gw_world *w, double t);
 
 /* ---- islands and groups: islands.c ----------------------------------------------------------- */
 
-/* At the start of a step: which systems may meet; continuous contacts of each system. */
+/* At the start of a step: finds the islands, and counts the continuous contacts of each system. */
 void gw_islands_find(gw_world *w);
 
-/* Makes the island whose root is system m w->island; false where m is no root. */
+/* Sets w->island to the island whose root is system m; false if m is no root. */
 bool gw_island_select(gw_world *w, int m);
 
-/* Adds a contact to the island and its active part; NULL where there is no room. */
+/* Adds a contact to the island and its active part; NULL if the cache is full. */
 gw_contact *gw_island_add_contact(gw_world *w, const gw_collision_pair *p,
                                   const gw_contact_candidate *candidate);
 
-/* The pair of a candidate between bodies of system m of the active part and static ones, which is
- * added to the cache, the island and its active part where there is none. */
+/* The pair of a candidate between a body of system m of the active part and a static one. A new
+ * pair is added to the cache, the island and its active part. */
 gw_collision_pair *gw_island_add_pair(gw_world *w, int m, const gw_contact_candidate *candidate);
 
-/* At the start of the island's step: joins systems that touch to groups. */
+/* At the start of the island's step: joins systems that touch into groups. */
 void gw_groups_find(gw_world *w);
 
 /* Group `other` becomes part of `into`. */
@@ -441,10 +443,10 @@ void gw_groups_activate_all(gw_world *w);
 
 /* ---- substeps: substep.c --------------------------------------------------------------------- */
 
-/* Enters the state continuous where it is closed and approaches more slowly than rest_speed. */
+/* Makes a contact continuous if it is closed and approaches more slowly than rest_speed. */
 void gw_contact_rest_if_slow(gw_world *w, gw_contact *c);
 
-/* A step of the island, collisions at their times of impact. */
+/* Steps the island by the whole step, each collision at its time of impact. */
 void gw_island_step(gw_world *w, gw_world_step_result *out);
 
 /* Integrates the active systems from the starts of their substeps to t seconds into the step. */
@@ -453,7 +455,8 @@ void gw_substep_trial(gw_world *w, double t);
 /* The latest start of the active systems' substeps: the trial cannot be shortened beyond it. */
 double gw_substep_latest_start(const gw_world *w);
 
-/* Integrates copies of one contact's systems only; gap (above impact_gap) and its rate there. */
+/* Integrates copies of one contact's systems to t (s into the step); *gap: gap there above
+ * impact_gap (m), *rate: its rate (m/s). */
 void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double *gap,
                               double *rate);
 
@@ -462,50 +465,52 @@ void gw_substep_without_contacts(gw_world *w);
 
 /* ---- time of impact: time_of_impact.c -------------------------------------------------------- */
 
-/* At the start of a step, with bodies in their places: queries pairs that moved since and may
- * touch in it. */
+/* At the start of a step, with the bodies' states updated: queries pairs that moved since their
+ * last query and may touch in the step. */
 void gw_toi_redetect_before_step(gw_world *w);
 
-/* At the end of a trial: queries the active pairs again, follows features that came to touch and
- * marks contacts as spurious. True where a gap closed that was not followed so far. */
+/* At the end of a trial: queries the active pairs again, follows newly touching features and marks
+ * contacts as spurious. True if a gap closed that was not followed. */
 bool gw_toi_redetect_after_trial(gw_world *w);
 
-/* Follows limits of coordinates that were passed in a trial, having been too far before: impacts
- * and loads throw a coordinate farther within a step than its acceleration told. True where any
- * was. */
+/* Follows limits of coordinates that a trial passed and that were too far away to be followed:
+ * impacts and loads move a coordinate farther within a step than its acceleration at the start
+ * predicts. True if there was one. */
 bool gw_toi_follow_passed_limits(gw_world *w);
 
-/* Both bodies having been moved to t: estimated time of impact until then, INFINITY: none. */
+/* With both bodies at t: estimated time of impact up to t (s into the step); INFINITY: none. */
 double gw_toi_estimate(gw_world *w, gw_contact *c, double t);
 
-/* The active part having been tried to t, in which contact c closes: tries it again to the earliest
- * time of impact of its contacts, which is returned; INFINITY where they close too slowly. */
+/* After a trial of the active part to t in which contact c closes: a new trial to the earliest time
+ * of impact of its contacts, which is returned (s into the step); INFINITY if they close too
+ * slowly. */
 double gw_toi_rewind(gw_world *w, gw_contact *c, double t);
 
 /* ---- penalty forces: penalty_contact.c ------------------------------------------------------- */
 
-/* Penalty and friction force on a now, and the couple of what rolls or of an angle (N, N m, world
- * axes). */
+/* Penalty and friction force on a now, and the couple of a rolling contact or of an angle (N, N m,
+ * world axes). */
 gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple);
 
 /* Collects the system's continuous contacts for the stages of its integrator. */
 void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query);
 
-/* Collects the continuous contacts of the systems that step in lockstep, and gives the wrenches on
- * them at a stage, t seconds after the start of their substep: the callback of gw_lockstep_step. */
+/* Collects the continuous contacts of the systems that step in lockstep; the wrenches on them at a
+ * stage, t seconds after the start of their substep: the callback of gw_lockstep_step(). */
 void gw_contact_gather_lockstep_forces(gw_world *w, gw_lockstep_query *query);
 void gw_contact_lockstep_forces(void *query, double t);
 
-/* Contact wrenches on the system's bodies at a stage: the callback of gw_forces. */
+/* Adds the contact wrenches at a stage to on[] of the system's bodies: the callback of gw_forces.
+ */
 void gw_contact_stage_forces(const void *query, double t, const gw_pose *pose,
                              const gw_twist *twist, gw_wrench *on);
 
-/* Enters the state continuous, or immovable: stiffness and damping as the step bears them now, the
- * present penetration as rest penetration. */
+/* Makes a contact continuous, with stiffness and damping within the step's present stability limit
+ * and the present penetration as rest penetration; or immovable where no system moves. */
 void gw_contact_make_continuous(gw_world *w, gw_contact *c);
 
-/* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
- * system moves along the normal. */
+/* Stability limits of stiffness and damping for the step at the contact's present effective masses
+ * (N/m, N s/m); zero where no system moves along the normal. */
 void gw_contact_stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
                                  double *damping, gw_friction_spring *spring);
 
@@ -515,10 +520,10 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h);
 /* Potential energy of its normal and tangential spring (J). */
 double gw_contact_spring_energy(const gw_contact *c);
 
-/* Compression at which its spring bottoms out, or at which it is overcompressed (m). */
+/* Compression from which on its spring bottoms out or is overcompressed (m). */
 double gw_contact_max_compression(const gw_contact *c);
 
-/* Lowers stiffness and damping to what the step bears now. */
+/* Lowers stiffness and damping to the step's present stability limit. */
 void gw_contact_soften(gw_world *w, gw_contact *c);
 
 /* ---- collisions: collision_response.c -------------------------------------------------------- */
@@ -536,7 +541,7 @@ double gw_jacobian_row_inverse_mass(const gw_world *w, const gw_contact_jacobian
 typedef enum gw_collision_kind {
     GW_COLLISION_RESTITUTION,
     GW_COLLISION_PLASTIC,       /* all restitution is zero */
-    GW_COLLISION_LOAD,          /* none: what loaded contacts carry */
+    GW_COLLISION_LOAD,          /* no collision: loads of loaded contacts */
     GW_COLLISION_OVERCOMPRESSED /* bodies that compress springs too far are returned elastically */
 } gw_collision_kind;
 
@@ -552,44 +557,45 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind);
 /* ---- loads: rigid_contact_forces.c
  * -------------------------------------------------------------------------- */
 
-/* A spring that the step keeps soft, for a body is light, gives way under a heavy one: from then on
- * the contact is loaded. True where any of the active part is. */
+/* Makes contacts loaded whose spring, limited by the stability of a light body, a heavy body
+ * compresses by more than GW_CONTACT_LOADED_DEPTH. True if the active part has loaded contacts. */
 bool gw_island_loads(gw_world *w);
 
-/* Whether it is a loaded unilateral constraint whose load acts all through the substep. */
+/* True for a loaded unilateral constraint: its load acts all through the substep. */
 static inline bool gw_contact_holds(const gw_contact *c)
 {
     return c->loaded && gw_contact_is_held(c);
 }
 
-/* What its gap counts for in gw_world.row_work. */
+/* Cost of an evaluation of its gap, as counted in gw_world.row_work. */
 static inline int gw_contact_row_work(const gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
     return row && row->kind == GW_UNILATERAL_SURFACES && row->surfaces.place.known;
 }
 
-/* Whether forces of joints act beside its load: motors, dampers, springs. */
+/* True if joint forces (motors, dampers, springs) act beside its load. */
 static inline bool gw_contact_is_driven(const gw_world *w, const gw_contact *c)
 {
     return (c->system_a >= 0 && gw_model_takes_load(gw_world_model(w, c->system_a))) ||
            (c->system_b >= 0 && gw_model_takes_load(gw_world_model(w, c->system_b)));
 }
 
-/* Of one that holds: the gap that its load still counts at (m). What it held back otherwise closes
- * a gap a dt^2 / 8 within half a step, and the spring that a step bears gives way by 2.5 a dt^2. */
+/* Largest gap at which a contact that holds keeps its load (m): 0.05 load / stiffness, with
+ * stiffness 0.4 m / dt^2 and load m a it is the a dt^2 / 8 by which its bodies move in half a step.
+ */
 static inline double gw_contact_slack(const gw_world *w, const gw_contact *c)
 {
     double closed = gw_contact_is_driven(w, c) ? 0 : 0.05 * c->load_before / c->stiffness;
     return fmin(GW_WORLD_DEFERRED_DEPTH, fmax(GW_CONTACT_HELD_SLACK, closed));
 }
 
-/* One that holds goes on as a spring with the force that it began the substep with; and is solved
- * for again, from the force of that spring on. */
+/* Replaces the load of a contact that holds by a spring with the same force at the start of the
+ * substep; and the reverse, from the present force of that spring. */
 void gw_contact_yield(gw_contact *c);
 void gw_contact_hold_again(gw_contact *c);
 
-/* A contact that holds was passed: no constant load holds what changes as it moves. */
+/* True if the trial violated a contact that holds by more than GW_CONTACT_HELD_DEPTH. */
 static inline bool gw_contact_has_yielded(const gw_contact *c)
 {
     return c->continuous && gw_contact_holds(c) &&
@@ -597,32 +603,33 @@ static inline bool gw_contact_has_yielded(const gw_contact *c)
 }
 
 typedef enum gw_loads {
-    GW_LOADS_FOUND,  /* to be tried with */
-    GW_LOADS_BETTER, /* the same, and then to be looked at again */
-    GW_LOADS_HELD    /* the trial had them */
+    GW_LOADS_FOUND,  /* new loads: a trial with them is needed */
+    GW_LOADS_BETTER, /* the same, and after it another solution */
+    GW_LOADS_HELD    /* the loads of the last trial were right */
 } gw_loads;
 
-/* Before the first trial of a substep; and after the last one where no loads were found that hold.
- */
+/* gw_begin_loads(): before the first trial of a substep. gw_end_loads(): after the last one, if no
+ * loads were found that hold. */
 void gw_begin_loads(gw_world *w);
 bool gw_loads_are_bracketed(const gw_world *w); /* one of them, by the trials so far */
 void gw_end_loads(gw_world *w);
 
-/* The active part having been tried for `h` seconds without the loads of its loaded contacts, or
- * with those that were found before, and with those of contacts that hold as they are: finds these.
- */
+/* After a trial of the active part for h seconds with the loads found so far (none before the
+ * first): solves for the loads. */
 gw_loads gw_solve_loads(gw_world *w, double h);
 
-/* Whether a trial with the loads that were found has the gap rates that they were to bring. */
+/* True if the gap rates at the end of a trial with the loads are those that they were solved for.
+ */
 bool gw_loads_arrive(const gw_world *w, double h);
 
 /* ---- joint limits that no constant loads hold: locked_coordinates.c ----------------------------
  */
 
-/* Locks the coordinates at all limits of the active part that are pressed, for a substep of h;
- * false: there are none. Then, after a trial, takes down what they bear, releases those that pull,
- * relieves those that creep and locks those again that were passed: true where there were such. At
- * last, before the next substep, unlocks all. */
+/* gw_lock_coordinates(): locks the coordinates at all pressed limits of the active part for a
+ * substep of h; false if there are none. gw_release_locks(): after a trial, records the reaction
+ * forces, releases locks that pull, adds a constant force beside those that creep and locks again
+ * where a limit was passed; true if anything changed. gw_unlock_coordinates(): before the next
+ * substep, unlocks all. */
 bool gw_lock_coordinates(gw_world *w, double h);
 bool gw_release_locks(gw_world *w, double h);
 void gw_unlock_coordinates(gw_world *w);
@@ -630,8 +637,8 @@ void gw_unlock_coordinates(gw_world *w);
 /* ---- contacts that rest as a world begins: initial_forces.c ------------------------------------
  */
 
-/* In the first step, substeps having begun: springs of the active part's contacts that begin to
- * rest are given the forces of rigid contacts. */
+/* In the first step, after the substeps have begun: gives the springs of the active part's resting
+ * contacts the forces of rigid contacts. */
 void gw_contacts_begin_with_forces(gw_world *w);
 
 /* ---- energy audit: energy_audit.c ------------------------------------------------------------ */
@@ -644,7 +651,7 @@ typedef struct gw_energy_audit {
 
 void gw_energy_audit_open(const gw_world *w, gw_energy_audit *open);
 
-/* Adds what contacts dissipated to *out; energy that they generated is removed. */
+/* Adds the energy that contacts dissipated to *out, and removes the energy that they generated. */
 void gw_energy_audit_close(gw_world *w, const gw_energy_audit *open, gw_world_step_result *out);
 
 /* Steps the island's only system, which has no pairs, and audits it. */
