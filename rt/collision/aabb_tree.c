@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Refitted boxes grow as items that were neighbours part: beyond this ratio of the sum of all
- * boxes' perimeters to that when built, the tree is built anew. */
+/* Refitted boxes grow as neighbouring items separate: the tree is rebuilt where the sum of all
+ * boxes' perimeters exceeds its value at the last build by this factor. */
 static const double loose = 1.3;
 
 typedef struct node {

@@ -22,10 +22,10 @@
 
 #include "rt/base/space.h"
 
-#define GW_MANIFOLD_POINTS 4  /* of two convex solids: more of them carry nothing more */
+#define GW_MANIFOLD_POINTS 4  /* of two convex solids: more points add no constraint */
 #define GW_PAIR_CANDIDATES 12 /* of gw_detect_pair(), where one solid is a triangle mesh */
 
-/* Of a pair of surfaces. */
+/* Contact parameters of a pair of surfaces. */
 typedef struct gw_contact_material {
     double restitution; /* e, 0 .. 1 */
     double friction;    /* mu */

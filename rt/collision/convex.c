@@ -24,7 +24,7 @@ static gw_vec3 axis_point(const gw_convex *s, double z)
     return gw_mul_add(s->origin, z, axis_of(s));
 }
 
-/* The point of the rim at height z that is farthest along d; any one where d is the axis. */
+/* The point of the rim at height z that is farthest along d; any point of it if d is the axis. */
 static gw_vec3 rim_point(const gw_convex *s, double z, gw_vec3 d)
 {
     gw_vec3 local = gw_mat3_tmul(&s->rotation, d);
@@ -155,7 +155,7 @@ bool gw_convex_face_normal(const gw_convex *s, int i, gw_vec3 *normal)
     return i < (s->core == GW_CORE_CYLINDER ? 2 : 1);
 }
 
-/* Of the point, projected to the disc's plane. */
+/* Distance of p, projected to the disc's plane, from the disc's centre (m). */
 static double distance_from_centre(const gw_reference_face *disc, gw_vec3 p)
 {
     return gw_norm(gw_reject(gw_sub(p, disc->centre), disc->normal));
@@ -194,7 +194,7 @@ static bool has_circle(const gw_normal_circle *circles, int count, gw_vec3 d)
     return false;
 }
 
-/* Of the edges that are level with d and as far along it as the support point. */
+/* Normal circles of the edges that are orthogonal to d and as far along it as the support point. */
 static int polytope_normal_circles(const gw_convex *s, gw_vec3 d, double slack,
                                    gw_normal_circle *circles, int capacity)
 {
@@ -239,9 +239,9 @@ static void add_point(gw_support_feature *f, gw_vec3 p, double radius, int id)
 }
 
 /*
- * A rim that rolls on a plane of normal -d: its lowest point p now, as the lowest point of a ball
- * of radius r sin(angle of axis and d). As the solid turns about its axis p moves, but hardly the
- * ball (by r cos^2).
+ * A rim that rolls on a plane of normal -d: its present lowest point p is represented as the lowest
+ * point of a ball of radius r sin(angle between axis and d). As the solid rotates about its axis p
+ * moves, but the ball hardly does (by r cos^2).
  */
 static void add_rolling_point(gw_support_feature *f, const gw_convex *s, double z, gw_vec3 d,
                               int id)
@@ -250,8 +250,8 @@ static void add_rolling_point(gw_support_feature *f, const gw_convex *s, double 
     add_point(f, gw_mul_add(rim_point(s, z, d), -ball, d), ball, id);
 }
 
-/* Four points of the rim, fixed in the body; the lowest point of the rim takes the place of the
- * nearest of them where it is lower than that. */
+/* Four points of the rim, fixed in the body; the lowest point of the rim replaces the nearest of
+ * them if it is lower. */
 static void add_rim(gw_support_feature *f, const gw_convex *s, double z, gw_vec3 d)
 {
     static const double x[4] = {1, 0, -1, 0}, y[4] = {0, 1, 0, -1};

@@ -1,10 +1,10 @@
 /*
- * Convex solids as the narrow phase sees them: support functions, reference faces and incident
- * features, and the circles of the Gauss map that straight lines of a surface leave to a normal.
+ * Convex solids of the narrow phase: support functions, reference faces and incident features, and
+ * the circles of the Gauss map to which a straight line of a surface restricts a normal.
  *
  * A solid is a core (a polytope, a cylinder or a cone) with a rounding: all points within that
  * distance of the core. A ball is a rounded point, a capsule a rounded segment. Lengths in m.
- * Pure functions. Any thread, no memory taken, RT safe.
+ * Pure functions: any thread, no allocation, RT safe.
  */
 #ifndef GW_COLLISION_CONVEX_H
 #define GW_COLLISION_CONVEX_H
@@ -48,7 +48,7 @@ typedef struct gw_convex {
     gw_mat3 rotation; /* world_from_core */
 } gw_convex;
 
-/* Vertices of a face that are used; of a face with more, every n-th. */
+/* Largest number of vertices of a face that are used; of a face with more, every n-th. */
 #define GW_FEATURE_POINTS 24
 
 /* Ids of a cylinder's and a cone's features: of the ends of its side, which roll, an apex, and four
@@ -77,10 +77,9 @@ typedef struct gw_reference_face {
     double radius;
 } gw_reference_face;
 
-/* The normals n with d . n = c: those of a solid that has a straight line across all of them. Of an
- * edge along d: c = 0; of a cylinder or a cone with axis d and half apex angle alpha: c = sin
- * alpha.
- */
+/* The unit normals n with d . n = c, which a straight line of a solid's surface has. Edge along d:
+ * c = 0. Generators of a cylinder or a cone with axis d and half apex angle alpha: c = sin
+ * alpha. */
 typedef struct gw_normal_circle {
     gw_vec3 d;
     double c;
@@ -110,16 +109,16 @@ bool gw_convex_face_normal(const gw_convex *s, int i, gw_vec3 *normal);
 /* Distance of the point, projected to the face's plane, from the border; below 0: outside. */
 double gw_reference_face_inset(const gw_reference_face *face, gw_vec3 p);
 
-/* Whether that is at least -slack (m). */
+/* True if the inset of p is at least -slack (m). */
 bool gw_reference_face_contains(const gw_reference_face *face, gw_vec3 p, double slack);
 
-/* The circles of the straight lines of the surface whose points are farthest along d, and which are
- * level with d within `slack` (rad). At most `capacity`; returns how many. */
+/* The normal circles of the straight lines of the surface that are farthest along d and orthogonal
+ * to it within `slack` (rad). At most `capacity`; returns how many. */
 int gw_convex_normal_circles(const gw_convex *s, gw_vec3 d, double slack, gw_normal_circle *circles,
                              int capacity);
 
-/* The core's farthest points along d: a point, the ends of a line or a face. Points count that are
- * lower than the farthest by less than `slack` (m). */
+/* The core's farthest points along d, within `slack` (m): a point, the ends of a segment or a face.
+ */
 void gw_convex_support_feature(const gw_convex *s, gw_vec3 d, double slack,
                                gw_support_feature *feature);
 

@@ -15,7 +15,7 @@
 #include "rt/collision/manifold.h"
 #include "rt/geometry/convex_decomposition.h"
 
-/* A candidate's rank: it is sorted instead of the candidates, which are larger. */
+/* Sort key of a candidate: sorted in place of the candidates, which are larger. */
 typedef struct ranked {
     double gap;
     uint64_t key;
@@ -117,7 +117,8 @@ static bool add_collider(gw_detector *d, const gw_collider *c, gw_error *error)
     return true;
 }
 
-/* Whoever detects while the world thread waits does it at that one's priority. */
+/* Mutex with priority inheritance: a thread that detects while the world thread waits runs at the
+ * priority of the latter. */
 static void init_sharing(sharing *s)
 {
     pthread_mutexattr_t attr;
@@ -211,13 +212,13 @@ void gw_detector_destroy(gw_detector *d)
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* Two geoms, and where their bodies are. */
+/* Two geoms and the poses of their bodies. */
 typedef struct geom_pair {
     int a, b;
     gw_pose world_from_a, world_from_b;
 } geom_pair;
 
-/* Different values stay different, but for one in 2^64. */
+/* Hash of two values; collisions have probability 2^-64. */
 static uint64_t mix_keys(uint64_t key, uint64_t value)
 {
     return gw_splitmix64_mix((key ^ value) + GW_SPLITMIX64_STEP);
@@ -263,10 +264,9 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
 /* ---- internal faces: of a body's geoms against one another ----------------------------------- */
 
 /*
- * Whether the face of `geom` at the point `on` is bare beside another geom of the body, which is
- * next to it or covers it: `from_other` points out of that one the short way. A solid in the corner
- * between the two touches both. Where the two geoms continue one another there is no face beside
- * the other one either.
+ * True if the face of `geom` at the point `on` is exposed beside another geom of the body, which
+ * adjoins or covers it: a solid in the corner between the two touches both. False where the geoms
+ * continue each other. `from_other`: distance of the point from the other geom, and its normal.
  */
 static bool face_is_bare_beside(const gw_detector *d, int geom, int other, const gw_pose *body,
                                 gw_vec3 on, gw_vec3 normal, gw_signed_distance from_other)
@@ -286,8 +286,8 @@ static bool face_is_bare_beside(const gw_detector *d, int geom, int other, const
            left.distance < 0.1 * slack * size;
 }
 
-/* Whether the normal at the point `on` of the geom leads into another geom of its body: it is that
- * of an internal face or edge, inside the solid that the geoms are together. */
+/* True if the normal at the point `on` of the geom leads into another geom of its body: it belongs
+ * to a face or edge inside the union of the body's geoms. */
 static bool leads_inside(const gw_detector *d, int geom, const gw_pose *body, gw_vec3 on,
                          gw_vec3 normal, bool face)
 {
@@ -470,7 +470,7 @@ static void collide_pair(gw_detector *d, int a, int b)
 
 /* ---- broad phase ----------------------------------------------------------------------------- */
 
-/* Puts the geoms where their bodies are, and their boxes around all that they can reach. */
+/* Sets the poses of the geoms, and their boxes enlarged by their reach. */
 static void update_boxes(gw_detector *d, const gw_twist *twists)
 {
     for (int i = 0; i < d->geom_count; i++) {
@@ -547,8 +547,8 @@ static const gw_geom *geom_of(const gw_detector *d, int geom)
     return &d->geoms[geom];
 }
 
-/* A trimesh, with a reach that grows from 2 mm until something is there: of a fine mesh few
- * triangles are near then. */
+/* A trimesh, with a reach that grows from 2 mm until a point is found, so that few triangles of a
+ * fine mesh are tested. */
 static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
                                    const gw_pair_query *query, const gw_convex *a,
                                    const gw_convex *b, gw_contact_candidate *candidates,
@@ -598,7 +598,8 @@ bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre
     return true;
 }
 
-/* A support function visits all vertices; of the body's other geoms each may be in the way. */
+/* Proportional to the vertices, which the support function visits, and to the body's other geoms,
+ * which leads_inside() tests. */
 int gw_detector_query_cost(const void *detector, int geom)
 {
     assert(detector && geom >= 0);
@@ -618,8 +619,8 @@ int gw_detector_query_cost(const void *detector, int geom)
     return visits / VISITS_A_STEP;
 }
 
-/* For a ball of centre c above a face with the given normal: as far as the face's border and plane
- * are away. Where the other solid turns, c moves farther against it than the solid's own points. */
+/* For a ball of centre c above a face with the given normal: distance from the face's border and
+ * plane. As the other solid rotates, c moves farther relative to it than the solid's own points. */
 static double distance_to_border(gw_vec3 c, const gw_convex *other, double radius, gw_vec3 normal)
 {
     gw_reference_face face;

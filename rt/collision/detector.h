@@ -1,7 +1,7 @@
 /*
  * Collision detection: contact candidates of all bodies. Broad phase: an AABB tree of all geoms'
  * boxes, enlarged by the distance that they can travel (a speculative margin). Narrow phase: GJK,
- * SAT and EPA on the solids as they are, then contact manifolds.
+ * SAT and EPA on the solids without a margin, then contact manifolds.
  *
  * gw_detect() runs on the world thread, or between two ticks; it takes and frees memory and is
  * never called inside a tick. A detector belongs to one thread at a time; several may share solids.
@@ -20,7 +20,7 @@ typedef struct gw_collider {
     int body;              /* index into the world's bodies */
     const gw_shape *shape; /* copied at creation */
     gw_pose body_from_shape;
-    int material; /* what `surface` is asked with */
+    int material; /* argument of gw_detector_def.surface */
 } gw_collider;
 
 typedef struct gw_detector_def {
@@ -40,22 +40,22 @@ typedef struct gw_detector_def {
 
 typedef struct gw_detector gw_detector;
 
-/* NULL with an error: GW_FAILED where memory is short. */
+/* NULL with an error: GW_FAILED if memory is exhausted. */
 gw_detector *gw_detector_create(const gw_detector_def *def, gw_error *error);
 void gw_detector_destroy(gw_detector *detector); /* NULL is fine */
 
-/* A detector of the same solids as `like`, which is not changed: bodies, colliders and who is
- * static have to be the same, the functions and the context are those of `def` (NULL: it keeps the
- * solids and never detects). Nothing is built again. The two may detect on two threads, one of
- * which waits; either may be destroyed first. NULL where memory is short. */
+/* A detector that shares the solids of `like`, which is not changed, instead of building them
+ * again. Bodies, colliders and static bodies must be the same; functions and context are those of
+ * `def` (NULL: the detector only keeps the solids alive). The two may detect on two threads, one of
+ * which then waits; either may be destroyed first. NULL if memory is exhausted. */
 gw_detector *gw_detector_share(const gw_detector *like, const gw_detector_def *def,
                                gw_error *error);
 
 /*
- * Finds all candidates with a gap of at most the distance that the bodies can come together within
- * `horizon` (s), plus `margin` (m): at most `capacity`, nearest first; *lost: how many more there
- * were. Poses and twists (of the bodies' origins, world axes) are arrays of body_count. Returns how
- * many; they depend on the arguments alone.
+ * Finds the candidates with a gap of at most the distance by which the bodies can approach within
+ * `horizon` (s), plus `margin` (m): the nearest `capacity` ones, nearest first; *lost: the number
+ * of those left out. Poses and twists (of the bodies' origins, world axes) are arrays of
+ * body_count. Returns the number of candidates; the result depends on the arguments alone.
  */
 int gw_detect(gw_detector *detector, const gw_pose *world_from_body, const gw_twist *twists,
               double horizon, double margin, gw_contact_candidate *candidates, int capacity,
@@ -67,16 +67,16 @@ int gw_detect(gw_detector *detector, const gw_pose *world_from_body, const gw_tw
 int gw_detect_pair(const void *detector, const gw_pair_query *query,
                    gw_contact_candidate candidates[GW_PAIR_CANDIDATES], double *gap);
 
-/* A sphere that holds the geom, in its body's frame; the radius is 0 for a ball, whose own turning
- * brings nothing nearer. Always true. */
+/* Bounding sphere of the geom, in its body's frame (m), for bounds of its motion: the radius is 0
+ * for a ball, which its rotation does not move. Always true. */
 bool gw_detector_bounding_sphere(const void *detector, int geom, gw_vec3 *centre, double *radius);
 
-/* The part of the geom in the work of gw_detect_pair(), in steps of a free body. */
+/* The geom's share of the cost of gw_detect_pair(), in steps of a free body. */
 int gw_detector_query_cost(const void *detector, int geom);
 
-/* For the only candidate of a pair, found at these poses: how far the solids may move against one
- * another (m) before any other points of them can touch. INFINITY for two balls, 0 where it is not
- * known. */
+/* For the only candidate of a pair, found at the query's poses: lower bound of the relative motion
+ * of the solids (m) before any other points of them can touch. INFINITY for two balls; 0: unknown.
+ */
 double gw_detector_breaking_distance(const void *detector, const gw_pair_query *query,
                                      const gw_contact_candidate *candidate);
 

@@ -159,7 +159,6 @@ double gw_free_form_deviation(const gw_free_form *f)
 /* ---- the foot of a point ----------------------------------------------------------------------
  */
 
-/* Newton's method from a parameter; false where it leads nowhere. */
 bool gw_foot_find(const gw_free_form *f, gw_vec3 x, const double from[2], gw_foot *t)
 {
     t->parameter[0] = from[0], t->parameter[1] = from[1];
@@ -177,7 +176,6 @@ bool gw_foot_find(const gw_free_form *f, gw_vec3 x, const double from[2], gw_foo
     return gw_norm2(t->normal) > 0 && isfinite(t->distance) && (blocked || !t->sharp);
 }
 
-/* Principal curvatures (towards n) and directions of the surface at a regular foot. */
 gw_bend gw_foot_bend(const gw_free_form *f, const gw_foot *t, gw_vec3 n)
 {
     gw_bend bend = {{0, 0}, {{0, 0, 0}, {0, 0, 0}}};
@@ -209,7 +207,6 @@ static double at_distance(double k, double h)
     return -k / fmax(1 - h * k, FOCAL_LEAST);
 }
 
-/* H of the distance at height h above a regular foot, on the side of n. */
 gw_bend gw_foot_bend_above(const gw_free_form *f, const gw_foot *t, gw_vec3 n, double h)
 {
     gw_bend bend = gw_foot_bend(f, t, n);
@@ -284,9 +281,9 @@ typedef struct seed {
     gw_vec3 point;
 } seed;
 
-/* The triangles within `range` of x that may have a foot of it, nearest first; *nearest: the
- * distance of all (m), the range where there are none. A triangle without one has x well beside its
- * normals. */
+/* The triangles within `range` of x that may contain a foot of it, nearest first; *nearest: the
+ * distance of x from the mesh (m), at most the range. Triangles are excluded if the direction to x
+ * is not within the range of the surface's normals there. */
 static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds[SEEDS_MAX],
                       double *nearest)
 {
@@ -314,8 +311,8 @@ static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds
     return count;
 }
 
-/* Whether the seed leads to a foot that was found: it is within its triangle's size of it, and the
- * surface does not turn in between. */
+/* True if the seed leads to a foot that was found: their distance is less than the size of the
+ * seed's triangle, and the normals between them hardly change. */
 static bool leads_to(const gw_free_form *f, const seed *s, const gw_foot *t)
 {
     double size = gw_distance(corner(f, s->triangle, 0), corner(f, s->triangle, 1)) +
@@ -330,7 +327,6 @@ static bool is_same(const gw_free_form *f, const gw_foot *a, const gw_foot *b)
     return gw_distance(a->point, b->point) < GW_FREE_FORM_SAME * f->surface->size;
 }
 
-/* The nearest foot of x; false where there is none within `range`. */
 bool gw_foot_nearest(const gw_free_form *f, gw_vec3 x, double range, gw_foot *t)
 {
     seed seeds[SEEDS_MAX];
@@ -375,7 +371,6 @@ double gw_foot_side(const gw_free_form_query *q, const gw_foot *t)
     return gw_dot(t->normal, gw_sub(gw_into_surface(q, q->centre), t->point)) < 0 ? -1 : 1;
 }
 
-/* A ball of that radius about x (in the surface's frame) over its foot. Its feature_a is left. */
 gw_manifold_point gw_foot_point(const gw_free_form_query *q, gw_vec3 x, double radius,
                                 const gw_foot *t, gw_vec3 n, double h, gw_bend bend)
 {
@@ -392,8 +387,6 @@ gw_manifold_point gw_foot_point(const gw_free_form_query *q, gw_vec3 x, double r
     return m;
 }
 
-/* The point of a ball, or a vertex (radius 0), over its foot; false where it is on the wrong side,
- * or farther than the reach. */
 bool gw_foot_ball(const gw_free_form_query *q, gw_vec3 x, double radius, const gw_foot *t,
                   gw_manifold_point *m)
 {
@@ -416,7 +409,7 @@ int gw_manifold_by_gap(const void *a, const void *b)
     return (x->gap > y->gap) - (x->gap < y->gap);
 }
 
-/* Feet are told apart by the order of their parameters. */
+/* Numbers the feet by the order of their parameters, for the feature ids. */
 static void number_feet(const gw_foot *feet, int count, int number[FEET_MAX])
 {
     for (int i = 0; i < count; i++) {

@@ -1,9 +1,9 @@
 /*
- * Contact points on free-form surfaces. The triangles that stand for a surface (trimesh.h) say
- * where it may be touched; the points of contact, their normals and gaps, and how both change as
- * the solids move over one another, are then those of the surface itself.
+ * Contact points on free-form surfaces. A triangle mesh of the surface (trimesh.h) locates the
+ * regions of possible contact; contact points, normals and gaps, to second order in the motion of
+ * the solids, are then those of the surface itself.
  *
- * Heap memory, taken at creation; nothing changes afterwards: any thread may query it, RT safe.
+ * Heap memory, allocated at creation; immutable afterwards: any thread may query it, RT safe.
  */
 #ifndef GW_COLLISION_FREE_FORM_H
 #define GW_COLLISION_FREE_FORM_H
@@ -13,14 +13,15 @@
 
 typedef struct gw_free_form gw_free_form;
 
-/* Of a surface and its triangles, which are not owned and outlive it, with their `parameters`,
- * which are taken over in any case. NULL with an error (GW_FAILED) where memory is short. */
+/* Contact data of a surface and its triangles, which are not owned and must outlive it, and their
+ * `parameters`, which are owned from here on, also on failure. NULL with an error (GW_FAILED) if
+ * memory is exhausted. */
 gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh,
                                   const gw_trimesh *trimesh, gw_corner_parameters *parameters,
                                   gw_error *error);
 void gw_free_form_destroy(gw_free_form *form); /* NULL is fine */
 
-/* How far the triangles are from the surface, at most (m; sampled). */
+/* Largest distance of the triangles from the surface (m; sampled). */
 double gw_free_form_deviation(const gw_free_form *form);
 
 /* The surface at a pose, and the solid that may touch it. */
@@ -44,17 +45,17 @@ double gw_free_form_side(const gw_free_form_query *query);
 int gw_free_form_ball(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
                       double *gap);
 
-/* A capsule, a cylinder or a cone, where the surface is smooth and goes on all about it: each of
- * its features, rims, ends, side, apex. -1: it is another solid, or the surface has an edge or a
- * kink there. Otherwise as gw_free_form_ball(). */
+/* Contact points of each feature (rims, ends, side, apex) of a capsule, a cylinder or a cone where
+ * the near surface is smooth and has no border; otherwise as gw_free_form_ball(). -1: another
+ * solid, or the surface has an edge or a kink there. RT safe. */
 int gw_free_form_curves(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
                         double *gap);
 
-/* Any other convex solid, whose points on the triangles are known: a is the solid, b the surface.
- * Each is moved to the local minimum that the same feature of the solid has on the surface itself,
- * points that have become one are merged, those of features that cannot touch it go. `found`: at
- * most GW_TRIMESH_FOUND, nearest first. Returns how many are left, at most `capacity` and
- * GW_TRIMESH_POINTS, nearest first. RT safe. */
+/* Contact points of any other convex solid (a) from its points `found` on the triangles: each is
+ * moved to the local minimum of the distance of the same feature from the surface itself (b);
+ * coincident points are merged, and points of features that cannot touch the surface are removed.
+ * `found`: at most GW_TRIMESH_FOUND, nearest first. Returns the number of points, at most
+ * `capacity` and GW_TRIMESH_POINTS, nearest first. RT safe. */
 int gw_free_form_refine(const gw_free_form_query *query, const gw_manifold_point *found, int count,
                         gw_manifold_point *points, int capacity);
 

@@ -1,12 +1,12 @@
 /*
- * Contact points of features of solids on free-form surfaces. A feature that is a curve C(t), an
- * edge, an axis with a radius, a rim, touches where the height h of its points over their feet
- * (free_form.c) is least, of balls of radius r(t) about them h - r:
+ * Contact points of features of solids on free-form surfaces. A feature that is a curve C(t) (an
+ * edge, an axis with a radius, a rim) touches where the height h of its points over their feet
+ * (free_form.c), less the radius r(t) of the balls about these points, is least:
  *
  *   n . C' = r',    C' . H C' + n . C'' > 0
  *
- * A line slides along itself without a change of the gap: of its H that along the line is taken
- * away. A flat face of normal N touches where N . S_u = N . S_v = 0 and N . S is most. RT safe.
+ * A line slides along itself without a change of the gap: the part of H along the line is removed.
+ * A flat face of normal N touches where N . S_u = N . S_v = 0 and N . S is largest. RT safe.
  */
 #include <assert.h>
 #include <stdlib.h>

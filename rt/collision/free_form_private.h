@@ -1,6 +1,6 @@
 /*
- * Feet of points on free-form surfaces, and points of contact over them: for the files about these,
- * free_form.c and free_form_features.c. RT safe.
+ * Feet (closest points) on free-form surfaces and contact points over them, shared by free_form.c
+ * and free_form_features.c. RT safe.
  */
 #ifndef GW_COLLISION_FREE_FORM_PRIVATE_H
 #define GW_COLLISION_FREE_FORM_PRIVATE_H
@@ -37,32 +37,34 @@ typedef struct gw_foot {
     gw_nurbs_point at;
 } gw_foot;
 
-/* Newton's method for the foot of x from a parameter; false where it leads nowhere. */
+/* Newton's method for the foot of x from a start parameter; false if it does not converge. */
 bool gw_foot_find(const gw_free_form *form, gw_vec3 x, const double from[2], gw_foot *foot);
 
-/* The nearest foot of x; false where there is none within `range` (m). */
+/* The nearest foot of x (surface's frame); false if there is none within `range` (m). */
 bool gw_foot_nearest(const gw_free_form *form, gw_vec3 x, double range, gw_foot *foot);
 
 /* Principal curvatures (towards n) and directions of the surface at a regular foot. */
 gw_bend gw_foot_bend(const gw_free_form *form, const gw_foot *foot, gw_vec3 n);
 
-/* H of the distance at height h above it, on the side of n. */
+/* Principal values and directions of H (free_form.c) at height h (m) above a foot, on the side of
+ * n.
+ */
 gw_bend gw_foot_bend_above(const gw_free_form *form, const gw_foot *foot, gw_vec3 n, double h);
 
 /* From the world into the surface's frame, and back. */
 gw_vec3 gw_into_surface(const gw_free_form_query *query, gw_vec3 x);
 gw_vec3 gw_out_of_surface(const gw_free_form_query *query, gw_vec3 x);
 
-/* 1, or -1 where the solid is on the other side of an open surface than its normal. */
+/* 1, or -1 if the solid is on the side of an open surface opposite to its normal. */
 double gw_foot_side(const gw_free_form_query *query, const gw_foot *foot);
 
-/* A ball of that radius about x (in the surface's frame) at height h over its foot. Its feature_a
- * is left. */
+/* Contact point of a ball of that radius about x (surface's frame) at height h (m) over its foot.
+ * feature_a is left to the caller. */
 gw_manifold_point gw_foot_point(const gw_free_form_query *query, gw_vec3 x, double radius,
                                 const gw_foot *foot, gw_vec3 n, double h, gw_bend bend);
 
-/* The point of a ball, or of a vertex (radius 0), over its foot; false where it is on the wrong
- * side, or farther than the reach. */
+/* Contact point of a ball, or of a vertex (radius 0), at x over its foot; false if it is on the
+ * wrong side, or farther than the reach. */
 bool gw_foot_ball(const gw_free_form_query *query, gw_vec3 x, double radius, const gw_foot *foot,
                   gw_manifold_point *point);
 

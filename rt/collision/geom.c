@@ -1,5 +1,5 @@
 /*
- * Shapes as geoms. Not for use inside a tick, except for what geom.h marks as RT safe.
+ * Shapes as geoms. Not for use inside a tick, except for the functions that geom.h marks RT safe.
  */
 #include "rt/collision/geom.h"
 

@@ -28,24 +28,24 @@ typedef struct gw_geom {
     gw_twist twist;          /* as last set, of the centre, world axes */
 } gw_geom;
 
-/* A primitive or a mesh; false (GW_FAILED) when memory is short, (GW_BAD_INPUT) for a compound. To
- * be finished in either case. */
+/* Initialises the geom of a primitive or a mesh; false with GW_FAILED if memory is exhausted, with
+ * GW_BAD_INPUT for a compound. gw_geom_finish() is required in either case. */
 bool gw_geom_init(gw_geom *geom, const gw_shape *shape, const gw_pose *body_from_geom,
                   gw_error *error);
 void gw_geom_finish(gw_geom *geom);
 
-/* `twist`: of the body's frame, world axes. */
+/* Sets the pose of the convex solid, and the twist. `twist`: of the body's origin, world axes. */
 void gw_geom_set_pose(gw_geom *geom, const gw_pose *world_from_body, const gw_twist *twist);
 
 /* Half lengths of its AABB in world axes, about world_centre (m). */
 gw_vec3 gw_geom_half_extents(const gw_geom *geom);
 
-/* The convex solid with its body there, whatever pose was set. Of a mesh: its frame alone. RT safe.
- */
+/* The convex solid with its body at the given pose, whatever pose was set; of a mesh its frame
+ * alone. RT safe. */
 gw_convex gw_geom_convex_at(const gw_geom *geom, const gw_pose *world_from_body);
 
-/* Signed distance of a point (world) from the geom, its body there, and the normal out of the geom.
- * False where it is more than `reach`, and for a mesh. RT safe. */
+/* Signed distance (m) of a point (world) from the geom with its body at the given pose, and the
+ * outward normal. False if it is more than `reach`, and for a mesh. RT safe. */
 bool gw_geom_point_distance(const gw_geom *geom, const gw_pose *world_from_body, gw_vec3 point,
                             double reach, gw_signed_distance *result);
 

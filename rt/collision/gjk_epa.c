@@ -64,7 +64,7 @@ static gw_vec3 closest_on_segment(const gw_vec3 w[2], simplex *keep)
     return gw_mul_add(w[0], t / length, d);
 }
 
-/* The origin projected to the triangle's plane; false where that is outside of the triangle. */
+/* The origin projected to the triangle's plane; false if it is outside of the triangle. */
 static bool project_into_triangle(const gw_vec3 w[3], gw_vec3 *foot)
 {
     gw_vec3 n = gw_cross(gw_sub(w[1], w[0]), gw_sub(w[2], w[0]));
@@ -165,7 +165,7 @@ typedef enum gjk_result { GJK_DISJOINT, GJK_BEYOND_REACH, GJK_OVERLAP } gjk_resu
  *
  *   n . w <= distance <= |v|,   n = v / |v|
  *
- * *best: the largest lower bound met on the way.
+ * *best: the largest lower bound of all iterations, with its direction.
  */
 static gjk_result run_gjk(const gw_convex *a, const gw_convex *b, double reach,
                           gw_signed_distance *best)
@@ -497,8 +497,8 @@ enum { CIRCLES = 6 };
 
 static const double snap = 0.02; /* rad: directions within this angle are tried */
 
-/* True where a face is the answer: no direction tried before is better by more than rounding, and,
- * of curved solids, the other one's support point is above the face. */
+/* True if a face normal is the best direction: no direction tried before is better by more than
+ * rounding, and, for curved solids, the other solid's support point is above the face. */
 static bool refine_to_face(const gw_convex *a, const gw_convex *b, gw_signed_distance *best)
 {
     double size = a->size + b->size, lead = 1e-14 * size;
@@ -717,7 +717,7 @@ static bool is_box(const gw_convex *s)
     return s->core == GW_CORE_POLYTOPE && s->polytope->box;
 }
 
-/* Fifteen axes cost less than GJK, and are the whole answer where the boxes overlap. */
+/* Two boxes by SAT: fifteen axes cost less than GJK, and give the exact result for an overlap. */
 static bool box_distance(const gw_convex *a, const gw_convex *b, double reach,
                          gw_signed_distance *best)
 {

@@ -22,7 +22,7 @@ static const gw_bend flat;             /* none */
 static const double same_place = 1e-9; /* m */
 static const double steep = 0.1; /* slope of an edge from which it crosses a side, not lies on it */
 
-/* Everything is from b towards a. */
+/* Manifold under construction; normals point from b towards a. */
 typedef struct builder {
     const gw_convex *a, *b;
     gw_signed_distance nearest;
@@ -405,8 +405,8 @@ static int reduce_points(builder *m, const gw_manifold_filter *filter,
 
 /* ---- the manifold ---------------------------------------------------------------------------- */
 
-/* Whether a point found has the distance, in its direction: where edges just touch, all faces about
- * them are as near. */
+/* True if a point found has both the distance of the solids and its direction: where edges just
+ * touch, the adjacent faces have the same distance, but other normals. */
 static bool has_distance(const builder *m)
 {
     for (int i = 0; i < m->count; i++)

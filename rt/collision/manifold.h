@@ -20,7 +20,7 @@ typedef struct gw_manifold_point {
     gw_bend bend;                  /* of the surface that the normal is fixed to, world axes */
 } gw_manifold_point;
 
-/* As seen from the other solid. */
+/* The point with solids a and b exchanged. */
 gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *point);
 
 /* Bits of feature_a and feature_b; the others are the index of the vertex or the face. */
@@ -30,13 +30,13 @@ enum {
     GW_FEATURE_SIDE = 1 << 22 /* where an edge of the other solid crosses a side of the face */
 };
 
-/* Points of which `drop` is true are left out, and make room for others. */
+/* Points for which `drop` returns true are left out before the reduction to four. */
 typedef struct gw_manifold_filter {
     bool (*drop)(const void *context, const gw_manifold_point *point);
     const void *context;
 } gw_manifold_filter;
 
-/* All points with a gap of at most `reach` (m), and of more than four the outermost; nearest first;
+/* The points with a gap of at most `reach` (m), reduced to the outermost four, nearest first;
  * returns how many. `distance`: of the solids, from gw_convex_distance() or
  * gw_next_separating_axis(). `filter` NULL: none is left out. */
 int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_distance *distance,

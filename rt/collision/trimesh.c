@@ -1,11 +1,11 @@
 /*
  * Triangle meshes in contact. Making one takes memory; queries are RT safe.
  *
- * A triangle of a closed surface is not a solid: a solid that reaches it from inside is no contact,
- * and an internal edge, between two coplanar triangles, is none. A direction n at a vertex or an
- * edge belongs to the whole surface where all neighbours lie lower along n. Otherwise only the
+ * A triangle of a closed surface is not a solid: a solid that reaches it from inside makes no
+ * contact, nor does an internal edge between two coplanar triangles. A direction n at a vertex or
+ * an edge is a normal of the whole surface if all neighbours are lower along n. Otherwise only the
  * triangle's own normal counts, for a solid above the triangle itself. An open surface has no
- * inside: each side of it is outside for a solid on that side.
+ * inside: either side is the outside for a solid on that side.
  *
  * An AABB tree finds the triangles near the other solid; each is tested by gw_convex_distance() and
  * gw_manifold_build(); the points of all triangles are reduced to four for each normal.
@@ -266,7 +266,7 @@ static gw_vec3 centre_of(const other_solid *o)
     return gw_add(o->convex->origin, gw_mat3_mul(&o->convex->rotation, o->centre));
 }
 
-/* Whether n, from the triangle towards the other solid, belongs to both surfaces. */
+/* True if n, from the triangle towards the other solid, is a normal of both whole surfaces. */
 static bool normal_counts(const gw_trimesh *f, const triangle *t, const other_solid *o, gw_vec3 n)
 {
     gw_vec3 local = gw_mat3_tmul(&t->convex.rotation, n);
@@ -280,10 +280,10 @@ static bool normal_counts(const gw_trimesh *f, const triangle *t, const other_so
 }
 
 /*
- * Where the normal of least overlap belongs to no surface (it leads out across an internal edge,
- * say): the best of the face normals. The triangle's own counts only for a solid whose
- * centre is above the triangle: another is beyond some other part of the surface.
- * False where it would be deeper than a quarter of the other solid's size.
+ * The best face normal, where the normal of least overlap is not one of the surface (it crosses an
+ * internal edge, for instance). The triangle's own normal counts only for a solid whose centre is
+ * above the triangle; any other solid is beyond another part of the surface. False if the
+ * penetration would be more than a quarter of the other solid's size.
  */
 static bool best_face_normal(const gw_trimesh *f, const triangle *t, const other_solid *o,
                              gw_signed_distance *best)

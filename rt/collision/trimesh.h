@@ -16,11 +16,11 @@
 
 typedef struct gw_trimesh gw_trimesh;
 
-/* Keeps a reference to the mesh. NULL with an error (GW_FAILED) where memory is short. */
+/* Keeps a reference to the mesh. NULL with an error (GW_FAILED) if memory is exhausted. */
 gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error);
 void gw_trimesh_destroy(gw_trimesh *trimesh); /* NULL is fine */
 
-/* The mesh that it keeps. */
+/* The mesh given at creation. */
 const gw_mesh *gw_trimesh_mesh(const gw_trimesh *trimesh);
 
 /* A trimesh at a pose against a convex solid, or against another trimesh: `other`, whose frame is
